@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "expression/evaluate.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/support/parallel_for.hpp"
+
+namespace gridstride::evaluate::host {
+namespace {
+
+template <class T>
+double time_of(Evaluation<T> const& evaluation) {
+  return evaluation.clock == nullptr ? 0 : evaluation.clock->time(evaluation.fraction);
+}
+
+double coordinate(Grid const& grid, std::size_t axis, std::int64_t i) {
+  return add_product(grid.origin[axis], static_cast<double>(i), grid.spacing[axis]);
+}
+
+}  // namespace
+
+template <class T>
+void reference(Stream&, Evaluation<T> const& evaluation) {
+  Grid const& grid = evaluation.grid;
+  double const t = time_of(evaluation);
+  for (std::int64_t k = 0; k < grid.size(); ++k) {
+    auto const [i, j, l] = grid.indices(k);
+    evaluation.result[k] = static_cast<T>(expression::evaluate_point<expression::max_stack_depth>(
+        evaluation.code.data(), static_cast<int>(evaluation.code.size()), coordinate(grid, 0, i),
+        coordinate(grid, 1, j), coordinate(grid, 2, l), t));
+  }
+}
+
+template <class T>
+void threads(Stream&, Evaluation<T> const& evaluation) {
+  using expression::BlockEvaluator;
+  constexpr std::int64_t block = BlockEvaluator::block_size;
+  constexpr std::int64_t piece = 16 * block;  // points that one evaluator serves
+  Grid const& grid = evaluation.grid;
+  std::int64_t const size = grid.size();
+  double const t = time_of(evaluation);
+
+  parallel_for((size + piece - 1) / piece, [&](std::int64_t p) {
+    BlockEvaluator evaluator(evaluation.code);
+    std::array<double, block> x, y, z, values;
+    auto [i, j, l] = grid.indices(p * piece);
+    std::int64_t const end = std::min(size, (p + 1) * piece);
+    for (std::int64_t start = p * piece; start < end; start += block) {
+      auto const points = static_cast<std::size_t>(std::min(block, end - start));
+      for (std::size_t k = 0; k < points; ++k) {
+        x[k] = coordinate(grid, 0, i);
+        y[k] = coordinate(grid, 1, j);
+        z[k] = coordinate(grid, 2, l);
+        if (++i < grid.points[0]) continue;
+        i = 0;
+        if (++j < grid.points[1]) continue;
+        j = 0;
+        ++l;
+      }
+      evaluator.evaluate({x.data(), points}, {y.data(), points}, {z.data(), points}, t,
+                         {values.data(), points});
+      for (std::size_t k = 0; k < points; ++k)
+        evaluation.result[start + static_cast<std::int64_t>(k)] = static_cast<T>(values[k]);
+    }
+  });
+}
+
+template void reference(Stream&, Evaluation<float> const&);
+template void reference(Stream&, Evaluation<double> const&);
+template void threads(Stream&, Evaluation<float> const&);
+template void threads(Stream&, Evaluation<double> const&);
+
+}  // namespace gridstride::evaluate::host

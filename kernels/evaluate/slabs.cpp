@@ -1,0 +1,30 @@
+#include "kernels/evaluate/slabs.hpp"
+
+#include <algorithm>
+
+#include "core/buffer.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+
+namespace gridstride::evaluate {
+
+void for_each_slab(expression::Expression const& formula, Grid const& grid, double time,
+                   std::function<void(Slab const&)> const& use) {
+  constexpr std::int64_t slab_size = std::int64_t{1} << 20;
+  Stream host(Device::open(Backend::cpu));
+  Program const program(host, formula);
+  DeviceClock const clock{time, 0, 0};
+  int const axis = grid.dims - 1;
+  std::int64_t const line = grid.face_size(axis);
+  std::int64_t const lines = std::clamp<std::int64_t>(slab_size / line, 1, grid.points[axis]);
+  Buffer<double> values(host, MemorySpace::host, static_cast<std::size_t>(lines * line));
+  for (std::int64_t first = 0; first < grid.points[axis]; first += lines) {
+    Grid slab = grid;
+    slab.points[axis] = std::min(lines, grid.points[axis] - first);
+    slab.origin[axis] = grid.coordinate(axis, first);
+    auto const span = values.span().first(static_cast<std::size_t>(slab.size()));
+    evaluate(host, program, slab, &clock, 0, span);
+    use({slab, first * line, span});
+  }
+}
+
+}  // namespace gridstride::evaluate

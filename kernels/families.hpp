@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/device.hpp"
+
+namespace gridstride {
+
+/// A variant as people choose and list it.
+struct KernelRow {
+  std::string_view name;
+  Backend backend;
+  bool in_build;    ///< false for a GPU variant in a build without CUDA
+  bool is_default;  ///< what `auto` means on its backend
+  std::string_view idea;
+};
+
+struct KernelFamily {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<KernelRow> rows;
+};
+
+/// Every kernel family with its whole ladder, read from the families' own tables.
+std::vector<KernelFamily> const& kernel_families();
+
+/// The variants' names of one family, as configs may give them. Throws for an unknown family.
+std::vector<std::string_view> variant_names(std::string_view family);
+
+}  // namespace gridstride

@@ -1,0 +1,186 @@
+// The diffusion stencil on the GPU, as a ladder. Every rung must read u once and write it once, so
+// its roof is the copy bandwidth: 2·sizeof(T) bytes a point, 3·sizeof(T) with a diffusivity field.
+// What separates the rungs is how often a value is fetched again, and from where.
+//
+//   naive           One thread per point reads its 2·dims + 1 neighbours. The caches turn the
+//                   repeated reads into hits, but each costs a load instruction.
+//   shared          A block loads its tile and the halo around it into shared memory, waits, and
+//                   computes from there: each value comes from L2 about once, at the price of a
+//                   barrier and of halo loads that fill only part of a line.
+//   register_queue  A warp owns 32 vectors of 16 bytes along x and marches along the slowest axis.
+//                   Lower, centre and upper line live in registers and move down by one each step;
+//                   x neighbours come by shuffle. One vector load and one vector store per thread
+//                   and line, the load issued two lines ahead so that it overlaps the arithmetic.
+//
+// Points on a side of the grid go through `update_point` in every rung.
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+
+#include "kernels/stencil/rows.hpp"
+#include "kernels/support/launch.cuh"
+
+namespace gridstride::stencil {
+
+namespace {
+
+/// Blocks are numbered in one dimension, x tiles fastest, so that no axis meets the 65,535 limit.
+struct Tiling {
+  long long tiles[3];
+
+  GRIDSTRIDE_HOST_DEVICE Tiling(long long const (&points)[3], int x, int y, int z)
+      : tiles{(points[0] + x - 1) / x, (points[1] + y - 1) / y, (points[2] + z - 1) / z} {}
+
+  __device__ long long x() const { return blockIdx.x % tiles[0]; }
+  __device__ long long y() const { return blockIdx.x / tiles[0] % tiles[1]; }
+  __device__ long long z() const { return blockIdx.x / tiles[0] / tiles[1]; }
+
+  unsigned blocks() const {
+    long long const count = tiles[0] * tiles[1] * tiles[2];
+    if (count > 2147483647) throw std::invalid_argument("stencil: the grid needs too many blocks");
+    return static_cast<unsigned>(count);
+  }
+};
+
+// ---------------------------------------------------------------------------------------- naive
+
+/// Threads of a block along each axis.
+template <int dims>
+GRIDSTRIDE_HOST_DEVICE constexpr int3 naive_block() {
+  return dims == 1 ? int3{256, 1, 1} : dims == 2 ? int3{32, 8, 1} : int3{32, 4, 2};
+}
+
+template <int dims, bool variable, class T>
+__global__ void naive_kernel(__grid_constant__ DiffusionArguments<T> const a) {
+  constexpr int3 block = naive_block<dims>();
+  Tiling const tiling(a.points, block.x, block.y, block.z);
+  long long const i = tiling.x() * block.x + threadIdx.x;
+  long long const j = tiling.y() * block.y + threadIdx.y;
+  long long const k = tiling.z() * block.z + threadIdx.z;
+  if (i >= a.points[0] || j >= a.points[1] || k >= a.points[2]) return;
+  a.out[i + a.points[0] * (j + a.points[1] * k)] = update_point<dims, variable>(a, i, j, k);
+}
+
+// --------------------------------------------------------------------------------------- shared
+
+/// Points of a tile along each axis, without the halo of one.
+template <int dims>
+GRIDSTRIDE_HOST_DEVICE constexpr int3 shared_tile() {
+  return dims == 1 ? int3{256, 1, 1} : dims == 2 ? int3{64, 8, 1} : int3{32, 4, 4};
+}
+
+template <int dims, bool variable, class T>
+__global__ void shared_kernel(__grid_constant__ DiffusionArguments<T> const a) {
+  constexpr int3 tile = shared_tile<dims>();
+  constexpr int halo_y = dims > 1 ? 1 : 0, halo_z = dims > 2 ? 1 : 0;
+  constexpr int width = tile.x + 2, height = tile.y + 2 * halo_y, depth = tile.z + 2 * halo_z;
+  __shared__ T u[depth * height * width];
+  __shared__ T alpha[variable ? depth * height * width : 1];
+
+  Tiling const tiling(a.points, tile.x, tile.y, tile.z);
+  long long const x0 = tiling.x() * tile.x - 1, y0 = tiling.y() * tile.y - halo_y,
+                  z0 = tiling.z() * tile.z - halo_z;
+  int const thread = threadIdx.x + tile.x * (threadIdx.y + tile.y * threadIdx.z);
+  for (int at = thread; at < depth * height * width; at += tile.x * tile.y * tile.z) {
+    long long const i = x0 + at % width, j = y0 + at / width % height, k = z0 + at / width / height;
+    if (i < 0 || j < 0 || k < 0 || i >= a.points[0] || j >= a.points[1] || k >= a.points[2])
+      continue;
+    long long const offset = i + a.points[0] * (j + a.points[1] * k);
+    u[at] = a.in[offset];
+    if constexpr (variable) alpha[at] = a.diffusivity[offset];
+  }
+  __syncthreads();
+
+  long long const at[3] = {x0 + 1 + threadIdx.x, y0 + halo_y + threadIdx.y,
+                           z0 + halo_z + threadIdx.z};
+  if (at[0] >= a.points[0] || at[1] >= a.points[1] || at[2] >= a.points[2]) return;
+  long long const offset = at[0] + a.points[0] * (at[1] + a.points[1] * at[2]);
+  bool inside = true;
+  for (int axis = 0; axis < dims; ++axis)
+    inside = inside && at[axis] > 0 && at[axis] < a.points[axis] - 1;
+  if (!inside) {
+    a.out[offset] = update_point<dims, variable>(a, at[0], at[1], at[2]);
+    return;
+  }
+  int const here =
+      threadIdx.x + 1 + width * (threadIdx.y + halo_y + height * (threadIdx.z + halo_z));
+  int const stride[3] = {1, width, width * height};
+  T diffused = 0;
+  for (int axis = 0; axis < dims; ++axis) {
+    int const s = stride[axis];
+    if constexpr (variable)
+      diffused += axis_part(a.weight[axis], u[here - s], u[here], u[here + s], alpha[here - s],
+                            alpha[here], alpha[here + s]);
+    else
+      diffused += axis_part(a.weight[axis], u[here - s], u[here], u[here + s]);
+  }
+  a.out[offset] = local_part(a, offset, u[here], diffused);
+}
+
+template <class T>
+unsigned tiled_blocks(DiffusionArguments<T> const& a, int3 tile) {
+  return Tiling(a.points, tile.x, tile.y, tile.z).blocks();
+}
+
+}  // namespace
+
+template <class T>
+void cuda_naive(Stream& stream, int dims, DiffusionArguments<T> const& arguments) {
+  with_shape(dims, arguments, [&](auto rank, auto variable) {
+    constexpr int3 block = naive_block<rank()>();
+    naive_kernel<rank(), variable(), T>
+        <<<tiled_blocks(arguments, block), dim3(block.x, block.y, block.z), 0, native(stream)>>>(
+            arguments);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil naive");
+  });
+}
+
+template <class T>
+void cuda_shared(Stream& stream, int dims, DiffusionArguments<T> const& arguments) {
+  with_shape(dims, arguments, [&](auto rank, auto variable) {
+    constexpr int3 tile = shared_tile<rank()>();
+    shared_kernel<rank(), variable(), T>
+        <<<tiled_blocks(arguments, tile), dim3(tile.x, tile.y, tile.z), 0, native(stream)>>>(
+            arguments);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil shared");
+  });
+}
+
+// -------------------------------------------------------------------------------- Dirichlet sides
+
+namespace {
+
+template <int dims, class T>
+__global__ void impose_kernel(__grid_constant__ DiffusionArguments<T> const a) {
+  constexpr int3 block = naive_block<dims>();
+  Tiling const tiling(a.points, block.x, block.y, block.z);
+  long long const i = tiling.x() * block.x + threadIdx.x;
+  long long const j = tiling.y() * block.y + threadIdx.y;
+  long long const k = tiling.z() * block.z + threadIdx.z;
+  if (i >= a.points[0] || j >= a.points[1] || k >= a.points[2]) return;
+  if (T const* fixed = dirichlet_value<dims>(a, i, j, k))
+    a.out[i + a.points[0] * (j + a.points[1] * k)] = *fixed;
+}
+
+}  // namespace
+
+template <class T>
+void cuda_impose(Stream& stream, int dims, DiffusionArguments<T> const& arguments) {
+  with_shape(dims, arguments, [&](auto rank, auto) {
+    constexpr int3 block = naive_block<rank()>();
+    impose_kernel<rank(), T>
+        <<<tiled_blocks(arguments, block), dim3(block.x, block.y, block.z), 0, native(stream)>>>(
+            arguments);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil impose_dirichlet");
+  });
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)                                        \
+  template void cuda_naive(Stream&, int, DiffusionArguments<T> const&);  \
+  template void cuda_shared(Stream&, int, DiffusionArguments<T> const&); \
+  template void cuda_impose(Stream&, int, DiffusionArguments<T> const&);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
+
+}  // namespace gridstride::stencil

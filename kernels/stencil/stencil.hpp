@@ -1,0 +1,75 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/stream.hpp"
+#include "core/variant.hpp"
+#include "grid/grid.hpp"
+#include "kernels/stencil/diffusion_point.cuh"
+
+/// Kernel family `stencil`: explicit steps of diffusion on a uniform grid.
+namespace gridstride::stencil {
+
+/// One step or Runge-Kutta stage:
+///
+///   out = scale·in + factor·(∇·(α∇in) + s) + Σ_j weight_j·term_j
+///
+/// in second order: fluxes at the faces between points, with α averaged there. All arrays are in
+/// the stream's device memory, `grid.size()` values each, x fastest. `out` may be one of the terms
+/// but not `in`. A side's values are those of its face (`grid.face_size(axis)`, the remaining axes
+/// in their order): what u is on a Dirichlet side at the end of the step, and the outward normal
+/// derivative on a Neumann side at its start. Where Dirichlet sides meet, the first axis counts.
+template <class T>
+struct DiffusionStep {
+  struct Term {
+    T const* values = nullptr;
+    double weight = 0;
+  };
+  struct Side {
+    SideKind kind = SideKind::periodic;
+    T const* values = nullptr;
+  };
+
+  Grid grid;
+  T const* in = nullptr;
+  T* out = nullptr;
+  double scale = 1;
+  double factor = 0;                     ///< s: the time step, or a share of it
+  double diffusivity = 0;                ///< α in m²/s, when `diffusivity_field` is null
+  T const* diffusivity_field = nullptr;  ///< α at the points
+  T const* source = nullptr;             ///< s at the points; null for none
+  std::array<Term, max_terms> terms;     ///< those with null values are left out
+  std::array<std::array<Side, 2>, 3> sides;
+};
+
+template <class T>
+using DiffusionFunction = void(Stream&, int dims, DiffusionArguments<T> const&);
+
+/// Every variant, from the textbook's to the fastest of each backend. GPU rows of a build without
+/// CUDA have no function.
+template <class T>
+std::span<Variant<DiffusionFunction<T>> const> variants();
+
+/// The variant that `auto` means: the fastest measured.
+std::string_view default_variant(Backend backend);
+
+/// Queues one step. `variant` is a row's name or "auto".
+/// Throws `std::invalid_argument` for a missing array, `out` equal to `in`, an axis with fewer than
+/// three points, or a variant that this backend does not have. Never synchronises.
+template <class T>
+void diffuse(Stream& stream, DiffusionStep<T> const& step, std::string_view variant = "auto");
+
+/// Queues u = g at every point of the Dirichlet sides.
+template <class T>
+void impose_dirichlet(Stream& stream, Grid const& grid,
+                      std::array<std::array<typename DiffusionStep<T>::Side, 2>, 3> const& sides,
+                      T* values);
+
+/// The largest stable factor of a forward Euler step (s): 1/(2·α·Σ_a 1/h_a²), for the largest α.
+/// The operator's eigenvalues lie in [−2/limit, 0] (Gershgorin).
+double euler_limit(Grid const& grid, double largest_diffusivity);
+
+}  // namespace gridstride::stencil

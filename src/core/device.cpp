@@ -1,0 +1,76 @@
+#include "core/device.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "core/error.hpp"
+#include "core/gpu.hpp"
+
+namespace gridstride {
+
+namespace {
+
+/// A `key: value kB` line of a file under /proc, in bytes; 0 when there is none.
+std::size_t proc_kilobytes(char const* path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key)) return std::stoull(line.substr(line.find(':') + 1)) * 1024;
+  return 0;
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "host";
+}
+
+}  // namespace
+
+std::string Device::cuda_unavailable_reason() {
+  std::string reason;
+  return gpu::count(reason) > 0 ? std::string() : reason;
+}
+
+Device Device::open(Backend backend, int ordinal) {
+  Device device;
+  device.backend_ = backend;
+  device.ordinal_ = ordinal;
+  if (backend == Backend::cpu) {
+    if (ordinal != 0) throw Error("there is one cpu device, cpu:0");
+    device.name_ = processor_name();
+    device.total_memory_ = proc_kilobytes("/proc/meminfo", "MemTotal");
+    device.processors_ = static_cast<int>(std::thread::hardware_concurrency());
+    return device;
+  }
+  std::string reason;
+  int const count = gpu::count(reason);
+  if (count == 0) throw Error(fmt::format("no GPU can be used ({})", reason));
+  if (ordinal < 0 || ordinal >= count)
+    throw Error(fmt::format("there is no cuda:{} (this machine has {})", ordinal,
+                            count == 1 ? "one GPU, cuda:0" : fmt::format("{} GPUs", count)));
+  auto const found = gpu::properties(ordinal);
+  device.name_ = found.name;
+  device.total_memory_ = found.total_memory;
+  device.processors_ = found.multiprocessors;
+  device.compute_capability_ = found.compute_capability;
+  return device;
+}
+
+std::vector<Device> Device::available() {
+  std::vector<Device> devices = {open(Backend::cpu)};
+  std::string reason;
+  for (int i = 0, count = gpu::count(reason); i < count; ++i)
+    devices.push_back(open(Backend::cuda, i));
+  return devices;
+}
+
+std::size_t Device::free_memory() const {
+  return backend_ == Backend::cpu ? proc_kilobytes("/proc/meminfo", "MemAvailable")
+                                  : gpu::free_memory(ordinal_);
+}
+
+}  // namespace gridstride

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gridstride {
+
+enum class Backend { cpu, cuda };
+
+constexpr std::string_view name_of(Backend backend) {
+  return backend == Backend::cpu ? "cpu" : "cuda";
+}
+
+/// What work runs on: the host's processors, or one GPU. A cheap value; copies name the same
+/// device.
+class Device {
+ public:
+  /// Throws `Error` when the program was built without CUDA, or there is no such GPU.
+  static Device open(Backend backend, int ordinal = 0);
+
+  /// Every device of this machine: the host first, then each usable GPU.
+  static std::vector<Device> available();
+
+  /// Why no GPU is available ("built without CUDA", what the driver said); empty when one is.
+  static std::string cuda_unavailable_reason();
+
+  Backend backend() const { return backend_; }
+  int ordinal() const { return ordinal_; }
+  std::string const& name() const { return name_; }
+  std::size_t total_memory() const { return total_memory_; }
+  /// Bytes that can be allocated now.
+  std::size_t free_memory() const;
+  /// Host threads, or multiprocessors of the GPU.
+  int processors() const { return processors_; }
+  /// Compute capability as 10·major + minor; 0 on the host.
+  int compute_capability() const { return compute_capability_; }
+
+ private:
+  Device() = default;
+  Backend backend_ = Backend::cpu;
+  int ordinal_ = 0;
+  std::string name_;
+  std::size_t total_memory_ = 0;
+  int processors_ = 0;
+  int compute_capability_ = 0;
+};
+
+}  // namespace gridstride

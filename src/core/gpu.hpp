@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+/// The one seam between this project and the CUDA runtime: `gpu_cuda.cpp` implements it, and
+/// `gpu_none.cpp` stands in for it in a build without CUDA. For the other files of core only.
+namespace gridstride::gpu {
+
+struct Properties {
+  std::string name;
+  std::size_t total_memory;
+  int multiprocessors;
+  int compute_capability;
+};
+
+/// Number of usable GPUs; `reason` says why there are none.
+int count(std::string& reason);
+Properties properties(int ordinal);
+std::size_t free_memory(int ordinal);
+
+std::shared_ptr<void> make_stream(int ordinal);
+void synchronize(void* stream);
+std::shared_ptr<void> make_event(int ordinal);
+void record(void* event, void* stream);
+void wait(void* stream, void* event);
+void synchronize_event(void* event);
+double elapsed_seconds(void* start, void* stop);
+
+/// From the device's pool; freed in the order of `stream`.
+std::shared_ptr<void> allocate_device(std::shared_ptr<void> stream, int ordinal, std::size_t bytes);
+std::shared_ptr<void> allocate_pinned(std::size_t bytes);
+std::shared_ptr<void> allocate_managed(int ordinal, std::size_t bytes);
+void copy_async(void* target, void const* source, std::size_t bytes, void* stream);
+void zero_async(void* target, std::size_t bytes, void* stream);
+
+/// An executable graph of what `work` queues on `stream`.
+std::shared_ptr<void> capture(void* stream, std::function<void()> const& work);
+void launch_graph(void* graph, void* stream);
+
+}  // namespace gridstride::gpu

@@ -1,0 +1,173 @@
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/gpu.hpp"
+#include "core/text.hpp"
+
+namespace gridstride::gpu {
+
+namespace {
+
+void check(cudaError_t status, char const* call, int line) {
+  if (status != cudaSuccess) throw CudaError(call, __FILE__, line, cudaGetErrorString(status));
+}
+#define GRIDSTRIDE_CHECK(call) check((call), #call, __LINE__)
+
+/// For destructors, which cannot throw.
+void log_failure(cudaError_t status, char const* call) {
+  // The driver may already be gone when statics are destroyed; then there is nothing to release.
+  if (status != cudaSuccess && status != cudaErrorCudartUnloading)
+    fmt::print(stderr, "gridstride: {} failed: {}\n", call, cudaGetErrorString(status));
+}
+
+cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
+cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
+
+[[noreturn]] void out_of_memory(char const* kind, std::size_t bytes, std::string const& there_is) {
+  cudaGetLastError();
+  throw Error(fmt::format("{} of {} memory are needed, {}",
+                          format_bytes(static_cast<double>(bytes)), kind, there_is));
+}
+
+}  // namespace
+
+int count(std::string& reason) {
+  int devices = 0;
+  cudaError_t const status = cudaGetDeviceCount(&devices);
+  if (status == cudaSuccess && devices > 0) return devices;
+  reason = status == cudaSuccess ? "the driver reports no GPU" : cudaGetErrorString(status);
+  cudaGetLastError();
+  return 0;
+}
+
+Properties properties(int ordinal) {
+  cudaDeviceProp found{};
+  GRIDSTRIDE_CHECK(cudaGetDeviceProperties(&found, ordinal));
+  return {found.name, found.totalGlobalMem, found.multiProcessorCount,
+          10 * found.major + found.minor};
+}
+
+std::size_t free_memory(int ordinal) {
+  std::size_t free = 0, total = 0;
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  GRIDSTRIDE_CHECK(cudaMemGetInfo(&free, &total));
+  // What the pool holds in reserve can be used again.
+  cudaMemPool_t pool = nullptr;
+  GRIDSTRIDE_CHECK(cudaDeviceGetDefaultMemPool(&pool, ordinal));
+  unsigned long long reserved = 0, used = 0;
+  GRIDSTRIDE_CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  GRIDSTRIDE_CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  return free + static_cast<std::size_t>(reserved - used);
+}
+
+std::shared_ptr<void> make_stream(int ordinal) {
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  // The pool keeps what was freed, so that buffers of one size are not mapped again and again.
+  cudaMemPool_t pool = nullptr;
+  GRIDSTRIDE_CHECK(cudaDeviceGetDefaultMemPool(&pool, ordinal));
+  unsigned long long keep = std::numeric_limits<unsigned long long>::max();
+  GRIDSTRIDE_CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+  cudaStream_t stream = nullptr;
+  GRIDSTRIDE_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  return {stream,
+          [](void* s) { log_failure(cudaStreamDestroy(as_stream(s)), "cudaStreamDestroy"); }};
+}
+
+void synchronize(void* stream) { GRIDSTRIDE_CHECK(cudaStreamSynchronize(as_stream(stream))); }
+
+std::shared_ptr<void> make_event(int ordinal) {
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  cudaEvent_t event = nullptr;
+  GRIDSTRIDE_CHECK(cudaEventCreate(&event));
+  return {event, [](void* e) { log_failure(cudaEventDestroy(as_event(e)), "cudaEventDestroy"); }};
+}
+
+void record(void* event, void* stream) {
+  GRIDSTRIDE_CHECK(cudaEventRecord(as_event(event), as_stream(stream)));
+}
+
+void wait(void* stream, void* event) {
+  GRIDSTRIDE_CHECK(cudaStreamWaitEvent(as_stream(stream), as_event(event), 0));
+}
+
+void synchronize_event(void* event) { GRIDSTRIDE_CHECK(cudaEventSynchronize(as_event(event))); }
+
+double elapsed_seconds(void* start, void* stop) {
+  float milliseconds = 0;
+  GRIDSTRIDE_CHECK(cudaEventSynchronize(as_event(stop)));
+  GRIDSTRIDE_CHECK(cudaEventElapsedTime(&milliseconds, as_event(start), as_event(stop)));
+  return milliseconds * 1e-3;
+}
+
+std::shared_ptr<void> allocate_device(std::shared_ptr<void> stream, int ordinal,
+                                      std::size_t bytes) {
+  void* memory = nullptr;
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  cudaError_t const status = cudaMallocAsync(&memory, bytes, as_stream(stream.get()));
+  if (status == cudaErrorMemoryAllocation) {
+    auto const free = static_cast<double>(free_memory(ordinal));
+    out_of_memory("device", bytes, "the device has " + format_bytes(free) + " free");
+  }
+  GRIDSTRIDE_CHECK(status);
+  return {memory, [stream](void* m) {
+            log_failure(cudaFreeAsync(m, as_stream(stream.get())), "cudaFreeAsync");
+          }};
+}
+
+std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
+  void* memory = nullptr;
+  cudaError_t const status = cudaMallocHost(&memory, bytes);
+  if (status == cudaErrorMemoryAllocation)
+    out_of_memory("pinned host", bytes, "the system refused to lock them");
+  GRIDSTRIDE_CHECK(status);
+  return {memory, [](void* m) { log_failure(cudaFreeHost(m), "cudaFreeHost"); }};
+}
+
+std::shared_ptr<void> allocate_managed(int ordinal, std::size_t bytes) {
+  // Managed memory beyond what the card has free can hang it.
+  std::size_t const free = free_memory(ordinal);
+  if (bytes > free)
+    out_of_memory("managed", bytes,
+                  "the device has " + format_bytes(static_cast<double>(free)) + " free");
+  void* memory = nullptr;
+  GRIDSTRIDE_CHECK(cudaMallocManaged(&memory, bytes, cudaMemAttachGlobal));
+  return {memory, [](void* m) { log_failure(cudaFree(m), "cudaFree"); }};
+}
+
+void copy_async(void* target, void const* source, std::size_t bytes, void* stream) {
+  GRIDSTRIDE_CHECK(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, as_stream(stream)));
+}
+
+void zero_async(void* target, std::size_t bytes, void* stream) {
+  GRIDSTRIDE_CHECK(cudaMemsetAsync(target, 0, bytes, as_stream(stream)));
+}
+
+std::shared_ptr<void> capture(void* stream, std::function<void()> const& work) {
+  GRIDSTRIDE_CHECK(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal));
+  cudaGraph_t graph = nullptr;
+  try {
+    work();
+  } catch (...) {
+    // The stream must leave capture before anybody can use it again.
+    if (cudaStreamEndCapture(as_stream(stream), &graph) == cudaSuccess) cudaGraphDestroy(graph);
+    throw;
+  }
+  GRIDSTRIDE_CHECK(cudaStreamEndCapture(as_stream(stream), &graph));
+  cudaGraphExec_t executable = nullptr;
+  cudaError_t const status = cudaGraphInstantiate(&executable, graph, 0);
+  log_failure(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  GRIDSTRIDE_CHECK(status);
+  return {executable, [](void* g) {
+            log_failure(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(g)),
+                        "cudaGraphExecDestroy");
+          }};
+}
+
+void launch_graph(void* graph, void* stream) {
+  GRIDSTRIDE_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), as_stream(stream)));
+}
+
+}  // namespace gridstride::gpu

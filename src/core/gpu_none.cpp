@@ -1,0 +1,34 @@
+#include "core/error.hpp"
+#include "core/gpu.hpp"
+
+namespace gridstride::gpu {
+
+namespace {
+
+[[noreturn]] void unavailable() { throw Error("this program was built without CUDA"); }
+
+}  // namespace
+
+int count(std::string& reason) {
+  reason = "this program was built without CUDA";
+  return 0;
+}
+
+Properties properties(int) { unavailable(); }
+std::size_t free_memory(int) { unavailable(); }
+std::shared_ptr<void> make_stream(int) { unavailable(); }
+void synchronize(void*) { unavailable(); }
+std::shared_ptr<void> make_event(int) { unavailable(); }
+void record(void*, void*) { unavailable(); }
+void wait(void*, void*) { unavailable(); }
+void synchronize_event(void*) { unavailable(); }
+double elapsed_seconds(void*, void*) { unavailable(); }
+std::shared_ptr<void> allocate_device(std::shared_ptr<void>, int, std::size_t) { unavailable(); }
+std::shared_ptr<void> allocate_pinned(std::size_t) { unavailable(); }
+std::shared_ptr<void> allocate_managed(int, std::size_t) { unavailable(); }
+void copy_async(void*, void const*, std::size_t, void*) { unavailable(); }
+void zero_async(void*, std::size_t, void*) { unavailable(); }
+std::shared_ptr<void> capture(void*, std::function<void()> const&) { unavailable(); }
+void launch_graph(void*, void*) { unavailable(); }
+
+}  // namespace gridstride::gpu

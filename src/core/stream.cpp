@@ -1,0 +1,67 @@
+#include "core/stream.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "core/gpu.hpp"
+
+namespace gridstride {
+
+Stream::Stream(Device const& device) : device_(device) {
+  if (device.backend() == Backend::cuda) native_ = gpu::make_stream(device.ordinal());
+}
+
+namespace {
+
+double host_seconds() {
+  auto const now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+}  // namespace
+
+void Stream::record(Event& event) {
+  if (native() == nullptr)
+    event.host_time_ = host_seconds();
+  else
+    gpu::record(event.native(), native());
+}
+
+void Stream::wait(Event const& event) {
+  if (native() != nullptr) gpu::wait(native(), event.native());
+}
+
+void Stream::synchronize() {
+  if (native() != nullptr) gpu::synchronize(native());
+}
+
+Event::Event(Device const& device) : device_(device) {
+  if (device.backend() == Backend::cuda) native_ = gpu::make_event(device.ordinal());
+}
+
+void Event::synchronize() const {
+  if (native() != nullptr) gpu::synchronize_event(native());
+}
+
+double elapsed_seconds(Event const& start, Event const& stop) {
+  if (start.native() == nullptr) return stop.host_time_ - start.host_time_;
+  return gpu::elapsed_seconds(start.native(), stop.native());
+}
+
+Graph Graph::capture(Stream& stream, std::function<void()> work) {
+  Graph graph;
+  if (stream.native() == nullptr)
+    graph.work_ = std::move(work);
+  else
+    graph.executable_ = gpu::capture(stream.native(), work);
+  return graph;
+}
+
+void Graph::launch(Stream& stream) const {
+  if (executable_)
+    gpu::launch_graph(executable_.get(), stream.native());
+  else
+    work_();
+}
+
+}  // namespace gridstride

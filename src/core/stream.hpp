@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/device.hpp"
+
+namespace gridstride {
+
+class Event;
+
+/// An in-order queue of one device. On the CPU every piece of work runs at once, when it is queued.
+/// Copies share the queue.
+class Stream {
+ public:
+  explicit Stream(Device const& device);
+
+  Device const& device() const { return device_; }
+  Backend backend() const { return device().backend(); }
+
+  void record(Event& event);
+  /// Work queued after this waits until `event` has happened.
+  void wait(Event const& event);
+  /// Blocks the host until all queued work is done; throws `CudaError` for what failed in it.
+  void synchronize();
+
+  /// The `cudaStream_t` behind it; null on the CPU.
+  void* native() const { return native_.get(); }
+  /// The same as an owner, for what must outlive this object in stream order.
+  std::shared_ptr<void> const& owner() const { return native_; }
+
+ private:
+  Device device_;
+  std::shared_ptr<void> native_;
+};
+
+/// A point in a stream.
+class Event {
+ public:
+  explicit Event(Device const& device);
+
+  /// Blocks the host until the event has happened.
+  void synchronize() const;
+  void* native() const { return native_.get(); }
+
+ private:
+  friend class Stream;
+  friend double elapsed_seconds(Event const& start, Event const& stop);
+  Device device_;
+  std::shared_ptr<void> native_;
+  double host_time_ = 0;
+};
+
+/// Time between two recorded events of one device; waits for `stop`.
+double elapsed_seconds(Event const& start, Event const& stop);
+
+/// Work recorded once and launched many times without the host's cost per kernel.
+/// On a GPU `work` is captured as a CUDA graph: it must queue on `stream` alone, and neither
+/// allocate nor synchronise. On the CPU `work` is kept and called again.
+class Graph {
+ public:
+  Graph() = default;
+  static Graph capture(Stream& stream, std::function<void()> work);
+  void launch(Stream& stream) const;
+  explicit operator bool() const { return static_cast<bool>(work_) || executable_ != nullptr; }
+
+ private:
+  std::function<void()> work_;
+  std::shared_ptr<void> executable_;
+};
+
+}  // namespace gridstride

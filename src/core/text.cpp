@@ -1,0 +1,78 @@
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace gridstride {
+
+std::string format_bytes(double bytes) {
+  static constexpr std::array<std::string_view, 6> units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < units.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
+}
+
+std::string format_si(double value) {
+  static constexpr std::array<std::string_view, 6> prefixes = {"", "k", "M", "G", "T", "P"};
+  std::size_t prefix = 0;
+  while (std::abs(value) >= 999.5 && prefix + 1 < prefixes.size()) {
+    value /= 1000;
+    ++prefix;
+  }
+  int const decimals = std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
+  return fmt::format("{:.{}f}{}{}", value, decimals, prefix == 0 ? "" : " ", prefixes[prefix]);
+}
+
+std::string format_exact(double value) { return fmt::format("{}", value); }
+
+std::string format_choices(std::span<std::string_view const> names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += fmt::format("'{}'", names[i]);
+  }
+  return text;
+}
+
+namespace {
+
+/// Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t const substitution = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, substitution});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view name, std::span<std::string_view const> candidates) {
+  if (name.empty() || name.size() > 64) return {};
+  std::string_view nearest;
+  std::size_t smallest = std::max<std::size_t>(1, name.size() / 3) + 1;
+  for (auto const candidate : candidates) {
+    std::size_t const distance = edit_distance(name, candidate);
+    if (distance < smallest) {
+      smallest = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace gridstride

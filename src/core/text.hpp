@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gridstride {
+
+/// Bytes as people read them: `512 B`, `64.0 GiB`.
+std::string format_bytes(double bytes);
+
+/// A rate or count with an SI prefix and three digits: `1.25 G`, `431 M`, `12.0`.
+std::string format_si(double value);
+
+/// Shortest text that reads back as exactly `value`: `0.1`, `1e-09`, `nan`.
+std::string format_exact(double value);
+
+/// `a, b or c`, each in single quotes.
+std::string format_choices(std::span<std::string_view const> names);
+
+/// The candidate nearest to `name` by edit distance (a swap of neighbours counts one), or empty
+/// when none is near enough to be what was probably meant.
+std::string_view nearest_name(std::string_view name, std::span<std::string_view const> candidates);
+
+}  // namespace gridstride

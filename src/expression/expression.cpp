@@ -1,0 +1,146 @@
+#include "expression/expression.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/text.hpp"
+
+namespace gridstride::expression {
+namespace {
+
+constexpr FunctionInfo function_table[] = {
+    {"if", Operation::select, 3, false, "if(c, a, b)", "b where c is 0, else a"},
+    {"exp", Operation::exp, 1, false, "exp(v)", "e to the power v"},
+    {"log", Operation::log, 1, false, "log(v)", "natural logarithm"},
+    {"sin", Operation::sin, 1, false, "sin(v)", "sine of v in radians"},
+    {"cos", Operation::cos, 1, false, "cos(v)", "cosine of v in radians"},
+    {"tan", Operation::tan, 1, false, "tan(v)", "tangent of v in radians"},
+    {"asin", Operation::asin, 1, false, "asin(v)", "inverse sine, in [-pi/2, pi/2]"},
+    {"acos", Operation::acos, 1, false, "acos(v)", "inverse cosine, in [0, pi]"},
+    {"atan", Operation::atan, 1, false, "atan(v)", "inverse tangent, in [-pi/2, pi/2]"},
+    {"sinh", Operation::sinh, 1, false, "sinh(v)", "hyperbolic sine"},
+    {"cosh", Operation::cosh, 1, false, "cosh(v)", "hyperbolic cosine"},
+    {"tanh", Operation::tanh, 1, false, "tanh(v)", "hyperbolic tangent"},
+    {"sqrt", Operation::sqrt, 1, false, "sqrt(v)", "square root"},
+    {"cbrt", Operation::cbrt, 1, false, "cbrt(v)", "cube root, also of negative numbers"},
+    {"abs", Operation::abs, 1, false, "abs(v)", "absolute value"},
+    {"sign", Operation::sign, 1, false, "sign(v)", "-1, 0 or 1"},
+    {"min", Operation::min, 2, true, "min(a, b, ...)", "smallest argument that is a number"},
+    {"max", Operation::max, 2, true, "max(a, b, ...)", "largest argument that is a number"},
+    {"floor", Operation::floor, 1, false, "floor(v)", "largest integer not above v"},
+    {"ceil", Operation::ceil, 1, false, "ceil(v)", "smallest integer not below v"},
+    {"mod", Operation::mod, 2, false, "mod(a, b)", "a - b*floor(a/b), with the sign of b"},
+    {"erf", Operation::erf, 1, false, "erf(v)", "error function"},
+    {"erfc", Operation::erfc, 1, false, "erfc(v)", "1 - erf(v), accurate where that is small"},
+    {"pow", Operation::power, 2, false, "pow(a, b)", "a^b"},
+    {"atan2", Operation::atan2, 2, false, "atan2(y, x)", "angle of the point (x, y)"},
+    {"step", Operation::step, 1, false, "step(v)", "0 where v < 0, else 1"},
+};
+
+/// How tightly printed text holds together.
+enum Level { comparison, sum, product, sign, power, primary };
+
+/// An operator: its text, its own level, and the levels that its operands need to stand bare.
+struct OperatorInfo {
+  Operation operation;
+  std::string_view text;
+  Level level, left, right;
+};
+
+constexpr OperatorInfo operator_table[] = {
+    {Operation::less, " < ", comparison, sum, sum},
+    {Operation::less_equal, " <= ", comparison, sum, sum},
+    {Operation::greater, " > ", comparison, sum, sum},
+    {Operation::greater_equal, " >= ", comparison, sum, sum},
+    {Operation::equal, " == ", comparison, sum, sum},
+    {Operation::not_equal, " != ", comparison, sum, sum},
+    {Operation::add, " + ", sum, sum, product},
+    {Operation::subtract, " - ", sum, sum, product},
+    {Operation::multiply, "*", product, product, sign},
+    {Operation::divide, "/", product, product, sign},
+    {Operation::power, "^", power, primary, sign},
+};
+
+/// Printed text of a subtree.
+struct Piece {
+  std::string text;
+  Level level;
+};
+
+std::string at_level(Piece& piece, Level needed) {
+  return piece.level >= needed ? std::move(piece.text) : fmt::format("({})", piece.text);
+}
+
+/// A call of a function. min and max of a min or max become one call, which parses to the same.
+Piece print_call(Operation operation, std::span<Piece> operands, bool extends_call) {
+  std::string text;
+  if (extends_call) {
+    text = std::move(operands[0].text);
+    text.pop_back();
+  } else {
+    auto const info = std::ranges::find(function_table, operation, &FunctionInfo::operation);
+    text = fmt::format("{}({}", info->name, operands[0].text);
+  }
+  for (Piece const& operand : operands.subspan(1)) text.append(", ").append(operand.text);
+  text.push_back(')');
+  return {std::move(text), primary};
+}
+
+}  // namespace
+
+std::span<FunctionInfo const> functions() { return function_table; }
+
+bool Expression::is_constant() const {
+  return std::ranges::none_of(nodes_, [](Node const& node) {
+    return node.operation >= Operation::x && node.operation <= Operation::t;
+  });
+}
+
+bool Expression::depends_on(Operation variable) const {
+  return std::ranges::find(nodes_, variable, &Node::operation) != nodes_.end();
+}
+
+std::string Expression::to_string() const {
+  std::vector<Piece> stack;
+  for (Node const& node : nodes_) {
+    auto const count = static_cast<std::size_t>(operand_count(node.operation));
+    std::span<Piece> const operands(stack.end() - static_cast<std::ptrdiff_t>(count), stack.end());
+    Piece piece;
+    if (node.operation == Operation::number) {
+      piece = {format_exact(node.value), std::signbit(node.value) ? sign : primary};
+    } else if (count == 0) {
+      auto const index =
+          static_cast<std::size_t>(node.operation) - static_cast<std::size_t>(Operation::x);
+      piece = {std::string(variable_names[index]), primary};
+    } else if (node.operation == Operation::negate) {
+      // "-3" is a number, so the negation of the number 3 is written "-(3)".
+      bool const of_number =
+          nodes_[node.operands[0]].operation == Operation::number && operands[0].level == primary;
+      piece.text = of_number ? fmt::format("-({})", operands[0].text)
+                             : fmt::format("-{}", at_level(operands[0], sign));
+      piece.level = sign;
+    } else if (auto const info =
+                   std::ranges::find(operator_table, node.operation, &OperatorInfo::operation);
+               info != std::end(operator_table)) {
+      piece = {at_level(operands[0], info->left), info->level};
+      piece.text.append(info->text).append(at_level(operands[1], info->right));
+    } else {
+      bool const variadic = node.operation == Operation::min || node.operation == Operation::max;
+      bool const extends_call = variadic && nodes_[node.operands[0]].operation == node.operation;
+      piece = print_call(node.operation, operands, extends_call);
+    }
+    stack.resize(stack.size() - count);
+    stack.push_back(std::move(piece));
+  }
+  return std::move(stack.back().text);
+}
+
+double Expression::evaluate(double x, double y, double z, double t) const {
+  return evaluate_point<max_stack_depth>(nodes_.data(), static_cast<int>(nodes_.size()), x, y, z,
+                                         t);
+}
+
+}  // namespace gridstride::expression

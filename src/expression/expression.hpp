@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "expression/operations.hpp"
+
+namespace gridstride::expression {
+
+/// One node. Operands stand before it in the list (`operands` holds their places).
+struct Node {
+  Operation operation = Operation::number;
+  double value = 0;  ///< of a number
+  std::array<std::int32_t, 3> operands = {-1, -1, -1};
+  bool operator==(Node const&) const = default;
+};
+
+/// A fault in a formula. `position` counts bytes from 0.
+class ParseError : public Error {
+ public:
+  ParseError(std::string const& message, std::size_t position)
+      : Error(message), position_(position) {}
+  std::size_t position() const { return position_; }
+
+ private:
+  std::size_t position_;
+};
+
+/// Names that a formula may use beside pi, e and the variables, which win over equal symbols.
+using Symbols = std::map<std::string, double, std::less<>>;
+
+/// Names of the variables, in the order of their operations.
+inline constexpr std::array<std::string_view, 4> variable_names = {"x", "y", "z", "t"};
+
+/// A function that formulas may call.
+struct FunctionInfo {
+  std::string_view name;
+  Operation operation;
+  int arguments;               ///< how many it takes
+  bool or_more;                ///< whether it takes more than that
+  std::string_view signature;  ///< `min(a, b, ...)`
+  std::string_view doc;        ///< one line
+};
+
+/// The table of all functions; the first row of an operation has the name that is printed.
+std::span<FunctionInfo const> functions();
+
+/// Bounds of a formula. The stack is bounded by `max_stack_depth`.
+inline constexpr std::size_t max_formula_bytes = 64 * 1024;
+inline constexpr int max_formula_nodes = 4096;
+inline constexpr int max_formula_nesting = 200;
+
+/// A formula of x, y, z and t as a plain value: its syntax tree, stored as a list in post-order
+/// (every operand before its operator, each node used once, the root last). Read as postfix code
+/// the list is also a program for a stack machine, which is how host and device evaluate it.
+class Expression {
+ public:
+  /// The number 0.
+  Expression() : nodes_{Node{}} {}
+  explicit Expression(double value) : nodes_{Node{Operation::number, value}} {}
+
+  /// Grammar, weakest first: one comparison (< <= > >= == !=), + -, * /, unary - +, ^ (to the
+  /// right; its exponent may have a sign), then numbers, names, calls and parentheses.
+  /// Throws `ParseError` with the position of the fault.
+  static Expression parse(std::string_view text, Symbols const& symbols = {});
+
+  std::span<Node const> nodes() const { return nodes_; }
+  /// Depth of the stack that evaluation needs.
+  int stack_depth() const { return stack_depth_; }
+  bool is_constant() const;
+  bool depends_on(Operation variable) const;
+  /// Text that parses to the same tree, as long as its numbers are finite.
+  std::string to_string() const;
+  /// The value at one point.
+  double evaluate(double x, double y = 0, double z = 0, double t = 0) const;
+  bool operator==(Expression const& other) const { return nodes_ == other.nodes_; }
+
+ private:
+  std::vector<Node> nodes_;
+  int stack_depth_ = 1;
+};
+
+}  // namespace gridstride::expression

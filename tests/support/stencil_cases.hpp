@@ -1,0 +1,169 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/stencil/stencil.hpp"
+
+/// Random problems for the diffusion stencil, run on any device and compared on the host.
+namespace gridstride::test {
+
+struct StencilCase {
+  Grid grid;
+  std::array<std::array<SideKind, 2>, 3> kinds;
+  bool variable = false;
+  bool source = false;
+  int terms = 0;
+  bool out_is_term = false;
+
+  std::string text() const {
+    static constexpr char letters[] = "pdn";
+    std::string sides;
+    for (int axis = 0; axis < grid.dims; ++axis)
+      for (auto kind : kinds[axis]) sides += letters[static_cast<int>(kind)];
+    return format_points(grid) + " " + sides + (variable ? " variable" : "") +
+           (source ? " source" : "") + " terms " + std::to_string(terms) +
+           (out_is_term ? " in place" : "");
+  }
+};
+
+/// All kinds of sides, with and without field, source and terms, over sizes that are multiples of
+/// nothing and of everything.
+inline std::vector<StencilCase> stencil_cases() {
+  static constexpr std::array<std::array<std::int64_t, 3>, 18> sizes = {{
+      {3, 1, 1},
+      {4, 1, 1},
+      {33, 1, 1},
+      {1023, 1, 1},
+      {1024, 1, 1},
+      {100003, 1, 1},
+      {3, 3, 1},
+      {5, 4, 1},
+      {33, 31, 1},
+      {128, 64, 1},
+      {132, 67, 1},
+      {257, 255, 1},
+      {3, 3, 3},
+      {4, 5, 6},
+      {33, 7, 9},
+      {64, 32, 16},
+      {68, 13, 131},
+      {31, 33, 32},
+  }};
+  constexpr SideKind p = SideKind::periodic, d = SideKind::dirichlet, n = SideKind::neumann;
+  static constexpr std::array<std::array<SideKind, 2>, 5> pairs = {
+      {{p, p}, {d, d}, {n, n}, {d, n}, {n, d}}};
+  std::vector<StencilCase> cases;
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    for (std::size_t b = 0; b < pairs.size(); ++b) {
+      StencilCase one;
+      one.grid.points = sizes[s];
+      one.grid.dims = sizes[s][2] > 1 ? 3 : sizes[s][1] > 1 ? 2 : 1;
+      one.grid.spacing = {0.5, 0.25, 0.75};
+      for (std::size_t axis = 0; axis < 3; ++axis) one.kinds[axis] = pairs[(b + axis * s) % 5];
+      one.variable = (s + b) % 2 == 0;
+      one.source = (s + b) % 3 == 0;
+      one.terms = static_cast<int>((s + b) % 4);
+      one.out_is_term = one.terms > 0 && b % 2 == 0;
+      cases.push_back(one);
+    }
+  }
+  return cases;
+}
+
+template <class T>
+std::vector<T> random_values(std::size_t size, std::mt19937_64& generator, double low = -1,
+                             double high = 1) {
+  std::uniform_real_distribution<double> uniform(low, high);
+  std::vector<T> values(size);
+  for (auto& value : values) value = static_cast<T>(uniform(generator));
+  return values;
+}
+
+/// A case's arrays on one device.
+template <class T>
+class StencilProblem {
+ public:
+  StencilProblem(Stream& stream, StencilCase const& one) : stream_(stream) {
+    std::mt19937_64 generator(42);
+    auto const size = static_cast<std::size_t>(one.grid.size());
+    step_.grid = one.grid;
+    step_.in = array(random_values<T>(size, generator));
+    step_.scale = one.terms == 0 ? 1 : 0.25;
+    step_.factor = 0.01;
+    step_.diffusivity = 0.8;
+    if (one.variable) step_.diffusivity_field = array(random_values<T>(size, generator, 0.5, 1.5));
+    if (one.source) step_.source = array(random_values<T>(size, generator));
+    for (int j = 0; j < one.terms; ++j)
+      step_.terms[j] = {array(random_values<T>(size, generator)), 0.5 - j};
+    for (int axis = 0; axis < one.grid.dims; ++axis)
+      for (int side = 0; side < 2; ++side) {
+        auto const face = static_cast<std::size_t>(one.grid.face_size(axis));
+        step_.sides[axis][side] = {one.kinds[axis][side], array(random_values<T>(face, generator))};
+      }
+    // Poison: a point that a kernel leaves out is seen.
+    T* const poisoned = array(std::vector<T>(size, std::numeric_limits<T>::quiet_NaN()));
+    step_.out = one.out_is_term ? const_cast<T*>(step_.terms[0].values) : poisoned;
+  }
+
+  std::vector<T> run(std::string_view variant) {
+    stencil::diffuse(stream_, step_, variant);
+    return values(step_.out);
+  }
+
+  std::vector<T> impose() {
+    stencil::impose_dirichlet(stream_, step_.grid, step_.sides, step_.out);
+    return values(step_.out);
+  }
+
+  /// Bound on the difference of two evaluations in another order: the number of operations, times
+  /// the unit round-off, times the sum of the magnitudes that are added.
+  double tolerance() const {
+    double magnitude = std::abs(step_.scale) + std::abs(step_.factor);
+    for (int axis = 0; axis < step_.grid.dims; ++axis) {
+      double const h = step_.grid.spacing[axis];
+      magnitude += step_.factor * (6 / (h * h) + 3 / h);
+    }
+    for (auto const& term : step_.terms) magnitude += std::abs(term.weight);
+    return 24 * static_cast<double>(std::numeric_limits<T>::epsilon()) / 2 * magnitude;
+  }
+
+ private:
+  T* array(std::vector<T> const& values) {
+    arrays_.emplace_back(stream_, MemorySpace::device, values.size());
+    copy_async(arrays_.back().span(), std::span(values), stream_);
+    stream_.synchronize();
+    return arrays_.back().data();
+  }
+
+  std::vector<T> values(T const* source) {
+    std::vector<T> result(static_cast<std::size_t>(step_.grid.size()));
+    copy_async(std::span(result), std::span(source, result.size()), stream_);
+    stream_.synchronize();
+    return result;
+  }
+
+  Stream stream_;
+  stencil::DiffusionStep<T> step_;
+  std::vector<Buffer<T>> arrays_;
+};
+
+/// The largest difference, NaN counting as infinite.
+template <class T>
+double largest_difference(std::vector<T> const& a, std::vector<T> const& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    double const difference = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(difference <= largest))
+      largest = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
+  }
+  return largest;
+}
+
+}  // namespace gridstride::test

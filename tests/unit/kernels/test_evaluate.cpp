@@ -1,0 +1,204 @@
+#include "kernels/evaluate/evaluate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/evaluate/slabs.hpp"
+
+namespace gridstride::evaluate {
+namespace {
+
+using expression::Expression;
+
+/// The host's variants in the precision T.
+template <class T>
+class EvaluateTest : public testing::Test {
+ protected:
+  /// Runs one variant on a formula; the buffer is one longer than the grid to catch overruns.
+  std::vector<T> run(EvaluateFunction<T>* variant, std::string const& text, Grid const& grid,
+                     DeviceClock const* clock = nullptr, double fraction = 0) {
+    Program const program(stream_, Expression::parse(text));
+    std::vector<T> result(static_cast<std::size_t>(grid.size()) + 1, T(-77));
+    variant(stream_, {.code = program.code(),
+                      .stack_depth = program.stack_depth(),
+                      .grid = grid,
+                      .clock = clock,
+                      .fraction = fraction,
+                      .result = result.data()});
+    EXPECT_EQ(result.back(), T(-77)) << text;
+    result.pop_back();
+    return result;
+  }
+
+  Stream stream_{Device::open(Backend::cpu)};
+};
+
+using Precisions = testing::Types<float, double>;
+TYPED_TEST_SUITE(EvaluateTest, Precisions);
+
+template <class T, class Function>
+void for_each_host_variant(Function const& function) {
+  int count = 0;
+  for (Variant<EvaluateFunction<T>> const& variant : variants<T>()) {
+    if (variant.backend != Backend::cpu) continue;
+    SCOPED_TRACE(variant.name);
+    function(variant.run);
+    ++count;
+  }
+  EXPECT_EQ(count, 2);
+}
+
+TYPED_TEST(EvaluateTest, TableStartsWithTheReference) {
+  EXPECT_EQ(variants<TypeParam>()[0].name, "reference");
+  EXPECT_EQ(variants<TypeParam>()[1].name, default_variant(Backend::cpu));
+  for (auto const& variant : variants<TypeParam>()) EXPECT_FALSE(variant.idea.empty());
+}
+
+TYPED_TEST(EvaluateTest, ComputesALine) {
+  Grid const grid{.dims = 1, .points = {5, 1, 1}, .origin = {-1, 10, 20}, .spacing = {0.5, 1, 1}};
+  for_each_host_variant<TypeParam>([&](auto* variant) {
+    EXPECT_EQ(this->run(variant, "x^2 + y - z", grid),
+              (std::vector<TypeParam>{-9, -9.75, -10, -9.75, -9}));
+    EXPECT_EQ(this->run(variant, "7", grid), (std::vector<TypeParam>{7, 7, 7, 7, 7}));
+  });
+}
+
+TYPED_TEST(EvaluateTest, ComputesAPlane) {
+  Grid const grid{.dims = 2, .points = {3, 2, 1}, .origin = {0, 4, 0}, .spacing = {1, 0.5, 1}};
+  for_each_host_variant<TypeParam>([&](auto* variant) {
+    EXPECT_EQ(this->run(variant, "x + 10*y", grid),
+              (std::vector<TypeParam>{40, 41, 42, 45, 46, 47}));
+  });
+}
+
+TYPED_TEST(EvaluateTest, ComputesAVolume) {
+  Grid const grid{.dims = 3, .points = {2, 2, 2}, .origin = {1, 2, 3}, .spacing = {1, 2, 4}};
+  for_each_host_variant<TypeParam>([&](auto* variant) {
+    EXPECT_EQ(this->run(variant, "x + 10*y + 100*z", grid),
+              (std::vector<TypeParam>{321, 322, 341, 342, 721, 722, 741, 742}));
+  });
+}
+
+TYPED_TEST(EvaluateTest, ComputesFaces) {
+  Grid const volume{.dims = 3, .points = {4, 3, 2}, .origin = {0, 10, 100}, .spacing = {1, 1, 1}};
+  for_each_host_variant<TypeParam>([&](auto* variant) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      Grid face = volume;  // the upper face
+      face.points[axis] = 1;
+      face.origin[axis] = volume.coordinate(static_cast<int>(axis), volume.points[axis] - 1);
+      std::vector<TypeParam> expected;
+      for (std::int64_t k = 0; k < volume.size(); ++k) {
+        auto const [i, j, l] = volume.indices(k);
+        if (volume.indices(k)[axis] == volume.points[axis] - 1)
+          expected.push_back(static_cast<TypeParam>(i + (10 + j) * 1000 + (100 + l) * 1000));
+      }
+      ASSERT_EQ(static_cast<std::int64_t>(expected.size()),
+                volume.face_size(static_cast<int>(axis)));
+      EXPECT_EQ(this->run(variant, "x + 1000*y + 1000*z", face), expected) << axis;
+    }
+  });
+}
+
+TYPED_TEST(EvaluateTest, VariantsAgreeToTheBitAtAwkwardSizes) {
+  std::string const text = "if(x < 0.3, sin(9*x)*exp(-y), mod(x + 2*y, 0.7)) - z^3/(1 + x^2) + t";
+  DeviceClock const clock{.origin = 0.25, .step_size = 0.125, .steps = 3};
+  auto const compare = [&](Grid const& grid) {
+    EXPECT_EQ(this->run(variants<TypeParam>()[0].run, text, grid, &clock, 0.5),
+              this->run(variants<TypeParam>()[1].run, text, grid, &clock, 0.5))
+        << grid.points[0] << " x " << grid.points[1] << " x " << grid.points[2];
+  };
+  for (std::int64_t const size : {0, 1, 2, 31, 255, 256, 257, 4095, 4096, 4097, 65'537}) {
+    compare({.dims = 1, .points = {size, 1, 1}, .spacing = {1e-3, 1, 1}});
+    compare({.dims = 2, .points = {1, size, 1}, .spacing = {1, 1e-3, 1}});
+    compare({.dims = 3, .points = {1, 1, size}, .spacing = {1, 1, 1e-3}});
+  }
+  compare({.dims = 3, .points = {17, 19, 23}, .spacing = {0.1, 0.2, 0.3}});
+  compare({.dims = 3, .points = {255, 3, 7}, .spacing = {0.1, 0.2, 0.3}});
+  compare({.dims = 3, .points = {257, 33, 2}, .spacing = {0.1, 0.2, 0.3}});
+  compare({.dims = 2, .points = {0, 5, 1}});
+  compare({.dims = 2, .points = {5, 0, 1}});
+}
+
+TYPED_TEST(EvaluateTest, RoundsOnceFromFloat64) {
+  // In float32 throughout, 1 + 1e-9 would be 1.
+  for_each_host_variant<TypeParam>([&](auto* variant) {
+    EXPECT_EQ(this->run(variant, "(1 + 1e-9 - 1)*1e9", {}).at(0),
+              static_cast<TypeParam>((1 + 1e-9 - 1) * 1e9));
+    EXPECT_EQ(this->run(variant, "0.1", {}).at(0), static_cast<TypeParam>(0.1));
+  });
+}
+
+TYPED_TEST(EvaluateTest, ReadsTheClock) {
+  DeviceClock clock{.origin = 1, .step_size = 0.25, .steps = 4};
+  for_each_host_variant<TypeParam>([&](auto* variant) {
+    EXPECT_EQ(this->run(variant, "t", {}, &clock, 0).at(0), 2);
+    EXPECT_EQ(this->run(variant, "t", {}, &clock, 1).at(0), 2.25);
+    EXPECT_EQ(this->run(variant, "t", {}, &clock, 0.5).at(0), 2.125);
+  });
+  advance_clock(this->stream_, &clock);
+  advance_clock(this->stream_, &clock);
+  EXPECT_EQ(clock.steps, 6);
+  EXPECT_EQ(clock.origin, 1);
+  EXPECT_EQ(this->run(variants<TypeParam>()[0].run, "t", {}, &clock, 0).at(0), 2.5);
+}
+
+TYPED_TEST(EvaluateTest, PublicFunctionChecksItsArguments) {
+  Grid const grid{.dims = 1, .points = {4, 1, 1}};
+  Program const of_x(this->stream_, Expression::parse("x + 1"));
+  Program const of_t(this->stream_, Expression::parse("x + t"));
+  DeviceClock const clock{.origin = 10};
+  std::vector<TypeParam> result(5, TypeParam(-77));
+  std::span<TypeParam> const all(result);
+
+  evaluate(this->stream_, of_x, grid, nullptr, 0, all);
+  EXPECT_EQ(result, (std::vector<TypeParam>{1, 2, 3, 4, -77}));
+  evaluate(this->stream_, of_t, grid, &clock, 0, all.first(4));
+  EXPECT_EQ(result, (std::vector<TypeParam>{10, 11, 12, 13, -77}));
+
+  EXPECT_THROW(evaluate(this->stream_, of_x, grid, nullptr, 0, all.first(3)),
+               std::invalid_argument);
+  EXPECT_THROW(evaluate(this->stream_, of_t, grid, nullptr, 0, all), std::invalid_argument);
+  EXPECT_THROW(evaluate(this->stream_, of_x, {.points = {-1, -1, 1}}, nullptr, 0, all),
+               std::invalid_argument);
+  EXPECT_THROW(advance_clock(this->stream_, nullptr), std::invalid_argument);
+  EXPECT_EQ(result, (std::vector<TypeParam>{10, 11, 12, 13, -77})) << "refused before any write";
+}
+
+TEST(EvaluateProgram, KnowsItsFormula) {
+  Stream stream(Device::open(Backend::cpu));
+  Program const program(stream, Expression::parse("2*(x + t)"));
+  ASSERT_EQ(program.code().size(), 5u);
+  EXPECT_EQ(program.code()[0].value, 2);
+  EXPECT_EQ(program.code()[4].operation, expression::Operation::multiply);
+  EXPECT_EQ(program.stack_depth(), 3);
+  EXPECT_TRUE(program.depends_on_time());
+  EXPECT_FALSE(Program(stream, Expression::parse("x*y*z")).depends_on_time());
+}
+
+TEST(EvaluateSlabs, CoverTheGridInOrder) {
+  Grid const grid{
+      .dims = 2, .points = {3000, 1000, 1}, .origin = {1, 2, 0}, .spacing = {0.5, 3, 1}};
+  std::int64_t next = 0, slabs = 0;
+  for_each_slab(Expression::parse("x + 1000*y + t"), grid, 0.25, [&](Slab const& slab) {
+    EXPECT_EQ(slab.first, next);
+    for (std::size_t i = 0; i < slab.values.size(); ++i) {
+      auto const at = grid.indices(next + static_cast<std::int64_t>(i));
+      ASSERT_EQ(slab.values[i],
+                grid.coordinate(0, at[0]) + 1000 * grid.coordinate(1, at[1]) + 0.25);
+    }
+    next += slab.grid.size();
+    ++slabs;
+  });
+  EXPECT_EQ(next, grid.size());
+  EXPECT_GT(slabs, 1);
+}
+
+}  // namespace
+}  // namespace gridstride::evaluate

@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "kernels/families.hpp"
+#include "kernels/stencil/stencil.hpp"
+#include "support/stencil_cases.hpp"
+
+namespace gridstride {
+namespace {
+
+using stencil::DiffusionStep;
+
+/// Five points of spacing 1/2 with α = 1 and a step of 1/16: each weight is 1/4.
+struct Line {
+  Stream stream{Device::open(Backend::cpu)};
+  std::vector<double> in = {0, 1, 4, 9, 16};
+  std::vector<double> out = std::vector<double>(5, -1);
+  double lower = 0, upper = 0;
+  DiffusionStep<double> step;
+
+  Line(SideKind kind) {
+    step.grid.points = {5, 1, 1};
+    step.grid.spacing = {0.5, 1, 1};
+    step.in = in.data();
+    step.out = out.data();
+    step.factor = 1.0 / 16;
+    step.diffusivity = 1;
+    step.sides[0] = {{{kind, &lower}, {kind, &upper}}};
+  }
+  std::vector<double> run() {
+    stencil::diffuse(stream, step, "reference");
+    return out;
+  }
+};
+
+TEST(StencilReference, DirichletByHand) {
+  Line line(SideKind::dirichlet);
+  line.lower = -3;
+  line.upper = 20;
+  // Inside: u + (second difference 2)/4.
+  EXPECT_EQ(line.run(), (std::vector<double>{-3, 1.5, 4.5, 9.5, 20}));
+}
+
+TEST(StencilReference, PeriodicByHand) {
+  Line line(SideKind::periodic);
+  // Left end: 0 + (1 + 16 - 0)/4; right end: 16 + (9 + 0 - 32)/4.
+  EXPECT_EQ(line.run(), (std::vector<double>{4.25, 1.5, 4.5, 9.5, 10.25}));
+}
+
+TEST(StencilReference, NeumannByHand) {
+  Line line(SideKind::neumann);
+  line.lower = 2;
+  line.upper = -4;
+  // Half cells: 0 + 2·(1 − 0)/4 + (1/16)·(2/0.5)·2, and 16 + 2·(9 − 16)/4 − (1/16)·4·4.
+  EXPECT_EQ(line.run(), (std::vector<double>{1, 1.5, 4.5, 9.5, 11.5}));
+}
+
+TEST(StencilReference, VariableDiffusivityAveragesAtFaces) {
+  Line line(SideKind::dirichlet);
+  std::vector<double> const alpha = {1, 3, 5, 1, 1};
+  line.step.diffusivity_field = alpha.data();
+  // Point 1: faces (1+3)/2 and (3+5)/2: 1 + (4·3 − 2·1)/4. Point 2: faces 4 and 3.
+  // Point 3: faces 3 and 1: 9 + (7·1 − 5·3)/4.
+  EXPECT_EQ(line.run(), (std::vector<double>{0, 3.5, 4.75, 7, 0}));
+}
+
+TEST(StencilReference, SourceScaleAndTermsByHand) {
+  Line line(SideKind::dirichlet);
+  std::vector<double> const source(5, 32), term(5, 10);
+  line.step.source = source.data();
+  line.step.scale = 0.5;
+  line.step.terms[0] = {term.data(), 0.1};
+  // 0.5·u + 1/2 + 32/16 + 1
+  EXPECT_EQ(line.run(), (std::vector<double>{0, 4, 5.5, 8, 0}));
+}
+
+TEST(StencilReference, FirstAxisCountsWhereDirichletSidesMeet) {
+  Stream stream(Device::open(Backend::cpu));
+  std::vector<double> const in(9, 0), x_side(3, 1), y_side(3, 2);
+  std::vector<double> out(9, -1);
+  DiffusionStep<double> step;
+  step.grid.dims = 2;
+  step.grid.points = {3, 3, 1};
+  step.in = in.data();
+  step.out = out.data();
+  step.sides[0] = {{{SideKind::dirichlet, x_side.data()}, {SideKind::dirichlet, x_side.data()}}};
+  step.sides[1] = {{{SideKind::dirichlet, y_side.data()}, {SideKind::dirichlet, y_side.data()}}};
+  stencil::diffuse(stream, step, "reference");
+  EXPECT_EQ(out, (std::vector<double>{1, 2, 1, 1, 0, 1, 1, 2, 1}));
+}
+
+template <class T>
+void compare_variants() {
+  Stream stream(Device::open(Backend::cpu));
+  int compared = 0;
+  for (auto const& one : test::stencil_cases()) {
+    test::StencilProblem<T> reference(stream, one);
+    auto const expected = reference.run("reference");
+    for (auto const& row : stencil::variants<T>()) {
+      if (row.backend != Backend::cpu) continue;
+      test::StencilProblem<T> problem(stream, one);
+      EXPECT_LE(test::largest_difference(expected, problem.run(row.name)), problem.tolerance())
+          << row.name << " on " << one.text();
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 90 * 2);
+}
+
+TEST(Stencil, HostVariantsEqualTheReferenceInFloat32) { compare_variants<float>(); }
+TEST(Stencil, HostVariantsEqualTheReferenceInFloat64) { compare_variants<double>(); }
+
+TEST(Stencil, ConstantFieldIsKeptExactly) {
+  for (auto const& one : test::stencil_cases()) {
+    if (one.source || one.terms > 0) continue;
+    Stream stream(Device::open(Backend::cpu));
+    auto const size = static_cast<std::size_t>(one.grid.size());
+    std::vector<double> const in(size, 3.25), alpha = [&] {
+      std::mt19937_64 generator(1);
+      return test::random_values<double>(size, generator, 0.5, 1.5);
+    }();
+    std::vector<double> const zero(size, 0);
+    std::vector<double> out(size);
+    DiffusionStep<double> step;
+    step.grid = one.grid;
+    step.in = in.data();
+    step.out = out.data();
+    step.factor = 0.125;
+    step.diffusivity_field = alpha.data();
+    for (int axis = 0; axis < one.grid.dims; ++axis)
+      for (int side = 0; side < 2; ++side)
+        step.sides[axis][side] = {
+            one.kinds[axis][side],
+            one.kinds[axis][side] == SideKind::dirichlet ? in.data() : zero.data()};
+    stencil::diffuse(stream, step);
+    EXPECT_EQ(out, in) << one.text();
+  }
+}
+
+TEST(Stencil, ImposesDirichletSidesOnly) {
+  Stream stream(Device::open(Backend::cpu));
+  std::vector<double> const side = {7, 8};
+  std::vector<double> values = {0, 1, 2, 3, 4};
+  Grid grid;
+  grid.points = {5, 1, 1};
+  std::array<std::array<DiffusionStep<double>::Side, 2>, 3> sides;
+  sides[0] = {{{SideKind::dirichlet, &side[0]}, {SideKind::neumann, &side[1]}}};
+  stencil::impose_dirichlet(stream, grid, sides, values.data());
+  EXPECT_EQ(values, (std::vector<double>{7, 1, 2, 3, 4}));
+}
+
+TEST(Stencil, EulerLimit) {
+  Grid grid;
+  grid.dims = 2;
+  grid.points = {11, 11, 1};
+  grid.spacing = {0.1, 0.2, 1};
+  EXPECT_DOUBLE_EQ(stencil::euler_limit(grid, 2), 1 / (2 * 2 * (100.0 + 25.0)));
+}
+
+TEST(Stencil, RefusesBadArguments) {
+  Line line(SideKind::dirichlet);
+  auto const refuses = [&](auto const& spoil) {
+    auto step = line.step;
+    spoil(step);
+    EXPECT_THROW(stencil::diffuse(line.stream, step), std::invalid_argument);
+  };
+  refuses([](auto& step) { step.in = nullptr; });
+  refuses([](auto& step) { step.out = nullptr; });
+  refuses([&](auto& step) { step.out = line.in.data(); });
+  refuses([](auto& step) { step.grid.points[0] = 2; });
+  refuses([](auto& step) { step.sides[0][1].values = nullptr; });
+  EXPECT_THROW(stencil::diffuse(line.stream, line.step, "naive"), std::invalid_argument);
+  EXPECT_THROW(stencil::diffuse(line.stream, line.step, "fastest"), std::invalid_argument);
+}
+
+TEST(Stencil, EveryBackendHasOneDefault) {
+  for (auto const& family : kernel_families()) {
+    int cpu = 0, cuda = 0;
+    for (auto const& row : family.rows)
+      (row.backend == Backend::cpu ? cpu : cuda) += row.is_default;
+    EXPECT_EQ(cpu, 1) << family.name;
+    EXPECT_EQ(cuda, 1) << family.name;
+  }
+  EXPECT_THROW(variant_names("nonsense"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace gridstride
