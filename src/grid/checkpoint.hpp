@@ -2,29 +2,36 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace gridstride {
 
-/// Where a simulation puts its state, by name. Arrays are in host memory.
+/// Takes the named values from which a simulation can go on. Names are unique within a checkpoint;
+/// a '/' in them groups. Arrays lie in host memory. Throws `IoError`.
 class CheckpointSink {
  public:
   virtual ~CheckpointSink() = default;
-  virtual void put(std::string_view name, std::int64_t value) = 0;
-  virtual void put(std::string_view name, double value) = 0;
-  virtual void put(std::string_view name, std::span<float const> values) = 0;
-  virtual void put(std::string_view name, std::span<double const> values) = 0;
+
+  virtual void put_integer(std::string_view name, std::int64_t value) = 0;
+  virtual void put_real(std::string_view name, double value) = 0;
+  virtual void put_text(std::string_view name, std::string_view text) = 0;
+  virtual void put_array(std::string_view name, std::span<float const> values) = 0;
+  virtual void put_array(std::string_view name, std::span<double const> values) = 0;
 };
 
-/// Where a simulation gets it back. Each throws `IoError` when there is no such value, or an array
-/// has another size or type.
+/// Gives back, bit for bit, what a `CheckpointSink` took. Throws `IoError` when there is no value
+/// of that name, type and size.
 class CheckpointSource {
  public:
   virtual ~CheckpointSource() = default;
-  virtual void get(std::string_view name, std::int64_t& value) const = 0;
-  virtual void get(std::string_view name, double& value) const = 0;
-  virtual void get(std::string_view name, std::span<float> values) const = 0;
-  virtual void get(std::string_view name, std::span<double> values) const = 0;
+
+  virtual bool contains(std::string_view name) const = 0;
+  virtual std::int64_t get_integer(std::string_view name) const = 0;
+  virtual double get_real(std::string_view name) const = 0;
+  virtual std::string get_text(std::string_view name) const = 0;
+  virtual void get_array(std::string_view name, std::span<float> out) const = 0;
+  virtual void get_array(std::string_view name, std::span<double> out) const = 0;
 };
 
 }  // namespace gridstride

@@ -1,0 +1,48 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "io/result.hpp"
+
+namespace gridstride::cli {
+
+namespace {
+
+int print_info(std::string const& path) {
+  io::ResultFile const result(path);
+  auto const& from = result.provenance();
+  Grid const& grid = result.grid();
+  fmt::print("{}: {}\n", result.path().string(),
+             result.complete() ? "complete" : "the run did not come to its end");
+  fmt::print("written    {} by gridstride {} ({})\n", from.created, from.version, from.git_hash);
+  fmt::print("device     {}\n", from.device);
+  fmt::print("grid       {}\n", format_points(grid));
+  for (int axis = 0; axis < grid.dims; ++axis)
+    fmt::print("  {}        from {} to {}, spacing {}\n", axis_names[axis], grid.origin[axis],
+               grid.coordinate(axis, grid.points[axis] - 1), grid.spacing[axis]);
+  for (auto const& field : result.fields())
+    fmt::print("field      {} [{}] {}\n", field.name, field.unit, name_of(field.precision));
+  auto const& times = result.times();
+  if (!times.empty())
+    fmt::print("times      {}, from {} to {} (step {})\n", times.size(), times.front(),
+               times.back(), result.steps().back());
+  for (auto const& series : result.diagnostics())
+    if (!series.values.empty())
+      fmt::print("last       {} = {}\n", series.name, series.values.back());
+  for (auto const& [name, seconds] : result.wall_times())
+    fmt::print("wall time  {} {:.3f} s\n", name, seconds);
+  for (auto const& fallback : from.fallbacks) fmt::print("fallback   {}\n", fallback);
+  return 0;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, Action& action) {
+  auto const path = std::make_shared<std::string>();
+  auto* command = app.add_subcommand("info", "What a result holds and where it comes from");
+  command->add_option("output", *path, "An .h5 file, or a run's directory")->required();
+  command->callback([path, &action] { action = [path] { return print_info(*path); }; });
+}
+
+}  // namespace gridstride::cli

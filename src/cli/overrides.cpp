@@ -1,0 +1,28 @@
+#include "cli/commands.hpp"
+#include "core/error.hpp"
+
+namespace gridstride::cli {
+
+void OverrideOptions::add_to(CLI::App& command) {
+  command.add_option("--set", settings, "Set a parameter, as grid.points=[64,64]; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command.add_option("--device", device, "auto, cpu, cuda or cuda:N");
+  command.add_option("--output", output, "Directory to write to")->type_name("DIR");
+}
+
+std::vector<config::Override> OverrideOptions::overrides() const {
+  std::vector<config::Override> result;
+  for (auto const& setting : settings) {
+    auto const equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw ConfigError({{"--set " + setting, 0, 0, "",
+                          "is not a setting (KEY=VALUE is needed, as time.end=0.5)"}});
+    result.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
+  }
+  if (!device.empty()) result.push_back({"device", device});
+  if (!output.empty()) result.push_back({"output.directory", '"' + output + '"'});
+  return result;
+}
+
+}  // namespace gridstride::cli

@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/commands.hpp"
+#include "driver/run.hpp"
+#include "io/atomic_file.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  OverrideOptions changes;
+  bool quiet = false;
+  std::string restart;
+  CLI::Option* restart_given = nullptr;
+  std::string summary;
+};
+
+int run_files(Options const& options) {
+  auto const overrides = options.changes.overrides();
+  // Every file is checked before the first one runs.
+  std::vector<config::RunConfig> runs;
+  for (auto const& file : options.files)
+    runs.push_back(config::read_run_config(file, overrides, simulation_infos()));
+  for (auto const& config : runs) {
+    RunOptions how;
+    how.quiet = options.quiet;
+    how.restart = options.restart_given->count() > 0;
+    how.checkpoint = options.restart;
+    auto const summary = run(config, how);
+    if (!options.quiet) fmt::print(stderr, "{}\n", format_summary(summary));
+    if (!options.summary.empty()) io::write_text_file(options.summary, summary_json(summary));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto const options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("run", "Run simulations from their files");
+  command->add_option("files", options->files, "YAML files")->required()->type_name("FILE");
+  options->changes.add_to(*command);
+  options->restart_given =
+      command
+          ->add_option("--restart", options->restart,
+                       "Go on from a checkpoint, or from the newest one of the run")
+          ->expected(0, 1)
+          ->type_name("[CHECKPOINT]");
+  command->add_flag("--quiet", options->quiet, "No progress and no summary");
+  command->add_option("--summary", options->summary, "Write the summary of the run as JSON")
+      ->type_name("FILE");
+  command->callback([options, &action] { action = [options] { return run_files(*options); }; });
+}
+
+}  // namespace gridstride::cli

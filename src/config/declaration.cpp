@@ -1,0 +1,228 @@
+#include "config/declaration.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <utility>
+
+#include "config/value.hpp"
+#include "core/text.hpp"
+
+namespace gridstride::config {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = Declaration::Kind;
+
+/// A regular expression for all of the text; empty when any is accepted.
+std::string pattern_of(TextForm const& form) {
+  if (form.words.empty()) return {};
+  std::string pattern = fmt::format("^({}", fmt::join(form.words, "|"));
+  if (!form.numbered.empty()) pattern += fmt::format("|{}[0-9]{{1,3}}", form.numbered);
+  return pattern + ")$";
+}
+
+/// Writes down what it meets.
+class Collector : public Visitor {
+ public:
+  Declaration take() { return std::move(levels_.front()); }
+
+  void visit(Spec const& spec, double& value) override {
+    Declaration& number = add(spec, Kind::number);
+    number.required = std::isnan(value);
+    if (!number.required) number.value = value;
+  }
+  void visit(Spec const& spec, std::int64_t& value) override {
+    Declaration& integer = add(spec, Kind::integer);
+    integer.required = value == required_integer;
+    if (!integer.required) integer.value = value;
+  }
+  void visit(Spec const& spec, bool& value) override { add(spec, Kind::truth).value = value; }
+  void visit(Spec const& spec, Formula& value) override {
+    optional_formula(spec, value);
+    levels_.back().children.back().required = value.text.empty();
+  }
+  void visit(Spec const& spec, std::optional<double>& value, std::string_view word) override {
+    Declaration& number = add(spec, Kind::number);
+    number.word = word;
+    if (value) number.value = *value;
+    if (!value && !word.empty()) number.value = word;
+  }
+  void optional_formula(Spec const& spec, Formula& value) override {
+    Declaration& formula = add(spec, Kind::formula);
+    if (!value.text.empty()) formula.value = formula_value(value.text);
+  }
+  void text(Spec const& spec, TextForm const& form, std::string& value) override {
+    Declaration& text = add(spec, Kind::text);
+    text.pattern = pattern_of(form);
+    text.meaning = form.meaning;
+    text.required = form.presence == Presence::required && value.empty();
+    if (!value.empty()) text.value = value;
+  }
+  void choice(Spec const& spec, std::span<Choice const> choices, std::string& value) override {
+    Declaration& choice = add_words(spec, Kind::choice, choices);
+    choice.required = value.empty();
+    if (!choice.required) choice.value = value;
+  }
+  void subset(Spec const& spec, std::span<Choice const> choices,
+              std::vector<std::string>& value) override {
+    add_words(spec, Kind::subset, choices).value = value;
+  }
+  bool list(Spec const& spec, ListShape const& shape, std::vector<double>& value) override {
+    return add_list(spec, shape, Kind::number, value);
+  }
+  bool list(Spec const& spec, ListShape const& shape, std::vector<std::int64_t>& value) override {
+    return add_list(spec, shape, Kind::integer, value);
+  }
+  void constants(Spec const& spec, expression::Symbols& values) override {
+    Declaration& constants = add(spec, Kind::constants);
+    for (auto const& [name, value] : values) constants.value[name] = value;
+  }
+
+  void section(Spec const& spec, Body const& body) override {
+    levels_.push_back(describe(spec, Kind::section));
+    body(*this);
+    close();
+  }
+  void forms(Spec const& spec, Presence presence, std::span<Form const> forms,
+             int& chosen) override;
+
+ private:
+  void visit_items(Spec const& spec, std::size_t count, Element const& element) override;
+
+  static Declaration describe(Spec const& spec, Kind kind) {
+    Declaration declaration;
+    declaration.kind = kind;
+    declaration.name = spec.name;
+    declaration.unit = spec.unit;
+    declaration.documentation = spec.documentation;
+    declaration.minimum = spec.minimum;
+    declaration.maximum = spec.maximum;
+    declaration.exclusive_minimum = spec.exclusive_minimum;
+    declaration.variables = spec.variables;
+    return declaration;
+  }
+  Declaration& add(Spec const& spec, Kind kind) {
+    return levels_.back().children.emplace_back(describe(spec, kind));
+  }
+  Declaration& add_words(Spec const& spec, Kind kind, std::span<Choice const> choices) {
+    Declaration& declaration = add(spec, kind);
+    for (Choice const& choice : choices)
+      declaration.words.push_back({std::string(choice.name), std::string(choice.documentation)});
+    return declaration;
+  }
+  template <class T>
+  bool add_list(Spec const& spec, ListShape const& shape, Kind element,
+                std::vector<T> const& value) {
+    Declaration& list = add(spec, Kind::list);
+    Spec element_spec = spec;
+    element_spec.unit = "1";
+    element_spec.documentation = "";
+    list.children.push_back(describe(element_spec, element));
+    list.shape = shape;
+    list.required = value.empty() && !shape.fill;
+    if (!value.empty()) list.value = value;
+    return !value.empty();
+  }
+  /// Numbers stay numbers, so that they need no quotes.
+  static ordered_json formula_value(std::string const& text) {
+    if (number_length(text) == text.size()) return parse_number(text);
+    return text;
+  }
+  void close();
+  Declaration form(Spec const& spec, Form const& form);
+
+  std::vector<Declaration> levels_{1};
+};
+
+/// The present values of a section; null when it has none.
+ordered_json section_value(Declaration const& section) {
+  ordered_json value;
+  for (Declaration const& child : section.children)
+    if (!child.value.is_null()) value[child.name] = child.value;
+  return value;
+}
+
+/// Puts the innermost level where it belongs.
+void Collector::close() {
+  Declaration level = std::move(levels_.back());
+  levels_.pop_back();
+  level.value = section_value(level);
+  levels_.back().children.push_back(std::move(level));
+}
+
+Declaration Collector::form(Spec const& spec, Form const& form) {
+  if (form.kind == Form::Kind::word) {
+    Declaration word = describe(spec, Kind::word);
+    word.word = form.word;
+    word.value = form.word;
+    word.documentation = form.documentation;
+    return word;
+  }
+  levels_.emplace_back();
+  form.body(*this);
+  Declaration result = std::move(levels_.back());
+  levels_.pop_back();
+  if (form.kind == Form::Kind::scalar) {
+    Declaration scalar = std::move(result.children.front());
+    result = std::move(scalar);
+  } else {
+    result.value = section_value(result);
+  }
+  if (!form.documentation.empty()) result.documentation = form.documentation;
+  return result;
+}
+
+void Collector::forms(Spec const& spec, Presence presence, std::span<Form const> forms,
+                      int& chosen) {
+  Declaration choice = describe(spec, Kind::forms);
+  choice.required = presence == Presence::required && chosen < 0;
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    if (forms[i].kind == Form::Kind::refused) continue;
+    choice.children.push_back(form(spec, forms[i]));
+    if (static_cast<int>(i) == chosen) choice.value = choice.children.back().value;
+  }
+  levels_.back().children.push_back(std::move(choice));
+}
+
+void Collector::visit_items(Spec const& spec, std::size_t count, Element const& element) {
+  Declaration items = describe(spec, Kind::items);
+  items.value = ordered_json::array();
+  levels_.emplace_back();
+  Spec const item{.name = "item"};
+  for (std::size_t i = 0; i < count; ++i) element(item, i);
+  for (Declaration const& child : levels_.back().children) items.value.push_back(child.value);
+  if (count > 0) items.children.push_back(levels_.back().children.front());
+  levels_.pop_back();
+  levels_.back().children.push_back(std::move(items));
+}
+
+std::string range_text(double minimum, double maximum, bool exclusive_minimum) {
+  std::string text;
+  if (std::isfinite(minimum))
+    text = fmt::format("{} {}", exclusive_minimum ? ">" : ">=", format_exact(minimum));
+  if (std::isfinite(maximum))
+    text += fmt::format("{}<= {}", text.empty() ? "" : " and ", format_exact(maximum));
+  return text;
+}
+
+}  // namespace
+
+Declaration collect(std::function<void(Visitor&)> const& declare) {
+  Collector collector;
+  declare(collector);
+  Declaration root = collector.take();
+  root.value = section_value(root);
+  return root;
+}
+
+std::string format_range(Declaration const& declaration) {
+  return range_text(declaration.minimum, declaration.maximum, declaration.exclusive_minimum);
+}
+
+std::string format_range(Spec const& spec) {
+  return range_text(spec.minimum, spec.maximum, spec.exclusive_minimum);
+}
+
+}  // namespace gridstride::config

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "expression/expression.hpp"
+
+namespace gridstride::config {
+
+/// A place in a config file; `path` as `parameters.diffusivity`.
+struct Location {
+  int line = 0;
+  int column = 0;
+  std::string path;
+  std::string file;  ///< the `--set` argument it comes from; empty for the config file itself
+};
+
+/// A number (with a unit if one was given) or a formula.
+struct Formula {
+  std::string text;  ///< as the user wrote it
+  expression::Expression expression;
+  Location location;
+};
+
+/// The one declaration of a parameter.
+struct Spec {
+  std::string_view name;
+  std::string_view unit = "1";  ///< SI; values with a unit are converted to it
+  std::string_view documentation = "";
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  bool exclusive_minimum = false;
+  std::string_view variables = "";  ///< a formula may depend on these: some of "xyzt"
+};
+
+/// Meets each parameter of a set once. The reader fills the values in, `describe` and the schema
+/// list them, the resolved config prints them.
+class ParameterVisitor {
+ public:
+  virtual ~ParameterVisitor() = default;
+  virtual void visit(Spec const& spec, double& value) = 0;
+  virtual void visit(Spec const& spec, std::int64_t& value) = 0;
+  virtual void visit(Spec const& spec, bool& value) = 0;
+  virtual void visit(Spec const& spec, Formula& value) = 0;
+};
+
+/// As values before reading: there is no default, the file must give one.
+inline constexpr double required_number = std::numeric_limits<double>::quiet_NaN();
+inline constexpr std::int64_t required_integer = std::numeric_limits<std::int64_t>::min();
+
+/// A simulation's own parameters. A value left as constructed is the default; a `Formula` with
+/// empty text, a `required_number` and a `required_integer` have none and must be given.
+class ParameterSet {
+ public:
+  virtual ~ParameterSet() = default;
+  virtual void fields(ParameterVisitor& visitor) = 0;
+};
+
+}  // namespace gridstride::config

@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "config/declaration.hpp"
+#include "config/run_config.hpp"
+#include "config/run_sections.hpp"
+#include "config/yaml_text.hpp"
+
+namespace gridstride::config {
+
+namespace {
+
+std::string yaml_of(RunOptions run, ParameterSet& parameters) {
+  std::string name(run.simulation->name);
+  SimulationInfo const& simulation = *run.simulation;
+  Declaration const declared = collect([&](Visitor& v) {
+    declare_simulation(v, {&simulation, 1}, name);
+    declare_run(v, run, parameters);
+  });
+  return block_yaml(declared.value);
+}
+
+}  // namespace
+
+std::string resolved_yaml(RunConfig const& config) { return yaml_of(config, *config.parameters); }
+
+std::string problem_yaml(RunConfig const& config) {
+  RunOptions problem = config;
+  problem.device = {};
+  problem.time.end = 1;
+  problem.output = {};
+  problem.checkpoint = {};
+  problem.diagnostics = {};
+  problem.verify = {};
+  return yaml_of(problem, *config.parameters);
+}
+
+}  // namespace gridstride::config

@@ -1,0 +1,90 @@
+#include "config/run_config.hpp"
+
+#include <fmt/format.h>
+
+#include "config/declaration.hpp"
+#include "config/document.hpp"
+#include "config/faults.hpp"
+#include "config/overrides.hpp"
+#include "config/reader.hpp"
+#include "config/run_sections.hpp"
+#include "core/text.hpp"
+
+namespace gridstride::config {
+namespace {
+
+/// The paths of all keys, for suggestions.
+void append_paths(Declaration const& declaration, std::string const& parent,
+                  std::vector<std::string>& paths) {
+  for (Declaration const& child : declaration.children) {
+    bool const is_form = declaration.kind == Declaration::Kind::forms;
+    std::string const path = is_form ? parent : join_path(parent, child.name);
+    if (!is_form) paths.push_back(path);
+    bool const has_keys = child.kind == Declaration::Kind::section;
+    if (has_keys || child.kind == Declaration::Kind::forms) append_paths(child, path, paths);
+  }
+}
+
+std::vector<std::string> all_paths(SimulationInfo const& simulation) {
+  RunConfig defaults = default_run(simulation, "");
+  std::vector<std::string> paths = {"simulation"};
+  append_paths(collect([&](Visitor& v) { declare_run(v, defaults, *defaults.parameters); }), "",
+               paths);
+  return paths;
+}
+
+/// The simulation of that name or, for the sake of the other faults, the one probably meant.
+SimulationInfo const* find_simulation(std::string_view name,
+                                      std::span<SimulationInfo const> simulations) {
+  std::vector<std::string_view> names;
+  for (auto const& simulation : simulations) names.push_back(simulation.name);
+  std::string_view const nearest = nearest_name(name, names);
+  for (auto const& simulation : simulations)
+    if (simulation.name == nearest) return &simulation;
+  return nullptr;
+}
+
+/// The document with the overrides in it; throws when it cannot be read as keys and values.
+Node load(std::string const& text, std::span<Override const> overrides, Faults& faults) {
+  std::optional<Node> root = parse_document(text, 0, "", faults);
+  if (root && root->kind != Node::Kind::mapping) {
+    faults.add(root->place, "",
+               fmt::format("a mapping of keys expected (as 'simulation: heat'), not {}",
+                           kind_name(*root)));
+    root.reset();
+  }
+  if (!root) faults.throw_if_any();
+  apply_overrides(*root, overrides, faults);
+  return *std::move(root);
+}
+
+}  // namespace
+
+Problem RunConfig::problem(Location const& location, std::string message) const {
+  return {location.file.empty() ? file.string() : location.file, location.line, location.column,
+          location.path, std::move(message)};
+}
+
+RunConfig read_run_config(std::filesystem::path const& file, std::span<Override const> overrides,
+                          std::span<SimulationInfo const> simulations) {
+  Faults faults(file.string());
+  std::string const text = read_document(file);
+  Node const root = load(text, overrides, faults);
+
+  Node const* const given = root.child("simulation");
+  SimulationInfo const* const simulation = find_simulation(given ? given->text : "", simulations);
+  Reader reader(root, simulation ? all_paths(*simulation) : std::vector<std::string>(), faults);
+  std::string name;
+  declare_simulation(reader, simulations, name);
+  if (!simulation) faults.throw_if_any();
+
+  RunConfig run = default_run(*simulation, file.stem().string());
+  run.file = file;
+  run.text = text;
+  declare_run(reader, run, *run.parameters);
+  reader.finish();
+  faults.throw_if_any();
+  return run;
+}
+
+}  // namespace gridstride::config

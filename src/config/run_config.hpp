@@ -1,0 +1,172 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/parameters.hpp"
+#include "core/device.hpp"
+#include "core/precision.hpp"
+#include "expression/expression.hpp"
+#include "grid/grid.hpp"
+
+/// One run as its YAML file describes it: complete, checked, defaults filled in.
+namespace gridstride::config {
+
+/// What the config layer has to know of a simulation in order to read a file for it. The
+/// simulations' table (simulations/registry.hpp) holds one for each.
+struct SimulationInfo {
+  struct FieldInfo {
+    std::string_view name;
+    std::string_view unit;
+    std::string_view documentation;
+  };
+  struct KernelFamily {
+    std::string_view name;
+    std::vector<std::string_view> variants;  // every name that some backend has
+  };
+  std::string_view name;
+  std::string_view summary;
+  std::vector<FieldInfo> fields;
+  std::vector<std::string_view> schemes;  // the default first
+  std::vector<KernelFamily> kernels;      // the families it works with
+  std::unique_ptr<ParameterSet> (*make_parameters)();
+};
+
+/// `auto`, `cpu`, `cuda` or `cuda:1`.
+struct DeviceChoice {
+  std::optional<Backend> backend;  // empty: a GPU if there is one, else the host
+  int ordinal = 0;
+};
+
+/// Initial values of a field: a formula of space, or a dataset of an HDF5 file.
+struct FieldSource {
+  Formula formula;
+  std::filesystem::path file;  // empty when the formula counts; absolute or relative to the cwd
+  std::string dataset;
+  Location location;
+};
+
+struct SideCondition {
+  SideKind kind = SideKind::dirichlet;
+  Formula value;  // of x, y, z, t
+};
+
+struct TimeOptions {
+  std::string scheme;
+  double end = 0;
+  std::optional<double> step;  // empty: auto
+  double safety = 0.9;
+  Location step_location;
+};
+
+/// How often something happens. Empty means only at the start and the end.
+struct Cadence {
+  std::optional<double> time;
+  std::optional<std::int64_t> steps;
+  std::optional<std::int64_t> count;  // evenly spaced in time
+};
+
+struct OutputOptions {
+  std::filesystem::path directory;
+  bool vti = true;
+  bool hdf5 = true;
+  Cadence every;
+  std::vector<std::string> fields;  // in the simulation's order
+};
+
+struct CheckpointOptions {
+  Cadence every;  // empty: only when a signal stops the run
+  std::int64_t keep = 2;
+};
+
+struct Probe {
+  std::string field;
+  std::array<double, 3> at = {0, 0, 0};
+};
+
+struct DiagnosticsOptions {
+  bool norms = true;
+  std::vector<Probe> probes;
+};
+
+struct VerifyOptions {
+  std::vector<std::pair<std::string, Formula>> exact;  // field name, formula of x, y, z, t
+  std::optional<double> l2_tolerance;                  // root of the mean squared error at the end
+  std::optional<double> max_tolerance;                 // largest absolute error at the end
+  std::filesystem::path reference;                     // a stored NAME.h5; empty: none
+  double rtol = 1e-10;
+  double atol = 1e-12;
+};
+
+/// The grid as the file names it; `RunConfig::grid` follows from it.
+struct GridOptions {
+  std::vector<std::int64_t> points;
+  std::vector<double> lower;
+  std::vector<double> upper;
+};
+
+/// All of a run but the simulation's own parameters.
+struct RunOptions {
+  std::filesystem::path file;
+  std::string text;  // of the file
+  std::string name;  // the file's stem: what the outputs are called
+  SimulationInfo const* simulation = nullptr;
+  DeviceChoice device;
+  Precision precision = Precision::float64;
+  expression::Symbols constants;
+  GridOptions grid_options;
+  Grid grid;
+  std::array<std::array<SideCondition, 2>, 3> boundary;
+  std::map<std::string, FieldSource, std::less<>> initial;
+  TimeOptions time;
+  OutputOptions output;
+  CheckpointOptions checkpoint;
+  DiagnosticsOptions diagnostics;
+  VerifyOptions verify;
+  std::map<std::string, std::string, std::less<>> kernels;  // family -> variant, or "auto"
+  Location initial_location;
+};
+
+struct RunConfig : RunOptions {
+  std::unique_ptr<ParameterSet> parameters;
+
+  /// A problem at a place of this file, for faults found after reading (a dataset's shape, a step
+  /// over the stability limit).
+  Problem problem(Location const& location, std::string message) const;
+};
+
+/// `--set a.b=c`, in the order given.
+struct Override {
+  std::string path;
+  std::string value;
+};
+
+/// Reads and checks a file. Throws `ConfigError` with every fault it finds.
+RunConfig read_run_config(std::filesystem::path const& file, std::span<Override const> overrides,
+                          std::span<SimulationInfo const> simulations);
+
+/// The run as a YAML document with every default filled in; reads back to the same run.
+std::string resolved_yaml(RunConfig const& config);
+
+/// The part of it that decides the state at a given time: not the device, when the run ends, nor
+/// what is written. Runs with the same text can go on from each other's checkpoints.
+std::string problem_yaml(RunConfig const& config);
+
+/// What `gridstride describe` prints: parameters with units, defaults, ranges, documentation.
+std::string describe_text(SimulationInfo const& simulation);
+/// The same as JSON Schema (draft 2020-12), for editors.
+std::string describe_schema(SimulationInfo const& simulation);
+/// The same for all simulations as docs/input_reference.md.
+std::string input_reference(std::span<SimulationInfo const> simulations);
+
+}  // namespace gridstride::config

@@ -1,0 +1,287 @@
+#include "config/run_sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "config/spatial_sections.hpp"
+
+namespace gridstride::config {
+namespace {
+
+std::vector<Choice> choices_of(std::vector<std::string_view> const& names) {
+  std::vector<Choice> choices;
+  for (std::string_view const name : names) choices.push_back({name});
+  return choices;
+}
+
+void declare_device(Visitor& visitor, DeviceChoice& device) {
+  constexpr std::string_view words[] = {"auto", "cpu", "cuda"};
+  std::string text = "auto";
+  if (device.backend) text = name_of(*device.backend);
+  if (device.ordinal > 0) text += fmt::format(":{}", device.ordinal);
+  visitor.text(
+      {.name = "device",
+       .documentation = "What the run computes on: `cpu`, `cuda` (the first GPU), `cuda:1` "
+                        "(the second), or `auto`: a GPU if there is one, else the host."},
+      {.meaning = "'auto', 'cpu', 'cuda' or 'cuda:N'", .words = words, .numbered = "cuda:"}, text);
+  std::size_t const colon = text.find(':');
+  device = {};
+  if (text != "auto") device.backend = text == "cpu" ? Backend::cpu : Backend::cuda;
+  if (colon != std::string::npos)
+    std::from_chars(text.data() + colon + 1, text.data() + text.size(), device.ordinal);
+}
+
+void declare_precision(Visitor& visitor, Precision& precision) {
+  constexpr Choice choices[] = {{"float32", "4 bytes a value, 7 digits"},
+                                {"float64", "8 bytes a value, 16 digits"}};
+  std::string name(name_of(precision));
+  visitor.choice({.name = "precision", .documentation = "The element type of all fields."}, choices,
+                 name);
+  precision = name == "float32" ? Precision::float32 : Precision::float64;
+}
+
+void declare_parameters(Visitor& visitor, ParameterSet& parameters) {
+  visitor.section({.name = "parameters", .documentation = "The simulation's own parameters."},
+                  [&](Visitor& v) { parameters.fields(v); });
+}
+
+void declare_time(Visitor& visitor, TimeOptions& time, SimulationInfo const& simulation) {
+  auto const schemes = choices_of(simulation.schemes);
+  visitor.section(
+      {.name = "time", .documentation = "How the run goes through time."}, [&](Visitor& v) {
+        if (!schemes.empty())
+          v.choice({.name = "scheme", .documentation = "Time integration scheme."}, schemes,
+                   time.scheme);
+        v.visit({.name = "end",
+                 .unit = "s",
+                 .documentation = "The time at which the run ends; it begins at 0.",
+                 .minimum = 0,
+                 .exclusive_minimum = true},
+                time.end);
+        v.visit({.name = "step",
+                 .unit = "s",
+                 .documentation = "Time step; `auto` is `safety` times the stability limit.",
+                 .minimum = 0,
+                 .exclusive_minimum = true},
+                time.step, "auto");
+        time.step_location = v.locate("step");
+        v.visit({.name = "safety",
+                 .documentation = "What part of the stability limit an `auto` step is.",
+                 .minimum = 0,
+                 .maximum = 1,
+                 .exclusive_minimum = true},
+                time.safety);
+      });
+}
+
+/// The forms of a cadence; at most one of its values is set.
+void declare_cadence(Visitor& visitor, std::string_view documentation, Cadence& cadence) {
+  double time = cadence.time.value_or(required_number);
+  std::int64_t steps = cadence.steps.value_or(required_integer);
+  std::int64_t count = cadence.count.value_or(required_integer);
+  auto const by_time = [&](Visitor& v) {
+    v.visit({.name = "time",
+             .unit = "s",
+             .documentation = "Each time that this much time has passed.",
+             .minimum = 0,
+             .exclusive_minimum = true},
+            time);
+  };
+  auto const by_steps = [&](Visitor& v) {
+    v.visit({.name = "steps", .documentation = "Each so many steps.", .minimum = 1}, steps);
+  };
+  auto const by_count = [&](Visitor& v) {
+    v.visit(
+        {.name = "count", .documentation = "So many times, evenly spaced in time.", .minimum = 1},
+        count);
+  };
+  Form const forms[] = {{.kind = Form::Kind::mapping, .body = by_time},
+                        {.kind = Form::Kind::mapping, .body = by_steps},
+                        {.kind = Form::Kind::mapping, .body = by_count}};
+  int chosen = cadence.time ? 0 : cadence.steps ? 1 : cadence.count ? 2 : -1;
+  visitor.forms({.name = "every", .documentation = documentation}, Presence::optional, forms,
+                chosen);
+  cadence = {};
+  if (chosen == 0) cadence.time = time;
+  if (chosen == 1) cadence.steps = steps;
+  if (chosen == 2) cadence.count = count;
+}
+
+void declare_output(Visitor& visitor, OutputOptions& output, SimulationInfo const& simulation) {
+  constexpr Choice formats[] = {{"vti", "a VTK image series, which every ParaView opens"},
+                                {"hdf5", "one VTKHDF file, which ParaView 5.12 and h5py open"}};
+  std::vector<Choice> fields;
+  for (auto const& field : simulation.fields) fields.push_back({field.name});
+  visitor.section(
+      {.name = "output", .documentation = "What is written, where and how often."},
+      [&](Visitor& v) {
+        std::string directory = output.directory.string();
+        v.text({.name = "directory",
+                .documentation =
+                    "Directory of the results, relative to the working directory; NAME is "
+                    "the config file's name without its ending."},
+               {.meaning = "a path"}, directory);
+        output.directory = directory;
+
+        std::vector<std::string> chosen;
+        if (output.vti) chosen.emplace_back("vti");
+        if (output.hdf5) chosen.emplace_back("hdf5");
+        v.subset({.name = "formats", .documentation = "File formats; `[]` writes no fields."},
+                 formats, chosen);
+        output.vti = std::ranges::find(chosen, "vti") != chosen.end();
+        output.hdf5 = std::ranges::find(chosen, "hdf5") != chosen.end();
+
+        declare_cadence(v,
+                        "How often fields are written; the start and the end are written always.",
+                        output.every);
+        v.subset({.name = "fields", .documentation = "The fields that are written."}, fields,
+                 output.fields);
+      });
+}
+
+void declare_checkpoint(Visitor& visitor, CheckpointOptions& checkpoint) {
+  visitor.section({.name = "checkpoint", .documentation = "States that a run can go on from."},
+                  [&](Visitor& v) {
+                    declare_cadence(
+                        v,
+                        "How often the state is saved; when left out, only when a signal stops the "
+                        "run.",
+                        checkpoint.every);
+                    v.visit({.name = "keep",
+                             .documentation = "How many of the latest checkpoints stay.",
+                             .minimum = 1},
+                            checkpoint.keep);
+                  });
+}
+
+void declare_tolerance(Visitor& visitor, VerifyOptions& verify) {
+  visitor.section(
+      {.name = "tolerance",
+       .documentation = "Bounds of the error against `exact` at the end, of which one "
+                        "at least must be given."},
+      [&](Visitor& v) {
+        v.visit({.name = "l2",
+                 .documentation = "Bound of the root of the mean squared error.",
+                 .minimum = 0},
+                verify.l2_tolerance, "");
+        v.visit(
+            {.name = "max", .documentation = "Bound of the largest absolute error.", .minimum = 0},
+            verify.max_tolerance, "");
+      });
+}
+
+void declare_exact(Visitor& visitor, VerifyOptions& verify, SimulationInfo const& simulation) {
+  std::map<std::string_view, Formula> formulas;
+  for (auto const& [name, formula] : verify.exact) formulas[name] = formula;
+  visitor.section({.name = "exact", .documentation = "The exact solution, for each field known."},
+                  [&](Visitor& v) {
+                    for (auto const& field : simulation.fields)
+                      v.optional_formula({.name = field.name,
+                                          .unit = field.unit,
+                                          .documentation = field.documentation,
+                                          .variables = "xyzt"},
+                                         formulas[field.name]);
+                  });
+  std::vector<std::pair<std::string, Formula>> exact;
+  for (auto const& field : simulation.fields)
+    if (!formulas[field.name].text.empty())
+      exact.emplace_back(std::string(field.name), formulas[field.name]);
+  verify.exact = std::move(exact);
+}
+
+void declare_verify(Visitor& visitor, VerifyOptions& verify, SimulationInfo const& simulation,
+                    std::filesystem::path const& folder) {
+  visitor.section(
+      {.name = "verify", .documentation = "What the result is compared with after the run."},
+      [&](Visitor& v) {
+        declare_exact(v, verify, simulation);
+        declare_tolerance(v, verify);
+        bool const bounded = v.given("tolerance.l2") || v.given("tolerance.max");
+        if (v.given("exact") && !bounded)
+          v.fault("exact",
+                  "an exact solution needs a tolerance (tolerance: {l2: ...} or {max: ...})");
+        if (bounded && !v.given("exact"))
+          v.fault("tolerance", "a tolerance needs an exact solution (exact: {FIELD: ...})");
+
+        declare_input_path(v,
+                           {.name = "reference",
+                            .documentation = "Results of an earlier run (NAME.h5) to compare with, "
+                                             "relative to the config's folder."},
+                           Presence::optional, folder, verify.reference);
+        v.visit({.name = "rtol",
+                 .documentation = "Relative tolerance of the comparison with `reference`.",
+                 .minimum = 0},
+                verify.rtol);
+        v.visit({.name = "atol",
+                 .documentation = "Absolute tolerance of the comparison with `reference`.",
+                 .minimum = 0},
+                verify.atol);
+      });
+}
+
+void declare_kernels(Visitor& visitor, RunOptions& run) {
+  visitor.section({.name = "kernels",
+                   .documentation = "Kernel variants by name (`gridstride list kernels`); `auto` "
+                                    "is the fastest that gives the same bits each run."},
+                  [&](Visitor& v) {
+                    for (auto const& family : run.simulation->kernels) {
+                      std::vector<Choice> choices = choices_of(family.variants);
+                      choices.insert(choices.begin(), Choice{"auto"});
+                      std::string const name(family.name);
+                      v.choice(
+                          {.name = family.name, .documentation = "Variant of this kernel family."},
+                          choices, run.kernels[name]);
+                    }
+                  });
+}
+
+}  // namespace
+
+RunConfig default_run(SimulationInfo const& simulation, std::string const& name) {
+  RunConfig run;
+  run.name = name;
+  run.simulation = &simulation;
+  run.parameters = simulation.make_parameters();
+  if (!simulation.schemes.empty()) run.time.scheme = simulation.schemes.front();
+  run.time.end = required_number;
+  run.output.directory = std::filesystem::path("outputs") / name;
+  run.output.every.count = 10;
+  for (auto const& field : simulation.fields) run.output.fields.emplace_back(field.name);
+  for (auto const& family : simulation.kernels) run.kernels[std::string(family.name)] = "auto";
+  SideCondition const zero{SideKind::dirichlet, {"0", expression::Expression(0.0), {}}};
+  run.boundary.fill({zero, zero});
+  return run;
+}
+
+void declare_simulation(Visitor& visitor, std::span<SimulationInfo const> simulations,
+                        std::string& name) {
+  std::vector<Choice> choices;
+  for (auto const& simulation : simulations)
+    choices.push_back({simulation.name, simulation.summary});
+  visitor.choice({.name = "simulation", .documentation = "What is computed."}, choices, name);
+}
+
+void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
+  declare_device(visitor, run.device);
+  declare_precision(visitor, run.precision);
+  visitor.constants({.name = "constants",
+                     .documentation = "Names for numbers, for use in every formula and in place of "
+                                      "every number: a number (with a unit, converted to SI) or a "
+                                      "formula of the names before."},
+                    run.constants);
+  declare_grid(visitor, run);
+  declare_boundary(visitor, run);
+  declare_initial(visitor, run);
+  declare_parameters(visitor, parameters);
+  declare_time(visitor, run.time, *run.simulation);
+  declare_output(visitor, run.output, *run.simulation);
+  declare_checkpoint(visitor, run.checkpoint);
+  declare_diagnostics(visitor, run);
+  declare_verify(visitor, run.verify, *run.simulation, run.file.parent_path());
+  declare_kernels(visitor, run);
+}
+
+}  // namespace gridstride::config

@@ -1,0 +1,167 @@
+#include "config/schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/run_config.hpp"
+#include "config/run_sections.hpp"
+
+namespace gridstride::config {
+namespace {
+
+using nlohmann::ordered_json;
+using Kind = Declaration::Kind;
+
+/// A bound of a whole number is one itself.
+ordered_json bound(Declaration const& number, double value) {
+  if (number.kind == Kind::integer) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+void add_bounds(ordered_json& schema, Declaration const& number) {
+  if (std::isfinite(number.minimum))
+    schema[number.exclusive_minimum ? "exclusiveMinimum" : "minimum"] =
+        bound(number, number.minimum);
+  if (std::isfinite(number.maximum)) schema["maximum"] = bound(number, number.maximum);
+}
+
+/// A number, or text: a number with a unit, a formula, a word such as `auto`.
+ordered_json number_schema(Declaration const& number) {
+  ordered_json schema = {{"type", {"number", "string"}}};
+  add_bounds(schema, number);
+  return schema;
+}
+
+ordered_json integer_schema(Declaration const& integer) {
+  ordered_json schema = {{"type", "integer"}};
+  add_bounds(schema, integer);
+  return schema;
+}
+
+ordered_json truth_schema(Declaration const&) { return {{"type", "boolean"}}; }
+
+ordered_json text_schema(Declaration const& text) {
+  ordered_json schema = {{"type", "string"}, {"minLength", 1}};
+  if (!text.pattern.empty()) schema["pattern"] = text.pattern;
+  return schema;
+}
+
+ordered_json word_schema(Declaration const& word) { return {{"const", word.word}}; }
+
+ordered_json choice_schema(Declaration const& choice) {
+  ordered_json names = ordered_json::array();
+  for (auto const& word : choice.words) names.push_back(word.name);
+  return {{"enum", names}};
+}
+
+/// A list, or its one element without brackets.
+ordered_json array_schema(ordered_json const& element, std::size_t minimum, std::size_t maximum) {
+  ordered_json array = {{"type", "array"}, {"items", element}};
+  if (minimum > 0) array["minItems"] = minimum;
+  if (maximum > 0) array["maxItems"] = maximum;
+  if (minimum > 1) return array;
+  return {{"anyOf", ordered_json::array({array, element})}};
+}
+
+ordered_json subset_schema(Declaration const& subset) {
+  ordered_json schema = array_schema(choice_schema(subset), 0, subset.words.size());
+  schema["anyOf"][0]["uniqueItems"] = true;
+  return schema;
+}
+
+ordered_json list_schema(Declaration const& list) {
+  return array_schema(schema_of(list.children.front()), list.shape.minimum, list.shape.maximum);
+}
+
+ordered_json items_schema(Declaration const& items) {
+  return array_schema(schema_of(items.children.front()), 0, 0);
+}
+
+ordered_json constants_schema(Declaration const&) {
+  return {{"type", "object"},
+          {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]*$"}}},
+          {"additionalProperties", {{"type", {"number", "string"}}}}};
+}
+
+ordered_json section_schema(Declaration const& section) {
+  ordered_json properties = ordered_json::object();
+  ordered_json required = ordered_json::array();
+  for (Declaration const& child : section.children) {
+    properties[child.name] = schema_of(child);
+    if (must_be_given(child)) required.push_back(child.name);
+  }
+  ordered_json schema = {
+      {"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
+  if (!required.empty()) schema["required"] = required;
+  return schema;
+}
+
+/// The keys of a form must all be given: they are what tells the forms apart.
+ordered_json forms_schema(Declaration const& forms) {
+  ordered_json any = ordered_json::array();
+  for (Declaration const& form : forms.children) {
+    ordered_json schema = schema_of(form);
+    schema.erase("default");
+    if (form.kind == Kind::section) {
+      schema["required"] = ordered_json::array();
+      for (Declaration const& key : form.children) schema["required"].push_back(key.name);
+    }
+    any.push_back(schema);
+  }
+  return {{"anyOf", any}};
+}
+
+struct Row {
+  Kind kind;
+  ordered_json (*schema)(Declaration const&);
+};
+
+constexpr Row rows[] = {
+    {Kind::number, number_schema},       {Kind::integer, integer_schema},
+    {Kind::truth, truth_schema},         {Kind::formula, number_schema},
+    {Kind::text, text_schema},           {Kind::word, word_schema},
+    {Kind::choice, choice_schema},       {Kind::subset, subset_schema},
+    {Kind::list, list_schema},           {Kind::items, items_schema},
+    {Kind::constants, constants_schema}, {Kind::section, section_schema},
+    {Kind::forms, forms_schema},
+};
+
+}  // namespace
+
+bool must_be_given(Declaration const& declaration) {
+  if (declaration.kind != Kind::section) return declaration.required;
+  return std::ranges::any_of(declaration.children, must_be_given);
+}
+
+ordered_json schema_of(Declaration const& declaration) {
+  auto const row = std::ranges::find(rows, declaration.kind, &Row::kind);
+  ordered_json schema = row->schema(declaration);
+  std::string description = declaration.documentation;
+  if (declaration.unit != "1" && declaration.kind != Kind::section)
+    description += fmt::format("{}Unit: {}.", description.empty() ? "" : " ", declaration.unit);
+  if (!description.empty()) schema["description"] = description;
+  bool const has_default = !declaration.value.is_null() && declaration.kind != Kind::section &&
+                           declaration.kind != Kind::word;
+  if (has_default) schema["default"] = declaration.value;
+  return schema;
+}
+
+std::string describe_schema(SimulationInfo const& simulation) {
+  RunConfig run = default_run(simulation, "NAME");
+  std::string name(simulation.name);
+  ordered_json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                         {"title", fmt::format("gridstride: {}", simulation.name)},
+                         {"description", simulation.summary}};
+  Declaration root = collect([&](Visitor& v) {
+    declare_simulation(v, {&simulation, 1}, name);
+    declare_run(v, run, *run.parameters);
+  });
+  root.children.front().required = true;
+  root.children.front().value = nullptr;
+  schema.update(schema_of(root));
+  return schema.dump(2) + '\n';
+}
+
+}  // namespace gridstride::config

@@ -1,0 +1,355 @@
+#include "config/spatial_sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.hpp"
+
+namespace gridstride::config {
+namespace {
+
+constexpr int most_axes = 3;
+constexpr std::int64_t fewest_points = 3;
+/// A field of 8-byte values with more would have more than 2^62 bytes.
+constexpr std::int64_t most_points = std::int64_t{1} << 59;
+
+/// How many axes the grid has; 0 as long as that is not known.
+int axes_of(RunOptions const& run) { return static_cast<int>(run.grid_options.points.size()); }
+
+/// A list with one value for each axis.
+ListShape per_axis(RunOptions const& run) {
+  auto const axes = static_cast<std::size_t>(axes_of(run));
+  return axes == 0 ? ListShape{1, most_axes} : ListShape{axes, axes};
+}
+
+/// The same, where each value has a default.
+ListShape per_axis_filled(RunOptions const& run, double fill) {
+  ListShape shape = per_axis(run);
+  shape.fill = fill;
+  return shape;
+}
+
+bool is_periodic(RunOptions const& run, int axis) {
+  return run.boundary[axis][0].kind == SideKind::periodic;
+}
+
+/// Whether the number of points is one that a field may have.
+bool fits(std::vector<std::int64_t> const& points) {
+  std::int64_t product = 1;
+  for (std::int64_t const n : points) {
+    if (n > most_points / product) return false;
+    product *= n;
+  }
+  return true;
+}
+
+void check_bounds(Visitor& v, GridOptions const& grid) {
+  for (std::size_t a = 0; a < grid.points.size(); ++a) {
+    double const extent = grid.upper[a] - grid.lower[a];
+    double const spacing = extent / static_cast<double>(grid.points[a]);
+    std::string const key = grid.points.size() == 1 ? "upper" : fmt::format("upper.{}", a);
+    if (!(extent > 0)) {
+      v.fault(key, fmt::format("must be larger than the lower end (here {} and {})",
+                               format_exact(grid.upper[a]), format_exact(grid.lower[a])));
+    } else if (!std::isfinite(extent) || !(grid.lower[a] + spacing > grid.lower[a]) ||
+               !(grid.upper[a] - spacing < grid.upper[a])) {
+      v.fault(key, fmt::format("{} points between {} and {} cannot be told apart", grid.points[a],
+                               format_exact(grid.lower[a]), format_exact(grid.upper[a])));
+    }
+  }
+}
+
+/// `run.grid` from what the file says; an axis that is periodic leaves out the last point.
+void complete_grid(RunOptions& run) {
+  GridOptions const& options = run.grid_options;
+  if (options.lower.size() != options.points.size() ||
+      options.upper.size() != options.points.size())
+    return;  // reported
+  run.grid = Grid{};
+  run.grid.dims = std::max(axes_of(run), 1);
+  for (int a = 0; a < axes_of(run); ++a) {
+    auto const n = options.points[static_cast<std::size_t>(a)];
+    double const lower = options.lower[static_cast<std::size_t>(a)];
+    double const upper = options.upper[static_cast<std::size_t>(a)];
+    run.grid.points[a] = n;
+    run.grid.origin[a] = lower;
+    run.grid.spacing[a] = (upper - lower) / static_cast<double>(is_periodic(run, a) ? n : n - 1);
+  }
+}
+
+/// The units of a value and of its derivative along an axis.
+struct SideUnits {
+  std::string value = "1";
+  std::string derivative = "1/m";
+};
+
+SideUnits side_units(SimulationInfo const& simulation) {
+  if (simulation.fields.empty()) return {};
+  std::string const unit(simulation.fields.front().unit);
+  return {unit, unit + "/m"};
+}
+
+Form dirichlet_form(SideUnits const& units, Formula& value) {
+  return {.kind = Form::Kind::mapping, .body = [&](Visitor& v) {
+            v.visit({.name = "dirichlet",
+                     .unit = units.value,
+                     .documentation = "The value on the side.",
+                     .variables = "xyzt"},
+                    value);
+          }};
+}
+
+Form neumann_form(SideUnits const& units, Formula& value) {
+  return {.kind = Form::Kind::mapping, .body = [&](Visitor& v) {
+            v.visit({.name = "neumann",
+                     .unit = units.derivative,
+                     .documentation = "The derivative along the outward normal on the side.",
+                     .variables = "xyzt"},
+                    value);
+          }};
+}
+
+/// A value for each kind of side; that of the present kind is the present one.
+struct SideValues {
+  explicit SideValues(SideCondition const& side) {
+    if (side.kind == SideKind::dirichlet) dirichlet = side.value;
+    if (side.kind == SideKind::neumann) neumann = side.value;
+  }
+  SideCondition condition(SideKind kind) const {
+    return {kind, kind == SideKind::neumann ? neumann : dirichlet};
+  }
+  Formula dirichlet;
+  Formula neumann;
+};
+
+constexpr SideKind side_kinds[] = {SideKind::dirichlet, SideKind::neumann};
+
+int side_form(SideKind kind) {
+  auto const place = std::ranges::find(side_kinds, kind);
+  return place == std::end(side_kinds) ? -1 : static_cast<int>(place - std::begin(side_kinds));
+}
+
+/// `given` says whether `side` is what the file (and not a default) says.
+void declare_side(Visitor& visitor, Spec const& spec, SideUnits const& units, bool given,
+                  SideCondition& side) {
+  SideValues values(side);
+  Form const forms[] = {dirichlet_form(units, values.dirichlet),
+                        neumann_form(units, values.neumann),
+                        {.kind = Form::Kind::refused,
+                         .word = "periodic",
+                         .documentation = "an axis is periodic as a whole"}};
+  int chosen = given ? side_form(side.kind) : -1;
+  visitor.forms(spec, Presence::required, forms, chosen);
+  if (chosen >= 0) side = values.condition(side_kinds[chosen]);
+}
+
+void declare_axis(Visitor& visitor, Spec const& spec, SideUnits const& units,
+                  std::array<SideCondition, 2>& sides) {
+  bool const same = sides[0].kind == sides[1].kind && sides[0].value.text == sides[1].value.text;
+  SideValues both(sides[0]);
+  std::array<SideCondition, 2> each = sides;
+  auto const lower_and_upper = [&](Visitor& v) {
+    declare_side(v, {.name = "lower", .documentation = "The side at this end."}, units, !same,
+                 each[0]);
+    declare_side(v, {.name = "upper", .documentation = "The side at this end."}, units, !same,
+                 each[1]);
+  };
+  Form const forms[] = {{.kind = Form::Kind::word,
+                         .word = "periodic",
+                         .documentation = "What leaves one side enters the other."},
+                        dirichlet_form(units, both.dirichlet),
+                        neumann_form(units, both.neumann),
+                        {.kind = Form::Kind::mapping, .body = lower_and_upper}};
+  constexpr int periodic = 0, first_kind = 1, separate = 3;
+  int chosen = sides[0].kind == SideKind::periodic ? periodic
+               : same                              ? first_kind + side_form(sides[0].kind)
+                                                   : separate;
+  visitor.forms(spec, Presence::optional, forms, chosen);
+  if (chosen == periodic) {
+    sides.fill({SideKind::periodic, {}});
+  } else if (chosen == separate) {
+    sides = each;
+  } else {
+    sides.fill(both.condition(side_kinds[chosen - first_kind]));
+  }
+}
+
+/// The path of an element of a list with `size` of them, which stands alone when it is the only
+/// one.
+std::string element_key(std::string_view list, std::size_t i, std::size_t size) {
+  return size == 1 ? std::string(list) : fmt::format("{}.{}", list, i);
+}
+
+/// One entry of `diagnostics`.
+struct Diagnostic {
+  enum Kind { none = -1, norms, probe };
+  int kind = none;
+  std::string field;
+  std::vector<double> at;
+};
+
+void check_inside(Visitor& v, GridOptions const& grid, std::vector<double> const& at) {
+  if (grid.lower.size() != at.size() || grid.upper.size() != at.size()) return;
+  for (std::size_t a = 0; a < at.size(); ++a)
+    if (!(at[a] >= grid.lower[a] && at[a] <= grid.upper[a]))
+      v.fault(element_key("at", a, at.size()),
+              fmt::format("{} is outside of the grid ({} goes from {} to {})", format_exact(at[a]),
+                          axis_names[a], format_exact(grid.lower[a]), format_exact(grid.upper[a])));
+}
+
+void declare_probe(Visitor& visitor, RunOptions const& run, Diagnostic& diagnostic) {
+  std::vector<Choice> fields;
+  for (auto const& field : run.simulation->fields) fields.push_back({field.name});
+  if (diagnostic.field.empty() && fields.size() == 1) diagnostic.field = fields.front().name;
+  visitor.section(
+      {.name = "probe", .documentation = "A field's value at a point."}, [&](Visitor& v) {
+        bool const read =
+            v.list({.name = "at", .unit = "m", .documentation = "The point's coordinates."},
+                   per_axis(run), diagnostic.at);
+        if (read) check_inside(v, run.grid_options, diagnostic.at);
+        v.choice({.name = "field", .documentation = "The field that is looked at."}, fields,
+                 diagnostic.field);
+      });
+}
+
+void declare_diagnostic(Visitor& visitor, Spec const& spec, RunOptions const& run,
+                        Diagnostic& diagnostic) {
+  auto const probe = [&](Visitor& v) { declare_probe(v, run, diagnostic); };
+  Form const forms[] = {
+      {.kind = Form::Kind::word, .word = "norms", .documentation = "Norms of each field."},
+      {.kind = Form::Kind::mapping, .body = probe}};
+  visitor.forms(spec, Presence::required, forms, diagnostic.kind);
+}
+
+std::vector<Diagnostic> list_of(DiagnosticsOptions const& options, std::size_t axes) {
+  std::vector<Diagnostic> list;
+  if (options.norms) list.push_back({Diagnostic::norms, "", {}});
+  for (Probe const& probe : options.probes)
+    list.push_back({Diagnostic::probe, probe.field, {probe.at.begin(), probe.at.begin() + axes}});
+  return list;
+}
+
+DiagnosticsOptions options_of(std::vector<Diagnostic> const& list) {
+  DiagnosticsOptions options{.norms = false, .probes = {}};
+  for (Diagnostic const& diagnostic : list) {
+    options.norms = options.norms || diagnostic.kind == Diagnostic::norms;
+    if (diagnostic.kind != Diagnostic::probe) continue;
+    Probe probe{diagnostic.field, {}};
+    std::ranges::copy(diagnostic.at, probe.at.begin());
+    options.probes.push_back(probe);
+  }
+  return options;
+}
+
+void check_file(Visitor& v, std::string_view field, std::filesystem::path const& file) {
+  std::error_code error;
+  if (file.empty() || std::filesystem::is_regular_file(file, error)) return;
+  bool const exists = std::filesystem::exists(file, error);
+  v.fault(fmt::format("{}.file", field),
+          exists ? fmt::format("'{}' is not a file", file.string())
+                 : fmt::format("no such file '{}' (paths are relative to the config's folder)",
+                               file.string()));
+}
+
+void declare_source(Visitor& visitor, SimulationInfo::FieldInfo const& field,
+                    std::filesystem::path const& folder, FieldSource& source) {
+  auto const formula = [&](Visitor& v) {
+    v.visit({.name = field.name,
+             .unit = field.unit,
+             .documentation = "A formula of space.",
+             .variables = "xyz"},
+            source.formula);
+  };
+  auto const dataset = [&](Visitor& v) {
+    declare_input_path(
+        v, {.name = "file", .documentation = "An HDF5 file, relative to the config's folder."},
+        Presence::required, folder, source.file);
+    v.text({.name = "dataset",
+            .documentation = "The dataset in it, as `/u`; its shape is that of the grid, x last."},
+           {.presence = Presence::required, .meaning = "a path in the file"}, source.dataset);
+  };
+  Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
+                        {.kind = Form::Kind::mapping, .body = dataset}};
+  int chosen = !source.file.empty() ? 1 : !source.formula.text.empty() ? 0 : -1;
+  visitor.forms({.name = field.name, .unit = field.unit, .documentation = field.documentation},
+                Presence::required, forms, chosen);
+  source.location = visitor.locate(field.name);
+  check_file(visitor, field.name, source.file);
+}
+
+}  // namespace
+
+void declare_grid(Visitor& visitor, RunOptions& run) {
+  GridOptions& grid = run.grid_options;
+  visitor.section(
+      {.name = "grid", .documentation = "A uniform grid of 1 to 3 dimensions."}, [&](Visitor& v) {
+        bool const sized =
+            v.list({.name = "points",
+                    .documentation =
+                        "Points along x, y and z; how many numbers there are gives the "
+                        "dimensions. Both ends count, but a periodic axis leaves out the last.",
+                    .minimum = fewest_points},
+                   {1, most_axes}, grid.points);
+        if (sized && !fits(grid.points))
+          v.fault("points", "the grid is too large (a field would have more than 2^62 bytes)");
+        bool const below = v.list({.name = "lower",
+                                   .unit = "m",
+                                   .documentation = "Coordinates of the lower end of each axis."},
+                                  per_axis_filled(run, 0), grid.lower);
+        bool const above = v.list({.name = "upper",
+                                   .unit = "m",
+                                   .documentation = "Coordinates of the upper end of each axis."},
+                                  per_axis_filled(run, 1), grid.upper);
+        if (sized && fits(grid.points) && below && above) check_bounds(v, grid);
+      });
+  if (axes_of(run) > 0) visitor.axes(axes_of(run));
+}
+
+void declare_boundary(Visitor& visitor, RunOptions& run) {
+  SideUnits const units = side_units(*run.simulation);
+  int const axes = axes_of(run) == 0 ? most_axes : axes_of(run);
+  visitor.section({.name = "boundary",
+                   .documentation = "What holds on the two sides of each axis, for the first field "
+                                    "of the simulation."},
+                  [&](Visitor& v) {
+                    for (int a = 0; a < axes; ++a)
+                      declare_axis(
+                          v, {.name = axis_names[a], .documentation = "The sides of this axis."},
+                          units, run.boundary[a]);
+                    for (int a = axes; a < most_axes; ++a)
+                      v.refuse(axis_names[a],
+                               fmt::format("the grid has no axis {} (grid.points has {} {})",
+                                           axis_names[a], axes, axes == 1 ? "entry" : "entries"));
+                  });
+  complete_grid(run);
+}
+
+void declare_initial(Visitor& visitor, RunOptions& run) {
+  visitor.section({.name = "initial", .documentation = "The fields at time 0."}, [&](Visitor& v) {
+    run.initial_location = v.locate("");
+    for (auto const& field : run.simulation->fields)
+      declare_source(v, field, run.file.parent_path(), run.initial[std::string(field.name)]);
+  });
+}
+
+void declare_diagnostics(Visitor& visitor, RunOptions& run) {
+  std::vector<Diagnostic> list = list_of(run.diagnostics, run.grid_options.points.size());
+  visitor.items<Diagnostic>(
+      {.name = "diagnostics", .documentation = "Numbers that are computed with each output."}, list,
+      [&](Spec const& spec, Diagnostic& diagnostic) {
+        declare_diagnostic(visitor, spec, run, diagnostic);
+      });
+  run.diagnostics = options_of(list);
+}
+
+void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
+                        std::filesystem::path const& folder, std::filesystem::path& path) {
+  std::filesystem::path const relative = path.lexically_relative(folder);
+  std::string text = path.empty() || relative.empty() ? path.string() : relative.string();
+  visitor.text(spec, {.presence = presence, .meaning = "a path"}, text);
+  path = text.empty() ? std::filesystem::path() : folder / text;
+}
+
+}  // namespace gridstride::config

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+
+#include "config/run_config.hpp"
+#include "config/visitor.hpp"
+
+/// The sections that have to do with space: the grid, its sides, and values at its points.
+namespace gridstride::config {
+
+/// `grid`; tells the visitor how many axes there are.
+void declare_grid(Visitor& visitor, RunOptions& run);
+/// `boundary`; completes `run.grid`, whose spacing depends on the axes that are periodic.
+void declare_boundary(Visitor& visitor, RunOptions& run);
+void declare_initial(Visitor& visitor, RunOptions& run);
+void declare_diagnostics(Visitor& visitor, RunOptions& run);
+
+/// A path in a config is relative to the config's folder; `path` is not, but `folder / text`.
+void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
+                        std::filesystem::path const& folder, std::filesystem::path& path);
+
+}  // namespace gridstride::config

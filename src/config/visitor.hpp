@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/parameters.hpp"
+
+namespace gridstride::config {
+
+/// A word that a key accepts.
+struct Choice {
+  std::string_view name;
+  std::string_view documentation = "";
+};
+
+enum class Presence { required, optional };
+
+/// Text of a certain form.
+struct TextForm {
+  Presence presence = Presence::optional;
+  std::string_view meaning = "text";             ///< what it is, in words
+  std::span<std::string_view const> words = {};  ///< all that is accepted; empty: any text
+  std::string_view numbered = "";  ///< accepted with a number of at most 3 digits after it, too
+};
+
+struct ListShape {
+  std::size_t minimum = 0;
+  std::size_t maximum = 0;
+  std::optional<double> fill = std::nullopt;  ///< when left out: `maximum` times this
+};
+
+class Visitor;
+
+/// Declares the keys of a mapping.
+using Body = std::function<void(Visitor&)>;
+
+/// One of several ways to write a value.
+struct Form {
+  enum class Kind {
+    word,     ///< the text `word`
+    scalar,   ///< the body declares a value under the key itself
+    mapping,  ///< the body declares the mapping's keys; a file that has one of them means this form
+    refused,  ///< `word`, which is an error for the reason in `documentation`
+  };
+  Kind kind = Kind::word;
+  std::string_view word = "";
+  std::string_view documentation = "";
+  Body body = {};
+};
+
+/// Meets every key of a config once, in the order of the documentation. `run_sections.cpp` declares
+/// the keys; the reader, the collector behind `describe` and the resolved config are visitors.
+/// Values as they are before reading are the defaults.
+class Visitor : public ParameterVisitor {
+ public:
+  using ParameterVisitor::visit;
+
+  /// Empty when left out, or when `word` is given instead of a number.
+  virtual void visit(Spec const& spec, std::optional<double>& value, std::string_view word) = 0;
+  /// A formula that may be left out: then its text is empty.
+  virtual void optional_formula(Spec const& spec, Formula& value) = 0;
+  virtual void text(Spec const& spec, TextForm const& form, std::string& value) = 0;
+  /// One of the words; must be given when `value` is empty.
+  virtual void choice(Spec const& spec, std::span<Choice const> choices, std::string& value) = 0;
+  /// Some of the words, each once, in the order of `choices`.
+  virtual void subset(Spec const& spec, std::span<Choice const> choices,
+                      std::vector<std::string>& value) = 0;
+  /// Numbers; must be given when `value` is empty and there is no fill. Returns whether they can be
+  /// used.
+  virtual bool list(Spec const& spec, ListShape const& shape, std::vector<double>& value) = 0;
+  virtual bool list(Spec const& spec, ListShape const& shape, std::vector<std::int64_t>& value) = 0;
+  /// Names that the user chooses, with a number or a formula of the names before.
+  virtual void constants(Spec const& spec, expression::Symbols& values) = 0;
+
+  virtual void section(Spec const& spec, Body const& body) = 0;
+  /// One of several forms; `chosen` is its place in `forms`, -1 when there is none.
+  virtual void forms(Spec const& spec, Presence presence, std::span<Form const> forms,
+                     int& chosen) = 0;
+  /// A list of values of one kind; `element` declares one.
+  template <class T>
+  void items(Spec const& spec, std::vector<T>& list,
+             std::function<void(Spec const&, T&)> const& element) {
+    if (std::optional<std::size_t> const count = given_items(spec)) list.assign(*count, T{});
+    visit_items(spec, list.size(),
+                [&](Spec const& item, std::size_t i) { element(item, list[i]); });
+  }
+
+  /// A key that must not be given here, and why.
+  virtual void refuse(std::string_view, std::string const&) {}
+  /// A fault between values; `key` is below the present section.
+  virtual void fault(std::string_view, std::string const&) {}
+  /// Where a value of the present section stands; `key` may be empty.
+  virtual Location locate(std::string_view) const { return {}; }
+  /// Whether the file gives a key below the present section.
+  virtual bool given(std::string_view) const { return false; }
+  /// How many axes the grid has: formulas may depend on no other.
+  virtual void axes(int) {}
+
+ protected:
+  using Element = std::function<void(Spec const&, std::size_t)>;
+  /// How many items the file gives; empty when it has no such list.
+  virtual std::optional<std::size_t> given_items(Spec const&) { return std::nullopt; }
+  virtual void visit_items(Spec const& spec, std::size_t count, Element const& element) = 0;
+};
+
+}  // namespace gridstride::config

@@ -1,0 +1,180 @@
+#include "driver/output_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <iterator>
+#include <string_view>
+#include <system_error>
+
+#include "driver/diagnostics.hpp"
+#include "io/result.hpp"
+
+namespace gridstride {
+
+namespace fs = std::filesystem;
+
+OutputPaths::OutputPaths(config::RunConfig const& run)
+    : directory(run.output.directory),
+      name(run.name),
+      hdf5(directory / (name + ".h5")),
+      pvd(directory / (name + ".pvd")),
+      log(directory / (name + ".log")) {}
+
+fs::path OutputPaths::vti(std::int64_t number) const {
+  return directory / fmt::format("{}_{:06}.vti", name, number);
+}
+
+fs::path OutputPaths::checkpoint(std::int64_t step) const {
+  return directory / fmt::format("{}_{:012}.checkpoint", name, step);
+}
+
+namespace {
+
+/// The files NAME_<digits>EXTENSION of the directory, which may be missing.
+std::vector<fs::path> numbered_files(OutputPaths const& paths, std::string const& extension) {
+  std::vector<fs::path> found;
+  std::string const prefix = paths.name + "_";
+  auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::error_code missing;
+  for (auto const& entry : fs::directory_iterator(paths.directory, missing)) {
+    std::string const stem = entry.path().stem().string();
+    if (entry.path().extension() != extension || !stem.starts_with(prefix)) continue;
+    auto const number = std::string_view(stem).substr(prefix.size());
+    if (!number.empty() && std::all_of(number.begin(), number.end(), is_digit))
+      found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// The fields of a run that are written, in the simulation's order.
+std::vector<Field> chosen(config::RunConfig const& run, std::vector<Field> const& fields) {
+  std::vector<Field> result;
+  auto const& names = run.output.fields;
+  std::copy_if(fields.begin(), fields.end(), std::back_inserter(result), [&](Field const& field) {
+    return std::find(names.begin(), names.end(), field.name) != names.end();
+  });
+  return result;
+}
+
+}  // namespace
+
+std::vector<fs::path> OutputPaths::checkpoints() const {
+  auto files = numbered_files(*this, ".checkpoint");
+  std::stable_sort(files.begin(), files.end(), [](fs::path const& a, fs::path const& b) {
+    return fs::last_write_time(a) > fs::last_write_time(b);
+  });
+  return files;
+}
+
+OutputFiles::OutputFiles(config::RunConfig const& run, std::vector<Field> const& fields,
+                         io::Provenance const& provenance, std::optional<Clock> resumed)
+    : run_(run), paths_(run) {
+  io::ResultContents contents{
+      fields[0].grid, {}, diagnostic_names(run.diagnostics, fields), provenance};
+  for (Field const& field : chosen(run, fields))
+    contents.fields.push_back({field.name, field.unit, field.precision});
+
+  std::error_code failed;
+  fs::create_directories(paths_.directory, failed);
+  if (failed) throw IoError(paths_.directory, "cannot be created (" + failed.message() + ")");
+  if (resumed) {
+    carry_over_series(*resumed);
+    carry_over_hdf5(*resumed, contents);
+  } else {
+    remove_stale();
+  }
+  if (run.output.hdf5 && !hdf5_) hdf5_.emplace(paths_.hdf5, contents);
+  log_.open(paths_.log, resumed ? std::ios::app : std::ios::trunc);
+  if (!log_) throw IoError(paths_.log, "cannot be written");
+}
+
+void OutputFiles::remove_stale() {
+  auto stale = numbered_files(paths_, ".vti");
+  stale.push_back(paths_.pvd);
+  stale.push_back(paths_.hdf5);
+  for (auto const& path : stale) {
+    std::error_code failed;
+    fs::remove(path, failed);
+    if (failed)
+      throw IoError(path, "of an earlier run cannot be removed (" + failed.message() + ")");
+  }
+}
+
+void OutputFiles::carry_over_series(Clock const& resumed) {
+  if (!run_.output.vti || !fs::exists(paths_.pvd)) return;
+  for (double const time : io::read_pvd_times(paths_.pvd))
+    if (time <= resumed.time)
+      series_.push_back(
+          {time, paths_.vti(static_cast<std::int64_t>(series_.size())).filename().string()});
+}
+
+void OutputFiles::carry_over_hdf5(Clock const& resumed, io::ResultContents const& contents) {
+  if (!run_.output.hdf5 || !fs::exists(paths_.hdf5)) return;
+  fs::path const previous = paths_.hdf5.string() + ".previous";
+  fs::rename(paths_.hdf5, previous);
+  io::ResultFile const old(previous);
+  if (old.grid() != contents.grid ||
+      !std::is_permutation(old.fields().begin(), old.fields().end(), contents.fields.begin(),
+                           contents.fields.end()))
+    throw IoError(previous, "holds another grid or other fields than this run");
+  hdf5_.emplace(paths_.hdf5, contents);
+  for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] <= resumed.step; ++i) {
+    std::vector<io::NamedValue> diagnostics;
+    for (auto const& series : old.diagnostics())
+      if (std::count(contents.diagnostics.begin(), contents.diagnostics.end(), series.name) > 0)
+        diagnostics.push_back({series.name, series.values[i]});
+    std::vector<Field> fields;
+    std::deque<std::vector<double>> doubles;
+    std::deque<std::vector<float>> floats;
+    for (auto const& info : contents.fields) {
+      auto const& values = doubles.emplace_back(old.read(info.name, i));
+      void const* data = values.data();
+      if (info.precision == Precision::float32)
+        data = floats.emplace_back(values.begin(), values.end()).data();
+      fields.push_back({info.name, info.unit, contents.grid, info.precision, data});
+    }
+    hdf5_->append(old.steps()[i], old.times()[i], fields, diagnostics);
+  }
+  fs::remove(previous);
+}
+
+void OutputFiles::write(Snapshot const& snapshot, std::span<io::NamedValue const> diagnostics) {
+  auto const fields = chosen(run_, snapshot.fields);
+  auto const& [step, time] = snapshot.clock;
+  std::int64_t payload = 0;
+  for (Field const& field : fields) payload += static_cast<std::int64_t>(field.bytes());
+  if (run_.output.vti && !fields.empty()) {
+    auto const path = paths_.vti(static_cast<std::int64_t>(series_.size()));
+    io::write_vti(path, fields[0].grid, fields, time, step);
+    series_.push_back({time, path.filename().string()});
+    io::write_pvd(paths_.pvd, series_);
+    ++vti_files_;
+    bytes_ += payload;
+  }
+  if (hdf5_) {
+    hdf5_->append(step, time, fields, diagnostics);
+    bytes_ += payload;
+  }
+  std::string line = fmt::format("step {} time {}", step, time);
+  for (auto const& [name, value] : diagnostics) line += fmt::format(" {} {}", name, value);
+  log(line);
+}
+
+std::int64_t OutputFiles::count() const {
+  return vti_files_ + (vti_files_ > 0 ? 1 : 0) + (hdf5_ ? 1 : 0) + 1;
+}
+
+void OutputFiles::finish(std::span<io::NamedValue const> wall_times) {
+  if (hdf5_) hdf5_->finish(wall_times);
+}
+
+void OutputFiles::log(std::string const& line) {
+  log_ << line << '\n' << std::flush;
+  if (!log_) throw IoError(paths_.log, "cannot be written");
+}
+
+}  // namespace gridstride

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "io/result_info.hpp"
+#include "io/vti.hpp"
+#include "io/vtkhdf.hpp"
+#include "simulations/simulation.hpp"
+
+namespace gridstride {
+
+/// What the files of a run are called: `DIRECTORY/NAME.h5` and so on.
+struct OutputPaths {
+  explicit OutputPaths(config::RunConfig const& run);
+  std::filesystem::path vti(std::int64_t number) const;
+  std::filesystem::path checkpoint(std::int64_t step) const;
+  /// This run's checkpoints, the newest first.
+  std::vector<std::filesystem::path> checkpoints() const;
+
+  std::filesystem::path directory;
+  std::string name;
+  std::filesystem::path hdf5;
+  std::filesystem::path pvd;
+  std::filesystem::path log;
+};
+
+/// A moment of a run in host memory.
+struct Snapshot {
+  Clock clock;
+  std::vector<Field> fields;
+};
+
+/// The files of one run, written one snapshot at a time.
+class OutputFiles {
+ public:
+  /// Creates the directory and removes what an earlier run of this name left there; with `resumed`
+  /// it keeps what that run wrote up to then, and goes on from it.
+  OutputFiles(config::RunConfig const& run, std::vector<Field> const& fields,
+              io::Provenance const& provenance, std::optional<Clock> resumed);
+
+  void write(Snapshot const& snapshot, std::span<io::NamedValue const> diagnostics);
+  /// Marks the result as complete.
+  void finish(std::span<io::NamedValue const> wall_times);
+  void log(std::string const& line);
+
+  /// Files of this run, and bytes of fields written to them.
+  std::int64_t count() const;
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  void remove_stale();
+  void carry_over_series(Clock const& resumed);
+  void carry_over_hdf5(Clock const& resumed, io::ResultContents const& contents);
+
+  config::RunConfig const& run_;
+  OutputPaths paths_;
+  std::optional<io::ResultWriter> hdf5_;
+  std::vector<io::SeriesEntry> series_;
+  std::ofstream log_;
+  std::int64_t vti_files_ = 0;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace gridstride

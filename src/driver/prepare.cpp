@@ -1,0 +1,151 @@
+#include "driver/prepare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "driver/schedule.hpp"
+#include "io/dataset.hpp"
+#include "kernels/families.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride {
+
+namespace {
+
+/// A key by its path alone.
+config::Location place(std::string path) {
+  config::Location location;
+  location.path = std::move(path);
+  return location;
+}
+
+}  // namespace
+
+Device choose_device(config::RunConfig const& run, std::vector<std::string>& fallbacks) {
+  auto const& choice = run.device;
+  if (!choice.backend) {
+    std::string const reason = Device::cuda_unavailable_reason();
+    if (reason.empty()) return Device::open(Backend::cuda);
+    fallbacks.push_back("device: auto took the cpu (" + reason + ")");
+    return Device::open(Backend::cpu);
+  }
+  std::string const reason =
+      *choice.backend == Backend::cuda ? Device::cuda_unavailable_reason() : std::string();
+  if (!reason.empty())
+    throw ConfigError({run.problem(
+        place("device"), "no GPU can be used (" + reason + "); 'auto' or 'cpu' run on the host")});
+  return Device::open(*choice.backend, choice.ordinal);
+}
+
+namespace {
+
+/// Extents as HDF5 writes them, slowest first: `[1024][512]`.
+template <class Extents>
+std::string format_shape(Extents const& extents) {
+  std::string text;
+  for (auto const extent : extents) text += fmt::format("[{}]", extent);
+  return text.empty() ? "a single value" : text;
+}
+
+std::vector<Problem> variant_problems(config::RunConfig const& run, Device const& device) {
+  std::vector<Problem> problems;
+  for (auto const& family : kernel_families()) {
+    auto const chosen = run.kernels.find(family.name);
+    if (chosen == run.kernels.end() || chosen->second == "auto") continue;
+    std::vector<std::string_view> usable;
+    for (auto const& row : family.rows)
+      if (row.backend == device.backend() && row.in_build) usable.push_back(row.name);
+    if (std::find(usable.begin(), usable.end(), chosen->second) != usable.end()) continue;
+    problems.push_back(
+        run.problem(place(fmt::format("kernels.{}", family.name)),
+                    fmt::format("'{}' does not run on this device ({} has {})", chosen->second,
+                                name_of(device.backend()), format_choices(usable))));
+  }
+  return problems;
+}
+
+std::vector<Problem> dataset_problems(config::RunConfig const& run) {
+  std::vector<Problem> problems;
+  std::vector<std::int64_t> wanted(run.grid.points.begin(),
+                                   run.grid.points.begin() + run.grid.dims);
+  std::reverse(wanted.begin(), wanted.end());
+  for (auto const& [name, source] : run.initial) {
+    if (source.file.empty()) continue;
+    try {
+      auto const info = io::inspect_dataset(source.file, source.dataset);
+      if (!info.numeric)
+        problems.push_back(run.problem(
+            source.location, fmt::format("dataset '{}' of {} holds {} (numbers are needed)",
+                                         source.dataset, source.file.string(), info.type)));
+      else if (info.shape != wanted)
+        problems.push_back(run.problem(
+            source.location,
+            fmt::format("dataset '{}' of {} is {}, the grid needs {} (the slowest axis first)",
+                        source.dataset, source.file.string(), format_shape(info.shape),
+                        format_shape(wanted))));
+    } catch (IoError const& error) {
+      problems.push_back(run.problem(source.location, error.what()));
+    }
+  }
+  return problems;
+}
+
+}  // namespace
+
+void check_on_device(config::RunConfig const& run, Device const& device) {
+  auto problems = variant_problems(run, device);
+  auto const more = dataset_problems(run);
+  problems.insert(problems.end(), more.begin(), more.end());
+  if (!problems.empty()) throw ConfigError(problems);
+}
+
+Forecast forecast(config::RunConfig const& run, Device const& device) {
+  Forecast result;
+  auto const& entry = entry_of(run);
+  result.time_step = entry.time_step(run);
+  result.steps = std::ceil(run.time.end / result.time_step - 1e-6);
+  auto const memory = entry.memory(run);
+  std::size_t const field = memory.array_bytes;
+  result.device_bytes = memory.bytes() + (device.backend() == Backend::cuda ? field : 0);
+  result.host_bytes = 2 * field;
+  result.snapshots = 1 + Schedule(run.output.every, run.time.end).count(result.time_step);
+  double const formats = (run.output.vti ? 1 : 0) + (run.output.hdf5 ? 1 : 0);
+  result.disk_bytes = formats * static_cast<double>(run.output.fields.size()) *
+                      static_cast<double>(result.snapshots) * static_cast<double>(field);
+  return result;
+}
+
+void check_memory(config::RunConfig const& run, Device const& device) {
+  auto memory = entry_of(run).memory(run);
+  bool const cuda = device.backend() == Backend::cuda;
+  memory.arrays += cuda ? 1 : 2;  // the snapshot aside, or the slabs that the writer reads
+  auto const free = static_cast<double>(device.free_memory());
+  auto const array = static_cast<double>(memory.array_bytes);
+  if (array * static_cast<double>(memory.arrays) > free)
+    throw ConfigError(
+        {run.problem(place("grid.points"),
+                     fmt::format("{}: {} needs {} x {}, the {} has {} free", run.simulation->name,
+                                 memory.array_name, memory.arrays, format_bytes(array),
+                                 cuda ? "device" : "host", format_bytes(free)))});
+}
+
+void read_initial_dataset(config::RunConfig const& run, config::FieldSource const& source,
+                          std::span<double> values) {
+  io::read_dataset(source.file, source.dataset, values);
+  auto const bad = std::find_if(values.begin(), values.end(),
+                                [](double value) { return !std::isfinite(value); });
+  if (bad == values.end()) return;
+  auto const at = run.grid.indices(bad - values.begin());
+  throw ConfigError(
+      {run.problem(source.location,
+                   fmt::format("dataset '{}' of {} has {} at cell ({}) (initial values are finite)",
+                               source.dataset, source.file.string(), *bad, fmt::join(at, ", ")))});
+}
+
+}  // namespace gridstride

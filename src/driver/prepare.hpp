@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "core/device.hpp"
+#include "simulations/simulation.hpp"
+
+namespace gridstride {
+
+/// The device that a run asks for. Where `auto` finds no GPU, a line in `fallbacks` says why.
+/// Throws `ConfigError` when the device asked for is not there.
+Device choose_device(config::RunConfig const& run, std::vector<std::string>& fallbacks);
+
+/// Throws `ConfigError` for everything that reading the file could not show: kernel variants that
+/// the device does not have, datasets that are missing or have another shape than the grid.
+void check_on_device(config::RunConfig const& run, Device const& device);
+
+/// What a run will take.
+struct Forecast {
+  double time_step = 0;  ///< s
+  double steps = 0;
+  std::size_t device_bytes = 0;  ///< in the device's memory
+  std::size_t host_bytes = 0;    ///< for snapshots on their way to the disk
+  double disk_bytes = 0;
+  std::int64_t snapshots = 0;
+};
+
+/// Throws `ConfigError` as the simulation would.
+Forecast forecast(config::RunConfig const& run, Device const& device);
+
+/// Throws `Error` with the numbers when the memory there is does not suffice.
+void check_memory(config::RunConfig const& run, Device const& device);
+
+/// Fills a simulation's array from the dataset that its config names.
+void read_initial_dataset(config::RunConfig const& run, config::FieldSource const& source,
+                          std::span<double> values);
+
+}  // namespace gridstride

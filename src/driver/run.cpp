@@ -1,0 +1,232 @@
+#include "driver/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <system_error>
+
+#include "core/stream.hpp"
+#include "core/timer.hpp"
+#include "core/version.hpp"
+#include "driver/diagnostics.hpp"
+#include "driver/output_files.hpp"
+#include "driver/output_pipeline.hpp"
+#include "driver/prepare.hpp"
+#include "driver/progress.hpp"
+#include "driver/schedule.hpp"
+#include "driver/signals.hpp"
+#include "io/checkpoint.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+io::Provenance provenance_of(config::RunConfig const& config, Device const& device,
+                             std::vector<std::string> const& fallbacks) {
+  return {.config = config.text,
+          .resolved_config = config::resolved_yaml(config),
+          .version = std::string(version()),
+          .git_hash = std::string(git_hash()),
+          .device = fmt::format("{}: {}", name_of(device.backend()), device.name()),
+          .precision = std::string(name_of(config.precision)),
+          .created = "",
+          .fallbacks = fallbacks};
+}
+
+/// One run under way: what the time loop works on.
+class Run {
+ public:
+  Run(config::RunConfig const& config, RunOptions const& options)
+      : config_(config), options_(options), paths_(config) {}
+
+  RunSummary go();
+
+ private:
+  void set_up();
+  void restart();
+  void time_loop();
+  void advance_to(Schedule::Moment const& moment);
+  void save_checkpoint();
+  void stop_on_signal(int signal);
+  void verify(Snapshot const& last);
+  void end_phase(std::string const& name);
+
+  config::RunConfig const& config_;
+  RunOptions const& options_;
+  OutputPaths paths_;
+  RunSummary summary_;
+  Timer total_, phase_;
+  std::optional<Stream> stream_;
+  std::unique_ptr<Simulation> simulation_;
+  std::optional<Clock> resumed_;
+  std::optional<OutputFiles> files_;
+  std::optional<OutputPipeline> pipeline_;
+  std::optional<Progress> progress_;
+  std::optional<SignalWatch> signals_;
+  std::int64_t slice_ = 1;  // steps queued before the host looks up
+};
+
+RunSummary Run::go() {
+  set_up();
+  time_loop();
+  Snapshot const& last = pipeline_->drain();
+  progress_->finish();
+  end_phase("finish output");
+  summary_.phases.push_back({"writing (in parallel)", pipeline_->seconds_writing()});
+  verify(last);
+  files_->finish(summary_.phases);
+  summary_.files = files_->count();
+  summary_.bytes_written = files_->bytes();
+  files_->log(format_summary(summary_));
+  return summary_;
+}
+
+void Run::end_phase(std::string const& name) {
+  summary_.phases.push_back({name, phase_.seconds()});
+  phase_.restart();
+}
+
+void Run::set_up() {
+  Device const device = choose_device(config_, summary_.fallbacks);
+  check_on_device(config_, device);
+  stream_.emplace(device);
+  stream_->synchronize();
+  end_phase("device");
+  check_memory(config_, device);
+  simulation_ = entry_of(config_).make(
+      config_, *stream_, [this](config::FieldSource const& source, std::span<double> values) {
+        read_initial_dataset(config_, source, values);
+      });
+  if (options_.restart) restart();
+  summary_.device = device.name();
+  summary_.grid_points = static_cast<double>(config_.grid.size());
+  summary_.bytes_per_update = 2.0 * static_cast<double>(size_of(config_.precision));
+  summary_.directory = paths_.directory;
+
+  auto const fields = simulation_->fields();
+  files_.emplace(config_, fields, provenance_of(config_, device, summary_.fallbacks), resumed_);
+  pipeline_.emplace(config_, *stream_, fields, *files_);
+  files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
+  for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
+  if (!resumed_) pipeline_->submit(simulation_->clock(), fields);
+  progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet);
+  signals_.emplace();
+  stream_->synchronize();
+  end_phase("set-up");
+  summary_.startup_seconds = total_.seconds() - summary_.phases[0].value;
+}
+
+void Run::restart() {
+  fs::path path = options_.checkpoint;
+  if (path.empty()) {
+    auto const found = paths_.checkpoints();
+    if (found.empty())
+      throw IoError(paths_.directory,
+                    fmt::format("holds no checkpoint of '{}' to restart from", paths_.name));
+    path = found.front();
+  }
+  io::read_checkpoint(path, config::problem_yaml(config_),
+                      [this](CheckpointSource const& source) { simulation_->load(source); });
+  resumed_ = simulation_->clock();
+}
+
+void Run::time_loop() {
+  Clock const start = simulation_->clock();
+  Schedule const outputs(config_.output.every, config_.time.end);
+  Schedule const checkpoints(config_.checkpoint.every, config_.time.end);
+  progress_->update(start);
+  while (!simulation_->finished()) {
+    auto const output = outputs.next(simulation_->clock());
+    auto const checkpoint = checkpoints.next(simulation_->clock());
+    advance_to({std::min(output.step, checkpoint.step), std::min(output.time, checkpoint.time)});
+    Clock const now = simulation_->clock();
+    if (int const signal = signals_->pending()) stop_on_signal(signal);
+    if (simulation_->finished()) {
+      stream_->synchronize();
+      summary_.stepping_seconds = phase_.seconds();
+    }
+    if (outputs.due(now) || simulation_->finished()) pipeline_->submit(now, simulation_->fields());
+    if (checkpoints.due(now)) save_checkpoint();
+  }
+  summary_.clock = simulation_->clock();
+  summary_.steps = summary_.clock.step - start.step;
+  end_phase("time steps");
+}
+
+void Run::advance_to(Schedule::Moment const& moment) {
+  // Slices of about a tenth of a second: the device always has one to work on while the host looks
+  // at the clock, the progress and the signals.
+  constexpr double slice_seconds = 0.1;
+  std::optional<Event> before;
+  Timer timer;
+  while (simulation_->clock().time < moment.time && simulation_->clock().step < moment.step) {
+    timer.restart();
+    simulation_->advance(std::min(slice_, moment.step - simulation_->clock().step), moment.time);
+    Event queued(stream_->device());
+    stream_->record(queued);
+    if (before) before->synchronize();
+    if (double const seconds = timer.seconds(); seconds < slice_seconds / 2)
+      slice_ = std::min<std::int64_t>(2 * slice_, std::int64_t{1} << 20);
+    else if (seconds > 2 * slice_seconds)
+      slice_ = std::max<std::int64_t>(slice_ / 2, 1);
+    before.emplace(queued);
+    progress_->update(simulation_->clock());
+    pipeline_->check();
+    if (signals_->pending() != 0) return;
+  }
+}
+
+void Run::save_checkpoint() {
+  io::write_checkpoint(paths_.checkpoint(simulation_->clock().step), config::problem_yaml(config_),
+                       [this](CheckpointSink& sink) { simulation_->save(sink); });
+  auto const kept = paths_.checkpoints();
+  for (std::size_t i = static_cast<std::size_t>(config_.checkpoint.keep); i < kept.size(); ++i) {
+    std::error_code failed;
+    fs::remove(kept[i], failed);
+    if (failed) throw IoError(kept[i], "cannot be removed (" + failed.message() + ")");
+  }
+}
+
+void Run::stop_on_signal(int signal) {
+  progress_->finish();
+  pipeline_->drain();
+  save_checkpoint();
+  auto const clock = simulation_->clock();
+  throw Interrupted(signal,
+                    fmt::format("stopped by {} at step {}, time {}; `--restart` goes on from {}",
+                                signal == SIGINT ? "SIGINT" : "SIGTERM", clock.step, clock.time,
+                                paths_.checkpoint(clock.step).string()));
+}
+
+void Run::verify(Snapshot const& last) {
+  auto const& options = config_.verify;
+  std::string failed;
+  for (auto const& [name, formula] : options.exact) {
+    auto const field = std::find_if(last.fields.begin(), last.fields.end(),
+                                    [&name = name](Field const& f) { return f.name == name; });
+    auto const error = error_norms(*field, formula.expression, last.clock.time);
+    auto const judge = [&](char const* norm, double value, std::optional<double> tolerance) {
+      summary_.verified.push_back({fmt::format("{} {} error", name, norm), value});
+      if (!tolerance || value <= *tolerance) return;
+      failed += fmt::format("{}{}: {} error {:.6g} is over the tolerance {:.6g}",
+                            failed.empty() ? "" : "\n", name, norm, value, *tolerance);
+    };
+    judge("l2", error.l2, options.l2_tolerance);
+    judge("max", error.maximum, options.max_tolerance);
+  }
+  if (!options.exact.empty()) end_phase("verification");
+  if (!failed.empty()) throw VerificationError(failed);
+}
+
+}  // namespace
+
+RunSummary run(config::RunConfig const& config, RunOptions const& options) {
+  return Run(config, options).go();
+}
+
+}  // namespace gridstride

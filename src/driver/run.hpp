@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "core/error.hpp"
+#include "io/result_info.hpp"
+#include "simulations/simulation.hpp"
+
+namespace gridstride {
+
+/// A signal stopped the run after its state was saved. Exit code 128 + signal.
+class Interrupted : public Error {
+ public:
+  Interrupted(int signal, std::string const& message) : Error(message), signal_(signal) {}
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
+
+struct RunOptions {
+  bool quiet = false;
+  bool restart = false;
+  std::filesystem::path checkpoint;  ///< to restart from; empty: the newest of the run
+};
+
+/// What a run did and what it took.
+struct RunSummary {
+  Clock clock;
+  std::string device;
+  std::int64_t steps = 0;  ///< of this process
+  double grid_points = 0;
+  double bytes_per_update = 0;  ///< the least that a step moves: each value read and written once
+  double startup_seconds = 0;   ///< from the start to the first step, without the driver's own
+  double stepping_seconds = 0;  ///< the time loop, from its first step to its last
+  std::vector<io::NamedValue> phases;  ///< wall time in seconds
+  std::int64_t files = 0;
+  std::int64_t bytes_written = 0;
+  std::filesystem::path directory;
+  std::vector<io::NamedValue> verified;  ///< errors against the exact solution
+  std::vector<std::string> fallbacks;
+
+  double updates_per_second() const;
+};
+
+/// Runs a config from its start, or a checkpoint, to its end. Throws `ConfigError`, `IoError`,
+/// `CudaError`, `NumericalError`, `Interrupted`, and `VerificationError` when the final fields are
+/// further from `verify.exact` than its tolerance.
+RunSummary run(config::RunConfig const& config, RunOptions const& options);
+
+/// The closing lines of a run, for people.
+std::string format_summary(RunSummary const& summary);
+/// The same as JSON.
+std::string summary_json(RunSummary const& summary);
+
+}  // namespace gridstride

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "io/result.hpp"
+
+namespace gridstride::io {
+
+/// How one field of `a` differs from that of `b`, over all steps and points.
+struct FieldDifference {
+  std::string name;
+  double max_absolute = 0;      ///< max |a-b|
+  double max_relative = 0;      ///< max |a-b| / |b|, infinite where b alone is zero
+  double l2 = 0;                ///< the largest sqrt(mean (a-b)²) of a step
+  std::int64_t violations = 0;  ///< points with |a-b| > atol + rtol·|b|, or NaN in one alone
+
+  /// The point with the largest |a-b| / (atol + rtol·|b|).
+  std::size_t time_index = 0;
+  double time = 0;
+  std::array<std::int64_t, 3> indices = {0, 0, 0};
+  double value_a = 0;
+  double value_b = 0;
+};
+
+struct Comparison {
+  std::vector<std::string> mismatches;  ///< in names, shapes, types, steps and times
+  std::vector<FieldDifference> fields;  ///< of the fields that could be compared
+
+  bool equal() const;
+  /// A table of the fields, the mismatches and the verdict, for people.
+  std::string table() const;
+};
+
+/// Compares `a` with the reference `b`, one step at a time. Names, shapes, types, the number of
+/// steps, the times and the grid's place (relative 1e-12) must agree, and so must every value
+/// within |a-b| <= atol + rtol·|b|. NaN agrees with NaN alone, an infinity with itself alone.
+Comparison compare(ResultFile const& a, ResultFile const& b, double rtol, double atol);
+/// The same for files, or directories that hold exactly one `.h5`.
+Comparison compare(std::filesystem::path const& a, std::filesystem::path const& b, double rtol,
+                   double atol);
+
+}  // namespace gridstride::io

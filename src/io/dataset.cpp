@@ -1,0 +1,118 @@
+#include "io/dataset.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "io/hdf5.hpp"
+
+namespace gridstride::io {
+
+namespace {
+
+herr_t collect_dataset(hid_t, char const* name, H5O_info_t const* info, void* names) {
+  if (info->type == H5O_TYPE_DATASET)
+    static_cast<std::vector<std::string>*>(names)->push_back(fmt::format("/{}", name));
+  return 0;
+}
+
+std::vector<std::string> datasets_of(hdf5::Object const& file) {
+  std::vector<std::string> names;
+  file.check(
+      H5Ovisit2(file.id(), H5_INDEX_NAME, H5_ITER_INC, collect_dataset, &names, H5O_INFO_BASIC),
+      "listing the datasets");
+  return names;
+}
+
+[[noreturn]] void fail_missing(hdf5::Object const& file, std::string const& dataset) {
+  constexpr std::size_t most_listed = 12;
+  std::vector<std::string> const names = datasets_of(file);
+  std::string message = fmt::format("there is no dataset '{}'", dataset);
+  if (names.empty()) throw IoError(file.path(), message + " (the file holds no datasets)");
+  std::vector<std::string_view> const views(names.begin(), names.end());
+  auto const shown = std::min(views.size(), most_listed);
+  message += fmt::format(" (there {} {}{})", names.size() == 1 ? "is" : "are",
+                         fmt::join(views.begin(), views.begin() + static_cast<long>(shown), ", "),
+                         shown < views.size() ? ", …" : "");
+  std::string const rooted = dataset.starts_with('/') ? dataset : "/" + dataset;
+  if (auto const nearest = nearest_name(rooted, views); !nearest.empty())
+    message += fmt::format("; did you mean '{}'?", nearest);
+  throw IoError(file.path(), message);
+}
+
+hdf5::Object open_existing(hdf5::Object const& file, std::string const& dataset) {
+  if (dataset.empty() || !file.contains(dataset)) fail_missing(file, dataset);
+  hdf5::Handle const object(H5Oopen(file.id(), dataset.c_str(), H5P_DEFAULT), H5Oclose);
+  H5I_type_t const kind = H5Iget_type(object.id());
+  if (kind != H5I_DATASET)
+    throw IoError(file.path(), fmt::format("'{}' is a {}, not a dataset", dataset,
+                                           kind == H5I_GROUP ? "group" : "type"));
+  return file.open_dataset(dataset);
+}
+
+std::string describe(hid_t type) {
+  std::size_t const bits = 8 * H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return fmt::format("{}int{}", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", bits);
+    case H5T_FLOAT:
+      return fmt::format("float{}", bits);
+    case H5T_STRING:
+      return "text";
+    case H5T_COMPOUND:
+      return "compound";
+    case H5T_ENUM:
+      return "enumeration";
+    default:
+      return "neither integers nor floating-point numbers";
+  }
+}
+
+DatasetInfo inspect(hdf5::Object const& dataset) {
+  hdf5::Handle const type = dataset.type();
+  H5T_class_t const kind = H5Tget_class(type.id());
+  auto const shape = dataset.shape();
+  hdf5::Handle const space = dataset.own(H5Dget_space(dataset.id()), H5Sclose, "inspecting");
+  bool const has_values = H5Sget_simple_extent_type(space.id()) != H5S_NULL;
+  return {{shape.begin(), shape.end()},
+          has_values && (kind == H5T_INTEGER || kind == H5T_FLOAT),
+          has_values ? describe(type.id()) : "nothing"};
+}
+
+template <class T>
+void read_values(std::filesystem::path const& path, std::string const& name, std::span<T> out) {
+  hdf5::Object const file = hdf5::open_file(path);
+  hdf5::Object const dataset = open_existing(file, name);
+  DatasetInfo const info = inspect(dataset);
+  if (!info.numeric)
+    throw IoError(path, fmt::format("'{}' holds no real numbers (it holds {})", name, info.type));
+  auto const count = dataset.own(H5Dget_space(dataset.id()), H5Sclose, "reading");
+  auto const size = static_cast<std::size_t>(H5Sget_simple_extent_npoints(count.id()));
+  if (size != out.size())
+    throw IoError(path, fmt::format("'{}' holds {} values of shape [{}], not {}", name, size,
+                                    fmt::join(info.shape, "]["), out.size()));
+  if (size > 0) dataset.read(out.data(), hdf5::native_type<T>());
+}
+
+}  // namespace
+
+DatasetInfo inspect_dataset(std::filesystem::path const& path, std::string const& dataset) {
+  hdf5::Object const file = hdf5::open_file(path);
+  return inspect(open_existing(file, dataset));
+}
+
+void read_dataset(std::filesystem::path const& path, std::string const& dataset,
+                  std::span<double> out) {
+  read_values(path, dataset, out);
+}
+
+void read_dataset(std::filesystem::path const& path, std::string const& dataset,
+                  std::span<float> out) {
+  read_values(path, dataset, out);
+}
+
+}  // namespace gridstride::io

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gridstride::io {
+
+struct DatasetInfo {
+  std::vector<std::int64_t> shape;  ///< slowest axis first: [nz][ny][nx]; empty for a single value
+  bool numeric = false;             ///< integers or floating-point numbers
+  std::string type;                 ///< for messages: `float32`, `int64`, `text`, `compound`, …
+};
+
+/// What `dataset` in the HDF5 file `path` holds. Throws `IoError` when `path` is no HDF5 file, or
+/// holds no such dataset; the message then says which datasets there are.
+DatasetInfo inspect_dataset(std::filesystem::path const& path, std::string const& dataset);
+
+/// Reads all of it, in C order, converted to the type of `out`. Throws `IoError` as above, and
+/// when it is not numeric or does not have `out.size()` values.
+void read_dataset(std::filesystem::path const& path, std::string const& dataset,
+                  std::span<double> out);
+void read_dataset(std::filesystem::path const& path, std::string const& dataset,
+                  std::span<float> out);
+
+}  // namespace gridstride::io

@@ -1,0 +1,238 @@
+#include "io/result.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "io/hdf5.hpp"
+#include "io/layout.hpp"
+
+namespace gridstride::io {
+
+namespace {
+
+using hdf5::Object;
+using hdf5::Shape;
+
+[[noreturn]] void reject(Object const& file, std::string_view why) {
+  throw IoError(file.path(), fmt::format("is no gridstride result ({})", why));
+}
+
+template <class T>
+std::vector<T> read_exactly(Object const& where, std::string const& attribute, std::size_t size) {
+  auto values = where.read_attribute<T>(attribute);
+  if (values.size() != size)
+    reject(where, fmt::format("'{}' has {} values, not {}", attribute, values.size(), size));
+  return values;
+}
+
+Grid read_grid(Object const& root, Object const& home) {
+  Grid grid;
+  auto const extent = read_exactly<std::int64_t>(root, "WholeExtent", 6);
+  auto const origin = read_exactly<double>(root, "Origin", 3);
+  auto const spacing = read_exactly<double>(root, "Spacing", 3);
+  constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
+  std::int64_t size = 1;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::int64_t const last = extent[2 * axis + 1];
+    if (extent[2 * axis] != 0 || last < 0 || last >= most_points ||
+        __builtin_mul_overflow(size, last + 1, &size))
+      reject(root, "its extent is impossible");
+    grid.points[axis] = last + 1;
+    grid.origin[axis] = origin[axis];
+    grid.spacing[axis] = spacing[axis];
+  }
+  if (size > std::numeric_limits<std::int64_t>::max() / 8) reject(root, "its extent is impossible");
+  grid.dims = static_cast<int>(read_exactly<std::int64_t>(home, "dims", 1).front());
+  if (grid.dims < 1 || grid.dims > 3) reject(root, "its dimensions are impossible");
+  return grid;
+}
+
+FieldInfo read_field_info(Object const& dataset, std::string const& name) {
+  auto const type = dataset.type();
+  std::size_t const bytes = H5Tget_size(type.id());
+  if (H5Tget_class(type.id()) != H5T_FLOAT || (bytes != sizeof(float) && bytes != sizeof(double)))
+    reject(dataset, fmt::format("field '{}' is neither float32 nor float64", name));
+  return {name, dataset.read_text_attribute("unit"),
+          bytes == sizeof(float) ? Precision::float32 : Precision::float64};
+}
+
+/// The first `size` values of a list that may be longer.
+template <class T>
+std::vector<T> read_list(Object const& group, std::string const& name, std::size_t size) {
+  Object const list = group.open_dataset(name);
+  Shape const shape = list.shape();
+  if (shape.size() != 1 || shape[0] < size)
+    reject(group, fmt::format("'{}' is shorter than the {} steps", name, size));
+  std::vector<T> values(size);
+  if (size > 0) list.read(values.data(), hdf5::native_type<T>(), {0}, {size});
+  return values;
+}
+
+std::vector<std::string> read_texts(Object const& group, std::string const& name) {
+  Object const list = group.open_dataset(name);
+  auto const type = list.type();
+  Shape const shape = list.shape();
+  if (shape.size() != 1 || H5Tget_class(type.id()) != H5T_STRING ||
+      H5Tget_size(type.id()) != layout::fallback_bytes || shape[0] > 1'000'000)
+    reject(group, fmt::format("'{}' is no list of texts", name));
+  std::string all(shape[0] * layout::fallback_bytes, '\0');
+  if (!all.empty()) list.read(all.data(), type.id());
+  std::vector<std::string> texts;
+  for (std::size_t start = 0; start < all.size(); start += layout::fallback_bytes)
+    texts.emplace_back(all.substr(start, layout::fallback_bytes).c_str());
+  return texts;
+}
+
+}  // namespace
+
+struct ResultFile::State {
+  Object file;
+  Grid grid;
+  std::vector<FieldInfo> fields;
+  std::vector<Object> datasets;                    ///< of the fields
+  std::vector<std::vector<std::int64_t>> offsets;  ///< of the fields: where each step lies
+  std::vector<double> times;
+  std::vector<std::int64_t> steps;
+  std::vector<NamedSeries> diagnostics;
+  std::vector<NamedValue> wall_times;
+  Provenance provenance;
+  bool complete = false;
+
+  void read_steps(Object const& root, Object const& home);
+  void read_fields(Object const& root);
+  void read_home(Object const& home);
+};
+
+ResultFile::ResultFile(std::filesystem::path const& path) : state_(std::make_unique<State>()) {
+  auto& state = *state_;
+  state.file = hdf5::open_file(find_result_file(path));
+  for (auto const* name : {layout::root, layout::home})
+    if (!state.file.contains(name)) reject(state.file, fmt::format("it has no group '{}'", name));
+  Object const root = state.file.open_group(layout::root);
+  Object const home = state.file.open_group(layout::home);
+  if (root.read_text_attribute("Type") != "ImageData") reject(root, "it holds no ImageData");
+  state.grid = read_grid(root, home);
+  state.read_steps(root, home);
+  state.read_fields(root);
+  state.read_home(home);
+}
+
+ResultFile::ResultFile(ResultFile&&) noexcept = default;
+ResultFile& ResultFile::operator=(ResultFile&&) noexcept = default;
+ResultFile::~ResultFile() = default;
+
+/// `NSteps` may count the only step twice, `step` may be ahead of a step that never completed.
+void ResultFile::State::read_steps(Object const& root, Object const& home) {
+  Object const group = root.open_group("Steps");
+  auto const entries = read_exactly<std::int64_t>(group, "NSteps", 1).front();
+  Shape const listed = home.open_dataset("step").shape();
+  if (entries < 0 || listed.size() != 1) reject(file, "its steps cannot be counted");
+  auto const count = std::min<std::size_t>(static_cast<std::size_t>(entries), listed[0]);
+  times = read_list<double>(group, "Values", count);
+  steps = read_list<std::int64_t>(home, "step", count);
+}
+
+void ResultFile::State::read_fields(Object const& root) {
+  Object const data = root.open_group("PointData");
+  Object const positions = root.open_group("Steps").open_group("PointDataOffsets");
+  Shape const shape = layout::shape_of(grid);
+  for (auto const& name : data.names()) {
+    Object dataset = data.open_dataset(name);
+    Shape const stored = dataset.shape();
+    if (stored.size() != shape.size() + 1 ||
+        !std::equal(shape.begin(), shape.end(), ++stored.begin()))
+      reject(file, fmt::format("field '{}' has shape [{}]", name, fmt::join(stored, "][")));
+    auto where = read_list<std::int64_t>(positions, name, times.size());
+    for (auto const offset : where)
+      if (offset < 0 || static_cast<hsize_t>(offset) >= stored.front())
+        reject(file, fmt::format("a step of field '{}' is missing", name));
+    fields.push_back(read_field_info(dataset, name));
+    datasets.push_back(std::move(dataset));
+    offsets.push_back(std::move(where));
+  }
+}
+
+void ResultFile::State::read_home(Object const& home) {
+  for (auto const& [name, member] : layout::attributes)
+    provenance.*member = home.read_text_attribute(std::string(name));
+  for (auto const& [name, member] : layout::texts)
+    provenance.*member = home.read_text(std::string(name));
+  provenance.fallbacks = read_texts(home, "fallbacks");
+  complete = read_exactly<std::int64_t>(home, "complete", 1).front() == 1;
+  Object const series = home.open_group("diagnostics");
+  for (auto const& name : series.names())
+    diagnostics.push_back({name, read_list<double>(series, name, times.size())});
+  if (!home.contains("wall_times")) return;
+  Object const group = home.open_group("wall_times");
+  for (auto const& name : group.names()) {
+    Object const dataset = group.open_dataset(name);
+    if (!dataset.shape().empty()) reject(file, fmt::format("wall time '{}' is a list", name));
+    double seconds = 0;
+    dataset.read(&seconds, H5T_NATIVE_DOUBLE);
+    wall_times.push_back({name, seconds});
+  }
+}
+
+std::filesystem::path const& ResultFile::path() const { return state_->file.path(); }
+Grid const& ResultFile::grid() const { return state_->grid; }
+std::vector<FieldInfo> const& ResultFile::fields() const { return state_->fields; }
+std::vector<double> const& ResultFile::times() const { return state_->times; }
+std::vector<std::int64_t> const& ResultFile::steps() const { return state_->steps; }
+std::vector<NamedSeries> const& ResultFile::diagnostics() const { return state_->diagnostics; }
+std::vector<NamedValue> const& ResultFile::wall_times() const { return state_->wall_times; }
+Provenance const& ResultFile::provenance() const { return state_->provenance; }
+bool ResultFile::complete() const { return state_->complete; }
+
+std::vector<double> ResultFile::read(std::string_view field, std::size_t time_index) const {
+  std::vector<double> values(static_cast<std::size_t>(grid().size()));
+  read(field, time_index, values);
+  return values;
+}
+
+void ResultFile::read(std::string_view field, std::size_t time_index, std::span<double> out) const {
+  auto const& fields = state_->fields;
+  auto const found = std::find_if(fields.begin(), fields.end(),
+                                  [&](auto const& info) { return info.name == field; });
+  if (found == fields.end()) {
+    std::vector<std::string_view> names;
+    for (auto const& info : fields) names.push_back(info.name);
+    throw IoError(
+        path(), fmt::format("there is no field '{}' (there is {})", field, format_choices(names)));
+  }
+  if (time_index >= times().size())
+    throw IoError(path(),
+                  fmt::format("there is no step {} (there are {})", time_index, times().size()));
+  if (out.size() != static_cast<std::size_t>(grid().size()))
+    throw IoError(
+        path(), fmt::format("field '{}' has {} values, not {}", field, grid().size(), out.size()));
+  auto const index = static_cast<std::size_t>(found - fields.begin());
+  Shape count = layout::shape_of(grid());
+  count.insert(count.begin(), 1);
+  Shape start(count.size(), 0);
+  start.front() = static_cast<hsize_t>(state_->offsets[index][time_index]);
+  state_->datasets[index].read(out.data(), H5T_NATIVE_DOUBLE, start, count);
+}
+
+std::filesystem::path find_result_file(std::filesystem::path const& path) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) return path;
+  std::vector<std::filesystem::path> found;
+  for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->path().extension() == ".h5") found.push_back(entry->path());
+  if (error) throw IoError(path, fmt::format("cannot be listed ({})", error.message()));
+  if (found.empty()) throw IoError(path, "the folder holds no .h5 file");
+  if (found.size() == 1) return found.front();
+  std::sort(found.begin(), found.end());
+  std::vector<std::string> names;
+  for (auto const& file : found) names.push_back(file.filename().string());
+  throw IoError(path, fmt::format("the folder holds {} .h5 files ({}); name one of them",
+                                  found.size(), fmt::join(names, ", ")));
+}
+
+}  // namespace gridstride::io

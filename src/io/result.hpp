@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grid/grid.hpp"
+#include "io/result_info.hpp"
+
+namespace gridstride::io {
+
+/// A result file that `ResultWriter` wrote, opened for reading. What the file lists is read and
+/// checked once; the fields are read on demand. Throws `IoError` for files that are missing, cut,
+/// damaged or foreign. A run that was killed leaves a file that holds its complete steps.
+class ResultFile {
+ public:
+  /// `path` is the file, or a run's output directory with exactly one `.h5` in it.
+  explicit ResultFile(std::filesystem::path const& path);
+  ResultFile(ResultFile&&) noexcept;
+  ResultFile& operator=(ResultFile&&) noexcept;
+  ~ResultFile();
+
+  std::filesystem::path const& path() const;
+  Grid const& grid() const;
+  /// In alphabetic order.
+  std::vector<FieldInfo> const& fields() const;
+  std::vector<double> const& times() const;
+  std::vector<std::int64_t> const& steps() const;
+  std::vector<NamedSeries> const& diagnostics() const;
+  std::vector<NamedValue> const& wall_times() const;
+  Provenance const& provenance() const;
+  /// Whether the run came to its end.
+  bool complete() const;
+
+  /// One field at one of `times()`, x fastest, `grid().size()` values.
+  std::vector<double> read(std::string_view field, std::size_t time_index) const;
+  void read(std::string_view field, std::size_t time_index, std::span<double> out) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The file itself, or the one `.h5` in the directory. Throws `IoError` when there is none or more.
+std::filesystem::path find_result_file(std::filesystem::path const& path);
+
+}  // namespace gridstride::io

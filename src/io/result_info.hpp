@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/precision.hpp"
+
+namespace gridstride::io {
+
+/// A field as a result file describes it.
+struct FieldInfo {
+  std::string name;
+  std::string unit;
+  Precision precision = Precision::float64;
+
+  bool operator==(FieldInfo const&) const = default;
+};
+
+struct NamedValue {
+  std::string name;
+  double value;
+};
+
+struct NamedSeries {
+  std::string name;
+  std::vector<double> values;  ///< one per written step
+};
+
+/// Where a result comes from.
+struct Provenance {
+  std::string config;           ///< the text of the config file
+  std::string resolved_config;  ///< with overrides and defaults
+  std::string version;
+  std::string git_hash;
+  std::string device;
+  std::string precision;
+  std::string created;                 ///< ISO 8601, UTC; the writer fills it in when it is empty
+  std::vector<std::string> fallbacks;  ///< what was done otherwise than asked
+};
+
+}  // namespace gridstride::io

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <filesystem>
+
+#include "io/hdf5.hpp"
+
+namespace gridstride::io::hdf5 {
+
+/// Creates (or replaces) an HDF5 file whose valid contents change only in `commit`.
+///
+/// HDF5 itself writes its metadata in any order: a kill or a full disk in the middle leaves a file
+/// that may not open. This file driver keeps all metadata in memory until the commit. Raw data
+/// goes to the disk at once, but only to space that the file on disk does not know of yet. A file
+/// that is closed without a commit, or whose commit failed, stays as the last commit left it.
+///
+/// The result is an ordinary HDF5 file. It is not locked, so others may look at it while it grows.
+/// Messages name it `shown`, which it may be called later.
+Object create_transaction_file(std::filesystem::path const& path,
+                               std::filesystem::path const& shown,
+                               H5F_libver_t format = H5F_LIBVER_EARLIEST);
+
+/// Brings all that was written to `file` onto the disk, durably, in an order in which every
+/// prefix is a valid file: first new space, then the superblock, heaps, trees from their roots
+/// down, and object headers, the latter in one write. Throws `IoError`; from then on the file
+/// takes no more.
+void commit(Object const& file);
+
+}  // namespace gridstride::io::hdf5

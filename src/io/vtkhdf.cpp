@@ -1,0 +1,273 @@
+#include "io/vtkhdf.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "core/error.hpp"
+#include "io/atomic_file.hpp"
+#include "io/layout.hpp"
+#include "io/transaction.hpp"
+
+namespace gridstride::io {
+
+namespace {
+
+using hdf5::Handle;
+using hdf5::Object;
+using hdf5::Shape;
+
+/// Blocks of at most this size keep memory and the chunk index small and still fill a disk's pipe.
+constexpr std::size_t largest_chunk_bytes = std::size_t{16} << 20;
+
+/// Nearly equal chunks of the field's shape, split along the slowest axes.
+Shape chunk_shape(Shape const& shape, std::size_t value_bytes) {
+  hsize_t const limit = largest_chunk_bytes / value_bytes;
+  Shape chunk = shape;
+  hsize_t inner = 1;
+  for (hsize_t const extent : shape) inner *= extent;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    inner /= shape[axis];
+    hsize_t const rows = std::max<hsize_t>(1, limit / inner);
+    hsize_t const pieces = (shape[axis] + rows - 1) / rows;
+    chunk[axis] = (shape[axis] + pieces - 1) / pieces;
+    if (inner <= limit) break;
+  }
+  return chunk;
+}
+
+/// `first` in front of `rest`.
+Shape with_time(hsize_t first, Shape const& rest) {
+  Shape shape = {first};
+  shape.insert(shape.end(), rest.begin(), rest.end());
+  return shape;
+}
+
+Object create_field(Object const& group, FieldInfo const& field, Shape const& shape) {
+  auto const type = layout::type_of(field.precision);
+  Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
+  Shape const chunk = with_time(1, chunk_shape(shape, size_of(field.precision)));
+  group.check(H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()),
+              "choosing chunks");
+  group.check(H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER), "choosing chunks");
+  Handle const access = hdf5::properties(H5P_DATASET_ACCESS);
+  // Without a cache HDF5 writes each chunk straight from the field's memory.
+  group.check(H5Pset_chunk_cache(access.id(), 0, 0, 0), "choosing chunks");
+  Object dataset = group.create_dataset(field.name, type, hdf5::growing_space(with_time(0, shape)),
+                                        creation.id(), access.id());
+  dataset.write_text_attribute("unit", field.unit);
+  return dataset;
+}
+
+/// A list of values that grows with the steps.
+Object create_list(Object const& group, std::string const& name, hid_t type) {
+  constexpr std::size_t chunk_bytes = 4096;
+  Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
+  hsize_t const chunk = chunk_bytes / H5Tget_size(type);
+  group.check(H5Pset_chunk(creation.id(), 1, &chunk), "choosing chunks");
+  return group.create_dataset(name, type, hdf5::growing_space({0}), creation.id());
+}
+
+/// Sets the list's length and its last value.
+template <class T>
+void write_last(Object const& list, hsize_t length, T value) {
+  list.resize({length});
+  list.write(&value, hdf5::native_type<T>(), {length - 1}, {1});
+}
+
+void append_text(Object const& list, std::string text) {
+  Handle const type = list.type();
+  text.resize(H5Tget_size(type.id()), '\0');
+  hsize_t const length = list.shape().at(0) + 1;
+  list.resize({length});
+  list.write(text.data(), type.id(), {length - 1}, {1});
+}
+
+void require_plain_name(std::string_view kind, std::string const& name) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos)
+    throw std::invalid_argument(fmt::format("ResultWriter: '{}' cannot name a {}", name, kind));
+}
+
+std::string now() {
+  return fmt::format(
+      "{:%Y-%m-%dT%H:%M:%SZ}",
+      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
+}
+
+}  // namespace
+
+struct ResultWriter::State {
+  ResultContents contents;
+  Object file;
+  Object home;   ///< the group /gridstride
+  Object steps;  ///< the group /VTKHDF/Steps
+  std::vector<Object> fields;
+  std::vector<Object> offsets;
+  Object times;
+  Object step_numbers;
+  std::vector<Object> diagnostics;
+  Object fallbacks;
+  hsize_t count = 0;  ///< complete steps on disk
+  bool failed = false;
+
+  void create_vtkhdf();
+  void create_home();
+  void check_fields(std::span<Field const> host_fields) const;
+  void write_fields(std::span<Field const> host_fields);
+  void write_diagnostics(std::span<NamedValue const> values);
+  void write_index(std::int64_t step, double time);
+
+  /// Does `work` unless an earlier one failed.
+  template <class Work>
+  void attempt(Work const& work) {
+    if (failed) throw IoError(file.path(), "takes no more after a write that failed");
+    failed = true;
+    work();
+    failed = false;
+  }
+};
+
+ResultWriter::ResultWriter(std::filesystem::path path, ResultContents contents)
+    : state_(std::make_unique<State>()) {
+  for (auto const& field : contents.fields) require_plain_name("field", field.name);
+  for (auto const& name : contents.diagnostics) require_plain_name("diagnostic", name);
+  state_->contents = std::move(contents);
+  AtomicFile target(path);
+  state_->file = hdf5::create_transaction_file(target.temporary(), path);
+  state_->create_vtkhdf();
+  state_->create_home();
+  hdf5::commit(state_->file);
+  target.commit();
+}
+
+ResultWriter::ResultWriter(ResultWriter&&) noexcept = default;
+ResultWriter& ResultWriter::operator=(ResultWriter&&) noexcept = default;
+ResultWriter::~ResultWriter() = default;
+
+void ResultWriter::State::create_vtkhdf() {
+  auto const& grid = contents.grid;
+  Object const root = file.create_group(layout::root);
+  root.write_list_attribute<std::int64_t>("Version", std::array<std::int64_t, 2>{2, 0});
+  root.write_text_attribute("Type", "ImageData");
+  std::array<std::int64_t, 6> const extent = {0, grid.points[0] - 1, 0, grid.points[1] - 1,
+                                              0, grid.points[2] - 1};
+  root.write_list_attribute<std::int64_t>("WholeExtent", extent);
+  root.write_list_attribute<double>("Origin", grid.origin);
+  root.write_list_attribute<double>("Spacing", grid.spacing);
+  root.write_list_attribute<double>("Direction", std::array<double, 9>{1, 0, 0, 0, 1, 0, 0, 0, 1});
+
+  steps = root.create_group("Steps");
+  steps.write_attribute("NSteps", 0);
+  times = create_list(steps, "Values", H5T_IEEE_F64LE);
+  Object const offset_group = steps.create_group("PointDataOffsets");
+  Object const data_group = root.create_group("PointData");
+  for (auto const& field : contents.fields) {
+    offsets.push_back(create_list(offset_group, field.name, H5T_STD_I64LE));
+    fields.push_back(create_field(data_group, field, layout::shape_of(grid)));
+  }
+}
+
+void ResultWriter::State::create_home() {
+  auto& provenance = contents.provenance;
+  if (provenance.created.empty()) provenance.created = now();
+  home = file.create_group(layout::home);
+  for (auto const& [name, member] : layout::attributes)
+    home.write_text_attribute(std::string(name), provenance.*member);
+  for (auto const& [name, member] : layout::texts)
+    home.write_text(std::string(name), provenance.*member);
+  home.write_attribute("dims", contents.grid.dims);
+  home.write_attribute("complete", 0);
+  step_numbers = create_list(home, "step", H5T_STD_I64LE);
+  fallbacks = create_list(home, "fallbacks", hdf5::text_type(layout::fallback_bytes).id());
+  for (auto const& text : provenance.fallbacks) append_text(fallbacks, text);
+  Object const group = home.create_group("diagnostics");
+  for (auto const& name : contents.diagnostics)
+    diagnostics.push_back(create_list(group, name, H5T_IEEE_F64LE));
+}
+
+void ResultWriter::append(std::int64_t step, double time, std::span<Field const> host_fields,
+                          std::span<NamedValue const> diagnostics) {
+  state_->check_fields(host_fields);
+  state_->attempt([&] {
+    state_->write_fields(host_fields);
+    state_->write_diagnostics(diagnostics);
+    hdf5::commit(state_->file);
+    state_->write_index(step, time);
+  });
+}
+
+void ResultWriter::State::check_fields(std::span<Field const> host_fields) const {
+  if (host_fields.size() != contents.fields.size())
+    throw std::invalid_argument("ResultWriter::append: not the fields that were announced");
+  for (std::size_t i = 0; i < host_fields.size(); ++i) {
+    auto const& field = host_fields[i];
+    if (FieldInfo{field.name, field.unit, field.precision} != contents.fields[i] ||
+        field.grid != contents.grid)
+      throw std::invalid_argument("ResultWriter::append: '" + field.name +
+                                  "' is not the field that was announced");
+  }
+}
+
+void ResultWriter::State::write_fields(std::span<Field const> host_fields) {
+  Shape const shape = layout::shape_of(contents.grid);
+  Shape start(shape.size() + 1, 0);
+  start.front() = count;
+  for (std::size_t i = 0; i < host_fields.size(); ++i) {
+    fields[i].resize(with_time(count + 1, shape));
+    hid_t const type =
+        host_fields[i].precision == Precision::float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+    fields[i].write(host_fields[i].data, type, start, with_time(1, shape));
+  }
+}
+
+void ResultWriter::State::write_diagnostics(std::span<NamedValue const> values) {
+  for (std::size_t i = 0; i < diagnostics.size(); ++i) {
+    auto const given = std::find_if(values.begin(), values.end(), [&](auto const& value) {
+      return value.name == contents.diagnostics[i];
+    });
+    write_last(diagnostics[i], count + 1,
+               given == values.end() ? std::numeric_limits<double>::quiet_NaN() : given->value);
+  }
+}
+
+/// The data is on disk; now the step becomes visible, with the commit's one write of headers.
+void ResultWriter::State::write_index(std::int64_t step, double time) {
+  if (count == 1) {  // the second entry, which so far repeats the first, goes before it changes
+    steps.update_attribute("NSteps", 1);
+    times.resize({1});
+    hdf5::commit(file);
+  }
+  hsize_t const entries = std::max<hsize_t>(2, count + 1);
+  for (hsize_t entry = count; entry < entries; ++entry) {
+    write_last(times, entry + 1, time);
+    for (auto const& list : offsets) write_last(list, entry + 1, static_cast<std::int64_t>(count));
+  }
+  write_last(step_numbers, count + 1, step);
+  steps.update_attribute("NSteps", static_cast<std::int64_t>(entries));
+  hdf5::commit(file);
+  ++count;
+}
+
+void ResultWriter::add_fallback(std::string const& text) {
+  state_->attempt([&] { append_text(state_->fallbacks, text); });
+}
+
+void ResultWriter::finish(std::span<NamedValue const> wall_times) {
+  for (auto const& wall_time : wall_times) require_plain_name("wall time", wall_time.name);
+  state_->attempt([&] {
+    Object const group = state_->home.create_group("wall_times");
+    for (auto const& [name, seconds] : wall_times)
+      group.create_dataset(name, H5T_IEEE_F64LE, hdf5::scalar_space())
+          .write(&seconds, H5T_NATIVE_DOUBLE);
+    state_->home.update_attribute("complete", 1);
+    hdf5::commit(state_->file);
+  });
+}
+
+}  // namespace gridstride::io

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grid/grid.hpp"
+#include "io/result_info.hpp"
+
+namespace gridstride::io {
+
+/// What is known of a result before its first step.
+struct ResultContents {
+  Grid grid;
+  std::vector<FieldInfo> fields;
+  std::vector<std::string> diagnostics;  ///< names of the time series, without '/'
+  Provenance provenance;
+};
+
+/// Writes a result file that grows by one step at a time: temporal VTKHDF ImageData, which ParaView
+/// 5.12 and later open, and all else in the group `/gridstride`.
+///
+/// The file has its name from the start, in place of an older one. After a kill, a full disk or
+/// any other failure it opens and holds every step whose `append` returned. Others may read it
+/// while it grows. All functions throw `IoError`; after one did, the file takes no more.
+///
+///     /VTKHDF                          Version, Type, WholeExtent, Origin, Spacing, Direction
+///       PointData/FIELD                [steps][nz][ny][nx], fewer axes in 1D and 2D; `unit`
+///       Steps                          NSteps; Values; PointDataOffsets/FIELD
+///     /gridstride                      version, git_hash, device, precision, created, dims,
+///                                      complete (0 or 1)
+///       config, resolved_config, fallbacks, step, diagnostics/NAME, wall_times/NAME
+///
+/// Readers of VTKHDF take a file of one step for one without a time axis. Until there is a second
+/// step, `Steps` therefore names the first one twice; `/gridstride/step` tells the true number.
+class ResultWriter {
+ public:
+  ResultWriter(std::filesystem::path path, ResultContents contents);
+  ResultWriter(ResultWriter&&) noexcept;
+  ResultWriter& operator=(ResultWriter&&) noexcept;
+  ~ResultWriter();
+
+  /// Adds a step. `host_fields` are those of the contents, in their order, in host memory. A
+  /// diagnostic that is not given is NaN at this step.
+  void append(std::int64_t step, double time, std::span<Field const> host_fields,
+              std::span<NamedValue const> diagnostics);
+
+  /// Notes that something was done otherwise than asked. On disk with the next step or the end.
+  void add_fallback(std::string const& text);
+
+  /// Ends the file: the wall times in seconds, and the mark that the run is complete.
+  void finish(std::span<NamedValue const> wall_times);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gridstride::io

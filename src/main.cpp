@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+
+#include "cli/commands.hpp"
+#include "core/error.hpp"
+#include "core/version.hpp"
+#include "driver/run.hpp"
+
+using namespace gridstride;
+
+namespace {
+
+enum ExitCode { done = 0, failed = 1, bad_input = 2, does_not_hold = 3, signal_base = 128 };
+
+int report(std::exception const& error, int code) {
+  fmt::print(stderr, "{}\n", error.what());
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Simulations from one YAML file, on the GPU or the host, to files ParaView opens.",
+               "gridstride");
+  app.set_version_flag("--version",
+                       fmt::format("gridstride {} ({}{})", version(), git_hash(),
+                                   built_with_cuda() ? ", with CUDA" : ", without CUDA"));
+  app.require_subcommand(1);
+  cli::Action action;
+  cli::add_run(app, action);
+  cli::add_check(app, action);
+  cli::add_list(app, action);
+  cli::add_describe(app, action);
+  cli::add_compare(app, action);
+  cli::add_verify(app, action);
+  cli::add_info(app, action);
+  try {
+    app.parse(argc, argv);
+    return action();
+  } catch (CLI::ParseError const& error) {
+    return app.exit(error) == 0 ? done : bad_input;
+  } catch (ConfigError const& error) {
+    return report(error, bad_input);
+  } catch (VerificationError const& error) {
+    return report(error, does_not_hold);
+  } catch (Interrupted const& error) {
+    return report(error, signal_base + error.signal());
+  } catch (std::exception const& error) {
+    return report(error, failed);
+  }
+}

@@ -1,0 +1,400 @@
+// Heat conduction, or any diffusion:
+//
+//   ∂u/∂t = ∇·(α∇u) + s(x, t)      on a uniform grid in 1 to 3 dimensions,
+//
+// with u = g (dirichlet), ∂u/∂n = g (neumann, n outward) or periodic sides. In space: second-order
+// central differences in conservative form, α averaged at the faces between points. In time:
+// `ftcs` (forward Euler, order 1) or `rk4` (the classical Runge-Kutta method, order 4), both stable
+// only below a step that shrinks with the square of the spacing.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/evaluate/slabs.hpp"
+#include "kernels/families.hpp"
+#include "kernels/stencil/stencil.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using config::Formula;
+using expression::Expression;
+using expression::Operation;
+
+class HeatParameters final : public config::ParameterSet {
+ public:
+  Formula diffusivity;
+  Formula source{.text = "0", .expression = Expression(0.0), .location = {}};
+
+  void fields(config::ParameterVisitor& visitor) override {
+    visitor.visit({.name = "diffusivity",
+                   .unit = "m^2/s",
+                   .documentation = "how fast u spreads: a number, or a formula of space that is "
+                                    "positive everywhere",
+                   .minimum = 0,
+                   .exclusive_minimum = true,
+                   .variables = "xyz"},
+                  diffusivity);
+    visitor.visit({.name = "source",
+                   .unit = "1/s",
+                   .documentation = "what is added to u per second: a number, or a formula of "
+                                    "space and time",
+                   .variables = "xyzt"},
+                  source);
+  }
+};
+
+/// One stage of a scheme over buffers numbered from the state's:
+/// out = scale·in + factor·dt·(L(in) + s) + Σ weight·buffer.
+struct Stage {
+  int in;
+  int out;
+  double scale;
+  double factor;
+  std::vector<std::pair<int, double>> terms;  // buffer, weight
+  double start;                               // the time that `in` stands for, as a share of dt
+  double end;                                 // the same of `out`
+};
+
+struct Scheme {
+  std::string_view name;
+  int buffers;
+  bool alternates;          // the new state is in the other buffer
+  double stability_extent;  // stable for dt·λ in [−extent, 0]
+  std::vector<Stage> stages;
+};
+
+/// rk4 needs no array of slopes: with y2, y3, y4 its stage values,
+/// u' = (−u + y2 + 2·y3 + y4)/3 + dt/6·L(y4).
+std::vector<Scheme> const& schemes() {
+  static std::vector<Scheme> const table = {
+      {"ftcs", 2, true, 2.0, {{0, 1, 1, 1, {}, 0, 1}}},
+      {"rk4",
+       4,
+       false,
+       2.785293563405282,
+       {{0, 1, 1, 0.5, {}, 0, 0.5},
+        {1, 2, 0, 0.5, {{0, 1}}, 0.5, 0.5},
+        {2, 3, 0, 1, {{0, 1}}, 0.5, 1},
+        {3, 0, 1.0 / 3, 1.0 / 6, {{0, -1.0 / 3}, {1, 1.0 / 3}, {2, 2.0 / 3}}, 1, 1}}},
+  };
+  return table;
+}
+
+Scheme const& scheme_of(config::RunConfig const& run) {
+  return *std::find_if(schemes().begin(), schemes().end(),
+                       [&](Scheme const& scheme) { return scheme.name == run.time.scheme; });
+}
+
+HeatParameters const& parameters_of(config::RunConfig const& run) {
+  return static_cast<HeatParameters const&>(*run.parameters);
+}
+
+/// The largest value of a diffusivity; a `ConfigError` where it is not a positive number.
+double largest_diffusivity(config::RunConfig const& run) {
+  Formula const& formula = parameters_of(run).diffusivity;
+  if (formula.expression.is_constant()) return formula.expression.evaluate(0);
+  double largest = 0;
+  evaluate::for_each_slab(formula.expression, run.grid, 0, [&](evaluate::Slab const& slab) {
+    for (std::size_t i = 0; i < slab.values.size(); ++i) {
+      largest = std::max(largest, slab.values[i]);
+      if (slab.values[i] > 0 && std::isfinite(slab.values[i])) continue;
+      auto const at = slab.grid.indices(static_cast<std::int64_t>(i));
+      std::string place;
+      for (int axis = 0; axis < run.grid.dims; ++axis)
+        place += fmt::format("{}{} = {}", axis == 0 ? "" : ", ", axis_names[axis],
+                             slab.grid.coordinate(axis, at[axis]));
+      throw ConfigError({run.problem(
+          formula.location, fmt::format("is {} at {} (a diffusivity is positive everywhere)",
+                                        slab.values[i], place))});
+    }
+  });
+  return largest;
+}
+
+/// The step to take; a `ConfigError` when the one asked for is unstable.
+double heat_time_step(config::RunConfig const& run) {
+  Scheme const& scheme = scheme_of(run);
+  double const alpha = largest_diffusivity(run);
+  double const limit = stencil::euler_limit(run.grid, alpha) * scheme.stability_extent / 2;
+  if (!run.time.step) return run.time.safety * limit;
+  if (*run.time.step <= limit) return *run.time.step;
+  throw ConfigError({run.problem(
+      run.time.step_location,
+      fmt::format("{} s is over the stability limit of {:.6g} s ({} is stable up to {:.4g}/(4·α·Σ "
+                  "1/h²), here with α = {:.6g} m²/s); 'auto' takes {} of the limit",
+                  *run.time.step, limit, scheme.name, scheme.stability_extent, alpha,
+                  run.time.safety))});
+}
+
+template <class T>
+class Heat final : public Simulation {
+ public:
+  Heat(config::RunConfig const& run, Stream const& stream, DatasetReader const& read_dataset);
+
+  Clock clock() const override {
+    evaluate::DeviceClock const clock{origin_, dt_, steps_since_origin_};
+    return {step_, clock.time(0)};
+  }
+  bool finished() const override { return clock().time >= end_; }
+  double time_step() const override { return dt_; }
+  void advance(std::int64_t max_steps, double until) override;
+  std::vector<Field> fields() const override {
+    return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
+  }
+  void save(CheckpointSink& sink) const override;
+  void load(CheckpointSource const& source) override;
+
+ private:
+  /// An array that holds a formula's values: of the whole grid, or of a face.
+  struct Evaluated {
+    std::optional<evaluate::Program> program;
+    Grid grid;
+    Buffer<T> values;
+    bool changes = false;  // depends on time
+  };
+
+  Evaluated prepare(Expression const& expression, Grid const& grid);
+  void refresh(Evaluated& array, double fraction);
+  void make_sides(config::RunConfig const& run);
+  void make_initial(config::FieldSource const& source, DatasetReader const& read_dataset);
+  void queue_step(double step_size);
+  void queue_steps(std::int64_t count);
+  T* buffer(int number) {
+    return buffers_[scheme_.alternates ? (number + current_) % 2 : number].data();
+  }
+
+  static constexpr std::int64_t steps_per_graph = 32;  // even: alternating buffers come back
+
+  mutable Stream stream_;
+  Scheme const& scheme_;
+  Grid grid_;
+  std::string variant_;
+  double dt_;
+  double end_;
+  double diffusivity_ = 0;  // when constant
+  std::array<Buffer<T>, 4> buffers_;
+  std::size_t current_ = 0;
+  Evaluated diffusivity_field_;
+  Evaluated source_;
+  std::array<std::array<Evaluated, 2>, 3> faces_;
+  std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides_;
+  bool anything_changes_ = false;
+  Buffer<evaluate::DeviceClock> device_clock_;
+  Graph graph_;
+  std::int64_t step_ = 0;
+  double origin_ = 0;  // time since which steps of dt_ are counted
+  std::int64_t steps_since_origin_ = 0;
+};
+
+template <class T>
+Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, DatasetReader const& read_dataset)
+    : stream_(stream),
+      scheme_(scheme_of(run)),
+      grid_(run.grid),
+      variant_(run.kernels.at("stencil")),
+      dt_(heat_time_step(run)),
+      end_(run.time.end) {
+  auto const size = static_cast<std::size_t>(grid_.size());
+  for (int i = 0; i < scheme_.buffers; ++i)
+    buffers_[i] = Buffer<T>(stream_, MemorySpace::device, size);
+  device_clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
+  evaluate::set_clock(stream_, device_clock_.data(), {0, dt_, 0});
+
+  auto const& parameters = parameters_of(run);
+  Expression const& alpha = parameters.diffusivity.expression;
+  if (alpha.is_constant())
+    diffusivity_ = alpha.evaluate(0);
+  else
+    diffusivity_field_ = prepare(alpha, grid_);
+  if (parameters.source.expression != Expression(0.0))
+    source_ = prepare(parameters.source.expression, grid_);
+  make_sides(run);
+  make_initial(run.initial.at("u"), read_dataset);
+  stencil::impose_dirichlet(stream_, grid_, sides_, buffers_[0].data());
+}
+
+template <class T>
+typename Heat<T>::Evaluated Heat<T>::prepare(Expression const& expression, Grid const& grid) {
+  Evaluated array;
+  array.program.emplace(stream_, expression);
+  array.grid = grid;
+  array.values = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
+  array.changes = expression.depends_on(Operation::t);
+  anything_changes_ = anything_changes_ || array.changes;
+  refresh(array, 0);
+  return array;
+}
+
+template <class T>
+void Heat<T>::refresh(Evaluated& array, double fraction) {
+  evaluate::evaluate(stream_, *array.program, array.grid, device_clock_.data(), fraction,
+                     array.values.span());
+}
+
+template <class T>
+void Heat<T>::make_sides(config::RunConfig const& run) {
+  for (int axis = 0; axis < grid_.dims; ++axis) {
+    for (int side = 0; side < 2; ++side) {
+      auto const& condition = run.boundary[axis][side];
+      sides_[axis][side].kind = condition.kind;
+      if (condition.kind == SideKind::periodic) continue;
+      Grid face = grid_;
+      face.origin[axis] = grid_.coordinate(axis, side == 0 ? 0 : grid_.points[axis] - 1);
+      face.points[axis] = 1;
+      faces_[axis][side] = prepare(condition.value.expression, face);
+      sides_[axis][side].values = faces_[axis][side].values.data();
+    }
+  }
+}
+
+template <class T>
+void Heat<T>::make_initial(config::FieldSource const& source, DatasetReader const& read_dataset) {
+  if (source.file.empty()) {
+    evaluate::Program const program(stream_, source.formula.expression);
+    evaluate::evaluate(stream_, program, grid_, nullptr, 0, buffers_[0].span());
+    return;
+  }
+  std::vector<double> values(static_cast<std::size_t>(grid_.size()));
+  read_dataset(source, values);
+  std::vector<T> const rounded(values.begin(), values.end());
+  copy_async(buffers_[0].span(), std::span(rounded), stream_);
+  stream_.synchronize();
+}
+
+template <class T>
+void Heat<T>::queue_step(double step_size) {
+  for (Stage const& stage : scheme_.stages) {
+    for (auto& axis : faces_)
+      for (auto& face : axis)
+        if (face.changes) {
+          auto const kind = sides_[&axis - faces_.data()][&face - axis.data()].kind;
+          refresh(face, kind == SideKind::dirichlet ? stage.end : stage.start);
+        }
+    if (source_.changes) refresh(source_, stage.start);
+
+    stencil::DiffusionStep<T> step;
+    step.grid = grid_;
+    step.in = buffer(stage.in);
+    step.out = buffer(stage.out);
+    step.scale = stage.scale;
+    step.factor = stage.factor * step_size;
+    step.diffusivity = diffusivity_;
+    step.diffusivity_field = diffusivity_field_.values.data();
+    step.source = source_.values.data();
+    for (std::size_t i = 0; i < stage.terms.size(); ++i)
+      step.terms[i] = {buffer(stage.terms[i].first), stage.terms[i].second};
+    step.sides = sides_;
+    stencil::diffuse(stream_, step, variant_);
+  }
+  if (scheme_.alternates) current_ = 1 - current_;
+  if (anything_changes_) evaluate::advance_clock(stream_, device_clock_.data());
+}
+
+template <class T>
+void Heat<T>::queue_steps(std::int64_t count) {
+  // The graph was captured from an even state, and an even number of steps keeps the state even.
+  if (count > 0 && current_ == 1) {
+    queue_step(dt_);
+    --count;
+  }
+  if (count >= steps_per_graph && !graph_)
+    graph_ = Graph::capture(stream_, [this] {
+      for (std::int64_t i = 0; i < steps_per_graph; ++i) queue_step(dt_);
+    });
+  for (; count >= steps_per_graph; count -= steps_per_graph) graph_.launch(stream_);
+  for (; count > 0; --count) queue_step(dt_);
+}
+
+template <class T>
+void Heat<T>::advance(std::int64_t max_steps, double until) {
+  until = std::min(until, end_);
+  // Within a millionth of a step of `until` counts as there: rounding, not physics.
+  constexpr double tolerance = 1e-6;
+  double const ahead = (until - clock().time) / dt_;
+  if (ahead <= 0 || max_steps <= 0) return;
+  double const whole = std::floor(ahead + tolerance);
+  auto const steps = static_cast<std::int64_t>(std::min(whole, static_cast<double>(max_steps)));
+  queue_steps(steps);
+  step_ += steps;
+  steps_since_origin_ += steps;
+  if (static_cast<double>(steps) < whole) return;
+
+  double const rest = until - clock().time;
+  if (rest > tolerance * dt_) {
+    if (steps == max_steps) return;
+    evaluate::set_clock(stream_, device_clock_.data(), {clock().time, rest, 0});
+    queue_step(rest);
+    ++step_;
+  }
+  origin_ = until;
+  steps_since_origin_ = 0;
+  evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, 0});
+}
+
+template <class T>
+void Heat<T>::save(CheckpointSink& sink) const {
+  std::vector<T> values(static_cast<std::size_t>(grid_.size()));
+  copy_async(std::span(values), buffers_[current_].span(), stream_);
+  stream_.synchronize();
+  sink.put_integer("step", step_);
+  sink.put_real("origin", origin_);
+  sink.put_integer("steps_since_origin", steps_since_origin_);
+  sink.put_array("u", values);
+}
+
+template <class T>
+void Heat<T>::load(CheckpointSource const& source) {
+  std::vector<T> values(static_cast<std::size_t>(grid_.size()));
+  step_ = source.get_integer("step");
+  origin_ = source.get_real("origin");
+  steps_since_origin_ = source.get_integer("steps_since_origin");
+  source.get_array("u", values);
+  current_ = 0;
+  copy_async(buffers_[0].span(), std::span(std::as_const(values)), stream_);
+  evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, steps_since_origin_});
+  stream_.synchronize();
+}
+
+MemoryForecast heat_memory(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  std::int64_t arrays = scheme_of(run).buffers;
+  if (!parameters.diffusivity.expression.is_constant()) ++arrays;
+  if (parameters.source.expression != Expression(0.0)) ++arrays;
+  return {static_cast<std::size_t>(run.grid.size()) * size_of(run.precision), arrays, "u"};
+}
+
+std::unique_ptr<Simulation> make_heat(config::RunConfig const& run, Stream const& stream,
+                                      DatasetReader const& read_dataset) {
+  if (run.precision == Precision::float32)
+    return std::make_unique<Heat<float>>(run, stream, read_dataset);
+  return std::make_unique<Heat<double>>(run, stream, read_dataset);
+}
+
+}  // namespace
+
+SimulationEntry heat_entry() {
+  config::SimulationInfo info;
+  info.name = "heat";
+  info.summary = "heat conduction or diffusion: u_t = div(diffusivity grad u) + source";
+  info.fields = {{"u", "1", "temperature, concentration, or any quantity that spreads"}};
+  for (auto const& scheme : schemes()) info.schemes.push_back(scheme.name);
+  info.kernels = {{"stencil", variant_names("stencil")}};
+  info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
+    return std::make_unique<HeatParameters>();
+  };
+  return {info, heat_memory, heat_time_step, make_heat};
+}
+
+}  // namespace gridstride

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "simulations/simulation.hpp"
+
+namespace gridstride {
+
+/// One row of the table of simulations.
+struct SimulationEntry {
+  config::SimulationInfo info;
+  MemoryForecast (*memory)(config::RunConfig const& run);
+  /// The step that the run will take. Throws `ConfigError` for what only the numbers can show: a
+  /// diffusivity that is negative somewhere, a step over the stability limit.
+  double (*time_step)(config::RunConfig const& run);
+  /// Throws as `time_step` does.
+  std::unique_ptr<Simulation> (*make)(config::RunConfig const& run, Stream const& stream,
+                                      DatasetReader const& read_dataset);
+};
+
+/// Every simulation there is. A new one adds a line to registry.cpp.
+std::span<SimulationEntry const> simulation_entries();
+
+/// The descriptions alone, in the same order.
+std::span<config::SimulationInfo const> simulation_infos();
+
+/// The entry that a run names.
+SimulationEntry const& entry_of(config::RunConfig const& run);
+
+// One function per simulation, at the end of its file.
+SimulationEntry heat_entry();
+
+}  // namespace gridstride

@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "support/heat_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+namespace gridstride {
+namespace {
+
+/// The largest difference of two fields, relative to the largest value of the second.
+double relative_difference(test::HostField const& a, test::HostField const& b) {
+  double largest = 0, difference = 0;
+  auto const value = [](test::HostField const& host, std::int64_t i) {
+    return host.field.precision == Precision::float32
+               ? static_cast<double>(static_cast<float const*>(host.field.data)[i])
+               : static_cast<double const*>(host.field.data)[i];
+  };
+  for (std::int64_t i = 0; i < a.field.grid.size(); ++i) {
+    largest = std::max(largest, std::abs(value(b, i)));
+    double const one = std::abs(value(a, i) - value(b, i));
+    if (std::isnan(one) || one > difference) difference = one;
+  }
+  return difference / largest;
+}
+
+struct Case {
+  int dims;
+  std::string sides;
+  int cells;
+};
+
+std::vector<Case> cases() {
+  return {{1, "dn", 1000},  {1, "pp", 1024},   {2, "ppdn", 130}, {2, "nddn", 97},
+          {2, "pppp", 128}, {3, "ppdnnd", 36}, {3, "nnddpp", 33}};
+}
+
+TEST(HeatGpu, AgreesWithTheHostInFloat64) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const& one : cases())
+    for (auto const* scheme : {"ftcs", "rk4"}) {
+      auto const config =
+          test::config_of(test::manufactured(one.dims, one.sides, one.cells, scheme));
+      EXPECT_LE(relative_difference(test::solve(config, Backend::cuda),
+                                    test::solve(config, Backend::cpu)),
+                1e-12)
+          << one.sides << ' ' << one.cells << ' ' << scheme;
+    }
+}
+
+TEST(HeatGpu, AgreesWithTheHostInFloat32) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const& one : cases())
+    for (auto const* scheme : {"ftcs", "rk4"}) {
+      auto const config = test::config_of(
+          "precision: float32\n" + test::manufactured(one.dims, one.sides, one.cells, scheme));
+      EXPECT_LE(relative_difference(test::solve(config, Backend::cuda),
+                                    test::solve(config, Backend::cpu)),
+                1e-5)
+          << one.sides << ' ' << one.cells << ' ' << scheme;
+    }
+}
+
+TEST(HeatGpu, EveryVariantAgreesWithTheHost) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const* variant : {"naive", "shared", "register_queue"}) {
+    std::string const yaml = test::manufactured(3, "ppdnnd", 20, "ftcs");
+    auto const config = test::config_of(yaml);
+    auto const chosen = test::config_of(yaml + "kernels: {stencil: " + variant + "}\n");
+    EXPECT_LE(
+        relative_difference(test::solve(chosen, Backend::cuda), test::solve(config, Backend::cpu)),
+        1e-12)
+        << variant;
+  }
+}
+
+TEST(HeatGpu, BitsDependNeitherOnTheRunNorOnHowStepsAreQueued) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const* scheme : {"ftcs", "rk4"}) {
+    auto const config = test::config_of(test::manufactured(2, "ppdn", 100, scheme));
+    auto const once = test::solve(config, Backend::cuda);
+    for (std::int64_t const slice : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1} << 40})
+      EXPECT_EQ(once.memory, test::solve(config, Backend::cuda, slice).memory)
+          << scheme << " in slices of " << slice;
+  }
+}
+
+TEST(HeatGpu, HasSecondOrderInSpace) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const& [dims, sides, cells] :
+       {Case{1, "dn", 64}, Case{2, "ppnd", 48}, Case{3, "ppdnnd", 32}}) {
+    auto const coarse =
+        test::solution_error(test::manufactured(dims, sides, cells, "rk4"), Backend::cuda);
+    auto const fine =
+        test::solution_error(test::manufactured(dims, sides, 2 * cells, "rk4"), Backend::cuda);
+    EXPECT_NEAR(test::observed_order(coarse, fine), 2, 0.1) << sides;
+  }
+}
+
+}  // namespace
+}  // namespace gridstride
