@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <exception>
 
 #include "cli/commands.hpp"
@@ -22,6 +23,8 @@ int report(std::exception const& error, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A file that may not grow is an error of its write, not the end of the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Simulations from one YAML file, on the GPU or the host, to files ParaView opens.",
                "gridstride");
   app.set_version_flag("--version",

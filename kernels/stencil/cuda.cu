@@ -26,18 +26,21 @@ namespace gridstride::stencil {
 namespace {
 
 /// Blocks are numbered in one dimension, x tiles fastest, so that no axis meets the 65,535 limit.
+/// 32-bit numbers, for a 64-bit division costs more than the stencil.
 struct Tiling {
-  long long tiles[3];
+  unsigned x_tiles, y_tiles, z_tiles;
 
   GRIDSTRIDE_HOST_DEVICE Tiling(long long const (&points)[3], int x, int y, int z)
-      : tiles{(points[0] + x - 1) / x, (points[1] + y - 1) / y, (points[2] + z - 1) / z} {}
+      : x_tiles(static_cast<unsigned>((points[0] + x - 1) / x)),
+        y_tiles(static_cast<unsigned>((points[1] + y - 1) / y)),
+        z_tiles(static_cast<unsigned>((points[2] + z - 1) / z)) {}
 
-  __device__ long long x() const { return blockIdx.x % tiles[0]; }
-  __device__ long long y() const { return blockIdx.x / tiles[0] % tiles[1]; }
-  __device__ long long z() const { return blockIdx.x / tiles[0] / tiles[1]; }
+  __device__ unsigned x() const { return blockIdx.x % x_tiles; }
+  __device__ unsigned y() const { return blockIdx.x / x_tiles % y_tiles; }
+  __device__ unsigned z() const { return blockIdx.x / x_tiles / y_tiles; }
 
   unsigned blocks() const {
-    long long const count = tiles[0] * tiles[1] * tiles[2];
+    auto const count = static_cast<unsigned long long>(x_tiles) * y_tiles * z_tiles;
     if (count > 2147483647) throw std::invalid_argument("stencil: the grid needs too many blocks");
     return static_cast<unsigned>(count);
   }
@@ -100,7 +103,7 @@ __global__ void shared_kernel(__grid_constant__ DiffusionArguments<T> const a) {
   for (int axis = 0; axis < dims; ++axis)
     inside = inside && at[axis] > 0 && at[axis] < a.points[axis] - 1;
   if (!inside) {
-    a.out[offset] = update_point<dims, variable>(a, at[0], at[1], at[2]);
+    a.out[offset] = update_side<dims, variable>(a, at[0], at[1], at[2]);
     return;
   }
   int const here =
@@ -115,7 +118,7 @@ __global__ void shared_kernel(__grid_constant__ DiffusionArguments<T> const a) {
     else
       diffused += axis_part(a.weight[axis], u[here - s], u[here], u[here + s]);
   }
-  a.out[offset] = local_part(a, offset, u[here], diffused);
+  a.out[offset] = finish_point(a, offset, u[here], diffused);
 }
 
 template <class T>

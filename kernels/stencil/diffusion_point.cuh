@@ -2,12 +2,14 @@
 
 // What the diffusion stencil computes at one point, for host and device, free of host includes.
 //
-//   out = scale·u + Σ_a w_a·(a-flux in − a-flux out) + Σ_a side term + source_weight·s
-//         + Σ_j term_weight_j·term_j
+//   out = base + Σ_a (flux in − flux out along a) + Σ_a side term + source_weight·s
+//              + in_weight·(in − base) + Σ_j term_weight_j·(term_j − base),   base = in unless given
 //
-// The face between points p and q carries (α_p + α_q)/2·(u_q − u_p), a conservative average.
-// At a Neumann side (∂u/∂n = g, n outward) half a cell is left: its one inner face counts twice,
-// and the outer face adds 2/h·α·g. At a Dirichlet side out = g.
+// All that is added to the base is a change in one step, small beside it, so that the sum loses no
+// more than one rounding of the base. The face between points p and q carries
+// (α_p + α_q)/2·(u_q − u_p), a conservative average. At a Neumann side (∂u/∂n = g, n outward) half a
+// cell is left: its one inner face counts twice, and the outer face adds 2/h·α·g. At a Dirichlet
+// side out = g.
 
 #include "core/host_device.hpp"
 
@@ -15,7 +17,7 @@ namespace gridstride::stencil {
 
 enum class SideRule : unsigned char { periodic, dirichlet, neumann };
 
-inline constexpr int max_terms = 3;
+inline constexpr int max_terms = 2;
 
 /// Plain arguments of one step, weights already multiplied out in float64 and rounded to T.
 template <class T>
@@ -24,10 +26,11 @@ struct DiffusionArguments {
   T* out;
   T const* diffusivity;  // null: constant, and inside the weights
   T const* source;       // null: none
+  T const* base;         // null: in
+  T in_weight;           // 0 without a base
   T const* term[max_terms];
   T term_weight[max_terms];
   int term_count;
-  T scale;
   T weight[3];       // factor·α/h², or factor/(2h²) when α is a field
   T side_weight[3];  // factor·2α/h, or factor·2/h
   T source_weight;
@@ -36,14 +39,21 @@ struct DiffusionArguments {
   T const* side_value[3][2];  // null where periodic; in the order of the face's points
 };
 
-/// Everything beyond the diffusion itself: scale·u, the source, and the terms.
+/// Whether a step is u + diffusion and nothing else.
 template <class T>
-GRIDSTRIDE_HOST_DEVICE inline T local_part(DiffusionArguments<T> const& a, long long offset,
-                                           T center, T diffused) {
-  T value = a.scale * center + diffused;
-  if (a.source) value += a.source_weight * a.source[offset];
-  for (int j = 0; j < a.term_count; ++j) value += a.term_weight[j] * a.term[j][offset];
-  return value;
+GRIDSTRIDE_HOST_DEVICE inline bool is_plain(DiffusionArguments<T> const& a) {
+  return !a.source && !a.base && a.term_count == 0;
+}
+
+/// The new value from the old one and what diffusion changes.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE inline T finish_point(DiffusionArguments<T> const& a, long long offset,
+                                             T center, T change) {
+  T const base = a.base ? a.base[offset] : center;
+  if (a.source) change += a.source_weight * a.source[offset];
+  if (a.base) change += a.in_weight * (center - base);
+  for (int j = 0; j < a.term_count; ++j) change += a.term_weight[j] * (a.term[j][offset] - base);
+  return base + change;
 }
 
 /// One axis' share with constant diffusivity.
@@ -80,10 +90,27 @@ GRIDSTRIDE_HOST_DEVICE inline T const* dirichlet_value(DiffusionArguments<T> con
   return nullptr;
 }
 
-/// The new value at any point, sides included: the plain way, and the only one near a side.
+/// The new value at a point that lies on no side.
 template <int dims, bool variable, class T>
-GRIDSTRIDE_HOST_DEVICE inline T update_point(DiffusionArguments<T> const& a, long long i,
-                                             long long j, long long k) {
+GRIDSTRIDE_HOST_DEVICE inline T update_inside(DiffusionArguments<T> const& a, long long offset) {
+  long long const stride[3] = {1, a.points[0], a.points[0] * a.points[1]};
+  T const center = a.in[offset];
+  T diffused = 0;
+  for (int axis = 0; axis < dims; ++axis) {
+    long long const lower = offset - stride[axis], upper = offset + stride[axis];
+    if constexpr (variable)
+      diffused += axis_part(a.weight[axis], a.in[lower], center, a.in[upper], a.diffusivity[lower],
+                            a.diffusivity[offset], a.diffusivity[upper]);
+    else
+      diffused += axis_part(a.weight[axis], a.in[lower], center, a.in[upper]);
+  }
+  return finish_point(a, offset, center, diffused);
+}
+
+/// The new value at a point on a side.
+template <int dims, bool variable, class T>
+GRIDSTRIDE_HOST_DEVICE inline T update_side(DiffusionArguments<T> const& a, long long i,
+                                            long long j, long long k) {
   if (T const* fixed = dirichlet_value<dims>(a, i, j, k)) return *fixed;
   long long const at[3] = {i, j, k};
   long long const stride[3] = {1, a.points[0], a.points[0] * a.points[1]};
@@ -92,24 +119,37 @@ GRIDSTRIDE_HOST_DEVICE inline T update_point(DiffusionArguments<T> const& a, lon
   T const alpha = variable ? a.diffusivity[offset] : T(1);
   T diffused = 0;
   for (int axis = 0; axis < dims; ++axis) {
-    long long const last = a.points[axis] - 1;
+    long long const last = a.points[axis] - 1, around = last * stride[axis];
     long long lower = offset - stride[axis], upper = offset + stride[axis];
-    if (at[axis] == 0)
-      lower = a.side[axis][0] == SideRule::periodic ? offset + last * stride[axis] : upper;
-    if (at[axis] == last)
-      upper = a.side[axis][1] == SideRule::periodic ? offset - last * stride[axis]
-                                                    : offset - stride[axis];
+    int side = -1;
+    if (at[axis] == 0) {
+      side = 0;
+      lower = a.side[axis][0] == SideRule::periodic ? offset + around : upper;
+    } else if (at[axis] == last) {
+      side = 1;
+      upper = a.side[axis][1] == SideRule::periodic ? offset - around : lower;
+    }
     if constexpr (variable)
       diffused += axis_part(a.weight[axis], a.in[lower], center, a.in[upper], a.diffusivity[lower],
                             alpha, a.diffusivity[upper]);
     else
       diffused += axis_part(a.weight[axis], a.in[lower], center, a.in[upper]);
-    int const side = at[axis] == 0 ? 0 : at[axis] == last ? 1 : -1;
     if (side >= 0 && a.side[axis][side] == SideRule::neumann)
       diffused += a.side_weight[axis] * alpha *
                   a.side_value[axis][side][face_offset(axis, a.points, i, j, k)];
   }
-  return local_part(a, offset, center, diffused);
+  return finish_point(a, offset, center, diffused);
+}
+
+/// The new value at any point.
+template <int dims, bool variable, class T>
+GRIDSTRIDE_HOST_DEVICE inline T update_point(DiffusionArguments<T> const& a, long long i,
+                                             long long j, long long k) {
+  bool const inside = i > 0 && i < a.points[0] - 1 &&
+                      (dims < 2 || (j > 0 && j < a.points[1] - 1)) &&
+                      (dims < 3 || (k > 0 && k < a.points[2] - 1));
+  return inside ? update_inside<dims, variable>(a, i + a.points[0] * (j + a.points[1] * k))
+                : update_side<dims, variable>(a, i, j, k);
 }
 
 }  // namespace gridstride::stencil

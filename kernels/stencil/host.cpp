@@ -27,55 +27,63 @@ void host_reference(Stream&, int dims, DiffusionArguments<T> const& arguments) {
 
 namespace {
 
-/// What `local_part` adds to scale·u and the diffusion, for `count` points from `first` on.
-template <class T>
-void add_local_parts(DiffusionArguments<T> const& a, long long first, long long count, T* values) {
-  if (a.source)
-#pragma omp simd
-    for (long long i = 0; i < count; ++i) values[i] += a.source_weight * a.source[first + i];
-  for (int j = 0; j < a.term_count; ++j) {
-    T const* term = a.term[j] + first;
-    T const weight = a.term_weight[j];
-#pragma omp simd
-    for (long long i = 0; i < count; ++i) values[i] += weight * term[i];
-  }
-}
-
-/// scale·u and the diffusion for `count` points from `first` on, all of them inside the grid.
-template <int dims, bool variable, class T>
+/// What diffusion changes at `count` points from `first` on, all of them inside the grid; with
+/// `add`, the new values.
+template <int dims, bool variable, bool add, class T>
 void inner_points(DiffusionArguments<T> const& a, long long first, long long count, T* values) {
   long long const stride[3] = {1, a.points[0], a.points[0] * a.points[1]};
   T const* in = a.in + first;
   T const* alpha = variable ? a.diffusivity + first : nullptr;
 #pragma omp simd
   for (long long i = 0; i < count; ++i) {
-    T diffused = 0;
+    T change = 0;
     for (int axis = 0; axis < dims; ++axis) {
       long long const s = stride[axis];
       if constexpr (variable)
-        diffused += axis_part(a.weight[axis], in[i - s], in[i], in[i + s], alpha[i - s], alpha[i],
-                              alpha[i + s]);
+        change += axis_part(a.weight[axis], in[i - s], in[i], in[i + s], alpha[i - s], alpha[i],
+                            alpha[i + s]);
       else
-        diffused += axis_part(a.weight[axis], in[i - s], in[i], in[i + s]);
+        change += axis_part(a.weight[axis], in[i - s], in[i], in[i + s]);
     }
-    values[i] = a.scale * in[i] + diffused;
+    values[i] = add ? in[i] + change : change;
   }
+}
+
+/// `finish_point` for `count` points from `first` on, in loops that the compiler vectorises.
+template <class T>
+void finish_points(DiffusionArguments<T> const& a, long long first, long long count, T* change) {
+  T const* in = a.in + first;
+  T const* base = a.base ? a.base + first : in;
+  T* out = a.out + first;
+  if (a.source)
+#pragma omp simd
+    for (long long i = 0; i < count; ++i) change[i] += a.source_weight * a.source[first + i];
+  if (a.base && a.in_weight != 0)
+#pragma omp simd
+    for (long long i = 0; i < count; ++i) change[i] += a.in_weight * (in[i] - base[i]);
+  for (int j = 0; j < a.term_count; ++j) {
+    T const* term = a.term[j] + first;
+    T const weight = a.term_weight[j];
+#pragma omp simd
+    for (long long i = 0; i < count; ++i) change[i] += weight * (term[i] - base[i]);
+  }
+#pragma omp simd
+  for (long long i = 0; i < count; ++i) out[i] = base[i] + change[i];
 }
 
 /// A row whose points, but for the two at its ends, lie inside the grid.
 template <int dims, bool variable, class T>
 void inner_row(DiffusionArguments<T> const& a, long long row) {
   long long const count = a.points[0] - 2;
-  if (!a.source && a.term_count == 0)
-    return inner_points<dims, variable>(a, row + 1, count, a.out + row + 1);
-  // `out` may be one of the terms, so that a piece is finished aside before it is stored.
+  if (is_plain(a))
+    return inner_points<dims, variable, true>(a, row + 1, count, a.out + row + 1);
+  // `out` may be the base or a term, so that a piece is finished aside before it is stored.
   constexpr long long piece = 1024;
-  T values[piece];
+  T change[piece];
   for (long long done = 0; done < count; done += piece) {
     long long const first = row + 1 + done, size = std::min(piece, count - done);
-    inner_points<dims, variable>(a, first, size, values);
-    add_local_parts(a, first, size, values);
-    std::copy_n(values, size, a.out + first);
+    inner_points<dims, variable, false>(a, first, size, change);
+    finish_points(a, first, size, change);
   }
 }
 

@@ -65,13 +65,16 @@ DiffusionArguments<T> arguments_of(DiffusionStep<T> const& step) {
   if (step.in == nullptr || step.out == nullptr)
     throw std::invalid_argument("stencil: in and out are both needed");
   if (step.in == step.out) throw std::invalid_argument("stencil: out is the same array as in");
+  if (step.base == nullptr && step.in_weight != 0)
+    throw std::invalid_argument("stencil: in_weight needs a base");
   DiffusionArguments<T> arguments{};
   set_sides(arguments, step.grid, step.sides);
   arguments.in = step.in;
   arguments.out = step.out;
   arguments.diffusivity = step.diffusivity_field;
   arguments.source = step.source;
-  arguments.scale = static_cast<T>(step.scale);
+  arguments.base = step.base;
+  arguments.in_weight = static_cast<T>(step.in_weight);
   arguments.source_weight = static_cast<T>(step.factor);
   bool const variable = step.diffusivity_field != nullptr;
   for (int axis = 0; axis < 3; ++axis) {

@@ -15,11 +15,11 @@ namespace gridstride::stencil {
 
 /// One step or Runge-Kutta stage:
 ///
-///   out = scale·in + factor·(∇·(α∇in) + s) + Σ_j weight_j·term_j
+///   out = base + factor·(∇·(α∇in) + s) + in_weight·(in − base) + Σ_j weight_j·(term_j − base)
 ///
 /// in second order: fluxes at the faces between points, with α averaged there. All arrays are in
-/// the stream's device memory, `grid.size()` values each, x fastest. `out` may be one of the terms
-/// but not `in`. A side's values are those of its face (`grid.face_size(axis)`, the remaining axes
+/// the stream's device memory, `grid.size()` values each, x fastest. `out` may be `base` or one of
+/// the terms but not `in`. A side's values are those of its face (`grid.face_size(axis)`, the remaining axes
 /// in their order): what u is on a Dirichlet side at the end of the step, and the outward normal
 /// derivative on a Neumann side at its start. Where Dirichlet sides meet, the first axis counts.
 template <class T>
@@ -36,7 +36,8 @@ struct DiffusionStep {
   Grid grid;
   T const* in = nullptr;
   T* out = nullptr;
-  double scale = 1;
+  T const* base = nullptr;               ///< null: in
+  double in_weight = 0;                  ///< only with a base
   double factor = 0;                     ///< s: the time step, or a share of it
   double diffusivity = 0;                ///< α in m²/s, when `diffusivity_field` is null
   T const* diffusivity_field = nullptr;  ///< α at the points

@@ -3,6 +3,17 @@
 
 namespace gridstride::cli {
 
+namespace {
+
+/// Text as a YAML value that means just this text.
+std::string quoted(std::string const& text) {
+  std::string result = "'";
+  for (char const c : text) result += c == '\'' ? "''" : std::string(1, c);
+  return result + "'";
+}
+
+}  // namespace
+
 void OverrideOptions::add_to(CLI::App& command) {
   command.add_option("--set", settings, "Set a parameter, as grid.points=[64,64]; may be repeated")
       ->type_name("KEY=VALUE")
@@ -21,7 +32,7 @@ std::vector<config::Override> OverrideOptions::overrides() const {
     result.push_back({setting.substr(0, equals), setting.substr(equals + 1)});
   }
   if (!device.empty()) result.push_back({"device", device});
-  if (!output.empty()) result.push_back({"output.directory", '"' + output + '"'});
+  if (!output.empty()) result.push_back({"output.directory", quoted(output)});
   return result;
 }
 

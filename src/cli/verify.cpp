@@ -74,8 +74,9 @@ void add_verify(CLI::App& app, Action& action) {
             config::read_run_config(file, options->changes.overrides(), simulation_infos()));
         config.output.hdf5 = true;
         if (config.verify.exact.empty() && config.verify.reference.empty())
-          throw ConfigError({{config.file.string(), 0, 0, "verify",
-                              "has nothing to compare with ('exact' or 'reference' is needed)"}});
+          throw ConfigError(
+              {config.problem(config.location("verify"),
+                              "has nothing to compare with ('exact' or 'reference' is needed)")});
       }
       int failures = 0;
       for (auto const& config : runs) failures += verify_file(config, options->update) ? 0 : 1;

@@ -22,8 +22,8 @@ namespace {
 /// A fault after which the document cannot be read on.
 class Refusal : public Error {
  public:
-  Refusal(YAML::Mark const& mark, std::string where, std::string const& message)
-      : Error(message), offset(static_cast<std::size_t>(mark.pos)), path(std::move(where)) {}
+  Refusal(std::size_t byte, std::string where, std::string const& message)
+      : Error(message), offset(byte), path(std::move(where)) {}
   std::size_t offset;
   std::string path;
 };
@@ -35,9 +35,8 @@ class TreeBuilder : public YAML::EventHandler {
       : text_(text), positions_(text), source_(source), base_path_(path), faults_(faults) {}
 
   std::optional<Node> take_root() { return std::move(root_); }
-  /// Where the innermost bracket stands that is open still.
-  std::optional<std::size_t> open_bracket() const;
-  std::size_t last_offset() const { return last_offset_; }
+  /// The start of what the parser is at: the outermost bracket that is open, or the last value.
+  std::size_t unfinished() const;
   Place place(std::size_t offset);
 
   void OnDocumentStart(YAML::Mark const& mark) override;
@@ -72,7 +71,7 @@ class TreeBuilder : public YAML::EventHandler {
   char source_character(YAML::Mark const& mark) const;
   std::string path() const;
   [[noreturn]] void refuse(YAML::Mark const& mark, std::string const& message) const {
-    throw Refusal(mark, path(), message);
+    throw Refusal(static_cast<std::size_t>(mark.pos), path(), message);
   }
 
   std::string_view text_;
@@ -88,13 +87,13 @@ class TreeBuilder : public YAML::EventHandler {
 
 constexpr std::string_view no_aliases = "a config says each value where it is used";
 
-std::optional<std::size_t> TreeBuilder::open_bracket() const {
-  for (auto level = levels_.rbegin(); level != levels_.rend(); ++level) {
-    bool const bracket = level->offset < text_.size() &&
-                         (text_[level->offset] == '[' || text_[level->offset] == '{');
-    if (bracket) return level->offset;
+std::size_t TreeBuilder::unfinished() const {
+  for (Level const& level : levels_) {
+    bool const bracket =
+        level.offset < text_.size() && (text_[level.offset] == '[' || text_[level.offset] == '{');
+    if (bracket) return level.offset;
   }
-  return std::nullopt;
+  return last_offset_;
 }
 
 Place TreeBuilder::place(std::size_t offset) {
@@ -158,8 +157,8 @@ Node TreeBuilder::make(YAML::Mark const& mark, std::string const& tag, Node::Kin
 void TreeBuilder::open(YAML::Mark const& mark, std::string const& tag, Node::Kind kind) {
   Node node = make(mark, tag, kind);
   if (expects_key()) {
-    bool const closed = find_closing_bracket(text_, last_offset_).has_value();
-    if (!closed) refuse(mark, unclosed_bracket(source_character(mark)));
+    if (auto const open = find_open_bracket(text_, unfinished()))
+      throw Refusal(*open, base_path_, unclosed_bracket(text_[*open]));
     refuse(mark, fmt::format("a key must be a name, not {} (text with brackets needs quotes)",
                              kind_name(node)));
   }
@@ -316,9 +315,8 @@ std::optional<Node> parse_document(std::string_view text, int source, std::strin
     faults.add(builder.place(refusal.offset), refusal.path, refusal.what());
     return std::nullopt;
   } catch (YAML::ParserException const& error) {
-    SyntaxFault const fault =
-        explain_syntax_error(text, error.msg, static_cast<std::size_t>(error.mark.pos),
-                             builder.last_offset(), builder.open_bracket());
+    SyntaxFault const fault = explain_syntax_error(
+        text, error.msg, static_cast<std::size_t>(error.mark.pos), builder.unfinished());
     faults.add(builder.place(fault.offset), path, fault.message);
     return std::nullopt;
   }

@@ -361,11 +361,9 @@ void Reader::constants(Spec const& spec, expression::Symbols& values) {
   section(spec, [&](Visitor&) {
     Scope& scope = scopes_.back();
     if (!scope.node) return;
-    for (std::size_t i = 0; i < scope.node->keys.size(); ++i) {
-      Node const& key = scope.node->keys[i];
-      scope.known.push_back(key.text);
-      read_constant(key, scope.node->children[i], path(key.text));
-    }
+    for (Node const& key : scope.node->keys) scope.known.push_back(key.text);
+    for (std::size_t i = 0; i < scope.node->keys.size(); ++i)
+      read_constant(scope.node->keys[i], scope.node->children[i], path(scope.known[i]));
   });
   values = constants_;
 }
@@ -374,8 +372,13 @@ void Reader::read_constant(Node const& key, Node const& value, std::string const
   std::string const problem = check_constant_name(key.text);
   if (!problem.empty()) return report(key, where, problem);
   if (value.kind != Node::Kind::scalar) return report(value, where, wrong_kind("a number", value));
-  if (auto const read = number({.name = key.text, .unit = ""}, value, where))
-    constants_[key.text] = *read;
+  try {
+    constants_[key.text] = parse_quantity(value.text, "", constants_);
+  } catch (ValueError const& error) {
+    bool const unknown = std::string_view(error.what()).starts_with("unknown name");
+    std::string const hint = unknown ? "; a constant may use those above it" : "";
+    report_at(value, where, ValueError(error.what() + hint, error.position()));
+  }
 }
 
 std::string Reader::check_constant_name(std::string_view name) const {

@@ -58,7 +58,32 @@ Node load(std::string const& text, std::span<Override const> overrides, Faults& 
   return *std::move(root);
 }
 
+void append_locations(Node const& node, std::string const& path, Faults const& faults,
+                      std::map<std::string, Location, std::less<>>& locations) {
+  Place const& place = node.place;
+  std::string const file = place.source == 0 ? "" : faults.source_name(place.source);
+  locations[path] = {place.line, place.column, path, file};
+  for (std::size_t i = 0; i < node.children.size(); ++i) {
+    bool const listed = node.kind == Node::Kind::sequence;
+    std::string const name = listed ? std::to_string(i) : node.keys[i].text;
+    append_locations(node.children[i], join_path(path, name), faults, locations);
+  }
+}
+
 }  // namespace
+
+Location RunConfig::location(std::string_view path) const {
+  std::string_view around = path;
+  auto found = locations.find(around);
+  while (found == locations.end() && !around.empty()) {
+    std::size_t const dot = around.rfind('.');
+    around = around.substr(0, dot == std::string_view::npos ? 0 : dot);
+    found = locations.find(around);
+  }
+  Location location = found == locations.end() ? Location{} : found->second;
+  location.path = path;
+  return location;
+}
 
 Problem RunConfig::problem(Location const& location, std::string message) const {
   return {location.file.empty() ? file.string() : location.file, location.line, location.column,
@@ -81,6 +106,7 @@ RunConfig read_run_config(std::filesystem::path const& file, std::span<Override 
   RunConfig run = default_run(*simulation, file.stem().string());
   run.file = file;
   run.text = text;
+  append_locations(root, "", faults, run.locations);
   declare_run(reader, run, *run.parameters);
   reader.finish();
   faults.throw_if_any();

@@ -135,10 +135,14 @@ struct RunOptions {
   VerifyOptions verify;
   std::map<std::string, std::string, std::less<>> kernels;  // family -> variant, or "auto"
   Location initial_location;
+  std::map<std::string, Location, std::less<>> locations;  // of every key that is given
 };
 
 struct RunConfig : RunOptions {
   std::unique_ptr<ParameterSet> parameters;
+
+  /// Where a key stands, or else the nearest one around it that is given.
+  Location location(std::string_view path) const;
 
   /// A problem at a place of this file, for faults found after reading (a dataset's shape, a step
   /// over the stability limit).

@@ -140,7 +140,11 @@ ordered_json schema_of(Declaration const& declaration) {
   ordered_json schema = row->schema(declaration);
   std::string description = declaration.documentation;
   if (declaration.unit != "1" && declaration.kind != Kind::section)
-    description += fmt::format("{}Unit: {}.", description.empty() ? "" : " ", declaration.unit);
+    description += fmt::format("{}Unit: {}.",
+                               description.empty()          ? ""
+                               : description.ends_with('.') ? " "
+                                                            : ". ",
+                               declaration.unit);
   if (!description.empty()) schema["description"] = description;
   bool const has_default = !declaration.value.is_null() && declaration.kind != Kind::section &&
                            declaration.kind != Kind::word;

@@ -204,7 +204,8 @@ void declare_probe(Visitor& visitor, RunOptions const& run, Diagnostic& diagnost
   for (auto const& field : run.simulation->fields) fields.push_back({field.name});
   if (diagnostic.field.empty() && fields.size() == 1) diagnostic.field = fields.front().name;
   visitor.section(
-      {.name = "probe", .documentation = "A field's value at a point."}, [&](Visitor& v) {
+      {.name = "probe", .documentation = "A field's value at a point, interpolated linearly."},
+      [&](Visitor& v) {
         bool const read =
             v.list({.name = "at", .unit = "m", .documentation = "The point's coordinates."},
                    per_axis(run), diagnostic.at);
@@ -218,7 +219,9 @@ void declare_diagnostic(Visitor& visitor, Spec const& spec, RunOptions const& ru
                         Diagnostic& diagnostic) {
   auto const probe = [&](Visitor& v) { declare_probe(v, run, diagnostic); };
   Form const forms[] = {
-      {.kind = Form::Kind::word, .word = "norms", .documentation = "Norms of each field."},
+      {.kind = Form::Kind::word,
+       .word = "norms",
+       .documentation = "Minimum, maximum, mean and root mean square of each field."},
       {.kind = Form::Kind::mapping, .body = probe}};
   visitor.forms(spec, Presence::required, forms, diagnostic.kind);
 }

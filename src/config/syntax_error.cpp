@@ -14,8 +14,7 @@ struct Fault {
   std::string_view text;
   std::string_view reported;
   std::size_t offset;
-  std::size_t last_value;
-  std::optional<std::size_t> open_bracket;
+  std::size_t start;
 
   bool at_end() const {
     return offset >= text.size() ||
@@ -45,20 +44,22 @@ std::optional<SyntaxFault> explain_tab(Fault const& fault) {
 
 std::optional<SyntaxFault> explain_open_quote(Fault const& fault) {
   if (fault.reported != YAML::ErrorMsg::EOF_IN_SCALAR && !fault.at_end()) return std::nullopt;
-  auto const quote = find_open_quote(fault.text, fault.last_value);
+  auto const quote = find_open_quote(fault.text, fault.start);
   if (!quote) return std::nullopt;
   return SyntaxFault{*quote, std::string(unclosed_quote)};
 }
 
 std::optional<SyntaxFault> explain_open_bracket(Fault const& fault) {
   bool const in_brackets = fault.reported == YAML::ErrorMsg::END_OF_MAP_FLOW ||
-                           fault.reported == YAML::ErrorMsg::END_OF_SEQ_FLOW;
-  if (!in_brackets || !fault.open_bracket) return std::nullopt;
-  char const opening = fault.text[*fault.open_bracket];
-  if (fault.at_end()) return SyntaxFault{*fault.open_bracket, unclosed_bracket(opening)};
+                           fault.reported == YAML::ErrorMsg::END_OF_SEQ_FLOW ||
+                           fault.reported == YAML::ErrorMsg::FLOW_END;
+  auto const bracket = find_open_bracket(fault.text.substr(0, fault.offset), fault.start);
+  if (!in_brackets || !bracket) return std::nullopt;
+  char const opening = fault.text[*bracket];
+  if (fault.at_end()) return SyntaxFault{*bracket, unclosed_bracket(opening)};
   if (fault.offset > 0 && fault.text[fault.offset - 1] == ':')
     return SyntaxFault{fault.offset, "a space is missing after the ':'"};
-  TextPosition const open = TextPositions(fault.text).at(*fault.open_bracket);
+  TextPosition const open = TextPositions(fault.text).at(*bracket);
   return SyntaxFault{fault.offset,
                      fmt::format("',' or '{}' expected (for the '{}' at line {}, column {})",
                                  closing_of(opening), opening, open.line, open.column)};
@@ -134,9 +135,8 @@ std::string unclosed_bracket(char opening) {
 }
 
 SyntaxFault explain_syntax_error(std::string_view text, std::string_view reported,
-                                 std::size_t offset, std::size_t last_value,
-                                 std::optional<std::size_t> open_bracket) {
-  Fault const fault{text, reported, offset, last_value, open_bracket};
+                                 std::size_t offset, std::size_t start) {
+  Fault const fault{text, reported, offset, start};
   for (auto const explain : {explain_tab, explain_open_quote, explain_open_bracket,
                              explain_end_of_mapping, explain_second_colon})
     if (auto explained = explain(fault)) return *explained;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,10 +16,8 @@ inline constexpr std::string_view unclosed_quote = "this quote is not closed";
 std::string unclosed_bracket(char opening);
 
 /// Says what yaml-cpp's message `reported` at byte `offset` means for the user.
-/// `last_value` is the start of the last value that was read, `open_bracket` that of the innermost
-/// list or mapping in brackets that is still open.
+/// `start` is a byte before it that is in no quotes and no brackets.
 SyntaxFault explain_syntax_error(std::string_view text, std::string_view reported,
-                                 std::size_t offset, std::size_t last_value,
-                                 std::optional<std::size_t> open_bracket);
+                                 std::size_t offset, std::size_t start);
 
 }  // namespace gridstride::config

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace gridstride::config {
 namespace {
@@ -46,7 +47,8 @@ bool begins_token(std::string_view text, std::size_t i) {
 /// The end of the quoted text or the comment that begins at `i`, or `i` itself when none does.
 /// Nothing when it has no end.
 std::optional<std::size_t> skip_inert(std::string_view text, std::size_t i) {
-  if (!begins_token(text, i)) return i;
+  bool const after_quote = i > 0 && (text[i - 1] == '"' || text[i - 1] == '\'');
+  if (!begins_token(text, i) && !(text[i] == '#' && after_quote)) return i;
   if (text[i] == '"' || text[i] == '\'') return find_closing_quote(text, i);
   return text[i] == '#' ? std::min(text.find('\n', i), text.size()) : i;
 }
@@ -94,20 +96,20 @@ std::optional<std::size_t> find_closing_quote(std::string_view text, std::size_t
   return std::nullopt;
 }
 
-std::optional<std::size_t> find_closing_bracket(std::string_view text, std::size_t start) {
-  int depth = 0;
+std::optional<std::size_t> find_open_bracket(std::string_view text, std::size_t start) {
+  std::vector<std::size_t> open;
   for (std::size_t i = start; i < text.size(); ++i) {
     std::optional<std::size_t> const end = skip_inert(text, i);
-    if (!end) return std::nullopt;
+    if (!end) break;
     if (*end != i) {
       i = *end;
     } else if (text[i] == '[' || text[i] == '{') {
-      ++depth;
-    } else if ((text[i] == ']' || text[i] == '}') && --depth == 0) {
-      return i;
+      open.push_back(i);
+    } else if ((text[i] == ']' || text[i] == '}') && !open.empty()) {
+      open.pop_back();
     }
   }
-  return std::nullopt;
+  return open.empty() ? std::nullopt : std::optional(open.back());
 }
 
 std::optional<std::size_t> find_open_quote(std::string_view text, std::size_t start) {

@@ -36,8 +36,9 @@ std::optional<std::size_t> find_non_text(std::string_view text);
 /// Where the quoted text ends that opens at `start`.
 std::optional<std::size_t> find_closing_quote(std::string_view text, std::size_t start);
 
-/// Where the bracket closes that opens at `start`, quotes and comments left aside.
-std::optional<std::size_t> find_closing_bracket(std::string_view text, std::size_t start);
+/// The innermost bracket that is opened and never closed, looking from `start`, which is outside of
+/// quotes.
+std::optional<std::size_t> find_open_bracket(std::string_view text, std::size_t start);
 
 /// The quote that is opened and never closed, looking from `start`, which is outside of quotes.
 std::optional<std::size_t> find_open_quote(std::string_view text, std::size_t start);

@@ -69,7 +69,7 @@ void copy_async(std::span<T> target, std::span<std::type_identity_t<T> const> so
   detail::copy_bytes_async(target.data(), source.data(), source.size_bytes(), stream);
 }
 
-/// Sets every byte to zero in stream order.
+/// Sets every byte to zero in stream order. On a GPU's stream not for pageable host memory.
 template <class T>
 void zero_async(std::span<T> target, Stream& stream) {
   detail::zero_bytes_async(target.data(), target.size_bytes(), stream);

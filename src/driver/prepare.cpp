@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -15,17 +14,6 @@
 #include "simulations/registry.hpp"
 
 namespace gridstride {
-
-namespace {
-
-/// A key by its path alone.
-config::Location place(std::string path) {
-  config::Location location;
-  location.path = std::move(path);
-  return location;
-}
-
-}  // namespace
 
 Device choose_device(config::RunConfig const& run, std::vector<std::string>& fallbacks) {
   auto const& choice = run.device;
@@ -38,8 +26,9 @@ Device choose_device(config::RunConfig const& run, std::vector<std::string>& fal
   std::string const reason =
       *choice.backend == Backend::cuda ? Device::cuda_unavailable_reason() : std::string();
   if (!reason.empty())
-    throw ConfigError({run.problem(
-        place("device"), "no GPU can be used (" + reason + "); 'auto' or 'cpu' run on the host")});
+    throw ConfigError(
+        {run.problem(run.location("device"),
+                     "no GPU can be used (" + reason + "); 'auto' or 'cpu' run on the host")});
   return Device::open(*choice.backend, choice.ordinal);
 }
 
@@ -63,7 +52,7 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
       if (row.backend == device.backend() && row.in_build) usable.push_back(row.name);
     if (std::find(usable.begin(), usable.end(), chosen->second) != usable.end()) continue;
     problems.push_back(
-        run.problem(place(fmt::format("kernels.{}", family.name)),
+        run.problem(run.location(fmt::format("kernels.{}", family.name)),
                     fmt::format("'{}' does not run on this device ({} has {})", chosen->second,
                                 name_of(device.backend()), format_choices(usable))));
   }
@@ -129,7 +118,7 @@ void check_memory(config::RunConfig const& run, Device const& device) {
   auto const array = static_cast<double>(memory.array_bytes);
   if (array * static_cast<double>(memory.arrays) > free)
     throw ConfigError(
-        {run.problem(place("grid.points"),
+        {run.problem(run.location("grid.points"),
                      fmt::format("{}: {} needs {} x {}, the {} has {} free", run.simulation->name,
                                  memory.array_name, memory.arrays, format_bytes(array),
                                  cuda ? "device" : "host", format_bytes(free)))});

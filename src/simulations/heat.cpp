@@ -56,12 +56,13 @@ class HeatParameters final : public config::ParameterSet {
 };
 
 /// One stage of a scheme over buffers numbered from the state's:
-/// out = scale·in + factor·dt·(L(in) + s) + Σ weight·buffer.
+/// out = base + factor·dt·(L(in) + s) + in_weight·(in − base) + Σ weight·(buffer − base).
 struct Stage {
   int in;
+  int base;
   int out;
-  double scale;
   double factor;
+  double in_weight;
   std::vector<std::pair<int, double>> terms;  // buffer, weight
   double start;                               // the time that `in` stands for, as a share of dt
   double end;                                 // the same of `out`
@@ -76,18 +77,15 @@ struct Scheme {
 };
 
 /// rk4 needs no array of slopes: with y2, y3, y4 its stage values,
-/// u' = (−u + y2 + 2·y3 + y4)/3 + dt/6·L(y4).
+/// u' = u + ((y2 − u) + 2·(y3 − u) + (y4 − u))/3 + dt/6·L(y4).
 std::vector<Scheme> const& schemes() {
   static std::vector<Scheme> const table = {
-      {"ftcs", 2, true, 2.0, {{0, 1, 1, 1, {}, 0, 1}}},
-      {"rk4",
-       4,
-       false,
-       2.785293563405282,
-       {{0, 1, 1, 0.5, {}, 0, 0.5},
-        {1, 2, 0, 0.5, {{0, 1}}, 0.5, 0.5},
-        {2, 3, 0, 1, {{0, 1}}, 0.5, 1},
-        {3, 0, 1.0 / 3, 1.0 / 6, {{0, -1.0 / 3}, {1, 1.0 / 3}, {2, 2.0 / 3}}, 1, 1}}},
+      {"ftcs", 2, true, 2.0, {{0, 0, 1, 1, 0, {}, 0, 1}}},
+      {"rk4", 4, false, 2.785293563405282,
+       {{0, 0, 1, 0.5, 0, {}, 0, 0.5},
+        {1, 0, 2, 0.5, 0, {}, 0.5, 0.5},
+        {2, 0, 3, 1, 0, {}, 0.5, 1},
+        {3, 0, 0, 1.0 / 6, 1.0 / 3, {{1, 1.0 / 3}, {2, 2.0 / 3}}, 1, 1}}},
   };
   return table;
 }
@@ -288,7 +286,8 @@ void Heat<T>::queue_step(double step_size) {
     step.grid = grid_;
     step.in = buffer(stage.in);
     step.out = buffer(stage.out);
-    step.scale = stage.scale;
+    if (stage.base != stage.in) step.base = buffer(stage.base);
+    step.in_weight = stage.in_weight;
     step.factor = stage.factor * step_size;
     step.diffusivity = diffusivity_;
     step.diffusivity_field = diffusivity_field_.values.data();

@@ -19,8 +19,9 @@ struct StencilCase {
   std::array<std::array<SideKind, 2>, 3> kinds;
   bool variable = false;
   bool source = false;
+  bool base = false;
   int terms = 0;
-  bool out_is_term = false;
+  enum class Out { apart, base, term } out = Out::apart;
 
   std::string text() const {
     static constexpr char letters[] = "pdn";
@@ -28,8 +29,8 @@ struct StencilCase {
     for (int axis = 0; axis < grid.dims; ++axis)
       for (auto kind : kinds[axis]) sides += letters[static_cast<int>(kind)];
     return format_points(grid) + " " + sides + (variable ? " variable" : "") +
-           (source ? " source" : "") + " terms " + std::to_string(terms) +
-           (out_is_term ? " in place" : "");
+           (source ? " source" : "") + (base ? " base" : "") + " terms " + std::to_string(terms) +
+           (out == Out::apart ? "" : " in place");
   }
 };
 
@@ -69,8 +70,10 @@ inline std::vector<StencilCase> stencil_cases() {
       for (std::size_t axis = 0; axis < 3; ++axis) one.kinds[axis] = pairs[(b + axis * s) % 5];
       one.variable = (s + b) % 2 == 0;
       one.source = (s + b) % 3 == 0;
-      one.terms = static_cast<int>((s + b) % 4);
-      one.out_is_term = one.terms > 0 && b % 2 == 0;
+      one.base = (s + b) % 4 > 1;
+      one.terms = one.base ? static_cast<int>((s + 2 * b) % 3) : 0;
+      if (one.base && b % 2 == 0) one.out = StencilCase::Out::base;
+      if (one.terms > 0 && b % 3 == 0) one.out = StencilCase::Out::term;
       cases.push_back(one);
     }
   }
@@ -95,7 +98,10 @@ class StencilProblem {
     auto const size = static_cast<std::size_t>(one.grid.size());
     step_.grid = one.grid;
     step_.in = array(random_values<T>(size, generator));
-    step_.scale = one.terms == 0 ? 1 : 0.25;
+    if (one.base) {
+      step_.base = array(random_values<T>(size, generator));
+      step_.in_weight = one.terms > 0 ? 0.25 : 0;
+    }
     step_.factor = 0.01;
     step_.diffusivity = 0.8;
     if (one.variable) step_.diffusivity_field = array(random_values<T>(size, generator, 0.5, 1.5));
@@ -109,7 +115,9 @@ class StencilProblem {
       }
     // Poison: a point that a kernel leaves out is seen.
     T* const poisoned = array(std::vector<T>(size, std::numeric_limits<T>::quiet_NaN()));
-    step_.out = one.out_is_term ? const_cast<T*>(step_.terms[0].values) : poisoned;
+    step_.out = one.out == StencilCase::Out::apart  ? poisoned
+                : one.out == StencilCase::Out::base ? const_cast<T*>(step_.base)
+                                                    : const_cast<T*>(step_.terms[0].values);
   }
 
   std::vector<T> run(std::string_view variant) {
@@ -125,12 +133,12 @@ class StencilProblem {
   /// Bound on the difference of two evaluations in another order: the number of operations, times
   /// the unit round-off, times the sum of the magnitudes that are added.
   double tolerance() const {
-    double magnitude = std::abs(step_.scale) + std::abs(step_.factor);
+    double magnitude = 1 + 2 * step_.in_weight + step_.factor;
     for (int axis = 0; axis < step_.grid.dims; ++axis) {
       double const h = step_.grid.spacing[axis];
       magnitude += step_.factor * (6 / (h * h) + 3 / h);
     }
-    for (auto const& term : step_.terms) magnitude += std::abs(term.weight);
+    for (auto const& term : step_.terms) magnitude += 2 * std::abs(term.weight);
     return 24 * static_cast<double>(std::numeric_limits<T>::epsilon()) / 2 * magnitude;
   }
 

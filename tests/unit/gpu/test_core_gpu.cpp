@@ -33,7 +33,7 @@ TEST(CoreGpu, CopiesBetweenAllSpaces) {
          {MemorySpace::host, MemorySpace::pinned, MemorySpace::device, MemorySpace::managed}) {
       Buffer<int> source(stream, from, values.size()), target(stream, to, values.size());
       copy_async(source.span(), std::span(values), stream);
-      zero_async(target.span(), stream);
+      if (to != MemorySpace::host) zero_async(target.span(), stream);
       copy_async(target.span(), source.span(), stream);
       EXPECT_EQ(test::to_host(target.span(), stream), values);
     }

@@ -65,14 +65,15 @@ TEST(StencilReference, VariableDiffusivityAveragesAtFaces) {
   EXPECT_EQ(line.run(), (std::vector<double>{0, 3.5, 4.75, 7, 0}));
 }
 
-TEST(StencilReference, SourceScaleAndTermsByHand) {
+TEST(StencilReference, SourceBaseAndTermsByHand) {
   Line line(SideKind::dirichlet);
-  std::vector<double> const source(5, 32), term(5, 10);
+  std::vector<double> const source(5, 32), base(5, 2), term(5, 10);
   line.step.source = source.data();
-  line.step.scale = 0.5;
-  line.step.terms[0] = {term.data(), 0.1};
-  // 0.5·u + 1/2 + 32/16 + 1
-  EXPECT_EQ(line.run(), (std::vector<double>{0, 4, 5.5, 8, 0}));
+  line.step.base = base.data();
+  line.step.in_weight = 0.5;
+  line.step.terms[1] = {term.data(), 0.25};
+  // 2 + 1/2 + 32/16 + (u - 2)/2 + (10 - 2)/4
+  EXPECT_EQ(line.run(), (std::vector<double>{0, 6, 7.5, 10, 0}));
 }
 
 TEST(StencilReference, FirstAxisCountsWhereDirichletSidesMeet) {
@@ -113,7 +114,7 @@ TEST(Stencil, HostVariantsEqualTheReferenceInFloat64) { compare_variants<double>
 
 TEST(Stencil, ConstantFieldIsKeptExactly) {
   for (auto const& one : test::stencil_cases()) {
-    if (one.source || one.terms > 0) continue;
+    if (one.source || one.base) continue;
     Stream stream(Device::open(Backend::cpu));
     auto const size = static_cast<std::size_t>(one.grid.size());
     std::vector<double> const in(size, 3.25), alpha = [&] {
@@ -170,6 +171,7 @@ TEST(Stencil, RefusesBadArguments) {
   refuses([&](auto& step) { step.out = line.in.data(); });
   refuses([](auto& step) { step.grid.points[0] = 2; });
   refuses([](auto& step) { step.sides[0][1].values = nullptr; });
+  refuses([](auto& step) { step.in_weight = 1; });
   EXPECT_THROW(stencil::diffuse(line.stream, line.step, "naive"), std::invalid_argument);
   EXPECT_THROW(stencil::diffuse(line.stream, line.step, "fastest"), std::invalid_argument);
 }

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "config/run_config.hpp"
+
+/// A table of simulations for the tests of the config layer.
+namespace gridstride::config {
+
+/// What the real `heat` takes, which the faulty files of tests/data/bad are written for.
+class FakeHeatParameters : public ParameterSet {
+ public:
+  Formula diffusivity;
+  Formula source = {"0", expression::Expression(0.0), {}};
+
+  void fields(ParameterVisitor& v) override {
+    v.visit({.name = "diffusivity",
+             .unit = "m^2/s",
+             .documentation = "Thermal diffusivity.",
+             .minimum = 0,
+             .exclusive_minimum = true,
+             .variables = "xyz"},
+            diffusivity);
+    v.visit({.name = "source", .unit = "1/s", .documentation = "Heat source.", .variables = "xyzt"},
+            source);
+  }
+};
+
+/// A parameter of every type, with and without a default.
+class FakeEverythingParameters : public ParameterSet {
+ public:
+  double speed = 2;
+  double width = required_number;
+  std::int64_t order = 4;
+  std::int64_t modes = required_integer;
+  bool limited = true;
+  Formula shape = {"x", expression::Expression::parse("x"), {}};
+
+  void fields(ParameterVisitor& v) override {
+    v.visit({.name = "speed", .unit = "m/s", .documentation = "Speed.", .maximum = 100}, speed);
+    v.visit({.name = "width", .unit = "m", .documentation = "Width.", .minimum = 0}, width);
+    v.visit({.name = "order", .documentation = "Order.", .minimum = 1, .maximum = 8}, order);
+    v.visit({.name = "modes", .documentation = "Modes.", .minimum = 1}, modes);
+    v.visit({.name = "limited", .documentation = "Whether limited."}, limited);
+    v.visit({.name = "shape", .documentation = "Shape.", .variables = "x"}, shape);
+  }
+};
+
+inline std::vector<SimulationInfo> const& fake_simulations() {
+  static std::vector<SimulationInfo> const simulations = {
+      {.name = "heat",
+       .summary = "Heat conduction.",
+       .fields = {{"u", "1", "Temperature."}},
+       .schemes = {"ftcs", "rk4"},
+       .kernels = {{"stencil", {"reference", "threads", "naive", "shared", "register_queue"}},
+                   {"evaluate", {"reference", "threads", "interpreter"}}},
+       .make_parameters = []() -> std::unique_ptr<ParameterSet> {
+         return std::make_unique<FakeHeatParameters>();
+       }},
+      {.name = "everything",
+       .summary = "Two fields and a parameter of every type.",
+       .fields = {{"p", "Pa", "Pressure."}, {"v", "m/s", "Velocity."}},
+       .schemes = {"leapfrog"},
+       .kernels = {},
+       .make_parameters = []() -> std::unique_ptr<ParameterSet> {
+         return std::make_unique<FakeEverythingParameters>();
+       }},
+  };
+  return simulations;
+}
+
+}  // namespace gridstride::config

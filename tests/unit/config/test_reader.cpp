@@ -1,0 +1,195 @@
+#include "run_reading.hpp"
+
+namespace gridstride::config {
+namespace {
+
+using Reader = RunReading;
+
+TEST_F(Reader, FillsInDefaults) {
+  RunConfig const run = read(minimal_heat);
+  EXPECT_EQ(run.name, "run");
+  EXPECT_EQ(run.text, minimal_heat);
+  EXPECT_EQ(run.simulation, &fake_simulations()[0]);
+  EXPECT_FALSE(run.device.backend);
+  EXPECT_EQ(run.precision, Precision::float64);
+  EXPECT_EQ(run.grid, (Grid{2, {8, 8, 1}, {0, 0, 0}, {1.0 / 7, 1.0 / 7, 1}}));
+  EXPECT_EQ(run.boundary[1][1].kind, SideKind::dirichlet);
+  EXPECT_EQ(run.boundary[1][1].value.expression.evaluate(0), 0);
+  EXPECT_EQ(run.time.scheme, "ftcs");
+  EXPECT_FALSE(run.time.step);
+  EXPECT_EQ(run.time.safety, 0.9);
+  EXPECT_EQ(run.output.directory, "outputs/run");
+  EXPECT_TRUE(run.output.vti && run.output.hdf5);
+  EXPECT_EQ(run.output.every.count, 10);
+  EXPECT_EQ(run.output.fields, std::vector<std::string>{"u"});
+  EXPECT_FALSE(run.checkpoint.every.time || run.checkpoint.every.steps ||
+               run.checkpoint.every.count);
+  EXPECT_EQ(run.checkpoint.keep, 2);
+  EXPECT_TRUE(run.diagnostics.norms);
+  EXPECT_TRUE(run.verify.exact.empty() && run.verify.reference.empty());
+  EXPECT_EQ(run.kernels.at("stencil"), "auto");
+}
+
+TEST_F(Reader, ReadsTheSimulationsOwnParameters) {
+  RunConfig const run = read(
+      "simulation: everything\ngrid: {points: 8}\ninitial: {p: 1 bar, v: x}\n"
+      "parameters: {speed: 36 km/h, width: 5 mm, order: 1e0, modes: 3, limited: false, shape: "
+      "2*x}\n"
+      "time: {end: 1}\n");
+  auto const& parameters = dynamic_cast<FakeEverythingParameters const&>(*run.parameters);
+  EXPECT_EQ(parameters.speed, 10);
+  EXPECT_EQ(parameters.width, 0.005);
+  EXPECT_EQ(parameters.order, 1);
+  EXPECT_EQ(parameters.modes, 3);
+  EXPECT_FALSE(parameters.limited);
+  EXPECT_EQ(parameters.shape.expression.evaluate(3), 6);
+  EXPECT_EQ(parameters.shape.text, "2*x");
+  EXPECT_EQ(parameters.shape.location.line, 4);
+  EXPECT_EQ(parameters.shape.location.path, "parameters.shape");
+  EXPECT_EQ(run.initial.at("p").formula.expression.evaluate(0), 1e5);
+}
+
+TEST_F(Reader, ChecksTheSimulationsOwnParameters) {
+  EXPECT_EQ(faults("simulation: everything\ngrid: {points: 8}\ninitial: {p: 0, v: 0}\n"
+                   "parameters: {speed: 101, order: 9, limited: yes, shape: y}\ntime: {end: 1}\n"),
+            "run:4:13: parameters.width: is missing (it has no default)\n"
+            "run:4:13: parameters.modes: is missing (it has no default)\n"
+            "run:4:21: parameters.speed: '101' is out of range (must be <= 100)\n"
+            "run:4:33: parameters.order: '9' is out of range (must be >= 1 and <= 8)\n"
+            "run:4:45: parameters.limited: 'yes' is neither true nor false\n"
+            "run:4:57: parameters.shape: the formula depends on 'y' (it may depend on 'x')\n");
+}
+
+TEST_F(Reader, PeriodicAxesLeaveOutTheLastPoint) {
+  RunConfig const run = read(minimal_heat + "boundary: {x: periodic, y: {neumann: 2}}\n");
+  EXPECT_EQ(run.grid.spacing[0], 1.0 / 8);
+  EXPECT_EQ(run.grid.spacing[1], 1.0 / 7);
+  EXPECT_EQ(run.boundary[0][0].kind, SideKind::periodic);
+  EXPECT_EQ(run.boundary[1][0].kind, SideKind::neumann);
+  EXPECT_EQ(run.boundary[1][1].value.expression.evaluate(0), 2);
+}
+
+TEST_F(Reader, SidesMayDiffer) {
+  RunConfig const run =
+      read(minimal_heat + "boundary: {y: {lower: {dirichlet: x*t}, upper: {neumann: -1}}}\n");
+  EXPECT_EQ(run.boundary[0][0].kind, SideKind::dirichlet);
+  EXPECT_EQ(run.boundary[1][0].kind, SideKind::dirichlet);
+  EXPECT_EQ(run.boundary[1][0].value.expression.evaluate(2, 0, 0, 3), 6);
+  EXPECT_EQ(run.boundary[1][1].kind, SideKind::neumann);
+}
+
+TEST_F(Reader, ReadsDevices) {
+  EXPECT_EQ(read(minimal_heat + "device: cpu\n").device.backend, Backend::cpu);
+  RunConfig const run = read(minimal_heat + "device: cuda:12\n");
+  EXPECT_EQ(run.device.backend, Backend::cuda);
+  EXPECT_EQ(run.device.ordinal, 12);
+}
+
+TEST_F(Reader, ConstantsWorkEverywhere) {
+  RunConfig const run = read(
+      "simulation: heat\nconstants: {kappa: 5 mm^2/s, period: 2*pi, half: period/2}\n"
+      "grid: {points: [8, 8], upper: [period, half]}\ninitial: {u: sin(x*half)}\n"
+      "parameters: {diffusivity: 2*kappa}\ntime: {end: half, step: period/1000}\n");
+  EXPECT_EQ(run.constants.at("kappa"), 5e-6);
+  EXPECT_EQ(run.grid_options.upper[1], run.constants.at("half"));
+  EXPECT_EQ(run.time.end, run.constants.at("half"));
+  EXPECT_EQ(run.time.step, run.constants.at("period") / 1000);
+  EXPECT_EQ(run.time.step_location.line, 6);
+  auto const& parameters = dynamic_cast<FakeHeatParameters const&>(*run.parameters);
+  EXPECT_EQ(parameters.diffusivity.expression.evaluate(0), 1e-5);
+}
+
+TEST_F(Reader, CadencesReplaceTheDefault) {
+  RunConfig const run = read(minimal_heat +
+                             "output: {every: {steps: 5}, formats: hdf5}\n"
+                             "checkpoint: {every: {time: 2 min}}\n");
+  EXPECT_EQ(run.output.every.steps, 5);
+  EXPECT_FALSE(run.output.every.count);
+  EXPECT_FALSE(run.output.vti);
+  EXPECT_EQ(run.checkpoint.every.time, 120);
+  EXPECT_FALSE(read(minimal_heat + "output: {formats: []}\n").output.hdf5);
+}
+
+TEST_F(Reader, ReadsDiagnostics) {
+  RunConfig const run =
+      read(minimal_everything +
+           "diagnostics: [{probe: {at: 0.5, field: v}}, {probe: {at: [1], field: p}}]\n");
+  EXPECT_FALSE(run.diagnostics.norms);
+  ASSERT_EQ(run.diagnostics.probes.size(), 2);
+  EXPECT_EQ(run.diagnostics.probes[0].field, "v");
+  EXPECT_EQ(run.diagnostics.probes[0].at[0], 0.5);
+  EXPECT_FALSE(read(minimal_heat + "diagnostics: []\n").diagnostics.norms);
+  EXPECT_EQ(faults(minimal_everything + "diagnostics: {probe: {at: 2}}\n"),
+            "run:6:22: diagnostics.probe.field: is missing (it has no default)\n"
+            "run:6:27: diagnostics.probe.at: 2 is outside of the grid (x goes from 0 to 1)\n");
+}
+
+TEST_F(Reader, InputPathsAreRelativeToTheConfig) {
+  write("", "start.h5");
+  RunConfig const run = read(
+      "simulation: heat\ngrid: {points: [8, 8]}\ninitial: {u: {file: start.h5, dataset: /u}}\n"
+      "parameters: {diffusivity: 1}\ntime: {end: 1}\nverify: {reference: sub/reference.h5}\n");
+  EXPECT_EQ(run.initial.at("u").file, folder_ / "start.h5");
+  EXPECT_EQ(run.initial.at("u").dataset, "/u");
+  EXPECT_EQ(run.initial.at("u").location.line, 3);
+  EXPECT_EQ(run.initial_location.path, "initial");
+  EXPECT_EQ(run.verify.reference, folder_ / "sub/reference.h5");
+}
+
+TEST_F(Reader, ReadsVerification) {
+  RunConfig const run =
+      read(minimal_everything + "verify: {exact: {v: x*t}, tolerance: {l2: 1e-4}, rtol: 0}\n");
+  ASSERT_EQ(run.verify.exact.size(), 1);
+  EXPECT_EQ(run.verify.exact[0].first, "v");
+  EXPECT_EQ(run.verify.l2_tolerance, 1e-4);
+  EXPECT_FALSE(run.verify.max_tolerance);
+  EXPECT_EQ(run.verify.rtol, 0);
+}
+
+TEST_F(Reader, GoesOnWithTheSimulationProbablyMeant) {
+  EXPECT_EQ(faults("simulation: haet\ntime: {end: -1}\n"),
+            "run:1:1: grid.points: is missing (it has no default)\n"
+            "run:1:1: initial.u: is missing (it has no default)\n"
+            "run:1:1: parameters.diffusivity: is missing (it has no default)\n"
+            "run:1:13: simulation: unknown value 'haet' ('heat' or 'everything' expected); did you "
+            "mean 'heat'?\n"
+            "run:2:13: time.end: '-1' is out of range (must be > 0)\n");
+}
+
+TEST_F(Reader, ReportsNoMoreThanAPageful) {
+  std::string text = minimal_heat;
+  for (int i = 0; i < 500; ++i) text += "key" + std::to_string(i) + ": 1\n";
+  std::string const all = faults(text);
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'), 101);
+  EXPECT_NE(all.find("run: and 400 more problems\n"), std::string::npos);
+}
+
+TEST_F(Reader, LaterFaultsHaveAPlaceToo) {
+  RunConfig const run = read(minimal_heat, {{"time.step", "0.5"}});
+  EXPECT_EQ(run.problem(run.initial_location, "wrong").text(),
+            (folder_ / "run.yaml").string() + ":3:10: initial: wrong");
+  EXPECT_EQ(run.problem(run.time.step_location, "too large").text(),
+            "--set time.step=0.5: time.step: too large");
+  EXPECT_EQ(run.location("grid.points.1").column, 20);
+  EXPECT_EQ(run.location("time.safety").line, 5);  // of `time`
+  EXPECT_EQ(run.location("device").line, 1);       // of the whole
+  EXPECT_EQ(run.location("device").path, "device");
+}
+
+TEST_F(Reader, RefusesFilesThatCannotBeRead) {
+  auto const fault = [](std::filesystem::path const& file) -> std::string {
+    try {
+      read_run_config(file, {}, fake_simulations());
+    } catch (ConfigError const& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(fault("no_such.yaml"), "no_such.yaml: no such file");
+  EXPECT_EQ(fault(folder_), folder_.string() + ": is a directory, not a config file");
+  std::filesystem::path const large = write(std::string(2'000'000, '#'), "large.yaml");
+  EXPECT_EQ(fault(large), large.string() + ": is larger than 1 MiB, too large for a config");
+}
+
+}  // namespace
+}  // namespace gridstride::config

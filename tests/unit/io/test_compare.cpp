@@ -1,0 +1,132 @@
+#include "io/compare.hpp"
+
+#include "support.hpp"
+
+namespace gridstride::io {
+namespace {
+
+using namespace test;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Two results to compare, alike but for what a test changes.
+class Compare : public testing::Test {
+ protected:
+  void write(std::string const& name, std::vector<double> const& values, double time = 0.5) {
+    Field const field = {"u", "K", grid, Precision::float64, values.data()};
+    ResultWriter writer(folder / name, {grid, {{"u", "K", Precision::float64}}, {}, Provenance{}});
+    writer.append(0, 0, std::span(&field, 1), {});
+    writer.append(1, time, std::span(&field, 1), {});
+  }
+  Comparison compare_values(std::vector<double> const& a, std::vector<double> const& b,
+                            double rtol = 0, double atol = 0) {
+    write("a.h5", a);
+    write("b.h5", b);
+    return compare(folder / "a.h5", folder / "b.h5", rtol, atol);
+  }
+  Comparison compare_contents(ResultContents const& a, ResultContents const& b) {
+    ResultWriter(folder / "a.h5", a);
+    ResultWriter(folder / "b.h5", b);
+    return compare(folder / "a.h5", folder / "b.h5", 1, 1);
+  }
+
+  TemporaryFolder const folder;
+  Grid const grid = [] {
+    Grid made;
+    made.dims = 2;
+    made.points = {2, 2, 1};
+    return made;
+  }();
+};
+
+TEST_F(Compare, EqualValuesAreEqual) {
+  auto const result = compare_values({1, nan, infinity, -infinity}, {1, nan, infinity, -infinity});
+  EXPECT_TRUE(result.equal());
+  EXPECT_EQ(result.fields.at(0).max_absolute, 0);
+  EXPECT_NE(result.table().find("equal within tolerance"), std::string::npos);
+}
+
+TEST_F(Compare, MeasuresTheDifference) {
+  auto const result = compare_values({1, 2.5, 4, 0}, {1, 2, 5, 0}, 0.1, 0.0);
+  EXPECT_FALSE(result.equal());
+  auto const& field = result.fields.at(0);
+  EXPECT_EQ(field.max_absolute, 1);
+  EXPECT_EQ(field.max_relative, 0.25);
+  EXPECT_DOUBLE_EQ(field.l2, std::sqrt((0.25 + 1) / 4));
+  EXPECT_EQ(field.violations, 4);  // two points at two steps
+  EXPECT_EQ(field.indices, (std::array<std::int64_t, 3>{1, 0, 0}));
+  EXPECT_EQ(field.time_index, 0U);
+  EXPECT_EQ(field.value_a, 2.5);
+  EXPECT_EQ(field.value_b, 2);
+  EXPECT_NE(result.table().find("DIFFERENT"), std::string::npos);
+}
+
+TEST_F(Compare, HoldsToItsTolerance) {
+  EXPECT_TRUE(compare_values({1.5, 0, 0, 0}, {1, 0, 0, 0}, 0.0, 0.5).equal());
+  EXPECT_FALSE(compare_values({1.5, 0, 0, 0}, {1, 0, 0, 0}, 0.0, 0.49).equal());
+  EXPECT_TRUE(compare_values({1.5, 0, 0, 0}, {1, 0, 0, 0}, 0.5, 0).equal());
+  EXPECT_FALSE(compare_values({1.5, 0, 0, 0}, {1, 0, 0, 0}, 0.49, 0).equal());
+  EXPECT_FALSE(compare_values({1e-300, 0, 0, 0}, {0, 0, 0, 0}, 1e9, 0).equal());
+}
+
+TEST_F(Compare, NanAndInfinityAgreeWithThemselvesAlone) {
+  for (auto const& [a, b] : std::vector<std::pair<double, double>>{{nan, 1},
+                                                                   {1, nan},
+                                                                   {infinity, 1},
+                                                                   {1, infinity},
+                                                                   {infinity, -infinity},
+                                                                   {nan, infinity}}) {
+    auto const result = compare_values({1, 1, a, 1}, {1, 1, b, 1}, 1e30, 1e30);
+    EXPECT_FALSE(result.equal()) << a << " " << b;
+    EXPECT_EQ(result.fields.at(0).violations, 2);
+    EXPECT_EQ(result.fields.at(0).indices, (std::array<std::int64_t, 3>{0, 1, 0}));
+  }
+}
+
+TEST_F(Compare, TimesMustAgree) {
+  write("a.h5", {1, 2, 3, 4}, 0.5);
+  write("b.h5", {1, 2, 3, 4}, 0.5 * (1 + 1e-13));
+  EXPECT_TRUE(compare(folder / "a.h5", folder / "b.h5", 0, 0).equal());
+  write("b.h5", {1, 2, 3, 4}, 0.5 * (1 + 1e-11));
+  EXPECT_FALSE(compare(folder / "a.h5", folder / "b.h5", 1, 1).equal());
+}
+
+TEST_F(Compare, LayoutsMustAgree) {
+  auto const base = sample_contents(make_grid(2));
+  EXPECT_TRUE(compare_contents(base, base).equal());
+  for (auto const& change : std::vector<std::function<void(ResultContents&)>>{
+           [](auto& contents) { contents.fields[0].name = "w"; },
+           [](auto& contents) { contents.fields[0].unit = "m"; },
+           [](auto& contents) { contents.fields[0].precision = Precision::float32; },
+           [](auto& contents) { contents.fields.pop_back(); },
+           [](auto& contents) { contents.grid.points[0] += 1; },
+           [](auto& contents) { contents.grid.origin[1] += 1e-6; },
+           [](auto& contents) { contents.grid.spacing[0] *= 1 + 1e-6; },
+           [](auto& contents) { contents.grid = make_grid(3); }}) {
+    auto other = base;
+    change(other);
+    EXPECT_FALSE(compare_contents(base, other).equal());
+    auto const result = compare_contents(other, base);
+    EXPECT_FALSE(result.equal());
+    EXPECT_FALSE(result.mismatches.empty());
+  }
+}
+
+TEST_F(Compare, NumbersOfStepsMustAgree) {
+  write_sample(folder / "a.h5", grid, 3);
+  write_sample(folder / "b.h5", grid, 2);
+  auto const result = compare(folder / "a.h5", folder / "b.h5", 1, 1);
+  EXPECT_FALSE(result.equal());
+  EXPECT_NE(result.table().find("there are 3 steps in A, 2 in B"), std::string::npos);
+}
+
+TEST_F(Compare, TakesDirectories) {
+  std::filesystem::create_directory(folder / "run");
+  write_sample(folder / "run" / "case.h5", grid, 2);
+  EXPECT_TRUE(compare(folder / "run", folder / "run" / "case.h5", 0, 0).equal());
+  expect_io_error([&] { compare(folder / "none", folder / "run", 0, 0); }, {"no such file"});
+}
+
+}  // namespace
+}  // namespace gridstride::io

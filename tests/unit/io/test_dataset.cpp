@@ -1,0 +1,128 @@
+#include "io/dataset.hpp"
+
+#include <numeric>
+
+#include "io/hdf5.hpp"
+#include "support.hpp"
+
+namespace gridstride::io {
+namespace {
+
+using namespace test;
+using hdf5::Handle;
+using hdf5::Object;
+
+Object create_plain_file(std::filesystem::path const& path) {
+  hdf5::silence();
+  return {path, Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose)};
+}
+
+/// A file with datasets of many kinds.
+class Dataset : public testing::Test {
+ protected:
+  void SetUp() override {
+    Object const file = create_plain_file(path);
+    std::vector<double> values(24);
+    std::iota(values.begin(), values.end(), 1.0);
+    auto const space = hdf5::simple_space({2, 3, 4});
+    for (auto const& [name, type] :
+         std::vector<std::pair<std::string, hid_t>>{{"float64", H5T_IEEE_F64LE},
+                                                    {"float32", H5T_IEEE_F32LE},
+                                                    {"big_endian", H5T_IEEE_F64BE},
+                                                    {"int8", H5T_STD_I8LE},
+                                                    {"uint16", H5T_STD_U16BE},
+                                                    {"group/int64", H5T_STD_I64LE}})
+      file.create_dataset(name, type, space).write(values.data(), H5T_NATIVE_DOUBLE);
+    Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
+    hsize_t const chunk[] = {1, 2, 3};
+    H5Pset_chunk(creation.id(), 3, chunk);
+    H5Pset_shuffle(creation.id());
+    H5Pset_deflate(creation.id(), 6);
+    file.create_dataset("compressed", H5T_IEEE_F64LE, space, creation.id())
+        .write(values.data(), H5T_NATIVE_DOUBLE);
+    file.create_dataset("line", H5T_IEEE_F64LE, hdf5::simple_space({5}));
+    file.create_dataset("plane", H5T_IEEE_F64LE, hdf5::simple_space({5, 6}));
+    file.create_dataset("scalar", H5T_IEEE_F64LE, hdf5::scalar_space());
+    file.create_dataset("nothing", H5T_IEEE_F64LE, Handle(H5Screate(H5S_NULL), H5Sclose));
+    file.write_text("text", "hello");
+    Handle const pair(H5Tcreate(H5T_COMPOUND, 16), H5Tclose);
+    H5Tinsert(pair.id(), "r", 0, H5T_IEEE_F64LE);
+    H5Tinsert(pair.id(), "i", 8, H5T_IEEE_F64LE);
+    file.create_dataset("complex", pair.id(), space);
+  }
+
+  TemporaryFolder const folder;
+  std::filesystem::path const path = folder / "data.h5";
+};
+
+TEST_F(Dataset, ReadsEveryNumericTypeInCOrder) {
+  for (auto const* name : {"float64", "float32", "big_endian", "int8", "uint16", "group/int64",
+                           "/group/int64", "compressed"}) {
+    SCOPED_TRACE(name);
+    auto const info = inspect_dataset(path, name);
+    EXPECT_TRUE(info.numeric);
+    EXPECT_EQ(info.shape, (std::vector<std::int64_t>{2, 3, 4}));
+    std::vector<double> doubles(24);
+    std::vector<float> floats(24);
+    read_dataset(path, name, std::span<double>(doubles));
+    read_dataset(path, name, std::span<float>(floats));
+    for (std::size_t i = 0; i < 24; ++i) {
+      EXPECT_EQ(doubles[i], static_cast<double>(i + 1));
+      EXPECT_EQ(floats[i], static_cast<float>(i + 1));
+    }
+  }
+}
+
+TEST_F(Dataset, TellsShapesAndTypes) {
+  EXPECT_EQ(inspect_dataset(path, "line").shape, (std::vector<std::int64_t>{5}));
+  EXPECT_EQ(inspect_dataset(path, "plane").shape, (std::vector<std::int64_t>{5, 6}));
+  EXPECT_TRUE(inspect_dataset(path, "scalar").shape.empty());
+  EXPECT_EQ(inspect_dataset(path, "uint16").type, "uint16");
+  EXPECT_EQ(inspect_dataset(path, "float32").type, "float32");
+  for (auto const* name : {"text", "complex", "nothing"})
+    EXPECT_FALSE(inspect_dataset(path, name).numeric) << name;
+}
+
+TEST_F(Dataset, RefusesWhatIsNoRealNumber) {
+  std::vector<double> values(24);
+  for (auto const* name : {"text", "complex", "nothing"})
+    expect_io_error([&] { read_dataset(path, name, std::span<double>(values)); },
+                    {"data.h5", name, "no real numbers"});
+}
+
+TEST_F(Dataset, RefusesAnotherSize) {
+  std::vector<double> values(23);
+  expect_io_error([&] { read_dataset(path, "float64", std::span<double>(values)); },
+                  {"24 values of shape [2][3][4], not 23"});
+}
+
+TEST_F(Dataset, SuggestsTheNearestNameAndListsWhatThereIs) {
+  expect_io_error([&] { inspect_dataset(path, "flaot64"); },
+                  {"there is no dataset 'flaot64'", "/group/int64", "did you mean '/float64'?"});
+  expect_io_error([&] { inspect_dataset(path, "group/none/deeper"); }, {"there is no dataset"});
+  expect_io_error([&] { inspect_dataset(path, ""); }, {"there is no dataset ''"});
+  expect_io_error([&] { inspect_dataset(path, "group"); }, {"'group' is a group"});
+  expect_io_error([&] { inspect_dataset(path, "/"); }, {"'/' is a group"});
+}
+
+TEST_F(Dataset, SaysWhyAFileCannotBeRead) {
+  expect_io_error([&] { inspect_dataset(folder / "none.h5", "u"); }, {"none.h5", "no such file"});
+  expect_io_error([&] { inspect_dataset(folder.path(), "u"); }, {"folder"});
+  for (auto const* content : {"", "x", "simulation: heat\n"}) {
+    write_bytes(folder / "other.h5", content);
+    expect_io_error([&] { inspect_dataset(folder / "other.h5", "u"); }, {"is no HDF5 file"});
+  }
+  create_plain_file(folder / "empty.h5");
+  expect_io_error([&] { inspect_dataset(folder / "empty.h5", "u"); }, {"holds no datasets"});
+}
+
+TEST_F(Dataset, RefusesAFileThatIsCut) {
+  auto const whole = read_bytes(path);
+  for (std::size_t length = 0; length < whole.size(); length += 97) {
+    write_bytes(folder / "cut.h5", whole.substr(0, length));
+    expect_io_error([&] { inspect_dataset(folder / "cut.h5", "float64"); }, {"cut.h5"});
+  }
+}
+
+}  // namespace
+}  // namespace gridstride::io

@@ -1,0 +1,185 @@
+// Kills and full disks at every point of a result file's life.
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include <csignal>
+
+#include "io/hdf5.hpp"
+#include "io/result.hpp"
+#include "support.hpp"
+
+namespace {
+
+/// How many more calls of `pwrite` this process survives; negative for all.
+int calls_to_live = -1;
+/// A kill, unlike a power cut, takes nothing back that was written.
+bool skips_fsync = false;
+
+}  // namespace
+
+/// Stands in for the C library's in this program, to kill it between any two writes.
+extern "C" ssize_t pwrite(int descriptor, void const* bytes, size_t size, off_t offset) {
+  if (calls_to_live == 0) kill(getpid(), SIGKILL);
+  if (calls_to_live > 0) --calls_to_live;
+  return syscall(SYS_pwrite64, descriptor, bytes, size, offset);
+}
+
+extern "C" int fsync(int descriptor) {
+  return skips_fsync ? 0 : static_cast<int>(syscall(SYS_fsync, descriptor));
+}
+
+namespace gridstride::io {
+namespace {
+
+using namespace test;
+
+constexpr std::int64_t all_steps = 5;
+
+/// Writes a whole result and counts the steps whose `append` returned; stops at an `IoError`, whose
+/// text it returns.
+std::string write_and_count(std::filesystem::path const& path, Grid const& grid, int& done) {
+  try {
+    ResultWriter writer(path, sample_contents(grid));
+    SampleFields fields(grid);
+    for (std::int64_t step = 0; step < all_steps; ++step) {
+      try {
+        writer.append(step, static_cast<double>(step), fields.at(step), {});
+      } catch (IoError const& error) {
+        expect_io_error([&] { writer.append(step, 0, fields.at(step), {}); }, {"takes no more"});
+        return error.what();
+      }
+      ++done;
+    }
+    writer.finish(std::vector<NamedValue>{{"total", 1}});
+    ++done;
+  } catch (IoError const& error) {
+    return error.what();
+  }
+  return {};
+}
+
+/// The file holds the steps that were done, or one more, in full; and is safe for VTK's reader.
+void expect_consistent(std::filesystem::path const& path, Grid const& grid, int done) {
+  if (!std::filesystem::exists(path)) {
+    EXPECT_EQ(done, 0);
+    return;
+  }
+  ResultFile const file(path);
+  auto const steps = file.times().size();
+  EXPECT_TRUE(static_cast<int>(steps) == std::min(done, static_cast<int>(all_steps)) ||
+              static_cast<int>(steps) == done + 1);
+  EXPECT_TRUE(!file.complete() || steps == all_steps);
+  for (std::size_t step = 0; step < steps; ++step) {
+    EXPECT_EQ(file.steps()[step], static_cast<std::int64_t>(step));
+    EXPECT_EQ(file.times()[step], static_cast<double>(step));
+    auto const u = file.read("u", step);
+    auto const v = file.read("v", step);
+    for (std::size_t i = 0; i < u.size(); i += 3) {
+      EXPECT_EQ(u[i], sample(0, file.steps()[step], static_cast<std::int64_t>(i)));
+      EXPECT_EQ(v[i],
+                static_cast<float>(sample(1, file.steps()[step], static_cast<std::int64_t>(i))));
+    }
+  }
+  EXPECT_EQ(file.grid(), grid);
+  auto const group = hdf5::open_file(path).open_group("VTKHDF/Steps");
+  EXPECT_EQ(group.open_dataset("Values").shape().at(0),
+            static_cast<hsize_t>(group.read_attribute<std::int64_t>("NSteps").at(0)));
+}
+
+class Durability : public testing::TestWithParam<int> {};
+
+TEST_P(Durability, AKillBetweenAnyTwoWritesLeavesTheStepsBefore) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(GetParam());
+  int killed = 0;
+  for (int survived = 0;; ++survived) {
+    SCOPED_TRACE(survived);
+    std::filesystem::remove(folder / "run.h5");
+    SharedCount done;
+    int const status = run_in_child([&] {
+      skips_fsync = true;
+      calls_to_live = survived;
+      write_and_count(folder / "run.h5", grid, *done);
+    });
+    expect_consistent(folder / "run.h5", grid, *done);
+    if (WIFEXITED(status)) {
+      EXPECT_EQ(*done, all_steps + 1);
+      break;
+    }
+    ++killed;
+  }
+  EXPECT_GT(killed, 4 * all_steps);
+}
+
+TEST_P(Durability, AFullDiskLeavesTheStepsBefore) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(GetParam());
+  write_sample(folder / "whole.h5", grid, static_cast<int>(all_steps));
+  auto const whole = std::filesystem::file_size(folder / "whole.h5");
+  for (std::uintmax_t limit = 0; limit < whole + 512; limit += 509) {
+    SCOPED_TRACE(limit);
+    std::filesystem::remove(folder / "run.h5");
+    SharedCount done;
+    SharedCount named;
+    int const status = run_in_child([&] {
+      skips_fsync = true;
+      std::signal(SIGXFSZ, SIG_IGN);
+      rlimit const most = {limit, limit};
+      setrlimit(RLIMIT_FSIZE, &most);
+      auto const message = write_and_count(folder / "run.h5", grid, *done);
+      *named = message.find("run.h5: ") != std::string::npos &&
+               message.find("File too large") != std::string::npos;
+    });
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(*named == 1 || *done == all_steps + 1);
+    expect_consistent(folder / "run.h5", grid, *done);
+    EXPECT_EQ(folder.files(), std::filesystem::exists(folder / "run.h5") ? 2U : 1U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Dimensions, Durability, testing::Values(1, 2, 3));
+
+/// The index of a field's chunks splits its nodes on the way.
+TEST(DurabilityOfManySteps, AKillAmongThemLeavesTheStepsBefore) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(1);
+  constexpr int steps = 140;
+  constexpr int many = std::numeric_limits<int>::max();
+  SharedCount calls;
+  run_in_child([&] {
+    skips_fsync = true;
+    calls_to_live = many;
+    write_sample(folder / "whole.h5", grid, steps);
+    *calls = many - calls_to_live;
+  });
+  for (int survived = *calls * 2 / 5; survived < *calls; survived += 3) {
+    SCOPED_TRACE(survived);
+    std::filesystem::remove(folder / "run.h5");
+    run_in_child([&] {
+      skips_fsync = true;
+      calls_to_live = survived;
+      write_sample(folder / "run.h5", grid, steps);
+    });
+    ResultFile const file(folder / "run.h5");
+    EXPECT_GT(file.times().size(), 40U);
+    for (std::size_t step = 0; step < file.times().size(); ++step)
+      ASSERT_EQ(file.read("u", step).back(),
+                sample(0, static_cast<std::int64_t>(step), grid.size() - 1));
+  }
+}
+
+TEST(DurabilityOfANewRun, LeavesTheOldResultUntilTheNewOneOpens) {
+  TemporaryFolder const folder;
+  write_sample(folder / "run.h5", make_grid(2), 3);
+  run_in_child([&] {
+    calls_to_live = 2;
+    write_sample(folder / "run.h5", make_grid(2), 1);
+  });
+  EXPECT_EQ(ResultFile(folder / "run.h5").times().size(), 3U);
+  write_sample(folder / "run.h5", make_grid(2), 2);
+  EXPECT_EQ(ResultFile(folder / "run.h5").times().size(), 2U);
+}
+
+}  // namespace
+}  // namespace gridstride::io

@@ -1,0 +1,194 @@
+#include "io/result.hpp"
+
+#include "io/hdf5.hpp"
+#include "io/layout.hpp"
+#include "support.hpp"
+
+namespace gridstride::io {
+namespace {
+
+using namespace test;
+
+class Result : public testing::TestWithParam<int> {};
+
+TEST_P(Result, ReadsBackEverythingThatWasWritten) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(GetParam());
+  write_sample(folder / "run.h5", grid, 4);
+  ResultFile const file(folder / "run.h5");
+  EXPECT_EQ(file.grid(), grid);
+  EXPECT_EQ(file.fields(), sample_contents(grid).fields);
+  EXPECT_EQ(file.times(), (std::vector<double>{0, 1.0 / 16, 2.0 / 16, 3.0 / 16}));
+  EXPECT_EQ(file.steps(), (std::vector<std::int64_t>{0, 10, 20, 30}));
+  EXPECT_TRUE(file.complete());
+  for (std::size_t step = 0; step < 4; ++step) {
+    auto const u = file.read("u", step);
+    auto const v = file.read("v", step);
+    for (std::int64_t i = 0; i < grid.size(); ++i) {
+      auto const point = static_cast<std::size_t>(i);
+      EXPECT_EQ(u[point], sample(0, static_cast<std::int64_t>(step), i));
+      EXPECT_EQ(v[point], static_cast<float>(sample(1, static_cast<std::int64_t>(step), i)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Dimensions, Result, testing::Values(1, 2, 3));
+
+TEST(ResultFile, KeepsProvenanceAndDiagnostics) {
+  TemporaryFolder const folder;
+  ResultWriter writer(folder / "run.h5", sample_contents(make_grid(2)));
+  SampleFields fields(make_grid(2));
+  std::vector<NamedValue> const diagnostics = {{"norm", 3}, {"unknown", 1}};
+  writer.append(0, 0, fields.at(0), diagnostics);
+  writer.add_fallback("used the slower kernel");
+  std::vector<NamedValue> const wall_times = {{"total", 1.5}, {"write", 0.25}};
+  EXPECT_FALSE(ResultFile(folder / "run.h5").complete());
+  writer.finish(wall_times);
+
+  ResultFile const file(folder.path());
+  auto const& provenance = file.provenance();
+  auto const expected = sample_contents(make_grid(2)).provenance;
+  EXPECT_EQ(provenance.config, expected.config);
+  EXPECT_EQ(provenance.resolved_config, expected.resolved_config);
+  EXPECT_EQ(provenance.version, "1.2.3");
+  EXPECT_EQ(provenance.git_hash, "abc");
+  EXPECT_EQ(provenance.device, "a CPU");
+  EXPECT_EQ(provenance.precision, "float64");
+  EXPECT_EQ(provenance.created.size(), std::string("2025-01-31T12:00:00Z").size());
+  EXPECT_EQ(provenance.fallbacks,
+            (std::vector<std::string>{"ran on the host", "used the slower kernel"}));
+  ASSERT_EQ(file.diagnostics().size(), 2U);
+  EXPECT_EQ(file.diagnostics()[0].name, "energy");
+  EXPECT_TRUE(std::isnan(file.diagnostics()[0].values.at(0)));
+  EXPECT_EQ(file.diagnostics()[1].values, std::vector<double>{3});
+  ASSERT_EQ(file.wall_times().size(), 2U);
+  EXPECT_EQ(file.wall_times()[1].name, "write");
+  EXPECT_EQ(file.wall_times()[1].value, 0.25);
+  EXPECT_TRUE(file.complete());
+}
+
+TEST(ResultFile, GrowsStepByStepAndMayBeReadMeanwhile) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(2);
+  ResultWriter writer(folder / "run.h5", sample_contents(grid));
+  EXPECT_TRUE(ResultFile(folder / "run.h5").times().empty());
+  SampleFields fields(grid);
+  for (std::int64_t step = 0; step < 200; ++step) {
+    writer.append(step, static_cast<double>(step), fields.at(step), {});
+    ResultFile const file(folder / "run.h5");
+    ASSERT_EQ(file.times().size(), static_cast<std::size_t>(step + 1));
+    EXPECT_EQ(file.times().back(), static_cast<double>(step));
+    EXPECT_EQ(file.read("u", static_cast<std::size_t>(step)).back(),
+              sample(0, step, grid.size() - 1));
+    EXPECT_EQ(file.read("u", 0).back(), sample(0, 0, grid.size() - 1));
+  }
+}
+
+/// Readers of VTKHDF copy all of `Values` into room for `NSteps` values, and take one step for
+/// none.
+TEST(ResultFile, ListsAsManyTimesAsVtkExpects) {
+  TemporaryFolder const folder;
+  for (int steps = 1; steps <= 3; ++steps) {
+    write_sample(folder / "run.h5", make_grid(1), steps);
+    auto const group = hdf5::open_file(folder / "run.h5").open_group("VTKHDF/Steps");
+    auto const entries = group.read_attribute<std::int64_t>("NSteps").at(0);
+    EXPECT_EQ(entries, std::max(2, steps));
+    EXPECT_EQ(group.open_dataset("Values").shape().at(0), static_cast<hsize_t>(entries));
+    EXPECT_EQ(group.open_dataset("PointDataOffsets/u").shape().at(0),
+              static_cast<hsize_t>(entries));
+    EXPECT_EQ(ResultFile(folder / "run.h5").times().size(), static_cast<std::size_t>(steps));
+  }
+}
+
+TEST(ResultFile, SplitsLargeStepsIntoChunks) {
+  TemporaryFolder const folder;
+  Grid grid;
+  grid.dims = 2;
+  grid.points = {1025, 3001, 1};
+  std::vector<double> values(static_cast<std::size_t>(grid.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+  Field const field = {"u", "", grid, Precision::float64, values.data()};
+  ResultWriter writer(folder / "run.h5", {grid, {{"u", "", Precision::float64}}, {}, Provenance{}});
+  writer.append(0, 0, std::span(&field, 1), {});
+  EXPECT_EQ(ResultFile(folder / "run.h5").read("u", 0), values);
+  auto const dataset = hdf5::open_file(folder / "run.h5").open_dataset("VTKHDF/PointData/u");
+  hdf5::Handle const creation(H5Dget_create_plist(dataset.id()), H5Pclose);
+  hsize_t chunk[3] = {};
+  ASSERT_EQ(H5Pget_chunk(creation.id(), 3, chunk), 3);
+  EXPECT_EQ(chunk[0], 1U);
+  EXPECT_LE(chunk[0] * chunk[1] * chunk[2] * sizeof(double), 16U << 20);
+  EXPECT_EQ(chunk[2], 1025U);
+}
+
+TEST(ResultFile, RefusesFieldsThatWereNotAnnounced) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(2);
+  ResultWriter writer(folder / "run.h5", sample_contents(grid));
+  SampleFields fields(grid);
+  SampleFields others(make_grid(3));
+  EXPECT_THROW(writer.append(0, 0, others.at(0), {}), std::invalid_argument);
+  auto one = fields.at(0);
+  one.pop_back();
+  EXPECT_THROW(writer.append(0, 0, one, {}), std::invalid_argument);
+  writer.append(0, 0, fields.at(0), {});
+  auto contents = sample_contents(grid);
+  contents.diagnostics = {"a/b"};
+  EXPECT_THROW(ResultWriter(folder / "other.h5", contents), std::invalid_argument);
+}
+
+TEST(ResultFile, SaysWhatIsMissing) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(1);
+  write_sample(folder / "run.h5", grid, 2);
+  ResultFile const file(folder / "run.h5");
+  expect_io_error([&] { file.read("w", 0); }, {"run.h5", "'w'", "'u' or 'v'"});
+  expect_io_error([&] { file.read("u", 2); }, {"there is no step 2"});
+  std::vector<double> few(3);
+  expect_io_error([&] { file.read("u", 0, few); }, {"7 values, not 3"});
+}
+
+TEST(ResultFile, RefusesWhatIsNoResult) {
+  TemporaryFolder const folder;
+  expect_io_error([&] { ResultFile file(folder.path()); }, {"holds no .h5 file"});
+  expect_io_error([&] { ResultFile file(folder / "none.h5"); }, {"no such file"});
+  write_bytes(folder / "text.h5", "text");
+  expect_io_error([&] { ResultFile file(folder / "text.h5"); }, {"is no HDF5 file"});
+  write_sample(folder / "run.h5", make_grid(1), 2);
+  expect_io_error([&] { ResultFile file(folder.path()); }, {"2 .h5 files (run.h5, text.h5)"});
+  {
+    hdf5::Object const file(folder / "other.h5",
+                            hdf5::Handle(H5Fcreate((folder / "other.h5").c_str(), H5F_ACC_TRUNC,
+                                                   H5P_DEFAULT, H5P_DEFAULT),
+                                         H5Fclose));
+    file.write_text("text", "hello");
+  }
+  expect_io_error([&] { ResultFile file(folder / "other.h5"); },
+                  {"other.h5", "is no gridstride result", "VTKHDF"});
+}
+
+TEST(ResultFile, RefusesAFileThatIsCutAtAnyLength) {
+  TemporaryFolder const folder;
+  write_sample(folder / "run.h5", make_grid(2), 3);
+  auto const whole = read_bytes(folder / "run.h5");
+  for (std::size_t length = 0; length < whole.size(); length += 1 + length / 29) {
+    write_bytes(folder / "cut.h5", whole.substr(0, length));
+    expect_io_error([&] { ResultFile file(folder / "cut.h5"); }, {"cut.h5"});
+  }
+}
+
+TEST(ResultWriter, SaysWhyAFileCannotBeMade) {
+  TemporaryFolder const folder;
+  auto const contents = sample_contents(make_grid(1));
+  expect_io_error([&] { ResultWriter(folder / "none" / "run.h5", contents); },
+                  {"none/run.h5: cannot be created", "No such file"});
+  expect_io_error([&] { ResultWriter(folder.path(), contents); }, {"folder"});
+  EXPECT_EQ(folder.files(), 0U);
+  if (geteuid() == 0) return;  // nothing is read-only for root
+  std::filesystem::permissions(
+      folder.path(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_exec);
+  expect_io_error([&] { ResultWriter(folder / "run.h5", contents); }, {"Permission denied"});
+  std::filesystem::permissions(folder.path(), std::filesystem::perms::owner_all);
+}
+
+}  // namespace
+}  // namespace gridstride::io

@@ -1,0 +1,132 @@
+#include "io/vti.hpp"
+
+#include <sys/resource.h>
+#include <vtkDataArray.h>
+#include <vtkFieldData.h>
+#include <vtkImageData.h>
+#include <vtkNew.h>
+#include <vtkPointData.h>
+#include <vtkXMLImageDataReader.h>
+
+#include <csignal>
+
+#include "support.hpp"
+
+namespace gridstride::io {
+namespace {
+
+using namespace test;
+
+class Vti : public testing::TestWithParam<int> {};
+
+TEST_P(Vti, VtkReadsBackEveryValue) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(GetParam());
+  SampleFields sample_fields(grid);
+  auto const fields = sample_fields.at(3);
+  write_vti(folder / "a.vti", grid, fields, 0.1, 42);
+  EXPECT_EQ(folder.files(), 1U);
+
+  vtkNew<vtkXMLImageDataReader> reader;
+  reader->SetFileName((folder / "a.vti").c_str());
+  reader->Update();
+  vtkImageData* const image = reader->GetOutput();
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_EQ(image->GetDimensions()[axis], grid.points[axis]);
+    EXPECT_EQ(image->GetOrigin()[axis], grid.origin[axis]);
+    EXPECT_EQ(image->GetSpacing()[axis], grid.spacing[axis]);
+  }
+  EXPECT_EQ(image->GetFieldData()->GetArray("TimeValue")->GetTuple1(0), 0.1);
+  EXPECT_EQ(image->GetFieldData()->GetArray("Step")->GetTuple1(0), 42);
+  auto* const u = image->GetPointData()->GetArray("u");
+  auto* const v = image->GetPointData()->GetArray("v");
+  ASSERT_EQ(u->GetNumberOfTuples(), grid.size());
+  EXPECT_STREQ(u->GetDataTypeAsString(), "double");
+  EXPECT_STREQ(v->GetDataTypeAsString(), "float");
+  for (std::int64_t i = 0; i < grid.size(); ++i) {
+    EXPECT_EQ(u->GetTuple1(i), sample(0, 3, i));
+    EXPECT_EQ(v->GetTuple1(i), static_cast<float>(sample(1, 3, i)));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Dimensions, Vti, testing::Values(1, 2, 3));
+
+TEST(VtiLayout, IsRawAppendedAndNotCompressed) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(2);
+  SampleFields sample_fields(grid);
+  write_vti(folder / "a.vti", grid, sample_fields.at(0), 0, 0);
+  auto const bytes = read_bytes(folder / "a.vti");
+  for (auto const* part :
+       {"<AppendedData encoding=\"raw\">", "header_type=\"UInt64\"", "type=\"ImageData\""})
+    EXPECT_NE(bytes.find(part), std::string::npos) << part;
+  EXPECT_EQ(bytes.find("compressor"), std::string::npos);
+  std::string const payload(reinterpret_cast<char const*>(sample_fields.u().data()),
+                            sample_fields.u().size() * sizeof(double));
+  EXPECT_NE(bytes.find(payload), std::string::npos);
+}
+
+TEST(VtiFailure, NamesTheFileAndLeavesNothing) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(2);
+  SampleFields sample_fields(grid);
+  auto const fields = sample_fields.at(0);
+  expect_io_error([&] { write_vti(folder / "none" / "a.vti", grid, fields, 0, 0); },
+                  {"none/a.vti"});
+  expect_io_error([&] { write_vti(folder.path(), grid, fields, 0, 0); }, {"folder"});
+  EXPECT_EQ(folder.files(), 0U);
+}
+
+TEST(VtiFailure, FullDiskIsAnErrorAtEveryLength) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(3);
+  SampleFields sample_fields(grid);
+  auto const fields = sample_fields.at(0);
+  write_vti(folder / "whole.vti", grid, fields, 0, 0);
+  auto const whole = std::filesystem::file_size(folder / "whole.vti");
+  for (std::uintmax_t limit = 0; limit < whole; limit += 211) {
+    SharedCount failures;
+    int const status = run_in_child([&] {
+      std::signal(SIGXFSZ, SIG_IGN);
+      rlimit const most = {limit, limit};
+      setrlimit(RLIMIT_FSIZE, &most);
+      try {
+        write_vti(folder / "a.vti", grid, fields, 0, 0);
+      } catch (IoError const& error) {
+        *failures += std::string(error.what()).find("a.vti") != std::string::npos;
+      }
+    });
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(*failures, 1) << "limit " << limit;
+    EXPECT_EQ(folder.files(), 1U) << "limit " << limit;
+  }
+}
+
+TEST(Pvd, ListsEveryEntryWithItsExactTime) {
+  TemporaryFolder const folder;
+  std::vector<SeriesEntry> entries = {{0.0, "run_000000.vti"}};
+  write_pvd(folder / "run.pvd", entries);
+  entries.push_back({0.1, "a & \"b\" <c>.vti"});
+  write_pvd(folder / "run.pvd", entries);
+  auto const text = read_bytes(folder / "run.pvd");
+  EXPECT_NE(text.find("timestep=\"0.1\""), std::string::npos);
+  EXPECT_NE(text.find("file=\"run_000000.vti\""), std::string::npos);
+  EXPECT_NE(text.find("file=\"a &amp; &quot;b&quot; &lt;c&gt;.vti\""), std::string::npos);
+  EXPECT_EQ(folder.files(), 1U);
+  EXPECT_EQ(read_pvd_times(folder / "run.pvd"), (std::vector<double>{0, 0.1}));
+}
+
+TEST(Pvd, RefusesWhatIsNotWhole) {
+  TemporaryFolder const folder;
+  expect_io_error([&] { read_pvd_times(folder / "none.pvd"); }, {"none.pvd"});
+  std::vector<SeriesEntry> const entries = {{0.0, "a.vti"}, {0.25, "b.vti"}};
+  write_pvd(folder / "run.pvd", entries);
+  auto const whole = read_bytes(folder / "run.pvd");
+  for (std::size_t length = 0; length + 2 < whole.size(); ++length) {
+    write_bytes(folder / "cut.pvd", whole.substr(0, length));
+    expect_io_error([&] { read_pvd_times(folder / "cut.pvd"); }, {"cut.pvd"});
+  }
+}
+
+}  // namespace
+}  // namespace gridstride::io
