@@ -75,7 +75,7 @@ void evaluate(Stream& stream, Program const& program, Grid const& grid, DeviceCl
                                        .result = result.data()});
 }
 
-void set_clock(Stream& stream, DeviceClock* clock, DeviceClock const& value) {
+void set_clock([[maybe_unused]] Stream& stream, DeviceClock* clock, DeviceClock const& value) {
   if (clock == nullptr) throw std::invalid_argument("set_clock: there is no clock");
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda::set_clock(stream, clock, value);
@@ -83,7 +83,7 @@ void set_clock(Stream& stream, DeviceClock* clock, DeviceClock const& value) {
   *clock = value;
 }
 
-void advance_clock(Stream& stream, DeviceClock* clock) {
+void advance_clock([[maybe_unused]] Stream& stream, DeviceClock* clock) {
   if (clock == nullptr) throw std::invalid_argument("advance_clock: there is no clock");
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda::advance_clock(stream, clock);

@@ -7,10 +7,11 @@
 //   shared          A block loads its tile and the halo around it into shared memory, waits, and
 //                   computes from there: each value comes from L2 about once, at the price of a
 //                   barrier and of halo loads that fill only part of a line.
-//   register_queue  A warp owns 32 vectors of 16 bytes along x and marches along the slowest axis.
-//                   Lower, centre and upper line live in registers and move down by one each step;
-//                   x neighbours come by shuffle. One vector load and one vector store per thread
-//                   and line, the load issued two lines ahead so that it overlaps the arithmetic.
+//   register_queue  A warp owns 32 vectors of 16 bytes along x and walks along the last axis.
+//   Lower,
+//                   centre and upper line live in registers; x neighbours come by shuffle. One
+//                   vector load and one vector store per thread and line, several lines in flight
+//                   at once. In a file of its own: cuda_register_queue.cu.
 //
 // Points on a side of the grid go through `update_point` in every rung.
 
@@ -35,9 +36,9 @@ struct Tiling {
         y_tiles(static_cast<unsigned>((points[1] + y - 1) / y)),
         z_tiles(static_cast<unsigned>((points[2] + z - 1) / z)) {}
 
-  __device__ unsigned x() const { return blockIdx.x % x_tiles; }
-  __device__ unsigned y() const { return blockIdx.x / x_tiles % y_tiles; }
-  __device__ unsigned z() const { return blockIdx.x / x_tiles / y_tiles; }
+  __device__ long long x() const { return blockIdx.x % x_tiles; }
+  __device__ long long y() const { return blockIdx.x / x_tiles % y_tiles; }
+  __device__ long long z() const { return blockIdx.x / x_tiles / y_tiles; }
 
   unsigned blocks() const {
     auto const count = static_cast<unsigned long long>(x_tiles) * y_tiles * z_tiles;

@@ -1,16 +1,18 @@
 // The rung `register_queue` of the ladder in cuda.cu: see there for what it follows.
 //
 // Thread-to-data: a warp's lanes hold neighbouring 16-byte vectors of a line along x; the warps of
-// a block hold neighbouring lines along y (3D) or neighbouring pieces of the march (2D). A thread
-// walks `length` lines along the last axis, `group` lines at a time: it loads the next group of
-// vectors, all independent and so all in flight at once, and computes the group from registers,
-// with the line below carried over from the group before. x neighbours come by shuffle. In 3D the
-// y neighbours are loads of lines that the warps beside it bring into L1.
+// a block lie side by side along x (2D) or hold neighbouring lines along y (3D). A thread walks a
+// few lines along the last axis, a group at a time: it loads the vectors of a group, all
+// independent and so all in flight at once, and computes the group from registers. x neighbours
+// come by shuffle; only a warp's first and last lane read a value more, which the warp beside has
+// just brought into L1. In 3D the y neighbours come from L1 in the same way. The points on sides
+// are few, and different: blocks of their own take them, one thread each.
 //
-// Bytes: (1 + 2/length)·sizeof(T) read and sizeof(T) written per point; the two lines that a march
-// reads beyond its ends are L2 hits, since the marches beside it run at the same time. To cover the
-// latency of memory an H200 needs about 30 KiB in flight per multiprocessor; 1024 threads with a
-// group of 4 have 64 KiB.
+// Bytes: (1 + 2/length)·sizeof(T) read and sizeof(T) written per point; the lines that a march
+// reads beyond its ends are L2 hits, since the marches beside it run at the same time. L2 itself is
+// nearly as busy as the memory, so that every second fetch of a value counts: with warps one above
+// the other and 64 bytes fetched again at the ends of every 512, float32 in 2D had 0.83 of the
+// speed. To cover the latency of memory an H200 needs about 30 KiB in flight per multiprocessor.
 
 #include <cuda_runtime_api.h>
 
@@ -25,24 +27,25 @@ namespace gridstride::stencil {
 namespace {
 
 constexpr int warp_size = 32;
-#ifndef WARPS
-#define WARPS 4
-#endif
-#ifndef GROUP2
-#define GROUP2 4
-#endif
-#ifndef GROUP3
-#define GROUP3 2
-#endif
-#ifndef LENGTH
-#define LENGTH 32
-#endif
-constexpr int warps_per_block = WARPS;
 constexpr unsigned whole_warp = 0xffffffffu;
 
-/// Lines that are loaded together.
-template <int dims>
-constexpr int group_of = dims == 1 ? 1 : dims == 2 ? GROUP2 : GROUP3;
+/// How a block is made, and how its threads march.
+struct Shape {
+  int x_warps, y_warps;  // warps along x, and along the next axis
+  int group;             // lines that are loaded together
+  int length;            // lines of a march, on a grid that fills the GPU
+  int least_blocks;  // that registers must leave room for on a multiprocessor; 0: the compiler's
+
+  GRIDSTRIDE_HOST_DEVICE constexpr int threads() const { return warp_size * x_warps * y_warps; }
+};
+
+/// The fastest of those measured on an H200, at 8192² and 512³ points.
+template <int dims, class T>
+constexpr Shape shape_of = dims == 1 ? Shape{4, 1, 1, 1, 0}
+                           : dims == 2
+                               ? sizeof(T) == 4 ? Shape{4, 1, 8, 8, 1} : Shape{4, 1, 4, 4, 1}
+                           : sizeof(T) == 4 ? Shape{1, 8, 2, 8, 0}
+                                            : Shape{1, 8, 1, 32, 0};
 
 template <class T, int width>
 struct alignas(sizeof(T) * width) Vector {
@@ -52,200 +55,268 @@ struct alignas(sizeof(T) * width) Vector {
 /// Through the read-only path, so that loads may move before stores.
 template <int width, class T>
 __device__ Vector<T, width> load(T const* source) {
-  Vector<T, width> result;
-  if constexpr (sizeof(T) * width == 16)
-    *reinterpret_cast<int4*>(&result) = __ldg(reinterpret_cast<int4 const*>(source));
-  else
-    result.at[0] = __ldg(source);
-  return result;
+  if constexpr (width == 4) {
+    float4 const v = __ldg(reinterpret_cast<float4 const*>(source));
+    return {v.x, v.y, v.z, v.w};
+  } else if constexpr (width == 2) {
+    double2 const v = __ldg(reinterpret_cast<double2 const*>(source));
+    return {v.x, v.y};
+  } else {
+    return {__ldg(source)};
+  }
 }
 
-/// A vector with the values beside it along x. Shuffles bring them, but for the warp's first and
-/// last lane, which read memory.
+/// What the blocks of a launch share out: first the points on sides, one thread each, then the
+/// lines inside.
+struct Work {
+  unsigned side_blocks;
+  unsigned x_tiles, y_tiles;
+  int length;  // lines of a march
+};
+
+/// Where a thread of the inner blocks works.
+struct Place {
+  long long i, j;         // its vector's first point along x; its line along y (3D)
+  long long first, last;  // the lines of its march
+};
+
+template <int dims, int width, class T>
+__device__ Place place_of(long long const (&points)[3], Work const& work) {
+  constexpr Shape shape = shape_of<dims, T>;
+  unsigned const block = blockIdx.x - work.side_blocks;
+  unsigned const tile = block / work.x_tiles;
+  int const x_warp = threadIdx.y % shape.x_warps, y_warp = threadIdx.y / shape.x_warps;
+  Place place;
+  place.i = (static_cast<long long>(block % work.x_tiles * shape.x_warps + x_warp) * warp_size +
+             threadIdx.x) *
+            width;
+  if constexpr (dims == 1) {
+    place.j = place.first = 0;
+    place.last = 1;
+    return place;
+  }
+  long long const march = dims == 2 ? tile * shape.y_warps + y_warp : tile / work.y_tiles;
+  place.j = dims == 2 ? 0 : 1 + tile % work.y_tiles * shape.y_warps + y_warp;
+  long long const end = points[dims - 1] - 1;
+  place.first = 1 + march * work.length;
+  place.last = place.first + work.length < end ? place.first + work.length : end;
+  if (dims == 3 && place.j >= points[1] - 1) place.last = place.first;
+  return place;
+}
+
+/// Computes point number `n` of those on sides: the faces normal to the last axis, then what they
+/// leave of the faces normal to the one before, and so on.
+template <int dims, bool variable, class T>
+__device__ void side_point(DiffusionArguments<T> const& a, long long n) {
+  long long const nx = a.points[0], ny = dims > 1 ? a.points[1] : 3,
+                  nz = dims > 2 ? a.points[2] : 3;
+  long long const inner_y = ny - 2, inner_z = nz - 2;
+  long long i = 0, j = 0, k = 0;
+  long long const z_face = dims > 2 ? nx * ny : 0, y_face = dims > 1 ? nx * inner_z : 0,
+                  x_face = inner_y * inner_z;
+  if (n < 2 * z_face) {
+    k = n < z_face ? 0 : nz - 1;
+    n = n < z_face ? n : n - z_face;
+    i = n % nx;
+    j = n / nx;
+  } else if ((n -= 2 * z_face) < 2 * y_face) {
+    j = n < y_face ? 0 : ny - 1;
+    n = n < y_face ? n : n - y_face;
+    i = n % nx;
+    k = dims > 2 ? 1 + n / nx : 0;
+  } else if ((n -= 2 * y_face) < 2 * x_face) {
+    i = n < x_face ? 0 : nx - 1;
+    n = n < x_face ? n : n - x_face;
+    j = dims > 1 ? 1 + n % inner_y : 0;
+    k = dims > 2 ? 1 + n / inner_y : 0;
+  } else {
+    return;
+  }
+  a.out[i + a.points[0] * (j + a.points[1] * k)] = update_side<dims, variable>(a, i, j, k);
+}
+
+template <int dims>
+long long side_points(long long const (&points)[3]) {
+  long long all = 1, inner = 1;
+  for (int axis = 0; axis < dims; ++axis) {
+    all *= points[axis];
+    inner *= points[axis] - 2;
+  }
+  return all - inner;
+}
+
+/// A thread's part of one array: the lines of a group in registers, and what lies beside them.
+template <int dims, int group, int width, class T>
+struct Queue {
+  Vector<T, width> line[group + 2];  // the first is below the group, the last above it
+  Vector<T, width> beside[dims == 3 ? group : 1][2];
+  T edge[group];  // beyond the warp's own points along x, in its first and last lane
+
+  /// Loads the first `lines` lines of a group, whose first is at `source`, but for the two that are
+  /// there already.
+  __device__ void load_group(T const* source, int lines, long long line_stride,
+                             long long row_stride, bool reads_edge, int edge_offset) {
+#pragma unroll
+    for (int g = 0; g < group; ++g) {
+      if (g >= lines) break;
+      if constexpr (dims > 1) line[g + 2] = load<width>(source + (g + 1) * line_stride);
+      edge[g] = 0;
+      if (reads_edge) edge[g] = __ldg(source + g * line_stride + edge_offset);
+      if constexpr (dims == 3) {
+        beside[g][0] = load<width>(source + g * line_stride - row_stride);
+        beside[g][1] = load<width>(source + g * line_stride + row_stride);
+      }
+    }
+  }
+  __device__ void move_on() {
+    line[0] = line[group];
+    line[1] = line[group + 1];
+  }
+};
+
+/// The x neighbours of a vector: shuffles bring them from the lanes beside.
 template <int width, class T>
-struct Line {
-  Vector<T, width> center;
+struct Neighbours {
   T left, right;
 
-  __device__ Line(Vector<T, width> const& vector, T const* source, bool reads, int offset)
-      : center(vector),
-        left(__shfl_up_sync(whole_warp, vector.at[width - 1], 1)),
-        right(__shfl_down_sync(whole_warp, vector.at[0], 1)) {
-    T edge = 0;
-    if (reads) edge = __ldg(source + offset);
+  __device__ Neighbours(Vector<T, width> const& center, T edge)
+      : left(__shfl_up_sync(whole_warp, center.at[width - 1], 1)),
+        right(__shfl_down_sync(whole_warp, center.at[0], 1)) {
     if (threadIdx.x == 0) left = edge;
     if (threadIdx.x == warp_size - 1) right = edge;
   }
-  __device__ T lower(int e) const { return e == 0 ? left : center.at[e > 0 ? e - 1 : 0]; }
-  __device__ T upper(int e) const {
+  __device__ T lower(Vector<T, width> const& center, int e) const {
+    return e == 0 ? left : center.at[e > 0 ? e - 1 : 0];
+  }
+  __device__ T upper(Vector<T, width> const& center, int e) const {
     return e == width - 1 ? right : center.at[e < width - 1 ? e + 1 : e];
   }
 };
 
-/// Not inlined: the few points on the sides would cost all the others registers.
-template <int dims, bool variable, class T>
-__device__ __noinline__ T side_point(DiffusionArguments<T> const& a, long long i, long long j,
-                                     long long at) {
-  return dims == 2 ? update_side<dims, variable>(a, i, at, 0)
-                   : update_side<dims, variable>(a, i, j, at);
-}
-
-/// Where a thread works.
-struct Place {
-  long long i, j;        // its vector's first point along x, its line along y (3D)
-  long long first, last; // the lines of its march
-};
-
-template <int dims, int width>
-__device__ Place place_of(long long const (&points)[3], int length, unsigned x_tiles,
-                          unsigned y_tiles) {
-  unsigned const tile = blockIdx.x / x_tiles;
-  Place place;
-  place.i = static_cast<long long>(blockIdx.x % x_tiles * warp_size + threadIdx.x) * width;
-  place.j = dims == 3 ? tile % y_tiles * warps_per_block + threadIdx.y : 0;
-  long long const march = dims == 3   ? tile / y_tiles
-                          : dims == 2 ? static_cast<long long>(tile) * warps_per_block + threadIdx.y
-                                      : 0;
-  long long const lines = dims == 1 ? 1 : points[dims - 1];
-  place.first = march * length;
-  place.last = place.first + length < lines ? place.first + length : lines;
-  return place;
+/// What diffusion changes at the points of line g of a group.
+template <int dims, bool variable, int group, int width, class T>
+__device__ Vector<T, width> diffused(DiffusionArguments<T> const& a,
+                                     Queue<dims, group, width, T> const& u,
+                                     Queue<dims, group, width, T> const& alpha, int g) {
+  constexpr int march = dims - 1;
+  auto const& c = u.line[g + 1];
+  Neighbours<width, T> const x(c, u.edge[g]);
+  Vector<T, width> change;
+  if constexpr (variable) {
+    auto const& ac = alpha.line[g + 1];
+    Neighbours<width, T> const ax(ac, alpha.edge[g]);
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      change.at[e] = axis_part(a.weight[0], x.lower(c, e), c.at[e], x.upper(c, e), ax.lower(ac, e),
+                               ac.at[e], ax.upper(ac, e));
+      if constexpr (dims == 3)
+        change.at[e] += axis_part(a.weight[1], u.beside[g][0].at[e], c.at[e], u.beside[g][1].at[e],
+                                  alpha.beside[g][0].at[e], ac.at[e], alpha.beside[g][1].at[e]);
+      if constexpr (dims > 1)
+        change.at[e] += axis_part(a.weight[march], u.line[g].at[e], c.at[e], u.line[g + 2].at[e],
+                                  alpha.line[g].at[e], ac.at[e], alpha.line[g + 2].at[e]);
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      change.at[e] = axis_part(a.weight[0], x.lower(c, e), c.at[e], x.upper(c, e));
+      if constexpr (dims == 3)
+        change.at[e] += axis_part(a.weight[1], u.beside[g][0].at[e], c.at[e], u.beside[g][1].at[e]);
+      if constexpr (dims > 1)
+        change.at[e] += axis_part(a.weight[march], u.line[g].at[e], c.at[e], u.line[g + 2].at[e]);
+    }
+  }
+  return change;
 }
 
 template <int dims, bool variable, bool plain, int width, class T>
-__global__ void __launch_bounds__(warp_size* warps_per_block)
-    register_queue_kernel(__grid_constant__ DiffusionArguments<T> const a, int length,
-                          unsigned x_tiles, unsigned y_tiles) {
-  constexpr int group = group_of<dims>;
-  constexpr int march = dims - 1;
-  auto const [i, j, first, last] = place_of<dims, width>(a.points, length, x_tiles, y_tiles);
-  if (first >= last || (dims == 3 && j >= a.points[1])) return;  // the whole warp
-
-  long long const lines = dims == 1 ? 1 : a.points[march];
-  long long const line_stride =
-      dims == 1 ? 0 : dims == 2 ? a.points[0] : a.points[0] * a.points[1];
-  bool const active = i < a.points[0];
-  bool const side_y = dims == 3 && (j == 0 || j == a.points[1] - 1);
-  int const lane = threadIdx.x;
-  bool const reads_edge = active && ((lane == 0 && i > 0) ||
-                                     (lane == warp_size - 1 && i + width < a.points[0]));
-  int const edge = lane == 0 ? -1 : width;
-  long long const column = (active ? i : 0) + (dims == 3 ? j * a.points[0] : 0);
-  T const* const u = a.in + column;
-  T const* const alpha = variable ? a.diffusivity + column : nullptr;
-  // Beyond the ends of the axis the nearest line stands in; points there do not use it.
-  auto const place = [&](long long at) {
-    return (at < 0 ? 0 : at < lines ? at : lines - 1) * line_stride;
-  };
-
-  // queue[0] is the line below the group, queue[group + 1] the one above it.
-  Vector<T, width> queue[group + 2], alpha_queue[variable ? group + 2 : 1];
-  queue[0] = load<width>(u + place(first - 1));
-  queue[1] = load<width>(u + place(first));
-  if constexpr (variable) {
-    alpha_queue[0] = load<width>(alpha + place(first - 1));
-    alpha_queue[1] = load<width>(alpha + place(first));
+__global__ void __launch_bounds__(shape_of<dims, T>.threads(), shape_of<dims, T>.least_blocks)
+    register_queue_kernel(__grid_constant__ DiffusionArguments<T> const a,
+                          __grid_constant__ Work const work) {
+  constexpr int group = shape_of<dims, T>.group;
+  if (blockIdx.x < work.side_blocks) {
+    long long const thread = threadIdx.x + warp_size * threadIdx.y;
+    side_point<dims, variable>(a, blockIdx.x * shape_of<dims, T>.threads() + thread);
+    return;
   }
-  for (long long start = first; start < last; start += group) {
+  auto const [i, j, first, last] = place_of<dims, width, T>(a.points, work);
+  if (first >= last) return;  // the whole warp
+
+  long long const row_stride = a.points[0];
+  long long const line_stride = dims == 1 ? 0 : dims == 2 ? row_stride : row_stride * a.points[1];
+  bool const active = i < a.points[0];
+  bool const whole = i > 0 && i + width < a.points[0];  // no end of the line in the vector
+  bool const first_lane = threadIdx.x == 0;
+  bool const reads_edge =
+      (first_lane && active && i > 0) || (threadIdx.x == warp_size - 1 && i + width < a.points[0]);
+  int const edge_offset = first_lane ? -1 : width;
+
+  // Lanes beyond the end of a line load its first vector, so that all of the warp can shuffle.
+  long long offset = (active ? i : 0) + (dims == 3 ? j * row_stride : 0) + first * line_stride;
+  Queue<dims, group, width, T> u, alpha;
+  if constexpr (dims > 1) u.line[0] = load<width>(a.in + offset - line_stride);
+  u.line[1] = load<width>(a.in + offset);
+  if constexpr (variable) {
+    if constexpr (dims > 1) alpha.line[0] = load<width>(a.diffusivity + offset - line_stride);
+    alpha.line[1] = load<width>(a.diffusivity + offset);
+  }
+  for (int left = static_cast<int>(last - first); left > 0; left -= group) {
+    u.load_group(a.in + offset, left, line_stride, row_stride, reads_edge, edge_offset);
+    if constexpr (variable)
+      alpha.load_group(a.diffusivity + offset, left, line_stride, row_stride, reads_edge,
+                       edge_offset);
 #pragma unroll
     for (int g = 0; g < group; ++g) {
-      queue[g + 2] = load<width>(u + place(start + g + 1));
-      if constexpr (variable) alpha_queue[g + 2] = load<width>(alpha + place(start + g + 1));
-    }
-#pragma unroll
-    for (int g = 0; g < group; ++g) {
-      long long const at = start + g;
-      long long const offset = place(at);
-      Line<width, T> const line(queue[g + 1], u + offset, reads_edge, edge);
-      Line<width, T> const alpha_line =
-          variable ? Line<width, T>(alpha_queue[variable ? g + 1 : 0], alpha + offset, reads_edge, edge)
-                   : line;
-      if (at >= last || !active) continue;
-      bool const side_march = dims > 1 && (at == 0 || at == lines - 1);
-      if (side_y || side_march) {
-#pragma unroll 1
-        for (int e = 0; e < width; ++e)
-          a.out[column + offset + e] = side_point<dims, variable>(a, i + e, j, at);
-        continue;
-      }
-      Vector<T, width> side[2], alpha_side[2];
-      if constexpr (dims == 3) {
-#pragma unroll
-        for (int s = 0; s < 2; ++s) {
-          long long const beside = offset + (s == 0 ? -a.points[0] : a.points[0]);
-          side[s] = load<width>(u + beside);
-          if constexpr (variable) alpha_side[s] = load<width>(alpha + beside);
-        }
-      }
+      if (g >= left) break;
+      auto const change = diffused<dims, variable>(a, u, alpha, g);
       Vector<T, width> result;
 #pragma unroll
-      for (int e = 0; e < width; ++e) {
-        T const c = line.center.at[e];
-        T change;
-        if constexpr (variable) {
-          T const ac = alpha_line.center.at[e];
-          change = axis_part(a.weight[0], line.lower(e), c, line.upper(e), alpha_line.lower(e), ac,
-                             alpha_line.upper(e));
-          if constexpr (dims == 3)
-            change += axis_part(a.weight[1], side[0].at[e], c, side[1].at[e], alpha_side[0].at[e],
-                                ac, alpha_side[1].at[e]);
-          if constexpr (dims > 1)
-            change += axis_part(a.weight[march], queue[g].at[e], c, queue[g + 2].at[e],
-                                alpha_queue[g].at[e], ac, alpha_queue[g + 2].at[e]);
-        } else {
-          change = axis_part(a.weight[0], line.lower(e), c, line.upper(e));
-          if constexpr (dims == 3)
-            change += axis_part(a.weight[1], side[0].at[e], c, side[1].at[e]);
-          if constexpr (dims > 1)
-            change += axis_part(a.weight[march], queue[g].at[e], c, queue[g + 2].at[e]);
-        }
-        result.at[e] = plain ? c + change : finish_point(a, column + offset + e, c, change);
+      for (int e = 0; e < width; ++e)
+        result.at[e] = plain ? u.line[g + 1].at[e] + change.at[e]
+                             : finish_point(a, offset + e, u.line[g + 1].at[e], change.at[e]);
+      if (whole) {
+        *reinterpret_cast<Vector<T, width>*>(a.out + offset) = result;
+      } else {
+#pragma unroll
+        for (int e = 0; e < width; ++e)
+          if (i + e > 0 && i + e < a.points[0] - 1) a.out[offset + e] = result.at[e];
       }
-      if (i == 0) result.at[0] = side_point<dims, variable>(a, 0, j, at);
-      if (i + width == a.points[0])
-        result.at[width - 1] = side_point<dims, variable>(a, a.points[0] - 1, j, at);
-#ifdef STREAM_STORE
-      if constexpr (sizeof(T) * width == 16)
-        __stcs(reinterpret_cast<int4*>(a.out + column + offset), *reinterpret_cast<int4*>(&result));
-      else
-#endif
-        *reinterpret_cast<Vector<T, width>*>(a.out + column + offset) = result;
+      offset += line_stride;
     }
-    queue[0] = queue[group];
-    queue[1] = queue[group + 1];
-    if constexpr (variable) {
-      alpha_queue[0] = alpha_queue[group];
-      alpha_queue[1] = alpha_queue[group + 1];
-    }
+    u.move_on();
+    if constexpr (variable) alpha.move_on();
   }
 }
 
-/// Lines that a thread marches over: long enough that the two extra lines weigh little, short
-/// enough that a small grid still fills the GPU.
-int march_length(Device const& device, int dims, long long lines, long long warps_beside) {
-  if (dims == 1) return 1;
-  long long const warps_wanted = 32LL * device.processors();
-  for (int length : {LENGTH, 32, 16, 8})
-    if (length <= LENGTH && warps_beside * ((lines + length - 1) / length) >= warps_wanted) return length;
-  return 4;
+/// Lines that a thread marches over: those of the shape, or fewer where a small grid would not give
+/// every multiprocessor 32 warps.
+int march_length(Device const& device, Shape const& shape, long long lines,
+                 long long warps_beside) {
+  int length = shape.length;
+  while (length > 1 && warps_beside * ((lines + length - 1) / length) < 32LL * device.processors())
+    length = (length + 1) / 2;
+  return length;
 }
 
 template <int dims, bool variable, bool plain, int width, class T>
 void launch(Stream& stream, DiffusionArguments<T> const& a) {
+  constexpr Shape shape = shape_of<dims, T>;
   auto const tiles = [](long long points, long long tile) { return (points + tile - 1) / tile; };
-  long long const x_tiles = tiles(a.points[0], warp_size * width);
-  long long const y_tiles = dims == 3 ? tiles(a.points[1], warps_per_block) : 1;
-  long long const lines = dims == 1 ? 1 : a.points[dims - 1];
-  int const length =
-      march_length(stream.device(), dims, lines, dims == 3 ? x_tiles * a.points[1] : x_tiles);
+  long long const x_tiles = tiles(a.points[0], shape.x_warps * warp_size * width);
+  long long const y_tiles = dims == 3 ? tiles(a.points[1] - 2, shape.y_warps) : 1;
+  long long const lines = dims == 1 ? 1 : a.points[dims - 1] - 2;
+  int const length = march_length(stream.device(), shape, lines,
+                                  x_tiles * shape.x_warps * (dims == 3 ? a.points[1] : 1));
   long long const marches = tiles(lines, length);
-  long long const march_tiles = dims == 2 ? tiles(marches, warps_per_block) : marches;
-  long long const blocks = x_tiles * y_tiles * march_tiles;
-  if (blocks > 2147483647) throw std::invalid_argument("stencil: the grid needs too many blocks");
-  dim3 const block(warp_size, dims == 1 ? 1 : warps_per_block);
+  long long const inner = x_tiles * y_tiles * (dims == 2 ? tiles(marches, shape.y_warps) : marches);
+  long long const sides = tiles(side_points<dims>(a.points), shape.threads());
+  if (inner + sides > 2147483647)
+    throw std::invalid_argument("stencil: the grid needs too many blocks");
+  Work const work{static_cast<unsigned>(sides), static_cast<unsigned>(x_tiles),
+                  static_cast<unsigned>(y_tiles), length};
   register_queue_kernel<dims, variable, plain, width>
-      <<<static_cast<unsigned>(blocks), block, 0, native(stream)>>>(
-          a, length, static_cast<unsigned>(x_tiles), static_cast<unsigned>(y_tiles));
+      <<<static_cast<unsigned>(inner + sides), dim3(warp_size, shape.x_warps * shape.y_warps), 0,
+         native(stream)>>>(a, work);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil register_queue");
 }
 

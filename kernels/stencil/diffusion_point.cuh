@@ -3,12 +3,13 @@
 // What the diffusion stencil computes at one point, for host and device, free of host includes.
 //
 //   out = base + Σ_a (flux in − flux out along a) + Σ_a side term + source_weight·s
-//              + in_weight·(in − base) + Σ_j term_weight_j·(term_j − base),   base = in unless given
+//              + in_weight·(in − base) + Σ_j term_weight_j·(term_j − base),   base = in unless
+//              given
 //
 // All that is added to the base is a change in one step, small beside it, so that the sum loses no
 // more than one rounding of the base. The face between points p and q carries
-// (α_p + α_q)/2·(u_q − u_p), a conservative average. At a Neumann side (∂u/∂n = g, n outward) half a
-// cell is left: its one inner face counts twice, and the outer face adds 2/h·α·g. At a Dirichlet
+// (α_p + α_q)/2·(u_q − u_p), a conservative average. At a Neumann side (∂u/∂n = g, n outward) half
+// a cell is left: its one inner face counts twice, and the outer face adds 2/h·α·g. At a Dirichlet
 // side out = g.
 
 #include "core/host_device.hpp"

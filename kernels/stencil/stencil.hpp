@@ -19,9 +19,10 @@ namespace gridstride::stencil {
 ///
 /// in second order: fluxes at the faces between points, with α averaged there. All arrays are in
 /// the stream's device memory, `grid.size()` values each, x fastest. `out` may be `base` or one of
-/// the terms but not `in`. A side's values are those of its face (`grid.face_size(axis)`, the remaining axes
-/// in their order): what u is on a Dirichlet side at the end of the step, and the outward normal
-/// derivative on a Neumann side at its start. Where Dirichlet sides meet, the first axis counts.
+/// the terms but not `in`. A side's values are those of its face (`grid.face_size(axis)`, the
+/// remaining axes in their order): what u is on a Dirichlet side at the end of the step, and the
+/// outward normal derivative on a Neumann side at its start. Where Dirichlet sides meet, the first
+/// axis counts.
 template <class T>
 struct DiffusionStep {
   struct Term {
