@@ -1,11 +1,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "core/version.hpp"
 #include "driver/run.hpp"
 
@@ -14,6 +19,19 @@ using namespace gridstride;
 namespace {
 
 enum ExitCode { done = 0, failed = 1, bad_input = 2, does_not_hold = 3, signal_base = 128 };
+
+/// A word in the place of the subcommand that is none; CLI11 would only say that one is missing.
+void require_known_subcommand(CLI::App const& app, std::string const& word) {
+  std::vector<std::string> names;
+  for (CLI::App const* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (word.starts_with('-') || std::find(names.begin(), names.end(), word) != names.end()) return;
+  std::vector<std::string_view> const views(names.begin(), names.end());
+  auto const nearest = nearest_name(word, views);
+  throw CLI::ParseError(
+      fmt::format("there is no subcommand '{}' (there is {}){}", word, format_choices(views),
+                  nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
+      CLI::ExitCodes::ExtrasError);
+}
 
 int report(std::exception const& error, int code) {
   fmt::print(stderr, "{}\n", error.what());
@@ -40,6 +58,7 @@ int main(int argc, char** argv) {
   cli::add_verify(app, action);
   cli::add_info(app, action);
   try {
+    if (argc > 1) require_known_subcommand(app, argv[1]);
     app.parse(argc, argv);
     return action();
   } catch (CLI::ParseError const& error) {

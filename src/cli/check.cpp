@@ -16,8 +16,8 @@ int check_file(std::string const& file, OverrideOptions const& changes) {
   std::vector<std::string> fallbacks;
   Device const device = choose_device(config, fallbacks);
   check_on_device(config, device);
-  auto const expected = forecast(config, device);
   check_memory(config, device);
+  auto const expected = forecast(config, device);
   fmt::print("{}\n", config::resolved_yaml(config));
   for (auto const& fallback : fallbacks) fmt::print("# {}\n", fallback);
   fmt::print("# device: {}, {} free\n", device.name(),

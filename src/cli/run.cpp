@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <map>
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "core/error.hpp"
+#include "driver/prepare.hpp"
 #include "driver/run.hpp"
 #include "io/atomic_file.hpp"
 #include "simulations/registry.hpp"
@@ -20,12 +24,27 @@ struct Options {
   std::string summary;
 };
 
+/// What a single run finds before it writes anything.
+void check_together(std::vector<config::RunConfig> const& runs) {
+  std::map<std::filesystem::path, std::filesystem::path> results;
+  for (auto const& config : runs) {
+    check_before_run(config);
+    auto const [other, is_new] =
+        results.emplace(config.output.directory.lexically_normal() / config.name, config.file);
+    if (!is_new)
+      throw ConfigError({config.problem(
+          config.location("output.directory"),
+          fmt::format("the results of {} have the same place and names", other->second.string()))});
+  }
+}
+
 int run_files(Options const& options) {
   auto const overrides = options.changes.overrides();
   // Every file is checked before the first one runs.
   std::vector<config::RunConfig> runs;
   for (auto const& file : options.files)
     runs.push_back(config::read_run_config(file, overrides, simulation_infos()));
+  if (runs.size() > 1) check_together(runs);
   for (auto const& config : runs) {
     RunOptions how;
     how.quiet = options.quiet;

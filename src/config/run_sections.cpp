@@ -111,7 +111,7 @@ void declare_cadence(Visitor& visitor, std::string_view documentation, Cadence& 
 }
 
 void declare_output(Visitor& visitor, OutputOptions& output, SimulationInfo const& simulation) {
-  constexpr Choice formats[] = {{"vti", "a VTK image series, which every ParaView opens"},
+  constexpr Choice formats[] = {{"vti", "a VTK image series, for ParaView"},
                                 {"hdf5", "one VTKHDF file, which ParaView 5.12 and h5py open"}};
   std::vector<Choice> fields;
   for (auto const& field : simulation.fields) fields.push_back({field.name});
@@ -269,8 +269,8 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   declare_precision(visitor, run.precision);
   visitor.constants({.name = "constants",
                      .documentation = "Names for numbers, for use in every formula and in place of "
-                                      "every number: a number (with a unit, converted to SI) or a "
-                                      "formula of the names before."},
+                                      "every number but whole ones: a number (with a unit, "
+                                      "converted to SI) or a formula of the names before."},
                     run.constants);
   declare_grid(visitor, run);
   declare_boundary(visitor, run);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -50,6 +51,15 @@ std::vector<fs::path> numbered_files(OutputPaths const& paths, std::string const
   return found;
 }
 
+/// Where a result goes while a restart carries over what it holds.
+fs::path aside(fs::path const& result) { return result.string() + ".previous"; }
+
+void remove_earlier(fs::path const& path) {
+  std::error_code failed;
+  fs::remove(path, failed);
+  if (failed) throw IoError(path, "of an earlier run cannot be removed (" + failed.message() + ")");
+}
+
 /// The fields of a run that are written, in the simulation's order.
 std::vector<Field> chosen(config::RunConfig const& run, std::vector<Field> const& fields) {
   std::vector<Field> result;
@@ -64,6 +74,7 @@ std::vector<Field> chosen(config::RunConfig const& run, std::vector<Field> const
 
 std::vector<fs::path> OutputPaths::checkpoints() const {
   auto files = numbered_files(*this, ".checkpoint");
+  std::reverse(files.begin(), files.end());  // of equally old files the one of the later step
   std::stable_sort(files.begin(), files.end(), [](fs::path const& a, fs::path const& b) {
     return fs::last_write_time(a) > fs::last_write_time(b);
   });
@@ -93,36 +104,39 @@ OutputFiles::OutputFiles(config::RunConfig const& run, std::vector<Field> const&
 }
 
 void OutputFiles::remove_stale() {
-  auto stale = numbered_files(paths_, ".vti");
-  stale.push_back(paths_.pvd);
-  stale.push_back(paths_.hdf5);
-  for (auto const& path : stale) {
-    std::error_code failed;
-    fs::remove(path, failed);
-    if (failed)
-      throw IoError(path, "of an earlier run cannot be removed (" + failed.message() + ")");
-  }
+  for (auto const& path : numbered_files(paths_, ".vti")) remove_earlier(path);
+  for (auto const& path : {paths_.pvd, paths_.hdf5, aside(paths_.hdf5)}) remove_earlier(path);
 }
 
 void OutputFiles::carry_over_series(Clock const& resumed) {
   if (!run_.output.vti || !fs::exists(paths_.pvd)) return;
-  for (double const time : io::read_pvd_times(paths_.pvd))
-    if (time <= resumed.time)
-      series_.push_back(
-          {time, paths_.vti(static_cast<std::int64_t>(series_.size())).filename().string()});
+  std::set<std::string> kept;
+  for (double const time : io::read_pvd_times(paths_.pvd)) {
+    if (time >= resumed.time) continue;
+    auto const file = paths_.vti(static_cast<std::int64_t>(series_.size())).filename().string();
+    series_.push_back({time, file});
+    kept.insert(file);
+  }
+  // The others are of a later time, and this run may write fewer.
+  io::write_pvd(paths_.pvd, series_);
+  for (auto const& path : numbered_files(paths_, ".vti"))
+    if (!kept.contains(path.filename().string())) remove_earlier(path);
 }
 
 void OutputFiles::carry_over_hdf5(Clock const& resumed, io::ResultContents const& contents) {
-  if (!run_.output.hdf5 || !fs::exists(paths_.hdf5)) return;
-  fs::path const previous = paths_.hdf5.string() + ".previous";
-  fs::rename(paths_.hdf5, previous);
-  io::ResultFile const old(previous);
+  if (!run_.output.hdf5) return;
+  // A restart that was killed while it carried over has left the whole of it aside.
+  fs::path const previous = aside(paths_.hdf5);
+  fs::path const source = fs::exists(previous) ? previous : paths_.hdf5;
+  if (!fs::exists(source)) return;
+  io::ResultFile const old(source);
   if (old.grid() != contents.grid ||
       !std::is_permutation(old.fields().begin(), old.fields().end(), contents.fields.begin(),
                            contents.fields.end()))
-    throw IoError(previous, "holds another grid or other fields than this run");
+    throw IoError(source, "holds another grid or other fields than this run");
+  if (source != previous) fs::rename(source, previous);
   hdf5_.emplace(paths_.hdf5, contents);
-  for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] <= resumed.step; ++i) {
+  for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] < resumed.step; ++i) {
     std::vector<io::NamedValue> diagnostics;
     for (auto const& series : old.diagnostics())
       if (std::count(contents.diagnostics.begin(), contents.diagnostics.end(), series.name) > 0)

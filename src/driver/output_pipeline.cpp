@@ -83,11 +83,10 @@ void OutputPipeline::copy_to(Slab& slab, std::vector<Field> const& fields) {
   copies_.record(slab.copied);
 }
 
-Snapshot const& OutputPipeline::drain() {
+void OutputPipeline::drain() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return (queue_.empty() && in_work_ == nullptr) || failure_; });
   if (failure_) std::rethrow_exception(failure_);
-  return last_->snapshot;
 }
 
 void OutputPipeline::work() {

@@ -31,10 +31,12 @@ class OutputPipeline {
   void submit(Clock const& clock, std::vector<Field> const& fields);
   /// Throws as `submit` does, without queueing anything.
   void check();
-  /// Waits until everything is written; throws as `submit` does. Returns the last snapshot.
-  Snapshot const& drain();
+  /// Waits until everything is written; throws as `submit` does.
+  void drain();
 
-  /// Of the thread, after `drain`.
+  /// Once drained: the last snapshot that was submitted (there must be one), and the time that the
+  /// thread took.
+  Snapshot const& last() const { return last_->snapshot; }
   double seconds_writing() const { return seconds_writing_; }
 
  private:

@@ -29,6 +29,11 @@ Device choose_device(config::RunConfig const& run, std::vector<std::string>& fal
     throw ConfigError(
         {run.problem(run.location("device"),
                      "no GPU can be used (" + reason + "); 'auto' or 'cpu' run on the host")});
+  auto const devices = static_cast<int>(Device::available().size());  // the host is one of them
+  if (choice.ordinal > 0 && choice.ordinal >= devices - 1)
+    throw ConfigError({run.problem(
+        run.location("device"),
+        fmt::format("there is no cuda:{} (the last is cuda:{})", choice.ordinal, devices - 2))});
   return Device::open(*choice.backend, choice.ordinal);
 }
 
@@ -92,6 +97,19 @@ void check_on_device(config::RunConfig const& run, Device const& device) {
   auto const more = dataset_problems(run);
   problems.insert(problems.end(), more.begin(), more.end());
   if (!problems.empty()) throw ConfigError(problems);
+}
+
+void check_before_run(config::RunConfig const& run) {
+  std::vector<std::string> fallbacks;
+  Device const device = choose_device(run, fallbacks);
+  check_on_device(run, device);
+  check_memory(run, device);
+  entry_of(run).time_step(run);
+  for (auto const& [name, source] : run.initial) {
+    if (source.file.empty()) continue;
+    std::vector<double> values(static_cast<std::size_t>(run.grid.size()));
+    read_initial_dataset(run, source, values);
+  }
 }
 
 Forecast forecast(config::RunConfig const& run, Device const& device) {

@@ -19,6 +19,10 @@ Device choose_device(config::RunConfig const& run, std::vector<std::string>& fal
 /// the device does not have, datasets that are missing or have another shape than the grid.
 void check_on_device(config::RunConfig const& run, Device const& device);
 
+/// Throws `ConfigError` for everything that keeps the run from starting, before it is started: also
+/// for too little memory, an unstable time step, and datasets with values that are not finite.
+void check_before_run(config::RunConfig const& run);
+
 /// What a run will take.
 struct Forecast {
   double time_step = 0;  ///< s
@@ -32,7 +36,7 @@ struct Forecast {
 /// Throws `ConfigError` as the simulation would.
 Forecast forecast(config::RunConfig const& run, Device const& device);
 
-/// Throws `Error` with the numbers when the memory there is does not suffice.
+/// Throws `ConfigError` with the numbers when the memory there is does not suffice.
 void check_memory(config::RunConfig const& run, Device const& device);
 
 /// Fills a simulation's array from the dataset that its config names.

@@ -38,6 +38,40 @@ io::Provenance provenance_of(config::RunConfig const& config, Device const& devi
           .fallbacks = fallbacks};
 }
 
+/// Passes a state on to a checkpoint, but throws `NumericalError` for an array that is not finite,
+/// so that no bad state pushes out the good ones.
+class FiniteSink final : public CheckpointSink {
+ public:
+  FiniteSink(CheckpointSink& target, Grid const& grid, Clock const& clock)
+      : target_(target), grid_(grid), clock_(clock) {}
+
+  void put_integer(std::string_view name, std::int64_t value) override {
+    target_.put_integer(name, value);
+  }
+  void put_real(std::string_view name, double value) override { target_.put_real(name, value); }
+  void put_text(std::string_view name, std::string_view text) override {
+    target_.put_text(name, text);
+  }
+  void put_array(std::string_view name, std::span<float const> values) override {
+    put_finite(name, values, Precision::float32);
+  }
+  void put_array(std::string_view name, std::span<double const> values) override {
+    put_finite(name, values, Precision::float64);
+  }
+
+ private:
+  template <class T>
+  void put_finite(std::string_view name, std::span<T const> values, Precision precision) {
+    if (values.size() == static_cast<std::size_t>(grid_.size()))
+      require_finite({std::string(name), "", grid_, precision, values.data()}, clock_);
+    target_.put_array(name, values);
+  }
+
+  CheckpointSink& target_;
+  Grid const& grid_;
+  Clock clock_;
+};
+
 /// One run under way: what the time loop works on.
 class Run {
  public:
@@ -74,11 +108,11 @@ class Run {
 RunSummary Run::go() {
   set_up();
   time_loop();
-  Snapshot const& last = pipeline_->drain();
+  pipeline_->drain();
   progress_->finish();
   end_phase("finish output");
   summary_.phases.push_back({"writing (in parallel)", pipeline_->seconds_writing()});
-  verify(last);
+  verify(pipeline_->last());
   files_->finish(summary_.phases);
   summary_.files = files_->count();
   summary_.bytes_written = files_->bytes();
@@ -113,7 +147,10 @@ void Run::set_up() {
   pipeline_.emplace(config_, *stream_, fields, *files_);
   files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
   for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
-  if (!resumed_) pipeline_->submit(simulation_->clock(), fields);
+  // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
+  Clock const now = simulation_->clock();
+  Schedule const outputs(config_.output.every, config_.time.end);
+  if (!resumed_ || outputs.due(now) || simulation_->finished()) pipeline_->submit(now, fields);
   progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet);
   signals_.emplace();
   stream_->synchronize();
@@ -125,6 +162,12 @@ void Run::restart() {
   fs::path path = options_.checkpoint;
   if (path.empty()) {
     auto const found = paths_.checkpoints();
+    // A batch job says `--restart` from its first submission on.
+    if (found.empty() && !fs::exists(paths_.log)) {
+      summary_.fallbacks.push_back(fmt::format(
+          "--restart: there is no earlier run in {}; from the start", paths_.directory.string()));
+      return;
+    }
     if (found.empty())
       throw IoError(paths_.directory,
                     fmt::format("holds no checkpoint of '{}' to restart from", paths_.name));
@@ -145,12 +188,12 @@ void Run::time_loop() {
     auto const checkpoint = checkpoints.next(simulation_->clock());
     advance_to({std::min(output.step, checkpoint.step), std::min(output.time, checkpoint.time)});
     Clock const now = simulation_->clock();
-    if (int const signal = signals_->pending()) stop_on_signal(signal);
     if (simulation_->finished()) {
       stream_->synchronize();
       summary_.stepping_seconds = phase_.seconds();
     }
     if (outputs.due(now) || simulation_->finished()) pipeline_->submit(now, simulation_->fields());
+    if (int const signal = signals_->pending()) stop_on_signal(signal);
     if (checkpoints.due(now)) save_checkpoint();
   }
   summary_.clock = simulation_->clock();
@@ -183,7 +226,12 @@ void Run::advance_to(Schedule::Moment const& moment) {
 
 void Run::save_checkpoint() {
   io::write_checkpoint(paths_.checkpoint(simulation_->clock().step), config::problem_yaml(config_),
-                       [this](CheckpointSink& sink) { simulation_->save(sink); });
+                       [this](CheckpointSink& sink) {
+                         FiniteSink finite(sink, config_.grid, simulation_->clock());
+                         simulation_->save(finite);
+                         // A restart finds every output from before the checkpoint.
+                         pipeline_->drain();
+                       });
   auto const kept = paths_.checkpoints();
   for (std::size_t i = static_cast<std::size_t>(config_.checkpoint.keep); i < kept.size(); ++i) {
     std::error_code failed;
@@ -194,7 +242,6 @@ void Run::save_checkpoint() {
 
 void Run::stop_on_signal(int signal) {
   progress_->finish();
-  pipeline_->drain();
   save_checkpoint();
   auto const clock = simulation_->clock();
   throw Interrupted(signal,

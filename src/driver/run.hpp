@@ -25,8 +25,10 @@ class Interrupted : public Error {
 
 struct RunOptions {
   bool quiet = false;
+  /// Go on from `checkpoint`, or without one from the newest of the run; from the start when there
+  /// was no such run at all.
   bool restart = false;
-  std::filesystem::path checkpoint;  ///< to restart from; empty: the newest of the run
+  std::filesystem::path checkpoint;
 };
 
 /// What a run did and what it took.

@@ -138,7 +138,7 @@ Handle text_type(std::size_t size, H5T_cset_t characters = H5T_CSET_UTF8);
 Handle properties(hid_t list_class);
 
 /// Keeps HDF5 from printing its errors; the setting belongs to a thread, and each of this layer's
-/// ways to get an `Object` calls it.
+/// ways to get an `Object` calls it, as does whoever takes one to another thread.
 void silence();
 
 }  // namespace gridstride::io::hdf5

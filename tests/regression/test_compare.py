@@ -1,0 +1,135 @@
+"""`compare` and `verify` find every difference, and say where it is."""
+
+import math
+import shutil
+
+import support
+from support import DOES_NOT_HOLD, FAILED, heat, replace_double
+
+# One value that is easy to find in a file, at the cell (8, 4) of the first step.
+MARKED = heat(initial={"u": "if(abs(x - 0.5) + abs(y - 0.25) < 1e-9, 0.1234567, y)"})
+
+
+class Compare(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.call("run", self.write("a.yaml", MARKED), "--quiet")
+        shutil.copy(self.directory / "outputs/a/a.h5", self.directory / "b.h5")
+
+    def change(self, value):
+        replace_double(self.directory / "b.h5", 0.1234567, value)
+
+    def compare(self, *options, code=DOES_NOT_HOLD):
+        return self.call("compare", "b.h5", "outputs/a", *options, code=code)[0]
+
+    def test_equal(self):
+        self.assertIn("equal within tolerance", self.compare("--rtol", 0, "--atol", 0, code=0))
+
+    def test_the_worst_place_is_named(self):
+        self.change(0.1234567 + 1e-3)
+        out = self.compare()
+        self.assertRegex(out, r"\nu +1\.000e-03 +8\.100e-03 +\S+ +1  step 0 \(t = 0\) at "
+                              r"\(8, 4, 0\): 0\.1244567 and 0\.1234567\n")
+        self.assertTrue(out.endswith("DIFFERENT\n"))
+
+    def test_tolerances(self):
+        self.change(0.1234567 * (1 + 1e-6))
+        self.compare()
+        self.compare("--rtol", "2e-6", code=0)
+        self.compare("--rtol", "5e-7")
+        self.compare("--rtol", 0, "--atol", "2e-7", code=0)
+        self.compare("--rtol", 0, "--atol", "1e-7")
+
+    def test_one_bit(self):
+        self.change(math.nextafter(0.1234567, 1))
+        self.compare("--rtol", 0, "--atol", 0)
+
+    def test_nan_equals_nan_alone(self):
+        self.change(math.nan)
+        self.assertIn("nan and 0.1234567", self.compare("--rtol", 1, "--atol", 1))
+        shutil.copy(self.directory / "b.h5", self.directory / "c.h5")
+        self.call("compare", "b.h5", "c.h5")
+
+    def mismatch(self, message, **changes):
+        self.call("run", self.write("other.yaml", {**MARKED, **changes}), "--quiet")
+        out, _ = self.call("compare", "outputs/other", "outputs/a", "--rtol", 1e9, "--atol", 1e9,
+                           code=DOES_NOT_HOLD)
+        self.assertRegex(out, message)
+
+    def test_shapes_types_and_times_are_strict(self):
+        self.mismatch("the grid has 16 x 16 points in A, 17 x 16 in B", grid={"points": [16, 16]})
+        self.mismatch("axis x has spacing 0.125 in A, 0.0625 in B",
+                      grid={"points": [17, 16], "upper": [2, 1]})
+        self.mismatch("axis y starts at -1 in A, at 0 in B",
+                      grid={"points": [17, 16], "lower": [0, -1], "upper": [1, 0]})
+        self.mismatch("field 'u' is float32 in A, float64 in B", precision="float32")
+        self.mismatch("there are 3 steps in A, 5 in B", output={"every": {"count": 2}})
+        self.mismatch("step 1 is at time 0.005 in A, 0.0025 in B", time={"end": 0.02})
+
+    def test_names_are_strict(self):
+        # The name stands in the data and in the series of offsets: a field 'v' in place of 'u'.
+        content = (self.directory / "b.h5").read_bytes()
+        (self.directory / "b.h5").write_bytes(content.replace(b"\0u\0", b"\0v\0"))
+        out = self.compare("--rtol", 1e9, "--atol", 1e9)
+        self.assertIn("mismatch: field 'v' is in A alone\n", out)
+        self.assertIn("mismatch: field 'u' is in B alone\n", out)
+
+    def test_what_is_no_result(self):
+        self.call("compare", "a.yaml", "b.h5", code=FAILED)
+        self.call("compare", "b.h5", "nowhere.h5", code=FAILED)
+        content = (self.directory / "b.h5").read_bytes()
+        (self.directory / "cut.h5").write_bytes(content[:len(content) // 2])
+        self.call("compare", "b.h5", "cut.h5", code=FAILED)
+
+
+class Verify(support.Case):
+    config = {**MARKED, "verify": {"reference": "reference/case.h5"}}
+
+    def setUp(self):
+        super().setUp()
+        self.file = self.write("case.yaml", self.config)
+        (self.directory / "reference").mkdir()
+        out, _ = self.call("verify", self.file, "--update")
+        self.assertIn("stored reference/case.h5", out)
+
+    def test_holds(self):
+        out, err = self.call("verify", self.file)
+        self.assertIn("case.yaml: against reference/case.h5\n", out)
+        self.assertTrue(out.endswith("1 of 1 verified\n"))
+        self.assertEqual(err, "")
+
+    def test_another_result(self):
+        out, _ = self.call("verify", self.file, "--set", "parameters.diffusivity=1.001",
+                           code=DOES_NOT_HOLD)
+        self.assertIn("DIFFERENT", out)
+        self.assertTrue(out.endswith("0 of 1 verified\n"))
+
+    def test_another_reference(self):
+        replace_double(self.directory / "reference/case.h5", 0.1234567, 0.1234568)
+        out, _ = self.call("verify", self.file, code=DOES_NOT_HOLD)
+        self.assertIn("at (8, 4, 0): 0.1234567 and 0.1234568", out)
+
+    def test_update_renews(self):
+        self.call("verify", self.file, "--set", "time.end=0.02", "--update")
+        self.call("verify", self.file, code=DOES_NOT_HOLD)
+        self.call("verify", self.file, "--set", "time.end=0.02")
+
+    def test_all_files_are_judged(self):
+        other = self.write("other.yaml", {**self.config, "time": {"end": 0.02}})
+        out, _ = self.call("verify", other, self.file, code=DOES_NOT_HOLD)
+        self.assertIn("other.yaml: against", out)
+        self.assertTrue(out.endswith("1 of 2 verified\n"))
+
+    def test_missing_reference(self):
+        (self.directory / "reference/case.h5").unlink()
+        _, err = self.call("verify", self.file, code=FAILED)
+        self.assertIn("reference/case.h5", err)
+
+    def test_nothing_to_compare_with(self):
+        plain = self.write("plain.yaml", MARKED)
+        _, err = self.call("verify", plain, code=support.BAD_INPUT)
+        self.assertIn("has nothing to compare with", err)
+
+
+if __name__ == "__main__":
+    support.main()

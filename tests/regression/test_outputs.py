@@ -1,0 +1,205 @@
+"""What a run writes: names, contents, provenance, cadences, and what happens when it cannot."""
+
+import json
+import re
+import resource
+import xml.etree.ElementTree as xml
+
+import support
+from support import FAILED, heat
+
+
+def series(path):
+    """The files of a .pvd with their times, as {name: time}."""
+    return {item.get("file"): float(item.get("timestep"))
+            for item in xml.parse(path).getroot().iter("DataSet")}
+
+
+class Files(support.Case):
+    def test_names(self):
+        self.call("run", self.write("in/some.case.yaml", heat()), "--quiet")
+        images = [f"some.case_{i:06}.vti" for i in range(5)]
+        self.assertEqual(self.files("outputs/some.case"),
+                         sorted(["some.case.h5", "some.case.log", "some.case.pvd", *images]))
+        self.assertEqual(list(series(self.directory / "outputs/some.case/some.case.pvd")), images)
+
+    def test_formats(self):
+        for formats, endings in (([], ["log"]), (["vti"], ["log", "pvd", "vti"]),
+                                 (["hdf5"], ["h5", "log"]),
+                                 (["hdf5", "vti"], ["h5", "log", "pvd", "vti"])):
+            with self.subTest(formats=formats):
+                file = self.write("case.yaml", heat(output={"formats": formats}))
+                folder = "to" + "".join(formats)
+                self.call("run", file, "--quiet", "--output", folder)
+                found = self.files(folder)
+                self.assertEqual(sorted({name.rpartition(".")[2] for name in found}), endings)
+
+    def test_directory(self):
+        output = {"directory": "deep/er", "every": {"count": 1}}
+        file = self.write("in/case.yaml", heat(output=output))
+        self.call("run", file, "--quiet")
+        self.assertIn("case.h5", self.files("deep/er"))
+        self.call("run", file, "--quiet", "--output", self.directory / "it's: [here]")
+        self.assertIn("case.h5", self.files("it's: [here]"))
+        self.assert_same("deep/er", "it's: [here]")
+
+    def test_files_of_an_earlier_run_go(self):
+        file = self.write("case.yaml", heat(output={"every": {"count": 9}}))
+        self.call("run", file, "--quiet")
+        kept = ["case_1.txt", "case_a.vti", "other_000001.vti", "notes"]
+        for name in kept:
+            self.write(f"outputs/case/{name}", "mine")
+        self.call("run", file, "--quiet", "--set", "output.every.count=2")
+        images = [f"case_{i:06}.vti" for i in range(3)]
+        self.assertEqual(self.files("outputs/case"),
+                         sorted(["case.h5", "case.log", "case.pvd", *images, *kept]))
+        self.call("run", file, "--quiet", "--set", "output.formats=[]")
+        self.assertEqual(self.files("outputs/case"), sorted(["case.log", *kept]))
+
+    def test_summary(self):
+        self.call("run", self.write("case.yaml", heat()), "--quiet", "--summary", "summary.json")
+        summary = json.loads((self.directory / "summary.json").read_text())
+        self.assertEqual(summary["grid_points"], 17 * 16)
+        self.assertEqual(summary["time"], 0.01)
+        self.assertEqual(summary["files"], len(self.files("outputs")))
+        self.assertEqual(summary["bytes_written"], 2 * 5 * 17 * 16 * 8)
+        self.assertGreater(summary["updates_per_second"], 0)
+
+
+class Contents(support.Case):
+    def test_info(self):
+        config = heat(precision="float32", diagnostics=["norms", {"probe": {"at": [0.5, 0.25],
+                                                                          "field": "u"}}])
+        self.call("run", self.write("case.yaml", config), "--quiet")
+        found = self.info("outputs/case")
+        self.assertEqual(found["head"], "outputs/case/case.h5: complete")
+        self.assertRegex(found["written"][0],
+                         r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ by gridstride \S+ \(.+\)$")
+        self.assertRegex(found["device"][0], "^cpu: .")
+        self.assertEqual(found["grid"], ["17 x 16"])
+        self.assertEqual(found["x"], ["from 0 to 1, spacing 0.0625"])
+        self.assertEqual(found["y"], ["from 0 to 0.9375, spacing 0.0625"])
+        self.assertEqual(found["field"], ["u [1] float32"])
+        self.assertRegex(found["times"][0], r"^5, from 0 to 0\.01 \(step \d+\)$")
+        last = dict(item.split(" = ") for item in found["last"])
+        self.assertEqual(set(last), {"u.min", "u.max", "u.mean", "u.l2", "u(0.5, 0.25)"})
+        # Both parts of the solution are at their nodes' and crests' values there.
+        decayed = 2.718281828459045 ** (-(3.141592653589793**2) * 0.01)
+        self.assertAlmostEqual(float(last["u(0.5, 0.25)"]), decayed, delta=2e-3)
+
+    def test_provenance(self):
+        file = self.write("case.yaml", "# A comment that stays.\n" + json.dumps(heat()))
+        self.call("run", file, "--quiet", "--set", "time.end=0.02")
+        content = (self.directory / "outputs/case/case.h5").read_bytes()
+        self.assertIn(b"# A comment that stays.", content)
+        self.assertIn(b"end: 0.02", content)
+        self.assertIn(b"safety: 0.9", content)
+
+    def test_fallback_is_told(self):
+        if "cuda:" in self.call("list", "devices")[0]:
+            self.skipTest("there is a GPU")
+        _, err = self.call("run", self.write("case.yaml", heat(device="auto")))
+        self.assertRegex(err, r"device: auto took the cpu \(.+\)")
+        self.assertIn("auto took the cpu", self.info("outputs/case")["fallback"][0])
+        self.assertIn("auto took the cpu", (self.directory / "outputs/case/case.log").read_text())
+
+    def test_log(self):
+        self.call("run", self.write("case.yaml", heat()), "--quiet")
+        log = (self.directory / "outputs/case/case.log").read_text()
+        self.assertEqual(len(re.findall(r"^step \d+ time \S+ u\.min ", log, re.MULTILINE)), 5)
+        self.assertIn("updates/s", log)
+
+    def test_resolved_config_reads_back_to_the_same_run(self):
+        verify = {"exact": {"u": "0"}, "tolerance": {"max": 10}}
+        file = self.write("case.yaml", heat(verify=verify, constants={"k": 2}))
+        resolved = self.write("again/case.yaml", self.call("check", file)[0])
+        self.call("run", file, "--quiet")
+        self.call("run", resolved, "--quiet", "--output", "other")
+        self.assert_same("outputs/case", "other")
+
+    def test_forecast(self):
+        file = self.write("case.yaml", heat(time={"end": 0.01, "step": 0.0005}))
+        out, _ = self.call("check", file)
+        self.assertIn("# time step: 0.0005 s, 20 steps\n", out)
+        self.assertRegex(out, r"# memory: 4\.2 KiB on the device, 4\.2 KiB for output\n")
+        self.assertRegex(out, r"# disk: 21\.2 KiB for 5 snapshots\n")
+        self.call("run", file, "--quiet")
+        self.assertEqual(self.info("outputs/case")["times"], ["5, from 0 to 0.01 (step 20)"])
+
+
+class Cadence(support.Case):
+    def times(self, every):
+        output = {"formats": ["vti"], **({"every": every} if every else {})}
+        config = heat(time={"end": 0.01, "step": 0.0003}, output=output)
+        self.call("run", self.write("case.yaml", config), "--quiet")
+        return list(series(self.directory / "outputs/case/case.pvd").values())
+
+    def assert_times(self, every, expected):
+        times = self.times(every)
+        self.assertEqual(len(times), len(expected), times)
+        for time, wanted in zip(times, expected):
+            self.assertAlmostEqual(time, wanted, delta=1e-15)
+        self.assertEqual((times[0], times[-1]), (0, 0.01))
+
+    def test_time(self):
+        self.assert_times({"time": 0.003}, [0, 0.003, 0.006, 0.009, 0.01])
+        self.assert_times({"time": 1}, [0, 0.01])
+
+    def test_count(self):
+        self.assert_times({"count": 3}, [0, 0.01 / 3, 0.02 / 3, 0.01])
+
+    def test_steps(self):
+        self.assert_times({"steps": 10}, [0, 0.003, 0.006, 0.009, 0.01])
+        self.assert_times({"steps": 1000}, [0, 0.01])
+
+    def test_default(self):
+        self.assert_times(None, [i / 1000 for i in range(11)])
+
+
+class Trouble(support.Case):
+    large = heat(grid={"points": [64, 64]}, time={"end": 0.002}, output={"every": {"count": 20}})
+
+    def test_directory_that_cannot_be_made(self):
+        self.write("taken", "a file")
+        for directory in ("taken", "taken/deeper"):
+            _, err = self.call("run", self.write("case.yaml", heat()), "--output", directory,
+                               code=FAILED)
+            self.assertRegex(err, rf"^{directory}\S*: cannot be (created|written)")
+        self.assertEqual(self.files(), ["case.yaml", "taken"])
+
+    def test_result_that_cannot_be_replaced(self):
+        (self.directory / "outputs/case/case.h5/full").mkdir(parents=True)
+        _, err = self.call("run", self.write("case.yaml", heat()), code=FAILED)
+        self.assertRegex(err, r"^outputs/case/case\.h5: ")
+
+    def full_disk(self, limit, **output):
+        """Runs with files of at most `limit` bytes, which must fail. Returns the message."""
+        def set_limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+        config = {**self.large, "output": {**self.large["output"], **output}}
+        return self.call("run", self.write("case.yaml", config), "--quiet", code=FAILED,
+                         preexec_fn=set_limit)[1]
+
+    def test_full_disk_keeps_the_steps_before(self):
+        snapshot = 64 * 64 * 8
+        err = self.full_disk(8 * snapshot, formats=["hdf5"])
+        self.assertRegex(err, r"^outputs/case/case\.h5: .*(write|space|large|full|File)")
+        found = self.info("outputs/case")
+        self.assertIn("did not come to its end", found["head"])
+        count = int(found["times"][0].split(",")[0])
+        self.assertIn(count, range(4, 9))
+        self.call("run", self.write("whole.yaml", self.large), "--quiet")
+        out, _ = self.call("compare", "outputs/case", "outputs/whole", "--rtol", 0, "--atol", 0,
+                           code=support.DOES_NOT_HOLD)
+        self.assertRegex(out, r"\nu +0\.000e\+00 +0\.000e\+00 +0\.000e\+00 +0 ")
+        self.assertIn(f"mismatch: there are {count} steps in A, 21 in B", out)
+
+    def test_full_disk_leaves_no_half_image(self):
+        err = self.full_disk(20000, formats=["vti"])
+        self.assertRegex(err, r"^outputs/case/case_000000\.vti: ")
+        self.assertEqual(self.files("outputs/case"), ["case.log"])
+
+
+if __name__ == "__main__":
+    support.main()
