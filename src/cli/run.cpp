@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "cli/commands.hpp"
 #include "core/error.hpp"
@@ -62,7 +63,7 @@ int run_files(Options const& options) {
 void add_run(CLI::App& app, Action& action) {
   auto const options = std::make_shared<Options>();
   auto* command = app.add_subcommand("run", "Run simulations from their files");
-  command->add_option("files", options->files, "YAML files")->required()->type_name("FILE");
+  command->add_option("files", options->files, "YAML files")->type_name("FILE");
   options->changes.add_to(*command);
   options->restart_given =
       command
@@ -73,7 +74,14 @@ void add_run(CLI::App& app, Action& action) {
   command->add_flag("--quiet", options->quiet, "No progress and no summary");
   command->add_option("--summary", options->summary, "Write the summary of the run as JSON")
       ->type_name("FILE");
-  command->callback([options, &action] { action = [options] { return run_files(*options); }; });
+  command->callback([options, &action] {
+    if (options->files.empty()) {
+      // `run --restart FILE`: the option has taken what was meant as the file.
+      if (options->restart.empty()) throw CLI::RequiredError("run: a FILE");
+      options->files.push_back(std::exchange(options->restart, {}));
+    }
+    action = [options] { return run_files(*options); };
+  });
 }
 
 }  // namespace gridstride::cli

@@ -25,6 +25,19 @@ void store_reference(fs::path const& result, fs::path const& reference) {
   target.commit();
 }
 
+void require_something_to_verify(config::RunConfig const& config, bool update) {
+  auto const& options = config.verify;
+  if (options.exact.empty() && options.reference.empty())
+    throw ConfigError(
+        {config.problem(config.location("verify"),
+                        "has nothing to compare with ('exact' or 'reference' is needed)")});
+  if (!update && !options.reference.empty() && !fs::exists(options.reference))
+    throw ConfigError({config.problem(
+        config.location("verify.reference"),
+        fmt::format("there is no file {} (`verify --update` stores the run's result there)",
+                    options.reference.lexically_normal().string()))});
+}
+
 /// Runs one file and judges it. Returns whether it holds.
 bool verify_file(config::RunConfig const& config, bool update) {
   auto const& options = config.verify;
@@ -73,10 +86,7 @@ void add_verify(CLI::App& app, Action& action) {
         auto& config = runs.emplace_back(
             config::read_run_config(file, options->changes.overrides(), simulation_infos()));
         config.output.hdf5 = true;
-        if (config.verify.exact.empty() && config.verify.reference.empty())
-          throw ConfigError(
-              {config.problem(config.location("verify"),
-                              "has nothing to compare with ('exact' or 'reference' is needed)")});
+        require_something_to_verify(config, options->update);
       }
       int failures = 0;
       for (auto const& config : runs) failures += verify_file(config, options->update) ? 0 : 1;

@@ -104,7 +104,8 @@ OutputFiles::OutputFiles(config::RunConfig const& run, std::vector<Field> const&
 }
 
 void OutputFiles::remove_stale() {
-  for (auto const& path : numbered_files(paths_, ".vti")) remove_earlier(path);
+  for (auto const* extension : {".vti", ".checkpoint"})
+    for (auto const& path : numbered_files(paths_, extension)) remove_earlier(path);
   for (auto const& path : {paths_.pvd, paths_.hdf5, aside(paths_.hdf5)}) remove_earlier(path);
 }
 

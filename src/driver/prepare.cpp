@@ -112,11 +112,28 @@ void check_before_run(config::RunConfig const& run) {
   }
 }
 
+namespace {
+
+/// Steps to the end, those included that are shortened to land on an output or a checkpoint.
+double count_steps(config::RunConfig const& run, double time_step) {
+  Schedule const outputs(run.output.every, run.time.end);
+  Schedule const checkpoints(run.checkpoint.every, run.time.end);
+  double steps = 0;
+  for (Clock now; now.time < run.time.end;) {
+    double const next = std::min(outputs.next(now).time, checkpoints.next(now).time);
+    steps += std::ceil((next - now.time) / time_step - 1e-6);
+    now.time = next;
+  }
+  return steps;
+}
+
+}  // namespace
+
 Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
   auto const& entry = entry_of(run);
   result.time_step = entry.time_step(run);
-  result.steps = std::ceil(run.time.end / result.time_step - 1e-6);
+  result.steps = count_steps(run, result.time_step);
   auto const memory = entry.memory(run);
   std::size_t const field = memory.array_bytes;
   result.device_bytes = memory.bytes() + (device.backend() == Backend::cuda ? field : 0);

@@ -5,6 +5,9 @@
 
 namespace gridstride {
 
+// One function per simulation, at the end of its file.
+SimulationEntry heat_entry();
+
 std::span<SimulationEntry const> simulation_entries() {
   static std::vector<SimulationEntry> const entries = {
       heat_entry(),

@@ -28,7 +28,4 @@ std::span<config::SimulationInfo const> simulation_infos();
 /// The entry that a run names.
 SimulationEntry const& entry_of(config::RunConfig const& run);
 
-// One function per simulation, at the end of its file.
-SimulationEntry heat_entry();
-
 }  // namespace gridstride

@@ -122,8 +122,8 @@ class Verify(support.Case):
 
     def test_missing_reference(self):
         (self.directory / "reference/case.h5").unlink()
-        _, err = self.call("verify", self.file, code=FAILED)
-        self.assertIn("reference/case.h5", err)
+        _, err = self.call("verify", self.file, code=support.BAD_INPUT)
+        self.assertIn("verify.reference: there is no file reference/case.h5", err)
 
     def test_nothing_to_compare_with(self):
         plain = self.write("plain.yaml", MARKED)

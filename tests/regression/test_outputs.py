@@ -44,12 +44,15 @@ class Files(support.Case):
         self.assert_same("deep/er", "it's: [here]")
 
     def test_files_of_an_earlier_run_go(self):
-        file = self.write("case.yaml", heat(output={"every": {"count": 9}}))
+        file = self.write("case.yaml", heat(output={"every": {"count": 9}},
+                                            checkpoint={"every": {"count": 2}}))
         self.call("run", file, "--quiet")
+        self.assertTrue([name for name in self.files("outputs/case") if ".checkpoint" in name])
         kept = ["case_1.txt", "case_a.vti", "other_000001.vti", "notes"]
         for name in kept:
             self.write(f"outputs/case/{name}", "mine")
-        self.call("run", file, "--quiet", "--set", "output.every.count=2")
+        self.write("case.yaml", heat(output={"every": {"count": 2}}))
+        self.call("run", file, "--quiet")
         images = [f"case_{i:06}.vti" for i in range(3)]
         self.assertEqual(self.files("outputs/case"),
                          sorted(["case.h5", "case.log", "case.pvd", *images, *kept]))
@@ -125,6 +128,15 @@ class Contents(support.Case):
         self.assertRegex(out, r"# disk: 21\.2 KiB for 5 snapshots\n")
         self.call("run", file, "--quiet")
         self.assertEqual(self.info("outputs/case")["times"], ["5, from 0 to 0.01 (step 20)"])
+
+    def test_forecast_counts_shortened_steps(self):
+        file = self.write("case.yaml", heat(time={"end": 0.01, "step": 0.0003},
+                                            checkpoint={"every": {"time": 0.004}}))
+        out, _ = self.call("check", file)
+        self.call("run", file, "--quiet")
+        steps = int(self.info("outputs/case")["times"][0].split("step ")[1].rstrip(")"))
+        self.assertGreater(steps, 34)  # 0.01/0.0003, rounded up
+        self.assertIn(f", {steps} steps\n", out)
 
 
 class Cadence(support.Case):

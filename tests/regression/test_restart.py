@@ -96,6 +96,12 @@ class Restart(support.Case):
         self.call("run", file, "--quiet", "--restart")
         self.assert_like_uninterrupted(file)
 
+    def test_option_before_the_file(self):
+        file = self.write("case.yaml", moving(scheme="ftcs"))
+        self.interrupt(file, signal.SIGINT, SIGINT_STOP)
+        self.call("run", "--quiet", "--restart", file)
+        self.assert_like_uninterrupted(file)
+
     def test_first_submission_of_a_job_that_restarts(self):
         file = self.write("case.yaml", moving())
         _, err = self.call("run", file, "--restart")
