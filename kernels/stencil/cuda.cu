@@ -4,9 +4,10 @@
 //
 //   naive           One thread per point reads its 2·dims + 1 neighbours. The caches turn the
 //                   repeated reads into hits, but each costs a load instruction.
-//   shared          A block loads its tile and the halo around it into shared memory, waits, and
-//                   computes from there: each value comes from L2 about once, at the price of a
-//                   barrier and of halo loads that fill only part of a line.
+//   shared          A block stages its tile in shared memory, each thread its own point and those
+//                   at the tile's ends the halo beside them, waits, and computes from there: each
+//                   value is fetched about once. Where L1 is as near as shared memory, as on
+//                   Hopper, the barrier costs more than the fetches that it saves.
 //   register_queue  A warp owns 32 vectors of 16 bytes along x and walks along the last axis.
 //   Lower,
 //                   centre and upper line live in registers; x neighbours come by shuffle. One
@@ -83,33 +84,38 @@ __global__ void shared_kernel(__grid_constant__ DiffusionArguments<T> const a) {
   __shared__ T alpha[variable ? depth * height * width : 1];
 
   Tiling const tiling(a.points, tile.x, tile.y, tile.z);
-  long long const x0 = tiling.x() * tile.x - 1, y0 = tiling.y() * tile.y - halo_y,
-                  z0 = tiling.z() * tile.z - halo_z;
-  int const thread = threadIdx.x + tile.x * (threadIdx.y + tile.y * threadIdx.z);
-  for (int at = thread; at < depth * height * width; at += tile.x * tile.y * tile.z) {
-    long long const i = x0 + at % width, j = y0 + at / width % height, k = z0 + at / width / height;
-    if (i < 0 || j < 0 || k < 0 || i >= a.points[0] || j >= a.points[1] || k >= a.points[2])
-      continue;
-    long long const offset = i + a.points[0] * (j + a.points[1] * k);
-    u[at] = a.in[offset];
-    if constexpr (variable) alpha[at] = a.diffusivity[offset];
+  int const thread[3] = {static_cast<int>(threadIdx.x), static_cast<int>(threadIdx.y),
+                         static_cast<int>(threadIdx.z)};
+  long long const at[3] = {tiling.x() * tile.x + thread[0], tiling.y() * tile.y + thread[1],
+                           tiling.z() * tile.z + thread[2]};
+  int const last_thread[3] = {tile.x - 1, tile.y - 1, tile.z - 1};
+  int const stride[3] = {1, width, width * height};
+  long long const far[3] = {1, a.points[0], a.points[0] * a.points[1]};
+  int const here = thread[0] + 1 + width * (thread[1] + halo_y + height * (thread[2] + halo_z));
+  long long const offset = at[0] + far[1] * at[1] + far[2] * at[2];
+  bool const exists = at[0] < a.points[0] && at[1] < a.points[1] && at[2] < a.points[2];
+  auto const stage = [&](int target, long long source) {
+    u[target] = a.in[source];
+    if constexpr (variable) alpha[target] = a.diffusivity[source];
+  };
+  bool inside = exists;
+  if (exists) {
+    stage(here, offset);
+    for (int axis = 0; axis < dims; ++axis) {
+      bool const first = at[axis] == 0, last = at[axis] == a.points[axis] - 1;
+      if (thread[axis] == 0 && !first) stage(here - stride[axis], offset - far[axis]);
+      if (thread[axis] == last_thread[axis] && !last)
+        stage(here + stride[axis], offset + far[axis]);
+      inside = inside && !first && !last;
+    }
   }
   __syncthreads();
 
-  long long const at[3] = {x0 + 1 + threadIdx.x, y0 + halo_y + threadIdx.y,
-                           z0 + halo_z + threadIdx.z};
-  if (at[0] >= a.points[0] || at[1] >= a.points[1] || at[2] >= a.points[2]) return;
-  long long const offset = at[0] + a.points[0] * (at[1] + a.points[1] * at[2]);
-  bool inside = true;
-  for (int axis = 0; axis < dims; ++axis)
-    inside = inside && at[axis] > 0 && at[axis] < a.points[axis] - 1;
+  if (!exists) return;
   if (!inside) {
     a.out[offset] = update_side<dims, variable>(a, at[0], at[1], at[2]);
     return;
   }
-  int const here =
-      threadIdx.x + 1 + width * (threadIdx.y + halo_y + height * (threadIdx.z + halo_z));
-  int const stride[3] = {1, width, width * height};
   T diffused = 0;
   for (int axis = 0; axis < dims; ++axis) {
     int const s = stride[axis];
