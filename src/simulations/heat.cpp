@@ -81,7 +81,10 @@ struct Scheme {
 std::vector<Scheme> const& schemes() {
   static std::vector<Scheme> const table = {
       {"ftcs", 2, true, 2.0, {{0, 0, 1, 1, 0, {}, 0, 1}}},
-      {"rk4", 4, false, 2.785293563405282,
+      {"rk4",
+       4,
+       false,
+       2.785293563405282,
        {{0, 0, 1, 0.5, 0, {}, 0, 0.5},
         {1, 0, 2, 0.5, 0, {}, 0.5, 0.5},
         {2, 0, 3, 1, 0, {}, 0.5, 1},
