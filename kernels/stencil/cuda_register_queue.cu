@@ -9,10 +9,8 @@
 // are few, and different: blocks of their own take them, one thread each.
 //
 // Bytes: (1 + 2/length)·sizeof(T) read and sizeof(T) written per point; the lines that a march
-// reads beyond its ends are L2 hits, since the marches beside it run at the same time. L2 itself is
-// nearly as busy as the memory, so that every second fetch of a value counts: with warps one above
-// the other and 64 bytes fetched again at the ends of every 512, float32 in 2D had 0.83 of the
-// speed. To cover the latency of memory an H200 needs about 30 KiB in flight per multiprocessor.
+// reads beyond its ends are L2 hits, since the marches beside it run at the same time. To cover the
+// latency of memory an H200 needs about 30 KiB in flight per multiprocessor.
 
 #include <cuda_runtime_api.h>
 

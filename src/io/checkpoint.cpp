@@ -186,8 +186,4 @@ void read_checkpoint(std::filesystem::path const& path, std::string_view fingerp
   load(Source(file.open_group(values_name)));
 }
 
-std::string read_checkpoint_fingerprint(std::filesystem::path const& path) {
-  return get_text_value(open_checkpoint(path), fingerprint_name);
-}
-
 }  // namespace gridstride::io

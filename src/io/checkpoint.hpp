@@ -20,7 +20,4 @@ void write_checkpoint(std::filesystem::path const& path, std::string_view finger
 void read_checkpoint(std::filesystem::path const& path, std::string_view fingerprint,
                      std::function<void(CheckpointSource const&)> const& load);
 
-/// The fingerprint that a checkpoint was written with.
-std::string read_checkpoint_fingerprint(std::filesystem::path const& path);
-
 }  // namespace gridstride::io

@@ -112,7 +112,6 @@ struct ResultWriter::State {
   Object times;
   Object step_numbers;
   std::vector<Object> diagnostics;
-  Object fallbacks;
   hsize_t count = 0;  ///< complete steps on disk
   bool failed = false;
 
@@ -185,7 +184,8 @@ void ResultWriter::State::create_home() {
   home.write_attribute("dims", contents.grid.dims);
   home.write_attribute("complete", 0);
   step_numbers = create_list(home, "step", H5T_STD_I64LE);
-  fallbacks = create_list(home, "fallbacks", hdf5::text_type(layout::fallback_bytes).id());
+  Object const fallbacks =
+      create_list(home, "fallbacks", hdf5::text_type(layout::fallback_bytes).id());
   for (auto const& text : provenance.fallbacks) append_text(fallbacks, text);
   Object const group = home.create_group("diagnostics");
   for (auto const& name : contents.diagnostics)
@@ -253,10 +253,6 @@ void ResultWriter::State::write_index(std::int64_t step, double time) {
   steps.update_attribute("NSteps", static_cast<std::int64_t>(entries));
   hdf5::commit(file);
   ++count;
-}
-
-void ResultWriter::add_fallback(std::string const& text) {
-  state_->attempt([&] { append_text(state_->fallbacks, text); });
 }
 
 void ResultWriter::finish(std::span<NamedValue const> wall_times) {

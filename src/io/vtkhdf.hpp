@@ -48,9 +48,6 @@ class ResultWriter {
   void append(std::int64_t step, double time, std::span<Field const> host_fields,
               std::span<NamedValue const> diagnostics);
 
-  /// Notes that something was done otherwise than asked. On disk with the next step or the end.
-  void add_fallback(std::string const& text);
-
   /// Ends the file: the wall times in seconds, and the mark that the run is complete.
   void finish(std::span<NamedValue const> wall_times);
 

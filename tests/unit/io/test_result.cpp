@@ -36,11 +36,12 @@ INSTANTIATE_TEST_SUITE_P(Dimensions, Result, testing::Values(1, 2, 3));
 
 TEST(ResultFile, KeepsProvenanceAndDiagnostics) {
   TemporaryFolder const folder;
-  ResultWriter writer(folder / "run.h5", sample_contents(make_grid(2)));
+  auto contents = sample_contents(make_grid(2));
+  contents.provenance.fallbacks.push_back("used the slower kernel");
+  ResultWriter writer(folder / "run.h5", contents);
   SampleFields fields(make_grid(2));
   std::vector<NamedValue> const diagnostics = {{"norm", 3}, {"unknown", 1}};
   writer.append(0, 0, fields.at(0), diagnostics);
-  writer.add_fallback("used the slower kernel");
   std::vector<NamedValue> const wall_times = {{"total", 1.5}, {"write", 0.25}};
   EXPECT_FALSE(ResultFile(folder / "run.h5").complete());
   writer.finish(wall_times);
