@@ -3,8 +3,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
+#include "kernels/histogram/histogram.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "kernels/scan/scan.hpp"
+#include "kernels/sort/sort.hpp"
 #include "kernels/stencil/stencil.hpp"
+#include "kernels/transfer/transfer.hpp"
 
 namespace gridstride {
 
@@ -26,11 +32,26 @@ KernelFamily family(std::string_view name, std::string_view summary, Variants co
 
 std::vector<KernelFamily> const& kernel_families() {
   static std::vector<KernelFamily> const families = {
+      family("elementwise", "each output from the inputs at its own place",
+             elementwise::variants<double>(), elementwise::default_variant(Backend::cpu),
+             elementwise::default_variant(Backend::cuda)),
       family("evaluate", "a formula at every point of a grid", evaluate::variants<double>(),
              evaluate::default_variant(Backend::cpu), evaluate::default_variant(Backend::cuda)),
+      family("histogram", "how many values fall into each bin, or what sum of weights",
+             histogram::variants<double>(), histogram::default_variant(Backend::cpu),
+             histogram::default_variant(Backend::cuda)),
+      family("reduce", "one value of many: sums, extremes, moments", reduce::variants<double>(),
+             reduce::default_variant(Backend::cpu), reduce::default_variant(Backend::cuda)),
+      family("scan", "all prefixes of a sequence", scan::variants<double>(),
+             scan::default_variant(Backend::cpu), scan::default_variant(Backend::cuda)),
+      family("sort", "ascending order, of keys alone or with values", sort::variants<double>(),
+             sort::default_variant(Backend::cpu), sort::default_variant(Backend::cuda)),
       family("stencil", "explicit steps of diffusion on a uniform grid",
              stencil::variants<double>(), stencil::default_variant(Backend::cpu),
              stencil::default_variant(Backend::cuda)),
+      family("transfer", "ways of getting data to the device and back",
+             transfer::variants<double>(), transfer::default_variant(Backend::cpu),
+             transfer::default_variant(Backend::cuda)),
   };
   return families;
 }

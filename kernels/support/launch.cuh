@@ -18,6 +18,9 @@ inline void check_cuda(cudaError_t status, char const* call, char const* file, i
 
 inline cudaStream_t native(Stream& stream) { return static_cast<cudaStream_t>(stream.native()); }
 
+/// Whether the stream's work goes into a graph instead of the device.
+bool is_capturing(Stream& stream);
+
 /// To be called after every `<<<>>>`. With GRIDSTRIDE_SYNC_LAUNCHES set in the environment it also
 /// waits for the kernel, so that a fault is reported where it was launched.
 void check_launch(Stream& stream, char const* kernel, char const* file, int line);

@@ -4,6 +4,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
+
+#include "core/kernel_info.hpp"
 
 /// The one seam between this project and the CUDA runtime: `gpu_cuda.cpp` implements it, and
 /// `gpu_none.cpp` stands in for it in a build without CUDA. For the other files of core only.
@@ -39,5 +42,9 @@ void zero_async(void* target, std::size_t bytes, void* stream);
 /// An executable graph of what `work` queues on `stream`.
 std::shared_ptr<void> capture(void* stream, std::function<void()> const& work);
 void launch_graph(void* graph, void* stream);
+
+/// The kernels that `work` queues on `stream`, in their order; it is captured and not run. When it
+/// cannot be captured, this throws and the stream is as before.
+std::vector<KernelInfo> captured_kernels(void* stream, std::function<void()> const& work);
 
 }  // namespace gridstride::gpu

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/gpu.hpp"
@@ -145,7 +147,12 @@ void zero_async(void* target, std::size_t bytes, void* stream) {
   GRIDSTRIDE_CHECK(cudaMemsetAsync(target, 0, bytes, as_stream(stream)));
 }
 
-std::shared_ptr<void> capture(void* stream, std::function<void()> const& work) {
+namespace {
+
+using GraphOwner = std::unique_ptr<CUgraph_st, void (*)(cudaGraph_t)>;
+
+/// What `work` queues on `stream`, as a graph.
+GraphOwner captured_graph(void* stream, std::function<void()> const& work) {
   GRIDSTRIDE_CHECK(cudaStreamBeginCapture(as_stream(stream), cudaStreamCaptureModeThreadLocal));
   cudaGraph_t graph = nullptr;
   try {
@@ -153,17 +160,72 @@ std::shared_ptr<void> capture(void* stream, std::function<void()> const& work) {
   } catch (...) {
     // The stream must leave capture before anybody can use it again.
     if (cudaStreamEndCapture(as_stream(stream), &graph) == cudaSuccess) cudaGraphDestroy(graph);
+    cudaGetLastError();
     throw;
   }
-  GRIDSTRIDE_CHECK(cudaStreamEndCapture(as_stream(stream), &graph));
+  cudaError_t const status = cudaStreamEndCapture(as_stream(stream), &graph);
+  if (status != cudaSuccess) cudaGetLastError();
+  check(status, "cudaStreamEndCapture", __LINE__);
+  return {graph, [](cudaGraph_t g) { log_failure(cudaGraphDestroy(g), "cudaGraphDestroy"); }};
+}
+
+KernelInfo kernel_info(cudaKernelNodeParams const& node) {
+  cudaFuncAttributes attributes{};
+  GRIDSTRIDE_CHECK(cudaFuncGetAttributes(&attributes, node.func));
+  char const* name = nullptr;
+  GRIDSTRIDE_CHECK(cudaFuncGetName(&name, node.func));
+  KernelInfo info;
+  info.name = short_kernel_name(name);
+  info.registers = attributes.numRegs;
+  info.static_shared_bytes = attributes.sharedSizeBytes;
+  info.dynamic_shared_bytes = node.sharedMemBytes;
+  info.local_bytes = attributes.localSizeBytes;
+  info.block_threads = static_cast<int>(node.blockDim.x * node.blockDim.y * node.blockDim.z);
+  int device = 0, resident = 0, blocks = 0;
+  GRIDSTRIDE_CHECK(cudaGetDevice(&device));
+  GRIDSTRIDE_CHECK(
+      cudaDeviceGetAttribute(&resident, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+  GRIDSTRIDE_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, node.func, info.block_threads, node.sharedMemBytes));
+  constexpr int warp = 32;
+  int const warps = blocks * ((info.block_threads + warp - 1) / warp);
+  info.occupancy = static_cast<double>(warps) / (resident / warp);
+  return info;
+}
+
+}  // namespace
+
+std::shared_ptr<void> capture(void* stream, std::function<void()> const& work) {
+  GraphOwner const graph = captured_graph(stream, work);
   cudaGraphExec_t executable = nullptr;
-  cudaError_t const status = cudaGraphInstantiate(&executable, graph, 0);
-  log_failure(cudaGraphDestroy(graph), "cudaGraphDestroy");
-  GRIDSTRIDE_CHECK(status);
+  GRIDSTRIDE_CHECK(cudaGraphInstantiate(&executable, graph.get(), 0));
   return {executable, [](void* g) {
             log_failure(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(g)),
                         "cudaGraphExecDestroy");
           }};
+}
+
+std::vector<KernelInfo> captured_kernels(void* stream, std::function<void()> const& work) {
+  GraphOwner const graph = captured_graph(stream, work);
+  std::size_t count = 0;
+  GRIDSTRIDE_CHECK(cudaGraphGetNodes(graph.get(), nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  GRIDSTRIDE_CHECK(cudaGraphGetNodes(graph.get(), nodes.data(), &count));
+  std::vector<KernelInfo> kernels;
+  try {
+    for (cudaGraphNode_t const node : nodes) {
+      cudaGraphNodeType type{};
+      GRIDSTRIDE_CHECK(cudaGraphNodeGetType(node, &type));
+      if (type != cudaGraphNodeTypeKernel) continue;
+      cudaKernelNodeParams parameters{};
+      GRIDSTRIDE_CHECK(cudaGraphKernelNodeGetParams(node, &parameters));
+      kernels.push_back(kernel_info(parameters));
+    }
+  } catch (...) {
+    cudaGetLastError();  // it is reported; the next launch is not to meet it again
+    throw;
+  }
+  return kernels;
 }
 
 void launch_graph(void* graph, void* stream) {

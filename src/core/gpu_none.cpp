@@ -30,5 +30,6 @@ void copy_async(void*, void const*, std::size_t, void*) { unavailable(); }
 void zero_async(void*, std::size_t, void*) { unavailable(); }
 std::shared_ptr<void> capture(void*, std::function<void()> const&) { unavailable(); }
 void launch_graph(void*, void*) { unavailable(); }
+std::vector<KernelInfo> captured_kernels(void*, std::function<void()> const&) { unavailable(); }
 
 }  // namespace gridstride::gpu

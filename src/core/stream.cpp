@@ -7,11 +7,10 @@
 
 namespace gridstride {
 
-Stream::Stream(Device const& device) : device_(device) {
-  if (device.backend() == Backend::cuda) native_ = gpu::make_stream(device.ordinal());
-}
-
 namespace {
+
+constexpr std::size_t ticket_bytes = 256;
+constexpr std::size_t scratch_bytes = std::size_t{512} << 10;
 
 double host_seconds() {
   auto const now = std::chrono::steady_clock::now().time_since_epoch();
@@ -19,6 +18,19 @@ double host_seconds() {
 }
 
 }  // namespace
+
+Stream::Stream(Device const& device) : device_(device) {
+  if (device.backend() != Backend::cuda) return;
+  native_ = gpu::make_stream(device.ordinal());
+  scratch_ = gpu::allocate_device(native_, device.ordinal(), ticket_bytes + scratch_bytes);
+  gpu::zero_async(scratch_.get(), ticket_bytes, native());
+}
+
+Stream::Scratch Stream::scratch() const {
+  if (scratch_ == nullptr) return {};
+  auto* const begin = static_cast<std::byte*>(scratch_.get());
+  return {reinterpret_cast<unsigned*>(begin), {begin + ticket_bytes, scratch_bytes}};
+}
 
 void Stream::record(Event& event) {
   if (native() == nullptr)

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "core/device.hpp"
 
@@ -24,6 +26,15 @@ class Stream {
   /// Blocks the host until all queued work is done; throws `CudaError` for what failed in it.
   void synchronize();
 
+  /// A little device memory of the stream's own, on a GPU. Kernels of one stream do not run at the
+  /// same time, so that they share it without allocating; a captured graph keeps that of the stream
+  /// it was captured on.
+  struct Scratch {
+    unsigned* ticket;            ///< counts a kernel's blocks: zero before a kernel and after it
+    std::span<std::byte> bytes;  ///< aligned to 256 bytes, of any content
+  };
+  Scratch scratch() const;
+
   /// The `cudaStream_t` behind it; null on the CPU.
   void* native() const { return native_.get(); }
   /// The same as an owner, for what must outlive this object in stream order.
@@ -32,6 +43,7 @@ class Stream {
  private:
   Device device_;
   std::shared_ptr<void> native_;
+  std::shared_ptr<void> scratch_;
 };
 
 /// A point in a stream.

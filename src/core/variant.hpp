@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "core/device.hpp"
@@ -21,5 +24,17 @@ struct Variant {
   Function* run;
   std::string_view idea;
 };
+
+/// The row called `name` of the backend. Throws `std::invalid_argument` when the backend, in this
+/// build, has no such row.
+template <class Function>
+Variant<Function> const& find_variant(std::string_view family,
+                                      std::span<Variant<Function> const> rows, Backend backend,
+                                      std::string_view name) {
+  for (auto const& row : rows)
+    if (row.name == name && row.backend == backend && row.run != nullptr) return row;
+  throw std::invalid_argument(std::string(family) + ": " + std::string(name_of(backend)) +
+                              " has no variant '" + std::string(name) + "'");
+}
 
 }  // namespace gridstride

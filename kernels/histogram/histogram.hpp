@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/stream.hpp"
+#include "core/variant.hpp"
+
+/// Kernel family `histogram`: how many values, or what sum of weights, fall into each bin.
+///
+/// Arrays lie in the stream's device memory. The results are overwritten, not added to. Nothing
+/// synchronises. Bins are half-open; a NaN and a value outside all bins are not counted. Every
+/// variant gives the same bits every time: counts are integers, and weights are summed as
+/// fixed-point numbers, which add up to the same in any order.
+namespace gridstride::histogram {
+
+/// The most bins of float data.
+constexpr int max_bins = 8192;
+
+/// counts_b = how many x_i are b, for b in 0..255.
+void count_bytes(Stream& stream, std::span<std::uint8_t const> input,
+                 std::span<std::int64_t> counts /* 256 */, std::string_view variant = "auto");
+
+/// counts_b = how many x_i fall into bin b of `counts.size()` even bins over [lower, upper):
+/// b = floor((x − lower)·scale) with scale = bins/(upper − lower), both in T, and at most bins − 1.
+/// T is float or double. Throws unless lower < upper, both and upper − lower and the scale finite,
+/// and there are 1 to `max_bins` bins.
+template <class T>
+void count_even(Stream& stream, std::span<T const> input, T lower, T upper,
+                std::span<std::int64_t> counts, std::string_view variant = "auto");
+
+/// counts_b = how many x_i have edges_b ≤ x < edges_(b+1). `edges` has one element more than
+/// `counts` and rises strictly; it lies in device memory, so that its order is not checked.
+template <class T>
+void count_edges(Stream& stream, std::span<T const> input, std::span<T const> edges,
+                 std::span<std::int64_t> counts, std::string_view variant = "auto");
+
+/// As `count_even`, but sums_b = Σ w_i over the x_i in bin b, rounded once. The sum is one of
+/// integers w·2^k, rounded to nearest: with 2^E above the largest of n finite |w| (inside a bin or
+/// not; E ≥ −1022), k = 126 − ⌈log2 n⌉ − E. So the integers of a sum of any order stay below 2^126,
+/// and their rounding changes the sum by at most n·2^(−k−1) < n²·2^(E−126). A bin that meets a
+/// weight that is not finite gets NaN.
+template <class T>
+void weigh_even(Stream& stream, std::span<T const> input, std::span<T const> weights, T lower,
+                T upper, std::span<double> sums, std::string_view variant = "auto");
+
+/// As `count_edges`, with weights.
+template <class T>
+void weigh_edges(Stream& stream, std::span<T const> input, std::span<T const> weights,
+                 std::span<T const> edges, std::span<double> sums,
+                 std::string_view variant = "auto");
+
+/// One piece of work for a rung. T is std::uint8_t (one bin per value), float or double.
+template <class T>
+struct Arguments {
+  T const* input = nullptr;
+  T const* weights = nullptr;  ///< null: each value counts one
+  std::int64_t size = 0;
+  int bins = 256;
+  T lower = 0, upper = 0;    ///< of even bins
+  T const* edges = nullptr;  ///< bins + 1 of them; null: even bins, or bytes
+  std::int64_t* counts = nullptr;
+  double* sums = nullptr;  ///< with weights, in place of counts
+};
+
+template <class T>
+using Function = void(Stream&, Arguments<T> const&);
+
+/// Every variant, from the textbook's to the fastest of each backend.
+template <class T>
+std::span<Variant<Function<T>> const> variants();
+
+/// What `auto` means: the fastest that gives the same bits every time.
+std::string_view default_variant(Backend backend);
+
+}  // namespace gridstride::histogram
