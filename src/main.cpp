@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   cli::add_compare(app, action);
   cli::add_verify(app, action);
   cli::add_info(app, action);
+  cli::add_bench(app, action);
   try {
     if (argc > 1) require_known_subcommand(app, argv[1]);
     app.parse(argc, argv);

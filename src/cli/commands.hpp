@@ -20,6 +20,7 @@ void add_describe(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 
 /// Options that change what a config says: `--set`, `--device`, `--output`.
 struct OverrideOptions {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/bench.hpp"
+
+namespace gridstride::bench {
+
+/// Everything that a call of `gridstride bench` found out.
+struct Report {
+  Device device;
+  std::vector<machine::Roof> roofs;
+  std::vector<Measurement> measurements;
+
+  /// Variants whose results are wrong.
+  int wrong_variants() const;
+};
+
+/// What was measured on and the roofs of the machine, as a table.
+std::string heading(Device const& device, std::vector<machine::Roof> const& roofs);
+
+/// A ladder: a line for each variant.
+std::string table(Measurement const& measurement);
+
+/// The whole as JSON, with what it takes to compare it with another: versions, device, date.
+std::string json(Report const& report);
+
+}  // namespace gridstride::bench

@@ -1,0 +1,77 @@
+#include "kernels/sort/sort.hpp"
+
+#include "bench/workloads.hpp"
+
+namespace gridstride::bench {
+
+namespace {
+
+using machine::fill_random;
+
+template <class T>
+Problem keys_problem(Stream& stream, std::int64_t size, int sets) {
+  Arrays<T> const keys(stream, size, sets);
+  return {
+      .prepare = [=, &stream](
+                     int set) { fill_random(stream, keys(set), static_cast<std::uint64_t>(set)); },
+      .run = [=, &stream](std::string_view variant,
+                          int set) { sort::keys(stream, keys(set), variant); },
+      .result = result_of(stream, keys)};
+}
+
+/// Integer keys, for those are all different: then there is one right order of the values.
+template <class T>
+Problem pairs_problem(Stream& stream, std::int64_t size, int sets) {
+  static_assert(std::is_integral_v<T>);
+  Arrays<T> const keys(stream, size, sets);
+  Arrays<std::uint32_t> const values(stream, size, sets);
+  return {.prepare =
+              [=, &stream](int set) {
+                auto const seed = 2 * static_cast<std::uint64_t>(set);
+                fill_random(stream, keys(set), seed);
+                fill_random(stream, values(set), seed + 1);
+              },
+          .run = [=, &stream](std::string_view variant,
+                              int set) { sort::pairs(stream, keys(set), values(set), variant); },
+          .result = result_of(stream, keys, values)};
+}
+
+template <class T>
+Workload workload(Backend backend, std::string_view operation, std::size_t bytes,
+                  Problem (*make)(Stream&, std::int64_t, int), bool by_default = true) {
+  // No sort can do with less than one read and one write of everything.
+  double const moved = 2 * static_cast<double>(bytes);
+  return {.family = "sort",
+          .operation = operation,
+          .type = type_name<T>(),
+          .by_default = by_default,
+          .size = default_size(backend, std::int64_t{1} << 26),
+          .bytes = moved,
+          .flops = 0,
+          .asks = {{machine::copy_roof, moved}},
+          .set_bytes = bytes,
+          .rows = rows_of(sort::variants<T>(), backend, sort::default_variant(backend)),
+          .make = make,
+          .in_place = true};
+}
+
+template <class T>
+Workload keys_workload(Backend backend, bool by_default = true) {
+  return workload<T>(backend, "keys", sizeof(T), keys_problem<T>, by_default);
+}
+
+template <class T>
+Workload pairs_workload(Backend backend, bool by_default = true) {
+  return workload<T>(backend, "pairs", sizeof(T) + sizeof(std::uint32_t), pairs_problem<T>,
+                     by_default);
+}
+
+}  // namespace
+
+std::vector<Workload> sort_workloads(Backend backend) {
+  return {keys_workload<float>(backend),         keys_workload<std::int32_t>(backend),
+          keys_workload<double>(backend, false), keys_workload<std::int64_t>(backend, false),
+          pairs_workload<std::int32_t>(backend), pairs_workload<std::int64_t>(backend, false)};
+}
+
+}  // namespace gridstride::bench

@@ -1,0 +1,46 @@
+#include "bench/workload.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace gridstride::bench {
+
+namespace detail {
+
+std::vector<std::int64_t> window_starts(std::int64_t size, std::int64_t window) {
+  if (size == 0) return {};
+  if (size <= window) return {0};
+  std::vector<std::int64_t> starts;
+  auto const last = static_cast<long double>(size - window);
+  for (std::int64_t k = 0; k < sample_windows; ++k)
+    starts.push_back(static_cast<std::int64_t>(last * k / (sample_windows - 1)));
+  return starts;
+}
+
+}  // namespace detail
+
+int exact_bits(std::int64_t size, int digits) {
+  int const walk = static_cast<int>(std::ceil(std::log2(static_cast<double>(size)) / 2)) + 3;
+  return std::max(1, digits - walk);
+}
+
+int exact_bits_of_squares(std::int64_t size, int digits) {
+  int const count = static_cast<int>(std::ceil(std::log2(static_cast<double>(size))));
+  return std::max(1, (digits - count) / 2);
+}
+
+std::int64_t side_of(std::int64_t size, std::int64_t least) {
+  return std::max(least, static_cast<std::int64_t>(std::sqrt(static_cast<double>(size))));
+}
+
+bool is_vendor(std::string_view variant) {
+  static constexpr std::array<std::string_view, 1> names = {"cub"};
+  return std::ranges::find(names, variant) != names.end();
+}
+
+std::int64_t default_size(Backend backend, std::int64_t on_gpu) {
+  return backend == Backend::cuda ? on_gpu : std::min(on_gpu, std::int64_t{1} << 24);
+}
+
+}  // namespace gridstride::bench

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/variant.hpp"
+#include "kernels/machine/machine.hpp"
+
+/// What there is to measure.
+namespace gridstride::bench {
+
+/// Results of any type, for comparison: holds every int64 and every double exactly.
+using Values = std::vector<long double>;
+
+/// The data of a workload on one device, in some sets that are alike. Work is queued.
+struct Problem {
+  /// Fills the inputs of a set and spoils its outputs.
+  std::function<void(int set)> prepare;
+  /// One run of a variant. Throws `std::invalid_argument` for a variant that does not take it.
+  std::function<void(std::string_view variant, int set)> run;
+  /// The outputs of a set: all, or samples spread over those that are large. Waits.
+  std::function<Values(int set)> result;
+};
+
+/// What one element asks of a roof of `machine`: bytes or operations.
+struct Demand {
+  std::string_view roof;
+  double amount;
+};
+
+/// A row of the family's table that can run.
+struct Row {
+  std::string_view name;
+  std::string_view idea;
+  bool is_default;
+  bool is_vendor;  ///< a library's own, to compare with
+};
+
+/// One operation of a kernel family on one type.
+struct Workload {
+  std::string_view family;
+  std::string_view operation;
+  std::string_view type;
+  bool by_default;           ///< false: measured only when its type is asked for
+  std::int64_t size;         ///< elements, where `--size` says nothing
+  double bytes;              ///< that a run must move, per element
+  double flops;              ///< that a run must compute, per element
+  std::vector<Demand> asks;  ///< per element; the one that takes longest is what binds
+  std::size_t set_bytes;     ///< memory of a set, per element
+  std::vector<Row> rows;     ///< of the backend
+  std::function<Problem(Stream&, std::int64_t size, int sets)> make;
+  bool in_place = false;  ///< a run spoils its input: the set is prepared before each
+  /// The size that is run where `size` is asked for.
+  std::int64_t (*rounded)(std::int64_t wanted) = [](std::int64_t wanted) { return wanted; };
+};
+
+/// The elements that `sample` takes whole: of more it takes as many in windows.
+inline constexpr std::int64_t sampled_elements = std::int64_t{1} << 20;
+inline constexpr std::int64_t sample_windows = 64;
+
+namespace detail {
+/// Starts of the windows that `sample` takes of `size` elements, the first and the last included.
+std::vector<std::int64_t> window_starts(std::int64_t size, std::int64_t window);
+}  // namespace detail
+
+/// Appends the values of an array, or windows of it when it has more than 4 `sampled_elements`.
+template <class T>
+void sample(Stream& stream, std::span<T const> values, Values& result) {
+  auto const size = static_cast<std::int64_t>(values.size());
+  auto const window = size > 4 * sampled_elements ? sampled_elements / sample_windows
+                                                  : std::max<std::int64_t>(size, 1);
+  std::vector<T> host(static_cast<std::size_t>(window));
+  for (auto const start : detail::window_starts(size, window)) {
+    copy_async(std::span(host), values.subspan(static_cast<std::size_t>(start), host.size()),
+               stream);
+    stream.synchronize();
+    result.insert(result.end(), host.begin(), host.end());
+  }
+}
+
+/// An array for each set.
+template <class T>
+class Arrays {
+ public:
+  Arrays(Stream& stream, std::int64_t size, int sets, MemorySpace space = MemorySpace::device)
+      : buffers_(std::make_shared<std::vector<Buffer<T>>>()) {
+    for (int set = 0; set < sets; ++set)
+      buffers_->emplace_back(stream, space, static_cast<std::size_t>(size));
+  }
+  std::span<T> operator()(int set) const {
+    return (*buffers_)[static_cast<std::size_t>(set)].span();
+  }
+  std::span<T const> constant(int set) const { return (*this)(set); }
+
+ private:
+  std::shared_ptr<std::vector<Buffer<T>>> buffers_;
+};
+
+/// The `result` of a problem whose outputs are these arrays.
+template <class... T>
+std::function<Values(int)> result_of(Stream& stream, Arrays<T> const&... outputs) {
+  return [&stream, outputs...](int set) {
+    Values values;
+    (sample(stream, outputs.constant(set), values), ...);
+    return values;
+  };
+}
+
+/// Queues other contents than any result has: all bytes are random.
+template <class T>
+void spoil(Stream& stream, std::span<T> output) {
+  machine::fill_random(
+      stream, std::span(reinterpret_cast<std::uint8_t*>(output.data()), output.size_bytes()), 77);
+}
+
+/// The most bits that random values may have so that the sum of `size` of them is exact in any
+/// order, in a type of `digits`; at least 1. Positive and negative values cancel as in a random
+/// walk, so that sums below 2^(bits + 3)·√size are met, more than ten standard deviations.
+int exact_bits(std::int64_t size, int digits);
+
+/// The same for the sum of their squares, which do not cancel.
+int exact_bits_of_squares(std::int64_t size, int digits);
+
+template <class T>
+constexpr std::string_view type_name() {
+  if constexpr (std::is_same_v<T, std::uint8_t>) return "uint8";
+  if constexpr (std::is_same_v<T, std::int32_t>) return "int32";
+  if constexpr (std::is_same_v<T, std::int64_t>) return "int64";
+  if constexpr (std::is_same_v<T, float>) return "float32";
+  if constexpr (std::is_same_v<T, double>) return "float64";
+}
+
+/// The arithmetic roof of T's ordinary units.
+template <class T>
+constexpr std::string_view arithmetic_roof() {
+  return sizeof(T) == 8 ? machine::float64_roof : machine::float32_roof;
+}
+
+/// Rows and columns of a square of at most `size` elements, and at least `least`.
+std::int64_t side_of(std::int64_t size, std::int64_t least = 1);
+
+bool is_vendor(std::string_view variant);
+
+/// A size for each backend: small where a host has to do it.
+std::int64_t default_size(Backend backend, std::int64_t on_gpu);
+
+/// The rows of a family's table that run on a backend.
+template <class Function>
+std::vector<Row> rows_of(std::span<Variant<Function> const> variants, Backend backend,
+                         std::string_view default_variant) {
+  std::vector<Row> rows;
+  for (auto const& row : variants)
+    if (row.backend == backend && row.run != nullptr)
+      rows.push_back({row.name, row.idea, row.name == default_variant, is_vendor(row.name)});
+  return rows;
+}
+
+}  // namespace gridstride::bench

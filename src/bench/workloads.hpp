@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "bench/workload.hpp"
+
+namespace gridstride::bench {
+
+// One function per family, each in its file.
+std::vector<Workload> elementwise_workloads(Backend backend);
+std::vector<Workload> evaluate_workloads(Backend backend);
+std::vector<Workload> histogram_workloads(Backend backend);
+std::vector<Workload> reduce_workloads(Backend backend);
+std::vector<Workload> scan_workloads(Backend backend);
+std::vector<Workload> sort_workloads(Backend backend);
+std::vector<Workload> stencil_workloads(Backend backend);
+std::vector<Workload> transfer_workloads(Backend backend);
+
+/// Everything there is to measure on a backend, family by family.
+std::vector<Workload> workloads(Backend backend);
+
+}  // namespace gridstride::bench

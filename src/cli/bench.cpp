@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <memory>
+
+#include "bench/report.hpp"
+#include "cli/commands.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "io/atomic_file.hpp"
+
+namespace gridstride::cli {
+
+namespace {
+
+struct Options {
+  bench::Selection selection;
+  std::string size;
+  std::string device = "auto";
+  std::string json;
+};
+
+[[noreturn]] void refuse(std::string const& option, std::string const& message) {
+  throw ConfigError({{option, 0, 0, "", message}});
+}
+
+/// A whole number, or a power of two as 2^30.
+std::int64_t parse_size(std::string const& text) {
+  auto const number = [](std::string_view digits) {
+    std::int64_t value = -1;
+    auto const [end, error] = std::from_chars(digits.begin(), digits.end(), value);
+    return error == std::errc() && end == digits.end() ? value : std::int64_t{-1};
+  };
+  std::int64_t size = number(text);
+  if (text.starts_with("2^")) {
+    auto const exponent = number(std::string_view(text).substr(2));
+    size = exponent >= 0 && exponent <= 40 ? std::int64_t{1} << exponent : -1;
+  }
+  if (size < 1 || size > std::int64_t{1} << 40)
+    refuse("--size " + text, "is not a number of elements (1 to 2^40, as 1000000 or 2^20)");
+  return size;
+}
+
+Device open_device(std::string const& text) {
+  std::string const option = "--device " + text;
+  std::string const reason = Device::cuda_unavailable_reason();
+  if (text == "cpu" || (text == "auto" && !reason.empty())) return Device::open(Backend::cpu);
+  int ordinal = 0;
+  if (text != "auto" && text != "cuda") {
+    auto const digits = std::string_view(text).substr(text.starts_with("cuda:") ? 5 : text.size());
+    auto const [end, error] = std::from_chars(digits.begin(), digits.end(), ordinal);
+    if (error != std::errc() || end != digits.end() || ordinal < 0)
+      refuse(option, "is no device ('auto', 'cpu', 'cuda' or 'cuda:N' is needed)");
+  }
+  if (!reason.empty()) refuse(option, "no GPU can be used (" + reason + ")");
+  auto const gpus = static_cast<int>(Device::available().size()) - 1;
+  if (ordinal >= gpus)
+    refuse(option, fmt::format("there is no such GPU (the last is cuda:{})", gpus - 1));
+  return Device::open(Backend::cuda, ordinal);
+}
+
+/// What is being measured, on standard error: in place on a terminal, else a line per workload.
+class Progress {
+ public:
+  void workload(std::string const& text) {
+    text_ = text;
+    if (!terminal_) fmt::print(stderr, "{}\n", text);
+  }
+  void step(std::string_view name) const {
+    if (!terminal_) return;
+    fmt::print(stderr, "\r{}: {}\033[K", text_, name);
+    std::fflush(stderr);
+  }
+  void clear() const {
+    if (terminal_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  std::string text_;
+};
+
+int run_bench(Options const& options) {
+  auto selection = options.selection;
+  if (!options.size.empty()) selection.size = parse_size(options.size);
+  Device const device = open_device(options.device);
+  auto const workloads = bench::select(selection, device.backend());
+  bool const prints = options.json != "-";
+
+  Progress progress;
+  progress.workload("measuring the machine");
+  Stream stream(device);
+  bench::Report report{device, machine::measure(stream), {}};
+  if (prints) fmt::print("{}", bench::heading(device, report.roofs));
+  for (auto const& workload : workloads) {
+    progress.workload(fmt::format("[{}/{}] {} {} {}", report.measurements.size() + 1,
+                                  workloads.size(), workload.family, workload.operation,
+                                  workload.type));
+    report.measurements.push_back(
+        bench::measure(stream, workload, selection.size, report.roofs,
+                       [&](std::string_view variant) { progress.step(variant); }));
+    progress.clear();
+    if (!prints) continue;
+    fmt::print("{}", bench::table(report.measurements.back()));
+    std::fflush(stdout);
+  }
+  if (prints)
+    fmt::print("\n* is what 'auto' means; the spread is from the 10th percentile to the 90th\n");
+  if (options.json == "-")
+    fmt::print("{}", bench::json(report));
+  else if (!options.json.empty())
+    io::write_text_file(options.json, bench::json(report));
+  int const wrong = report.wrong_variants();
+  if (wrong > 0)
+    throw VerificationError(fmt::format("{} of the variants' results are wrong", wrong));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto const options = std::make_shared<Options>();
+  auto* command = app.add_subcommand(
+      "bench", "Measure the machine and the kernel variants; exit code 3 when one is wrong");
+  command->add_option("family", options->selection.family, "Kernel family; all without one");
+  command->add_option("--size", options->size, "Elements, as 1000000 or 2^20")->type_name("N");
+  command->add_option("--type", options->selection.type, "Type of the elements, as float32");
+  command->add_option("--variant", options->selection.variant, "This variant alone");
+  command->add_option("--device", options->device, "auto, cpu, cuda or cuda:N");
+  command->add_option("--json", options->json, "Write all figures as JSON; - for standard output")
+      ->type_name("FILE");
+  command->callback([options, &action] { action = [options] { return run_bench(*options); }; });
+}
+
+}  // namespace gridstride::cli

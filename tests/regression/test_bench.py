@@ -1,0 +1,127 @@
+"""`gridstride bench`, `list kernels`, and the pictures that tools/plot_bench.py makes of a result."""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+import unittest
+
+import support
+from support import BAD_INPUT, ROOT
+
+PNG = b"\x89PNG\r\n\x1a\n"
+LARGEST_PICTURE = 100 * 1024
+
+
+def bench(*arguments):
+    return ("bench", *arguments, "--device", "cpu")
+
+
+class Bench(support.Case):
+    def measure(self, *arguments):
+        """The parsed JSON and the standard output of a small measurement."""
+        out, _ = self.call(*bench(*arguments), "--json", "bench.json")
+        return json.loads((self.directory / "bench.json").read_text()), out
+
+    def test_json_has_all_figures(self):
+        report, out = self.measure("reduce", "--size", "100000", "--type", "float32")
+        self.assertEqual(report["device"]["id"], "cpu")
+        self.assertRegex(report["date"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        version = self.call("--version")[0]
+        for part in report["gridstride"].values():
+            self.assertIn(part, version)
+        roofs = {roof["name"]: roof for roof in report["roofs"]}
+        self.assertLessEqual({"copy", "read", "float32", "float64"}, set(roofs))
+        operations = [entry["operation"] for entry in report["measurements"]]
+        self.assertEqual(sorted(operations), ["dot", "maximum", "minimum", "moments", "sum"])
+        for entry in report["measurements"]:
+            self.assertEqual((entry["family"], entry["type"], entry["size"]),
+                             ("reduce", "float32", 100000))
+            self.assertIn(entry["roof"], roofs)
+            self.assertEqual(entry["checked"],
+                             "checked: every value against the reference at 100000 elements")
+            self.assertEqual([v["name"] for v in entry["variants"]], ["reference", "threads"])
+            self.assertEqual([v["default"] for v in entry["variants"]], [False, True])
+            for variant in entry["variants"]:
+                self.check_variant(entry, variant)
+                self.assertIn(variant["name"], out)
+
+    def check_variant(self, entry, variant):
+        self.assertFalse(variant["wrong"])
+        seconds = variant["seconds"]
+        self.assertLessEqual(seconds["p10"], seconds["median"])
+        self.assertLessEqual(seconds["median"], seconds["p90"])
+        self.assertGreater(seconds["p10"], 0)
+        self.assertGreaterEqual(variant["samples"], 5)
+        for rate, amount in (("bytes_per_second", entry["bytes"]),
+                             ("flops_per_second", entry["flops"]),
+                             ("elements_per_second", entry["size"])):
+            self.assertAlmostEqual(variant[rate] * seconds["median"], amount,
+                                   delta=1e-9 * max(amount, 1))
+        self.assertAlmostEqual(variant["roof_fraction"] * seconds["median"],
+                               entry["roof_seconds"], delta=1e-9 * entry["roof_seconds"])
+
+    def test_json_on_standard_output_is_all_there_is(self):
+        out, err = self.call(*bench("scan", "--size", "2^10", "--variant", "threads",
+                                    "--type", "int32", "--json", "-"))
+        report = json.loads(out)
+        self.assertEqual([(entry["size"], [v["name"] for v in entry["variants"]])
+                          for entry in report["measurements"]], [(1024, ["threads"])])
+        self.assertIn("[1/1] scan exclusive sum int32", err)
+        self.assertEqual(self.files(), [])
+
+    def test_wrong_requests(self):
+        for arguments, message in (
+                (["redcue"], "no kernel family 'redcue'.*did you mean 'reduce'?"),
+                (["reduce", "--type", "float23"], "no type 'float23'.*did you mean 'float32'?"),
+                (["reduce", "--variant", "thread"], "no variant 'thread'.*did you mean 'threads'?"),
+                (["--size", "0"], "--size 0: is not a number of elements"),
+                (["--size", "1e3"], "--size 1e3: is not a number"),
+                (["--size", "2^50"], "--size 2\\^50: is not a number"),
+                (["--size", "many"], "--size many: is not a number"),
+                (["--frequency", "3"], "frequency")):
+            out, err = self.call(*bench(*arguments), code=BAD_INPUT)
+            self.assertEqual(out, "", arguments)
+            self.assertRegex(err, message)
+        for device in ("gpu", "cuda:x", "cuda:1x", "cuda:"):
+            _, err = self.call("bench", "--device", device, code=BAD_INPUT)
+            self.assertIn(f"--device {device}: is no device", err)
+        _, err = self.call("bench", "--device", "cuda:9999", code=BAD_INPUT)
+        self.assertRegex(err, "no GPU can be used|no such GPU")
+        self.assertEqual(self.files(), [])
+
+    def test_list_kernels_of_a_family(self):
+        out, err = self.call("list", "kernels", "reduce")
+        self.assertEqual(err, "")
+        self.assertRegex(out, r"(?m)^reduce: ")
+        self.assertRegex(out, r"(?m)^  cpu +threads +\* ")
+        self.assertNotIn("scan: ", out)
+        everything = self.call("list", "kernels")[0]
+        for family in re.findall(r"(?m)^(\w+): ", everything):
+            self.call("list", "kernels", family)
+        _, err = self.call("list", "kernels", "redcue", code=BAD_INPUT)
+        self.assertIn("did you mean 'reduce'?", err)
+        self.call("list", "devices", "reduce", code=BAD_INPUT)
+
+    def plot(self, *arguments, code=0):
+        done = subprocess.run([sys.executable, "-B", ROOT / "tools/plot_bench.py", *arguments],
+                              cwd=self.directory, text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not installed")
+    def test_pictures(self):
+        self.measure("reduce", "--size", "100000")
+        self.plot("bench.json", "--output", "pictures")
+        self.assertEqual(self.files("pictures"), ["bench_reduce.png", "bench_roofline.png"])
+        for name in self.files("pictures"):
+            content = (self.directory / "pictures" / name).read_bytes()
+            self.assertTrue(content.startswith(PNG))
+            self.assertLess(len(content), LARGEST_PICTURE)
+        done = self.plot("missing.json", code=1)
+        self.assertIn("missing.json: no result of gridstride bench", done.stderr)
+
+
+if __name__ == "__main__":
+    support.main()
