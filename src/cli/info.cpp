@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
+#include <numeric>
 
 #include "cli/commands.hpp"
 #include "io/result.hpp"
@@ -8,6 +10,12 @@
 namespace gridstride::cli {
 
 namespace {
+
+void print_histogram(io::Histogram const& last) {
+  fmt::print("last       {} = {} values in {} bins from {} to {}\n", last.name,
+             std::accumulate(last.counts.begin(), last.counts.end(), std::int64_t{0}),
+             last.counts.size(), last.edges.front(), last.edges.back());
+}
 
 int print_info(std::string const& path) {
   io::ResultFile const result(path);
@@ -30,6 +38,8 @@ int print_info(std::string const& path) {
   for (auto const& series : result.diagnostics())
     if (!series.values.empty())
       fmt::print("last       {} = {}\n", series.name, series.values.back());
+  for (auto const& info : result.histograms())
+    if (!times.empty()) print_histogram(result.read_histogram(info.name, times.size() - 1));
   for (auto const& [name, seconds] : result.wall_times())
     fmt::print("wall time  {} {:.3f} s\n", name, seconds);
   for (auto const& fallback : from.fallbacks) fmt::print("fallback   {}\n", fallback);

@@ -121,7 +121,7 @@ class Collector : public Visitor {
     element_spec.documentation = "";
     list.children.push_back(describe(element_spec, element));
     list.shape = shape;
-    list.required = value.empty() && !shape.fill;
+    list.required = value.empty() && !shape.fill && shape.presence == Presence::required;
     if (!value.empty()) list.value = value;
     return !value.empty();
   }

@@ -148,7 +148,8 @@ bool Reader::list(Spec const& spec, ListShape const& shape, std::vector<std::int
 template <class T, class Parse>
 bool Reader::read_list(Spec const& spec, ListShape const& shape, std::vector<T>& value,
                        std::string_view expected, Parse const& parse) {
-  Node const* node = require(spec, value.empty() && !shape.fill && shape.minimum > 0);
+  bool const optional = shape.fill || shape.minimum == 0 || shape.presence == Presence::optional;
+  Node const* node = require(spec, value.empty() && !optional);
   if (!node) {
     bool const left_out = scopes_.back().node == nullptr || !scopes_.back().node->child(spec.name);
     if constexpr (std::is_arithmetic_v<T>)

@@ -34,6 +34,8 @@ std::string problem_yaml(RunConfig const& config) {
   problem.checkpoint = {};
   problem.diagnostics = {};
   problem.verify = {};
+  for (auto const& family : config.simulation->kernels)
+    if (family.for_diagnostics) problem.kernels[std::string(family.name)] = "auto";
   return yaml_of(problem, *config.parameters);
 }
 

@@ -33,12 +33,13 @@ struct SimulationInfo {
   struct KernelFamily {
     std::string_view name;
     std::vector<std::string_view> variants;  // every name that some backend has
+    bool for_diagnostics = false;            // alone: the fields do not depend on the variant
   };
   std::string_view name;
   std::string_view summary;
   std::vector<FieldInfo> fields;
   std::vector<std::string_view> schemes;  // the default first
-  std::vector<KernelFamily> kernels;      // the families it works with
+  std::vector<KernelFamily> kernels;      // the families that a run works with
   std::unique_ptr<ParameterSet> (*make_parameters)();
 };
 
@@ -94,9 +95,22 @@ struct Probe {
   std::array<double, 3> at = {0, 0, 0};
 };
 
+struct HistogramOptions {
+  std::string field = {};
+  std::int64_t bins = 64;
+  std::optional<std::array<double, 2>> range = {};  // empty: the field's least and greatest value
+};
+
+struct QuantileOptions {
+  std::string field;
+  std::vector<double> at;  // fractions of the points
+};
+
 struct DiagnosticsOptions {
   bool norms = true;
-  std::vector<Probe> probes;
+  std::vector<Probe> probes = {};
+  std::vector<HistogramOptions> histograms = {};  // one per field at most
+  std::vector<QuantileOptions> quantiles = {};
 };
 
 struct VerifyOptions {

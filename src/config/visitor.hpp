@@ -32,6 +32,7 @@ struct ListShape {
   std::size_t minimum = 0;
   std::size_t maximum = 0;
   std::optional<double> fill = std::nullopt;  ///< when left out: `maximum` times this
+  Presence presence = Presence::required;     ///< optional: stays empty when left out
 };
 
 class Visitor;
@@ -70,8 +71,8 @@ class Visitor : public ParameterVisitor {
   /// Some of the words, each once, in the order of `choices`.
   virtual void subset(Spec const& spec, std::span<Choice const> choices,
                       std::vector<std::string>& value) = 0;
-  /// Numbers; must be given when `value` is empty and there is no fill. Returns whether they can be
-  /// used.
+  /// Numbers; must be given when `value` is empty, there is no fill, and they are not optional.
+  /// Returns whether they can be used.
   virtual bool list(Spec const& spec, ListShape const& shape, std::vector<double>& value) = 0;
   virtual bool list(Spec const& spec, ListShape const& shape, std::vector<std::int64_t>& value) = 0;
   /// Names that the user chooses, with a number or a formula of the names before.

@@ -1,27 +1,20 @@
 #include "driver/diagnostics.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
+#include <stdexcept>
+#include <variant>
 
+#include "core/buffer.hpp"
+#include "driver/field_diagnostics.hpp"
 #include "kernels/evaluate/slabs.hpp"
-#include "kernels/support/parallel_for.hpp"
+#include "kernels/histogram/histogram.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "kernels/scan/scan.hpp"
 
 namespace gridstride {
 
 namespace {
-
-/// Values that one thread sums by itself; fixed, so that the order of a sum is.
-constexpr std::int64_t block_size = std::int64_t{1} << 16;
-
-template <class T>
-std::span<T const> values_of(Field const& field) {
-  return {static_cast<T const*>(field.data), static_cast<std::size_t>(field.grid.size())};
-}
 
 /// Calls `body` with the field's values in their own type.
 template <class Body>
@@ -30,122 +23,82 @@ auto with_values(Field const& field, Body const& body) {
                                                : body(values_of<double>(field));
 }
 
-struct Summary {
-  double minimum = std::numeric_limits<double>::infinity();
-  double maximum = -std::numeric_limits<double>::infinity();
-  double sum = 0;
-  double sum_of_squares = 0;
+}  // namespace
 
-  void add(double value) {
-    minimum = std::min(minimum, value);
-    maximum = std::max(maximum, value);
-    sum += value;
-    sum_of_squares += value * value;
-  }
-  void add(Summary const& other) {
-    minimum = std::min(minimum, other.minimum);
-    maximum = std::max(maximum, other.maximum);
-    sum += other.sum;
-    sum_of_squares += other.sum_of_squares;
-  }
+struct Diagnostics::State {
+  Stream stream;
+  std::vector<std::variant<FieldDiagnostics<float>, FieldDiagnostics<double>>> fields = {};
 };
 
-template <class T>
-Summary summarize(std::span<T const> values) {
-  auto const size = static_cast<std::int64_t>(values.size());
-  std::vector<Summary> parts((size + block_size - 1) / block_size);
-  parallel_for(static_cast<std::int64_t>(parts.size()), [&](std::int64_t block) {
-    Summary part;
-    for (std::int64_t i = block * block_size; i < std::min(size, (block + 1) * block_size); ++i)
-      part.add(static_cast<double>(values[i]));
-    parts[block] = part;
-  });
-  Summary total;
-  for (auto const& part : parts) total.add(part);
-  return total;
+Diagnostics::Diagnostics(config::RunOptions const& run, std::span<Field const> fields,
+                         Stream const& stream)
+    : state_(std::make_unique<State>(stream)) {
+  for (Field const& field : fields) {
+    if (field.precision == Precision::float32)
+      state_->fields.emplace_back(FieldDiagnostics<float>(run, field, state_->stream));
+    else
+      state_->fields.emplace_back(FieldDiagnostics<double>(run, field, state_->stream));
+  }
 }
 
-/// Multilinear interpolation. A point beyond the last grid point of an axis (the gap that closes a
-/// periodic axis) interpolates towards the first.
-template <class T>
-double interpolate(Grid const& grid, std::span<T const> values, std::array<double, 3> const& at) {
-  std::array<std::array<std::int64_t, 2>, 3> place{};
-  std::array<double, 3> share{};
-  for (int axis = 0; axis < grid.dims; ++axis) {
-    std::int64_t const points = grid.points[axis];
-    double const position = (at[axis] - grid.origin[axis]) / grid.spacing[axis];
-    auto const lower = std::clamp<std::int64_t>(static_cast<std::int64_t>(position), 0, points - 1);
-    share[axis] = position - static_cast<double>(lower);
-    place[axis] = {lower, (lower + 1) % points};
-  }
-  double result = 0;
-  for (int corner = 0; corner < 1 << grid.dims; ++corner) {
-    std::array<std::int64_t, 3> index{};
-    double weight = 1;
-    for (int axis = 0; axis < grid.dims; ++axis) {
-      int const upper = corner >> axis & 1;
-      index[axis] = place[axis][upper];
-      weight *= upper == 1 ? share[axis] : 1 - share[axis];
-    }
-    auto const offset = index[0] + grid.points[0] * (index[1] + grid.points[1] * index[2]);
-    if (weight != 0) result += weight * static_cast<double>(values[offset]);
-  }
+Diagnostics::Diagnostics(Diagnostics&&) noexcept = default;
+Diagnostics& Diagnostics::operator=(Diagnostics&&) noexcept = default;
+Diagnostics::~Diagnostics() = default;
+
+Measurement Diagnostics::measure(std::span<Field const> fields, Clock const& clock) {
+  Measurement result;
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    std::visit([&](auto& field) { field.measure(fields[i], clock, state_->stream, result); },
+               state_->fields[i]);
   return result;
 }
-
-}  // namespace
 
 std::vector<std::string> diagnostic_names(config::DiagnosticsOptions const& options,
                                           std::span<Field const> fields) {
   std::vector<std::string> names;
-  if (options.norms)
-    for (Field const& field : fields)
-      for (auto const* norm : {".min", ".max", ".mean", ".l2"}) names.push_back(field.name + norm);
-  for (auto const& probe : options.probes) {
-    auto const point = std::span(probe.at).first(static_cast<std::size_t>(fields[0].grid.dims));
-    names.push_back(fmt::format("{}({})", probe.field, fmt::join(point, ", ")));
-  }
+  for (Field const& field : fields)
+    for (auto& name : diagnostic_names(options, field)) names.push_back(std::move(name));
   return names;
 }
 
-std::vector<io::NamedValue> diagnose(config::DiagnosticsOptions const& options,
-                                     std::span<Field const> fields) {
-  std::vector<double> values;
-  if (options.norms) {
-    for (Field const& field : fields) {
-      auto const sums = with_values(field, [](auto data) { return summarize(data); });
-      auto const count = static_cast<double>(field.grid.size());
-      values.insert(values.end(), {sums.minimum, sums.maximum, sums.sum / count,
-                                   std::sqrt(sums.sum_of_squares / count)});
-    }
+std::vector<io::HistogramInfo> histogram_infos(config::DiagnosticsOptions const& options,
+                                               std::span<Field const> fields) {
+  std::vector<io::HistogramInfo> infos;
+  for (Field const& field : fields)
+    for (auto const& histogram : options.histograms)
+      if (histogram.field == field.name) infos.push_back({histogram_name(field), histogram.bins});
+  return infos;
+}
+
+std::string diagnostics_refusal(std::string_view family, std::string_view variant,
+                                Device const& device) {
+  Stream stream(device);
+  Buffer<double> values(stream, MemorySpace::device, 1);
+  Buffer<reduce::Moments<double>> moments(stream, MemorySpace::device, 1);
+  Buffer<std::int64_t> counts(stream, MemorySpace::device, histogram::max_bins);
+  zero_async(values.span(), stream);
+  zero_async(counts.span(), stream);
+  try {
+    if (family == "reduce") reduce::moments<double>(stream, values.span(), moments.span(), variant);
+    if (family == "histogram")
+      histogram::count_even<double>(stream, values.span(), 0, 1, counts.span(), variant);
+    if (family == "scan")
+      scan::inclusive_sum<std::int64_t>(stream, counts.span(), counts.span(), variant);
+    stream.synchronize();
+    return {};
+  } catch (std::invalid_argument const& refusal) {
+    return refusal.what();
   }
-  for (auto const& probe : options.probes) {
-    auto const field = std::find_if(fields.begin(), fields.end(),
-                                    [&](Field const& f) { return f.name == probe.field; });
-    values.push_back(
-        with_values(*field, [&](auto data) { return interpolate(field->grid, data, probe.at); }));
-  }
-  std::vector<io::NamedValue> result;
-  for (auto const& name : diagnostic_names(options, fields))
-    result.push_back({name, values[result.size()]});
-  return result;
 }
 
 void require_finite(Field const& field, Clock const& clock) {
-  with_values(field, [&](auto values) {
-    auto const size = static_cast<std::int64_t>(values.size());
-    std::vector<std::int64_t> first((size + block_size - 1) / block_size, -1);
-    parallel_for(static_cast<std::int64_t>(first.size()), [&](std::int64_t block) {
-      for (std::int64_t i = block * block_size; i < std::min(size, (block + 1) * block_size); ++i) {
-        if (std::isfinite(values[i])) continue;
-        first[block] = i;
-        break;
-      }
-    });
-    auto const found = std::find_if(first.begin(), first.end(), [](auto i) { return i >= 0; });
-    if (found == first.end()) return;
-    throw NumericalError(std::isnan(values[*found]) ? "NaN" : "infinity", clock.step, clock.time,
-                         field.name, field.grid.indices(*found));
+  Stream host(Device::open(Backend::cpu));
+  with_values(field, [&]<class T>(std::span<T const> values) {
+    reduce::Moments<T> moments;
+    reduce::moments<T>(host, values, std::span(&moments, 1));
+    if (std::int64_t const index = moments.first_non_finite; index >= 0)
+      throw_not_finite(field, clock, index,
+                       static_cast<double>(values[static_cast<std::size_t>(index)]));
   });
 }
 

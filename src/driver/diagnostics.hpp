@@ -1,25 +1,70 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "core/stream.hpp"
 #include "grid/grid.hpp"
 #include "io/result_info.hpp"
 #include "simulations/simulation.hpp"
 
 namespace gridstride {
 
-/// The names of what `diagnose` gives, in its order: `u.min`, `u(0.5, 0.5)`.
+/// What a run's diagnostics found at one moment.
+struct Measurement {
+  std::vector<io::NamedValue> values;
+  std::vector<io::Histogram> histograms;
+};
+
+/// The names of the values that a run's diagnostics give, in their order: `u.min`, `u(0.5, 0.5)`,
+/// `u.q0.95`.
 std::vector<std::string> diagnostic_names(config::DiagnosticsOptions const& options,
                                           std::span<Field const> fields);
 
-/// What a run's options ask for, of fields in host memory: `norms` gives minimum, maximum, mean and
-/// l2 = sqrt(mean of squares); a probe gives the multilinear interpolation at its point. Sums run
-/// in a fixed order, so that the same field gives the same bits on any number of threads.
-std::vector<io::NamedValue> diagnose(config::DiagnosticsOptions const& options,
-                                     std::span<Field const> fields);
+/// The histograms that they give, in their order: `u.histogram`.
+std::vector<io::HistogramInfo> histogram_infos(config::DiagnosticsOptions const& options,
+                                               std::span<Field const> fields);
+
+/// Computes what a run's options ask for, by kernels, where the fields are. Per field:
+///
+/// - One read gives minimum, maximum, sum, sum of squares and the first value that is not finite.
+///   `norms` are minimum, maximum, mean and l2 = sqrt(mean of squares).
+/// - A probe gathers the 2^dims values around its point, for multilinear interpolation.
+/// - A histogram is one read. The bins of a given range are compared with their edges; those over
+///   the field's own range follow from it, and its greatest value lies in the last one. A range too
+///   narrow for the bins is widened by 0.5 on both sides, or by what the field's type can tell
+///   apart; one that overflows the type leaves counts of 0 and edges of NaN.
+/// - The quantile q is the value of rank ⌈q·n⌉ of n, at least 1. The first and the last rank are
+///   exact. For others, cumulated counts of 8192 bins over the field's range find the bin of the
+///   rank (one read for all quantiles), those of 8192 bins within that bin the value (one read for
+///   each); it is less than range/8192², or the spacing of the field's type, from the true one.
+///
+/// The same field gives the same bits every time, on the host for any number of threads.
+class Diagnostics {
+ public:
+  /// For fields like these, in the memory of the stream's device.
+  Diagnostics(config::RunOptions const& run, std::span<Field const> fields, Stream const& stream);
+  Diagnostics(Diagnostics&&) noexcept;
+  Diagnostics& operator=(Diagnostics&&) noexcept;
+  ~Diagnostics();
+
+  /// Queues the kernels on the stream and waits for it. Throws `NumericalError` for the first value
+  /// that is not finite.
+  Measurement measure(std::span<Field const> fields, Clock const& clock);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Why a variant of a kernel family cannot serve the diagnostics on a device; empty when it can, or
+/// when diagnostics do not use the family.
+std::string diagnostics_refusal(std::string_view family, std::string_view variant,
+                                Device const& device);
 
 /// Throws `NumericalError` for the first value of a field in host memory that is not finite.
 void require_finite(Field const& field, Clock const& clock);

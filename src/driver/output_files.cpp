@@ -60,14 +60,27 @@ void remove_earlier(fs::path const& path) {
   if (failed) throw IoError(path, "of an earlier run cannot be removed (" + failed.message() + ")");
 }
 
+bool is_chosen(config::RunConfig const& run, Field const& field) {
+  auto const& names = run.output.fields;
+  return std::find(names.begin(), names.end(), field.name) != names.end();
+}
+
 /// The fields of a run that are written, in the simulation's order.
 std::vector<Field> chosen(config::RunConfig const& run, std::vector<Field> const& fields) {
   std::vector<Field> result;
-  auto const& names = run.output.fields;
-  std::copy_if(fields.begin(), fields.end(), std::back_inserter(result), [&](Field const& field) {
-    return std::find(names.begin(), names.end(), field.name) != names.end();
-  });
+  std::copy_if(fields.begin(), fields.end(), std::back_inserter(result),
+               [&](Field const& field) { return is_chosen(run, field); });
   return result;
+}
+
+/// What a result holds of one step's histograms, as far as it has them with as many bins.
+std::vector<io::Histogram> histograms_of(io::ResultFile const& result, std::size_t step,
+                                         std::vector<io::HistogramInfo> const& wanted) {
+  std::vector<io::Histogram> found;
+  for (auto const& info : wanted)
+    if (std::count(result.histograms().begin(), result.histograms().end(), info) > 0)
+      found.push_back(result.read_histogram(info.name, step));
+  return found;
 }
 
 }  // namespace
@@ -84,8 +97,11 @@ std::vector<fs::path> OutputPaths::checkpoints() const {
 OutputFiles::OutputFiles(config::RunConfig const& run, std::vector<Field> const& fields,
                          io::Provenance const& provenance, std::optional<Clock> resumed)
     : run_(run), paths_(run) {
-  io::ResultContents contents{
-      fields[0].grid, {}, diagnostic_names(run.diagnostics, fields), provenance};
+  io::ResultContents contents{fields[0].grid,
+                              {},
+                              diagnostic_names(run.diagnostics, fields),
+                              provenance,
+                              histogram_infos(run.diagnostics, fields)};
   for (Field const& field : chosen(run, fields))
     contents.fields.push_back({field.name, field.unit, field.precision});
 
@@ -152,12 +168,17 @@ void OutputFiles::carry_over_hdf5(Clock const& resumed, io::ResultContents const
         data = floats.emplace_back(values.begin(), values.end()).data();
       fields.push_back({info.name, info.unit, contents.grid, info.precision, data});
     }
-    hdf5_->append(old.steps()[i], old.times()[i], fields, diagnostics);
+    hdf5_->append(old.steps()[i], old.times()[i], fields, diagnostics,
+                  histograms_of(old, i, contents.histograms));
   }
   fs::remove(previous);
 }
 
-void OutputFiles::write(Snapshot const& snapshot, std::span<io::NamedValue const> diagnostics) {
+bool OutputFiles::writes(Field const& field) const {
+  return (run_.output.vti || run_.output.hdf5) && is_chosen(run_, field);
+}
+
+void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured) {
   auto const fields = chosen(run_, snapshot.fields);
   auto const& [step, time] = snapshot.clock;
   std::int64_t payload = 0;
@@ -171,11 +192,11 @@ void OutputFiles::write(Snapshot const& snapshot, std::span<io::NamedValue const
     bytes_ += payload;
   }
   if (hdf5_) {
-    hdf5_->append(step, time, fields, diagnostics);
+    hdf5_->append(step, time, fields, measured.values, measured.histograms);
     bytes_ += payload;
   }
   std::string line = fmt::format("step {} time {}", step, time);
-  for (auto const& [name, value] : diagnostics) line += fmt::format(" {} {}", name, value);
+  for (auto const& [name, value] : measured.values) line += fmt::format(" {} {}", name, value);
   log(line);
 }
 

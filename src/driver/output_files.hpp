@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "driver/diagnostics.hpp"
 #include "io/result_info.hpp"
 #include "io/vti.hpp"
 #include "io/vtkhdf.hpp"
@@ -31,7 +32,7 @@ struct OutputPaths {
   std::filesystem::path log;
 };
 
-/// A moment of a run in host memory.
+/// A moment of a run.
 struct Snapshot {
   Clock clock;
   std::vector<Field> fields;
@@ -45,7 +46,10 @@ class OutputFiles {
   OutputFiles(config::RunConfig const& run, std::vector<Field> const& fields,
               io::Provenance const& provenance, std::optional<Clock> resumed);
 
-  void write(Snapshot const& snapshot, std::span<io::NamedValue const> diagnostics);
+  /// Whether files will hold the field.
+  bool writes(Field const& field) const;
+  /// Of the snapshot's fields, those that files will hold lie in host memory.
+  void write(Snapshot const& snapshot, Measurement const& measured);
   /// Marks the result as complete.
   void finish(std::span<io::NamedValue const> wall_times);
   void log(std::string const& line);

@@ -2,24 +2,23 @@
 
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/timer.hpp"
-#include "driver/diagnostics.hpp"
 
 namespace gridstride {
 
 OutputPipeline::OutputPipeline(config::RunConfig const& run, Stream const& stream,
                                std::vector<Field> const& fields, OutputFiles& files)
-    : run_(run),
-      files_(files),
+    : files_(files),
       compute_(stream),
       copies_(stream.device()),
-      staged_(stream.device()),
-      staging_read_(stream.device()) {
-  if (compute_.backend() == Backend::cuda)
-    for (Field const& field : fields)
-      staging_.emplace_back(compute_, MemorySpace::device, field.bytes());
-  copies_.record(staging_read_);
-  free_.push_back(&take_slab(fields));
+      diagnostics_(run, fields, copies_),
+      slab_(fields.size()),
+      staged_event_(stream.device()) {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    staging_.emplace_back(compute_, MemorySpace::device, fields[i].bytes());
+    if (files.writes(fields[i])) slab_[i] = {compute_, MemorySpace::pinned, fields[i].bytes()};
+  }
   thread_ = std::thread([this] { work(); });
 }
 
@@ -30,6 +29,10 @@ OutputPipeline::~OutputPipeline() {
   }
   changed_.notify_all();
   thread_.join();
+  try {
+    copies_.synchronize();  // what a failure left there may still read the staging memory
+  } catch (Error const&) {  // that failure itself, which `check` has thrown
+  }
 }
 
 void OutputPipeline::check() {
@@ -37,72 +40,45 @@ void OutputPipeline::check() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-OutputPipeline::Slab& OutputPipeline::take_slab(std::vector<Field> const& fields) {
-  constexpr std::size_t most_slabs = 2;
-  std::unique_lock lock(mutex_);
-  if (free_.empty() && slabs_.size() < most_slabs) {
-    Slab& slab = slabs_.emplace_back(Slab{{}, Event(compute_.device()), {}});
-    for (Field const& field : fields)
-      slab.memory.emplace_back(compute_, MemorySpace::pinned, field.bytes());
-    return slab;
-  }
-  changed_.wait(lock, [this] { return !free_.empty() || failure_; });
-  if (failure_) std::rethrow_exception(failure_);
-  Slab& slab = *free_.front();
-  free_.pop_front();
-  return slab;
-}
-
 void OutputPipeline::submit(Clock const& clock, std::vector<Field> const& fields) {
-  check();
-  Slab& slab = take_slab(fields);
-  slab.snapshot = {clock, fields};
-  copy_to(slab, fields);
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !staging_in_use_ || failure_; });
+    if (failure_) std::rethrow_exception(failure_);
+  }
+  staged_ = {clock, fields};
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    auto const* const source = static_cast<std::byte const*>(fields[i].data);
+    copy_async(staging_[i].span(), {source, fields[i].bytes()}, compute_);
+    staged_.fields[i].data = staging_[i].data();
+  }
+  compute_.record(staged_event_);
   {
     std::lock_guard const lock(mutex_);
-    queue_.push_back(&slab);
+    staging_in_use_ = true;
   }
   changed_.notify_all();
 }
 
-void OutputPipeline::copy_to(Slab& slab, std::vector<Field> const& fields) {
-  auto const source = [](Field const& field) {
-    return std::span(static_cast<std::byte const*>(field.data), field.bytes());
-  };
-  compute_.wait(staging_read_);
-  for (std::size_t i = 0; i < staging_.size(); ++i)
-    copy_async(staging_[i].span(), source(fields[i]), compute_);
-  compute_.record(staged_);
-  copies_.wait(staged_);
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    auto const from = staging_.empty() ? source(fields[i]) : std::as_const(staging_[i]).span();
-    copy_async(slab.memory[i].span(), from, copies_);
-    slab.snapshot.fields[i].data = slab.memory[i].data();
-  }
-  copies_.record(staging_read_);
-  copies_.record(slab.copied);
-}
-
 void OutputPipeline::drain() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return (queue_.empty() && in_work_ == nullptr) || failure_; });
+  changed_.wait(lock, [this] { return (!staging_in_use_ && !writing_) || failure_; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
 void OutputPipeline::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return !queue_.empty() || stopping_; });
-    if (queue_.empty() || failure_) return;
-    in_work_ = queue_.front();
-    queue_.pop_front();
+    changed_.wait(lock, [this] { return staging_in_use_ || stopping_; });
+    if (!staging_in_use_) return;
+    writing_ = true;
     lock.unlock();
     std::exception_ptr failure;
     Timer timer;
     try {
-      in_work_->copied.synchronize();
+      staged_event_.synchronize();
       timer.restart();
-      process(in_work_->snapshot);
+      process();
     } catch (...) {  // whatever it is, the thread that runs the simulation throws it on
       failure = std::current_exception();
     }
@@ -110,15 +86,38 @@ void OutputPipeline::work() {
     lock.lock();
     seconds_writing_ += seconds;
     failure_ = failure;
-    last_ = std::exchange(in_work_, nullptr);
-    free_.push_back(last_);
+    writing_ = false;
     changed_.notify_all();
+    if (failure_) return;
   }
 }
 
-void OutputPipeline::process(Snapshot const& snapshot) {
-  for (Field const& field : snapshot.fields) require_finite(field, snapshot.clock);
-  files_.write(snapshot, diagnose(run_.diagnostics, snapshot.fields));
+void OutputPipeline::process() {
+  auto const measured = diagnostics_.measure(staged_.fields, staged_.clock);
+  auto const snapshot = to_host([this](Field const& field) { return files_.writes(field); });
+  {
+    std::lock_guard const lock(mutex_);
+    staging_in_use_ = false;
+  }
+  changed_.notify_all();
+  files_.write(snapshot, measured);
+}
+
+/// The staged snapshot with the wanted fields copied to the slab.
+Snapshot OutputPipeline::to_host(std::function<bool(Field const&)> const& wanted) {
+  Snapshot snapshot = staged_;
+  for (std::size_t i = 0; i < staging_.size(); ++i) {
+    if (!wanted(snapshot.fields[i])) continue;
+    if (slab_[i].size() == 0) slab_[i] = {compute_, MemorySpace::pinned, staging_[i].size()};
+    copy_async(slab_[i].span(), std::as_const(staging_[i]).span(), copies_);
+    snapshot.fields[i].data = slab_[i].data();
+  }
+  copies_.synchronize();
+  return snapshot;
+}
+
+Snapshot OutputPipeline::last() {
+  return to_host([](Field const&) { return true; });
 }
 
 }  // namespace gridstride

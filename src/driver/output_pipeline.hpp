@@ -2,23 +2,24 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <exception>
+#include <functional>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
 #include "config/run_config.hpp"
 #include "core/buffer.hpp"
+#include "driver/diagnostics.hpp"
 #include "driver/output_files.hpp"
 #include "simulations/simulation.hpp"
 
 namespace gridstride {
 
 /// The way of a run's results from the device to the disk. The device copies its fields aside and
-/// goes on computing; a second stream brings the copy to pinned memory; a thread checks it, takes
-/// the diagnostics and writes the files. Two snapshots can be under way; a third waits.
+/// goes on computing. A thread with a stream of its own takes the diagnostics where the copy lies,
+/// brings the fields that files will hold to the host, gives the place aside free, and writes the
+/// files. So two snapshots can be under way; a third waits.
 class OutputPipeline {
  public:
   OutputPipeline(config::RunConfig const& run, Stream const& stream,
@@ -34,38 +35,30 @@ class OutputPipeline {
   /// Waits until everything is written; throws as `submit` does.
   void drain();
 
-  /// Once drained: the last snapshot that was submitted (there must be one), and the time that the
-  /// thread took.
-  Snapshot const& last() const { return last_->snapshot; }
+  /// Once drained: the last snapshot that was submitted (there must be one), in host memory that
+  /// the pipeline owns.
+  Snapshot last();
+  /// Once drained: the time that the thread took.
   double seconds_writing() const { return seconds_writing_; }
 
  private:
-  struct Slab {
-    std::vector<Buffer<std::byte>> memory;  // one per field
-    Event copied;
-    Snapshot snapshot;
-  };
-
-  Slab& take_slab(std::vector<Field> const& fields);
-  void copy_to(Slab& slab, std::vector<Field> const& fields);
   void work();
-  void process(Snapshot const& snapshot);
+  void process();
+  Snapshot to_host(std::function<bool(Field const&)> const& wanted);
 
-  config::RunConfig const& run_;
   OutputFiles& files_;
   Stream compute_;
-  Stream copies_;
-  std::vector<Buffer<std::byte>> staging_;  // on a GPU: where the fields are copied aside
-  Event staged_;
-  Event staging_read_;
-  std::deque<Slab> slabs_;
+  Stream copies_;  // of the thread, while it runs
+  Diagnostics diagnostics_;
+  std::vector<Buffer<std::byte>> staging_;  // where the device copies its fields aside
+  std::vector<Buffer<std::byte>> slab_;     // where files read them; empty for other fields
+  Snapshot staged_;                         // its fields view the staging memory
+  Event staged_event_;
 
   std::mutex mutex_;  // guards all that follows
   std::condition_variable changed_;
-  std::deque<Slab*> free_;
-  std::deque<Slab*> queue_;
-  Slab* in_work_ = nullptr;
-  Slab* last_ = nullptr;
+  bool staging_in_use_ = false;
+  bool writing_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;
   double seconds_writing_ = 0;

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "driver/diagnostics.hpp"
 #include "driver/schedule.hpp"
 #include "io/dataset.hpp"
 #include "kernels/families.hpp"
@@ -55,11 +56,15 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
     std::vector<std::string_view> usable;
     for (auto const& row : family.rows)
       if (row.backend == device.backend() && row.in_build) usable.push_back(row.name);
-    if (std::find(usable.begin(), usable.end(), chosen->second) != usable.end()) continue;
-    problems.push_back(
-        run.problem(run.location(fmt::format("kernels.{}", family.name)),
-                    fmt::format("'{}' does not run on this device ({} has {})", chosen->second,
+    auto const location = run.location(fmt::format("kernels.{}", family.name));
+    if (std::find(usable.begin(), usable.end(), chosen->second) == usable.end())
+      problems.push_back(run.problem(
+          location, fmt::format("'{}' does not run on this device ({} has {})", chosen->second,
                                 name_of(device.backend()), format_choices(usable))));
+    else if (auto const why = diagnostics_refusal(family.name, chosen->second, device);
+             !why.empty())
+      problems.push_back(run.problem(
+          location, fmt::format("'{}' cannot serve the diagnostics ({})", chosen->second, why)));
   }
   return problems;
 }
@@ -127,6 +132,18 @@ double count_steps(config::RunConfig const& run, double time_step) {
   return steps;
 }
 
+/// Fields of the snapshots that are under way.
+struct SnapshotArrays {
+  std::size_t aside;    ///< in the device's memory
+  std::size_t on_host;  ///< for the files, and at the end for the verification
+};
+
+SnapshotArrays snapshot_arrays(config::RunConfig const& run) {
+  bool const files = run.output.vti || run.output.hdf5;
+  std::size_t const all = run.simulation->fields.size();
+  return {all, !run.verify.exact.empty() ? all : files ? run.output.fields.size() : 0};
+}
+
 }  // namespace
 
 Forecast forecast(config::RunConfig const& run, Device const& device) {
@@ -136,8 +153,10 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   result.steps = count_steps(run, result.time_step);
   auto const memory = entry.memory(run);
   std::size_t const field = memory.array_bytes;
-  result.device_bytes = memory.bytes() + (device.backend() == Backend::cuda ? field : 0);
-  result.host_bytes = 2 * field;
+  auto const snapshots = snapshot_arrays(run);
+  bool const cuda = device.backend() == Backend::cuda;
+  result.device_bytes = memory.bytes() + (cuda ? snapshots.aside * field : 0);
+  result.host_bytes = (snapshots.on_host + (cuda ? 0 : snapshots.aside)) * field;
   result.snapshots = 1 + Schedule(run.output.every, run.time.end).count(result.time_step);
   double const formats = (run.output.vti ? 1 : 0) + (run.output.hdf5 ? 1 : 0);
   result.disk_bytes = formats * static_cast<double>(run.output.fields.size()) *
@@ -148,7 +167,8 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
 void check_memory(config::RunConfig const& run, Device const& device) {
   auto memory = entry_of(run).memory(run);
   bool const cuda = device.backend() == Backend::cuda;
-  memory.arrays += cuda ? 1 : 2;  // the snapshot aside, or the slabs that the writer reads
+  auto const snapshots = snapshot_arrays(run);
+  memory.arrays += static_cast<std::int64_t>(snapshots.aside + (cuda ? 0 : snapshots.on_host));
   auto const free = static_cast<double>(device.free_memory());
   auto const array = static_cast<double>(memory.array_bytes);
   if (array * static_cast<double>(memory.arrays) > free)

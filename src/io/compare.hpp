@@ -38,6 +38,8 @@ struct Comparison {
 /// Compares `a` with the reference `b`, one step at a time. Names, shapes, types, the number of
 /// steps, the times and the grid's place (relative 1e-12) must agree, and so must every value
 /// within |a-b| <= atol + rtol·|b|. NaN agrees with NaN alone, an infinity with itself alone.
+/// Diagnostics follow from the fields and are not compared: a value that one rounding moves over a
+/// bin's edge changes two counts.
 Comparison compare(ResultFile const& a, ResultFile const& b, double rtol, double atol);
 /// The same for files, or directories that hold exactly one `.h5`.
 Comparison compare(std::filesystem::path const& a, std::filesystem::path const& b, double rtol,

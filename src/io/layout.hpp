@@ -15,6 +15,9 @@ namespace gridstride::io::layout {
 inline constexpr char const* root = "VTKHDF";
 inline constexpr char const* home = "gridstride";
 inline constexpr std::size_t fallback_bytes = 512;
+/// The parts of a histogram.
+inline constexpr char const* counts = "counts";
+inline constexpr char const* edges = "edges";
 
 using Member = std::string Provenance::*;
 

@@ -61,6 +61,17 @@ FieldInfo read_field_info(Object const& dataset, std::string const& name) {
           bytes == sizeof(float) ? Precision::float32 : Precision::float64};
 }
 
+/// The part of a histogram with `width` values at each step; the list may be longer.
+Object open_rows(Object const& histogram, std::string const& part, std::size_t width,
+                 std::size_t steps) {
+  Object rows = histogram.open_dataset(part);
+  Shape const shape = rows.shape();
+  if (shape.size() != 2 || shape[0] < steps || shape[1] != width)
+    reject(histogram,
+           fmt::format("the {} of a histogram have shape [{}]", part, fmt::join(shape, "][")));
+  return rows;
+}
+
 /// The first `size` values of a list that may be longer.
 template <class T>
 std::vector<T> read_list(Object const& group, std::string const& name, std::size_t size) {
@@ -88,6 +99,25 @@ std::vector<std::string> read_texts(Object const& group, std::string const& name
   return texts;
 }
 
+/// Where the field or histogram of that name stands in the list of them.
+template <class Info>
+std::size_t find_named(std::filesystem::path const& path, std::string_view kind,
+                       std::vector<Info> const& infos, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (auto const& info : infos) {
+    if (info.name == name) return names.size();
+    names.push_back(info.name);
+  }
+  throw IoError(path,
+                fmt::format("there is no {} '{}' ({})", kind, name,
+                            names.empty() ? "it has none" : "there is " + format_choices(names)));
+}
+
+void require_step(std::filesystem::path const& path, std::size_t index, std::size_t steps) {
+  if (index >= steps)
+    throw IoError(path, fmt::format("there is no step {} (there are {})", index, steps));
+}
+
 }  // namespace
 
 struct ResultFile::State {
@@ -99,6 +129,8 @@ struct ResultFile::State {
   std::vector<double> times;
   std::vector<std::int64_t> steps;
   std::vector<NamedSeries> diagnostics;
+  std::vector<HistogramInfo> histograms;
+  std::vector<Object> counts, edges;  ///< of the histograms
   std::vector<NamedValue> wall_times;
   Provenance provenance;
   bool complete = false;
@@ -106,6 +138,7 @@ struct ResultFile::State {
   void read_steps(Object const& root, Object const& home);
   void read_fields(Object const& root);
   void read_home(Object const& home);
+  void open_histogram(Object const& histogram, std::string const& name);
 };
 
 ResultFile::ResultFile(std::filesystem::path const& path) : state_(std::make_unique<State>()) {
@@ -165,8 +198,12 @@ void ResultFile::State::read_home(Object const& home) {
   provenance.fallbacks = read_texts(home, "fallbacks");
   complete = read_exactly<std::int64_t>(home, "complete", 1).front() == 1;
   Object const series = home.open_group("diagnostics");
-  for (auto const& name : series.names())
-    diagnostics.push_back({name, read_list<double>(series, name, times.size())});
+  for (auto const& name : series.names()) {
+    if (series.contains(name + "/" + layout::counts))
+      open_histogram(series.open_group(name), name);
+    else
+      diagnostics.push_back({name, read_list<double>(series, name, times.size())});
+  }
   if (!home.contains("wall_times")) return;
   Object const group = home.open_group("wall_times");
   for (auto const& name : group.names()) {
@@ -178,12 +215,24 @@ void ResultFile::State::read_home(Object const& home) {
   }
 }
 
+void ResultFile::State::open_histogram(Object const& histogram, std::string const& name) {
+  constexpr hsize_t most_bins = 1'000'000;
+  Shape const shape = histogram.open_dataset(layout::counts).shape();
+  if (shape.empty() || shape.back() == 0 || shape.back() > most_bins)
+    reject(histogram, fmt::format("histogram '{}' has an impossible number of bins", name));
+  auto const width = static_cast<std::size_t>(shape.back());
+  counts.push_back(open_rows(histogram, layout::counts, width, times.size()));
+  edges.push_back(open_rows(histogram, layout::edges, width + 1, times.size()));
+  histograms.push_back({name, static_cast<std::int64_t>(width)});
+}
+
 std::filesystem::path const& ResultFile::path() const { return state_->file.path(); }
 Grid const& ResultFile::grid() const { return state_->grid; }
 std::vector<FieldInfo> const& ResultFile::fields() const { return state_->fields; }
 std::vector<double> const& ResultFile::times() const { return state_->times; }
 std::vector<std::int64_t> const& ResultFile::steps() const { return state_->steps; }
 std::vector<NamedSeries> const& ResultFile::diagnostics() const { return state_->diagnostics; }
+std::vector<HistogramInfo> const& ResultFile::histograms() const { return state_->histograms; }
 std::vector<NamedValue> const& ResultFile::wall_times() const { return state_->wall_times; }
 Provenance const& ResultFile::provenance() const { return state_->provenance; }
 bool ResultFile::complete() const { return state_->complete; }
@@ -195,27 +244,29 @@ std::vector<double> ResultFile::read(std::string_view field, std::size_t time_in
 }
 
 void ResultFile::read(std::string_view field, std::size_t time_index, std::span<double> out) const {
-  auto const& fields = state_->fields;
-  auto const found = std::find_if(fields.begin(), fields.end(),
-                                  [&](auto const& info) { return info.name == field; });
-  if (found == fields.end()) {
-    std::vector<std::string_view> names;
-    for (auto const& info : fields) names.push_back(info.name);
-    throw IoError(
-        path(), fmt::format("there is no field '{}' (there is {})", field, format_choices(names)));
-  }
-  if (time_index >= times().size())
-    throw IoError(path(),
-                  fmt::format("there is no step {} (there are {})", time_index, times().size()));
+  auto const index = find_named(path(), "field", state_->fields, field);
+  require_step(path(), time_index, times().size());
   if (out.size() != static_cast<std::size_t>(grid().size()))
     throw IoError(
         path(), fmt::format("field '{}' has {} values, not {}", field, grid().size(), out.size()));
-  auto const index = static_cast<std::size_t>(found - fields.begin());
   Shape count = layout::shape_of(grid());
   count.insert(count.begin(), 1);
   Shape start(count.size(), 0);
   start.front() = static_cast<hsize_t>(state_->offsets[index][time_index]);
   state_->datasets[index].read(out.data(), H5T_NATIVE_DOUBLE, start, count);
+}
+
+Histogram ResultFile::read_histogram(std::string_view name, std::size_t time_index) const {
+  auto const index = find_named(path(), "histogram", histograms(), name);
+  require_step(path(), time_index, times().size());
+  auto const width = static_cast<std::size_t>(histograms()[index].bins);
+  Histogram histogram{std::string(name), std::vector<std::int64_t>(width),
+                      std::vector<double>(width + 1)};
+  state_->counts[index].read(histogram.counts.data(), H5T_NATIVE_INT64, {time_index, 0},
+                             {1, width});
+  state_->edges[index].read(histogram.edges.data(), H5T_NATIVE_DOUBLE, {time_index, 0},
+                            {1, width + 1});
+  return histogram;
 }
 
 std::filesystem::path find_result_file(std::filesystem::path const& path) {

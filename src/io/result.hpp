@@ -31,6 +31,7 @@ class ResultFile {
   std::vector<double> const& times() const;
   std::vector<std::int64_t> const& steps() const;
   std::vector<NamedSeries> const& diagnostics() const;
+  std::vector<HistogramInfo> const& histograms() const;
   std::vector<NamedValue> const& wall_times() const;
   Provenance const& provenance() const;
   /// Whether the run came to its end.
@@ -39,6 +40,8 @@ class ResultFile {
   /// One field at one of `times()`, x fastest, `grid().size()` values.
   std::vector<double> read(std::string_view field, std::size_t time_index) const;
   void read(std::string_view field, std::size_t time_index, std::span<double> out) const;
+  /// One of `histograms()` at one of `times()`.
+  Histogram read_histogram(std::string_view name, std::size_t time_index) const;
 
  private:
   struct State;

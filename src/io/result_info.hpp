@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,22 @@ struct NamedValue {
 struct NamedSeries {
   std::string name;
   std::vector<double> values;  ///< one per written step
+};
+
+/// A histogram that a result holds at each of its steps.
+struct HistogramInfo {
+  std::string name;
+  std::int64_t bins = 0;
+
+  bool operator==(HistogramInfo const&) const = default;
+};
+
+/// The same at one step: counts[b] values lie in [edges[b], edges[b + 1]); the last bin holds its
+/// upper edge too.
+struct Histogram {
+  std::string name;
+  std::vector<std::int64_t> counts;
+  std::vector<double> edges;  ///< one more than bins
 };
 
 /// Where a result comes from.

@@ -65,13 +65,17 @@ Object create_field(Object const& group, FieldInfo const& field, Shape const& sh
   return dataset;
 }
 
-/// A list of values that grows with the steps.
-Object create_list(Object const& group, std::string const& name, hid_t type) {
+/// A list of values, or of rows of them, that grows with the steps.
+Object create_list(Object const& group, std::string const& name, hid_t type,
+                   Shape const& row = {}) {
   constexpr std::size_t chunk_bytes = 4096;
   Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
-  hsize_t const chunk = chunk_bytes / H5Tget_size(type);
-  group.check(H5Pset_chunk(creation.id(), 1, &chunk), "choosing chunks");
-  return group.create_dataset(name, type, hdf5::growing_space({0}), creation.id());
+  std::size_t bytes = H5Tget_size(type);
+  for (hsize_t const extent : row) bytes *= extent;
+  Shape const chunk = with_time(std::max<hsize_t>(1, chunk_bytes / bytes), row);
+  group.check(H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()),
+              "choosing chunks");
+  return group.create_dataset(name, type, hdf5::growing_space(with_time(0, row)), creation.id());
 }
 
 /// Sets the list's length and its last value.
@@ -79,6 +83,13 @@ template <class T>
 void write_last(Object const& list, hsize_t length, T value) {
   list.resize({length});
   list.write(&value, hdf5::native_type<T>(), {length - 1}, {1});
+}
+
+/// Sets the list's length and its last row.
+template <class T>
+void write_last_row(Object const& list, hsize_t length, std::vector<T> const& row) {
+  list.resize({length, row.size()});
+  list.write(row.data(), hdf5::native_type<T>(), {length - 1, 0}, {1, row.size()});
 }
 
 void append_text(Object const& list, std::string text) {
@@ -112,14 +123,17 @@ struct ResultWriter::State {
   Object times;
   Object step_numbers;
   std::vector<Object> diagnostics;
-  hsize_t count = 0;  ///< complete steps on disk
+  std::vector<Object> counts, edges;  ///< of the histograms
+  hsize_t count = 0;                  ///< complete steps on disk
   bool failed = false;
 
   void create_vtkhdf();
   void create_home();
   void check_fields(std::span<Field const> host_fields) const;
+  void check_histograms(std::span<Histogram const> histograms) const;
   void write_fields(std::span<Field const> host_fields);
   void write_diagnostics(std::span<NamedValue const> values);
+  void write_histograms(std::span<Histogram const> histograms);
   void write_index(std::int64_t step, double time);
 
   /// Does `work` unless an earlier one failed.
@@ -137,6 +151,7 @@ ResultWriter::ResultWriter(std::filesystem::path path, ResultContents contents)
     : state_(std::make_unique<State>()) {
   for (auto const& field : contents.fields) require_plain_name("field", field.name);
   for (auto const& name : contents.diagnostics) require_plain_name("diagnostic", name);
+  for (auto const& histogram : contents.histograms) require_plain_name("histogram", histogram.name);
   state_->contents = std::move(contents);
   AtomicFile target(path);
   state_->file = hdf5::create_transaction_file(target.temporary(), path);
@@ -190,14 +205,23 @@ void ResultWriter::State::create_home() {
   Object const group = home.create_group("diagnostics");
   for (auto const& name : contents.diagnostics)
     diagnostics.push_back(create_list(group, name, H5T_IEEE_F64LE));
+  for (auto const& [name, bins] : contents.histograms) {
+    Object const parts = group.create_group(name);
+    auto const width = static_cast<hsize_t>(bins);
+    counts.push_back(create_list(parts, layout::counts, H5T_STD_I64LE, {width}));
+    edges.push_back(create_list(parts, layout::edges, H5T_IEEE_F64LE, {width + 1}));
+  }
 }
 
 void ResultWriter::append(std::int64_t step, double time, std::span<Field const> host_fields,
-                          std::span<NamedValue const> diagnostics) {
+                          std::span<NamedValue const> diagnostics,
+                          std::span<Histogram const> histograms) {
   state_->check_fields(host_fields);
+  state_->check_histograms(histograms);
   state_->attempt([&] {
     state_->write_fields(host_fields);
     state_->write_diagnostics(diagnostics);
+    state_->write_histograms(histograms);
     hdf5::commit(state_->file);
     state_->write_index(step, time);
   });
@@ -213,6 +237,15 @@ void ResultWriter::State::check_fields(std::span<Field const> host_fields) const
       throw std::invalid_argument("ResultWriter::append: '" + field.name +
                                   "' is not the field that was announced");
   }
+}
+
+void ResultWriter::State::check_histograms(std::span<Histogram const> histograms) const {
+  for (auto const& [name, counts_given, edges_given] : histograms)
+    for (auto const& info : contents.histograms)
+      if (info.name == name &&
+          (std::ssize(counts_given) != info.bins || std::ssize(edges_given) != info.bins + 1))
+        throw std::invalid_argument(fmt::format(
+            "ResultWriter::append: histogram '{}' does not have {} bins", name, info.bins));
 }
 
 void ResultWriter::State::write_fields(std::span<Field const> host_fields) {
@@ -234,6 +267,19 @@ void ResultWriter::State::write_diagnostics(std::span<NamedValue const> values) 
     });
     write_last(diagnostics[i], count + 1,
                given == values.end() ? std::numeric_limits<double>::quiet_NaN() : given->value);
+  }
+}
+
+void ResultWriter::State::write_histograms(std::span<Histogram const> histograms) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    auto const& [name, bins] = contents.histograms[i];
+    auto const width = static_cast<std::size_t>(bins);
+    Histogram row{name, std::vector<std::int64_t>(width),
+                  std::vector<double>(width + 1, std::numeric_limits<double>::quiet_NaN())};
+    for (auto const& histogram : histograms)
+      if (histogram.name == name) row = histogram;
+    write_last_row(counts[i], count + 1, row.counts);
+    write_last_row(edges[i], count + 1, row.edges);
   }
 }
 

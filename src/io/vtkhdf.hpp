@@ -18,6 +18,7 @@ struct ResultContents {
   std::vector<FieldInfo> fields;
   std::vector<std::string> diagnostics;  ///< names of the time series, without '/'
   Provenance provenance;
+  std::vector<HistogramInfo> histograms = {};  ///< their names differ from those of the series
 };
 
 /// Writes a result file that grows by one step at a time: temporal VTKHDF ImageData, which ParaView
@@ -32,7 +33,9 @@ struct ResultContents {
 ///       Steps                          NSteps; Values; PointDataOffsets/FIELD
 ///     /gridstride                      version, git_hash, device, precision, created, dims,
 ///                                      complete (0 or 1)
-///       config, resolved_config, fallbacks, step, diagnostics/NAME, wall_times/NAME
+///       config, resolved_config, fallbacks, step, wall_times/NAME
+///       diagnostics/NAME               [steps], or for a histogram
+///         counts, edges                [steps][bins], [steps][bins + 1]
 ///
 /// Readers of VTKHDF take a file of one step for one without a time axis. Until there is a second
 /// step, `Steps` therefore names the first one twice; `/gridstride/step` tells the true number.
@@ -44,9 +47,10 @@ class ResultWriter {
   ~ResultWriter();
 
   /// Adds a step. `host_fields` are those of the contents, in their order, in host memory. A
-  /// diagnostic that is not given is NaN at this step.
+  /// diagnostic that is not given is NaN at this step; so are the edges of a histogram, whose
+  /// counts are then zero.
   void append(std::int64_t step, double time, std::span<Field const> host_fields,
-              std::span<NamedValue const> diagnostics);
+              std::span<NamedValue const> diagnostics, std::span<Histogram const> histograms = {});
 
   /// Ends the file: the wall times in seconds, and the mark that the run is complete.
   void finish(std::span<NamedValue const> wall_times);

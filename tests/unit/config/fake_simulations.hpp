@@ -54,7 +54,8 @@ inline std::vector<SimulationInfo> const& fake_simulations() {
        .fields = {{"u", "1", "Temperature."}},
        .schemes = {"ftcs", "rk4"},
        .kernels = {{"stencil", {"reference", "threads", "naive", "shared", "register_queue"}},
-                   {"evaluate", {"reference", "threads", "interpreter"}}},
+                   {"evaluate", {"reference", "threads", "interpreter"}},
+                   {"reduce", {"reference", "threads", "vectorized"}, true}},
        .make_parameters = []() -> std::unique_ptr<ParameterSet> {
          return std::make_unique<FakeHeatParameters>();
        }},

@@ -24,6 +24,11 @@ TEST(Describe, TellsEachParameter) {
   EXPECT_TRUE(contains(text, "  time.step: number, > 0 [s] or 'auto'; default auto\n"));
   EXPECT_TRUE(contains(text, "  boundary.{x,y,z}.neumann: formula of x, y, z, t [Pa/m]\n"));
   EXPECT_TRUE(contains(text, "default {count: 10}"));
+  EXPECT_TRUE(
+      contains(text, "  diagnostics.histogram.bins: whole number, >= 1 and <= 8192; default 64"));
+  EXPECT_TRUE(contains(text, "  diagnostics.histogram.range: list of 2 numbers\n"));
+  EXPECT_TRUE(contains(
+      text, "  diagnostics.quantiles.at: list of 1 to 100 numbers, >= 0 and <= 1; required\n"));
 }
 
 TEST(Describe, ReferenceHasEverySimulation) {

@@ -124,6 +124,44 @@ TEST_F(Reader, ReadsDiagnostics) {
             "run:6:27: diagnostics.probe.at: 2 is outside of the grid (x goes from 0 to 1)\n");
 }
 
+TEST_F(Reader, ReadsHistogramsAndQuantiles) {
+  RunConfig const run = read(minimal_everything +
+                             "diagnostics:\n"
+                             "- histogram: {field: v, bins: 1e2, range: [-5 km/h, 1/4]}\n"
+                             "- {quantiles: {field: p, at: [0.05, 1, 0]}}\n"
+                             "- {histogram: {field: p}}\n"
+                             "- {quantiles: {field: p, at: 1/2}}\n");
+  EXPECT_FALSE(run.diagnostics.norms);
+  auto const& histograms = run.diagnostics.histograms;
+  ASSERT_EQ(histograms.size(), 2);
+  EXPECT_EQ(histograms[0].field, "v");
+  EXPECT_EQ(histograms[0].bins, 100);
+  ASSERT_TRUE(histograms[0].range);
+  EXPECT_DOUBLE_EQ((*histograms[0].range)[0], -5 / 3.6);
+  EXPECT_EQ((*histograms[0].range)[1], 0.25);
+  EXPECT_EQ(histograms[1].field, "p");
+  EXPECT_EQ(histograms[1].bins, 64);
+  EXPECT_FALSE(histograms[1].range);
+  auto const& quantiles = run.diagnostics.quantiles;
+  ASSERT_EQ(quantiles.size(), 2);
+  EXPECT_EQ(quantiles[0].field, "p");
+  EXPECT_EQ(quantiles[0].at, (std::vector<double>{0.05, 1, 0}));
+  EXPECT_EQ(quantiles[1].at, std::vector<double>{0.5});
+  EXPECT_EQ(read(minimal_heat + "diagnostics: {histogram: {bins: 8192}}\n")
+                .diagnostics.histograms.front()
+                .bins,
+            8192);
+  EXPECT_EQ(faults(minimal_heat + "kernels: {reduce: thread}\n"),
+            "run:6:19: kernels.reduce: unknown value 'thread' ('auto', 'reference', 'threads' or "
+            "'vectorized' expected); did you mean 'threads'?\n");
+  // As narrow as float64 can divide, but not float32.
+  std::string const narrow = "diagnostics: {histogram: {range: [1, 1.000001]}}\n";
+  EXPECT_EQ(faults(minimal_heat + narrow), "");
+  EXPECT_EQ(faults("precision: float32\n" + minimal_heat + narrow),
+            "run:7:34: diagnostics.histogram.range: 1 to 1.000001 cannot be divided into 64 bins "
+            "of float32\n");
+}
+
 TEST_F(Reader, InputPathsAreRelativeToTheConfig) {
   write("", "start.h5");
   RunConfig const run = read(

@@ -25,7 +25,7 @@ output:
 checkpoint: {keep: 2}
 diagnostics: [norms]
 verify: {rtol: 1e-10, atol: 1e-12}
-kernels: {stencil: auto, evaluate: auto}
+kernels: {stencil: auto, evaluate: auto, reduce: auto}
 )");
 }
 
@@ -75,6 +75,17 @@ void expect_same(RunConfig const& a, RunConfig const& b) {
     EXPECT_EQ(a.diagnostics.probes[i].field, b.diagnostics.probes[i].field);
     EXPECT_EQ(a.diagnostics.probes[i].at, b.diagnostics.probes[i].at);
   }
+  ASSERT_EQ(a.diagnostics.histograms.size(), b.diagnostics.histograms.size());
+  for (std::size_t i = 0; i < a.diagnostics.histograms.size(); ++i) {
+    EXPECT_EQ(a.diagnostics.histograms[i].field, b.diagnostics.histograms[i].field);
+    EXPECT_EQ(a.diagnostics.histograms[i].bins, b.diagnostics.histograms[i].bins);
+    EXPECT_EQ(a.diagnostics.histograms[i].range, b.diagnostics.histograms[i].range);
+  }
+  ASSERT_EQ(a.diagnostics.quantiles.size(), b.diagnostics.quantiles.size());
+  for (std::size_t i = 0; i < a.diagnostics.quantiles.size(); ++i) {
+    EXPECT_EQ(a.diagnostics.quantiles[i].field, b.diagnostics.quantiles[i].field);
+    EXPECT_EQ(a.diagnostics.quantiles[i].at, b.diagnostics.quantiles[i].at);
+  }
   ASSERT_EQ(a.verify.exact.size(), b.verify.exact.size());
   for (std::size_t i = 0; i < a.verify.exact.size(); ++i) {
     EXPECT_EQ(a.verify.exact[i].first, b.verify.exact[i].first);
@@ -102,9 +113,15 @@ parameters: {diffusivity: kappa*(1+x), source: 1e-2 1/min}
 time: {scheme: rk4, end: 20 min, step: 0.1, safety: 0.5}
 output: {directory: "out dir/1", formats: [hdf5], every: {time: 0.05}, fields: []}
 checkpoint: {every: {steps: 1000}, keep: 3}
-diagnostics: [norms, {probe: {at: [0, 0.5, 0.1]}}, {probe: {at: [0.1, 0.6, 0.1]}}]
+diagnostics:
+- norms
+- {probe: {at: [0, 0.5, 0.1]}}
+- {quantiles: {at: [0.05, 0.95]}}
+- {probe: {at: [0.1, 0.6, 0.1]}}
+- {histogram: {bins: 12, range: [-0.1, third]}}
+- {quantiles: {at: third}}
 verify: {exact: {u: x*t}, tolerance: {max: 1e-4}, reference: ../reference.h5, rtol: 0, atol: 1e-9}
-kernels: {stencil: naive}
+kernels: {stencil: naive, reduce: threads}
 )");
   RunConfig const again =
       read_run_config(write(resolved_yaml(run), "again.yaml"), {}, fake_simulations());
@@ -126,6 +143,13 @@ TEST_F(Resolved, ReadsBackParametersOfEveryType) {
   EXPECT_EQ(parameters.speed, 1.0 / 3);
   EXPECT_EQ(parameters.order, 1);
   EXPECT_FALSE(parameters.limited);
+}
+
+TEST_F(Resolved, WhatDecidesTheStateLeavesDiagnosticsOut) {
+  std::string const problem = problem_yaml(read(minimal_heat));
+  EXPECT_EQ(problem_yaml(read(minimal_heat + "kernels: {reduce: reference}\n")), problem);
+  EXPECT_EQ(problem_yaml(read(minimal_heat + "diagnostics: {histogram: {bins: 3}}\n")), problem);
+  EXPECT_NE(problem_yaml(read(minimal_heat + "kernels: {stencil: naive}\n")), problem);
 }
 
 }  // namespace

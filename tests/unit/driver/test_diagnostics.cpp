@@ -1,82 +1,124 @@
 #include "driver/diagnostics.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-#include <numeric>
-#include <vector>
+#include "support/diagnostics_cases.hpp"
+#include "support/diagnostics_runs.hpp"
 
 namespace gridstride {
 namespace {
 
+constexpr Backend cpu = Backend::cpu;
+
 template <class T>
-Field field_of(std::vector<T> const& values, Grid const& grid) {
-  return {"u", "1", grid, precision_of<T>(), values.data()};
+class DiagnosticsHost : public testing::Test {};
+
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(DiagnosticsHost, Types);
+
+TYPED_TEST(DiagnosticsHost, NormsByHand) { test::expect_norms_by_hand<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, SumsOverManyBlocks) {
+  std::vector<TypeParam> values(1000003);
+  std::iota(values.begin(), values.end(), TypeParam(0));
+  auto const found = test::numbers(test::measure(cpu, {}, test::line_of(values.size()), values));
+  EXPECT_EQ(found[1], 1000002);
+  EXPECT_DOUBLE_EQ(found[2], 500001);
 }
 
-TEST(Diagnostics, NormsByHand) {
-  std::vector<float> const values = {3, -4, 0, 1};
-  Grid const grid{.dims = 2, .points = {2, 2, 1}};
-  auto const field = field_of(values, grid);
-  auto const result = diagnose({.norms = true, .probes = {}}, std::span(&field, 1));
-  ASSERT_EQ(result.size(), 4u);
-  EXPECT_EQ(result[0].name, "u.min");
-  EXPECT_EQ(result[0].value, -4);
-  EXPECT_EQ(result[1].name, "u.max");
-  EXPECT_EQ(result[1].value, 3);
-  EXPECT_EQ(result[2].name, "u.mean");
-  EXPECT_EQ(result[2].value, 0);
-  EXPECT_EQ(result[3].name, "u.l2");
-  EXPECT_DOUBLE_EQ(result[3].value, std::sqrt(26.0 / 4));
+TYPED_TEST(DiagnosticsHost, ProbesInterpolate) { test::expect_probes_interpolate<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, ProbesCloseAPeriodicAxis) {
+  test::expect_probes_close_a_periodic_axis<TypeParam>(cpu);
 }
 
-TEST(Diagnostics, SumsOverManyBlocks) {
-  std::vector<double> values(1000003);
-  std::iota(values.begin(), values.end(), 0);
-  Grid const grid{.dims = 1, .points = {1000003, 1, 1}};
-  auto const field = field_of(values, grid);
-  auto const result = diagnose({.norms = true, .probes = {}}, std::span(&field, 1));
-  EXPECT_EQ(result[1].value, 1000002);
-  EXPECT_DOUBLE_EQ(result[2].value, 500001);
+TYPED_TEST(DiagnosticsHost, HistogramsByHand) { test::expect_histograms_by_hand<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, EdgesAreExact) { test::expect_edges_to_be_exact<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, HistogramsOfOddRanges) {
+  test::expect_histograms_of_odd_ranges<TypeParam>(cpu);
 }
 
-TEST(Diagnostics, ProbesInterpolate) {
-  // u = x + 10 y + 100 z is linear, so that the interpolation is exact.
-  Grid const grid{.dims = 3, .points = {3, 3, 3}, .origin = {1, 0, 0}, .spacing = {0.5, 1, 2}};
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < grid.size(); ++i) {
-    auto const at = grid.indices(i);
-    values.push_back(grid.coordinate(0, at[0]) + 10 * grid.coordinate(1, at[1]) +
-                     100 * grid.coordinate(2, at[2]));
+TYPED_TEST(DiagnosticsHost, HistogramsCountEveryPoint) {
+  for (std::size_t const size : {1, 31, 1025, 100003})
+    for (auto const& field : test::quantile_fields<TypeParam>(size))
+      for (std::int64_t const bins : {1, 2, 63, 8192}) {
+        auto const histogram = test::histogram_of<TypeParam>(cpu, {"u", bins, {}}, field);
+        EXPECT_EQ(test::total(histogram), std::ssize(field));
+        EXPECT_EQ(std::ssize(histogram.counts), bins);
+        EXPECT_TRUE(std::ranges::is_sorted(histogram.edges));
+      }
+}
+
+TYPED_TEST(DiagnosticsHost, QuantilesByHand) { test::expect_quantiles_by_hand<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, QuantilesAreTheValuesOfTheirRanks) {
+  for (std::size_t const size : {1, 2, 3, 31, 32, 33, 255, 1025, 100003})
+    for (auto const& field : test::quantile_fields<TypeParam>(size))
+      test::expect_quantiles<TypeParam>(cpu, field);
+}
+
+TYPED_TEST(DiagnosticsHost, QuantilesOfOddRanges) {
+  test::expect_quantiles_of_odd_ranges<TypeParam>(cpu);
+}
+
+TYPED_TEST(DiagnosticsHost, VariantsAgree) { test::expect_variants_to_agree<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, BadValuesAreNamed) {
+  test::expect_bad_values_to_be_named<TypeParam>(cpu);
+}
+
+TEST(DiagnosticsOfFields, AreToldApart) { test::expect_fields_to_be_told_apart(cpu); }
+
+TEST(DiagnosticsOfFields, VariantsThatDoNotServeAreRefused) {
+  Device const device = Device::open(cpu);
+  for (auto const* family : {"reduce", "histogram", "scan"}) {
+    EXPECT_EQ(diagnostics_refusal(family, "threads", device), "");
+    EXPECT_NE(diagnostics_refusal(family, "none", device).find("no variant 'none'"),
+              std::string::npos);
   }
-  auto const field = field_of(values, grid);
-  auto const result = diagnose(
-      {.norms = false, .probes = {{"u", {1.3, 0.7, 3.9}}, {"u", {2, 2, 4}}, {"u", {1, 0, 0}}}},
-      std::span(&field, 1));
-  EXPECT_EQ(result[0].name, "u(1.3, 0.7, 3.9)");
-  EXPECT_NEAR(result[0].value, 1.3 + 7 + 390, 1e-11);
-  EXPECT_EQ(result[1].value, 2 + 20 + 400);
-  EXPECT_EQ(result[2].value, 1);
+  EXPECT_EQ(diagnostics_refusal("stencil", "threads", device), "");
 }
 
-TEST(Diagnostics, ProbesCloseAPeriodicAxis) {
-  Grid const grid{.dims = 1, .points = {4, 1, 1}, .origin = {0, 0, 0}, .spacing = {0.25, 1, 1}};
-  std::vector<double> const values = {8, 1, 2, 4};
-  auto const field = field_of(values, grid);
-  auto const result =
-      diagnose({.norms = false, .probes = {{"u", {0.875, 0, 0}}}}, std::span(&field, 1));
-  EXPECT_EQ(result[0].value, 6);
+TEST(DiagnosticsOfRuns, CountEveryPointOfEveryOutput) {
+  test::RunDirectory const directory;
+  io::ResultFile const result(directory.run(
+      "run", "device: cpu\n" + test::heat_without_diagnostics +
+                 "time: {end: 0.01}\noutput: {every: {count: 4}}\n"
+                 "diagnostics: [{histogram: {bins: 10}}, {quantiles: {at: [0, 0.5, 1]}}]\n"));
+  ASSERT_EQ(result.steps().size(), 5U);
+  EXPECT_EQ(result.histograms(), (std::vector<io::HistogramInfo>{{"u.histogram", 10}}));
+  std::vector<double> values;
+  for (std::size_t step = 0; step < 5; ++step) {
+    values = result.read("u", step);
+    std::ranges::sort(values);
+    auto const histogram = result.read_histogram("u.histogram", step);
+    EXPECT_EQ(test::total(histogram), 33 * 32);
+    EXPECT_EQ(histogram.edges.front(), values.front());
+    EXPECT_EQ(histogram.edges.back(), values.back());
+    for (auto const& series : result.diagnostics()) {
+      std::size_t const place = series.name == "u.q0" ? 0 : series.name == "u.q1" ? 1055 : 527;
+      EXPECT_NEAR(series.values[step], values[place],
+                  (values.back() - values.front()) / 8192 / 8192)
+          << series.name;
+    }
+  }
+}
+
+TEST(DiagnosticsOfRuns, ContinueAfterARestart) { test::expect_series_to_continue("device: cpu\n"); }
+
+TEST(DiagnosticsOfRuns, NeedNoFieldsInFiles) {
+  test::expect_diagnostics_without_fields("device: cpu\n");
 }
 
 TEST(RequireFinite, NamesTheFirstCell) {
   Grid const grid{.dims = 2, .points = {300, 300, 1}};
   std::vector<double> values(90000, 1);
-  EXPECT_NO_THROW(require_finite(field_of(values, grid), {3, 0.5}));
+  Field const field{"u", "1", grid, Precision::float64, values.data()};
+  EXPECT_NO_THROW(require_finite(field, {3, 0.5}));
   values[299 + 300 * 298] = std::numeric_limits<double>::infinity();
   values[7 + 300 * 250] = std::nan("");
   try {
-    require_finite(field_of(values, grid), {3, 0.5});
+    require_finite(field, {3, 0.5});
     FAIL();
   } catch (NumericalError const& error) {
     EXPECT_STREQ(error.what(), "NaN in field 'u' at cell (7, 250, 0), step 3, time 0.5");
@@ -85,13 +127,14 @@ TEST(RequireFinite, NamesTheFirstCell) {
 
 TEST(ErrorNorms, ByHand) {
   Grid const grid{.dims = 1, .points = {4, 1, 1}};
-  std::vector<float> const values = {0, 1, 2, 7};
+  std::vector<float> values = {0, 1, 2, 7};
+  Field const field{"u", "1", grid, Precision::float32, values.data()};
   auto const exact = expression::Expression::parse("x*t");
-  auto const error = error_norms(field_of(values, grid), exact, 1);
+  auto const error = error_norms(field, exact, 1);
   EXPECT_EQ(error.maximum, 4);
   EXPECT_EQ(error.l2, 2);
-  std::vector<float> const bad = {0, 1, std::nanf(""), 3};
-  EXPECT_TRUE(std::isnan(error_norms(field_of(bad, grid), exact, 1).maximum));
+  values = {0, 1, std::nanf(""), 3};
+  EXPECT_TRUE(std::isnan(error_norms(field, exact, 1).maximum));
 }
 
 }  // namespace

@@ -116,7 +116,14 @@ inline ResultContents sample_contents(Grid const& grid) {
   return {grid,
           {{"u", "K", Precision::float64}, {"v", "m/s", Precision::float32}},
           {"norm", "energy"},
-          provenance};
+          provenance,
+          {{"u.histogram", 3}}};
+}
+
+/// Counts and edges that tell their step.
+inline Histogram sample_histogram(std::int64_t step) {
+  auto const start = static_cast<double>(step);
+  return {"u.histogram", {step, step + 1, step + 2}, {start, start + 0.5, start + 1, start + 1.5}};
 }
 
 /// Writes `steps` steps (numbered 0, 10, 20, …, at times step/16) and ends the file.
@@ -125,7 +132,9 @@ inline void write_sample(std::filesystem::path const& path, Grid const& grid, in
   SampleFields fields(grid);
   for (std::int64_t step = 0; step < steps; ++step) {
     std::vector<NamedValue> const diagnostics = {{"norm", 0.5 * static_cast<double>(step)}};
-    writer.append(10 * step, static_cast<double>(step) / 16, fields.at(step), diagnostics);
+    std::vector<Histogram> const histograms = {sample_histogram(step)};
+    writer.append(10 * step, static_cast<double>(step) / 16, fields.at(step), diagnostics,
+                  histograms);
   }
   std::vector<NamedValue> const wall_times = {{"total", 1.5}};
   writer.finish(wall_times);

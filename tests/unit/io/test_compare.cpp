@@ -121,6 +121,20 @@ TEST_F(Compare, NumbersOfStepsMustAgree) {
   EXPECT_NE(result.table().find("there are 3 steps in A, 2 in B"), std::string::npos);
 }
 
+TEST_F(Compare, DiagnosticsMayDiffer) {
+  std::array<double, 4> const values = {1, 2, 3, 4};
+  Field const field = {"u", "K", grid, Precision::float64, values.data()};
+  auto const write_with = [&](std::string const& name, std::int64_t bins) {
+    ResultWriter writer(
+        folder / name,
+        {grid, {{"u", "K", Precision::float64}}, {}, Provenance{}, {{"u.histogram", bins}}});
+    writer.append(0, 0, std::span(&field, 1), {});
+  };
+  write_with("a.h5", 3);
+  write_with("b.h5", 4);
+  EXPECT_TRUE(compare(folder / "a.h5", folder / "b.h5", 0, 0).equal());
+}
+
 TEST_F(Compare, TakesDirectories) {
   std::filesystem::create_directory(folder / "run");
   write_sample(folder / "run" / "case.h5", grid, 2);

@@ -44,7 +44,8 @@ std::string write_and_count(std::filesystem::path const& path, Grid const& grid,
     SampleFields fields(grid);
     for (std::int64_t step = 0; step < all_steps; ++step) {
       try {
-        writer.append(step, static_cast<double>(step), fields.at(step), {});
+        std::vector<Histogram> const histograms = {sample_histogram(step)};
+        writer.append(step, static_cast<double>(step), fields.at(step), {}, histograms);
       } catch (IoError const& error) {
         expect_io_error([&] { writer.append(step, 0, fields.at(step), {}); }, {"takes no more"});
         return error.what();
@@ -73,6 +74,9 @@ void expect_consistent(std::filesystem::path const& path, Grid const& grid, int 
   for (std::size_t step = 0; step < steps; ++step) {
     EXPECT_EQ(file.steps()[step], static_cast<std::int64_t>(step));
     EXPECT_EQ(file.times()[step], static_cast<double>(step));
+    auto const histogram = file.read_histogram("u.histogram", step);
+    EXPECT_EQ(histogram.counts, sample_histogram(file.steps()[step]).counts);
+    EXPECT_EQ(histogram.edges, sample_histogram(file.steps()[step]).edges);
     auto const u = file.read("u", step);
     auto const v = file.read("v", step);
     for (std::size_t i = 0; i < u.size(); i += 3) {

@@ -68,6 +68,59 @@ TEST(ResultFile, KeepsProvenanceAndDiagnostics) {
   EXPECT_TRUE(file.complete());
 }
 
+TEST(ResultFile, KeepsAHistogramOfEachStep) {
+  TemporaryFolder const folder;
+  // Rows below and above the size that shares a chunk.
+  for (std::int64_t const bins : {1, 3, 64, 511, 512, 8192}) {
+    auto contents = sample_contents(make_grid(2));
+    contents.histograms = {{"u.histogram", bins}, {"v.histogram", 2}};
+    SampleFields fields(make_grid(2));
+    auto const sample_row = [&](std::int64_t step) {
+      Histogram row{"u.histogram", {}, {}};
+      for (std::int64_t b = 0; b < bins; ++b) row.counts.push_back(1000 * step + b);
+      for (std::int64_t b = 0; b <= bins; ++b)
+        row.edges.push_back(static_cast<double>(step) + static_cast<double>(b) / 16);
+      return row;
+    };
+    ResultWriter writer(folder / "run.h5", contents);
+    for (std::int64_t step = 0; step < 20; ++step) {
+      std::vector<Histogram> const rows = {sample_row(step)};
+      writer.append(step, static_cast<double>(step), fields.at(step), {}, rows);
+    }
+    ResultFile const file(folder / "run.h5");
+    EXPECT_EQ(file.histograms(), contents.histograms);
+    EXPECT_EQ(file.diagnostics().size(), 2U);
+    for (std::size_t step = 0; step < 20; ++step) {
+      auto const row = file.read_histogram("u.histogram", step);
+      EXPECT_EQ(row.name, "u.histogram");
+      EXPECT_EQ(row.counts, sample_row(static_cast<std::int64_t>(step)).counts);
+      EXPECT_EQ(row.edges, sample_row(static_cast<std::int64_t>(step)).edges);
+      auto const missing = file.read_histogram("v.histogram", step);
+      EXPECT_EQ(missing.counts, (std::vector<std::int64_t>{0, 0}));
+      for (double const edge : missing.edges) EXPECT_TRUE(std::isnan(edge));
+    }
+    expect_io_error([&] { file.read_histogram("w", 0); }, {"'w'", "'u.histogram' or"});
+    expect_io_error([&] { file.read_histogram("u.histogram", 20); }, {"there is no step 20"});
+  }
+}
+
+TEST(ResultFile, RefusesHistogramsThatWereNotAnnounced) {
+  TemporaryFolder const folder;
+  ResultWriter writer(folder / "run.h5", sample_contents(make_grid(1)));
+  SampleFields fields(make_grid(1));
+  for (auto const& [counts, edges] : {std::pair{2, 4}, std::pair{3, 3}}) {
+    std::vector<Histogram> const rows = {
+        {"u.histogram", std::vector<std::int64_t>(counts), std::vector<double>(edges)}};
+    EXPECT_THROW(writer.append(0, 0, fields.at(0), {}, rows), std::invalid_argument);
+  }
+  std::vector<Histogram> const rows = {sample_histogram(0)};
+  writer.append(0, 0, fields.at(0), {}, rows);
+  EXPECT_EQ(ResultFile(folder / "run.h5").times().size(), 1U);
+  auto contents = sample_contents(make_grid(1));
+  contents.histograms.front().name = "a/b";
+  EXPECT_THROW(ResultWriter(folder / "other.h5", contents), std::invalid_argument);
+}
+
 TEST(ResultFile, GrowsStepByStepAndMayBeReadMeanwhile) {
   TemporaryFolder const folder;
   Grid const grid = make_grid(2);

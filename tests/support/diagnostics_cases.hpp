@@ -1,0 +1,332 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/error.hpp"
+#include "driver/diagnostics.hpp"
+#include "kernels/families.hpp"
+
+/// What the driver's diagnostics must find, on either backend and in either precision.
+namespace gridstride::test {
+
+using config::DiagnosticsOptions;
+
+inline Grid line_of(std::size_t points) {
+  return {.dims = 1, .points = {static_cast<std::int64_t>(points), 1, 1}};
+}
+
+/// The diagnostics of a field `u` with these values.
+template <class T>
+Measurement measure(Backend backend, DiagnosticsOptions const& options, Grid const& grid,
+                    std::vector<T> const& values,
+                    std::map<std::string, std::string, std::less<>> const& kernels = {}) {
+  Stream stream(Device::open(backend));
+  Buffer<T> memory(stream, MemorySpace::device, values.size());
+  copy_async(memory.span(), values, stream);
+  Field const field{"u", "1", grid, precision_of<T>(), memory.data()};
+  config::RunOptions run;
+  run.diagnostics = options;
+  run.kernels = kernels;
+  return Diagnostics(run, std::span(&field, 1), stream).measure(std::span(&field, 1), {3, 0.5});
+}
+
+inline std::vector<double> numbers(Measurement const& measured) {
+  std::vector<double> all;
+  for (auto const& [name, value] : measured.values) all.push_back(value);
+  return all;
+}
+
+inline std::vector<std::string> names(Measurement const& measured) {
+  std::vector<std::string> all;
+  for (auto const& [name, value] : measured.values) all.push_back(name);
+  return all;
+}
+
+template <class T>
+void expect_norms_by_hand(Backend backend) {
+  std::vector<T> const values = {3, -4, 0, 1};
+  Grid const grid{.dims = 2, .points = {2, 2, 1}};
+  auto const measured = measure(backend, {}, grid, values);
+  EXPECT_EQ(names(measured), (std::vector<std::string>{"u.min", "u.max", "u.mean", "u.l2"}));
+  EXPECT_EQ(numbers(measured), (std::vector<double>{-4, 3, 0, std::sqrt(26.0 / 4)}));
+  EXPECT_TRUE(measured.histograms.empty());
+}
+
+template <class T>
+void expect_probes_interpolate(Backend backend) {
+  // u = x + 10 y + 100 z is linear, so that the interpolation is exact.
+  Grid const grid{.dims = 3, .points = {3, 3, 3}, .origin = {1, 0, 0}, .spacing = {0.5, 1, 2}};
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < grid.size(); ++i) {
+    auto const at = grid.indices(i);
+    values.push_back(static_cast<T>(grid.coordinate(0, at[0]) + 10 * grid.coordinate(1, at[1]) +
+                                    100 * grid.coordinate(2, at[2])));
+  }
+  auto const measured = measure(
+      backend,
+      {.norms = false, .probes = {{"u", {1.3, 0.7, 3.9}}, {"u", {2, 2, 4}}, {"u", {1, 0, 0}}}},
+      grid, values);
+  EXPECT_EQ(names(measured),
+            (std::vector<std::string>{"u(1.3, 0.7, 3.9)", "u(2, 2, 4)", "u(1, 0, 0)"}));
+  auto const found = numbers(measured);
+  EXPECT_NEAR(found[0], 1.3 + 7 + 390, 1e-11);  // the values at the points are exact in float too
+  EXPECT_EQ(found[1], 2 + 20 + 400);
+  EXPECT_EQ(found[2], 1);
+}
+
+template <class T>
+void expect_probes_close_a_periodic_axis(Backend backend) {
+  Grid const grid{.dims = 1, .points = {4, 1, 1}, .origin = {0, 0, 0}, .spacing = {0.25, 1, 1}};
+  auto const measured =
+      measure<T>(backend, {.norms = false, .probes = {{"u", {0.875, 0, 0}}}}, grid, {8, 1, 2, 4});
+  EXPECT_EQ(numbers(measured), std::vector<double>{6});
+}
+
+/// The counts and edges of a histogram.
+template <class T>
+io::Histogram histogram_of(Backend backend, config::HistogramOptions const& options,
+                           std::vector<T> const& values) {
+  auto const measured = measure<T>(backend, {.norms = false, .histograms = {options}},
+                                   line_of(values.size()), values);
+  EXPECT_TRUE(measured.values.empty());
+  EXPECT_EQ(measured.histograms.size(), 1U);
+  EXPECT_EQ(measured.histograms.front().name, "u.histogram");
+  return measured.histograms.front();
+}
+
+inline std::int64_t total(io::Histogram const& histogram) {
+  return std::accumulate(histogram.counts.begin(), histogram.counts.end(), std::int64_t{0});
+}
+
+template <class T>
+void expect_histograms_by_hand(Backend backend) {
+  using Counts = std::vector<std::int64_t>;
+  using Edges = std::vector<double>;
+  std::vector<T> const values = {-1, 0, T(0.25), T(0.5), T(0.75), 1, 1, 2};
+  auto const given = histogram_of<T>(backend, {"u", 4, {{0, 1}}}, values);
+  EXPECT_EQ(given.counts, (Counts{1, 1, 1, 3}));  // the last bin is closed
+  EXPECT_EQ(given.edges, (Edges{0, 0.25, 0.5, 0.75, 1}));
+  auto const beside = histogram_of<T>(backend, {"u", 2, {{5, 6}}}, values);
+  EXPECT_EQ(beside.counts, (Counts{0, 0}));
+  auto const at_zero = histogram_of<T>(backend, {"u", 1, {{-1, 0}}}, values);
+  EXPECT_EQ(at_zero.counts, Counts{2});
+  auto const own = histogram_of<T>(backend, {"u", 4, {}}, {0, 4, 1, 2, 3, 4});
+  EXPECT_EQ(own.counts, (Counts{1, 1, 1, 3}));
+  EXPECT_EQ(own.edges, (Edges{0, 1, 2, 3, 4}));
+  auto const constant = histogram_of<T>(backend, {"u", 4, {}}, {3, 3, 3});
+  EXPECT_EQ(constant.counts, (Counts{0, 0, 3, 0}));
+  EXPECT_EQ(constant.edges, (Edges{2.5, 2.75, 3, 3.25, 3.5}));
+}
+
+/// Rounded to T, a range with 10 bins of a tenth has edges that T tells from 0.3 and 0.7.
+template <class T>
+void expect_edges_to_be_exact(Backend backend) {
+  auto const tenth = [](double x) { return static_cast<T>(x); };
+  auto const edges = histogram_of<T>(backend, {"u", 10, {{0, 1}}}, {0}).edges;
+  for (std::size_t b = 1; b < 10; ++b) {
+    auto const edge = tenth(edges[b]);
+    auto const below = std::nextafter(edge, T(0));
+    auto const counts = histogram_of<T>(backend, {"u", 10, {{0, 1}}}, {below, edge, edge}).counts;
+    EXPECT_EQ(counts[b - 1], 1) << edge;
+    EXPECT_EQ(counts[b], 2) << edge;
+  }
+}
+
+/// Ranges that even bins cannot divide, or hardly can.
+template <class T>
+void expect_histograms_of_odd_ranges(Backend backend) {
+  using Limits = std::numeric_limits<T>;
+  auto const below = [](T x) { return std::nextafter(x, -Limits::infinity()); };
+  std::vector<std::vector<T>> const sound = {{0, Limits::denorm_min()},
+                                             {0, Limits::min(), 2 * Limits::min()},
+                                             {1, below(1), below(below(1))},
+                                             {T(1e20), T(1e20)},
+                                             {-Limits::max() / 4, 0, Limits::max() / 4},
+                                             {-Limits::denorm_min()},
+                                             {T(-0.0), T(0.0)}};
+  for (auto const& values : sound)
+    for (std::int64_t const bins : {1, 2, 64, 8192}) {
+      auto const histogram = histogram_of<T>(backend, {"u", bins, {}}, values);
+      EXPECT_EQ(total(histogram), std::ssize(values)) << values[0] << ' ' << bins;
+      EXPECT_LE(histogram.edges.front(), *std::ranges::min_element(values));
+      EXPECT_GE(histogram.edges.back(), *std::ranges::max_element(values));
+    }
+  for (auto const& values :
+       {std::vector<T>{-Limits::max(), Limits::max()}, std::vector<T>{Limits::max()}}) {
+    auto const histogram = histogram_of<T>(backend, {"u", 3, {}}, values);
+    EXPECT_EQ(histogram.counts, (std::vector<std::int64_t>{0, 0, 0}));
+    EXPECT_EQ(histogram.edges.size(), 4U);
+    for (double const edge : histogram.edges) EXPECT_TRUE(std::isnan(edge));
+  }
+}
+
+/// Fields that are hard on bins of one width.
+template <class T>
+std::vector<std::vector<T>> quantile_fields(std::size_t size) {
+  std::mt19937_64 random(size);
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<int> lattice(0, 8192);
+  std::vector<std::vector<T>> fields(7);
+  for (std::size_t i = 0; i < size; ++i) {
+    double const x = normal(random), position = static_cast<double>(i);
+    fields[0].push_back(static_cast<T>(x));
+    fields[1].push_back(static_cast<T>(position / static_cast<double>(size)));  // sorted
+    fields[2].push_back(static_cast<T>(std::exp(8 * x)));                       // heavy tail
+    fields[3].push_back(static_cast<T>(lattice(random)));  // on the edges of bins
+    fields[4].push_back(static_cast<T>(i % 2));            // two values
+    fields[5].push_back(T(-7.25));                         // one
+    fields[6].push_back(static_cast<T>(1e6 + 0.25 * x));   // hardly told apart in float
+  }
+  return fields;
+}
+
+/// Each quantile is the value of its rank, to the accuracy that `Diagnostics` promises.
+template <class T>
+void expect_quantiles(Backend backend, std::vector<T> values) {
+  // Exact in binary, so that q·n has no rounding.
+  std::vector<double> const at = {0.5, 0, 0.015625, 0.25, 0.75, 0.9375, 1};
+  auto const measured = measure<T>(backend, {.norms = false, .quantiles = {{"u", at}}},
+                                   line_of(values.size()), values);
+  auto const found = numbers(measured);
+  ASSERT_EQ(found.size(), at.size());
+  std::ranges::sort(values);
+  double const lowest = values.front(), highest = values.back();
+  T const largest = std::max(std::abs(values.front()), std::abs(values.back()));
+  double const spacing = std::nextafter(largest, std::numeric_limits<T>::infinity()) - largest;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    auto const rank = std::max(1.0, std::ceil(at[i] * static_cast<double>(values.size())));
+    auto const exact = static_cast<double>(values[static_cast<std::size_t>(rank) - 1]);
+    EXPECT_NEAR(found[i], exact, (highest - lowest) / 8192 / 8192 + 4 * spacing)
+        << "q = " << at[i] << " of " << values.size();
+  }
+  EXPECT_EQ(found[1], lowest);
+  EXPECT_EQ(found.back(), highest);
+}
+
+template <class T>
+void expect_quantiles_by_hand(Backend backend) {
+  std::vector<T> values(101);  // 0, 1, …, 100
+  std::iota(values.begin(), values.end(), T(0));
+  std::ranges::reverse(values);
+  auto const measured =
+      measure<T>(backend, {.norms = false, .quantiles = {{"u", {0.05, 0.5}}, {"u", {0.95, 0, 1}}}},
+                 line_of(101), values);
+  EXPECT_EQ(names(measured),
+            (std::vector<std::string>{"u.q0.05", "u.q0.5", "u.q0.95", "u.q0", "u.q1"}));
+  auto const found = numbers(measured);
+  double const accuracy = 100.0 / 8192 / 8192 + 1e-5 * (sizeof(T) == sizeof(float) ? 1 : 0);
+  EXPECT_NEAR(found[0], 5, accuracy);   // rank 6 of 101
+  EXPECT_NEAR(found[1], 50, accuracy);  // rank 51
+  EXPECT_NEAR(found[2], 95, accuracy);  // rank 96
+  EXPECT_EQ(found[3], 0);
+  EXPECT_EQ(found[4], 100);
+}
+
+template <class T>
+void expect_quantiles_of_odd_ranges(Backend backend) {
+  using Limits = std::numeric_limits<T>;
+  DiagnosticsOptions const median{.norms = false, .quantiles = {{"u", {0.5}}}};
+  auto const of = [&](std::vector<T> const& values) {
+    return numbers(measure<T>(backend, median, line_of(values.size()), values)).front();
+  };
+  EXPECT_EQ(of({4}), 4);
+  EXPECT_EQ(of({0, Limits::denorm_min(), 0}), 0);
+  EXPECT_TRUE(std::isnan(of({-Limits::max(), 0, Limits::max()})));
+}
+
+/// The whole set, for the tests that compare variants.
+inline DiagnosticsOptions every_diagnostic() {
+  return {.norms = true,
+          .probes = {{"u", {17.25, 0, 0}}},
+          .histograms = {{"u", 100, {}}},
+          .quantiles = {{"u", {0.1, 0.5, 0.9}}}};
+}
+
+/// All variants of the three families agree on what is exact, on the sums to their rounding.
+template <class T>
+void expect_variants_to_agree(Backend backend) {
+  auto const values = quantile_fields<T>(4099)[0];
+  auto const expected = measure<T>(backend, every_diagnostic(), line_of(4099), values);
+  int variants = 0;
+  for (auto const& family : kernel_families()) {
+    if (family.name != "reduce" && family.name != "histogram" && family.name != "scan") continue;
+    for (auto const& row : family.rows) {
+      if (row.backend != backend || !row.in_build) continue;
+      Device const device = Device::open(backend);
+      if (!diagnostics_refusal(family.name, row.name, device).empty()) continue;
+      auto const measured = measure<T>(backend, every_diagnostic(), line_of(4099), values,
+                                       {{std::string(family.name), std::string(row.name)}});
+      EXPECT_EQ(names(measured), names(expected));
+      for (std::size_t i = 0; i < expected.values.size(); ++i) {
+        // Mean and l2; Σ|x| ≤ n·max|x| bounds what the order of a sum changes.
+        double const tolerance = i == 2 || i == 3 ? 4099 * 1.2e-16 * 5 : 0;
+        EXPECT_NEAR(measured.values[i].value, expected.values[i].value, tolerance)
+            << family.name << ' ' << row.name << ' ' << measured.values[i].name;
+      }
+      EXPECT_EQ(measured.histograms[0].counts, expected.histograms[0].counts);
+      ++variants;
+    }
+  }
+  EXPECT_GE(variants, 6);
+}
+
+template <class T>
+void expect_bad_values_to_be_named(Backend backend) {
+  Grid const grid{.dims = 2, .points = {300, 300, 1}};
+  std::vector<T> values(90000, 1);
+  EXPECT_NO_THROW(measure(backend, {.norms = false}, grid, values));
+  auto const message = [&] {
+    try {
+      measure(backend, {.norms = false}, grid, values);
+      return std::string("no error");
+    } catch (NumericalError const& error) {
+      return std::string(error.what());
+    }
+  };
+  values[299 + 300 * 298] = std::numeric_limits<T>::quiet_NaN();
+  EXPECT_EQ(message(), "NaN in field 'u' at cell (299, 298, 0), step 3, time 0.5");
+  values[7 + 300 * 250] = -std::numeric_limits<T>::infinity();
+  EXPECT_EQ(message(), "infinity in field 'u' at cell (7, 250, 0), step 3, time 0.5");
+}
+
+/// Two fields of different types, each with its own.
+inline void expect_fields_to_be_told_apart(Backend backend) {
+  Stream stream(Device::open(backend));
+  std::vector<float> const first = {1, 2, 3, 4};
+  std::vector<double> const second = {-1, 0, 0, 1};
+  Buffer<float> a(stream, MemorySpace::device, 4);
+  Buffer<double> b(stream, MemorySpace::device, 4);
+  copy_async(a.span(), first, stream);
+  copy_async(b.span(), second, stream);
+  Grid const grid = line_of(4);
+  std::vector<Field> const fields = {{"p", "Pa", grid, Precision::float32, a.data()},
+                                     {"v", "m/s", grid, Precision::float64, b.data()}};
+  config::RunOptions run;
+  run.diagnostics = {.norms = false,
+                     .probes = {{"v", {1, 0, 0}}, {"p", {0.5, 0, 0}}},
+                     .histograms = {{"v", 2, {}}, {"p", 3, {}}},
+                     .quantiles = {{"v", {1}}}};
+  auto const measured = Diagnostics(run, fields, stream).measure(fields, {});
+  EXPECT_EQ(names(measured), (std::vector<std::string>{"p(0.5)", "v(1)", "v.q1"}));
+  EXPECT_EQ(names(measured), diagnostic_names(run.diagnostics, fields));
+  EXPECT_EQ(numbers(measured), (std::vector<double>{1.5, 0, 1}));
+  std::vector<io::HistogramInfo> found;
+  for (auto const& histogram : measured.histograms)
+    found.push_back({histogram.name, std::ssize(histogram.counts)});
+  EXPECT_EQ(found, (std::vector<io::HistogramInfo>{{"p.histogram", 3}, {"v.histogram", 2}}));
+  EXPECT_EQ(found, histogram_infos(run.diagnostics, fields));
+}
+
+}  // namespace gridstride::test

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include "support/diagnostics_cases.hpp"
+#include "support/diagnostics_runs.hpp"
+#include "unit/gpu/gpu.hpp"
+
+namespace gridstride {
+namespace {
+
+constexpr Backend gpu = Backend::cuda;
+
+template <class T>
+class DiagnosticsGpu : public testing::Test {
+ protected:
+  void SetUp() override { GRIDSTRIDE_SKIP_WITHOUT_GPU(); }
+};
+
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(DiagnosticsGpu, Types);
+
+TYPED_TEST(DiagnosticsGpu, NormsByHand) { test::expect_norms_by_hand<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, ProbesInterpolate) { test::expect_probes_interpolate<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, ProbesCloseAPeriodicAxis) {
+  test::expect_probes_close_a_periodic_axis<TypeParam>(gpu);
+}
+
+TYPED_TEST(DiagnosticsGpu, HistogramsByHand) { test::expect_histograms_by_hand<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, EdgesAreExact) { test::expect_edges_to_be_exact<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, HistogramsOfOddRanges) {
+  test::expect_histograms_of_odd_ranges<TypeParam>(gpu);
+}
+
+TYPED_TEST(DiagnosticsGpu, QuantilesByHand) { test::expect_quantiles_by_hand<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, QuantilesAreTheValuesOfTheirRanks) {
+  for (std::size_t const size : {1, 2, 33, 1025})
+    for (auto const& field : test::quantile_fields<TypeParam>(size))
+      test::expect_quantiles<TypeParam>(gpu, field);
+}
+
+TYPED_TEST(DiagnosticsGpu, LargeFieldsHaveTheSameQuantiles) {
+  for (auto const& field : test::quantile_fields<TypeParam>(1000003))
+    test::expect_quantiles<TypeParam>(gpu, field);
+}
+
+TYPED_TEST(DiagnosticsGpu, QuantilesOfOddRanges) {
+  test::expect_quantiles_of_odd_ranges<TypeParam>(gpu);
+}
+
+TYPED_TEST(DiagnosticsGpu, VariantsAgree) { test::expect_variants_to_agree<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, BadValuesAreNamed) {
+  test::expect_bad_values_to_be_named<TypeParam>(gpu);
+}
+
+/// The host finds the same in the same field: all but the sums is exact.
+TYPED_TEST(DiagnosticsGpu, AgreesWithTheHost) {
+  for (std::size_t const size : {33, 4099}) {
+    auto const field = test::quantile_fields<TypeParam>(size)[0];
+    auto const here = test::measure(gpu, test::every_diagnostic(), test::line_of(size), field);
+    auto const there =
+        test::measure(Backend::cpu, test::every_diagnostic(), test::line_of(size), field);
+    EXPECT_EQ(test::names(here), test::names(there));
+    for (std::size_t i = 0; i < here.values.size(); ++i)
+      EXPECT_NEAR(here.values[i].value, there.values[i].value,
+                  i == 2 || i == 3 ? 1.2e-16 * static_cast<double>(size) * 5 : 0);
+    EXPECT_EQ(here.histograms[0].counts, there.histograms[0].counts);
+    EXPECT_EQ(here.histograms[0].edges, there.histograms[0].edges);
+  }
+}
+
+TYPED_TEST(DiagnosticsGpu, TheSameBitsEachTime) {
+  auto const field = test::quantile_fields<TypeParam>(4099)[2];
+  auto const once = test::measure(gpu, test::every_diagnostic(), test::line_of(4099), field);
+  for (int i = 0; i < 100; ++i) {
+    auto const again = test::measure(gpu, test::every_diagnostic(), test::line_of(4099), field);
+    ASSERT_EQ(test::numbers(again), test::numbers(once));
+    ASSERT_EQ(again.histograms[0].counts, once.histograms[0].counts);
+  }
+}
+
+TEST(DiagnosticsOfFieldsGpu, FieldsAreToldApart) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_fields_to_be_told_apart(gpu);
+}
+
+TEST(DiagnosticsOfFieldsGpu, VariantsThatDoNotServeAreRefused) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Device const device = Device::open(gpu);
+  EXPECT_NE(diagnostics_refusal("reduce", "cub", device).find("moments"), std::string::npos);
+  EXPECT_EQ(diagnostics_refusal("histogram", "cub", device), "");
+  EXPECT_EQ(diagnostics_refusal("stencil", "naive", device), "");
+}
+
+TEST(DiagnosticsOfRunsGpu, AreThoseOfTheHost) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::RunDirectory const directory;
+  auto const here = directory.run("here", "device: cuda\n" + test::diagnosed_heat);
+  auto const there = directory.run("there", "device: cpu\n" + test::diagnosed_heat);
+  test::expect_same_series(here, there, 1e-12);
+}
+
+TEST(DiagnosticsOfRunsGpu, ContinueAfterARestart) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_series_to_continue("device: cuda\n");
+}
+
+TEST(DiagnosticsOfRunsGpu, NeedNoFieldsInFiles) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_diagnostics_without_fields("device: cuda\n");
+}
+
+}  // namespace
+}  // namespace gridstride
