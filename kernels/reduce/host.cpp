@@ -13,6 +13,7 @@
 #include "kernels/reduce/operations.hpp"
 #include "kernels/reduce/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
+#include "kernels/support/vector_widths.hpp"
 
 namespace gridstride::reduce {
 
@@ -46,14 +47,6 @@ void host_reference(Stream&, Arguments<T> const& arguments) {
 }
 
 namespace {
-
-// The inner loops are compiled for several vector widths, of which the processor takes the widest
-// that it has. All give the same bits: the accumulators are the same, and nothing is fused.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define GRIDSTRIDE_VECTOR_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define GRIDSTRIDE_VECTOR_WIDTHS
-#endif
 
 constexpr std::int64_t block_size = 1 << 16;
 constexpr int lanes = 32;

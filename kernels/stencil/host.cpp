@@ -10,6 +10,7 @@
 
 #include "kernels/stencil/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
+#include "kernels/support/vector_widths.hpp"
 
 namespace gridstride::stencil {
 
@@ -26,14 +27,6 @@ void host_reference(Stream&, int dims, DiffusionArguments<T> const& arguments) {
 }
 
 namespace {
-
-// The loops over inner points are compiled for several vector widths, and the processor takes the
-// widest that it has. They give the same bits: every lane does the same operations, none fused.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define GRIDSTRIDE_VECTOR_WIDTHS __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define GRIDSTRIDE_VECTOR_WIDTHS
-#endif
 
 /// What diffusion changes at `count` points from `first` on, all of them inside the grid; with
 /// `add`, the new values.

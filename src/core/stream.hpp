@@ -67,8 +67,9 @@ class Event {
 double elapsed_seconds(Event const& start, Event const& stop);
 
 /// Work recorded once and launched many times without the host's cost per kernel.
-/// On a GPU `work` is captured as a CUDA graph: it must queue on `stream` alone, and neither
-/// allocate nor synchronise. On the CPU `work` is kept and called again.
+/// On a GPU `work` is captured as a CUDA graph: it must queue on `stream` alone and not
+/// synchronise; device buffers that it makes and drops become part of the graph. On the CPU `work`
+/// is kept and called again.
 class Graph {
  public:
   Graph() = default;
