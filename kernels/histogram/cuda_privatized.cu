@@ -1,8 +1,8 @@
 // The rung `privatized` of the ladder in cuda.cu: tables in shared memory that the lanes of a warp
 // hardly ever contend for.
 //
-// Thread-to-data: tiles of 1024 threads x 8 vectors of 16 bytes; a block takes every
-// so-and-so-manieth tile, and as many blocks run as fit. A block has 8192 counters in shared
+// Thread-to-data: tiles of 1024 threads x 8 vectors of 16 bytes are dealt out in turn to as many
+// blocks as run at the same time (support/tiles.cuh). A block has 8192 counters in shared
 // memory, which hold as many copies of the table, up to 32, as they can: lane l counts in copy l
 // mod copies, and the copies of a bin lie side by side. With 256 bins each lane has its own copy in
 // its own memory bank: two lanes never meet in a bank, whatever the data, so that uniform, skewed

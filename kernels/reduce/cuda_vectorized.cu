@@ -1,5 +1,5 @@
 // The rung `vectorized` of the ladder in cuda.cu: the whole reduction in one launch, at the speed
-// of memory, and in an order that depends only on the sizes.
+// of memory, and in an order that depends only on the size, the alignment and the device.
 //
 // Thread-to-data: a tile is 512 threads x 8 vectors of 16 bytes, which a thread loads before it
 // uses any of them, so that 128 bytes a thread are on their way at once: on an H200 128 KiB in each

@@ -1,7 +1,7 @@
 // The rung `decoupled_lookback` of the ladder in cuda.cu: the scan in one pass, each element read
 // once and written once (D. Merrill and M. Garland, "Single-pass parallel prefix scan with
-// decoupled look-back", NVIDIA 2016), here with an order that depends only on the size, so that
-// sums of floating point are the same in every run.
+// decoupled look-back", NVIDIA 2016), here with an order that depends only on the size and the
+// alignment, so that sums of floating point are the same in every run.
 //
 // Thread-to-data: a block draws the number of its tile, so that every tile before it is under way
 // or done, and brings the tile to shared memory, on Hopper by one bulk copy that needs no

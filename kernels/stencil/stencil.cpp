@@ -97,11 +97,8 @@ template <class T>
 void diffuse(Stream& stream, DiffusionStep<T> const& step, std::string_view variant) {
   auto const arguments = arguments_of(step);
   if (variant == "auto") variant = default_variant(stream.backend());
-  for (auto const& row : variants<T>())
-    if (row.name == variant && row.backend == stream.backend() && row.run != nullptr)
-      return row.run(stream, step.grid.dims, arguments);
-  throw std::invalid_argument(
-      fmt::format("stencil: {} has no variant '{}'", name_of(stream.backend()), variant));
+  auto const& row = find_variant("stencil", variants<T>(), stream.backend(), variant);
+  row.run(stream, step.grid.dims, arguments);
 }
 
 template <class T>
