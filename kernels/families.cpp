@@ -5,7 +5,9 @@
 
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
+#include "kernels/factorize/factorize.hpp"
 #include "kernels/histogram/histogram.hpp"
+#include "kernels/matmul/matmul.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/scan/scan.hpp"
 #include "kernels/sort/sort.hpp"
@@ -28,6 +30,15 @@ KernelFamily family(std::string_view name, std::string_view summary, Variants co
   return result;
 }
 
+/// A family some of whose rows take one type alone, from the table of float64 and that of float32,
+/// which name the same rows.
+template <class Variants>
+KernelFamily both_types(KernelFamily family, Variants const& of_float32) {
+  for (std::size_t i = 0; i < family.rows.size(); ++i)
+    family.rows[i].in_build = family.rows[i].in_build || of_float32[i].run != nullptr;
+  return family;
+}
+
 }  // namespace
 
 std::vector<KernelFamily> const& kernel_families() {
@@ -37,9 +48,16 @@ std::vector<KernelFamily> const& kernel_families() {
              elementwise::default_variant(Backend::cuda)),
       family("evaluate", "a formula at every point of a grid", evaluate::variants<double>(),
              evaluate::default_variant(Backend::cpu), evaluate::default_variant(Backend::cuda)),
+      family("factorize", "LU and Cholesky factorizations of dense matrices, and solves with them",
+             factorize::variants<double>(), factorize::default_variant(Backend::cpu),
+             factorize::default_variant(Backend::cuda)),
       family("histogram", "how many values fall into each bin, or what sum of weights",
              histogram::variants<double>(), histogram::default_variant(Backend::cpu),
              histogram::default_variant(Backend::cuda)),
+      both_types(family("matmul", "products of dense matrices", matmul::variants<double>(),
+                        matmul::default_variant<double>(Backend::cpu),
+                        matmul::default_variant<double>(Backend::cuda)),
+                 matmul::variants<float>()),
       family("reduce", "one value of many: sums, extremes, moments", reduce::variants<double>(),
              reduce::default_variant(Backend::cpu), reduce::default_variant(Backend::cuda)),
       family("scan", "all prefixes of a sequence", scan::variants<double>(),

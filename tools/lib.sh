@@ -61,7 +61,7 @@ need_packages() {
 
 # shellcheck disable=SC2034  # read by tools/setup
 build_packages=(g++ cmake ninja-build ccache git libhdf5-dev libyaml-cpp-dev libcli11-dev libfmt-dev
-  nlohmann-json3-dev libvtk9-dev libgtest-dev python3-numpy python3-h5py
+  nlohmann-json3-dev libvtk9-dev libgtest-dev libopenblas0 python3-numpy python3-h5py
   python3-matplotlib hdf5-tools)
 
 # --- presets and builds ---------------------------------------------------------------------------

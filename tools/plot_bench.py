@@ -2,8 +2,9 @@
 """Draws what `gridstride bench --json FILE` measured.
 
 For each kernel family bench_FAMILY.png: a panel per workload, a bar per variant, and the roof that
-binds as a dashed line. And bench_roofline.png: arithmetic intensity against rate, with the
-machine's roofs. Needs matplotlib (python3-matplotlib).
+binds as a dashed line; a variant that works under another roof has a line of its own. And
+bench_roofline.png: arithmetic intensity against rate, with the machine's roofs. Needs matplotlib
+(python3-matplotlib).
 """
 
 import argparse
@@ -28,12 +29,22 @@ def main():
     parser.add_argument("file", type=pathlib.Path, help="what bench --json wrote")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("."),
                         help="folder for the pictures (default: the working directory)")
+    parser.add_argument("--operation", action="append", metavar="NAME",
+                        help="these operations alone, as multiply; may be repeated")
     arguments = parser.parse_args()
     try:
         report = json.loads(arguments.file.read_text(encoding="utf-8"))
         measurements = report["measurements"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.exit(f"plot_bench.py: {arguments.file}: no result of gridstride bench ({error})")
+    if arguments.operation:
+        known = list(dict.fromkeys(m["operation"] for m in measurements))
+        for name in arguments.operation:
+            if name not in known:
+                sys.exit(f"plot_bench.py: no operation '{name}' in {arguments.file} "
+                         f"(there is {', '.join(known)})")
+        measurements = [m for m in measurements if m["operation"] in arguments.operation]
+        report["measurements"] = measurements
     arguments.output.mkdir(parents=True, exist_ok=True)
     plt.rcParams.update({"font.size": 8, "savefig.dpi": 75})
     for family in dict.fromkeys(measurement["family"] for measurement in measurements):
@@ -52,9 +63,14 @@ def machine_of(report):
     return f"{report['device']['name']}, gridstride {report['gridstride']['git_hash']}"
 
 
-def size_text(size):
+def size_text(measurement):
+    size, kind = measurement["size"], measurement["size_of"]
+    if kind == "none":
+        return ""
+    if kind == "matrix":
+        return f", n = {size}"
     power = math.log2(size)
-    return f"2^{int(power)}" if power.is_integer() else f"{size:,}"
+    return f", 2^{int(power)}" if power.is_integer() else f", {size:,}"
 
 
 def is_arithmetic(measurement, report):
@@ -79,23 +95,28 @@ def ladder(report, measurements, path):
 
 def draw_ladder(axis, measurement, arithmetic):
     amount = measurement["flops" if arithmetic else "bytes"]
-    roof = amount / measurement["roof_seconds"] / 1e9
+    unit = 1e12 if arithmetic and amount / measurement["roof_seconds"] >= 1e12 else 1e9
+    amount /= unit
+    roof = amount / measurement["roof_seconds"]
     variants = [v for v in measurement["variants"] if "seconds" in v]
     for place, variant in enumerate(variants):
         seconds = variant["seconds"]
-        rate = amount / seconds["median"] / 1e9
+        rate = amount / seconds["median"]
         color = DEFAULT if variant["default"] else VENDOR if variant["vendor"] else OTHER
-        spread = [[max(0, rate - amount / seconds["p90"] / 1e9)],
-                  [max(0, amount / seconds["p10"] / 1e9 - rate)]]
+        spread = [[max(0, rate - amount / seconds["p90"])],
+                  [max(0, amount / seconds["p10"] - rate)]]
         axis.barh(place, rate, color=color, xerr=spread, error_kw={"linewidth": 0.8})
         axis.text(0.01 * roof, place, f"{100 * variant['roof_fraction']:.1f} %", va="center",
                   fontsize=7)
+        if variant["roof"] != measurement["roof"]:
+            axis.plot([amount / variant["roof_seconds"]] * 2, [place - 0.4, place + 0.4],
+                      color="black", linewidth=1)
     axis.set_yticks(range(len(variants)), [v["name"] for v in variants])
     axis.invert_yaxis()
     axis.axvline(roof, color="black", linestyle="--", linewidth=1)
-    axis.set_xlabel(f"{'GFLOP/s' if arithmetic else 'GB/s'} (dashed: {measurement['roof']})")
-    axis.set_title(f"{measurement['operation']}, {measurement['type']}, "
-                   f"{size_text(measurement['size'])}")
+    axis.set_xlabel(f"{'T' if unit == 1e12 else 'G'}{'FLOP' if arithmetic else 'B'}/s "
+                    f"(dashed: {measurement['roof']})")
+    axis.set_title(f"{measurement['operation']}, {measurement['type']}{size_text(measurement)}")
 
 
 def best_of(measurement):
@@ -122,8 +143,8 @@ def points_of(report):
 def roofline(report, path):
     rates = {roof["name"]: roof["rate"] for roof in report["roofs"]}
     points = points_of(report)
-    intensities = [point[0] for point in points] or [1]
-    low, high = min(intensities) / 2, 4 * max(rates["float32"] / rates["copy"], *intensities, 1)
+    intensities = [rates["float32"] / rates["copy"], *(point[0] for point in points)]
+    low, high = min(intensities) / 2, 4 * max(*intensities, 1)
     figure, axis = plt.subplots(figsize=(7, 5), layout="constrained")
     draw_roofs(axis, rates, low, high)
     families = list(dict.fromkeys(measurement["family"] for _, _, measurement in points))
@@ -139,7 +160,7 @@ def roofline(report, path):
     axis.set(xscale="log", yscale="log", xlim=(low, high),
              xlabel="operations per byte that must be moved (squares: float64)", ylabel="GFLOP/s",
              title=f"Roofline of {machine_of(report)}")
-    axis.legend(loc="lower right")
+    axis.legend(loc="upper left")
     save(figure, path)
 
 

@@ -18,27 +18,36 @@ struct Selection {
   std::string family = {};
   std::string type = {};
   std::string variant = {};
-  std::int64_t size = 0;  ///< elements; 0: each workload's own
+  std::int64_t size = 0;  ///< elements, rows of matrices; 0: each workload's own
+};
+
+/// The roof that binds, and the time of a run there: no variant under it can be faster.
+struct Bound {
+  std::string_view roof = {};
+  std::string_view unit = {};
+  double seconds = 0;
 };
 
 /// Why a variant has no time, or its time.
 struct VariantResult {
   Row row;
-  std::optional<Timing> timing;
-  std::string remark;  ///< why there is none: it does not take the work, or what is wrong
-  /// It disagrees with the reference or, at full size, with another variant; or it is the default
-  /// and does not take the work.
+  std::optional<Timing> timing = {};
+  std::string remark = {};  ///< why there is none: it does not take the work, or what is wrong
+  /// It disagrees with the reference or, at full size, with another variant; its error is too
+  /// large; or it is the default and does not take the work.
   bool wrong = false;
+  Bound bound = {};
+  std::optional<double> error = {};  ///< of workloads that tell one
 };
 
 /// A workload, measured.
 struct Measurement {
   Workload workload;
   std::int64_t size;
+  Work work;
   int sets;
-  std::string_view roof;  ///< the one that binds
-  double roof_seconds;    ///< of a run: no variant can be faster
-  std::string checked;    ///< what the results were compared with
+  Bound bound;          ///< of the workload itself
+  std::string checked;  ///< what the results were compared with
   std::vector<VariantResult> variants;
 
   /// Seconds of the vendor's row; empty where there is none.
@@ -49,7 +58,8 @@ struct Measurement {
 /// a name that there is not.
 std::vector<Workload> select(Selection const& selection, Backend backend);
 
-/// Checks every row of a workload against the reference and times it for about `budget_seconds`.
+/// Checks every row of a workload, against the reference or by its accuracy, and times it for about
+/// `budget_seconds`.
 /// `size` 0 is the workload's own, made smaller where memory is short. `progress` is told each
 /// variant's name.
 Measurement measure(Stream& stream, Workload const& workload, std::int64_t size,

@@ -108,7 +108,7 @@ struct Asked {
 };
 
 template <class T>
-Workload workload(Backend backend, Asked const& asked, std::size_t set_bytes,
+Workload workload(Backend backend, Asked const& asked, double set_bytes,
                   Problem (*make)(Stream&, std::int64_t, int)) {
   double const moved = asked.values * static_cast<double>(sizeof(T)) + asked.index_bytes;
   return {
@@ -117,10 +117,11 @@ Workload workload(Backend backend, Asked const& asked, std::size_t set_bytes,
       .type = type_name<T>(),
       .by_default = true,
       .size = default_size(backend, asked.gpu_size),
-      .bytes = moved,
-      .flops = static_cast<double>(asked.flops),
-      .asks = {{machine::copy_roof, moved}, {arithmetic_roof<T>(), 2.0 * asked.flops}},
-      .set_bytes = set_bytes,
+      .work = per_element(
+          {.bytes = moved,
+           .flops = static_cast<double>(asked.flops),
+           .asks = {{machine::copy_roof, moved}, {arithmetic_roof<T>(), 2.0 * asked.flops}},
+           .set_bytes = set_bytes}),
       .rows = rows_of(elementwise::variants<T>(), backend, elementwise::default_variant(backend)),
       .make = make};
 }
@@ -128,7 +129,7 @@ Workload workload(Backend backend, Asked const& asked, std::size_t set_bytes,
 template <class T>
 void add_workloads(std::vector<Workload>& all, Backend backend) {
   constexpr std::int64_t large = std::int64_t{1} << 28;
-  constexpr std::size_t value = sizeof(T), index = sizeof(std::int64_t);
+  constexpr int value = sizeof(T), index = sizeof(std::int64_t);
   all.push_back(workload<T>(backend, {"add", large, 3, 0, 1}, 3 * value, add_problem<T>));
   all.push_back(workload<T>(backend, {"axpy", large, 3, 0, 2}, 2 * value, axpy_problem<T>));
   auto matrix =

@@ -41,10 +41,11 @@ Workload workload(Backend backend) {
           .type = type_name<T>(),
           .by_default = true,
           .size = default_size(backend, std::int64_t{1} << 26),
-          .bytes = moved,
-          .flops = operations,
-          .asks = {{machine::copy_roof, moved}, {machine::float64_roof, 2 * operations}},
-          .set_bytes = sizeof(T),
+          .work = per_element(
+              {.bytes = moved,
+               .flops = operations,
+               .asks = {{machine::copy_roof, moved}, {machine::float64_roof, 2 * operations}},
+               .set_bytes = sizeof(T)}),
           .rows = rows_of(evaluate::variants<T>(), backend, evaluate::default_variant(backend)),
           .make = problem<T>,
           .rounded = [](std::int64_t wanted) { return side_of(wanted) * side_of(wanted); }};

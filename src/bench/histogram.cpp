@@ -73,18 +73,17 @@ Problem weighted_problem(Stream& stream, std::int64_t size, int sets) {
 template <class T>
 Workload workload(Backend backend, std::string_view operation, std::int64_t gpu_size, int arrays,
                   Problem (*make)(Stream&, std::int64_t, int), bool by_default = true) {
-  std::size_t const bytes = arrays * sizeof(T);
-  return {.family = "histogram",
-          .operation = operation,
-          .type = type_name<T>(),
-          .by_default = by_default,
-          .size = default_size(backend, gpu_size),
-          .bytes = static_cast<double>(bytes),
-          .flops = 0,
-          .asks = {{machine::read_roof, static_cast<double>(bytes)}},
-          .set_bytes = bytes,
-          .rows = rows_of(histogram::variants<T>(), backend, histogram::default_variant(backend)),
-          .make = make};
+  double const bytes = arrays * static_cast<double>(sizeof(T));
+  return {
+      .family = "histogram",
+      .operation = operation,
+      .type = type_name<T>(),
+      .by_default = by_default,
+      .size = default_size(backend, gpu_size),
+      .work = per_element(
+          {.bytes = bytes, .flops = 0, .asks = {{machine::read_roof, bytes}}, .set_bytes = bytes}),
+      .rows = rows_of(histogram::variants<T>(), backend, histogram::default_variant(backend)),
+      .make = make};
 }
 
 }  // namespace

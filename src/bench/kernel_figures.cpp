@@ -1,16 +1,28 @@
 #include "bench/kernel_figures.hpp"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "bench/workloads.hpp"
+#include "kernels/families.hpp"
 
 namespace gridstride::bench {
 
 namespace {
 
 /// Enough that every variant goes the way that it goes for large sizes.
-constexpr std::int64_t size = std::int64_t{1} << 20;
+constexpr std::int64_t elements = std::int64_t{1} << 20;
+
+/// The first workload that has the row: some rows take one type alone.
+Workload const* find_workload(std::vector<Workload> const& all, std::string_view family,
+                              std::string_view variant) {
+  for (auto const& workload : all)
+    if (workload.family == family &&
+        std::ranges::find(workload.rows, variant, &Row::name) != workload.rows.end())
+      return &workload;
+  return nullptr;
+}
 
 KernelFigures figures_of(Stream& stream, Problem const& problem, std::string_view variant) {
   KernelFigures figures{variant, {}, {}};
@@ -30,12 +42,17 @@ KernelFigures figures_of(Stream& stream, Problem const& problem, std::string_vie
 
 std::vector<KernelFigures> kernel_figures(Stream& stream, std::string_view family) {
   auto const all = workloads(stream.backend());
-  auto const workload = std::ranges::find(all, family, &Workload::family);
-  if (workload == all.end()) return {};
-  auto const problem = workload->make(stream, workload->rounded(size), 1);
-  problem.prepare(0);
+  std::map<Workload const*, Problem> problems;
   std::vector<KernelFigures> figures;
-  for (auto const& row : workload->rows) figures.push_back(figures_of(stream, problem, row.name));
+  for (auto const name : variant_names(family)) {
+    auto const* const workload = find_workload(all, family, name);
+    if (workload == nullptr) continue;
+    if (!problems.contains(workload))
+      problems[workload] = workload->make(stream, size_of_elements(*workload, elements), 1);
+    auto const& problem = problems[workload];
+    problem.prepare(0);
+    figures.push_back(figures_of(stream, problem, name));
+  }
   return figures;
 }
 

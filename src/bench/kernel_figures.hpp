@@ -8,7 +8,7 @@
 
 namespace gridstride::bench {
 
-/// The kernels that a variant launches for its family's first workload.
+/// The kernels that a variant launches for the first workload of its family that has it.
 struct KernelFigures {
   std::string_view variant;
   std::vector<KernelInfo> kernels;

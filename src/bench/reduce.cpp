@@ -112,18 +112,18 @@ struct Asked {
 template <class T>
 Workload workload(Backend backend, Asked const& asked,
                   Problem (*make)(Stream&, std::int64_t, int)) {
-  auto const bytes = static_cast<std::size_t>(asked.inputs) * sizeof(T);
-  auto const moved = static_cast<double>(bytes);
+  double const moved = asked.inputs * static_cast<double>(sizeof(T));
   return {.family = "reduce",
           .operation = asked.operation,
           .type = type_name<T>(),
           .by_default = asked.by_default,
           .size = default_size(backend, asked.gpu_size),
-          .bytes = moved,
-          .flops = std::is_integral_v<T> ? 0.0 : asked.flops,
-          .asks = {{machine::read_roof, moved},
-                   {machine::float64_roof, float64_operations<T>(asked.float64_additions)}},
-          .set_bytes = bytes,
+          .work = per_element(
+              {.bytes = moved,
+               .flops = std::is_integral_v<T> ? 0.0 : asked.flops,
+               .asks = {{machine::read_roof, moved},
+                        {machine::float64_roof, float64_operations<T>(asked.float64_additions)}},
+               .set_bytes = moved}),
           .rows = rows_of(reduce::variants<T>(), backend, reduce::default_variant(backend)),
           .make = make};
 }

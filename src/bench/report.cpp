@@ -20,72 +20,106 @@ std::string format_seconds(double seconds) {
                            : fmt::format("{:.2f} us", seconds * 1e6);
 }
 
-/// The unit of what a workload asks of the roof that binds: "B/s" or "FLOP/s".
-std::string_view unit_of(Measurement const& measurement) {
-  return measurement.roof == machine::float32_roof || measurement.roof == machine::float64_roof
-             ? "FLOP/s"
-             : "B/s";
+/// What rates are counted in: bytes, or operations where arithmetic binds; in 10^12 a second where
+/// the roof has so many.
+struct Unit {
+  double amount;  ///< of a run
+  double scale;
+  std::string name;
+};
+
+Unit unit_of(Measurement const& measurement) {
+  auto const& [roof, unit, seconds] = measurement.bound;
+  bool const arithmetic = unit == "FLOP/s";
+  double const amount = arithmetic ? measurement.work.flops : measurement.work.bytes;
+  bool const large = arithmetic && amount / seconds >= 1e12;
+  return {amount, large ? 1e-12 : 1e-9, fmt::format("{}{}", large ? 'T' : 'G', unit)};
 }
+
+/// The size as a title has it.
+std::string size_text(Measurement const& measurement) {
+  switch (measurement.workload.size_of) {
+    case SizeOf::array:
+      return fmt::format(", {} elements", measurement.size);
+    case SizeOf::matrix:
+      return fmt::format(", n = {}", measurement.size);
+    case SizeOf::none:
+      break;
+  }
+  return {};
+}
+
+std::string_view name_of(SizeOf size) {
+  return size == SizeOf::array ? "array" : size == SizeOf::matrix ? "matrix" : "none";
+}
+
+bool has_errors(Measurement const& measurement) { return !measurement.workload.error.empty(); }
 
 std::string device_name(Device const& device) {
   return device.backend() == Backend::cpu ? "cpu" : fmt::format("cuda:{}", device.ordinal());
 }
 
 std::string line(Measurement const& measurement, VariantResult const& variant) {
-  auto const& [row, timing, remark, wrong] = variant;
+  auto const& [row, timing, remark, wrong, bound, error] = variant;
   char const mark = row.is_default ? '*' : ' ';
   if (!timing)
     return fmt::format("{} {:<22} {}{}\n", mark, row.name, wrong ? "WRONG: " : "", remark);
-  auto const size = static_cast<double>(measurement.size);
-  bool const memory = unit_of(measurement) == "B/s";
-  double const amount = size * (memory ? measurement.workload.bytes : measurement.workload.flops);
+  auto const unit = unit_of(measurement);
   auto const vendor = measurement.vendor_seconds();
-  return fmt::format("{} {:<22} {:>11}  {:>11} .. {:<11} {:>9} {:>10.3g} {:>6.1f} % {:>8}\n", mark,
-                     row.name, format_seconds(timing->median), format_seconds(timing->p10),
-                     format_seconds(timing->p90),
-                     fmt::format("{:.1f}", amount / timing->median * 1e-9),
-                     size / timing->median * 1e-9, 100 * measurement.roof_seconds / timing->median,
-                     vendor ? fmt::format("{:.2f}", *vendor / timing->median) : "");
+  auto text = fmt::format(
+      "{} {:<22} {:>11}  {:>11} .. {:<11} {:>9} {:>10.3g} {:>6.1f} % {:>8}", mark, row.name,
+      format_seconds(timing->median), format_seconds(timing->p10), format_seconds(timing->p90),
+      fmt::format("{:.{}f}", unit.amount / timing->median * unit.scale,
+                  unit.scale == 1e-12 ? 2 : 1),
+      measurement.work.elements / timing->median * 1e-9, 100 * bound.seconds / timing->median,
+      vendor ? fmt::format("{:.2f}", *vendor / timing->median) : "");
+  if (error) text += fmt::format(" {:>8.1e}", *error);
+  if (bound.roof != measurement.bound.roof) text += fmt::format("  (of {})", bound.roof);
+  return text + '\n';
 }
 
 /// What stays the same for all variants of a workload.
 nlohmann::ordered_json json_of(Measurement const& measurement) {
   auto const& workload = measurement.workload;
-  auto const size = static_cast<double>(measurement.size);
   nlohmann::ordered_json json;
   json["family"] = workload.family;
   json["operation"] = workload.operation;
   json["type"] = workload.type;
   json["size"] = measurement.size;
-  json["bytes"] = workload.bytes * size;
-  json["flops"] = workload.flops * size;
+  json["size_of"] = name_of(workload.size_of);
+  json["elements"] = measurement.work.elements;
+  json["bytes"] = measurement.work.bytes;
+  json["flops"] = measurement.work.flops;
   json["sets"] = measurement.sets;
-  json["roof"] = measurement.roof;
-  json["roof_seconds"] = measurement.roof_seconds;
+  json["roof"] = measurement.bound.roof;
+  json["roof_seconds"] = measurement.bound.seconds;
   json["checked"] = measurement.checked;
   return json;
 }
 
 nlohmann::ordered_json json_of(Measurement const& measurement, VariantResult const& variant) {
-  auto const& [row, timing, remark, wrong] = variant;
+  auto const& [row, timing, remark, wrong, bound, error] = variant;
   nlohmann::ordered_json json;
   json["name"] = row.name;
   json["idea"] = row.idea;
   json["default"] = row.is_default;
   json["vendor"] = row.is_vendor;
   json["wrong"] = wrong;
+  json["roof"] = bound.roof;
+  json["roof_seconds"] = bound.seconds;
+  if (error) json["error"] = *error;
   if (!timing) {
     json["remark"] = remark;
     return json;
   }
-  auto const size = static_cast<double>(measurement.size);
+  auto const& work = measurement.work;
   json["seconds"] = {{"median", timing->median}, {"p10", timing->p10}, {"p90", timing->p90}};
   json["samples"] = timing->samples;
   json["runs_per_sample"] = timing->runs_per_sample;
-  json["bytes_per_second"] = measurement.workload.bytes * size / timing->median;
-  json["flops_per_second"] = measurement.workload.flops * size / timing->median;
-  json["elements_per_second"] = size / timing->median;
-  json["roof_fraction"] = measurement.roof_seconds / timing->median;
+  json["bytes_per_second"] = work.bytes / timing->median;
+  json["flops_per_second"] = work.flops / timing->median;
+  json["elements_per_second"] = work.elements / timing->median;
+  json["roof_fraction"] = bound.seconds / timing->median;
   if (auto const vendor = measurement.vendor_seconds())
     json["vendor_ratio"] = *vendor / timing->median;
   return json;
@@ -113,12 +147,13 @@ std::string heading(Device const& device, std::vector<machine::Roof> const& roof
 
 std::string table(Measurement const& measurement) {
   auto const& workload = measurement.workload;
-  std::string text = fmt::format(
-      "\n{} {}, {}, {} elements: at best {} (roof: {})\n", workload.family, workload.operation,
-      workload.type, measurement.size, format_seconds(measurement.roof_seconds), measurement.roof);
-  text += fmt::format("  {:<22} {:>11}  {:>11} .. {:<11} {:>9} {:>10} {:>8} {:>8}\n", "variant",
-                      "median", "p10", "p90", unit_of(measurement) == "B/s" ? "GB/s" : "GFLOP/s",
-                      "G elem/s", "of roof", measurement.vendor_seconds() ? "x vendor" : "");
+  std::string text = fmt::format("\n{} {}, {}{}: at best {} (roof: {})\n", workload.family,
+                                 workload.operation, workload.type, size_text(measurement),
+                                 format_seconds(measurement.bound.seconds), measurement.bound.roof);
+  text += fmt::format("  {:<22} {:>11}  {:>11} .. {:<11} {:>9} {:>10} {:>8} {:>8}{}\n", "variant",
+                      "median", "p10", "p90", unit_of(measurement).name, "G elem/s", "of roof",
+                      measurement.vendor_seconds() ? "x vendor" : "",
+                      has_errors(measurement) ? "    error" : "");
   for (auto const& variant : measurement.variants) text += line(measurement, variant);
   return text + fmt::format("  {}\n", measurement.checked);
 }

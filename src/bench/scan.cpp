@@ -35,10 +35,11 @@ Workload workload(Backend backend, std::string_view operation, std::int64_t gpu_
           .type = type_name<T>(),
           .by_default = by_default,
           .size = default_size(backend, gpu_size),
-          .bytes = moved,
-          .flops = additions,
-          .asks = {{machine::copy_roof, moved}, {arithmetic_roof<T>(), 2 * additions}},
-          .set_bytes = 2 * sizeof(T),
+          .work = per_element(
+              {.bytes = moved,
+               .flops = additions,
+               .asks = {{machine::copy_roof, moved}, {arithmetic_roof<T>(), 2 * additions}},
+               .set_bytes = 2 * sizeof(T)}),
           .rows = rows_of(scan::variants<T>(), backend, scan::default_variant(backend)),
           .make = problem<T, function>};
 }

@@ -72,6 +72,8 @@ std::vector<Workload> select(Selection const& selection, Backend backend) {
   else
     keep_type(all, selection.type);
   if (!selection.variant.empty()) keep_variant(all, selection.variant);
+  if (selection.size > 0)
+    std::erase_if(all, [](Workload const& workload) { return workload.size_of == SizeOf::none; });
   keep_different(all, selection.size > 0);
   return all;
 }

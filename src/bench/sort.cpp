@@ -37,22 +37,21 @@ Problem pairs_problem(Stream& stream, std::int64_t size, int sets) {
 }
 
 template <class T>
-Workload workload(Backend backend, std::string_view operation, std::size_t bytes,
+Workload workload(Backend backend, std::string_view operation, double bytes,
                   Problem (*make)(Stream&, std::int64_t, int), bool by_default = true) {
   // No sort can do with less than one read and one write of everything.
-  double const moved = 2 * static_cast<double>(bytes);
-  return {.family = "sort",
-          .operation = operation,
-          .type = type_name<T>(),
-          .by_default = by_default,
-          .size = default_size(backend, std::int64_t{1} << 26),
-          .bytes = moved,
-          .flops = 0,
-          .asks = {{machine::copy_roof, moved}},
-          .set_bytes = bytes,
-          .rows = rows_of(sort::variants<T>(), backend, sort::default_variant(backend)),
-          .make = make,
-          .in_place = true};
+  double const moved = 2 * bytes;
+  return {
+      .family = "sort",
+      .operation = operation,
+      .type = type_name<T>(),
+      .by_default = by_default,
+      .size = default_size(backend, std::int64_t{1} << 26),
+      .work = per_element(
+          {.bytes = moved, .flops = 0, .asks = {{machine::copy_roof, moved}}, .set_bytes = bytes}),
+      .rows = rows_of(sort::variants<T>(), backend, sort::default_variant(backend)),
+      .make = make,
+      .in_place = true};
 }
 
 template <class T>

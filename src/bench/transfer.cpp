@@ -84,10 +84,8 @@ Workload workload(Backend backend) {
           .type = type_name<T>(),
           .by_default = true,
           .size = default_size(backend, gpu_bytes / static_cast<std::int64_t>(sizeof(T))),
-          .bytes = 2 * one_way,
-          .flops = 2,
-          .asks = asks,
-          .set_bytes = 2 * sizeof(T),
+          .work = per_element(
+              {.bytes = 2 * one_way, .flops = 2, .asks = asks, .set_bytes = 2 * sizeof(T)}),
           .rows = rows_of(transfer::variants<T>(), backend, transfer::default_variant(backend)),
           .make = problem<T>,
           .in_place = true};

@@ -20,6 +20,29 @@ std::vector<std::int64_t> window_starts(std::int64_t size, std::int64_t window) 
 
 }  // namespace detail
 
+std::function<Work(std::int64_t)> per_element(Work const& each) {
+  return [each](std::int64_t size) {
+    auto const count = static_cast<double>(size);
+    Work work = each;
+    for (double* const amount : {&work.bytes, &work.flops, &work.set_bytes, &work.elements})
+      *amount *= count;
+    for (auto& demand : work.asks) demand.amount *= count;
+    return work;
+  };
+}
+
+std::int64_t size_of_elements(Workload const& workload, std::int64_t elements) {
+  switch (workload.size_of) {
+    case SizeOf::array:
+      return workload.rounded(elements);
+    case SizeOf::matrix:
+      return side_of(elements);
+    case SizeOf::none:
+      break;
+  }
+  return workload.size;
+}
+
 int exact_bits(std::int64_t size, int digits) {
   int const walk = static_cast<int>(std::ceil(std::log2(static_cast<double>(size)) / 2)) + 3;
   return std::max(1, digits - walk);
@@ -35,7 +58,8 @@ std::int64_t side_of(std::int64_t size, std::int64_t least) {
 }
 
 bool is_vendor(std::string_view variant) {
-  static constexpr std::array<std::string_view, 1> names = {"cub"};
+  static constexpr std::array<std::string_view, 6> names = {"cub",      "cublas", "cublas_tf32",
+                                                            "cusolver", "lapack", "openblas"};
   return std::ranges::find(names, variant) != names.end();
 }
 

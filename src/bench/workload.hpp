@@ -20,6 +20,12 @@ namespace gridstride::bench {
 /// Results of any type, for comparison: holds every int64 and every double exactly.
 using Values = std::vector<long double>;
 
+/// How far results are from the exact ones, and how far they may be: by an error analysis.
+struct Accuracy {
+  double error;
+  double allowed;
+};
+
 /// The data of a workload on one device, in some sets that are alike. Work is queued.
 struct Problem {
   /// Fills the inputs of a set and spoils its outputs.
@@ -27,13 +33,33 @@ struct Problem {
   /// One run of a variant. Throws `std::invalid_argument` for a variant that does not take it.
   std::function<void(std::string_view variant, int set)> run;
   /// The outputs of a set: all, or samples spread over those that are large. Waits.
-  std::function<Values(int set)> result;
+  std::function<Values(int set)> result = {};
+  /// In its place, where every variant rounds in its own way: what set 0 shows after one run of a
+  /// variant on prepared data. Waits.
+  std::function<Accuracy(std::string_view variant)> accuracy = {};
 };
 
-/// What one element asks of a roof of `machine`: bytes or operations.
+/// What is asked of a roof of `machine`: bytes or operations.
 struct Demand {
   std::string_view roof;
   double amount;
+  std::string_view otherwise = {};  ///< the roof on a machine that has not the first
+};
+
+/// What a run takes; or what each element of it takes.
+struct Work {
+  double bytes;              ///< that it must move
+  double flops;              ///< that it must compute
+  std::vector<Demand> asks;  ///< the one that takes longest is what binds
+  double set_bytes;          ///< memory of a set
+  double elements = 1;       ///< that rates are told by
+};
+
+/// What the size of a workload counts.
+enum class SizeOf {
+  array,   ///< elements
+  matrix,  ///< rows of a square matrix
+  none,    ///< nothing: there is but one size, and `--size` leaves the workload out
 };
 
 /// A row of the family's table that can run.
@@ -42,6 +68,10 @@ struct Row {
   std::string_view idea;
   bool is_default;
   bool is_vendor;  ///< a library's own, to compare with
+  /// The arithmetic roof that it works under, where that is not the workload's, and its operations
+  /// there for each one that is asked.
+  std::string_view roof = {};
+  double operations = 1;
 };
 
 /// One operation of a kernel family on one type.
@@ -49,18 +79,23 @@ struct Workload {
   std::string_view family;
   std::string_view operation;
   std::string_view type;
-  bool by_default;           ///< false: measured only when its type is asked for
-  std::int64_t size;         ///< elements, where `--size` says nothing
-  double bytes;              ///< that a run must move, per element
-  double flops;              ///< that a run must compute, per element
-  std::vector<Demand> asks;  ///< per element; the one that takes longest is what binds
-  std::size_t set_bytes;     ///< memory of a set, per element
-  std::vector<Row> rows;     ///< of the backend
+  bool by_default;    ///< false: measured only when its type is asked for
+  std::int64_t size;  ///< where `--size` says nothing
+  std::function<Work(std::int64_t size)> work;
+  std::vector<Row> rows;  ///< of the backend
   std::function<Problem(Stream&, std::int64_t size, int sets)> make;
   bool in_place = false;  ///< a run spoils its input: the set is prepared before each
+  SizeOf size_of = SizeOf::array;
   /// The size that is run where `size` is asked for.
   std::int64_t (*rounded)(std::int64_t wanted) = [](std::int64_t wanted) { return wanted; };
+  std::string_view error = {};  ///< what a problem's accuracy tells, in words
 };
+
+/// The work of runs in which all elements are alike.
+std::function<Work(std::int64_t size)> per_element(Work const& each);
+
+/// The size at which a workload has about so many elements, or its only one.
+std::int64_t size_of_elements(Workload const& workload, std::int64_t elements);
 
 /// The elements that `sample` takes whole: of more it takes as many in windows.
 inline constexpr std::int64_t sampled_elements = std::int64_t{1} << 20;

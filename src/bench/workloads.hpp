@@ -10,7 +10,9 @@ namespace gridstride::bench {
 // One function per family, each in its file.
 std::vector<Workload> elementwise_workloads(Backend backend);
 std::vector<Workload> evaluate_workloads(Backend backend);
+std::vector<Workload> factorize_workloads(Backend backend);
 std::vector<Workload> histogram_workloads(Backend backend);
+std::vector<Workload> matmul_workloads(Backend backend);
 std::vector<Workload> reduce_workloads(Backend backend);
 std::vector<Workload> scan_workloads(Backend backend);
 std::vector<Workload> sort_workloads(Backend backend);

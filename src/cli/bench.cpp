@@ -124,7 +124,9 @@ void add_bench(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "bench", "Measure the machine and the kernel variants; exit code 3 when one is wrong");
   command->add_option("family", options->selection.family, "Kernel family; all without one");
-  command->add_option("--size", options->size, "Elements, as 1000000 or 2^20")->type_name("N");
+  command
+      ->add_option("--size", options->size, "Elements, or rows of the matrices, as 1000000 or 2^20")
+      ->type_name("N");
   command->add_option("--type", options->selection.type, "Type of the elements, as float32");
   command->add_option("--variant", options->selection.variant, "This variant alone");
   command->add_option("--device", options->device, "auto, cpu, cuda or cuda:N");

@@ -19,7 +19,7 @@ namespace gridstride::cli {
 namespace {
 
 void list_simulations() {
-  for (auto const& info : simulation_infos()) fmt::print("{:<12} {}\n", info.name, info.summary);
+  for (auto const& info : simulation_infos()) fmt::print("{:<14} {}\n", info.name, info.summary);
 }
 
 /// What the driver says about the kernels of each variant of a family, on the first GPU.

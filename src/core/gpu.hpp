@@ -24,7 +24,8 @@ int count(std::string& reason);
 Properties properties(int ordinal);
 std::size_t free_memory(int ordinal);
 
-std::shared_ptr<void> make_stream(int ordinal);
+/// An urgent one has the highest priority there is, others the lowest.
+std::shared_ptr<void> make_stream(int ordinal, bool urgent);
 void synchronize(void* stream);
 std::shared_ptr<void> make_event(int ordinal);
 void record(void* event, void* stream);

@@ -65,15 +65,18 @@ std::size_t free_memory(int ordinal) {
   return free + static_cast<std::size_t>(reserved - used);
 }
 
-std::shared_ptr<void> make_stream(int ordinal) {
+std::shared_ptr<void> make_stream(int ordinal, bool urgent) {
   GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
   // The pool keeps what was freed, so that buffers of one size are not mapped again and again.
   cudaMemPool_t pool = nullptr;
   GRIDSTRIDE_CHECK(cudaDeviceGetDefaultMemPool(&pool, ordinal));
   unsigned long long keep = std::numeric_limits<unsigned long long>::max();
   GRIDSTRIDE_CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+  int lowest = 0, highest = 0;
+  GRIDSTRIDE_CHECK(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
   cudaStream_t stream = nullptr;
-  GRIDSTRIDE_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  GRIDSTRIDE_CHECK(
+      cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, urgent ? highest : lowest));
   return {stream,
           [](void* s) { log_failure(cudaStreamDestroy(as_stream(s)), "cudaStreamDestroy"); }};
 }

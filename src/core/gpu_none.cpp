@@ -16,7 +16,7 @@ int count(std::string& reason) {
 
 Properties properties(int) { unavailable(); }
 std::size_t free_memory(int) { unavailable(); }
-std::shared_ptr<void> make_stream(int) { unavailable(); }
+std::shared_ptr<void> make_stream(int, bool) { unavailable(); }
 void synchronize(void*) { unavailable(); }
 std::shared_ptr<void> make_event(int) { unavailable(); }
 void record(void*, void*) { unavailable(); }

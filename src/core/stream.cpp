@@ -1,6 +1,8 @@
 #include "core/stream.hpp"
 
 #include <chrono>
+#include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/gpu.hpp"
@@ -19,11 +21,27 @@ double host_seconds() {
 
 }  // namespace
 
-Stream::Stream(Device const& device) : device_(device) {
+/// Made when it is first asked for.
+struct Stream::Companion {
+  std::once_flag made;
+  std::optional<Stream> stream;
+};
+
+Stream::Stream(Device const& device) : Stream(device, false) {
+  companion_ = std::make_shared<Companion>();
+}
+
+Stream::Stream(Device const& device, bool urgent) : device_(device) {
   if (device.backend() != Backend::cuda) return;
-  native_ = gpu::make_stream(device.ordinal());
+  native_ = gpu::make_stream(device.ordinal(), urgent);
   scratch_ = gpu::allocate_device(native_, device.ordinal(), ticket_bytes + scratch_bytes);
   gpu::zero_async(scratch_.get(), ticket_bytes, native());
+}
+
+Stream Stream::urgent() const {
+  if (companion_ == nullptr) return *this;
+  std::call_once(companion_->made, [&] { companion_->stream = Stream(device_, true); });
+  return *companion_->stream;
 }
 
 Stream::Scratch Stream::scratch() const {

@@ -35,15 +35,22 @@ class Stream {
   };
   Scratch scratch() const;
 
+  /// A queue beside this one whose work goes first where both have some; the same for every copy.
+  Stream urgent() const;
+
   /// The `cudaStream_t` behind it; null on the CPU.
   void* native() const { return native_.get(); }
   /// The same as an owner, for what must outlive this object in stream order.
   std::shared_ptr<void> const& owner() const { return native_; }
 
  private:
+  struct Companion;
+  Stream(Device const& device, bool urgent);
+
   Device device_;
   std::shared_ptr<void> native_;
   std::shared_ptr<void> scratch_;
+  std::shared_ptr<Companion> companion_;
 };
 
 /// A point in a stream.

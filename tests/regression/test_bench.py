@@ -36,8 +36,9 @@ class Bench(support.Case):
         operations = [entry["operation"] for entry in report["measurements"]]
         self.assertEqual(sorted(operations), ["dot", "maximum", "minimum", "moments", "sum"])
         for entry in report["measurements"]:
-            self.assertEqual((entry["family"], entry["type"], entry["size"]),
-                             ("reduce", "float32", 100000))
+            self.assertEqual((entry["family"], entry["type"], entry["size"], entry["elements"]),
+                             ("reduce", "float32", 100000, 100000))
+            self.assertEqual(entry["size_of"], "array")
             self.assertIn(entry["roof"], roofs)
             self.assertEqual(entry["checked"],
                              "checked: every value against the reference at 100000 elements")
@@ -56,11 +57,27 @@ class Bench(support.Case):
         self.assertGreaterEqual(variant["samples"], 5)
         for rate, amount in (("bytes_per_second", entry["bytes"]),
                              ("flops_per_second", entry["flops"]),
-                             ("elements_per_second", entry["size"])):
+                             ("elements_per_second", entry["elements"])):
             self.assertAlmostEqual(variant[rate] * seconds["median"], amount,
                                    delta=1e-9 * max(amount, 1))
         self.assertAlmostEqual(variant["roof_fraction"] * seconds["median"],
-                               entry["roof_seconds"], delta=1e-9 * entry["roof_seconds"])
+                               variant["roof_seconds"], delta=1e-9 * variant["roof_seconds"])
+
+    def test_matrices_are_told_by_their_rows_and_have_errors(self):
+        for family, flops in (("matmul", 2), ("factorize", 2 / 3)):
+            report, out = self.measure(family, "--size", "60", "--type", "float64")
+            self.assertIn("n = 60", out)
+            entry = report["measurements"][0]
+            self.assertEqual((entry["size"], entry["size_of"], entry["elements"]),
+                             (60, "matrix", 3600))
+            self.assertAlmostEqual(entry["flops"], flops * 60**3, delta=1)
+            for variant in entry["variants"]:
+                if "seconds" not in variant:
+                    self.assertIn("cannot be used", variant["remark"])
+                    continue
+                self.check_variant(entry, variant)
+                self.assertGreater(variant["error"], 0)
+                self.assertLess(variant["error"], 1e-14)
 
     def test_json_on_standard_output_is_all_there_is(self):
         out, err = self.call(*bench("scan", "--size", "2^10", "--variant", "threads",
@@ -119,6 +136,11 @@ class Bench(support.Case):
             content = (self.directory / "pictures" / name).read_bytes()
             self.assertTrue(content.startswith(PNG))
             self.assertLess(len(content), LARGEST_PICTURE)
+        self.measure("matmul", "--size", "64")
+        self.plot("bench.json", "--output", "products", "--operation", "multiply")
+        self.assertEqual(self.files("products"), ["bench_matmul.png", "bench_roofline.png"])
+        done = self.plot("bench.json", "--operation", "divide", code=1)
+        self.assertIn("no operation 'divide' in bench.json (there is multiply, ", done.stderr)
         done = self.plot("missing.json", code=1)
         self.assertIn("missing.json: no result of gridstride bench", done.stderr)
 

@@ -44,10 +44,10 @@ inline bench::Workload doubling(std::vector<bench::Row> rows) {
           .type = "int32",
           .by_default = true,
           .size = 1000,
-          .bytes = 8,
-          .flops = 1,
-          .asks = {{machine::copy_roof, 8}, {machine::float32_roof, 2}},
-          .set_bytes = 8,
+          .work = bench::per_element({.bytes = 8,
+                                      .flops = 1,
+                                      .asks = {{machine::copy_roof, 8}, {machine::float32_roof, 2}},
+                                      .set_bytes = 8}),
           .rows = std::move(rows),
           .make = make};
 }

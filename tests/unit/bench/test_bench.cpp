@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
+#include <utility>
 
+#include "bench/matrix_samples.hpp"
 #include "bench/report.hpp"
 #include "bench/workloads.hpp"
 #include "core/error.hpp"
@@ -120,12 +122,61 @@ TEST(BenchMeasure, TheRoofIsTheOneThatTakesLongest) {
   Stream stream = host();
   auto workload = test::doubling({});
   auto const slow_units = measure(stream, workload, 1000, test::simple_roofs(), ignore, hurry);
-  EXPECT_EQ(slow_units.roof, machine::float32_roof);
-  EXPECT_DOUBLE_EQ(slow_units.roof_seconds, 2e-6);
-  workload.asks = {{machine::copy_roof, 8}, {machine::float32_roof, 0.5}};
+  EXPECT_EQ(slow_units.bound.roof, machine::float32_roof);
+  EXPECT_EQ(slow_units.bound.unit, "FLOP/s");
+  EXPECT_DOUBLE_EQ(slow_units.bound.seconds, 2e-6);
+  workload.work = per_element({.bytes = 8,
+                               .flops = 1,
+                               .asks = {{machine::copy_roof, 8}, {machine::float32_roof, 0.5}},
+                               .set_bytes = 8});
   auto const slow_memory = measure(stream, workload, 1000, test::simple_roofs(), ignore, hurry);
-  EXPECT_EQ(slow_memory.roof, machine::copy_roof);
-  EXPECT_DOUBLE_EQ(slow_memory.roof_seconds, 1e-6);
+  EXPECT_EQ(slow_memory.bound.roof, machine::copy_roof);
+  EXPECT_DOUBLE_EQ(slow_memory.bound.seconds, 1e-6);
+}
+
+TEST(BenchMeasure, ARowMayHaveARoofOfItsOwn) {
+  Stream stream = host();
+  auto workload = test::doubling({{"good", "", true, false},
+                                  {"vendor", "", false, true, machine::tf32_tensor_roof, 3},
+                                  {"slow", "", false, false, machine::read_roof}});
+  workload.work = per_element({.bytes = 8,
+                               .flops = 1,
+                               .asks = {{machine::float64_tensor_roof, 1, machine::float32_roof}},
+                               .set_bytes = 8});
+  auto roofs = test::simple_roofs();
+  auto const without = by_name(measure(stream, workload, 1000, roofs, ignore, hurry));
+  EXPECT_EQ(without.at("good").bound.roof, machine::float32_roof);
+  EXPECT_EQ(without.at("vendor").bound.roof, machine::float32_roof);
+  EXPECT_DOUBLE_EQ(without.at("vendor").bound.seconds, 3e-6);
+  roofs.push_back({machine::float64_tensor_roof, "FLOP/s", 2e9, "a guess"});
+  roofs.push_back({machine::tf32_tensor_roof, "FLOP/s", 1e10, "a guess"});
+  auto const with = by_name(measure(stream, workload, 1000, roofs, ignore, hurry));
+  EXPECT_EQ(with.at("good").bound.roof, machine::float64_tensor_roof);
+  EXPECT_DOUBLE_EQ(with.at("good").bound.seconds, 0.5e-6);
+  EXPECT_EQ(with.at("vendor").bound.roof, machine::tf32_tensor_roof);
+  EXPECT_DOUBLE_EQ(with.at("vendor").bound.seconds, 0.3e-6);
+}
+
+TEST(BenchMeasure, JudgesByAccuracyWhereAProblemTellsIt) {
+  Stream stream = host();
+  auto workload = test::doubling({{"good", "", true, false}, {"wrong", "", false, false}});
+  workload.error = "what is off by one";
+  workload.make = [make = workload.make](Stream& s, std::int64_t size, int sets) {
+    auto problem = make(s, size, sets);
+    problem.accuracy = [result = std::exchange(problem.result, {})](std::string_view) {
+      auto const values = result(0);
+      return Accuracy{std::fmod(static_cast<double>(values[values.size() / 3]), 2), 0.5};
+    };
+    return problem;
+  };
+  auto const measurement = measure(stream, workload, 1000, test::simple_roofs(), ignore, hurry);
+  EXPECT_EQ(measurement.checked, "checked: error is what is off by one");
+  auto const found = by_name(measurement);
+  EXPECT_TRUE(found.at("good").timing);
+  EXPECT_EQ(found.at("good").error, 0);
+  EXPECT_TRUE(found.at("wrong").wrong);
+  EXPECT_EQ(found.at("wrong").error, 1);
+  EXPECT_EQ(found.at("wrong").remark, "the error is 1, more than 0.5");
 }
 
 TEST(BenchMeasure, DifferencesAreCountedAndTheFirstIsTold) {
@@ -173,6 +224,33 @@ TEST(BenchWorkloads, BitsMakeSumsExact) {
   EXPECT_EQ(exact_bits(std::int64_t{1} << 60, 24), 1);
 }
 
+TEST(BenchWorkloads, SamplesOfMatricesReachTheirEdges) {
+  EXPECT_EQ(spread(1), (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(spread(3), (std::vector<std::int64_t>{0, 1, 2}));
+  auto const chosen = spread(10'007);
+  ASSERT_EQ(chosen.size(), 64u);
+  EXPECT_EQ(chosen.front(), 0);
+  EXPECT_EQ(chosen.back(), 10'006);
+  Stream stream = host();
+  std::vector<double> values(6);
+  std::iota(values.begin(), values.end(), 0.0);
+  Matrix<double const> const matrix(values.data(), 2, 3);
+  std::vector<std::int64_t> const last_and_first = {1, 0}, outer = {0, 2};
+  EXPECT_EQ(sampled_rows(stream, matrix, last_and_first), (std::vector<double>{3, 4, 5, 0, 1, 2}));
+  EXPECT_EQ(sampled_columns(stream, matrix, outer), (std::vector<double>{0, 3, 2, 5}));
+}
+
+TEST(BenchWorkloads, SizesAreOfArraysOrOfMatrices) {
+  auto workload = test::doubling({});
+  EXPECT_EQ(size_of_elements(workload, 1000), 1000);
+  workload.size_of = SizeOf::matrix;
+  EXPECT_EQ(size_of_elements(workload, 1000), 31);
+  workload.size_of = SizeOf::none;
+  EXPECT_EQ(size_of_elements(workload, 5), workload.size);
+  Stream stream = host();
+  EXPECT_EQ(measure(stream, workload, 5, test::simple_roofs(), ignore, hurry).size, workload.size);
+}
+
 TEST(BenchWorkloads, EveryFamilyHasSome) {
   for (auto const backend : {Backend::cpu, Backend::cuda}) {
     std::set<std::string_view> measured;
@@ -181,16 +259,37 @@ TEST(BenchWorkloads, EveryFamilyHasSome) {
   }
 }
 
+/// What a problem with matrices of 70 x 70 tells after a run, or without one.
+Accuracy accuracy_of(Workload const& workload, bool run) {
+  Stream stream = host();
+  auto const problem = workload.make(stream, 70, 1);
+  problem.prepare(0);
+  if (run) problem.run("reference", 0);
+  return problem.accuracy("reference");
+}
+
+TEST(BenchWorkloads, ProductsAndSolvesThatWereNotMadeAreInaccurate) {
+  for (auto const& workload : workloads(Backend::cpu)) {
+    if (workload.error.empty()) continue;
+    auto const done = accuracy_of(workload, true);
+    EXPECT_LE(done.error, done.allowed) << workload.family << ' ' << workload.operation;
+    auto const idle = accuracy_of(workload, false);
+    EXPECT_FALSE(idle.error <= idle.allowed) << workload.family << ' ' << workload.operation;
+  }
+}
+
 TEST(BenchWorkloads, EveryHostVariantEqualsItsReference) {
   Stream stream = host();
   for (auto const& workload : workloads(Backend::cpu)) {
-    auto const measurement = measure(stream, workload, 4099, test::simple_roofs(), ignore, hurry);
+    auto const measurement = measure(stream, workload, size_of_elements(workload, 4099),
+                                     test::simple_roofs(), ignore, hurry);
     EXPECT_GE(measurement.variants.size(), 2u) << workload.family;
-    EXPECT_GT(measurement.roof_seconds, 0);
+    EXPECT_GT(measurement.bound.seconds, 0);
     for (auto const& variant : measurement.variants) {
-      EXPECT_TRUE(variant.timing) << workload.family << ' ' << workload.operation << ' '
-                                  << workload.type << ' ' << variant.row.name << ": "
-                                  << variant.remark;
+      bool const missing_library = variant.remark.find("cannot be used") != std::string::npos;
+      EXPECT_TRUE(variant.timing || missing_library)
+          << workload.family << ' ' << workload.operation << ' ' << workload.type << ' '
+          << variant.row.name << ": " << variant.remark;
     }
   }
 }
@@ -220,6 +319,22 @@ TEST(BenchSelect, NothingIsMeasuredTwice) {
   };
   EXPECT_EQ(sums({.family = "reduce"}), 2);  // large and small
   EXPECT_EQ(sums({.family = "reduce", .size = 1000}), 1);
+}
+
+TEST(BenchSelect, ASizeLeavesOutWhatHasButOne) {
+  auto const without_size = [](Selection const& selection) {
+    return std::ranges::count(select(selection, Backend::cuda), SizeOf::none, &Workload::size_of);
+  };
+  EXPECT_EQ(without_size({.family = "matmul"}), 2);
+  EXPECT_EQ(without_size({.family = "matmul", .size = 1000}), 0);
+}
+
+TEST(BenchSelect, RoundedOperandsAreMeasuredApart) {
+  for (auto const& workload : select({.family = "matmul"}, Backend::cuda))
+    for (auto const& row : workload.rows)
+      EXPECT_EQ(row.name == "tf32" || row.name == "cublas_tf32",
+                workload.operation == "multiply in TF32")
+          << row.name;
 }
 
 TEST(BenchSelect, UnknownNamesAreRefused) {
@@ -264,6 +379,9 @@ TEST(BenchReport, JsonHoldsWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(good["roof_fraction"], 2e-6 / median);
   double const vendor = entry["variants"][1]["seconds"]["median"];
   EXPECT_DOUBLE_EQ(good["vendor_ratio"], vendor / median);
+  EXPECT_EQ(good["roof"], "float32");
+  EXPECT_FALSE(good.contains("error"));
+  EXPECT_EQ(entry["elements"], 1000);
   EXPECT_EQ(entry["variants"][2]["wrong"], true);
   EXPECT_FALSE(entry["variants"][2].contains("seconds"));
 }
@@ -271,16 +389,17 @@ TEST(BenchReport, JsonHoldsWhatWasMeasured) {
 TEST(BenchReport, TheTableShowsEveryVariant) {
   Workload const workload = test::doubling({});
   Timing const timing{2e-3, 1e-3, 4e-3, 5, 1};
+  Bound const copying{machine::copy_roof, "B/s", 1e-3};
   Measurement const measurement{
       .workload = workload,
       .size = 1'000'000,
+      .work = workload.work(1'000'000),
       .sets = 1,
-      .roof = machine::copy_roof,
-      .roof_seconds = 1e-3,
+      .bound = copying,
       .checked = "looked at",
-      .variants = {{{"mine", "", true, false}, timing, {}, false},
-                   {{"cub", "", false, true}, Timing{1e-3, 1e-3, 1e-3, 5, 1}, {}, false},
-                   {{"broken", "", false, false}, {}, "differs", true}}};
+      .variants = {{{"mine", "", true, false}, timing, {}, false, copying},
+                   {{"cub", "", false, true}, Timing{1e-3, 1e-3, 1e-3, 5, 1}, {}, false, copying},
+                   {{"broken", "", false, false}, {}, "differs", true, copying}}};
   EXPECT_EQ(table(measurement),
             "\ndoubling double, int32, 1000000 elements: at best 1.000 ms (roof: copy)\n"
             "  variant                     median          p10 .. p90              GB/s   G elem/s"
@@ -290,6 +409,34 @@ TEST(BenchReport, TheTableShowsEveryVariant) {
             "  cub                       1.000 ms     1.000 ms .. 1.000 ms          8.0          1"
             "  100.0 %     1.00\n"
             "  broken                 WRONG: differs\n"
+            "  looked at\n");
+}
+
+TEST(BenchReport, TheTableOfMatricesShowsErrorsAndOtherRoofs) {
+  Workload workload = test::doubling({});
+  workload.size_of = SizeOf::matrix;
+  workload.error = "far away";
+  Row const own_roof{"own", "", false, false, machine::tf32_tensor_roof, 3};
+  Bound const usual{machine::float32_roof, "FLOP/s", 1e-3};
+  Timing const timing{2e-3, 1e-3, 4e-3, 5, 1};
+  Measurement const measurement{
+      .workload = workload,
+      .size = 1000,
+      .work = {.bytes = 1, .flops = 2e9, .asks = {}, .set_bytes = 1, .elements = 1e6},
+      .sets = 1,
+      .bound = usual,
+      .checked = "looked at",
+      .variants = {
+          {{"mine", "", true, false}, timing, {}, false, usual, 1.23e-7},
+          {own_roof, timing, {}, false, {machine::tf32_tensor_roof, "FLOP/s", 5e-4}, 2e-16}}};
+  EXPECT_EQ(table(measurement),
+            "\ndoubling double, int32, n = 1000: at best 1.000 ms (roof: float32)\n"
+            "  variant                     median          p10 .. p90           TFLOP/s   G elem/s"
+            "  of roof             error\n"
+            "* mine                      2.000 ms     1.000 ms .. 4.000 ms         1.00        0.5"
+            "   50.0 %           1.2e-07\n"
+            "  own                       2.000 ms     1.000 ms .. 4.000 ms         1.00        0.5"
+            "   25.0 %           2.0e-16  (of tf32_tensor)\n"
             "  looked at\n");
 }
 

@@ -140,7 +140,8 @@ TEST(BenchGpu, LargeEveryVariantEqualsTheReference) {
   Stream stream(Device::open(Backend::cuda));
   std::map<std::string, int> timed;
   for (auto const& workload : workloads(Backend::cuda)) {
-    auto const measurement = measure(stream, workload, 100'003, test::simple_roofs(), ignore, 1e-3);
+    auto const measurement = measure(stream, workload, size_of_elements(workload, 100'003),
+                                     test::simple_roofs(), ignore, 1e-3);
     for (auto const& variant : measurement.variants) {
       EXPECT_FALSE(variant.wrong) << workload.family << ' ' << workload.operation << ' '
                                   << workload.type << ' ' << variant.row.name << ": "

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "kernels/factorize/factorize.hpp"
+
+/// The rungs, for the family's table alone.
+namespace gridstride::factorize {
+
+template <class T>
+void host_reference(Stream&, Arguments<T> const&);
+template <class T>
+void host_lapack(Stream&, Arguments<T> const&);
+/// Whether the library behind `lapack` is there.
+bool lapack_available();
+
+template <class T>
+void cuda_blocked(Stream&, Arguments<T> const&);
+template <class T>
+void cuda_look_ahead(Stream&, Arguments<T> const&);
+template <class T>
+void cuda_cusolver(Stream&, Arguments<T> const&);
+
+}  // namespace gridstride::factorize
