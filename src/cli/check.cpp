@@ -22,12 +22,13 @@ int check_file(std::string const& file, OverrideOptions const& changes) {
   for (auto const& fallback : fallbacks) fmt::print("# {}\n", fallback);
   fmt::print("# device: {}, {} free\n", device.name(),
              format_bytes(static_cast<double>(device.free_memory())));
-  fmt::print("# time step: {:.6g} s, {:.0f} steps\n", expected.time_step, expected.steps);
+  if (config.simulation->has_time)
+    fmt::print("# time step: {:.6g} s, {:.0f} steps\n", expected.time_step, expected.steps);
   fmt::print("# memory: {} on the device, {} for output\n",
              format_bytes(static_cast<double>(expected.device_bytes)),
              format_bytes(static_cast<double>(expected.host_bytes)));
-  fmt::print("# disk: {} for {} snapshots\n", format_bytes(expected.disk_bytes),
-             expected.snapshots);
+  fmt::print("# disk: {} for {} snapshot{}\n", format_bytes(expected.disk_bytes),
+             expected.snapshots, expected.snapshots == 1 ? "" : "s");
   return 0;
 }
 

@@ -35,6 +35,7 @@ int print_info(std::string const& path) {
   if (!times.empty())
     fmt::print("times      {}, from {} to {} (step {})\n", times.size(), times.front(),
                times.back(), result.steps().back());
+  for (auto const& [name, text] : from.chosen) fmt::print("chosen     {} {}\n", name, text);
   for (auto const& series : result.diagnostics())
     if (!series.values.empty())
       fmt::print("last       {} = {}\n", series.name, series.values.back());

@@ -238,7 +238,7 @@ std::string section_markdown(Section const& section, std::string_view heading) {
 /// Stands for any simulation in the part of the reference that holds for all of them.
 class NoParameters : public ParameterSet {
  public:
-  void fields(ParameterVisitor&) override {}
+  void fields(Visitor&, RunOptions const&) override {}
 };
 
 SimulationInfo any_simulation() {
@@ -252,8 +252,21 @@ SimulationInfo any_simulation() {
           }};
 }
 
+/// What the reference of all simulations has and this one has not.
+std::string missing_sections(SimulationInfo const& simulation) {
+  auto const has = sections_of(simulation);
+  std::vector<std::string> missing;
+  for (Section const& section : sections_of(any_simulation()))
+    if (!section.rows.empty() && std::ranges::find(has, section.name, &Section::name) == has.end())
+      missing.push_back(code(section.name));
+  if (missing.empty()) return "";
+  std::string const every = simulation.has_time ? "" : ", and no `output.every`";
+  return fmt::format("It has no {}{}.\n\n", joined(missing, ", "), every);
+}
+
 std::string simulation_markdown(SimulationInfo const& simulation) {
   std::string text = fmt::format("## `{}`\n\n{}\n\n", simulation.name, simulation.summary);
+  text += missing_sections(simulation);
   text += "| Field | Unit | Meaning |\n|---|---|---|\n";
   for (auto const& field : simulation.fields)
     text += fmt::format("| `{}` | {} | {} |\n", field.name, field.unit, field.documentation);
@@ -261,7 +274,8 @@ std::string simulation_markdown(SimulationInfo const& simulation) {
   std::vector<Row> rows;
   for (Section const& section : sections_of(simulation))
     for (Row const& row : section.rows)
-      if (section.name == "parameters" || section.name == "kernels" || row.path == "time.scheme")
+      if (section.name == "parameters" || section.name == "kernels" || row.path == "time.scheme" ||
+          row.path.starts_with("verify.exact"))
         rows.push_back(row);
   return text + table(rows) + '\n';
 }

@@ -33,30 +33,24 @@ struct Spec {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool exclusive_minimum = false;
-  std::string_view variables = "";  ///< a formula may depend on these: some of "xyzt"
-};
-
-/// Meets each parameter of a set once. The reader fills the values in, `describe` and the schema
-/// list them, the resolved config prints them.
-class ParameterVisitor {
- public:
-  virtual ~ParameterVisitor() = default;
-  virtual void visit(Spec const& spec, double& value) = 0;
-  virtual void visit(Spec const& spec, std::int64_t& value) = 0;
-  virtual void visit(Spec const& spec, bool& value) = 0;
-  virtual void visit(Spec const& spec, Formula& value) = 0;
+  std::string_view variables = "";  ///< a formula may depend on these: "xyz"
 };
 
 /// As values before reading: there is no default, the file must give one.
 inline constexpr double required_number = std::numeric_limits<double>::quiet_NaN();
 inline constexpr std::int64_t required_integer = std::numeric_limits<std::int64_t>::min();
 
+class Visitor;
+struct RunOptions;
+
 /// A simulation's own parameters. A value left as constructed is the default; a `Formula` with
 /// empty text, a `required_number` and a `required_integer` have none and must be given.
 class ParameterSet {
  public:
   virtual ~ParameterSet() = default;
-  virtual void fields(ParameterVisitor& visitor) = 0;
+  /// Declares each parameter once (config/visitor.hpp). Of the run, what stands before
+  /// `parameters` is known: its file, precision, constants, and the grid.
+  virtual void fields(Visitor& visitor, RunOptions const& run) = 0;
 };
 
 }  // namespace gridstride::config

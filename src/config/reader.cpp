@@ -10,7 +10,6 @@
 #include "config/text_position.hpp"
 #include "config/value.hpp"
 #include "core/text.hpp"
-#include "grid/grid.hpp"
 
 namespace gridstride::config {
 namespace {
@@ -288,7 +287,7 @@ std::optional<double> Reader::number(Spec const& spec, Node const& node, std::st
     return std::nullopt;
   }
   try {
-    double const value = parse_quantity(node.text, spec.unit, constants_);
+    double const value = parse_quantity(node.text, spec.unit, constants_, variables_);
     if (in_range(spec, value, node, where)) return value;
   } catch (ValueError const& error) {
     report_at(node, where, error);
@@ -314,7 +313,7 @@ std::optional<std::int64_t> Reader::integer(Spec const& spec, Node const& node,
 void Reader::read_formula(Spec const& spec, Node const& node, Formula& value) {
   std::string const where = path(spec.name);
   try {
-    expression::Expression formula = parse_formula(node.text, spec.unit, constants_);
+    expression::Expression formula = parse_formula(node.text, spec.unit, constants_, variables_);
     if (formula.is_constant() && !in_range(spec, formula.evaluate(0), node, where)) return;
     std::string const problem = formula_problem(spec, formula);
     if (!problem.empty()) return report(node, where, problem);
@@ -328,18 +327,18 @@ void Reader::read_formula(Spec const& spec, Node const& node, Formula& value) {
 std::string Reader::formula_problem(Spec const& spec, expression::Expression const& formula) const {
   using expression::Operation;
   std::vector<std::string_view> allowed;
-  for (std::string_view const name : expression::variable_names)
-    if (spec.variables.find(name) != std::string_view::npos) allowed.push_back(name);
-  for (std::size_t i = 0; i < expression::variable_names.size(); ++i) {
-    auto const variable = static_cast<Operation>(static_cast<std::size_t>(Operation::x) + i);
-    if (!formula.depends_on(variable)) continue;
-    std::string_view const name = expression::variable_names[i];
+  for (auto const& variable : variables_)
+    if (spec.variables.find(variable.name) != std::string_view::npos)
+      allowed.push_back(variable.name);
+  for (auto const& [name, operation] : variables_) {
+    if (!formula.depends_on(operation)) continue;
     if (std::ranges::find(allowed, name) == allowed.end())
       return fmt::format("the formula depends on '{}' ({})", name,
                          allowed.empty()
                              ? "a number is expected"
                              : fmt::format("it may depend on {}", format_choices(allowed)));
-    if (i < axis_names.size() && static_cast<int>(i) >= axes_)
+    int const axis = static_cast<int>(operation) - static_cast<int>(Operation::x);
+    if (operation != Operation::t && axis >= axes_)
       return fmt::format("the formula depends on '{}', but the grid has {} ax{}s (see grid.points)",
                          name, axes_, axes_ == 1 ? "i" : "e");
   }
@@ -374,7 +373,7 @@ void Reader::read_constant(Node const& key, Node const& value, std::string const
   if (!problem.empty()) return report(key, where, problem);
   if (value.kind != Node::Kind::scalar) return report(value, where, wrong_kind("a number", value));
   try {
-    constants_[key.text] = parse_quantity(value.text, "", constants_);
+    constants_[key.text] = parse_quantity(value.text, "", constants_, variables_);
   } catch (ValueError const& error) {
     bool const unknown = std::string_view(error.what()).starts_with("unknown name");
     std::string const hint = unknown ? "; a constant may use those above it" : "";
@@ -387,9 +386,9 @@ std::string Reader::check_constant_name(std::string_view name) const {
   if (name.size() > longest_name || !is_formula_name(name))
     return fmt::format("{} cannot be a name (letters, digits and _, at most {}, no digit first)",
                        show(name), longest_name);
-  auto const& variables = expression::variable_names;
   std::string_view clash;
-  if (std::ranges::find(variables, name) != variables.end()) clash = "a variable";
+  if (std::ranges::find(variables_, name, &expression::Variable::name) != variables_.end())
+    clash = "a variable";
   if (name == "pi" || name == "e") clash = "a number that every formula knows";
   if (name == "if" ||
       std::ranges::find(expression::functions(), name, &expression::FunctionInfo::name) !=

@@ -40,9 +40,11 @@ class Reader : public Visitor {
              int& chosen) override;
   void refuse(std::string_view name, std::string const& reason) override;
   void fault(std::string_view key, std::string const& message) override;
+  using Visitor::locate;
   Location locate(std::string_view key) const override;
   bool given(std::string_view key) const override { return locate_node(key).node != nullptr; }
   void axes(int count) override { axes_ = count; }
+  void variables(std::span<expression::Variable const> names) override { variables_ = names; }
 
  private:
   /// A mapping or list whose keys are being read.
@@ -96,6 +98,7 @@ class Reader : public Visitor {
   Faults& faults_;
   std::vector<Scope> scopes_;
   expression::Symbols constants_;
+  std::span<expression::Variable const> variables_ = expression::space_and_time;
   int axes_ = 3;
 };
 

@@ -69,6 +69,12 @@ void Reader::choose_by_word(Spec const& spec, std::span<Form const> forms, Node 
 
 void Reader::choose_by_keys(Spec const& spec, std::span<Form const> forms, Node const& node,
                             int& chosen) {
+  for (Form const& form : forms) {
+    auto const key = std::ranges::find(node.keys, form.word, &Node::text);
+    if (form.kind == Form::Kind::refused && key != node.keys.end())
+      return report(*key, join_path(path(spec.name), key->text),
+                    fmt::format("cannot stand here ({})", form.documentation));
+  }
   std::vector<Names> keys;  // of each form
   Names all_keys;
   for (Form const& form : forms) {

@@ -41,6 +41,13 @@ struct SimulationInfo {
   std::vector<std::string_view> schemes;  // the default first
   std::vector<KernelFamily> kernels;      // the families that a run works with
   std::unique_ptr<ParameterSet> (*make_parameters)();
+  /// Whether the fields lie on the grid that the file describes: sections `grid` and `boundary`.
+  bool has_grid = true;
+  /// Whether the fields go through time: sections `initial`, `time` and `checkpoint`, and
+  /// `output.every`. Without time the simulation is finished after one step, at time 0.
+  bool has_time = true;
+  /// What the formulas of its file may depend on.
+  std::span<expression::Variable const> variables = expression::space_and_time;
 };
 
 /// `auto`, `cpu`, `cuda` or `cuda:1`.
@@ -49,11 +56,11 @@ struct DeviceChoice {
   int ordinal = 0;
 };
 
-/// Initial values of a field: a formula of space, or a dataset of an HDF5 file.
+/// Values of an array: a formula, a dataset of an HDF5 file, or a Matrix Market file.
 struct FieldSource {
   Formula formula;
   std::filesystem::path file;  // empty when the formula counts; absolute or relative to the cwd
-  std::string dataset;
+  std::string dataset;         // empty for a Matrix Market file
   Location location;
 };
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "config/file_source.hpp"
 #include "config/spatial_sections.hpp"
 
 namespace gridstride::config {
@@ -43,9 +44,24 @@ void declare_precision(Visitor& visitor, Precision& precision) {
   precision = name == "float32" ? Precision::float32 : Precision::float64;
 }
 
-void declare_parameters(Visitor& visitor, ParameterSet& parameters) {
+void declare_parameters(Visitor& visitor, RunOptions const& run, ParameterSet& parameters) {
   visitor.section({.name = "parameters", .documentation = "The simulation's own parameters."},
-                  [&](Visitor& v) { parameters.fields(v); });
+                  [&](Visitor& v) { parameters.fields(v, run); });
+}
+
+void refuse_grid(Visitor& visitor, SimulationInfo const& simulation) {
+  for (auto const* section : {"grid", "boundary"})
+    visitor.refuse(section,
+                   fmt::format("{} has no grid: its parameters tell its size", simulation.name));
+}
+
+void refuse_time(Visitor& visitor, SimulationInfo const& simulation) {
+  constexpr std::pair<std::string_view, std::string_view> sections[] = {
+      {"initial", "there are no initial fields"},
+      {"time", "it is computed in one go"},
+      {"checkpoint", "it is computed in one go, and leaves no state to go on from"}};
+  for (auto const& [section, why] : sections)
+    visitor.refuse(section, fmt::format("{} has no time: {}", simulation.name, why));
 }
 
 void declare_time(Visitor& visitor, TimeOptions& time, SimulationInfo const& simulation) {
@@ -134,9 +150,13 @@ void declare_output(Visitor& visitor, OutputOptions& output, SimulationInfo cons
         output.vti = std::ranges::find(chosen, "vti") != chosen.end();
         output.hdf5 = std::ranges::find(chosen, "hdf5") != chosen.end();
 
-        declare_cadence(v,
-                        "How often fields are written; the start and the end are written always.",
-                        output.every);
+        if (simulation.has_time)
+          declare_cadence(v,
+                          "How often fields are written; the start and the end are written always.",
+                          output.every);
+        else
+          v.refuse("every",
+                   fmt::format("{} has no time: its result is written once", simulation.name));
         v.subset({.name = "fields", .documentation = "The fields that are written."}, fields,
                  output.fields);
       });
@@ -174,6 +194,8 @@ void declare_tolerance(Visitor& visitor, VerifyOptions& verify) {
 }
 
 void declare_exact(Visitor& visitor, VerifyOptions& verify, SimulationInfo const& simulation) {
+  std::string variables;
+  for (auto const& variable : simulation.variables) variables += variable.name;
   std::map<std::string_view, Formula> formulas;
   for (auto const& [name, formula] : verify.exact) formulas[name] = formula;
   visitor.section({.name = "exact", .documentation = "The exact solution, for each field known."},
@@ -182,7 +204,7 @@ void declare_exact(Visitor& visitor, VerifyOptions& verify, SimulationInfo const
                       v.optional_formula({.name = field.name,
                                           .unit = field.unit,
                                           .documentation = field.documentation,
-                                          .variables = "xyzt"},
+                                          .variables = variables},
                                          formulas[field.name]);
                   });
   std::vector<std::pair<std::string, Formula>> exact;
@@ -246,9 +268,9 @@ RunConfig default_run(SimulationInfo const& simulation, std::string const& name)
   run.simulation = &simulation;
   run.parameters = simulation.make_parameters();
   if (!simulation.schemes.empty()) run.time.scheme = simulation.schemes.front();
-  run.time.end = required_number;
+  run.time.end = simulation.has_time ? required_number : 0;
   run.output.directory = std::filesystem::path("outputs") / name;
-  run.output.every.count = 10;
+  if (simulation.has_time) run.output.every.count = 10;
   for (auto const& field : simulation.fields) run.output.fields.emplace_back(field.name);
   for (auto const& family : simulation.kernels) run.kernels[std::string(family.name)] = "auto";
   SideCondition const zero{SideKind::dirichlet, {"0", expression::Expression(0.0), {}}};
@@ -265,6 +287,8 @@ void declare_simulation(Visitor& visitor, std::span<SimulationInfo const> simula
 }
 
 void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
+  SimulationInfo const& simulation = *run.simulation;
+  visitor.variables(simulation.variables);
   declare_device(visitor, run.device);
   declare_precision(visitor, run.precision);
   visitor.constants({.name = "constants",
@@ -272,15 +296,22 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
                                       "every number but whole ones: a number (with a unit, "
                                       "converted to SI) or a formula of the names before."},
                     run.constants);
-  declare_grid(visitor, run);
-  declare_boundary(visitor, run);
-  declare_initial(visitor, run);
-  declare_parameters(visitor, parameters);
-  declare_time(visitor, run.time, *run.simulation);
-  declare_output(visitor, run.output, *run.simulation);
-  declare_checkpoint(visitor, run.checkpoint);
+  if (simulation.has_grid) {
+    declare_grid(visitor, run);
+    declare_boundary(visitor, run);
+  } else {
+    refuse_grid(visitor, simulation);
+  }
+  if (simulation.has_time) declare_initial(visitor, run);
+  declare_parameters(visitor, run, parameters);
+  if (simulation.has_time)
+    declare_time(visitor, run.time, simulation);
+  else
+    refuse_time(visitor, simulation);
+  declare_output(visitor, run.output, simulation);
+  if (simulation.has_time) declare_checkpoint(visitor, run.checkpoint);
   declare_diagnostics(visitor, run);
-  declare_verify(visitor, run.verify, *run.simulation, run.file.parent_path());
+  declare_verify(visitor, run.verify, simulation, run.file.parent_path());
   declare_kernels(visitor, run);
 }
 

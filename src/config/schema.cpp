@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "config/run_config.hpp"
 #include "config/run_sections.hpp"
@@ -98,15 +99,16 @@ ordered_json section_schema(Declaration const& section) {
   return schema;
 }
 
-/// The keys of a form must all be given: they are what tells the forms apart.
+/// The first key of a form tells it from the others.
 ordered_json forms_schema(Declaration const& forms) {
   ordered_json any = ordered_json::array();
   for (Declaration const& form : forms.children) {
     ordered_json schema = schema_of(form);
     schema.erase("default");
     if (form.kind == Kind::section) {
-      schema["required"] = ordered_json::array();
-      for (Declaration const& key : form.children) schema["required"].push_back(key.name);
+      schema["required"] = {form.children.front().name};
+      for (Declaration const& key : std::span(form.children).subspan(1))
+        if (must_be_given(key)) schema["required"].push_back(key.name);
     }
     any.push_back(schema);
   }

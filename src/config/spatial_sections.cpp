@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <span>
 
+#include "config/file_source.hpp"
 #include "config/histogram_edges.hpp"
 #include "core/text.hpp"
 
@@ -295,11 +296,13 @@ void declare_diagnostic(Visitor& visitor, Spec const& spec, RunOptions const& ru
     return Form{.kind = Form::Kind::mapping,
                 .body = [&run, &diagnostic, declare](Visitor& v) { declare(v, run, diagnostic); }};
   };
+  std::string const no_grid = fmt::format("{} has no grid", run.simulation->name);
+  Form const no_probe{.kind = Form::Kind::refused, .word = "probe", .documentation = no_grid};
   Form const forms[] = {
       {.kind = Form::Kind::word,
        .word = "norms",
        .documentation = "Minimum, maximum, mean and root mean square of each field."},
-      form(declare_probe),
+      run.simulation->has_grid ? form(declare_probe) : no_probe,
       form(declare_histogram),
       form(declare_quantiles)};
   visitor.forms(spec, Presence::required, forms, diagnostic.kind);
@@ -357,16 +360,6 @@ DiagnosticsOptions options_of(std::vector<Diagnostic> const& list) {
   return options;
 }
 
-void check_file(Visitor& v, std::string_view field, std::filesystem::path const& file) {
-  std::error_code error;
-  if (file.empty() || std::filesystem::is_regular_file(file, error)) return;
-  bool const exists = std::filesystem::exists(file, error);
-  v.fault(fmt::format("{}.file", field),
-          exists ? fmt::format("'{}' is not a file", file.string())
-                 : fmt::format("no such file '{}' (paths are relative to the config's folder)",
-                               file.string()));
-}
-
 void declare_source(Visitor& visitor, SimulationInfo::FieldInfo const& field,
                     std::filesystem::path const& folder, FieldSource& source) {
   auto const formula = [&](Visitor& v) {
@@ -377,12 +370,7 @@ void declare_source(Visitor& visitor, SimulationInfo::FieldInfo const& field,
             source.formula);
   };
   auto const dataset = [&](Visitor& v) {
-    declare_input_path(
-        v, {.name = "file", .documentation = "An HDF5 file, relative to the config's folder."},
-        Presence::required, folder, source.file);
-    v.text({.name = "dataset",
-            .documentation = "The dataset in it, as `/u`; its shape is that of the grid, x last."},
-           {.presence = Presence::required, .meaning = "a path in the file"}, source.dataset);
+    declare_dataset(v, folder, "its shape is that of the grid, x last", source);
   };
   Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
                         {.kind = Form::Kind::mapping, .body = dataset}};
@@ -390,7 +378,6 @@ void declare_source(Visitor& visitor, SimulationInfo::FieldInfo const& field,
   visitor.forms({.name = field.name, .unit = field.unit, .documentation = field.documentation},
                 Presence::required, forms, chosen);
   source.location = visitor.locate(field.name);
-  check_file(visitor, field.name, source.file);
 }
 
 }  // namespace
@@ -457,14 +444,6 @@ void declare_diagnostics(Visitor& visitor, RunOptions& run) {
       });
   check_names(visitor, list);
   run.diagnostics = options_of(list);
-}
-
-void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
-                        std::filesystem::path const& folder, std::filesystem::path& path) {
-  std::filesystem::path const relative = path.lexically_relative(folder);
-  std::string text = path.empty() || relative.empty() ? path.string() : relative.string();
-  visitor.text(spec, {.presence = presence, .meaning = "a path"}, text);
-  path = text.empty() ? std::filesystem::path() : folder / text;
 }
 
 }  // namespace gridstride::config

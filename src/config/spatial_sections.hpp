@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
 
@@ -14,9 +12,5 @@ void declare_grid(Visitor& visitor, RunOptions& run);
 void declare_boundary(Visitor& visitor, RunOptions& run);
 void declare_initial(Visitor& visitor, RunOptions& run);
 void declare_diagnostics(Visitor& visitor, RunOptions& run);
-
-/// A path in a config is relative to the config's folder; `path` is not, but `folder / text`.
-void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
-                        std::filesystem::path const& folder, std::filesystem::path& path);
 
 }  // namespace gridstride::config

@@ -160,18 +160,20 @@ bool begins_unit(std::string_view rest, bool after_blank) {
 }
 
 /// A name that a formula knows, where a unit is expected: a product lacks its sign.
-bool is_formula_name(std::string_view name, expression::Symbols const& constants) {
+bool is_formula_name(std::string_view name, expression::Symbols const& constants,
+                     std::span<expression::Variable const> variables) {
   name = name.substr(0, name.find('('));
-  return std::ranges::find(expression::variable_names, name) != expression::variable_names.end() ||
+  return std::ranges::find(variables, name, &expression::Variable::name) != variables.end() ||
          std::ranges::find(expression::functions(), name, &expression::FunctionInfo::name) !=
              expression::functions().end() ||
          name == "pi" || constants.contains(name);
 }
 
 double parse_with_unit(std::string_view text, std::size_t length, std::string_view unit_name,
-                       std::string_view expected, expression::Symbols const& constants) {
+                       std::string_view expected, expression::Symbols const& constants,
+                       std::span<expression::Variable const> variables) {
   std::string_view const number = text.substr(0, length);
-  if (!is_unit(unit_name) && is_formula_name(unit_name, constants))
+  if (!is_unit(unit_name) && is_formula_name(unit_name, constants, variables))
     throw ValueError(fmt::format("an operator is missing between {} and {}; did you mean '{}*{}'?",
                                  show(number), show(unit_name), number, unit_name),
                      length);
@@ -251,7 +253,8 @@ std::int64_t parse_integer(std::string_view text) {
 }
 
 expression::Expression parse_formula(std::string_view text, std::string_view unit,
-                                     expression::Symbols const& constants) {
+                                     expression::Symbols const& constants,
+                                     std::span<expression::Variable const> variables) {
   std::string_view const body = trim(text);
   if (body.empty()) throw ValueError("is empty (a number or a formula is expected)", 0);
   std::size_t const length = number_length(body);
@@ -263,8 +266,9 @@ expression::Expression parse_formula(std::string_view text, std::string_view uni
     std::string_view const rest = trim_left(body.substr(length));
     bool const after_blank = rest.size() + length < body.size();
     if (length > 0 && begins_unit(rest, after_blank))
-      return expression::Expression(parse_with_unit(body, length, rest, unit, constants));
-    expression::Expression formula = expression::Expression::parse(body, constants);
+      return expression::Expression(
+          parse_with_unit(body, length, rest, unit, constants, variables));
+    expression::Expression formula = expression::Expression::parse(body, constants, variables);
     if (formula.is_constant() && !std::isfinite(formula.evaluate(0)))
       throw ValueError(
           fmt::format("{} is not a finite number (it is {})", show(body), formula.evaluate(0)), 0);
@@ -275,8 +279,9 @@ expression::Expression parse_formula(std::string_view text, std::string_view uni
 }
 
 double parse_quantity(std::string_view text, std::string_view unit,
-                      expression::Symbols const& constants) {
-  expression::Expression const formula = parse_formula(text, unit, constants);
+                      expression::Symbols const& constants,
+                      std::span<expression::Variable const> variables) {
+  expression::Expression const formula = parse_formula(text, unit, constants, variables);
   if (!formula.is_constant())
     throw ValueError(
         fmt::format("{} is not a number (it depends on the place or time)", show(text)), 0);

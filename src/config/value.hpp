@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,11 +25,13 @@ std::int64_t parse_integer(std::string_view text);
 
 /// A formula, or a number with or without a unit, which is converted to the SI unit `unit`.
 /// An empty `unit` takes any.
-expression::Expression parse_formula(std::string_view text, std::string_view unit,
-                                     expression::Symbols const& constants);
+expression::Expression parse_formula(
+    std::string_view text, std::string_view unit, expression::Symbols const& constants,
+    std::span<expression::Variable const> variables = expression::space_and_time);
 
 /// The finite number that a formula without variables is.
 double parse_quantity(std::string_view text, std::string_view unit,
-                      expression::Symbols const& constants);
+                      expression::Symbols const& constants,
+                      std::span<expression::Variable const> variables = expression::space_and_time);
 
 }  // namespace gridstride::config

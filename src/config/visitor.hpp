@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/parameters.hpp"
@@ -46,7 +48,7 @@ struct Form {
     word,     ///< the text `word`
     scalar,   ///< the body declares a value under the key itself
     mapping,  ///< the body declares the mapping's keys; a file that has one of them means this form
-    refused,  ///< `word`, which is an error for the reason in `documentation`
+    refused,  ///< the word or key `word`, an error for the reason in `documentation`
   };
   Kind kind = Kind::word;
   std::string_view word = "";
@@ -57,10 +59,14 @@ struct Form {
 /// Meets every key of a config once, in the order of the documentation. `run_sections.cpp` declares
 /// the keys; the reader, the collector behind `describe` and the resolved config are visitors.
 /// Values as they are before reading are the defaults.
-class Visitor : public ParameterVisitor {
+class Visitor {
  public:
-  using ParameterVisitor::visit;
+  virtual ~Visitor() = default;
 
+  virtual void visit(Spec const& spec, double& value) = 0;
+  virtual void visit(Spec const& spec, std::int64_t& value) = 0;
+  virtual void visit(Spec const& spec, bool& value) = 0;
+  virtual void visit(Spec const& spec, Formula& value) = 0;
   /// Empty when left out, or when `word` is given instead of a number.
   virtual void visit(Spec const& spec, std::optional<double>& value, std::string_view word) = 0;
   /// A formula that may be left out: then its text is empty.
@@ -97,10 +103,16 @@ class Visitor : public ParameterVisitor {
   virtual void fault(std::string_view, std::string const&) {}
   /// Where a value of the present section stands; `key` may be empty.
   virtual Location locate(std::string_view) const { return {}; }
+  /// The same, kept as it is by visitors that do not know.
+  void locate(std::string_view key, Location& location) const {
+    if (Location found = locate(key); !found.path.empty()) location = std::move(found);
+  }
   /// Whether the file gives a key below the present section.
   virtual bool given(std::string_view) const { return false; }
   /// How many axes the grid has: formulas may depend on no other.
   virtual void axes(int) {}
+  /// What formulas may depend on, and under which names.
+  virtual void variables(std::span<expression::Variable const>) {}
 
  protected:
   using Element = std::function<void(Spec const&, std::size_t)>;

@@ -54,6 +54,7 @@ class CudaError : public Error {
 /// A computed value left the numbers (NaN, infinity) or a solve cannot go on. Exit code 1.
 class NumericalError : public Error {
  public:
+  using Error::Error;
   NumericalError(std::string const& what, std::int64_t step, double time, std::string const& field,
                  std::array<std::int64_t, 3> cell);
 };

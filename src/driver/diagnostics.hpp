@@ -16,7 +16,7 @@ namespace gridstride {
 
 /// What a run's diagnostics found at one moment.
 struct Measurement {
-  std::vector<io::NamedValue> values;
+  std::vector<NamedValue> values;
   std::vector<io::Histogram> histograms;
 };
 

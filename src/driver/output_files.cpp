@@ -94,16 +94,17 @@ std::vector<fs::path> OutputPaths::checkpoints() const {
   return files;
 }
 
-OutputFiles::OutputFiles(config::RunConfig const& run, std::vector<Field> const& fields,
+OutputFiles::OutputFiles(config::RunConfig const& run, Snapshot const& first,
                          io::Provenance const& provenance, std::optional<Clock> resumed)
     : run_(run), paths_(run) {
-  io::ResultContents contents{fields[0].grid,
+  io::ResultContents contents{first.fields[0].grid,
                               {},
-                              diagnostic_names(run.diagnostics, fields),
+                              diagnostic_names(run.diagnostics, first.fields),
                               provenance,
-                              histogram_infos(run.diagnostics, fields)};
-  for (Field const& field : chosen(run, fields))
+                              histogram_infos(run.diagnostics, first.fields)};
+  for (Field const& field : chosen(run, first.fields))
     contents.fields.push_back({field.name, field.unit, field.precision});
+  for (auto const& [name, value] : first.diagnostics) contents.diagnostics.push_back(name);
 
   std::error_code failed;
   fs::create_directories(paths_.directory, failed);
@@ -154,7 +155,7 @@ void OutputFiles::carry_over_hdf5(Clock const& resumed, io::ResultContents const
   if (source != previous) fs::rename(source, previous);
   hdf5_.emplace(paths_.hdf5, contents);
   for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] < resumed.step; ++i) {
-    std::vector<io::NamedValue> diagnostics;
+    std::vector<NamedValue> diagnostics;
     for (auto const& series : old.diagnostics())
       if (std::count(contents.diagnostics.begin(), contents.diagnostics.end(), series.name) > 0)
         diagnostics.push_back({series.name, series.values[i]});
@@ -181,6 +182,8 @@ bool OutputFiles::writes(Field const& field) const {
 void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured) {
   auto const fields = chosen(run_, snapshot.fields);
   auto const& [step, time] = snapshot.clock;
+  auto values = measured.values;
+  values.insert(values.end(), snapshot.diagnostics.begin(), snapshot.diagnostics.end());
   std::int64_t payload = 0;
   for (Field const& field : fields) payload += static_cast<std::int64_t>(field.bytes());
   if (run_.output.vti && !fields.empty()) {
@@ -192,11 +195,11 @@ void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured) {
     bytes_ += payload;
   }
   if (hdf5_) {
-    hdf5_->append(step, time, fields, measured.values, measured.histograms);
+    hdf5_->append(step, time, fields, values, measured.histograms);
     bytes_ += payload;
   }
   std::string line = fmt::format("step {} time {}", step, time);
-  for (auto const& [name, value] : measured.values) line += fmt::format(" {} {}", name, value);
+  for (auto const& [name, value] : values) line += fmt::format(" {} {}", name, value);
   log(line);
 }
 
@@ -204,8 +207,8 @@ std::int64_t OutputFiles::count() const {
   return vti_files_ + (vti_files_ > 0 ? 1 : 0) + (hdf5_ ? 1 : 0) + 1;
 }
 
-void OutputFiles::finish(std::span<io::NamedValue const> wall_times) {
-  if (hdf5_) hdf5_->finish(wall_times);
+void OutputFiles::finish(io::Ending const& ending) {
+  if (hdf5_) hdf5_->finish(ending);
 }
 
 void OutputFiles::log(std::string const& line) {

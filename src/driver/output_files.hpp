@@ -36,22 +36,24 @@ struct OutputPaths {
 struct Snapshot {
   Clock clock;
   std::vector<Field> fields;
+  std::vector<NamedValue> diagnostics = {};  ///< the simulation's own
 };
 
 /// The files of one run, written one snapshot at a time.
 class OutputFiles {
  public:
   /// Creates the directory and removes what an earlier run of this name left there; with `resumed`
-  /// it keeps what that run wrote up to then, and goes on from it.
-  OutputFiles(config::RunConfig const& run, std::vector<Field> const& fields,
-              io::Provenance const& provenance, std::optional<Clock> resumed);
+  /// it keeps what that run wrote up to then, and goes on from it. Of `first`, the fields' grid and
+  /// all names count.
+  OutputFiles(config::RunConfig const& run, Snapshot const& first, io::Provenance const& provenance,
+              std::optional<Clock> resumed);
 
   /// Whether files will hold the field.
   bool writes(Field const& field) const;
   /// Of the snapshot's fields, those that files will hold lie in host memory.
   void write(Snapshot const& snapshot, Measurement const& measured);
   /// Marks the result as complete.
-  void finish(std::span<io::NamedValue const> wall_times);
+  void finish(io::Ending const& ending);
   void log(std::string const& line);
 
   /// Files of this run, and bytes of fields written to them.

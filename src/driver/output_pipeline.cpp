@@ -40,16 +40,17 @@ void OutputPipeline::check() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void OutputPipeline::submit(Clock const& clock, std::vector<Field> const& fields) {
+void OutputPipeline::submit(Snapshot const& snapshot) {
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !staging_in_use_ || failure_; });
     if (failure_) std::rethrow_exception(failure_);
   }
-  staged_ = {clock, fields};
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    auto const* const source = static_cast<std::byte const*>(fields[i].data);
-    copy_async(staging_[i].span(), {source, fields[i].bytes()}, compute_);
+  staged_ = snapshot;
+  for (std::size_t i = 0; i < snapshot.fields.size(); ++i) {
+    auto const& field = snapshot.fields[i];
+    auto const* const source = static_cast<std::byte const*>(field.data);
+    copy_async(staging_[i].span(), {source, field.bytes()}, compute_);
     staged_.fields[i].data = staging_[i].data();
   }
   compute_.record(staged_event_);

@@ -26,10 +26,10 @@ class OutputPipeline {
                  std::vector<Field> const& fields, OutputFiles& files);
   ~OutputPipeline();
 
-  /// Queues the fields, which lie in the stream's device memory. Throws what the thread met since
-  /// the last call: `NumericalError` for a value that is not finite (that snapshot is not written,
-  /// nor any after it), `IoError`.
-  void submit(Clock const& clock, std::vector<Field> const& fields);
+  /// Queues a snapshot's fields, which lie in the stream's device memory. Throws what the thread
+  /// met since the last call: `NumericalError` for a value that is not finite (that snapshot is not
+  /// written, nor any after it), `IoError`.
+  void submit(Snapshot const& snapshot);
   /// Throws as `submit` does, without queueing anything.
   void check();
   /// Waits until everything is written; throws as `submit` does.

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <ranges>
+#include <span>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics.hpp"
 #include "driver/schedule.hpp"
 #include "io/dataset.hpp"
+#include "io/matrix_market.hpp"
 #include "kernels/families.hpp"
 #include "simulations/registry.hpp"
 
@@ -69,7 +73,47 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
   return problems;
 }
 
-std::vector<Problem> dataset_problems(config::RunConfig const& run) {
+/// What a file source holds, in words: `dataset '/u' of data.h5`.
+std::string name_of(config::FieldSource const& source) {
+  return source.dataset.empty()
+             ? source.file.string()
+             : fmt::format("dataset '{}' of {}", source.dataset, source.file.string());
+}
+
+std::vector<std::int64_t> shape_of(config::FieldSource const& source) {
+  if (source.dataset.empty()) {
+    auto const shape = io::inspect_matrix_market(source.file);
+    return {shape.begin(), shape.end()};
+  }
+  auto const info = io::inspect_dataset(source.file, source.dataset);
+  if (info.numeric) return info.shape;
+  throw IoError(source.file, fmt::format("dataset '{}' holds {} (numbers are needed)",
+                                         source.dataset, info.type));
+}
+
+/// A cell of the grid, or what stands at that place of an array without one: `[3][5]`.
+std::string format_place(config::RunConfig const& run, config::FieldSource const& source,
+                         std::int64_t index) {
+  if (run.simulation->has_grid)
+    return fmt::format("cell ({})", fmt::join(run.grid.indices(index), ", "));
+  auto place = shape_of(source);
+  for (auto& extent : std::views::reverse(place)) {
+    std::int64_t const lines = index / extent;
+    extent = index % extent;
+    index = lines;
+  }
+  return format_shape(place);
+}
+
+void read_values(config::FieldSource const& source, std::span<double> values) {
+  if (source.dataset.empty())
+    io::read_matrix_market(source.file, values);
+  else
+    io::read_dataset(source.file, source.dataset, values);
+}
+
+/// What the grid says of the initial datasets' shapes.
+std::vector<Problem> dataset_problems(config::RunConfig const& run, Inputs const& inputs) {
   std::vector<Problem> problems;
   std::vector<std::int64_t> wanted(run.grid.points.begin(),
                                    run.grid.points.begin() + run.grid.dims);
@@ -77,19 +121,14 @@ std::vector<Problem> dataset_problems(config::RunConfig const& run) {
   for (auto const& [name, source] : run.initial) {
     if (source.file.empty()) continue;
     try {
-      auto const info = io::inspect_dataset(source.file, source.dataset);
-      if (!info.numeric)
-        problems.push_back(run.problem(
-            source.location, fmt::format("dataset '{}' of {} holds {} (numbers are needed)",
-                                         source.dataset, source.file.string(), info.type)));
-      else if (info.shape != wanted)
-        problems.push_back(run.problem(
-            source.location,
-            fmt::format("dataset '{}' of {} is {}, the grid needs {} (the slowest axis first)",
-                        source.dataset, source.file.string(), format_shape(info.shape),
-                        format_shape(wanted))));
-    } catch (IoError const& error) {
-      problems.push_back(run.problem(source.location, error.what()));
+      auto const shape = inputs.shape(source);
+      if (shape != wanted)
+        problems.push_back(
+            run.problem(source.location,
+                        fmt::format("{} is {}, the grid needs {} (the slowest axis first)",
+                                    name_of(source), format_shape(shape), format_shape(wanted))));
+    } catch (ConfigError const& error) {
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }
   }
   return problems;
@@ -97,10 +136,40 @@ std::vector<Problem> dataset_problems(config::RunConfig const& run) {
 
 }  // namespace
 
+Inputs inputs_of(config::RunConfig const& run) {
+  /// What a file has wrong is wrong at the place of the config that names it.
+  auto const located = [&run](config::FieldSource const& source, auto const& use) {
+    try {
+      return use();
+    } catch (IoError const& error) {
+      throw ConfigError({run.problem(source.location, error.what())});
+    }
+  };
+  auto const shape = [located](config::FieldSource const& source) {
+    return located(source, [&] { return shape_of(source); });
+  };
+  auto const read = [&run, located](config::FieldSource const& source, std::span<double> values) {
+    located(source, [&] { read_values(source, values); });
+    auto const bad = std::find_if(values.begin(), values.end(),
+                                  [](double value) { return !std::isfinite(value); });
+    if (bad != values.end())
+      throw ConfigError({run.problem(
+          source.location,
+          fmt::format("{} has {} at {} (all values have to be finite)", name_of(source), *bad,
+                      format_place(run, source, bad - values.begin())))});
+  };
+  return {shape, read};
+}
+
 void check_on_device(config::RunConfig const& run, Device const& device) {
+  auto const& entry = entry_of(run);
+  auto const inputs = inputs_of(run);
   auto problems = variant_problems(run, device);
-  auto const more = dataset_problems(run);
-  problems.insert(problems.end(), more.begin(), more.end());
+  auto const append = [&](std::vector<Problem> const& more) {
+    problems.insert(problems.end(), more.begin(), more.end());
+  };
+  append(dataset_problems(run, inputs));
+  if (entry.problems) append(entry.problems(run, inputs));
   if (!problems.empty()) throw ConfigError(problems);
 }
 
@@ -109,11 +178,11 @@ void check_before_run(config::RunConfig const& run) {
   Device const device = choose_device(run, fallbacks);
   check_on_device(run, device);
   check_memory(run, device);
-  entry_of(run).time_step(run);
+  if (run.simulation->has_time) entry_of(run).time_step(run);
   for (auto const& [name, source] : run.initial) {
     if (source.file.empty()) continue;
     std::vector<double> values(static_cast<std::size_t>(run.grid.size()));
-    read_initial_dataset(run, source, values);
+    inputs_of(run).read(source, values);
   }
 }
 
@@ -149,15 +218,18 @@ SnapshotArrays snapshot_arrays(config::RunConfig const& run) {
 Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
   auto const& entry = entry_of(run);
-  result.time_step = entry.time_step(run);
-  result.steps = count_steps(run, result.time_step);
-  auto const memory = entry.memory(run);
-  std::size_t const field = memory.array_bytes;
+  result.snapshots = 1;
+  if (run.simulation->has_time) {
+    result.time_step = entry.time_step(run);
+    result.steps = count_steps(run, result.time_step);
+    result.snapshots += Schedule(run.output.every, run.time.end).count(result.time_step);
+  }
+  auto const memory = entry.memory(run, inputs_of(run), device.backend());
+  std::size_t const field = memory.field_bytes;
   auto const snapshots = snapshot_arrays(run);
   bool const cuda = device.backend() == Backend::cuda;
   result.device_bytes = memory.bytes() + (cuda ? snapshots.aside * field : 0);
   result.host_bytes = (snapshots.on_host + (cuda ? 0 : snapshots.aside)) * field;
-  result.snapshots = 1 + Schedule(run.output.every, run.time.end).count(result.time_step);
   double const formats = (run.output.vti ? 1 : 0) + (run.output.hdf5 ? 1 : 0);
   result.disk_bytes = formats * static_cast<double>(run.output.fields.size()) *
                       static_cast<double>(result.snapshots) * static_cast<double>(field);
@@ -165,31 +237,24 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
 }
 
 void check_memory(config::RunConfig const& run, Device const& device) {
-  auto memory = entry_of(run).memory(run);
+  auto memory = entry_of(run).memory(run, inputs_of(run), device.backend());
   bool const cuda = device.backend() == Backend::cuda;
   auto const snapshots = snapshot_arrays(run);
-  memory.arrays += static_cast<std::int64_t>(snapshots.aside + (cuda ? 0 : snapshots.on_host));
+  auto const fields = snapshots.aside + (cuda ? 0 : snapshots.on_host);
+  if (memory.field_bytes == memory.array_bytes)
+    memory.arrays += static_cast<std::int64_t>(fields);
+  else
+    memory.other_bytes += fields * memory.field_bytes;
   auto const free = static_cast<double>(device.free_memory());
   auto const array = static_cast<double>(memory.array_bytes);
-  if (array * static_cast<double>(memory.arrays) > free)
-    throw ConfigError(
-        {run.problem(run.location("grid.points"),
-                     fmt::format("{}: {} needs {} x {}, the {} has {} free", run.simulation->name,
-                                 memory.array_name, memory.arrays, format_bytes(array),
-                                 cuda ? "device" : "host", format_bytes(free)))});
-}
-
-void read_initial_dataset(config::RunConfig const& run, config::FieldSource const& source,
-                          std::span<double> values) {
-  io::read_dataset(source.file, source.dataset, values);
-  auto const bad = std::find_if(values.begin(), values.end(),
-                                [](double value) { return !std::isfinite(value); });
-  if (bad == values.end()) return;
-  auto const at = run.grid.indices(bad - values.begin());
+  auto const others = static_cast<double>(memory.other_bytes);
+  if (array * static_cast<double>(memory.arrays) + others <= free) return;
   throw ConfigError(
-      {run.problem(source.location,
-                   fmt::format("dataset '{}' of {} has {} at cell ({}) (initial values are finite)",
-                               source.dataset, source.file.string(), *bad, fmt::join(at, ", ")))});
+      {run.problem(run.location(memory.key),
+                   fmt::format("{}: {} needs {} x {}{}, the {} has {} free", run.simulation->name,
+                               memory.array_name, memory.arrays, format_bytes(array),
+                               others > 0 ? fmt::format(", all else {}", format_bytes(others)) : "",
+                               cuda ? "device" : "host", format_bytes(free)))});
 }
 
 }  // namespace gridstride

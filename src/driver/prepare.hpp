@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -15,18 +14,22 @@ namespace gridstride {
 /// Throws `ConfigError` when the device asked for is not there.
 Device choose_device(config::RunConfig const& run, std::vector<std::string>& fallbacks);
 
+/// The files that a run's config names, for its simulation. `shape` and `read` throw `ConfigError`
+/// for what cannot be read, `read` for values that are not finite too.
+Inputs inputs_of(config::RunConfig const& run);
+
 /// Throws `ConfigError` for everything that reading the file could not show: kernel variants that
-/// the device does not have, datasets that are missing or have another shape than the grid.
+/// the device does not have, datasets that are missing or have another shape than they must.
 void check_on_device(config::RunConfig const& run, Device const& device);
 
 /// Throws `ConfigError` for everything that keeps the run from starting, before it is started: also
-/// for too little memory, an unstable time step, and datasets with values that are not finite.
+/// for too little memory, an unstable time step, and initial values that are not finite.
 void check_before_run(config::RunConfig const& run);
 
 /// What a run will take.
 struct Forecast {
-  double time_step = 0;  ///< s
-  double steps = 0;
+  double time_step = 0;  ///< s; 0 without time
+  double steps = 1;
   std::size_t device_bytes = 0;  ///< in the device's memory
   std::size_t host_bytes = 0;    ///< for snapshots on their way to the disk
   double disk_bytes = 0;
@@ -38,9 +41,5 @@ Forecast forecast(config::RunConfig const& run, Device const& device);
 
 /// Throws `ConfigError` with the numbers when the memory there is does not suffice.
 void check_memory(config::RunConfig const& run, Device const& device);
-
-/// Fills a simulation's array from the dataset that its config names.
-void read_initial_dataset(config::RunConfig const& run, config::FieldSource const& source,
-                          std::span<double> values);
 
 }  // namespace gridstride

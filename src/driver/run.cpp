@@ -84,6 +84,8 @@ class Run {
   void set_up();
   void restart();
   void time_loop();
+  void compute_at_once();
+  Snapshot snapshot() const;
   void advance_to(Schedule::Moment const& moment);
   void save_checkpoint();
   void stop_on_signal(int signal);
@@ -107,13 +109,20 @@ class Run {
 
 RunSummary Run::go() {
   set_up();
-  time_loop();
+  if (summary_.has_time)
+    time_loop();
+  else
+    compute_at_once();
   pipeline_->drain();
-  progress_->finish();
+  if (progress_) progress_->finish();
   end_phase("finish output");
   summary_.phases.push_back({"writing (in parallel)", pipeline_->seconds_writing()});
   if (!config_.verify.exact.empty()) verify(pipeline_->last());
-  files_->finish(summary_.phases);
+  summary_.diagnostics = simulation_->diagnostics();
+  summary_.chosen = simulation_->chosen();
+  auto const fallbacks = simulation_->fallbacks();
+  summary_.fallbacks.insert(summary_.fallbacks.end(), fallbacks.begin(), fallbacks.end());
+  files_->finish({summary_.phases, summary_.chosen, fallbacks});
   summary_.files = files_->count();
   summary_.bytes_written = files_->bytes();
   files_->log(format_summary(summary_));
@@ -125,34 +134,38 @@ void Run::end_phase(std::string const& name) {
   phase_.restart();
 }
 
+Snapshot Run::snapshot() const {
+  return {simulation_->clock(), simulation_->fields(), simulation_->diagnostics()};
+}
+
 void Run::set_up() {
+  summary_.has_time = config_.simulation->has_time;
   Device const device = choose_device(config_, summary_.fallbacks);
   check_on_device(config_, device);
   stream_.emplace(device);
   stream_->synchronize();
   end_phase("device");
   check_memory(config_, device);
-  simulation_ = entry_of(config_).make(
-      config_, *stream_, [this](config::FieldSource const& source, std::span<double> values) {
-        read_initial_dataset(config_, source, values);
-      });
+  simulation_ = entry_of(config_).make(config_, *stream_, inputs_of(config_));
   if (options_.restart) restart();
+  auto const first = snapshot();
+  auto const& fields = first.fields;
   summary_.device = device.name();
-  summary_.grid_points = static_cast<double>(config_.grid.size());
+  summary_.grid_points = static_cast<double>(fields[0].grid.size());
   summary_.bytes_per_update = 2.0 * static_cast<double>(size_of(config_.precision));
   summary_.directory = paths_.directory;
 
-  auto const fields = simulation_->fields();
-  files_.emplace(config_, fields, provenance_of(config_, device, summary_.fallbacks), resumed_);
+  files_.emplace(config_, first, provenance_of(config_, device, summary_.fallbacks), resumed_);
   pipeline_.emplace(config_, *stream_, fields, *files_);
   files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
   for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
-  // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
-  Clock const now = simulation_->clock();
-  Schedule const outputs(config_.output.every, config_.time.end);
-  if (!resumed_ || outputs.due(now) || simulation_->finished()) pipeline_->submit(now, fields);
-  progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet);
-  signals_.emplace();
+  if (summary_.has_time) {
+    // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
+    Schedule const outputs(config_.output.every, config_.time.end);
+    if (!resumed_ || outputs.due(first.clock) || simulation_->finished()) pipeline_->submit(first);
+    progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet);
+    signals_.emplace();
+  }
   stream_->synchronize();
   end_phase("set-up");
   summary_.startup_seconds = total_.seconds() - summary_.phases[0].value;
@@ -160,6 +173,14 @@ void Run::set_up() {
 
 void Run::restart() {
   fs::path path = options_.checkpoint;
+  if (!summary_.has_time) {
+    if (!path.empty())
+      throw IoError(path, fmt::format("is of no use ({} has no time, and no checkpoints)",
+                                      config_.simulation->name));
+    summary_.fallbacks.push_back(
+        fmt::format("--restart: {} has no time; from the start", config_.simulation->name));
+    return;
+  }
   if (path.empty()) {
     auto const found = paths_.checkpoints();
     // A batch job says `--restart` from its first submission on.
@@ -192,13 +213,24 @@ void Run::time_loop() {
       stream_->synchronize();
       summary_.stepping_seconds = phase_.seconds();
     }
-    if (outputs.due(now) || simulation_->finished()) pipeline_->submit(now, simulation_->fields());
+    if (outputs.due(now) || simulation_->finished()) pipeline_->submit(snapshot());
     if (int const signal = signals_->pending()) stop_on_signal(signal);
     if (checkpoints.due(now)) save_checkpoint();
   }
   summary_.clock = simulation_->clock();
   summary_.steps = summary_.clock.step - start.step;
   end_phase("time steps");
+}
+
+/// There is no state between the start and the end: a signal ends the program as it always does.
+void Run::compute_at_once() {
+  simulation_->advance(1, 0);
+  stream_->synchronize();
+  summary_.stepping_seconds = phase_.seconds();
+  pipeline_->submit(snapshot());
+  summary_.clock = simulation_->clock();
+  summary_.steps = summary_.clock.step;
+  end_phase("computation");
 }
 
 void Run::advance_to(Schedule::Moment const& moment) {
@@ -254,9 +286,10 @@ void Run::verify(Snapshot const& last) {
   auto const& options = config_.verify;
   std::string failed;
   for (auto const& [name, formula] : options.exact) {
-    auto const field = std::find_if(last.fields.begin(), last.fields.end(),
-                                    [&name = name](Field const& f) { return f.name == name; });
-    auto const error = error_norms(*field, formula.expression, last.clock.time);
+    auto field = *std::find_if(last.fields.begin(), last.fields.end(),
+                               [&name = name](Field const& f) { return f.name == name; });
+    field.grid = simulation_->formula_grid();
+    auto const error = error_norms(field, formula.expression, last.clock.time);
     auto const judge = [&](char const* norm, double value, std::optional<double> tolerance) {
       summary_.verified.push_back({fmt::format("{} {} error", name, norm), value});
       if (!tolerance || value <= *tolerance) return;

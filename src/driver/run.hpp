@@ -33,6 +33,7 @@ struct RunOptions {
 
 /// What a run did and what it took.
 struct RunSummary {
+  bool has_time = true;  ///< else there are no steps and updates to speak of
   Clock clock;
   std::string device;
   std::int64_t steps = 0;  ///< of this process
@@ -40,11 +41,13 @@ struct RunSummary {
   double bytes_per_update = 0;  ///< the least that a step moves: each value read and written once
   double startup_seconds = 0;   ///< from the start to the first step, without the driver's own
   double stepping_seconds = 0;  ///< the time loop, from its first step to its last
-  std::vector<io::NamedValue> phases;  ///< wall time in seconds
+  std::vector<NamedValue> phases;  ///< wall time in seconds
   std::int64_t files = 0;
   std::int64_t bytes_written = 0;
   std::filesystem::path directory;
-  std::vector<io::NamedValue> verified;  ///< errors against the exact solution
+  std::vector<NamedValue> verified;     ///< errors against the exact solution
+  std::vector<NamedValue> diagnostics;  ///< the simulation's own, at the end
+  std::vector<NamedText> chosen;        ///< what the config left to the simulation
   std::vector<std::string> fallbacks;
 
   double updates_per_second() const;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/text.hpp"
@@ -13,12 +14,17 @@ double RunSummary::updates_per_second() const {
 
 std::string format_summary(RunSummary const& summary) {
   double const rate = summary.updates_per_second();
-  std::string text = fmt::format("step {}, time {} on {}\n", summary.clock.step, summary.clock.time,
-                                 summary.device);
-  text += fmt::format("{} steps, {} updates/s, {:.1f} GB/s\n", summary.steps, format_si(rate),
-                      rate * summary.bytes_per_update * 1e-9);
+  std::string text = fmt::format("computed on {}\n", summary.device);
+  if (summary.has_time)
+    text = fmt::format("step {}, time {} on {}\n{} steps, {} updates/s, {:.1f} GB/s\n",
+                       summary.clock.step, summary.clock.time, summary.device, summary.steps,
+                       format_si(rate), rate * summary.bytes_per_update * 1e-9);
   for (auto const& [name, seconds] : summary.phases)
     text += fmt::format("  {:<22} {:>9.3f} s\n", name, seconds);
+  for (auto const& [name, choice] : summary.chosen)
+    text += fmt::format("  {:<22} {:>11}\n", name, choice);
+  for (auto const& [name, value] : summary.diagnostics)
+    if (!std::isnan(value)) text += fmt::format("  {:<22} {:>11.4g}\n", name, value);
   for (auto const& [name, value] : summary.verified)
     text += fmt::format("  {:<22} {:>11.4g}\n", name, value);
   for (auto const& fallback : summary.fallbacks) text += fallback + '\n';
@@ -31,15 +37,19 @@ std::string format_summary(RunSummary const& summary) {
 std::string summary_json(RunSummary const& summary) {
   nlohmann::ordered_json json;
   json["device"] = summary.device;
-  json["step"] = summary.clock.step;
-  json["time"] = summary.clock.time;
-  json["steps"] = summary.steps;
+  if (summary.has_time) {
+    json["step"] = summary.clock.step;
+    json["time"] = summary.clock.time;
+    json["steps"] = summary.steps;
+  }
   json["grid_points"] = summary.grid_points;
-  json["updates_per_second"] = summary.updates_per_second();
+  if (summary.has_time) json["updates_per_second"] = summary.updates_per_second();
   json["startup_seconds"] = summary.startup_seconds;
   json["stepping_seconds"] = summary.stepping_seconds;
   for (auto const& [name, seconds] : summary.phases) json["phases"][name] = seconds;
   for (auto const& [name, value] : summary.verified) json["verified"][name] = value;
+  for (auto const& [name, value] : summary.diagnostics) json["diagnostics"][name] = value;
+  for (auto const& [name, text] : summary.chosen) json["chosen"][name] = text;
   json["fallbacks"] = summary.fallbacks;
   json["files"] = summary.files;
   json["bytes_written"] = summary.bytes_written;

@@ -112,9 +112,8 @@ std::string Expression::to_string() const {
     if (node.operation == Operation::number) {
       piece = {format_exact(node.value), std::signbit(node.value) ? sign : primary};
     } else if (count == 0) {
-      auto const index =
-          static_cast<std::size_t>(node.operation) - static_cast<std::size_t>(Operation::x);
-      piece = {std::string(variable_names[index]), primary};
+      auto const variable = std::ranges::find(space_and_time, node.operation, &Variable::operation);
+      piece = {std::string(variable->name), primary};
     } else if (node.operation == Operation::negate) {
       // "-3" is a number, so the negation of the number 3 is written "-(3)".
       bool const of_number =

@@ -36,8 +36,15 @@ class ParseError : public Error {
 /// Names that a formula may use beside pi, e and the variables, which win over equal symbols.
 using Symbols = std::map<std::string, double, std::less<>>;
 
-/// Names of the variables, in the order of their operations.
-inline constexpr std::array<std::string_view, 4> variable_names = {"x", "y", "z", "t"};
+/// A variable of a formula: its name, and which of x, y, z and t it stands for.
+struct Variable {
+  std::string_view name;
+  Operation operation;
+};
+
+/// The variables under their own names.
+inline constexpr std::array<Variable, 4> space_and_time = {
+    {{"x", Operation::x}, {"y", Operation::y}, {"z", Operation::z}, {"t", Operation::t}}};
 
 /// A function that formulas may call.
 struct FunctionInfo {
@@ -69,7 +76,8 @@ class Expression {
   /// Grammar, weakest first: one comparison (< <= > >= == !=), + -, * /, unary - +, ^ (to the
   /// right; its exponent may have a sign), then numbers, names, calls and parentheses.
   /// Throws `ParseError` with the position of the fault.
-  static Expression parse(std::string_view text, Symbols const& symbols = {});
+  static Expression parse(std::string_view text, Symbols const& symbols = {},
+                          std::span<Variable const> variables = space_and_time);
 
   std::span<Node const> nodes() const { return nodes_; }
   /// Depth of the stack that evaluation needs.

@@ -151,7 +151,8 @@ class Lexer {
 /// Recursive descent; emits each node after its operands.
 class Parser {
  public:
-  Parser(std::string_view text, Symbols const& symbols) : lexer_(text), symbols_(symbols) {
+  Parser(std::string_view text, Symbols const& symbols, std::span<Variable const> variables)
+      : lexer_(text), symbols_(symbols), variables_(variables) {
     token_ = lexer_.next();
   }
 
@@ -276,8 +277,8 @@ class Parser {
     auto const function = std::ranges::find(functions(), name.text, &FunctionInfo::name);
     if (function != functions().end()) return parse_call(name, *function);
 
-    auto const variable = std::ranges::find(variable_names, name.text);
-    bool const is_variable = variable != variable_names.end();
+    auto const variable = std::ranges::find(variables_, name.text, &Variable::name);
+    bool const is_variable = variable != variables_.end();
     std::optional<double> const constant = is_variable ? std::nullopt : constant_value(name);
     if (!is_variable && !constant) fail_unknown(name);
     if (at("("))
@@ -286,9 +287,7 @@ class Parser {
                        is_variable ? "variable" : "number"),
            "multiplication is written out", fmt::format("{}*(", name.text));
     if (constant) return emit(name.position, Operation::number, {-1, -1, -1}, *constant);
-    auto const offset = static_cast<int>(variable - variable_names.begin());
-    return emit(name.position, static_cast<Operation>(static_cast<int>(Operation::x) + offset),
-                {-1, -1, -1});
+    return emit(name.position, variable->operation, {-1, -1, -1});
   }
 
   std::optional<double> constant_value(Token const& name) const {
@@ -372,16 +371,18 @@ class Parser {
       std::vector<std::string_view> candidates;
       for (FunctionInfo const& function : functions()) candidates.push_back(function.name);
       if (!called) {
-        candidates.insert(candidates.end(), variable_names.begin(), variable_names.end());
+        for (Variable const& variable : variables_) candidates.push_back(variable.name);
         candidates.insert(candidates.end(), {"pi", "e"});
         for (auto const& symbol : symbols_) candidates.push_back(symbol.first);
       }
       suggestion = nearest_name(name.text, candidates);
     }
+    std::string known = "a formula knows ";
+    for (Variable const& variable : variables_) known.append(variable.name).append(", ");
     fail(name.position,
          fmt::format("unknown {} {}", called ? "function" : "name", quote(name.text)),
          called ? "`gridstride list functions` shows all"
-                : "a formula knows x, y, z, t, pi, e, functions and names defined for it",
+                : known + "pi, e, functions and names defined for it",
          suggestion);
   }
 
@@ -419,6 +420,7 @@ class Parser {
 
   Lexer lexer_;
   Symbols const& symbols_;
+  std::span<Variable const> variables_;
   Token previous_, token_;
   std::vector<Node> nodes_;
   int nesting_ = 0;
@@ -428,11 +430,12 @@ class Parser {
 
 }  // namespace
 
-Expression Expression::parse(std::string_view text, Symbols const& symbols) {
+Expression Expression::parse(std::string_view text, Symbols const& symbols,
+                             std::span<Variable const> variables) {
   if (text.size() > max_formula_bytes)
     fail(max_formula_bytes, fmt::format("the formula has {} bytes", text.size()),
          fmt::format("at most {}", max_formula_bytes));
-  Parser parser(text, symbols);
+  Parser parser(text, symbols, variables);
   Expression expression;
   expression.nodes_ = parser.parse();
   expression.stack_depth_ = parser.stack_depth();

@@ -204,6 +204,11 @@ void ResultFile::State::read_home(Object const& home) {
     else
       diagnostics.push_back({name, read_list<double>(series, name, times.size())});
   }
+  if (home.contains("chosen")) {
+    Object const chosen = home.open_group("chosen");
+    for (auto const& name : chosen.names())
+      provenance.chosen.push_back({name, chosen.read_text(name)});
+  }
   if (!home.contains("wall_times")) return;
   Object const group = home.open_group("wall_times");
   for (auto const& name : group.names()) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/named_value.hpp"
 #include "core/precision.hpp"
 
 namespace gridstride::io {
@@ -15,11 +16,6 @@ struct FieldInfo {
   Precision precision = Precision::float64;
 
   bool operator==(FieldInfo const&) const = default;
-};
-
-struct NamedValue {
-  std::string name;
-  double value;
 };
 
 struct NamedSeries {
@@ -53,6 +49,14 @@ struct Provenance {
   std::string precision;
   std::string created;                 ///< ISO 8601, UTC; the writer fills it in when it is empty
   std::vector<std::string> fallbacks;  ///< what was done otherwise than asked
+  std::vector<NamedText> chosen = {};  ///< what was left to the run; known at its end
+};
+
+/// What is known of a run at its end.
+struct Ending {
+  std::vector<NamedValue> wall_times;       ///< in seconds
+  std::vector<NamedText> chosen = {};       ///< of the provenance
+  std::vector<std::string> fallbacks = {};  ///< of the provenance, beside those that it has
 };
 
 }  // namespace gridstride::io

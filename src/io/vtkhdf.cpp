@@ -301,13 +301,18 @@ void ResultWriter::State::write_index(std::int64_t step, double time) {
   ++count;
 }
 
-void ResultWriter::finish(std::span<NamedValue const> wall_times) {
-  for (auto const& wall_time : wall_times) require_plain_name("wall time", wall_time.name);
+void ResultWriter::finish(Ending const& ending) {
+  for (auto const& wall_time : ending.wall_times) require_plain_name("wall time", wall_time.name);
+  for (auto const& choice : ending.chosen) require_plain_name("choice", choice.name);
   state_->attempt([&] {
-    Object const group = state_->home.create_group("wall_times");
-    for (auto const& [name, seconds] : wall_times)
-      group.create_dataset(name, H5T_IEEE_F64LE, hdf5::scalar_space())
+    Object const wall_times = state_->home.create_group("wall_times");
+    for (auto const& [name, seconds] : ending.wall_times)
+      wall_times.create_dataset(name, H5T_IEEE_F64LE, hdf5::scalar_space())
           .write(&seconds, H5T_NATIVE_DOUBLE);
+    Object const chosen = state_->home.create_group("chosen");
+    for (auto const& [name, text] : ending.chosen) chosen.write_text(name, text);
+    for (auto const& text : ending.fallbacks)
+      append_text(state_->home.open_dataset("fallbacks"), text);
     state_->home.update_attribute("complete", 1);
     hdf5::commit(state_->file);
   });

@@ -33,7 +33,7 @@ struct ResultContents {
 ///       Steps                          NSteps; Values; PointDataOffsets/FIELD
 ///     /gridstride                      version, git_hash, device, precision, created, dims,
 ///                                      complete (0 or 1)
-///       config, resolved_config, fallbacks, step, wall_times/NAME
+///       config, resolved_config, fallbacks, step, wall_times/NAME, chosen/NAME
 ///       diagnostics/NAME               [steps], or for a histogram
 ///         counts, edges                [steps][bins], [steps][bins + 1]
 ///
@@ -52,8 +52,8 @@ class ResultWriter {
   void append(std::int64_t step, double time, std::span<Field const> host_fields,
               std::span<NamedValue const> diagnostics, std::span<Histogram const> histograms = {});
 
-  /// Ends the file: the wall times in seconds, and the mark that the run is complete.
-  void finish(std::span<NamedValue const> wall_times);
+  /// Ends the file, with the mark that the run is complete.
+  void finish(Ending const& ending);
 
  private:
   struct State;

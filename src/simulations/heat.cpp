@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/visitor.hpp"
 #include "core/buffer.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/evaluate/slabs.hpp"
@@ -37,7 +38,7 @@ class HeatParameters final : public config::ParameterSet {
   Formula diffusivity;
   Formula source{.text = "0", .expression = Expression(0.0), .location = {}};
 
-  void fields(config::ParameterVisitor& visitor) override {
+  void fields(config::Visitor& visitor, config::RunOptions const&) override {
     visitor.visit({.name = "diffusivity",
                    .unit = "m^2/s",
                    .documentation = "how fast u spreads: a number, or a formula of space that is "
@@ -142,14 +143,13 @@ double heat_time_step(config::RunConfig const& run) {
 template <class T>
 class Heat final : public Simulation {
  public:
-  Heat(config::RunConfig const& run, Stream const& stream, DatasetReader const& read_dataset);
+  Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
   Clock clock() const override {
     evaluate::DeviceClock const clock{origin_, dt_, steps_since_origin_};
     return {step_, clock.time(0)};
   }
   bool finished() const override { return clock().time >= end_; }
-  double time_step() const override { return dt_; }
   void advance(std::int64_t max_steps, double until) override;
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
@@ -169,7 +169,7 @@ class Heat final : public Simulation {
   Evaluated prepare(Expression const& expression, Grid const& grid);
   void refresh(Evaluated& array, double fraction);
   void make_sides(config::RunConfig const& run);
-  void make_initial(config::FieldSource const& source, DatasetReader const& read_dataset);
+  void make_initial(config::FieldSource const& source, Inputs const& inputs);
   void queue_step(double step_size);
   void queue_steps(std::int64_t count);
   T* buffer(int number) {
@@ -200,7 +200,7 @@ class Heat final : public Simulation {
 };
 
 template <class T>
-Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, DatasetReader const& read_dataset)
+Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
     : stream_(stream),
       scheme_(scheme_of(run)),
       grid_(run.grid),
@@ -222,7 +222,7 @@ Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, DatasetReader 
   if (parameters.source.expression != Expression(0.0))
     source_ = prepare(parameters.source.expression, grid_);
   make_sides(run);
-  make_initial(run.initial.at("u"), read_dataset);
+  make_initial(run.initial.at("u"), inputs);
   stencil::impose_dirichlet(stream_, grid_, sides_, buffers_[0].data());
 }
 
@@ -261,14 +261,14 @@ void Heat<T>::make_sides(config::RunConfig const& run) {
 }
 
 template <class T>
-void Heat<T>::make_initial(config::FieldSource const& source, DatasetReader const& read_dataset) {
+void Heat<T>::make_initial(config::FieldSource const& source, Inputs const& inputs) {
   if (source.file.empty()) {
     evaluate::Program const program(stream_, source.formula.expression);
     evaluate::evaluate(stream_, program, grid_, nullptr, 0, buffers_[0].span());
     return;
   }
   std::vector<double> values(static_cast<std::size_t>(grid_.size()));
-  read_dataset(source, values);
+  inputs.read(source, values);
   std::vector<T> const rounded(values.begin(), values.end());
   copy_async(buffers_[0].span(), std::span(rounded), stream_);
   stream_.synchronize();
@@ -369,19 +369,20 @@ void Heat<T>::load(CheckpointSource const& source) {
   stream_.synchronize();
 }
 
-MemoryForecast heat_memory(config::RunConfig const& run) {
+MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend) {
   auto const& parameters = parameters_of(run);
   std::int64_t arrays = scheme_of(run).buffers;
   if (!parameters.diffusivity.expression.is_constant()) ++arrays;
   if (parameters.source.expression != Expression(0.0)) ++arrays;
-  return {static_cast<std::size_t>(run.grid.size()) * size_of(run.precision), arrays, "u"};
+  std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
+  return {bytes, arrays, "u", "grid.points", bytes};
 }
 
 std::unique_ptr<Simulation> make_heat(config::RunConfig const& run, Stream const& stream,
-                                      DatasetReader const& read_dataset) {
+                                      Inputs const& inputs) {
   if (run.precision == Precision::float32)
-    return std::make_unique<Heat<float>>(run, stream, read_dataset);
-  return std::make_unique<Heat<double>>(run, stream, read_dataset);
+    return std::make_unique<Heat<float>>(run, stream, inputs);
+  return std::make_unique<Heat<double>>(run, stream, inputs);
 }
 
 }  // namespace
@@ -396,7 +397,7 @@ SimulationEntry heat_entry() {
   info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
     return std::make_unique<HeatParameters>();
   };
-  return {info, heat_memory, heat_time_step, make_heat};
+  return {info, nullptr, heat_memory, heat_time_step, make_heat};
 }
 
 }  // namespace gridstride

@@ -11,10 +11,12 @@ namespace gridstride {
 
 // One function per simulation, at the end of its file.
 SimulationEntry heat_entry();
+SimulationEntry linear_system_entry();
 
 std::span<SimulationEntry const> simulation_entries() {
   static std::vector<SimulationEntry> const entries = {
       heat_entry(),
+      linear_system_entry(),
   };
   return entries;
 }

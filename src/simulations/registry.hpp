@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "simulations/simulation.hpp"
 
@@ -10,13 +11,15 @@ namespace gridstride {
 /// One row of the table of simulations.
 struct SimulationEntry {
   config::SimulationInfo info;
-  MemoryForecast (*memory)(config::RunConfig const& run);
-  /// The step that the run will take. Throws `ConfigError` for what only the numbers can show: a
-  /// diffusivity that is negative somewhere, a step over the stability limit.
+  /// What only the files can show of the parameters: their shapes. Null: nothing.
+  std::vector<Problem> (*problems)(config::RunConfig const& run, Inputs const& inputs);
+  MemoryForecast (*memory)(config::RunConfig const& run, Inputs const& inputs, Backend backend);
+  /// The step that the run will take; null without time. Throws `ConfigError` for what only the
+  /// numbers can show: a diffusivity that is negative somewhere, a step over the stability limit.
   double (*time_step)(config::RunConfig const& run);
   /// Throws as `time_step` does.
   std::unique_ptr<Simulation> (*make)(config::RunConfig const& run, Stream const& stream,
-                                      DatasetReader const& read_dataset);
+                                      Inputs const& inputs);
 };
 
 /// Every simulation there is. A new one adds a line to registry.cpp.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "core/named_value.hpp"
 #include "core/stream.hpp"
 #include "grid/checkpoint.hpp"
 #include "grid/grid.hpp"
@@ -21,36 +22,52 @@ struct Clock {
   double time = 0;
 };
 
-/// One running simulation. Valid once constructed. Work is queued on the stream it was made with.
+/// One simulation. Valid once constructed. Work is queued on the stream it was made with.
 class Simulation {
  public:
   virtual ~Simulation() = default;
 
   virtual Clock clock() const = 0;
   virtual bool finished() const = 0;
-  /// The step it takes when nothing shortens it (s).
-  virtual double time_step() const = 0;
   /// Queues up to `max_steps` steps, never past `until`; the step that would pass it is shortened
-  /// to land on it. Does not wait for the device.
+  /// to land on it. Does not wait for the device. Without time, the one step is the whole
+  /// computation, which is done when this returns.
   virtual void advance(std::int64_t max_steps, double until) = 0;
   /// What is written. The views hold until the next `advance`.
   virtual std::vector<Field> fields() const = 0;
+  /// Where the formulas of `verify.exact` are evaluated: as many points as the fields have.
+  virtual Grid formula_grid() const { return fields().front().grid; }
 
-  /// Everything needed to go on later with the same bits.
-  virtual void save(CheckpointSink& sink) const = 0;
-  virtual void load(CheckpointSource const& source) = 0;
+  /// Numbers that it found on the way, by the same names at every moment; NaN where unknown.
+  virtual std::vector<NamedValue> diagnostics() const { return {}; }
+  /// What the config left to it, and what it took.
+  virtual std::vector<NamedText> chosen() const { return {}; }
+  /// What it did otherwise than asked so far, a line each.
+  virtual std::vector<std::string> fallbacks() const { return {}; }
+
+  /// Everything needed to go on later with the same bits; not called without time.
+  virtual void save(CheckpointSink&) const {}
+  virtual void load(CheckpointSource const&) {}
 };
 
-/// Fills `values` (x fastest) from a dataset of an HDF5 file; the driver provides it, so that
-/// simulations know nothing of files.
-using DatasetReader = std::function<void(config::FieldSource const&, std::span<double> values)>;
+/// The files that a config names. The driver provides these functions, so that simulations know
+/// nothing of files. They throw `ConfigError` at the source's place in the config.
+struct Inputs {
+  /// Extents, the slowest axis first.
+  std::function<std::vector<std::int64_t>(config::FieldSource const&)> shape;
+  /// Fills `values`, the fastest axis last; all of them are finite.
+  std::function<void(config::FieldSource const&, std::span<double> values)> read;
+};
 
 /// Device memory that a run will need, before any is taken.
 struct MemoryForecast {
-  std::size_t array_bytes = 0;  ///< one array of the grid
+  std::size_t array_bytes = 0;  ///< one of the largest arrays
   std::int64_t arrays = 0;      ///< how many of them
   std::string array_name;       ///< what they hold: "u"
-  std::size_t bytes() const { return array_bytes * static_cast<std::size_t>(arrays); }
+  std::string key;              ///< what of the config decides it: "grid.points"
+  std::size_t field_bytes = 0;  ///< one of the fields that are written
+  std::size_t other_bytes = 0;  ///< all else
+  std::size_t bytes() const { return array_bytes * static_cast<std::size_t>(arrays) + other_bytes; }
 };
 
 }  // namespace gridstride

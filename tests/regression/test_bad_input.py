@@ -152,7 +152,7 @@ class Datasets(support.Case):
             shutil.copy(self.directory / "data.h5", self.directory / "bad.h5")
             replace_double(self.directory / "bad.h5", 0.1234567, value)
             self.refuse(self.config(file="bad.h5"),
-                        rf"has {name} at cell \(8, 8, 0\) \(initial values are finite\)\n")
+                        rf"has {name} at cell \(8, 8, 0\) \(all values have to be finite\)\n")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "config/visitor.hpp"
 
 /// A table of simulations for the tests of the config layer.
 namespace gridstride::config {
@@ -14,7 +15,7 @@ class FakeHeatParameters : public ParameterSet {
   Formula diffusivity;
   Formula source = {"0", expression::Expression(0.0), {}};
 
-  void fields(ParameterVisitor& v) override {
+  void fields(Visitor& v, RunOptions const&) override {
     v.visit({.name = "diffusivity",
              .unit = "m^2/s",
              .documentation = "Thermal diffusivity.",
@@ -37,7 +38,7 @@ class FakeEverythingParameters : public ParameterSet {
   bool limited = true;
   Formula shape = {"x", expression::Expression::parse("x"), {}};
 
-  void fields(ParameterVisitor& v) override {
+  void fields(Visitor& v, RunOptions const&) override {
     v.visit({.name = "speed", .unit = "m/s", .documentation = "Speed.", .maximum = 100}, speed);
     v.visit({.name = "width", .unit = "m", .documentation = "Width.", .minimum = 0}, width);
     v.visit({.name = "order", .documentation = "Order.", .minimum = 1, .maximum = 8}, order);

@@ -38,8 +38,8 @@ TEST(Expression, KnowsWhatItDependsOn) {
   EXPECT_TRUE(formula.depends_on(Operation::t));
   EXPECT_FALSE(formula.is_constant());
   EXPECT_TRUE(Expression::parse("sin(2)*pi").is_constant());
-  for (std::string_view const name : variable_names)
-    EXPECT_FALSE(Expression::parse(name).is_constant()) << name;
+  for (Variable const& variable : space_and_time)
+    EXPECT_FALSE(Expression::parse(variable.name).is_constant()) << variable.name;
 }
 
 TEST(Expression, KnowsTheStackItNeeds) {

@@ -137,7 +137,7 @@ inline void write_sample(std::filesystem::path const& path, Grid const& grid, in
                   histograms);
   }
   std::vector<NamedValue> const wall_times = {{"total", 1.5}};
-  writer.finish(wall_times);
+  writer.finish({wall_times});
 }
 
 inline std::string read_bytes(std::filesystem::path const& path) {

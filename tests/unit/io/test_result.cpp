@@ -44,7 +44,7 @@ TEST(ResultFile, KeepsProvenanceAndDiagnostics) {
   writer.append(0, 0, fields.at(0), diagnostics);
   std::vector<NamedValue> const wall_times = {{"total", 1.5}, {"write", 0.25}};
   EXPECT_FALSE(ResultFile(folder / "run.h5").complete());
-  writer.finish(wall_times);
+  writer.finish({wall_times, {{"method", "lu"}}, {"took the long way"}});
 
   ResultFile const file(folder.path());
   auto const& provenance = file.provenance();
@@ -56,8 +56,12 @@ TEST(ResultFile, KeepsProvenanceAndDiagnostics) {
   EXPECT_EQ(provenance.device, "a CPU");
   EXPECT_EQ(provenance.precision, "float64");
   EXPECT_EQ(provenance.created.size(), std::string("2025-01-31T12:00:00Z").size());
-  EXPECT_EQ(provenance.fallbacks,
-            (std::vector<std::string>{"ran on the host", "used the slower kernel"}));
+  EXPECT_EQ(
+      provenance.fallbacks,
+      (std::vector<std::string>{"ran on the host", "used the slower kernel", "took the long way"}));
+  ASSERT_EQ(provenance.chosen.size(), 1U);
+  EXPECT_EQ(provenance.chosen[0].name, "method");
+  EXPECT_EQ(provenance.chosen[0].text, "lu");
   ASSERT_EQ(file.diagnostics().size(), 2U);
   EXPECT_EQ(file.diagnostics()[0].name, "energy");
   EXPECT_TRUE(std::isnan(file.diagnostics()[0].values.at(0)));

@@ -1,0 +1,59 @@
+#include "config/file_source.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <system_error>
+
+namespace gridstride::config {
+namespace {
+
+void declare_file(Visitor& visitor, std::filesystem::path const& folder,
+                  std::string_view documentation, FieldSource& source) {
+  declare_input_path(visitor, {.name = "file", .documentation = documentation}, Presence::required,
+                     folder, source.file);
+  std::error_code error;
+  if (source.file.empty() || std::filesystem::is_regular_file(source.file, error)) return;
+  bool const exists = std::filesystem::exists(source.file, error);
+  visitor.fault("file", exists ? fmt::format("'{}' is not a file", source.file.string())
+                               : fmt::format("no such file '{}' (paths are relative to the "
+                                             "config's folder)",
+                                             source.file.string()));
+}
+
+void declare_dataset_name(Visitor& visitor, std::string_view shape, Presence presence,
+                          FieldSource& source) {
+  std::string const documentation = fmt::format("The dataset in it, as `/u`; {}.", shape);
+  visitor.text({.name = "dataset", .documentation = documentation},
+               {.presence = presence, .meaning = "a path in the file"}, source.dataset);
+}
+
+}  // namespace
+
+void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
+                        std::filesystem::path const& folder, std::filesystem::path& path) {
+  std::filesystem::path const relative = path.lexically_relative(folder);
+  std::string text = path.empty() || relative.empty() ? path.string() : relative.string();
+  visitor.text(spec, {.presence = presence, .meaning = "a path"}, text);
+  path = text.empty() ? std::filesystem::path() : folder / text;
+}
+
+void declare_dataset(Visitor& visitor, std::filesystem::path const& folder, std::string_view shape,
+                     FieldSource& source) {
+  declare_file(visitor, folder, "An HDF5 file, relative to the config's folder.", source);
+  declare_dataset_name(visitor, shape, Presence::required, source);
+}
+
+void declare_matrix_file(Visitor& visitor, std::filesystem::path const& folder,
+                         std::string_view shape, FieldSource& source) {
+  declare_file(visitor, folder,
+               "An HDF5 file, or a Matrix Market file (`.mtx`), relative to the config's folder.",
+               source);
+  if (source.file.extension() == ".mtx")
+    visitor.refuse("dataset", "a Matrix Market file holds one matrix (datasets are HDF5's)");
+  else
+    declare_dataset_name(visitor, shape,
+                         source.file.empty() ? Presence::optional : Presence::required, source);
+}
+
+}  // namespace gridstride::config

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "config/run_config.hpp"
+#include "config/visitor.hpp"
+
+/// The files that a config names. Their paths are relative to the config's folder.
+namespace gridstride::config {
+
+/// Declares a path, which is kept as `folder / text`.
+void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
+                        std::filesystem::path const& folder, std::filesystem::path& path);
+
+/// Declares the keys `file` and `dataset` of a source, as the mapping of a form. `shape` tells the
+/// shape that the dataset has to have, in words.
+void declare_dataset(Visitor& visitor, std::filesystem::path const& folder, std::string_view shape,
+                     FieldSource& source);
+
+/// The same, where a Matrix Market file may stand, which has no dataset.
+void declare_matrix_file(Visitor& visitor, std::filesystem::path const& folder,
+                         std::string_view shape, FieldSource& source);
+
+}  // namespace gridstride::config

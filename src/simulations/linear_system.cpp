@@ -1,0 +1,386 @@
+// Dense systems of linear equations:
+//
+//   A·x = b        A: n × n; b and x: n rows, and a column for each right-hand side
+//
+// by `lu` (P·A = L·U with partial pivoting), `cholesky` (A = L·Lᵀ, symmetric positive definite A)
+// or `lu_mixed` (LU in float32, refined to the accuracy of float64). A and b are formulas of the
+// row i, the column j and the size n, or come from files. What tells how good x is, and how good
+// it can be, is computed with it.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/factorize/factorize.hpp"
+#include "kernels/factorize/measures.hpp"
+#include "kernels/factorize/mixed_solve.hpp"
+#include "kernels/factorize/symmetry.hpp"
+#include "kernels/families.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "simulations/linear_system_parameters.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using config::FieldSource;
+using linear_system::Extents;
+using linear_system::extents_of;
+using linear_system::parameters_of;
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+/// The row of `factorize` that works.
+std::string factorize_variant(config::RunConfig const& run, Backend backend) {
+  if (parameters_of(run).vendor) return backend == Backend::cuda ? "cusolver" : "lapack";
+  std::string const& asked = run.kernels.at("factorize");
+  return asked == "auto" ? std::string(factorize::default_variant(backend)) : asked;
+}
+
+/// A and its factors; b, x and their residual; the vendors' LU goes through a copy.
+MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& inputs,
+                                    Backend backend) {
+  auto const extents = extents_of(run, inputs);
+  auto const n = static_cast<std::size_t>(extents.rows);
+  MemoryForecast forecast{.array_bytes = n * n * size_of(run.precision),
+                          .arrays = 2,
+                          .array_name = "A",
+                          .key = "parameters.matrix"};
+  forecast.field_bytes = static_cast<std::size_t>(extents.size()) * size_of(run.precision);
+  forecast.other_bytes = 3 * forecast.field_bytes;
+  auto const variant = factorize_variant(run, backend);
+  if (variant == "cusolver" || variant == "lapack") ++forecast.arrays;
+  if (parameters_of(run).method != "lu_mixed") return forecast;
+  // The mixed solve comes before the factors in float64, which are needed only when it fails.
+  auto const mixed = factorize::mixed_solve_bytes(extents.rows);
+  auto const factors = static_cast<std::size_t>(forecast.arrays - 1) * forecast.array_bytes;
+  forecast.other_bytes += mixed > factors ? mixed - factors : 0;
+  return forecast;
+}
+
+template <class T>
+class LinearSystem final : public Simulation {
+ public:
+  LinearSystem(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
+
+  Clock clock() const override { return {step_, 0}; }
+  bool finished() const override { return step_ > 0; }
+  void advance(std::int64_t max_steps, double until) override;
+  std::vector<Field> fields() const override;
+  Grid formula_grid() const override { return array_grid(extents_.columns); }
+  std::vector<NamedValue> diagnostics() const override;
+  std::vector<NamedText> chosen() const override {
+    return {{"method", method_}, {"factorize", factorize_}};
+  }
+  std::vector<std::string> fallbacks() const override { return fallbacks_; }
+
+ private:
+  struct Seconds {
+    double read = 0, transfer = 0, factorize = 0, solve = 0, check = 0;
+  };
+
+  Grid array_grid(std::int64_t columns) const;
+  Matrix<T> matrix(Buffer<T>& buffer) const {
+    return {buffer.data(), extents_.rows, static_cast<std::int64_t>(buffer.size()) / extents_.rows};
+  }
+  Matrix<T const> matrix(Buffer<T> const& buffer) const {
+    return matrix(const_cast<Buffer<T>&>(buffer));
+  }
+  factorize::Variants variants() const { return {factorize_, matmul_}; }
+
+  Buffer<T> load(config::RunConfig const& run, FieldSource const& source, Inputs const& inputs,
+                 std::int64_t columns);
+  void require_finite(config::RunConfig const& run, FieldSource const& source,
+                      Buffer<T> const& values);
+  bool suits_cholesky(config::RunConfig const& run);
+  bool solve_mixed();
+  bool solve_cholesky();
+  void solve_lu();
+  template <class Factorize>
+  std::int32_t factor_copy(Factorize const& work);
+  void check();
+  T element(Buffer<T> const& buffer, std::int64_t index);
+  /// Does `work`, waits for it on the stream, and adds the time it took.
+  template <class Work>
+  void measure(double& seconds, Work const& work);
+
+  Stream stream_;
+  std::string asked_, method_;
+  std::string factorize_, matmul_;  // variants
+  Extents extents_;
+  Seconds seconds_;
+  Buffer<T> a_, b_, x_, factors_;
+  Buffer<std::int32_t> pivots_, status_;
+  std::vector<std::string> fallbacks_;
+  factorize::SolutionErrors errors_{unknown, unknown};
+  double condition_ = unknown;
+  double growth_ = unknown;
+  double iterations_ = unknown;
+  double gflops_ = unknown;
+  std::int64_t step_ = 0;
+};
+
+template <class T>
+LinearSystem<T>::LinearSystem(config::RunConfig const& run, Stream const& stream,
+                              Inputs const& inputs)
+    : stream_(stream),
+      asked_(parameters_of(run).method),
+      factorize_(factorize_variant(run, stream.backend())),
+      matmul_(run.kernels.at("matmul")),
+      extents_(extents_of(run, inputs)),
+      a_(load(run, parameters_of(run).matrix, inputs, extents_.rows)),
+      b_(load(run, parameters_of(run).rhs, inputs, extents_.columns)),
+      x_(stream_, MemorySpace::device, b_.size()),
+      pivots_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows)),
+      status_(stream_, MemorySpace::device, 1) {
+  zero_async(x_.span(), stream_);
+  method_ = asked_;
+  bool const looks = asked_ == "auto" || asked_ == "cholesky";
+  if (looks) method_ = suits_cholesky(run) ? "cholesky" : "lu";
+}
+
+/// The points of the formulas of an array: j along x, i along y, and n as z.
+template <class T>
+Grid LinearSystem<T>::array_grid(std::int64_t columns) const {
+  return {2, {columns, extents_.rows, 1}, {0, 0, static_cast<double>(extents_.rows)}, {1, 1, 1}};
+}
+
+template <class T>
+Buffer<T> LinearSystem<T>::load(config::RunConfig const& run, FieldSource const& source,
+                                Inputs const& inputs, std::int64_t columns) {
+  Buffer<T> target(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows * columns));
+  if (source.file.empty()) {
+    measure(seconds_.read, [&] {
+      evaluate::Program const program(stream_, source.formula.expression);
+      evaluate::evaluate(stream_, program, array_grid(columns), nullptr, 0, target.span());
+    });
+  } else {
+    Buffer<double> values(stream_, MemorySpace::host, target.size());
+    measure(seconds_.read, [&] { inputs.read(source, values.span()); });
+    measure(seconds_.transfer, [&] {
+      std::vector<T> rounded;
+      std::span<T const> host;
+      if constexpr (std::is_same_v<T, double>)
+        host = values.span();
+      else
+        host = rounded = {values.span().begin(), values.span().end()};
+      copy_async(target.span(), host, stream_);
+      stream_.synchronize();
+    });
+  }
+  measure(seconds_.read, [&] { require_finite(run, source, target); });
+  return target;
+}
+
+template <class T>
+void LinearSystem<T>::require_finite(config::RunConfig const& run, FieldSource const& source,
+                                     Buffer<T> const& values) {
+  std::array<reduce::Moments<T>, 1> found;
+  Buffer<reduce::Moments<T>> moments(stream_, MemorySpace::device, 1);
+  reduce::moments<T>(stream_, values.span(), moments.span(), run.kernels.at("reduce"));
+  copy_async(std::span<reduce::Moments<T>>(found), moments.span(), stream_);
+  stream_.synchronize();
+  std::int64_t const index = found[0].first_non_finite;
+  if (index < 0) return;
+  auto const columns = matrix(values).columns;
+  throw ConfigError({run.problem(
+      source.location, fmt::format("is {} in {} at i = {}, j = {} (all values have to be finite)",
+                                   element(values, index), name_of(precision_of<T>()),
+                                   index / columns, index % columns))});
+}
+
+/// Throws `ConfigError` where the config asks for Cholesky's method and A is not symmetric.
+template <class T>
+bool LinearSystem<T>::suits_cholesky(config::RunConfig const& run) {
+  auto const found = factorize::symmetry<T>(stream_, matrix(std::as_const(a_)));
+  if (asked_ == "auto") return found.symmetric() && found.diagonal < 0;
+  if (found.symmetric()) return true;
+  auto const [i, j] = std::pair(found.row, found.column);
+  throw ConfigError({run.problem(
+      run.location("parameters.method"),
+      fmt::format("cholesky needs a symmetric matrix (here A({}, {}) = {} and A({}, {}) = {})", i,
+                  j, element(a_, i * extents_.rows + j), j, i,
+                  element(a_, j * extents_.rows + i)))});
+}
+
+template <class T>
+void LinearSystem<T>::advance(std::int64_t max_steps, double) {
+  if (finished() || max_steps < 1) return;
+  iterations_ = 0;
+  if (method_ == "lu_mixed" && !solve_mixed()) method_ = "lu";
+  if (method_ == "cholesky" && !solve_cholesky()) method_ = "lu";
+  if (method_ == "lu") solve_lu();
+  measure(seconds_.check, [this] { check(); });
+  step_ = 1;
+}
+
+template <class T>
+bool LinearSystem<T>::solve_mixed() {
+  if constexpr (std::is_same_v<T, double>) {
+    factorize::MixedSolve solve;
+    measure(seconds_.factorize, [&] {
+      solve = factorize::mixed_solve(stream_, matrix(std::as_const(a_)), matrix(std::as_const(b_)),
+                                     matrix(x_), variants());
+    });
+    if (solve.converged) {
+      iterations_ = solve.iterations;
+      return true;
+    }
+    fallbacks_.push_back(fmt::format("method: lu_mixed gave way to lu ({})", solve.reason));
+    matmul_ = "auto";  // what the config names multiplies in float32
+  }
+  return false;
+}
+
+template <class T>
+bool LinearSystem<T>::solve_cholesky() {
+  auto const status = factor_copy(
+      [this] { factorize::cholesky<T>(stream_, matrix(factors_), status_.span(), variants()); });
+  if (status > 0) {
+    std::string const pivot = fmt::format("pivot {} of {} is not positive", status, extents_.rows);
+    if (asked_ == "cholesky")
+      throw NumericalError(
+          fmt::format("linear_system: {}: the matrix is not positive definite "
+                      "(method: lu solves other systems)",
+                      pivot));
+    fallbacks_.push_back(fmt::format("method: cholesky gave way to lu ({})", pivot));
+    return false;
+  }
+  measure(seconds_.solve, [this] {
+    copy_async(x_.span(), std::as_const(b_).span(), stream_);
+    factorize::cholesky_solve<T>(stream_, matrix(factors_), matrix(x_), variants());
+  });
+  return true;
+}
+
+template <class T>
+void LinearSystem<T>::solve_lu() {
+  auto const status = factor_copy([this] {
+    factorize::lu<T>(stream_, matrix(factors_), pivots_.span(), status_.span(), variants());
+  });
+  if (status > 0) {
+    bool const zero = element(factors_, (status - 1) * (extents_.rows + 1)) == 0;
+    throw NumericalError(fmt::format(
+        "linear_system: pivot {} of {} is {} in {}", status, extents_.rows,
+        zero ? "exactly zero: the matrix is singular" : "not a number: the factors overflow",
+        name_of(precision_of<T>())));
+  }
+  measure(seconds_.solve, [this] {
+    copy_async(x_.span(), std::as_const(b_).span(), stream_);
+    factorize::lu_solve<T>(stream_, Op::none, matrix(factors_), pivots_.span(), matrix(x_),
+                           variants());
+  });
+}
+
+/// Factorizes a copy of A. Returns the status.
+template <class T>
+template <class Factorize>
+std::int32_t LinearSystem<T>::factor_copy(Factorize const& work) {
+  if (factors_.size() == 0) factors_ = {stream_, MemorySpace::device, a_.size()};
+  measure(seconds_.transfer,
+          [this] { copy_async(factors_.span(), std::as_const(a_).span(), stream_); });
+  measure(seconds_.factorize, work);
+  std::array<std::int32_t, 1> status = {};
+  copy_async(std::span<std::int32_t>(status), std::as_const(status_).span(), stream_);
+  stream_.synchronize();
+  return status[0];
+}
+
+template <class T>
+void LinearSystem<T>::check() {
+  auto const a = matrix(std::as_const(a_));
+  auto const factors = matrix(std::as_const(factors_));
+  auto const norms = factorize::matrix_norms<T>(stream_, a);
+  errors_ = factorize::solution_errors<T>(stream_, a, norms.infinity, matrix(std::as_const(x_)),
+                                          matrix(std::as_const(b_)));
+  if (method_ == "lu") {
+    growth_ = factorize::upper_triangle_maximum<T>(stream_, factors) / norms.maximum;
+    condition_ = factorize::lu_condition_estimate<T>(stream_, factors, pivots_.span(), norms.one,
+                                                     variants());
+  } else if (method_ == "cholesky") {
+    condition_ = factorize::cholesky_condition_estimate<T>(stream_, factors, norms.one, variants());
+  }
+  auto const n = static_cast<double>(extents_.rows);
+  double const operations = n * n * n * (method_ == "cholesky" ? 1 : 2) / 3 +
+                            2 * n * n * static_cast<double>(extents_.columns);
+  gflops_ = operations / (seconds_.factorize + seconds_.solve) * 1e-9;
+}
+
+template <class T>
+T LinearSystem<T>::element(Buffer<T> const& buffer, std::int64_t index) {
+  T value = 0;
+  copy_async(std::span(&value, 1), buffer.span().subspan(static_cast<std::size_t>(index), 1),
+             stream_);
+  stream_.synchronize();
+  return value;
+}
+
+template <class T>
+template <class Work>
+void LinearSystem<T>::measure(double& seconds, Work const& work) {
+  Event start(stream_.device()), stop(stream_.device());
+  stream_.record(start);
+  work();
+  stream_.record(stop);
+  seconds += elapsed_seconds(start, stop);
+}
+
+/// One right-hand side gives a line of n points, several an image of [columns, n] of them.
+template <class T>
+std::vector<Field> LinearSystem<T>::fields() const {
+  Grid grid;
+  if (extents_.columns == 1)
+    grid.points[0] = extents_.rows;
+  else
+    grid = {2, {extents_.columns, extents_.rows, 1}, {0, 0, 0}, {1, 1, 1}};
+  return {{"x", "1", grid, precision_of<T>(), x_.data()}};
+}
+
+template <class T>
+std::vector<NamedValue> LinearSystem<T>::diagnostics() const {
+  return {{"residual_norm", errors_.residual_norm},
+          {"backward_error", errors_.backward_error},
+          {"condition_estimate", condition_},
+          {"growth_factor", growth_},
+          {"iterations", iterations_},
+          {"gflops", gflops_},
+          {"seconds.read", seconds_.read},
+          {"seconds.transfer", seconds_.transfer},
+          {"seconds.factorize", seconds_.factorize},
+          {"seconds.solve", seconds_.solve},
+          {"seconds.check", seconds_.check}};
+}
+
+std::unique_ptr<Simulation> make_linear_system(config::RunConfig const& run, Stream const& stream,
+                                               Inputs const& inputs) {
+  if (run.precision == Precision::float32)
+    return std::make_unique<LinearSystem<float>>(run, stream, inputs);
+  return std::make_unique<LinearSystem<double>>(run, stream, inputs);
+}
+
+}  // namespace
+
+SimulationEntry linear_system_entry() {
+  config::SimulationInfo info;
+  info.name = "linear_system";
+  info.summary = "dense systems of linear equations, A x = b, by factorization";
+  info.fields = {{"x", "1", "the solution: n values, or n for each right-hand side"}};
+  info.kernels = {{"factorize", variant_names("factorize")}, {"matmul", variant_names("matmul")}};
+  info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
+    return std::make_unique<linear_system::Parameters>();
+  };
+  info.has_grid = false;
+  info.has_time = false;
+  info.variables = linear_system::variables();
+  return {info, linear_system::problems, linear_system_memory, nullptr, make_linear_system};
+}
+
+}  // namespace gridstride
