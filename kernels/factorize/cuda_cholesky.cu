@@ -101,12 +101,6 @@ template <class T>
 void Cholesky<T>::factor() {
   zero_async(std::span(status_, 1), stream_);
   Stream panel_stream = look_ahead_ ? stream_.urgent() : stream_;
-  auto const follow = [&](Stream& later, Stream& earlier) {
-    if (!look_ahead_) return;
-    Event done(stream_.device());
-    earlier.record(done);
-    later.wait(done);
-  };
   follow(panel_stream, stream_);
   auto const end_of = [&](std::int64_t begin) { return std::min(begin + panel_columns, n_); };
   factor_panel(panel_stream, 0, end_of(0));

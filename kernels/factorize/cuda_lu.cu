@@ -94,12 +94,6 @@ void Lu<T>::factor() {
   zero_async(std::span(status_, 1), stream_);
   number_rows(stream_, origins_.span());
   Stream panel_stream = look_ahead_ ? stream_.urgent() : stream_;
-  auto const follow = [&](Stream& later, Stream& earlier) {
-    if (!look_ahead_) return;
-    Event done(stream_.device());
-    earlier.record(done);
-    later.wait(done);
-  };
   follow(panel_stream, stream_);
   Panel panel = factor_panel(panel_stream, 0);
   while (true) {

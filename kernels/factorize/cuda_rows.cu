@@ -317,9 +317,13 @@ void list_order(Stream& stream, std::int32_t const* pivots, std::span<std::int32
   Buffer<LeafMoves> moves(stream, MemorySpace::device, lists);
   leaf_moves_kernel<<<lists, warp_size, 0, native(stream)>>>(pivots, 0, rows, moves.data());
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize leaf_moves");
-  constexpr std::size_t most_shared = std::size_t{48} << 10;  // of every device
+  int most_shared = 0;
+  GRIDSTRIDE_CUDA(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                         stream.device().ordinal()));
+  GRIDSTRIDE_CUDA(
+      cudaFuncSetAttribute(order_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared));
   std::size_t const bytes = order.size_bytes();
-  bool const in_shared = bytes <= most_shared;
+  bool const in_shared = bytes <= static_cast<std::size_t>(most_shared);
   order_kernel<<<1, order_threads, in_shared ? bytes : 0, native(stream)>>>(
       moves.data(), static_cast<int>(lists), order.data(), rows, in_shared);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize order");

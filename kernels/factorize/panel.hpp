@@ -107,6 +107,14 @@ void solve_lower_vector(Stream& stream, std::int64_t n, bool unit,
                         std::type_identity_t<Strided<T const>> l, T const* b, std::int64_t b_stride,
                         T* x);
 
+/// What is queued on `later` from now on waits for all that is on `earlier`.
+inline void follow(Stream& later, Stream& earlier) {
+  if (later.native() == earlier.native()) return;
+  Event done(earlier.device());
+  earlier.record(done);
+  later.wait(done);
+}
+
 /// The tasks of the family that need no factorization, for every rung on a GPU.
 template <class T>
 void solve_on_gpu(Stream& stream, Arguments<T> const& arguments);

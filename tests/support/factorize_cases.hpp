@@ -17,6 +17,7 @@
 #include "core/buffer.hpp"
 #include "kernels/factorize/factorize.hpp"
 #include "kernels/factorize/measures.hpp"
+#include "support/vendor_rows.hpp"
 
 /// Matrices to factorize and systems to solve on any device, and how far from exact the results may
 /// be. Bounds are of N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., with
@@ -213,12 +214,11 @@ HostMatrix<T> cholesky_solved(Stream& stream, Factors<T> const& l, HostMatrix<T>
   });
 }
 
-/// Calls `body(name)` for every row of the stream's backend; LAPACK's where its library is.
+/// Calls `body(name)` for every row of the stream's backend whose library this machine has.
 template <class T, class Body>
 void for_each_row(Stream& stream, Body const& body) {
   for (auto const& row : factorize::variants<T>()) {
-    if (row.backend != stream.backend()) continue;
-    if (row.name == "lapack" && factorize::default_variant(Backend::cpu) != row.name) continue;
+    if (row.backend != stream.backend() || !has_library_of(row.name)) continue;
     SCOPED_TRACE(std::string(row.name) + (sizeof(T) == 4 ? ", float32" : ", float64"));
     body(row.name);
   }

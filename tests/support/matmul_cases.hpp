@@ -17,6 +17,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "support/vendor_rows.hpp"
 
 /// Products of all shapes, run on any device and compared on the host.
 namespace gridstride::test {
@@ -181,28 +182,29 @@ struct MatmulOnDevice {
     copy_async(buffer.span(), std::span(matrix.memory), stream);
     return buffer;
   }
-  void multiply(Buffer<T>& c, std::string_view variant) {
+  void multiply(Buffer<T>& c, std::string_view variant, int spared = 0) {
     matmul::multiply<T>(stream, static_cast<T>(one.alpha), {data.a.view_in(a.span()), one.op_a},
                         {data.b.view_in(b.span()), one.op_b}, static_cast<T>(one.beta),
-                        data.c.view_in(c.span()), variant);
+                        data.c.view_in(c.span()), variant, spared);
   }
   /// C after the product.
-  StoredMatrix<T> product(std::string_view variant) {
+  StoredMatrix<T> product(std::string_view variant, int spared = 0) {
     StoredMatrix<T> result = data.c;
     auto c = uploaded(result);
-    multiply(c, variant);
+    multiply(c, variant, spared);
     copy_async(std::span(result.memory), c.span(), stream);
     stream.synchronize();
     return result;
   }
 };
 
-/// The variants of a backend that take T.
+/// The variants of a backend that take T and have what they need on this machine.
 template <class T>
 std::vector<std::string_view> matmul_variants(Backend backend) {
   std::vector<std::string_view> names;
   for (auto const& row : matmul::variants<T>())
-    if (row.backend == backend && row.run != nullptr) names.push_back(row.name);
+    if (row.backend == backend && row.run != nullptr && has_library_of(row.name))
+      names.push_back(row.name);
   return names;
 }
 

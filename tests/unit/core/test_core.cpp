@@ -130,6 +130,15 @@ TEST(Stream, HostWorkIsDoneWhenQueued) {
   EXPECT_GE(elapsed_seconds(start, stop), 0);
 }
 
+TEST(Stream, TheUrgentOneOfTheHostRunsAtOnceToo) {
+  Stream stream(Device::open(Backend::cpu));
+  Stream urgent = stream.urgent();
+  EXPECT_EQ(urgent.backend(), Backend::cpu);
+  int calls = 0;
+  Graph::capture(urgent, [&] { ++calls; }).launch(urgent);
+  EXPECT_EQ(calls, 1);
+}
+
 TEST(Grid, NumbersItsPoints) {
   Grid const grid{.dims = 3, .points = {4, 5, 6}, .origin = {1, 2, 3}, .spacing = {0.5, 1, 2}};
   EXPECT_EQ(grid.size(), 120);

@@ -85,6 +85,23 @@ TEST(CoreGpu, StreamsWaitForEvents) {
   EXPECT_GT(elapsed_seconds(start, done), 0);
 }
 
+TEST(CoreGpu, CopiesOfAStreamShareAnUrgentOne) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  Stream const copy = stream;
+  Stream urgent = stream.urgent();
+  EXPECT_NE(urgent.native(), stream.native());
+  EXPECT_EQ(copy.urgent().native(), urgent.native());
+  EXPECT_EQ(urgent.urgent().native(), urgent.native());
+  std::vector<int> const values = {1, 2, 3};
+  Buffer<int> memory(stream, MemorySpace::device, 3);
+  Event done(stream.device());
+  copy_async(memory.span(), std::span(values), stream);
+  stream.record(done);
+  urgent.wait(done);
+  EXPECT_EQ(test::to_host(memory.span(), urgent), values);
+}
+
 TEST(CoreGpu, AGraphRepeatsItsWork) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));

@@ -123,6 +123,20 @@ TYPED_TEST(MatmulGpu, CanBeCapturedInAGraph) {
   }
 }
 
+TEST(MatmulGpuOfFloats, SparedMultiprocessorsDoNotChangeTheResult) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  MatmulCase const one{700, 1100, 96};
+  test::MatmulData<float> const data(one);
+  test::MatmulOnDevice<float> on_device(stream, one, data);
+  for (std::string_view const name : {"tf32", "tf32x3", "warp_tiled"}) {
+    if (!runs_here<float>(stream, name)) continue;
+    auto const expected = on_device.product(name);
+    for (int const spared : {1, 16, stream.device().processors() + 3})
+      EXPECT_TRUE(test::same_bits(expected, on_device.product(name, spared))) << name << spared;
+  }
+}
+
 /// Fills device memory with the same numbers again and again.
 template <class T>
 void repeat(Buffer<T>& to, std::vector<T> const& values, Stream& stream) {
