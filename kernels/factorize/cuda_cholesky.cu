@@ -20,7 +20,7 @@ namespace gridstride::factorize {
 
 namespace {
 
-constexpr int panel_columns = 128;
+constexpr int most_columns = 128;  // of a panel
 constexpr int diagonal_threads = 512;
 constexpr int square = 512;  // side of the blocks on the diagonal in an update
 
@@ -30,7 +30,7 @@ template <class T>
 __global__ void __launch_bounds__(diagonal_threads)
     diagonal_kernel(T* a, std::int64_t leading, int n, int first, std::int32_t* status) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
-  auto* const l = reinterpret_cast<T(*)[panel_columns + 1]>(dynamic_shared);
+  auto* const l = reinterpret_cast<T(*)[most_columns + 1]>(dynamic_shared);
   auto const thread = static_cast<int>(threadIdx.x);
   for (int e = thread; e < n * n; e += diagonal_threads) {
     int const i = e / n, j = e % n;
@@ -66,6 +66,23 @@ __global__ void __launch_bounds__(256)
   for (int j = static_cast<int>(threadIdx.x); j <= i; j += 256) a[i * leading + j] -= s[i * n + j];
 }
 
+/// Shared memory for the diagonal block of a panel.
+template <class T>
+constexpr int diagonal_bytes(std::int64_t columns) {
+  return static_cast<int>(sizeof(T) * static_cast<std::size_t>(columns * (most_columns + 1)));
+}
+
+/// As many as a block's shared memory allows.
+template <class T>
+std::int64_t columns_of_panel(Device const& device) {
+  int shared_bytes = 0;
+  GRIDSTRIDE_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                         device.ordinal()));
+  std::int64_t columns = std::min(most_columns, block_rows<T>(device));
+  while (diagonal_bytes<T>(columns) > shared_bytes) columns /= 2;
+  return columns;
+}
+
 template <class T>
 class Cholesky {
  public:
@@ -76,6 +93,7 @@ class Cholesky {
         status_(arguments.status),
         matmul_(arguments.matmul),
         look_ahead_(look_ahead),
+        panel_columns_(columns_of_panel<T>(stream.device())),
         square_(stream, MemorySpace::device, std::size_t{square} * square) {}
 
   void factor();
@@ -94,6 +112,7 @@ class Cholesky {
   std::int32_t* status_;
   std::string_view matmul_;
   bool look_ahead_;
+  std::int64_t panel_columns_;
   Buffer<T> square_;
 };
 
@@ -102,9 +121,9 @@ void Cholesky<T>::factor() {
   zero_async(std::span(status_, 1), stream_);
   Stream panel_stream = look_ahead_ ? stream_.urgent() : stream_;
   follow(panel_stream, stream_);
-  auto const end_of = [&](std::int64_t begin) { return std::min(begin + panel_columns, n_); };
+  auto const end_of = [&](std::int64_t begin) { return std::min(begin + panel_columns_, n_); };
   factor_panel(panel_stream, 0, end_of(0));
-  for (std::int64_t panel = 0; panel < n_; panel += panel_columns) {
+  for (std::int64_t panel = 0; panel < n_; panel += panel_columns_) {
     follow(stream_, panel_stream);
     std::int64_t const next = end_of(panel);
     if (next == n_) return;
@@ -119,7 +138,7 @@ template <class T>
 void Cholesky<T>::factor_panel(Stream& stream, std::int64_t begin, std::int64_t end) {
   auto const columns = static_cast<int>(end - begin);
   T* const diagonal = a_.data + begin * (a_.leading + 1);
-  constexpr int bytes = sizeof(T) * panel_columns * (panel_columns + 1);
+  int const bytes = diagonal_bytes<T>(panel_columns_);
   GRIDSTRIDE_CUDA(
       cudaFuncSetAttribute(diagonal_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   diagonal_kernel<<<1, diagonal_threads, bytes, native(stream)>>>(diagonal, a_.leading, columns,
@@ -133,7 +152,7 @@ void Cholesky<T>::factor_panel(Stream& stream, std::int64_t begin, std::int64_t 
 /// Brings columns [begin, end) right of a panel up to date with it, from their diagonal down.
 template <class T>
 void Cholesky<T>::update(Stream& stream, std::int64_t panel, std::int64_t begin, std::int64_t end) {
-  std::int64_t const panel_end = std::min(panel + panel_columns, n_);
+  std::int64_t const panel_end = std::min(panel + panel_columns_, n_);
   for (std::int64_t j = begin; j < end; j += square) {
     std::int64_t const next = std::min(j + square, end);
     update_square(stream, panel, j, next);
@@ -147,7 +166,7 @@ void Cholesky<T>::update(Stream& stream, std::int64_t panel, std::int64_t begin,
 template <class T>
 void Cholesky<T>::update_square(Stream& stream, std::int64_t panel, std::int64_t begin,
                                 std::int64_t end) {
-  std::int64_t const panel_end = std::min(panel + panel_columns, n_), size = end - begin;
+  std::int64_t const panel_end = std::min(panel + panel_columns_, n_), size = end - begin;
   Matrix<T> const rows = block(begin, end, panel, panel_end), product(square_.data(), size, size);
   matmul::multiply(stream, 1, rows, {rows, Op::transpose}, 0, product, matmul_);
   subtract_lower_kernel<<<static_cast<unsigned>(size), 256, 0, native(stream)>>>(

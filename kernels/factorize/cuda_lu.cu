@@ -43,7 +43,8 @@ class Lu {
         matmul_(arguments.matmul),
         look_ahead_(look_ahead),
         spares_(look_ahead && (matmul_ == "tf32" || matmul_ == "tf32x3")),
-        panel_columns_(columns_of_panel(n_)),
+        panel_columns_(
+            std::min(columns_of_panel(n_), std::int64_t{block_rows<T>(stream.device())})),
         origins_(stream, MemorySpace::device, static_cast<std::size_t>(n_)),
         leaf_moves_(stream, MemorySpace::device, 1),
         panel_moves_(stream, MemorySpace::device,

@@ -164,8 +164,15 @@ cudaLaunchConfig_t launch_configuration(int blocks, std::size_t shared_bytes,
 /// The most blocks that a cluster of every cut can have on the present device; 0 for none.
 template <class T>
 int blocks_of_cluster() {
-  int most = most_blocks;
+  int ordinal = 0, shared_bytes = 0, most = most_blocks;
+  GRIDSTRIDE_CUDA(cudaGetDevice(&ordinal));
+  GRIDSTRIDE_CUDA(
+      cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
   for (auto const& cut : cuts<T>()) {
+    cudaFuncAttributes attributes;
+    GRIDSTRIDE_CUDA(cudaFuncGetAttributes(&attributes, cut.kernel));
+    std::size_t const bytes = cut.shared_bytes + attributes.sharedSizeBytes;
+    if (bytes > static_cast<std::size_t>(shared_bytes)) return 0;
     GRIDSTRIDE_CUDA(cudaFuncSetAttribute(cut.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          static_cast<int>(cut.shared_bytes)));
     GRIDSTRIDE_CUDA(

@@ -199,9 +199,10 @@ void solve_block(Stream& stream, Triangular<T> const& system, std::int64_t begin
 template <class T>
 void solve_range(Stream& stream, Triangular<T> const& system, std::int64_t begin,
                  std::int64_t end) {
-  if (end - begin <= block_limit) return solve_block(stream, system, begin, end);
-  std::int64_t const blocks = (end - begin + block_limit - 1) / block_limit;
-  std::int64_t const middle = begin + blocks / 2 * block_limit;
+  int const block = block_rows<T>(stream.device());
+  if (end - begin <= block) return solve_block(stream, system, begin, end);
+  std::int64_t const blocks = (end - begin + block - 1) / block;
+  std::int64_t const middle = begin + blocks / 2 * block;
   auto const subtract = [&](std::int64_t i0, std::int64_t i1, std::int64_t j0, std::int64_t j1) {
     matmul::multiply(stream, -1, system.block(i0, i1, j0, j1), system.rows(j0, j1), 1,
                      system.rows(i0, i1), system.matmul);
@@ -255,7 +256,7 @@ void solve_triangle(Stream& stream, Arguments<T> const& arguments, Triangle tria
                              diagonal == Diagonal::unit,
                              arguments.b,
                              arguments.matmul};
-  if (system.b.columns <= vectors_limit && system.a.rows > block_limit)
+  if (system.b.columns <= vectors_limit && system.a.rows > panel_limit)
     solve_vectors(stream, system);
   else
     solve_range(stream, system, 0, system.a.rows);
@@ -280,13 +281,24 @@ void solve_lu(Stream& stream, Arguments<T> const& arguments) {
 }  // namespace
 
 template <class T>
+int block_rows(Device const& device) {
+  int shared_bytes = 0;
+  GRIDSTRIDE_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
+                                         device.ordinal()));
+  int rows = panel_limit;
+  while (solve_shared_bytes<T>(rows) + sizeof(T) * step > static_cast<std::size_t>(shared_bytes))
+    rows /= 2;
+  return rows;
+}
+
+template <class T>
 void solve_lower_block(Stream& stream, int rows, bool unit,
                        std::type_identity_t<Strided<T const>> l, std::int64_t columns,
                        Strided<T> b) {
   auto const bytes = solve_shared_bytes<T>(rows);
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(solve_lower_kernel<T>,
-                                       cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(solve_shared_bytes<T>(block_limit))));
+  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(
+      solve_lower_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+      static_cast<int>(solve_shared_bytes<T>(block_rows<T>(stream.device())))));
   solve_lower_kernel<<<blocks_for(columns, strip), solve_threads, bytes, native(stream)>>>(
       rows, unit, l, columns, b);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize solve_lower");
@@ -307,6 +319,7 @@ void solve_on_gpu(Stream& stream, Arguments<T> const& arguments) {
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                  \
+  template int block_rows<T>(Device const&);                                                       \
   template void solve_lower_block(Stream&, int, bool, Strided<T const>, std::int64_t, Strided<T>); \
   template void solve_on_gpu(Stream&, Arguments<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)

@@ -91,10 +91,12 @@ struct Strided {
   std::int64_t column_stride;
 };
 
-/// The most rows that `solve_lower_block` takes.
-inline constexpr int block_limit = panel_limit;
+/// The most rows that `solve_lower_block` takes on a device: 256, or less where a block has little
+/// shared memory.
+template <class T>
+int block_rows(Device const& device);
 
-/// B becomes L⁻¹·B for a lower triangle of at most `block_limit` rows. Upper triangles and
+/// B becomes L⁻¹·B for a lower triangle of at most `block_rows` rows. Upper triangles and
 /// transposes are lower ones by their strides.
 template <class T>
 void solve_lower_block(Stream& stream, int rows, bool unit,
