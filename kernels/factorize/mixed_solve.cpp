@@ -1,9 +1,9 @@
 #include "kernels/factorize/mixed_solve.hpp"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
-
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -296,9 +296,7 @@ MixedSolve mixed_solve(Stream& stream, Matrix<double const> a, Matrix<double con
   if (!(norms.maximum > 0) || !std::isfinite(norms.infinity))
     return stopped("the matrix is zero or not finite");
   Variants chosen = variants;
-  bool const has_wgmma =
-      stream.backend() == Backend::cuda && stream.device().compute_capability() == 90;
-  if (chosen.matmul == "auto" && has_wgmma) chosen.matmul = "tf32";
+  if (chosen.matmul == "auto" && matmul::has_tf32(stream.device())) chosen.matmul = "tf32";
   Factors factors(stream, a, norms.maximum, chosen);
   if (!factors.usable()) return stopped("a pivot is zero in float32");
   Refinement refinement(stream, a, norms.infinity, factors);

@@ -238,7 +238,7 @@ __device__ __forceinline__ void store_tile(Product const& product, Corner const&
 #endif
 
 /// The first group's registers go to the others. Builds for other architectures leave the kernel
-/// empty, without its barriers: `has_wgmma` sees it by that.
+/// empty, without its barriers: `cuda_has_tf32` sees it by that.
 template <class Tile>
 __global__ void __launch_bounds__(threads, 1)
     product_kernel([[maybe_unused]] __grid_constant__ CUtensorMap const a,
@@ -337,16 +337,6 @@ bool prefer_small(Product const& product, int processors) {
                                      10 * blocks_for(product.tiles<Large>(), processors);
 }
 
-bool has_wgmma(Device const& device) {
-  if (device.compute_capability() != 90) return false;
-  static bool const in_build = [] {
-    cudaFuncAttributes attributes;
-    GRIDSTRIDE_CUDA(cudaFuncGetAttributes(&attributes, product_kernel<Large>));
-    return attributes.sharedSizeBytes > 0;
-  }();
-  return in_build;
-}
-
 /// `rows` x `columns` of op(X) from (i, j) on.
 Operand<float> part(Op op, float const* x, std::int64_t ldx, std::int64_t i, std::int64_t j,
                     std::int64_t rows, std::int64_t columns) {
@@ -399,12 +389,22 @@ void multiply_pieces(Stream& stream, Arguments<float> const& x, bool split) {
 }
 
 void require_wgmma(Device const& device, std::string_view name) {
-  if (!has_wgmma(device))
+  if (!cuda_has_tf32(device))
     throw std::invalid_argument("multiply: " + std::string(name) +
                                 " needs wgmma (of compute capability 9.0, in a build for 90a)");
 }
 
 }  // namespace
+
+bool cuda_has_tf32(Device const& device) {
+  if (device.compute_capability() != 90) return false;
+  static bool const in_build = [] {
+    cudaFuncAttributes attributes;
+    GRIDSTRIDE_CUDA(cudaFuncGetAttributes(&attributes, product_kernel<Large>));
+    return attributes.sharedSizeBytes > 0;
+  }();
+  return in_build;
+}
 
 void cuda_tf32(Stream& stream, Arguments<float> const& x) {
   require_wgmma(stream.device(), "tf32");

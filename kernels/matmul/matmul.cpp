@@ -162,6 +162,14 @@ void scale(Stream& stream, T beta, Matrix<T> c) {
 
 }  // namespace
 
+bool has_tf32([[maybe_unused]] Device const& device) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  return device.backend() == Backend::cuda && cuda_has_tf32(device);
+#else
+  return false;
+#endif
+}
+
 template <class T>
 void multiply(Stream& stream, std::type_identity_t<T> alpha, std::type_identity_t<Operand<T>> a,
               std::type_identity_t<Operand<T>> b, std::type_identity_t<T> beta, Matrix<T> c,

@@ -64,6 +64,9 @@ using Function = void(Stream&, Arguments<T> const&);
 template <class T>
 std::span<Variant<Function<T>> const> variants();
 
+/// Whether `tf32` and `tf32x3` run on this device, in this build.
+bool has_tf32(Device const& device);
+
 /// What `auto` means for large matrices: the fastest that neither rounds the operands nor changes
 /// from run to run, on a device of the newest architecture.
 template <class T>

@@ -38,6 +38,8 @@ void cuda_thin(Stream&, Arguments<T> const&);
 void cuda_dmma(Stream&, Arguments<double> const&);
 void cuda_tf32(Stream&, Arguments<float> const&);
 void cuda_tf32x3(Stream&, Arguments<float> const&);
+/// Whether the two can run.
+bool cuda_has_tf32(Device const& device);
 template <class T>
 void cuda_cublas(Stream&, Arguments<T> const&);
 void cuda_cublas_tf32(Stream&, Arguments<float> const&);

@@ -192,6 +192,7 @@ TEST(Matmul, ChoosesARowOfTheTable) {
   EXPECT_EQ(matmul::choose(host, work), matmul::default_variant<double>(Backend::cpu));
   work.lda = std::int64_t{1} << 31;  // more than the library counts to
   EXPECT_EQ(matmul::choose(host, work), "threads");
+  EXPECT_FALSE(matmul::has_tf32(host));
 }
 
 }  // namespace
