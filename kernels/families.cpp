@@ -20,13 +20,10 @@ namespace {
 
 template <class Variants>
 KernelFamily family(std::string_view name, std::string_view summary, Variants const& variants,
-                    std::string_view cpu_default, std::string_view cuda_default) {
-  KernelFamily result{name, summary, {}};
-  for (auto const& row : variants) {
-    auto const chosen = row.backend == Backend::cpu ? cpu_default : cuda_default;
-    result.rows.push_back(
-        {row.name, row.backend, row.run != nullptr, row.name == chosen, row.idea});
-  }
+                    std::string_view (*default_variant)(Backend)) {
+  KernelFamily result{name, summary, {}, default_variant};
+  for (auto const& row : variants)
+    result.rows.push_back({row.name, row.backend, row.run != nullptr, row.idea});
   return result;
 }
 
@@ -44,32 +41,25 @@ KernelFamily both_types(KernelFamily family, Variants const& of_float32) {
 std::vector<KernelFamily> const& kernel_families() {
   static std::vector<KernelFamily> const families = {
       family("elementwise", "each output from the inputs at its own place",
-             elementwise::variants<double>(), elementwise::default_variant(Backend::cpu),
-             elementwise::default_variant(Backend::cuda)),
+             elementwise::variants<double>(), elementwise::default_variant),
       family("evaluate", "a formula at every point of a grid", evaluate::variants<double>(),
-             evaluate::default_variant(Backend::cpu), evaluate::default_variant(Backend::cuda)),
+             evaluate::default_variant),
       family("factorize", "LU and Cholesky factorizations of dense matrices, and solves with them",
-             factorize::variants<double>(), factorize::default_variant(Backend::cpu),
-             factorize::default_variant(Backend::cuda)),
+             factorize::variants<double>(), factorize::default_variant),
       family("histogram", "how many values fall into each bin, or what sum of weights",
-             histogram::variants<double>(), histogram::default_variant(Backend::cpu),
-             histogram::default_variant(Backend::cuda)),
+             histogram::variants<double>(), histogram::default_variant),
       both_types(family("matmul", "products of dense matrices", matmul::variants<double>(),
-                        matmul::default_variant<double>(Backend::cpu),
-                        matmul::default_variant<double>(Backend::cuda)),
+                        matmul::default_variant<double>),
                  matmul::variants<float>()),
       family("reduce", "one value of many: sums, extremes, moments", reduce::variants<double>(),
-             reduce::default_variant(Backend::cpu), reduce::default_variant(Backend::cuda)),
-      family("scan", "all prefixes of a sequence", scan::variants<double>(),
-             scan::default_variant(Backend::cpu), scan::default_variant(Backend::cuda)),
+             reduce::default_variant),
+      family("scan", "all prefixes of a sequence", scan::variants<double>(), scan::default_variant),
       family("sort", "ascending order, of keys alone or with values", sort::variants<double>(),
-             sort::default_variant(Backend::cpu), sort::default_variant(Backend::cuda)),
+             sort::default_variant),
       family("stencil", "explicit steps of diffusion on a uniform grid",
-             stencil::variants<double>(), stencil::default_variant(Backend::cpu),
-             stencil::default_variant(Backend::cuda)),
+             stencil::variants<double>(), stencil::default_variant),
       family("transfer", "ways of getting data to the device and back",
-             transfer::variants<double>(), transfer::default_variant(Backend::cpu),
-             transfer::default_variant(Backend::cuda)),
+             transfer::variants<double>(), transfer::default_variant),
   };
   return families;
 }

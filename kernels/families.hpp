@@ -11,8 +11,7 @@ namespace gridstride {
 struct KernelRow {
   std::string_view name;
   Backend backend;
-  bool in_build;    ///< false for a GPU variant in a build without CUDA
-  bool is_default;  ///< what `auto` means on its backend
+  bool in_build;  ///< false for a GPU variant in a build without CUDA
   std::string_view idea;
 };
 
@@ -20,6 +19,8 @@ struct KernelFamily {
   std::string_view name;
   std::string_view summary;
   std::vector<KernelRow> rows;
+  /// What `auto` means on a backend. A function, for the answer may need a look for a library.
+  std::string_view (*default_variant)(Backend);
 };
 
 /// Every kernel family with its whole ladder, read from the families' own tables.

@@ -1,14 +1,14 @@
 // A leaf of LU, a tall strip of at most 32 columns, factored by one cluster of blocks.
 //
 // What a column costs is latency: find the largest of all rows, tell everyone, eliminate. So the
-// leaf stays in registers, a thread has one to sixteen whole rows, and blocks talk through
+// leaf stays in registers, a thread has 1 to 32 whole rows, and blocks talk through
 // distributed shared memory:
 //
 //   1. Each warp finds its largest by redux.sync on the bits of the magnitude (those of positive
 //      numbers are in their order), the block that of its warps. The thread that has it puts its
 //      row into shared memory.
-//   2. Each warp sends that row to one block, a lane per element, with st.async: data and signal in
-//      one.
+//   2. The warps share out the blocks and send that row to each, a lane per element, with st.async:
+//      data and signal in one.
 //   3. A block that has a row from each block finds the winner of those. Every thread eliminates
 //      its rows with it.
 //

@@ -45,7 +45,8 @@ void list_family(KernelFamily const& family) {
   auto const figures = figures_of(family.name);
   for (auto const& row : family.rows) {
     fmt::print("  {:<5} {:<20} {} {}{}\n", name_of(row.backend), row.name,
-               row.is_default ? '*' : ' ', row.idea, row.in_build ? "" : " (not in this build)");
+               row.name == family.default_variant(row.backend) ? '*' : ' ', row.idea,
+               row.in_build ? "" : " (not in this build)");
     if (row.backend != Backend::cuda) continue;
     auto const found = std::ranges::find(figures, row.name, &bench::KernelFigures::variant);
     if (found != figures.end()) print_figures(*found);
