@@ -22,7 +22,8 @@ std::span<Variant<Function<T>> const> variants() {
        "panels column by column, then all columns right of one at once: a solve and a large "
        "product"},
       {"look_ahead", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_look_ahead<T>),
-       "the next panel on a second stream beside the large product, its leaves in a cluster's registers"},
+       "the next panel on a second stream beside the large product, its leaves in a cluster's "
+       "registers"},
       {"cusolver", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_cusolver<T>),
        "cuSOLVER and cuBLAS, to compare with; LU through a transposed copy, and NaN counts as 0"},
   };
