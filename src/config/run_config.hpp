@@ -46,6 +46,8 @@ struct SimulationInfo {
   /// Whether the fields go through time: sections `initial`, `time` and `checkpoint`, and
   /// `output.every`. Without time the simulation is finished after one step, at time 0.
   bool has_time = true;
+  /// What the sides of its grid may be; the default first.
+  std::vector<SideKind> sides = {SideKind::dirichlet, SideKind::neumann, SideKind::periodic};
   /// What the formulas of its file may depend on.
   std::span<expression::Variable const> variables = expression::space_and_time;
 };

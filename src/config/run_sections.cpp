@@ -273,7 +273,7 @@ RunConfig default_run(SimulationInfo const& simulation, std::string const& name)
   if (simulation.has_time) run.output.every.count = 10;
   for (auto const& field : simulation.fields) run.output.fields.emplace_back(field.name);
   for (auto const& family : simulation.kernels) run.kernels[std::string(family.name)] = "auto";
-  SideCondition const zero{SideKind::dirichlet, {"0", expression::Expression(0.0), {}}};
+  SideCondition const zero{simulation.sides.front(), {"0", expression::Expression(0.0), {}}};
   run.boundary.fill({zero, zero});
   return run;
 }

@@ -98,88 +98,111 @@ SideUnits side_units(SimulationInfo const& simulation) {
   return {unit, unit + "/m"};
 }
 
-Form dirichlet_form(SideUnits const& units, Formula& value) {
-  return {.kind = Form::Kind::mapping, .body = [&](Visitor& v) {
-            v.visit({.name = "dirichlet",
-                     .unit = units.value,
-                     .documentation = "The value on the side.",
-                     .variables = "xyzt"},
-                    value);
-          }};
-}
-
-Form neumann_form(SideUnits const& units, Formula& value) {
-  return {.kind = Form::Kind::mapping, .body = [&](Visitor& v) {
-            v.visit({.name = "neumann",
-                     .unit = units.derivative,
-                     .documentation = "The derivative along the outward normal on the side.",
-                     .variables = "xyzt"},
-                    value);
-          }};
-}
-
-/// A value for each kind of side; that of the present kind is the present one.
-struct SideValues {
-  explicit SideValues(SideCondition const& side) {
-    if (side.kind == SideKind::dirichlet) dirichlet = side.value;
-    if (side.kind == SideKind::neumann) neumann = side.value;
-  }
-  SideCondition condition(SideKind kind) const {
-    return {kind, kind == SideKind::neumann ? neumann : dirichlet};
-  }
-  Formula dirichlet;
-  Formula neumann;
+/// How a file names a kind of side.
+struct SideWord {
+  SideKind kind;
+  std::string_view word;
+  bool has_value;
+  std::string_view documentation;
 };
 
-constexpr SideKind side_kinds[] = {SideKind::dirichlet, SideKind::neumann};
+constexpr SideWord side_words[] = {
+    {SideKind::periodic, "periodic", false, "What leaves one side enters the other."},
+    {SideKind::dirichlet, "dirichlet", true, "The value on the side."},
+    {SideKind::neumann, "neumann", true, "The derivative along the outward normal on the side."},
+    {SideKind::fixed, "fixed", false, "Held at zero."},
+    {SideKind::free, "free", false, "Without a derivative along the normal."},
+    {SideKind::absorbing, "absorbing", false, "Waves leave and do not come back."},
+    {SideKind::outflow, "outflow", false, "What flows out leaves; nothing flows in."},
+};
 
-int side_form(SideKind kind) {
-  auto const place = std::ranges::find(side_kinds, kind);
-  return place == std::end(side_kinds) ? -1 : static_cast<int>(place - std::begin(side_kinds));
+/// Those of one side that a simulation takes. `periodic` is of an axis as a whole.
+std::vector<SideWord> words_of_side(SimulationInfo const& simulation) {
+  std::vector<SideWord> words;
+  for (auto const& one : side_words)
+    if (one.kind != SideKind::periodic && std::ranges::count(simulation.sides, one.kind) > 0)
+      words.push_back(one);
+  return words;
+}
+
+/// A form for each word; a value that is read comes into the value of the same place.
+std::vector<Form> forms_of(std::vector<SideWord> const& words, SimulationInfo const& simulation,
+                           std::vector<Formula>& values) {
+  SideUnits const units = side_units(simulation);
+  std::vector<Form> forms;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    SideWord const one = words[i];
+    if (!one.has_value) {
+      forms.push_back({.word = one.word, .documentation = one.documentation});
+      continue;
+    }
+    std::string const unit = one.kind == SideKind::neumann ? units.derivative : units.value;
+    forms.push_back({.kind = Form::Kind::mapping, .body = [&values, i, one, unit](Visitor& v) {
+                       v.visit({.name = one.word,
+                                .unit = unit,
+                                .documentation = one.documentation,
+                                .variables = "xyzt"},
+                               values[i]);
+                     }});
+  }
+  return forms;
+}
+
+/// The place of a side's kind among the words, -1 for none.
+int place_of(std::vector<SideWord> const& words, SideKind kind) {
+  auto const place = std::ranges::find(words, kind, &SideWord::kind);
+  return place == words.end() ? -1 : static_cast<int>(place - words.begin());
+}
+
+/// A value for each word; that of the present kind is the present one.
+std::vector<Formula> values_of(std::vector<SideWord> const& words, SideCondition const& side) {
+  std::vector<Formula> values(words.size());
+  if (int const place = place_of(words, side.kind); place >= 0)
+    values[static_cast<std::size_t>(place)] = side.value;
+  return values;
 }
 
 /// `given` says whether `side` is what the file (and not a default) says.
-void declare_side(Visitor& visitor, Spec const& spec, SideUnits const& units, bool given,
+void declare_side(Visitor& visitor, Spec const& spec, SimulationInfo const& simulation, bool given,
                   SideCondition& side) {
-  SideValues values(side);
-  Form const forms[] = {dirichlet_form(units, values.dirichlet),
-                        neumann_form(units, values.neumann),
-                        {.kind = Form::Kind::refused,
-                         .word = "periodic",
-                         .documentation = "an axis is periodic as a whole"}};
-  int chosen = given ? side_form(side.kind) : -1;
+  auto const words = words_of_side(simulation);
+  auto values = values_of(words, side);
+  auto forms = forms_of(words, simulation, values);
+  if (std::ranges::count(simulation.sides, SideKind::periodic) > 0)
+    forms.push_back({.kind = Form::Kind::refused,
+                     .word = "periodic",
+                     .documentation = "an axis is periodic as a whole"});
+  int chosen = given ? place_of(words, side.kind) : -1;
   visitor.forms(spec, Presence::required, forms, chosen);
-  if (chosen >= 0) side = values.condition(side_kinds[chosen]);
+  if (chosen < 0) return;
+  auto const place = static_cast<std::size_t>(chosen);
+  side = {words[place].kind, values[place]};
 }
 
-void declare_axis(Visitor& visitor, Spec const& spec, SideUnits const& units,
+void declare_axis(Visitor& visitor, Spec const& spec, SimulationInfo const& simulation,
                   std::array<SideCondition, 2>& sides) {
+  auto words = words_of_side(simulation);
+  if (std::ranges::count(simulation.sides, SideKind::periodic) > 0)
+    words.insert(words.begin(), side_words[0]);
   bool const same = sides[0].kind == sides[1].kind && sides[0].value.text == sides[1].value.text;
-  SideValues both(sides[0]);
+  auto values = values_of(words, sides[0]);
   std::array<SideCondition, 2> each = sides;
-  auto const lower_and_upper = [&](Visitor& v) {
-    declare_side(v, {.name = "lower", .documentation = "The side at this end."}, units, !same,
-                 each[0]);
-    declare_side(v, {.name = "upper", .documentation = "The side at this end."}, units, !same,
-                 each[1]);
-  };
-  Form const forms[] = {{.kind = Form::Kind::word,
-                         .word = "periodic",
-                         .documentation = "What leaves one side enters the other."},
-                        dirichlet_form(units, both.dirichlet),
-                        neumann_form(units, both.neumann),
-                        {.kind = Form::Kind::mapping, .body = lower_and_upper}};
-  constexpr int periodic = 0, first_kind = 1, separate = 3;
-  int chosen = sides[0].kind == SideKind::periodic ? periodic
-               : same                              ? first_kind + side_form(sides[0].kind)
-                                                   : separate;
+  auto forms = forms_of(words, simulation, values);
+  int const separate = static_cast<int>(forms.size());
+  forms.push_back({.kind = Form::Kind::mapping, .body = [&](Visitor& v) {
+                     constexpr std::string_view names[] = {"lower", "upper"};
+                     for (std::size_t side = 0; side < 2; ++side)
+                       declare_side(v,
+                                    {.name = names[side], .documentation = "The side at this end."},
+                                    simulation, !same, each[side]);
+                   }});
+  int chosen = same ? place_of(words, sides[0].kind) : separate;
   visitor.forms(spec, Presence::optional, forms, chosen);
-  if (chosen == periodic) {
-    sides.fill({SideKind::periodic, {}});
-  } else if (chosen == separate) {
+  if (chosen == separate) {
     sides = each;
   } else {
-    sides.fill(both.condition(side_kinds[chosen - first_kind]));
+    auto const place = static_cast<std::size_t>(chosen);
+    sides.fill({words[place].kind, values[place]});
   }
 }
 
@@ -409,7 +432,6 @@ void declare_grid(Visitor& visitor, RunOptions& run) {
 }
 
 void declare_boundary(Visitor& visitor, RunOptions& run) {
-  SideUnits const units = side_units(*run.simulation);
   int const axes = axes_of(run) == 0 ? most_axes : axes_of(run);
   visitor.section({.name = "boundary",
                    .documentation = "What holds on the two sides of each axis, for the first field "
@@ -418,7 +440,7 @@ void declare_boundary(Visitor& visitor, RunOptions& run) {
                     for (int a = 0; a < axes; ++a)
                       declare_axis(
                           v, {.name = axis_names[a], .documentation = "The sides of this axis."},
-                          units, run.boundary[a]);
+                          *run.simulation, run.boundary[a]);
                     for (int a = axes; a < most_axes; ++a)
                       v.refuse(axis_names[a],
                                fmt::format("the grid has no axis {} (grid.points has {} {})",

@@ -48,7 +48,15 @@ struct Field {
   std::size_t bytes() const { return static_cast<std::size_t>(grid.size()) * size_of(precision); }
 };
 
-/// What holds on one side of the grid.
-enum class SideKind { periodic, dirichlet, neumann };
+/// What holds on one side of the grid; a simulation takes some of them.
+enum class SideKind {
+  periodic,   ///< what leaves it enters the other side
+  dirichlet,  ///< a value that is given
+  neumann,    ///< a derivative along the outward normal that is given
+  fixed,      ///< held at zero
+  free,       ///< no derivative along the normal
+  absorbing,  ///< waves leave
+  outflow,    ///< what flows out leaves, and nothing flows in
+};
 
 }  // namespace gridstride
