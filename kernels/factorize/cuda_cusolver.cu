@@ -178,7 +178,9 @@ template <class T>
 void factor_lu(Stream& stream, Arguments<T> const& w) {
   std::int64_t const n = w.a.rows;
   auto const& h = handles(stream);
-  Buffer<std::int64_t> pivots(stream, MemorySpace::device, static_cast<std::size_t>(n));
+  bool const exchanges = w.task == Task::lu;  // the library makes none where it gets no pivots
+  Buffer<std::int64_t> pivots(stream, MemorySpace::device,
+                              exchanges ? static_cast<std::size_t>(n) : 0);
   Buffer<std::int32_t> said(stream, MemorySpace::device, 1);
   by_columns(stream, w.a, [&](Columns<T> const& a) {
     with_workspace(
@@ -192,7 +194,7 @@ void factor_lu(Stream& stream, Arguments<T> const& w) {
                           a.data, n, pivots.data(), data_type<T>, workspace..., said.data());
         });
   });
-  renumber(stream, pivots.data(), w.pivots, n, -1);
+  if (exchanges) renumber(stream, pivots.data(), w.pivots, n, -1);
   set_status(stream, w, false, said);
 }
 
@@ -269,6 +271,7 @@ template <class T>
 void cuda_cusolver(Stream& stream, Arguments<T> const& w) {
   switch (w.task) {
     case Task::lu:
+    case Task::lu_unpivoted:
       return factor_lu(stream, w);
     case Task::cholesky:
       return factor_cholesky(stream, w);

@@ -182,6 +182,8 @@ template <class T>
 void run(Stream& stream, Arguments<T> const& arguments, bool look_ahead) {
   if (arguments.task == Task::lu)
     Lu<T>(stream, arguments, look_ahead).factor();
+  else if (arguments.task == Task::lu_unpivoted)
+    unpivoted_lu_on_gpu(stream, arguments, look_ahead);
   else if (arguments.task == Task::cholesky)
     cholesky_on_gpu(stream, arguments, look_ahead);
   else

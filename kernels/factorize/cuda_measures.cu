@@ -7,11 +7,12 @@
 // stay in its registers, and those of rows are combined by shuffles. What a block finds is added to
 // what others found by a second kernel: 1/256 of the matrix's elements, in float64.
 //
-// Maxima of the upper triangle: a block takes a row.
+// Maxima of a triangle: a warp takes every so many rows, one after the other.
 //
 // Norms of columns: a block takes up to 32 neighbouring columns, thread t column t mod their
 // number.
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -142,32 +143,37 @@ MatrixNorms cuda_matrix_norms(Stream& stream, Matrix<T const> const& a) {
           largest(all.subspan(sums))};
 }
 
-// ------------------------------------------------------------------- maxima of the upper triangle
+// ------------------------------------------------------------------------ maxima of a triangle
 
 namespace {
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    upper_maxima_kernel(Matrix<T const> const a, double* maxima) {
+    triangle_maxima_kernel(Matrix<T const> const a, Triangle triangle, double* maxima) {
   __shared__ double shared[warps];
-  std::int64_t const i = blockIdx.x;
+  std::int64_t const stride = std::int64_t{gridDim.x} * warps;
   double maximum = 0;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * warps + warp_index(); i < a.rows; i += stride) {
+    TriangleRow const row(triangle, i, a.columns);
 #pragma unroll 8
-  for (std::int64_t j = i + threadIdx.x; j < a.columns; j += threads)
-    maximum =
-        larger(maximum, ColumnNorms::magnitude(load_once<1>(a.data + i * a.leading + j).at[0]));
+    for (std::int64_t j = row.begin + lane_index(); j < row.end; j += warp_size)
+      maximum =
+          larger(maximum, ColumnNorms::magnitude(load_once<1>(a.data + i * a.leading + j).at[0]));
+  }
   maximum = block_reduce<threads>(maximum, Larger{}, shared);
-  if (threadIdx.x == 0) maxima[i] = maximum;
+  if (threadIdx.x == 0) maxima[blockIdx.x] = maximum;
 }
 
 }  // namespace
 
 template <class T>
-std::vector<double> cuda_upper_maxima(Stream& stream, Matrix<T const> const& a) {
-  Buffer<double> maxima(stream, MemorySpace::device, static_cast<std::size_t>(a.rows));
-  upper_maxima_kernel<<<static_cast<unsigned>(a.rows), threads, 0, native(stream)>>>(a,
-                                                                                     maxima.data());
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize upper_maxima");
+std::vector<double> cuda_triangle_maxima(Stream& stream, Matrix<T const> const& a,
+                                         Triangle triangle) {
+  auto const most = static_cast<unsigned>(8 * stream.device().processors());
+  unsigned const blocks = std::min(blocks_for(a.rows, warps), most);
+  Buffer<double> maxima(stream, MemorySpace::device, blocks);
+  triangle_maxima_kernel<<<blocks, threads, 0, native(stream)>>>(a, triangle, maxima.data());
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize triangle_maxima");
   return to_host(stream, maxima);
 }
 
@@ -215,10 +221,10 @@ std::vector<ColumnNorms> cuda_column_norms(Stream& stream, Matrix<T const> const
   return to_host(stream, norms);
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                  \
-  template MatrixNorms cuda_matrix_norms(Stream&, Matrix<T const> const&);         \
-  template std::vector<double> cuda_upper_maxima(Stream&, Matrix<T const> const&); \
-  template std::vector<ColumnNorms> cuda_column_norms(                             \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                               \
+  template MatrixNorms cuda_matrix_norms(Stream&, Matrix<T const> const&);                      \
+  template std::vector<double> cuda_triangle_maxima(Stream&, Matrix<T const> const&, Triangle); \
+  template std::vector<ColumnNorms> cuda_column_norms(                                          \
       Stream&, Matrix<T const> const&, Matrix<T const> const&, Matrix<T const> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

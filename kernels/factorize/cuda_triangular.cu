@@ -17,10 +17,10 @@
 #include <cuda_runtime.h>
 
 #include "core/buffer.hpp"
+#include "kernels/factorize/copy_element.cuh"
 #include "kernels/factorize/panel.hpp"
 #include "kernels/factorize/rows.hpp"
 #include "kernels/matmul/matmul.hpp"
-#include "kernels/support/async_copy.cuh"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
 
@@ -40,16 +40,6 @@ constexpr int padded(int rows) { return (rows + step - 1) / step * step; }
 template <class T>
 constexpr std::size_t solve_shared_bytes(int rows) {
   return sizeof(T) * static_cast<std::size_t>(padded(rows)) * (b_stride + 2 * l_stride);
-}
-
-/// Begins to copy one element to shared memory, or a zero.
-template <class T>
-__device__ void copy_element(T* target, T const* source, bool inside) {
-#if __CUDA_ARCH__ >= 800
-  begin_copy<sizeof(T)>(static_cast<unsigned>(__cvta_generic_to_shared(target)), source, inside);
-#else
-  *target = inside ? *source : T(0);
-#endif
 }
 
 /// Calls `body(i, j)` for each element of a matrix of `rows`, a multiple of 32, by 32 columns, with

@@ -4,7 +4,8 @@
 // up the products with all x that there are, a warp for some of the rows or columns, whichever lies
 // along memory, and waits for more as it goes. What is on the way from one 32 rows to the next is
 // short: a warp takes in the last 32 x, with its part of L in registers since long, and
-// substitutes, a lane per row, passing each x to the other lanes by a shuffle.
+// substitutes, a lane per row. It finds four x at a time: all lanes get what is left of those four
+// rows by shuffles that do not wait for each other, and each solves for them itself.
 //
 // No flags: x begins as a number that no solution has (not a number, all bits one), and who needs
 // an element reads it until it is another. The order of additions is fixed.
@@ -125,18 +126,55 @@ __device__ void add_along_columns(Strided<T const> l, int first, int end, int n,
   sums[warp_index() * rows_of_block + lane] = sum;
 }
 
+constexpr int together = 4;  // rows that every lane solves for itself
+
+/// Their elements of L left of the diagonal, one after the other, of every four of 32 rows.
+template <class T>
+using Corners = T[warp_size / together][together * (together - 1) / 2];
+
+/// Fills the corners from the elements left of the diagonal, of which each lane has those of a row.
+template <class T>
+__device__ void set_corners(Corners<T>& corners, T const (&own)[warp_size]) {
+#pragma unroll
+  for (int k = 0; k < warp_size; ++k) {
+    int const i = lane_index() - k / together * together, j = k % together;
+    if (i > j && i < together) corners[k / together][i * (i - 1) / 2 + j] = own[k];
+  }
+  __syncwarp();
+}
+
+/// x = L⁻¹·v of 32 rows, one in each lane, for a unit lower triangle.
+template <class T>
+__device__ T substitute(Corners<T> const& corners, T const (&own)[warp_size], T v) {
+#pragma unroll
+  for (int first = 0; first < warp_size; first += together) {
+    T const* const corner = corners[first / together];
+    T x[together];
+#pragma unroll
+    for (int i = 0; i < together; ++i) x[i] = shuffle(v, first + i);
+#pragma unroll
+    for (int i = 0; i < together; ++i)
+#pragma unroll
+      for (int j = 0; j < i; ++j) x[i] -= corner[i * (i - 1) / 2 + j] * x[j];
+#pragma unroll
+    for (int i = 0; i < together; ++i) v -= own[first + i] * x[i];
+  }
+  return v;
+}
+
 template <class T, bool along_rows>
 __global__ void __launch_bounds__(vector_threads)
     solve_vector_kernel(int n, bool unit, Strided<T const> l, T const* b, std::int64_t b_stride,
                         T* x) {
   constexpr int parts = along_rows ? 1 : vector_warps;
   __shared__ T sums[2][parts * rows_of_block];
+  __shared__ Corners<T> corners;
   int const lane = lane_index();
   int turn = 0;
   for (int first = static_cast<int>(blockIdx.x) * rows_of_block; first < n;
        first += static_cast<int>(gridDim.x) * rows_of_block, turn ^= 1) {
     int const row = first + lane, before = max(first - warp_size, 0);
-    T last[warp_size], own[warp_size], diagonal = 1, v = 0;
+    T last[warp_size], own[warp_size], reciprocal = 1, v = 0;
     if (warp_index() == 0) {
       bool const present = row < n;
       T const* const line = l.data + min(row, n - 1) * l.row_stride;
@@ -145,8 +183,11 @@ __global__ void __launch_bounds__(vector_threads)
         last[k] = first > 0 && present ? line[(before + k) * l.column_stride] : T(0);
         own[k] = present && k < lane ? line[(first + k) * l.column_stride] : T(0);
       }
-      if (present && !unit) diagonal = T(1) / line[row * l.column_stride];
+      if (present && !unit) reciprocal = T(1) / line[row * l.column_stride];
       if (present) v = b[row * b_stride];
+#pragma unroll
+      for (int k = 0; k < warp_size; ++k) own[k] *= reciprocal;
+      set_corners(corners, own);
     }
     if constexpr (along_rows)
       add_along_rows(l, first, before, n, x, sums[turn]);
@@ -157,14 +198,13 @@ __global__ void __launch_bounds__(vector_threads)
 #pragma unroll
     for (int part = 0; part < parts; ++part) v -= sums[turn][part * rows_of_block + lane];
     T const earlier = first > 0 ? await(x + before + lane) : T(0);
+    T products[together] = {};
 #pragma unroll
-    for (int k = 0; k < warp_size; ++k) v -= last[k] * __shfl_sync(whole_warp, earlier, k);
+    for (int k = 0; k < warp_size; ++k) products[k % together] += last[k] * shuffle(earlier, k);
 #pragma unroll
-    for (int k = 0; k < warp_size; ++k) {
-      T const solved = __shfl_sync(whole_warp, v * diagonal, k);
-      v = lane > k ? v - own[k] * solved : v;
-    }
-    if (row < n) announce(x + row, v * diagonal);
+    for (T const product : products) v -= product;
+    v = substitute(corners, own, v * reciprocal);
+    if (row < n) announce(x + row, v);
   }
 }
 

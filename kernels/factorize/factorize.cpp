@@ -97,6 +97,21 @@ void lu(Stream& stream, Matrix<T> a, std::span<std::int32_t> pivots, std::span<s
 }
 
 template <class T>
+void lu_unpivoted(Stream& stream, Matrix<T> a, std::span<std::int32_t> status,
+                  Variants const& variants, std::function<bool(std::int64_t)> const& go_on) {
+  require_square("lu_unpivoted", a);
+  require_size("lu_unpivoted", named("status", status), 1);
+  auto& run = find_row<T>(stream, variants);
+  if (a.empty()) return zero_async(status, stream);
+  run(stream, {.task = Task::lu_unpivoted,
+               .a = a,
+               .b = {},
+               .status = status.data(),
+               .matmul = variants.matmul,
+               .go_on = go_on});
+}
+
+template <class T>
 void cholesky(Stream& stream, Matrix<T> a, std::span<std::int32_t> status,
               Variants const& variants) {
   require_square("cholesky", a);
@@ -155,6 +170,8 @@ void triangular_solve(Stream& stream, Triangle triangle, Op op, Diagonal diagona
   template std::span<Variant<Function<T>> const> variants<T>();                                  \
   template void lu(Stream&, Matrix<T>, std::span<std::int32_t>, std::span<std::int32_t>,         \
                    Variants const&);                                                             \
+  template void lu_unpivoted(Stream&, Matrix<T>, std::span<std::int32_t>, Variants const&,       \
+                             std::function<bool(std::int64_t)> const&);                          \
   template void cholesky(Stream&, Matrix<T>, std::span<std::int32_t>, Variants const&);          \
   template void lu_solve(Stream&, Op, Matrix<T const>, std::span<std::int32_t const>, Matrix<T>, \
                          Variants const&);                                                       \

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -17,6 +18,11 @@
 ///               exchanged with row pivots_i ≥ i, for i = 0, 1, …: the row of largest magnitude in
 ///               column i, the first of several. `status` is 0, or 1 + the first i whose pivot
 ///               U_ii is exactly zero or not a number (the factors are of no use then).
+///   lu_unpivoted: A = L·U without exchanges of rows, in place of A, for matrices whose diagonal is
+///               good enough: the error grows with the largest |L| and |U|, which nothing bounds
+///               here. `status` as for lu. After the first panel, `go_on(columns)`, if given, is
+///               asked whether the rest is of use: the first `columns` columns of L are queued
+///               then.
 ///   cholesky:   A = L·Lᵀ for symmetric positive definite A, L in place of A's lower triangle; the
 ///               upper one is neither read nor changed. `status` is 0, or 1 + the first i whose
 ///               pivot is not positive.
@@ -42,6 +48,10 @@ template <class T>
 void lu(Stream& stream, Matrix<T> a, std::span<std::int32_t> pivots, std::span<std::int32_t> status,
         Variants const& variants = {});
 template <class T>
+void lu_unpivoted(Stream& stream, Matrix<T> a, std::span<std::int32_t> status,
+                  Variants const& variants = {},
+                  std::function<bool(std::int64_t)> const& go_on = {});
+template <class T>
 void cholesky(Stream& stream, Matrix<T> a, std::span<std::int32_t> status,
               Variants const& variants = {});
 template <class T>
@@ -55,7 +65,7 @@ void triangular_solve(Stream& stream, Triangle triangle, Op op, Diagonal diagona
                       std::type_identity_t<Matrix<T const>> a, Matrix<T> b,
                       Variants const& variants = {});
 
-enum class Task { lu, cholesky, lu_solve, cholesky_solve, triangular_solve };
+enum class Task { lu, lu_unpivoted, cholesky, lu_solve, cholesky_solve, triangular_solve };
 
 /// One piece of work for a rung: a is square and not empty, b not empty where the task has one.
 template <class T>
@@ -69,6 +79,7 @@ struct Arguments {
   Triangle triangle = Triangle::lower;
   Diagonal diagonal = Diagonal::general;
   std::string_view matmul = "auto";
+  std::function<bool(std::int64_t)> go_on = {};
 };
 
 template <class T>

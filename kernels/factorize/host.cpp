@@ -71,6 +71,18 @@ bool is_pivot(T value) {
   return value != 0 && !std::isnan(value);
 }
 
+/// Subtracts the multiples of row i from those below that make their column i vanish.
+template <class T>
+void eliminate(Matrix<T> const& a, std::int64_t i) {
+  T const* const pivot_row = row(a, i);
+  if (!is_pivot(pivot_row[i])) return;
+  for (std::int64_t k = i + 1; k < a.rows; ++k) {
+    T* const below = row(a, k);
+    below[i] /= pivot_row[i];
+    for (std::int64_t j = i + 1; j < a.columns; ++j) below[j] -= below[i] * pivot_row[j];
+  }
+}
+
 template <class T>
 void factor_lu(Matrix<T> const& a, std::int32_t* pivots) {
   for (std::int64_t i = 0; i < a.rows; ++i) {
@@ -79,14 +91,20 @@ void factor_lu(Matrix<T> const& a, std::int32_t* pivots) {
       if (std::abs(row(a, k)[i]) > std::abs(row(a, largest)[i])) largest = k;
     pivots[i] = static_cast<std::int32_t>(largest);
     exchange_rows(a, i, largest);
-    T const* const pivot_row = row(a, i);
-    if (!is_pivot(pivot_row[i])) continue;
-    for (std::int64_t k = i + 1; k < a.rows; ++k) {
-      T* const below = row(a, k);
-      below[i] /= pivot_row[i];
-      for (std::int64_t j = i + 1; j < a.columns; ++j) below[j] -= below[i] * pivot_row[j];
-    }
+    eliminate(a, i);
   }
+}
+
+template <class T>
+void factor_lu_unpivoted(Arguments<T> const& w) {
+  constexpr std::int64_t panel = 256;
+  for (std::int64_t i = 0; i < w.a.rows; ++i) {
+    eliminate(w.a, i);
+    if (i + 1 != panel || i + 1 == w.a.rows || !w.go_on) continue;
+    *w.status = status_of(w.a.block(0, 0, panel, panel), is_pivot<T>);
+    if (!w.go_on(panel)) return;
+  }
+  *w.status = status_of(w.a, is_pivot<T>);
 }
 
 /// Row by row. Ends at the first pivot that is not positive, and leaves it in its place.
@@ -134,6 +152,8 @@ void host_reference(Stream&, Arguments<T> const& w) {
       factor_lu(w.a, w.pivots);
       *w.status = status_of(w.a, is_pivot<T>);
       return;
+    case Task::lu_unpivoted:
+      return factor_lu_unpivoted(w);
     case Task::cholesky:
       factor_cholesky(w.a);
       *w.status = status_of(w.a, [](T pivot) { return pivot > 0; });
@@ -233,6 +253,8 @@ void host_lapack(Stream&, Arguments<T> const& w) {
       lapack_lu(w.a, w.pivots);
       *w.status = status_of(w.a, is_pivot<T>);
       return;
+    case Task::lu_unpivoted:
+      return factor_lu_unpivoted(w);
     case Task::cholesky:
       *w.status = lapack_cholesky(w.a);
       return;

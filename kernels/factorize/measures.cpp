@@ -22,6 +22,14 @@ Function* of_backend(Stream& stream, Function* host, std::type_identity_t<Functi
   return stream.backend() == Backend::cpu ? host : cuda;
 }
 
+template <class T>
+double triangle_maximum(Stream& stream, Matrix<T const> const& a, Triangle triangle) {
+  if (a.empty()) return 0;
+  auto* const maxima_of =
+      of_backend(stream, host_triangle_maxima<T>, GRIDSTRIDE_CUDA_ROW(cuda_triangle_maxima<T>));
+  return largest(maxima_of(stream, a, triangle));
+}
+
 }  // namespace
 
 template <class T>
@@ -37,10 +45,12 @@ MatrixNorms matrix_norms(Stream& stream, Matrix<T const> a) {
 
 template <class T>
 double upper_triangle_maximum(Stream& stream, Matrix<T const> a) {
-  if (a.empty()) return 0;
-  auto* const maxima_of =
-      of_backend(stream, host_upper_maxima<T>, GRIDSTRIDE_CUDA_ROW(cuda_upper_maxima<T>));
-  return largest(maxima_of(stream, a));
+  return triangle_maximum(stream, a, Triangle::upper);
+}
+
+template <class T>
+double lower_triangle_maximum(Stream& stream, Matrix<T const> a) {
+  return triangle_maximum(stream, a, Triangle::lower);
 }
 
 template <class T>
@@ -78,6 +88,7 @@ SolutionErrors solution_errors(Stream& stream, Matrix<T const> a, double norm_in
 #define GRIDSTRIDE_INSTANTIATE(T)                                                            \
   template MatrixNorms matrix_norms(Stream&, Matrix<T const>);                               \
   template double upper_triangle_maximum(Stream&, Matrix<T const>);                          \
+  template double lower_triangle_maximum(Stream&, Matrix<T const>);                          \
   template std::vector<ColumnNorms> column_norms(Stream&, Matrix<T const>, Matrix<T const>,  \
                                                  Matrix<T const>);                           \
   template SolutionErrors solution_errors(Stream&, Matrix<T const>, double, Matrix<T const>, \

@@ -25,6 +25,10 @@ MatrixNorms matrix_norms(Stream& stream, Matrix<T const> a);
 template <class T>
 double upper_triangle_maximum(Stream& stream, Matrix<T const> a);
 
+/// The largest magnitude strictly below the diagonal: of L's multipliers, where A holds LU.
+template <class T>
+double lower_triangle_maximum(Stream& stream, Matrix<T const> a);
+
 /// Of A·x = b, one column or several.
 struct SolutionErrors {
   double residual_norm = 0;  ///< largest ‖b − A·x‖₂ of a column

@@ -41,10 +41,11 @@ MatrixNorms host_matrix_norms(Stream&, Matrix<T const> const& a) {
 }
 
 template <class T>
-std::vector<double> host_upper_maxima(Stream&, Matrix<T const> const& a) {
+std::vector<double> host_triangle_maxima(Stream&, Matrix<T const> const& a, Triangle triangle) {
   std::vector<double> maxima(static_cast<std::size_t>(a.rows));
   parallel_for(a.rows, [&](std::int64_t i) {
-    for (std::int64_t j = i; j < a.columns; ++j)
+    TriangleRow const row(triangle, i, a.columns);
+    for (std::int64_t j = row.begin; j < row.end; ++j)
       maxima[i] = larger(maxima[i], ColumnNorms::magnitude(a.data[i * a.leading + j]));
   });
   return maxima;
@@ -67,10 +68,10 @@ std::vector<ColumnNorms> host_column_norms(Stream&, Matrix<T const> const& produ
   return norms;
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                  \
-  template MatrixNorms host_matrix_norms(Stream&, Matrix<T const> const&);         \
-  template std::vector<double> host_upper_maxima(Stream&, Matrix<T const> const&); \
-  template std::vector<ColumnNorms> host_column_norms(                             \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                               \
+  template MatrixNorms host_matrix_norms(Stream&, Matrix<T const> const&);                      \
+  template std::vector<double> host_triangle_maxima(Stream&, Matrix<T const> const&, Triangle); \
+  template std::vector<ColumnNorms> host_column_norms(                                          \
       Stream&, Matrix<T const> const&, Matrix<T const> const&, Matrix<T const> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

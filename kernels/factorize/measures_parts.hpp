@@ -31,11 +31,21 @@ MatrixNorms host_matrix_norms(Stream&, Matrix<T const> const& a);
 template <class T>
 MatrixNorms cuda_matrix_norms(Stream&, Matrix<T const> const& a);
 
-/// The largest magnitude of each row, from its diagonal on: NaN where there is one.
+/// The columns of row i that belong to a triangle: the upper one begins at the diagonal, the lower
+/// one ends before it.
+struct TriangleRow {
+  std::int64_t begin, end;
+
+  GRIDSTRIDE_HOST_DEVICE TriangleRow(Triangle triangle, std::int64_t i, std::int64_t columns)
+      : begin(triangle == Triangle::upper ? i : 0),
+        end(triangle == Triangle::upper || i > columns ? columns : i) {}
+};
+
+/// The largest magnitudes of parts of a triangle: NaN where there is one.
 template <class T>
-std::vector<double> host_upper_maxima(Stream&, Matrix<T const> const& a);
+std::vector<double> host_triangle_maxima(Stream&, Matrix<T const> const& a, Triangle triangle);
 template <class T>
-std::vector<double> cuda_upper_maxima(Stream&, Matrix<T const> const& a);
+std::vector<double> cuda_triangle_maxima(Stream&, Matrix<T const> const& a, Triangle triangle);
 
 /// Of one column of x, b and their residual: the largest magnitudes, and a sum.
 struct ColumnNorms {

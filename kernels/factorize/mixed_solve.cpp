@@ -26,6 +26,8 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 /// A step of refinement that gains less than this has stalled.
 constexpr double least_gain = 0.5;
 constexpr int most_steps = 40;
+/// Elements of L beyond this ask for exchanges of rows.
+constexpr double largest_multiplier = 10;
 /// Of one GMRES solve for a correction: how long, and how far its own residual has to fall.
 constexpr int most_inner_steps = 50;
 constexpr double inner_reduction = 1e-10;
@@ -36,6 +38,14 @@ std::int64_t leading_of(std::int64_t n) { return (n + 3) / 4 * 4; }
 /// A power of two that brings `size` to about 1, or as near as its range allows.
 double reciprocal_power(double size) { return std::exp2(std::min(-std::ilogb(size), 1000)); }
 
+template <class T>
+std::vector<T> to_host(Stream& stream, Buffer<T> const& values) {
+  std::vector<T> host(values.size());
+  copy_async(std::span(host), values.span(), stream);
+  stream.synchronize();
+  return host;
+}
+
 /// The matrix's factors in float32 and what applies them.
 class Factors {
  public:
@@ -44,24 +54,11 @@ class Factors {
         variants_(variants),
         scale_(reciprocal_power(maximum)),
         values_(stream, MemorySpace::device, static_cast<std::size_t>(n_ * leading_of(n_))),
-        pivots_(stream, MemorySpace::device, static_cast<std::size_t>(n_)),
-        vector_(stream, MemorySpace::device, static_cast<std::size_t>(n_)) {
-    accumulate(stream, scale_, a, 0, matrix());
-    Buffer<std::int32_t> status(stream, MemorySpace::device, 1);
-    lu(stream, matrix(), pivots_.span(), status.span(), variants_);
-    std::vector<std::int32_t> pivots(pivots_.size()), order(pivots_.size());
-    copy_async(std::span(&status_, 1), status.span(), stream);
-    copy_async(std::span(pivots), pivots_.span(), stream);
-    stream.synchronize();
-    if (!usable()) return;
-    std::iota(order.begin(), order.end(), 0);
-    for (std::size_t i = 0; i < order.size(); ++i)
-      std::swap(order[i], order[static_cast<std::size_t>(pivots[i])]);
-    copy_async(pivots_.span(), std::span<std::int32_t const>(order), stream);
-    stream.synchronize();
-  }
+        vector_(stream, MemorySpace::device, static_cast<std::size_t>(n_)) {}
 
-  bool usable() const { return status_ == 0; }
+  /// Factors A as it stands, or with its rows exchanged. Returns whether the factors are of use.
+  bool factor_in_place(Stream& stream, Matrix<double const> a);
+  bool factor_exchanging(Stream& stream, Matrix<double const> a);
 
   /// result = weight·result + A⁻¹·v, about, for v not much larger than `size`; in T's arithmetic.
   template <class T>
@@ -75,11 +72,40 @@ class Factors {
   Variants variants_;
   double scale_;
   Buffer<float> values_;
-  Buffer<double> wide_values_;   // the same factors, once they are needed so
-  Buffer<std::int32_t> pivots_;  // once factored: the order of the rows
+  Buffer<double> wide_values_;  // the same factors, once they are needed so
+  Buffer<std::int32_t> order_;  // of the rows, where they were exchanged
   Buffer<double> vector_;
-  std::int32_t status_ = 0;
 };
+
+bool Factors::factor_in_place(Stream& stream, Matrix<double const> a) {
+  accumulate(stream, scale_, a, 0, matrix());
+  Buffer<std::int32_t> status(stream, MemorySpace::device, 1);
+  auto const good = [&](std::int64_t columns) {
+    return to_host(stream, status)[0] == 0 &&
+           lower_triangle_maximum<float>(stream, matrix().block(0, 0, n_, columns)) <=
+               largest_multiplier;
+  };
+  bool promising = true;
+  lu_unpivoted<float>(stream, matrix(), status.span(), variants_,
+                      [&](std::int64_t columns) { return promising = good(columns); });
+  return promising && good(n_);
+}
+
+bool Factors::factor_exchanging(Stream& stream, Matrix<double const> a) {
+  accumulate(stream, scale_, a, 0, matrix());
+  order_ = Buffer<std::int32_t>(stream, MemorySpace::device, static_cast<std::size_t>(n_));
+  Buffer<std::int32_t> status(stream, MemorySpace::device, 1);
+  lu(stream, matrix(), order_.span(), status.span(), variants_);
+  if (to_host(stream, status)[0] != 0) return false;
+  auto const pivots = to_host(stream, order_);
+  std::vector<std::int32_t> order(pivots.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    std::swap(order[i], order[static_cast<std::size_t>(pivots[i])]);
+  copy_async(order_.span(), std::span<std::int32_t const>(order), stream);
+  stream.synchronize();
+  return true;
+}
 
 template <class T>
 void Factors::apply(Stream& stream, Matrix<double const> v, double size, double weight,
@@ -97,7 +123,7 @@ void Factors::apply(Stream& stream, Matrix<double const> v, double size, double 
   }
   double const shrink = reciprocal_power(size);
   Matrix<T> const x(reinterpret_cast<T*>(vector_.data()), n_, 1);
-  accumulate(stream, shrink, v, 0, x, pivots_.data());
+  accumulate(stream, shrink, v, 0, x, order_.data());
   Variants const variants{.factorize = variants_.factorize};
   triangular_solve(stream, Triangle::lower, Op::none, Diagonal::unit, factors, x, variants);
   triangular_solve(stream, Triangle::upper, Op::none, Diagonal::general, factors, x, variants);
@@ -223,7 +249,8 @@ class Refinement {
         residual_(stream, MemorySpace::device, static_cast<std::size_t>(a.rows)),
         solution_(stream, MemorySpace::device, static_cast<std::size_t>(a.rows)) {}
 
-  /// Adds to `result` how it went; returns whether it converged.
+  /// Adds to `result` how it went; returns whether it converged. GMRES helps where rows were
+  /// exchanged; where they were not, a solve that fails leaves nothing but its iterations there.
   bool solve(Matrix<double const> b, Matrix<double> x, MixedSolve& result);
 
  private:
@@ -257,7 +284,8 @@ bool Refinement::solve(Matrix<double const> b, Matrix<double> x, MixedSolve& res
     double const size = norm_ * norms.x + norms.b;
     error = norms.residual == 0 ? 0 : norms.residual / size;
     bool const gained = error <= least_gain * previous;
-    if (error <= goal || !std::isfinite(error) || step == most_steps || (gmres && !gained)) break;
+    bool const may_go_on = gained || (result.exchanged_rows && !gmres);
+    if (error <= goal || !std::isfinite(error) || step == most_steps || !may_go_on) break;
     previous = error;
     if (!gained) {
       gmres.emplace(stream_, a_, norm_, factors_);
@@ -270,6 +298,7 @@ bool Refinement::solve(Matrix<double const> b, Matrix<double> x, MixedSolve& res
       ++result.iterations;
     }
   }
+  if (!(error <= goal) && !result.exchanged_rows) return false;
   accumulate(stream_, 1, Matrix<double const>(present), 0, x);
   result.backward_error = larger(result.backward_error, error);
   return error <= goal;
@@ -298,11 +327,21 @@ MixedSolve mixed_solve(Stream& stream, Matrix<double const> a, Matrix<double con
   Variants chosen = variants;
   if (chosen.matmul == "auto" && matmul::has_tf32(stream.device())) chosen.matmul = "tf32";
   Factors factors(stream, a, norms.maximum, chosen);
-  if (!factors.usable()) return stopped("a pivot is zero in float32");
   Refinement refinement(stream, a, norms.infinity, factors);
-  for (std::int64_t j = 0; j < b.columns; ++j)
-    if (!refinement.solve(b.block(0, j, b.rows, 1), x.block(0, j, x.rows, 1), result))
-      return stopped("the refinement stalled: the matrix is too ill-conditioned for it");
+  std::int64_t solved = 0;
+  auto const solve_rest = [&] {
+    while (solved < b.columns &&
+           refinement.solve(b.block(0, solved, b.rows, 1), x.block(0, solved, x.rows, 1), result))
+      ++solved;
+    return solved == b.columns;
+  };
+  result.converged =
+      stream.backend() == Backend::cuda && factors.factor_in_place(stream, a) && solve_rest();
+  if (result.converged) return result;
+  result.exchanged_rows = true;
+  if (!factors.factor_exchanging(stream, a)) return stopped("a pivot is zero in float32");
+  if (!solve_rest())
+    return stopped("the refinement stalled: the matrix is too ill-conditioned for it");
   result.converged = true;
   return result;
 }

@@ -109,6 +109,29 @@ void solve_lower_vector(Stream& stream, std::int64_t n, bool unit,
                         std::type_identity_t<Strided<T const>> l, T const* b, std::int64_t b_stride,
                         T* x);
 
+/// The most rows of what `factor_square` takes, and those of the blocks on its diagonal that it
+/// inverts.
+inline constexpr int square_limit = 128;
+inline constexpr int inverse_rows = 32;
+
+/// LU without exchanges of rows of a square of at most `square_limit` rows, in place. `first` is
+/// its first row in the whole matrix; `status` is set at the first bad pivot, unless it is set. For
+/// each 32 of its rows, `inverses` gets the inverses of the blocks on the diagonal, row-major: of
+/// L, then of the transpose of U. Both are lower triangles.
+template <class T>
+void factor_square(Stream& stream, Matrix<T> a, T* inverses, std::int64_t first,
+                   std::int32_t* status);
+
+/// The most rows that `solve_strips` takes on a device: 256, or less where a block has little
+/// shared memory.
+template <class T>
+int strip_rows(Device const& device);
+
+/// What is beside a factored square of 32, 64, 128 or 256 `rows` in the corner of a square matrix:
+/// L⁻¹·A right of it, A·U⁻¹ below it, with the inverses of `factor_square`.
+template <class T>
+void solve_strips(Stream& stream, Matrix<T> a, int rows, T const* inverses);
+
 /// What is queued on `later` from now on waits for all that is on `earlier`.
 inline void follow(Stream& later, Stream& earlier) {
   if (later.native() == earlier.native()) return;
@@ -123,5 +146,8 @@ void solve_on_gpu(Stream& stream, Arguments<T> const& arguments);
 
 template <class T>
 void cholesky_on_gpu(Stream& stream, Arguments<T> const& arguments, bool look_ahead);
+
+template <class T>
+void unpivoted_lu_on_gpu(Stream& stream, Arguments<T> const& arguments, bool look_ahead);
 
 }  // namespace gridstride::factorize

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <random>
 #include <stdexcept>
 
 #include "bench/matrix_samples.hpp"
@@ -23,7 +26,8 @@ constexpr std::string_view mixed = "lu_mixed";
 enum class Kind {
   random,     ///< uniform over (−1, 1)
   dominated,  ///< the same with 2·√n on the diagonal: well-conditioned
-  symmetric,  ///< the lower triangle of such a one, whose upper one does not count
+  reordered,  ///< such a one with its rows in random order: large elements in random places
+  symmetric,  ///< the lower triangle of a dominated one, whose upper one does not count
 };
 
 template <class T>
@@ -45,10 +49,13 @@ class System {
     fill(stream, a_(0), 0);
     fill(stream, b_(0), 1);
     if (kind == Kind::random) return;
-    T const diagonal = static_cast<T>(2 * std::sqrt(static_cast<double>(size)));
-    for (std::int64_t i = 0; i < size; ++i)
-      copy_async(a_(0).subspan(static_cast<std::size_t>(i * (size + 1)), 1),
-                 std::span(&diagonal, 1), stream);
+    T const large = static_cast<T>(2 * std::sqrt(static_cast<double>(size)));
+    std::vector<std::int64_t> place(static_cast<std::size_t>(size));
+    std::iota(place.begin(), place.end(), 0);
+    if (kind == Kind::reordered) std::shuffle(place.begin(), place.end(), std::mt19937_64(1));
+    for (std::size_t i = 0; i < place.size(); ++i)
+      copy_async(a_(0).subspan(i * place.size() + static_cast<std::size_t>(place[i]), 1),
+                 std::span(&large, 1), stream);
     stream.synchronize();
   }
 
@@ -195,8 +202,9 @@ Problem solve(Stream& stream, std::int64_t size, int sets) {
 }
 
 /// All that it takes to solve a system in float64 and leave A and B as they are.
+template <Kind kind>
 Problem whole_solve(Stream& stream, std::int64_t size, int sets) {
-  auto const system = std::make_shared<System<double>>(stream, Kind::dominated, size, 1);
+  auto const system = std::make_shared<System<double>>(stream, kind, size, 1);
   Arrays<double> const work(stream, size * size, sets), x(stream, size, sets);
   Outcome const outcome(stream, size, sets);
   Problem problem;
@@ -275,9 +283,9 @@ void add_workloads(std::vector<Workload>& all, Backend backend) {
   all.push_back(workload<T>(backend, {"lu_solve, 100 columns", 0, 200, 1, 100, 2}, solve<T, 100>));
 }
 
-Workload whole_solve_workload(Backend backend) {
-  auto all = workload<double>(backend, {"solve, 2*sqrt(n) on the diagonal", 2.0 / 3, 2, 1, 1, 3},
-                              whole_solve);
+Workload whole_solve_workload(Backend backend, std::string_view operation,
+                              Problem (*make)(Stream&, std::int64_t, int)) {
+  auto all = workload<double>(backend, {operation, 2.0 / 3, 2, 1, 1, 3}, make);
   bool const gpu = backend == Backend::cuda;
   if (!gpu || !all.rows.empty())  // there are none in a build without CUDA
     all.rows.insert(all.rows.begin(),
@@ -296,7 +304,10 @@ std::vector<Workload> factorize_workloads(Backend backend) {
   std::vector<Workload> all;
   add_workloads<double>(all, backend);
   add_workloads<float>(all, backend);
-  all.push_back(whole_solve_workload(backend));
+  all.push_back(whole_solve_workload(backend, "solve, 2*sqrt(n) on the diagonal",
+                                     whole_solve<Kind::dominated>));
+  all.push_back(whole_solve_workload(backend, "solve, the same with its rows in random order",
+                                     whole_solve<Kind::reordered>));
   return all;
 }
 

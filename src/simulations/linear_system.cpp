@@ -78,7 +78,9 @@ class LinearSystem final : public Simulation {
   Grid formula_grid() const override { return array_grid(extents_.columns); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
-    return {{"method", method_}, {"factorize", factorize_}};
+    std::vector<NamedText> texts = {{"method", method_}, {"factorize", factorize_}};
+    if (!rows_.empty()) texts.push_back({"rows", rows_});
+    return texts;
   }
   std::vector<std::string> fallbacks() const override { return fallbacks_; }
 
@@ -115,6 +117,7 @@ class LinearSystem final : public Simulation {
   Stream stream_;
   std::string asked_, method_;
   std::string factorize_, matmul_;  // variants
+  std::string rows_;                // what became of them in a mixed solve
   Extents extents_;
   Seconds seconds_;
   Buffer<T> a_, b_, x_, factors_;
@@ -232,6 +235,7 @@ bool LinearSystem<T>::solve_mixed() {
     });
     if (solve.converged) {
       iterations_ = solve.iterations;
+      rows_ = solve.exchanged_rows ? "exchanged" : "in place";
       return true;
     }
     fallbacks_.push_back(fmt::format("method: lu_mixed gave way to lu ({})", solve.reason));

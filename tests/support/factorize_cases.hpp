@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <ranges>
 #include <string>
@@ -122,6 +124,16 @@ HostMatrix<T> system_matrix(SystemData data, std::int64_t n, std::int64_t gap = 
   return a;
 }
 
+/// Random, with so much added to the diagonal that the condition number is a few units and that no
+/// element of L exceeds 1 by much.
+template <class T>
+HostMatrix<T> well_conditioned_matrix(std::int64_t n, std::int64_t gap = 0) {
+  auto a = random_matrix<T>(n, n, gap);
+  for (std::int64_t i = 0; i < n; ++i)
+    a(i, i) += static_cast<T>(2 * std::sqrt(static_cast<double>(n)));
+  return a;
+}
+
 /// G·Gᵀ + n·I of a random G in the lower triangle; the upper one is not to be read.
 template <class T>
 HostMatrix<T> positive_definite_matrix(std::int64_t n, std::int64_t gap = 0) {
@@ -176,6 +188,18 @@ Factors<T> lu_of(Stream& stream, HostMatrix<T> const& a, std::string_view row) {
   factorize::lu(stream, matrix.view(), device_pivots.span(), status.span(), {row});
   copy_async(std::span(pivots), device_pivots.span(), stream);
   stream.synchronize();
+  return {matrix.back(), pivots, fetch(status, stream)};
+}
+
+/// `pivots` are those of rows that stay where they are.
+template <class T>
+Factors<T> lu_unpivoted_of(Stream& stream, HostMatrix<T> const& a, std::string_view row,
+                           std::function<bool(std::int64_t)> const& go_on = {}) {
+  DeviceMatrix<T> matrix(stream, a);
+  std::vector<std::int32_t> pivots(static_cast<std::size_t>(a.rows));
+  std::iota(pivots.begin(), pivots.end(), 0);
+  Buffer<std::int32_t> status(stream, MemorySpace::device, 1);
+  factorize::lu_unpivoted(stream, matrix.view(), status.span(), {row}, go_on);
   return {matrix.back(), pivots, fetch(status, stream)};
 }
 

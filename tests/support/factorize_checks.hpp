@@ -40,6 +40,83 @@ void check_lu(Stream& stream, std::initializer_list<std::int64_t> sizes) {
 }
 
 template <class T>
+void check_lu_unpivoted(Stream& stream, std::initializer_list<std::int64_t> sizes) {
+  for (auto const n : sizes) {
+    auto const a = well_conditioned_matrix<T>(n, gap_for(n));
+    for_each_row<T>(stream, [&](std::string_view row) {
+      auto const lu = lu_unpivoted_of(stream, a, row);
+      EXPECT_EQ(lu.status, 0) << n;
+      EXPECT_LE(lu_error(a, lu), 1) << n;
+      EXPECT_TRUE(same_bits(lu_unpivoted_of(stream, a, row).matrix.values, lu.matrix.values)) << n;
+    });
+  }
+}
+
+/// A system that takes the blocks of a GPU several turns, with the factors where they are found.
+template <class T>
+void check_large_system(Stream& stream, std::int64_t n) {
+  using factorize::Diagonal, factorize::Triangle;
+  auto const a = well_conditioned_matrix<T>(n, 3);
+  auto const b = random_matrix<T>(n, 2, 0, 7);
+  DeviceMatrix<T> lu(stream, a);
+  Buffer<std::int32_t> status(stream, MemorySpace::device, 1);
+  factorize::lu_unpivoted(stream, lu.view(), status.span());
+  EXPECT_EQ(fetch(status, stream), 0);
+  for (auto const op : {Op::none, Op::transpose}) {
+    DeviceMatrix<T> x(stream, b);
+    auto const solve = [&](Triangle triangle) {
+      factorize::triangular_solve<T>(
+          stream, triangle, op, triangle == Triangle::lower ? Diagonal::unit : Diagonal::general,
+          lu.constant(), x.view());
+    };
+    solve(op == Op::none ? Triangle::lower : Triangle::upper);
+    solve(op == Op::none ? Triangle::upper : Triangle::lower);
+    EXPECT_LE(backward_error(a, op, x.back(), b), backward_bound<T>(n)) << static_cast<int>(op);
+  }
+}
+
+/// A row that vanishes up to its pivot, or up to what is not a number, is seen at that pivot.
+template <class T>
+void check_unpivoted_failures(Stream& stream) {
+  for_each_row<T>(stream, [&](std::string_view row) {
+    for (std::int64_t const n : {1, 3, 33, 300})
+      for (std::int64_t const i : {0, 2, 32, 127, 128, 255, 256, 299})
+        for (T const bad : {T(0), std::numeric_limits<T>::quiet_NaN()}) {
+          if (i >= n || (bad != 0 && row == "cusolver")) continue;  // it takes NaN for 0
+          auto a = well_conditioned_matrix<T>(n, gap_for(n));
+          for (std::int64_t j = 0; j <= i; ++j) a(i, j) = j < i ? T(0) : bad;
+          EXPECT_EQ(lu_unpivoted_of(stream, a, row).status, i + 1) << bad << " in " << n;
+        }
+  });
+}
+
+/// After the first panel one may stop: then its columns of L are as they would have been.
+template <class T>
+void check_unpivoted_stops(Stream& stream) {
+  constexpr std::int64_t n = 600;
+  auto const a = well_conditioned_matrix<T>(n, 2);
+  for_each_row<T>(stream, [&](std::string_view row) {
+    if (row == "cusolver") return;  // it comes in one piece
+    auto const whole = lu_unpivoted_of(stream, a, row);
+    std::vector<std::int64_t> asked;
+    auto const answering = [&](bool answer) {
+      return [&asked, answer](std::int64_t columns) { return asked.push_back(columns), answer; };
+    };
+    EXPECT_TRUE(same_bits(lu_unpivoted_of(stream, a, row, answering(true)).matrix.values,
+                          whole.matrix.values));
+    auto const part = lu_unpivoted_of(stream, a, row, answering(false));
+    EXPECT_EQ(part.status, 0);
+    ASSERT_EQ(asked.size(), 2u);
+    EXPECT_EQ(asked[0], asked[1]);
+    ASSERT_TRUE(asked[0] > 0 && asked[0] < n);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < asked[0]; ++j)
+        ASSERT_EQ(part.matrix(i, j), whole.matrix(i, j)) << i << ", " << j;
+    EXPECT_NE(part.matrix(n - 1, n - 1), whole.matrix(n - 1, n - 1)) << "not stopped";
+  });
+}
+
+template <class T>
 void check_cholesky(Stream& stream, std::initializer_list<std::int64_t> sizes) {
   for (auto const n : sizes) {
     auto const a = positive_definite_matrix<T>(n, gap_for(n));
@@ -213,14 +290,15 @@ void check_same_bits(Stream& stream, std::int64_t n, int runs) {
 template <class T>
 void check_norms(Stream& stream, std::int64_t rows, std::int64_t columns) {
   auto a = random_matrix<T>(rows, columns, gap_for(columns));
-  double one = 0, infinity = 0, maximum = 0, upper = 0;
+  double one = 0, infinity = 0, maximum = 0, upper = 0, lower = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     double sum = 0;
     for (std::int64_t j = 0; j < columns; ++j) {
       double const magnitude = std::abs(static_cast<double>(a(i, j)));
       sum += magnitude;
       maximum = std::max(maximum, magnitude);
-      if (j >= i) upper = std::max(upper, magnitude);
+      double& of_triangle = j >= i ? upper : lower;
+      of_triangle = std::max(of_triangle, magnitude);
     }
     infinity = std::max(infinity, sum);
   }
@@ -236,6 +314,7 @@ void check_norms(Stream& stream, std::int64_t rows, std::int64_t columns) {
   EXPECT_NEAR(norms.infinity, infinity, infinity * rounding) << rows << " x " << columns;
   EXPECT_EQ(norms.maximum, maximum) << rows << " x " << columns;
   EXPECT_EQ(factorize::upper_triangle_maximum(stream, matrix.constant()), upper);
+  EXPECT_EQ(factorize::lower_triangle_maximum(stream, matrix.constant()), lower);
 
   a(rows / 2, columns / 2) = -std::numeric_limits<T>::quiet_NaN();
   DeviceMatrix<T> spoiled(stream, a);
@@ -244,6 +323,8 @@ void check_norms(Stream& stream, std::int64_t rows, std::int64_t columns) {
               std::isnan(nothing.maximum));
   EXPECT_EQ(std::isnan(factorize::upper_triangle_maximum(stream, spoiled.constant())),
             columns / 2 >= rows / 2);
+  EXPECT_EQ(std::isnan(factorize::lower_triangle_maximum(stream, spoiled.constant())),
+            columns / 2 < rows / 2);
 }
 
 template <class T>

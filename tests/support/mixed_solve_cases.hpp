@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "kernels/factorize/mixed_solve.hpp"
 #include "support/factorize_cases.hpp"
@@ -25,13 +27,6 @@ inline MixedResult mixed_solved(Stream& stream, HostMatrix<double> const& a,
   EXPECT_TRUE(same_bits(a_there.back().values, a.values));
   EXPECT_TRUE(same_bits(b_there.back().values, b.values));
   return {report, x_there.back()};
-}
-
-/// Random, with so much added to the diagonal that the condition number is a few units.
-inline HostMatrix<double> well_conditioned_matrix(std::int64_t n, std::int64_t gap = 0) {
-  auto a = random_matrix<double>(n, n, gap);
-  for (std::int64_t i = 0; i < n; ++i) a(i, i) += 2 * std::sqrt(static_cast<double>(n));
-  return a;
 }
 
 /// H·D·H' of two Householder matrices and a diagonal that falls from 1 to 1/κ.
@@ -74,14 +69,64 @@ inline void check_mixed_solves(Stream& stream, std::initializer_list<std::int64_
   for (std::int64_t const n : sizes)
     for (std::int64_t const columns : {1, 3}) {
       SCOPED_TRACE(testing::Message() << "n = " << n << ", " << columns << " columns");
-      auto const a = well_conditioned_matrix(n, gap_for(n));
+      auto const a = well_conditioned_matrix<double>(n, gap_for(n));
       auto const b = random_matrix<double>(n, columns, gap_for(n), 7);
       auto const solved = mixed_solved(stream, a, b);
       EXPECT_TRUE(solved.report.converged) << solved.report.reason;
       EXPECT_FALSE(solved.report.used_gmres);
+      EXPECT_EQ(solved.report.exchanged_rows, stream.backend() == Backend::cpu);
       EXPECT_LE(solved.report.backward_error, mixed_goal(n));
       EXPECT_LE(backward_error(a, Op::none, solved.x, b), backward_bound<double>(n));
     }
+}
+
+/// Systems whose diagonal does not do: rows have to be exchanged, and then the solution is as good
+/// as any.
+inline void check_mixed_exchanges(Stream& stream, std::int64_t n) {
+  auto const good = well_conditioned_matrix<double>(n);
+  auto const expect_exchanges = [&](HostMatrix<double> const& a, char const* what) {
+    SCOPED_TRACE(what);
+    auto const b = random_matrix<double>(n, 2, 0, 7);
+    auto const solved = mixed_solved(stream, a, b);
+    EXPECT_TRUE(solved.report.converged) << solved.report.reason;
+    EXPECT_TRUE(solved.report.exchanged_rows);
+    EXPECT_LE(solved.report.backward_error, mixed_goal(n));
+    EXPECT_LE(backward_error(a, Op::none, solved.x, b), backward_bound<double>(n));
+    EXPECT_TRUE(same_bits(mixed_solved(stream, a, b).x.values, solved.x.values));
+  };
+  auto shifted = good;
+  shifted.fill([&](auto i, auto j) { return good((i + n / 3) % n, j); });
+  expect_exchanges(shifted, "rows in another order");
+
+  auto zero_pivot = good;
+  zero_pivot(0, 0) = 0;
+  expect_exchanges(zero_pivot, "a zero pivot");
+
+  // The last two rows in each other's place, and a multiplier of thousands far from the first
+  // panel.
+  auto late = good;
+  for (std::int64_t j = 0; j < n; ++j) std::swap(late(n - 2, j), late(n - 1, j));
+  for (std::int64_t j = 0; j < n - 1; ++j) late(n - 2, j) = j < n - 2 ? 0 : 1e-4;
+  expect_exchanges(late, "a small pivot near the end");
+}
+
+/// L·D·U with small L and U and a last pivot that is far below the rounding of float32: it needs no
+/// exchanges, but only GMRES finds what is wrong with the last pivot.
+inline void check_mixed_stall(Stream& stream) {
+  constexpr std::int64_t n = 100;
+  auto const random = random_matrix<double>(n, n);
+  auto const factor = [&](auto i, auto j) { return i == j ? 1 : 0.05 * random(i, j); };
+  auto const a = HostMatrix<double>(n, n).fill([&](auto i, auto j) {
+    double sum = 0;
+    for (std::int64_t k = 0; k <= std::min(i, j); ++k)
+      sum += factor(i, k) * (k == n - 1 ? 1e-9 : 1) * factor(k, j);
+    return sum;
+  });
+  auto const solved = mixed_solved(stream, a, right_side_of(a));
+  EXPECT_TRUE(solved.report.converged) << solved.report.reason;
+  EXPECT_TRUE(solved.report.exchanged_rows);
+  EXPECT_TRUE(solved.report.used_gmres);
+  EXPECT_LE(solved.report.backward_error, mixed_goal(n));
 }
 
 inline void check_mixed_failures(Stream& stream) {

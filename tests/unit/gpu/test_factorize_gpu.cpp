@@ -25,6 +25,31 @@ TYPED_TEST(FactorizeGpu, LargeLu) {
   test::check_lu<TypeParam>(stream, {2049});
 }
 
+TYPED_TEST(FactorizeGpu, LuUnpivotedOfAllSizes) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::check_lu_unpivoted<TypeParam>(
+      stream, {1, 2, 31, 32, 33, 127, 128, 129, 255, 256, 257, 383, 500, 1000, 2049});
+}
+
+TYPED_TEST(FactorizeGpu, LuUnpivotedNamesTheFirstBadPivot) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::check_unpivoted_failures<TypeParam>(stream);
+}
+
+TYPED_TEST(FactorizeGpu, LuUnpivotedStopsWhereItIsTold) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::check_unpivoted_stops<TypeParam>(stream);
+}
+
+TYPED_TEST(FactorizeGpu, LargeSystem) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::check_large_system<TypeParam>(stream, 5001);
+}
+
 TYPED_TEST(FactorizeGpu, CholeskyOfAllSizes) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));

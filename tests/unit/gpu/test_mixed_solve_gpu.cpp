@@ -12,6 +12,18 @@ TEST(MixedSolveGpu, ReachesTheBackwardErrorOfFloat64) {
   test::check_mixed_solves(stream, {1, 2, 17, 33, 130, 257, 600});
 }
 
+TEST(MixedSolveGpu, ExchangesRowsWhereTheDiagonalDoesNotDo) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  for (std::int64_t const n : {20, 300, 700}) test::check_mixed_exchanges(stream, n);
+}
+
+TEST(MixedSolveGpu, ExchangesRowsWhereTheRefinementStalls) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::check_mixed_stall(stream);
+}
+
 TEST(MixedSolveGpu, SaysWhyItDoesNotConverge) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));

@@ -44,6 +44,10 @@ TYPED_TEST(FactorizeHost, ByHand) {
         test::lu_solved(stream, Op::transpose, lu, matrix_of<T>({{32}, {20}, {24}}), row).values,
         (std::vector<T>{1, 2, 3}));
 
+    EXPECT_EQ(test::lu_unpivoted_of(stream, matrix_of<T>({{2, 1, 3}, {4, 4, 7}, {-2, 5, 0}}), row)
+                  .matrix.values,
+              (std::vector<T>{2, 1, 3, 2, 2, 1, -1, 3, 0}));
+
     auto const l =
         test::cholesky_of(stream, matrix_of<T>({{4, 77, 77}, {2, 17, 77}, {-2, 7, 9}}), row);
     EXPECT_EQ(l.status, 0);
@@ -55,6 +59,18 @@ TYPED_TEST(FactorizeHost, ByHand) {
 
 TYPED_TEST(FactorizeHost, LuOfAllSizes) {
   test::check_lu<TypeParam>(this->stream_, test::factorize_sizes);
+}
+
+TYPED_TEST(FactorizeHost, LuUnpivotedOfAllSizes) {
+  test::check_lu_unpivoted<TypeParam>(this->stream_, {1, 2, 31, 32, 33, 255, 257, 500});
+}
+
+TYPED_TEST(FactorizeHost, LuUnpivotedNamesTheFirstBadPivot) {
+  test::check_unpivoted_failures<TypeParam>(this->stream_);
+}
+
+TYPED_TEST(FactorizeHost, LuUnpivotedStopsWhereItIsTold) {
+  test::check_unpivoted_stops<TypeParam>(this->stream_);
 }
 
 TYPED_TEST(FactorizeHost, CholeskyOfAllSizes) {
@@ -92,6 +108,7 @@ TYPED_TEST(FactorizeHost, NormsByHand) {
   EXPECT_EQ(norms.infinity, 10);
   EXPECT_EQ(norms.maximum, 9);
   EXPECT_EQ(factorize::upper_triangle_maximum(this->stream_, matrix.constant()), 3);
+  EXPECT_EQ(factorize::lower_triangle_maximum(this->stream_, matrix.constant()), 9);
 }
 
 TYPED_TEST(FactorizeHost, SolutionErrors) {
@@ -110,6 +127,7 @@ TYPED_TEST(FactorizeHost, NothingToDo) {
   test::for_each_row<T>(stream, [&](std::string_view row) {
     auto const none = test::lu_of(stream, HostMatrix<T>(0, 0), row);
     EXPECT_EQ(none.status, 0);
+    EXPECT_EQ(test::lu_unpivoted_of(stream, HostMatrix<T>(0, 0), row).status, 0);
     EXPECT_EQ(test::cholesky_of(stream, HostMatrix<T>(0, 0), row).status, 0);
     test::lu_solved(stream, Op::none, none, HostMatrix<T>(0, 3), row);
     auto const lu = test::lu_of(stream, test::random_matrix<T>(3, 3), row);
@@ -119,6 +137,7 @@ TYPED_TEST(FactorizeHost, NothingToDo) {
   test::DeviceMatrix<T> empty(stream, HostMatrix<T>(0, 0));
   EXPECT_EQ(factorize::matrix_norms(stream, empty.constant()).one, 0);
   EXPECT_EQ(factorize::upper_triangle_maximum(stream, empty.constant()), 0);
+  EXPECT_EQ(factorize::lower_triangle_maximum(stream, empty.constant()), 0);
   EXPECT_EQ(
       factorize::solution_errors(stream, empty.constant(), 0, empty.constant(), empty.constant())
           .residual_norm,
@@ -169,6 +188,8 @@ TEST(Factorize, RefusesBadArguments) {
   EXPECT_EQ(lu(square, 3, 1, {"auto", "dmma"}), "matmul: cpu has no variant 'dmma'");
   EXPECT_EQ(lu(matrix(0, 0, 0), 0, 1, {"fastest"}), "factorize: cpu has no variant 'fastest'");
   pivots.resize(3);
+  EXPECT_EQ(refusal([&] { factorize::lu_unpivoted(stream, matrix(2, 1, 1), status); }),
+            "lu_unpivoted: a is 2 x 1 (it must be square)");
   EXPECT_EQ(refusal([&] { factorize::cholesky(stream, matrix(2, 1, 1), status); }),
             "cholesky: a is 2 x 1 (it must be square)");
   auto const solve = [&](Matrix<double> b) {

@@ -17,6 +17,10 @@ TEST_F(MixedSolve, ReachesTheBackwardErrorOfFloat64) {
   test::check_mixed_solves(stream_, {1, 2, 3, 17, 33, 130, 257});
 }
 
+TEST_F(MixedSolve, SolvesWhereTheDiagonalDoesNotDo) { test::check_mixed_exchanges(stream_, 130); }
+
+TEST_F(MixedSolve, GmresMendsASinglePivot) { test::check_mixed_stall(stream_); }
+
 TEST_F(MixedSolve, SaysWhyItDoesNotConverge) { test::check_mixed_failures(stream_); }
 
 // Factors in float32 of a matrix with κ = 10^10 are too poor for plain refinement.
@@ -32,7 +36,7 @@ TEST_F(MixedSolve, GoesOnWithGmresWhereRefinementStalls) {
 // The float32 copy is scaled: these elements are beyond its range.
 TEST_F(MixedSolve, TakesMatricesOfAnyMagnitude) {
   for (double const magnitude : {1e-300, 1e-60, 1e60, 1e290}) {
-    auto a = test::well_conditioned_matrix(40);
+    auto a = test::well_conditioned_matrix<double>(40);
     for (double& value : a.values) value *= magnitude;
     auto b = test::random_matrix<double>(40, 1, 0, 7);
     for (double& value : b.values) value *= magnitude;
@@ -45,7 +49,7 @@ TEST_F(MixedSolve, TakesMatricesOfAnyMagnitude) {
 TEST_F(MixedSolve, NothingToSolve) {
   Matrix<double> const none(nullptr, 0, 0);
   EXPECT_TRUE(factorize::mixed_solve(stream_, none, none, none).converged);
-  auto const a = test::well_conditioned_matrix(9);
+  auto const a = test::well_conditioned_matrix<double>(9);
   auto const zeros = test::HostMatrix<double>(9, 1).fill([](auto, auto) { return 0; });
   auto const solved = test::mixed_solved(stream_, a, zeros);
   EXPECT_TRUE(solved.report.converged);
