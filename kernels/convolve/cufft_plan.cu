@@ -1,0 +1,97 @@
+#include "kernels/convolve/cufft_plan.cuh"
+
+#include <string>
+
+#include "core/error.hpp"
+#include "kernels/convolve/preparation.cuh"
+#include "kernels/support/vendor_library.hpp"
+
+namespace gridstride::convolve {
+
+namespace {
+
+constexpr char const* soname = "libcufft.so.12";
+
+struct Cufft {
+  VendorLibrary library{soname};
+  decltype(cufftCreate)* create = of<decltype(cufftCreate)>("cufftCreate");
+  decltype(cufftDestroy)* destroy = of<decltype(cufftDestroy)>("cufftDestroy");
+  decltype(cufftSetAutoAllocation)* set_auto_allocation =
+      of<decltype(cufftSetAutoAllocation)>("cufftSetAutoAllocation");
+  decltype(cufftMakePlanMany64)* make_plan_many =
+      of<decltype(cufftMakePlanMany64)>("cufftMakePlanMany64");
+  decltype(cufftSetWorkArea)* set_work_area = of<decltype(cufftSetWorkArea)>("cufftSetWorkArea");
+  decltype(cufftSetStream)* set_stream = of<decltype(cufftSetStream)>("cufftSetStream");
+  decltype(cufftExecR2C)* exec_r2c = of<decltype(cufftExecR2C)>("cufftExecR2C");
+  decltype(cufftExecC2R)* exec_c2r = of<decltype(cufftExecC2R)>("cufftExecC2R");
+  decltype(cufftExecD2Z)* exec_d2z = of<decltype(cufftExecD2Z)>("cufftExecD2Z");
+  decltype(cufftExecZ2D)* exec_z2d = of<decltype(cufftExecZ2D)>("cufftExecZ2D");
+
+  template <class Signature>
+  Signature* of(char const* name) const {
+    return library.function<Signature>(name);
+  }
+};
+
+Cufft const& cufft() {
+  static Cufft const functions;
+  return functions;
+}
+
+void check(cufftResult status, char const* call, int line) {
+  if (status != CUFFT_SUCCESS)
+    throw CudaError(call, __FILE__, line, "error " + std::to_string(status));
+}
+#define GRIDSTRIDE_CUFFT(function, ...) \
+  check(cufft().function(__VA_ARGS__), "cuFFT: " #function, __LINE__)
+
+}  // namespace
+
+bool has_cufft() {
+  static VendorLibrary const library(soname);
+  return library.available();
+}
+
+Plan::Plan() {
+  OutsideOfCapture const relaxed;
+  GRIDSTRIDE_CUFFT(create, &handle_);
+}
+
+Plan::Plan(cufftType type, long long points, long long in_distance, long long out_distance,
+           long long batch)
+    : Plan() {
+  OutsideOfCapture const relaxed;
+  GRIDSTRIDE_CUFFT(set_auto_allocation, handle_, 0);
+  GRIDSTRIDE_CUFFT(make_plan_many, handle_, 1, &points, &points, 1, in_distance, &points, 1,
+                   out_distance, type, batch, &area_bytes_);
+}
+
+Plan::~Plan() { cufft().destroy(handle_); }
+
+void Plan::prepare(Stream& stream, void* area) const {
+  GRIDSTRIDE_CUFFT(set_stream, handle_, native(stream));
+  GRIDSTRIDE_CUFFT(set_work_area, handle_, area);
+}
+
+void Plan::forward(Stream& stream, void* area, float const* in, float* out) const {
+  prepare(stream, area);
+  GRIDSTRIDE_CUFFT(exec_r2c, handle_, const_cast<float*>(in), reinterpret_cast<cufftComplex*>(out));
+}
+
+void Plan::forward(Stream& stream, void* area, double const* in, double* out) const {
+  prepare(stream, area);
+  GRIDSTRIDE_CUFFT(exec_d2z, handle_, const_cast<double*>(in),
+                   reinterpret_cast<cufftDoubleComplex*>(out));
+}
+
+void Plan::inverse(Stream& stream, void* area, float* data) const {
+  prepare(stream, area);
+  GRIDSTRIDE_CUFFT(exec_c2r, handle_, reinterpret_cast<cufftComplex*>(data), data);
+}
+
+void Plan::inverse(Stream& stream, void* area, double* data) const {
+  prepare(stream, area);
+  GRIDSTRIDE_CUFFT(exec_z2d, handle_, reinterpret_cast<cufftDoubleComplex*>(data), data);
+}
+
+}  // namespace gridstride::convolve

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cufft.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "core/stream.hpp"
+
+/// cuFFT, NVIDIA's library of fast Fourier transforms, loaded when it is first called.
+namespace gridstride::convolve {
+
+/// Whether there is one.
+bool has_cufft();
+
+template <class T>
+constexpr cufftType forward_transform = std::is_same_v<T, float> ? CUFFT_R2C : CUFFT_D2Z;
+template <class T>
+constexpr cufftType inverse_transform = std::is_same_v<T, float> ? CUFFT_C2R : CUFFT_Z2D;
+
+/// `batch` transforms of `points` reals into points/2 + 1 complex numbers, or back and times the
+/// number of points. The distances, from one transform to the next, are in elements of their side.
+/// Throws `Error` where there is no cuFFT, `CudaError` for what it reports.
+class Plan {
+ public:
+  Plan(cufftType type, long long points, long long in_distance, long long out_distance,
+       long long batch);
+  ~Plan();
+  Plan(Plan const&) = delete;
+  Plan& operator=(Plan const&) = delete;
+
+  /// Device memory that the transforms work in.
+  std::size_t area_bytes() const { return area_bytes_; }
+
+  /// Queues the transforms from `in` to `out`, which may be the same array. They read `in` as it
+  /// lies, also where transforms overlap.
+  void forward(Stream& stream, void* area, float const* in, float* out) const;
+  void forward(Stream& stream, void* area, double const* in, double* out) const;
+  /// The same back, in place.
+  void inverse(Stream& stream, void* area, float* data) const;
+  void inverse(Stream& stream, void* area, double* data) const;
+
+ private:
+  Plan();
+  void prepare(Stream& stream, void* area) const;
+
+  cufftHandle handle_ = 0;
+  std::size_t area_bytes_ = 0;
+};
+
+}  // namespace gridstride::convolve
