@@ -1,0 +1,216 @@
+// Steps of waves on the GPU, as a ladder. Every rung must read u at two moments and write it once:
+// 3·sizeof(T) bytes a point, 4·sizeof(T) with a field of speeds. Radius r in d dimensions costs
+// 3·d·r + 4 operations a point, at most 40 for 12 bytes in float32, where a GPU has time for about
+// 80: memory is the roof. What separates the rungs is how often a value is fetched again, and from
+// where: each is needed by 2·d·r + 1 points.
+//
+//   naive           One thread per point reads all its neighbours. The caches turn the repeated
+//                   reads into hits, but each costs a load instruction and 4 bytes of L1's rate.
+//   shared          A block stages its tile in shared memory, and the r points beyond its faces,
+//                   waits, and computes from there: each value is fetched once or twice, but in 3D
+//                   the halo of a small tile is larger than the tile.
+//   register_queue  A warp owns 32 vectors of 16 bytes along x and walks along the last axis. The
+//                   2r + 1 lines within reach live in registers. In a file of its own:
+//                   cuda_register_queue.cu.
+//
+// Beyond the sides of the grid the array goes on by a map of indices (`neighbour`). `shared` stages
+// by it; the others ask first whether a point is near a side.
+//
+// Beside the ladder: the energy, a block for each piece of the array, and point sources, a thread
+// for each point that has some.
+
+#include <cuda_runtime_api.h>
+
+#include <stdexcept>
+
+#include "kernels/star/rows.hpp"
+#include "kernels/support/collectives.cuh"
+#include "kernels/support/launch.cuh"
+
+namespace gridstride::star {
+
+namespace {
+
+/// Points of a block's tile along each axis; each has a thread.
+template <int dims>
+GRIDSTRIDE_HOST_DEVICE constexpr int3 tile_of() {
+  return dims == 1 ? int3{256, 1, 1} : dims == 2 ? int3{32, 16, 1} : int3{32, 4, 4};
+}
+
+/// The tiles of a grid, numbered in one dimension, x fastest, so that no axis meets the limit of
+/// 65,535 blocks; in 32 bits, for a 64-bit division costs more than a point.
+template <int dims>
+struct Tiles {
+  unsigned along[3];
+
+  explicit Tiles(long long const (&points)[3]) {
+    constexpr int3 tile = tile_of<dims>();
+    int const size[3] = {tile.x, tile.y, tile.z};
+    for (int axis = 0; axis < 3; ++axis)
+      along[axis] = static_cast<unsigned>((points[axis] + size[axis] - 1) / size[axis]);
+  }
+  unsigned blocks() const {
+    auto const count = static_cast<unsigned long long>(along[0]) * along[1] * along[2];
+    if (count > 2147483647) throw std::invalid_argument("star: the grid needs too many blocks");
+    return static_cast<unsigned>(count);
+  }
+  /// The point of the calling thread; it may lie outside of the grid.
+  __device__ void place(long long (&at)[3]) const {
+    constexpr int3 tile = tile_of<dims>();
+    at[0] = static_cast<long long>(blockIdx.x % along[0]) * tile.x + threadIdx.x;
+    at[1] = static_cast<long long>(blockIdx.x / along[0] % along[1]) * tile.y + threadIdx.y;
+    at[2] = static_cast<long long>(blockIdx.x / along[0] / along[1]) * tile.z + threadIdx.z;
+  }
+};
+
+template <int dims, class Kernel, class T>
+void launch_tiles(Stream& stream, Kernel kernel, LeapfrogArguments<T> const& arguments) {
+  constexpr int3 tile = tile_of<dims>();
+  Tiles<dims> const tiles(arguments.points);
+  kernel<<<tiles.blocks(), dim3(tile.x, tile.y, tile.z), 0, native(stream)>>>(arguments, tiles);
+}
+
+// ---------------------------------------------------------------------------------------- naive
+
+template <int dims, int radius, class T>
+__global__ void naive_kernel(__grid_constant__ LeapfrogArguments<T> const a,
+                             __grid_constant__ Tiles<dims> const tiles) {
+  long long at[3];
+  tiles.place(at);
+  if (at[0] >= a.points[0] || at[1] >= a.points[1] || at[2] >= a.points[2]) return;
+  a.out[at[0] + a.points[0] * (at[1] + a.points[1] * at[2])] =
+      update_point<dims, radius>(a, at[0], at[1], at[2]);
+}
+
+// --------------------------------------------------------------------------------------- shared
+
+template <int dims, int radius, class T>
+__global__ void shared_kernel(__grid_constant__ LeapfrogArguments<T> const a,
+                              __grid_constant__ Tiles<dims> const tiles) {
+  constexpr int3 tile = tile_of<dims>();
+  constexpr int width = tile.x + 2 * radius, height = dims > 1 ? tile.y + 2 * radius : 1,
+                depth = dims > 2 ? tile.z + 2 * radius : 1;
+  constexpr int size[3] = {tile.x, tile.y, tile.z}, near[3] = {1, width, width * height};
+  __shared__ T u[depth * height * width];
+
+  int const thread[3] = {static_cast<int>(threadIdx.x), static_cast<int>(threadIdx.y),
+                         static_cast<int>(threadIdx.z)};
+  long long at[3];
+  tiles.place(at);
+  long long const far[3] = {1, a.points[0], a.points[0] * a.points[1]};
+  long long const offset = at[0] + far[1] * at[1] + far[2] * at[2];
+  int here = 0, beyond = 0, axis_beyond = 0;
+  for (int axis = 0; axis < dims; ++axis) {
+    here += (thread[axis] + radius) * near[axis];
+    if (at[axis] < a.points[axis]) continue;
+    ++beyond;
+    axis_beyond = axis;
+  }
+  /// Stages the point at distance k, which may lie beyond the sides of this axis.
+  auto const stage = [&](int axis, int k) {
+    if (at[axis] + k >= a.points[axis] + radius) return;
+    u[here + k * near[axis]] = neighbour(a, axis, offset, at[axis], far[axis], k);
+  };
+  if (beyond == 0) u[here] = a.in[offset];
+  if (beyond == 1) stage(axis_beyond, 0);
+  for (int axis = 0; axis < dims; ++axis) {
+    if (beyond > 1 || (beyond == 1 && axis_beyond != axis)) continue;
+    if (thread[axis] < radius) stage(axis, -radius);
+    if (thread[axis] >= size[axis] - radius) stage(axis, radius);
+  }
+  __syncthreads();
+
+  if (beyond > 0) return;
+  if (is_fixed<dims>(a, at)) {
+    a.out[offset] = 0;
+    return;
+  }
+  T const twice = u[here] + u[here];
+  T change = 0;
+  for (int axis = 0; axis < dims; ++axis)
+    for (int k = 1; k <= radius; ++k)
+      change = add_pair(change, a.weight[axis][k - 1], u[here - k * near[axis]], twice,
+                        u[here + k * near[axis]]);
+  a.out[offset] = finish_point<dims>(a, offset, at[0], at[1], at[2], change);
+}
+
+// --------------------------------------------------------------------------------------- energy
+
+constexpr int energy_threads = 256;
+
+template <int dims, int radius, class T>
+__global__ void __launch_bounds__(energy_threads)
+    energy_kernel(__grid_constant__ EnergyArguments<T> const a, double* parts) {
+  __shared__ double shared[energy_threads / warp_size];
+  auto const& points = a.state.points;
+  long long const size = points[0] * points[1] * points[2];
+  long long const first = blockIdx.x * energy_piece;
+  long long const end = first + energy_piece < size ? first + energy_piece : size;
+  double sum = 0;
+  for (long long offset = first + threadIdx.x; offset < end; offset += energy_threads)
+    sum += energy_of_point<dims, radius>(a, offset);
+  sum = block_reduce<energy_threads>(
+      sum, [](double a, double b) { return a + b; }, shared);
+  if (threadIdx.x == 0) parts[blockIdx.x] = sum;
+}
+
+// -------------------------------------------------------------------------------- point sources
+
+template <class T>
+__global__ void ricker_kernel(RickerTerm const* terms, long long count,
+                              evaluate::DeviceClock const* clock, double factor,
+                              double damping_time, T* out) {
+  long long const n = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (n < count) add_terms(terms, count, n, clock->time(0), factor, damping_time, out);
+}
+
+}  // namespace
+
+template <class T>
+void cuda_naive(Stream& stream, int dims, int radius, LeapfrogArguments<T> const& arguments) {
+  with_shape(dims, radius, [&](auto rank, auto reach) {
+    launch_tiles<rank()>(stream, naive_kernel<rank(), reach(), T>, arguments);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "star naive");
+  });
+}
+
+template <class T>
+void cuda_shared(Stream& stream, int dims, int radius, LeapfrogArguments<T> const& arguments) {
+  with_shape(dims, radius, [&](auto rank, auto reach) {
+    launch_tiles<rank()>(stream, shared_kernel<rank(), reach(), T>, arguments);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "star shared");
+  });
+}
+
+template <class T>
+void cuda_energy(Stream& stream, int dims, int radius, EnergyArguments<T> const& arguments,
+                 std::span<double> parts) {
+  if (parts.size() > 2147483647) throw std::invalid_argument("star: too many points for an energy");
+  with_shape(dims, radius, [&](auto rank, auto reach) {
+    energy_kernel<rank(), reach(), T>
+        <<<static_cast<unsigned>(parts.size()), energy_threads, 0, native(stream)>>>(arguments,
+                                                                                     parts.data());
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "star energy");
+  });
+}
+
+template <class T>
+void cuda_ricker(Stream& stream, std::span<RickerTerm const> terms,
+                 evaluate::DeviceClock const* clock, double factor, double damping_time, T* out) {
+  auto const count = static_cast<long long>(terms.size());
+  constexpr int threads = 128;
+  ricker_kernel<<<blocks_for(count, threads), threads, 0, native(stream)>>>(
+      terms.data(), count, clock, factor, damping_time, out);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "star ricker");
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)                                                               \
+  template void cuda_naive(Stream&, int, int, LeapfrogArguments<T> const&);                     \
+  template void cuda_shared(Stream&, int, int, LeapfrogArguments<T> const&);                    \
+  template void cuda_energy(Stream&, int, int, EnergyArguments<T> const&, std::span<double>);   \
+  template void cuda_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, \
+                            double, double, T*);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
+
+}  // namespace gridstride::star

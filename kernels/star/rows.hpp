@@ -1,0 +1,58 @@
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/star/star.hpp"
+
+/// The functions behind the rows of the family's table, and beside them; for the family's own files
+/// only.
+namespace gridstride::star {
+
+template <class T>
+void host_reference(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
+template <class T>
+void host_threads(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
+
+template <class T>
+void cuda_naive(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
+template <class T>
+void cuda_shared(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
+template <class T>
+void cuda_register_queue(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
+
+/// The energy of points piece·energy_piece and on, for each piece.
+inline constexpr long long energy_piece = 4096;
+template <class T>
+void host_energy(Stream&, int dims, int radius, EnergyArguments<T> const&, std::span<double> parts);
+template <class T>
+void cuda_energy(Stream&, int dims, int radius, EnergyArguments<T> const&, std::span<double> parts);
+
+template <class T>
+void host_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, double factor,
+                 double damping_time, T* out);
+template <class T>
+void cuda_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, double factor,
+                 double damping_time, T* out);
+
+/// Calls `body` with the number of dimensions and the radius as compile-time constants.
+template <class Body>
+void with_shape(int dims, int radius, Body const& body) {
+  auto const with_dims = [&](auto constant) {
+    if (dims == 1)
+      body(std::integral_constant<int, 1>{}, constant);
+    else if (dims == 2)
+      body(std::integral_constant<int, 2>{}, constant);
+    else
+      body(std::integral_constant<int, 3>{}, constant);
+  };
+  if (radius == 1)
+    with_dims(std::integral_constant<int, 1>{});
+  else if (radius == 2)
+    with_dims(std::integral_constant<int, 2>{});
+  else if (radius == 3)
+    with_dims(std::integral_constant<int, 3>{});
+  else
+    with_dims(std::integral_constant<int, 4>{});
+}
+
+}  // namespace gridstride::star

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/stream.hpp"
+#include "core/variant.hpp"
+#include "grid/grid.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/star/star_point.cuh"
+
+/// Kernel family `star`: waves by stencils in the shape of a star, of radius 1 to 4, in steps that
+/// join three moments.
+///
+/// The Laplacian is a sum of 1D convolutions, one along each axis, of order 2·radius:
+///
+///   L(u)_p = Σ_axes Σ_k w_k·(u_{p−k} + u_{p+k} − 2·u_p)/h²,   k = 1 … radius
+///
+/// with the central weights w_k (B. Fornberg, "Generation of finite difference formulas on
+/// arbitrarily spaced grids", Mathematics of Computation 51 (1988)). Beyond a side the array goes
+/// on: around the axis (periodic), with the other sign about the point on the side (fixed: u = 0
+/// there), or mirrored about it (free: ∂u/∂n = 0).
+namespace gridstride::star {
+
+/// One step of
+///
+///   out = in + [(1 − δ)·ratio·(in − previous) + factor·(c²·L(in) + s)]/(1 + δ)
+///
+/// with δ = damping_time·(σ_x + σ_y + σ_z), where each σ depends on the place along its axis alone.
+/// For u_tt + 2σ·u_t = c²∇²u + s, with a step τ after one of τ', ratio = τ/τ', damping_time =
+/// (τ + τ')/2 and factor = τ·(τ + τ')/2; with equal steps this is the leapfrog scheme.
+///
+/// All arrays are in the stream's device memory, `grid.size()` values each, x fastest; a σ has a
+/// value for each point of its axis. `out` may be `previous`, and overlaps no other array. On fixed
+/// sides out = 0.
+template <class T>
+struct LeapfrogStep {
+  Grid grid;
+  int order = 2;  ///< of the Laplacian: 2, 4, 6 or 8
+  T const* in = nullptr;
+  T const* previous = nullptr;
+  T* out = nullptr;
+  double ratio = 1;
+  double factor = 0;                       ///< s²
+  double speed_squared = 0;                ///< c² in m²/s², when the field is null
+  T const* speed_squared_field = nullptr;  ///< c² at the points
+  T const* source = nullptr;               ///< s at the points; null for none
+  double damping_time = 0;                 ///< s
+  std::array<T const*, 3> damping = {};    ///< σ along each axis in 1/s; null for none
+  /// Periodic, fixed or free.
+  std::array<std::array<SideKind, 2>, 3> sides = {};
+};
+
+template <class T>
+using LeapfrogFunction = void(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
+
+/// Every variant, from the textbook's to the fastest of each backend. GPU rows of a build without
+/// CUDA have no function.
+template <class T>
+std::span<Variant<LeapfrogFunction<T>> const> variants();
+
+/// The variant that `auto` means: the fastest measured.
+std::string_view default_variant(Backend backend);
+
+/// Queues one step. `variant` is a row's name or "auto".
+/// Throws `std::invalid_argument` for a missing array, `out` that overlaps `in` or a part of
+/// `previous`, an order that there is not, an axis with fewer points than radius + 1, a side of
+/// another kind, or a variant that this backend does not have. Never synchronises.
+template <class T>
+void leapfrog(Stream& stream, LeapfrogStep<T> const& step, std::string_view variant = "auto");
+
+/// What the leapfrog scheme with equal steps τ conserves without source and damping, in units of
+/// u²·m^(dims−2):
+///
+///   energy = ½ Σ_p w_p·h_x·h_y·h_z·{[(in_p − previous_p)/(τ·c_p)]² − previous_p·L(in)_p}
+///
+/// where a free side that p lies on halves its weight w_p, and a point with c = 0 has no first
+/// part. Of `step`, the grid, the order, `in`, `previous`, the speed and the sides count. Sums are
+/// float64, in a fixed order. `result` is one value in device memory. Throws as `leapfrog` does,
+/// and for τ = 0. Never synchronises.
+template <class T>
+void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<double> result);
+
+/// What point sources add to the step from `in` to `out`, for each term after the other
+///
+///   out[offset] += factor·weight·r(t)/(1 + damping_time·σ),
+///   r(t) = (1 − 2a)·exp(−a), a = (π·frequency·(t − delay))²
+///
+/// with Ricker's wavelet r and the clock's present t. Terms of one offset stand together. `terms`
+/// and `clock` lie in device memory. Never synchronises.
+template <class T>
+void add_ricker(Stream& stream, std::span<RickerTerm const> terms,
+                evaluate::DeviceClock const* clock, double factor, double damping_time,
+                std::span<T> out);
+
+/// w_k, k = 1 … order/2, of the second derivative's central difference. Throws
+/// `std::invalid_argument` for another order than 2, 4, 6 and 8.
+std::span<double const> central_weights(int order);
+
+/// The largest eigenvalue of −L (1/m²): that of the wave whose sign changes from point to point.
+/// The leapfrog scheme is stable for steps up to 2/(c·√ρ) with the largest c (von Neumann).
+double largest_eigenvalue(Grid const& grid, int order);
+
+}  // namespace gridstride::star
