@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/advect/advect.hpp"
+#include "kernels/convolve/convolve.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/factorize/factorize.hpp"
@@ -11,6 +13,7 @@
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/scan/scan.hpp"
 #include "kernels/sort/sort.hpp"
+#include "kernels/star/star.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "kernels/transfer/transfer.hpp"
 
@@ -40,6 +43,10 @@ KernelFamily both_types(KernelFamily family, Variants const& of_float32) {
 
 std::vector<KernelFamily> const& kernel_families() {
   static std::vector<KernelFamily> const families = {
+      family("advect", "explicit steps of advection on a uniform grid", advect::variants<double>(),
+             advect::default_variant),
+      family("convolve", "filters along an axis of an array", convolve::variants<double>(),
+             convolve::default_variant),
       family("elementwise", "each output from the inputs at its own place",
              elementwise::variants<double>(), elementwise::default_variant),
       family("evaluate", "a formula at every point of a grid", evaluate::variants<double>(),
@@ -56,6 +63,8 @@ std::vector<KernelFamily> const& kernel_families() {
       family("scan", "all prefixes of a sequence", scan::variants<double>(), scan::default_variant),
       family("sort", "ascending order, of keys alone or with values", sort::variants<double>(),
              sort::default_variant),
+      family("star", "leapfrog steps of waves, with differences of order 2 to 8",
+             star::variants<double>(), star::default_variant),
       family("stencil", "explicit steps of diffusion on a uniform grid",
              stencil::variants<double>(), stencil::default_variant),
       family("transfer", "ways of getting data to the device and back",

@@ -14,7 +14,16 @@
 //                   vector load and one vector store per thread and line, several lines in flight
 //                   at once. In a file of its own: cuda_register_queue.cu.
 //
-// Points on a side of the grid go through `update_point` in every rung.
+// Two more rungs get past the roof of a step by making several of them each time that memory is
+// read and written; they take plain steps with constant diffusivity.
+//
+//   temporal        A tile and a halo as wide as the number of steps stay on the chip while all of
+//                   them are made: cuda_temporal_line.cu, cuda_temporal_plane.cu and
+//                   cuda_temporal_volume.cu, for 1D, 2D and 3D.
+//   resident        A small grid stays in the registers of one cluster for all steps:
+//                   cuda_resident_line.cu and cuda_resident_plane.cu, for 1D and 2D.
+//
+// Points on a side of the grid go through `update_side` in the rungs above.
 
 #include <cuda_runtime_api.h>
 
@@ -120,10 +129,10 @@ __global__ void shared_kernel(__grid_constant__ DiffusionArguments<T> const a) {
   for (int axis = 0; axis < dims; ++axis) {
     int const s = stride[axis];
     if constexpr (variable)
-      diffused += axis_part(a.weight[axis], u[here - s], u[here], u[here + s], alpha[here - s],
-                            alpha[here], alpha[here + s]);
+      diffused = add_axis(diffused, a.weight[axis], u[here - s], u[here], u[here + s],
+                          alpha[here - s], alpha[here], alpha[here + s]);
     else
-      diffused += axis_part(a.weight[axis], u[here - s], u[here], u[here + s]);
+      diffused = add_axis(diffused, a.weight[axis], u[here - s], u[here], u[here + s]);
   }
   a.out[offset] = finish_point(a, offset, u[here], diffused);
 }

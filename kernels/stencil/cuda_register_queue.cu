@@ -205,23 +205,27 @@ __device__ Vector<T, width> diffused(DiffusionArguments<T> const& a,
     Neighbours<width, T> const ax(ac, alpha.edge[g]);
 #pragma unroll
     for (int e = 0; e < width; ++e) {
-      change.at[e] = axis_part(a.weight[0], x.lower(c, e), c.at[e], x.upper(c, e), ax.lower(ac, e),
-                               ac.at[e], ax.upper(ac, e));
+      change.at[e] = add_axis(T(0), a.weight[0], x.lower(c, e), c.at[e], x.upper(c, e),
+                              ax.lower(ac, e), ac.at[e], ax.upper(ac, e));
       if constexpr (dims == 3)
-        change.at[e] += axis_part(a.weight[1], u.beside[g][0].at[e], c.at[e], u.beside[g][1].at[e],
-                                  alpha.beside[g][0].at[e], ac.at[e], alpha.beside[g][1].at[e]);
+        change.at[e] =
+            add_axis(change.at[e], a.weight[1], u.beside[g][0].at[e], c.at[e], u.beside[g][1].at[e],
+                     alpha.beside[g][0].at[e], ac.at[e], alpha.beside[g][1].at[e]);
       if constexpr (dims > 1)
-        change.at[e] += axis_part(a.weight[march], u.line[g].at[e], c.at[e], u.line[g + 2].at[e],
-                                  alpha.line[g].at[e], ac.at[e], alpha.line[g + 2].at[e]);
+        change.at[e] =
+            add_axis(change.at[e], a.weight[march], u.line[g].at[e], c.at[e], u.line[g + 2].at[e],
+                     alpha.line[g].at[e], ac.at[e], alpha.line[g + 2].at[e]);
     }
   } else {
 #pragma unroll
     for (int e = 0; e < width; ++e) {
-      change.at[e] = axis_part(a.weight[0], x.lower(c, e), c.at[e], x.upper(c, e));
+      change.at[e] = add_axis(T(0), a.weight[0], x.lower(c, e), c.at[e], x.upper(c, e));
       if constexpr (dims == 3)
-        change.at[e] += axis_part(a.weight[1], u.beside[g][0].at[e], c.at[e], u.beside[g][1].at[e]);
+        change.at[e] = add_axis(change.at[e], a.weight[1], u.beside[g][0].at[e], c.at[e],
+                                u.beside[g][1].at[e]);
       if constexpr (dims > 1)
-        change.at[e] += axis_part(a.weight[march], u.line[g].at[e], c.at[e], u.line[g + 2].at[e]);
+        change.at[e] =
+            add_axis(change.at[e], a.weight[march], u.line[g].at[e], c.at[e], u.line[g + 2].at[e]);
     }
   }
   return change;

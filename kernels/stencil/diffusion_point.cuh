@@ -11,6 +11,11 @@
 // (α_p + α_q)/2·(u_q − u_p), a conservative average. At a Neumann side (∂u/∂n = g, n outward) half
 // a cell is left: its one inner face counts twice, and the outer face adds 2/h·α·g. At a Dirichlet
 // side out = g.
+//
+// The order of the operations and what is rounded are fixed here, so that every kernel gives the
+// same bits: the change starts at 0, and each term is added to it by `multiply_add`, the axes
+// first. Differences are upper − lower, so that two neighbours share the one between them, and a
+// compiler computes it once.
 
 #include "core/host_device.hpp"
 
@@ -46,29 +51,50 @@ GRIDSTRIDE_HOST_DEVICE inline bool is_plain(DiffusionArguments<T> const& a) {
   return !a.source && !a.base && a.term_count == 0;
 }
 
+/// a·b + c: rounded once on a GPU, where the compiler would else choose, and twice on the host.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE inline T multiply_add(T a, T b, T c) {
+#ifdef __CUDA_ARCH__
+  if constexpr (sizeof(T) == 4)
+    return __fmaf_rn(a, b, c);
+  else
+    return __fma_rn(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 /// The new value from the old one and what diffusion changes.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE inline T finish_point(DiffusionArguments<T> const& a, long long offset,
                                              T center, T change) {
   T const base = a.base ? a.base[offset] : center;
-  if (a.source) change += a.source_weight * a.source[offset];
-  if (a.base) change += a.in_weight * (center - base);
-  for (int j = 0; j < a.term_count; ++j) change += a.term_weight[j] * (a.term[j][offset] - base);
+  if (a.source) change = multiply_add(a.source_weight, a.source[offset], change);
+  if (a.base) change = multiply_add(a.in_weight, center - base, change);
+  for (int j = 0; j < a.term_count; ++j)
+    change = multiply_add(a.term_weight[j], a.term[j][offset] - base, change);
   return base + change;
 }
 
-/// One axis' share with constant diffusivity.
+/// `change` with one axis' share added, with constant diffusivity.
 template <class T>
-GRIDSTRIDE_HOST_DEVICE inline T axis_part(T weight, T lower, T center, T upper) {
-  return weight * ((lower - center) + (upper - center));
+GRIDSTRIDE_HOST_DEVICE inline T add_axis(T change, T weight, T lower, T center, T upper) {
+  return multiply_add(weight, (upper - center) - (center - lower), change);
 }
 
-/// One axis' share with a diffusivity field.
+/// The same with a diffusivity field.
 template <class T>
-GRIDSTRIDE_HOST_DEVICE inline T axis_part(T weight, T lower, T center, T upper, T alpha_lower,
-                                          T alpha_center, T alpha_upper) {
-  return weight * ((alpha_center + alpha_lower) * (lower - center) +
-                   (alpha_center + alpha_upper) * (upper - center));
+GRIDSTRIDE_HOST_DEVICE inline T add_axis(T change, T weight, T lower, T center, T upper,
+                                         T alpha_lower, T alpha_center, T alpha_upper) {
+  T const below = (alpha_center + alpha_lower) * (center - lower);
+  return multiply_add(weight, multiply_add(alpha_center + alpha_upper, upper - center, -below),
+                      change);
+}
+
+/// `change` with what a Neumann side adds: its weight times α at the point, and ∂u/∂n.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE inline T add_side(T change, T side_weight, T derivative) {
+  return multiply_add(side_weight, derivative, change);
 }
 
 /// Place of point (i, j, k) on the face normal to `axis`.
@@ -100,10 +126,10 @@ GRIDSTRIDE_HOST_DEVICE inline T update_inside(DiffusionArguments<T> const& a, lo
   for (int axis = 0; axis < dims; ++axis) {
     long long const lower = offset - stride[axis], upper = offset + stride[axis];
     if constexpr (variable)
-      diffused += axis_part(a.weight[axis], a.in[lower], center, a.in[upper], a.diffusivity[lower],
-                            a.diffusivity[offset], a.diffusivity[upper]);
+      diffused = add_axis(diffused, a.weight[axis], a.in[lower], center, a.in[upper],
+                          a.diffusivity[lower], a.diffusivity[offset], a.diffusivity[upper]);
     else
-      diffused += axis_part(a.weight[axis], a.in[lower], center, a.in[upper]);
+      diffused = add_axis(diffused, a.weight[axis], a.in[lower], center, a.in[upper]);
   }
   return finish_point(a, offset, center, diffused);
 }
@@ -131,13 +157,13 @@ GRIDSTRIDE_HOST_DEVICE inline T update_side(DiffusionArguments<T> const& a, long
       upper = a.side[axis][1] == SideRule::periodic ? offset - around : lower;
     }
     if constexpr (variable)
-      diffused += axis_part(a.weight[axis], a.in[lower], center, a.in[upper], a.diffusivity[lower],
-                            alpha, a.diffusivity[upper]);
+      diffused = add_axis(diffused, a.weight[axis], a.in[lower], center, a.in[upper],
+                          a.diffusivity[lower], alpha, a.diffusivity[upper]);
     else
-      diffused += axis_part(a.weight[axis], a.in[lower], center, a.in[upper]);
+      diffused = add_axis(diffused, a.weight[axis], a.in[lower], center, a.in[upper]);
     if (side >= 0 && a.side[axis][side] == SideRule::neumann)
-      diffused += a.side_weight[axis] * alpha *
-                  a.side_value[axis][side][face_offset(axis, a.points, i, j, k)];
+      diffused = add_side(diffused, a.side_weight[axis] * alpha,
+                          a.side_value[axis][side][face_offset(axis, a.points, i, j, k)]);
   }
   return finish_point(a, offset, center, diffused);
 }

@@ -42,10 +42,10 @@ GRIDSTRIDE_VECTOR_WIDTHS void inner_points(DiffusionArguments<T> const& a, long 
     for (int axis = 0; axis < dims; ++axis) {
       long long const s = stride[axis];
       if constexpr (variable)
-        change += axis_part(a.weight[axis], in[i - s], in[i], in[i + s], alpha[i - s], alpha[i],
-                            alpha[i + s]);
+        change = add_axis(change, a.weight[axis], in[i - s], in[i], in[i + s], alpha[i - s],
+                          alpha[i], alpha[i + s]);
       else
-        change += axis_part(a.weight[axis], in[i - s], in[i], in[i + s]);
+        change = add_axis(change, a.weight[axis], in[i - s], in[i], in[i + s]);
     }
     values[i] = add ? in[i] + change : change;
   }
@@ -60,15 +60,18 @@ GRIDSTRIDE_VECTOR_WIDTHS void finish_points(DiffusionArguments<T> const& a, long
   T* out = a.out + first;
   if (a.source)
 #pragma omp simd
-    for (long long i = 0; i < count; ++i) change[i] += a.source_weight * a.source[first + i];
+    for (long long i = 0; i < count; ++i)
+      change[i] = multiply_add(a.source_weight, a.source[first + i], change[i]);
   if (a.base && a.in_weight != 0)
 #pragma omp simd
-    for (long long i = 0; i < count; ++i) change[i] += a.in_weight * (in[i] - base[i]);
+    for (long long i = 0; i < count; ++i)
+      change[i] = multiply_add(a.in_weight, in[i] - base[i], change[i]);
   for (int j = 0; j < a.term_count; ++j) {
     T const* term = a.term[j] + first;
     T const weight = a.term_weight[j];
 #pragma omp simd
-    for (long long i = 0; i < count; ++i) change[i] += weight * (term[i] - base[i]);
+    for (long long i = 0; i < count; ++i)
+      change[i] = multiply_add(weight, term[i] - base[i], change[i]);
   }
 #pragma omp simd
   for (long long i = 0; i < count; ++i) out[i] = base[i] + change[i];

@@ -2,30 +2,130 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/stencil/rows.hpp"
 
 namespace gridstride::stencil {
 
+namespace {
+
+/// Passes over memory from array to array until all steps are made. `pass(arguments, left)` makes
+/// some of those that are left, and returns how many.
+template <class T, class Pass>
+T* alternate(DiffusionArguments<T> arguments, Repeat<T> const& repeat, Pass const& pass) {
+  T* other = repeat.in;
+  std::int64_t left = repeat.steps;
+  while ((left -= pass(arguments, left)) > 0) {
+    arguments.in = std::exchange(arguments.out, other);
+    other = const_cast<T*>(arguments.in);
+  }
+  return arguments.out;
+}
+
+/// The function of a row that makes one step at a time.
+template <auto one_step, class T>
+T* one_by_one(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
+              Repeat<T> const& repeat) {
+  return alternate(arguments, repeat, [&](auto const& pass, std::int64_t) {
+    one_step(stream, dims, pass);
+    return 1;
+  });
+}
+
+/// Whether steps are such that several can be made together.
+template <class T>
+bool can_be_fused(DiffusionArguments<T> const& arguments) {
+  return is_plain(arguments) && !arguments.diffusivity;
+}
+
+/// The most steps that one pass makes, up to those wanted.
+int next_steps(int dims, int wanted) {
+  return dims == 1   ? next_line_steps(wanted)
+         : dims == 2 ? next_plane_steps(wanted)
+                     : next_volume_steps(wanted);
+}
+
+/// The fastest number of steps in one pass over a large grid.
+template <class T>
+int best_steps(int dims) {
+  return dims == 1 ? best_line_steps<T> : dims == 2 ? best_plane_steps<T> : best_volume_steps<T>;
+}
+
+#ifdef GRIDSTRIDE_WITH_CUDA
+
+template <class T>
+bool cuda_fits_chip(Device const& device, int dims, long long const (&points)[3]) {
+  return dims == 1   ? cuda_fits_line<T>(device, points)
+         : dims == 2 ? cuda_fits_plane<T>(device, points)
+                     : false;
+}
+
+template <class T>
+T* cuda_temporal(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
+                 Repeat<T> const& repeat) {
+  int const fused = can_be_fused(arguments) ? repeat.fused_steps : 1;
+  return alternate(arguments, repeat, [&](auto const& pass, std::int64_t left) {
+    int const wanted = static_cast<int>(std::min<std::int64_t>(left, fused));
+    int const steps = next_steps(dims, wanted);
+    if (steps == 1)
+      cuda_register_queue(stream, dims, pass);
+    else if (dims == 1)
+      cuda_temporal_line(stream, pass, steps);
+    else if (dims == 2)
+      cuda_temporal_plane(stream, pass, steps);
+    else
+      cuda_temporal_volume(stream, pass, steps);
+    return steps;
+  });
+}
+
+/// One step from array to array, and the others in place.
+template <class T>
+T* cuda_resident(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
+                 Repeat<T> const& repeat) {
+  bool const fits =
+      can_be_fused(arguments) && cuda_fits_chip<T>(stream.device(), dims, arguments.points);
+  if (!fits) return cuda_temporal(stream, dims, arguments, repeat);
+  cuda_register_queue(stream, dims, arguments);
+  auto* const resident = dims == 1 ? cuda_resident_line<T> : cuda_resident_plane<T>;
+  constexpr std::int64_t most_steps = std::int64_t{1} << 30;  // of one launch
+  for (std::int64_t left = repeat.steps - 1; left > 0; left -= most_steps)
+    resident(stream, arguments, static_cast<int>(std::min(left, most_steps)));
+  return arguments.out;
+}
+
+#endif
+
+}  // namespace
+
 template <class T>
 std::span<Variant<DiffusionFunction<T>> const> variants() {
   static Variant<DiffusionFunction<T>> const rows[] = {
-      {"reference", Backend::cpu, host_reference<T>, "every point in turn, on one thread"},
-      {"threads", Backend::cpu, host_threads<T>,
+      {"reference", Backend::cpu, one_by_one<host_reference<T>>,
+       "every point in turn, on one thread"},
+      {"threads", Backend::cpu, one_by_one<host_threads<T>>,
        "rows shared among threads; a branch-free inner loop that the compiler vectorises"},
-      {"naive", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_naive<T>),
+      {"naive", Backend::cuda, GRIDSTRIDE_CUDA_ROW(one_by_one<cuda_naive<T>>),
        "one thread per point, neighbours through the caches"},
-      {"shared", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_shared<T>),
+      {"shared", Backend::cuda, GRIDSTRIDE_CUDA_ROW(one_by_one<cuda_shared<T>>),
        "each block stages its tile and halo in shared memory"},
-      {"register_queue", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_register_queue<T>),
+      {"register_queue", Backend::cuda, GRIDSTRIDE_CUDA_ROW(one_by_one<cuda_register_queue<T>>),
        "16-byte vectors march along the slowest axis, neighbours in registers and shuffles"},
+      {"temporal", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_temporal<T>),
+       "several steps in one pass over memory, with wide halos computed again; single steps and "
+       "those with a source or a field of diffusivity as register_queue"},
+      {"resident", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_resident<T>),
+       "small lines and planes stay in the registers of one cluster for all steps; others as "
+       "temporal"},
   };
   return rows;
 }
 
 std::string_view default_variant(Backend backend) {
-  return backend == Backend::cpu ? "threads" : "register_queue";
+  return backend == Backend::cpu ? "threads" : "temporal";
 }
 
 namespace {
@@ -98,7 +198,81 @@ void diffuse(Stream& stream, DiffusionStep<T> const& step, std::string_view vari
   auto const arguments = arguments_of(step);
   if (variant == "auto") variant = default_variant(stream.backend());
   auto const& row = find_variant("stencil", variants<T>(), stream.backend(), variant);
-  row.run(stream, step.grid.dims, arguments);
+  row.run(stream, step.grid.dims, arguments, {});
+}
+
+int most_fused_steps(int dims) {
+  return dims == 1 ? most_line_steps : dims == 2 ? most_plane_steps : most_volume_steps;
+}
+
+namespace {
+
+/// What is fastest for how many points: bounds between sizes that were measured on an H200, with
+/// launches in graphs.
+struct Limits {
+  std::int64_t most_resident;   // where the grid fits at all
+  std::int64_t least_temporal;  // below, a pass has too little to do for all multiprocessors
+};
+
+/// For each number of dimensions.
+constexpr Limits limits[] = {{1 << 17, 0}, {1 << 17, 1 << 21}, {0, 1 << 21}};
+
+template <class T>
+bool fits_chip([[maybe_unused]] Device const& device, [[maybe_unused]] Grid const& grid) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  long long const points[3] = {grid.points[0], grid.points[1], grid.points[2]};
+  return cuda_fits_chip<T>(device, grid.dims, points);
+#else
+  return false;
+#endif
+}
+
+/// What `auto` means for plain steps on a GPU.
+template <class T>
+std::string_view fastest(Device const& device, Grid const& grid) {
+  auto const& [most_resident, least_temporal] = limits[grid.dims - 1];
+  if (grid.size() <= most_resident && fits_chip<T>(device, grid)) return "resident";
+  return grid.size() >= least_temporal ? "temporal" : "register_queue";
+}
+
+}  // namespace
+
+template <class T>
+Repetition choose(Device const& device, DiffusionStep<T> const& step, Repetition const& wanted) {
+  int const dims = step.grid.dims, most = most_fused_steps(dims);
+  if (wanted.fused_steps < 0 || wanted.fused_steps > most)
+    throw std::invalid_argument(fmt::format("stencil: {} fused steps, 1 to {} are possible in {}D",
+                                            wanted.fused_steps, most, dims));
+  bool const plain = step.source == nullptr && step.diffusivity_field == nullptr &&
+                     step.base == nullptr && device.backend() == Backend::cuda;
+  Repetition chosen = wanted;
+  if (wanted.variant == "auto")
+    chosen.variant = device.backend() == Backend::cpu ? default_variant(Backend::cpu)
+                     : !plain                         ? "register_queue"
+                     : wanted.fused_steps > 0         ? "temporal"
+                                                      : fastest<T>(device, step.grid);
+  find_variant("stencil", variants<T>(), device.backend(), chosen.variant);
+  if (plain && chosen.variant == "resident" && !fits_chip<T>(device, step.grid))
+    chosen.variant = "temporal";
+  int const fused = wanted.fused_steps > 0 ? wanted.fused_steps : best_steps<T>(dims);
+  chosen.fused_steps = plain && chosen.variant == "temporal" ? next_steps(dims, fused) : 1;
+  return chosen;
+}
+
+template <class T>
+T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second,
+                      std::int64_t steps, Repetition const& repetition) {
+  if (steps < 0) throw std::invalid_argument(fmt::format("stencil: {} steps", steps));
+  bool const has_terms = std::ranges::any_of(step.terms, &DiffusionStep<T>::Term::values);
+  if (step.base != nullptr || has_terms)
+    throw std::invalid_argument("stencil: repeated steps have neither a base nor terms");
+  step.in = first;
+  step.out = second;
+  auto const arguments = arguments_of(step);
+  auto const chosen = choose(stream.device(), step, repetition);
+  auto const& row = find_variant("stencil", variants<T>(), stream.backend(), chosen.variant);
+  if (steps == 0) return first;
+  return row.run(stream, step.grid.dims, arguments, {steps, chosen.fused_steps, first});
 }
 
 template <class T>
@@ -120,10 +294,13 @@ double euler_limit(Grid const& grid, double largest_diffusivity) {
   return 1 / (2 * largest_diffusivity * sum);
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                            \
-  template std::span<Variant<DiffusionFunction<T>> const> variants<T>();     \
-  template void diffuse(Stream&, DiffusionStep<T> const&, std::string_view); \
-  template void impose_dirichlet(Stream&, Grid const&,                       \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                        \
+  template std::span<Variant<DiffusionFunction<T>> const> variants<T>();                 \
+  template void diffuse(Stream&, DiffusionStep<T> const&, std::string_view);             \
+  template Repetition choose(Device const&, DiffusionStep<T> const&, Repetition const&); \
+  template T* diffuse_repeatedly(Stream&, DiffusionStep<T>, T*, T*, std::int64_t,        \
+                                 Repetition const&);                                     \
+  template void impose_dirichlet(Stream&, Grid const&,                                   \
                                  std::array<std::array<DiffusionStep<T>::Side, 2>, 3> const&, T*);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

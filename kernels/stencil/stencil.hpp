@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -47,15 +48,26 @@ struct DiffusionStep {
   std::array<std::array<Side, 2>, 3> sides;
 };
 
+/// How often a step is made: steps after the first one take the result of the one before, in two
+/// arrays that alternate.
 template <class T>
-using DiffusionFunction = void(Stream&, int dims, DiffusionArguments<T> const&);
+struct Repeat {
+  std::int64_t steps = 1;
+  int fused_steps = 1;  ///< for variants that take several in one pass over memory
+  T* in = nullptr;      ///< DiffusionArguments::in, to write to; only for several steps
+};
+
+/// Returns the array that holds the result, of the two.
+template <class T>
+using DiffusionFunction = T*(Stream&, int dims, DiffusionArguments<T> const&, Repeat<T> const&);
 
 /// Every variant, from the textbook's to the fastest of each backend. GPU rows of a build without
-/// CUDA have no function.
+/// CUDA have no function. All variants of a backend give the same bits, the host and the GPU agree
+/// but for rounding.
 template <class T>
 std::span<Variant<DiffusionFunction<T>> const> variants();
 
-/// The variant that `auto` means: the fastest measured.
+/// The variant that `auto` means for large grids: the fastest measured.
 std::string_view default_variant(Backend backend);
 
 /// Queues one step. `variant` is a row's name or "auto".
@@ -63,6 +75,36 @@ std::string_view default_variant(Backend backend);
 /// three points, or a variant that this backend does not have. Never synchronises.
 template <class T>
 void diffuse(Stream& stream, DiffusionStep<T> const& step, std::string_view variant = "auto");
+
+/// How several steps are made.
+struct Repetition {
+  std::string_view variant = "auto";
+  int fused_steps = 0;  ///< that `temporal` makes in one pass over memory; 0: the fastest number
+};
+
+/// The most steps that one pass over memory makes on a grid of `dims` dimensions.
+int most_fused_steps(int dims);
+
+/// The repetition without `auto`: for steps of forward Euler with constant diffusivity and no
+/// source `temporal` where a number of fused steps is given, else the fastest measured for the
+/// grid; for others the fastest single steps. All but `temporal` have 1 fused step. Of
+/// `step`, the arrays `in` and `out` do not count. Throws as `diffuse` does, and for a number of
+/// fused steps that is out of range.
+template <class T>
+Repetition choose(Device const& device, DiffusionStep<T> const& step, Repetition const& wanted);
+
+/// Queues `steps` forward Euler steps from the values in `first`, and returns the array that holds
+/// the result: `first` or `second`; the other holds anything. Source and sides stay as they are.
+/// Arrays `in` and `out` of `step` do not count, a base and terms it has none. The bits depend on
+/// neither the variant nor the number of fused steps.
+///
+/// Fused steps are temporal blocking (Wonnacott, "Using time skewing to eliminate idle time due to
+/// memory bandwidth and network limitations", IPDPS 2000): see docs/kernels/stencil.md.
+///
+/// Throws as `choose` does, and for a negative number of steps, a base or terms.
+template <class T>
+T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second,
+                      std::int64_t steps, Repetition const& repetition = {});
 
 /// Queues u = g at every point of the Dirichlet sides.
 template <class T>

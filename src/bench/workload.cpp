@@ -58,8 +58,8 @@ std::int64_t side_of(std::int64_t size, std::int64_t least) {
 }
 
 bool is_vendor(std::string_view variant) {
-  static constexpr std::array<std::string_view, 6> names = {"cub",      "cublas", "cublas_tf32",
-                                                            "cusolver", "lapack", "openblas"};
+  static constexpr std::array<std::string_view, 7> names = {
+      "cub", "cublas", "cublas_tf32", "cufft", "cusolver", "lapack", "openblas"};
   return std::ranges::find(names, variant) != names.end();
 }
 

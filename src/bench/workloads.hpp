@@ -8,6 +8,8 @@
 namespace gridstride::bench {
 
 // One function per family, each in its file.
+std::vector<Workload> advect_workloads(Backend backend);
+std::vector<Workload> convolve_workloads(Backend backend);
 std::vector<Workload> elementwise_workloads(Backend backend);
 std::vector<Workload> evaluate_workloads(Backend backend);
 std::vector<Workload> factorize_workloads(Backend backend);
@@ -16,6 +18,7 @@ std::vector<Workload> matmul_workloads(Backend backend);
 std::vector<Workload> reduce_workloads(Backend backend);
 std::vector<Workload> scan_workloads(Backend backend);
 std::vector<Workload> sort_workloads(Backend backend);
+std::vector<Workload> star_workloads(Backend backend);
 std::vector<Workload> stencil_workloads(Backend backend);
 std::vector<Workload> transfer_workloads(Backend backend);
 

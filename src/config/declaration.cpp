@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -191,9 +192,10 @@ void Collector::visit_items(Spec const& spec, std::size_t count, Element const& 
   items.value = ordered_json::array();
   levels_.emplace_back();
   Spec const item{.name = "item"};
-  for (std::size_t i = 0; i < count; ++i) element(item, i);
-  for (Declaration const& child : levels_.back().children) items.value.push_back(child.value);
-  if (count > 0) items.children.push_back(levels_.back().children.front());
+  for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i) element(item, i);
+  auto const& children = levels_.back().children;
+  for (std::size_t i = 0; i < count; ++i) items.value.push_back(children[i].value);
+  items.children.push_back(children.front());
   levels_.pop_back();
   levels_.back().children.push_back(std::move(items));
 }

@@ -70,6 +70,10 @@ std::string forms_text(Declaration const& forms) {
   return joined(texts, " or ");
 }
 
+std::string item_text(Declaration const& item) {
+  return item.kind == Kind::forms ? forms_text(item) : form_text(item);
+}
+
 std::string list_text(Declaration const& list) {
   ListShape const& shape = list.shape;
   std::string_view const element =
@@ -100,7 +104,7 @@ std::string accepted(Declaration const& declaration) {
     case Kind::list:
       return list_text(declaration);
     case Kind::items:
-      return "list of " + forms_text(declaration.children.front());
+      return "list of " + item_text(declaration.children.front());
     case Kind::constants:
       return "names with a number each";
     case Kind::section:
@@ -156,6 +160,12 @@ void append_form_rows(Declaration const& forms, std::string const& path, std::ve
     if (form.kind == Kind::section) append_rows(form, path, true, rows);
 }
 
+/// The keys of an item of a list.
+void append_item_rows(Declaration const& item, std::string const& path, std::vector<Row>& rows) {
+  if (item.kind == Kind::forms) append_form_rows(item, path, rows);
+  if (item.kind == Kind::section) append_rows(item, path, false, rows);
+}
+
 /// Rows of the keys of a section. Neighbours that accept the same share theirs.
 void append_rows(Declaration const& parent, std::string const& path, bool in_form,
                  std::vector<Row>& rows) {
@@ -173,6 +183,7 @@ void append_rows(Declaration const& parent, std::string const& path, bool in_for
     }
     rows.push_back(make_row(key, here, in_form));
     if (key.kind == Kind::forms) append_form_rows(key, here, rows);
+    if (key.kind == Kind::items) append_item_rows(key.children.front(), here, rows);
   }
 }
 
@@ -184,7 +195,7 @@ Section make_section(Declaration const& key) {
     return section;
   }
   section.rows.push_back(make_row(key, key.name, false));
-  if (key.kind == Kind::items) append_form_rows(key.children.front(), key.name, section.rows);
+  if (key.kind == Kind::items) append_item_rows(key.children.front(), key.name, section.rows);
   return section;
 }
 

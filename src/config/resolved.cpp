@@ -36,6 +36,7 @@ std::string problem_yaml(RunConfig const& config) {
   problem.verify = {};
   for (auto const& family : config.simulation->kernels)
     if (family.for_diagnostics) problem.kernels[std::string(family.name)] = "auto";
+  problem.fused_steps.reset();
   return yaml_of(problem, *config.parameters);
 }
 

@@ -46,10 +46,13 @@ struct SimulationInfo {
   /// Whether the fields go through time: sections `initial`, `time` and `checkpoint`, and
   /// `output.every`. Without time the simulation is finished after one step, at time 0.
   bool has_time = true;
-  /// What the sides of its grid may be; the default first.
+  /// What the sides of its grid may be, the default first; none: it has no section `boundary`.
   std::vector<SideKind> sides = {SideKind::dirichlet, SideKind::neumann, SideKind::periodic};
   /// What the formulas of its file may depend on.
   std::span<expression::Variable const> variables = expression::space_and_time;
+  /// The most time steps that its kernels make in one pass over memory: `kernels.fused_steps`; 0:
+  /// it has no such key.
+  int most_fused_steps = 0;
 };
 
 /// `auto`, `cpu`, `cuda` or `cuda:1`.
@@ -157,6 +160,7 @@ struct RunOptions {
   DiagnosticsOptions diagnostics;
   VerifyOptions verify;
   std::map<std::string, std::string, std::less<>> kernels;  // family -> variant, or "auto"
+  std::optional<double> fused_steps;                        // a whole number; empty: auto
   Location initial_location;
   std::map<std::string, Location, std::less<>> locations;  // of every key that is given
 };

@@ -244,6 +244,18 @@ void declare_verify(Visitor& visitor, VerifyOptions& verify, SimulationInfo cons
       });
 }
 
+void declare_fused_steps(Visitor& visitor, RunOptions& run) {
+  visitor.visit(
+      {.name = "fused_steps",
+       .documentation = "How many time steps one pass over memory makes, where the scheme "
+                        "and the problem allow more than one; the result is the same.",
+       .minimum = 1,
+       .maximum = static_cast<double>(run.simulation->most_fused_steps)},
+      run.fused_steps, "auto");
+  if (run.fused_steps && *run.fused_steps != std::floor(*run.fused_steps))
+    visitor.fault("fused_steps", fmt::format("{} is not a whole number", *run.fused_steps));
+}
+
 void declare_kernels(Visitor& visitor, RunOptions& run) {
   visitor.section({.name = "kernels",
                    .documentation = "Kernel variants by name (`gridstride list kernels`); `auto` "
@@ -257,6 +269,7 @@ void declare_kernels(Visitor& visitor, RunOptions& run) {
                           {.name = family.name, .documentation = "Variant of this kernel family."},
                           choices, run.kernels[name]);
                     }
+                    if (run.simulation->most_fused_steps > 0) declare_fused_steps(v, run);
                   });
 }
 
@@ -273,7 +286,8 @@ RunConfig default_run(SimulationInfo const& simulation, std::string const& name)
   if (simulation.has_time) run.output.every.count = 10;
   for (auto const& field : simulation.fields) run.output.fields.emplace_back(field.name);
   for (auto const& family : simulation.kernels) run.kernels[std::string(family.name)] = "auto";
-  SideCondition const zero{simulation.sides.front(), {"0", expression::Expression(0.0), {}}};
+  SideKind const side = simulation.sides.empty() ? SideKind::free : simulation.sides.front();
+  SideCondition const zero{side, {"0", expression::Expression(0.0), {}}};
   run.boundary.fill({zero, zero});
   return run;
 }

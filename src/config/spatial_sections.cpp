@@ -432,6 +432,11 @@ void declare_grid(Visitor& visitor, RunOptions& run) {
 }
 
 void declare_boundary(Visitor& visitor, RunOptions& run) {
+  if (run.simulation->sides.empty()) {
+    visitor.refuse("boundary", fmt::format("{} has no conditions on the sides of its grid",
+                                           run.simulation->name));
+    return complete_grid(run);
+  }
   int const axes = axes_of(run) == 0 ? most_axes : axes_of(run);
   visitor.section({.name = "boundary",
                    .documentation = "What holds on the two sides of each axis, for the first field "

@@ -93,8 +93,10 @@ class Visitor {
   void items(Spec const& spec, std::vector<T>& list,
              std::function<void(Spec const&, T&)> const& element) {
     if (std::optional<std::size_t> const count = given_items(spec)) list.assign(*count, T{});
-    visit_items(spec, list.size(),
-                [&](Spec const& item, std::size_t i) { element(item, list[i]); });
+    T sample{};  // for visitors that ask what an item of an empty list would be
+    visit_items(spec, list.size(), [&](Spec const& item, std::size_t i) {
+      element(item, i < list.size() ? list[i] : sample);
+    });
   }
 
   /// A key that must not be given here, and why.

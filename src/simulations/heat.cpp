@@ -14,6 +14,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -154,6 +155,7 @@ class Heat final : public Simulation {
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
   }
+  std::vector<NamedText> chosen() const override;
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
 
@@ -170,13 +172,16 @@ class Heat final : public Simulation {
   void refresh(Evaluated& array, double fraction);
   void make_sides(config::RunConfig const& run);
   void make_initial(config::FieldSource const& source, Inputs const& inputs);
+  void plan_steps(config::RunConfig const& run);
+  stencil::DiffusionStep<T> step_of(Stage const& stage, double step_size);
   void queue_step(double step_size);
+  void queue(std::int64_t count);
   void queue_steps(std::int64_t count);
   T* buffer(int number) {
     return buffers_[scheme_.alternates ? (number + current_) % 2 : number].data();
   }
 
-  static constexpr std::int64_t steps_per_graph = 32;  // even: alternating buffers come back
+  static constexpr std::int64_t passes_per_graph = 32;  // even: alternating buffers come back
 
   mutable Stream stream_;
   Scheme const& scheme_;
@@ -192,6 +197,9 @@ class Heat final : public Simulation {
   std::array<std::array<Evaluated, 2>, 3> faces_;
   std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides_;
   bool anything_changes_ = false;
+  bool repeats_ = false;  // steps are alike, and of one stage
+  stencil::Repetition repetition_;
+  std::int64_t steps_per_graph_ = 0;  // 0: no graphs
   Buffer<evaluate::DeviceClock> device_clock_;
   Graph graph_;
   std::int64_t step_ = 0;
@@ -222,6 +230,7 @@ Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, Inputs const& 
   if (parameters.source.expression != Expression(0.0))
     source_ = prepare(parameters.source.expression, grid_);
   make_sides(run);
+  plan_steps(run);
   make_initial(run.initial.at("u"), inputs);
   stencil::impose_dirichlet(stream_, grid_, sides_, buffers_[0].data());
 }
@@ -275,6 +284,35 @@ void Heat<T>::make_initial(config::FieldSource const& source, Inputs const& inpu
 }
 
 template <class T>
+void Heat<T>::plan_steps(config::RunConfig const& run) {
+  repeats_ = scheme_.stages.size() == 1 && !anything_changes_;
+  repetition_.variant = variant_;
+  repetition_.fused_steps = static_cast<int>(run.fused_steps.value_or(0));
+  repetition_ = stencil::choose(stream_.device(), step_of(scheme_.stages[0], dt_), repetition_);
+  bool const in_one_launch = repeats_ && repetition_.variant == "resident";
+  int const steps_of_pass = repeats_ ? repetition_.fused_steps : 1;
+  steps_per_graph_ = in_one_launch ? 0 : passes_per_graph * steps_of_pass;
+}
+
+template <class T>
+stencil::DiffusionStep<T> Heat<T>::step_of(Stage const& stage, double step_size) {
+  stencil::DiffusionStep<T> step;
+  step.grid = grid_;
+  step.in = buffer(stage.in);
+  step.out = buffer(stage.out);
+  if (stage.base != stage.in) step.base = buffer(stage.base);
+  step.in_weight = stage.in_weight;
+  step.factor = stage.factor * step_size;
+  step.diffusivity = diffusivity_;
+  step.diffusivity_field = diffusivity_field_.values.data();
+  step.source = source_.values.data();
+  for (std::size_t i = 0; i < stage.terms.size(); ++i)
+    step.terms[i] = {buffer(stage.terms[i].first), stage.terms[i].second};
+  step.sides = sides_;
+  return step;
+}
+
+template <class T>
 void Heat<T>::queue_step(double step_size) {
   for (Stage const& stage : scheme_.stages) {
     for (auto& axis : faces_)
@@ -284,39 +322,36 @@ void Heat<T>::queue_step(double step_size) {
           refresh(face, kind == SideKind::dirichlet ? stage.end : stage.start);
         }
     if (source_.changes) refresh(source_, stage.start);
-
-    stencil::DiffusionStep<T> step;
-    step.grid = grid_;
-    step.in = buffer(stage.in);
-    step.out = buffer(stage.out);
-    if (stage.base != stage.in) step.base = buffer(stage.base);
-    step.in_weight = stage.in_weight;
-    step.factor = stage.factor * step_size;
-    step.diffusivity = diffusivity_;
-    step.diffusivity_field = diffusivity_field_.values.data();
-    step.source = source_.values.data();
-    for (std::size_t i = 0; i < stage.terms.size(); ++i)
-      step.terms[i] = {buffer(stage.terms[i].first), stage.terms[i].second};
-    step.sides = sides_;
-    stencil::diffuse(stream_, step, variant_);
+    stencil::diffuse(stream_, step_of(stage, step_size), variant_);
   }
   if (scheme_.alternates) current_ = 1 - current_;
   if (anything_changes_) evaluate::advance_clock(stream_, device_clock_.data());
 }
 
 template <class T>
-void Heat<T>::queue_steps(std::int64_t count) {
-  // The graph was captured from an even state, and an even number of steps keeps the state even.
-  if (count > 0 && current_ == 1) {
-    queue_step(dt_);
-    --count;
+void Heat<T>::queue(std::int64_t count) {
+  if (repeats_) {
+    T const* const result = stencil::diffuse_repeatedly(stream_, step_of(scheme_.stages[0], dt_),
+                                                        buffer(0), buffer(1), count, repetition_);
+    if (result == buffer(1)) current_ = 1 - current_;
+    return;
   }
-  if (count >= steps_per_graph && !graph_)
-    graph_ = Graph::capture(stream_, [this] {
-      for (std::int64_t i = 0; i < steps_per_graph; ++i) queue_step(dt_);
-    });
-  for (; count >= steps_per_graph; count -= steps_per_graph) graph_.launch(stream_);
   for (; count > 0; --count) queue_step(dt_);
+}
+
+template <class T>
+void Heat<T>::queue_steps(std::int64_t count) {
+  if (steps_per_graph_ == 0) return queue(count);
+  // The graph was captured from an even state, and an even number of passes keeps the state even.
+  if (current_ == 1) {
+    std::int64_t const pass = std::min(count, steps_per_graph_ / passes_per_graph);
+    queue(pass);
+    count -= pass;
+  }
+  if (count >= steps_per_graph_ && !graph_)
+    graph_ = Graph::capture(stream_, [this] { queue(steps_per_graph_); });
+  for (; count >= steps_per_graph_; count -= steps_per_graph_) graph_.launch(stream_);
+  queue(count);
 }
 
 template <class T>
@@ -346,6 +381,15 @@ void Heat<T>::advance(std::int64_t max_steps, double until) {
 }
 
 template <class T>
+std::vector<NamedText> Heat<T>::chosen() const {
+  if (!repeats_) return {};
+  std::vector<NamedText> result = {{"stencil", std::string(repetition_.variant)}};
+  if (repetition_.fused_steps > 1)
+    result.push_back({"fused steps", std::to_string(repetition_.fused_steps)});
+  return result;
+}
+
+template <class T>
 void Heat<T>::save(CheckpointSink& sink) const {
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
   copy_async(std::span(values), buffers_[current_].span(), stream_);
@@ -367,6 +411,15 @@ void Heat<T>::load(CheckpointSource const& source) {
   copy_async(buffers_[0].span(), std::span(std::as_const(values)), stream_);
   evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, steps_since_origin_});
   stream_.synchronize();
+}
+
+/// What the number of dimensions says of the number of fused steps.
+std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) {
+  int const most = stencil::most_fused_steps(run.grid.dims);
+  if (run.fused_steps.value_or(1) <= most) return {};
+  return {run.problem(run.location("kernels.fused_steps"),
+                      fmt::format("'{}' is out of range (must be <= {} in {}D)", *run.fused_steps,
+                                  most, run.grid.dims))};
 }
 
 MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend) {
@@ -397,7 +450,9 @@ SimulationEntry heat_entry() {
   info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
     return std::make_unique<HeatParameters>();
   };
-  return {info, nullptr, heat_memory, heat_time_step, make_heat};
+  for (int dims = 1; dims <= 3; ++dims)
+    info.most_fused_steps = std::max(info.most_fused_steps, stencil::most_fused_steps(dims));
+  return {info, heat_problems, heat_memory, heat_time_step, make_heat};
 }
 
 }  // namespace gridstride

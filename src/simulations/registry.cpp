@@ -10,13 +10,15 @@
 namespace gridstride {
 
 // One function per simulation, at the end of its file.
+SimulationEntry advection_entry();
+SimulationEntry convolution_entry();
 SimulationEntry heat_entry();
 SimulationEntry linear_system_entry();
+SimulationEntry wave_entry();
 
 std::span<SimulationEntry const> simulation_entries() {
   static std::vector<SimulationEntry> const entries = {
-      heat_entry(),
-      linear_system_entry(),
+      advection_entry(), convolution_entry(), heat_entry(), linear_system_entry(), wave_entry(),
   };
   return entries;
 }

@@ -84,6 +84,10 @@ class Refused(support.Case):
                     r"kernels\.stencil: 'shared' does not run on this device \(cpu has 'reference' "
                     r"or 'threads'\)\n")
 
+    def test_fused_steps_of_another_dimension(self):
+        self.refuse(heat(kernels={"fused_steps": 16}),
+                    r"kernels\.fused_steps: '16' is out of range \(must be <= 8 in 2D\)\n")
+
     def test_no_gpu(self):
         if "cuda:" in self.call("list", "devices")[0]:
             self.skipTest("there is a GPU")

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,39 @@ inline std::string manufactured(int dims, std::string const& sides, int cells,
       "time: {{scheme: {}, end: 0.1}}\n"
       "verify: {{exact: {{u: \"exp(-t)*({})\"}}, tolerance: {{l2: 1}}}}\n",
       points, boundary, exact, alpha, exact, divergence, scheme, exact);
+}
+
+/// A problem whose steps are all alike, of `steps` steps and a shortened one. `sides` as above,
+/// with values of space alone.
+inline std::string steady(int dims, std::string const& sides, int cells, int steps) {
+  static constexpr std::array<char const*, 3> axes = {"x", "y", "z"};
+  std::string boundary, points, initial = "1";
+  double inverse_squares = 0;
+  for (int a = 0; a < dims; ++a) {
+    auto const side = [&](char kind) {
+      return kind == 'd' ? std::string("{dirichlet: \"x + 2*y - z\"}")
+                         : std::string("{neumann: \"cos(3*x + y)\"}");
+    };
+    char const lower = sides[2 * static_cast<std::size_t>(a)];
+    char const upper = sides[2 * static_cast<std::size_t>(a) + 1];
+    boundary += lower == 'p' ? fmt::format("  {}: periodic\n", axes[a])
+                             : fmt::format("  {}: {{lower: {}, upper: {}}}\n", axes[a], side(lower),
+                                           side(upper));
+    points += fmt::format("{}{}", a == 0 ? "" : ", ", lower == 'p' ? cells : cells + 1);
+    initial += fmt::format(" + sin(2*pi*{} + {})", axes[a], a);
+    inverse_squares += static_cast<double>(cells) * cells;
+  }
+  if (dims < 3) boundary = std::regex_replace(boundary, std::regex(" - z"), "");
+  if (dims < 2) boundary = std::regex_replace(boundary, std::regex(R"( \+ 2\*y| \+ y)"), "");
+  double const step = 0.4 / inverse_squares;
+  return fmt::format(
+      "simulation: heat\n"
+      "grid: {{points: [{}]}}\n"
+      "boundary:\n{}"
+      "initial: {{u: \"{}\"}}\n"
+      "parameters: {{diffusivity: 1}}\n"
+      "time: {{scheme: ftcs, step: {}, end: {}}}\n",
+      points, boundary, initial, step, (steps + 0.5) * step);
 }
 
 /// u = (1 + x²) cos(3t), which central differences take exactly: all error is that of time.

@@ -11,6 +11,7 @@ namespace gridstride::test {
 /// (`GRIDSTRIDE_TESTS_WITHOUT_VENDORS` is not set); true for rows that need none.
 inline bool has_library_of(std::string_view row) {
   char const* const soname = row.starts_with("cublas")              ? "libcublas.so.13"
+                             : row == "cufft"                       ? "libcufft.so.12"
                              : row == "cusolver"                    ? "libcusolver.so.12"
                              : row == "openblas" || row == "lapack" ? "libopenblas.so.0"
                                                                     : nullptr;

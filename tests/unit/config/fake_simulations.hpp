@@ -54,12 +54,15 @@ inline std::vector<SimulationInfo> const& fake_simulations() {
        .summary = "Heat conduction.",
        .fields = {{"u", "1", "Temperature."}},
        .schemes = {"ftcs", "rk4"},
-       .kernels = {{"stencil", {"reference", "threads", "naive", "shared", "register_queue"}},
+       .kernels = {{"stencil",
+                    {"reference", "threads", "naive", "shared", "register_queue", "temporal",
+                     "resident"}},
                    {"evaluate", {"reference", "threads", "interpreter"}},
                    {"reduce", {"reference", "threads", "vectorized"}, true}},
        .make_parameters = []() -> std::unique_ptr<ParameterSet> {
          return std::make_unique<FakeHeatParameters>();
-       }},
+       },
+       .most_fused_steps = 32},
       {.name = "everything",
        .summary = "Two fields and a parameter of every type.",
        .fields = {{"p", "Pa", "Pressure."}, {"v", "m/s", "Velocity."}},

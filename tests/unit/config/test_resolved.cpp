@@ -25,7 +25,7 @@ output:
 checkpoint: {keep: 2}
 diagnostics: [norms]
 verify: {rtol: 1e-10, atol: 1e-12}
-kernels: {stencil: auto, evaluate: auto, reduce: auto}
+kernels: {stencil: auto, evaluate: auto, reduce: auto, fused_steps: auto}
 )");
 }
 

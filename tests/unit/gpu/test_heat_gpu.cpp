@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <vector>
 
+#include "kernels/stencil/stencil.hpp"
 #include "support/heat_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -86,6 +88,26 @@ TEST(HeatGpu, BitsDependNeitherOnTheRunNorOnHowStepsAreQueued) {
       EXPECT_EQ(once.memory, test::solve(config, Backend::cuda, slice).memory)
           << scheme << " in slices of " << slice;
   }
+}
+
+TEST(HeatGpu, BitsDependNeitherOnTheVariantNorOnFusedSteps) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const* precision : {"precision: float32\n", ""})
+    for (auto const& one : cases()) {
+      auto const yaml = precision + test::steady(one.dims, one.sides, one.cells, 201);
+      auto const naive = test::config_of(yaml + "kernels: {stencil: naive}\n");
+      auto const expected = test::solve(naive, Backend::cuda);
+      std::vector<std::string> choices = {"stencil: auto", "stencil: resident",
+                                          "stencil: temporal"};
+      for (int fused = 1; fused <= stencil::most_fused_steps(one.dims); fused += 1 + fused / 2)
+        choices.push_back("fused_steps: " + std::to_string(fused));
+      for (auto const& kernels : choices) {
+        auto const config = test::config_of(yaml + "kernels: {" + kernels + "}\n");
+        for (std::int64_t const slice : {std::int64_t{3}, std::int64_t{50}, std::int64_t{1} << 40})
+          EXPECT_EQ(expected.memory, test::solve(config, Backend::cuda, slice).memory)
+              << one.sides << ' ' << one.cells << ' ' << kernels << " in slices of " << slice;
+      }
+    }
 }
 
 TEST(HeatGpu, HasSecondOrderInSpace) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/families.hpp"
 #include "kernels/stencil/stencil.hpp"
@@ -111,6 +112,84 @@ void compare_variants() {
 
 TEST(Stencil, HostVariantsEqualTheReferenceInFloat32) { compare_variants<float>(); }
 TEST(Stencil, HostVariantsEqualTheReferenceInFloat64) { compare_variants<double>(); }
+
+/// Several steps of every host variant against single steps of the reference.
+template <class T>
+void repeat_variants() {
+  Stream stream(Device::open(Backend::cpu));
+  int compared = 0;
+  for (auto const& one : test::repeated_cases(false)) {
+    test::StencilProblem<T> problem(stream, one);
+    auto step = problem.step();
+    for (std::int64_t const steps : {1, 2, 7}) {
+      problem.repeat(0, {});  // the initial values
+      step.in = problem.step().in;
+      step.out = problem.step().out;
+      for (std::int64_t i = 0; i < steps; ++i) {
+        stencil::diffuse(stream, step, "reference");
+        step.in = std::exchange(step.out, const_cast<T*>(step.in));
+      }
+      std::vector<T> const expected(step.in, step.in + one.grid.size());
+      for (auto const& row : stencil::variants<T>()) {
+        if (row.backend != Backend::cpu) continue;
+        EXPECT_EQ(problem.repeat(steps, {row.name}), expected)
+            << row.name << ", " << steps << " steps on " << one.text();
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GE(compared, 75 * 3 * 2);
+}
+
+TEST(Stencil, RepeatedStepsEqualSingleOnesInFloat32) { repeat_variants<float>(); }
+TEST(Stencil, RepeatedStepsEqualSingleOnesInFloat64) { repeat_variants<double>(); }
+
+TEST(Stencil, RepeatedStepsTakeASourceAndAField) {
+  Stream stream(Device::open(Backend::cpu));
+  test::StencilCase one = test::repeated_cases(false)[40];
+  one.source = one.variable = true;
+  test::StencilProblem<double> problem(stream, one);
+  auto step = problem.step();
+  auto const twice = problem.repeat(2, {});
+  problem.repeat(0, {});
+  stencil::diffuse(stream, step);
+  step.in = std::exchange(step.out, const_cast<double*>(step.in));
+  stencil::diffuse(stream, step);
+  EXPECT_EQ(std::vector<double>(step.out, step.out + one.grid.size()), twice);
+}
+
+TEST(Stencil, ChoosesSingleStepsOnTheHost) {
+  Line line(SideKind::dirichlet);
+  for (auto const* wanted : {"auto", "reference"}) {
+    auto const chosen = stencil::choose(line.stream.device(), line.step, {wanted, 2});
+    EXPECT_EQ(chosen.variant, std::string_view(wanted) == "auto" ? "threads" : wanted);
+    EXPECT_EQ(chosen.fused_steps, 1);
+  }
+}
+
+TEST(Stencil, RefusesBadRepetitions) {
+  Line line(SideKind::dirichlet);
+  auto const repeat = [&](DiffusionStep<double> const& step, std::int64_t steps,
+                          stencil::Repetition const& repetition) {
+    stencil::diffuse_repeatedly(line.stream, step, line.in.data(), line.out.data(), steps,
+                                repetition);
+  };
+  EXPECT_NO_THROW(repeat(line.step, 0, {}));
+  EXPECT_THROW(repeat(line.step, -1, {}), std::invalid_argument);
+  EXPECT_THROW(repeat(line.step, 1, {"auto", -1}), std::invalid_argument);
+  EXPECT_THROW(repeat(line.step, 1, {"auto", stencil::most_fused_steps(1) + 1}),
+               std::invalid_argument);
+  EXPECT_THROW(repeat(line.step, 1, {"temporal"}), std::invalid_argument);
+  auto step = line.step;
+  step.base = line.out.data();
+  EXPECT_THROW(repeat(step, 1, {}), std::invalid_argument);
+  step = line.step;
+  step.terms[1].values = line.out.data();
+  EXPECT_THROW(repeat(step, 1, {}), std::invalid_argument);
+  EXPECT_THROW(
+      stencil::diffuse_repeatedly(line.stream, line.step, line.in.data(), line.in.data(), 1),
+      std::invalid_argument);
+}
 
 TEST(Stencil, ConstantFieldIsKeptExactly) {
   for (auto const& one : test::stencil_cases()) {

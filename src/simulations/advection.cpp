@@ -1,0 +1,332 @@
+// What a flow carries along:
+//
+//   ∂u/∂t + ∇·(v u) = 0      on a uniform grid in 1 to 3 dimensions,
+//
+// with a velocity v of space and time, and sides that are periodic or open; where the flow enters
+// through an open side, u is given (dirichlet) or zero (outflow). All schemes are differences of
+// fluxes: `upwind` of order 1, `lax_wendroff` of order 2 (axis after axis, in alternating order),
+// and `weno5`, of order 5 in space and 3 in time. kernels/advect/advect.hpp has their formulas.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/advect/advect.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/families.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "simulations/advection_parameters.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using advection::parameters_of;
+using advection::scheme_of;
+using advection::Stage;
+using expression::Expression;
+using expression::Operation;
+
+template <class T>
+class Advection final : public Simulation {
+ public:
+  Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
+
+  Clock clock() const override {
+    evaluate::DeviceClock const clock{origin_, dt_, steps_since_origin_};
+    return {step_, clock.time(0)};
+  }
+  bool finished() const override { return clock().time >= end_; }
+  void advance(std::int64_t max_steps, double until) override;
+  std::vector<Field> fields() const override {
+    return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
+  }
+  std::vector<NamedValue> diagnostics() const override;
+  void save(CheckpointSink& sink) const override;
+  void load(CheckpointSource const& source) override;
+
+ private:
+  /// An array that holds a formula's values: of the whole grid, or of a face.
+  struct Evaluated {
+    std::optional<evaluate::Program> program;
+    Grid grid;
+    Buffer<T> values;
+    Buffer<T> at_other_time;
+    bool changes = false;  // depends on time
+  };
+
+  Evaluated prepare(Expression const& expression, Grid const& grid);
+  void evaluate_at(Evaluated const& array, double fraction, Buffer<T>& values);
+  void refresh_face(Evaluated& face, std::array<double, 3> const& weights);
+  void make_flow(config::RunConfig const& run);
+  void make_initial(config::FieldSource const& source, Inputs const& inputs);
+  void queue_step(double step_size);
+  void queue_steps(std::int64_t count);
+  T* buffer(int number) {
+    return buffers_[scheme_.alternates ? (number + current_) % 2 : number].data();
+  }
+
+  static constexpr std::int64_t steps_per_graph = 32;  // even: alternating buffers come back
+
+  mutable Stream stream_;
+  advection::Scheme const& scheme_;
+  Grid grid_;
+  std::string variant_;
+  std::string reduce_variant_;
+  double dt_;
+  double end_;
+  std::array<Buffer<T>, 3> buffers_;
+  int current_ = 0;  // of alternating buffers: odd after an odd number of steps
+  std::array<Evaluated, 3> velocity_;
+  std::array<std::array<Evaluated, 2>, 3> faces_;
+  advect::AdvectionStep<T> flow_;  // what all steps have in common
+  bool anything_changes_ = false;
+  Buffer<evaluate::DeviceClock> device_clock_;
+  mutable Buffer<double> mass_;
+  Graph graph_;
+  std::int64_t step_ = 0;
+  double origin_ = 0;  // time since which steps of dt_ are counted
+  std::int64_t steps_since_origin_ = 0;
+};
+
+template <class T>
+Advection<T>::Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
+    : stream_(stream),
+      scheme_(scheme_of(run)),
+      grid_(run.grid),
+      variant_(run.kernels.at("advect")),
+      reduce_variant_(run.kernels.at("reduce")),
+      dt_(advection::time_step(run)),
+      end_(run.time.end) {
+  auto const size = static_cast<std::size_t>(grid_.size());
+  for (int i = 0; i < scheme_.buffers; ++i)
+    buffers_[i] = Buffer<T>(stream_, MemorySpace::device, size);
+  mass_ = Buffer<double>(stream_, MemorySpace::device, 1);
+  device_clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
+  evaluate::set_clock(stream_, device_clock_.data(), {0, dt_, 0});
+  make_flow(run);
+  make_initial(run.initial.at("u"), inputs);
+  auto start = flow_;
+  start.out = buffers_[0].data();
+  advect::impose_inflow(stream_, start);
+}
+
+template <class T>
+typename Advection<T>::Evaluated Advection<T>::prepare(Expression const& expression,
+                                                       Grid const& grid) {
+  Evaluated array;
+  array.program.emplace(stream_, expression);
+  array.grid = grid;
+  auto const size = static_cast<std::size_t>(grid.size());
+  array.values = Buffer<T>(stream_, MemorySpace::device, size);
+  array.changes = expression.depends_on(Operation::t);
+  anything_changes_ = anything_changes_ || array.changes;
+  evaluate_at(array, 0, array.values);
+  return array;
+}
+
+template <class T>
+void Advection<T>::evaluate_at(Evaluated const& array, double fraction, Buffer<T>& values) {
+  evaluate::evaluate(stream_, *array.program, array.grid, device_clock_.data(), fraction,
+                     values.span());
+}
+
+/// The face's values become the weighted sum of those at the start, the middle and the end of the
+/// step.
+template <class T>
+void Advection<T>::refresh_face(Evaluated& face, std::array<double, 3> const& weights) {
+  bool empty = true;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    auto const weight = static_cast<T>(weights[i]);
+    if (weight == 0) continue;
+    evaluate_at(face, 0.5 * static_cast<double>(i), empty ? face.values : face.at_other_time);
+    if (!empty)
+      elementwise::axpy(stream_, weight, std::as_const(face.at_other_time).span(),
+                        face.values.span());
+    else if (weight != 1)
+      elementwise::scale(stream_, weight, face.values.span());
+    empty = false;
+  }
+}
+
+/// Velocities and sides.
+template <class T>
+void Advection<T>::make_flow(config::RunConfig const& run) {
+  auto const speeds = advection::largest_speeds(run);
+  flow_.grid = grid_;
+  flow_.scheme = scheme_.flux;
+  for (int axis = 0; axis < grid_.dims; ++axis) {
+    Expression const& velocity = parameters_of(run).velocity[axis].expression;
+    if (velocity.is_constant()) {
+      flow_.velocity[axis].constant = velocity.evaluate(0);
+    } else {
+      velocity_[axis] = prepare(velocity, grid_);
+      flow_.velocity[axis] = {0, velocity_[axis].values.data(), speeds[axis]};
+    }
+    for (int side = 0; side < 2; ++side) {
+      auto const& condition = run.boundary[axis][side];
+      flow_.sides[axis][side].periodic = condition.kind == SideKind::periodic;
+      if (condition.kind != SideKind::dirichlet) continue;
+      Grid face = grid_;
+      face.origin[axis] = grid_.coordinate(axis, side == 0 ? 0 : grid_.points[axis] - 1);
+      face.points[axis] = 1;
+      faces_[axis][side] = prepare(condition.value.expression, face);
+      if (faces_[axis][side].changes)
+        faces_[axis][side].at_other_time =
+            Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(face.size()));
+      flow_.sides[axis][side].inflow = faces_[axis][side].values.data();
+    }
+  }
+}
+
+template <class T>
+void Advection<T>::make_initial(config::FieldSource const& source, Inputs const& inputs) {
+  if (source.file.empty()) {
+    evaluate::Program const program(stream_, source.formula.expression);
+    evaluate::evaluate(stream_, program, grid_, nullptr, 0, buffers_[0].span());
+    return;
+  }
+  std::vector<double> values(static_cast<std::size_t>(grid_.size()));
+  inputs.read(source, values);
+  std::vector<T> const rounded(values.begin(), values.end());
+  copy_async(buffers_[0].span(), std::span(rounded), stream_);
+  stream_.synchronize();
+}
+
+template <class T>
+void Advection<T>::queue_step(double step_size) {
+  for (Stage const& stage : scheme_.stages) {
+    for (auto& velocity : velocity_)
+      if (velocity.changes) evaluate_at(velocity, stage.velocity_time, velocity.values);
+    for (auto& axis : faces_)
+      for (auto& face : axis)
+        if (face.changes) refresh_face(face, stage.inflow);
+    auto step = flow_;
+    step.in = buffer(stage.in);
+    step.out = buffer(stage.out);
+    if (stage.base != stage.in) step.base = buffer(stage.base);
+    step.in_weight = stage.in_weight;
+    step.factor = stage.factor * step_size;
+    step.reversed = current_ == 1;
+    advect::advect(stream_, step, variant_);
+  }
+  if (scheme_.alternates) current_ = 1 - current_;
+  if (anything_changes_) evaluate::advance_clock(stream_, device_clock_.data());
+}
+
+template <class T>
+void Advection<T>::queue_steps(std::int64_t count) {
+  // The graph was captured from an even state, and an even number of steps keeps the state even.
+  if (count > 0 && current_ == 1) {
+    queue_step(dt_);
+    --count;
+  }
+  if (count >= steps_per_graph && !graph_)
+    graph_ = Graph::capture(stream_, [this] {
+      for (std::int64_t i = 0; i < steps_per_graph; ++i) queue_step(dt_);
+    });
+  for (; count >= steps_per_graph; count -= steps_per_graph) graph_.launch(stream_);
+  for (; count > 0; --count) queue_step(dt_);
+}
+
+template <class T>
+void Advection<T>::advance(std::int64_t max_steps, double until) {
+  until = std::min(until, end_);
+  // Within a millionth of a step of `until` counts as there: rounding, not physics.
+  constexpr double tolerance = 1e-6;
+  double const ahead = (until - clock().time) / dt_;
+  if (ahead <= 0 || max_steps <= 0) return;
+  double const whole = std::floor(ahead + tolerance);
+  auto const steps = static_cast<std::int64_t>(std::min(whole, static_cast<double>(max_steps)));
+  queue_steps(steps);
+  step_ += steps;
+  steps_since_origin_ += steps;
+  if (static_cast<double>(steps) < whole) return;
+
+  double const rest = until - clock().time;
+  if (rest > tolerance * dt_) {
+    if (steps == max_steps) return;
+    evaluate::set_clock(stream_, device_clock_.data(), {clock().time, rest, 0});
+    queue_step(rest);
+    ++step_;
+  }
+  origin_ = until;
+  steps_since_origin_ = 0;
+  evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, 0});
+}
+
+template <class T>
+std::vector<NamedValue> Advection<T>::diagnostics() const {
+  reduce::sum(stream_, buffers_[current_].span(), mass_.span(), reduce_variant_);
+  double sum = 0;
+  copy_async(std::span(&sum, 1), std::as_const(mass_).span(), stream_);
+  stream_.synchronize();
+  double volume = 1;
+  for (int axis = 0; axis < grid_.dims; ++axis) volume *= grid_.spacing[axis];
+  return {{"mass", sum * volume}};
+}
+
+template <class T>
+void Advection<T>::save(CheckpointSink& sink) const {
+  std::vector<T> values(static_cast<std::size_t>(grid_.size()));
+  copy_async(std::span(values), buffers_[current_].span(), stream_);
+  stream_.synchronize();
+  sink.put_integer("step", step_);
+  sink.put_real("origin", origin_);
+  sink.put_integer("steps_since_origin", steps_since_origin_);
+  sink.put_array("u", values);
+}
+
+template <class T>
+void Advection<T>::load(CheckpointSource const& source) {
+  std::vector<T> values(static_cast<std::size_t>(grid_.size()));
+  step_ = source.get_integer("step");
+  origin_ = source.get_real("origin");
+  steps_since_origin_ = source.get_integer("steps_since_origin");
+  source.get_array("u", values);
+  // The order of lax_wendroff's axes goes with the buffer.
+  current_ = scheme_.alternates ? static_cast<int>(step_ % 2) : 0;
+  copy_async(buffers_[current_].span(), std::span(std::as_const(values)), stream_);
+  evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, steps_since_origin_});
+  stream_.synchronize();
+}
+
+MemoryForecast advection_memory(config::RunConfig const& run, Inputs const&, Backend) {
+  std::int64_t arrays = scheme_of(run).buffers;
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    if (!parameters_of(run).velocity[axis].expression.is_constant()) ++arrays;
+  std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
+  return {bytes, arrays, "u", "grid.points", bytes};
+}
+
+std::unique_ptr<Simulation> make_advection(config::RunConfig const& run, Stream const& stream,
+                                           Inputs const& inputs) {
+  if (run.precision == Precision::float32)
+    return std::make_unique<Advection<float>>(run, stream, inputs);
+  return std::make_unique<Advection<double>>(run, stream, inputs);
+}
+
+}  // namespace
+
+SimulationEntry advection_entry() {
+  config::SimulationInfo info;
+  info.name = "advection";
+  info.summary = "what a flow carries along: u_t + div(velocity u) = 0";
+  info.fields = {{"u", "1", "concentration, or any quantity that is carried along"}};
+  for (auto const& scheme : advection::schemes()) info.schemes.push_back(scheme.name);
+  info.kernels = {{"advect", variant_names("advect")}};
+  info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
+    return std::make_unique<advection::Parameters>();
+  };
+  info.sides = {SideKind::outflow, SideKind::dirichlet, SideKind::periodic};
+  return {info, nullptr, advection_memory, advection::time_step, make_advection};
+}
+
+}  // namespace gridstride

@@ -1,0 +1,231 @@
+// Filters of a signal on a grid:
+//
+//   u(…, i, …) = Σ_k taps_k · in(…, i + center − k, …)      along one axis after the other,
+//
+// with taps that are given or those of well-known filters: Gaussians, means, central differences,
+// fitted polynomials. The signal is a formula or a dataset; axes that no filter goes along make it
+// a batch of signals. Beyond its ends a signal goes on as `mode` says.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/convolve/convolve.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/families.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "simulations/convolution_parameters.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using convolution::parameters_of;
+using convolution::Pass;
+
+/// The row of `convolve` that does a pass on a device, or on one of a backend.
+template <class Where>
+std::string variant_of(config::RunConfig const& run, Pass const& pass, Where const& where) {
+  std::string const& asked = run.kernels.at("convolve");
+  if (asked != "auto") return asked;
+  return std::string(
+      convolve::choose(where, pass.taps, {run.grid.points, pass.axis}, size_of(run.precision)));
+}
+
+/// The signal and u; between two passes one array more.
+MemoryForecast convolution_memory(config::RunConfig const& run, Inputs const& inputs,
+                                  Backend backend) {
+  auto const passes = convolution::passes_of(run, inputs);
+  std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
+  MemoryForecast forecast{bytes, passes.size() > 1 ? 3 : 2, "u", "grid.points", bytes};
+  for (auto const& pass : passes) {
+    constexpr std::size_t for_blocks = std::size_t{96} << 20;
+    auto const variant = variant_of(run, pass, backend);
+    bool const whole = variant == "cufft";  // the signal and its transform's work memory
+    std::size_t const extra = whole ? 4 * bytes : backend == Backend::cuda ? for_blocks : 0;
+    forecast.other_bytes = std::max(forecast.other_bytes, extra);
+  }
+  return forecast;
+}
+
+template <class T>
+class Convolution final : public Simulation {
+ public:
+  Convolution(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
+
+  Clock clock() const override { return {step_, 0}; }
+  bool finished() const override { return step_ > 0; }
+  void advance(std::int64_t max_steps, double until) override;
+  std::vector<Field> fields() const override {
+    return {{"u", "1", grid_, precision_of<T>(), u_.data()},
+            {"signal", "1", grid_, precision_of<T>(), signal_.data()}};
+  }
+  std::vector<NamedValue> diagnostics() const override {
+    return {{"seconds.read", seconds_.read},
+            {"seconds.transfer", seconds_.transfer},
+            {"seconds.filter", seconds_.filter}};
+  }
+  std::vector<NamedText> chosen() const override {
+    return {{"convolve", fmt::format("{}", fmt::join(variants_, ", "))}};
+  }
+
+ private:
+  struct Seconds {
+    double read = 0, transfer = 0, filter = 0;
+  };
+  struct Work {
+    convolve::Filter<T> filter;
+    convolve::Shape shape;
+    convolve::Boundary boundary;
+  };
+
+  Buffer<T> array() const { return {stream_, MemorySpace::device, size_}; }
+  void load(config::FieldSource const& source, Inputs const& inputs);
+  void require_finite(config::RunConfig const& run);
+  /// Does `work`, waits for it on the stream, and adds the time it took.
+  template <class Body>
+  void measure(double& seconds, Body const& work);
+
+  Stream stream_;
+  Grid grid_;
+  std::size_t size_;
+  double value_;
+  std::vector<Work> work_;
+  std::vector<std::string> variants_;  // of each pass
+  Buffer<T> signal_, u_;
+  Seconds seconds_;
+  std::int64_t step_ = 0;
+};
+
+template <class T>
+Convolution<T>::Convolution(config::RunConfig const& run, Stream const& stream,
+                            Inputs const& inputs)
+    : stream_(stream),
+      grid_(run.grid),
+      size_(static_cast<std::size_t>(run.grid.size())),
+      value_(parameters_of(run).value),
+      signal_(array()),
+      u_(array()) {
+  auto const& parameters = parameters_of(run);
+  for (auto const& pass : convolution::passes_of(run, inputs)) {
+    auto const taps = convolution::taps_of(run, inputs, pass);
+    work_.push_back({convolve::Filter<T>(stream_, taps.values, taps.center),
+                     {grid_.points, pass.axis},
+                     parameters.modes[static_cast<std::size_t>(pass.axis)]});
+    variants_.push_back(variant_of(run, pass, stream.device()));
+  }
+  load(parameters.signal, inputs);
+  measure(seconds_.read, [&] { require_finite(run); });
+  zero_async(u_.span(), stream_);
+}
+
+template <class T>
+void Convolution<T>::load(config::FieldSource const& source, Inputs const& inputs) {
+  if (source.file.empty())
+    return measure(seconds_.read, [&] {
+      evaluate::Program const program(stream_, source.formula.expression);
+      evaluate::evaluate(stream_, program, grid_, nullptr, 0, signal_.span());
+    });
+  Buffer<double> values(stream_, MemorySpace::host, size_);
+  measure(seconds_.read, [&] { inputs.read(source, values.span()); });
+  measure(seconds_.transfer, [&] {
+    std::vector<T> rounded;
+    std::span<T const> host;
+    if constexpr (std::is_same_v<T, double>)
+      host = values.span();
+    else
+      host = rounded = {values.span().begin(), values.span().end()};
+    copy_async(signal_.span(), host, stream_);
+    stream_.synchronize();
+  });
+}
+
+template <class T>
+void Convolution<T>::require_finite(config::RunConfig const& run) {
+  std::array<reduce::Moments<T>, 1> found;
+  Buffer<reduce::Moments<T>> moments(stream_, MemorySpace::device, 1);
+  reduce::moments<T>(stream_, std::as_const(signal_).span(), moments.span(),
+                     run.kernels.at("reduce"));
+  copy_async(std::span<reduce::Moments<T>>(found), moments.span(), stream_);
+  stream_.synchronize();
+  std::int64_t const index = found[0].first_non_finite;
+  if (index < 0) return;
+  throw ConfigError({run.problem(
+      parameters_of(run).signal.location,
+      fmt::format("is not finite in {} at cell ({}) (all values have to "
+                  "be finite)",
+                  name_of(precision_of<T>()), fmt::join(grid_.indices(index), ", ")))});
+}
+
+/// The passes go to and fro between two arrays; the signal itself stays.
+template <class T>
+void Convolution<T>::advance(std::int64_t max_steps, double) {
+  if (finished() || max_steps < 1) return;
+  Buffer<T> other;
+  if (work_.size() > 1) other = array();
+  measure(seconds_.filter, [&] {
+    for (std::size_t i = 0; i < work_.size(); ++i) {
+      auto const& [filter, shape, boundary] = work_[i];
+      if (i > 0) u_.swap(other);
+      auto const& in = i == 0 ? signal_ : other;
+      convolve::convolve<T>(stream_, filter, shape, boundary, in.span(), u_.span(), value_,
+                            variants_[i]);
+    }
+  });
+  step_ = 1;
+}
+
+template <class T>
+template <class Body>
+void Convolution<T>::measure(double& seconds, Body const& work) {
+  Event start(stream_.device()), stop(stream_.device());
+  stream_.record(start);
+  work();
+  stream_.record(stop);
+  seconds += elapsed_seconds(start, stop);
+}
+
+std::unique_ptr<Simulation> make_convolution(config::RunConfig const& run, Stream const& stream,
+                                             Inputs const& inputs) {
+  if (run.precision == Precision::float32)
+    return std::make_unique<Convolution<float>>(run, stream, inputs);
+  return std::make_unique<Convolution<double>>(run, stream, inputs);
+}
+
+/// Each name once: host and GPU both have a row `fft`.
+std::vector<std::string_view> names_of_variants() {
+  std::vector<std::string_view> names;
+  for (auto const name : variant_names("convolve"))
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+SimulationEntry convolution_entry() {
+  config::SimulationInfo info;
+  info.name = "convolution";
+  info.summary = "filters along the axes of a grid: taps, Gaussians, derivatives, fits";
+  info.fields = {{"u", "1", "what the filters make of the signal"},
+                 {"signal", "1", "the signal as it is given"}};
+  info.kernels = {{"convolve", names_of_variants()}};
+  info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
+    return std::make_unique<convolution::Parameters>();
+  };
+  info.has_time = false;
+  info.sides = {};
+  info.variables = std::span(expression::space_and_time).first(3);
+  return {info, convolution::problems, convolution_memory, nullptr, make_convolution};
+}
+
+}  // namespace gridstride

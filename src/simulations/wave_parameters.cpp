@@ -1,0 +1,307 @@
+#include "simulations/wave_parameters.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "config/file_source.hpp"
+#include "kernels/evaluate/slabs.hpp"
+#include "kernels/star/star.hpp"
+
+namespace gridstride::wave {
+
+namespace {
+
+using config::FieldSource;
+using config::Form;
+using config::Spec;
+using config::Visitor;
+
+/// A formula of space, or a dataset.
+void declare_source(Visitor& visitor, Spec const& spec, config::Presence presence,
+                    std::filesystem::path const& folder, FieldSource& source) {
+  auto const formula = [&](Visitor& v) {
+    v.visit({.name = spec.name,
+             .unit = spec.unit,
+             .documentation = "A formula of space.",
+             .minimum = spec.minimum,
+             .variables = "xyz"},
+            source.formula);
+  };
+  auto const dataset = [&](Visitor& v) {
+    config::declare_dataset(v, folder, "its shape is that of the grid, x last", source);
+  };
+  Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
+                        {.kind = Form::Kind::mapping, .body = dataset}};
+  int chosen = !source.file.empty() ? 1 : source.formula.text.empty() ? -1 : 0;
+  visitor.forms(spec, presence, forms, chosen);
+  visitor.locate(spec.name, source.location);
+}
+
+/// The unit of a point source: that of u_tt times the volume that it stands for.
+std::string_view amplitude_unit(std::size_t dims) {
+  static constexpr std::string_view units[] = {"m/s^2", "m^2/s^2", "m^3/s^2"};
+  return units[std::clamp<std::size_t>(dims, 1, 3) - 1];
+}
+
+}  // namespace
+
+void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
+  auto const folder = run.file.parent_path();
+  declare_source(
+      visitor,
+      {.name = "speed",
+       .unit = "m/s",
+       .documentation = "How fast waves go, c (m/s). Where it is zero, u stays as it is.",
+       .minimum = 0},
+      config::Presence::required, folder, speed);
+  visitor.visit({.name = "order",
+                 .documentation = "Order of the differences in space: 2, 4, 6 or 8.",
+                 .minimum = 2,
+                 .maximum = 8},
+                order);
+  if (order % 2 != 0)
+    visitor.fault("order", fmt::format("there is no order {} (2, 4, 6 or 8)", order));
+  declare_source(
+      visitor, {.name = "initial_velocity", .unit = "1/s", .documentation = "u_t at time 0 (1/s)."},
+      config::Presence::optional, folder, initial_velocity);
+  visitor.visit(
+      {.name = "source",
+       .unit = "1/s^2",
+       .documentation = "What is added to u_tt: a number, or a formula of space and time.",
+       .variables = "xyzt"},
+      source);
+  declare_ricker(visitor, run);
+  declare_absorbing(visitor);
+}
+
+void Parameters::declare_ricker(Visitor& visitor, config::RunOptions const& run) {
+  auto const& grid = run.grid_options;
+  std::size_t const dims = grid.points.size();
+  auto const check_inside = [&](Visitor& v, std::vector<double> const& at) {
+    if (grid.lower.size() != at.size() || grid.upper.size() != at.size()) return;
+    for (std::size_t a = 0; a < at.size(); ++a)
+      if (!(at[a] >= grid.lower[a] && at[a] <= grid.upper[a]))
+        v.fault(at.size() == 1 ? "at" : fmt::format("at.{}", a),
+                fmt::format("{} is outside of the grid ({} goes from {} to {})", at[a],
+                            axis_names[a], grid.lower[a], grid.upper[a]));
+  };
+  auto const body = [&](Ricker& one) {
+    return [&](Visitor& v) {
+      config::ListShape const shape =
+          dims == 0 ? config::ListShape{1, 3} : config::ListShape{dims, dims};
+      if (v.list({.name = "at", .unit = "m", .documentation = "The point's coordinates."}, shape,
+                 one.at))
+        check_inside(v, one.at);
+      v.visit({.name = "frequency",
+               .unit = "Hz",
+               .documentation = "The wavelet's dominant frequency, f.",
+               .minimum = 0,
+               .exclusive_minimum = true},
+              one.frequency);
+      v.visit({.name = "delay",
+               .unit = "s",
+               .documentation = "When the wavelet has its peak; `auto` is 1.2/f."},
+              one.delay, "auto");
+      v.visit({.name = "amplitude",
+               .unit = amplitude_unit(dims),
+               .documentation =
+                   "The integral over space of what is added to u_tt at the peak, in m/s^2, "
+                   "m^2/s^2 or m^3/s^2 by the dimensions."},
+              one.amplitude);
+    };
+  };
+  visitor.items<Ricker>({.name = "ricker",
+                         .documentation = "Point sources that go through Ricker's wavelet, "
+                                          "(1 - 2a) exp(-a) with a = (pi f (t - delay))^2."},
+                        ricker,
+                        [&](Spec const& item, Ricker& one) { visitor.section(item, body(one)); });
+}
+
+void Parameters::declare_absorbing(Visitor& visitor) {
+  visitor.section(
+      {.name = "absorbing", .documentation = "The damping layers of absorbing sides."},
+      [&](Visitor& v) {
+        v.visit({.name = "thickness",
+                 .documentation = "Points in a layer; two of the longest wavelengths are good.",
+                 .minimum = 1,
+                 .maximum = 1000000},
+                thickness);
+        v.visit({.name = "strength",
+                 .documentation = "A wave that goes through the layer and back keeps "
+                                  "exp(-strength) of its height; too strong a layer reflects.",
+                 .minimum = 0},
+                strength);
+      });
+}
+
+namespace {
+
+bool is_absorbing(config::RunConfig const& run, int axis, int side) {
+  return run.boundary[axis][side].kind == SideKind::absorbing;
+}
+
+/// What the grid says of a dataset's shape, if anything.
+std::optional<Problem> shape_problem(config::RunConfig const& run, FieldSource const& source,
+                                     Inputs const& inputs) {
+  if (source.file.empty()) return std::nullopt;
+  std::vector<std::int64_t> wanted(run.grid.points.begin(),
+                                   run.grid.points.begin() + run.grid.dims);
+  std::reverse(wanted.begin(), wanted.end());
+  auto const shape = inputs.shape(source);
+  if (shape == wanted) return std::nullopt;
+  return run.problem(source.location,
+                     fmt::format("dataset '{}' of {} is [{}], the grid needs [{}] (the slowest "
+                                 "axis first)",
+                                 source.dataset, source.file.string(), fmt::join(shape, "]["),
+                                 fmt::join(wanted, "][")));
+}
+
+/// Axes with fewer points than the differences or the layers need.
+std::vector<Problem> size_problems(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  std::vector<Problem> found;
+  for (int axis = 0; axis < run.grid.dims; ++axis) {
+    std::int64_t const points = run.grid.points[axis];
+    if (points < parameters.order / 2 + 1)
+      found.push_back(
+          run.problem(run.location("parameters.order"),
+                      fmt::format("order {} needs {} points along {} (here {})", parameters.order,
+                                  parameters.order / 2 + 1, axis_names[axis], points)));
+    int const layers = is_absorbing(run, axis, 0) + is_absorbing(run, axis, 1);
+    if (layers * parameters.thickness >= points)
+      found.push_back(
+          run.problem(run.location("parameters.absorbing.thickness"),
+                      fmt::format("{} layer{} of {} points do{} not fit along {} ({} points)",
+                                  layers, layers == 1 ? "" : "s", parameters.thickness,
+                                  layers == 1 ? "es" : "", axis_names[axis], points)));
+  }
+  return found;
+}
+
+/// The place of a point in words: `x = 0.5, y = 1`.
+std::string format_place(Grid const& grid, std::int64_t offset) {
+  auto const at = grid.indices(offset);
+  std::string place;
+  for (int axis = 0; axis < grid.dims; ++axis)
+    place += fmt::format("{}{} = {}", axis == 0 ? "" : ", ", axis_names[axis],
+                         grid.coordinate(axis, at[axis]));
+  return place;
+}
+
+}  // namespace
+
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
+  auto found = size_problems(run);
+  auto const& parameters = parameters_of(run);
+  try {
+    auto const of_velocity = shape_problem(run, parameters.initial_velocity, inputs);
+    if (of_velocity) found.push_back(*of_velocity);
+    auto const of_speed = shape_problem(run, parameters.speed, inputs);
+    if (of_speed)
+      found.push_back(*of_speed);
+    else
+      largest_speed(run, inputs);
+  } catch (ConfigError const& error) {
+    found.insert(found.end(), error.problems().begin(), error.problems().end());
+  }
+  return found;
+}
+
+double largest_speed(config::RunConfig const& run, Inputs const& inputs) {
+  auto const& parameters = parameters_of(run);
+  if (parameters.found_speed) return *parameters.found_speed;
+  FieldSource const& speed = parameters.speed;
+  double largest = 0;
+  auto const look = [&](Grid const& grid, std::span<double const> values) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      largest = std::max(largest, values[i]);
+      if (values[i] >= 0 && std::isfinite(values[i])) continue;
+      throw ConfigError({run.problem(
+          speed.location, fmt::format("is {} at {} (a speed is not negative)", values[i],
+                                      format_place(grid, static_cast<std::int64_t>(i))))});
+    }
+  };
+  if (!speed.file.empty()) {
+    std::vector<double> values(static_cast<std::size_t>(run.grid.size()));
+    inputs.read(speed, values);
+    look(run.grid, values);
+  } else if (speed.formula.expression.is_constant()) {
+    largest = speed.formula.expression.evaluate(0);
+  } else {
+    evaluate::for_each_slab(speed.formula.expression, run.grid, 0,
+                            [&](evaluate::Slab const& slab) { look(slab.grid, slab.values); });
+  }
+  if (!(largest > 0))
+    throw ConfigError({run.problem(speed.location, "is zero everywhere (no wave would move)")});
+  parameters.found_speed = largest;
+  return largest;
+}
+
+namespace {
+
+/// The longest step up to `longest` that goes into the time between outputs a whole number of
+/// times. Leapfrog conserves its energy as long as the step is the same.
+double dividing_step(config::RunConfig const& run, double longest) {
+  auto const& every = run.output.every;
+  double const interval = every.count  ? run.time.end / static_cast<double>(*every.count)
+                          : every.time ? std::min(*every.time, run.time.end)
+                                       : run.time.end;
+  return interval / std::max(1.0, std::ceil(interval / longest * (1 - 1e-12)));
+}
+
+/// σ at the outer end of an axis' layers.
+double strongest_damping(config::RunConfig const& run, int axis, double largest_speed) {
+  auto const& parameters = parameters_of(run);
+  if (!is_absorbing(run, axis, 0) && !is_absorbing(run, axis, 1)) return 0;
+  double const depth = static_cast<double>(parameters.thickness) * run.grid.spacing[axis];
+  return 1.5 * parameters.strength * largest_speed / depth;
+}
+
+}  // namespace
+
+double time_step(config::RunConfig const& run, double largest_speed) {
+  auto const& parameters = parameters_of(run);
+  auto const order = static_cast<int>(parameters.order);
+  double const eigenvalue = star::largest_eigenvalue(run.grid, order);
+  double const limit = 2 / (largest_speed * std::sqrt(eigenvalue));
+  double const step = run.time.step.value_or(dividing_step(run, run.time.safety * limit));
+  if (step > limit)
+    throw ConfigError({run.problem(
+        run.time.step_location,
+        fmt::format("{} s is over the stability limit of {:.6g} s (2/(c·√ρ), with c = {:.6g} m/s "
+                    "and ρ = {:.6g} 1/m² of order {}); 'auto' takes {} of the limit",
+                    step, limit, largest_speed, eigenvalue, order, run.time.safety))});
+  double damping = 0;
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    damping += strongest_damping(run, axis, largest_speed);
+  if (damping * step > 1)
+    throw ConfigError({run.problem(
+        run.location("parameters.absorbing"),
+        fmt::format("{} points with a strength of {} stop a wave within {:.2g} steps (a layer has "
+                    "to be thicker or weaker)",
+                    parameters.thickness, parameters.strength, 1 / (damping * step)))});
+  return step;
+}
+
+std::vector<double> damping_of(config::RunConfig const& run, int axis, double largest_speed) {
+  double const strongest = strongest_damping(run, axis, largest_speed);
+  if (strongest == 0) return {};
+  auto const thickness = parameters_of(run).thickness;
+  std::vector<double> sigma(static_cast<std::size_t>(run.grid.points[axis]), 0);
+  for (int side = 0; side < 2; ++side) {
+    if (!is_absorbing(run, axis, side)) continue;
+    for (std::int64_t i = 0; i < thickness; ++i) {
+      double const depth = static_cast<double>(thickness - i) / static_cast<double>(thickness);
+      auto const place = static_cast<std::size_t>(i);
+      sigma[side == 0 ? place : sigma.size() - 1 - place] = strongest * depth * depth;
+    }
+  }
+  return sigma;
+}
+
+}  // namespace gridstride::wave

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "config/visitor.hpp"
+#include "simulations/simulation.hpp"
+
+/// What a config says of a wave, for the simulation's own files.
+namespace gridstride::wave {
+
+/// A point source whose strength goes through Ricker's wavelet.
+struct Ricker {
+  std::vector<double> at;
+  double frequency = config::required_number;
+  std::optional<double> delay;  // empty: 1.2/frequency, when the wavelet begins from almost nothing
+  double amplitude = 1;
+
+  double delay_or_default() const { return delay.value_or(1.2 / frequency); }
+};
+
+class Parameters final : public config::ParameterSet {
+ public:
+  config::FieldSource speed;
+  std::int64_t order = 4;
+  config::FieldSource initial_velocity = {{"0", expression::Expression(0.0), {}}, {}, {}, {}};
+  config::Formula source{"0", expression::Expression(0.0), {}};
+  std::vector<Ricker> ricker;
+  std::int64_t thickness = 40;  // of an absorbing layer, in points
+  double strength = 8;          // the layer reflects exp(−strength)
+  /// The largest value of `speed`, once it has been found.
+  mutable std::optional<double> found_speed;
+
+  void fields(config::Visitor& visitor, config::RunOptions const& run) override;
+
+ private:
+  void declare_ricker(config::Visitor& visitor, config::RunOptions const& run);
+  void declare_absorbing(config::Visitor& visitor);
+};
+
+inline Parameters const& parameters_of(config::RunConfig const& run) {
+  return static_cast<Parameters const&>(*run.parameters);
+}
+
+/// Datasets of other shapes than the grid's, speeds that are negative, too few points for the order
+/// or for absorbing layers.
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);
+
+/// The largest speed. A dataset is read once, so that `inputs` may be empty after `problems`.
+/// Throws `ConfigError` where a speed is negative or not finite, and when all are zero.
+double largest_speed(config::RunConfig const& run, Inputs const& inputs);
+
+/// The step to take: the one asked for, or the longest that is at most `safety` times the limit of
+/// stability and divides the time between two outputs. Throws `ConfigError` for a step over the
+/// limit, and for a layer that would stop a wave within a step.
+double time_step(config::RunConfig const& run, double largest_speed);
+
+/// σ at the points of an axis (1/s): in the layer of an absorbing side 3/2·strength·c/d·ξ², with
+/// its thickness d and 0 ≤ ξ ≤ 1 the depth in it; 0 elsewhere. Empty without such a side. A wave
+/// that goes through the layer and back along the normal keeps exp(−2∫σ/c) = exp(−strength).
+std::vector<double> damping_of(config::RunConfig const& run, int axis, double largest_speed);
+
+}  // namespace gridstride::wave

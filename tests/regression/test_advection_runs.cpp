@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/advection_cases.hpp"
+
+namespace gridstride {
+namespace {
+
+/// A checkpoint in memory.
+class MemoryCheckpoint final : public CheckpointSink, public CheckpointSource {
+ public:
+  void put_integer(std::string_view name, std::int64_t value) override {
+    integers_[std::string(name)] = value;
+  }
+  void put_real(std::string_view name, double value) override { reals_[std::string(name)] = value; }
+  void put_text(std::string_view name, std::string_view text) override {
+    texts_[std::string(name)] = text;
+  }
+  void put_array(std::string_view name, std::span<float const> values) override {
+    arrays_[std::string(name)].assign(values.begin(), values.end());
+  }
+  void put_array(std::string_view name, std::span<double const> values) override {
+    arrays_[std::string(name)].assign(values.begin(), values.end());
+  }
+  bool contains(std::string_view name) const override {
+    return arrays_.contains(std::string(name));
+  }
+  std::int64_t get_integer(std::string_view name) const override {
+    return integers_.at(std::string(name));
+  }
+  double get_real(std::string_view name) const override { return reals_.at(std::string(name)); }
+  std::string get_text(std::string_view name) const override {
+    return texts_.at(std::string(name));
+  }
+  void get_array(std::string_view name, std::span<float> out) const override { get(name, out); }
+  void get_array(std::string_view name, std::span<double> out) const override { get(name, out); }
+
+ private:
+  template <class T>
+  void get(std::string_view name, std::span<T> out) const {
+    auto const& values = arrays_.at(std::string(name));
+    ASSERT_EQ(values.size(), out.size());
+    for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<T>(values[i]);
+  }
+  std::map<std::string, std::int64_t> integers_;
+  std::map<std::string, double> reals_;
+  std::map<std::string, std::string> texts_;
+  std::map<std::string, std::vector<double>> arrays_;
+};
+
+std::unique_ptr<Simulation> make(config::RunConfig const& config, Stream& stream) {
+  return entry_of(config).make(config, stream, {});
+}
+
+double mass_of(Simulation const& simulation) {
+  auto const diagnostics = simulation.diagnostics();
+  EXPECT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics.front().name, "mass");
+  return diagnostics.front().value;
+}
+
+/// A flow around four cells, whose speed swings, with sharp edges in u. |u| is at most 2.
+std::string cells(std::string const& scheme, std::string const& precision) {
+  return fmt::format(
+      "simulation: advection\nprecision: {}\n"
+      "grid: {{points: [37, 34]}}\n"
+      "boundary: {{x: periodic, y: periodic}}\n"
+      "initial: {{u: \"if(x < 0.4, 1, -0.5) + if(y < 0.3, 1, 0)\"}}\n"
+      "parameters:\n"
+      "  velocity: {{x: \"sin(2*pi*y)*cos(3*t)\", y: \"cos(2*pi*x) + 0.3*sin(2*pi*y)\"}}\n"
+      "time: {{scheme: {}, end: 1}}\n",
+      precision, scheme);
+}
+
+TEST(AdvectionMass, IsKeptOnPeriodicGrids) {
+  for (auto const* precision : {"float32", "float64"})
+    for (auto const* scheme : {"upwind", "lax_wendroff", "weno5"}) {
+      auto const config = test::config_of(cells(scheme, precision));
+      Stream stream(Device::open(Backend::cpu));
+      auto const simulation = make(config, stream);
+      double const before = mass_of(*simulation);
+      simulation->advance(std::int64_t{1} << 40, 1);
+      EXPECT_TRUE(simulation->finished());
+      auto const steps = static_cast<double>(simulation->clock().step);
+      EXPECT_GT(steps, 10);
+      double const unit = config.precision == Precision::float32
+                              ? std::numeric_limits<float>::epsilon()
+                              : std::numeric_limits<double>::epsilon();
+      // A few roundings of every value in each of at most three stages, values up to about 4.
+      EXPECT_LE(std::abs(mass_of(*simulation) - before), 3 * 8 * 4 * unit * steps)
+          << scheme << ' ' << precision;
+    }
+}
+
+TEST(AdvectionRestart, GivesTheSameBits) {
+  for (auto const* scheme : {"upwind", "lax_wendroff", "weno5"}) {
+    auto const config =
+        test::config_of("precision: float32\n" + test::swinging_wave(scheme, "o", 50, 0.7).yaml());
+    Stream stream(Device::open(Backend::cpu));
+    auto const whole = make(config, stream);
+    whole->advance(std::int64_t{1} << 40, 0.7);
+    auto const expected = test::to_host(whole->fields()[0], stream).memory;
+    for (std::int64_t const steps : {1, 2, 33}) {
+      MemoryCheckpoint checkpoint;
+      auto const first = make(config, stream);
+      first->advance(steps, 0.7);
+      first->save(checkpoint);
+      auto const second = make(config, stream);
+      second->load(checkpoint);
+      EXPECT_EQ(second->clock().step, steps);
+      second->advance(3, 0.7);
+      second->advance(std::int64_t{1} << 40, 0.7);
+      EXPECT_EQ(second->clock().step, whole->clock().step);
+      EXPECT_EQ(test::to_host(second->fields()[0], stream).memory, expected)
+          << scheme << " from step " << steps;
+    }
+  }
+}
+
+/// What the run is refused for.
+std::string refusal(std::string const& yaml) {
+  try {
+    auto const config = test::config_of(yaml);
+    entry_of(config).time_step(config);
+  } catch (ConfigError const& error) {
+    return error.problems().front().path + ": " + error.problems().front().message;
+  }
+  return "";
+}
+
+TEST(AdvectionStep, IsRefusedBeyondTheLimit) {
+  auto run = test::carried_waves("upwind", "pp", 10, {1, -3, 0}, 1);
+  run.step = "0.026";
+  EXPECT_EQ(refusal(run.yaml()),
+            "time.step: 0.026 s is over the stability limit of 0.025 s (upwind is stable up to "
+            "Σ|v|·dt/h = 1, here with |v| up to (1, 3) m/s); 'auto' takes 0.9 of the limit");
+  run.scheme = "lax_wendroff";
+  run.step = "0.033";
+  EXPECT_EQ(refusal(run.yaml()), "");
+  run.step = "0.034";
+  EXPECT_NE(refusal(run.yaml()).find("|v|·dt/h = 1 along each axis"), std::string::npos);
+  run.scheme = "weno5";
+  run.step = "0.036";
+  EXPECT_NE(refusal(run.yaml()).find("Σ|v|·dt/h = 1.4349"), std::string::npos);
+}
+
+TEST(AdvectionStep, NeedsAVelocityThatIsFinite) {
+  auto still = test::carried_waves("upwind", "p", 10, {0, 0, 0}, 1);
+  EXPECT_EQ(refusal(still.yaml()),
+            "parameters.velocity: is zero everywhere, so that 'auto' finds no time step (give "
+            "time.step or a velocity)");
+  still.velocity[0] = "1/x";
+  EXPECT_EQ(refusal(still.yaml()), "parameters.velocity.x: is inf at x = 0 (a velocity is finite)");
+}
+
+}  // namespace
+}  // namespace gridstride

@@ -1,0 +1,114 @@
+"""Filters of data from files: what is read, what is refused, what is written."""
+
+import math
+
+import h5py
+import numpy
+import support
+from support import BAD_INPUT
+
+
+def config(**changes):
+    """A smoothed line as a mapping. `changes` replace whole sections."""
+    return {
+        "simulation": "convolution",
+        "device": "cpu",
+        "grid": {"points": 50, "upper": 49},
+        "parameters": {"signal": {"file": "data.h5", "dataset": "/u"},
+                       "filters": [{"box": {"size": 5}}]},
+        **changes,
+    }
+
+
+class Convolution(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.u = numpy.sin(numpy.arange(50.0) ** 2)
+        with h5py.File(self.directory / "data.h5", "w") as file:
+            file["u"] = self.u
+            file["image"] = self.u.reshape(5, 10)
+            file["taps"] = numpy.array([0.25, 0.5, 0.25])
+            file["even"] = numpy.ones(4)
+            file["long"] = numpy.ones(51)
+            file["huge"] = numpy.array([1.0, 1e300, 1.0])
+            file["hole"] = numpy.array([1.0, math.nan, 1.0])
+
+    def result(self, **changes):
+        """The field u of a run."""
+        self.call("run", self.write("case.yaml", config(**changes)), "--quiet")
+        with h5py.File(self.directory / "outputs/case/case.h5") as file:
+            numpy.testing.assert_array_equal(file["VTKHDF/PointData/signal"][0].ravel(), self.u)
+            return file["VTKHDF/PointData/u"][0]
+
+    def parameters(self, dataset="/u", **filters):
+        return {"signal": {"file": "data.h5", "dataset": dataset}, "filters": filters}
+
+    def refuse(self, message, **changes):
+        before = self.files()
+        for command in ("run", "check"):
+            _, err = self.call(command, self.write("case.yaml", config(**changes)), code=BAD_INPUT)
+            self.assertRegex(err, message)
+        self.assertEqual(self.files(), sorted({*before, "case.yaml"}))
+
+    def test_a_mean(self):
+        padded = numpy.concatenate([self.u[1::-1], self.u, self.u[:-3:-1]])
+        expected = numpy.convolve(padded, numpy.full(5, 0.2), "valid")
+        numpy.testing.assert_allclose(self.result(), expected, rtol=0, atol=1e-14)
+
+    def test_taps_from_a_file(self):
+        source = {"file": "data.h5", "dataset": "/taps"}
+        padded = numpy.concatenate([[self.u[-1]], self.u, [self.u[0]]])
+        expected = numpy.convolve(padded, [0.25, 0.5, 0.25], "valid")
+        got = self.result(parameters={**self.parameters(taps_from=source), "mode": "wrap"})
+        numpy.testing.assert_allclose(got, expected, rtol=0, atol=1e-14)
+
+    def test_an_image_by_columns(self):
+        got = self.result(grid={"points": [10, 5], "upper": [9, 4]},
+                          parameters=self.parameters("/image", derivative={"axis": "y"}))
+        image = self.u.reshape(5, 10)
+        numpy.testing.assert_allclose(got[1:-1], (image[2:] - image[:-2]) / 2, atol=1e-15)
+        numpy.testing.assert_allclose(got[0], (image[1] - image[0]) / 2, atol=1e-15)
+
+    def test_only_what_is_asked_for_is_written(self):
+        self.call("run", self.write("case.yaml", config(output={"fields": ["u"]})), "--quiet")
+        with h5py.File(self.directory / "outputs/case/case.h5") as file:
+            self.assertEqual(list(file["VTKHDF/PointData"]), ["u"])
+
+    def test_resolved_config_reads_back(self):
+        out, _ = self.call("check", self.write("case.yaml", config()))
+        again, _ = self.call("check", self.write("again.yaml", out))
+        self.assertEqual(again.replace("outputs/again", "outputs/case"), out)
+
+    def test_wrong_shapes(self):
+        self.refuse(r"case\.yaml:\d+:\d+: parameters\.signal: dataset '/image' of data\.h5 is "
+                    r"\[5\]\[10\], the grid needs \[50\] \(the slowest axis first\)\n",
+                    parameters=self.parameters("/image", box={"size": 3}))
+        for dataset, message in (
+                ("/image", r"dataset '/image' of data\.h5 is \[5\]\[10\] \(a list of taps is "),
+                ("/even", r"origin is missing \(4 taps, an even number, have no middle"),
+                ("/long", r"needs 51 taps, which are more than the 50 points along x"),
+                ("/nothing", r"there is no dataset '/nothing'")):
+            with self.subTest(dataset=dataset):
+                self.refuse(r"case\.yaml:\d+:\d+: parameters\.filters\.taps_from.*" + message,
+                            parameters=self.parameters(
+                                taps_from={"file": "data.h5", "dataset": dataset}))
+
+    def test_taps_that_are_not_finite(self):
+        for dataset, precision, message in (
+                ("/hole", "float64", r"has -?nan at "),
+                ("/huge", "float32", r"tap 1 of the filter along x is 1e\+300 in float32 ")):
+            source = {"file": "data.h5", "dataset": dataset}
+            file = self.write("case.yaml", config(precision=precision,
+                                                  parameters=self.parameters(taps_from=source)))
+            _, err = self.call("run", file, code=BAD_INPUT)
+            self.assertRegex(err, message)
+            self.assertFalse((self.directory / "outputs").exists())
+
+    def test_too_large_for_the_memory(self):
+        self.refuse(r"grid\.points: convolution: u needs \d x ",
+                    grid={"points": [200000, 100000]},
+                    parameters={"signal": "x", "filters": {"box": {"axis": "x", "size": 3}}})
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/star/star.hpp"
+#include "support/stencil_cases.hpp"
+
+/// Random problems for steps of waves, run on any device and compared on the host.
+namespace gridstride::test {
+
+struct StarCase {
+  Grid grid;
+  int order = 2;
+  std::array<std::array<SideKind, 2>, 3> sides = {};
+  bool variable = false;
+  bool source = false;
+  std::array<bool, 3> damping = {};
+  bool in_place = false;
+
+  std::string text() const {
+    std::string text = format_points(grid) + " order " + std::to_string(order) + " ";
+    for (int axis = 0; axis < grid.dims; ++axis)
+      for (auto kind : sides[axis])
+        text += kind == SideKind::periodic ? 'p' : kind == SideKind::fixed ? '0' : '=';
+    for (int axis = 0; axis < grid.dims; ++axis) text += damping[axis] ? " damped" : "";
+    return text + (variable ? " variable" : "") + (source ? " source" : "") +
+           (in_place ? " in place" : "");
+  }
+};
+
+/// All orders and kinds of sides, with and without fields, source and damping, over sizes that are
+/// multiples of nothing and of everything; the smallest are all within reach of a side.
+inline std::vector<StarCase> star_cases() {
+  static constexpr std::array<std::array<std::int64_t, 3>, 16> sizes = {{
+      {5, 1, 1},
+      {9, 1, 1},
+      {33, 1, 1},
+      {1024, 1, 1},
+      {10007, 1, 1},
+      {5, 6, 1},
+      {9, 5, 1},
+      {33, 31, 1},
+      {128, 64, 1},
+      {132, 301, 1},
+      {257, 255, 1},
+      {5, 5, 5},
+      {12, 7, 9},
+      {64, 32, 16},
+      {68, 13, 131},
+      {31, 33, 34},
+  }};
+  constexpr SideKind p = SideKind::periodic, f = SideKind::fixed, e = SideKind::free;
+  static constexpr std::array<std::array<SideKind, 2>, 5> pairs = {
+      {{p, p}, {f, f}, {e, e}, {f, e}, {e, f}}};
+  std::vector<StarCase> cases;
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    for (std::size_t order = 0; order < 4; ++order) {
+      StarCase one;
+      one.grid.points = sizes[s];
+      one.grid.dims = sizes[s][2] > 1 ? 3 : sizes[s][1] > 1 ? 2 : 1;
+      one.grid.spacing = {0.5, 0.25, 0.75};
+      one.order = 2 * static_cast<int>(order) + 2;
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        one.sides[axis] = pairs[(s + 2 * axis + order) % 5];
+        one.damping[axis] = (s + axis + order) % 4 == 0;
+      }
+      one.variable = (s + order) % 3 == 0;
+      one.source = (s + 2 * order) % 5 == 0;
+      one.in_place = (s + order) % 2 == 0;
+      cases.push_back(one);
+      if (s == 8 || s == 9 || s == 13) {  // whole vectors: once more with nothing beside
+        one.variable = one.source = false;
+        one.damping = {};
+        cases.push_back(one);
+      }
+    }
+  }
+  return cases;
+}
+
+/// A case's arrays on one device.
+template <class T>
+class StarProblem {
+ public:
+  StarProblem(Stream& stream, StarCase const& one) : stream_(stream) {
+    std::mt19937_64 generator(42);
+    auto const size = static_cast<std::size_t>(one.grid.size());
+    step_.grid = one.grid;
+    step_.order = one.order;
+    step_.in = array(random_values<T>(size, generator));
+    T* const previous = array(random_values<T>(size, generator));
+    step_.previous = previous;
+    step_.ratio = 0.75;
+    step_.factor = 0.01;
+    step_.speed_squared = 0.8;
+    if (one.variable) step_.speed_squared_field = array(random_values<T>(size, generator, 0, 1));
+    if (one.source) step_.source = array(random_values<T>(size, generator));
+    step_.damping_time = 0.1;
+    for (int axis = 0; axis < one.grid.dims; ++axis)
+      if (one.damping[axis]) {
+        auto sigma = random_values<T>(static_cast<std::size_t>(one.grid.points[axis]), generator);
+        for (auto& value : sigma) value = std::max(value, T(0));  // half of them without damping
+        step_.damping[axis] = array(sigma);
+      }
+    step_.sides = one.sides;
+    // Poison: a point that a kernel leaves out is seen.
+    step_.out =
+        one.in_place ? previous : array(std::vector<T>(size, std::numeric_limits<T>::quiet_NaN()));
+  }
+
+  star::LeapfrogStep<T> const& step() const { return step_; }
+
+  std::vector<T> run(std::string_view variant) {
+    star::leapfrog(stream_, step_, variant);
+    std::vector<T> result(static_cast<std::size_t>(step_.grid.size()));
+    copy_async(std::span(result), std::span<T const>(step_.out, result.size()), stream_);
+    stream_.synchronize();
+    return result;
+  }
+
+  double energy() {
+    Buffer<double> result(stream_, MemorySpace::device, 1);
+    star::energy(stream_, step_, 0.1, result.span());
+    double value = 0;
+    copy_async(std::span(&value, 1), result.span(), stream_);
+    stream_.synchronize();
+    return value;
+  }
+
+  /// Sum of the magnitudes that are added, for values up to 1.
+  double magnitude() const {
+    double sum = 1 + 2 * step_.ratio + step_.factor;
+    for (int axis = 0; axis < step_.grid.dims; ++axis)
+      for (double const weight : star::central_weights(step_.order))
+        sum += 4 * step_.factor * std::abs(weight) / std::pow(step_.grid.spacing[axis], 2);
+    return sum;
+  }
+
+  /// Bound on the difference of two evaluations that round otherwise: the number of operations,
+  /// times the unit round-off, times the sum of the magnitudes that are added.
+  double tolerance() const {
+    int const operations = 4 * step_.grid.dims * step_.order / 2 + 12;
+    return operations * static_cast<double>(std::numeric_limits<T>::epsilon()) / 2 * magnitude();
+  }
+
+ private:
+  T* array(std::vector<T> const& values) {
+    arrays_.emplace_back(stream_, MemorySpace::device, values.size());
+    copy_async(arrays_.back().span(), std::span(values), stream_);
+    stream_.synchronize();
+    return arrays_.back().data();
+  }
+
+  Stream stream_;
+  star::LeapfrogStep<T> step_;
+  std::vector<Buffer<T>> arrays_;
+};
+
+/// Point sources: two at one point, one beside it.
+inline std::vector<star::RickerTerm> ricker_terms() {
+  return {{2, 3.0, 5.0, 0.25, 0}, {2, -1.0, 7.0, 0.1, 0}, {4, 2.0, 1.0, 0.5, 8.0}};
+}
+
+}  // namespace gridstride::test

@@ -1,0 +1,72 @@
+#include <gtest/gtest.h>
+
+#include "kernels/star/star.hpp"
+#include "support/star_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+namespace gridstride {
+namespace {
+
+template <class T>
+void compare_variants() {
+  Stream host(Device::open(Backend::cpu));
+  Stream device(Device::open(Backend::cuda));
+  int compared = 0;
+  for (auto const& one : test::star_cases()) {
+    auto const expected = test::StarProblem<T>(host, one).run("reference");
+    std::vector<T> first;
+    for (auto const& row : star::variants<T>()) {
+      if (row.backend != Backend::cuda) continue;
+      test::StarProblem<T> problem(device, one);
+      auto const found = problem.run(row.name);
+      EXPECT_LE(test::largest_difference(expected, found), problem.tolerance())
+          << row.name << " on " << one.text();
+      if (first.empty()) first = found;
+      EXPECT_EQ(found, first) << row.name << " gives other bits on " << one.text();
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 76 * 3);
+}
+
+TEST(StarGpu, VariantsEqualTheReferenceInFloat32) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  compare_variants<float>();
+}
+
+TEST(StarGpu, VariantsEqualTheReferenceInFloat64) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  compare_variants<double>();
+}
+
+TEST(StarGpu, EnergyEqualsTheHosts) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream host(Device::open(Backend::cpu));
+  Stream device(Device::open(Backend::cuda));
+  for (auto const& one : test::star_cases()) {
+    double const expected = test::StarProblem<float>(host, one).energy();
+    double const found = test::StarProblem<float>(device, one).energy();
+    // Of sums of values of both signs: a bound by the number of points would be far larger.
+    EXPECT_NEAR(found, expected, 1e-11 * std::abs(expected) + 1e-9) << one.text();
+    EXPECT_EQ(test::StarProblem<float>(device, one).energy(), found) << one.text();
+  }
+}
+
+TEST(StarGpu, RickerSourcesEqualTheHosts) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream host(Device::open(Backend::cpu));
+  Stream device(Device::open(Backend::cuda));
+  auto const terms = test::ricker_terms();
+  std::vector<evaluate::DeviceClock> const clock = {{0.1, 0.05, 2}};
+  std::vector<double> expected = {1, 1, 1, 1, 1};
+  auto out = test::to_device(std::span(expected), device);
+  star::add_ricker<double>(host, terms, clock.data(), 0.5, 0.25, expected);
+  auto const device_terms = test::to_device(std::span(terms), device);
+  auto const device_clock = test::to_device(std::span(clock), device);
+  star::add_ricker(device, device_terms.span(), device_clock.data(), 0.5, 0.25, out.span());
+  auto const found = test::to_host(out.span(), device);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-14);
+}
+
+}  // namespace
+}  // namespace gridstride
