@@ -1,5 +1,6 @@
 #include "kernels/families.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -77,7 +78,8 @@ std::vector<std::string_view> variant_names(std::string_view family) {
   for (auto const& candidate : kernel_families()) {
     if (candidate.name != family) continue;
     std::vector<std::string_view> names;
-    for (auto const& row : candidate.rows) names.push_back(row.name);
+    for (auto const& row : candidate.rows)
+      if (std::ranges::find(names, row.name) == names.end()) names.push_back(row.name);
     return names;
   }
   throw std::invalid_argument("there is no kernel family " + std::string(family));
