@@ -214,7 +214,7 @@ def gridstride_rate(program, work):
     measurement = next(m for m in report["measurements"]
                        if m["operation"].startswith(f"{work.bench[1]} taps"))
     best = next(v for v in measurement["variants"] if v["default"])
-    return work.count / best["median_seconds"], f"bench, {best['name']}"
+    return work.count / best["seconds"]["median"], f"bench, {best['name']}"
 
 
 # --------------------------------------------------------------------------------------- the table

@@ -441,7 +441,8 @@ struct Plan {
 template <class T>
 Plan<T> plan_for(long long const (&points)[3]) {
   constexpr int least_own = 4;  // lines of a block
-  auto const blocks = std::clamp<long long>(points[1] / least_own, 1, most_blocks);
+  auto const blocks = std::min<long long>(points[1] / least_own, most_blocks);
+  if (blocks < 2) return {};  // a block cannot send to itself
   auto const own_least = points[1] / blocks, own_most = (points[1] + blocks - 1) / blocks;
   for (auto const& shape : shapes<T>()) {
     bool const too_narrow = points[0] <= shape.width;  // a lane would have both ends
