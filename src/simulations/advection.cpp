@@ -23,6 +23,7 @@
 #include "kernels/reduce/reduce.hpp"
 #include "simulations/advection_parameters.hpp"
 #include "simulations/registry.hpp"
+#include "simulations/step_clock.hpp"
 
 namespace gridstride {
 
@@ -39,11 +40,8 @@ class Advection final : public Simulation {
  public:
   Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
-  Clock clock() const override {
-    evaluate::DeviceClock const clock{origin_, dt_, steps_since_origin_};
-    return {step_, clock.time(0)};
-  }
-  bool finished() const override { return clock().time >= end_; }
+  Clock clock() const override { return clock_.now(); }
+  bool finished() const override { return clock_.at_end(); }
   void advance(std::int64_t max_steps, double until) override;
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
@@ -80,20 +78,15 @@ class Advection final : public Simulation {
   Grid grid_;
   std::string variant_;
   std::string reduce_variant_;
-  double dt_;
-  double end_;
   std::array<Buffer<T>, 3> buffers_;
   int current_ = 0;  // of alternating buffers: odd after an odd number of steps
   std::array<Evaluated, 3> velocity_;
   std::array<std::array<Evaluated, 2>, 3> faces_;
   advect::AdvectionStep<T> flow_;  // what all steps have in common
   bool anything_changes_ = false;
-  Buffer<evaluate::DeviceClock> device_clock_;
+  StepClock clock_;
   mutable Buffer<double> mass_;
   Graph graph_;
-  std::int64_t step_ = 0;
-  double origin_ = 0;  // time since which steps of dt_ are counted
-  std::int64_t steps_since_origin_ = 0;
 };
 
 template <class T>
@@ -103,14 +96,11 @@ Advection<T>::Advection(config::RunConfig const& run, Stream const& stream, Inpu
       grid_(run.grid),
       variant_(run.kernels.at("advect")),
       reduce_variant_(run.kernels.at("reduce")),
-      dt_(advection::time_step(run)),
-      end_(run.time.end) {
+      clock_(stream_, advection::time_step(run), run.time.end) {
   auto const size = static_cast<std::size_t>(grid_.size());
   for (int i = 0; i < scheme_.buffers; ++i)
     buffers_[i] = Buffer<T>(stream_, MemorySpace::device, size);
   mass_ = Buffer<double>(stream_, MemorySpace::device, 1);
-  device_clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
-  evaluate::set_clock(stream_, device_clock_.data(), {0, dt_, 0});
   make_flow(run);
   make_initial(run.initial.at("u"), inputs);
   auto start = flow_;
@@ -134,8 +124,7 @@ typename Advection<T>::Evaluated Advection<T>::prepare(Expression const& express
 
 template <class T>
 void Advection<T>::evaluate_at(Evaluated const& array, double fraction, Buffer<T>& values) {
-  evaluate::evaluate(stream_, *array.program, array.grid, device_clock_.data(), fraction,
-                     values.span());
+  evaluate::evaluate(stream_, *array.program, array.grid, clock_.device(), fraction, values.span());
 }
 
 /// The face's values become the weighted sum of those at the start, the middle and the end of the
@@ -218,48 +207,29 @@ void Advection<T>::queue_step(double step_size) {
     advect::advect(stream_, step, variant_);
   }
   if (scheme_.alternates) current_ = 1 - current_;
-  if (anything_changes_) evaluate::advance_clock(stream_, device_clock_.data());
+  if (anything_changes_) clock_.tick();
 }
 
 template <class T>
 void Advection<T>::queue_steps(std::int64_t count) {
   // The graph was captured from an even state, and an even number of steps keeps the state even.
   if (count > 0 && current_ == 1) {
-    queue_step(dt_);
+    queue_step(clock_.step());
     --count;
   }
   if (count >= steps_per_graph && !graph_)
     graph_ = Graph::capture(stream_, [this] {
-      for (std::int64_t i = 0; i < steps_per_graph; ++i) queue_step(dt_);
+      for (std::int64_t i = 0; i < steps_per_graph; ++i) queue_step(clock_.step());
     });
   for (; count >= steps_per_graph; count -= steps_per_graph) graph_.launch(stream_);
-  for (; count > 0; --count) queue_step(dt_);
+  for (; count > 0; --count) queue_step(clock_.step());
 }
 
 template <class T>
 void Advection<T>::advance(std::int64_t max_steps, double until) {
-  until = std::min(until, end_);
-  // Within a millionth of a step of `until` counts as there: rounding, not physics.
-  constexpr double tolerance = 1e-6;
-  double const ahead = (until - clock().time) / dt_;
-  if (ahead <= 0 || max_steps <= 0) return;
-  double const whole = std::floor(ahead + tolerance);
-  auto const steps = static_cast<std::int64_t>(std::min(whole, static_cast<double>(max_steps)));
-  queue_steps(steps);
-  step_ += steps;
-  steps_since_origin_ += steps;
-  if (static_cast<double>(steps) < whole) return;
-
-  double const rest = until - clock().time;
-  if (rest > tolerance * dt_) {
-    if (steps == max_steps) return;
-    evaluate::set_clock(stream_, device_clock_.data(), {clock().time, rest, 0});
-    queue_step(rest);
-    ++step_;
-  }
-  origin_ = until;
-  steps_since_origin_ = 0;
-  evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, 0});
+  clock_.advance(
+      max_steps, until, [this](std::int64_t count) { queue_steps(count); },
+      [this](double size) { queue_step(size); });
 }
 
 template <class T>
@@ -278,23 +248,18 @@ void Advection<T>::save(CheckpointSink& sink) const {
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
   copy_async(std::span(values), buffers_[current_].span(), stream_);
   stream_.synchronize();
-  sink.put_integer("step", step_);
-  sink.put_real("origin", origin_);
-  sink.put_integer("steps_since_origin", steps_since_origin_);
+  clock_.save(sink);
   sink.put_array("u", values);
 }
 
 template <class T>
 void Advection<T>::load(CheckpointSource const& source) {
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
-  step_ = source.get_integer("step");
-  origin_ = source.get_real("origin");
-  steps_since_origin_ = source.get_integer("steps_since_origin");
+  clock_.load(source);
   source.get_array("u", values);
   // The order of lax_wendroff's axes goes with the buffer.
-  current_ = scheme_.alternates ? static_cast<int>(step_ % 2) : 0;
+  current_ = scheme_.alternates ? static_cast<int>(clock_.now().step % 2) : 0;
   copy_async(buffers_[current_].span(), std::span(std::as_const(values)), stream_);
-  evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, steps_since_origin_});
   stream_.synchronize();
 }
 

@@ -25,6 +25,7 @@
 #include "kernels/families.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "simulations/registry.hpp"
+#include "simulations/step_clock.hpp"
 
 namespace gridstride {
 
@@ -146,11 +147,8 @@ class Heat final : public Simulation {
  public:
   Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
-  Clock clock() const override {
-    evaluate::DeviceClock const clock{origin_, dt_, steps_since_origin_};
-    return {step_, clock.time(0)};
-  }
-  bool finished() const override { return clock().time >= end_; }
+  Clock clock() const override { return clock_.now(); }
+  bool finished() const override { return clock_.at_end(); }
   void advance(std::int64_t max_steps, double until) override;
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
@@ -187,8 +185,6 @@ class Heat final : public Simulation {
   Scheme const& scheme_;
   Grid grid_;
   std::string variant_;
-  double dt_;
-  double end_;
   double diffusivity_ = 0;  // when constant
   std::array<Buffer<T>, 4> buffers_;
   std::size_t current_ = 0;
@@ -200,11 +196,8 @@ class Heat final : public Simulation {
   bool repeats_ = false;  // steps are alike, and of one stage
   stencil::Repetition repetition_;
   std::int64_t steps_per_graph_ = 0;  // 0: no graphs
-  Buffer<evaluate::DeviceClock> device_clock_;
+  StepClock clock_;
   Graph graph_;
-  std::int64_t step_ = 0;
-  double origin_ = 0;  // time since which steps of dt_ are counted
-  std::int64_t steps_since_origin_ = 0;
 };
 
 template <class T>
@@ -213,13 +206,10 @@ Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, Inputs const& 
       scheme_(scheme_of(run)),
       grid_(run.grid),
       variant_(run.kernels.at("stencil")),
-      dt_(heat_time_step(run)),
-      end_(run.time.end) {
+      clock_(stream_, heat_time_step(run), run.time.end) {
   auto const size = static_cast<std::size_t>(grid_.size());
   for (int i = 0; i < scheme_.buffers; ++i)
     buffers_[i] = Buffer<T>(stream_, MemorySpace::device, size);
-  device_clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
-  evaluate::set_clock(stream_, device_clock_.data(), {0, dt_, 0});
 
   auto const& parameters = parameters_of(run);
   Expression const& alpha = parameters.diffusivity.expression;
@@ -249,7 +239,7 @@ typename Heat<T>::Evaluated Heat<T>::prepare(Expression const& expression, Grid 
 
 template <class T>
 void Heat<T>::refresh(Evaluated& array, double fraction) {
-  evaluate::evaluate(stream_, *array.program, array.grid, device_clock_.data(), fraction,
+  evaluate::evaluate(stream_, *array.program, array.grid, clock_.device(), fraction,
                      array.values.span());
 }
 
@@ -288,7 +278,8 @@ void Heat<T>::plan_steps(config::RunConfig const& run) {
   repeats_ = scheme_.stages.size() == 1 && !anything_changes_;
   repetition_.variant = variant_;
   repetition_.fused_steps = static_cast<int>(run.fused_steps.value_or(0));
-  repetition_ = stencil::choose(stream_.device(), step_of(scheme_.stages[0], dt_), repetition_);
+  repetition_ =
+      stencil::choose(stream_.device(), step_of(scheme_.stages[0], clock_.step()), repetition_);
   bool const in_one_launch = repeats_ && repetition_.variant == "resident";
   int const steps_of_pass = repeats_ ? repetition_.fused_steps : 1;
   steps_per_graph_ = in_one_launch ? 0 : passes_per_graph * steps_of_pass;
@@ -325,18 +316,19 @@ void Heat<T>::queue_step(double step_size) {
     stencil::diffuse(stream_, step_of(stage, step_size), variant_);
   }
   if (scheme_.alternates) current_ = 1 - current_;
-  if (anything_changes_) evaluate::advance_clock(stream_, device_clock_.data());
+  if (anything_changes_) clock_.tick();
 }
 
 template <class T>
 void Heat<T>::queue(std::int64_t count) {
   if (repeats_) {
-    T const* const result = stencil::diffuse_repeatedly(stream_, step_of(scheme_.stages[0], dt_),
-                                                        buffer(0), buffer(1), count, repetition_);
+    T const* const result =
+        stencil::diffuse_repeatedly(stream_, step_of(scheme_.stages[0], clock_.step()), buffer(0),
+                                    buffer(1), count, repetition_);
     if (result == buffer(1)) current_ = 1 - current_;
     return;
   }
-  for (; count > 0; --count) queue_step(dt_);
+  for (; count > 0; --count) queue_step(clock_.step());
 }
 
 template <class T>
@@ -356,28 +348,9 @@ void Heat<T>::queue_steps(std::int64_t count) {
 
 template <class T>
 void Heat<T>::advance(std::int64_t max_steps, double until) {
-  until = std::min(until, end_);
-  // Within a millionth of a step of `until` counts as there: rounding, not physics.
-  constexpr double tolerance = 1e-6;
-  double const ahead = (until - clock().time) / dt_;
-  if (ahead <= 0 || max_steps <= 0) return;
-  double const whole = std::floor(ahead + tolerance);
-  auto const steps = static_cast<std::int64_t>(std::min(whole, static_cast<double>(max_steps)));
-  queue_steps(steps);
-  step_ += steps;
-  steps_since_origin_ += steps;
-  if (static_cast<double>(steps) < whole) return;
-
-  double const rest = until - clock().time;
-  if (rest > tolerance * dt_) {
-    if (steps == max_steps) return;
-    evaluate::set_clock(stream_, device_clock_.data(), {clock().time, rest, 0});
-    queue_step(rest);
-    ++step_;
-  }
-  origin_ = until;
-  steps_since_origin_ = 0;
-  evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, 0});
+  clock_.advance(
+      max_steps, until, [this](std::int64_t count) { queue_steps(count); },
+      [this](double size) { queue_step(size); });
 }
 
 template <class T>
@@ -394,22 +367,17 @@ void Heat<T>::save(CheckpointSink& sink) const {
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
   copy_async(std::span(values), buffers_[current_].span(), stream_);
   stream_.synchronize();
-  sink.put_integer("step", step_);
-  sink.put_real("origin", origin_);
-  sink.put_integer("steps_since_origin", steps_since_origin_);
+  clock_.save(sink);
   sink.put_array("u", values);
 }
 
 template <class T>
 void Heat<T>::load(CheckpointSource const& source) {
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
-  step_ = source.get_integer("step");
-  origin_ = source.get_real("origin");
-  steps_since_origin_ = source.get_integer("steps_since_origin");
+  clock_.load(source);
   source.get_array("u", values);
   current_ = 0;
   copy_async(buffers_[0].span(), std::span(std::as_const(values)), stream_);
-  evaluate::set_clock(stream_, device_clock_.data(), {origin_, dt_, steps_since_origin_});
   stream_.synchronize();
 }
 
