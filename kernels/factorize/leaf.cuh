@@ -51,13 +51,6 @@ __device__ inline void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" ::: "memory");
 }
 
-/// The address in the shared memory of block `rank` that `address` has in the own.
-__device__ inline unsigned address_in(unsigned address, unsigned rank) {
-  unsigned remote;
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
-  return remote;
-}
-
 template <class Word>
 __device__ void send(unsigned address, Word word, unsigned barrier) {
   if constexpr (sizeof(Word) == 8)

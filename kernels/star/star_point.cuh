@@ -11,6 +11,7 @@
 // here, so that every kernel gives the same bits.
 
 #include "core/host_device.hpp"
+#include "kernels/support/multiply_add.cuh"
 
 namespace gridstride::star {
 
@@ -44,19 +45,6 @@ struct RickerTerm {
   double delay;      ///< s
   double damping;    ///< σ at the point (1/s)
 };
-
-/// a·b + c: rounded once on a GPU, where the compiler would else choose, and twice on the host.
-template <class T>
-GRIDSTRIDE_HOST_DEVICE inline T multiply_add(T a, T b, T c) {
-#ifdef __CUDA_ARCH__
-  if constexpr (sizeof(T) == 4)
-    return __fmaf_rn(a, b, c);
-  else
-    return __fma_rn(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
 
 /// `change` with the share of two points at the same distance added; `twice` is 2·u_p.
 template <class T>

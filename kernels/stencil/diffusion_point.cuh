@@ -18,6 +18,7 @@
 // compiler computes it once.
 
 #include "core/host_device.hpp"
+#include "kernels/support/multiply_add.cuh"
 
 namespace gridstride::stencil {
 
@@ -49,19 +50,6 @@ struct DiffusionArguments {
 template <class T>
 GRIDSTRIDE_HOST_DEVICE inline bool is_plain(DiffusionArguments<T> const& a) {
   return !a.source && !a.base && a.term_count == 0;
-}
-
-/// a·b + c: rounded once on a GPU, where the compiler would else choose, and twice on the host.
-template <class T>
-GRIDSTRIDE_HOST_DEVICE inline T multiply_add(T a, T b, T c) {
-#ifdef __CUDA_ARCH__
-  if constexpr (sizeof(T) == 4)
-    return __fmaf_rn(a, b, c);
-  else
-    return __fma_rn(a, b, c);
-#else
-  return a * b + c;
-#endif
 }
 
 /// The new value from the old one and what diffusion changes.

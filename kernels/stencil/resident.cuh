@@ -16,14 +16,6 @@ namespace gridstride::stencil::resident {
 /// Blocks of a cluster: more than eight are not portable, but every Hopper has 16.
 constexpr int most_blocks = 16;
 
-/// The address in the shared memory of block `rank` of the cluster that `address` has in the own.
-__device__ inline unsigned address_in(unsigned address, [[maybe_unused]] unsigned rank) {
-#if __CUDA_ARCH__ >= 900
-  asm("mapa.shared::cluster.u32 %0, %0, %1;" : "+r"(address) : "r"(rank));
-#endif
-  return address;
-}
-
 /// Stores 16 bytes in a block of the cluster, whose barrier then counts them.
 __device__ inline void send([[maybe_unused]] unsigned address, [[maybe_unused]] uint4 value,
                             [[maybe_unused]] unsigned barrier) {

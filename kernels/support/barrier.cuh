@@ -14,6 +14,13 @@ __device__ inline unsigned shared_address(void const* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
 }
 
+/// The address in the shared memory of block `rank` of the cluster that `address` has in the own.
+__device__ inline unsigned address_in(unsigned address, unsigned rank) {
+  unsigned remote;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address), "r"(rank));
+  return remote;
+}
+
 /// A phase of the barrier at `address` ends after `arrivals`, and the bytes that they announced.
 __device__ inline void barrier_init(unsigned address, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address), "r"(arrivals) : "memory");
