@@ -17,8 +17,6 @@ std::span<Variant<AdvectionFunction<T>> const> variants() {
        "rows shared among threads, in pieces whose loops the compiler vectorises"},
       {"naive", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_naive<T>),
        "one thread per point, neighbours through the caches, each flux twice"},
-      {"shared", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_shared<T>),
-       "each block stages its tile and halo in shared memory"},
       {"streaming", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_streaming<T>),
        "warps march along the slowest axis; fluxes once, from registers and shuffles"},
   };

@@ -17,8 +17,6 @@ void host_impose(Stream&, int dims, AdvectionArguments<T> const&);
 template <class T>
 void cuda_naive(Stream&, int dims, Scheme, AdvectionArguments<T> const&);
 template <class T>
-void cuda_shared(Stream&, int dims, Scheme, AdvectionArguments<T> const&);
-template <class T>
 void cuda_streaming(Stream&, int dims, Scheme, AdvectionArguments<T> const&);
 template <class T>
 void cuda_streaming_weno(Stream&, int dims, AdvectionArguments<T> const&);

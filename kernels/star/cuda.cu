@@ -6,15 +6,12 @@
 //
 //   naive           One thread per point reads all its neighbours. The caches turn the repeated
 //                   reads into hits, but each costs a load instruction and 4 bytes of L1's rate.
-//   shared          A block stages its tile in shared memory, and the r points beyond its faces,
-//                   waits, and computes from there: each value is fetched once or twice, but in 3D
-//                   the halo of a small tile is larger than the tile.
 //   register_queue  A warp owns 32 vectors of 16 bytes along x and walks along the last axis. The
 //                   2r + 1 lines within reach live in registers. In a file of its own:
 //                   cuda_register_queue.cu.
 //
-// Beyond the sides of the grid the array goes on by a map of indices (`neighbour`). `shared` stages
-// by it; the others ask first whether a point is near a side.
+// A tile in shared memory was slower than `naive`, whose loads hit L1. Beyond the sides of the grid
+// the array goes on by a map of indices (`neighbour`), for the points near a side.
 //
 // Beside the ladder: the energy, a block for each piece of the array, and point sources, a thread
 // for each point that has some.
@@ -82,58 +79,6 @@ __global__ void naive_kernel(__grid_constant__ LeapfrogArguments<T> const a,
       update_point<dims, radius>(a, at[0], at[1], at[2]);
 }
 
-// --------------------------------------------------------------------------------------- shared
-
-template <int dims, int radius, class T>
-__global__ void shared_kernel(__grid_constant__ LeapfrogArguments<T> const a,
-                              __grid_constant__ Tiles<dims> const tiles) {
-  constexpr int3 tile = tile_of<dims>();
-  constexpr int width = tile.x + 2 * radius, height = dims > 1 ? tile.y + 2 * radius : 1,
-                depth = dims > 2 ? tile.z + 2 * radius : 1;
-  constexpr int size[3] = {tile.x, tile.y, tile.z}, near[3] = {1, width, width * height};
-  __shared__ T u[depth * height * width];
-
-  int const thread[3] = {static_cast<int>(threadIdx.x), static_cast<int>(threadIdx.y),
-                         static_cast<int>(threadIdx.z)};
-  long long at[3];
-  tiles.place(at);
-  long long const far[3] = {1, a.points[0], a.points[0] * a.points[1]};
-  long long const offset = at[0] + far[1] * at[1] + far[2] * at[2];
-  int here = 0, beyond = 0, axis_beyond = 0;
-  for (int axis = 0; axis < dims; ++axis) {
-    here += (thread[axis] + radius) * near[axis];
-    if (at[axis] < a.points[axis]) continue;
-    ++beyond;
-    axis_beyond = axis;
-  }
-  /// Stages the point at distance k, which may lie beyond the sides of this axis.
-  auto const stage = [&](int axis, int k) {
-    if (at[axis] + k >= a.points[axis] + radius) return;
-    u[here + k * near[axis]] = neighbour(a, axis, offset, at[axis], far[axis], k);
-  };
-  if (beyond == 0) u[here] = a.in[offset];
-  if (beyond == 1) stage(axis_beyond, 0);
-  for (int axis = 0; axis < dims; ++axis) {
-    if (beyond > 1 || (beyond == 1 && axis_beyond != axis)) continue;
-    if (thread[axis] < radius) stage(axis, -radius);
-    if (thread[axis] >= size[axis] - radius) stage(axis, radius);
-  }
-  __syncthreads();
-
-  if (beyond > 0) return;
-  if (is_fixed<dims>(a, at)) {
-    a.out[offset] = 0;
-    return;
-  }
-  T const twice = u[here] + u[here];
-  T change = 0;
-  for (int axis = 0; axis < dims; ++axis)
-    for (int k = 1; k <= radius; ++k)
-      change = add_pair(change, a.weight[axis][k - 1], u[here - k * near[axis]], twice,
-                        u[here + k * near[axis]]);
-  a.out[offset] = finish_point<dims>(a, offset, at[0], at[1], at[2], change);
-}
-
 // --------------------------------------------------------------------------------------- energy
 
 constexpr int energy_threads = 256;
@@ -175,14 +120,6 @@ void cuda_naive(Stream& stream, int dims, int radius, LeapfrogArguments<T> const
 }
 
 template <class T>
-void cuda_shared(Stream& stream, int dims, int radius, LeapfrogArguments<T> const& arguments) {
-  with_shape(dims, radius, [&](auto rank, auto reach) {
-    launch_tiles<rank()>(stream, shared_kernel<rank(), reach(), T>, arguments);
-    GRIDSTRIDE_CHECK_LAUNCH(stream, "star shared");
-  });
-}
-
-template <class T>
 void cuda_energy(Stream& stream, int dims, int radius, EnergyArguments<T> const& arguments,
                  std::span<double> parts) {
   if (parts.size() > 2147483647) throw std::invalid_argument("star: too many points for an energy");
@@ -206,7 +143,6 @@ void cuda_ricker(Stream& stream, std::span<RickerTerm const> terms,
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                               \
   template void cuda_naive(Stream&, int, int, LeapfrogArguments<T> const&);                     \
-  template void cuda_shared(Stream&, int, int, LeapfrogArguments<T> const&);                    \
   template void cuda_energy(Stream&, int, int, EnergyArguments<T> const&, std::span<double>);   \
   template void cuda_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, \
                             double, double, T*);

@@ -16,8 +16,6 @@ void host_threads(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
 template <class T>
 void cuda_naive(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
 template <class T>
-void cuda_shared(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
-template <class T>
 void cuda_register_queue(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
 
 /// The energy of points piece·energy_piece and on, for each piece.

@@ -19,8 +19,6 @@ std::span<Variant<LeapfrogFunction<T>> const> variants() {
        "rows shared among threads; branch-free inner loops that the compiler vectorises"},
       {"naive", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_naive<T>),
        "one thread per point, neighbours through the caches"},
-      {"shared", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_shared<T>),
-       "each block stages its tile and halo in shared memory"},
       {"register_queue", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_register_queue<T>),
        "16-byte vectors march along the slowest axis, the lines within reach in registers"},
   };
