@@ -36,7 +36,7 @@ void compare_variants() {
                   (imposed[i] != imposed[i] && on_device[i] != on_device[i]))
           << "impose_inflow on " << one.text() << " at " << i;
   }
-  EXPECT_GE(compared, 16 * 3 * 8 * 3);
+  EXPECT_GE(compared, 16 * 3 * 8 * 2);
 }
 
 TEST(AdvectGpu, VariantsEqualTheReferenceInFloat32) {
