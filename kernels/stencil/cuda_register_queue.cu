@@ -18,14 +18,14 @@
 #include <stdexcept>
 
 #include "kernels/stencil/rows.hpp"
+#include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/march.cuh"
+#include "kernels/support/vector.cuh"
 
 namespace gridstride::stencil {
 
 namespace {
-
-constexpr int warp_size = 32;
-constexpr unsigned whole_warp = 0xffffffffu;
 
 /// How a block is made, and how its threads march.
 struct Shape {
@@ -44,25 +44,6 @@ constexpr Shape shape_of = dims == 1 ? Shape{4, 1, 1, 1, 0}
                                ? sizeof(T) == 4 ? Shape{4, 1, 8, 8, 1} : Shape{4, 1, 4, 4, 1}
                            : sizeof(T) == 4 ? Shape{1, 8, 2, 8, 0}
                                             : Shape{1, 8, 1, 32, 0};
-
-template <class T, int width>
-struct alignas(sizeof(T) * width) Vector {
-  T at[width];
-};
-
-/// Through the read-only path, so that loads may move before stores.
-template <int width, class T>
-__device__ Vector<T, width> load(T const* source) {
-  if constexpr (width == 4) {
-    float4 const v = __ldg(reinterpret_cast<float4 const*>(source));
-    return {v.x, v.y, v.z, v.w};
-  } else if constexpr (width == 2) {
-    double2 const v = __ldg(reinterpret_cast<double2 const*>(source));
-    return {v.x, v.y};
-  } else {
-    return {__ldg(source)};
-  }
-}
 
 /// What the blocks of a launch share out: first the points on sides, one thread each, then the
 /// lines inside.
@@ -157,12 +138,12 @@ struct Queue {
 #pragma unroll
     for (int g = 0; g < group; ++g) {
       if (g >= lines) break;
-      if constexpr (dims > 1) line[g + 2] = load<width>(source + (g + 1) * line_stride);
+      if constexpr (dims > 1) line[g + 2] = load_kept<width>(source + (g + 1) * line_stride);
       edge[g] = 0;
       if (reads_edge) edge[g] = __ldg(source + g * line_stride + edge_offset);
       if constexpr (dims == 3) {
-        beside[g][0] = load<width>(source + g * line_stride - row_stride);
-        beside[g][1] = load<width>(source + g * line_stride + row_stride);
+        beside[g][0] = load_kept<width>(source + g * line_stride - row_stride);
+        beside[g][1] = load_kept<width>(source + g * line_stride + row_stride);
       }
     }
   }
@@ -256,11 +237,11 @@ __global__ void __launch_bounds__(shape_of<dims, T>.threads(), shape_of<dims, T>
   // Lanes beyond the end of a line load its first vector, so that all of the warp can shuffle.
   long long offset = (active ? i : 0) + (dims == 3 ? j * row_stride : 0) + first * line_stride;
   Queue<dims, group, width, T> u, alpha;
-  if constexpr (dims > 1) u.line[0] = load<width>(a.in + offset - line_stride);
-  u.line[1] = load<width>(a.in + offset);
+  if constexpr (dims > 1) u.line[0] = load_kept<width>(a.in + offset - line_stride);
+  u.line[1] = load_kept<width>(a.in + offset);
   if constexpr (variable) {
-    if constexpr (dims > 1) alpha.line[0] = load<width>(a.diffusivity + offset - line_stride);
-    alpha.line[1] = load<width>(a.diffusivity + offset);
+    if constexpr (dims > 1) alpha.line[0] = load_kept<width>(a.diffusivity + offset - line_stride);
+    alpha.line[1] = load_kept<width>(a.diffusivity + offset);
   }
   for (int left = static_cast<int>(last - first); left > 0; left -= group) {
     u.load_group(a.in + offset, left, line_stride, row_stride, reads_edge, edge_offset);
@@ -290,28 +271,18 @@ __global__ void __launch_bounds__(shape_of<dims, T>.threads(), shape_of<dims, T>
   }
 }
 
-/// Lines that a thread marches over: those of the shape, or fewer where a small grid would not give
-/// every multiprocessor 32 warps.
-int march_length(Device const& device, Shape const& shape, long long lines,
-                 long long warps_beside) {
-  int length = shape.length;
-  while (length > 1 && warps_beside * ((lines + length - 1) / length) < 32LL * device.processors())
-    length = (length + 1) / 2;
-  return length;
-}
-
 template <int dims, bool variable, bool plain, int width, class T>
 void launch(Stream& stream, DiffusionArguments<T> const& a) {
   constexpr Shape shape = shape_of<dims, T>;
-  auto const tiles = [](long long points, long long tile) { return (points + tile - 1) / tile; };
-  long long const x_tiles = tiles(a.points[0], shape.x_warps * warp_size * width);
-  long long const y_tiles = dims == 3 ? tiles(a.points[1] - 2, shape.y_warps) : 1;
+  long long const x_tiles = tiles_over(a.points[0], shape.x_warps * warp_size * width);
+  long long const y_tiles = dims == 3 ? tiles_over(a.points[1] - 2, shape.y_warps) : 1;
   long long const lines = dims == 1 ? 1 : a.points[dims - 1] - 2;
-  int const length = march_length(stream.device(), shape, lines,
+  int const length = march_length(stream.device(), shape.length, lines,
                                   x_tiles * shape.x_warps * (dims == 3 ? a.points[1] : 1));
-  long long const marches = tiles(lines, length);
-  long long const inner = x_tiles * y_tiles * (dims == 2 ? tiles(marches, shape.y_warps) : marches);
-  long long const sides = tiles(side_points<dims>(a.points), shape.threads());
+  long long const marches = tiles_over(lines, length);
+  long long const inner =
+      x_tiles * y_tiles * (dims == 2 ? tiles_over(marches, shape.y_warps) : marches);
+  long long const sides = tiles_over(side_points<dims>(a.points), shape.threads());
   if (inner + sides > 2147483647)
     throw std::invalid_argument("stencil: the grid needs too many blocks");
   Work const work{static_cast<unsigned>(sides), static_cast<unsigned>(x_tiles),
@@ -320,14 +291,6 @@ void launch(Stream& stream, DiffusionArguments<T> const& a) {
       <<<static_cast<unsigned>(inner + sides), dim3(warp_size, shape.x_warps * shape.y_warps), 0,
          native(stream)>>>(a, work);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil register_queue");
-}
-
-/// Whether every line starts at a multiple of 16 bytes, so that vectors can be loaded.
-template <class T>
-bool takes_vectors(DiffusionArguments<T> const& a) {
-  auto const aligned = [](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
-  return a.points[0] * sizeof(T) % 16 == 0 && aligned(a.in) && aligned(a.out) &&
-         aligned(a.diffusivity);
 }
 
 }  // namespace
@@ -341,7 +304,7 @@ void cuda_register_queue(Stream& stream, int dims, DiffusionArguments<T> const& 
       else
         launch<rank(), variable(), false, width()>(stream, arguments);
     };
-    if (takes_vectors(arguments))
+    if (takes_vectors(arguments.points[0], arguments.in, arguments.out, arguments.diffusivity))
       with_width(std::integral_constant<int, 16 / sizeof(T)>{});
     else
       with_width(std::integral_constant<int, 1>{});

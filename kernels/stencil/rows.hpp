@@ -44,8 +44,13 @@ template <class T>
 void cuda_temporal_line(Stream&, DiffusionArguments<T> const&, int steps);
 template <class T>
 void cuda_temporal_plane(Stream&, DiffusionArguments<T> const&, int steps);
+/// Whether a block of the device has the shared memory that two steps at once take with these
+/// sides.
 template <class T>
-void cuda_temporal_volume(Stream&, DiffusionArguments<T> const&, int steps);
+bool cuda_fits_volume(Device const&, DiffusionArguments<T> const&);
+/// `imposed`: whether `in` has on Dirichlet sides what they hold, as after any step.
+template <class T>
+void cuda_temporal_volume(Stream&, DiffusionArguments<T> const&, int steps, bool imposed);
 
 /// Whether the kernels that keep all of a grid on the chip take it on this device.
 template <class T>

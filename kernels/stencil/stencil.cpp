@@ -48,12 +48,6 @@ int next_steps(int dims, int wanted) {
                      : next_volume_steps(wanted);
 }
 
-/// The fastest number of steps in one pass over a large grid.
-template <class T>
-int best_steps(int dims) {
-  return dims == 1 ? best_line_steps<T> : dims == 2 ? best_plane_steps<T> : best_volume_steps<T>;
-}
-
 #ifdef GRIDSTRIDE_WITH_CUDA
 
 template <class T>
@@ -66,7 +60,8 @@ bool cuda_fits_chip(Device const& device, int dims, long long const (&points)[3]
 template <class T>
 T* cuda_temporal(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
                  Repeat<T> const& repeat) {
-  int const fused = can_be_fused(arguments) ? repeat.fused_steps : 1;
+  bool const fits = dims < 3 || cuda_fits_volume(stream.device(), arguments);
+  int const fused = fits && can_be_fused(arguments) ? repeat.fused_steps : 1;
   return alternate(arguments, repeat, [&](auto const& pass, std::int64_t left) {
     int const wanted = static_cast<int>(std::min<std::int64_t>(left, fused));
     int const steps = next_steps(dims, wanted);
@@ -77,7 +72,7 @@ T* cuda_temporal(Stream& stream, int dims, DiffusionArguments<T> const& argument
     else if (dims == 2)
       cuda_temporal_plane(stream, pass, steps);
     else
-      cuda_temporal_volume(stream, pass, steps);
+      cuda_temporal_volume(stream, pass, steps, left < repeat.steps);
     return steps;
   });
 }
@@ -207,15 +202,35 @@ int most_fused_steps(int dims) {
 
 namespace {
 
-/// What is fastest for how many points: bounds between sizes that were measured on an H200, with
-/// launches in graphs.
+/// What is fastest for how many points: bounds between sizes that were measured on an H200, with 32
+/// steps in a graph.
 struct Limits {
   std::int64_t most_resident;   // where the grid fits at all
   std::int64_t least_temporal;  // below, a pass has too little to do for all multiprocessors
 };
 
 /// For each number of dimensions.
-constexpr Limits limits[] = {{1 << 17, 0}, {1 << 17, 1 << 21}, {0, 1 << 21}};
+constexpr Limits limits[] = {{1 << 13, 0}, {1 << 17, 1 << 20}, {0, 3 << 19}};
+
+/// Open sides take a pass in 3D longer, while single steps are helped by the caches: bytes of u
+/// from which on the pass is faster.
+constexpr std::int64_t least_temporal_open = 24 << 20;
+
+/// Planes of fewer points take passes of 4 steps, with less of a halo.
+constexpr std::int64_t least_large_plane = 1 << 22;
+
+/// The fastest number of steps in one pass.
+template <class T>
+int best_steps(Grid const& grid) {
+  if (grid.dims == 2) return grid.size() < least_large_plane ? 4 : best_plane_steps<T>;
+  return grid.dims == 1 ? best_line_steps<T> : best_volume_steps<T>;
+}
+
+template <class T>
+bool has_open_side(DiffusionStep<T> const& step) {
+  auto const is_open = [](auto const& sides) { return sides[0].kind != SideKind::periodic; };
+  return std::any_of(step.sides.begin(), step.sides.begin() + step.grid.dims, is_open);
+}
 
 template <class T>
 bool fits_chip([[maybe_unused]] Device const& device, [[maybe_unused]] Grid const& grid) {
@@ -229,10 +244,15 @@ bool fits_chip([[maybe_unused]] Device const& device, [[maybe_unused]] Grid cons
 
 /// What `auto` means for plain steps on a GPU.
 template <class T>
-std::string_view fastest(Device const& device, Grid const& grid) {
+std::string_view fastest(Device const& device, DiffusionStep<T> const& step) {
+  Grid const& grid = step.grid;
   auto const& [most_resident, least_temporal] = limits[grid.dims - 1];
   if (grid.size() <= most_resident && fits_chip<T>(device, grid)) return "resident";
-  return grid.size() >= least_temporal ? "temporal" : "register_queue";
+  bool const is_large =
+      grid.dims == 3 && has_open_side(step)
+          ? grid.size() >= least_temporal_open / static_cast<std::int64_t>(sizeof(T))
+          : grid.size() >= least_temporal;
+  return is_large ? "temporal" : "register_queue";
 }
 
 }  // namespace
@@ -250,11 +270,11 @@ Repetition choose(Device const& device, DiffusionStep<T> const& step, Repetition
     chosen.variant = device.backend() == Backend::cpu ? default_variant(Backend::cpu)
                      : !plain                         ? "register_queue"
                      : wanted.fused_steps > 0         ? "temporal"
-                                                      : fastest<T>(device, step.grid);
+                                                      : fastest<T>(device, step);
   find_variant("stencil", variants<T>(), device.backend(), chosen.variant);
   if (plain && chosen.variant == "resident" && !fits_chip<T>(device, step.grid))
     chosen.variant = "temporal";
-  int const fused = wanted.fused_steps > 0 ? wanted.fused_steps : best_steps<T>(dims);
+  int const fused = wanted.fused_steps > 0 ? wanted.fused_steps : best_steps<T>(step.grid);
   chosen.fused_steps = plain && chosen.variant == "temporal" ? next_steps(dims, fused) : 1;
   return chosen;
 }

@@ -1,204 +1,337 @@
 #pragma once
 
-// The sides of a 3D grid for the pass of two steps in cuda_temporal_volume.cu: a kernel that writes
-// the points within two of a Dirichlet or Neumann side, 2.3 % of 512³ with six such sides.
+// Where the points of a thread of cuda_temporal_volume.cu lie, and what it has to know of the
+// grid's sides. A thread sees to its own points alone.
 //
-// Thread-to-data: a block takes a piece beside one side: 30 points along x (along y beside a side
-// normal to x), 16 along the other axis of the side, 2 deep. Its warps compute level 1 of the piece
-// and a point around it into shared memory, a lane for each of the 32 points of a line, and level 2
-// from there. Less than two points of level 1 are computed for one of level 2.
+// Neumann: beyond a side in y or z lie two more lines or planes, the mirror image of those inside.
+// They are read so, and stay so with every bit, since the difference of two differences is the same
+// from either direction. Only ∂u/∂n is left to be added at the points of the side. Along x, where a
+// side falls into a vector, its points take their inner neighbour for both.
+//
+// Dirichlet: the points of the side are set by the first step and keep what they have in the
+// second. What their neighbours beyond the grid are does not matter.
+//
+// Values of the sides come by cp.async a plane before they are needed: of sides in x and y into a
+// ring of four planes, since the second step is a plane behind the first; of sides in z, which are
+// planes themselves, into one place each.
 
 #include <cuda_runtime_api.h>
 
 #include "kernels/stencil/temporal.cuh"
-#include "kernels/support/launch.cuh"
+#include "kernels/support/async_copy.cuh"
+#include "kernels/support/collectives.cuh"
+#include "kernels/support/vector.cuh"
 
 namespace gridstride::stencil {
 
 constexpr int volume_steps = 2;
+constexpr int volume_lines = 4;  // of a thread
 
-/// Tiles of so many points that cover an axis, at least one.
-constexpr long long tiles(long long points, long long tile) {
-  return points <= tile ? 1 : (points + tile - 1) / tile;
-}
+/// The shared memory of a block.
+extern __shared__ __align__(16) unsigned char volume_memory[];
 
 template <class T>
 GRIDSTRIDE_HOST_DEVICE bool is_open(DiffusionArguments<T> const& a, int axis) {
   return a.side[axis][0] != SideRule::periodic;
 }
 
-constexpr int piece_lanes = 30, piece_lines = 16, side_warps = 8;
+/// Begins to copy to that place in shared memory.
+template <int bytes>
+__device__ void fetch(int place, void const* source) {
+#if __CUDA_ARCH__ >= 800
+  begin_copy<bytes>(static_cast<unsigned>(__cvta_generic_to_shared(volume_memory + place)), source);
+#else
+  struct alignas(bytes) Element {
+    unsigned words[bytes / 4];
+  };
+  *reinterpret_cast<Element*>(volume_memory + place) = *static_cast<Element const*>(source);
+#endif
+}
 
-/// The points near one side, in pieces of one block each.
-struct Box {
-  int axis;  // that the side is normal to
-  int begin[3], end[3];
-  unsigned lane_pieces, first_block;
+/// A thread's points of one plane: a vector along x in each of its lines.
+template <class T>
+struct Patch {
+  Vector<T, vector_width<T>> line[volume_lines];
 };
 
-/// Those of all open sides, which share no point.
-struct Boxes {
-  int count;
-  unsigned blocks;
-  Box box[6];
+/// Where they lie, and are read: on a periodic axis at the point that they repeat, beyond an open
+/// side at their mirror image, or at any point where nothing depends on them. With `aligned`, lines
+/// are whole vectors, and all addresses are multiples of 16 bytes.
+template <class T, bool aligned>
+class Spot {
+ public:
+  static constexpr int width = vector_width<T>, lines = volume_lines;
+  static constexpr int bytes = lines * sizeof(unsigned);  // of shared memory, for a thread
+
+  int i, j;  // of the first point, maybe beyond the grid
+
+  __device__ explicit Spot(DiffusionArguments<T> const& a) : a_(a) {}
+  /// Once i and j are known.
+  __device__ void find(int place);
+
+  __device__ int points(int axis) const { return static_cast<int>(a_.points[axis]); }
+  __device__ int z_of(int k) const {
+    int const count = points(2);
+    if (k >= 0 && k < count) return k;
+    if (is_open(a_, 2)) return max(0, min(abs(k), 2 * count - 2 - k));
+    if (k < 0) k += count;
+    while (k >= count) k -= count;
+    return k;
+  }
+  __device__ int x_of(int e) const {
+    if (aligned || x_ + e < points(0)) return x_ + e;
+    return is_open(a_, 0) ? points(0) - 1 : x_ + e - points(0);
+  }
+  __device__ unsigned y_of(int r) const {
+    return *reinterpret_cast<unsigned const*>(volume_memory + y_place_ + r * sizeof(unsigned));
+  }
+  /// Where line r begins in a plane.
+  __device__ unsigned long long line_of(int r) const {
+    return static_cast<unsigned long long>(y_of(r)) * static_cast<unsigned>(a_.points[0]);
+  }
+
+  /// Begins to copy the points of a plane of nx·ny values, lines `distance` bytes apart.
+  __device__ void fetch_patch(int place, int distance, T const* plane) const;
+
+ private:
+  DiffusionArguments<T> const& a_;
+  int x_, y_place_;
 };
 
-/// Which axis runs along the lanes in pieces beside a side normal to `axis`; and the third.
-constexpr int lane_axis(int axis) { return axis == 0 ? 1 : 0; }
-constexpr int line_axis(int axis) { return axis == 2 ? 1 : 2; }
+template <class T, bool aligned>
+__device__ void Spot<T, aligned>::find(int place) {
+  x_ = is_open(a_, 0) ? min(i, points(0) - (aligned ? width : 1))
+                      : static_cast<int>(wrapped_index(i, points(0)));
+  y_place_ = place;
+  int const count = points(1);
+  for (int r = 0; r < lines; ++r) {
+    int const at = j + r;
+    reinterpret_cast<unsigned*>(volume_memory + place)[r] =
+        is_open(a_, 1) ? max(0, min(abs(at), 2 * count - 2 - at))
+                       : static_cast<int>(wrapped_index(at, count));
+  }
+}
 
-/// A point among values that lie `stride` apart along the axes: those of the grid, or some of them
-/// with all their neighbours.
-template <class T, class Offset, bool is_grid>
-struct Spot {
-  int at[3];
-  int side[3];  // 0 or 1 on an open side, else −1
-  T const* center;
-  Offset lower[3], upper[3];  // from there to the neighbours; on an open side both the inner one
-
-  __device__ Spot(DiffusionArguments<T> const& a, int const (&index)[3], T const* value,
-                  Offset const (&stride)[3])
-      : center(value) {
+template <class T, bool aligned>
+__device__ void Spot<T, aligned>::fetch_patch(int place, int distance, T const* plane) const {
+#pragma unroll(aligned ? lines : 1)
+  for (int r = 0; r < lines; ++r) {
+    T const* const line = plane + line_of(r);
+    if constexpr (aligned) {
+      fetch<16>(place + r * distance, line + x_);
+    } else {
 #pragma unroll
-    for (int axis = 0; axis < 3; ++axis) {
-      int const last = static_cast<int>(a.points[axis]) - 1;
-      at[axis] = index[axis];
-      side[axis] = -1;
-      lower[axis] = -stride[axis];
-      upper[axis] = stride[axis];
-      if (at[axis] != 0 && at[axis] != last) continue;
-      bool const below = at[axis] == 0;
-      if (is_open(a, axis)) {
-        side[axis] = below ? 0 : 1;
-        lower[axis] = upper[axis] = below ? stride[axis] : -stride[axis];
-      } else if (is_grid) {
-        if (below) lower[axis] = last * stride[axis];
-        if (!below) upper[axis] = -last * stride[axis];
+      for (int e = 0; e < width; ++e)
+        fetch<sizeof(T)>(place + r * distance + e * sizeof(T), line + x_of(e));
+    }
+  }
+}
+
+/// The sides that a thread's points lie on.
+template <class T, bool aligned>
+class Sides {
+ public:
+  static constexpr int width = vector_width<T>, lines = volume_lines;
+
+  /// Shared memory that a block of so many threads needs.
+  GRIDSTRIDE_HOST_DEVICE static int bytes(DiffusionArguments<T> const& a, int threads) {
+    bool const beside = is_open(a, 0) || is_open(a, 1);
+    return (beside ? planes * (x_bytes + 16 * threads) : 0) +
+           (is_open(a, 2) ? 2 * lines * 16 * threads : 0);
+  }
+
+  Spot<T, aligned> spot;
+
+  __device__ explicit Sides(DiffusionArguments<T> const& a) : spot(a), a_(a) {}
+  /// Once the spot has been found. `has_ends`: whether the thread is one of those, of its block,
+  /// that have the ends of lines. `imposed`: whether u is given on Dirichlet sides already.
+  __device__ void find(int place, bool has_ends, bool imposed);
+
+  /// Begins to copy what plane k needs.
+  __device__ void fetch_values(int k) const;
+
+  /// Adds to what changes along x, and x and y, what Neumann sides change in plane k. `before`:
+  /// what lies before the first points of the lines.
+  __device__ bool changes_x() const { return (points_ & neumann * 3) != 0; }
+  __device__ void change_x(Patch<T> const& center, T const* before, int k, Patch<T>& change) const;
+  __device__ bool changes_y() const { return (points_ & neumann * 0x3c) != 0; }
+  __device__ void change_y(int k, Patch<T>& change) const;
+  /// The same along z; and then, where points are fixed, lets nothing change, by the first step
+  /// from the values of their sides.
+  __device__ bool changes_z(int k) const { return (points_ & all_fixed) != 0 || is_side(k); }
+  template <bool first_step>
+  __device__ void change_z(int k, Patch<T>& center, Patch<T>& change) const;
+
+ private:
+  static constexpr int planes = 4;
+  static constexpr int x_bytes = 2 * lines * warp_size * sizeof(T);
+  using Line = Vector<T, width>;
+
+  __device__ bool is_side(int k) const {
+    return (k == 0 || k == spot.points(2) - 1) && is_open(a_, 2);
+  }
+  __device__ bool is_fixed(int k) const { return a_.side[2][k > 0] == SideRule::dirichlet; }
+  __device__ bool is_end(int e, int side) const {
+    return side == 0 ? e == 0 : aligned ? e == width - 1 : spot.i + e == spot.points(0) - 1;
+  }
+  __device__ bool has(unsigned rule, int bit) const { return (points_ & rule << bit) != 0; }
+  __device__ void take_values(int k, Patch<T>& center) const;
+  __device__ int x_place(int k, int side) const {
+    int const number = (k & (planes - 1)) * 2 + side;
+    return x_place_ + number * (x_bytes / 2);
+  }
+  __device__ int y_place(int k) const { return y_place_ + (k & (planes - 1)) * 16 * blockDim.x; }
+  __device__ int z_place(int k, int r) const {
+    return z_place_ + ((k > 0 ? lines : 0) + r) * 16 * blockDim.x;
+  }
+  __device__ T x_value(int k, int side, int r) const {
+    return reinterpret_cast<T const*>(volume_memory + x_place(k, side))[r * warp_size];
+  }
+  static __device__ Line line_at(int place) {
+    return *reinterpret_cast<Line const*>(volume_memory + place);
+  }
+
+  // Bits of `points_`: a bit for each point, whether it is fixed; and times one of these, whether
+  // there is such a side with values at the lower end of the lines, the upper one, at each line.
+  static constexpr unsigned all_fixed = (1u << lines * width) - 1;
+  static constexpr unsigned neumann = 1u << 16, dirichlet = 1u << 24;
+
+  DiffusionArguments<T> const& a_;
+  unsigned points_ = 0;
+  bool imposed_;
+  int x_place_, y_place_, z_place_;
+};
+
+template <class T, bool aligned>
+__device__ void Sides<T, aligned>::find(int place, bool has_ends, bool imposed) {
+  imposed_ = imposed;
+  auto const note = [&](int axis, int side, int bit) {
+    if (!is_open(a_, axis)) return false;
+    bool const is_fixed = a_.side[axis][side] == SideRule::dirichlet;
+    if (!is_fixed) points_ |= neumann << bit;
+    if (is_fixed && !imposed) points_ |= dirichlet << bit;
+    return is_fixed;
+  };
+  for (int e = 0; e < width; ++e)
+    for (int side = 0; side < 2; ++side) {
+      int const end = side == 0 ? 0 : spot.points(0) - 1;
+      if (!has_ends || spot.i + e != end || !note(0, side, side)) continue;
+      for (int r = 0; r < lines; ++r) points_ |= 1u << (r * width + e);
+    }
+  for (int r = 0; r < lines; ++r)
+    for (int side = 0; side < 2; ++side) {
+      int const end = side == 0 ? 0 : spot.points(1) - 1;
+      if (spot.j + r == end && note(1, side, 2 + r)) points_ |= ((1u << width) - 1) << r * width;
+    }
+  bool const beside = is_open(a_, 0) || is_open(a_, 1);
+  x_place_ = place + threadIdx.x % warp_size * sizeof(T);
+  y_place_ = place + planes * x_bytes + threadIdx.x * 16;
+  z_place_ = place + (beside ? planes * (x_bytes + 16 * blockDim.x) : 0) + threadIdx.x * 16;
+}
+
+template <class T, bool aligned>
+__device__ void Sides<T, aligned>::fetch_values(int k) const {
+  if (is_side(k) && !(imposed_ && is_fixed(k))) [[unlikely]]
+    spot.fetch_patch(z_place(k, 0), 16 * blockDim.x, a_.side_value[2][k > 0]);
+  if (points_ <= all_fixed) [[likely]]
+    return;
+  long long const z = spot.z_of(k);
+#pragma unroll 1
+  for (int side = 0; side < 2; ++side) {
+    if (!has(neumann | dirichlet, side)) continue;
+    T const* const values = a_.side_value[0][side] + a_.points[1] * z;
+#pragma unroll
+    for (int r = 0; r < lines; ++r)
+      fetch<sizeof(T)>(x_place(k, side) + r * warp_size * sizeof(T), values + spot.y_of(r));
+  }
+  if ((points_ & (neumann | dirichlet) * 0x3c) == 0) return;
+  T const* const values = a_.side_value[1][spot.j > 0] + a_.points[0] * z;
+  if constexpr (aligned) {
+    fetch<16>(y_place(k), values + spot.x_of(0));
+  } else {
+#pragma unroll
+    for (int e = 0; e < width; ++e)
+      fetch<sizeof(T)>(y_place(k) + e * sizeof(T), values + spot.x_of(e));
+  }
+}
+
+template <class T, bool aligned>
+__device__ void Sides<T, aligned>::change_x(Patch<T> const& center, T const* before, int k,
+                                            Patch<T>& change) const {
+#pragma unroll
+  for (int side = 0; side < 2; ++side) {
+    if (!has(neumann, side)) continue;
+#pragma unroll
+    for (int r = 0; r < lines; ++r) {
+      T const(&c)[width] = center.line[r].at;
+      T const value = x_value(k, side, r);
+#pragma unroll
+      for (int e = 0; e < width; ++e) {
+        if (!is_end(e, side)) continue;
+        T const lower = e > 0 ? c[e > 0 ? e - 1 : 0] : before[r];
+        T const inner = side == 1 ? lower : c[e < width - 1 ? e + 1 : e];
+        T const doubled = add_axis(T(0), a_.weight[0], inner, c[e], inner);
+        change.line[r].at[e] = add_side(doubled, a_.side_weight[0], value);
       }
     }
   }
-};
+}
 
-/// The value after one more step: `update_point`, for values that lie anywhere.
-template <class T, class Offset, bool is_grid>
-__device__ T stepped(DiffusionArguments<T> const& a, Spot<T, Offset, is_grid> const& spot) {
-  T const c = *spot.center;
-  T change = 0;
-  T const* fixed = nullptr;
+template <class T, bool aligned>
+__device__ void Sides<T, aligned>::change_y(int k, Patch<T>& change) const {
+  Line const values = line_at(y_place(k));
 #pragma unroll
-  for (int axis = 0; axis < 3; ++axis) {
-    change = add_axis(change, a.weight[axis], spot.center[spot.lower[axis]], c,
-                      spot.center[spot.upper[axis]]);
-    if (spot.side[axis] < 0) continue;
-    T const* const value = a.side_value[axis][spot.side[axis]] +
-                           face_offset(axis, a.points, spot.at[0], spot.at[1], spot.at[2]);
-    if (a.side[axis][spot.side[axis]] == SideRule::neumann)
-      change = add_side(change, a.side_weight[axis], *value);
-    else if (!fixed)
-      fixed = value;
-  }
-  return fixed ? *fixed : c + change;
-}
-
-/// One block's piece of a box beside a side normal to `axis`.
-template <int axis, class T>
-__device__ void write_piece(DiffusionArguments<T> const& a, Box const& box, T* first_step) {
-  constexpr int lanes = lane_axis(axis), along = line_axis(axis);
-  unsigned const piece = blockIdx.x - box.first_block;
-  int const lane = threadIdx.x, warp = threadIdx.y;
-  int begin[3];
-  begin[axis] = box.begin[axis] - 1;
-  begin[lanes] = box.begin[lanes] - 1 + piece % box.lane_pieces * piece_lanes;
-  begin[along] = box.begin[along] - 1 + piece / box.lane_pieces * piece_lines;
-  long long stride[3] = {1, a.points[0], a.points[0] * a.points[1]};
-  // Level 1: lines are numbered through the depth first, and lie so in shared memory.
-  for (int line = warp; line < 4 * (piece_lines + 2); line += side_warps) {
-    int at[3];
-    at[axis] = begin[axis] + line % 4;
-    at[lanes] = begin[lanes] + lane;
-    at[along] = begin[along] + line / 4;
-    bool exists = true;
+  for (int r = 0; r < lines; ++r)
 #pragma unroll
-    for (int other = 0; other < 3; ++other) {
-      int const points = static_cast<int>(a.points[other]);
-      exists = exists && at[other] <= box.end[other];
-      if (at[other] >= 0 && at[other] < points) continue;
-      exists = exists && !is_open(a, other);
-      at[other] += at[other] < 0 ? points : -points;
+    for (int e = 0; e < width; ++e) {
+      T& to = change.line[r].at[e];
+      if (has(neumann, 2 + r)) to = add_side(to, a_.side_weight[1], values.at[e]);
     }
-    if (!exists) continue;
-    T const* const value = a.in + at[0] + at[1] * stride[1] + at[2] * stride[2];
-    first_step[32 * line + lane] = stepped(a, Spot<T, long long, true>(a, at, value, stride));
-  }
-  __syncthreads();
-  int shared_stride[3];
-  shared_stride[axis] = 32;
-  shared_stride[lanes] = 1;
-  shared_stride[along] = 128;
-  for (int line = warp; line < 2 * piece_lines; line += side_warps) {
-    int at[3];
-    at[axis] = begin[axis] + 1 + line % 2;
-    at[lanes] = begin[lanes] + lane;
-    at[along] = begin[along] + 1 + line / 2;
-    if (lane < 1 || lane > piece_lanes || at[lanes] >= box.end[lanes]) continue;
-    if (at[axis] >= box.end[axis] || at[along] >= box.end[along]) continue;
-    T const* const value = first_step + 128 * (line / 2 + 1) + 32 * (line % 2 + 1) + lane;
-    a.out[at[0] + at[1] * stride[1] + at[2] * stride[2]] =
-        stepped(a, Spot<T, int, false>(a, at, value, shared_stride));
-  }
 }
 
-template <class T>
-__global__ void __launch_bounds__(32 * side_warps)
-    temporal_volume_sides_kernel(__grid_constant__ DiffusionArguments<T> const a,
-                                 __grid_constant__ Boxes const boxes) {
-  __shared__ T first_step[4 * (piece_lines + 2) * 32];
-  int number = 0;
-  while (number + 1 < boxes.count && blockIdx.x >= boxes.box[number + 1].first_block) ++number;
-  Box const& box = boxes.box[number];
-  if (box.axis == 0)
-    write_piece<0>(a, box, first_step);
-  else if (box.axis == 1)
-    write_piece<1>(a, box, first_step);
-  else
-    write_piece<2>(a, box, first_step);
-}
-
-/// The first and last planes, what they leave of the first and last lines, and so on.
-template <class T>
-Boxes boxes_of(DiffusionArguments<T> const& a) {
-  Boxes boxes{};
-  int begin[3] = {}, end[3];
-  for (int axis = 0; axis < 3; ++axis) end[axis] = static_cast<int>(a.points[axis]);
-  for (int axis = 2; axis >= 0; --axis) {
-    if (!is_open(a, axis)) continue;
-    int const last = end[axis] > 2 * volume_steps ? end[axis] - volume_steps : volume_steps;
-    for (int side = 0; side < 2; ++side) {
-      Box box{axis, {begin[0], begin[1], begin[2]}, {end[0], end[1], end[2]}, 0, boxes.blocks};
-      (side == 0 ? box.end : box.begin)[axis] = side == 0 ? volume_steps : last;
-      bool empty = false;
-      for (int other = 0; other < 3; ++other) empty = empty || box.begin[other] >= box.end[other];
-      if (empty) continue;
-      int const lanes = lane_axis(axis), along = line_axis(axis);
-      box.lane_pieces =
-          static_cast<unsigned>(tiles(box.end[lanes] - box.begin[lanes], piece_lanes));
-      boxes.blocks += box.lane_pieces *
-                      static_cast<unsigned>(tiles(box.end[along] - box.begin[along], piece_lines));
-      boxes.box[boxes.count++] = box;
+template <class T, bool aligned>
+template <bool first_step>
+__device__ void Sides<T, aligned>::change_z(int k, Patch<T>& center, Patch<T>& change) const {
+  unsigned fixed = points_;
+  if (is_side(k)) {
+    if (is_fixed(k)) {
+      fixed = all_fixed;
+    } else {
+#pragma unroll
+      for (int r = 0; r < lines; ++r) {
+        Line const values = line_at(z_place(k, r));
+#pragma unroll
+        for (int e = 0; e < width; ++e) {
+          T& to = change.line[r].at[e];
+          to = add_side(to, a_.side_weight[2], values.at[e]);
+        }
+      }
     }
-    begin[axis] = volume_steps;
-    end[axis] = last;
   }
-  return boxes;
+  if (first_step && !imposed_) take_values(k, center);
+#pragma unroll
+  for (int r = 0; r < lines; ++r)
+#pragma unroll
+    for (int e = 0; e < width; ++e)  // minus zero, which leaves a zero its sign
+      if ((fixed >> (r * width + e) & 1u) != 0) change.line[r].at[e] = T(-0.0);
 }
 
-/// Queues the kernel, where there are such sides.
-template <class T>
-void write_sides(Stream& stream, DiffusionArguments<T> const& a) {
-  Boxes const boxes = boxes_of(a);
-  if (boxes.count == 0) return;
-  temporal_volume_sides_kernel<<<boxes.blocks, dim3(32, side_warps), 0, native(stream)>>>(a, boxes);
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil temporal_volume sides");
+/// Sets what is fixed. Where sides meet, the first axis counts.
+template <class T, bool aligned>
+__device__ void Sides<T, aligned>::take_values(int k, Patch<T>& center) const {
+  bool const in_side = is_side(k) && is_fixed(k);
+  bool const has_line = (points_ & dirichlet * 0x3c) != 0;
+  Line const values = has_line ? line_at(y_place(k)) : Line{};
+#pragma unroll
+  for (int r = 0; r < lines; ++r) {
+    if (in_side) center.line[r] = line_at(z_place(k, r));
+    if (has(dirichlet, 2 + r)) center.line[r] = values;
+#pragma unroll
+    for (int side = 0; side < 2; ++side)
+#pragma unroll
+      for (int e = 0; e < width; ++e)
+        if (has(dirichlet, side) && is_end(e, side)) center.line[r].at[e] = x_value(k, side, r);
+  }
 }
 
 }  // namespace gridstride::stencil
