@@ -36,6 +36,9 @@ namespace gridstride::advect {
 /// (of degree 0, 1 and 4 for the three schemes). A point on an open side where the flow comes in
 /// has the side's value afterwards: that of its face's array (`grid.face_size(axis)` values, the
 /// remaining axes in their order), or zero. Where several such sides meet, the first axis counts.
+///
+/// The host's `threads` takes subnormal numbers for zero (`FlushSubnormals`): around edges, weno5
+/// would spend most of its time on them.
 template <class T>
 struct AdvectionStep {
   struct Side {

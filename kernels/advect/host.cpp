@@ -6,10 +6,14 @@
 // faces of a piece, in loops that the compiler vectorises, and what they change. The faces along x
 // are computed once, those along y and z for either side. Lax-Wendroff goes through the axes within
 // a piece: each sweep asks the one before for the rows that it needs, in the caches.
+//
+// The weights of weno5 are made of squares of differences, which in float32 are subnormal wherever
+// u is below 1e-19: `threads` takes what is so small for zero.
 
 #include <algorithm>
 
 #include "kernels/advect/rows.hpp"
+#include "kernels/support/flush_subnormals.hpp"
 #include "kernels/support/parallel_for.hpp"
 #include "kernels/support/vector_widths.hpp"
 
@@ -182,6 +186,7 @@ void host_threads(Stream&, int dims, Scheme scheme, AdvectionArguments<T> const&
     auto const& a = arguments;
     constexpr int reach = reach_of<which()>;
     parallel_for(a.points[1] * a.points[2], [&](std::int64_t line) {
+      FlushSubnormals const flush;  // in the thread that has the line
       Point point{{0, line % a.points[1], line / a.points[1]}};
       auto const update = [&](long long first, long long last) {
         for (point.at[0] = first; point.at[0] < last; ++point.at[0])

@@ -1,25 +1,15 @@
 #include "kernels/evaluate/evaluate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
 
 #include "expression/evaluate.hpp"
+#include "kernels/evaluate/rows.hpp"
 
 namespace gridstride::evaluate {
-
-namespace host {
-template <class T>
-EvaluateFunction<T> reference;
-template <class T>
-EvaluateFunction<T> threads;
-}  // namespace host
-namespace cuda {
-template <class T>
-EvaluateFunction<T> interpreter;
-void set_clock(Stream& stream, DeviceClock* clock, DeviceClock const& value);
-void advance_clock(Stream& stream, DeviceClock* clock);
-}  // namespace cuda
 
 namespace {
 
@@ -30,14 +20,9 @@ constexpr Variant<EvaluateFunction<T>> table[] = {
      "each instruction runs over a block of points; the blocks are shared among the threads"},
     {"interpreter", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda::interpreter<T>),
      "a thread per point runs the stack machine; a warp takes every branch together"},
+    {"compiled", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda::compiled<T>),
+     "the formula is compiled into the kernel; for formulas that are evaluated again and again"},
 };
-
-/// The row that `default_variant` names.
-template <class T>
-EvaluateFunction<T>* choose(Backend backend) {
-  return std::ranges::find(table<T>, default_variant(backend), &Variant<EvaluateFunction<T>>::name)
-      ->run;
-}
 
 }  // namespace
 
@@ -50,12 +35,36 @@ std::string_view default_variant(Backend backend) {
   return backend == Backend::cpu ? "threads" : "interpreter";
 }
 
-Program::Program(Stream& stream, expression::Expression const& expression)
-    : code_(stream, MemorySpace::device, expression.nodes().size()),
-      stack_depth_(expression.stack_depth()),
-      depends_on_time_(expression.depends_on(expression::Operation::t)) {
+Points points_of(Grid const& grid) {
+  Points points;
+  points.size = grid.size();
+  std::ranges::copy(grid.points, points.count);
+  std::ranges::copy(grid.origin, points.origin);
+  std::ranges::copy(grid.spacing, points.spacing);
+  return points;
+}
+
+Program::Program(Stream& stream, expression::Expression const& expression, std::string_view variant)
+    : formula_(expression),
+      code_(stream, MemorySpace::device, expression.nodes().size()),
+      depends_on_time_(expression.depends_on(expression::time_variable)),
+      variant_(variant) {
   // A copy from pageable memory has read its source when it returns.
   copy_async(code_.span(), expression::to_instructions(expression), stream);
+  bool const again = stream.backend() == Backend::cuda && depends_on_time_;
+  if (variant == "auto") variant_ = again ? "compiled" : default_variant(stream.backend());
+  if (variant_ != "compiled") return;
+  try {
+    module(stream.device());
+  } catch (RuntimeCompilerMissing const& missing) {
+    variant_ = "interpreter";
+    fallback_ = fmt::format("evaluate: compiled gave way to interpreter ({})", missing.what());
+  }
+}
+
+RuntimeModule const& Program::module(Device const& device) const {
+  if (module_ == nullptr) module_ = compile(device, source_of(formula_));
+  return *module_;
 }
 
 template <class T>
@@ -67,12 +76,12 @@ void evaluate(Stream& stream, Program const& program, Grid const& grid, DeviceCl
     throw std::invalid_argument("evaluate: the result is smaller than the grid");
   if (clock == nullptr && program.depends_on_time())
     throw std::invalid_argument("evaluate: the formula depends on t and there is no clock");
-  choose<T>(stream.backend())(stream, {.code = program.code(),
-                                       .stack_depth = program.stack_depth(),
-                                       .grid = grid,
-                                       .clock = clock,
-                                       .fraction = fraction,
-                                       .result = result.data()});
+  find_variant<EvaluateFunction<T>>("evaluate", table<T>, stream.backend(), program.variant())
+      .run(stream, {.program = &program,
+                    .grid = grid,
+                    .clock = clock,
+                    .fraction = fraction,
+                    .result = result.data()});
 }
 
 void set_clock([[maybe_unused]] Stream& stream, DeviceClock* clock, DeviceClock const& value) {

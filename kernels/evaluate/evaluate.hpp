@@ -1,63 +1,57 @@
 #pragma once
 
-#include <cstdint>
+#include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "core/buffer.hpp"
-#include "core/host_device.hpp"
 #include "core/variant.hpp"
 #include "expression/expression.hpp"
 #include "expression/operations.hpp"
 #include "grid/grid.hpp"
+#include "kernels/evaluate/points.hpp"
+#include "kernels/support/runtime_compiler.hpp"
 
 /// Kernel family `evaluate`: a formula at every point of a grid.
 namespace gridstride::evaluate {
 
 using expression::Instruction;
 
-/// a + b·c with both roundings, on host and device alike.
-GRIDSTRIDE_HOST_DEVICE inline double add_product(double a, double b, double c) {
-#ifdef __CUDA_ARCH__
-  return __dadd_rn(a, __dmul_rn(b, c));
-#else
-  return a + b * c;
-#endif
-}
-
-/// Where a run is in time, kept in the memory of its device so that queued steps can read and
-/// advance it without the host: t = origin + (steps + fraction)·step_size, with the fraction
-/// chosen by each reader (0 the present, 1 the end of the step, 1/2 a middle stage).
-struct DeviceClock {
-  double origin = 0;
-  double step_size = 0;
-  std::int64_t steps = 0;
-
-  GRIDSTRIDE_HOST_DEVICE double time(double fraction) const {
-    return add_product(origin, static_cast<double>(steps) + fraction, step_size);
-  }
-};
-
 /// A formula made ready for one device. The stream must be the one that evaluates it.
 class Program {
  public:
-  Program(Stream& stream, expression::Expression const& expression);
+  /// `variant` is a row of the family, or `auto`: on a GPU `compiled` for a formula that depends on
+  /// time, since it is evaluated again and again, else `interpreter`. Where NVRTC is missing,
+  /// `compiled` becomes `interpreter`.
+  Program(Stream& stream, expression::Expression const& expression,
+          std::string_view variant = "auto");
 
   std::span<Instruction const> code() const { return code_.span(); }  // in device memory
-  int stack_depth() const { return stack_depth_; }
+  int stack_depth() const { return formula_.stack_depth(); }
   bool depends_on_time() const { return depends_on_time_; }
+  /// The row that evaluates it.
+  std::string_view variant() const { return variant_; }
+  /// Why it is not the one that was meant, as "evaluate: compiled gave way to interpreter (...)";
+  /// empty when it is.
+  std::string const& fallback() const { return fallback_; }
+  /// The kernels of `compiled`; compiled when they are first asked for.
+  RuntimeModule const& module(Device const& device) const;
 
  private:
+  expression::Expression formula_;
   Buffer<Instruction> code_;
-  int stack_depth_;
   bool depends_on_time_;
+  std::string variant_;
+  std::string fallback_;
+  mutable std::shared_ptr<RuntimeModule const> module_;
 };
 
 /// Arguments of one evaluation: result[i] = f(x_i, y_i, z_i, t), computed in float64 and rounded
 /// to T. `clock` (device memory) gives t; it may be null for formulas that do not depend on t.
 template <class T>
 struct Evaluation {
-  std::span<Instruction const> code;
-  int stack_depth = 1;
+  Program const* program = nullptr;
   Grid grid;  ///< an axis with one point evaluates at its origin; faces of a grid are such grids
   DeviceClock const* clock = nullptr;
   double fraction = 0;
@@ -72,11 +66,11 @@ using EvaluateFunction = void(Stream&, Evaluation<T> const&);
 template <class T>
 std::span<Variant<EvaluateFunction<T>> const> variants();
 
-/// The variant that is used: the fastest measured.
+/// The variant that is used for a formula that is evaluated once.
 std::string_view default_variant(Backend backend);
 
-/// Queues an evaluation. Throws `std::invalid_argument` when `result` is smaller than the grid or
-/// a clock is needed and missing. Never synchronises.
+/// Queues an evaluation by the program's variant. Throws `std::invalid_argument` when `result` is
+/// smaller than the grid or a clock is needed and missing. Never synchronises.
 template <class T>
 void evaluate(Stream& stream, Program const& program, Grid const& grid, DeviceClock const* clock,
               double fraction, std::span<T> result);

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "expression/evaluate.hpp"
-#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/evaluate/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::evaluate::host {
@@ -24,11 +24,13 @@ template <class T>
 void reference(Stream&, Evaluation<T> const& evaluation) {
   Grid const& grid = evaluation.grid;
   double const t = time_of(evaluation);
+  auto const code = evaluation.program->code();
   for (std::int64_t k = 0; k < grid.size(); ++k) {
     auto const [i, j, l] = grid.indices(k);
+    std::array const at = {coordinate(grid, 0, i), coordinate(grid, 1, j), coordinate(grid, 2, l),
+                           t};
     evaluation.result[k] = static_cast<T>(expression::evaluate_point<expression::max_stack_depth>(
-        evaluation.code.data(), static_cast<int>(evaluation.code.size()), coordinate(grid, 0, i),
-        coordinate(grid, 1, j), coordinate(grid, 2, l), t));
+        code.data(), static_cast<int>(code.size()), at));
   }
 }
 
@@ -42,8 +44,10 @@ void threads(Stream&, Evaluation<T> const& evaluation) {
   double const t = time_of(evaluation);
 
   parallel_for((size + piece - 1) / piece, [&](std::int64_t p) {
-    BlockEvaluator evaluator(evaluation.code);
-    std::array<double, block> x, y, z, values;
+    BlockEvaluator evaluator(evaluation.program->code());
+    std::array<double, block> x, y, z, time, values;
+    std::array<double const*, 4> const variables = {x.data(), y.data(), z.data(), time.data()};
+    time.fill(t);
     auto [i, j, l] = grid.indices(p * piece);
     std::int64_t const end = std::min(size, (p + 1) * piece);
     for (std::int64_t start = p * piece; start < end; start += block) {
@@ -58,8 +62,7 @@ void threads(Stream&, Evaluation<T> const& evaluation) {
         j = 0;
         ++l;
       }
-      evaluator.evaluate({x.data(), points}, {y.data(), points}, {z.data(), points}, t,
-                         {values.data(), points});
+      evaluator.evaluate(variables, static_cast<std::int64_t>(points), values.data());
       for (std::size_t k = 0; k < points; ++k)
         evaluation.result[start + static_cast<std::int64_t>(k)] = static_cast<T>(values[k]);
     }

@@ -9,6 +9,8 @@
 //   register_queue  A warp owns 32 vectors of 16 bytes along x and walks along the last axis. The
 //                   2r + 1 lines within reach live in registers. In a file of its own:
 //                   cuda_register_queue.cu.
+//   temporal        Several steps of a plane in one pass: 4·sizeof(T) bytes for all of them. In a
+//                   file of its own: cuda_temporal_plane.cu.
 //
 // A tile in shared memory was slower than `naive`, whose loads hit L1. Beyond the sides of the grid
 // the array goes on by a map of indices (`neighbour`), for the points near a side.

@@ -22,6 +22,7 @@
 
 #include "kernels/star/rows.hpp"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/march.cuh"
 #include "kernels/support/vector.cuh"
 
 namespace gridstride::star {
@@ -42,20 +43,6 @@ template <int dims, class T>
 constexpr Shape shape_of = dims == 1   ? Shape{4, 1, 1, 1}
                            : dims == 2 ? Shape{4, 1, 4, sizeof(T) == 4 ? 16 : 24}
                                        : Shape{1, 8, 1, 16};
-
-/// Lines of `in` through the read-only path, to stay in L1.
-template <int width, class T>
-__device__ Vector<T, width> load(T const* source) {
-  if constexpr (width == 4) {
-    float4 const v = __ldg(reinterpret_cast<float4 const*>(source));
-    return {v.x, v.y, v.z, v.w};
-  } else if constexpr (width == 2) {
-    double2 const v = __ldg(reinterpret_cast<double2 const*>(source));
-    return {v.x, v.y};
-  } else {
-    return {__ldg(source)};
-  }
-}
 
 /// The points within the radius of a side, in an order: the slabs normal to the last axis, then
 /// what they leave of those normal to the one before, and so on.
@@ -172,7 +159,7 @@ struct Row {
     for (int v = -beside; v <= beside; ++v) {
       Vector<T, width> vector = center;
       bool const exists = i + v * width >= 0 && i + v * width < points;
-      if (v != 0 && exists) vector = load<width>(source + v * width);
+      if (v != 0 && exists) vector = load_kept<width>(source + v * width);
 #pragma unroll
       for (int e = 0; e < width; ++e) at[(v + beside) * width + e] = vector.at[e];
     }
@@ -212,8 +199,8 @@ __device__ Vector<T, width> changed(LeapfrogArguments<T> const& a, Vector<T, wid
     for (int k = 1; k <= radius; ++k) add(e, a.weight[0][k - 1], x[e - k], x[e + k]);
 #pragma unroll
   for (int k = 1; dims == 3 && k <= radius; ++k) {
-    Line const lower = load<width>(source - k * a.points[0]);
-    Line const upper = load<width>(source + k * a.points[0]);
+    Line const lower = load_kept<width>(source - k * a.points[0]);
+    Line const upper = load_kept<width>(source + k * a.points[0]);
 #pragma unroll
     for (int e = 0; e < width; ++e) add(e, a.weight[1][k - 1], lower.at[e], upper.at[e]);
   }
@@ -277,13 +264,14 @@ __global__ void __launch_bounds__(shape_of<dims, T>.threads())
   long long offset = i + (dims == 3 ? j * row : 0) + first * (line * step);
   Vector<T, width> queue[2 * reach + group];
 #pragma unroll
-  for (int q = 0; q < 2 * reach; ++q) queue[q] = load<width>(a.in + offset + (q - reach) * line);
+  for (int q = 0; q < 2 * reach; ++q)
+    queue[q] = load_kept<width>(a.in + offset + (q - reach) * line);
   for (int left = lines; left > 0; left -= group) {
     Beside<group, plain, width, T> beside;
 #pragma unroll
     for (int g = 0; g < group; ++g) {
       if (g >= left) break;
-      queue[2 * reach + g] = load<width>(a.in + offset + (reach + g) * line);
+      queue[2 * reach + g] = load_kept<width>(a.in + offset + (reach + g) * line);
       beside.load(a, g, offset + g * line);
     }
 #pragma unroll
@@ -299,27 +287,17 @@ __global__ void __launch_bounds__(shape_of<dims, T>.threads())
   }
 }
 
-/// Lines that a thread marches over: `longest`, or fewer where a small grid would not give every
-/// multiprocessor 32 warps.
-int march_length(Device const& device, int longest, long long lines, long long warps_beside) {
-  int length = longest;
-  while (length > 1 && warps_beside * ((lines + length - 1) / length) < 32LL * device.processors())
-    length = (length + 1) / 2;
-  return length;
-}
-
 template <int dims, int radius, bool plain, int width, class T>
 void launch(Stream& stream, LeapfrogArguments<T> const& a) {
   constexpr Shape shape = shape_of<dims, T>;
-  auto const tiles = [](long long points, long long tile) { return (points + tile - 1) / tile; };
   Shell const shell(dims, radius, a.points);
-  long long const x_tiles = tiles(a.points[0], shape.x_warps * 32 * width);
-  long long const y_tiles = dims == 3 ? tiles(shell.core[1], shape.y_warps) : 1;
+  long long const x_tiles = tiles_over(a.points[0], shape.x_warps * 32 * width);
+  long long const y_tiles = dims == 3 ? tiles_over(shell.core[1], shape.y_warps) : 1;
   long long const lines = dims == 1 ? 1 : shell.core[dims - 1];
   int const length = march_length(stream.device(), shape.length, lines,
                                   x_tiles * shape.x_warps * (dims == 3 ? shell.core[1] : 1));
-  long long const shells = tiles(shell.size, shape.threads());
-  long long const marches = shell.has_core() ? x_tiles * y_tiles * tiles(lines, length) : 0;
+  long long const shells = tiles_over(shell.size, shape.threads());
+  long long const marches = shell.has_core() ? x_tiles * y_tiles * tiles_over(lines, length) : 0;
   if (shells + marches > 2147483647)
     throw std::invalid_argument("star: the grid needs too many blocks");
   Work const work{shell, static_cast<unsigned>(shells), static_cast<unsigned>(x_tiles),
@@ -330,30 +308,20 @@ void launch(Stream& stream, LeapfrogArguments<T> const& a) {
   GRIDSTRIDE_CHECK_LAUNCH(stream, "star register_queue");
 }
 
-/// Whether every line starts at a multiple of 16 bytes, so that vectors can be loaded.
-template <class T>
-bool takes_vectors(LeapfrogArguments<T> const& a) {
-  auto const aligned = [](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
-  return a.points[0] * sizeof(T) % 16 == 0 && aligned(a.in) && aligned(a.previous) &&
-         aligned(a.out) && aligned(a.speed_squared) && aligned(a.source);
-}
-
 }  // namespace
 
 template <class T>
 void cuda_register_queue(Stream& stream, int dims, int radius,
                          LeapfrogArguments<T> const& arguments) {
   with_shape(dims, radius, [&](auto rank, auto reach) {
-    auto const with_width = [&](auto width) {
-      if (is_plain(arguments))
-        launch<rank(), reach(), true, width()>(stream, arguments);
-      else
-        launch<rank(), reach(), false, width()>(stream, arguments);
-    };
-    if (takes_vectors(arguments))
-      with_width(std::integral_constant<int, vector_width<T>>{});
+    bool const vectors = takes_vectors(arguments.points[0], arguments.in, arguments.previous,
+                                       arguments.out, arguments.speed_squared, arguments.source);
+    if (vectors && is_plain(arguments))
+      launch<rank(), reach(), true, vector_width<T>>(stream, arguments);
+    else if (vectors)
+      launch<rank(), reach(), false, vector_width<T>>(stream, arguments);
     else
-      with_width(std::integral_constant<int, 1>{});
+      launch<rank(), reach(), false, 1>(stream, arguments);
   });
 }
 

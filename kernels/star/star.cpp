@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "core/buffer.hpp"
 #include "kernels/reduce/reduce.hpp"
@@ -21,12 +23,15 @@ std::span<Variant<LeapfrogFunction<T>> const> variants() {
        "one thread per point, neighbours through the caches"},
       {"register_queue", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_register_queue<T>),
        "16-byte vectors march along the slowest axis, the lines within reach in registers"},
+      {"temporal", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_register_queue<T>),
+       "planes: several steps in one pass over memory, with wide halos computed again; single "
+       "steps, lines, volumes and steps with a source or damping as register_queue"},
   };
   return rows;
 }
 
 std::string_view default_variant(Backend backend) {
-  return backend == Backend::cpu ? "threads" : "register_queue";
+  return backend == Backend::cpu ? "threads" : "temporal";
 }
 
 std::span<double const> central_weights(int order) {
@@ -132,6 +137,84 @@ void leapfrog(Stream& stream, LeapfrogStep<T> const& step, std::string_view vari
   row.run(stream, step.grid.dims, step.order / 2, arguments);
 }
 
+int most_fused_steps(int dims, int order) {
+  int const radius = static_cast<int>(central_weights(order).size());
+  return dims == 2 ? std::max(plane_steps(radius, false), plane_steps(radius, true)) : 1;
+}
+
+template <class T>
+Repetition choose(Backend backend, StepKind const& kind, Repetition const& wanted) {
+  // Points below which a pass has too little to do for all multiprocessors, for each order: bounds
+  // between sizes that were measured on an H200 for orders 2 and 8, and in between for the others.
+  constexpr std::int64_t least_temporal[] = {1 << 20, 1 << 22, 1 << 23, 1 << 25};
+  int const most = most_fused_steps(kind.grid.dims, kind.order);
+  if (wanted.fused_steps < 0 || wanted.fused_steps > most)
+    throw std::invalid_argument(fmt::format("star: {} fused steps, 1 to {} are possible in {}D",
+                                            wanted.fused_steps, most, kind.grid.dims));
+  constexpr std::int64_t longest_axis = 1 << 30;  // indices are 32 bits
+  bool const fusible = kind.plain && kind.grid.dims == 2 && backend == Backend::cuda &&
+                       std::ranges::max(kind.grid.points) <= longest_axis;
+  bool const worthwhile =
+      wanted.fused_steps > 0 || kind.grid.size() >= least_temporal[kind.order / 2 - 1];
+  Repetition chosen = wanted;
+  if (wanted.variant == "auto")
+    chosen.variant = backend == Backend::cpu ? default_variant(Backend::cpu)
+                     : fusible && worthwhile ? "temporal"
+                                             : "register_queue";
+  chosen.variant = find_variant("star", variants<T>(), backend, chosen.variant).name;
+  int const fused = plane_steps(kind.order / 2, kind.variable);
+  bool const wide_enough = wanted.fused_steps == 0 || wanted.fused_steps >= fused;
+  chosen.fused_steps = fusible && wide_enough && chosen.variant == "temporal" ? fused : 1;
+  return chosen;
+}
+
+namespace {
+
+/// Steps from `in` and `previous` to `out`, and the moment before it, in one pass over memory.
+template <class T>
+void pass([[maybe_unused]] Stream& stream, LeapfrogStep<T> const& step, T* out_before) {
+  if (step.out == nullptr || out_before == nullptr)
+    throw std::invalid_argument("star: several steps in one pass need two spare arrays");
+  auto const size = static_cast<std::size_t>(step.grid.size());
+  auto const out = named("spare 0", std::span(step.out, size)),
+             before = named("spare 1", std::span(out_before, size));
+  require_disjoint("star", out, before);
+  for (auto const& result : {out, before}) {
+    require_disjoint("star", result, named("now", std::span(step.in, size)));
+    require_disjoint("star", result, named("before", std::span(step.previous, size)));
+  }
+#ifdef GRIDSTRIDE_WITH_CUDA
+  cuda_temporal_plane(stream, step.order / 2, arguments_of(step), out_before);
+#endif
+}
+
+}  // namespace
+
+template <class T>
+void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
+                         std::int64_t steps, Repetition const& repetition) {
+  if (steps < 0) throw std::invalid_argument(fmt::format("star: {} steps", steps));
+  bool const plain = step.source == nullptr &&
+                     std::ranges::all_of(step.damping, [](T const* sigma) { return !sigma; });
+  bool const variable = step.speed_squared_field != nullptr;
+  auto const chosen =
+      choose<T>(stream.backend(), {step.grid, step.order, variable, plain}, repetition);
+  for (; chosen.fused_steps > 1 && steps >= chosen.fused_steps; steps -= chosen.fused_steps) {
+    step.in = arrays.now;
+    step.previous = arrays.before;
+    step.out = arrays.spare[0];
+    pass(stream, step, arrays.spare[1]);
+    std::swap(arrays.now, arrays.spare[0]);
+    std::swap(arrays.before, arrays.spare[1]);
+  }
+  for (; steps > 0; --steps) {
+    step.in = arrays.now;
+    step.previous = step.out = arrays.before;
+    leapfrog(stream, step, chosen.variant);
+    std::swap(arrays.now, arrays.before);
+  }
+}
+
 template <class T>
 void energy(Stream& stream, LeapfrogStep<T> const& step, double tau, std::span<double> result) {
   if (tau == 0) throw std::invalid_argument("star: the energy of a step of no time");
@@ -175,6 +258,9 @@ void add_ricker(Stream& stream, std::span<RickerTerm const> terms,
 #define GRIDSTRIDE_INSTANTIATE(T)                                                              \
   template std::span<Variant<LeapfrogFunction<T>> const> variants<T>();                        \
   template void leapfrog(Stream&, LeapfrogStep<T> const&, std::string_view);                   \
+  template Repetition choose<T>(Backend, StepKind const&, Repetition const&);                  \
+  template void leapfrog_repeatedly(Stream&, LeapfrogStep<T>, WaveArrays<T>&, std::int64_t,    \
+                                    Repetition const&);                                        \
   template void energy(Stream&, LeapfrogStep<T> const&, double, std::span<double>);            \
   template void add_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, \
                            double, double, std::span<T>);

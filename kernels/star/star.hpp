@@ -61,7 +61,7 @@ using LeapfrogFunction = void(Stream&, int dims, int radius, LeapfrogArguments<T
 template <class T>
 std::span<Variant<LeapfrogFunction<T>> const> variants();
 
-/// The variant that `auto` means: the fastest measured.
+/// The variant that `auto` means for large grids: the fastest measured.
 std::string_view default_variant(Backend backend);
 
 /// Queues one step. `variant` is a row's name or "auto".
@@ -70,6 +70,57 @@ std::string_view default_variant(Backend backend);
 /// another kind, or a variant that this backend does not have. Never synchronises.
 template <class T>
 void leapfrog(Stream& stream, LeapfrogStep<T> const& step, std::string_view variant = "auto");
+
+/// How several steps are made.
+struct Repetition {
+  std::string_view variant = "auto";
+  int fused_steps = 0;  ///< that `temporal` makes in one pass over memory; 0: the fastest number
+};
+
+/// The most steps that one pass over memory makes with differences of an order on a grid of `dims`
+/// dimensions.
+int most_fused_steps(int dims, int order);
+
+/// What decides how steps that are all alike are made.
+struct StepKind {
+  Grid grid;
+  int order = 2;
+  bool variable = false;  ///< c² is a field
+  bool plain = true;      ///< neither a source nor damping
+};
+
+/// The repetition without `auto`: for plain steps on large planes `temporal`, on small ones too
+/// where a number of fused steps is given, and for all else the fastest single steps. Only
+/// `temporal` has more than 1 fused step, for plain steps on planes. Throws `std::invalid_argument`
+/// for an order that there is not, a number of fused steps that is out of range, or a variant that
+/// this backend does not have.
+template <class T>
+Repetition choose(Backend backend, StepKind const& kind, Repetition const& wanted);
+
+/// The arrays of a wave: u now, and a step before; and two more for what passes of several steps
+/// write, null where there are none.
+template <class T>
+struct WaveArrays {
+  T* now = nullptr;
+  T* before = nullptr;
+  std::array<T*, 2> spare = {};
+};
+
+/// Queues `steps` steps that are all alike, each from the results of the one before, and changes
+/// `arrays` so that they name what each holds then. Source, damping and sides stay as they are;
+/// u is 0 on fixed sides, now and before, as every step leaves it. Arrays `in`, `previous` and
+/// `out` of `step` do not count. Single steps exchange `now` and `before`, a pass of several
+/// exchanges both with the spare ones. The bits depend on neither the variant nor the number of
+/// fused steps.
+///
+/// Fused steps are temporal blocking (Wonnacott, "Using time skewing to eliminate idle time due to
+/// memory bandwidth and network limitations", IPDPS 2000): see docs/kernels/star.md.
+///
+/// Throws as `choose` and `leapfrog` do, for a negative number of steps, and for fused steps
+/// without two spare arrays apart from all others.
+template <class T>
+void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
+                         std::int64_t steps, Repetition const& repetition = {});
 
 /// What the leapfrog scheme with equal steps τ conserves without source and damping, in units of
 /// u²·m^(dims−2):

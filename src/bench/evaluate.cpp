@@ -23,8 +23,7 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
           .run =
               [=, &stream](std::string_view variant, int set) {
                 evaluate::Evaluation<T> work;
-                work.code = program->code();
-                work.stack_depth = program->stack_depth();
+                work.program = program.get();
                 work.grid = grid;
                 work.result = values(set).data();
                 find_variant("evaluate", evaluate::variants<T>(), stream.backend(), variant)

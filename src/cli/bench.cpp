@@ -14,7 +14,7 @@ namespace gridstride::cli {
 
 namespace {
 
-struct Options {
+struct BenchArguments {
   bench::Selection selection;
   std::string size;
   std::string device = "auto";
@@ -81,7 +81,7 @@ class Progress {
   std::string text_;
 };
 
-int run_bench(Options const& options) {
+int run_bench(BenchArguments const& options) {
   auto selection = options.selection;
   if (!options.size.empty()) selection.size = parse_size(options.size);
   Device const device = open_device(options.device);
@@ -120,7 +120,7 @@ int run_bench(Options const& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  auto const options = std::make_shared<Options>();
+  auto const options = std::make_shared<BenchArguments>();
   auto* command = app.add_subcommand(
       "bench", "Measure the machine and the kernel variants; exit code 3 when one is wrong");
   command->add_option("family", options->selection.family, "Kernel family; all without one");

@@ -41,8 +41,8 @@ int print_info(std::string const& path) {
       fmt::print("last       {} = {}\n", series.name, series.values.back());
   for (auto const& info : result.histograms())
     if (!times.empty()) print_histogram(result.read_histogram(info.name, times.size() - 1));
-  for (auto const& [name, seconds] : result.wall_times())
-    fmt::print("wall time  {} {:.3f} s\n", name, seconds);
+  for (NamedValue const& phase : result.wall_times())
+    fmt::print("wall time  {} {:.3f} s\n", phase.name, phase.value);
   for (auto const& fallback : from.fallbacks) fmt::print("fallback   {}\n", fallback);
   return 0;
 }

@@ -16,7 +16,7 @@ namespace gridstride::cli {
 
 namespace {
 
-struct Options {
+struct RunArguments {
   std::vector<std::string> files;
   OverrideOptions changes;
   bool quiet = false;
@@ -39,7 +39,7 @@ void check_together(std::vector<config::RunConfig> const& runs) {
   }
 }
 
-int run_files(Options const& options) {
+int run_files(RunArguments const& options) {
   auto const overrides = options.changes.overrides();
   // Every file is checked before the first one runs.
   std::vector<config::RunConfig> runs;
@@ -61,7 +61,7 @@ int run_files(Options const& options) {
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  auto const options = std::make_shared<Options>();
+  auto const options = std::make_shared<RunArguments>();
   auto* command = app.add_subcommand("run", "Run simulations from their files");
   command->add_option("files", options->files, "YAML files")->type_name("FILE");
   options->changes.add_to(*command);

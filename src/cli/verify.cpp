@@ -50,8 +50,8 @@ bool verify_file(config::RunConfig const& config, bool update) {
     fmt::print("{}: {}\n", config.file.string(), error.what());
     return false;
   }
-  for (auto const& [name, value] : summary.verified)
-    fmt::print("{}: {} {:.6g}\n", config.file.string(), name, value);
+  for (auto const& found : summary.verified)
+    fmt::print("{}: {} {:.6g}\n", config.file.string(), found.name, found.value);
   if (options.reference.empty()) return true;
   fs::path const result = OutputPaths(config).hdf5;
   if (update) {

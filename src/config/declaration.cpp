@@ -81,6 +81,8 @@ class Collector : public Visitor {
     for (auto const& [name, value] : values) constants.value[name] = value;
   }
 
+  void variables(std::span<expression::Variable const> names) override { variables_ = names; }
+
   void section(Spec const& spec, Body const& body) override {
     levels_.push_back(describe(spec, Kind::section));
     body(*this);
@@ -91,8 +93,10 @@ class Collector : public Visitor {
 
  private:
   void visit_items(Spec const& spec, std::size_t count, Element const& element) override;
+  void visit_named(Spec const& spec, Presence presence, std::span<std::string const> names,
+                   Element const& element) override;
 
-  static Declaration describe(Spec const& spec, Kind kind) {
+  Declaration describe(Spec const& spec, Kind kind) const {
     Declaration declaration;
     declaration.kind = kind;
     declaration.name = spec.name;
@@ -101,8 +105,18 @@ class Collector : public Visitor {
     declaration.minimum = spec.minimum;
     declaration.maximum = spec.maximum;
     declaration.exclusive_minimum = spec.exclusive_minimum;
-    declaration.variables = spec.variables;
+    declaration.variables = names_in(spec.variables);
     return declaration;
+  }
+  std::vector<std::string> names_in(std::string_view variables) const {
+    std::vector<std::string> names;
+    if (variables != all_variables) {
+      for (char const c : variables) names.emplace_back(1, c);
+      return names;
+    }
+    for (auto const& variable : variables_) names.emplace_back(variable.name);
+    if (names.empty()) names.emplace_back("the names given");
+    return names;
   }
   Declaration& add(Spec const& spec, Kind kind) {
     return levels_.back().children.emplace_back(describe(spec, kind));
@@ -123,7 +137,12 @@ class Collector : public Visitor {
     list.children.push_back(describe(element_spec, element));
     list.shape = shape;
     list.required = value.empty() && !shape.fill && shape.presence == Presence::required;
-    if (!value.empty()) list.value = value;
+    for (T const number : value) {
+      if (std::isfinite(static_cast<double>(number)))
+        list.value.push_back(number);
+      else
+        list.value.push_back(number > 0 ? "inf" : "-inf");
+    }
     return !value.empty();
   }
   /// Numbers stay numbers, so that they need no quotes.
@@ -135,6 +154,7 @@ class Collector : public Visitor {
   Declaration form(Spec const& spec, Form const& form);
 
   std::vector<Declaration> levels_{1};
+  std::span<expression::Variable const> variables_ = expression::space_and_time;
 };
 
 /// The present values of a section; null when it has none.
@@ -198,6 +218,21 @@ void Collector::visit_items(Spec const& spec, std::size_t count, Element const& 
   items.children.push_back(children.front());
   levels_.pop_back();
   levels_.back().children.push_back(std::move(items));
+}
+
+void Collector::visit_named(Spec const& spec, Presence presence, std::span<std::string const> names,
+                            Element const& element) {
+  Declaration named = describe(spec, Kind::named);
+  named.required = presence == Presence::required && names.empty();
+  levels_.emplace_back();
+  Spec const sample{.name = "NAME"};
+  if (names.empty()) element(sample, 0);
+  for (std::size_t i = 0; i < names.size(); ++i) element(Spec{.name = names[i]}, i);
+  auto const& children = levels_.back().children;
+  for (std::size_t i = 0; i < names.size(); ++i) named.value[names[i]] = children[i].value;
+  named.children.push_back(children.front());
+  levels_.pop_back();
+  levels_.back().children.push_back(std::move(named));
 }
 
 std::string range_text(double minimum, double maximum, bool exclusive_minimum) {

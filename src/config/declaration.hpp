@@ -24,6 +24,7 @@ struct Declaration {
     subset,
     list,
     items,
+    named,
     constants,
     section,
     forms,
@@ -39,15 +40,16 @@ struct Declaration {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool exclusive_minimum = false;
-  std::string variables;
+  std::vector<std::string> variables;  ///< that a formula may depend on
   bool required = false;
   std::string word;     ///< accepted in place of a number
   std::string pattern;  ///< regular expression for all of a text; empty: any
   std::string meaning;  ///< of a text
   std::vector<Word> words;
   ListShape shape;
-  std::vector<Declaration> children;  ///< keys of a section, forms, or the one element of a list
-  nlohmann::ordered_json value;       ///< the present value, which is the default before reading
+  std::vector<Declaration>
+      children;  ///< keys of a section, forms, or the one element of a list or of named values
+  nlohmann::ordered_json value;  ///< the present value, which is the default before reading
 };
 
 /// The declarations that `declare` makes, as a section without a name.

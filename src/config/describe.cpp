@@ -50,9 +50,7 @@ std::string words_of(Declaration const& declaration) {
 
 std::string formula_text(Declaration const& formula) {
   if (formula.variables.empty()) return "number";
-  std::vector<std::string> variables;
-  for (char const c : formula.variables) variables.emplace_back(1, c);
-  return "formula of " + joined(variables, ", ");
+  return "formula of " + joined(formula.variables, ", ");
 }
 
 /// `'periodic'` or `{lower: ..., upper: ...}`.
@@ -76,8 +74,9 @@ std::string item_text(Declaration const& item) {
 
 std::string list_text(Declaration const& list) {
   ListShape const& shape = list.shape;
-  std::string_view const element =
-      list.children.front().kind == Kind::integer ? "whole numbers" : "numbers";
+  std::string_view const element = list.children.front().kind == Kind::integer ? "whole numbers"
+                                   : shape.infinite ? "numbers, inf or -inf"
+                                                    : "numbers";
   if (shape.minimum == shape.maximum) return fmt::format("list of {} {}", shape.maximum, element);
   return fmt::format("list of {} to {} {}", shape.minimum, shape.maximum, element);
 }
@@ -105,6 +104,8 @@ std::string accepted(Declaration const& declaration) {
       return list_text(declaration);
     case Kind::items:
       return "list of " + item_text(declaration.children.front());
+    case Kind::named:
+      return fmt::format("names with a {} each", accepted(declaration.children.front()));
     case Kind::constants:
       return "names with a number each";
     case Kind::section:
@@ -184,6 +185,7 @@ void append_rows(Declaration const& parent, std::string const& path, bool in_for
     rows.push_back(make_row(key, here, in_form));
     if (key.kind == Kind::forms) append_form_rows(key, here, rows);
     if (key.kind == Kind::items) append_item_rows(key.children.front(), here, rows);
+    if (key.kind == Kind::named) append_item_rows(key.children.front(), here + ".NAME", rows);
   }
 }
 

@@ -25,6 +25,9 @@ struct Formula {
   Location location;
 };
 
+/// For `Spec::variables`: every variable that formulas may have where the parameter stands.
+inline constexpr std::string_view all_variables = "*";
+
 /// The one declaration of a parameter.
 struct Spec {
   std::string_view name;
@@ -33,7 +36,7 @@ struct Spec {
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
   bool exclusive_minimum = false;
-  std::string_view variables = "";  ///< a formula may depend on these: "xyz"
+  std::string_view variables = "";  ///< a formula may depend on these, "xyz", or `all_variables`
 };
 
 /// As values before reading: there is no default, the file must give one.

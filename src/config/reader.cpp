@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "config/declaration.hpp"
@@ -133,9 +134,14 @@ void Reader::subset(Spec const& spec, std::span<Choice const> choices,
 }
 
 bool Reader::list(Spec const& spec, ListShape const& shape, std::vector<double>& value) {
-  return read_list(spec, shape, value, "a number", [&](Node const& node, std::string const& where) {
-    return number(spec, node, where);
-  });
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  auto const parse = [&](Node const& node, std::string const& where) {
+    bool const infinite = shape.infinite && node.text.ends_with("inf");
+    if (infinite && (node.text == "inf" || node.text == ".inf")) return std::optional(infinity);
+    if (infinite && (node.text == "-inf" || node.text == "-.inf")) return std::optional(-infinity);
+    return number(spec, node, where, shape.infinite ? "inf" : "");
+  };
+  return read_list(spec, shape, value, "a number", parse);
 }
 
 bool Reader::list(Spec const& spec, ListShape const& shape, std::vector<std::int64_t>& value) {
@@ -215,6 +221,33 @@ void Reader::visit_items(Spec const& spec, std::size_t count, Element const& ele
     element(Spec{.name = index}, i);
   }
   scopes_.pop_back();
+}
+
+std::optional<std::vector<std::string>> Reader::given_names(Spec const& spec) {
+  Scope const& scope = scopes_.back();
+  Node const* node = scope.node ? scope.node->child(spec.name) : nullptr;
+  if (!node || node->kind != Node::Kind::mapping) return std::nullopt;
+  std::vector<std::string> names;
+  for (Node const& key : node->keys)
+    if (name_problem(key.text).empty()) names.push_back(key.text);
+  return names;
+}
+
+void Reader::visit_named(Spec const& spec, Presence presence, std::span<std::string const> names,
+                         Element const& element) {
+  section(spec, [&](Visitor& v) {
+    Scope& scope = scopes_.back();
+    bool const none = !scope.node || scope.node->keys.empty();
+    if (none && presence == Presence::required && names.empty())
+      v.fault("", scope.node ? "is empty (one name at least)" : "is missing (it has no default)");
+    if (none) return;
+    for (Node const& key : scope.node->keys) {
+      scope.known.push_back(key.text);
+      std::string const problem = name_problem(key.text);
+      if (!problem.empty()) report(key, path(key.text), problem);
+    }
+    for (std::size_t i = 0; i < names.size(); ++i) element(Spec{.name = names[i]}, i);
+  });
 }
 
 void Reader::forms(Spec const& spec, Presence presence, std::span<Form const> forms, int& chosen) {
@@ -325,20 +358,19 @@ void Reader::read_formula(Spec const& spec, Node const& node, Formula& value) {
 
 /// Why a formula depends on what it must not; empty when it does not.
 std::string Reader::formula_problem(Spec const& spec, expression::Expression const& formula) const {
-  using expression::Operation;
   std::vector<std::string_view> allowed;
   for (auto const& variable : variables_)
-    if (spec.variables.find(variable.name) != std::string_view::npos)
+    if (spec.variables == all_variables ||
+        spec.variables.find(variable.name) != std::string_view::npos)
       allowed.push_back(variable.name);
-  for (auto const& [name, operation] : variables_) {
-    if (!formula.depends_on(operation)) continue;
+  for (auto const& [name, index] : variables_) {
+    if (!formula.depends_on(index)) continue;
     if (std::ranges::find(allowed, name) == allowed.end())
       return fmt::format("the formula depends on '{}' ({})", name,
                          allowed.empty()
                              ? "a number is expected"
                              : fmt::format("it may depend on {}", format_choices(allowed)));
-    int const axis = static_cast<int>(operation) - static_cast<int>(Operation::x);
-    if (operation != Operation::t && axis >= axes_)
+    if (index != expression::time_variable && index >= axes_)
       return fmt::format("the formula depends on '{}', but the grid has {} ax{}s (see grid.points)",
                          name, axes_, axes_ == 1 ? "i" : "e");
   }
@@ -369,7 +401,7 @@ void Reader::constants(Spec const& spec, expression::Symbols& values) {
 }
 
 void Reader::read_constant(Node const& key, Node const& value, std::string const& where) {
-  std::string const problem = check_constant_name(key.text);
+  std::string const problem = name_problem(key.text);
   if (!problem.empty()) return report(key, where, problem);
   if (value.kind != Node::Kind::scalar) return report(value, where, wrong_kind("a number", value));
   try {
@@ -381,7 +413,7 @@ void Reader::read_constant(Node const& key, Node const& value, std::string const
   }
 }
 
-std::string Reader::check_constant_name(std::string_view name) const {
+std::string Reader::name_problem(std::string_view name) const {
   constexpr std::size_t longest_name = 40;
   if (name.size() > longest_name || !is_formula_name(name))
     return fmt::format("{} cannot be a name (letters, digits and _, at most {}, no digit first)",
@@ -389,6 +421,7 @@ std::string Reader::check_constant_name(std::string_view name) const {
   std::string_view clash;
   if (std::ranges::find(variables_, name, &expression::Variable::name) != variables_.end())
     clash = "a variable";
+  if (constants_.contains(name)) clash = "a constant";
   if (name == "pi" || name == "e") clash = "a number that every formula knows";
   if (name == "if" ||
       std::ranges::find(expression::functions(), name, &expression::FunctionInfo::name) !=

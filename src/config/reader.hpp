@@ -65,6 +65,9 @@ class Reader : public Visitor {
 
   std::optional<std::size_t> given_items(Spec const& spec) override;
   void visit_items(Spec const& spec, std::size_t count, Element const& element) override;
+  std::optional<std::vector<std::string>> given_names(Spec const& spec) override;
+  void visit_named(Spec const& spec, Presence presence, std::span<std::string const> names,
+                   Element const& element) override;
 
   Node const* find(std::string_view name);
   Node const* require(Spec const& spec, bool required);
@@ -80,7 +83,7 @@ class Reader : public Visitor {
   void read_word(Spec const& spec, std::span<Choice const> choices, Node const& node,
                  std::string const& path, std::string& value);
   void read_constant(Node const& key, Node const& value, std::string const& path);
-  std::string check_constant_name(std::string_view name) const;
+  std::string name_problem(std::string_view name) const;
   void choose_by_word(Spec const& spec, std::span<Form const> forms, Node const& node, int& chosen);
   void choose_by_keys(Spec const& spec, std::span<Form const> forms, Node const& node, int& chosen);
 

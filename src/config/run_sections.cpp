@@ -194,8 +194,6 @@ void declare_tolerance(Visitor& visitor, VerifyOptions& verify) {
 }
 
 void declare_exact(Visitor& visitor, VerifyOptions& verify, SimulationInfo const& simulation) {
-  std::string variables;
-  for (auto const& variable : simulation.variables) variables += variable.name;
   std::map<std::string_view, Formula> formulas;
   for (auto const& [name, formula] : verify.exact) formulas[name] = formula;
   visitor.section({.name = "exact", .documentation = "The exact solution, for each field known."},
@@ -204,7 +202,7 @@ void declare_exact(Visitor& visitor, VerifyOptions& verify, SimulationInfo const
                       v.optional_formula({.name = field.name,
                                           .unit = field.unit,
                                           .documentation = field.documentation,
-                                          .variables = variables},
+                                          .variables = all_variables},
                                          formulas[field.name]);
                   });
   std::vector<std::pair<std::string, Formula>> exact;

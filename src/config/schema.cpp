@@ -80,10 +80,19 @@ ordered_json items_schema(Declaration const& items) {
   return array_schema(schema_of(items.children.front()), 0, 0);
 }
 
-ordered_json constants_schema(Declaration const&) {
+/// A mapping of names, as formulas have them, to values of one schema.
+ordered_json names_schema(ordered_json const& value) {
   return {{"type", "object"},
           {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]*$"}}},
-          {"additionalProperties", {{"type", {"number", "string"}}}}};
+          {"additionalProperties", value}};
+}
+
+ordered_json named_schema(Declaration const& named) {
+  return names_schema(schema_of(named.children.front()));
+}
+
+ordered_json constants_schema(Declaration const&) {
+  return names_schema({{"type", {"number", "string"}}});
 }
 
 ordered_json section_schema(Declaration const& section) {
@@ -121,13 +130,13 @@ struct Row {
 };
 
 constexpr Row rows[] = {
-    {Kind::number, number_schema},       {Kind::integer, integer_schema},
-    {Kind::truth, truth_schema},         {Kind::formula, number_schema},
-    {Kind::text, text_schema},           {Kind::word, word_schema},
-    {Kind::choice, choice_schema},       {Kind::subset, subset_schema},
-    {Kind::list, list_schema},           {Kind::items, items_schema},
-    {Kind::constants, constants_schema}, {Kind::section, section_schema},
-    {Kind::forms, forms_schema},
+    {Kind::number, number_schema},   {Kind::integer, integer_schema},
+    {Kind::truth, truth_schema},     {Kind::formula, number_schema},
+    {Kind::text, text_schema},       {Kind::word, word_schema},
+    {Kind::choice, choice_schema},   {Kind::subset, subset_schema},
+    {Kind::list, list_schema},       {Kind::items, items_schema},
+    {Kind::named, named_schema},     {Kind::constants, constants_schema},
+    {Kind::section, section_schema}, {Kind::forms, forms_schema},
 };
 
 }  // namespace

@@ -35,6 +35,7 @@ struct ListShape {
   std::size_t maximum = 0;
   std::optional<double> fill = std::nullopt;  ///< when left out: `maximum` times this
   Presence presence = Presence::required;     ///< optional: stays empty when left out
+  bool infinite = false;                      ///< numbers may be `inf` and `-inf`
 };
 
 class Visitor;
@@ -99,6 +100,23 @@ class Visitor {
     });
   }
 
+  /// Names that the user chooses, as formulas may have them, each with a value of one kind, in the
+  /// file's order; `element` declares one.
+  template <class T>
+  void named(Spec const& spec, Presence presence, std::vector<std::pair<std::string, T>>& entries,
+             std::function<void(Spec const&, T&)> const& element) {
+    if (auto const given = given_names(spec)) {
+      entries.clear();
+      for (std::string const& name : *given) entries.emplace_back(name, T{});
+    }
+    std::vector<std::string> names;
+    for (auto const& entry : entries) names.push_back(entry.first);
+    T sample{};  // as in `items`
+    visit_named(spec, presence, names, [&](Spec const& item, std::size_t i) {
+      element(item, i < entries.size() ? entries[i].second : sample);
+    });
+  }
+
   /// A key that must not be given here, and why.
   virtual void refuse(std::string_view, std::string const&) {}
   /// A fault between values; `key` is below the present section.
@@ -121,6 +139,11 @@ class Visitor {
   /// How many items the file gives; empty when it has no such list.
   virtual std::optional<std::size_t> given_items(Spec const&) { return std::nullopt; }
   virtual void visit_items(Spec const& spec, std::size_t count, Element const& element) = 0;
+  /// The names that the file gives, without those that cannot be names; empty when it has no such
+  /// mapping.
+  virtual std::optional<std::vector<std::string>> given_names(Spec const&) { return std::nullopt; }
+  virtual void visit_named(Spec const& spec, Presence presence, std::span<std::string const> names,
+                           Element const& element) = 0;
 };
 
 }  // namespace gridstride::config

@@ -30,8 +30,8 @@ std::string joined(std::vector<Problem> const& problems) {
 ConfigError::ConfigError(std::vector<Problem> problems)
     : Error(joined(problems)), problems_(std::move(problems)) {}
 
-IoError::IoError(std::filesystem::path const& path, std::string const& message)
-    : Error(path.string() + ": " + message) {}
+IoError::IoError(std::string const& path, std::string const& message)
+    : Error(path + ": " + message) {}
 
 CudaError::CudaError(std::string const& call, char const* file, int line,
                      std::string const& reported)

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,7 +41,7 @@ class ConfigError : public Error {
 /// A file could not be read or written. Exit code 1.
 class IoError : public Error {
  public:
-  IoError(std::filesystem::path const& path, std::string const& message);
+  IoError(std::string const& path, std::string const& message);
 };
 
 /// A call into CUDA failed. Exit code 1.

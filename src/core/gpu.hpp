@@ -1,15 +1,18 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/kernel_info.hpp"
 
 /// The one seam between this project and the CUDA runtime: `gpu_cuda.cpp` implements it, and
-/// `gpu_none.cpp` stands in for it in a build without CUDA. For the other files of core only.
+/// `gpu_none.cpp` stands in for it in a build without CUDA. For the other files of core, and for
+/// the loader of what is compiled at run time (kernels/support/runtime_compiler.cpp), only.
 namespace gridstride::gpu {
 
 struct Properties {
@@ -43,6 +46,21 @@ void zero_async(void* target, std::size_t bytes, void* stream);
 /// An executable graph of what `work` queues on `stream`.
 std::shared_ptr<void> capture(void* stream, std::function<void()> const& work);
 void launch_graph(void* graph, void* stream);
+
+/// Compiled code for the GPU's architecture, loaded until the handle goes.
+std::shared_ptr<void> load_library(int ordinal, std::string const& cubin);
+
+struct Kernel {
+  void* handle = nullptr;
+  std::vector<std::size_t> parameter_bytes;  ///< of each parameter
+};
+
+/// The `extern "C"` kernel called `name`.
+Kernel find_kernel(void* library, char const* name);
+void launch(Kernel const& kernel, std::array<unsigned, 3> blocks, std::array<unsigned, 3> threads,
+            std::size_t shared_bytes, std::span<void const* const> arguments, void* stream);
+/// How many blocks of a kernel fit a multiprocessor at a time.
+int resident_blocks(Kernel const& kernel, int block_threads, std::size_t shared_bytes);
 
 /// The kernels that `work` queues on `stream`, in their order; it is captured and not run. When it
 /// cannot be captured, this throws and the stream is as before.

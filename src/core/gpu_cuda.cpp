@@ -235,4 +235,61 @@ void launch_graph(void* graph, void* stream) {
   GRIDSTRIDE_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), as_stream(stream)));
 }
 
+namespace {
+
+/// For calls whose fault leaves the device as it was: the next launch is not to meet it again.
+void check_and_forget(cudaError_t status, char const* call, int line) {
+  if (status != cudaSuccess) cudaGetLastError();
+  check(status, call, line);
+}
+
+}  // namespace
+
+std::shared_ptr<void> load_library(int ordinal, std::string const& cubin) {
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  cudaLibrary_t library = nullptr;
+  check_and_forget(
+      cudaLibraryLoadData(&library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+      "cudaLibraryLoadData", __LINE__);
+  return {library, [](void* l) {
+            log_failure(cudaLibraryUnload(static_cast<cudaLibrary_t>(l)), "cudaLibraryUnload");
+          }};
+}
+
+Kernel find_kernel(void* library, char const* name) {
+  cudaKernel_t kernel = nullptr;
+  check_and_forget(cudaLibraryGetKernel(&kernel, static_cast<cudaLibrary_t>(library), name), name,
+                   __LINE__);
+  Kernel found{kernel, {}};
+  std::size_t offset = 0, bytes = 0;
+  // There is no call for the number of parameters; the first that is none ends the list.
+  while (cudaFuncGetParamInfo(kernel, found.parameter_bytes.size(), &offset, &bytes) == cudaSuccess)
+    found.parameter_bytes.push_back(bytes);
+  cudaGetLastError();
+  return found;
+}
+
+void launch(Kernel const& kernel, std::array<unsigned, 3> blocks, std::array<unsigned, 3> threads,
+            std::size_t shared_bytes, std::span<void const* const> arguments, void* stream) {
+  constexpr std::size_t granted_bytes = std::size_t{48} << 10;  // more has to be asked for
+  if (shared_bytes > granted_bytes)
+    check_and_forget(
+        cudaFuncSetAttribute(kernel.handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)),
+        "cudaFuncSetAttribute", __LINE__);
+  // The runtime reads the arguments before it returns, and does not write to them.
+  check_and_forget(
+      cudaLaunchKernel(kernel.handle, {blocks[0], blocks[1], blocks[2]},
+                       {threads[0], threads[1], threads[2]}, const_cast<void**>(arguments.data()),
+                       shared_bytes, as_stream(stream)),
+      "cudaLaunchKernel", __LINE__);
+}
+
+int resident_blocks(Kernel const& kernel, int block_threads, std::size_t shared_bytes) {
+  int blocks = 0;
+  GRIDSTRIDE_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.handle,
+                                                                 block_threads, shared_bytes));
+  return blocks;
+}
+
 }  // namespace gridstride::gpu

@@ -30,6 +30,13 @@ void copy_async(void*, void const*, std::size_t, void*) { unavailable(); }
 void zero_async(void*, std::size_t, void*) { unavailable(); }
 std::shared_ptr<void> capture(void*, std::function<void()> const&) { unavailable(); }
 void launch_graph(void*, void*) { unavailable(); }
+std::shared_ptr<void> load_library(int, std::string const&) { unavailable(); }
+Kernel find_kernel(void*, char const*) { unavailable(); }
+void launch(Kernel const&, std::array<unsigned, 3>, std::array<unsigned, 3>, std::size_t,
+            std::span<void const* const>, void*) {
+  unavailable();
+}
+int resident_blocks(Kernel const&, int, std::size_t) { unavailable(); }
 std::vector<KernelInfo> captured_kernels(void*, std::function<void()> const&) { unavailable(); }
 
 }  // namespace gridstride::gpu

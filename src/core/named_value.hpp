@@ -7,6 +7,7 @@ namespace gridstride {
 struct NamedValue {
   std::string name;
   double value;
+  int digits = 4;  ///< that a summary shows
 };
 
 struct NamedText {

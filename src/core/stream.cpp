@@ -78,20 +78,4 @@ double elapsed_seconds(Event const& start, Event const& stop) {
   return gpu::elapsed_seconds(start.native(), stop.native());
 }
 
-Graph Graph::capture(Stream& stream, std::function<void()> work) {
-  Graph graph;
-  if (stream.native() == nullptr)
-    graph.work_ = std::move(work);
-  else
-    graph.executable_ = gpu::capture(stream.native(), work);
-  return graph;
-}
-
-void Graph::launch(Stream& stream) const {
-  if (executable_)
-    gpu::launch_graph(executable_.get(), stream.native());
-  else
-    work_();
-}
-
 }  // namespace gridstride

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <span>
 
@@ -72,21 +71,5 @@ class Event {
 
 /// Time between two recorded events of one device; waits for `stop`.
 double elapsed_seconds(Event const& start, Event const& stop);
-
-/// Work recorded once and launched many times without the host's cost per kernel.
-/// On a GPU `work` is captured as a CUDA graph: it must queue on `stream` alone and not
-/// synchronise; device buffers that it makes and drops become part of the graph. On the CPU `work`
-/// is kept and called again.
-class Graph {
- public:
-  Graph() = default;
-  static Graph capture(Stream& stream, std::function<void()> work);
-  void launch(Stream& stream) const;
-  explicit operator bool() const { return static_cast<bool>(work_) || executable_ != nullptr; }
-
- private:
-  std::function<void()> work_;
-  std::shared_ptr<void> executable_;
-};
 
 }  // namespace gridstride

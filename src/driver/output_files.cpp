@@ -104,7 +104,7 @@ OutputFiles::OutputFiles(config::RunConfig const& run, Snapshot const& first,
                               histogram_infos(run.diagnostics, first.fields)};
   for (Field const& field : chosen(run, first.fields))
     contents.fields.push_back({field.name, field.unit, field.precision});
-  for (auto const& [name, value] : first.diagnostics) contents.diagnostics.push_back(name);
+  for (auto const& found : first.diagnostics) contents.diagnostics.push_back(found.name);
 
   std::error_code failed;
   fs::create_directories(paths_.directory, failed);
@@ -199,7 +199,7 @@ void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured) {
     bytes_ += payload;
   }
   std::string line = fmt::format("step {} time {}", step, time);
-  for (auto const& [name, value] : values) line += fmt::format(" {} {}", name, value);
+  for (auto const& found : values) line += fmt::format(" {} {}", found.name, found.value);
   log(line);
 }
 

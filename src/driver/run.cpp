@@ -152,7 +152,8 @@ void Run::set_up() {
   auto const& fields = first.fields;
   summary_.device = device.name();
   summary_.grid_points = static_cast<double>(fields[0].grid.size());
-  summary_.bytes_per_update = 2.0 * static_cast<double>(size_of(config_.precision));
+  summary_.bytes_per_update =
+      simulation_->values_per_update() * static_cast<double>(size_of(config_.precision));
   summary_.directory = paths_.directory;
 
   files_.emplace(config_, first, provenance_of(config_, device, summary_.fallbacks), resumed_);

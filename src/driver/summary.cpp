@@ -19,14 +19,16 @@ std::string format_summary(RunSummary const& summary) {
     text = fmt::format("step {}, time {} on {}\n{} steps, {} updates/s, {:.1f} GB/s\n",
                        summary.clock.step, summary.clock.time, summary.device, summary.steps,
                        format_si(rate), rate * summary.bytes_per_update * 1e-9);
-  for (auto const& [name, seconds] : summary.phases)
-    text += fmt::format("  {:<22} {:>9.3f} s\n", name, seconds);
+  for (auto const& phase : summary.phases)
+    text += fmt::format("  {:<22} {:>9.3f} s\n", phase.name, phase.value);
   for (auto const& [name, choice] : summary.chosen)
     text += fmt::format("  {:<22} {:>11}\n", name, choice);
-  for (auto const& [name, value] : summary.diagnostics)
-    if (!std::isnan(value)) text += fmt::format("  {:<22} {:>11.4g}\n", name, value);
-  for (auto const& [name, value] : summary.verified)
-    text += fmt::format("  {:<22} {:>11.4g}\n", name, value);
+  auto const line = [](NamedValue const& value) {
+    return fmt::format("  {:<22} {:>11.{}g}\n", value.name, value.value, value.digits);
+  };
+  for (auto const& value : summary.diagnostics)
+    if (!std::isnan(value.value)) text += line(value);
+  for (auto const& value : summary.verified) text += line(value);
   for (auto const& fallback : summary.fallbacks) text += fallback + '\n';
   text += fmt::format("{} files, {} of fields in {}", summary.files,
                       format_bytes(static_cast<double>(summary.bytes_written)),
@@ -46,9 +48,9 @@ std::string summary_json(RunSummary const& summary) {
   if (summary.has_time) json["updates_per_second"] = summary.updates_per_second();
   json["startup_seconds"] = summary.startup_seconds;
   json["stepping_seconds"] = summary.stepping_seconds;
-  for (auto const& [name, seconds] : summary.phases) json["phases"][name] = seconds;
-  for (auto const& [name, value] : summary.verified) json["verified"][name] = value;
-  for (auto const& [name, value] : summary.diagnostics) json["diagnostics"][name] = value;
+  for (auto const& phase : summary.phases) json["phases"][phase.name] = phase.value;
+  for (auto const& found : summary.verified) json["verified"][found.name] = found.value;
+  for (auto const& found : summary.diagnostics) json["diagnostics"][found.name] = found.value;
   for (auto const& [name, text] : summary.chosen) json["chosen"][name] = text;
   json["fallbacks"] = summary.fallbacks;
   json["files"] = summary.files;

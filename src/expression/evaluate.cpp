@@ -1,5 +1,7 @@
 #include "expression/evaluate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -33,24 +35,33 @@ constexpr auto block_functions = list_block_functions(std::make_index_sequence<o
 std::vector<Instruction> to_instructions(Expression const& expression) {
   std::vector<Instruction> code;
   code.reserve(expression.nodes().size());
-  for (Node const& node : expression.nodes()) code.push_back({node.operation, node.value});
+  for (Node const& node : expression.nodes())
+    code.push_back({node.operation, node.variable, node.value});
   return code;
 }
 
-void BlockEvaluator::evaluate(std::span<double const> x, std::span<double const> y,
-                              std::span<double const> z, double t, std::span<double> result) {
-  std::size_t const size = result.size();
-  if (x.size() != size || y.size() != size || z.size() != size)
-    throw std::invalid_argument("BlockEvaluator: the sizes of coordinates and result differ");
-  for (std::size_t start = 0; start < size; start += block_size) {
-    auto const points = static_cast<int>(std::min<std::size_t>(block_size, size - start));
-    evaluate_block(&x[start], &y[start], &z[start], t, &result[start], points);
+BlockEvaluator::BlockEvaluator(std::span<Instruction const> code) : code_(code) {
+  for (Instruction const& instruction : code)
+    if (instruction.operation == Operation::variable)
+      variable_count_ =
+          std::max(variable_count_, static_cast<std::size_t>(instruction.variable) + 1);
+}
+
+void BlockEvaluator::evaluate(std::span<double const* const> variables, std::int64_t points,
+                              double* result) {
+  if (variables.size() < variable_count_)
+    throw std::invalid_argument(
+        fmt::format("BlockEvaluator: the formula is of {} variables, {} are given", variable_count_,
+                    variables.size()));
+  for (std::int64_t start = 0; start < points; start += block_size) {
+    auto const size = static_cast<int>(std::min<std::int64_t>(block_size, points - start));
+    evaluate_block(variables, start, size, result + start);
   }
 }
 
-void BlockEvaluator::evaluate_block(double const* x, double const* y, double const* z, double t,
-                                    double* result, int points) {
-  // An entry of the stack is a coordinate or the slot of its place, so variables are not copied.
+void BlockEvaluator::evaluate_block(std::span<double const* const> variables, std::int64_t start,
+                                    int points, double* result) {
+  // An entry of the stack is a variable or the slot of its place, so variables are not copied.
   std::array<double const*, max_stack_depth> stack;
   int depth = 0;
   for (Instruction const& instruction : code_) {
@@ -63,15 +74,10 @@ void BlockEvaluator::evaluate_block(double const* x, double const* y, double con
       auto const function = block_functions[static_cast<std::size_t>(instruction.operation)];
       function(a, b, c, slots_[depth], points);
       stack[depth] = slots_[depth];
-    } else if (instruction.operation == Operation::x) {
-      stack[depth] = x;
-    } else if (instruction.operation == Operation::y) {
-      stack[depth] = y;
-    } else if (instruction.operation == Operation::z) {
-      stack[depth] = z;
+    } else if (instruction.operation == Operation::variable) {
+      stack[depth] = variables[static_cast<std::size_t>(instruction.variable)] + start;
     } else {
-      double const value = instruction.operation == Operation::number ? instruction.value : t;
-      std::fill_n(slots_[depth], points, value);
+      std::fill_n(slots_[depth], points, instruction.value);
       stack[depth] = slots_[depth];
     }
     ++depth;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -19,18 +21,18 @@ class BlockEvaluator {
  public:
   static constexpr int block_size = 256;
 
-  explicit BlockEvaluator(std::span<Instruction const> code) : code_(code) {}
+  explicit BlockEvaluator(std::span<Instruction const> code);
 
-  /// result[i] = f(x[i], y[i], z[i], t) for any number of points. Throws `std::invalid_argument`
-  /// when the sizes differ. `result` must not overlap the coordinates.
-  void evaluate(std::span<double const> x, std::span<double const> y, std::span<double const> z,
-                double t, std::span<double> result);
+  /// result[i] = f(variables[0][i], variables[1][i], ...) for any number of points. Throws
+  /// `std::invalid_argument` when the formula is of more variables. `result` must not overlap them.
+  void evaluate(std::span<double const* const> variables, std::int64_t points, double* result);
 
  private:
-  void evaluate_block(double const* x, double const* y, double const* z, double t, double* result,
-                      int points);
+  void evaluate_block(std::span<double const* const> variables, std::int64_t start, int points,
+                      double* result);
 
   std::span<Instruction const> code_;
+  std::size_t variable_count_ = 0;
   alignas(64) double slots_[max_stack_depth][block_size];
 };
 

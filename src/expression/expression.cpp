@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 
 #include "core/text.hpp"
@@ -93,17 +94,53 @@ Piece print_call(Operation operation, std::span<Piece> operands, bool extends_ca
 
 std::span<FunctionInfo const> functions() { return function_table; }
 
-bool Expression::is_constant() const {
-  return std::ranges::none_of(nodes_, [](Node const& node) {
-    return node.operation >= Operation::x && node.operation <= Operation::t;
+Expression::Expression(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
+  if (nodes_.size() > static_cast<std::size_t>(max_tree_nodes))
+    throw Error(fmt::format("a formula that is put together has {} parts (at most {})",
+                            nodes_.size(), max_tree_nodes));
+  std::vector<std::int32_t> open;  // subtrees that no operation has taken yet
+  std::size_t deepest = 0;
+  for (std::size_t k = 0; k < nodes_.size(); ++k) {
+    Node const& node = nodes_[k];
+    auto const count = static_cast<std::size_t>(operand_count(node.operation));
+    bool const is_variable = node.operation == Operation::variable;
+    if (open.size() < count ||
+        !std::equal(open.end() - static_cast<std::ptrdiff_t>(count), open.end(),
+                    node.operands.begin()) ||
+        (is_variable && (node.variable < 0 || node.variable >= max_variables)))
+      throw std::invalid_argument(fmt::format("Expression: node {} fits no tree", k));
+    open.resize(open.size() - count);
+    open.push_back(static_cast<std::int32_t>(k));
+    deepest = std::max(deepest, open.size());
+  }
+  if (open.size() != 1)
+    throw std::invalid_argument(fmt::format("Expression: {} trees in the list", open.size()));
+  if (deepest > static_cast<std::size_t>(max_stack_depth))
+    throw Error(fmt::format("a formula that is put together holds {} values at once (at most {})",
+                            deepest, max_stack_depth));
+  stack_depth_ = static_cast<int>(deepest);
+}
+
+Expression Expression::variable(int index) {
+  return Expression(std::vector<Node>{{.operation = Operation::variable, .variable = index}});
+}
+
+bool Expression::is_constant() const { return variable_count() == 0; }
+
+bool Expression::depends_on(int variable) const {
+  return std::ranges::any_of(nodes_, [=](Node const& node) {
+    return node.operation == Operation::variable && node.variable == variable;
   });
 }
 
-bool Expression::depends_on(Operation variable) const {
-  return std::ranges::find(nodes_, variable, &Node::operation) != nodes_.end();
+int Expression::variable_count() const {
+  int count = 0;
+  for (Node const& node : nodes_)
+    if (node.operation == Operation::variable) count = std::max(count, node.variable + 1);
+  return count;
 }
 
-std::string Expression::to_string() const {
+std::string Expression::to_string(std::span<Variable const> variables) const {
   std::vector<Piece> stack;
   for (Node const& node : nodes_) {
     auto const count = static_cast<std::size_t>(operand_count(node.operation));
@@ -112,8 +149,10 @@ std::string Expression::to_string() const {
     if (node.operation == Operation::number) {
       piece = {format_exact(node.value), std::signbit(node.value) ? sign : primary};
     } else if (count == 0) {
-      auto const variable = std::ranges::find(space_and_time, node.operation, &Variable::operation);
-      piece = {std::string(variable->name), primary};
+      auto const variable = std::ranges::find(variables, node.variable, &Variable::index);
+      piece = {variable == variables.end() ? fmt::format("v{}", node.variable)
+                                           : std::string(variable->name),
+               primary};
     } else if (node.operation == Operation::negate) {
       // "-3" is a number, so the negation of the number 3 is written "-(3)".
       bool const of_number =
@@ -138,8 +177,15 @@ std::string Expression::to_string() const {
 }
 
 double Expression::evaluate(double x, double y, double z, double t) const {
-  return evaluate_point<max_stack_depth>(nodes_.data(), static_cast<int>(nodes_.size()), x, y, z,
-                                         t);
+  return evaluate(std::array{x, y, z, t});
+}
+
+double Expression::evaluate(std::span<double const> values) const {
+  if (int const needed = variable_count(); static_cast<std::size_t>(needed) > values.size())
+    throw std::invalid_argument(fmt::format(
+        "Expression: the formula is of {} variables, {} are given", needed, values.size()));
+  return evaluate_point<max_stack_depth>(nodes_.data(), static_cast<int>(nodes_.size()),
+                                         values.data());
 }
 
 }  // namespace gridstride::expression

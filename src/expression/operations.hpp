@@ -12,8 +12,8 @@ namespace gridstride::expression {
 /// What a node of the syntax tree does with its operands.
 // clang-format off
 enum class Operation : unsigned char {
-  number,  // a constant
-  x, y, z, t,  // the variables
+  number,    // a constant
+  variable,  // one of those that the formula is of
   negate, add, subtract, multiply, divide, power,
   less, less_equal, greater, greater_equal, equal, not_equal,  // 1 or 0
   select,  // if(c, a, b): b where c is 0, else a
@@ -27,16 +27,20 @@ inline constexpr int operation_count = static_cast<int>(Operation::step) + 1;
 /// The deepest evaluation stack that a formula may need.
 inline constexpr int max_stack_depth = 64;
 
+/// The most variables that a formula may be of.
+inline constexpr int max_variables = 24;
+
 /// One instruction of the stack machine: a node of the syntax tree without its operands, which
 /// are on the stack.
 struct Instruction {
   Operation operation = Operation::number;
+  int variable = 0;  ///< the index of a variable
   double value = 0;  ///< of a number
 };
 
 /// How many operands an operation takes from the stack; 0 for numbers and variables.
 GRIDSTRIDE_HOST_DEVICE constexpr int operand_count(Operation operation) {
-  if (operation <= Operation::t) return 0;
+  if (operation <= Operation::variable) return 0;
   if (operation == Operation::negate) return 1;
   if (operation <= Operation::not_equal) return 2;
   if (operation == Operation::select) return 3;
@@ -47,9 +51,10 @@ GRIDSTRIDE_HOST_DEVICE constexpr int operand_count(Operation operation) {
 }
 
 /// a modulo b with the sign of b, from the exact remainder. A zero takes the sign of b too.
-GRIDSTRIDE_HOST_DEVICE inline double floored_modulo(double a, double b) {
-  double const remainder = ::fmod(a, b);
-  if (remainder == 0) return ::copysign(0.0, b);
+template <class Real>
+GRIDSTRIDE_HOST_DEVICE Real floored_modulo(Real a, Real b) {
+  Real const remainder = ::fmod(a, b);
+  if (remainder == 0) return ::copysign(Real(0), b);
   return (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
@@ -100,20 +105,18 @@ GRIDSTRIDE_HOST_DEVICE __attribute__((always_inline)) inline double apply(Operat
     case Operation::atan2: return ::atan2(a, b);
     case Operation::step: return a < 0 ? 0 : 1;
     case Operation::number:
-    case Operation::x:
-    case Operation::y:
-    case Operation::z:
-    case Operation::t: break;  // these have no operands
+    case Operation::variable: break;  // these have no operands
   }
   // clang-format on
   return 0;
 }
 
-/// The value at one point of `length` nodes or instructions in post-order. `capacity` is at least
-/// the stack depth that they need: the top of the stack is a register, the rest is memory.
-template <int capacity, class Code>
-GRIDSTRIDE_HOST_DEVICE double evaluate_point(Code const* code, int length, double x, double y,
-                                             double z, double t) {
+/// The value at one point of `length` nodes or instructions in post-order. `variables[k]` is the
+/// value of variable k. `capacity` is at least the stack depth that they need: the top of the stack
+/// is a register, the rest is memory.
+template <int capacity, class Code, class Variables>
+GRIDSTRIDE_HOST_DEVICE double evaluate_point(Code const* code, int length,
+                                             Variables const& variables) {
   double stack[capacity];
   double top = 0;
   int depth = 0;
@@ -122,11 +125,7 @@ GRIDSTRIDE_HOST_DEVICE double evaluate_point(Code const* code, int length, doubl
     int const operands = operand_count(operation);
     if (operands == 0) {
       stack[depth++] = top;  // the first push stores a value that nobody reads
-      top = operation == Operation::number ? code[k].value
-            : operation == Operation::x    ? x
-            : operation == Operation::y    ? y
-            : operation == Operation::z    ? z
-                                           : t;
+      top = operation == Operation::number ? code[k].value : variables[code[k].variable];
       continue;
     }
     double a = top, b = top, c = top;

@@ -287,7 +287,7 @@ class Parser {
                        is_variable ? "variable" : "number"),
            "multiplication is written out", fmt::format("{}*(", name.text));
     if (constant) return emit(name.position, Operation::number, {-1, -1, -1}, *constant);
-    return emit(name.position, variable->operation, {-1, -1, -1});
+    return emit(name.position, Operation::variable, {-1, -1, -1}, 0, variable->index);
   }
 
   std::optional<double> constant_value(Token const& name) const {
@@ -330,7 +330,7 @@ class Parser {
 
   /// Appends a node; its operands must be complete.
   Index emit(std::size_t position, Operation operation, std::array<Index, 3> operands,
-             double value = 0) {
+             double value = 0, int variable = 0) {
     if (nodes_.size() == static_cast<std::size_t>(max_formula_nodes))
       fail(position, "the formula is too long",
            fmt::format("at most {} numbers, variables and operations", max_formula_nodes));
@@ -341,7 +341,7 @@ class Parser {
            fmt::format("its evaluation may stack {}; a + (b + (c + ...)) stacks all, "
                        "a + b + c + ... two",
                        max_stack_depth));
-    nodes_.push_back({operation, value, operands});
+    nodes_.push_back({operation, variable, value, operands});
     return static_cast<Index>(nodes_.size() - 1);
   }
 

@@ -306,9 +306,9 @@ void ResultWriter::finish(Ending const& ending) {
   for (auto const& choice : ending.chosen) require_plain_name("choice", choice.name);
   state_->attempt([&] {
     Object const wall_times = state_->home.create_group("wall_times");
-    for (auto const& [name, seconds] : ending.wall_times)
-      wall_times.create_dataset(name, H5T_IEEE_F64LE, hdf5::scalar_space())
-          .write(&seconds, H5T_NATIVE_DOUBLE);
+    for (auto const& wall_time : ending.wall_times)
+      wall_times.create_dataset(wall_time.name, H5T_IEEE_F64LE, hdf5::scalar_space())
+          .write(&wall_time.value, H5T_NATIVE_DOUBLE);
     Object const chosen = state_->home.create_group("chosen");
     for (auto const& [name, text] : ending.chosen) chosen.write_text(name, text);
     for (auto const& text : ending.fallbacks)

@@ -10,18 +10,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/graph.hpp"
 #include "kernels/advect/advect.hpp"
 #include "kernels/elementwise/elementwise.hpp"
-#include "kernels/evaluate/evaluate.hpp"
 #include "kernels/families.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "simulations/advection_parameters.hpp"
+#include "simulations/arrays.hpp"
 #include "simulations/registry.hpp"
 #include "simulations/step_clock.hpp"
 
@@ -33,7 +33,6 @@ using advection::parameters_of;
 using advection::scheme_of;
 using advection::Stage;
 using expression::Expression;
-using expression::Operation;
 
 template <class T>
 class Advection final : public Simulation {
@@ -46,25 +45,21 @@ class Advection final : public Simulation {
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
   }
+  double values_per_update() const override;
   std::vector<NamedValue> diagnostics() const override;
+  std::vector<std::string> fallbacks() const override { return fallbacks_; }
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
 
  private:
-  /// An array that holds a formula's values: of the whole grid, or of a face.
-  struct Evaluated {
-    std::optional<evaluate::Program> program;
-    Grid grid;
-    Buffer<T> values;
-    Buffer<T> at_other_time;
-    bool changes = false;  // depends on time
+  struct Face {
+    FormulaArray<T> values;
+    Buffer<T> at_other_time;  // where the formula depends on time
   };
 
-  Evaluated prepare(Expression const& expression, Grid const& grid);
-  void evaluate_at(Evaluated const& array, double fraction, Buffer<T>& values);
-  void refresh_face(Evaluated& face, std::array<double, 3> const& weights);
+  FormulaArray<T> prepare(Expression const& formula, Grid const& grid);
+  void refresh_face(Face& face, std::array<double, 3> const& weights);
   void make_flow(config::RunConfig const& run);
-  void make_initial(config::FieldSource const& source, Inputs const& inputs);
   void queue_step(double step_size);
   void queue_steps(std::int64_t count);
   T* buffer(int number) {
@@ -77,11 +72,13 @@ class Advection final : public Simulation {
   advection::Scheme const& scheme_;
   Grid grid_;
   std::string variant_;
+  std::string evaluate_variant_;
+  std::vector<std::string> fallbacks_;
   std::string reduce_variant_;
   std::array<Buffer<T>, 3> buffers_;
   int current_ = 0;  // of alternating buffers: odd after an odd number of steps
-  std::array<Evaluated, 3> velocity_;
-  std::array<std::array<Evaluated, 2>, 3> faces_;
+  std::array<FormulaArray<T>, 3> velocity_;
+  std::array<std::array<Face, 2>, 3> faces_;
   advect::AdvectionStep<T> flow_;  // what all steps have in common
   bool anything_changes_ = false;
   StepClock clock_;
@@ -95,6 +92,7 @@ Advection<T>::Advection(config::RunConfig const& run, Stream const& stream, Inpu
       scheme_(scheme_of(run)),
       grid_(run.grid),
       variant_(run.kernels.at("advect")),
+      evaluate_variant_(run.kernels.at("evaluate")),
       reduce_variant_(run.kernels.at("reduce")),
       clock_(stream_, advection::time_step(run), run.time.end) {
   auto const size = static_cast<std::size_t>(grid_.size());
@@ -102,40 +100,30 @@ Advection<T>::Advection(config::RunConfig const& run, Stream const& stream, Inpu
     buffers_[i] = Buffer<T>(stream_, MemorySpace::device, size);
   mass_ = Buffer<double>(stream_, MemorySpace::device, 1);
   make_flow(run);
-  make_initial(run.initial.at("u"), inputs);
+  fill(stream_, run.initial.at("u"), grid_, inputs, buffers_[0].span(), nullptr, evaluate_variant_);
   auto start = flow_;
   start.out = buffers_[0].data();
   advect::impose_inflow(stream_, start);
 }
 
 template <class T>
-typename Advection<T>::Evaluated Advection<T>::prepare(Expression const& expression,
-                                                       Grid const& grid) {
-  Evaluated array;
-  array.program.emplace(stream_, expression);
-  array.grid = grid;
-  auto const size = static_cast<std::size_t>(grid.size());
-  array.values = Buffer<T>(stream_, MemorySpace::device, size);
-  array.changes = expression.depends_on(Operation::t);
-  anything_changes_ = anything_changes_ || array.changes;
-  evaluate_at(array, 0, array.values);
+FormulaArray<T> Advection<T>::prepare(Expression const& formula, Grid const& grid) {
+  FormulaArray<T> array(stream_, formula, grid, clock_.device(), evaluate_variant_);
+  if (!array.fallback().empty()) fallbacks_ = {array.fallback()};
+  anything_changes_ = anything_changes_ || array.changes();
   return array;
-}
-
-template <class T>
-void Advection<T>::evaluate_at(Evaluated const& array, double fraction, Buffer<T>& values) {
-  evaluate::evaluate(stream_, *array.program, array.grid, clock_.device(), fraction, values.span());
 }
 
 /// The face's values become the weighted sum of those at the start, the middle and the end of the
 /// step.
 template <class T>
-void Advection<T>::refresh_face(Evaluated& face, std::array<double, 3> const& weights) {
+void Advection<T>::refresh_face(Face& face, std::array<double, 3> const& weights) {
   bool empty = true;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     auto const weight = static_cast<T>(weights[i]);
     if (weight == 0) continue;
-    evaluate_at(face, 0.5 * static_cast<double>(i), empty ? face.values : face.at_other_time);
+    face.values.evaluate(stream_, clock_.device(), 0.5 * static_cast<double>(i),
+                         empty ? face.values.span() : face.at_other_time.span());
     if (!empty)
       elementwise::axpy(stream_, weight, std::as_const(face.at_other_time).span(),
                         face.values.span());
@@ -157,46 +145,29 @@ void Advection<T>::make_flow(config::RunConfig const& run) {
       flow_.velocity[axis].constant = velocity.evaluate(0);
     } else {
       velocity_[axis] = prepare(velocity, grid_);
-      flow_.velocity[axis] = {0, velocity_[axis].values.data(), speeds[axis]};
+      flow_.velocity[axis] = {0, velocity_[axis].data(), speeds[axis]};
     }
     for (int side = 0; side < 2; ++side) {
       auto const& condition = run.boundary[axis][side];
       flow_.sides[axis][side].periodic = condition.kind == SideKind::periodic;
       if (condition.kind != SideKind::dirichlet) continue;
-      Grid face = grid_;
-      face.origin[axis] = grid_.coordinate(axis, side == 0 ? 0 : grid_.points[axis] - 1);
-      face.points[axis] = 1;
-      faces_[axis][side] = prepare(condition.value.expression, face);
-      if (faces_[axis][side].changes)
-        faces_[axis][side].at_other_time =
-            Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(face.size()));
-      flow_.sides[axis][side].inflow = faces_[axis][side].values.data();
+      auto& [values, at_other_time] = faces_[axis][side];
+      values = prepare(condition.value.expression, face_of(grid_, axis, side));
+      if (values.changes())
+        at_other_time = Buffer<T>(stream_, MemorySpace::device, values.span().size());
+      flow_.sides[axis][side].inflow = values.data();
     }
   }
-}
-
-template <class T>
-void Advection<T>::make_initial(config::FieldSource const& source, Inputs const& inputs) {
-  if (source.file.empty()) {
-    evaluate::Program const program(stream_, source.formula.expression);
-    evaluate::evaluate(stream_, program, grid_, nullptr, 0, buffers_[0].span());
-    return;
-  }
-  std::vector<double> values(static_cast<std::size_t>(grid_.size()));
-  inputs.read(source, values);
-  std::vector<T> const rounded(values.begin(), values.end());
-  copy_async(buffers_[0].span(), std::span(rounded), stream_);
-  stream_.synchronize();
 }
 
 template <class T>
 void Advection<T>::queue_step(double step_size) {
   for (Stage const& stage : scheme_.stages) {
     for (auto& velocity : velocity_)
-      if (velocity.changes) evaluate_at(velocity, stage.velocity_time, velocity.values);
+      if (velocity.changes()) velocity.refresh(stream_, clock_.device(), stage.velocity_time);
     for (auto& axis : faces_)
       for (auto& face : axis)
-        if (face.changes) refresh_face(face, stage.inflow);
+        if (face.values.changes()) refresh_face(face, stage.inflow);
     auto step = flow_;
     step.in = buffer(stage.in);
     step.out = buffer(stage.out);
@@ -230,6 +201,16 @@ void Advection<T>::advance(std::int64_t max_steps, double until) {
   clock_.advance(
       max_steps, until, [this](std::int64_t count) { queue_steps(count); },
       [this](double size) { queue_step(size); });
+}
+
+template <class T>
+double Advection<T>::values_per_update() const {
+  double values = 0;
+  for (Stage const& stage : scheme_.stages) {
+    values += 2 + (stage.base != stage.in);
+    for (auto const& velocity : velocity_) values += velocity.data() != nullptr;
+  }
+  return values;
 }
 
 template <class T>
@@ -286,7 +267,7 @@ SimulationEntry advection_entry() {
   info.summary = "what a flow carries along: u_t + div(velocity u) = 0";
   info.fields = {{"u", "1", "concentration, or any quantity that is carried along"}};
   for (auto const& scheme : advection::schemes()) info.schemes.push_back(scheme.name);
-  info.kernels = {{"advect", variant_names("advect")}};
+  info.kernels = {{"advect", variant_names("advect")}, {"evaluate", variant_names("evaluate")}};
   info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
     return std::make_unique<advection::Parameters>();
   };

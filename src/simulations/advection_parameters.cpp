@@ -14,7 +14,6 @@ namespace gridstride::advection {
 
 using config::Formula;
 using expression::Expression;
-using expression::Operation;
 
 Parameters::Parameters() {
   velocity.fill({.text = "0", .expression = Expression(0.0), .location = {}});
@@ -76,7 +75,7 @@ Grid coarser(Grid grid) {
 
 double largest_speed(config::RunConfig const& run, Formula const& velocity) {
   constexpr int instants = 33;
-  bool const changes = velocity.expression.depends_on(Operation::t);
+  bool const changes = velocity.expression.depends_on(expression::time_variable);
   Grid const grid = changes ? coarser(run.grid) : run.grid;
   double largest = 0;
   for (int instant = 0; instant < (changes ? instants : 1); ++instant) {

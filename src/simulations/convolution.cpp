@@ -10,20 +10,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "kernels/convolve/convolve.hpp"
-#include "kernels/evaluate/evaluate.hpp"
 #include "kernels/families.hpp"
-#include "kernels/reduce/reduce.hpp"
+#include "simulations/arrays.hpp"
 #include "simulations/convolution_parameters.hpp"
+#include "simulations/phase_times.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -70,19 +68,12 @@ class Convolution final : public Simulation {
     return {{"u", "1", grid_, precision_of<T>(), u_.data()},
             {"signal", "1", grid_, precision_of<T>(), signal_.data()}};
   }
-  std::vector<NamedValue> diagnostics() const override {
-    return {{"seconds.read", seconds_.read},
-            {"seconds.transfer", seconds_.transfer},
-            {"seconds.filter", seconds_.filter}};
-  }
+  std::vector<NamedValue> diagnostics() const override { return times_.values(); }
   std::vector<NamedText> chosen() const override {
     return {{"convolve", fmt::format("{}", fmt::join(variants_, ", "))}};
   }
 
  private:
-  struct Seconds {
-    double read = 0, transfer = 0, filter = 0;
-  };
   struct Work {
     convolve::Filter<T> filter;
     convolve::Shape shape;
@@ -90,20 +81,16 @@ class Convolution final : public Simulation {
   };
 
   Buffer<T> array() const { return {stream_, MemorySpace::device, size_}; }
-  void load(config::FieldSource const& source, Inputs const& inputs);
   void require_finite(config::RunConfig const& run);
-  /// Does `work`, waits for it on the stream, and adds the time it took.
-  template <class Body>
-  void measure(double& seconds, Body const& work);
 
   Stream stream_;
+  PhaseTimes times_;
   Grid grid_;
   std::size_t size_;
   double value_;
   std::vector<Work> work_;
   std::vector<std::string> variants_;  // of each pass
   Buffer<T> signal_, u_;
-  Seconds seconds_;
   std::int64_t step_ = 0;
 };
 
@@ -111,6 +98,7 @@ template <class T>
 Convolution<T>::Convolution(config::RunConfig const& run, Stream const& stream,
                             Inputs const& inputs)
     : stream_(stream),
+      times_(stream, {"read", "transfer", "filter"}),
       grid_(run.grid),
       size_(static_cast<std::size_t>(run.grid.size())),
       value_(parameters_of(run).value),
@@ -124,41 +112,15 @@ Convolution<T>::Convolution(config::RunConfig const& run, Stream const& stream,
                      parameters.modes[static_cast<std::size_t>(pass.axis)]});
     variants_.push_back(variant_of(run, pass, stream.device()));
   }
-  load(parameters.signal, inputs);
-  measure(seconds_.read, [&] { require_finite(run); });
+  fill(stream_, parameters.signal, grid_, inputs, signal_.span(), &times_);
+  times_.measure("read", [&] { require_finite(run); });
   zero_async(u_.span(), stream_);
 }
 
 template <class T>
-void Convolution<T>::load(config::FieldSource const& source, Inputs const& inputs) {
-  if (source.file.empty())
-    return measure(seconds_.read, [&] {
-      evaluate::Program const program(stream_, source.formula.expression);
-      evaluate::evaluate(stream_, program, grid_, nullptr, 0, signal_.span());
-    });
-  Buffer<double> values(stream_, MemorySpace::host, size_);
-  measure(seconds_.read, [&] { inputs.read(source, values.span()); });
-  measure(seconds_.transfer, [&] {
-    std::vector<T> rounded;
-    std::span<T const> host;
-    if constexpr (std::is_same_v<T, double>)
-      host = values.span();
-    else
-      host = rounded = {values.span().begin(), values.span().end()};
-    copy_async(signal_.span(), host, stream_);
-    stream_.synchronize();
-  });
-}
-
-template <class T>
 void Convolution<T>::require_finite(config::RunConfig const& run) {
-  std::array<reduce::Moments<T>, 1> found;
-  Buffer<reduce::Moments<T>> moments(stream_, MemorySpace::device, 1);
-  reduce::moments<T>(stream_, std::as_const(signal_).span(), moments.span(),
-                     run.kernels.at("reduce"));
-  copy_async(std::span<reduce::Moments<T>>(found), moments.span(), stream_);
-  stream_.synchronize();
-  std::int64_t const index = found[0].first_non_finite;
+  std::int64_t const index =
+      first_non_finite(stream_, std::as_const(signal_).span(), run.kernels.at("reduce"));
   if (index < 0) return;
   throw ConfigError({run.problem(
       parameters_of(run).signal.location,
@@ -173,7 +135,7 @@ void Convolution<T>::advance(std::int64_t max_steps, double) {
   if (finished() || max_steps < 1) return;
   Buffer<T> other;
   if (work_.size() > 1) other = array();
-  measure(seconds_.filter, [&] {
+  times_.measure("filter", [&] {
     for (std::size_t i = 0; i < work_.size(); ++i) {
       auto const& [filter, shape, boundary] = work_[i];
       if (i > 0) u_.swap(other);
@@ -183,16 +145,6 @@ void Convolution<T>::advance(std::int64_t max_steps, double) {
     }
   });
   step_ = 1;
-}
-
-template <class T>
-template <class Body>
-void Convolution<T>::measure(double& seconds, Body const& work) {
-  Event start(stream_.device()), stop(stream_.device());
-  stream_.record(start);
-  work();
-  stream_.record(stop);
-  seconds += elapsed_seconds(start, stop);
 }
 
 std::unique_ptr<Simulation> make_convolution(config::RunConfig const& run, Stream const& stream,

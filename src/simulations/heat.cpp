@@ -12,18 +12,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
+#include "core/graph.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/families.hpp"
 #include "kernels/stencil/stencil.hpp"
+#include "simulations/arrays.hpp"
 #include "simulations/registry.hpp"
 #include "simulations/step_clock.hpp"
 
@@ -33,7 +33,6 @@ namespace {
 
 using config::Formula;
 using expression::Expression;
-using expression::Operation;
 
 class HeatParameters final : public config::ParameterSet {
  public:
@@ -153,23 +152,15 @@ class Heat final : public Simulation {
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
   }
+  double values_per_update() const override;
   std::vector<NamedText> chosen() const override;
+  std::vector<std::string> fallbacks() const override { return fallbacks_; }
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
 
  private:
-  /// An array that holds a formula's values: of the whole grid, or of a face.
-  struct Evaluated {
-    std::optional<evaluate::Program> program;
-    Grid grid;
-    Buffer<T> values;
-    bool changes = false;  // depends on time
-  };
-
-  Evaluated prepare(Expression const& expression, Grid const& grid);
-  void refresh(Evaluated& array, double fraction);
+  FormulaArray<T> prepare(Expression const& formula, Grid const& grid);
   void make_sides(config::RunConfig const& run);
-  void make_initial(config::FieldSource const& source, Inputs const& inputs);
   void plan_steps(config::RunConfig const& run);
   stencil::DiffusionStep<T> step_of(Stage const& stage, double step_size);
   void queue_step(double step_size);
@@ -185,12 +176,14 @@ class Heat final : public Simulation {
   Scheme const& scheme_;
   Grid grid_;
   std::string variant_;
+  std::string evaluate_variant_;
+  std::vector<std::string> fallbacks_;
   double diffusivity_ = 0;  // when constant
   std::array<Buffer<T>, 4> buffers_;
   std::size_t current_ = 0;
-  Evaluated diffusivity_field_;
-  Evaluated source_;
-  std::array<std::array<Evaluated, 2>, 3> faces_;
+  FormulaArray<T> diffusivity_field_;
+  FormulaArray<T> source_;
+  std::array<std::array<FormulaArray<T>, 2>, 3> faces_;
   std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides_;
   bool anything_changes_ = false;
   bool repeats_ = false;  // steps are alike, and of one stage
@@ -206,6 +199,7 @@ Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, Inputs const& 
       scheme_(scheme_of(run)),
       grid_(run.grid),
       variant_(run.kernels.at("stencil")),
+      evaluate_variant_(run.kernels.at("evaluate")),
       clock_(stream_, heat_time_step(run), run.time.end) {
   auto const size = static_cast<std::size_t>(grid_.size());
   for (int i = 0; i < scheme_.buffers; ++i)
@@ -221,26 +215,16 @@ Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, Inputs const& 
     source_ = prepare(parameters.source.expression, grid_);
   make_sides(run);
   plan_steps(run);
-  make_initial(run.initial.at("u"), inputs);
+  fill(stream_, run.initial.at("u"), grid_, inputs, buffers_[0].span(), nullptr, evaluate_variant_);
   stencil::impose_dirichlet(stream_, grid_, sides_, buffers_[0].data());
 }
 
 template <class T>
-typename Heat<T>::Evaluated Heat<T>::prepare(Expression const& expression, Grid const& grid) {
-  Evaluated array;
-  array.program.emplace(stream_, expression);
-  array.grid = grid;
-  array.values = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
-  array.changes = expression.depends_on(Operation::t);
-  anything_changes_ = anything_changes_ || array.changes;
-  refresh(array, 0);
+FormulaArray<T> Heat<T>::prepare(Expression const& formula, Grid const& grid) {
+  FormulaArray<T> array(stream_, formula, grid, clock_.device(), evaluate_variant_);
+  if (!array.fallback().empty()) fallbacks_ = {array.fallback()};
+  anything_changes_ = anything_changes_ || array.changes();
   return array;
-}
-
-template <class T>
-void Heat<T>::refresh(Evaluated& array, double fraction) {
-  evaluate::evaluate(stream_, *array.program, array.grid, clock_.device(), fraction,
-                     array.values.span());
 }
 
 template <class T>
@@ -250,27 +234,10 @@ void Heat<T>::make_sides(config::RunConfig const& run) {
       auto const& condition = run.boundary[axis][side];
       sides_[axis][side].kind = condition.kind;
       if (condition.kind == SideKind::periodic) continue;
-      Grid face = grid_;
-      face.origin[axis] = grid_.coordinate(axis, side == 0 ? 0 : grid_.points[axis] - 1);
-      face.points[axis] = 1;
-      faces_[axis][side] = prepare(condition.value.expression, face);
-      sides_[axis][side].values = faces_[axis][side].values.data();
+      faces_[axis][side] = prepare(condition.value.expression, face_of(grid_, axis, side));
+      sides_[axis][side].values = faces_[axis][side].data();
     }
   }
-}
-
-template <class T>
-void Heat<T>::make_initial(config::FieldSource const& source, Inputs const& inputs) {
-  if (source.file.empty()) {
-    evaluate::Program const program(stream_, source.formula.expression);
-    evaluate::evaluate(stream_, program, grid_, nullptr, 0, buffers_[0].span());
-    return;
-  }
-  std::vector<double> values(static_cast<std::size_t>(grid_.size()));
-  inputs.read(source, values);
-  std::vector<T> const rounded(values.begin(), values.end());
-  copy_async(buffers_[0].span(), std::span(rounded), stream_);
-  stream_.synchronize();
 }
 
 template <class T>
@@ -295,8 +262,8 @@ stencil::DiffusionStep<T> Heat<T>::step_of(Stage const& stage, double step_size)
   step.in_weight = stage.in_weight;
   step.factor = stage.factor * step_size;
   step.diffusivity = diffusivity_;
-  step.diffusivity_field = diffusivity_field_.values.data();
-  step.source = source_.values.data();
+  step.diffusivity_field = diffusivity_field_.data();
+  step.source = source_.data();
   for (std::size_t i = 0; i < stage.terms.size(); ++i)
     step.terms[i] = {buffer(stage.terms[i].first), stage.terms[i].second};
   step.sides = sides_;
@@ -308,11 +275,12 @@ void Heat<T>::queue_step(double step_size) {
   for (Stage const& stage : scheme_.stages) {
     for (auto& axis : faces_)
       for (auto& face : axis)
-        if (face.changes) {
+        if (face.changes()) {
           auto const kind = sides_[&axis - faces_.data()][&face - axis.data()].kind;
-          refresh(face, kind == SideKind::dirichlet ? stage.end : stage.start);
+          face.refresh(stream_, clock_.device(),
+                       kind == SideKind::dirichlet ? stage.end : stage.start);
         }
-    if (source_.changes) refresh(source_, stage.start);
+    if (source_.changes()) source_.refresh(stream_, clock_.device(), stage.start);
     stencil::diffuse(stream_, step_of(stage, step_size), variant_);
   }
   if (scheme_.alternates) current_ = 1 - current_;
@@ -351,6 +319,16 @@ void Heat<T>::advance(std::int64_t max_steps, double until) {
   clock_.advance(
       max_steps, until, [this](std::int64_t count) { queue_steps(count); },
       [this](double size) { queue_step(size); });
+}
+
+template <class T>
+double Heat<T>::values_per_update() const {
+  if (repeats_ && steps_per_graph_ == 0) return 0;  // u stays on the chip
+  double values = 0;
+  for (Stage const& stage : scheme_.stages)
+    values += 2 + (stage.base != stage.in) + static_cast<double>(stage.terms.size()) +
+              (diffusivity_field_.data() != nullptr) + (source_.data() != nullptr);
+  return repeats_ ? values / repetition_.fused_steps : values;
 }
 
 template <class T>
@@ -414,7 +392,7 @@ SimulationEntry heat_entry() {
   info.summary = "heat conduction or diffusion: u_t = div(diffusivity grad u) + source";
   info.fields = {{"u", "1", "temperature, concentration, or any quantity that spreads"}};
   for (auto const& scheme : schemes()) info.schemes.push_back(scheme.name);
-  info.kernels = {{"stencil", variant_names("stencil")}};
+  info.kernels = {{"stencil", variant_names("stencil")}, {"evaluate", variant_names("evaluate")}};
   info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
     return std::make_unique<HeatParameters>();
   };

@@ -17,14 +17,14 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/evaluate/evaluate.hpp"
 #include "kernels/factorize/factorize.hpp"
 #include "kernels/factorize/measures.hpp"
 #include "kernels/factorize/mixed_solve.hpp"
 #include "kernels/factorize/symmetry.hpp"
 #include "kernels/families.hpp"
-#include "kernels/reduce/reduce.hpp"
+#include "simulations/arrays.hpp"
 #include "simulations/linear_system_parameters.hpp"
+#include "simulations/phase_times.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -85,10 +85,6 @@ class LinearSystem final : public Simulation {
   std::vector<std::string> fallbacks() const override { return fallbacks_; }
 
  private:
-  struct Seconds {
-    double read = 0, transfer = 0, factorize = 0, solve = 0, check = 0;
-  };
-
   Grid array_grid(std::int64_t columns) const;
   Matrix<T> matrix(Buffer<T>& buffer) const {
     return {buffer.data(), extents_.rows, static_cast<std::int64_t>(buffer.size()) / extents_.rows};
@@ -110,16 +106,13 @@ class LinearSystem final : public Simulation {
   std::int32_t factor_copy(Factorize const& work);
   void check();
   T element(Buffer<T> const& buffer, std::int64_t index);
-  /// Does `work`, waits for it on the stream, and adds the time it took.
-  template <class Work>
-  void measure(double& seconds, Work const& work);
 
   Stream stream_;
+  PhaseTimes times_;
   std::string asked_, method_;
   std::string factorize_, matmul_;  // variants
   std::string rows_;                // what became of them in a mixed solve
   Extents extents_;
-  Seconds seconds_;
   Buffer<T> a_, b_, x_, factors_;
   Buffer<std::int32_t> pivots_, status_;
   std::vector<std::string> fallbacks_;
@@ -135,6 +128,7 @@ template <class T>
 LinearSystem<T>::LinearSystem(config::RunConfig const& run, Stream const& stream,
                               Inputs const& inputs)
     : stream_(stream),
+      times_(stream, {"read", "transfer", "factorize", "solve", "check"}),
       asked_(parameters_of(run).method),
       factorize_(factorize_variant(run, stream.backend())),
       matmul_(run.kernels.at("matmul")),
@@ -160,38 +154,15 @@ template <class T>
 Buffer<T> LinearSystem<T>::load(config::RunConfig const& run, FieldSource const& source,
                                 Inputs const& inputs, std::int64_t columns) {
   Buffer<T> target(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows * columns));
-  if (source.file.empty()) {
-    measure(seconds_.read, [&] {
-      evaluate::Program const program(stream_, source.formula.expression);
-      evaluate::evaluate(stream_, program, array_grid(columns), nullptr, 0, target.span());
-    });
-  } else {
-    Buffer<double> values(stream_, MemorySpace::host, target.size());
-    measure(seconds_.read, [&] { inputs.read(source, values.span()); });
-    measure(seconds_.transfer, [&] {
-      std::vector<T> rounded;
-      std::span<T const> host;
-      if constexpr (std::is_same_v<T, double>)
-        host = values.span();
-      else
-        host = rounded = {values.span().begin(), values.span().end()};
-      copy_async(target.span(), host, stream_);
-      stream_.synchronize();
-    });
-  }
-  measure(seconds_.read, [&] { require_finite(run, source, target); });
+  fill(stream_, source, array_grid(columns), inputs, target.span(), &times_);
+  times_.measure("read", [&] { require_finite(run, source, target); });
   return target;
 }
 
 template <class T>
 void LinearSystem<T>::require_finite(config::RunConfig const& run, FieldSource const& source,
                                      Buffer<T> const& values) {
-  std::array<reduce::Moments<T>, 1> found;
-  Buffer<reduce::Moments<T>> moments(stream_, MemorySpace::device, 1);
-  reduce::moments<T>(stream_, values.span(), moments.span(), run.kernels.at("reduce"));
-  copy_async(std::span<reduce::Moments<T>>(found), moments.span(), stream_);
-  stream_.synchronize();
-  std::int64_t const index = found[0].first_non_finite;
+  std::int64_t const index = first_non_finite(stream_, values.span(), run.kernels.at("reduce"));
   if (index < 0) return;
   auto const columns = matrix(values).columns;
   throw ConfigError({run.problem(
@@ -221,7 +192,7 @@ void LinearSystem<T>::advance(std::int64_t max_steps, double) {
   if (method_ == "lu_mixed" && !solve_mixed()) method_ = "lu";
   if (method_ == "cholesky" && !solve_cholesky()) method_ = "lu";
   if (method_ == "lu") solve_lu();
-  measure(seconds_.check, [this] { check(); });
+  times_.measure("check", [this] { check(); });
   step_ = 1;
 }
 
@@ -229,7 +200,7 @@ template <class T>
 bool LinearSystem<T>::solve_mixed() {
   if constexpr (std::is_same_v<T, double>) {
     factorize::MixedSolve solve;
-    measure(seconds_.factorize, [&] {
+    times_.measure("factorize", [&] {
       solve = factorize::mixed_solve(stream_, matrix(std::as_const(a_)), matrix(std::as_const(b_)),
                                      matrix(x_), variants());
     });
@@ -258,7 +229,7 @@ bool LinearSystem<T>::solve_cholesky() {
     fallbacks_.push_back(fmt::format("method: cholesky gave way to lu ({})", pivot));
     return false;
   }
-  measure(seconds_.solve, [this] {
+  times_.measure("solve", [this] {
     copy_async(x_.span(), std::as_const(b_).span(), stream_);
     factorize::cholesky_solve<T>(stream_, matrix(factors_), matrix(x_), variants());
   });
@@ -277,7 +248,7 @@ void LinearSystem<T>::solve_lu() {
         zero ? "exactly zero: the matrix is singular" : "not a number: the factors overflow",
         name_of(precision_of<T>())));
   }
-  measure(seconds_.solve, [this] {
+  times_.measure("solve", [this] {
     copy_async(x_.span(), std::as_const(b_).span(), stream_);
     factorize::lu_solve<T>(stream_, Op::none, matrix(factors_), pivots_.span(), matrix(x_),
                            variants());
@@ -289,9 +260,9 @@ template <class T>
 template <class Factorize>
 std::int32_t LinearSystem<T>::factor_copy(Factorize const& work) {
   if (factors_.size() == 0) factors_ = {stream_, MemorySpace::device, a_.size()};
-  measure(seconds_.transfer,
-          [this] { copy_async(factors_.span(), std::as_const(a_).span(), stream_); });
-  measure(seconds_.factorize, work);
+  times_.measure("transfer",
+                 [this] { copy_async(factors_.span(), std::as_const(a_).span(), stream_); });
+  times_.measure("factorize", work);
   std::array<std::int32_t, 1> status = {};
   copy_async(std::span<std::int32_t>(status), std::as_const(status_).span(), stream_);
   stream_.synchronize();
@@ -315,7 +286,7 @@ void LinearSystem<T>::check() {
   auto const n = static_cast<double>(extents_.rows);
   double const operations = n * n * n * (method_ == "cholesky" ? 1 : 2) / 3 +
                             2 * n * n * static_cast<double>(extents_.columns);
-  gflops_ = operations / (seconds_.factorize + seconds_.solve) * 1e-9;
+  gflops_ = operations / (times_.seconds("factorize") + times_.seconds("solve")) * 1e-9;
 }
 
 template <class T>
@@ -325,16 +296,6 @@ T LinearSystem<T>::element(Buffer<T> const& buffer, std::int64_t index) {
              stream_);
   stream_.synchronize();
   return value;
-}
-
-template <class T>
-template <class Work>
-void LinearSystem<T>::measure(double& seconds, Work const& work) {
-  Event start(stream_.device()), stop(stream_.device());
-  stream_.record(start);
-  work();
-  stream_.record(stop);
-  seconds += elapsed_seconds(start, stop);
 }
 
 /// One right-hand side gives a line of n points, several an image of [columns, n] of them.
@@ -350,17 +311,15 @@ std::vector<Field> LinearSystem<T>::fields() const {
 
 template <class T>
 std::vector<NamedValue> LinearSystem<T>::diagnostics() const {
-  return {{"residual_norm", errors_.residual_norm},
-          {"backward_error", errors_.backward_error},
-          {"condition_estimate", condition_},
-          {"growth_factor", growth_},
-          {"iterations", iterations_},
-          {"gflops", gflops_},
-          {"seconds.read", seconds_.read},
-          {"seconds.transfer", seconds_.transfer},
-          {"seconds.factorize", seconds_.factorize},
-          {"seconds.solve", seconds_.solve},
-          {"seconds.check", seconds_.check}};
+  std::vector<NamedValue> values = {{"residual_norm", errors_.residual_norm},
+                                    {"backward_error", errors_.backward_error},
+                                    {"condition_estimate", condition_},
+                                    {"growth_factor", growth_},
+                                    {"iterations", iterations_},
+                                    {"gflops", gflops_}};
+  auto const times = times_.values();
+  values.insert(values.end(), times.begin(), times.end());
+  return values;
 }
 
 std::unique_ptr<Simulation> make_linear_system(config::RunConfig const& run, Stream const& stream,

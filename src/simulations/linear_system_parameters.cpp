@@ -16,10 +16,8 @@ namespace {
 
 using config::FieldSource;
 using config::Form;
-using expression::Operation;
 
-constexpr expression::Variable matrix_variables[] = {
-    {"i", Operation::y}, {"j", Operation::x}, {"n", Operation::z}};
+constexpr expression::Variable matrix_variables[] = {{"i", 1}, {"j", 0}, {"n", 2}};
 
 constexpr std::int64_t most_rows = std::int64_t{1} << 28;  // n² float64 have less than 2^62 bytes
 

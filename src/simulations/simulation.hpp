@@ -40,6 +40,8 @@ class Simulation {
 
   /// Numbers that it found on the way, by the same names at every moment; NaN where unknown.
   virtual std::vector<NamedValue> diagnostics() const { return {}; }
+  /// Values of arrays of the whole grid that are read or written for each point and step, at least.
+  virtual double values_per_update() const { return 2; }
   /// What the config left to it, and what it took.
   virtual std::vector<NamedText> chosen() const { return {}; }
   /// What it did otherwise than asked so far, a line each.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/graph.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/families.hpp"
@@ -30,8 +31,21 @@ namespace {
 
 using config::FieldSource;
 using expression::Expression;
-using expression::Operation;
 using wave::parameters_of;
+
+/// How the steps of a run are made. What differs from step to step, sources and absorbing layers
+/// keep them single.
+template <class T>
+star::Repetition repetition_of(config::RunConfig const& run, Backend backend) {
+  auto const& parameters = parameters_of(run);
+  bool plain = parameters.source.expression == Expression(0.0) && parameters.ricker.empty();
+  for (auto const& sides : run.boundary)
+    for (auto const& side : sides) plain = plain && side.kind != SideKind::absorbing;
+  auto const& speed = parameters.speed;
+  bool const variable = !speed.file.empty() || !speed.formula.expression.is_constant();
+  return star::choose<T>(backend, {run.grid, static_cast<int>(parameters.order), variable, plain},
+                         {run.kernels.at("star"), static_cast<int>(run.fused_steps.value_or(0))});
+}
 
 template <class T>
 class Wave final : public Simulation {
@@ -42,9 +56,15 @@ class Wave final : public Simulation {
   bool finished() const override { return leg_.time() >= end_; }
   void advance(std::int64_t max_steps, double until) override;
   std::vector<Field> fields() const override {
-    return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
+    return {{"u", "1", grid_, precision_of<T>(), arrays_.now}};
   }
   std::vector<NamedValue> diagnostics() const override { return {{"energy", energy()}}; }
+  double values_per_update() const override;
+  std::vector<NamedText> chosen() const override;
+  std::vector<std::string> fallbacks() const override {
+    bool const none = !source_program_ || source_program_->fallback().empty();
+    return none ? std::vector<std::string>() : std::vector{source_program_->fallback()};
+  }
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
 
@@ -70,30 +90,33 @@ class Wave final : public Simulation {
   void begin_leg(double until);
   star::LeapfrogStep<T> leapfrog_step() const;
   void apply(star::LeapfrogStep<T> const& step);
+  star::LeapfrogStep<T> next_step() const;
   void queue_step();
+  void queue(std::int64_t count);
   void queue_steps(std::int64_t count);
   double energy() const;
 
-  static constexpr std::int64_t steps_per_graph = 32;  // even: the two buffers come back
+  static constexpr std::int64_t passes_per_graph = 32;  // even: the arrays come back
 
   mutable Stream stream_;
   Grid grid_;
-  std::string variant_;
   int order_;
   double largest_speed_;
   double dt_;
   double end_;
-  mutable std::array<Buffer<T>, 2> buffers_;  // u now, and a step before
-  std::size_t current_ = 0;
-  double step_before_ = 0;    // the time between the two
+  star::Repetition repetition_;
+  std::array<Buffer<T>, 4> buffers_;
+  star::WaveArrays<T> arrays_;
+  double step_before_ = 0;    // the time between u now and before
   double speed_squared_ = 0;  // when constant
   Buffer<T> speed_squared_field_;
+  std::string evaluate_variant_;
   std::optional<evaluate::Program> source_program_;
   Buffer<T> source_;
   Buffer<star::RickerTerm> ricker_;
   std::array<Buffer<T>, 3> damping_;
   std::array<std::array<SideKind, 2>, 3> sides_ = {};
-  bool needs_clock_ = false;
+  bool needs_clock_ = false;  // steps differ
   Buffer<evaluate::DeviceClock> device_clock_;
   Graph graph_;
   double graph_step_ = 0;  // of the steps that it holds
@@ -105,19 +128,25 @@ template <class T>
 Wave<T>::Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
     : stream_(stream),
       grid_(run.grid),
-      variant_(run.kernels.at("star")),
       order_(static_cast<int>(parameters_of(run).order)),
       largest_speed_(wave::largest_speed(run, inputs)),
       dt_(wave::time_step(run, largest_speed_)),
-      end_(run.time.end) {
-  for (auto& buffer : buffers_)
-    buffer = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
+      end_(run.time.end),
+      repetition_(repetition_of<T>(run, stream.device().backend())),
+      evaluate_variant_(run.kernels.at("evaluate")) {
+  auto const take = [this](int number) {
+    buffers_[number] =
+        Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
+    return buffers_[number].data();
+  };
+  arrays_ = {take(0), take(1), {}};
   device_clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
   evaluate::set_clock(stream_, device_clock_.data(), {0, dt_, 0});
   make_speed(run, inputs);
   make_source(run);
   make_sides(run);
   make_ricker(run);
+  if (repetition_.fused_steps > 1) arrays_.spare = {take(2), take(3)};
   make_initial(run, inputs);
 }
 
@@ -125,7 +154,7 @@ Wave<T>::Wave(config::RunConfig const& run, Stream const& stream, Inputs const& 
 template <class T>
 void Wave<T>::fill(FieldSource const& source, Inputs const& inputs, std::span<T> target) {
   if (source.file.empty()) {
-    evaluate::Program const program(stream_, source.formula.expression);
+    evaluate::Program const program(stream_, source.formula.expression, evaluate_variant_);
     evaluate::evaluate(stream_, program, grid_, nullptr, 0, target);
     return;
   }
@@ -160,7 +189,7 @@ template <class T>
 void Wave<T>::make_source(config::RunConfig const& run) {
   Expression const& formula = parameters_of(run).source.expression;
   if (formula == Expression(0.0)) return;
-  source_program_.emplace(stream_, formula);
+  source_program_.emplace(stream_, formula, evaluate_variant_);
   source_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
   evaluate::evaluate(stream_, *source_program_, grid_, device_clock_.data(), 0, source_.span());
   if (source_program_->depends_on_time()) needs_clock_ = true;
@@ -205,7 +234,7 @@ void Wave<T>::make_initial(config::RunConfig const& run, Inputs const& inputs) {
   step.in = step.previous = before.data();
   step.out = now.data();
   step.ratio = 0;  // a copy with zeros on fixed sides
-  star::leapfrog(stream_, step, variant_);
+  star::leapfrog(stream_, step, repetition_.variant);
 
   fill(parameters_of(run).initial_velocity, inputs, before);
   elementwise::scale(stream_, static_cast<T>(dt_), before);
@@ -223,9 +252,8 @@ star::LeapfrogStep<T> Wave<T>::leapfrog_step() const {
   star::LeapfrogStep<T> step;
   step.grid = grid_;
   step.order = order_;
-  step.in = buffers_[current_].data();
-  step.out = buffers_[1 - current_].data();
-  step.previous = step.out;
+  step.in = arrays_.now;
+  step.previous = step.out = arrays_.before;
   step.speed_squared = speed_squared_;
   step.speed_squared_field = speed_squared_field_.data();
   step.source = source_.data();
@@ -236,38 +264,60 @@ star::LeapfrogStep<T> Wave<T>::leapfrog_step() const {
 
 template <class T>
 void Wave<T>::apply(star::LeapfrogStep<T> const& step) {
-  star::leapfrog(stream_, step, variant_);
+  star::leapfrog(stream_, step, repetition_.variant);
   if (ricker_.size() > 0)
     star::add_ricker<T>(stream_, std::as_const(ricker_).span(), device_clock_.data(), step.factor,
                         step.damping_time, {step.out, static_cast<std::size_t>(grid_.size())});
+}
+
+/// A step of the leg after one of `step_before_`.
+template <class T>
+star::LeapfrogStep<T> Wave<T>::next_step() const {
+  star::LeapfrogStep<T> step = leapfrog_step();
+  step.ratio = leg_.step / step_before_;
+  step.damping_time = (leg_.step + step_before_) / 2;
+  step.factor = leg_.step * step.damping_time;
+  return step;
 }
 
 template <class T>
 void Wave<T>::queue_step() {
   if (source_program_ && source_program_->depends_on_time())
     evaluate::evaluate(stream_, *source_program_, grid_, device_clock_.data(), 0, source_.span());
-  star::LeapfrogStep<T> step = leapfrog_step();
-  step.ratio = leg_.step / step_before_;
-  step.damping_time = (leg_.step + step_before_) / 2;
-  step.factor = leg_.step * step.damping_time;
-  apply(step);
-  current_ = 1 - current_;
+  apply(next_step());
+  std::swap(arrays_.now, arrays_.before);
   step_before_ = leg_.step;
   if (needs_clock_) evaluate::advance_clock(stream_, device_clock_.data());
 }
 
+/// Steps of one length.
+template <class T>
+void Wave<T>::queue(std::int64_t count) {
+  if (!needs_clock_)
+    star::leapfrog_repeatedly(stream_, next_step(), arrays_, count, repetition_);
+  else
+    for (; count > 0; --count) queue_step();
+}
+
 template <class T>
 void Wave<T>::queue_steps(std::int64_t count) {
-  // A graph holds steps of one length, from one buffer to the other and back.
-  for (; count > 0 && (current_ == 1 || step_before_ != leg_.step); --count) queue_step();
-  if (count >= steps_per_graph && graph_step_ != leg_.step) {
-    graph_ = Graph::capture(stream_, [this] {
-      for (std::int64_t i = 0; i < steps_per_graph; ++i) queue_step();
-    });
-    graph_step_ = leg_.step;
+  std::int64_t const pass = repetition_.fused_steps, of_graph = passes_per_graph * pass;
+  if (count > 0 && step_before_ != leg_.step) {
+    queue_step();
+    --count;
   }
-  for (; count >= steps_per_graph; count -= steps_per_graph) graph_.launch(stream_);
-  for (; count > 0; --count) queue_step();
+  // A graph holds steps of one length, between the arrays that the first state was in, and back.
+  while (count >= of_graph + pass && arrays_.now != buffers_[0].data()) {
+    std::int64_t const some = arrays_.now == buffers_[1].data() ? 1 : pass;
+    queue(some);
+    count -= some;
+  }
+  if (count >= of_graph && arrays_.now == buffers_[0].data()) {
+    if (graph_step_ != leg_.step) graph_ = Graph::capture(stream_, [&] { queue(of_graph); });
+    graph_step_ = leg_.step;
+    for (; count >= of_graph; count -= of_graph) graph_.launch(stream_);
+  }
+  queue(count);
 }
 
 /// As few equal steps as reach `until`, none of them over dt.
@@ -307,6 +357,21 @@ double Wave<T>::energy() const {
 }
 
 template <class T>
+double Wave<T>::values_per_update() const {
+  double const fields = (speed_squared_field_.size() > 0) + (source_.size() > 0);
+  int const fused = repetition_.fused_steps;
+  return (fused > 1 ? 4 + fields : 3 + fields) / fused;
+}
+
+template <class T>
+std::vector<NamedText> Wave<T>::chosen() const {
+  std::vector<NamedText> result = {{"star", std::string(repetition_.variant)}};
+  if (repetition_.fused_steps > 1)
+    result.push_back({"fused steps", std::to_string(repetition_.fused_steps)});
+  return result;
+}
+
+template <class T>
 void Wave<T>::save(CheckpointSink& sink) const {
   sink.put_integer("step", step_);
   sink.put_real("step_before", step_before_);
@@ -316,9 +381,9 @@ void Wave<T>::save(CheckpointSink& sink) const {
   sink.put_integer("leg/steps", leg_.steps);
   sink.put_integer("leg/done", leg_.done);
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
-  for (auto const& [name, place] :
-       {std::pair("u", current_), std::pair("u_before", 1 - current_)}) {
-    copy_async(std::span(values), std::as_const(buffers_[place]).span(), stream_);
+  for (auto const& [name, array] :
+       {std::pair("u", arrays_.now), std::pair("u_before", arrays_.before)}) {
+    copy_async(std::span(values), std::span<T const>(array, values.size()), stream_);
     stream_.synchronize();
     sink.put_array(name, values);
   }
@@ -331,20 +396,22 @@ void Wave<T>::load(CheckpointSource const& source) {
   leg_ = {source.get_real("leg/origin"), source.get_real("leg/end"), source.get_real("leg/step"),
           source.get_integer("leg/steps"), source.get_integer("leg/done")};
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
-  current_ = 0;
-  for (auto const& [name, place] : {std::pair("u", 0), std::pair("u_before", 1)}) {
+  for (auto const& [name, array] :
+       {std::pair("u", arrays_.now), std::pair("u_before", arrays_.before)}) {
     source.get_array(name, values);
-    copy_async(buffers_[static_cast<std::size_t>(place)].span(), std::span<T const>(values),
-               stream_);
+    copy_async(std::span(array, values.size()), std::span<T const>(values), stream_);
     stream_.synchronize();
   }
   evaluate::set_clock(stream_, device_clock_.data(), leg_.clock());
 }
 
-MemoryForecast wave_memory(config::RunConfig const& run, Inputs const&, Backend) {
+MemoryForecast wave_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   auto const& parameters = parameters_of(run);
   auto const& speed = parameters.speed;
-  std::int64_t arrays = 2;
+  bool const single = run.precision == Precision::float32;
+  auto const repetition =
+      single ? repetition_of<float>(run, backend) : repetition_of<double>(run, backend);
+  std::int64_t arrays = repetition.fused_steps > 1 ? 4 : 2;
   if (!speed.file.empty() || !speed.formula.expression.is_constant()) ++arrays;
   if (parameters.source.expression != Expression(0.0)) ++arrays;
   std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
@@ -370,7 +437,9 @@ SimulationEntry wave_entry() {
   info.summary = "waves with a speed that may vary: u_tt = speed^2 div grad u + source";
   info.fields = {{"u", "1", "displacement, pressure, or any quantity that travels in waves"}};
   info.schemes = {"leapfrog"};
-  info.kernels = {{"star", variant_names("star")}};
+  info.kernels = {{"star", variant_names("star")}, {"evaluate", variant_names("evaluate")}};
+  for (int order = 2; order <= 8; order += 2)
+    info.most_fused_steps = std::max(info.most_fused_steps, star::most_fused_steps(2, order));
   info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
     return std::make_unique<wave::Parameters>();
   };

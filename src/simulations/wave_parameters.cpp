@@ -183,6 +183,16 @@ std::vector<Problem> size_problems(config::RunConfig const& run) {
   return found;
 }
 
+/// What the dimensions and the order say of the number of fused steps.
+std::optional<Problem> fused_steps_problem(config::RunConfig const& run) {
+  int const most =
+      star::most_fused_steps(run.grid.dims, static_cast<int>(parameters_of(run).order));
+  if (run.fused_steps.value_or(1) <= most) return std::nullopt;
+  return run.problem(run.location("kernels.fused_steps"),
+                     fmt::format("'{}' is out of range (must be <= {} with order {} in {}D)",
+                                 *run.fused_steps, most, parameters_of(run).order, run.grid.dims));
+}
+
 /// The place of a point in words: `x = 0.5, y = 1`.
 std::string format_place(Grid const& grid, std::int64_t offset) {
   auto const at = grid.indices(offset);
@@ -197,6 +207,7 @@ std::string format_place(Grid const& grid, std::int64_t offset) {
 
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
   auto found = size_problems(run);
+  if (auto const fused = fused_steps_problem(run)) found.push_back(*fused);
   auto const& parameters = parameters_of(run);
   try {
     auto const of_velocity = shape_problem(run, parameters.initial_velocity, inputs);

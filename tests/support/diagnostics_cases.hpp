@@ -44,13 +44,13 @@ Measurement measure(Backend backend, DiagnosticsOptions const& options, Grid con
 
 inline std::vector<double> numbers(Measurement const& measured) {
   std::vector<double> all;
-  for (auto const& [name, value] : measured.values) all.push_back(value);
+  for (auto const& found : measured.values) all.push_back(found.value);
   return all;
 }
 
 inline std::vector<std::string> names(Measurement const& measured) {
   std::vector<std::string> all;
-  for (auto const& [name, value] : measured.values) all.push_back(name);
+  for (auto const& found : measured.values) all.push_back(found.name);
   return all;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -85,6 +86,29 @@ inline std::vector<StarCase> star_cases() {
   return cases;
 }
 
+/// Steps that are all alike: planes as above, and one of several strips and chunks, with and
+/// without a field of speeds.
+inline std::vector<StarCase> repeated_cases() {
+  std::vector<StarCase> cases;
+  for (auto const& one : star_cases())
+    if (one.grid.dims == 2) cases.push_back(one);
+  StarCase large = cases.back();
+  for (std::size_t order = 0; order < 4; ++order) {
+    large.grid.points = {1084, 530 + static_cast<std::int64_t>(order), 1};
+    large.order = 2 * static_cast<int>(order) + 2;
+    std::rotate(large.sides.begin(), large.sides.begin() + 1, large.sides.end());
+    large.variable = order % 2 == 0;
+    cases.push_back(large);
+    large.variable = !large.variable;
+    cases.push_back(large);
+  }
+  for (auto& one : cases) {
+    one.source = one.in_place = false;
+    one.damping = {};
+  }
+  return cases;
+}
+
 /// A case's arrays on one device.
 template <class T>
 class StarProblem {
@@ -125,6 +149,21 @@ class StarProblem {
     return result;
   }
 
+  /// u now, and after it u a step before, after so many steps from values that are 0 on fixed
+  /// sides.
+  std::vector<T> repeat(std::int64_t steps, star::Repetition const& repetition) {
+    auto const size = static_cast<std::size_t>(step_.grid.size());
+    std::vector<T> const poison(size, std::numeric_limits<T>::quiet_NaN());
+    star::WaveArrays<T> arrays = {
+        settled(step_.in), settled(step_.previous), {array(poison), array(poison)}};
+    star::leapfrog_repeatedly(stream_, step_, arrays, steps, repetition);
+    std::vector<T> result(2 * size);
+    copy_async(std::span(result).first(size), std::span<T const>(arrays.now, size), stream_);
+    copy_async(std::span(result).last(size), std::span<T const>(arrays.before, size), stream_);
+    stream_.synchronize();
+    return result;
+  }
+
   double energy() {
     Buffer<double> result(stream_, MemorySpace::device, 1);
     star::energy(stream_, step_, 0.1, result.span());
@@ -151,6 +190,17 @@ class StarProblem {
   }
 
  private:
+  /// A copy with zeros on fixed sides.
+  T* settled(T const* values) {
+    T* const copy = array(std::vector<T>(static_cast<std::size_t>(step_.grid.size())));
+    star::LeapfrogStep<T> step = step_;
+    step.in = step.previous = values;
+    step.out = copy;
+    step.factor = 0;
+    star::leapfrog(stream_, step);
+    return copy;
+  }
+
   T* array(std::vector<T> const& values) {
     arrays_.emplace_back(stream_, MemorySpace::device, values.size());
     copy_async(arrays_.back().span(), std::span(values), stream_);

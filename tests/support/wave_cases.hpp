@@ -6,11 +6,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "support/heat_cases.hpp"
@@ -65,47 +63,6 @@ inline std::string standing(int dims, std::string const& sides, int order, int c
       points, boundary, shape, speed, order, shape, curvature, speed, shape, 0.6 / steps, shape);
 }
 
-/// A checkpoint in memory.
-class MemoryCheckpoint final : public CheckpointSink, public CheckpointSource {
- public:
-  void put_integer(std::string_view name, std::int64_t value) override { put(name, value); }
-  void put_real(std::string_view name, double value) override { put(name, value); }
-  void put_text(std::string_view name, std::string_view text) override {
-    put(name, std::string(text));
-  }
-  void put_array(std::string_view name, std::span<float const> values) override {
-    put(name, std::vector<float>(values.begin(), values.end()));
-  }
-  void put_array(std::string_view name, std::span<double const> values) override {
-    put(name, std::vector<double>(values.begin(), values.end()));
-  }
-
-  bool contains(std::string_view name) const override { return values_.contains(name); }
-  std::int64_t get_integer(std::string_view name) const override { return get<std::int64_t>(name); }
-  double get_real(std::string_view name) const override { return get<double>(name); }
-  std::string get_text(std::string_view name) const override { return get<std::string>(name); }
-  void get_array(std::string_view name, std::span<float> out) const override { copy(name, out); }
-  void get_array(std::string_view name, std::span<double> out) const override { copy(name, out); }
-
- private:
-  using Value =
-      std::variant<std::int64_t, double, std::string, std::vector<float>, std::vector<double>>;
-
-  void put(std::string_view name, Value value) { values_[std::string(name)] = std::move(value); }
-  template <class T>
-  T const& get(std::string_view name) const {
-    return std::get<T>(values_.find(name)->second);
-  }
-  template <class T>
-  void copy(std::string_view name, std::span<T> out) const {
-    auto const& values = get<std::vector<T>>(name);
-    if (values.size() != out.size()) throw IoError("memory", "another size");
-    std::copy(values.begin(), values.end(), out.begin());
-  }
-
-  std::map<std::string, Value, std::less<>> values_;
-};
-
 /// A run, step by step.
 struct WaveRun {
   config::RunConfig config;
@@ -147,6 +104,20 @@ inline std::string everything(std::string const& precision, std::string const& m
       "  absorbing: {{thickness: 20, strength: 5}}\n"
       "time: {{end: 0.75}}\n{}",
       precision, more);
+}
+
+/// With steps that are all alike, on a plane that `temporal` cuts into several strips.
+inline std::string undisturbed(std::string const& precision, std::string const& kernels) {
+  return fmt::format(
+      "simulation: wave\n"
+      "precision: {}\n"
+      "grid: {{points: [701, 145]}}\n"
+      "boundary: {{x: {{lower: fixed, upper: free}}, y: periodic}}\n"
+      "initial: {{u: \"exp(-200*((x - 0.4)^2 + (y - 0.5)^2))\"}}\n"
+      "parameters: {{speed: \"1 + x\", order: 6, initial_velocity: \"sin(9*x)\"}}\n"
+      "time: {{end: 0.16}}\n"
+      "kernels: {{{}}}\n",
+      precision, kernels);
 }
 
 }  // namespace gridstride::test

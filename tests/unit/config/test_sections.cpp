@@ -7,8 +7,7 @@
 namespace gridstride::config {
 namespace {
 
-constexpr expression::Variable row_and_column[] = {{"i", expression::Operation::y},
-                                                   {"j", expression::Operation::x}};
+constexpr expression::Variable row_and_column[] = {{"i", 1}, {"j", 0}};
 
 class TableParameters : public ParameterSet {
  public:

@@ -7,6 +7,7 @@
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
+#include "core/graph.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
 #include "grid/grid.hpp"

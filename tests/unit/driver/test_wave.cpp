@@ -5,6 +5,7 @@
 #include <string>
 
 #include "driver/prepare.hpp"
+#include "support/memory_checkpoint.hpp"
 #include "support/wave_cases.hpp"
 
 namespace gridstride {
@@ -155,6 +156,22 @@ TEST(Wave, AutoStepsDivideTheTimeBetweenOutputs) {
   }
 }
 
+TEST(Wave, TellsWhatItChose) {
+  WaveRun const run(wave("speed: 1"));
+  auto const chosen = run.simulation->chosen();
+  ASSERT_EQ(chosen.size(), 1u);
+  EXPECT_EQ(chosen[0].name, "star");
+  EXPECT_EQ(chosen[0].text, "threads");
+}
+
+TEST(Wave, TellsHowManyValuesAStepMoves) {
+  auto const values = [](std::string const& parameters) {
+    return WaveRun(wave(parameters)).simulation->values_per_update();
+  };
+  EXPECT_EQ(values("speed: 1"), 3);
+  EXPECT_EQ(values("speed: \"1 + x\", source: \"sin(t)\""), 5);
+}
+
 /// What `check_on_device` or the choice of the step say; empty when nothing.
 std::string refusal(std::string const& yaml) {
   try {
@@ -189,6 +206,8 @@ TEST(Wave, RefusesWhatCannotBeComputed) {
           "parameters.ricker.at: 1.5 is outside of the grid (x goes from 0 to 1)");
   refuses(wave("speed: 1, ricker: [{at: 0.5}]"), "parameters.ricker.0.frequency");
   refuses(wave("speed: 1", "{dirichlet: 0}"), "boundary.x");
+  refuses(wave("speed: 1") + "kernels: {fused_steps: 2}\n",
+          "kernels.fused_steps: '2' is out of range (must be <= 1 with order 4 in 1D)");
 }
 
 }  // namespace

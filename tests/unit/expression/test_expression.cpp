@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numbers>
 #include <random>
@@ -32,10 +34,11 @@ TEST(Expression, IsANumberWithoutText) {
 
 TEST(Expression, KnowsWhatItDependsOn) {
   Expression const formula = Expression::parse("sin(x)*t");
-  EXPECT_TRUE(formula.depends_on(Operation::x));
-  EXPECT_FALSE(formula.depends_on(Operation::y));
-  EXPECT_FALSE(formula.depends_on(Operation::z));
-  EXPECT_TRUE(formula.depends_on(Operation::t));
+  EXPECT_TRUE(formula.depends_on(0));
+  EXPECT_FALSE(formula.depends_on(1));
+  EXPECT_FALSE(formula.depends_on(2));
+  EXPECT_TRUE(formula.depends_on(time_variable));
+  EXPECT_EQ(formula.variable_count(), time_variable + 1);
   EXPECT_FALSE(formula.is_constant());
   EXPECT_TRUE(Expression::parse("sin(2)*pi").is_constant());
   for (Variable const& variable : space_and_time)
@@ -317,7 +320,10 @@ TEST(BlockEvaluator, AgreesWithSinglePoints) {
         y[i] = 2 - 0.03 * k;
         z[i] = std::fmod(0.7 * k, 3);
       }
-      evaluator.evaluate(x, y, z, 0.4, std::span(result).first(size));
+      std::vector<double> const t(size, 0.4);
+      std::array const variables = {std::as_const(x).data(), std::as_const(y).data(),
+                                    std::as_const(z).data(), t.data()};
+      evaluator.evaluate(variables, static_cast<std::int64_t>(size), result.data());
       for (std::size_t i = 0; i < size; ++i)
         ASSERT_TRUE(same(result[i], formula.evaluate(x[i], y[i], z[i], 0.4)))
             << text << " at point " << i << " of " << size;
@@ -334,19 +340,20 @@ TEST(BlockEvaluator, UsesTheWholeStack) {
   std::vector<Instruction> const code = to_instructions(formula);
   std::vector<double> const x = {1, 2, 3};
   std::vector<double> result(3, -77);
-  BlockEvaluator(code).evaluate(x, x, x, 0, result);
+  BlockEvaluator(code).evaluate(std::array{x.data()}, 3, result.data());
   EXPECT_EQ(result, (std::vector<double>{0, 0, 0})) << "x - (x - ...) with an even count";
 }
 
-TEST(BlockEvaluator, RefusesSizesThatDiffer) {
-  std::vector<Instruction> const code = to_instructions(Expression());
-  std::vector<double> const two(2), three(3);
+TEST(BlockEvaluator, RefusesTooFewVariables) {
+  std::vector<Instruction> const code = to_instructions(Expression::parse("x + z"));
+  std::vector<double> const values = {1, 2, 3};
   std::vector<double> result(3);
+  std::vector<double const*> variables(2, values.data());
   BlockEvaluator evaluator(code);
-  EXPECT_THROW(evaluator.evaluate(two, three, three, 0, result), std::invalid_argument);
-  EXPECT_THROW(evaluator.evaluate(three, two, three, 0, result), std::invalid_argument);
-  EXPECT_THROW(evaluator.evaluate(three, three, two, 0, result), std::invalid_argument);
-  EXPECT_NO_THROW(evaluator.evaluate(three, three, three, 0, result));
+  EXPECT_THROW(evaluator.evaluate(variables, 3, result.data()), std::invalid_argument);
+  variables.push_back(values.data());
+  evaluator.evaluate(variables, 3, result.data());
+  EXPECT_EQ(result, (std::vector<double>{2, 4, 6}));
 }
 
 }  // namespace

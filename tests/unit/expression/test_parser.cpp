@@ -120,7 +120,8 @@ TEST(Parser, AppliesPrecedence) {
 TEST(Parser, ListsNodesInPostOrder) {
   Expression const parsed = Expression::parse("1 + 2*x");
   ASSERT_EQ(parsed.nodes().size(), 5u);
-  EXPECT_EQ(parsed.nodes()[2].operation, Operation::x);
+  EXPECT_EQ(parsed.nodes()[2].operation, Operation::variable);
+  EXPECT_EQ(parsed.nodes()[2].variable, 0);
   EXPECT_EQ(parsed.nodes()[3].operation, Operation::multiply);
   EXPECT_EQ(parsed.nodes()[3].operands, (std::array<std::int32_t, 3>{1, 2, -1}));
   EXPECT_EQ(parsed.nodes()[4].operation, Operation::add);

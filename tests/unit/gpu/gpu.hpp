@@ -10,6 +10,7 @@
 
 #include "core/buffer.hpp"
 #include "core/device.hpp"
+#include "core/graph.hpp"
 #include "core/stream.hpp"
 
 /// Ends the test (in `SetUp` or the body) as skipped, with the reason, where there is no GPU.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "tests/unit/gpu/gpu.hpp"
 
@@ -131,8 +133,7 @@ class EvaluateGpu : public testing::Test {
     // One value more than the grid: nothing may be written behind it.
     std::vector<T> const before(static_cast<std::size_t>(grid.size()) + 1, T(-77));
     auto result = test::to_device(std::span(before), gpu());
-    variant(gpu(), {.code = program.code(),
-                    .stack_depth = program.stack_depth(),
+    variant(gpu(), {.program = &program,
                     .grid = grid,
                     .clock = clock.data(),
                     .fraction = 0.5,
@@ -146,8 +147,7 @@ class EvaluateGpu : public testing::Test {
   std::vector<T> on_host(Expression const& formula, Grid const& grid) {
     Program const program(cpu_, formula);
     std::vector<T> result(static_cast<std::size_t>(grid.size()));
-    reference<T>()(cpu_, {.code = program.code(),
-                          .stack_depth = program.stack_depth(),
+    reference<T>()(cpu_, {.program = &program,
                           .grid = grid,
                           .clock = &clock_,
                           .fraction = 0.5,
@@ -186,6 +186,35 @@ TYPED_TEST(EvaluateGpu, EveryOperationAgreesWithTheReference) {
     this->compare(Expression::parse(row.formula), plane(127, 61, 3), row.cuda_ulp + row.glibc_ulp);
 }
 
+TYPED_TEST(EvaluateGpu, CompiledHasTheBitsOfTheInterpreter) {
+  auto const bits = [&](std::string_view variant, Expression const& formula) {
+    auto const values =
+        this->on_gpu(find_variant("evaluate", variants<TypeParam>(), Backend::cuda, variant).run,
+                     formula, plane(301, 77, 2));
+    std::vector<unsigned char> bytes(values.size() * sizeof(TypeParam));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+  };
+  for (Case const& row : cases) {
+    Expression const formula = Expression::parse(row.formula);
+    EXPECT_EQ(bits("compiled", formula), bits("interpreter", formula)) << row.formula;
+  }
+}
+
+TYPED_TEST(EvaluateGpu, FormulasOfTimeAreCompiled) {
+  Expression const still = Expression::parse("x*y"), moving = Expression::parse("x*t");
+  EXPECT_EQ(Program(this->gpu(), still).variant(), "interpreter");
+  EXPECT_EQ(Program(this->gpu(), moving, "interpreter").variant(), "interpreter");
+  for (Program const& program :
+       {Program(this->gpu(), moving), Program(this->gpu(), still, "compiled")}) {
+    if (program.variant() == "compiled")
+      EXPECT_EQ(program.fallback(), "");
+    else
+      EXPECT_NE(program.fallback().find("libnvrtc"), std::string::npos) << program.fallback();
+  }
+  EXPECT_EQ(Program(this->cpu_, moving).variant(), "threads");
+}
+
 TYPED_TEST(EvaluateGpu, AwkwardSizesAgreeWithTheReference) {
   Expression const formula = Expression::parse("x*y + z/t - mod(x, 0.7)");
   for (std::int64_t const size : {0, 1, 31, 32, 33, 127, 128, 129, 1023, 65'537}) {
@@ -220,6 +249,23 @@ TYPED_TEST(EvaluateGpu, TheClockAdvancesOnTheDevice) {
   advance_clock(this->gpu(), clock.data());
   EXPECT_EQ(test::to_host(result.span(), this->gpu()).at(0), TypeParam(2.625));
   EXPECT_EQ(test::to_host(clock.span(), this->gpu()).at(0).steps, 7);
+}
+
+TYPED_TEST(EvaluateGpu, EveryVariantReadsTheClockInAGraph) {
+  for (std::string_view const variant : {"interpreter", "compiled"}) {
+    DeviceClock const start{.origin = 1, .step_size = 0.25, .steps = 0};
+    auto clock = test::to_device(std::span(&start, 1), this->gpu());
+    Program const program(this->gpu(), Expression::parse("10*t"), variant);
+    Buffer<TypeParam> result(this->gpu(), MemorySpace::device, 1);
+    Graph const graph = Graph::capture(this->gpu(), [&] {
+      advance_clock(this->gpu(), clock.data());
+      evaluate(this->gpu(), program, {}, clock.data(), 0, result.span());
+    });
+    for (double const expected : {12.5, 15.0, 17.5}) {
+      graph.launch(this->gpu());
+      EXPECT_EQ(test::to_host(result.span(), this->gpu()).at(0), TypeParam(expected)) << variant;
+    }
+  }
 }
 
 TYPED_TEST(EvaluateGpu, SetsTheClock) {

@@ -39,6 +39,54 @@ TEST(StarGpu, VariantsEqualTheReferenceInFloat64) {
   compare_variants<double>();
 }
 
+/// Passes of several steps against single ones, bit for bit, also where a step is left over.
+template <class T>
+void compare_fused_steps() {
+  Stream device(Device::open(Backend::cuda));
+  for (auto const& one : test::repeated_cases()) {
+    star::Repetition const wanted = {"temporal"};
+    auto const chosen = star::choose<T>(Backend::cuda, {one.grid, one.order, one.variable}, wanted);
+    ASSERT_GT(chosen.fused_steps, 1);
+    for (int const steps : {chosen.fused_steps, 2 * chosen.fused_steps + 1}) {
+      auto const expected = test::StarProblem<T>(device, one).repeat(steps, {"register_queue"});
+      EXPECT_EQ(test::StarProblem<T>(device, one).repeat(steps, wanted), expected)
+          << steps << " steps, " << chosen.fused_steps << " a pass, " << one.text();
+    }
+  }
+}
+
+TEST(StarGpu, FusedStepsGiveTheBitsOfSingleOnesInFloat32) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  compare_fused_steps<float>();
+}
+
+TEST(StarGpu, FusedStepsGiveTheBitsOfSingleOnesInFloat64) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  compare_fused_steps<double>();
+}
+
+TEST(StarGpu, FusedStepsNeedTwoSpareArrays) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream device(Device::open(Backend::cuda));
+  std::vector<float> const zeros(64 * 64, 0.0F);
+  auto now = test::to_device(std::span(zeros), device);
+  auto before = test::to_device(std::span(zeros), device);
+  auto spare = test::to_device(std::span(zeros), device);
+  star::LeapfrogStep<float> step;
+  step.grid.dims = 2;
+  step.grid.points = {64, 64, 1};
+  for (auto& sides : step.sides) sides.fill(SideKind::periodic);
+  auto const repeat = [&](std::array<float*, 2> spares) {
+    star::WaveArrays<float> arrays = {now.data(), before.data(), spares};
+    int const steps = star::most_fused_steps(2, step.order);
+    star::leapfrog_repeatedly(device, step, arrays, steps, {"temporal"});
+  };
+  EXPECT_THROW(repeat({}), std::invalid_argument);
+  EXPECT_THROW(repeat({spare.data(), nullptr}), std::invalid_argument);
+  EXPECT_THROW(repeat({spare.data(), spare.data()}), std::invalid_argument);
+  EXPECT_THROW(repeat({spare.data(), now.data()}), std::invalid_argument);
+}
+
 TEST(StarGpu, EnergyEqualsTheHosts) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream host(Device::open(Backend::cpu));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "support/memory_checkpoint.hpp"
 #include "support/wave_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -52,7 +53,7 @@ TEST(WaveGpu, EveryVariantGivesTheSameBits) {
     return run.field().memory;
   };
   auto const expected = result("auto");
-  for (auto const* variant : {"naive", "register_queue"})
+  for (auto const* variant : {"naive", "register_queue", "temporal"})
     EXPECT_EQ(result(variant), expected) << variant;
 }
 
@@ -66,6 +67,36 @@ TEST(WaveGpu, BitsDependNeitherOnTheRunNorOnHowStepsAreQueued) {
   auto const once = result(std::int64_t{1} << 40);
   for (std::int64_t const slice : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1} << 40})
     EXPECT_EQ(result(slice), once) << slice;
+}
+
+/// Steps one by one and several in a pass, in slices and in graphs, to moments that no pass meets.
+TEST(WaveGpu, FusedStepsGiveTheBitsOfSingleOnes) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const* precision : {"float32", "float64"}) {
+    auto const result = [&](std::string const& kernels, std::int64_t slice) {
+      test::WaveRun run(test::undisturbed(precision, kernels), Backend::cuda);
+      EXPECT_EQ(run.simulation->chosen().size() > 1, kernels == "star: temporal");
+      for (double const until : {0.0501, 0.0502, 0.16}) run.go(until, slice);
+      EXPECT_GT(run.simulation->clock().step, 150);
+      return std::pair(run.field().memory, run.energy());
+    };
+    auto const single = result("star: register_queue", std::int64_t{1} << 40);
+    for (std::int64_t const slice : {std::int64_t{1}, std::int64_t{7}, std::int64_t{1} << 40})
+      EXPECT_EQ(result("star: temporal", slice), single) << slice;
+  }
+}
+
+TEST(WaveGpu, FusedStepsGoOnFromACheckpoint) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  auto const yaml = test::undisturbed("float64", "star: temporal");
+  test::WaveRun whole(yaml, Backend::cuda), first(yaml, Backend::cuda), second(yaml, Backend::cuda);
+  for (auto* run : {&whole, &first}) run->go(0.0501);
+  test::MemoryCheckpoint checkpoint;
+  first.simulation->save(checkpoint);
+  second.simulation->load(checkpoint);
+  for (auto* run : {&whole, &second}) run->go(0.16);
+  EXPECT_EQ(second.field().memory, whole.field().memory);
+  EXPECT_EQ(second.energy(), whole.energy());
 }
 
 TEST(WaveGpu, HasTheOrderOfTheDifferences) {

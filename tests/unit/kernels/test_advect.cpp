@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/advect/advect.hpp"
+#include "kernels/support/flush_subnormals.hpp"
 #include "support/advect_cases.hpp"
 
 namespace gridstride {
@@ -156,6 +157,16 @@ void compare_variants() {
 
 TEST(Advect, HostVariantsEqualTheReferenceInFloat32) { compare_variants<float>(); }
 TEST(Advect, HostVariantsEqualTheReferenceInFloat64) { compare_variants<double>(); }
+
+TEST(Advect, ThreadsTakeSubnormalValuesForZero) {
+  if (!FlushSubnormals::has_effect) GTEST_SKIP() << "this processor keeps subnormal numbers";
+  for (auto const scheme : test::advect_schemes) {
+    std::vector<double> zeros(700, 0), subnormal(700, 1e-310);
+    for (std::size_t i = 300; i < 400; ++i) zeros[i] = subnormal[i] = 1;
+    Line with_zeros(scheme, zeros, 1, true), with_subnormals(scheme, subnormal, 1, true);
+    EXPECT_EQ(with_subnormals.run("threads"), with_zeros.run("threads")) << test::name_of(scheme);
+  }
+}
 
 TEST(Advect, ConstantFieldIsKeptExactly) {
   Stream stream(Device::open(Backend::cpu));

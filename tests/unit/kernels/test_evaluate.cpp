@@ -26,8 +26,7 @@ class EvaluateTest : public testing::Test {
                      DeviceClock const* clock = nullptr, double fraction = 0) {
     Program const program(stream_, Expression::parse(text));
     std::vector<T> result(static_cast<std::size_t>(grid.size()) + 1, T(-77));
-    variant(stream_, {.code = program.code(),
-                      .stack_depth = program.stack_depth(),
+    variant(stream_, {.program = &program,
                       .grid = grid,
                       .clock = clock,
                       .fraction = fraction,

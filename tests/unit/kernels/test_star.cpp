@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/star/star.hpp"
 #include "support/star_cases.hpp"
@@ -171,6 +172,35 @@ TEST(Star, ConstantFieldIsKeptExactly) {
   }
 }
 
+TEST(Star, RepeatedStepsAreThoseOneByOne) {
+  Line line(SideKind::free);
+  auto now = line.in, before = line.previous;
+  star::WaveArrays<double> arrays = {line.in.data(), line.previous.data(), {}};
+  star::leapfrog_repeatedly(line.stream, line.step, arrays, 0);
+  EXPECT_EQ(arrays.now, line.in.data());
+  star::leapfrog_repeatedly(line.stream, line.step, arrays, 5);
+  auto step = line.step;
+  for (int i = 0; i < 5; ++i) {
+    step.in = now.data();
+    step.previous = step.out = before.data();
+    star::leapfrog(line.stream, step);
+    std::swap(now, before);
+  }
+  EXPECT_EQ(std::vector<double>(arrays.now, arrays.now + 5), now);
+  EXPECT_EQ(std::vector<double>(arrays.before, arrays.before + 5), before);
+}
+
+TEST(Star, ChoosesSingleStepsOnTheHost) {
+  star::StepKind kind;
+  kind.grid.dims = 2;
+  kind.grid.points = {4096, 4096, 1};
+  for (auto const* wanted : {"auto", "reference"}) {
+    auto const chosen = star::choose<float>(Backend::cpu, kind, {wanted, 2});
+    EXPECT_EQ(chosen.variant, std::string_view(wanted) == "auto" ? "threads" : wanted);
+    EXPECT_EQ(chosen.fused_steps, 1);
+  }
+}
+
 /// Many steps without source and damping; the energy between any two moments is the same.
 TEST(Star, EnergyIsConserved) {
   Stream stream(Device::open(Backend::cpu));
@@ -235,6 +265,19 @@ TEST(Star, RickerSourcesAddUpAtTheirPoints) {
   EXPECT_NEAR(out[4], 1 + 0.5 * 2 * wavelet(1, -0.3) / 3, 1e-15);
   for (std::size_t const i : {0, 1, 3}) EXPECT_EQ(out[i], 1);
   EXPECT_THROW(star::add_ricker<double>(stream, terms, nullptr, 1, 0, out), std::invalid_argument);
+}
+
+TEST(Star, RefusesBadRepetitions) {
+  Line line(SideKind::fixed);
+  auto const repeat = [&](std::int64_t steps, star::Repetition const& repetition) {
+    star::WaveArrays<double> arrays = {line.in.data(), line.previous.data(), {}};
+    star::leapfrog_repeatedly(line.stream, line.step, arrays, steps, repetition);
+  };
+  EXPECT_NO_THROW(repeat(1, {"auto", 1}));
+  EXPECT_THROW(repeat(-1, {}), std::invalid_argument);
+  EXPECT_THROW(repeat(1, {"auto", -1}), std::invalid_argument);
+  EXPECT_THROW(repeat(1, {"auto", star::most_fused_steps(1, 2) + 1}), std::invalid_argument);
+  EXPECT_THROW(repeat(1, {"temporal"}), std::invalid_argument);
 }
 
 TEST(Star, RefusesBadArguments) {

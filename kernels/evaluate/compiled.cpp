@@ -1,0 +1,38 @@
+#include <array>
+#include <string>
+
+#include "expression/source.hpp"
+#include "kernels/evaluate/rows.hpp"
+
+namespace gridstride::evaluate {
+
+RuntimeSource source_of(expression::Expression const& formula) {
+  static std::array<std::string, 4> const names = {"x", "y", "z", "t"};
+  std::string text =
+      "#include \"expression/operations.hpp\"\n"
+      "using Real = double;\n"
+      "__device__ __forceinline__ Real formula(Real x, Real y, Real z, Real t) {\n";
+  text += expression::to_cuda(formula, Precision::float64, names);
+  text += "}\n#include \"kernels/evaluate/compiled.cuh\"\n";
+  // Fused operations round once where the interpreter rounds twice.
+  return {.name = "a formula of a field", .text = std::move(text), .options = {"--fmad=false"}};
+}
+
+namespace cuda {
+
+template <class T>
+void compiled(Stream& stream, Evaluation<T> const& evaluation) {
+  Points const points = points_of(evaluation.grid);
+  if (points.size == 0) return;
+  bool const single = precision_of<T>() == Precision::float32;
+  evaluation.program->module(stream.device())
+      .launch(stream, single ? "compiled_float32" : "compiled_float64",
+              {.grid = blocks_for(stream, points), .block = block_threads}, points,
+              evaluation.clock, evaluation.fraction, evaluation.result);
+}
+
+template void compiled(Stream&, Evaluation<float> const&);
+template void compiled(Stream&, Evaluation<double> const&);
+
+}  // namespace cuda
+}  // namespace gridstride::evaluate

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/evaluate/points.hpp"
+
+/// The rows of the family's table, and what they share.
+namespace gridstride::evaluate {
+
+Points points_of(Grid const& grid);
+
+namespace host {
+template <class T>
+EvaluateFunction<T> reference;
+template <class T>
+EvaluateFunction<T> threads;
+}  // namespace host
+
+namespace cuda {
+inline constexpr int block_threads = 128;
+
+/// Blocks for a grid, each thread with several points where there are many.
+unsigned blocks_for(Stream& stream, Points const& points);
+
+template <class T>
+EvaluateFunction<T> interpreter;
+template <class T>
+EvaluateFunction<T> compiled;
+void set_clock(Stream& stream, DeviceClock* clock, DeviceClock const& value);
+void advance_clock(Stream& stream, DeviceClock* clock);
+}  // namespace cuda
+
+/// The code that is compiled for a formula.
+RuntimeSource source_of(expression::Expression const& formula);
+
+}  // namespace gridstride::evaluate
