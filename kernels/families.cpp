@@ -11,6 +11,7 @@
 #include "kernels/factorize/factorize.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/quadrature/quadrature.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/scan/scan.hpp"
 #include "kernels/sort/sort.hpp"
@@ -59,6 +60,8 @@ std::vector<KernelFamily> const& kernel_families() {
       both_types(family("matmul", "products of dense matrices", matmul::variants<double>(),
                         matmul::default_variant<double>),
                  matmul::variants<float>()),
+      family("quadrature", "integrals of formulas by fixed rules", quadrature::variants<double>(),
+             quadrature::default_variant),
       family("reduce", "one value of many: sums, extremes, moments", reduce::variants<double>(),
              reduce::default_variant),
       family("scan", "all prefixes of a sequence", scan::variants<double>(), scan::default_variant),

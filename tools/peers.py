@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measures what a Python user has for the same work on this machine's GPU: JAX, CuPy, PyTorch.
+"""Measures what a Python user has for the same work: JAX, CuPy, PyTorch; on the host, scipy.
 
 Each work is done by each library that is installed, in the forms that its users write, on random
 data; a figure is the median of several runs after a warm-up, in units of work per second. With
 --gridstride PROGRAM, gridstride does the same work in the same call, and the table shows how many
 times as fast as the best of the others it is: simulations end to end (`gridstride run` of the
-files in inputs/bench), filters as `gridstride bench` measures them.
+files in inputs/bench), filters and Riemann sums as `gridstride bench` measures them.
 """
 
 import argparse
@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+import peers_integrals
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE if (HERE / "inputs").is_dir() else HERE.parent  # a bundle, or a checkout
 GIGA = 1e9
@@ -28,6 +30,8 @@ ORDER_8 = (-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560)
 
 class Work:
     """One row of the table: `count` units of work in a run of `steps` steps."""
+
+    steps_in_time = True
 
     def __init__(self, name, unit, shape, precision, steps=1, taps=0, config=None, bench=None):
         self.name, self.unit, self.shape, self.precision = name, unit, shape, precision
@@ -52,7 +56,7 @@ def heat(dims, side, precision, steps):
 
 def filtering(taps, log2):
     return Work(f"convolution, {taps} taps, 2^{log2}", "G outputs/s", (1 << log2,), "float32",
-                taps=taps, bench=("convolve", taps))
+                taps=taps, bench=("convolve", f"{taps} taps", None))
 
 
 WORKS = (
@@ -65,6 +69,7 @@ WORKS = (
     filtering(9, 28),
     filtering(255, 26),
     filtering(8191, 26),
+    *peers_integrals.WORKS,
 )
 
 
@@ -185,6 +190,14 @@ def torch_ways(work):
 
 
 PEERS = {"jax": jax_ways, "cupy": cupy_ways, "torch": torch_ways}
+NAMES = tuple(dict.fromkeys((*PEERS, *peers_integrals.PEERS)))
+
+
+def ways(peer, work):
+    """The forms of a peer that does such work, as (name, function that runs once and waits)."""
+    integrals = isinstance(work, peers_integrals.Integrals)
+    find = (peers_integrals.PEERS if integrals else PEERS).get(peer)
+    return find(work) if find else ()
 
 
 # ------------------------------------------------------------------------------------ gridstride
@@ -196,23 +209,29 @@ def gridstride_rate(program, work):
         if work.config:
             command = [program, "run", ROOT / "inputs/bench" / f"{work.config}.yaml", "--device",
                        "cuda", "--quiet", "--output", scratch, "--summary", result]
+            if not work.steps_in_time:  # a first run compiles the formula
+                subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         else:
             size = 1
             for n in work.shape:
                 size *= n
             command = [program, "bench", work.bench[0], "--size", str(size), "--type",
                        work.precision, "--device", "cuda", "--json", result]
+            if work.bench[2]:
+                command += ["--variant", work.bench[2]]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr else "failed")
         report = json.loads(result.read_text(encoding="utf-8"))
     if work.config:
+        if not work.steps_in_time:
+            return work.count / report["diagnostics"]["seconds.integrate"], "run"
         if work.unit == "steps/s":
             return report["updates_per_second"] / (work.shape[0] * work.shape[1]), "run"
         return report["updates_per_second"], "run"
     measurement = next(m for m in report["measurements"]
-                       if m["operation"].startswith(f"{work.bench[1]} taps"))
+                       if m["operation"].startswith(work.bench[1]))
     best = next(v for v in measurement["variants"] if v["default"])
     return work.count / best["seconds"]["median"], f"bench, {best['name']}"
 
@@ -224,7 +243,7 @@ def measure(work, peers, repeats):
     rows = []
     for peer in peers:
         try:
-            for name, run in PEERS[peer](work):
+            for name, run in ways(peer, work):
                 rows.append((name, work.count / median_seconds(run, repeats), ""))
         except ImportError as error:
             rows.append((peer, None, f"not installed: {error}"))
@@ -235,7 +254,7 @@ def measure(work, peers, repeats):
 
 
 def show(work, rows):
-    scale = 1 if work.unit == "steps/s" else GIGA
+    scale = GIGA if work.unit.startswith("G ") else 1
     peers = [rate for name, rate, _ in rows if rate and not name.startswith("gridstride")]
     for name, rate, remark in rows:
         figure = "-" if rate is None else f"{rate / scale:.4g}"
@@ -250,7 +269,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", action="append", metavar="TEXT",
                         help="only works whose name has this text; may be repeated")
-    parser.add_argument("--peer", action="append", choices=PEERS, help="only these libraries")
+    parser.add_argument("--peer", action="append", choices=NAMES, help="only these libraries")
     parser.add_argument("--gridstride", metavar="PROGRAM", type=pathlib.Path,
                         help="the program to compare with")
     parser.add_argument("--repeats", type=int, default=5, help="timed runs (default: %(default)s)")
@@ -270,7 +289,7 @@ def main():
     results = []
     print("| work | by | rate | times the best other |\n|---|---|---|---|")
     for work in works:
-        rows = measure(work, arguments.peer or PEERS, arguments.repeats)
+        rows = measure(work, arguments.peer or NAMES, arguments.repeats)
         if arguments.gridstride:
             try:
                 rate, how = gridstride_rate(arguments.gridstride, work)

@@ -15,6 +15,7 @@ std::vector<Workload> evaluate_workloads(Backend backend);
 std::vector<Workload> factorize_workloads(Backend backend);
 std::vector<Workload> histogram_workloads(Backend backend);
 std::vector<Workload> matmul_workloads(Backend backend);
+std::vector<Workload> quadrature_workloads(Backend backend);
 std::vector<Workload> reduce_workloads(Backend backend);
 std::vector<Workload> scan_workloads(Backend backend);
 std::vector<Workload> sort_workloads(Backend backend);

@@ -13,12 +13,14 @@ namespace gridstride {
 SimulationEntry advection_entry();
 SimulationEntry convolution_entry();
 SimulationEntry heat_entry();
+SimulationEntry integration_entry();
 SimulationEntry linear_system_entry();
 SimulationEntry wave_entry();
 
 std::span<SimulationEntry const> simulation_entries() {
   static std::vector<SimulationEntry> const entries = {
-      advection_entry(), convolution_entry(), heat_entry(), linear_system_entry(), wave_entry(),
+      advection_entry(),   convolution_entry(),   heat_entry(),
+      integration_entry(), linear_system_entry(), wave_entry(),
   };
   return entries;
 }

@@ -2,56 +2,14 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "support/advection_cases.hpp"
+#include "support/memory_checkpoint.hpp"
 
 namespace gridstride {
 namespace {
-
-/// A checkpoint in memory.
-class MemoryCheckpoint final : public CheckpointSink, public CheckpointSource {
- public:
-  void put_integer(std::string_view name, std::int64_t value) override {
-    integers_[std::string(name)] = value;
-  }
-  void put_real(std::string_view name, double value) override { reals_[std::string(name)] = value; }
-  void put_text(std::string_view name, std::string_view text) override {
-    texts_[std::string(name)] = text;
-  }
-  void put_array(std::string_view name, std::span<float const> values) override {
-    arrays_[std::string(name)].assign(values.begin(), values.end());
-  }
-  void put_array(std::string_view name, std::span<double const> values) override {
-    arrays_[std::string(name)].assign(values.begin(), values.end());
-  }
-  bool contains(std::string_view name) const override {
-    return arrays_.contains(std::string(name));
-  }
-  std::int64_t get_integer(std::string_view name) const override {
-    return integers_.at(std::string(name));
-  }
-  double get_real(std::string_view name) const override { return reals_.at(std::string(name)); }
-  std::string get_text(std::string_view name) const override {
-    return texts_.at(std::string(name));
-  }
-  void get_array(std::string_view name, std::span<float> out) const override { get(name, out); }
-  void get_array(std::string_view name, std::span<double> out) const override { get(name, out); }
-
- private:
-  template <class T>
-  void get(std::string_view name, std::span<T> out) const {
-    auto const& values = arrays_.at(std::string(name));
-    ASSERT_EQ(values.size(), out.size());
-    for (std::size_t i = 0; i < values.size(); ++i) out[i] = static_cast<T>(values[i]);
-  }
-  std::map<std::string, std::int64_t> integers_;
-  std::map<std::string, double> reals_;
-  std::map<std::string, std::string> texts_;
-  std::map<std::string, std::vector<double>> arrays_;
-};
 
 std::unique_ptr<Simulation> make(config::RunConfig const& config, Stream& stream) {
   return entry_of(config).make(config, stream, {});
@@ -106,7 +64,7 @@ TEST(AdvectionRestart, GivesTheSameBits) {
     whole->advance(std::int64_t{1} << 40, 0.7);
     auto const expected = test::to_host(whole->fields()[0], stream).memory;
     for (std::int64_t const steps : {1, 2, 33}) {
-      MemoryCheckpoint checkpoint;
+      test::MemoryCheckpoint checkpoint;
       auto const first = make(config, stream);
       first->advance(steps, 0.7);
       first->save(checkpoint);

@@ -1,0 +1,325 @@
+// Integrals of formulas:
+//
+//   I(p) = ∫ … ∫ f(v_1, …, v_d; p) dv_1 … dv_d        over a box, 1 ≤ d ≤ 20
+//
+// for one or many values of up to three parameters p, by a fixed rule, to a tolerance, or from
+// random samples; or, for d = 1, as the curve I(x) = ∫ f from the lower end to x. The formula is
+// compiled for the GPU at hand, and evaluated block by block on the host. The kernels are those of
+// the family `quadrature`; what rule means which of them stands in integration_rules.cpp.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/text.hpp"
+#include "kernels/families.hpp"
+#include "kernels/quadrature/gauss_kronrod.hpp"
+#include "kernels/quadrature/running.hpp"
+#include "simulations/integration_parameters.hpp"
+#include "simulations/integration_rules.hpp"
+#include "simulations/phase_times.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using integration::parameters_of;
+using integration::Solution;
+using quadrature::Estimate;
+using quadrature::Outcome;
+
+/// The values that are swept as a grid, each parameter along an axis; or the points of the curve.
+Grid result_grid(integration::Parameters const& parameters) {
+  Grid grid;
+  if (parameters.curve_points > 0) {
+    auto const& ends = parameters.variables[0].second;
+    grid.points[0] = parameters.curve_points;
+    grid.origin[0] = ends[0];
+    grid.spacing[0] = (ends[1] - ends[0]) / static_cast<double>(parameters.curve_points - 1);
+    return grid;
+  }
+  grid.dims = std::max(1, static_cast<int>(parameters.sweep.size()));
+  for (std::size_t axis = 0; axis < parameters.sweep.size(); ++axis) {
+    auto const& values = parameters.sweep[axis].second;
+    grid.points[axis] = values.count;
+    grid.origin[axis] = values.from;
+    grid.spacing[axis] = values.spacing();
+  }
+  return grid;
+}
+
+integration::Problem problem_of(integration::Parameters const& parameters, Grid const& grid) {
+  integration::Problem problem;
+  problem.integrand = {parameters.integrand.expression, parameters.dimensions(),
+                       static_cast<int>(parameters.sweep.size())};
+  for (auto const& [name, ends] : parameters.variables)
+    problem.ranges.push_back({ends[0], ends[1]});
+  if (parameters.curve_points > 0) return problem;
+  problem.integrals = static_cast<std::size_t>(grid.size());
+  for (std::int64_t i = 0; i < grid.size(); ++i) {
+    auto const place = grid.indices(i);
+    for (std::size_t axis = 0; axis < parameters.sweep.size(); ++axis)
+      problem.parameters.push_back(grid.coordinate(static_cast<int>(axis), place[axis]));
+  }
+  return problem;
+}
+
+integration::Request request_of(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  integration::Request request;
+  request.rule = &rule_of(parameters);
+  if (parameters.points) request.points = std::llround(*parameters.points);
+  request.points_per_panel = static_cast<int>(parameters.points_per_panel);
+  request.relative = parameters.tolerance.relative;
+  request.absolute = parameters.tolerance.absolute;
+  request.seed = static_cast<std::uint64_t>(parameters.seed);
+  request.antithetic = parameters.antithetic;
+  request.variant = run.kernels.at("quadrature");
+  return request;
+}
+
+/// Value and error of each integral, and what the device needs for them while they are computed.
+MemoryForecast integration_memory(config::RunConfig const& run, Inputs const&, Backend) {
+  auto const& parameters = parameters_of(run);
+  auto const count = static_cast<std::size_t>(result_grid(parameters).size());
+  std::size_t const bytes = count * size_of(run.precision);
+  return {.array_bytes = bytes,
+          .arrays = 2,
+          .array_name = "value",
+          .key = parameters.curve_points > 0 ? "parameters.running" : "parameters.sweep",
+          .field_bytes = bytes,
+          .other_bytes = count * (sizeof(Estimate) + parameters.sweep.size() * sizeof(double))};
+}
+
+template <class T>
+class Integration final : public Simulation {
+ public:
+  Integration(config::RunConfig const& run, Stream const& stream);
+
+  Clock clock() const override { return {step_, 0}; }
+  bool finished() const override { return step_ > 0; }
+  void advance(std::int64_t max_steps, double until) override;
+  std::vector<Field> fields() const override {
+    return {{"value", "1", grid_, precision_of<T>(), value_.data()},
+            {"error", "1", grid_, precision_of<T>(), error_.data()}};
+  }
+  std::vector<NamedValue> diagnostics() const override;
+  std::vector<NamedText> chosen() const override {
+    return {{"rule", std::string(request_.rule->name)}};
+  }
+
+ private:
+  void integrate();
+  void integrate_curve();
+  void keep(Solution solution);
+  void require_finite() const;
+  void require_accuracy() const;
+  std::string parameter_text(std::size_t integral) const;
+
+  Stream stream_;
+  PhaseTimes times_;
+  std::vector<std::string> variable_names_, parameter_names_;
+  Problem place_;  // of the integrand in the file, for faults found while integrating
+  Grid grid_;
+  integration::Problem problem_;
+  integration::Request request_;
+  bool curve_;
+  Solution solution_;
+  Buffer<T> value_, error_;
+  std::int64_t step_ = 0;
+};
+
+template <class T>
+Integration<T>::Integration(config::RunConfig const& run, Stream const& stream)
+    : stream_(stream),
+      times_(stream, {"integrate"}),
+      place_(run.problem(parameters_of(run).integrand.location, "")),
+      grid_(result_grid(parameters_of(run))),
+      problem_(problem_of(parameters_of(run), grid_)),
+      request_(request_of(run)),
+      curve_(parameters_of(run).curve_points > 0),
+      value_(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size())),
+      error_(stream_, MemorySpace::device, value_.size()) {
+  for (auto const& [name, ends] : parameters_of(run).variables) variable_names_.push_back(name);
+  for (auto const& [name, values] : parameters_of(run).sweep) parameter_names_.push_back(name);
+  solution_.values = unknown_values(*request_.rule);
+  zero_async(value_.span(), stream_);
+  zero_async(error_.span(), stream_);
+}
+
+template <class T>
+void Integration<T>::advance(std::int64_t max_steps, double) {
+  if (finished() || max_steps < 1) return;
+  times_.measure("integrate", [this] { curve_ ? integrate_curve() : integrate(); });
+  require_finite();
+  require_accuracy();
+  step_ = 1;
+}
+
+template <class T>
+void Integration<T>::integrate() {
+  keep(integration::solve<T>(stream_, problem_, request_));
+}
+
+template <class T>
+void Integration<T>::integrate_curve() {
+  constexpr int points = 21;  // of the Gauss–Kronrod rule in each panel
+  Buffer<double> values(stream_, MemorySpace::device, value_.size());
+  Buffer<double> errors(stream_, MemorySpace::device, value_.size());
+  quadrature::running_integral<T>(stream_, problem_.integrand, problem_.ranges[0], {}, points,
+                                  values.span(), errors.span());
+  std::vector<double> host_values(values.size()), host_errors(values.size());
+  copy_async(std::span(host_values), std::as_const(values).span(), stream_);
+  copy_async(std::span(host_errors), std::as_const(errors).span(), stream_);
+  stream_.synchronize();
+  Solution solution;
+  auto const tolerance = tolerance_of(request_, precision_of<T>());
+  for (std::size_t i = 0; i < host_values.size(); ++i) {
+    Estimate estimate{host_values[i], host_errors[i],
+                      i == 0 ? 0 : quadrature::kronrod_samples<points>, Outcome::reached};
+    double const bound =
+        std::max(tolerance->second, tolerance->first * std::abs(host_values.back()));
+    if (!std::isfinite(estimate.value))
+      estimate.outcome = Outcome::non_finite;
+    else if (estimate.error > bound)
+      estimate.outcome = Outcome::not_reached;
+    if (estimate.outcome == Outcome::non_finite && !solution.pole)
+      solution.pole = integration::Pole{0, {grid_.coordinate(0, static_cast<std::int64_t>(i))}};
+    solution.estimates.push_back(estimate);
+  }
+  keep(std::move(solution));
+}
+
+/// Takes over what was found: the fields are rounded to T.
+template <class T>
+void Integration<T>::keep(Solution solution) {
+  solution_ = std::move(solution);
+  auto const& estimates = solution_.estimates;
+  std::vector<T> values(value_.size(), std::numeric_limits<T>::quiet_NaN()), errors = values;
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    values[i] = static_cast<T>(estimates[i].value);
+    errors[i] = static_cast<T>(estimates[i].error);
+  }
+  copy_async(value_.span(), std::span<T const>(values), stream_);
+  copy_async(error_.span(), std::span<T const>(errors), stream_);
+  stream_.synchronize();
+}
+
+/// `k = 0.5, m = 2`, or nothing.
+std::string named_numbers(std::vector<std::string> const& names, std::span<double const> values) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < values.size(); ++i)
+    text += fmt::format("{}{} = {:.9g}", i == 0 ? "" : ", ", names[i], values[i]);
+  return text;
+}
+
+template <class T>
+std::string Integration<T>::parameter_text(std::size_t integral) const {
+  return named_numbers(parameter_names_,
+                       std::span(problem_.parameters).subspan(integral * parameter_names_.size()));
+}
+
+template <class T>
+void Integration<T>::require_finite() const {
+  if (!solution_.pole) return;
+  auto const& [integral, coordinates] = *solution_.pole;
+  std::string const parameters = parameter_text(integral);
+  std::string const with = parameters.empty() ? "" : " with " + parameters;
+  Problem problem = place_;
+  if (coordinates.empty()) {
+    problem.message = fmt::format("its sum over the samples is not finite in {}{}",
+                                  name_of(precision_of<T>()), with);
+  } else if (curve_) {
+    problem.message = fmt::format("is infinite or not a number at a sample below {} = {:.9g}",
+                                  variable_names_[0], coordinates[0]);
+  } else {
+    std::vector<double> values = coordinates;
+    for (std::size_t k = 0; k < parameter_names_.size(); ++k)
+      values.push_back(problem_.parameters[integral * parameter_names_.size() + k]);
+    double const value = problem_.integrand.formula.evaluate(values);
+    problem.message = fmt::format("is {} at the sample {}{} (all samples have to be finite{})",
+                                  std::isnan(value) ? "nan" : fmt::format("{:g}", value),
+                                  named_numbers(variable_names_, coordinates), with,
+                                  request_.rule->name == "tanh_sinh"
+                                      ? ""
+                                      : "; tanh_sinh takes singularities at the ends of a range");
+  }
+  throw ConfigError({problem});
+}
+
+template <class T>
+void Integration<T>::require_accuracy() const {
+  auto const& estimates = solution_.estimates;
+  auto const missed = std::ranges::count(estimates, Outcome::not_reached, &Estimate::outcome);
+  if (missed == 0) return;
+  auto const first = std::ranges::find(estimates, Outcome::not_reached, &Estimate::outcome);
+  auto const [relative, absolute] = *tolerance_of(request_, precision_of<T>());
+  std::string which;
+  if (estimates.size() > 1)
+    which = fmt::format("{} of {} integrals; the first, ", missed, estimates.size());
+  if (estimates.size() > 1 && !curve_)
+    which += parameter_text(static_cast<std::size_t>(first - estimates.begin())) + ": ";
+  throw NumericalError(fmt::format(
+      "integration: the tolerance is not met ({}the best value is {:.16g} with an estimated error "
+      "of {:.3g} after {} evaluations by {}; asked for: relative {:g}, absolute {:g})",
+      which, first->value, first->error, first->evaluations, request_.rule->name, relative,
+      absolute));
+}
+
+/// Of several integrals, the first value and the largest error.
+template <class T>
+std::vector<NamedValue> Integration<T>::diagnostics() const {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  auto const& estimates = solution_.estimates;
+  double evaluations = estimates.empty() ? unknown : 0, error = evaluations;
+  for (Estimate const& estimate : estimates) {
+    evaluations += static_cast<double>(estimate.evaluations);
+    error = std::max(error, estimate.error);
+  }
+  double const value = estimates.empty() ? unknown
+                       : curve_          ? estimates.back().value
+                                         : estimates.front().value;
+  std::vector<NamedValue> values = {
+      {"value", value, 16},
+      {"error_estimate", error},
+      {"evaluations", evaluations},
+      {"evaluations_per_second", evaluations / times_.seconds("integrate")}};
+  values.insert(values.end(), solution_.values.begin(), solution_.values.end());
+  auto const seconds = times_.values();
+  values.insert(values.end(), seconds.begin(), seconds.end());
+  return values;
+}
+
+std::unique_ptr<Simulation> make_integration(config::RunConfig const& run, Stream const& stream,
+                                             Inputs const&) {
+  if (run.precision == Precision::float32) return std::make_unique<Integration<float>>(run, stream);
+  return std::make_unique<Integration<double>>(run, stream);
+}
+
+}  // namespace
+
+SimulationEntry integration_entry() {
+  config::SimulationInfo info;
+  info.name = "integration";
+  info.summary = "integrals of formulas, of one to twenty variables";
+  info.fields = {{"value", "1", "the integral, for each value of what is swept"},
+                 {"error", "1", "its estimated absolute error"}};
+  info.kernels = {{"quadrature", variant_names("quadrature")}};
+  info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
+    return std::make_unique<integration::Parameters>();
+  };
+  info.has_grid = false;
+  info.has_time = false;
+  info.variables = {};
+  return {info, nullptr, integration_memory, nullptr, make_integration};
+}
+
+}  // namespace gridstride

@@ -1,0 +1,206 @@
+#include "simulations/integration_parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/quadrature/integrand.hpp"
+
+namespace gridstride::integration {
+
+namespace {
+
+using quadrature::max_dimensions;
+
+constexpr RuleInfo rule_table[] = {
+    {"left", RuleKind::fixed, 1, max_dimensions, "Riemann sum of left ends, of order 1"},
+    {"right", RuleKind::fixed, 1, max_dimensions, "Riemann sum of right ends, of order 1"},
+    {"midpoint", RuleKind::fixed, 1, max_dimensions, "Riemann sum of middles, of order 2"},
+    {"trapezoid", RuleKind::fixed, 1, max_dimensions, "straight lines, of order 2"},
+    {"simpson", RuleKind::fixed, 1, max_dimensions, "parabolas, of order 4"},
+    {"boole", RuleKind::fixed, 1, max_dimensions, "polynomials of degree 4, of order 6"},
+    {"gauss_legendre", RuleKind::fixed, 1, max_dimensions,
+     "panels of `points_per_panel` points n, of order 2 n"},
+    {"clenshaw_curtis", RuleKind::fixed, 1, 1, "the extrema of a Chebyshev polynomial"},
+    {"tanh_sinh", RuleKind::adaptive, 1, 1,
+     "the double exponential rule, for singularities at the ends"},
+    {"gauss_kronrod", RuleKind::adaptive, 1, 1, "halves intervals until the tolerance is met"},
+    {"genz_malik", RuleKind::adaptive, 2, max_dimensions,
+     "halves boxes until the tolerance is met"},
+    {"monte_carlo", RuleKind::sampling, 1, max_dimensions, "random samples"},
+    {"quasi_monte_carlo", RuleKind::sampling, 1, max_dimensions,
+     "samples of scrambled Sobol sequences"},
+    {"vegas", RuleKind::sampling, 1, max_dimensions,
+     "random samples, more of them where the integrand is large"},
+};
+
+constexpr std::size_t most_swept = 3;  // axes of an image
+constexpr std::int64_t most_values = std::int64_t{1} << 31;
+
+std::vector<expression::Variable> numbered(auto const& entries, int first) {
+  std::vector<expression::Variable> variables;
+  for (auto const& entry : entries) variables.push_back({entry.first, first++});
+  return variables;
+}
+
+}  // namespace
+
+std::span<RuleInfo const> rules() { return rule_table; }
+
+RuleInfo const& rule_of(Parameters const& parameters) {
+  std::string_view name = parameters.rule;
+  if (name == "auto")
+    name = parameters.dimensions() == 1   ? "gauss_kronrod"
+           : parameters.dimensions() <= 8 ? "genz_malik"
+                                          : "quasi_monte_carlo";
+  return *std::ranges::find(rule_table, name, &RuleInfo::name);
+}
+
+void Parameters::fields(config::Visitor& visitor, config::RunOptions const&) {
+  declare_ranges(visitor);
+  declare_sweep(visitor);
+  declare_integrand(visitor);
+  declare_curve(visitor);
+  declare_rule(visitor);
+  declare_tolerance(visitor);
+  // The exact solution is a formula of what is swept, or of where the curve is.
+  visitor.variables(curve_points > 0 ? std::span(formula_variables_).first(1)
+                                     : std::span(swept_variables_));
+}
+
+void Parameters::declare_ranges(config::Visitor& visitor) {
+  visitor.named<std::vector<double>>(
+      {.name = "variables",
+       .documentation = "What is integrated over: names of your own, each with its range, from the "
+                        "lower to the upper end; `inf` and `-inf` are ends too."},
+      config::Presence::required, variables,
+      [&](config::Spec const& spec, std::vector<double>& ends) {
+        bool const read = visitor.list({.name = spec.name, .documentation = "A range."},
+                                       {.minimum = 2, .maximum = 2, .infinite = true}, ends);
+        if (read && ends[0] == ends[1])
+          visitor.fault(spec.name, "is empty (its ends are the same)");
+      });
+  if (variables.size() > max_dimensions)
+    visitor.fault("variables", fmt::format("{} variables are more than the {} that there may be",
+                                           variables.size(), max_dimensions));
+}
+
+void Parameters::declare_sweep(config::Visitor& visitor) {
+  auto const element = [&](config::Spec const& spec, Sweep& values) {
+    auto const body = [&](config::Visitor& v) {
+      v.visit({.name = "from", .documentation = "Its first value."}, values.from);
+      v.visit({.name = "to", .documentation = "Its last value."}, values.to);
+      v.visit({.name = "count",
+               .documentation = "How many values, evenly spaced.",
+               .minimum = 1,
+               .maximum = static_cast<double>(most_values)},
+              values.count);
+    };
+    visitor.section({.name = spec.name, .documentation = "Values of a parameter of the integrand."},
+                    body);
+  };
+  visitor.named<Sweep>({.name = "sweep",
+                        .documentation = "Parameters of the integrand, up to three: the integral "
+                                         "is computed for each combination of their values."},
+                       config::Presence::optional, sweep, element);
+  if (sweep.size() > most_swept)
+    visitor.fault("sweep",
+                  fmt::format("{} parameters are more than the {} that there may be: an image "
+                              "of the values has an axis for each",
+                              sweep.size(), most_swept));
+  for (auto const& [name, values] : sweep) {
+    if (std::ranges::find(variables, name, [](auto const& v) { return v.first; }) !=
+        variables.end())
+      visitor.fault("sweep." + name, "is a variable that is integrated over (give it one role)");
+    if (values.count > 1 && values.from == values.to)
+      visitor.fault("sweep." + name, "has the same first and last value");
+  }
+}
+
+void Parameters::declare_integrand(config::Visitor& visitor) {
+  formula_variables_ = numbered(variables, 0);
+  swept_variables_ = numbered(sweep, 0);
+  std::ranges::copy(numbered(sweep, dimensions()), std::back_inserter(formula_variables_));
+  visitor.variables(formula_variables_);
+  visitor.axes(expression::max_variables);
+  visitor.visit({.name = "integrand",
+                 .documentation = "A formula of the names in `variables` and `sweep`.",
+                 .variables = config::all_variables},
+                integrand);
+}
+
+void Parameters::declare_curve(config::Visitor& visitor) {
+  visitor.section(
+      {.name = "running", .documentation = "The integral from the lower end to each point."},
+      [&](config::Visitor& v) {
+        v.visit({.name = "points",
+                 .documentation = "How many points the curve has, both ends among them; 0: no "
+                                  "curve.",
+                 .minimum = 0,
+                 .maximum = static_cast<double>(most_values)},
+                curve_points);
+      });
+  if (curve_points == 0) return;
+  if (curve_points == 1) visitor.fault("running.points", "1 is no curve (2 at least)");
+  if (dimensions() != 1 || !sweep.empty())
+    visitor.fault("running", "a curve needs one variable and no sweep");
+  else if (!std::isfinite(variables[0].second[0]) || !std::isfinite(variables[0].second[1]))
+    visitor.fault("running", "a curve needs a finite range");
+}
+
+void Parameters::declare_rule(config::Visitor& visitor) {
+  std::vector<config::Choice> choices = {
+      {"auto",
+       "`gauss_kronrod` for one variable, `genz_malik` for up to 8, else `quasi_monte_carlo`"}};
+  for (RuleInfo const& info : rule_table) choices.push_back({info.name, info.documentation});
+  visitor.choice({.name = "rule", .documentation = "Where the samples are, and what they weigh."},
+                 choices, rule);
+  RuleInfo const& info = rule_of(*this);
+  if (dimensions() > 0 &&
+      (dimensions() < info.least_dimensions || dimensions() > info.most_dimensions))
+    visitor.fault("rule",
+                  fmt::format("'{}' takes {} (here {} {})", info.name,
+                              info.most_dimensions == 1 ? "one variable" : "two variables or more",
+                              dimensions() == 1 ? "is" : "are", dimensions()));
+  if (curve_points > 0 && info.name != "gauss_kronrod")
+    visitor.fault("rule", fmt::format("'{}' gives no curve (gauss_kronrod does)", info.name));
+  visitor.visit({.name = "points",
+                 .documentation = "Of a fixed rule: samples along each axis, rounded up to whole "
+                                  "panels. Of others: the most samples that an integral may take. "
+                                  "`auto`: as many as the tolerance needs, within bounds.",
+                 .minimum = 1,
+                 .maximum = std::ldexp(1.0, 40)},
+                points, "auto");
+  if (points && *points != std::floor(*points))
+    visitor.fault("points", fmt::format("{} is not a whole number", *points));
+  visitor.visit({.name = "points_per_panel",
+                 .documentation = "Samples in a panel of `gauss_legendre`.",
+                 .minimum = 2,
+                 .maximum = 64},
+                points_per_panel);
+  visitor.visit({.name = "seed",
+                 .documentation = "Of random and quasi-random samples: the same seed gives the "
+                                  "same samples.",
+                 .minimum = 0},
+                seed);
+  visitor.visit({.name = "antithetic",
+                 .documentation = "Whether each sample of `monte_carlo` is taken with its mirror "
+                                  "image in the middle of the range."},
+                antithetic);
+}
+
+void Parameters::declare_tolerance(config::Visitor& visitor) {
+  visitor.section(
+      {.name = "tolerance",
+       .documentation = "Bound of the estimated error; the run fails when it is not met. The "
+                        "greater of both counts."},
+      [&](config::Visitor& v) {
+        v.visit({.name = "relative", .documentation = "In parts of the value.", .minimum = 0},
+                tolerance.relative, "");
+        v.visit({.name = "absolute", .documentation = "As it is.", .minimum = 0},
+                tolerance.absolute, "");
+      });
+}
+
+}  // namespace gridstride::integration

@@ -1,0 +1,311 @@
+#include "simulations/integration_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "core/buffer.hpp"
+#include "kernels/quadrature/adaptive.hpp"
+#include "kernels/quadrature/cubature.hpp"
+#include "kernels/quadrature/gauss_kronrod.hpp"
+#include "kernels/quadrature/monte_carlo.hpp"
+#include "kernels/quadrature/quadrature.hpp"
+#include "kernels/quadrature/ranges.hpp"
+#include "kernels/quadrature/tensor.hpp"
+#include "kernels/quadrature/vegas.hpp"
+
+namespace gridstride::integration {
+
+namespace {
+
+using quadrature::Estimate;
+using quadrature::Interval;
+using quadrature::Outcome;
+using quadrature::Rule;
+
+/// What a fixed rule starts from, and the most that it takes, when the tolerance tells how many.
+constexpr std::int64_t first_points = 64;
+constexpr std::int64_t most_points = std::int64_t{1} << 34;
+
+/// Where a point of the finite range that stands for `original` lies in it (ranges.hpp).
+double coordinate_in(Interval const& original, double t) {
+  bool const down = std::isinf(original.lower), up = std::isinf(original.upper);
+  if (down && up) return t / (1 - t * t) * (original.lower < 0 ? 1 : -1);
+  if (!down && !up) return t;
+  double const far = down ? original.lower : original.upper;
+  return (down ? original.upper : original.lower) + std::copysign(t / (1 - t), far);
+}
+
+std::vector<double> coordinates_in(std::span<Interval const> originals, std::vector<double> point) {
+  for (std::size_t k = 0; k < point.size(); ++k) point[k] = coordinate_in(originals[k], point[k]);
+  return point;
+}
+
+std::span<double const> row(Problem const& problem, std::size_t integral) {
+  auto const width = static_cast<std::size_t>(problem.integrand.parameters);
+  return std::span(problem.parameters).subspan(integral * width, width);
+}
+
+/// Runs an integrator whose parameters and results lie in device memory.
+using Batch = std::function<void(std::span<double const> parameters, std::span<Estimate> results)>;
+
+std::vector<Estimate> on_device(Stream& stream, Problem const& problem, Batch const& integrate) {
+  Buffer<double> parameters(stream, MemorySpace::device, problem.parameters.size());
+  Buffer<Estimate> results(stream, MemorySpace::device, problem.integrals);
+  copy_async(parameters.span(), std::span<double const>(problem.parameters), stream);
+  integrate(std::as_const(parameters).span(), results.span());
+  std::vector<Estimate> estimates(problem.integrals);
+  copy_async(std::span(estimates), std::as_const(results).span(), stream);
+  stream.synchronize();
+  return estimates;
+}
+
+bool meets(Estimate const& estimate, std::pair<double, double> const& tolerance) {
+  return estimate.error <= std::max(tolerance.second, tolerance.first * std::abs(estimate.value));
+}
+
+/// Marks what is not as accurate as asked.
+void judge(std::vector<Estimate>& estimates,
+           std::optional<std::pair<double, double>> const& tolerance) {
+  if (!tolerance) return;
+  for (Estimate& estimate : estimates)
+    if (estimate.outcome == Outcome::reached && !meets(estimate, *tolerance))
+      estimate.outcome = Outcome::not_reached;
+}
+
+bool any(std::span<Estimate const> estimates, Outcome outcome) {
+  return std::ranges::find(estimates, outcome, &Estimate::outcome) != estimates.end();
+}
+
+/// The first integral with a sample that is no number, and where `find` says that it is.
+std::optional<Pole> pole_of(std::span<Estimate const> estimates,
+                            std::function<std::vector<double>(std::size_t)> const& find) {
+  auto const found = std::ranges::find(estimates, Outcome::non_finite, &Estimate::outcome);
+  if (found == estimates.end()) return std::nullopt;
+  auto const integral = static_cast<std::size_t>(found - estimates.begin());
+  return Pole{integral, find(integral)};
+}
+
+std::vector<double> point(std::optional<double> x) {
+  return x ? std::vector<double>{*x} : std::vector<double>{};
+}
+
+/// The box from the lower ends to the upper, and the sign that this gives the integral.
+double order_ends(std::vector<Interval>& box) {
+  double sign = 1;
+  for (Interval& side : box) {
+    if (side.lower < side.upper) continue;
+    std::swap(side.lower, side.upper);
+    sign = -sign;
+  }
+  return sign;
+}
+
+/// Integrals over boxes, one after the other; `integrate` takes the problem on finite ranges and
+/// the parameters of one, and returns what has `estimate` and `non_finite_at`.
+template <class Integrate>
+Solution one_by_one(Problem const& problem, Integrate const& integrate) {
+  auto finite = quadrature::on_finite_ranges(problem.integrand, problem.ranges);
+  double const sign = order_ends(finite.intervals);
+  Solution solution;
+  for (std::size_t i = 0; i < problem.integrals; ++i) {
+    auto const found = integrate(finite, row(problem, i), solution.values);
+    solution.estimates.push_back(found.estimate);
+    solution.estimates.back().value *= sign;
+    if (found.estimate.outcome != Outcome::non_finite) continue;
+    solution.pole = Pole{i, coordinates_in(problem.ranges, found.non_finite_at)};
+    break;
+  }
+  return solution;
+}
+
+// -------------------------------------------------------------------------------- fixed rules
+
+/// The rule with `points` samples at least.
+quadrature::FixedRule fixed_rule(Request const& request, std::int64_t points) {
+  Rule const rule = *quadrature::rule_named(request.rule->name);
+  if (rule == Rule::clenshaw_curtis) {
+    int intervals = 2;
+    while (intervals + 1 < points && intervals + 1 < quadrature::max_clenshaw_curtis_points)
+      intervals *= 2;
+    return {rule, 1, intervals + 1};
+  }
+  int const inside = rule == Rule::gauss_legendre ? request.points_per_panel : 0;
+  std::int64_t const each = rule == Rule::gauss_legendre ? inside
+                            : rule == Rule::simpson      ? 2
+                            : rule == Rule::boole        ? 4
+                                                         : 1;
+  std::int64_t const unit = quadrature::panel_unit(rule);
+  std::int64_t const panels = (points + each - 1) / each;
+  return {rule, std::max(unit, (panels + unit - 1) / unit * unit), inside};
+}
+
+template <class T>
+Solution by_fixed_rule(Stream& stream, Problem const& problem, Request const& request,
+                       std::int64_t points) {
+  auto const rule = fixed_rule(request, points);
+  if (problem.integrand.dimensions > 1)
+    return one_by_one(problem, [&](auto const& finite, auto parameters, auto&) {
+      std::vector const rules(finite.intervals.size(), rule);
+      return quadrature::tensor<T>(stream, finite.integrand, finite.intervals, rules, parameters);
+    });
+  auto const finite = quadrature::on_finite_ranges(problem.integrand, problem.ranges);
+  Solution solution;
+  solution.estimates = on_device(stream, problem, [&](auto parameters, auto results) {
+    quadrature::integrate<T>(stream, finite.integrand, finite.intervals[0], parameters, rule,
+                             results, request.variant);
+  });
+  solution.pole = pole_of(solution.estimates, [&](std::size_t i) {
+    return coordinates_in(
+        problem.ranges, point(quadrature::non_finite_sample<T>(
+                            stream, finite.integrand, finite.intervals[0], row(problem, i), rule)));
+  });
+  return solution;
+}
+
+/// With as many points as are asked for, or as the tolerance needs.
+template <class T>
+Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
+  auto const tolerance = tolerance_of(request, precision_of<T>());
+  if (request.points) {
+    auto solution = by_fixed_rule<T>(stream, problem, request, *request.points);
+    judge(solution.estimates, tolerance);
+    return solution;
+  }
+  std::int64_t evaluations = 0;
+  double const dimensions = problem.integrand.dimensions;
+  for (double points = first_points;; points *= 4) {
+    auto solution = by_fixed_rule<T>(stream, problem, request, std::llround(points));
+    judge(solution.estimates, tolerance);
+    evaluations += solution.estimates[0].evaluations;
+    for (Estimate& estimate : solution.estimates) estimate.evaluations = evaluations;
+    bool const last = std::pow(4 * points, dimensions) > static_cast<double>(most_points) ||
+                      (request.rule->name == "clenshaw_curtis" &&
+                       4 * points > quadrature::max_clenshaw_curtis_points);
+    if (last || solution.pole || !any(solution.estimates, Outcome::not_reached)) return solution;
+  }
+}
+
+// ------------------------------------------------------------------------------ to a tolerance
+
+template <class T>
+Solution gauss_kronrod(Stream& stream, Problem const& problem, Request const& request) {
+  auto const [relative, absolute] = *tolerance_of(request, precision_of<T>());
+  quadrature::GaussKronrodOptions options;
+  options.tolerance = {relative, absolute};
+  if (request.points)
+    options.max_intervals = static_cast<int>(
+        std::clamp<std::int64_t>(*request.points / quadrature::kronrod_samples<21>,
+                                 options.initial_intervals, std::int64_t{1} << 22));
+  auto const finite = quadrature::on_finite_ranges(problem.integrand, problem.ranges);
+  Solution solution;
+  solution.estimates = on_device(stream, problem, [&](auto parameters, auto results) {
+    quadrature::gauss_kronrod<T>(stream, finite.integrand, finite.intervals[0], parameters, options,
+                                 results);
+  });
+  solution.pole = pole_of(solution.estimates, [&](std::size_t i) {
+    return coordinates_in(problem.ranges,
+                          point(quadrature::non_finite_sample(finite.integrand, finite.intervals[0],
+                                                              row(problem, i), options)));
+  });
+  return solution;
+}
+
+template <class T>
+Solution tanh_sinh(Stream& stream, Problem const& problem, Request const& request) {
+  auto const [relative, absolute] = *tolerance_of(request, precision_of<T>());
+  quadrature::TanhSinhOptions options;
+  options.tolerance = {relative, absolute};
+  if (request.points)
+    options.max_level = static_cast<int>(
+        std::clamp(std::log2(static_cast<double>(*request.points) / 11), 4.0, 16.0));
+  Solution solution;
+  solution.estimates = on_device(stream, problem, [&](auto parameters, auto results) {
+    quadrature::tanh_sinh<T>(stream, problem.integrand, problem.ranges[0], parameters, options,
+                             results);
+  });
+  solution.pole = pole_of(solution.estimates, [&](std::size_t i) {
+    return point(quadrature::non_finite_sample(problem.integrand, problem.ranges[0],
+                                               row(problem, i), options));
+  });
+  return solution;
+}
+
+template <class T>
+Solution cubature(Stream& stream, Problem const& problem, Request const& request) {
+  auto const [relative, absolute] = *tolerance_of(request, precision_of<T>());
+  quadrature::CubatureOptions options;
+  options.goal = {relative, absolute};
+  if (request.points) options.max_evaluations = *request.points;
+  return one_by_one(problem, [&](auto const& finite, auto parameters, auto& values) {
+    auto const found =
+        quadrature::cubature<T>(stream, finite.integrand, finite.intervals, parameters, options);
+    values = {{"boxes", static_cast<double>(found.boxes)},
+              {"generations", static_cast<double>(found.generations)}};
+    return found;
+  });
+}
+
+template <class T>
+Solution sampling(Stream& stream, Problem const& problem, Request const& request) {
+  auto const tolerance = tolerance_of(request, precision_of<T>());
+  quadrature::SamplingOptions options;
+  if (tolerance) options.goal = {tolerance->first, tolerance->second};
+  options.points = request.points.value_or(std::int64_t{1} << 30);
+  options.seed = request.seed;
+  options.antithetic = request.antithetic;
+  auto solution = one_by_one(problem, [&](auto const& finite, auto parameters, auto& values) {
+    auto const& [integrand, intervals] = finite;
+    if (request.rule->name == "vegas") {
+      auto const found = quadrature::vegas<T>(stream, integrand, intervals, parameters, options);
+      values = {{"iterations", static_cast<double>(found.iterations)},
+                {"chi_squared", found.chi_squared}};
+      return quadrature::SampledIntegral{found.estimate, found.non_finite_at};
+    }
+    if (request.rule->name == "monte_carlo")
+      return quadrature::monte_carlo<T>(stream, integrand, intervals, parameters, options);
+    return quadrature::quasi_monte_carlo<T>(stream, integrand, intervals, parameters, options);
+  });
+  return solution;
+}
+
+/// What the rules go for when no tolerance is given: relative errors in float32 and float64.
+std::pair<double, double> own_tolerance(RuleKind kind) {
+  if (kind == RuleKind::sampling) return {1e-3, 1e-3};
+  return {1e-5, 1e-10};
+}
+
+}  // namespace
+
+std::vector<NamedValue> unknown_values(RuleInfo const& rule) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  if (rule.name == "genz_malik") return {{"boxes", unknown}, {"generations", unknown}};
+  if (rule.name == "vegas") return {{"iterations", unknown}, {"chi_squared", unknown}};
+  return {};
+}
+
+std::optional<std::pair<double, double>> tolerance_of(Request const& request, Precision precision) {
+  if (request.relative || request.absolute)
+    return std::pair(request.relative.value_or(0), request.absolute.value_or(0));
+  if (request.points && request.rule->kind != RuleKind::adaptive) return std::nullopt;
+  auto const [single, twofold] = own_tolerance(request.rule->kind);
+  return std::pair(precision == Precision::float32 ? single : twofold, 0.0);
+}
+
+template <class T>
+Solution solve(Stream& stream, Problem const& problem, Request const& request) {
+  std::string_view const rule = request.rule->name;
+  if (request.rule->kind == RuleKind::fixed) return fixed<T>(stream, problem, request);
+  if (request.rule->kind == RuleKind::sampling) return sampling<T>(stream, problem, request);
+  if (rule == "gauss_kronrod") return gauss_kronrod<T>(stream, problem, request);
+  if (rule == "tanh_sinh") return tanh_sinh<T>(stream, problem, request);
+  return cubature<T>(stream, problem, request);
+}
+
+template Solution solve<float>(Stream&, Problem const&, Request const&);
+template Solution solve<double>(Stream&, Problem const&, Request const&);
+
+}  // namespace gridstride::integration

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/named_value.hpp"
+#include "core/stream.hpp"
+#include "kernels/quadrature/integrand.hpp"
+#include "simulations/integration_parameters.hpp"
+
+/// From the rule that a config names to the integrators of `quadrature`.
+namespace gridstride::integration {
+
+/// The integrals of one run: the integrand, and a row of its parameters for each of them.
+struct Problem {
+  quadrature::Integrand integrand;
+  std::vector<quadrature::Interval> ranges;
+  std::vector<double> parameters;
+  std::size_t integrals = 1;
+};
+
+/// How they are to be integrated.
+struct Request {
+  RuleInfo const* rule = nullptr;
+  std::optional<std::int64_t> points;
+  int points_per_panel = 8;
+  /// Without one a fixed rule takes its points, whatever the error.
+  std::optional<double> relative, absolute;
+  std::uint64_t seed = 1;
+  bool antithetic = false;
+  std::string variant = "auto";
+};
+
+/// Where the integrand is infinite or no number.
+struct Pole {
+  std::size_t integral;
+  std::vector<double> coordinates;  ///< empty where it is not known: the samples are finite
+};
+
+struct Solution {
+  std::vector<quadrature::Estimate> estimates;
+  std::vector<NamedValue> values;  ///< what else the integrator tells, of the last integral
+  std::optional<Pole> pole;
+};
+
+/// The names of these, before they are known.
+std::vector<NamedValue> unknown_values(RuleInfo const& rule);
+
+/// The tolerance that counts: what is asked for, or else what the rule goes for by itself; none
+/// for a fixed rule with a number of points and for sampling with one.
+std::optional<std::pair<double, double>> tolerance_of(Request const& request, Precision precision);
+
+/// Integrates. T is the precision of the samples. Waits for the device. Throws as the integrators
+/// do.
+template <class T>
+Solution solve(Stream& stream, Problem const& problem, Request const& request);
+
+}  // namespace gridstride::integration

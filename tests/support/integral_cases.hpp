@@ -1,0 +1,152 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "driver/prepare.hpp"
+#include "simulations/registry.hpp"
+#include "support/heat_cases.hpp"
+
+/// Integrals with known values, computed without files, on any device.
+namespace gridstride::test {
+
+/// An integral: its formula, its ranges as a config has them, and a formula of its value.
+struct KnownIntegral {
+  std::string name, integrand, variables, exact, rule;
+  double relative;        ///< the tolerance asked for
+  std::string more = "";  ///< parameters beside these
+};
+
+inline std::vector<KnownIntegral> const& known_integrals() {
+  static std::string const square = "x: [0, 1], y: [0, 1]";
+  static std::string const cube = square + ", z: [0, 1]";
+  static std::string const four = cube + ", w: [0, 1]";
+  static std::string const five = four + ", v: [0, 1]";
+  static std::string const six = five + ", u: [0, 1]";
+  static std::string const eight = six + ", s: [0, 1], r: [0, 1]";
+  static std::vector<KnownIntegral> const integrals = {
+      // smooth
+      {"wave_packet", "exp(x)*sin(x)", "x: [0, 10]", "(exp(10)*(sin(10)-cos(10))+1)/2",
+       "gauss_kronrod", 1e-12},
+      {"power", "x^7", "x: [0, 1]", "1/8", "gauss_legendre", 1e-14, "points: 4"},
+      {"quarter_circle", "1/(1+x^2)", "x: [0, 1]", "pi/4", "boole", 1e-13, "points: 1024"},
+      {"runge", "1/(1+25*x^2)", "x: [-1, 1]", "2*atan(5)/5", "clenshaw_curtis", 1e-12,
+       "points: 257"},
+      {"cosine", "cos(x)", "x: [0, pi/2]", "1", "simpson", 1e-12, "points: 4096"},
+      {"reversed", "cos(x)", "x: [pi/2, 0]", "-1", "gauss_kronrod", 1e-12},
+      {"periodic", "exp(cos(x))*cos(sin(x))", "x: [0, 2*pi]", "2*pi", "trapezoid", 1e-12,
+       "points: 64"},
+      // oscillating
+      {"fast_cosine", "cos(100*x)", "x: [0, 1]", "sin(100)/100", "gauss_kronrod", 1e-10},
+      {"many_periods", "sin(x)^2", "x: [0, 100*pi]", "50*pi", "gauss_kronrod", 1e-12},
+      {"growing_sine", "x*sin(30*x)", "x: [0, 2*pi]", "-pi/15", "gauss_kronrod", 1e-10},
+      {"damped", "exp(x)*cos(40*x)", "x: [0, 1]", "(e*(cos(40)+40*sin(40))-1)/1601",
+       "gauss_kronrod", 1e-10},
+      {"midpoints", "exp(x)*sin(x)", "x: [0, 10]", "(exp(10)*(sin(10)-cos(10))+1)/2", "midpoint",
+       1e-9, "points: 1048576"},
+      // peaked
+      {"lorentzian", "1/((x-0.3)^2+1e-6)", "x: [0, 1]", "1000*(atan(700)+atan(300))",
+       "gauss_kronrod", 1e-10},
+      {"narrow_gaussian", "exp(-10000*(x-0.4)^2)", "x: [0, 1]", "sqrt(pi)/100", "gauss_kronrod",
+       1e-10},
+      {"needle", "0.001/(x^2+1e-6)", "x: [-1, 2]", "atan(2000)+atan(1000)", "gauss_kronrod", 1e-10},
+      // singular at an end
+      {"logarithm", "log(x)", "x: [0, 1]", "-1", "tanh_sinh", 1e-12},
+      {"inverse_root", "1/sqrt(x)", "x: [0, 1]", "2", "tanh_sinh", 1e-12},
+      {"strong_pole", "x^(-0.75)", "x: [0, 1]", "4", "tanh_sinh", 1e-11},
+      {"root_times_logarithm", "sqrt(x)*log(x)", "x: [0, 1]", "-4/9", "tanh_sinh", 1e-12},
+      {"semicircle", "sqrt(1-x^2)", "x: [-1, 1]", "pi/2", "tanh_sinh", 1e-12},
+      {"both_ends", "1/sqrt(x*(2-x))", "x: [0, 2]", "pi", "tanh_sinh", 1e-7},
+      // not smooth
+      {"jump", "step(x-0.3)", "x: [0, 1]", "0.7", "gauss_kronrod", 1e-10},
+      {"stairs", "floor(5*x)", "x: [0, 1]", "2", "gauss_kronrod", 1e-10},
+      {"kink", "abs(x-1/3)", "x: [0, 1]", "5/18", "gauss_kronrod", 1e-10},
+      {"saw", "mod(x, 0.3)", "x: [0, 1]", "0.14", "gauss_kronrod", 1e-10},
+      // infinite
+      {"gaussian", "exp(-x^2)", "x: [-inf, inf]", "sqrt(pi)", "gauss_kronrod", 1e-11},
+      {"decay", "exp(-x)", "x: [0, inf]", "1", "gauss_kronrod", 1e-11},
+      {"gamma", "x^2*exp(-x)", "x: [0, inf]", "2", "tanh_sinh", 1e-11},
+      {"cauchy", "1/(1+x^2)", "x: [-inf, inf]", "pi", "gauss_kronrod", 1e-11},
+      {"left_tail", "exp(3*x)", "x: [-inf, 0]", "1/3", "gauss_kronrod", 1e-11},
+      {"transform", "exp(-x^2/2)*cos(3*x)", "x: [-inf, inf]", "sqrt(2*pi)*exp(-4.5)",
+       "gauss_kronrod", 1e-9},
+      // several dimensions
+      {"sines", "sin(x)*sin(y)", "x: [0, pi], y: [0, pi]", "4", "genz_malik", 1e-8},
+      {"plane_gaussian", "exp(-x^2-y^2)", "x: [-inf, inf], y: [-inf, inf]", "pi", "genz_malik",
+       1e-6},
+      {"corner_peak", "(1+x+y+z)^(-4)", cube, "1/24", "genz_malik", 1e-7},
+      {"product_peak", "1/((0.04+(x-0.5)^2)*(0.04+(y-0.5)^2)*(0.04+(z-0.5)^2))", cube,
+       "(10*atan(2.5))^3", "genz_malik", 1e-6},
+      {"box_corner", "if(max(x/0.5, y/0.25) < 1, exp(x+y), 0)", square,
+       "(exp(0.5)-1)*(exp(0.25)-1)", "genz_malik", 1e-6},
+      {"ridges", "exp(-5*(abs(x-0.5)+abs(y-0.5)+abs(z-0.5)))", cube, "(0.4*(1-exp(-2.5)))^3",
+       "genz_malik", 1e-6},
+      {"disk", "step(1-x^2-y^2)", "x: [-1, 1], y: [-1, 1]", "pi", "quasi_monte_carlo", 1e-3},
+      {"gauss_product", "exp(x*y)*(1+x*y)", square, "e-1", "gauss_legendre", 1e-12, "points: 4"},
+      {"hill", "exp(-25*((x-0.5)^2+(y-0.5)^2+(z-0.5)^2+(w-0.5)^2))", four,
+       "(sqrt(pi)/5*erf(2.5))^4", "vegas", 1e-3},
+      {"oscillatory", "cos(x+y+z+w+v)", five, "(2*sin(0.5))^5*cos(2.5)", "genz_malik", 1e-8},
+      {"six_gaussians", "exp(-(x^2+y^2+z^2+w^2+v^2+u^2))", six, "(sqrt(pi)/2*erf(1))^6",
+       "monte_carlo", 1e-3},
+      {"eight_cosines", "cos(x+y+z+w+v+u+s+r)", eight, "(2*sin(0.5))^8*cos(4)", "quasi_monte_carlo",
+       1e-4},
+  };
+  return integrals;
+}
+
+/// What an integration came to.
+struct Integrated {
+  double value = 0, error_estimate = 0, evaluations = 0;
+};
+
+inline std::string integral_yaml(KnownIntegral const& integral,
+                                 std::string const& precision = "float64") {
+  return fmt::format(
+      "simulation: integration\nprecision: {}\nparameters:\n  integrand: \"{}\"\n"
+      "  variables: {{{}}}\n  rule: {}\n  tolerance: {{relative: {}}}\n{}{}\n",
+      precision, integral.integrand, integral.variables, integral.rule, integral.relative,
+      integral.more.empty() ? "" : "  ", integral.more);
+}
+
+inline Integrated integrate(std::string const& yaml, Backend backend) {
+  auto const config = config_of(yaml);
+  Stream stream(Device::open(backend));
+  auto const simulation = entry_of(config).make(config, stream, inputs_of(config));
+  EXPECT_FALSE(simulation->finished());
+  simulation->advance(1, 0);
+  EXPECT_TRUE(simulation->finished());
+  Integrated found;
+  for (NamedValue const& one : simulation->diagnostics()) {
+    if (one.name == "value") found.value = one.value;
+    if (one.name == "error_estimate") found.error_estimate = one.value;
+    if (one.name == "evaluations") found.evaluations = one.value;
+  }
+  return found;
+}
+
+/// Every value is within the tolerance asked for, and all estimates but two at most are no less
+/// than the error; rounding of the value itself is no error of theirs.
+inline void expect_known_integrals(Backend backend) {
+  int too_small = 0;
+  for (auto const& integral : known_integrals()) {
+    SCOPED_TRACE(integral.name);
+    auto const found = integrate(integral_yaml(integral), backend);
+    double const exact = expression::Expression::parse(integral.exact).evaluate(0);
+    double const error = std::abs(found.value - exact);
+    EXPECT_LE(error, integral.relative * std::abs(exact));
+    EXPECT_LE(found.error_estimate, integral.relative * std::abs(found.value));
+    EXPECT_GT(found.evaluations, 0);
+    if (error > found.error_estimate + 0x1p-50 * std::abs(exact)) {
+      ++too_small;
+      fmt::print("{}: error {:.3g}, estimate {:.3g}\n", integral.name, error, found.error_estimate);
+    }
+  }
+  EXPECT_GE(known_integrals().size(), 40u);
+  EXPECT_LE(too_small, 2);
+}
+
+}  // namespace gridstride::test

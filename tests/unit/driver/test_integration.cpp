@@ -1,0 +1,166 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "core/error.hpp"
+#include "support/integral_cases.hpp"
+
+namespace gridstride::test {
+namespace {
+
+constexpr Backend cpu = Backend::cpu;
+
+TEST(Integration, FindsKnownIntegrals) { expect_known_integrals(cpu); }
+
+/// e^x sin x on [0, 2] with so many samples.
+double error_of(std::string const& rule, int points) {
+  KnownIntegral const integral{"",
+                               "exp(x)*sin(x)",
+                               "x: [0, 2]",
+                               "(exp(2)*(sin(2)-cos(2))+1)/2",
+                               rule,
+                               1,
+                               fmt::format("points: {}\n  points_per_panel: 3", points)};
+  return std::abs(integrate(integral_yaml(integral), cpu).value -
+                  expression::Expression::parse(integral.exact).evaluate(0));
+}
+
+TEST(Integration, RulesHaveTheirOrders) {
+  struct Case {
+    std::string rule;
+    int points, order;
+  };
+  for (auto const& [rule, points, order] :
+       {Case{"left", 512, 1}, Case{"right", 512, 1}, Case{"midpoint", 64, 2},
+        Case{"trapezoid", 64, 2}, Case{"simpson", 32, 4}, Case{"boole", 32, 6},
+        Case{"gauss_legendre", 12, 6}})
+    EXPECT_NEAR(std::log2(error_of(rule, points) / error_of(rule, 2 * points)), order, 0.1) << rule;
+}
+
+std::string parameters_yaml(std::string const& parameters) {
+  return "simulation: integration\nparameters: " + parameters + "\n";
+}
+
+std::vector<double> values_of(std::string const& parameters) {
+  auto const config = config_of(parameters_yaml(parameters));
+  Stream stream(Device::open(cpu));
+  auto const simulation = entry_of(config).make(config, stream, inputs_of(config));
+  simulation->advance(1, 0);
+  auto const value = to_host(simulation->fields()[0], stream);
+  auto const* const data = static_cast<double const*>(value.field.data);
+  return {data, data + value.field.grid.size()};
+}
+
+TEST(Integration, SweepsEveryCombination) {
+  auto const values = values_of(
+      "{integrand: a*x^b, variables: {x: [0, 1]}, sweep: {a: {from: 1, to: 3, count: 3}, "
+      "b: {from: 0, to: 4, count: 5}}}");
+  ASSERT_EQ(values.size(), 15u);
+  for (std::size_t j = 0; j < 5; ++j)
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(values[3 * j + i], (static_cast<double>(i) + 1) / (static_cast<double>(j) + 1),
+                  1e-12);
+}
+
+TEST(Integration, RunsAlongACurve) {
+  auto const values =
+      values_of("{integrand: cos(s), variables: {s: [0, 3]}, running: {points: 31}}");
+  ASSERT_EQ(values.size(), 31u);
+  for (std::size_t i = 0; i < 31; ++i)
+    EXPECT_NEAR(values[i], std::sin(0.1 * static_cast<double>(i)), 1e-14);
+}
+
+TEST(Integration, EveryRuleTakesEveryKindOfRange) {
+  for (std::string const rule : {"midpoint", "trapezoid", "simpson", "boole", "gauss_legendre",
+                                 "clenshaw_curtis", "tanh_sinh", "gauss_kronrod", "vegas"}) {
+    std::string const tolerance = rule == "vegas" ? "1e-2" : "1e-6";
+    for (auto const& [range, exact] : {std::pair{"[-inf, inf]", std::sqrt(M_PI)},
+                                       {"[inf, -inf]", -std::sqrt(M_PI)},
+                                       {"[0, inf]", std::sqrt(M_PI) / 2},
+                                       {"[-inf, 0]", std::sqrt(M_PI) / 2},
+                                       {"[1, -1]", -std::sqrt(M_PI) * std::erf(1.0)}})
+      EXPECT_NEAR(integrate(parameters_yaml(fmt::format(
+                                "{{integrand: exp(-x^2), variables: {{x: {}}}, rule: {}, "
+                                "tolerance: {{relative: {}}}}}",
+                                range, rule, tolerance)),
+                            cpu)
+                      .value,
+                  exact, std::stod(tolerance) * std::abs(exact))
+          << rule << " " << range;
+  }
+}
+
+TEST(Integration, FixedRulesTakeAsManyPointsAsTheToleranceNeeds) {
+  std::string const work = "{integrand: exp(x), variables: {x: [0, 1]}, rule: trapezoid, ";
+  auto const coarse = integrate(parameters_yaml(work + "tolerance: {relative: 1e-4}}"), cpu);
+  auto const fine = integrate(parameters_yaml(work + "tolerance: {relative: 1e-10}}"), cpu);
+  EXPECT_GT(fine.evaluations, 100 * coarse.evaluations);
+  EXPECT_NEAR(fine.value, M_E - 1, 1e-10 * M_E);
+}
+
+std::string message_of(std::string const& parameters) {
+  try {
+    integrate(parameters_yaml(parameters), cpu);
+  } catch (NumericalError const& error) {
+    return error.what();
+  } catch (ConfigError const& error) {
+    auto const& problem = error.problems().at(0);
+    return fmt::format("{}:{}: {}: {}", problem.line, problem.column, problem.path,
+                       problem.message);
+  }
+  return "";
+}
+
+TEST(Integration, SaysWhatItCouldNotReach) {
+  std::string const single = message_of(
+      "{integrand: exp(x), variables: {x: [0, 1]}, rule: left, points: 16, "
+      "tolerance: {relative: 1e-9}}");
+  EXPECT_TRUE(single.starts_with(
+      "integration: the tolerance is not met (the best value is 1.66514482144064"))
+      << single;
+  std::string const swept = message_of(
+      "{integrand: \"1/sqrt(abs(x-c))\", variables: {x: [0, 1]}, sweep: {c: {from: -1, to: 0.3, "
+      "count: 2}}, points: 2000, tolerance: {relative: 1e-12}}");
+  EXPECT_NE(swept.find("(1 of 2 integrals; the first, c = 0.3: the best value is "),
+            std::string::npos)
+      << swept;
+}
+
+TEST(Integration, SaysWhereASampleIsNoNumber) {
+  EXPECT_EQ(message_of("{integrand: 1/x, variables: {x: [0, 1]}, rule: trapezoid, points: 9}"),
+            "2:25: parameters.integrand: is inf at the sample x = 0 (all samples have to be "
+            "finite; tanh_sinh takes singularities at the ends of a range)");
+  EXPECT_EQ(message_of("{integrand: \"sqrt(y-x)\", variables: {x: [0, 1], y: [0, 1]}, "
+                       "rule: gauss_legendre, points: 8}")
+                .substr(0, 55),
+            "2:25: parameters.integrand: is nan at the sample x = 0.");
+  EXPECT_NE(message_of("{integrand: log(x-c), variables: {x: [1, 2]}, sweep: {c: {from: 0, to: 3, "
+                       "count: 4}}}")
+                .find(" with c = 2 "),
+            std::string::npos);
+  for (std::string const rule : {"monte_carlo", "quasi_monte_carlo", "vegas", "genz_malik"})
+    EXPECT_NE(message_of("{integrand: log(x-2), variables: {x: [0, 1], y: [0, 1]}, rule: " + rule +
+                         ", points: 100000}")
+                  .find("is nan at the sample x = "),
+              std::string::npos)
+        << rule;
+}
+
+TEST(Integration, TheSameSeedGivesTheSameBits) {
+  auto const with = [](std::string const& rule, int seed) {
+    return integrate(parameters_yaml(fmt::format(
+                         "{{integrand: x*y, variables: {{x: [0, 1], y: [0, 1]}}, rule: {}, "
+                         "points: 100000, seed: {}}}",
+                         rule, seed)),
+                     cpu)
+        .value;
+  };
+  for (std::string const rule : {"monte_carlo", "quasi_monte_carlo", "vegas"}) {
+    EXPECT_EQ(with(rule, 1), with(rule, 1)) << rule;
+    EXPECT_NE(with(rule, 1), with(rule, 2)) << rule;
+  }
+}
+
+}  // namespace
+}  // namespace gridstride::test
