@@ -201,7 +201,7 @@ CubatureResult cubature(Stream& stream, Integrand const& integrand, std::span<In
   auto const first = first_boxes(box, options.max_evaluations);
   auto const first_count = static_cast<std::int64_t>(first.size()) / (2 * integrand.dimensions);
   std::size_t const memory =
-      options.memory_bytes > 0 ? options.memory_bytes : stream.device().total_memory() / 2;
+      options.memory_bytes > 0 ? options.memory_bytes : stream.device().free_memory() / 2;
   std::int64_t const max_boxes =
       std::clamp(static_cast<std::int64_t>(memory / bytes_of_box(integrand.dimensions)),
                  first_count, std::int64_t{1} << 30);

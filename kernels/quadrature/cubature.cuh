@@ -8,7 +8,7 @@
 // is cut next. The lower half replaces the box, the upper one goes to the end of the list.
 //
 // A sample costs the integrand and 3 to 6 instructions for each coordinate (one of them an
-// addition or multiply-add in Real), and a box moves 2·(16·d + 17) bytes for 2·(2^d + 2d² + 2d + 1)
+// addition or multiply-add in Real), and a box moves 2·(16·d + 17) bytes for 2·(2^d + 2d² + 4d + 1)
 // samples. So arithmetic is the roof.
 
 #include "kernels/quadrature/cubature_boxes.hpp"
@@ -151,7 +151,8 @@ extern "C" __global__ void __launch_bounds__(gridstride::quadrature::box_block,
   int const source = cut != nullptr ? cut[item] : item;
   int const halves = cut != nullptr ? 2 : 1;
   int const axis = cut != nullptr ? arrays.axes[source] : -1;
-  genz_malik::Value const whole = {arrays.values[source], arrays.errors[source], false};
+  genz_malik::Value whole = {0, 0, false};
+  if (cut != nullptr) whole = {arrays.values[source], arrays.errors[source], false};
 
   double const* const box = arrays.boxes + 2ll * dimensions * source;
   for (int k = lane; k < dimensions; k += group) {

@@ -17,7 +17,7 @@ namespace gridstride::quadrature {
 struct CubatureOptions {
   Goal goal = {1e-6, 0};
   std::int64_t max_evaluations = 10'000'000'000;
-  std::size_t memory_bytes = 0;  ///< for the list of boxes; 0: half of what the device has
+  std::size_t memory_bytes = 0;  ///< for the list of boxes; 0: half of what the device has free
 };
 
 struct CubatureResult {

@@ -52,6 +52,10 @@ GRIDSTRIDE_HOST_DEVICE constexpr double face_step(double rounding) {
   return rounding < 1e-10 ? 1 - 0x1p-12 : 1 - 0x1p-8;
 }
 
+/// How many roundings of the samples' root of the mean square the difference of two rules may
+/// consist of: their weights add up to about as much in size.
+inline constexpr double rounding_factor = 8;
+
 /// The least half width of a box, relative to its place, that keeps all its samples apart.
 GRIDSTRIDE_HOST_DEVICE constexpr double least_half_width(double rounding) {
   return 2 * rounding / (1 - face_step(rounding));
@@ -170,7 +174,7 @@ GRIDSTRIDE_HOST_DEVICE inline Value value_of(int dimensions, double const* sums,
   }
   double const smooth = difference * (decay < 0.2 ? 5 * decay : 1);
   double const estimate = smooth > unseen ? smooth : unseen;
-  double const least = rounding * ::sqrt(squares);
+  double const least = rounding_factor * rounding * ::sqrt(squares);
   return {volume * r7, volume * (estimate > least ? estimate : least), !(estimate > least)};
 }
 

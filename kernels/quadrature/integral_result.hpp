@@ -21,7 +21,7 @@ struct Goal {
 };
 
 /// How an integral stands; the first three are those of `Outcome`.
-enum class Verdict : int { reached, not_reached, non_finite, go_on };
+enum class Verdict : long long { reached, not_reached, non_finite, go_on };
 
 /// What an integral came to: the layout of `Estimate`.
 struct IntegralResult {

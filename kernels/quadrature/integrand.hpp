@@ -33,7 +33,7 @@ struct Interval {
   double lower = 0, upper = 1;
 };
 
-enum class Outcome : std::int32_t {
+enum class Outcome : std::int64_t {
   reached,      ///< the estimated error is within the tolerance
   not_reached,  ///< it is not; the value is the best there is
   non_finite,   ///< a sample was infinite or not a number

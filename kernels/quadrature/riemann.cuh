@@ -19,7 +19,7 @@
 // the exact one by at most 3·ε/2·Σ|f| whatever n is, 3.4e-16 of Σ|f| in float64. The errors of
 // formula and coordinates are of the same size, but not all of one sign.
 //
-// exp, sin and cos are those of fast_math.cuh: about 33 float64 instructions for a sample of
+// exp, sin and cos are those of fast_math.cuh: about 34 float64 instructions for a sample of
 // exp(x)*sin(x). A thread that meets an argument out of their range computes that group, and some
 // more, with the library's: as it walks from end to end, arguments stay out of range for a while.
 // The last samples of a thread go one by one, with coordinates that are nowhere beyond the

@@ -19,7 +19,7 @@ struct Samples {
   double width;  ///< of a cell
   long long cells;
   int nodes;
-  double const* offsets;  ///< in units of the width, ascending in [0, 1)
+  double const* offsets;  ///< in units of the width, ascending in [0, 1]
   double const* fine;     ///< sum 1
   double const* coarse;   ///< sum 1
   double end_fine, end_coarse;

@@ -164,7 +164,8 @@ VegasIntegral iterate(SamplingProblem const& problem, SamplingOptions const& opt
   std::int64_t taken = 0;
   for (int i = 0;; ++i) {
     bool const counts = i >= warm_up_iterations;
-    // As many as have counted so far, and at first as many as in an iteration that did not.
+    // As many as have counted so far, and at first as many as in an iteration that did not; what
+    // would be a short rest is left.
     std::int64_t const doubled = taken - (warm_up_iterations - 1) * warm_up;
     std::int64_t const count =
         counts ? std::min({options.points - taken, doubled, largest}) : warm_up;
@@ -191,8 +192,9 @@ VegasIntegral iterate(SamplingProblem const& problem, SamplingOptions const& opt
     bool const only_zeros = estimate.value == 0 && estimate.error == 0;
     bool const reached = estimate.error <= options.goal.tolerance(estimate.value);
     estimate.outcome = reached || !has_goal(options.goal) ? Outcome::reached : Outcome::not_reached;
-    if (taken == options.points || (has_goal(options.goal) && reached && !only_zeros))
-      return result;
+    // A rest of fewer samples than half of those would say little, and its spread nothing.
+    bool const last = 2 * (options.points - taken) < count;
+    if (last || (has_goal(options.goal) && reached && !only_zeros)) return result;
   }
 }
 

@@ -29,7 +29,7 @@ struct VegasIntegral {
 /// else.
 ///
 /// Five iterations make the grid and count for nothing else; those that follow double in size and
-/// improve it further. The value is their mean, weighted by 1/σ_i². The estimate is three standard
+/// improve it further; at the end up to a third of `points` may be left. The value is their mean, weighted by 1/σ_i². The estimate is three standard
 /// errors, times sqrt(chi_squared) where that is above 1, plus (4 + d)·ε/2 times the size of f for
 /// rounding.
 ///

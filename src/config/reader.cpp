@@ -137,7 +137,8 @@ bool Reader::list(Spec const& spec, ListShape const& shape, std::vector<double>&
   constexpr double infinity = std::numeric_limits<double>::infinity();
   auto const parse = [&](Node const& node, std::string const& where) {
     bool const infinite = shape.infinite && node.text.ends_with("inf");
-    if (infinite && (node.text == "inf" || node.text == ".inf")) return std::optional(infinity);
+    if (infinite && (node.text == "inf" || node.text == "+inf" || node.text == ".inf"))
+      return std::optional(infinity);
     if (infinite && (node.text == "-inf" || node.text == "-.inf")) return std::optional(-infinity);
     return number(spec, node, where, shape.infinite ? "inf" : "");
   };
@@ -423,6 +424,7 @@ std::string Reader::name_problem(std::string_view name) const {
     clash = "a variable";
   if (constants_.contains(name)) clash = "a constant";
   if (name == "pi" || name == "e") clash = "a number that every formula knows";
+  if (name == "inf" || name == "nan") clash = "no finite number elsewhere";
   if (name == "if" ||
       std::ranges::find(expression::functions(), name, &expression::FunctionInfo::name) !=
           expression::functions().end())

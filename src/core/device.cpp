@@ -57,6 +57,7 @@ Device Device::open(Backend backend, int ordinal) {
   device.total_memory_ = found.total_memory;
   device.processors_ = found.multiprocessors;
   device.compute_capability_ = found.compute_capability;
+  device.clock_hz_ = found.clock_hz;
   return device;
 }
 
@@ -66,6 +67,21 @@ std::vector<Device> Device::available() {
   for (int i = 0, count = gpu::count(reason); i < count; ++i)
     devices.push_back(open(Backend::cuda, i));
   return devices;
+}
+
+double Device::arithmetic_rate(Precision precision) const {
+  struct Lanes {
+    int compute_capability;
+    double float32, float64;  // of a multiprocessor
+  };
+  // CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions".
+  constexpr Lanes table[] = {{75, 64, 2},   {80, 64, 32},   {86, 128, 2}, {89, 128, 2},
+                             {90, 128, 64}, {100, 128, 64}, {120, 128, 2}};
+  for (Lanes const& row : table)
+    if (row.compute_capability == compute_capability_)
+      return (precision == Precision::float32 ? row.float32 : row.float64) * processors_ *
+             clock_hz_;
+  return 0;
 }
 
 std::size_t Device::free_memory() const {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/precision.hpp"
+
 namespace gridstride {
 
 enum class Backend { cpu, cuda };
@@ -36,6 +38,9 @@ class Device {
   int processors() const { return processors_; }
   /// Compute capability as 10·major + minor; 0 on the host.
   int compute_capability() const { return compute_capability_; }
+  /// Instructions of the arithmetic units that a GPU can do in a second, such as fused
+  /// multiply-adds, at its highest clock; 0 where that is not known, as on the host.
+  double arithmetic_rate(Precision precision) const;
 
  private:
   Device() = default;
@@ -45,6 +50,7 @@ class Device {
   std::size_t total_memory_ = 0;
   int processors_ = 0;
   int compute_capability_ = 0;
+  double clock_hz_ = 0;
 };
 
 }  // namespace gridstride

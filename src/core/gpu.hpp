@@ -20,6 +20,7 @@ struct Properties {
   std::size_t total_memory;
   int multiprocessors;
   int compute_capability;
+  double clock_hz;  ///< of the multiprocessors, at most
 };
 
 /// Number of usable GPUs; `reason` says why there are none.

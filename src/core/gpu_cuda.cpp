@@ -1,3 +1,4 @@
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -48,8 +49,10 @@ int count(std::string& reason) {
 Properties properties(int ordinal) {
   cudaDeviceProp found{};
   GRIDSTRIDE_CHECK(cudaGetDeviceProperties(&found, ordinal));
+  int clock_khz = 0;
+  GRIDSTRIDE_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, ordinal));
   return {found.name, found.totalGlobalMem, found.multiProcessorCount,
-          10 * found.major + found.minor};
+          10 * found.major + found.minor, 1e3 * clock_khz};
 }
 
 std::size_t free_memory(int ordinal) {
@@ -172,24 +175,49 @@ GraphOwner captured_graph(void* stream, std::function<void()> const& work) {
   return {graph, [](cudaGraph_t g) { log_failure(cudaGraphDestroy(g), "cudaGraphDestroy"); }};
 }
 
-KernelInfo kernel_info(cudaKernelNodeParams const& node) {
-  cudaFuncAttributes attributes{};
-  GRIDSTRIDE_CHECK(cudaFuncGetAttributes(&attributes, node.func));
+/// Calls a function of the driver by its name. The runtime's own counterparts know nothing of
+/// kernels that come from a loaded library.
+template <class Function, class... Arguments>
+void call_driver(char const* name, Arguments... arguments) {
+  constexpr unsigned version = 12030;  // whose signatures these are
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  GRIDSTRIDE_CHECK(
+      cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableDefault, &result));
+  if (result != cudaDriverEntryPointSuccess)
+    throw Error(fmt::format("the GPU's driver has no {}", name));
+  CUresult const status = reinterpret_cast<Function*>(found)(arguments...);
+  if (status != CUDA_SUCCESS)
+    throw CudaError(name, __FILE__, __LINE__, fmt::format("error {} of the driver", +status));
+}
+#define GRIDSTRIDE_DRIVER(function, ...) call_driver<decltype(function)>(#function, __VA_ARGS__)
+
+KernelInfo kernel_info(cudaGraphNode_t node) {
+  CUDA_KERNEL_NODE_PARAMS launch{};
+  call_driver<decltype(cuGraphKernelNodeGetParams)>("cuGraphKernelNodeGetParams", node, &launch);
+  CUfunction function = launch.func;
+  if (function == nullptr) GRIDSTRIDE_DRIVER(cuKernelGetFunction, &function, launch.kern);
   char const* name = nullptr;
-  GRIDSTRIDE_CHECK(cudaFuncGetName(&name, node.func));
+  GRIDSTRIDE_DRIVER(cuFuncGetName, &name, function);
+  auto const attribute = [&](CUfunction_attribute which) {
+    int value = 0;
+    GRIDSTRIDE_DRIVER(cuFuncGetAttribute, &value, which, function);
+    return value;
+  };
   KernelInfo info;
   info.name = short_kernel_name(name);
-  info.registers = attributes.numRegs;
-  info.static_shared_bytes = attributes.sharedSizeBytes;
-  info.dynamic_shared_bytes = node.sharedMemBytes;
-  info.local_bytes = attributes.localSizeBytes;
-  info.block_threads = static_cast<int>(node.blockDim.x * node.blockDim.y * node.blockDim.z);
+  info.registers = attribute(CU_FUNC_ATTRIBUTE_NUM_REGS);
+  info.static_shared_bytes =
+      static_cast<std::size_t>(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  info.dynamic_shared_bytes = launch.sharedMemBytes;
+  info.local_bytes = static_cast<std::size_t>(attribute(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
+  info.block_threads = static_cast<int>(launch.blockDimX * launch.blockDimY * launch.blockDimZ);
   int device = 0, resident = 0, blocks = 0;
   GRIDSTRIDE_CHECK(cudaGetDevice(&device));
   GRIDSTRIDE_CHECK(
       cudaDeviceGetAttribute(&resident, cudaDevAttrMaxThreadsPerMultiProcessor, device));
-  GRIDSTRIDE_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks, node.func, info.block_threads, node.sharedMemBytes));
+  GRIDSTRIDE_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, function,
+                    info.block_threads, static_cast<std::size_t>(launch.sharedMemBytes));
   constexpr int warp = 32;
   int const warps = blocks * ((info.block_threads + warp - 1) / warp);
   info.occupancy = static_cast<double>(warps) / (resident / warp);
@@ -220,9 +248,7 @@ std::vector<KernelInfo> captured_kernels(void* stream, std::function<void()> con
       cudaGraphNodeType type{};
       GRIDSTRIDE_CHECK(cudaGraphNodeGetType(node, &type));
       if (type != cudaGraphNodeTypeKernel) continue;
-      cudaKernelNodeParams parameters{};
-      GRIDSTRIDE_CHECK(cudaGraphKernelNodeGetParams(node, &parameters));
-      kernels.push_back(kernel_info(parameters));
+      kernels.push_back(kernel_info(node));
     }
   } catch (...) {
     cudaGetLastError();  // it is reported; the next launch is not to meet it again

@@ -19,6 +19,7 @@
 
 #include "core/buffer.hpp"
 #include "core/text.hpp"
+#include "expression/cost.hpp"
 #include "kernels/families.hpp"
 #include "kernels/quadrature/gauss_kronrod.hpp"
 #include "kernels/quadrature/running.hpp"
@@ -123,6 +124,7 @@ class Integration final : public Simulation {
   void require_finite() const;
   void require_accuracy() const;
   std::string parameter_text(std::size_t integral) const;
+  double arithmetic_percent(double evaluations) const;
 
   Stream stream_;
   PhaseTimes times_;
@@ -182,11 +184,12 @@ void Integration<T>::integrate_curve() {
   stream_.synchronize();
   Solution solution;
   auto const tolerance = tolerance_of(request_, precision_of<T>());
+  double largest = 0;
+  for (double const value : host_values) largest = std::max(largest, std::abs(value));
+  double const bound = std::max(tolerance->second, tolerance->first * largest);
   for (std::size_t i = 0; i < host_values.size(); ++i) {
     Estimate estimate{host_values[i], host_errors[i],
                       i == 0 ? 0 : quadrature::kronrod_samples<points>, Outcome::reached};
-    double const bound =
-        std::max(tolerance->second, tolerance->first * std::abs(host_values.back()));
     if (!std::isfinite(estimate.value))
       estimate.outcome = Outcome::non_finite;
     else if (estimate.error > bound)
@@ -233,26 +236,27 @@ void Integration<T>::require_finite() const {
   auto const& [integral, coordinates] = *solution_.pole;
   std::string const parameters = parameter_text(integral);
   std::string const with = parameters.empty() ? "" : " with " + parameters;
-  Problem problem = place_;
-  if (coordinates.empty()) {
-    problem.message = fmt::format("its sum over the samples is not finite in {}{}",
-                                  name_of(precision_of<T>()), with);
-  } else if (curve_) {
-    problem.message = fmt::format("is infinite or not a number at a sample below {} = {:.9g}",
-                                  variable_names_[0], coordinates[0]);
-  } else {
-    std::vector<double> values = coordinates;
-    for (std::size_t k = 0; k < parameter_names_.size(); ++k)
-      values.push_back(problem_.parameters[integral * parameter_names_.size() + k]);
-    double const value = problem_.integrand.formula.evaluate(values);
-    problem.message = fmt::format("is {} at the sample {}{} (all samples have to be finite{})",
-                                  std::isnan(value) ? "nan" : fmt::format("{:g}", value),
-                                  named_numbers(variable_names_, coordinates), with,
-                                  request_.rule->name == "tanh_sinh"
-                                      ? ""
-                                      : "; tanh_sinh takes singularities at the ends of a range");
-  }
-  throw ConfigError({problem});
+  auto const fail = [this](std::string const& message) {
+    Problem problem = place_;
+    problem.message = message;
+    throw NumericalError(problem.text());
+  };
+  if (curve_)
+    fail(fmt::format("is infinite or not a number at a sample below {} = {:.9g}",
+                     variable_names_[0], coordinates[0]));
+  std::vector<double> values = coordinates;
+  for (std::size_t k = 0; k < parameter_names_.size(); ++k)
+    values.push_back(problem_.parameters[integral * parameter_names_.size() + k]);
+  double const value = coordinates.empty() ? 0 : problem_.integrand.formula.evaluate(values);
+  if (std::isfinite(value))
+    fail(fmt::format("is so large that sums of its samples are not finite in {}{}",
+                     name_of(precision_of<T>()), with));
+  fail(fmt::format("is {} at the sample {}{} (all samples have to be finite{})",
+                   std::isnan(value) ? "nan" : fmt::format("{:g}", value),
+                   named_numbers(variable_names_, coordinates), with,
+                   variable_names_.size() > 1 || request_.rule->name == "tanh_sinh"
+                       ? ""
+                       : "; tanh_sinh takes singularities at the ends of a range"));
 }
 
 template <class T>
@@ -265,13 +269,25 @@ void Integration<T>::require_accuracy() const {
   std::string which;
   if (estimates.size() > 1)
     which = fmt::format("{} of {} integrals; the first, ", missed, estimates.size());
-  if (estimates.size() > 1 && !curve_)
-    which += parameter_text(static_cast<std::size_t>(first - estimates.begin())) + ": ";
+  auto const index = first - estimates.begin();
+  if (curve_)
+    which += fmt::format("{} = {:.9g}: ", variable_names_[0], grid_.coordinate(0, index));
+  else if (estimates.size() > 1)
+    which += parameter_text(static_cast<std::size_t>(index)) + ": ";
   throw NumericalError(fmt::format(
       "integration: the tolerance is not met ({}the best value is {:.16g} with an estimated error "
       "of {:.3g} after {} evaluations by {}; asked for: relative {:g}, absolute {:g})",
       which, first->value, first->error, first->evaluations, request_.rule->name, relative,
       absolute));
+}
+
+/// What part of the device's arithmetic the integrand's operations alone have taken.
+template <class T>
+double Integration<T>::arithmetic_percent(double evaluations) const {
+  double const rate = stream_.device().arithmetic_rate(precision_of<T>());
+  double const cost = arithmetic_cost(problem_.integrand.formula);
+  return rate == 0 ? std::numeric_limits<double>::quiet_NaN()
+                   : 100 * cost * evaluations / times_.seconds("integrate") / rate;
 }
 
 /// Of several integrals, the first value and the largest error.
@@ -291,7 +307,8 @@ std::vector<NamedValue> Integration<T>::diagnostics() const {
       {"value", value, 16},
       {"error_estimate", error},
       {"evaluations", evaluations},
-      {"evaluations_per_second", evaluations / times_.seconds("integrate")}};
+      {"evaluations_per_second", evaluations / times_.seconds("integrate")},
+      {"arithmetic_percent", arithmetic_percent(evaluations)}};
   values.insert(values.end(), solution_.values.begin(), solution_.values.end());
   auto const seconds = times_.values();
   values.insert(values.end(), seconds.begin(), seconds.end());
@@ -319,7 +336,7 @@ SimulationEntry integration_entry() {
   info.has_grid = false;
   info.has_time = false;
   info.variables = {};
-  return {info, nullptr, integration_memory, nullptr, make_integration};
+  return {info, integration::problems, integration_memory, nullptr, make_integration};
 }
 
 }  // namespace gridstride

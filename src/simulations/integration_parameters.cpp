@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/quadrature/gauss_kronrod.hpp"
+#include "kernels/quadrature/genz_malik.hpp"
 #include "kernels/quadrature/integrand.hpp"
+#include "kernels/quadrature/monte_carlo.hpp"
+#include "kernels/quadrature/tensor.hpp"
 
 namespace gridstride::integration {
 
@@ -36,7 +40,45 @@ constexpr RuleInfo rule_table[] = {
 };
 
 constexpr std::size_t most_swept = 3;  // axes of an image
-constexpr std::int64_t most_values = std::int64_t{1} << 31;
+constexpr std::int64_t most_values = std::int64_t{1} << 28;
+
+/// Notes what is wrong with a range.
+void check_range(config::Visitor& visitor, std::string_view name, std::vector<double> const& ends,
+                 Precision precision) {
+  double const width = ends[1] - ends[0], far = std::max(std::abs(ends[0]), std::abs(ends[1]));
+  if (ends[0] == ends[1]) return visitor.fault(name, "is empty (its ends are the same)");
+  if (!std::isinf(far) && std::isinf(width))
+    return visitor.fault(name, "is wider than numbers go (give inf for an end)");
+  // Coordinates near their end are rounded by ε times it, which the integrand feels.
+  double const most = precision == Precision::float32 ? 0x1p10 : 0x1p39;
+  if (!std::isinf(far) && far > most * std::abs(width))
+    visitor.fault(name, fmt::format("is too narrow so far from 0 for {} (take what is left of "
+                                    "the variable when its place is subtracted{})",
+                                    name_of(precision),
+                                    precision == Precision::float32 ? ", or float64" : ""));
+}
+
+/// The fewest samples that a rule can do with.
+std::int64_t least_points(RuleInfo const& rule, int dimensions) {
+  if (rule.name == "gauss_kronrod") return 4 * quadrature::kronrod_samples<21>;
+  if (rule.name == "tanh_sinh") return 11 << 4;  // of the coarsest level that it ends with
+  if (rule.name == "genz_malik") return quadrature::genz_malik::points(dimensions);
+  if (rule.name == "quasi_monte_carlo") return quadrature::sobol_replicas;
+  return rule.name == "vegas" ? 1024 : rule.name == "monte_carlo" ? 32 : 1;
+}
+
+/// What is wrong with so many points; empty if nothing.
+std::string points_problem(RuleInfo const& rule, int dimensions, double points) {
+  if (points != std::floor(points)) return fmt::format("{} is not a whole number", points);
+  auto const least = least_points(rule, dimensions);
+  if (points < static_cast<double>(least))
+    return fmt::format("{} are too few for {} (at least {})", points, rule.name, least);
+  auto const most = static_cast<double>(quadrature::max_tensor_samples);
+  if (rule.kind == RuleKind::fixed && std::pow(points, dimensions) > most)
+    return fmt::format("{} along each of {} axes are {:.2g} samples (at most {:.2g})", points,
+                       dimensions, std::pow(points, dimensions), most);
+  return "";
+}
 
 std::vector<expression::Variable> numbered(auto const& entries, int first) {
   std::vector<expression::Variable> variables;
@@ -57,8 +99,8 @@ RuleInfo const& rule_of(Parameters const& parameters) {
   return *std::ranges::find(rule_table, name, &RuleInfo::name);
 }
 
-void Parameters::fields(config::Visitor& visitor, config::RunOptions const&) {
-  declare_ranges(visitor);
+void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run) {
+  declare_ranges(visitor, run);
   declare_sweep(visitor);
   declare_integrand(visitor);
   declare_curve(visitor);
@@ -69,7 +111,7 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const&) {
                                      : std::span(swept_variables_));
 }
 
-void Parameters::declare_ranges(config::Visitor& visitor) {
+void Parameters::declare_ranges(config::Visitor& visitor, config::RunOptions const& run) {
   visitor.named<std::vector<double>>(
       {.name = "variables",
        .documentation = "What is integrated over: names of your own, each with its range, from the "
@@ -78,8 +120,7 @@ void Parameters::declare_ranges(config::Visitor& visitor) {
       [&](config::Spec const& spec, std::vector<double>& ends) {
         bool const read = visitor.list({.name = spec.name, .documentation = "A range."},
                                        {.minimum = 2, .maximum = 2, .infinite = true}, ends);
-        if (read && ends[0] == ends[1])
-          visitor.fault(spec.name, "is empty (its ends are the same)");
+        if (read) check_range(visitor, spec.name, ends, run.precision);
       });
   if (variables.size() > max_dimensions)
     visitor.fault("variables", fmt::format("{} variables are more than the {} that there may be",
@@ -109,7 +150,14 @@ void Parameters::declare_sweep(config::Visitor& visitor) {
                   fmt::format("{} parameters are more than the {} that there may be: an image "
                               "of the values has an axis for each",
                               sweep.size(), most_swept));
+  double integrals = 1;
+  for (auto const& [name, values] : sweep) integrals *= static_cast<double>(values.count);
+  if (integrals > static_cast<double>(most_values))
+    visitor.fault("sweep", fmt::format("{:.3g} combinations are more than the {} that there may be",
+                                       integrals, most_values));
   for (auto const& [name, values] : sweep) {
+    if (std::isinf(values.to - values.from))
+      visitor.fault("sweep." + name, "is wider than numbers go");
     if (std::ranges::find(variables, name, [](auto const& v) { return v.first; }) !=
         variables.end())
       visitor.fault("sweep." + name, "is a variable that is integrated over (give it one role)");
@@ -157,7 +205,7 @@ void Parameters::declare_rule(config::Visitor& visitor) {
   visitor.choice({.name = "rule", .documentation = "Where the samples are, and what they weigh."},
                  choices, rule);
   RuleInfo const& info = rule_of(*this);
-  if (dimensions() > 0 &&
+  if (dimensions() > 0 && dimensions() <= max_dimensions &&
       (dimensions() < info.least_dimensions || dimensions() > info.most_dimensions))
     visitor.fault("rule",
                   fmt::format("'{}' takes {} (here {} {})", info.name,
@@ -172,8 +220,10 @@ void Parameters::declare_rule(config::Visitor& visitor) {
                  .minimum = 1,
                  .maximum = std::ldexp(1.0, 40)},
                 points, "auto");
-  if (points && *points != std::floor(*points))
-    visitor.fault("points", fmt::format("{} is not a whole number", *points));
+  if (points && dimensions() >= info.least_dimensions && dimensions() <= info.most_dimensions) {
+    auto const problem = points_problem(info, dimensions(), *points);
+    if (!problem.empty()) visitor.fault("points", problem);
+  }
   visitor.visit({.name = "points_per_panel",
                  .documentation = "Samples in a panel of `gauss_legendre`.",
                  .minimum = 2,
@@ -188,6 +238,9 @@ void Parameters::declare_rule(config::Visitor& visitor) {
                  .documentation = "Whether each sample of `monte_carlo` is taken with its mirror "
                                   "image in the middle of the range."},
                 antithetic);
+  if (antithetic && info.name != "monte_carlo")
+    visitor.fault("antithetic",
+                  fmt::format("is for monte_carlo (here the rule is '{}')", info.name));
 }
 
 void Parameters::declare_tolerance(config::Visitor& visitor) {
@@ -200,7 +253,23 @@ void Parameters::declare_tolerance(config::Visitor& visitor) {
                 tolerance.relative, "");
         v.visit({.name = "absolute", .documentation = "As it is.", .minimum = 0},
                 tolerance.absolute, "");
+        bool const given = tolerance.relative || tolerance.absolute;
+        if (given && tolerance.relative.value_or(0) == 0 && tolerance.absolute.value_or(0) == 0)
+          v.fault("", "is 0 (one of relative and absolute has to be above it)");
       });
+}
+
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const&) {
+  std::string const& variant = run.kernels.at("quadrature");
+  auto const& parameters = parameters_of(run);
+  RuleInfo const& rule = rule_of(parameters);
+  if (variant == "auto" || (rule.kind == RuleKind::fixed && parameters.dimensions() == 1))
+    return {};
+  return {run.problem(
+      run.location("kernels.quadrature"),
+      fmt::format("'{}' is a variant of the fixed rules of one variable (here the "
+                  "rule is '{}'{})",
+                  variant, rule.name, parameters.dimensions() == 1 ? "" : ", of several"))};
 }
 
 }  // namespace gridstride::integration

@@ -65,7 +65,7 @@ class Parameters final : public config::ParameterSet {
   int dimensions() const { return static_cast<int>(variables.size()); }
 
  private:
-  void declare_ranges(config::Visitor& visitor);
+  void declare_ranges(config::Visitor& visitor, config::RunOptions const& run);
   void declare_sweep(config::Visitor& visitor);
   void declare_integrand(config::Visitor& visitor);
   void declare_rule(config::Visitor& visitor);
@@ -78,6 +78,9 @@ class Parameters final : public config::ParameterSet {
 inline Parameters const& parameters_of(config::RunConfig const& run) {
   return static_cast<Parameters const&>(*run.parameters);
 }
+
+/// A kernel variant that the rule does not go through.
+std::vector<gridstride::Problem> problems(config::RunConfig const& run, Inputs const& inputs);
 
 /// The rule that works: what `auto` means for so many variables.
 RuleInfo const& rule_of(Parameters const& parameters);

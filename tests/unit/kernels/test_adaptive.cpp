@@ -266,7 +266,7 @@ TEST(Adaptive, SaysWhatItCannotReach) {
 }
 
 TEST(Adaptive, JumpsAndKinksAreNotMissed) {
-  // Without the watches, 7 in 100 jumps come to lie where no node is.
+  // Without the watches, jumps that lie where no node is go unseen.
   Stream stream(Device::open(Backend::cpu));
   std::vector<double> k(400);
   for (std::size_t i = 0; i < k.size(); ++i)

@@ -134,7 +134,8 @@ TEST_F(VegasIntegrals, SaysWhenAToleranceIsNotReached) {
   std::vector<Interval> const box(2);
   auto const found = integrate(sampled("exp(a*b)", 2), box, {.points = 5000, .goal = {1e-8, 0}});
   EXPECT_EQ(found.estimate.outcome, Outcome::not_reached);
-  EXPECT_EQ(found.estimate.evaluations, 5000);
+  EXPECT_LE(found.estimate.evaluations, 5000);
+  EXPECT_GE(3 * found.estimate.evaluations, 2 * 5000);
 }
 
 TEST_F(VegasIntegrals, RefusesBadArguments) {
