@@ -29,9 +29,9 @@ struct VegasIntegral {
 /// else.
 ///
 /// Five iterations make the grid and count for nothing else; those that follow double in size and
-/// improve it further; at the end up to a third of `points` may be left. The value is their mean, weighted by 1/σ_i². The estimate is three standard
-/// errors, times sqrt(chi_squared) where that is above 1, plus (4 + d)·ε/2 times the size of f for
-/// rounding.
+/// improve it further; at the end up to a third of `points` may be left. The value is their mean,
+/// weighted by 1/σ_i². The estimate is three standard errors, times sqrt(chi_squared) where that is
+/// above 1, plus (4 + d)·ε/2 times the size of f for rounding.
 ///
 /// Goal, points (1024 at least), seed, determinism, waiting and errors are as in monte_carlo.hpp;
 /// the grids of host and GPU differ by rounding. `antithetic` is refused.
