@@ -6,8 +6,6 @@
 // of order 2 to 8. In time: the leapfrog scheme, of order 2, which conserves a discrete energy. An
 // absorbing side is a fixed one behind a layer where u_tt + 2σ·u_t stands for u_tt.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,10 +15,12 @@
 
 #include "core/buffer.hpp"
 #include "core/graph.hpp"
+#include "expression/transform.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/families.hpp"
 #include "kernels/star/star.hpp"
+#include "simulations/arrays.hpp"
 #include "simulations/registry.hpp"
 #include "simulations/wave_parameters.hpp"
 #include "simulations/wave_sources.hpp"
@@ -86,7 +86,10 @@ class Wave final : public Simulation {
   void make_ricker(config::RunConfig const& run);
   void make_sides(config::RunConfig const& run);
   void make_initial(config::RunConfig const& run, Inputs const& inputs);
-  void fill(FieldSource const& source, Inputs const& inputs, std::span<T> target);
+  /// The values of a formula of space or a dataset, in device memory.
+  void fill_from(FieldSource const& source, Inputs const& inputs, std::span<T> target) {
+    fill(stream_, source, grid_, inputs, target, nullptr, evaluate_variant_);
+  }
   void begin_leg(double until);
   star::LeapfrogStep<T> leapfrog_step() const;
   void apply(star::LeapfrogStep<T> const& step);
@@ -150,21 +153,6 @@ Wave<T>::Wave(config::RunConfig const& run, Stream const& stream, Inputs const& 
   make_initial(run, inputs);
 }
 
-/// The values of a formula of space or a dataset, in device memory.
-template <class T>
-void Wave<T>::fill(FieldSource const& source, Inputs const& inputs, std::span<T> target) {
-  if (source.file.empty()) {
-    evaluate::Program const program(stream_, source.formula.expression, evaluate_variant_);
-    evaluate::evaluate(stream_, program, grid_, nullptr, 0, target);
-    return;
-  }
-  std::vector<double> values(target.size());
-  inputs.read(source, values);
-  std::vector<T> const rounded(values.begin(), values.end());
-  copy_async(target, std::span(rounded), stream_);
-  stream_.synchronize();
-}
-
 /// c², from float64 values of c.
 template <class T>
 void Wave<T>::make_speed(config::RunConfig const& run, Inputs const& inputs) {
@@ -176,13 +164,13 @@ void Wave<T>::make_speed(config::RunConfig const& run, Inputs const& inputs) {
   }
   auto const size = static_cast<std::size_t>(grid_.size());
   speed_squared_field_ = Buffer<T>(stream_, MemorySpace::device, size);
-  formula = Expression::parse(fmt::format("({})^2", formula.to_string()));
+  formula = expression::apply(expression::Operation::power, formula, Expression(2));
   Inputs squares;
   squares.read = [&](FieldSource const& source, std::span<double> values) {
     inputs.read(source, values);
     for (double& value : values) value *= value;
   };
-  fill(speed, squares, speed_squared_field_.span());
+  fill_from(speed, squares, speed_squared_field_.span());
 }
 
 template <class T>
@@ -229,14 +217,14 @@ void Wave<T>::make_ricker(config::RunConfig const& run) {
 template <class T>
 void Wave<T>::make_initial(config::RunConfig const& run, Inputs const& inputs) {
   auto const now = buffers_[0].span(), before = buffers_[1].span();
-  fill(run.initial.at("u"), inputs, before);
+  fill_from(run.initial.at("u"), inputs, before);
   star::LeapfrogStep<T> step = leapfrog_step();
   step.in = step.previous = before.data();
   step.out = now.data();
   step.ratio = 0;  // a copy with zeros on fixed sides
   star::leapfrog(stream_, step, repetition_.variant);
 
-  fill(parameters_of(run).initial_velocity, inputs, before);
+  fill_from(parameters_of(run).initial_velocity, inputs, before);
   elementwise::scale(stream_, static_cast<T>(dt_), before);
   elementwise::add<T>(stream_, now, before, before);
   step = leapfrog_step();  // back in time, from u + dt·v as the moment behind

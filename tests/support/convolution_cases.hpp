@@ -13,7 +13,7 @@
 #include "core/stream.hpp"
 #include "driver/prepare.hpp"
 #include "simulations/registry.hpp"
-#include "support/heat_cases.hpp"
+#include "support/one_shot.hpp"
 
 /// Filters of signals that formulas give, without files, on any device.
 namespace gridstride::test {
@@ -37,15 +37,10 @@ inline std::vector<double> values_of(Field const& field, Stream& stream) {
 }
 
 inline Filtered filter_signal(std::string const& yaml, Backend backend) {
-  auto const config = config_of(yaml);
-  Stream stream(Device::open(backend));
-  auto const simulation = entry_of(config).make(config, stream, inputs_of(config));
-  EXPECT_FALSE(simulation->finished());
-  simulation->advance(1, 0);
-  EXPECT_TRUE(simulation->finished());
-  auto const fields = simulation->fields();
-  return {fields[0].grid, values_of(fields[0], stream), values_of(fields[1], stream),
-          simulation->chosen().at(0).text};
+  OneShot done(yaml, backend);
+  auto const fields = done.simulation->fields();
+  return {fields[0].grid, values_of(fields[0], done.stream), values_of(fields[1], done.stream),
+          done.simulation->chosen().at(0).text};
 }
 
 /// `points` as "40" or "40, 25", which lie 1 apart; `filters` as a config has them.

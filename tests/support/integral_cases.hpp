@@ -9,7 +9,7 @@
 
 #include "driver/prepare.hpp"
 #include "simulations/registry.hpp"
-#include "support/heat_cases.hpp"
+#include "support/one_shot.hpp"
 
 /// Integrals with known values, computed without files, on any device.
 namespace gridstride::test {
@@ -113,14 +113,9 @@ inline std::string integral_yaml(KnownIntegral const& integral,
 }
 
 inline Integrated integrate(std::string const& yaml, Backend backend) {
-  auto const config = config_of(yaml);
-  Stream stream(Device::open(backend));
-  auto const simulation = entry_of(config).make(config, stream, inputs_of(config));
-  EXPECT_FALSE(simulation->finished());
-  simulation->advance(1, 0);
-  EXPECT_TRUE(simulation->finished());
+  OneShot const done(yaml, backend);
   Integrated found;
-  for (NamedValue const& one : simulation->diagnostics()) {
+  for (NamedValue const& one : done.simulation->diagnostics()) {
     if (one.name == "value") found.value = one.value;
     if (one.name == "error_estimate") found.error_estimate = one.value;
     if (one.name == "evaluations") found.evaluations = one.value;

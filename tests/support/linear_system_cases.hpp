@@ -12,7 +12,7 @@
 #include "driver/diagnostics.hpp"
 #include "driver/prepare.hpp"
 #include "simulations/registry.hpp"
-#include "support/heat_cases.hpp"
+#include "support/one_shot.hpp"
 
 /// Linear systems with known solutions, solved without files, on any device.
 namespace gridstride::test {
@@ -76,14 +76,10 @@ inline std::string system_yaml(std::string const& matrix, int n, std::string con
 }
 
 inline Solved solve_system(std::string const& yaml, Backend backend) {
-  auto const config = config_of(yaml);
-  Stream stream(Device::open(backend));
-  auto const simulation = entry_of(config).make(config, stream, inputs_of(config));
-  EXPECT_FALSE(simulation->finished());
-  simulation->advance(1, 0);
-  EXPECT_TRUE(simulation->finished());
-  return {to_host(simulation->fields()[0], stream), simulation->formula_grid(),
-          simulation->diagnostics(), simulation->chosen().at(0).text, simulation->fallbacks()};
+  OneShot done(yaml, backend);
+  Simulation const& solved = *done.simulation;
+  return {to_host(solved.fields()[0], done.stream), solved.formula_grid(), solved.diagnostics(),
+          solved.chosen().at(0).text, solved.fallbacks()};
 }
 
 /// Every method, in both precisions, by our kernels and the vendor's: the backward error is within

@@ -43,11 +43,8 @@ std::string parameters_yaml(std::string const& parameters) {
 }
 
 std::vector<double> values_of(std::string const& parameters) {
-  auto const config = config_of(parameters_yaml(parameters));
-  Stream stream(Device::open(cpu));
-  auto const simulation = entry_of(config).make(config, stream, inputs_of(config));
-  simulation->advance(1, 0);
-  auto const value = to_host(simulation->fields()[0], stream);
+  OneShot done(parameters_yaml(parameters), cpu);
+  auto const value = to_host(done.simulation->fields()[0], done.stream);
   auto const* const data = static_cast<double const*>(value.field.data);
   return {data, data + value.field.grid.size()};
 }

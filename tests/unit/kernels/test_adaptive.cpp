@@ -15,6 +15,7 @@
 #include "kernels/quadrature/gauss_kronrod.hpp"
 #include "kernels/quadrature/tanh_sinh.hpp"
 #include "support/adaptive_cases.hpp"
+#include "support/refusal.hpp"
 
 namespace gridstride {
 namespace {
@@ -326,16 +327,6 @@ TEST(Adaptive, KernelsCompileForEachArchitecture) {
 
 // --------------------------------------------------------------------------------------- refusals
 
-template <class Body>
-std::string refusal(Body const& body) {
-  try {
-    body();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(Adaptive, RefusesBadArguments) {
   Stream stream(Device::open(Backend::cpu));
   auto const plain = line_integrand("x"), family = line_integrand("x*k", 1);
@@ -343,7 +334,7 @@ TEST(Adaptive, RefusesBadArguments) {
   std::vector<double> const k(2);
   auto const kronrod = [&](Integrand const& f, Interval interval, GaussKronrodOptions options,
                            std::span<double const> parameters = {}) {
-    return refusal(
+    return test::refusal(
         [&] { gauss_kronrod<double>(stream, f, interval, parameters, options, results); });
   };
   EXPECT_EQ(kronrod({plain.formula, 2, 0}, {}, {}),
@@ -359,15 +350,17 @@ TEST(Adaptive, RefusesBadArguments) {
             "gauss_kronrod: initial_intervals is 0 (from 1 to 1024)");
   EXPECT_EQ(kronrod(plain, {}, {.max_intervals = 3}),
             "gauss_kronrod: max_intervals is 3 (from 4 to 4194304)");
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(test::refusal([&] {
               tanh_sinh<double>(stream, plain, {infinity, infinity}, {}, {}, results);
             }),
             "tanh_sinh: the interval is from inf to inf");
-  EXPECT_EQ(refusal([&] { tanh_sinh<double>(stream, plain, {}, {}, {.max_level = 17}, results); }),
-            "tanh_sinh: max_level is 17 (from 4 to 16)");
   EXPECT_EQ(
-      refusal([&] { tanh_sinh<double>(stream, plain, {}, {}, {}, results, "block_per_integral"); }),
-      "tanh_sinh: cpu has no variant 'block_per_integral'");
+      test::refusal([&] { tanh_sinh<double>(stream, plain, {}, {}, {.max_level = 17}, results); }),
+      "tanh_sinh: max_level is 17 (from 4 to 16)");
+  EXPECT_EQ(test::refusal([&] {
+              tanh_sinh<double>(stream, plain, {}, {}, {}, results, "block_per_integral");
+            }),
+            "tanh_sinh: cpu has no variant 'block_per_integral'");
 }
 
 }  // namespace

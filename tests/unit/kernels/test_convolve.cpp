@@ -11,6 +11,7 @@
 
 #include "kernels/convolve/convolve.hpp"
 #include "support/convolve_cases.hpp"
+#include "support/refusal.hpp"
 
 namespace gridstride {
 namespace {
@@ -127,17 +128,6 @@ TYPED_TEST(ConvolveHost, VariantsEqualTheReference) {
   EXPECT_GE(compared, 21 * 9 * 3 * 2);
 }
 
-/// What the exception says that `body` throws.
-template <class Body>
-std::string refusal(Body const& body) {
-  try {
-    body();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(Convolve, BitsDoNotDependOnTheNumberOfThreads) {
   Stream stream(Device::open(Backend::cpu));
   int const before = omp_get_max_threads();
@@ -183,7 +173,7 @@ TEST(Convolve, NothingToFilterIsNoError) {
 TEST(Convolve, RefusesBadFilters) {
   Stream stream(Device::open(Backend::cpu));
   auto const made = [&](Doubles const& taps, std::int64_t center) {
-    return refusal([&] { Filter<float>(stream, taps, center); });
+    return test::refusal([&] { Filter<float>(stream, taps, center); });
   };
   EXPECT_EQ(made({}, 0), "convolve: a filter has 1 to 65535 taps, not 0");
   EXPECT_EQ(made(Doubles(65536, 1.0), 0), "convolve: a filter has 1 to 65535 taps, not 65536");
@@ -192,7 +182,7 @@ TEST(Convolve, RefusesBadFilters) {
             "convolve: tap -1 is the center of a filter of 3 (counted from 0)");
   EXPECT_EQ(made({1, NAN}, 0), "convolve: tap 1 is nan (taps have to be finite, also in float32)");
   EXPECT_EQ(made({1e39}, 0), "convolve: tap 0 is 1e+39 (taps have to be finite, also in float32)");
-  EXPECT_EQ(refusal([&] { Filter<double>(stream, Doubles{1e39}, 0); }), "nothing");
+  EXPECT_EQ(test::refusal([&] { Filter<double>(stream, Doubles{1e39}, 0); }), "nothing");
 }
 
 TEST(Convolve, RefusesBadArguments) {
@@ -201,7 +191,7 @@ TEST(Convolve, RefusesBadArguments) {
   std::vector<float> x(12, 1), y(12);
   auto const filtered = [&](Shape const& shape, std::span<float const> in, std::span<float> out,
                             std::string_view variant) {
-    return refusal([&] {
+    return test::refusal([&] {
       convolve::convolve<float>(stream, filter, shape, Boundary::reflect, in, out, 0, variant);
     });
   };

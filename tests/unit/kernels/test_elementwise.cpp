@@ -8,6 +8,7 @@
 
 #include "kernels/elementwise/elementwise.hpp"
 #include "support/elementwise_cases.hpp"
+#include "support/refusal.hpp"
 
 namespace gridstride {
 namespace {
@@ -133,31 +134,20 @@ TEST(ElementwiseHost, AddsInTheRowsOfOneMatrix) {
   }
 }
 
-/// What `call` throws as `std::invalid_argument`.
-template <class Call>
-std::string message_of(Call const& call) {
-  try {
-    call();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
-
 TEST(Elementwise, RefusesBadSizes) {
   auto stream = host_stream();
   Values const x(3), y(4);
   Values z(3);
   std::vector<std::int64_t> const index(2);
-  EXPECT_EQ(message_of([&] { elementwise::add<double>(stream, x, y, z); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::add<double>(stream, x, y, z); }),
             "elementwise::add: y has 4 elements and z has 3 (they must agree)");
-  EXPECT_EQ(message_of([&] { elementwise::add<double>(stream, y, x, z); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::add<double>(stream, y, x, z); }),
             "elementwise::add: x has 4 elements and z has 3 (they must agree)");
-  EXPECT_EQ(message_of([&] { elementwise::axpy<double>(stream, 1, y, z); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::axpy<double>(stream, 1, y, z); }),
             "elementwise::axpy: x has 4 elements and y has 3 (they must agree)");
-  EXPECT_EQ(message_of([&] { elementwise::dot3<double>(stream, x, x, z); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::dot3<double>(stream, x, x, z); }),
             "elementwise::dot3: a has 3 elements, it needs 9");
-  EXPECT_EQ(message_of([&] { elementwise::gather<double>(stream, x, index, z); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::gather<double>(stream, x, index, z); }),
             "elementwise::gather: index has 2 elements and output has 3 (they must agree)");
 }
 
@@ -166,21 +156,20 @@ TEST(Elementwise, RefusesOverlap) {
   Values all(20);
   std::span<double> const span(all);
   auto const a = span.first(6), shifted = span.subspan(1, 6), apart = span.subspan(8, 6);
-  EXPECT_EQ(message_of([&] { elementwise::add<double>(stream, a, apart, shifted); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::add<double>(stream, a, apart, shifted); }),
             "elementwise::add: x (6 elements) and z (6 elements) overlap");
-  EXPECT_EQ(message_of([&] { elementwise::add<double>(stream, apart, a, shifted); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::add<double>(stream, apart, a, shifted); }),
             "elementwise::add: y (6 elements) and z (6 elements) overlap");
-  EXPECT_EQ(message_of([&] { elementwise::axpy<double>(stream, 1, a, shifted); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::axpy<double>(stream, 1, a, shifted); }),
             "elementwise::axpy: x (6 elements) and y (6 elements) overlap");
-  EXPECT_EQ(message_of([&] { elementwise::dot3<double>(stream, a, apart, span.first(2)); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::dot3<double>(stream, a, apart, span.first(2)); }),
             "elementwise::dot3: a (6 elements) and c (2 elements) overlap");
-  EXPECT_EQ(message_of([&] { elementwise::dot3<double>(stream, apart, a, span.first(2)); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::dot3<double>(stream, apart, a, span.first(2)); }),
             "elementwise::dot3: b (6 elements) and c (2 elements) overlap");
   std::vector<std::int64_t> const index(6);
-  EXPECT_EQ(message_of([&] { elementwise::gather<double>(stream, a, index, a); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::gather<double>(stream, a, index, a); }),
             "elementwise::gather: x (6 elements) and output (6 elements) overlap");
-  EXPECT_EQ(message_of([&] { elementwise::add<double>(stream, a, shifted, apart); }),
-            "nothing thrown");
+  EXPECT_EQ(test::refusal([&] { elementwise::add<double>(stream, a, shifted, apart); }), "nothing");
 }
 
 TEST(Elementwise, RefusesBadMatrices) {
@@ -189,7 +178,7 @@ TEST(Elementwise, RefusesBadMatrices) {
   double* const data = all.data();
   auto const add = [&](Matrix<double const> const& a, Matrix<double const> const& b,
                        Matrix<double> const& c) {
-    return message_of([&] { elementwise::matrix_add<double>(stream, a, b, c); });
+    return test::refusal([&] { elementwise::matrix_add<double>(stream, a, b, c); });
   };
   Matrix<double> const c{data, 2, 3, 3};
   Matrix<double const> const a{data + 10, 2, 3, 3};
@@ -215,17 +204,17 @@ TEST(Elementwise, RefusesBadMatrices) {
             "elementwise::matrix_add: a (10 elements) and c (10 elements) overlap");
   EXPECT_EQ(add({data, 2, 3, 7}, {data, 2, 3, 7}, {data + 5, 2, 3, 7}),
             "elementwise::matrix_add: a (10 elements) and c (10 elements) overlap");
-  EXPECT_EQ(add({nullptr, 0, 0, 0}, {nullptr, 0, 0, 0}, {nullptr, 0, 0, 0}), "nothing thrown");
+  EXPECT_EQ(add({nullptr, 0, 0, 0}, {nullptr, 0, 0, 0}, {nullptr, 0, 0, 0}), "nothing");
 }
 
 TEST(Elementwise, RefusesUnknownVariants) {
   auto stream = host_stream();
   Values x(3);
-  EXPECT_EQ(message_of([&] { elementwise::fill<double>(stream, 0, x, "fastest"); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::fill<double>(stream, 0, x, "fastest"); }),
             "elementwise: cpu has no variant 'fastest'");
-  EXPECT_EQ(message_of([&] { elementwise::fill<double>(stream, 0, x, "vectorized"); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::fill<double>(stream, 0, x, "vectorized"); }),
             "elementwise: cpu has no variant 'vectorized'");
-  EXPECT_EQ(message_of([&] { elementwise::fill<double>(stream, 0, {}, "fastest"); }),
+  EXPECT_EQ(test::refusal([&] { elementwise::fill<double>(stream, 0, {}, "fastest"); }),
             "elementwise: cpu has no variant 'fastest'");
 }
 

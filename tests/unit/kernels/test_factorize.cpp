@@ -6,6 +6,7 @@
 
 #include "kernels/factorize/factorize.hpp"
 #include "support/factorize_checks.hpp"
+#include "support/refusal.hpp"
 
 namespace gridstride {
 namespace {
@@ -153,17 +154,6 @@ TYPED_TEST(FactorizeHost, ConditionOfWhatIsAsGoodAsSingularIsInfinite) {
             std::numeric_limits<double>::infinity());
 }
 
-/// What the exception says that `body` throws.
-template <class Body>
-std::string refusal(Body const& body) {
-  try {
-    body();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(Factorize, RefusesBadArguments) {
   Stream stream(Device::open(Backend::cpu));
   std::vector<double> memory(64, 1);
@@ -176,7 +166,7 @@ TEST(Factorize, RefusesBadArguments) {
                       factorize::Variants const& variants = {}) {
     pivots.resize(pivot_count);
     status.resize(status_count);
-    return refusal([&] { factorize::lu(stream, a, pivots, status, variants); });
+    return test::refusal([&] { factorize::lu(stream, a, pivots, status, variants); });
   };
   EXPECT_EQ(lu(matrix(3, 4, 4), 3, 1), "lu: a is 3 x 4 (it must be square)");
   EXPECT_EQ(lu(matrix(3, 3, 2), 3, 1),
@@ -188,25 +178,25 @@ TEST(Factorize, RefusesBadArguments) {
   EXPECT_EQ(lu(square, 3, 1, {"auto", "dmma"}), "matmul: cpu has no variant 'dmma'");
   EXPECT_EQ(lu(matrix(0, 0, 0), 0, 1, {"fastest"}), "factorize: cpu has no variant 'fastest'");
   pivots.resize(3);
-  EXPECT_EQ(refusal([&] { factorize::lu_unpivoted(stream, matrix(2, 1, 1), status); }),
+  EXPECT_EQ(test::refusal([&] { factorize::lu_unpivoted(stream, matrix(2, 1, 1), status); }),
             "lu_unpivoted: a is 2 x 1 (it must be square)");
-  EXPECT_EQ(refusal([&] { factorize::cholesky(stream, matrix(2, 1, 1), status); }),
+  EXPECT_EQ(test::refusal([&] { factorize::cholesky(stream, matrix(2, 1, 1), status); }),
             "cholesky: a is 2 x 1 (it must be square)");
   auto const solve = [&](Matrix<double> b) {
-    return refusal([&] { factorize::lu_solve(stream, Op::none, square, pivots, b); });
+    return test::refusal([&] { factorize::lu_solve(stream, Op::none, square, pivots, b); });
   };
   EXPECT_EQ(solve(matrix(4, 2, 2)), "lu_solve: b has 4 rows, a has 3 (they must agree)");
   EXPECT_EQ(solve(matrix(3, 2, 1)),
             "lu_solve: b is 3 x 2 with leading dimension 1 (it must be at least 2)");
-  EXPECT_EQ(refusal([&] { factorize::cholesky_solve(stream, square, matrix(2, 2, 2)); }),
+  EXPECT_EQ(test::refusal([&] { factorize::cholesky_solve(stream, square, matrix(2, 2, 2)); }),
             "cholesky_solve: b has 2 rows, a has 3 (they must agree)");
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(test::refusal([&] {
               factorize::triangular_solve(stream, factorize::Triangle::lower, Op::none,
                                           factorize::Diagonal::unit, matrix(3, 2, 2),
                                           matrix(3, 2, 2));
             }),
             "triangular_solve: a is 3 x 2 (it must be square)");
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(test::refusal([&] {
               factorize::solution_errors<double>(stream, square, 1, matrix(3, 2, 2),
                                                  matrix(3, 1, 1));
             }),

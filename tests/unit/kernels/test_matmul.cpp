@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/matmul_cases.hpp"
+#include "support/refusal.hpp"
 
 namespace gridstride {
 namespace {
@@ -110,22 +111,11 @@ TYPED_TEST(MatmulHost, BitsOfThreadsDoNotDependOnTheirNumber) {
   for (int const count : {2, 3, 7}) EXPECT_TRUE(test::same_bits(alone, with(count))) << count;
 }
 
-/// What the exception says that `body` throws.
-template <class Body>
-std::string refusal(Body const& body) {
-  try {
-    body();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 /// What is said of A, B and C of these sizes.
 std::string refusal_of(matmul::Operand<float> a, matmul::Operand<float> b, Matrix<float> c,
                        std::string_view variant = "auto") {
   Stream stream(Device::open(Backend::cpu));
-  return refusal([&] { matmul::multiply<float>(stream, 1, a, b, 0, c, variant); });
+  return test::refusal([&] { matmul::multiply<float>(stream, 1, a, b, 0, c, variant); });
 }
 
 TEST(Matmul, RefusesBadShapes) {

@@ -11,6 +11,7 @@
 #include "kernels/quadrature/quadrature.hpp"
 #include "kernels/quadrature/riemann_rows.hpp"
 #include "support/quadrature_cases.hpp"
+#include "support/refusal.hpp"
 
 namespace gridstride {
 namespace {
@@ -275,22 +276,11 @@ TEST(QuadratureNonFinite, IsSaidAndFound) {
   EXPECT_EQ(found("log(0.6-x)", {Rule::trapezoid, 4}), 0.75);
 }
 
-/// What the exception says that `body` throws.
-template <class Body>
-std::string refusal(Body const& body) {
-  try {
-    body();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(Quadrature, RefusesBadArguments) {
   Stream stream = host();
   auto const refused = [&](FixedRule const& rule, quadrature::Interval interval = {0, 1},
                            std::string_view variant = "auto") {
-    return refusal([&] { test::integral<double>(stream, "x", interval, rule, variant); });
+    return test::refusal([&] { test::integral<double>(stream, "x", interval, rule, variant); });
   };
   EXPECT_EQ(refused({Rule::midpoint, 6}),
             "quadrature: midpoint on 6 panels (a positive multiple of 4)");
@@ -306,7 +296,7 @@ TEST(Quadrature, RefusesBadArguments) {
             "quadrature: 1125899906842624 cells of 2 samples are too many (2^50 samples)");
   EXPECT_EQ(refused({Rule::left, 2}, {0, INFINITY}), "quadrature: the interval is from 0 to inf");
   EXPECT_EQ(refused({Rule::left, 2}, {0, 1}, "naive"), "quadrature: cpu has no variant 'naive'");
-  EXPECT_EQ(refusal([&] {
+  EXPECT_EQ(test::refusal([&] {
               test::integrals<double>(stream, test::line_integrand("k*x", 1), {0, 1},
                                       {Rule::left, 2}, "auto", {1, 2}, 3);
             }),

@@ -12,6 +12,7 @@
 #include "kernels/quadrature/running.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "support/adaptive_cases.hpp"
+#include "support/refusal.hpp"
 
 namespace gridstride {
 namespace {
@@ -19,17 +20,6 @@ namespace {
 using namespace quadrature;
 using test::infinity;
 using test::line_integrand;
-
-/// What the exception says that `body` throws.
-template <class Body>
-std::string refusal(Body const& body) {
-  try {
-    body();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
 
 FiniteIntegral finite(std::string_view formula, Interval interval) {
   return on_finite_ranges(line_integrand(formula), std::span(&interval, 1));
@@ -88,15 +78,15 @@ TEST(Ranges, OfSeveralVariablesWithParameters) {
 }
 
 TEST(Ranges, RefuseWhatIsNoRange) {
-  EXPECT_EQ(refusal([] {
+  EXPECT_EQ(test::refusal([] {
               finite("x", {infinity, infinity});
             }),
             "on_finite_ranges: interval 0 is from inf to inf");
-  EXPECT_EQ(refusal([] {
+  EXPECT_EQ(test::refusal([] {
               finite("x", {0, NAN});
             }),
             "on_finite_ranges: interval 0 is from 0 to nan");
-  EXPECT_EQ(refusal([] { on_finite_ranges(line_integrand("x"), {}); }),
+  EXPECT_EQ(test::refusal([] { on_finite_ranges(line_integrand("x"), {}); }),
             "on_finite_ranges: 0 intervals for an integrand of 1 dimensions");
 }
 
@@ -157,7 +147,7 @@ TEST(RunningIntegral, RefusesBadArguments) {
   std::vector<double> a(4), b(5);
   auto const run = [&](Integrand const& f, Interval interval, int points, std::span<double> values,
                        std::span<double> errors) {
-    return refusal(
+    return test::refusal(
         [&] { running_integral<double>(stream, f, interval, {}, points, values, errors); });
   };
   EXPECT_EQ(run(x, {}, 15, a, b),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/scan/scan.hpp"
+#include "support/refusal.hpp"
 #include "support/scan_cases.hpp"
 
 namespace gridstride {
@@ -118,34 +119,25 @@ TEST(ScanHostOfFloats, OneBlockHasTheBitsOfTheReference) {
                         reference(inclusive_sum, test::scan_data<float>(ScanData::random, size))));
 }
 
-/// What the exception says that `body` throws.
-template <class Body>
-std::string refusal(Body const& body) {
-  try {
-    body();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "nothing";
-}
-
 TEST(Scan, RefusesBadArguments) {
   Stream stream(Device::open(Backend::cpu));
   std::vector<float> x(8, 1), y(7);
   auto const all = std::span(x);
-  EXPECT_EQ(refusal([&] { scan::inclusive_sum<float>(stream, x, y); }),
+  EXPECT_EQ(test::refusal([&] { scan::inclusive_sum<float>(stream, x, y); }),
             "inclusive_sum: input has 8 elements and output has 7 (they must agree)");
-  EXPECT_EQ(refusal([&] { scan::exclusive_sum<float>(stream, x, y); }),
+  EXPECT_EQ(test::refusal([&] { scan::exclusive_sum<float>(stream, x, y); }),
             "exclusive_sum: input has 8 elements and output has 7 (they must agree)");
-  EXPECT_EQ(refusal([&] { scan::inclusive_maximum<float>(stream, all.first(5), all.last(5)); }),
-            "inclusive_maximum: input (5 elements) and output (5 elements) overlap");
-  EXPECT_EQ(refusal([&] { scan::exclusive_maximum<float>(stream, all.last(5), all.first(5)); }),
-            "exclusive_maximum: input (5 elements) and output (5 elements) overlap");
-  EXPECT_EQ(refusal([&] { scan::inclusive_sum<float>(stream, x, x, "fastest"); }),
+  EXPECT_EQ(
+      test::refusal([&] { scan::inclusive_maximum<float>(stream, all.first(5), all.last(5)); }),
+      "inclusive_maximum: input (5 elements) and output (5 elements) overlap");
+  EXPECT_EQ(
+      test::refusal([&] { scan::exclusive_maximum<float>(stream, all.last(5), all.first(5)); }),
+      "exclusive_maximum: input (5 elements) and output (5 elements) overlap");
+  EXPECT_EQ(test::refusal([&] { scan::inclusive_sum<float>(stream, x, x, "fastest"); }),
             "scan: cpu has no variant 'fastest'");
-  EXPECT_EQ(refusal([&] { scan::inclusive_sum<float>(stream, x, x, "blelloch"); }),
+  EXPECT_EQ(test::refusal([&] { scan::inclusive_sum<float>(stream, x, x, "blelloch"); }),
             "scan: cpu has no variant 'blelloch'");
-  EXPECT_EQ(refusal([&] { scan::inclusive_sum<float>(stream, {}, {}, "fastest"); }),
+  EXPECT_EQ(test::refusal([&] { scan::inclusive_sum<float>(stream, {}, {}, "fastest"); }),
             "scan: cpu has no variant 'fastest'");
   EXPECT_EQ(x, std::vector<float>(8, 1));
 }

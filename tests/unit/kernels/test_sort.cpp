@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "kernels/sort/order.hpp"
+#include "support/refusal.hpp"
 #include "support/sort_cases.hpp"
 
 namespace gridstride {
@@ -111,29 +112,19 @@ TEST(SortHost, LargeRowsEqualTheReference) {
   compare_rows<float>(test::large_sort_size, few_kinds);
 }
 
-template <class Call>
-std::string message_of(Call const& call) {
-  try {
-    call();
-  } catch (std::invalid_argument const& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(SortArguments, BadOnesAreRefused) {
   Stream stream(Device::open(Backend::cpu));
   std::vector<std::int32_t> keys(5);
   std::vector<std::uint32_t> values(4);
-  EXPECT_EQ(message_of([&] { sort::pairs(stream, std::span(keys), std::span(values)); }),
+  EXPECT_EQ(test::refusal([&] { sort::pairs(stream, std::span(keys), std::span(values)); }),
             "pairs: keys has 5 elements and values has 4 (they must agree)");
   auto* const inside = reinterpret_cast<std::uint32_t*>(keys.data()) + 1;
   EXPECT_EQ(
-      message_of([&] { sort::pairs(stream, std::span(keys).first(4), std::span(inside, 4)); }),
+      test::refusal([&] { sort::pairs(stream, std::span(keys).first(4), std::span(inside, 4)); }),
       "pairs: keys (4 elements) and values (4 elements) overlap");
-  EXPECT_EQ(message_of([&] { sort::keys(stream, std::span(keys), "bitonic"); }),
+  EXPECT_EQ(test::refusal([&] { sort::keys(stream, std::span(keys), "bitonic"); }),
             "sort: cpu has no variant 'bitonic'");
-  EXPECT_EQ(message_of([&] { sort::keys(stream, std::span(keys).first(0), "fastest"); }),
+  EXPECT_EQ(test::refusal([&] { sort::keys(stream, std::span(keys).first(0), "fastest"); }),
             "sort: cpu has no variant 'fastest'");
 }
 
