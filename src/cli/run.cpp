@@ -54,6 +54,7 @@ int run_files(RunArguments const& options) {
     auto const summary = run(config, how);
     if (!options.quiet) fmt::print(stderr, "{}\n", format_summary(summary));
     if (!options.summary.empty()) io::write_text_file(options.summary, summary_json(summary));
+    if (!summary.shortfall.empty()) throw NumericalError(summary.shortfall);
   }
   return 0;
 }

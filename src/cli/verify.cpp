@@ -50,6 +50,8 @@ bool verify_file(config::RunConfig const& config, bool update) {
     fmt::print("{}: {}\n", config.file.string(), error.what());
     return false;
   }
+  if (!summary.shortfall.empty())
+    throw NumericalError(fmt::format("{}: {}", config.file.string(), summary.shortfall));
   for (auto const& found : summary.verified)
     fmt::print("{}: {} {:.6g}\n", config.file.string(), found.name, found.value);
   if (options.reference.empty()) return true;

@@ -120,8 +120,10 @@ RunSummary Run::go() {
   if (!config_.verify.exact.empty()) verify(pipeline_->last());
   summary_.diagnostics = simulation_->diagnostics();
   summary_.chosen = simulation_->chosen();
-  auto const fallbacks = simulation_->fallbacks();
+  summary_.shortfall = simulation_->shortfall();
+  auto fallbacks = simulation_->fallbacks();
   summary_.fallbacks.insert(summary_.fallbacks.end(), fallbacks.begin(), fallbacks.end());
+  if (!summary_.shortfall.empty()) fallbacks.push_back(summary_.shortfall);
   files_->finish({summary_.phases, summary_.chosen, fallbacks});
   summary_.files = files_->count();
   summary_.bytes_written = files_->bytes();

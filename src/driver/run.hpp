@@ -48,6 +48,7 @@ struct RunSummary {
   std::vector<NamedValue> verified;     ///< errors against the exact solution
   std::vector<NamedValue> diagnostics;  ///< the simulation's own, at the end
   std::vector<NamedText> chosen;        ///< what the config left to the simulation
+  std::string shortfall;  ///< what the result lacks of what was asked for; empty when nothing
   std::vector<std::string> fallbacks;
 
   double updates_per_second() const;

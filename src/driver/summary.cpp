@@ -53,6 +53,7 @@ std::string summary_json(RunSummary const& summary) {
   for (auto const& found : summary.diagnostics) json["diagnostics"][found.name] = found.value;
   for (auto const& [name, text] : summary.chosen) json["chosen"][name] = text;
   json["fallbacks"] = summary.fallbacks;
+  if (!summary.shortfall.empty()) json["shortfall"] = summary.shortfall;
   json["files"] = summary.files;
   json["bytes_written"] = summary.bytes_written;
   return json.dump(2) + '\n';

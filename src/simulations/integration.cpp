@@ -116,13 +116,13 @@ class Integration final : public Simulation {
   std::vector<NamedText> chosen() const override {
     return {{"rule", std::string(request_.rule->name)}};
   }
+  std::string shortfall() const override;
 
  private:
   void integrate();
   void integrate_curve();
   void keep(Solution solution);
   void require_finite() const;
-  void require_accuracy() const;
   std::string parameter_text(std::size_t integral) const;
   double arithmetic_percent(double evaluations) const;
 
@@ -162,7 +162,6 @@ void Integration<T>::advance(std::int64_t max_steps, double) {
   if (finished() || max_steps < 1) return;
   times_.measure("integrate", [this] { curve_ ? integrate_curve() : integrate(); });
   require_finite();
-  require_accuracy();
   step_ = 1;
 }
 
@@ -260,10 +259,10 @@ void Integration<T>::require_finite() const {
 }
 
 template <class T>
-void Integration<T>::require_accuracy() const {
+std::string Integration<T>::shortfall() const {
   auto const& estimates = solution_.estimates;
   auto const missed = std::ranges::count(estimates, Outcome::not_reached, &Estimate::outcome);
-  if (missed == 0) return;
+  if (missed == 0) return {};
   auto const first = std::ranges::find(estimates, Outcome::not_reached, &Estimate::outcome);
   auto const [relative, absolute] = *tolerance_of(request_, precision_of<T>());
   std::string which;
@@ -274,11 +273,11 @@ void Integration<T>::require_accuracy() const {
     which += fmt::format("{} = {:.9g}: ", variable_names_[0], grid_.coordinate(0, index));
   else if (estimates.size() > 1)
     which += parameter_text(static_cast<std::size_t>(index)) + ": ";
-  throw NumericalError(fmt::format(
+  return fmt::format(
       "integration: the tolerance is not met ({}the best value is {:.16g} with an estimated error "
       "of {:.3g} after {} evaluations by {}; asked for: relative {:g}, absolute {:g})",
       which, first->value, first->error, first->evaluations, request_.rule->name, relative,
-      absolute));
+      absolute);
 }
 
 /// What part of the device's arithmetic the integrand's operations alone have taken.

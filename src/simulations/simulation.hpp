@@ -47,6 +47,10 @@ class Simulation {
   /// What it did otherwise than asked so far, a line each.
   virtual std::vector<std::string> fallbacks() const { return {}; }
 
+  /// What the result lacks of what was asked for, a sentence; empty when nothing. The run writes
+  /// the result all the same, and fails.
+  virtual std::string shortfall() const { return {}; }
+
   /// Everything needed to go on later with the same bits; not called without time.
   virtual void save(CheckpointSink&) const {}
   virtual void load(CheckpointSource const&) {}

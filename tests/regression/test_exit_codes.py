@@ -80,6 +80,20 @@ class ExitCodes(support.Case):
         self.assertIn("outputs/case: holds no checkpoint of 'case' to restart from", err)
         self.assertEqual(self.files(), before)
 
+    def test_tolerance_that_is_not_met(self):
+        parameters = {"integrand": "exp(-k*x)", "variables": {"x": [0, 1]}, "rule": "midpoint",
+                      "points": 8, "tolerance": {"relative": 1e-9},
+                      "sweep": {"k": {"from": 0, "to": 4, "count": 5}}}
+        file = self.write("sum.yaml", {"simulation": "integration", "parameters": parameters})
+        _, err = self.call("run", file, "--quiet", code=FAILED)
+        message = r"the tolerance is not met \(4 of 5 integrals; the first, k = 1: the best value"
+        self.assertRegex(err, message)
+        self.assertRegex(self.info("outputs/sum")["fallback"][-1], message)
+        self.call("verify", self.write("verified.yaml", {
+            "simulation": "integration", "parameters": parameters,
+            "verify": {"exact": {"value": "if(k == 0, 1, (1 - exp(-k))/max(k, 1e-9))"},
+                       "tolerance": {"max": 0.1}}}), code=FAILED)
+
     def test_exact_solution_that_does_not_hold(self):
         verify = {"exact": {"u": "0"}, "tolerance": {"max": 1e-3}}
         file = self.write("case.yaml", heat(verify=verify))

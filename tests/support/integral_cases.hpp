@@ -101,6 +101,7 @@ inline std::vector<KnownIntegral> const& known_integrals() {
 /// What an integration came to.
 struct Integrated {
   double value = 0, error_estimate = 0, evaluations = 0;
+  std::string shortfall = {};
 };
 
 inline std::string integral_yaml(KnownIntegral const& integral,
@@ -120,6 +121,7 @@ inline Integrated integrate(std::string const& yaml, Backend backend) {
     if (one.name == "error_estimate") found.error_estimate = one.value;
     if (one.name == "evaluations") found.evaluations = one.value;
   }
+  found.shortfall = done.simulation->shortfall();
   return found;
 }
 
@@ -135,6 +137,7 @@ inline void expect_known_integrals(Backend backend) {
     EXPECT_LE(error, integral.relative * std::abs(exact));
     EXPECT_LE(found.error_estimate, integral.relative * std::abs(found.value));
     EXPECT_GT(found.evaluations, 0);
+    EXPECT_EQ(found.shortfall, "");
     if (error > found.error_estimate + 0x1p-50 * std::abs(exact)) {
       ++too_small;
       fmt::print("{}: error {:.3g}, estimate {:.3g}\n", integral.name, error, found.error_estimate);
