@@ -18,9 +18,10 @@
 /// `parameters` has a row of `integrand.parameters` numbers for each integral and `results` an
 /// element; both lie in the stream's device memory. T is the precision of coordinates and samples;
 /// they are added in float64. On a GPU the integrand is compiled at the first call and kept
-/// (`compile`); nothing synchronises. An integral with a sample that is infinite or not a number
-/// has the outcome `non_finite`, others `reached`: their error is estimated as `Pattern` says, plus
-/// 8·ε·∫|f| for rounding. b may be less than a.
+/// (`compile`); nothing synchronises. A call is not to be captured in a graph for later: the rule's
+/// nodes are copied from memory of the host that is gone when it returns. An integral with a sample
+/// that is infinite or not a number has the outcome `non_finite`, others `reached`: their error is
+/// estimated as `Pattern` says, plus 8·ε·∫|f| for rounding. b may be less than a.
 ///
 /// The error of rounding is that of the samples, whatever their number: coordinates are computed
 /// from the number of the cell, and sums keep what they round away.

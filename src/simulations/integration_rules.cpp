@@ -184,7 +184,10 @@ Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
     judge(solution.estimates, tolerance);
     return solution;
   }
-  double const most = stream.backend() == Backend::cuda ? most_points : most_points_on_host;
+  // Of all integrals together, but enough for each.
+  double const most =
+      std::max(0x1p20, (stream.backend() == Backend::cuda ? most_points : most_points_on_host) /
+                           static_cast<double>(problem.integrals));
   double const dimensions = problem.integrand.dimensions;
   // Four times as many samples each time, but no less than twice as many along an axis.
   double const growth = std::max(2.0, std::pow(4, 1 / dimensions));
