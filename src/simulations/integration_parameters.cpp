@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "kernels/quadrature/gauss_kronrod.hpp"
 #include "kernels/quadrature/genz_malik.hpp"
@@ -87,8 +88,6 @@ std::vector<expression::Variable> numbered(auto const& entries, int first) {
 }
 
 }  // namespace
-
-std::span<RuleInfo const> rules() { return rule_table; }
 
 RuleInfo const& rule_of(Parameters const& parameters) {
   std::string_view name = parameters.rule;

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,8 +29,6 @@ struct RuleInfo {
   int most_dimensions;
   std::string_view documentation;
 };
-
-std::span<RuleInfo const> rules();
 
 /// The values of a swept parameter: `count` of them, from `from` to `to`, both included.
 struct Sweep {
