@@ -59,7 +59,7 @@ void check_integrand(std::string_view function, Integrand const& integrand,
                     parameter_count, integrand.parameters, integrals, needed));
 }
 
-void check_tolerance(std::string_view function, Tolerance const& tolerance) {
+void check_tolerance(std::string_view function, Goal const& tolerance) {
   auto const good = [](double x) { return x >= 0 && std::isfinite(x); };
   if (!good(tolerance.relative) || !good(tolerance.absolute))
     throw std::invalid_argument(fmt::format("{}: tolerance {} relative, {} absolute (at least 0)",

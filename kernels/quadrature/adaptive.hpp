@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/variant.hpp"
+#include "kernels/quadrature/integral_result.hpp"
 #include "kernels/quadrature/integrand.hpp"
 
 /// Integrals of one variable to a tolerance, many at a time.
@@ -25,22 +26,17 @@
 /// arrays of the wrong size, and a variant that this backend does not have.
 namespace gridstride::quadrature {
 
-struct Tolerance {
-  double relative = 1e-10;
-  double absolute = 0;
-};
-
 /// How `gauss_kronrod` refines.
 struct GaussKronrodOptions {
   int points = 21;  ///< of the rule: 15 or 21; an interval takes two samples more
-  Tolerance tolerance = {};
+  Goal tolerance = {1e-10, 0};
   int initial_intervals = 4;    ///< equal parts to begin with, 1 … 1024
   int max_intervals = 1 << 16;  ///< an integral with as many is not refined; at most 2^22
 };
 
 /// How `tanh_sinh` refines.
 struct TanhSinhOptions {
-  Tolerance tolerance = {};
+  Goal tolerance = {1e-10, 0};
   int max_level = 12;  ///< 4 … 16; up to level L there are about 11·2^L samples
 };
 

@@ -85,7 +85,7 @@ IntegralResult refine(HostIntegrand const& integrand, Interval interval, double 
     parallel_for(blocks, evaluate_some, shared ? 2 : blocks + 1);
     LeafTotals totals;
     for (Leaf const& leaf : list.leaves) totals.add(leaf);
-    Decision const decision = decide(totals, goal_of(options.tolerance), options.max_intervals);
+    Decision const decision = decide(totals, options.tolerance, options.max_intervals);
     if (decision.verdict != Verdict::go_on)
       return result_of(totals, decision, options.initial_intervals, kronrod_samples<points>);
     list = expanded(list, decision);
@@ -129,8 +129,8 @@ IntegralResult take_levels(HostIntegrand const& integrand, DoubleExponential con
         sums.add(t[i], weights[i], value);
       }
     }
-    IntegralResult const result = take_level<T>(
-        history, sums, map, nodes.step, goal_of(options.tolerance), level == options.max_level);
+    IntegralResult const result = take_level<T>(history, sums, map, nodes.step, options.tolerance,
+                                                level == options.max_level);
     if (result.verdict != Verdict::go_on) return result;
   }
 }

@@ -17,8 +17,6 @@ static_assert(sizeof(IntegralResult) == sizeof(Estimate) &&
               static_cast<int>(Verdict::not_reached) == static_cast<int>(Outcome::not_reached) &&
               static_cast<int>(Verdict::non_finite) == static_cast<int>(Outcome::non_finite));
 
-inline Goal goal_of(Tolerance const& tolerance) { return {tolerance.relative, tolerance.absolute}; }
-
 /// The substitution of `tanh_sinh` for an interval, whose ends are numbers.
 inline DoubleExponential substitution_of(Interval interval) {
   bool const reversed = interval.lower > interval.upper;

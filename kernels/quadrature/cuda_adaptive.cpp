@@ -129,7 +129,7 @@ class Refinement {
     unsigned const threads = threads_per_integral(stream_, count);
     module_.launch(stream_, "decide_intervals",
                    {static_cast<unsigned>(count), threads, threads * sizeof(LeafTotals)},
-                   leaves_.data(), starts_.data(), moves_.data(), goal_of(options_.tolerance),
+                   leaves_.data(), starts_.data(), moves_.data(), options_.tolerance,
                    options_.max_intervals, options_.initial_intervals, results, selection);
     auto const size = static_cast<std::size_t>(leaves);
     std::span<std::int64_t const> const moves = moves_.span().first(size);
@@ -226,9 +226,9 @@ void cuda_on_chip(Stream& stream, SweepArguments const& arguments,
                  OnChip::together * static_cast<std::size_t>(options.points + 2) * sizeof(T));
     module->launch(stream, "integrate_on_chip",
                    {static_cast<unsigned>(piece.integrals), OnChip::lanes, shared_bytes},
-                   piece.parameters, piece.interval.lower, piece.interval.upper,
-                   goal_of(options.tolerance), options.max_intervals, options.initial_intervals,
-                   results_of(piece, 0), unfinished.data());
+                   piece.parameters, piece.interval.lower, piece.interval.upper, options.tolerance,
+                   options.max_intervals, options.initial_intervals, results_of(piece, 0),
+                   unfinished.data());
     if (last_of<unsigned>(unfinished.span(), stream) > 0) finish<T>(stream, piece, options);
   });
 }
@@ -244,8 +244,7 @@ void cuda_tanh_sinh(Stream& stream, SweepArguments const& arguments,
     unsigned const threads = threads_per_integral(stream, integrals);
     module->launch(stream, "integrate_tanh_sinh",
                    {integrals, threads, threads * sizeof(DoubleExponentialSums)}, map,
-                   piece.parameters, goal_of(options.tolerance), options.max_level,
-                   results_of(piece, 0));
+                   piece.parameters, options.tolerance, options.max_level, results_of(piece, 0));
   });
 }
 

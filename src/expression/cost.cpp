@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "expression/transform.hpp"
+
 namespace gridstride::expression {
 
 namespace {
@@ -29,7 +31,8 @@ double products(double exponent) {
 
 }  // namespace
 
-double arithmetic_cost(Expression const& expression) {
+double arithmetic_cost(Expression const& formula) {
+  Expression const expression = simplified(formula);
   double total = 0;
   for (Node const& node : expression.nodes()) {
     if (operand_count(node.operation) == 0) continue;

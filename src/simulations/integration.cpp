@@ -182,10 +182,9 @@ void Integration<T>::integrate_curve() {
   copy_async(std::span(host_errors), std::as_const(errors).span(), stream_);
   stream_.synchronize();
   Solution solution;
-  auto const tolerance = tolerance_of(request_, precision_of<T>());
   double largest = 0;
   for (double const value : host_values) largest = std::max(largest, std::abs(value));
-  double const bound = std::max(tolerance->second, tolerance->first * largest);
+  double const bound = goal_of(request_, precision_of<T>())->tolerance(largest);
   for (std::size_t i = 0; i < host_values.size(); ++i) {
     Estimate estimate{host_values[i], host_errors[i],
                       i == 0 ? 0 : quadrature::kronrod_samples<points>, Outcome::reached};
@@ -264,7 +263,7 @@ std::string Integration<T>::shortfall() const {
   auto const missed = std::ranges::count(estimates, Outcome::not_reached, &Estimate::outcome);
   if (missed == 0) return {};
   auto const first = std::ranges::find(estimates, Outcome::not_reached, &Estimate::outcome);
-  auto const [relative, absolute] = *tolerance_of(request_, precision_of<T>());
+  auto const [relative, absolute] = *goal_of(request_, precision_of<T>());
   std::string which;
   if (estimates.size() > 1)
     which = fmt::format("{} of {} integrals; the first, ", missed, estimates.size());

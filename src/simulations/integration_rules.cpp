@@ -22,6 +22,7 @@ namespace gridstride::integration {
 namespace {
 
 using quadrature::Estimate;
+using quadrature::Goal;
 using quadrature::Interval;
 using quadrature::Outcome;
 using quadrature::Rule;
@@ -64,16 +65,11 @@ std::vector<Estimate> on_device(Stream& stream, Problem const& problem, Batch co
   return estimates;
 }
 
-bool meets(Estimate const& estimate, std::pair<double, double> const& tolerance) {
-  return estimate.error <= std::max(tolerance.second, tolerance.first * std::abs(estimate.value));
-}
-
 /// Marks what is not as accurate as asked.
-void judge(std::vector<Estimate>& estimates,
-           std::optional<std::pair<double, double>> const& tolerance) {
-  if (!tolerance) return;
+void judge(std::vector<Estimate>& estimates, std::optional<Goal> const& goal) {
+  if (!goal) return;
   for (Estimate& estimate : estimates)
-    if (estimate.outcome == Outcome::reached && !meets(estimate, *tolerance))
+    if (estimate.outcome == Outcome::reached && estimate.error > goal->tolerance(estimate.value))
       estimate.outcome = Outcome::not_reached;
 }
 
@@ -178,10 +174,10 @@ void compare_rounds(std::vector<Estimate>& estimates, std::span<Estimate const> 
 /// With as many points as are asked for, or as the tolerance needs; two rounds at least.
 template <class T>
 Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
-  auto const tolerance = tolerance_of(request, precision_of<T>());
+  auto const goal = goal_of(request, precision_of<T>());
   if (request.points) {
     auto solution = by_fixed_rule<T>(stream, problem, request, *request.points);
-    judge(solution.estimates, tolerance);
+    judge(solution.estimates, goal);
     return solution;
   }
   // Of all integrals together, but enough for each.
@@ -196,7 +192,7 @@ Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
   for (double points = std::max(2.0, std::floor(first));; points *= growth) {
     auto solution = by_fixed_rule<T>(stream, problem, request, std::llround(points));
     compare_rounds(solution.estimates, before);
-    judge(solution.estimates, tolerance);
+    judge(solution.estimates, goal);
     bool const last = std::pow(growth * points, dimensions) > most ||
                       (request.rule->name == "clenshaw_curtis" &&
                        growth * points > quadrature::max_clenshaw_curtis_points);
@@ -212,9 +208,8 @@ Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
 
 template <class T>
 Solution gauss_kronrod(Stream& stream, Problem const& problem, Request const& request) {
-  auto const [relative, absolute] = *tolerance_of(request, precision_of<T>());
   quadrature::GaussKronrodOptions options;
-  options.tolerance = {relative, absolute};
+  options.tolerance = *goal_of(request, precision_of<T>());
   if (request.points)
     options.max_intervals = static_cast<int>(
         std::clamp<std::int64_t>(*request.points / quadrature::kronrod_samples<21>,
@@ -235,9 +230,8 @@ Solution gauss_kronrod(Stream& stream, Problem const& problem, Request const& re
 
 template <class T>
 Solution tanh_sinh(Stream& stream, Problem const& problem, Request const& request) {
-  auto const [relative, absolute] = *tolerance_of(request, precision_of<T>());
   quadrature::TanhSinhOptions options;
-  options.tolerance = {relative, absolute};
+  options.tolerance = *goal_of(request, precision_of<T>());
   if (request.points)
     options.max_level = static_cast<int>(
         std::clamp(std::log2(static_cast<double>(*request.points) / 11), 4.0, 16.0));
@@ -255,9 +249,8 @@ Solution tanh_sinh(Stream& stream, Problem const& problem, Request const& reques
 
 template <class T>
 Solution cubature(Stream& stream, Problem const& problem, Request const& request) {
-  auto const [relative, absolute] = *tolerance_of(request, precision_of<T>());
   quadrature::CubatureOptions options;
-  options.goal = {relative, absolute};
+  options.goal = *goal_of(request, precision_of<T>());
   if (request.points) options.max_evaluations = *request.points;
   return one_by_one(problem, [&](auto const& finite, auto parameters, auto& values) {
     auto const found =
@@ -270,9 +263,8 @@ Solution cubature(Stream& stream, Problem const& problem, Request const& request
 
 template <class T>
 Solution sampling(Stream& stream, Problem const& problem, Request const& request) {
-  auto const tolerance = tolerance_of(request, precision_of<T>());
   quadrature::SamplingOptions options;
-  if (tolerance) options.goal = {tolerance->first, tolerance->second};
+  options.goal = goal_of(request, precision_of<T>()).value_or(Goal{0, 0});
   options.points = request.points.value_or(std::int64_t{1} << 30);
   options.seed = request.seed;
   options.antithetic = request.antithetic;
@@ -306,12 +298,12 @@ std::vector<NamedValue> unknown_values(RuleInfo const& rule) {
   return {};
 }
 
-std::optional<std::pair<double, double>> tolerance_of(Request const& request, Precision precision) {
+std::optional<Goal> goal_of(Request const& request, Precision precision) {
   if (request.relative || request.absolute)
-    return std::pair(request.relative.value_or(0), request.absolute.value_or(0));
+    return Goal{request.relative.value_or(0), request.absolute.value_or(0)};
   if (request.points && request.rule->kind != RuleKind::adaptive) return std::nullopt;
   auto const [single, twofold] = own_tolerance(request.rule->kind);
-  return std::pair(precision == Precision::float32 ? single : twofold, 0.0);
+  return Goal{precision == Precision::float32 ? single : twofold, 0};
 }
 
 template <class T>

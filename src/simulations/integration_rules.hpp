@@ -7,6 +7,7 @@
 
 #include "core/named_value.hpp"
 #include "core/stream.hpp"
+#include "kernels/quadrature/integral_result.hpp"
 #include "kernels/quadrature/integrand.hpp"
 #include "simulations/integration_parameters.hpp"
 
@@ -50,7 +51,7 @@ std::vector<NamedValue> unknown_values(RuleInfo const& rule);
 
 /// The tolerance that counts: what is asked for, or else what the rule goes for by itself; none
 /// for a fixed rule with a number of points and for sampling with one.
-std::optional<std::pair<double, double>> tolerance_of(Request const& request, Precision precision);
+std::optional<quadrature::Goal> goal_of(Request const& request, Precision precision);
 
 /// Integrates. T is the precision of the samples. Waits for the device. Throws as the integrators
 /// do.

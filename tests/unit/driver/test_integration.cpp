@@ -186,6 +186,24 @@ TEST(Integration, FixedRulesAreNotContentWithAnAccident) {
               8.46593, 1e-2);
 }
 
+TEST(Integration, VariantsAreOfFixedRulesOfOneVariable) {
+  auto const problems = [](std::string const& parameters) {
+    auto const config =
+        config_of(parameters_yaml(parameters) + "kernels: {quadrature: reference}\n");
+    return entry_of(config).problems(config, inputs_of(config));
+  };
+  EXPECT_TRUE(problems("{integrand: x, variables: {x: [0, 1]}, rule: midpoint}").empty());
+  auto const found = problems("{integrand: x, variables: {x: [0, 1]}}");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].path, "kernels.quadrature");
+  EXPECT_EQ(found[0].line, 3);
+  EXPECT_EQ(found[0].message,
+            "'reference' is a variant of the fixed rules of one variable (here the rule is "
+            "'gauss_kronrod')");
+  EXPECT_EQ(problems("{integrand: x*y, variables: {x: [0, 1], y: [0, 1]}, rule: midpoint}").size(),
+            1u);
+}
+
 TEST(Integration, TheSameSeedGivesTheSameBits) {
   auto const with = [](std::string const& rule, int seed) {
     return integrate(parameters_yaml(fmt::format(
