@@ -60,17 +60,10 @@ class FastMathRange : public testing::Test {};
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(FastMathRange, Types);
 
-TYPED_TEST(FastMathRange, OfAnglesIsNoted) {
-  using T = TypeParam;
+/// Arguments up to `most` are in range, of both signs; greater ones and what is no number are not.
+template <class T, class InRange>
+void expect_range(InRange const& in_range, T most) {
   using Limits = std::numeric_limits<T>;
-  auto const in_range = [](T x) {
-    quadrature::FastMath math, other;
-    math.sin(x);
-    other.cos(x);
-    EXPECT_EQ(math.in_range, other.in_range);
-    return math.in_range;
-  };
-  T const most = sizeof(T) == 4 ? T(8192) : T(65535.9);
   for (T const x : {T(0), Limits::denorm_min(), T(1), most}) {
     EXPECT_TRUE(in_range(x)) << x;
     EXPECT_TRUE(in_range(-x)) << -x;
@@ -81,23 +74,26 @@ TYPED_TEST(FastMathRange, OfAnglesIsNoted) {
   }
 }
 
+TYPED_TEST(FastMathRange, OfAnglesIsNoted) {
+  using T = TypeParam;
+  auto const in_range = [](T x) {
+    quadrature::FastMath math, other;
+    math.sin(x);
+    other.cos(x);
+    EXPECT_EQ(math.in_range, other.in_range);
+    return math.in_range;
+  };
+  expect_range<T>(in_range, sizeof(T) == 4 ? T(8192) : T(65535.9));
+}
+
 TYPED_TEST(FastMathRange, OfExponentsIsNoted) {
   using T = TypeParam;
-  using Limits = std::numeric_limits<T>;
   auto const in_range = [](T x) {
     quadrature::FastMath math;
     math.exp(x);
     return math.in_range;
   };
-  T const most = sizeof(T) == 4 ? T(86) : T(703.9);
-  for (T const x : {T(0), Limits::denorm_min(), T(1), most}) {
-    EXPECT_TRUE(in_range(x)) << x;
-    EXPECT_TRUE(in_range(-x)) << -x;
-  }
-  for (T const x : {T(1.01) * most, T(1e30), Limits::infinity(), Limits::quiet_NaN()}) {
-    EXPECT_FALSE(in_range(x)) << x;
-    EXPECT_FALSE(in_range(-x)) << -x;
-  }
+  expect_range<T>(in_range, sizeof(T) == 4 ? T(86) : T(703.9));
 }
 
 TYPED_TEST(FastMathRange, OneArgumentBeyondItIsRemembered) {
