@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 
 #include "expression/source.hpp"
@@ -19,6 +21,13 @@ RuntimeSource source_of(expression::Expression const& formula) {
 }
 
 namespace cuda {
+
+unsigned blocks_for(Stream& stream, Points const& points) {
+  std::int64_t const wanted = (points.size + block_threads - 1) / block_threads;
+  constexpr std::int64_t blocks_per_processor = 64;
+  std::int64_t const most = blocks_per_processor * stream.device().processors();
+  return static_cast<unsigned>(std::min(wanted, most));
+}
 
 template <class T>
 void compiled(Stream& stream, Evaluation<T> const& evaluation) {

@@ -14,16 +14,12 @@
 //
 // set_clock, advance_clock: one thread writes the clock, which later kernels of the stream read.
 
-#include <algorithm>
-
 #include "expression/operations.hpp"
 #include "kernels/evaluate/rows.hpp"
 #include "kernels/support/launch.cuh"
 
 namespace gridstride::evaluate::cuda {
 namespace {
-
-constexpr std::int64_t blocks_per_processor = 64;
 
 /// The variables of a formula at a point, in registers: they have no address.
 struct Place {
@@ -52,12 +48,6 @@ __global__ void set(DeviceClock* clock, DeviceClock value) { *clock = value; }
 __global__ void advance(DeviceClock* clock) { ++clock->steps; }
 
 }  // namespace
-
-unsigned blocks_for(Stream& stream, Points const& points) {
-  std::int64_t const wanted = (points.size + block_threads - 1) / block_threads;
-  std::int64_t const most = blocks_per_processor * stream.device().processors();
-  return static_cast<unsigned>(std::min(wanted, most));
-}
 
 template <class T>
 void interpreter(Stream& stream, Evaluation<T> const& evaluation) {
