@@ -3,10 +3,26 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
 
 #include "cli/commands.hpp"
+#include "config/value.hpp"
 
 namespace gridstride::cli {
+
+namespace {
+
+/// CLI11's own check lets NaN and infinities pass, with which everything would agree.
+std::string refused_tolerance(std::string const& text) {
+  try {
+    if (config::parse_number(text) >= 0) return {};
+    return fmt::format("'{}' is no tolerance (it must be >= 0)", text);
+  } catch (config::ValueError const& error) {
+    return fmt::format("'{}' is no tolerance ({})", text, error.what());
+  }
+}
+
+}  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
   struct Options {
@@ -20,10 +36,10 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("a", options->a, "Result: an .h5 file, or a run's directory")->required();
   command->add_option("b", options->b, "Reference")->required();
   command->add_option("--rtol", options->rtol, "Relative tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->check(refused_tolerance)
       ->capture_default_str();
   command->add_option("--atol", options->atol, "Absolute tolerance")
-      ->check(CLI::NonNegativeNumber)
+      ->check(refused_tolerance)
       ->capture_default_str();
   command->callback([options, &action] {
     action = [options] {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "core/text.hpp"
 
@@ -17,7 +18,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double coordinate_tolerance = 1e-12;
 
 bool nearly_equal(double a, double b) {
-  return a == b || std::abs(a - b) <= coordinate_tolerance * std::max(std::abs(a), std::abs(b));
+  double const larger = std::max(std::abs(a), std::abs(b));
+  return a == b || (std::isfinite(larger) && std::abs(a - b) <= coordinate_tolerance * larger);
 }
 
 FieldInfo const* find_field(ResultFile const& file, std::string const& name) {
@@ -26,9 +28,11 @@ FieldInfo const* find_field(ResultFile const& file, std::string const& name) {
   return nullptr;
 }
 
-/// The fields of both files that can be compared; notes the others.
-std::vector<std::string> match_fields(ResultFile const& a, ResultFile const& b,
-                                      std::vector<std::string>& mismatches) {
+/// The fields of both files that can be compared; notes the others. Values of two types can be
+/// within a tolerance of each other, but are not the same.
+std::vector<std::string> match_fields(ResultFile const& a, ResultFile const& b, bool exactly,
+                                      Comparison& result) {
+  auto& mismatches = result.mismatches;
   std::vector<std::string> common;
   for (auto const& field : a.fields()) {
     auto const* other = find_field(b, field.name);
@@ -38,8 +42,9 @@ std::vector<std::string> match_fields(ResultFile const& a, ResultFile const& b,
     }
     common.push_back(field.name);
     if (field.precision != other->precision)
-      mismatches.push_back(fmt::format("field '{}' is {} in A, {} in B", field.name,
-                                       name_of(field.precision), name_of(other->precision)));
+      (exactly ? mismatches : result.notes)
+          .push_back(fmt::format("field '{}' is {} in A, {} in B", field.name,
+                                 name_of(field.precision), name_of(other->precision)));
     if (field.unit != other->unit)
       mismatches.push_back(fmt::format("field '{}' is in '{}' in A, in '{}' in B", field.name,
                                        field.unit, other->unit));
@@ -47,6 +52,8 @@ std::vector<std::string> match_fields(ResultFile const& a, ResultFile const& b,
   for (auto const& field : b.fields())
     if (find_field(a, field.name) == nullptr)
       mismatches.push_back(fmt::format("field '{}' is in B alone", field.name));
+  if (a.fields().empty() && b.fields().empty())
+    mismatches.push_back("there is no field in A or B (nothing can be compared)");
   return common;
 }
 
@@ -84,6 +91,8 @@ std::size_t match_times(ResultFile const& a, ResultFile const& b,
                                        format_exact(times_a[i]), format_exact(times_b[i])));
       break;
     }
+  if (times_a.empty() && times_b.empty())
+    mismatches.push_back("there is no step in A or B (nothing can be compared)");
   return common;
 }
 
@@ -105,17 +114,31 @@ PointDifference difference(double a, double b, double rtol, double atol) {
   return {absolute, relative, absolute / (atol + rtol * std::abs(b))};
 }
 
+/// sqrt(mean of squares) of magnitudes of which `largest` is the greatest. A power of two takes the
+/// squares to where they neither overflow nor vanish.
+double root_mean_square(std::vector<double> const& magnitudes, double largest) {
+  if (!(largest > 0) || !std::isfinite(largest)) return largest;
+  int const exponent = std::ilogb(largest);
+  double sum = 0;
+  for (double const magnitude : magnitudes) {
+    double const scaled = std::scalbn(magnitude, -exponent);
+    sum += scaled * scaled;
+  }
+  return std::scalbn(std::sqrt(sum / static_cast<double>(magnitudes.size())), exponent);
+}
+
 /// Adds one step to what is known of a field. `worst` is the largest difference so far.
 void add_step(FieldDifference& field, PointDifference& worst, ResultFile const& file,
               std::size_t step, std::vector<double> const& a, std::vector<double> const& b,
               double rtol, double atol) {
-  double sum = 0;
+  std::vector<double> differences(a.size());
+  double largest = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     auto const point = difference(a[i], b[i], rtol, atol);
-    field.max_absolute = std::max(field.max_absolute, point.absolute);
+    differences[i] = point.absolute;
+    largest = std::max(largest, point.absolute);
     field.max_relative = std::max(field.max_relative, point.relative);
     if (point.used > 1) ++field.violations;
-    sum += point.absolute * point.absolute;
     if (!(worst < point)) continue;
     worst = point;
     field.time_index = step;
@@ -124,7 +147,8 @@ void add_step(FieldDifference& field, PointDifference& worst, ResultFile const& 
     field.value_a = a[i];
     field.value_b = b[i];
   }
-  field.l2 = std::max(field.l2, std::sqrt(sum / static_cast<double>(a.size())));
+  field.max_absolute = std::max(field.max_absolute, largest);
+  field.l2 = std::max(field.l2, root_mean_square(differences, largest));
 }
 
 FieldDifference compare_field(ResultFile const& a, ResultFile const& b, std::string const& name,
@@ -161,13 +185,18 @@ std::string Comparison::table() const {
         field.name, field.max_absolute, field.max_relative, field.l2, field.violations,
         field.time_index, field.time, field.indices[0], field.indices[1], field.indices[2],
         format_exact(field.value_a), format_exact(field.value_b));
+  for (auto const& note : notes) text += fmt::format("note: {}\n", note);
   for (auto const& mismatch : mismatches) text += fmt::format("mismatch: {}\n", mismatch);
   return text + (equal() ? "equal within tolerance\n" : "DIFFERENT\n");
 }
 
 Comparison compare(ResultFile const& a, ResultFile const& b, double rtol, double atol) {
+  for (auto const& [name, tolerance] : {std::pair("rtol", rtol), std::pair("atol", atol)})
+    if (!(tolerance >= 0) || !std::isfinite(tolerance))
+      throw std::invalid_argument(fmt::format(
+          "compare: {} is {} (a tolerance is finite and not negative)", name, tolerance));
   Comparison result;
-  auto const names = match_fields(a, b, result.mismatches);
+  auto const names = match_fields(a, b, rtol == 0 && atol == 0, result);
   bool const same_shape = match_grids(a.grid(), b.grid(), result.mismatches);
   auto const steps = match_times(a, b, result.mismatches);
   if (!same_shape) return result;

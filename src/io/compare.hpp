@@ -27,7 +27,8 @@ struct FieldDifference {
 };
 
 struct Comparison {
-  std::vector<std::string> mismatches;  ///< in names, shapes, types, steps and times
+  std::vector<std::string> mismatches;  ///< in names, shapes, units, steps and times
+  std::vector<std::string> notes;       ///< types that differ, where a tolerance is given
   std::vector<FieldDifference> fields;  ///< of the fields that could be compared
 
   bool equal() const;
@@ -35,9 +36,12 @@ struct Comparison {
   std::string table() const;
 };
 
-/// Compares `a` with the reference `b`, one step at a time. Names, shapes, types, the number of
+/// Compares `a` with the reference `b`, one step at a time. Names, shapes, units, the number of
 /// steps, the times and the grid's place (relative 1e-12) must agree, and so must every value
-/// within |a-b| <= atol + rtol·|b|. NaN agrees with NaN alone, an infinity with itself alone.
+/// within |a-b| <= atol + rtol·|b|, and types where both tolerances are 0. NaN agrees with NaN
+/// alone, an infinity with itself alone. Files without a field or without a step do not agree:
+/// nothing shows that they do. Throws `std::invalid_argument` for a tolerance that is negative or
+/// not finite.
 /// Diagnostics follow from the fields and are not compared: a value that one rounding moves over a
 /// bin's edge changes two counts.
 Comparison compare(ResultFile const& a, ResultFile const& b, double rtol, double atol);

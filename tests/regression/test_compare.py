@@ -40,6 +40,14 @@ class Compare(support.Case):
         self.compare("--rtol", 0, "--atol", "2e-7", code=0)
         self.compare("--rtol", 0, "--atol", "1e-7")
 
+    def test_a_tolerance_is_a_number(self):
+        self.change(9.9)
+        for option in "--rtol", "--atol":
+            for bad in "nan", "-nan", "inf", "-1e-3", "1e999", "many":
+                _, err = self.call("compare", "b.h5", "outputs/a", f"{option}={bad}",
+                                   code=support.BAD_INPUT)
+                self.assertIn(f"'{bad}' is no tolerance", err)
+
     def test_one_bit(self):
         self.change(math.nextafter(0.1234567, 1))
         self.compare("--rtol", 0, "--atol", 0)
@@ -62,9 +70,24 @@ class Compare(support.Case):
                       grid={"points": [17, 16], "upper": [2, 1]})
         self.mismatch("axis y starts at -1 in A, at 0 in B",
                       grid={"points": [17, 16], "lower": [0, -1], "upper": [1, 0]})
-        self.mismatch("field 'u' is float32 in A, float64 in B", precision="float32")
         self.mismatch("there are 3 steps in A, 5 in B", output={"every": {"count": 2}})
         self.mismatch("step 1 is at time 0.005 in A, 0.0025 in B", time={"end": 0.02})
+
+    def test_types_differ_by_their_rounding(self):
+        self.call("run", self.write("single.yaml", {**MARKED, "precision": "float32"}), "--quiet")
+        def compare(tolerance, code):
+            return self.call("compare", "outputs/single", "outputs/a", "--rtol", tolerance,
+                             "--atol", tolerance, code=code)[0]
+        types = "field 'u' is float32 in A, float64 in B"
+        self.assertIn(f"note: {types}\n", compare(1e-5, 0))
+        self.assertIn(f"note: {types}\n", compare(1e-12, DOES_NOT_HOLD))
+        self.assertIn(f"mismatch: {types}\n", compare(0, DOES_NOT_HOLD))
+
+    def test_a_result_without_fields(self):
+        for name in "c", "d":
+            self.call("run", self.write(f"{name}.yaml", heat(output={"fields": []})), "--quiet")
+        self.assertIn("there is no field in A or B",
+                      self.call("compare", "outputs/c", "outputs/d", code=DOES_NOT_HOLD)[0])
 
     def test_names_are_strict(self):
         # The name stands in the data and in the series of offsets: a field 'v' in place of 'u'.

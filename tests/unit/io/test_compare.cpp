@@ -26,8 +26,13 @@ class Compare : public testing::Test {
     return compare(folder / "a.h5", folder / "b.h5", rtol, atol);
   }
   Comparison compare_contents(ResultContents const& a, ResultContents const& b) {
-    ResultWriter(folder / "a.h5", a);
-    ResultWriter(folder / "b.h5", b);
+    for (auto const& [name, contents] : {std::pair("a.h5", a), std::pair("b.h5", b)}) {
+      std::vector<double> const zeros(static_cast<std::size_t>(contents.grid.size()));
+      std::vector<Field> fields;
+      for (auto const& [field, unit, precision] : contents.fields)
+        fields.push_back({field, unit, contents.grid, precision, zeros.data()});
+      ResultWriter(folder / name, contents).append(0, 0, fields, {});
+    }
     return compare(folder / "a.h5", folder / "b.h5", 1, 1);
   }
 
@@ -98,7 +103,6 @@ TEST_F(Compare, LayoutsMustAgree) {
   for (auto const& change : std::vector<std::function<void(ResultContents&)>>{
            [](auto& contents) { contents.fields[0].name = "w"; },
            [](auto& contents) { contents.fields[0].unit = "m"; },
-           [](auto& contents) { contents.fields[0].precision = Precision::float32; },
            [](auto& contents) { contents.fields.pop_back(); },
            [](auto& contents) { contents.grid.points[0] += 1; },
            [](auto& contents) { contents.grid.origin[1] += 1e-6; },
@@ -110,6 +114,67 @@ TEST_F(Compare, LayoutsMustAgree) {
     auto const result = compare_contents(other, base);
     EXPECT_FALSE(result.equal());
     EXPECT_FALSE(result.mismatches.empty());
+  }
+}
+
+// What holds nothing agrees with nothing: exit code 0 would say that something was compared.
+TEST_F(Compare, NothingIsNotEqual) {
+  ResultContents contents = sample_contents(grid);
+  auto const compared = [&] {
+    ResultWriter(folder / "a.h5", contents);
+    ResultWriter(folder / "b.h5", contents);
+    return compare(folder / "a.h5", folder / "b.h5", 1, 1);
+  };
+  EXPECT_FALSE(compared().equal());
+  EXPECT_NE(compared().table().find("no step in A or B"), std::string::npos);
+  contents.fields.clear();
+  EXPECT_NE(compared().table().find("no field in A or B"), std::string::npos);
+}
+
+TEST_F(Compare, TypesMayDifferWithinATolerance) {
+  std::array<double, 4> const wide = {1, 0.1, nan, -3e38};
+  std::array<float, 4> narrow{};
+  std::copy(wide.begin(), wide.end(), narrow.begin());
+  write("wide.h5", {wide.begin(), wide.end()});
+  {
+    Field const field = {"u", "K", grid, Precision::float32, narrow.data()};
+    ResultWriter writer(folder / "narrow.h5",
+                        {grid, {{"u", "K", Precision::float32}}, {}, Provenance{}});
+    writer.append(0, 0, std::span(&field, 1), {});
+    writer.append(1, 0.5, std::span(&field, 1), {});
+  }
+  auto const compared = [&](double rtol) {
+    return compare(folder / "narrow.h5", folder / "wide.h5", rtol, 0);
+  };
+  EXPECT_TRUE(compared(1e-7).equal());
+  EXPECT_NE(compared(1e-7).table().find("note: field 'u' is float32 in A, float64 in B"),
+            std::string::npos);
+  EXPECT_FALSE(compared(1e-9).equal());
+  EXPECT_EQ(compared(1e-9).fields.at(0).violations, 4);  // 0.1 and -3e38 at two steps
+  EXPECT_FALSE(compared(0).equal());
+  EXPECT_NE(compared(0).table().find("mismatch: field 'u' is float32 in A"), std::string::npos);
+}
+
+TEST_F(Compare, TolerancesAreNumbers) {
+  write("a.h5", {1, 2, 3, 4});
+  for (double const bad : {nan, infinity, -infinity, -1e-3}) {
+    EXPECT_THROW(compare(folder / "a.h5", folder / "a.h5", bad, 0), std::invalid_argument) << bad;
+    EXPECT_THROW(compare(folder / "a.h5", folder / "a.h5", 0, bad), std::invalid_argument) << bad;
+  }
+}
+
+TEST_F(Compare, AnInfiniteTimeIsNoOther) {
+  write("a.h5", {1, 2, 3, 4}, infinity);
+  write("b.h5", {1, 2, 3, 4}, 0.5);
+  EXPECT_FALSE(compare(folder / "a.h5", folder / "b.h5", 1, 1).equal());
+  EXPECT_FALSE(compare(folder / "b.h5", folder / "a.h5", 1, 1).equal());
+}
+
+// Squares of these differences overflow, or vanish.
+TEST_F(Compare, MeasuresDifferencesOfAnyMagnitude) {
+  for (double const unit : {1e-320, 1e-200, 1e155, 1e300}) {
+    auto const result = compare_values({2 * unit, 0, 0, 0}, {0, 0, 0, 0});
+    EXPECT_NEAR(result.fields.at(0).l2 / unit, 1, 1e-3) << unit;
   }
 }
 
