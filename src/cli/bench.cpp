@@ -44,20 +44,21 @@ std::int64_t parse_size(std::string const& text) {
 
 Device open_device(std::string const& text) {
   std::string const option = "--device " + text;
-  std::string const reason = Device::cuda_unavailable_reason();
-  if (text == "cpu" || (text == "auto" && !reason.empty())) return Device::open(Backend::cpu);
+  auto const devices = Device::available();
+  if (text == "cpu") return devices[0];
+  if (text == "auto") return devices.back().backend() == Backend::cpu ? devices[0] : devices[1];
   int ordinal = 0;
-  if (text != "auto" && text != "cuda") {
+  if (text != "cuda") {
     auto const digits = std::string_view(text).substr(text.starts_with("cuda:") ? 5 : text.size());
     auto const [end, error] = std::from_chars(digits.begin(), digits.end(), ordinal);
     if (error != std::errc() || end != digits.end() || ordinal < 0)
       refuse(option, "is no device ('auto', 'cpu', 'cuda' or 'cuda:N' is needed)");
   }
-  if (!reason.empty()) refuse(option, "no GPU can be used (" + reason + ")");
-  auto const gpus = static_cast<int>(Device::available().size()) - 1;
-  if (ordinal >= gpus)
-    refuse(option, fmt::format("there is no such GPU (the last is cuda:{})", gpus - 1));
-  return Device::open(Backend::cuda, ordinal);
+  try {
+    return Device::open(Backend::cuda, ordinal);
+  } catch (Error const& error) {
+    refuse(option, error.what());
+  }
 }
 
 /// What is being measured, on standard error: in place on a terminal, else a line per workload.

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "core/architecture.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
 
@@ -28,11 +29,21 @@ std::string processor_name() {
   return "host";
 }
 
+std::string code_missing_for(int ordinal) {
+  auto const found = gpu::properties(ordinal);
+  return missing_code(built_architectures(), found.name, found.compute_capability);
+}
+
 }  // namespace
 
 std::string Device::cuda_unavailable_reason() {
   std::string reason;
-  return gpu::count(reason) > 0 ? std::string() : reason;
+  int const count = gpu::count(reason);
+  for (int i = count - 1; i >= 0; --i) {
+    reason = code_missing_for(i);
+    if (reason.empty()) break;
+  }
+  return reason;
 }
 
 Device Device::open(Backend backend, int ordinal) {
@@ -52,6 +63,8 @@ Device Device::open(Backend backend, int ordinal) {
   if (ordinal < 0 || ordinal >= count)
     throw Error(fmt::format("there is no cuda:{} (this machine has {})", ordinal,
                             count == 1 ? "one GPU, cuda:0" : fmt::format("{} GPUs", count)));
+  if (std::string const missing = code_missing_for(ordinal); !missing.empty())
+    throw Error(fmt::format("cuda:{} cannot be used ({})", ordinal, missing));
   auto const found = gpu::properties(ordinal);
   device.name_ = found.name;
   device.total_memory_ = found.total_memory;
@@ -65,7 +78,7 @@ std::vector<Device> Device::available() {
   std::vector<Device> devices = {open(Backend::cpu)};
   std::string reason;
   for (int i = 0, count = gpu::count(reason); i < count; ++i)
-    devices.push_back(open(Backend::cuda, i));
+    if (code_missing_for(i).empty()) devices.push_back(open(Backend::cuda, i));
   return devices;
 }
 

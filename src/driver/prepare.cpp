@@ -23,23 +23,17 @@ namespace gridstride {
 Device choose_device(config::RunConfig const& run, std::vector<std::string>& fallbacks) {
   auto const& choice = run.device;
   if (!choice.backend) {
-    std::string const reason = Device::cuda_unavailable_reason();
-    if (reason.empty()) return Device::open(Backend::cuda);
-    fallbacks.push_back("device: auto took the cpu (" + reason + ")");
-    return Device::open(Backend::cpu);
+    auto const devices = Device::available();
+    if (devices.size() > 1) return devices[1];
+    fallbacks.push_back("device: auto took the cpu (" + Device::cuda_unavailable_reason() + ")");
+    return devices[0];
   }
-  std::string const reason =
-      *choice.backend == Backend::cuda ? Device::cuda_unavailable_reason() : std::string();
-  if (!reason.empty())
-    throw ConfigError(
-        {run.problem(run.location("device"),
-                     "no GPU can be used (" + reason + "); 'auto' or 'cpu' run on the host")});
-  auto const devices = static_cast<int>(Device::available().size());  // the host is one of them
-  if (choice.ordinal > 0 && choice.ordinal >= devices - 1)
+  try {
+    return Device::open(*choice.backend, choice.ordinal);
+  } catch (Error const& error) {
     throw ConfigError({run.problem(
-        run.location("device"),
-        fmt::format("there is no cuda:{} (the last is cuda:{})", choice.ordinal, devices - 2))});
-  return Device::open(*choice.backend, choice.ordinal);
+        run.location("device"), fmt::format("{}; 'auto' or 'cpu' run on the host", error.what()))});
+  }
 }
 
 namespace {

@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/evaluate/rows.hpp"
+#include "kernels/quadrature/integrand.hpp"
+#include "kernels/quadrature/riemann_rows.hpp"
+#include "kernels/support/runtime_compiler.hpp"
+#include "kernels/support/runtime_files.hpp"
+
+namespace gridstride {
+namespace {
+
+using expression::Expression;
+
+/// A file of kernels with an integrand, and what is defined before it.
+struct Entry {
+  std::string_view file;
+  std::vector<std::string> definitions = {};
+};
+
+std::vector<Entry> const& entries() {
+  static std::vector<Entry> const table = {
+      {"kernels/quadrature/adaptive.cuh", {"KRONROD_POINTS 21"}},
+      {"kernels/quadrature/adaptive_on_chip.cuh", {"KRONROD_POINTS 21"}},
+      {"kernels/quadrature/cubature.cuh"},
+      {"kernels/quadrature/cubature.cuh", {"LOCATE_NON_FINITE"}},
+      {"kernels/quadrature/monte_carlo.cuh"},
+      {"kernels/quadrature/monte_carlo.cuh", {"ANTITHETIC"}},
+      {"kernels/quadrature/monte_carlo_sobol.cuh"},
+      {"kernels/quadrature/riemann_ladder.cuh"},
+      {"kernels/quadrature/riemann_locate.cuh"},
+      {"kernels/quadrature/running.cuh", {"KRONROD_POINTS 21"}},
+      {"kernels/quadrature/tanh_sinh.cuh"},
+      {"kernels/quadrature/tensor.cuh"},
+      {"kernels/quadrature/tensor.cuh", {"LOCATE_NON_FINITE"}},
+      {"kernels/quadrature/vegas.cuh"},
+  };
+  return table;
+}
+
+/// Everything that the program may compile at run time, in one precision.
+template <class T>
+std::vector<RuntimeSource> sources() {
+  quadrature::Integrand const integrand{Expression::parse("exp(-x^2)*sin(z) + log(2 + z)"), 1, 2};
+  std::vector<RuntimeSource> all = {quadrature::compensated_source<T>(integrand)};
+  for (Entry const& entry : entries())
+    all.push_back(quadrature::source_of<T>(integrand, entry.file, entry.definitions));
+  return all;
+}
+
+std::vector<int> architectures() {
+  char const* const named = std::getenv("GRIDSTRIDE_ARCHITECTURES");
+  std::istringstream words(named == nullptr ? "90" : named);
+  std::vector<int> numbers;
+  for (std::string word; words >> word;) numbers.push_back(std::stoi(word));
+  return numbers;
+}
+
+TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
+  // Those two are parts of riemann.cuh and monte_carlo.cuh; `compiled` is of fields.
+  std::vector<std::string_view> known = {"kernels/quadrature/riemann_team.cuh",
+                                         "kernels/quadrature/monte_carlo_tiles.cuh",
+                                         "kernels/evaluate/compiled.cuh"};
+  for (Entry const& entry : entries()) known.push_back(entry.file);
+  for (RuntimeFile const& file : runtime_files())
+    if (file.text.find("extern \"C\" __global__") != std::string_view::npos) {
+      EXPECT_NE(std::ranges::find(known, file.path), known.end()) << file.path;
+    }
+}
+
+/// tools/check_architectures names those that the environment variable holds.
+TEST(RuntimeArchitectures, AllCompile) {
+  auto all = sources<double>();
+  auto const single = sources<float>();
+  all.insert(all.end(), single.begin(), single.end());
+  all.push_back(evaluate::source_of(Expression::parse("sin(x) + y*t")));
+  for (int const architecture : architectures())
+    for (RuntimeSource const& source : all) try {
+        compile_cubin(source, architecture);
+      } catch (RuntimeCompilerMissing const& missing) {
+        GTEST_SKIP() << missing.what();
+      } catch (Error const& error) {
+        ADD_FAILURE() << "sm_" << architecture << ": " << error.what();
+      }
+}
+
+}  // namespace
+}  // namespace gridstride
