@@ -71,11 +71,26 @@ find_nvcc() {
   local nvcc
   for nvcc in "${CUDACXX:-}" "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc; do
     [[ -n $nvcc && -x $nvcc ]] || continue
-    [[ $("$nvcc" --version) =~ release\ ([0-9]+) ]] || continue
+    [[ $("$nvcc" --version 2>/dev/null) =~ release\ ([0-9]+) ]] || continue
     ((BASH_REMATCH[1] >= 13)) || continue
     printf '%s\n' "$nvcc"
     return
   done
+}
+
+# gpu_architectures: prints what CMake calls the GPUs of this machine, as 86-real;90a-real; nothing
+# where there is none that CUDA 13 knows.
+gpu_architectures() {
+  local capability
+  local -a found=()
+  while read -r capability; do
+    [[ $capability =~ ^([0-9]+)\.([0-9])$ ]] || continue
+    capability=${capability/./}
+    ((capability >= 75)) || continue
+    ((capability != 90)) || capability=90a # Hopper's own instructions need the suffix
+    found+=("$capability-real")
+  done < <(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | sort -u)
+  (IFS=';' && printf '%s' "${found[*]}")
 }
 
 # choose_preset [NAME]: prints NAME, or $GRIDSTRIDE_PRESET, or what this machine can build.
@@ -90,15 +105,24 @@ choose_preset() {
   printf '%s\n' "$preset"
 }
 
-# configure PRESET: unless build/PRESET is set up for this checkout and these presets.
+# What `cuda` and `cuda-debug` have code for; tools that build for this machine say otherwise.
+architectures=90a-real
+
+# is_configured PRESET: whether build/PRESET is set up for this checkout, these presets and these
+# architectures.
+is_configured() {
+  local dir=$root/build/$1
+  [[ $dir/build.ninja -nt $root/CMakePresets.json ]] &&
+    grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$dir/CMakeCache.txt" &&
+    { [[ $1 != cuda* ]] ||
+      grep -qx "CMAKE_CUDA_ARCHITECTURES:[A-Z]*=$architectures" "$dir/CMakeCache.txt"; }
+}
+
+# configure PRESET: unless that is done.
 configure() {
-  local preset=$1 dir=$root/build/$1
-  if [[ $dir/build.ninja -nt $root/CMakePresets.json ]] &&
-    grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$dir/CMakeCache.txt"; then
-    return
-  fi
+  local preset=$1 nvcc note=
+  ! is_configured "$preset" || return 0
   local -a options=()
-  local nvcc note=
   nvcc=$(find_nvcc)
   if [[ $preset == cpu* ]]; then
     [[ -n $nvcc ]] || note=" (for the host only: no CUDA toolkit found)"
@@ -106,12 +130,23 @@ configure() {
     [[ -n $nvcc ]] || die "preset '$preset' needs a CUDA toolkit, 13 or later: nvcc is neither on \
 PATH nor in /usr/local/cuda/bin" 2
     options+=("-DCMAKE_CUDA_COMPILER=$nvcc")
+    if [[ $preset == cuda* ]]; then
+      options+=("-DCMAKE_CUDA_ARCHITECTURES=$architectures")
+      note=" (GPU code for $architectures)"
+    fi
   fi
   say "configuring build/$preset$note"
   (
-    cd "$root"
+    cd "$root" || exit
     logged "$root/build/configure.log" cmake --preset "$preset" --fresh "${options[@]}"
   )
+}
+
+# build_for_this_machine: what is built from now on has code for the GPUs that are here, if any.
+build_for_this_machine() {
+  local here
+  here=$(gpu_architectures)
+  architectures=${here:-$architectures}
 }
 
 # show_progress PRESET: reads Ninja's output; one moving line on a terminal, else a line a minute.
