@@ -26,10 +26,11 @@ namespace gridstride::advect {
 /// Anal. 5 (1968)). A whole step: it takes no base.
 ///
 /// `weno5`: Jiang and Shu's finite-difference WENO scheme of fifth order (J. Comput. Phys. 126
-/// (1996)) with the weights of Borges and others (J. Comput. Phys. 227 (2008)), to be combined with
-/// a Runge-Kutta method. Where v is constant, u is reconstructed from the side that the flow comes
-/// from. Where it is a field, v·u is split into (v ± α)·u/2, α the largest speed along that axis
-/// (Lax-Friedrichs).
+/// (1996)), with weights of the kind of Borges and others (J. Comput. Phys. 227 (2008)) made of
+/// ratios of differences (`Shares`), to be combined with a Runge-Kutta method. All schemes give u
+/// in another power of two the same digits; `weno5` needs |u| below a 64th of the largest number.
+/// Where v is constant, u is reconstructed from the side that the flow comes from. Where it is a
+/// field, v·u is split into (v ± α)·u/2, α the largest speed along that axis (Lax-Friedrichs).
 ///
 /// All arrays are in the stream's device memory, `grid.size()` values each, x fastest. `out` may be
 /// `base` but not `in`. Beyond an open side a line goes on as a polynomial through its last points

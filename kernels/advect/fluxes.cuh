@@ -80,48 +80,79 @@ GRIDSTRIDE_HOST_DEVICE inline double reciprocal(double x) {
 #endif
 }
 
-/// What three neighbours say of the flow from the first to the third: their second difference, and
-/// their indicators of smoothness (Jiang and Shu's, times 12/13) as the stencil before, around and
-/// beyond the point on the upwind side of a face.
+/// What three neighbours say of the flow from the first to the third: their second difference s,
+/// and how much they vary, |s| + h·|u'|, with the slope u' at the upper face as the stencil before,
+/// around and beyond the point on the upwind side of that face.
 template <class T>
 struct Stencil {
   T second, before, around, beyond;
 
   GRIDSTRIDE_HOST_DEVICE Stencil() {}
   GRIDSTRIDE_HOST_DEVICE Stencil(T first, T center, T last) {
-    constexpr T k = T(3) / T(13);
     T const in = center - first, out = last - center;
     second = out - in;
-    T const slope = out + in, weighted = k * slope, square = second * second;
-    around = square + weighted * slope;
-    T const mean = around + 4 * k * square, tilt = 4 * weighted * second;
-    before = mean + tilt;
-    beyond = mean - tilt;
+    T const slope = T(0.5) * (out + in);
+    before = magnitude(second) + magnitude(slope + second);
+    around = magnitude(second) + magnitude(slope);
+    beyond = magnitude(second) + magnitude(slope - second);
   }
 };
 
-/// The three stencils' shares in a face's value, up to a common factor: Borges and others' weights
-/// d_k·(1 + τ/(β_k + ε)). Here ε is a part of τ, so that the weights do not depend on u's unit.
+/// min(factor·numerator/denominator, 1) of numbers that are not negative, and 0 for 0/0.
+GRIDSTRIDE_HOST_DEVICE inline float saturated_ratio(float factor, float numerator,
+                                                    float denominator) {
+#ifdef __CUDA_ARCH__
+  return __saturatef(factor * numerator * reciprocal(denominator));  // takes NaN for 0
+#else
+  float const ratio = factor * (numerator / denominator);
+  return ratio < 1 ? ratio : numerator > 0 ? 1.0f : 0.0f;
+#endif
+}
+
+/// A power of two that brings x >= 0 to [1, 2), and what is subnormal below it.
+GRIDSTRIDE_HOST_DEVICE inline double normalising_power(double x) {
+  constexpr unsigned long long exponent = 0x7ff0000000000000, twice_one = 0x7fe0000000000000;
+  return __builtin_bit_cast(double,
+                            twice_one - (__builtin_bit_cast(unsigned long long, x) & exponent));
+}
+
+/// The three stencils' shares in a face's value, up to a common factor: d_k·(1 + (4·δ/V_k)²) with
+/// the ideal weights d_k, the fourth difference δ of all five values and what V_k the values of a
+/// stencil vary by. Only ratios of differences count, and no power of one is formed, so that u may
+/// have any unit; the ratios are bounded, so that a stencil that does not vary is no exception.
 template <class T>
 struct Shares {
   T before, around, beyond;
 
-  GRIDSTRIDE_HOST_DEVICE Shares(T b0, T b1, T b2) {
-    constexpr T tiny = sizeof(T) == 4 ? T(1e-36) : T(1e-90);
-    T const tau = magnitude(b0 - b2);
-    T const floor = T(1e-10) * tau + tiny;
-    b0 += floor;
-    b1 += floor;
-    b2 += floor;
-    if constexpr (sizeof(T) == 4) {
-      before = 1 + tau * reciprocal(b0);
-      around = 6 + 6 * tau * reciprocal(b1);
-      beyond = 3 + 3 * tau * reciprocal(b2);
-    } else {  // multiplied by b0·b1·b2, which float64 has the range for: divisions are dear
-      before = (b0 + tau) * (b1 * b2);
-      around = 6 * (b1 + tau) * (b0 * b2);
-      beyond = 3 * (b2 + tau) * (b0 * b1);
+  GRIDSTRIDE_HOST_DEVICE Shares(Stencil<T> const& first, Stencil<T> const& second,
+                                Stencil<T> const& third) {
+    T const fourth = magnitude((first.second + third.second) - 2 * second.second);
+    if constexpr (sizeof(T) == 4) {  // multiplied by the square of the bound
+      constexpr T bound = T(1) / 65536;
+      T const r0 = saturated_ratio(4 * bound, fourth, first.before);
+      T const r1 = saturated_ratio(4 * bound, fourth, second.around);
+      T const r2 = saturated_ratio(4 * bound, fourth, third.beyond);
+      before = bound * bound + r0 * r0;
+      around = 2 * (bound * bound) + 2 * r1 * r1;
+      beyond = bound * bound + r2 * r2;
+    } else {  // multiplied by (V_0·V_1·V_2)², of numbers near one: divisions are dear
+      constexpr T bound = T(1) / (1 << 30);
+      T const power = normalising_power(first.before + third.beyond);
+      T const part = 4 * (fourth * power);
+      T const least = bound * part + bound * bound;
+      T const v0 = first.before * power + least;
+      T const v1 = second.around * power + least;
+      T const v2 = third.beyond * power + least;
+      T const v12 = v1 * v2, v02 = v0 * v2, v01 = v0 * v1, all = v0 * v12;
+      T const r0 = part * v12, r1 = part * v02, r2 = part * v01, square = all * all;
+      before = square + r0 * r0;
+      around = 2 * (square + r1 * r1);
+      beyond = square + r2 * r2;
     }
+    T const whole = reciprocal(before + 3 * (around + beyond));
+    before *= whole;
+    around *= whole;
+    beyond *= whole;
   }
 };
 
@@ -131,11 +162,10 @@ struct Shares {
 template <class T>
 GRIDSTRIDE_HOST_DEVICE inline T weno_face(T center, T next, Stencil<T> const& before,
                                           Stencil<T> const& around, Stencil<T> const& beyond) {
-  Shares<T> const share(before.before, around.around, beyond.beyond);
-  T const bend = share.before * (3 * around.second - 2 * before.second) +
+  Shares<T> const share(before, around, beyond);
+  T const bend = share.before * (around.second - T(2) / T(3) * before.second) +
                  share.around * around.second + share.beyond * beyond.second;
-  T const all = share.before + share.around + share.beyond;
-  return T(0.5) * (center + next) - bend * reciprocal(all) * (T(1) / T(6));
+  return T(0.5) * ((center + next) - bend);
 }
 
 /// The same from the five values themselves, in the order of the flow.

@@ -7,8 +7,7 @@
 // are computed once, those along y and z for either side. Lax-Wendroff goes through the axes within
 // a piece: each sweep asks the one before for the rows that it needs, in the caches.
 //
-// The weights of weno5 are made of squares of differences, which in float32 are subnormal wherever
-// u is below 1e-19: `threads` takes what is so small for zero.
+// Around edges weno5 lets u die away by powers: `threads` takes what is subnormal for zero.
 
 #include <algorithm>
 

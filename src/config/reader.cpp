@@ -128,9 +128,7 @@ void Reader::subset(Spec const& spec, std::span<Choice const> choices,
   std::vector<std::string> words;
   ListShape const shape{0, max_document_nodes};
   if (!read_list(spec, shape, words, format_choices(names_of(choices)), parse)) return;
-  value.clear();
-  for (Choice const& choice : choices)
-    if (std::ranges::find(words, choice.name) != words.end()) value.emplace_back(choice.name);
+  value = std::move(given);
 }
 
 bool Reader::list(Spec const& spec, ListShape const& shape, std::vector<double>& value) {

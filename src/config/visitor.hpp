@@ -75,7 +75,7 @@ class Visitor {
   virtual void text(Spec const& spec, TextForm const& form, std::string& value) = 0;
   /// One of the words; must be given when `value` is empty.
   virtual void choice(Spec const& spec, std::span<Choice const> choices, std::string& value) = 0;
-  /// Some of the words, each once, in the order of `choices`.
+  /// Some of the words, each once, in the order that they are given in.
   virtual void subset(Spec const& spec, std::span<Choice const> choices,
                       std::vector<std::string>& value) = 0;
   /// Numbers; must be given when `value` is empty, there is no fill, and they are not optional.

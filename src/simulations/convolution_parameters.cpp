@@ -83,8 +83,8 @@ void declare_axes(Visitor& v, RunOptions const& run, FilterOptions& filter) {
   constexpr std::string_view unknown = "";
   if (axes.empty()) axes = {axes_of(run) > 1 ? std::string(unknown) : "x"};
   v.subset({.name = "axis",
-            .documentation = "The axes that are filtered, one after the other; to be given where "
-                             "the grid has more than one."},
+            .documentation = "The axes that are filtered, one after the other in this order; to be "
+                             "given where the grid has more than one."},
            axis_choices(run), axes);
   if (axes.empty()) return v.fault("axis", "is empty (one axis at least)");
   if (axes.front() != unknown) return;

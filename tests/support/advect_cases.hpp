@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -89,20 +91,21 @@ inline std::vector<AdvectCase> advect_cases() {
   return cases;
 }
 
-/// A case's arrays on one device. The Courant numbers are below 0.3 along every axis.
+/// A case's arrays on one device, with u in units of `unit`. The Courant numbers are below 0.3
+/// along every axis.
 template <class T>
 class AdvectProblem {
  public:
-  AdvectProblem(Stream& stream, AdvectCase const& one) : stream_(stream) {
+  AdvectProblem(Stream& stream, AdvectCase const& one, T unit = 1) : stream_(stream), unit_(unit) {
     std::mt19937_64 generator(42);
     auto const size = static_cast<std::size_t>(one.grid.size());
     step_.grid = one.grid;
     step_.scheme = one.scheme;
     step_.factor = 0.1;
     step_.reversed = one.reversed;
-    step_.in = array(random(size, generator, 1));
+    step_.in = array(random_u(size, generator));
     if (one.base) {
-      step_.base = array(random(size, generator, 1));
+      step_.base = array(random_u(size, generator));
       step_.in_weight = 0.25;
     }
     for (int axis = 0; axis < one.grid.dims; ++axis) {
@@ -117,7 +120,7 @@ class AdvectProblem {
         condition.periodic = one.periodic[axis];
         if (!one.periodic[axis] && side == 0)
           condition.inflow =
-              array(random(static_cast<std::size_t>(one.grid.face_size(axis)), generator, 1));
+              array(random_u(static_cast<std::size_t>(one.grid.face_size(axis)), generator));
       }
     }
     // Poison: a point that a kernel leaves out is seen.
@@ -160,6 +163,12 @@ class AdvectProblem {
     return values;
   }
 
+  std::vector<T> random_u(std::size_t size, std::mt19937_64& generator) const {
+    auto values = random(size, generator, 1);
+    for (auto& value : values) value *= unit_;
+    return values;
+  }
+
   T* array(std::vector<T> const& values) {
     arrays_.emplace_back(stream_, MemorySpace::device, values.size());
     copy_async(arrays_.back().span(), std::span(values), stream_);
@@ -175,6 +184,7 @@ class AdvectProblem {
   }
 
   Stream stream_;
+  T unit_;
   advect::AdvectionStep<T> step_;
   std::vector<Buffer<T>> arrays_;
   bool open_ = false;
@@ -190,6 +200,84 @@ double largest_deviation(std::vector<T> const& a, std::vector<T> const& b) {
       largest = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
   }
   return largest;
+}
+
+/// Exponents of units in which no number of a step, nor a share of one, is out of range.
+template <class T>
+std::vector<int> exponents_of_units() {
+  return sizeof(T) == 4 ? std::vector<int>{-75, -40, 40, 110}
+                        : std::vector<int>{-900, -200, 200, 1000};
+}
+
+/// Another unit of u changes no digit, whatever the scheme, the sides and the velocities are.
+template <class T>
+void expect_no_unit(Stream& stream) {
+  int compared = 0;
+  for (auto const& one : advect_cases()) {
+    if (one.grid.size() > 5000) continue;
+    for (auto const& row : advect::variants<T>()) {
+      if (row.backend != stream.backend()) continue;
+      auto const expected = AdvectProblem<T>(stream, one).run(row.name);
+      for (int const exponent : exponents_of_units<T>()) {
+        T const unit = std::ldexp(T(1), exponent);
+        auto found = AdvectProblem<T>(stream, one, unit).run(row.name);
+        for (auto& value : found) value /= unit;
+        EXPECT_EQ(expected, found) << row.name << " on " << one.text() << ", u in 2^" << exponent;
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GE(compared, 10 * 3 * 8 * 2 * 4);
+}
+
+/// A block of ones among zeros after 100 steps of a fifth of a cell by weno5 and the third-order
+/// Runge-Kutta method, all in units of `unit` and given back without it.
+template <class T>
+std::vector<T> carried_block(Stream& stream, std::string_view variant, T unit) {
+  constexpr std::size_t n = 128;
+  std::vector<T> block(n, 0);
+  for (std::size_t i = 30; i < 70; ++i) block[i] = unit;
+  Buffer<T> u(stream, MemorySpace::device, n), first(stream, MemorySpace::device, n),
+      second(stream, MemorySpace::device, n);
+  copy_async(u.span(), std::span<T const>(block), stream);
+  advect::AdvectionStep<T> step;
+  step.grid.points = {n, 1, 1};
+  step.scheme = advect::Scheme::weno5;
+  step.velocity[0].constant = 1;
+  auto const stage = [&](Buffer<T>& in, Buffer<T>& out, double share) {
+    step.in = in.data();
+    step.out = out.data();
+    step.base = share < 1 ? u.data() : nullptr;
+    step.in_weight = share < 1 ? share : 0;
+    step.factor = 0.2 * share;
+    advect::advect(stream, step, variant);
+  };
+  for (int i = 0; i < 100; ++i) {
+    stage(u, first, 1);
+    stage(first, second, 0.25);
+    stage(second, u, 2.0 / 3);
+  }
+  copy_async(std::span(block), u.span(), stream);
+  stream.synchronize();
+  for (auto& value : block) value /= unit;
+  return block;
+}
+
+/// Edges stay without ripples wherever u's differences are normal numbers.
+template <class T>
+void expect_no_ripples(Stream& stream) {
+  auto const exponents = sizeof(T) == 4 ? std::vector<int>{-120, -63, 0, 63, 120}
+                                        : std::vector<int>{-1000, -166, 0, 166, 1010};
+  for (auto const& row : advect::variants<T>()) {
+    if (row.backend != stream.backend()) continue;
+    for (int const exponent : exponents) {
+      auto const found = carried_block<T>(stream, row.name, std::ldexp(T(1), exponent));
+      for (T const value : found) {
+        EXPECT_GE(value, T(-1e-3)) << row.name << ", u in 2^" << exponent;
+        EXPECT_LE(value, T(1 + 1e-3)) << row.name << ", u in 2^" << exponent;
+      }
+    }
+  }
 }
 
 /// |Σ out − Σ base − in_weight·(Σ in − Σ base)| after a step on a periodic grid, in units of the

@@ -95,6 +95,66 @@ TEST(Convolution, EachAxisHasItsMode) {
   EXPECT_LE(largest_difference(mixed.u, other.u), 300 * 10 * 0x1p-52);
 }
 
+/// `convolve1d` by hand along one axis of an image, around tap `count/2`.
+std::vector<double> convolved(std::vector<double> const& in, int nx, int ny, bool along_x,
+                              std::vector<double> const& taps, std::string const& mode,
+                              double value) {
+  std::vector<double> out;
+  int const n = along_x ? nx : ny, count = static_cast<int>(taps.size());
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) {
+      double sum = 0;
+      for (int k = 0; k < count; ++k) {
+        int at = (along_x ? i : j) + count / 2 - k;
+        bool const outside = at < 0 || at >= n;
+        if (mode == "wrap") at = (at + n) % n;
+        if (mode == "nearest") at = std::clamp(at, 0, n - 1);
+        double const there = outside && mode == "constant" ? value
+                             : along_x ? in[static_cast<std::size_t>(j * nx + at)]
+                                       : in[static_cast<std::size_t>(at * nx + i)];
+        sum += taps[static_cast<std::size_t>(k)] * there;
+      }
+      out.push_back(sum);
+    }
+  return out;
+}
+
+/// Where a constant goes on beyond the sides, taps that do not add up to one do not commute.
+TEST(Convolution, AxesAreFilteredInTheOrderGiven) {
+  constexpr int nx = 9, ny = 7;
+  constexpr double value = 3;
+  std::vector<double> const taps = {0.5, -1, 2, 0.25};
+  std::vector<double> signal;
+  for (int j = 0; j < ny; ++j)
+    for (int i = 0; i < nx; ++i) signal.push_back(i * i - 2.0 * i * j + 5);
+  for (auto const& [x_mode, y_mode] :
+       {std::pair<std::string, std::string>{"constant", "wrap"}, {"nearest", "constant"}}) {
+    auto const by_hand = [&](bool x_first) {
+      auto const pass = [&](std::vector<double> const& in, bool along_x) {
+        return convolved(in, nx, ny, along_x, taps, along_x ? x_mode : y_mode, value);
+      };
+      return pass(pass(signal, x_first), !x_first);
+    };
+    auto const run = [&](std::string const& axes, std::string const& variant) {
+      return filter_signal(
+                 filter_yaml(
+                     "9, 7", "x^2 - 2*x*y + 5",
+                     "{taps: {axis: [" + axes + "], values: [0.5, -1, 2, 0.25], origin: 0}}",
+                     "float64", variant,
+                     fmt::format("  mode: {{x: {}, y: {}}}\n  value: {}\n", x_mode, y_mode, value)),
+                 cpu)
+          .u;
+    };
+    auto const x_first = by_hand(true), y_first = by_hand(false);
+    EXPECT_GT(largest_difference(x_first, y_first), 1);
+    for (std::string const variant : {"reference", "threads", "fft"}) {
+      SCOPED_TRACE(variant + ' ' + x_mode + ' ' + y_mode);
+      EXPECT_LE(largest_difference(run("x, y", variant), x_first), 1e-10);
+      EXPECT_LE(largest_difference(run("y, x", variant), y_first), 1e-10);
+    }
+  }
+}
+
 TEST(Convolution, KeepsTheSignal) {
   auto const result =
       filter_signal(filter_yaml("9", "x", "[{box: {size: 3}}, {box: {size: 3}}, {box: {size: 1}}]",

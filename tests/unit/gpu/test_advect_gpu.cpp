@@ -49,5 +49,19 @@ TEST(AdvectGpu, VariantsEqualTheReferenceInFloat64) {
   compare_variants<double>();
 }
 
+TEST(AdvectGpu, HasNoUnit) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_no_unit<float>(stream);
+  test::expect_no_unit<double>(stream);
+}
+
+TEST(AdvectGpu, WenoLimitsInAnyUnit) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_no_ripples<float>(stream);
+  test::expect_no_ripples<double>(stream);
+}
+
 }  // namespace
 }  // namespace gridstride
