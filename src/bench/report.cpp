@@ -1,10 +1,8 @@
 #include "bench/report.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "core/text.hpp"
@@ -161,7 +159,7 @@ std::string table(Measurement const& measurement) {
 std::string json(Report const& report) {
   nlohmann::ordered_json json;
   json["gridstride"] = {{"version", version()}, {"git_hash", git_hash()}};
-  json["date"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  json["date"] = format_now();
   auto const& device = report.device;
   json["device"] = {{"id", device_name(device)},
                     {"name", device.name()},

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cli/commands.hpp"
+#include "driver/run_log.hpp"
 #include "io/result.hpp"
 
 namespace gridstride::cli {
@@ -21,8 +22,7 @@ int print_info(std::string const& path) {
   io::ResultFile const result(path);
   auto const& from = result.provenance();
   Grid const& grid = result.grid();
-  fmt::print("{}: {}\n", result.path().string(),
-             result.complete() ? "complete" : "the run did not come to its end");
+  fmt::print("{}: {}\n", result.path().string(), run_state(result));
   fmt::print("written    {} by gridstride {} ({})\n", from.created, from.version, from.git_hash);
   fmt::print("device     {}\n", from.device);
   fmt::print("grid       {}\n", format_points(grid));

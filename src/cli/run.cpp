@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "core/error.hpp"
 #include "driver/prepare.hpp"
+#include "driver/restart.hpp"
 #include "driver/run.hpp"
 #include "io/atomic_file.hpp"
 #include "simulations/registry.hpp"
@@ -22,14 +23,17 @@ struct RunArguments {
   bool quiet = false;
   std::string restart;
   CLI::Option* restart_given = nullptr;
+  bool overwrite = false;
+  bool new_series = false;
   std::string summary;
 };
 
 /// What a single run finds before it writes anything.
-void check_together(std::vector<config::RunConfig> const& runs) {
+void check_together(std::vector<config::RunConfig> const& runs, RunOptions const& how) {
   std::map<std::filesystem::path, std::filesystem::path> results;
   for (auto const& config : runs) {
     check_before_run(config);
+    choose_beginning(config, how, OutputPaths(config));
     auto const [other, is_new] =
         results.emplace(config.output.directory.lexically_normal() / config.name, config.file);
     if (!is_new)
@@ -45,12 +49,14 @@ int run_files(RunArguments const& options) {
   std::vector<config::RunConfig> runs;
   for (auto const& file : options.files)
     runs.push_back(config::read_run_config(file, overrides, simulation_infos()));
-  if (runs.size() > 1) check_together(runs);
+  RunOptions how;
+  how.quiet = options.quiet;
+  how.restart = options.restart_given->count() > 0;
+  how.checkpoint = options.restart;
+  how.overwrite = options.overwrite;
+  how.new_series = options.new_series;
+  if (runs.size() > 1) check_together(runs, how);
   for (auto const& config : runs) {
-    RunOptions how;
-    how.quiet = options.quiet;
-    how.restart = options.restart_given->count() > 0;
-    how.checkpoint = options.restart;
     auto const summary = run(config, how);
     if (!options.quiet) fmt::print(stderr, "{}\n", format_summary(summary));
     if (!options.summary.empty()) io::write_text_file(options.summary, summary_json(summary));
@@ -72,6 +78,12 @@ void add_run(CLI::App& app, Action& action) {
                        "Go on from a checkpoint, or from the newest one of the run")
           ->expected(0, 1)
           ->type_name("[CHECKPOINT]");
+  command->add_flag("--overwrite", options->overwrite, "Remove checkpoints of an earlier run")
+      ->excludes(options->restart_given);
+  command
+      ->add_flag("--new-series", options->new_series,
+                 "With --restart: begin result files anew that the first part did not leave")
+      ->needs(options->restart_given);
   command->add_flag("--quiet", options->quiet, "No progress and no summary");
   command->add_option("--summary", options->summary, "Write the summary of the run as JSON")
       ->type_name("FILE");

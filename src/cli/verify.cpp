@@ -39,10 +39,11 @@ void require_something_to_verify(config::RunConfig const& config, bool update) {
 }
 
 /// Runs one file and judges it. Returns whether it holds.
-bool verify_file(config::RunConfig const& config, bool update) {
+bool verify_file(config::RunConfig const& config, bool update, bool overwrite) {
   auto const& options = config.verify;
   RunOptions how;
   how.quiet = true;
+  how.overwrite = overwrite;
   RunSummary summary;
   try {
     summary = run(config, how);
@@ -74,6 +75,7 @@ void add_verify(CLI::App& app, Action& action) {
     std::vector<std::string> files;
     OverrideOptions changes;
     bool update = false;
+    bool overwrite = false;
   };
   auto const options = std::make_shared<Options>();
   auto* command = app.add_subcommand(
@@ -81,6 +83,7 @@ void add_verify(CLI::App& app, Action& action) {
   command->add_option("files", options->files, "YAML files")->required()->type_name("FILE");
   options->changes.add_to(*command);
   command->add_flag("--update", options->update, "Store the results as the new references");
+  command->add_flag("--overwrite", options->overwrite, "Remove checkpoints of an earlier run");
   command->callback([options, &action] {
     action = [options] {
       std::vector<config::RunConfig> runs;
@@ -91,7 +94,8 @@ void add_verify(CLI::App& app, Action& action) {
         require_something_to_verify(config, options->update);
       }
       int failures = 0;
-      for (auto const& config : runs) failures += verify_file(config, options->update) ? 0 : 1;
+      for (auto const& config : runs)
+        failures += verify_file(config, options->update, options->overwrite) ? 0 : 1;
       fmt::print("{} of {} verified\n", runs.size() - failures, runs.size());
       return failures == 0 ? 0 : 3;
     };

@@ -1,10 +1,12 @@
 #include "core/text.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ctime>
 #include <vector>
 
 namespace gridstride {
@@ -31,6 +33,10 @@ std::string format_si(double value) {
 }
 
 std::string format_exact(double value) { return fmt::format("{}", value); }
+
+std::string format_now() {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
 
 std::string format_choices(std::span<std::string_view const> names) {
   std::string text;

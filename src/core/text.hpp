@@ -16,6 +16,9 @@ std::string format_si(double value);
 /// Shortest text that reads back as exactly `value`: `0.1`, `1e-09`, `nan`.
 std::string format_exact(double value);
 
+/// The time of day in UTC: `2026-01-02T03:04:05Z`.
+std::string format_now();
+
 /// `a, b or c`, each in single quotes.
 std::string format_choices(std::span<std::string_view const> names);
 

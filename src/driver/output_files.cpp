@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <deque>
 #include <iterator>
@@ -10,8 +11,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "config/changes.hpp"
 #include "driver/diagnostics.hpp"
-#include "io/result.hpp"
+#include "driver/run_log.hpp"
 
 namespace gridstride {
 
@@ -73,6 +75,17 @@ std::vector<Field> chosen(config::RunConfig const& run, std::vector<Field> const
   return result;
 }
 
+/// What may differ between two parts of a run; variants of kernels are the checkpoint's affair.
+constexpr std::array<std::string_view, 7> free_to_change = {
+    "device", "time.end", "output", "checkpoint", "diagnostics", "verify", "kernels"};
+
+void require_new_series(fs::path const& missing, bool told) {
+  if (!told)
+    throw IoError(missing,
+                  "of the first part of the run is missing; --new-series begins it anew from the "
+                  "checkpoint on");
+}
+
 /// What a result holds of one step's histograms, as far as it has them with as many bins.
 std::vector<io::Histogram> histograms_of(io::ResultFile const& result, std::size_t step,
                                          std::vector<io::HistogramInfo> const& wanted) {
@@ -95,83 +108,111 @@ std::vector<fs::path> OutputPaths::checkpoints() const {
 }
 
 OutputFiles::OutputFiles(config::RunConfig const& run, Snapshot const& first,
-                         io::Provenance const& provenance, std::optional<Clock> resumed)
-    : run_(run), paths_(run) {
-  io::ResultContents contents{first.fields[0].grid,
-                              {},
-                              diagnostic_names(run.diagnostics, first.fields),
-                              provenance,
-                              histogram_infos(run.diagnostics, first.fields)};
+                         io::Provenance const& provenance, std::optional<Resumed> resumed)
+    : run_(run),
+      paths_(run),
+      contents_{first.fields[0].grid,
+                {},
+                diagnostic_names(run.diagnostics, first.fields),
+                provenance,
+                histogram_infos(run.diagnostics, first.fields)},
+      resumed_(resumed) {
   for (Field const& field : chosen(run, first.fields))
-    contents.fields.push_back({field.name, field.unit, field.precision});
-  for (auto const& found : first.diagnostics) contents.diagnostics.push_back(found.name);
-
-  std::error_code failed;
-  fs::create_directories(paths_.directory, failed);
-  if (failed) throw IoError(paths_.directory, "cannot be created (" + failed.message() + ")");
-  if (resumed) {
-    carry_over_series(*resumed);
-    carry_over_hdf5(*resumed, contents);
-  } else {
-    remove_stale();
-  }
-  if (run.output.hdf5 && !hdf5_) hdf5_.emplace(paths_.hdf5, contents);
-  log_.open(paths_.log, resumed ? std::ios::app : std::ios::trunc);
-  if (!log_) throw IoError(paths_.log, "cannot be written");
+    contents_.fields.push_back({field.name, field.unit, field.precision});
+  for (auto const& found : first.diagnostics) contents_.diagnostics.push_back(found.name);
+  if (!resumed_) return;
+  find_series();
+  find_hdf5();
 }
 
+/// What cannot be found again is not begun anew unless the user said so.
+void OutputFiles::find_series() {
+  if (!run_.output.vti || contents_.fields.empty()) return;
+  if (fs::exists(paths_.pvd)) {
+    for (double const time : io::read_pvd_times(paths_.pvd))
+      if (time < resumed_->clock.time)
+        series_.push_back(
+            {time, paths_.vti(static_cast<std::int64_t>(series_.size())).filename().string()});
+    return;
+  }
+  require_new_series(paths_.pvd, resumed_->new_series);
+  if (auto const images = numbered_files(paths_, ".vti"); !images.empty())
+    throw IoError(paths_.pvd, fmt::format("is missing, but not the images that it listed (as {}); "
+                                          "move them elsewhere to begin a new series",
+                                          images.front().filename().string()));
+}
+
+void OutputFiles::find_hdf5() {
+  if (!run_.output.hdf5) return;
+  // A restart that was killed while it carried over has left the whole of it aside.
+  fs::path const previous = aside(paths_.hdf5);
+  fs::path const source = fs::exists(previous) ? previous : paths_.hdf5;
+  if (!fs::exists(source)) return require_new_series(paths_.hdf5, resumed_->new_series);
+  earlier_.emplace(source);
+  if (earlier_->grid() != contents_.grid ||
+      !std::is_permutation(earlier_->fields().begin(), earlier_->fields().end(),
+                           contents_.fields.begin(), contents_.fields.end()))
+    throw IoError(source, "holds another grid or other fields than this run");
+  auto const changes = config::describe_changes(
+      earlier_->provenance().resolved_config, contents_.provenance.resolved_config, free_to_change);
+  if (!changes.empty())
+    throw IoError(source, fmt::format("is the result of another problem ({})", changes));
+}
+
+void OutputFiles::begin() {
+  if (resumed_) {
+    carry_over_series();
+    carry_over_hdf5();
+  }
+  if (run_.output.hdf5 && !hdf5_) hdf5_.emplace(paths_.hdf5, contents_);
+  log_.open(paths_.log, resumed_ ? std::ios::app : std::ios::trunc);
+  if (!log_) throw IoError(paths_.log, "cannot be written");
+  if (!resumed_) remove_stale();
+}
+
+/// What this run does not replace. The checkpoints go last.
 void OutputFiles::remove_stale() {
+  if (!run_.output.hdf5) remove_earlier(paths_.hdf5);
+  for (auto const& path : {paths_.pvd, aside(paths_.hdf5)}) remove_earlier(path);
   for (auto const* extension : {".vti", ".checkpoint"})
     for (auto const& path : numbered_files(paths_, extension)) remove_earlier(path);
-  for (auto const& path : {paths_.pvd, paths_.hdf5, aside(paths_.hdf5)}) remove_earlier(path);
 }
 
-void OutputFiles::carry_over_series(Clock const& resumed) {
-  if (!run_.output.vti || !fs::exists(paths_.pvd)) return;
+void OutputFiles::carry_over_series() {
+  if (!run_.output.vti || contents_.fields.empty() || !fs::exists(paths_.pvd)) return;
   std::set<std::string> kept;
-  for (double const time : io::read_pvd_times(paths_.pvd)) {
-    if (time >= resumed.time) continue;
-    auto const file = paths_.vti(static_cast<std::int64_t>(series_.size())).filename().string();
-    series_.push_back({time, file});
-    kept.insert(file);
-  }
+  for (auto const& entry : series_) kept.insert(entry.file);
   // The others are of a later time, and this run may write fewer.
   io::write_pvd(paths_.pvd, series_);
   for (auto const& path : numbered_files(paths_, ".vti"))
     if (!kept.contains(path.filename().string())) remove_earlier(path);
 }
 
-void OutputFiles::carry_over_hdf5(Clock const& resumed, io::ResultContents const& contents) {
-  if (!run_.output.hdf5) return;
-  // A restart that was killed while it carried over has left the whole of it aside.
+void OutputFiles::carry_over_hdf5() {
+  if (!earlier_) return;
+  auto const& old = *earlier_;
   fs::path const previous = aside(paths_.hdf5);
-  fs::path const source = fs::exists(previous) ? previous : paths_.hdf5;
-  if (!fs::exists(source)) return;
-  io::ResultFile const old(source);
-  if (old.grid() != contents.grid ||
-      !std::is_permutation(old.fields().begin(), old.fields().end(), contents.fields.begin(),
-                           contents.fields.end()))
-    throw IoError(source, "holds another grid or other fields than this run");
-  if (source != previous) fs::rename(source, previous);
-  hdf5_.emplace(paths_.hdf5, contents);
-  for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] < resumed.step; ++i) {
+  if (old.path() != previous) fs::rename(old.path(), previous);
+  hdf5_.emplace(paths_.hdf5, contents_);
+  for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] < resumed_->clock.step; ++i) {
     std::vector<NamedValue> diagnostics;
     for (auto const& series : old.diagnostics())
-      if (std::count(contents.diagnostics.begin(), contents.diagnostics.end(), series.name) > 0)
+      if (std::count(contents_.diagnostics.begin(), contents_.diagnostics.end(), series.name) > 0)
         diagnostics.push_back({series.name, series.values[i]});
     std::vector<Field> fields;
     std::deque<std::vector<double>> doubles;
     std::deque<std::vector<float>> floats;
-    for (auto const& info : contents.fields) {
+    for (auto const& info : contents_.fields) {
       auto const& values = doubles.emplace_back(old.read(info.name, i));
       void const* data = values.data();
       if (info.precision == Precision::float32)
         data = floats.emplace_back(values.begin(), values.end()).data();
-      fields.push_back({info.name, info.unit, contents.grid, info.precision, data});
+      fields.push_back({info.name, info.unit, contents_.grid, info.precision, data});
     }
     hdf5_->append(old.steps()[i], old.times()[i], fields, diagnostics,
-                  histograms_of(old, i, contents.histograms));
+                  histograms_of(old, i, contents_.histograms));
   }
+  earlier_.reset();
   fs::remove(previous);
 }
 
@@ -209,6 +250,14 @@ std::int64_t OutputFiles::count() const {
 
 void OutputFiles::finish(io::Ending const& ending) {
   if (hdf5_) hdf5_->finish(ending);
+}
+
+void OutputFiles::note_end(std::string const& why) {
+  try {
+    if (hdf5_ && why != run_is_done) hdf5_->stop(why);
+    log(logged_ending(why));
+  } catch (IoError const&) {  // what ended the run is on its way to the user
+  }
 }
 
 void OutputFiles::log(std::string const& line) {

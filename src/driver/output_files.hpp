@@ -10,6 +10,7 @@
 
 #include "config/run_config.hpp"
 #include "driver/diagnostics.hpp"
+#include "io/result.hpp"
 #include "io/result_info.hpp"
 #include "io/vti.hpp"
 #include "io/vtkhdf.hpp"
@@ -42,11 +43,20 @@ struct Snapshot {
 /// The files of one run, written one snapshot at a time.
 class OutputFiles {
  public:
-  /// Creates the directory and removes what an earlier run of this name left there; with `resumed`
-  /// it keeps what that run wrote up to then, and goes on from it. Of `first`, the fields' grid and
-  /// all names count.
+  /// Where and how to go on with what an earlier part of the run wrote.
+  struct Resumed {
+    Clock clock;
+    bool new_series = false;  ///< files that are missing are begun anew
+  };
+
+  /// Changes nothing, but throws `IoError` where the files of the earlier part cannot be gone on
+  /// with. Of `first`, the fields' grid and all names count.
   OutputFiles(config::RunConfig const& run, Snapshot const& first, io::Provenance const& provenance,
-              std::optional<Clock> resumed);
+              std::optional<Resumed> resumed);
+
+  /// Makes the files, and removes what an earlier run of this name left there; when resumed, keeps
+  /// what it wrote up to then.
+  void begin();
 
   /// Whether files will hold the field.
   bool writes(Field const& field) const;
@@ -54,6 +64,8 @@ class OutputFiles {
   void write(Snapshot const& snapshot, Measurement const& measured);
   /// Marks the result as complete.
   void finish(io::Ending const& ending);
+  /// Notes why the run ended, as far as the disk still takes it.
+  void note_end(std::string const& why);
   void log(std::string const& line);
 
   /// Files of this run, and bytes of fields written to them.
@@ -61,12 +73,17 @@ class OutputFiles {
   std::int64_t bytes() const { return bytes_; }
 
  private:
+  void find_series();
+  void find_hdf5();
   void remove_stale();
-  void carry_over_series(Clock const& resumed);
-  void carry_over_hdf5(Clock const& resumed, io::ResultContents const& contents);
+  void carry_over_series();
+  void carry_over_hdf5();
 
   config::RunConfig const& run_;
   OutputPaths paths_;
+  io::ResultContents contents_;
+  std::optional<Resumed> resumed_;
+  std::optional<io::ResultFile> earlier_;  ///< the result to carry over
   std::optional<io::ResultWriter> hdf5_;
   std::vector<io::SeriesEntry> series_;
   std::ofstream log_;

@@ -15,9 +15,12 @@
 #include "driver/output_pipeline.hpp"
 #include "driver/prepare.hpp"
 #include "driver/progress.hpp"
+#include "driver/restart.hpp"
+#include "driver/run_log.hpp"
 #include "driver/schedule.hpp"
 #include "driver/signals.hpp"
 #include "io/checkpoint.hpp"
+#include "io/run_lock.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -81,8 +84,9 @@ class Run {
   RunSummary go();
 
  private:
-  void set_up();
-  void restart();
+  bool set_up();
+  void begin_files(Device const& device);
+  void compute();
   void time_loop();
   void compute_at_once();
   Snapshot snapshot() const;
@@ -95,6 +99,7 @@ class Run {
   config::RunConfig const& config_;
   RunOptions const& options_;
   OutputPaths paths_;
+  std::optional<io::RunLock> lock_;
   RunSummary summary_;
   Timer total_, phase_;
   std::optional<Stream> stream_;
@@ -108,7 +113,19 @@ class Run {
 };
 
 RunSummary Run::go() {
-  set_up();
+  if (!set_up()) return summary_;
+  try {
+    compute();
+  } catch (std::exception const& error) {
+    pipeline_.reset();  // its thread may be writing
+    files_->note_end(error.what());
+    throw;
+  }
+  files_->note_end(summary_.shortfall.empty() ? run_is_done : summary_.shortfall);
+  return summary_;
+}
+
+void Run::compute() {
   if (summary_.has_time)
     time_loop();
   else
@@ -128,7 +145,6 @@ RunSummary Run::go() {
   summary_.files = files_->count();
   summary_.bytes_written = files_->bytes();
   files_->log(format_summary(summary_));
-  return summary_;
 }
 
 void Run::end_phase(std::string const& name) {
@@ -140,66 +156,60 @@ Snapshot Run::snapshot() const {
   return {simulation_->clock(), simulation_->fields(), simulation_->diagnostics()};
 }
 
-void Run::set_up() {
+/// Whether there is anything to compute.
+bool Run::set_up() {
   summary_.has_time = config_.simulation->has_time;
+  summary_.directory = paths_.directory;
   Device const device = choose_device(config_, summary_.fallbacks);
+  summary_.device = device.name();
   check_on_device(config_, device);
   stream_.emplace(device);
   stream_->synchronize();
   end_phase("device");
   check_memory(config_, device);
+  lock_.emplace(paths_.directory, paths_.name);
+  if (!lock_->missing().empty())
+    summary_.fallbacks.push_back(fmt::format("{} cannot be locked against other runs ({})",
+                                             paths_.directory.string(), lock_->missing()));
+  auto const beginning = choose_beginning(config_, options_, paths_);
+  if (!beginning.remark.empty()) summary_.fallbacks.push_back(beginning.remark);
+  summary_.done_before = beginning.done;
+  if (beginning.done) return false;
   simulation_ = entry_of(config_).make(config_, *stream_, inputs_of(config_));
-  if (options_.restart) restart();
-  auto const first = snapshot();
-  auto const& fields = first.fields;
-  summary_.device = device.name();
-  summary_.grid_points = static_cast<double>(fields[0].grid.size());
-  summary_.bytes_per_update =
-      simulation_->values_per_update() * static_cast<double>(size_of(config_.precision));
-  summary_.directory = paths_.directory;
-
-  files_.emplace(config_, first, provenance_of(config_, device, summary_.fallbacks), resumed_);
-  pipeline_.emplace(config_, *stream_, fields, *files_);
-  files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
-  for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
-  if (summary_.has_time) {
-    // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
-    Schedule const outputs(config_.output.every, config_.time.end);
-    if (!resumed_ || outputs.due(first.clock) || simulation_->finished()) pipeline_->submit(first);
-    progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet);
-    signals_.emplace();
+  if (beginning.checkpoint) {
+    resume(beginning, *simulation_);
+    resumed_ = simulation_->clock();
   }
+  begin_files(device);
   stream_->synchronize();
   end_phase("set-up");
   summary_.startup_seconds = total_.seconds() - summary_.phases[0].value;
+  return true;
 }
 
-void Run::restart() {
-  fs::path path = options_.checkpoint;
-  if (!summary_.has_time) {
-    if (!path.empty())
-      throw IoError(path, fmt::format("is of no use ({} has no time, and no checkpoints)",
-                                      config_.simulation->name));
-    summary_.fallbacks.push_back(
-        fmt::format("--restart: {} has no time; from the start", config_.simulation->name));
-    return;
-  }
-  if (path.empty()) {
-    auto const found = paths_.checkpoints();
-    // A batch job says `--restart` from its first submission on.
-    if (found.empty() && !fs::exists(paths_.log)) {
-      summary_.fallbacks.push_back(fmt::format(
-          "--restart: there is no earlier run in {}; from the start", paths_.directory.string()));
-      return;
-    }
-    if (found.empty())
-      throw IoError(paths_.directory,
-                    fmt::format("holds no checkpoint of '{}' to restart from", paths_.name));
-    path = found.front();
-  }
-  io::read_checkpoint(path, config::problem_yaml(config_),
-                      [this](CheckpointSource const& source) { simulation_->load(source); });
-  resumed_ = simulation_->clock();
+/// All memory is taken before the first file changes.
+void Run::begin_files(Device const& device) {
+  auto const first = snapshot();
+  auto const& fields = first.fields;
+  summary_.grid_points = static_cast<double>(fields[0].grid.size());
+  summary_.bytes_per_update =
+      simulation_->values_per_update() * static_cast<double>(size_of(config_.precision));
+
+  std::optional<OutputFiles::Resumed> resumed;
+  if (resumed_) resumed = {*resumed_, options_.new_series};
+  files_.emplace(config_, first, provenance_of(config_, device, summary_.fallbacks), resumed);
+  pipeline_.emplace(config_, *stream_, fields, *files_);
+  files_->begin();
+  files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
+  files_->log(lock_->holder());
+  files_->log(logged_config(config::resolved_yaml(config_)));
+  for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
+  if (!summary_.has_time) return;
+  // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
+  Schedule const outputs(config_.output.every, config_.time.end);
+  if (!resumed_ || outputs.due(first.clock) || simulation_->finished()) pipeline_->submit(first);
+  progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet);
+  signals_.emplace();
 }
 
 void Run::time_loop() {
@@ -260,9 +270,11 @@ void Run::advance_to(Schedule::Moment const& moment) {
 }
 
 void Run::save_checkpoint() {
-  io::write_checkpoint(paths_.checkpoint(simulation_->clock().step), config::problem_yaml(config_),
-                       [this](CheckpointSink& sink) {
-                         FiniteSink finite(sink, config_.grid, simulation_->clock());
+  auto const clock = simulation_->clock();
+  io::write_checkpoint(paths_.checkpoint(clock.step),
+                       {config::problem_yaml(config_), clock.step, clock.time},
+                       [&](CheckpointSink& sink) {
+                         FiniteSink finite(sink, config_.grid, clock);
                          simulation_->save(finite);
                          // A restart finds every output from before the checkpoint.
                          pipeline_->drain();

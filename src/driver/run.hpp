@@ -29,6 +29,10 @@ struct RunOptions {
   /// was no such run at all.
   bool restart = false;
   std::filesystem::path checkpoint;
+  /// Begin anew where there are checkpoints, and remove them.
+  bool overwrite = false;
+  /// With `restart`: begin anew the files of results that the first part of the run left elsewhere.
+  bool new_series = false;
 };
 
 /// What a run did and what it took.
@@ -48,7 +52,8 @@ struct RunSummary {
   std::vector<NamedValue> verified;     ///< errors against the exact solution
   std::vector<NamedValue> diagnostics;  ///< the simulation's own, at the end
   std::vector<NamedText> chosen;        ///< what the config left to the simulation
-  std::string shortfall;  ///< what the result lacks of what was asked for; empty when nothing
+  bool done_before = false;  ///< there was nothing left to do: all but `fallbacks` is empty
+  std::string shortfall;     ///< what the result lacks of what was asked for; empty when nothing
   std::vector<std::string> fallbacks;
 
   double updates_per_second() const;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@ double RunSummary::updates_per_second() const {
 }
 
 std::string format_summary(RunSummary const& summary) {
+  if (summary.done_before) return fmt::format("{}", fmt::join(summary.fallbacks, "\n"));
   double const rate = summary.updates_per_second();
   std::string text = fmt::format("computed on {}\n", summary.device);
   if (summary.has_time)
@@ -39,6 +41,11 @@ std::string format_summary(RunSummary const& summary) {
 std::string summary_json(RunSummary const& summary) {
   nlohmann::ordered_json json;
   json["device"] = summary.device;
+  if (summary.done_before) {
+    json["done_before"] = true;
+    json["fallbacks"] = summary.fallbacks;
+    return json.dump(2) + '\n';
+  }
   if (summary.has_time) {
     json["step"] = summary.clock.step;
     json["time"] = summary.clock.time;

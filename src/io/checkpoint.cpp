@@ -22,27 +22,47 @@ namespace {
 using hdf5::Handle;
 using hdf5::Object;
 
-constexpr char const* fingerprint_name = "fingerprint";
+constexpr char const* problem_name = "problem";
+constexpr char const* step_name = "step";
+constexpr char const* time_name = "time";
 constexpr char const* values_name = "values";
 constexpr char const* checksum_name = "checksum";
 
 /// FNV-1a over words of eight bytes in four independent lanes, which keeps up with the memory.
-/// Every step is a bijection of a lane: no single damaged word goes unseen.
-std::int64_t checksum(std::span<std::byte const> bytes) {
-  constexpr std::uint64_t basis = 0xcbf29ce484222325U;
-  constexpr std::uint64_t prime = 0x100000001b3U;
-  constexpr std::size_t word = sizeof(std::uint64_t);
-  std::array<std::uint64_t, 4> lanes = {basis, basis + 1, basis + 2, basis + 3};
-  std::size_t lane = 0;
-  for (std::size_t start = 0; start < bytes.size(); start += word) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes.data() + start, std::min(word, bytes.size() - start));
-    lanes[lane] = (lanes[lane] ^ value) * prime;
-    lane = (lane + 1) % lanes.size();
+/// Every step is a bijection of a lane: no single damaged word goes unseen. All parts but the last
+/// have a multiple of `granule` bytes.
+class Checksum {
+ public:
+  static constexpr std::size_t granule = 4 * sizeof(std::uint64_t);
+
+  void add(std::span<std::byte const> bytes) {
+    for (std::size_t start = 0; start < bytes.size(); start += sizeof(std::uint64_t)) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, bytes.data() + start, std::min(sizeof value, bytes.size() - start));
+      lanes_[lane_] = (lanes_[lane_] ^ value) * prime;
+      lane_ = (lane_ + 1) % lanes_.size();
+    }
+    size_ += bytes.size();
   }
-  std::uint64_t sum = basis ^ bytes.size();
-  for (auto const value : lanes) sum = (sum ^ (value ^ value >> 32)) * prime;
-  return static_cast<std::int64_t>(sum);
+
+  std::int64_t value() const {
+    std::uint64_t sum = basis ^ size_;
+    for (auto const lane : lanes_) sum = (sum ^ (lane ^ lane >> 32)) * prime;
+    return static_cast<std::int64_t>(sum);
+  }
+
+ private:
+  static constexpr std::uint64_t basis = 0xcbf29ce484222325U;
+  static constexpr std::uint64_t prime = 0x100000001b3U;
+  std::array<std::uint64_t, 4> lanes_ = {basis, basis + 1, basis + 2, basis + 3};
+  std::size_t lane_ = 0;
+  std::uint64_t size_ = 0;
+};
+
+std::int64_t checksum(std::span<std::byte const> bytes) {
+  Checksum sum;
+  sum.add(bytes);
+  return sum.value();
 }
 
 std::span<std::byte const> bytes_of(std::string_view text) {
@@ -62,12 +82,16 @@ void put_text_value(Object const& group, std::string_view name, std::string_view
   put(group, name, hdf5::text_type(stored.size()).id(), hdf5::scalar_space(), bytes_of(stored));
 }
 
-void require_intact(Object const& dataset, std::string_view name,
-                    std::span<std::byte const> bytes) {
+void require_checksum(Object const& dataset, std::string_view name, std::int64_t found) {
   auto const stored = dataset.read_attribute<std::int64_t>(checksum_name);
-  if (stored.size() != 1 || stored.front() != checksum(bytes))
+  if (stored.size() != 1 || stored.front() != found)
     throw IoError(dataset.path(),
                   fmt::format("the checkpoint is damaged ('{}' fails its checksum)", name));
+}
+
+void require_intact(Object const& dataset, std::string_view name,
+                    std::span<std::byte const> bytes) {
+  require_checksum(dataset, name, checksum(bytes));
 }
 
 Object open_value(Object const& group, std::string_view name) {
@@ -100,15 +124,35 @@ std::string get_text_value(Object const& group, std::string_view name) {
   return text == std::string(1, '\0') ? "" : text;
 }
 
+void put_integer_value(Object const& group, std::string_view name, std::int64_t value) {
+  put(group, name, H5T_STD_I64LE, hdf5::scalar_space(), std::as_bytes(std::span(&value, 1)));
+}
+
+void put_real_value(Object const& group, std::string_view name, double value) {
+  put(group, name, H5T_IEEE_F64LE, hdf5::scalar_space(), std::as_bytes(std::span(&value, 1)));
+}
+
+std::int64_t get_integer_value(Object const& group, std::string_view name) {
+  std::int64_t value = 0;
+  get(group, name, H5T_STD_I64LE, {}, std::as_writable_bytes(std::span(&value, 1)));
+  return value;
+}
+
+double get_real_value(Object const& group, std::string_view name) {
+  double value = 0;
+  get(group, name, H5T_IEEE_F64LE, {}, std::as_writable_bytes(std::span(&value, 1)));
+  return value;
+}
+
 class Sink final : public CheckpointSink {
  public:
   explicit Sink(Object group) : group_(std::move(group)) {}
 
   void put_integer(std::string_view name, std::int64_t value) override {
-    put(group_, name, H5T_STD_I64LE, hdf5::scalar_space(), std::as_bytes(std::span(&value, 1)));
+    put_integer_value(group_, name, value);
   }
   void put_real(std::string_view name, double value) override {
-    put(group_, name, H5T_IEEE_F64LE, hdf5::scalar_space(), std::as_bytes(std::span(&value, 1)));
+    put_real_value(group_, name, value);
   }
   void put_text(std::string_view name, std::string_view text) override {
     put_text_value(group_, name, text);
@@ -130,15 +174,9 @@ class Source final : public CheckpointSource {
 
   bool contains(std::string_view name) const override { return group_.contains(std::string(name)); }
   std::int64_t get_integer(std::string_view name) const override {
-    std::int64_t value = 0;
-    get(group_, name, H5T_STD_I64LE, {}, std::as_writable_bytes(std::span(&value, 1)));
-    return value;
+    return get_integer_value(group_, name);
   }
-  double get_real(std::string_view name) const override {
-    double value = 0;
-    get(group_, name, H5T_IEEE_F64LE, {}, std::as_writable_bytes(std::span(&value, 1)));
-    return value;
-  }
+  double get_real(std::string_view name) const override { return get_real_value(group_, name); }
   std::string get_text(std::string_view name) const override {
     return get_text_value(group_, name);
   }
@@ -153,22 +191,53 @@ class Source final : public CheckpointSource {
   Object group_;
 };
 
-Object open_checkpoint(std::filesystem::path const& path) {
-  Object file = hdf5::open_file(path);
-  if (!file.contains(fingerprint_name) || !file.contains(values_name))
-    throw IoError(path, "is no checkpoint of gridstride");
-  return file;
+/// A value as the file holds it, read in parts: a checkpoint may be larger than the memory.
+CheckpointValue inspect_value(Object const& group, std::string const& name) {
+  constexpr std::size_t part_values = std::size_t{1} << 20;  // a multiple of the granule, in bytes
+  Object const dataset = group.open_dataset(name);
+  auto const shape = dataset.shape();
+  auto const type = dataset.type();
+  if (shape.size() != 1) {
+    std::vector<std::byte> bytes(H5Tget_size(type.id()));
+    dataset.read(bytes.data(), type.id());
+    require_intact(dataset, name, bytes);
+    return {name, 1};
+  }
+  std::vector<std::byte> bytes(std::min<std::size_t>(part_values, shape[0]) *
+                               H5Tget_size(type.id()));
+  Checksum sum;
+  for (hsize_t start = 0; start < shape[0]; start += part_values) {
+    hsize_t const count = std::min<hsize_t>(part_values, shape[0] - start);
+    dataset.read(bytes.data(), type.id(), {start}, {count});
+    sum.add(std::span(bytes).first(count * H5Tget_size(type.id())));
+  }
+  require_checksum(dataset, name, sum.value());
+  return {name, static_cast<std::int64_t>(shape[0])};
+}
+
+void inspect_group(Object const& group, std::string const& prefix,
+                   std::vector<CheckpointValue>& found) {
+  for (auto const& name : group.names()) {
+    if (!group.is_group(name)) {
+      found.push_back(inspect_value(group, name));
+      found.back().name.insert(0, prefix);
+    } else {
+      inspect_group(group.open_group(name), prefix + name + '/', found);
+    }
+  }
 }
 
 }  // namespace
 
-void write_checkpoint(std::filesystem::path const& path, std::string_view fingerprint,
+void write_checkpoint(std::filesystem::path const& path, CheckpointOrigin const& origin,
                       std::function<void(CheckpointSink&)> const& save) {
   AtomicFile target(path);
   {
     // This format has checksums over all of HDF5's own structures.
     Object const file = hdf5::create_transaction_file(target.temporary(), path, H5F_LIBVER_V18);
-    put_text_value(file, fingerprint_name, fingerprint);
+    put_text_value(file, problem_name, origin.problem);
+    put_integer_value(file, step_name, origin.step);
+    put_real_value(file, time_name, origin.time);
     Sink sink(file.create_group(values_name));
     save(sink);
     hdf5::commit(file);
@@ -176,14 +245,36 @@ void write_checkpoint(std::filesystem::path const& path, std::string_view finger
   target.commit();
 }
 
-void read_checkpoint(std::filesystem::path const& path, std::string_view fingerprint,
-                     std::function<void(CheckpointSource const&)> const& load) {
-  Object const file = open_checkpoint(path);
-  if (get_text_value(file, fingerprint_name) != fingerprint)
-    throw IoError(path,
-                  "the checkpoint belongs to another problem (what determines the computation has "
-                  "changed in the config since it was written); start anew without it");
-  load(Source(file.open_group(values_name)));
+struct CheckpointFile::State {
+  Object file;
+  CheckpointOrigin origin;
+};
+
+CheckpointFile::CheckpointFile(std::filesystem::path const& path)
+    : state_(std::make_unique<State>()) {
+  state_->file = hdf5::open_file(path);
+  for (auto const* name : {problem_name, step_name, time_name, values_name})
+    if (!state_->file.contains(name)) throw IoError(path, "is no checkpoint of gridstride");
+  state_->origin = {get_text_value(state_->file, problem_name),
+                    get_integer_value(state_->file, step_name),
+                    get_real_value(state_->file, time_name)};
+}
+
+CheckpointFile::CheckpointFile(CheckpointFile&&) noexcept = default;
+CheckpointFile& CheckpointFile::operator=(CheckpointFile&&) noexcept = default;
+CheckpointFile::~CheckpointFile() = default;
+
+std::filesystem::path const& CheckpointFile::path() const { return state_->file.path(); }
+CheckpointOrigin const& CheckpointFile::origin() const { return state_->origin; }
+
+void CheckpointFile::read(std::function<void(CheckpointSource const&)> const& load) const {
+  load(Source(state_->file.open_group(values_name)));
+}
+
+std::vector<CheckpointValue> CheckpointFile::inspect() const {
+  std::vector<CheckpointValue> found;
+  inspect_group(state_->file.open_group(values_name), "", found);
+  return found;
 }
 
 }  // namespace gridstride::io

@@ -1,23 +1,53 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "grid/checkpoint.hpp"
 
 namespace gridstride::io {
 
-/// Writes what `save` puts, and the fingerprint of the problem it belongs to. The file is complete
-/// or absent; an older one of that name goes when the new one is safe. Throws `IoError`.
-void write_checkpoint(std::filesystem::path const& path, std::string_view fingerprint,
+/// What a checkpoint is of.
+struct CheckpointOrigin {
+  std::string problem;  ///< the text that decides the computation
+  std::int64_t step = 0;
+  double time = 0;
+};
+
+/// A value that a checkpoint holds.
+struct CheckpointValue {
+  std::string name;
+  std::int64_t size = 0;  ///< how many numbers; 1 for a text
+};
+
+/// Writes what `save` puts, and what it belongs to. The file is complete or absent; an older one of
+/// that name goes when the new one is safe. Throws `IoError`.
+void write_checkpoint(std::filesystem::path const& path, CheckpointOrigin const& origin,
                       std::function<void(CheckpointSink&)> const& save);
 
-/// Lets `load` get the values of a checkpoint. Every value is checked against its checksum when it
-/// is got. Throws `IoError` when the file is missing, damaged or no checkpoint, and when it belongs
-/// to a problem with another fingerprint.
-void read_checkpoint(std::filesystem::path const& path, std::string_view fingerprint,
-                     std::function<void(CheckpointSource const&)> const& load);
+/// A checkpoint, opened for reading. Every value is checked against its checksum when it is got.
+/// Throws `IoError` when the file is missing, damaged or no checkpoint.
+class CheckpointFile {
+ public:
+  explicit CheckpointFile(std::filesystem::path const& path);
+  CheckpointFile(CheckpointFile&&) noexcept;
+  CheckpointFile& operator=(CheckpointFile&&) noexcept;
+  ~CheckpointFile();
+
+  std::filesystem::path const& path() const;
+  CheckpointOrigin const& origin() const;
+  /// Lets `load` get the values.
+  void read(std::function<void(CheckpointSource const&)> const& load) const;
+  /// Reads all values, and lists them in alphabetic order.
+  std::vector<CheckpointValue> inspect() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace gridstride::io

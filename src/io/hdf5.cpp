@@ -101,6 +101,12 @@ bool Object::contains(std::string const& name) const {
   return true;
 }
 
+bool Object::is_group(std::string const& name) const {
+  Handle const object =
+      own(H5Oopen(id(), name.c_str(), H5P_DEFAULT), H5Oclose, fmt::format("opening '{}'", name));
+  return H5Iget_type(object.id()) == H5I_GROUP;
+}
+
 Object Object::open_group(std::string const& name) const {
   return {path(), own(H5Gopen2(id(), name.c_str(), H5P_DEFAULT), H5Gclose,
                       fmt::format("opening group '{}'", name))};

@@ -80,6 +80,7 @@ class Object {
 
   /// Whether there is an object at `name`, which may be a path of several links.
   bool contains(std::string const& name) const;
+  bool is_group(std::string const& name) const;
   Object open_group(std::string const& name) const;
   Object create_group(std::string const& name) const;
   Object open_dataset(std::string const& name) const;

@@ -15,6 +15,8 @@ namespace gridstride::io::layout {
 inline constexpr char const* root = "VTKHDF";
 inline constexpr char const* home = "gridstride";
 inline constexpr std::size_t fallback_bytes = 512;
+/// Why a run ended early.
+inline constexpr char const* ended = "ended";
 /// The parts of a histogram.
 inline constexpr char const* counts = "counts";
 inline constexpr char const* edges = "edges";

@@ -134,6 +134,7 @@ struct ResultFile::State {
   std::vector<NamedValue> wall_times;
   Provenance provenance;
   bool complete = false;
+  std::string ended;
 
   void read_steps(Object const& root, Object const& home);
   void read_fields(Object const& root);
@@ -197,6 +198,7 @@ void ResultFile::State::read_home(Object const& home) {
     provenance.*member = home.read_text(std::string(name));
   provenance.fallbacks = read_texts(home, "fallbacks");
   complete = read_exactly<std::int64_t>(home, "complete", 1).front() == 1;
+  if (home.contains(layout::ended)) ended = home.read_text(layout::ended);
   Object const series = home.open_group("diagnostics");
   for (auto const& name : series.names()) {
     if (series.contains(name + "/" + layout::counts))
@@ -241,6 +243,7 @@ std::vector<HistogramInfo> const& ResultFile::histograms() const { return state_
 std::vector<NamedValue> const& ResultFile::wall_times() const { return state_->wall_times; }
 Provenance const& ResultFile::provenance() const { return state_->provenance; }
 bool ResultFile::complete() const { return state_->complete; }
+std::string const& ResultFile::ended() const { return state_->ended; }
 
 std::vector<double> ResultFile::read(std::string_view field, std::size_t time_index) const {
   std::vector<double> values(static_cast<std::size_t>(grid().size()));

@@ -36,6 +36,8 @@ class ResultFile {
   Provenance const& provenance() const;
   /// Whether the run came to its end.
   bool complete() const;
+  /// Why the run ended early; empty when it did not, or could not tell.
+  std::string const& ended() const;
 
   /// One field at one of `times()`, x fastest, `grid().size()` values.
   std::vector<double> read(std::string_view field, std::size_t time_index) const;

@@ -1,16 +1,15 @@
 #include "io/vtkhdf.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "io/atomic_file.hpp"
 #include "io/layout.hpp"
 #include "io/transaction.hpp"
@@ -105,12 +104,6 @@ void require_plain_name(std::string_view kind, std::string const& name) {
     throw std::invalid_argument(fmt::format("ResultWriter: '{}' cannot name a {}", name, kind));
 }
 
-std::string now() {
-  return fmt::format(
-      "{:%Y-%m-%dT%H:%M:%SZ}",
-      fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
-}
-
 }  // namespace
 
 struct ResultWriter::State {
@@ -190,7 +183,7 @@ void ResultWriter::State::create_vtkhdf() {
 
 void ResultWriter::State::create_home() {
   auto& provenance = contents.provenance;
-  if (provenance.created.empty()) provenance.created = now();
+  if (provenance.created.empty()) provenance.created = format_now();
   home = file.create_group(layout::home);
   for (auto const& [name, member] : layout::attributes)
     home.write_text_attribute(std::string(name), provenance.*member);
@@ -314,6 +307,13 @@ void ResultWriter::finish(Ending const& ending) {
     for (auto const& text : ending.fallbacks)
       append_text(state_->home.open_dataset("fallbacks"), text);
     state_->home.update_attribute("complete", 1);
+    hdf5::commit(state_->file);
+  });
+}
+
+void ResultWriter::stop(std::string_view why) {
+  state_->attempt([&] {
+    state_->home.write_text(layout::ended, why);
     hdf5::commit(state_->file);
   });
 }

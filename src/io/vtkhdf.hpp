@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grid/grid.hpp"
@@ -33,7 +34,8 @@ struct ResultContents {
 ///       Steps                          NSteps; Values; PointDataOffsets/FIELD
 ///     /gridstride                      version, git_hash, device, precision, created, dims,
 ///                                      complete (0 or 1)
-///       config, resolved_config, fallbacks, step, wall_times/NAME, chosen/NAME
+///       config, resolved_config, fallbacks, step, wall_times/NAME, chosen/NAME,
+///       ended                      why the run ended early, when it did and could tell
 ///       diagnostics/NAME               [steps], or for a histogram
 ///         counts, edges                [steps][bins], [steps][bins + 1]
 ///
@@ -54,6 +56,8 @@ class ResultWriter {
 
   /// Ends the file, with the mark that the run is complete.
   void finish(Ending const& ending);
+  /// Notes in a file that stays incomplete why the run ended.
+  void stop(std::string_view why);
 
  private:
   struct State;

@@ -52,7 +52,7 @@ class Files(support.Case):
         for name in kept:
             self.write(f"outputs/case/{name}", "mine")
         self.write("case.yaml", heat(output={"every": {"count": 2}}))
-        self.call("run", file, "--quiet")
+        self.call("run", file, "--quiet", "--overwrite")
         images = [f"case_{i:06}.vti" for i in range(3)]
         self.assertEqual(self.files("outputs/case"),
                          sorted(["case.h5", "case.log", "case.pvd", *images, *kept]))

@@ -1,11 +1,13 @@
 """Stopping, restarting, and ending with the bits of a run that was never stopped."""
 
+import hashlib
 import os
+import resource
 import shutil
 import signal
 
 import support
-from support import DOES_NOT_HOLD, FAILED, SIGINT_STOP, SIGTERM_STOP, heat, wait_for
+from support import BAD_INPUT, DOES_NOT_HOLD, FAILED, SIGINT_STOP, SIGTERM_STOP, heat, wait_for
 
 
 def moving(scheme="rk4", precision="float64", **changes):
@@ -110,6 +112,122 @@ class Restart(support.Case):
         self.assert_like_uninterrupted(file)
 
 
+class TwoRuns(support.Case):
+    """Two processes that would write the same files."""
+
+    endless = heat(time={"end": 1e9}, output={"formats": ["hdf5"], "every": {"count": 1}})
+
+    def begin(self, *options):
+        log = self.directory / "outputs/case/case.log"
+        process = self.start("run", "case.yaml", "--quiet", *options)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        wait_for(lambda: log.exists() and "\nstep " in log.read_text(), "output")
+        return process
+
+    def test_the_second_is_refused_and_names_the_first(self):
+        self.write("case.yaml", self.endless)
+        first = self.begin()
+        before = self.files()
+        for options in ([], ["--restart"], ["--overwrite"], ["--output", "outputs/../outputs/case"]):
+            _, err = self.call("run", "case.yaml", *options, code=FAILED)
+            self.assertRegex(err, rf"^outputs/\S*case: another run of 'case' writes there \(process "
+                                  rf"{first.pid} on \S+, since \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ\); wait")
+        self.assertEqual(self.files(), before)
+        self.assertRegex(self.info("outputs/case")["head"],
+                         rf": still running \(process {first.pid} on \S+, since ")
+        # Another name in the same folder is no concern of it.
+        self.write("other.yaml", heat())
+        self.call("run", "other.yaml", "--quiet", "--output", "outputs/case")
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=60)
+        self.assertEqual([name for name in self.files("outputs/case") if name.endswith(".lock")], [])
+
+    def test_a_killed_one_is_no_hindrance(self):
+        self.write("case.yaml", self.endless)
+        first = self.begin()
+        first.kill()
+        first.communicate()
+        self.assertIn("did not come to its end (it was killed, or its machine failed)",
+                      self.info("outputs/case/case.h5")["head"])
+        self.call("run", "case.yaml", "--set", "time.end=0.01", "--quiet")
+        self.assertEqual(self.files("outputs/case"), ["case.h5", "case.log"])
+
+    def test_nothing_is_left_where_nothing_is_written(self):
+        self.write("case.yaml", heat(time={"end": 1, "step": 0.5}))
+        _, err = self.call("run", "case.yaml", "--output", "deep/er", code=BAD_INPUT)
+        self.assertIn("over the stability limit", err)
+        self.assertEqual(self.files(), ["case.yaml"])
+        self.assertFalse((self.directory / "deep").exists())
+
+    def test_why_a_run_ended(self):
+        self.write("case.yaml", self.endless)
+        first = self.begin()
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=60)
+        log = self.directory / "outputs/case/case.log"
+        self.assertRegex(log.read_text(), r"\nended: stopped by SIGTERM at step \d+, time \S+; .*\n$")
+        self.assertRegex(self.info("outputs/case")["head"],
+                         r"did not come to its end \(stopped by SIGTERM at step \d+, ")
+        self.write("case.yaml", heat(parameters={"diffusivity": 1, "source": "log(0.005 - t)"}))
+        _, err = self.call("run", "case.yaml", "--overwrite", code=FAILED)
+        self.assertTrue(log.read_text().endswith(f"\nended: {err}"))
+        self.assertIn(f"did not come to its end ({err.strip()})", self.info("outputs/case")["head"])
+        self.write("case.yaml", heat())
+        self.call("run", "case.yaml", "--quiet")
+        self.assertTrue(log.read_text().endswith("\nended: done\n"))
+
+
+class WithoutCheckpoints(support.Case):
+    """What a batch job meets that always says `--restart`."""
+
+    def test_done_before(self):
+        for formats in ([], ["vti"], ["hdf5", "vti"]):
+            with self.subTest(formats=formats):
+                output = {"every": {"count": 3}, "formats": formats}
+                file = self.write("case.yaml", heat(output=output))
+                self.call("run", file, "--quiet")
+                before = {name: (self.directory / name).read_bytes() for name in self.files()}
+                _, err = self.call("run", file, "--restart")
+                self.assertEqual(err, "--restart: the run in outputs/case came to its end before; "
+                                      "nothing is left to do\n")
+                _, err = self.call("run", file, "--restart", "--set", "time.end=0.02",
+                                   code=BAD_INPUT)
+                self.assertIn("came to its end with another config (time.end was 0.01 and is "
+                              "0.02) and left no checkpoint", err)
+                self.assertEqual({name: (self.directory / name).read_bytes()
+                                  for name in self.files()}, before)
+
+    def test_done_before_but_the_result_is_gone(self):
+        file = self.write("case.yaml", heat())
+        self.call("run", file, "--quiet")
+        (self.directory / "outputs/case/case.h5").rename(self.directory / "first.h5")
+        _, err = self.call("run", file, "--restart")
+        self.assertIn("left no checkpoint; from the start", err)
+        self.assert_same("outputs/case", "first.h5")
+
+    def test_killed_before_the_first(self):
+        file = self.write("case.yaml", moving())
+        log = self.directory / "outputs/case/case.log"
+        process = self.start("run", file, "--quiet")
+        self.addCleanup(process.kill)
+        wait_for(lambda: log.exists() and "\nstep " in log.read_text(), "output")
+        process.kill()
+        process.communicate()
+        _, err = self.call("run", file, "--restart")
+        self.assertIn("--restart: the earlier run in outputs/case left no checkpoint; from the "
+                      "start", err)
+        self.call("run", file, "--quiet", "--output", "whole")
+        self.assert_same("outputs/case", "whole")
+
+    def test_a_verification_that_failed_is_made_again(self):
+        verify = {"exact": {"u": "0"}, "tolerance": {"max": 1e-3}}
+        file = self.write("case.yaml", heat(verify=verify))
+        for options in ([], ["--restart"]):
+            _, err = self.call("run", file, *options, code=DOES_NOT_HOLD)
+            self.assertIn("u: max error", err)
+
+
 class Checkpoints(support.Case):
     """Checkpoints of a run that came to its end."""
 
@@ -126,7 +244,7 @@ class Checkpoints(support.Case):
 
     def test_as_many_are_kept_as_asked(self):
         self.assertEqual(len(self.checkpoints()), 3)
-        self.call("run", self.file, "--quiet", "--set", "checkpoint.keep=1")
+        self.call("run", self.file, "--quiet", "--overwrite", "--set", "checkpoint.keep=1")
         self.assertEqual(len(self.checkpoints()), 1)
 
     def test_the_newest_is_taken(self):
@@ -164,25 +282,111 @@ class Checkpoints(support.Case):
 
     def test_elsewhere(self):
         oldest = self.checkpoints()[0]
-        self.call("run", self.file, "--quiet", "--output", "new", "--restart", oldest)
+        before = self.files()
+        _, err = self.call("run", self.file, "--output", "new", "--restart", oldest, code=FAILED)
+        self.assertIn("new/case.pvd: of the first part of the run is missing; --new-series", err)
+        self.assertEqual(self.files(), before)
+        self.call("run", self.file, "--quiet", "--output", "new", "--restart", oldest,
+                  "--new-series")
         out, _ = self.call("compare", "new", "first", code=DOES_NOT_HOLD)
         self.assertIn("steps in A, 7 in B", out)
 
-    def refuse(self, message, *options):
-        before = self.files()
-        _, err = self.call("run", self.file, "--restart", *options, code=FAILED)
+    def contents(self):
+        return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+                for path in sorted((self.directory / "outputs/case").iterdir())}
+
+    def refuse(self, message, *options, code=FAILED):
+        before = self.contents()
+        _, err = self.call("run", self.file, "--restart", *options, code=code)
         self.assertRegex(err, message)
-        self.assertEqual(self.files(), before)
-        self.assert_same("outputs/case", "first")
+        self.assertEqual(self.contents(), before)
 
     def test_of_another_problem(self):
-        for setting in ("parameters.source=1", "grid.points=[33,33]", "time.scheme=ftcs",
-                        "precision=float32", "boundary.y={neumann: 0}"):
+        for setting, change in (
+                ("parameters.source=1", r"parameters\.source was sin\(50\*t\)\*x and is 1\)"),
+                ("grid.points=[33,33]", r"grid\.points was \[33, 32\] and is \[33, 33\]\)"),
+                ("time.scheme=ftcs", r"time\.scheme was rk4 and is ftcs\)"),
+                ("precision=float32", r"precision was float64 and is float32\)"),
+                ("boundary.y={neumann: 0}", r"boundary\.y was periodic")):
             with self.subTest(setting=setting):
-                self.refuse("the checkpoint belongs to another problem", "--set", setting)
+                self.refuse(r"the checkpoint outputs/case/case_\d+\.checkpoint belongs to another "
+                            r"problem \(.*" + change if "boundary" not in setting else change,
+                            "--set", setting, code=BAD_INPUT)
+
+    def test_of_a_later_time_than_the_end(self):
+        for options in ([], [self.checkpoints()[0]]):
+            self.refuse(r"time\.end: the checkpoint \S+ is of a later time \(\S+ s\) than the end "
+                        r"\(0\.001 s\)", *options, "--set", "time.end=0.001", code=BAD_INPUT)
+
+    def test_files_of_the_first_part_are_missing(self):
+        for name in ("case.h5", "case.pvd"):
+            with self.subTest(name=name):
+                path = self.directory / "outputs/case" / name
+                content = path.read_bytes()
+                path.unlink()
+                self.refuse(rf"{name}: of the first part of the run is missing; --new-series",
+                            self.checkpoints()[0])
+                path.write_bytes(content)
+
+    def test_images_without_their_list_stay(self):
+        (self.directory / "outputs/case/case.pvd").unlink()
+        self.refuse("case.pvd: is missing, but not the images that it listed", "--new-series")
+
+    def test_new_series_where_the_result_is_missing(self):
+        oldest = self.checkpoints()[0]
+        (self.directory / "outputs/case/case.h5").unlink()
+        self.call("run", self.file, "--quiet", "--restart", oldest, "--new-series")
+        times = self.info("outputs/case")["times"][0]
+        self.assertRegex(times, r"^\d, from 0\.1\d* to 0\.25 ")
+        series = (self.directory / "outputs/case/case.pvd").read_text()
+        self.assertEqual(series, (self.directory / "first/case.pvd").read_text())
+
+    def test_result_of_another_problem_is_not_gone_on_with(self):
+        self.call("run", self.file, "--quiet", "--output", "other", "--set", "checkpoint={}",
+                  "--set", "parameters.source=1")
+        before = self.files()
+        _, err = self.call("run", self.file, "--output", "other", "--restart",
+                           self.checkpoints()[0], code=FAILED)
+        self.assertIn("other/case.h5: is the result of another problem (parameters.source was 1 "
+                      "and is sin(50*t)*x)", err)
+        self.assertEqual(self.files(), before)
+
+    def test_a_run_without_restart_replaces_no_checkpoints(self):
+        for command in ("run", "verify"):
+            before = self.contents()
+            options = ["--set", "verify={exact: {u: '0'}, tolerance: {max: 1e9}}"]
+            _, err = self.call(command, self.file, *options, code=BAD_INPUT)
+            self.assertRegex(err, r"output\.directory: outputs/case holds checkpoints of an earlier "
+                                  r"run, the newest case_\d+\.checkpoint \(`run --restart` goes on "
+                                  r"from it, `--overwrite` removes them")
+            self.assertEqual(self.contents(), before)
+            self.call(command, self.file, "--output", f"by_{command}", *options)
+            shutil.rmtree(self.directory / "outputs/case")
+            shutil.copytree(self.directory / "first", self.directory / "outputs/case")
+            self.call(command, self.file, "--overwrite", *options)
+            self.assert_same("outputs/case", "first")
+        _, err = self.call("run", self.file, "--overwrite", "--restart", code=BAD_INPUT)
+        self.assertIn("--overwrite", err)
+
+    def test_overwriting_takes_memory_first(self):
+        def set_limit():
+            resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+        before = self.contents()
+        self.call("run", self.file, "--overwrite", "--set", "grid.points=[20000,20000]",
+                  code=None, preexec_fn=set_limit)
+        self.assertEqual(self.contents(), before)
+
+    def test_one_of_several_files(self):
+        other = self.write("other.yaml", self.config)
+        before = self.files()
+        _, err = self.call("run", other, self.file, code=BAD_INPUT)
+        self.assertIn("holds checkpoints of an earlier run", err)
+        self.assertEqual(self.files(), before)
 
     def test_damaged(self):
-        newest = self.checkpoints()[-1]
+        older, newest = self.checkpoints()[-2:]
+        older = older.relative_to(self.directory)
         whole = newest.read_bytes()
         refused = 0
         times = newest.stat().st_atime_ns, newest.stat().st_mtime_ns
@@ -196,10 +400,13 @@ class Checkpoints(support.Case):
                 _, err = process.communicate(timeout=60)
                 if process.returncode == FAILED:
                     refused += 1
-                    self.assertIn(newest.name, err)
+                    self.assertRegex(err, rf"{newest.name}.*; `--restart {older}` goes on from "
+                                          "the one before it")
                 # Some bytes of the format mean nothing; no other may pass.
                 self.assert_same("outputs/case", "first")
         self.assertGreater(refused, 8)
+        self.call("run", self.file, "--quiet", "--restart", older)
+        self.assert_same("outputs/case", "first")
 
     def test_cut(self):
         newest = self.checkpoints()[-1]

@@ -57,11 +57,15 @@ bool same(Values const& a, Values const& b) {
 class Checkpoint : public testing::Test {
  protected:
   void write() {
-    write_checkpoint(path, "problem 1", [&](auto& sink) { save(values, sink); });
+    write_checkpoint(path, {"problem 1", 10, 0.25}, [&](auto& sink) { save(values, sink); });
   }
   Values read(std::filesystem::path const& from) const {
     Values got;
-    read_checkpoint(from, "problem 1", [&](auto const& source) { got = load(source); });
+    CheckpointFile const file(from);
+    EXPECT_EQ(file.origin().problem, "problem 1");
+    EXPECT_EQ(file.origin().step, 10);
+    EXPECT_EQ(file.origin().time, 0.25);
+    file.read([&](auto const& source) { got = load(source); });
     return got;
   }
 
@@ -74,22 +78,41 @@ TEST_F(Checkpoint, GivesBackEveryBit) {
   write();
   EXPECT_TRUE(same(read(path), values));
   EXPECT_EQ(folder.files(), 1U);
-  read_checkpoint(path, "problem 1", [](auto const& source) {
+  CheckpointFile(path).read([](auto const& source) {
     EXPECT_TRUE(source.contains("fields/u"));
     EXPECT_FALSE(source.contains("fields/v"));
   });
 }
 
-TEST_F(Checkpoint, RefusesAnotherProblem) {
+TEST_F(Checkpoint, ListsWhatItHolds) {
   write();
-  expect_io_error([&] { read_checkpoint(path, "problem 2", [](auto const&) { FAIL(); }); },
-                  {"run_000010.ckpt", "another problem"});
+  std::string listed;
+  for (auto const& value : CheckpointFile(path).inspect())
+    listed += value.name + " " + std::to_string(value.size) + "\n";
+  EXPECT_EQ(listed,
+            "clock/step 1\nclock/time 1\nempty 1\nfields/u 101\nfloats 3\nnone 0\ntext 1\n");
+}
+
+/// Arrays of several parts, which are read one after the other.
+TEST_F(Checkpoint, InspectsEveryPartOfALargeArray) {
+  std::vector<double> array((std::size_t{1} << 20) + 12345, 0.125);
+  array.back() = 17.25;
+  write_checkpoint(path, {"problem 1", 10, 0.25},
+                   [&](auto& sink) { sink.put_array("u", std::span<double const>(array)); });
+  EXPECT_EQ(CheckpointFile(path).inspect().at(0).size, std::ssize(array));
+  auto bytes = read_bytes(path);
+  double const mark = 17.25;
+  auto const place = bytes.find(std::string(reinterpret_cast<char const*>(&mark), sizeof mark));
+  ASSERT_NE(place, std::string::npos);
+  bytes[place] ^= 1;
+  write_bytes(path, bytes);
+  expect_io_error([&] { CheckpointFile(path).inspect(); }, {"damaged ('u' fails its checksum)"});
 }
 
 TEST_F(Checkpoint, RefusesAnotherNameTypeOrSize) {
   write();
   auto const get = [&](std::function<void(CheckpointSource const&)> const& what) {
-    return [this, what] { read_checkpoint(path, "problem 1", what); };
+    return [this, what] { CheckpointFile(path).read(what); };
   };
   std::vector<double> few(100);
   std::vector<float> floats(101);
@@ -114,7 +137,7 @@ TEST_F(Checkpoint, RefusesOtherFiles) {
 
 TEST_F(Checkpoint, KeepsTheOldOneWhenSavingFails) {
   write();
-  EXPECT_THROW(write_checkpoint(path, "problem 3",
+  EXPECT_THROW(write_checkpoint(path, {"problem 3", 20, 0.5},
                                 [](auto& sink) {
                                   sink.put_real("x", 1);
                                   throw std::runtime_error("stop");
@@ -145,6 +168,7 @@ TEST_F(Checkpoint, NoDamagedByteChangesAValueUnseen) {
     write_bytes(folder / "damaged.ckpt", damaged);
     try {
       EXPECT_TRUE(same(read(folder / "damaged.ckpt"), values)) << "byte " << place;
+      EXPECT_EQ(CheckpointFile(folder / "damaged.ckpt").inspect().size(), 7U);
     } catch (IoError const&) {
       ++refused;
     }

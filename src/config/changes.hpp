@@ -1,0 +1,15 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gridstride::config {
+
+/// In which keys two documents of `resolved_yaml` or `problem_yaml` differ:
+/// `time.scheme was ftcs and is rk4`, the first few of them, separated by semicolons; empty when
+/// they mean the same. What stands under one of the `ignored` keys does not count.
+std::string describe_changes(std::string_view before, std::string_view after,
+                             std::span<std::string_view const> ignored = {});
+
+}  // namespace gridstride::config

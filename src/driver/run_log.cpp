@@ -1,0 +1,65 @@
+#include "driver/run_log.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <string_view>
+
+#include "io/run_lock.hpp"
+
+namespace gridstride {
+
+namespace {
+
+constexpr std::string_view config_mark = "| ";
+constexpr std::string_view ending_mark = "ended: ";
+
+/// The text with `mark` in front of each line.
+std::string marked(std::string_view text, std::string_view mark) {
+  std::string result;
+  while (!text.empty()) {
+    auto const length = text.find('\n');
+    if (!result.empty()) result += '\n';
+    result += mark;
+    result += text.substr(0, length);
+    text.remove_prefix(length == std::string_view::npos ? text.size() : length + 1);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string logged_config(std::string const& resolved_yaml) {
+  return marked(resolved_yaml, config_mark);
+}
+
+std::string logged_ending(std::string const& why) { return marked(why, ending_mark); }
+
+std::string run_state(io::ResultFile const& result) {
+  if (result.complete()) return "complete";
+  auto const folder = result.path().parent_path();
+  auto const holder = io::lock_holder(folder.empty() ? "." : folder, result.path().stem().string());
+  if (result.ended().empty() && holder) return fmt::format("still running ({})", *holder);
+  return fmt::format(
+      "the run did not come to its end ({})",
+      result.ended().empty() ? "it was killed, or its machine failed" : result.ended());
+}
+
+std::optional<LoggedRun> read_last_run(std::filesystem::path const& log) {
+  std::ifstream file(log);
+  std::optional<LoggedRun> last;
+  bool in_config = false;
+  for (std::string line; std::getline(file, line);) {
+    bool const of_config = line.starts_with(config_mark);
+    if (of_config && !in_config) last.emplace();
+    in_config = of_config;
+    if (of_config) {
+      last->config += line.substr(config_mark.size()) + '\n';
+    } else if (last && line.starts_with(ending_mark)) {
+      last->ended += (last->ended.empty() ? "" : "\n") + line.substr(ending_mark.size());
+    }
+  }
+  return last;
+}
+
+}  // namespace gridstride

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "io/result.hpp"
+
+namespace gridstride {
+
+/// Why a run ended that computed all that it was asked for.
+inline constexpr char const* run_is_done = "done";
+
+/// What the log says of the last run that wrote into it.
+struct LoggedRun {
+  std::string config;  ///< resolved
+  std::string ended;   ///< why it ended; empty when it could not tell (or is still running)
+};
+
+/// The lines that a log has of a run's resolved config, and of its end.
+std::string logged_config(std::string const& resolved_yaml);
+std::string logged_ending(std::string const& why);
+
+/// Reads them back. Empty when there is no log, or one without a run in it.
+std::optional<LoggedRun> read_last_run(std::filesystem::path const& log);
+
+/// What became of the run that wrote a result: `complete`, `still running (process ...)`, or why
+/// not.
+std::string run_state(io::ResultFile const& result);
+
+}  // namespace gridstride
