@@ -79,7 +79,9 @@ void declare_time(Visitor& visitor, TimeOptions& time, SimulationInfo const& sim
                 time.end);
         v.visit({.name = "step",
                  .unit = "s",
-                 .documentation = "Time step; `auto` is `safety` times the stability limit.",
+                 .documentation =
+                     "Time step; `auto` is `safety` times the stability limit, at most the "
+                     "time between outputs, a tenth of it where formulas depend on time.",
                  .minimum = 0,
                  .exclusive_minimum = true},
                 time.step, "auto");

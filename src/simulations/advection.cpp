@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/families.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "simulations/advection_look_ahead.hpp"
 #include "simulations/advection_parameters.hpp"
 #include "simulations/arrays.hpp"
 #include "simulations/registry.hpp"
@@ -57,13 +59,27 @@ class Advection final : public Simulation {
     Buffer<T> at_other_time;  // where the formula depends on time
   };
 
+  StepRule step_rule(config::RunConfig const& run);
   FormulaArray<T> prepare(Expression const& formula, Grid const& grid);
   void refresh_face(Face& face, std::array<double, 3> const& weights);
   void make_flow(config::RunConfig const& run);
   void queue_step(double step_size);
-  void queue_steps(std::int64_t count);
+  void queue_steps(std::int64_t count, double step_size);
   T* buffer(int number) {
     return buffers_[scheme_.alternates ? (number + current_) % 2 : number].data();
+  }
+
+  /// What the steps of a graph have in common.
+  struct StepKind {
+    double step_size;
+    std::array<double, 3> speeds;
+    int first;  // buffer
+    bool operator==(StepKind const&) const = default;
+  };
+  StepKind kind_of(double step_size) const {
+    return {step_size,
+            {flow_.velocity[0].largest, flow_.velocity[1].largest, flow_.velocity[2].largest},
+            current_};
   }
 
   static constexpr std::int64_t steps_per_graph = 32;  // even: alternating buffers come back
@@ -81,9 +97,11 @@ class Advection final : public Simulation {
   std::array<std::array<Face, 2>, 3> faces_;
   advect::AdvectionStep<T> flow_;  // what all steps have in common
   bool anything_changes_ = false;
+  std::optional<advection::LookAhead<T>> look_ahead_;  // where the velocity depends on time
   StepClock clock_;
   mutable Buffer<double> mass_;
   Graph graph_;
+  std::optional<StepKind> graph_kind_, kind_before_;
 };
 
 template <class T>
@@ -94,7 +112,7 @@ Advection<T>::Advection(config::RunConfig const& run, Stream const& stream, Inpu
       variant_(run.kernels.at("advect")),
       evaluate_variant_(run.kernels.at("evaluate")),
       reduce_variant_(run.kernels.at("reduce")),
-      clock_(stream_, advection::time_step(run), run.time.end) {
+      clock_(stream_, step_rule(run), run.time.end) {
   auto const size = static_cast<std::size_t>(grid_.size());
   for (int i = 0; i < scheme_.buffers; ++i)
     buffers_[i] = Buffer<T>(stream_, MemorySpace::device, size);
@@ -104,6 +122,13 @@ Advection<T>::Advection(config::RunConfig const& run, Stream const& stream, Inpu
   auto start = flow_;
   start.out = buffers_[0].data();
   advect::impose_inflow(stream_, start);
+}
+
+template <class T>
+StepRule Advection<T>::step_rule(config::RunConfig const& run) {
+  if (!advection::velocity_changes(run)) return whole_steps(advection::time_step(run));
+  look_ahead_.emplace(run, stream_.device());
+  return [this](double time, double until) { return look_ahead_->plan(time, until); };
 }
 
 template <class T>
@@ -136,7 +161,7 @@ void Advection<T>::refresh_face(Face& face, std::array<double, 3> const& weights
 /// Velocities and sides.
 template <class T>
 void Advection<T>::make_flow(config::RunConfig const& run) {
-  auto const speeds = advection::largest_speeds(run);
+  auto const speeds = look_ahead_ ? look_ahead_->speeds() : advection::largest_speeds(run);
   flow_.grid = grid_;
   flow_.scheme = scheme_.flux;
   for (int axis = 0; axis < grid_.dims; ++axis) {
@@ -182,25 +207,34 @@ void Advection<T>::queue_step(double step_size) {
 }
 
 template <class T>
-void Advection<T>::queue_steps(std::int64_t count) {
-  // The graph was captured from an even state, and an even number of steps keeps the state even.
-  if (count > 0 && current_ == 1) {
-    queue_step(clock_.step());
+void Advection<T>::queue_steps(std::int64_t count, double step_size) {
+  // Where there are many steps, a graph that begins from the other buffer serves them too.
+  if (count > steps_per_graph && graph_kind_ && graph_kind_->first != current_) {
+    queue_step(step_size);
     --count;
   }
-  if (count >= steps_per_graph && !graph_)
-    graph_ = Graph::capture(stream_, [this] {
-      for (std::int64_t i = 0; i < steps_per_graph; ++i) queue_step(clock_.step());
+  auto const kind = kind_of(step_size);
+  bool const again = kind == kind_before_ || count >= 2 * steps_per_graph;
+  kind_before_ = kind;
+  if (count >= steps_per_graph && again && graph_kind_ != kind) {
+    graph_ = Graph::capture(stream_, [this, step_size] {
+      for (std::int64_t i = 0; i < steps_per_graph; ++i) queue_step(step_size);
     });
-  for (; count >= steps_per_graph; count -= steps_per_graph) graph_.launch(stream_);
-  for (; count > 0; --count) queue_step(clock_.step());
+    graph_kind_ = kind;
+  }
+  if (graph_kind_ == kind)
+    for (; count >= steps_per_graph; count -= steps_per_graph) graph_.launch(stream_);
+  for (; count > 0; --count) queue_step(step_size);
 }
 
 template <class T>
 void Advection<T>::advance(std::int64_t max_steps, double until) {
-  clock_.advance(
-      max_steps, until, [this](std::int64_t count) { queue_steps(count); },
-      [this](double size) { queue_step(size); });
+  clock_.advance(max_steps, until, [this](std::int64_t count, double step_size) {
+    if (look_ahead_)
+      for (int axis = 0; axis < grid_.dims; ++axis)
+        flow_.velocity[axis].largest = look_ahead_->speeds()[axis];
+    queue_steps(count, step_size);
+  });
 }
 
 template <class T>
@@ -230,6 +264,7 @@ void Advection<T>::save(CheckpointSink& sink) const {
   copy_async(std::span(values), buffers_[current_].span(), stream_);
   stream_.synchronize();
   clock_.save(sink);
+  if (look_ahead_) look_ahead_->save(sink);
   sink.put_array("u", values);
 }
 
@@ -237,6 +272,7 @@ template <class T>
 void Advection<T>::load(CheckpointSource const& source) {
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
   clock_.load(source);
+  if (look_ahead_) look_ahead_->load(source);
   source.get_array("u", values);
   // The order of lax_wendroff's axes goes with the buffer.
   current_ = scheme_.alternates ? static_cast<int>(clock_.now().step % 2) : 0;
@@ -245,7 +281,7 @@ void Advection<T>::load(CheckpointSource const& source) {
 }
 
 MemoryForecast advection_memory(config::RunConfig const& run, Inputs const&, Backend) {
-  std::int64_t arrays = scheme_of(run).buffers;
+  std::int64_t arrays = scheme_of(run).buffers + advection::velocity_changes(run);
   for (int axis = 0; axis < run.grid.dims; ++axis)
     if (!parameters_of(run).velocity[axis].expression.is_constant()) ++arrays;
   std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);

@@ -9,6 +9,8 @@
 #include "config/visitor.hpp"
 #include "core/error.hpp"
 #include "kernels/evaluate/slabs.hpp"
+#include "simulations/arrays.hpp"
+#include "simulations/step_clock.hpp"
 
 namespace gridstride::advection {
 
@@ -44,13 +46,24 @@ std::vector<Scheme> const& schemes() {
   static std::vector<Scheme> const table = {
       {"weno5",
        advect::Scheme::weno5,
+       "up to Σ|v|·dt/h = 1.4349",
        3,
        false,
        {{0, 0, 1, 1, 0, 0, {-2, 4, -1}},
         {1, 0, 2, 0.25, 0.25, 1, {0.5, 0, 0.5}},
         {2, 0, 0, 2.0 / 3, 2.0 / 3, 0.5, {0, 0, 1}}}},
-      {"lax_wendroff", advect::Scheme::lax_wendroff, 2, true, {{0, 0, 1, 1, 0, 0.5, {0, 0, 1}}}},
-      {"upwind", advect::Scheme::upwind, 2, true, {{0, 0, 1, 1, 0, 0, {0, 0, 1}}}},
+      {"lax_wendroff",
+       advect::Scheme::lax_wendroff,
+       "up to |v|·dt/h = 1 along each axis",
+       2,
+       true,
+       {{0, 0, 1, 1, 0, 0.5, {0, 0, 1}}}},
+      {"upwind",
+       advect::Scheme::upwind,
+       "up to Σ|v|·dt/h = 1",
+       2,
+       true,
+       {{0, 0, 1, 1, 0, 0, {0, 0, 1}}}},
   };
   return table;
 }
@@ -73,41 +86,52 @@ Grid coarser(Grid grid) {
   return grid;
 }
 
-double largest_speed(config::RunConfig const& run, Formula const& velocity) {
-  constexpr int instants = 33;
-  bool const changes = velocity.expression.depends_on(expression::time_variable);
-  Grid const grid = changes ? coarser(run.grid) : run.grid;
+bool depends_on_time(Formula const& formula) {
+  return formula.expression.depends_on(expression::time_variable);
+}
+
+/// The largest |v| at the points of a grid at a time, all of them finite in the run's precision.
+double largest_speed(config::RunConfig const& run, Formula const& velocity, Grid const& grid,
+                     double time) {
+  bool const single = run.precision == Precision::float32;
   double largest = 0;
-  for (int instant = 0; instant < (changes ? instants : 1); ++instant) {
-    double const time = run.time.end * instant / (instants - 1);
-    evaluate::for_each_slab(velocity.expression, grid, time, [&](evaluate::Slab const& slab) {
-      for (std::size_t i = 0; i < slab.values.size(); ++i) {
-        double const speed = std::abs(slab.values[i]);
-        largest = std::max(largest, speed);
-        if (std::isfinite(speed)) continue;
-        auto const at = slab.grid.indices(static_cast<std::int64_t>(i));
-        std::string place;
-        for (int axis = 0; axis < grid.dims; ++axis)
-          place += fmt::format("{}{} = {}", axis == 0 ? "" : ", ", axis_names[axis],
-                               slab.grid.coordinate(axis, at[axis]));
-        throw ConfigError(
-            {run.problem(velocity.location, fmt::format("is {} at {} (a velocity is finite)",
-                                                        slab.values[i], place))});
-      }
-    });
-  }
+  evaluate::for_each_slab(velocity.expression, grid, time, [&](evaluate::Slab const& slab) {
+    for (std::size_t i = 0; i < slab.values.size(); ++i) {
+      double const speed = std::abs(slab.values[i]);
+      largest = std::max(largest, speed);
+      if (std::isfinite(single ? static_cast<float>(speed) : speed)) continue;
+      throw ConfigError({run.problem(
+          velocity.location, fmt::format("is {} at {}{} (a velocity is finite{})", slab.values[i],
+                                         time > 0 ? fmt::format("t = {}, ", time) : "",
+                                         format_place(slab.grid, static_cast<std::int64_t>(i)),
+                                         std::isfinite(speed) ? " in float32" : ""))});
+    }
+  });
+  return largest;
+}
+
+double largest_speed(config::RunConfig const& run, Formula const& velocity) {
+  double largest = largest_speed(run, velocity, run.grid, 0);
+  if (!depends_on_time(velocity)) return largest;
+  constexpr int moments = 32;
+  constexpr double golden = 0.6180339887498949;  // so that the moments share no period
+  for (int i = 1; i <= moments; ++i)
+    largest =
+        std::max(largest, largest_speed(run, velocity, coarser(run.grid),
+                                        run.time.end * (i * golden - std::floor(i * golden))));
   return largest;
 }
 
 }  // namespace
 
+bool velocity_changes(config::RunConfig const& run) {
+  return std::ranges::any_of(parameters_of(run).velocity, depends_on_time);
+}
+
 std::array<double, 3> largest_speeds(config::RunConfig const& run) {
   std::array<double, 3> speeds{};
-  for (int axis = 0; axis < run.grid.dims; ++axis) {
-    Formula const& velocity = parameters_of(run).velocity[axis];
-    speeds[axis] = velocity.expression.is_constant() ? std::abs(velocity.expression.evaluate(0))
-                                                     : largest_speed(run, velocity);
-  }
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    speeds[axis] = largest_speed(run, parameters_of(run).velocity[axis]);
   return speeds;
 }
 
@@ -115,24 +139,19 @@ double time_step(config::RunConfig const& run) {
   Scheme const& scheme = scheme_of(run);
   auto const speeds = largest_speeds(run);
   double const limit = advect::step_limit(scheme.flux, run.grid, speeds);
-  if (!run.time.step) {
-    if (std::isfinite(limit)) return run.time.safety * limit;
-    throw ConfigError({run.problem(run.location("parameters.velocity"),
-                                   "is zero everywhere, so that 'auto' finds no time step (give "
-                                   "time.step or a velocity)")});
-  }
-  if (*run.time.step <= limit) return *run.time.step;
+  bool changes = velocity_changes(run);
+  for (auto const& sides : run.boundary)
+    for (auto const& side : sides) changes = changes || depends_on_time(side.value);
+  if (!run.time.step) return std::min(run.time.safety * limit, longest_step(run, changes));
+  if (*run.time.step <= limit) return std::min(*run.time.step, output_interval(run));
   std::string numbers;
   for (int axis = 0; axis < run.grid.dims; ++axis)
     numbers += fmt::format("{}{:.6g}", axis == 0 ? "" : ", ", speeds[axis]);
-  constexpr std::string_view rules[] = {"up to Σ|v|·dt/h = 1", "up to |v|·dt/h = 1 along each axis",
-                                        "up to Σ|v|·dt/h = 1.4349"};
   throw ConfigError({run.problem(
       run.time.step_location,
       fmt::format("{} s is over the stability limit of {:.6g} s ({} is stable {}, here with |v| up "
                   "to ({}) m/s); 'auto' takes {} of the limit",
-                  *run.time.step, limit, scheme.name, rules[static_cast<int>(scheme.flux)], numbers,
-                  run.time.safety))});
+                  *run.time.step, limit, scheme.name, scheme.limit, numbers, run.time.safety))});
 }
 
 }  // namespace gridstride::advection

@@ -37,6 +37,7 @@ struct Stage {
 struct Scheme {
   std::string_view name;
   advect::Scheme flux;
+  std::string_view limit;  ///< how far it is stable, in words
   int buffers;
   bool alternates;  ///< the new state is in the other buffer
   std::vector<Stage> stages;
@@ -46,13 +47,16 @@ struct Scheme {
 std::vector<Scheme> const& schemes();
 Scheme const& scheme_of(config::RunConfig const& run);
 
-/// The largest |v| along each axis (m/s): on the grid, and for velocities that change with time on
-/// about a quarter of a million points of it at 33 instants. Throws `ConfigError` where one is not
-/// finite.
+/// Whether a component of the velocity depends on time; then `LookAhead` decides the steps.
+bool velocity_changes(config::RunConfig const& run);
+
+/// The largest |v| along each axis (m/s), at all points at time 0. A velocity that depends on time
+/// is looked at at 32 later moments too, on about a quarter of a million points: enough to say
+/// before a run what will be too fast for it. Throws `ConfigError` where one is not finite.
 std::array<double, 3> largest_speeds(config::RunConfig const& run);
 
-/// The step to take. Throws `ConfigError` when the one asked for is unstable, when `auto` is asked
-/// for and nothing moves, and as `largest_speeds` does.
+/// The step to take; of `auto` with a velocity that depends on time, about the shortest one.
+/// Throws `ConfigError` when the one asked for is unstable, and as `largest_speeds` does.
 double time_step(config::RunConfig const& run);
 
 }  // namespace gridstride::advection

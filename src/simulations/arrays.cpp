@@ -1,5 +1,7 @@
 #include "simulations/arrays.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <type_traits>
 #include <vector>
@@ -22,6 +24,15 @@ template <class T>
 void FormulaArray<T>::evaluate(Stream& stream, evaluate::DeviceClock const* clock, double fraction,
                                std::span<T> target) const {
   evaluate::evaluate(stream, *program_, grid_, clock, fraction, target);
+}
+
+std::string format_place(Grid const& grid, std::int64_t offset) {
+  auto const at = grid.indices(offset);
+  std::string place;
+  for (int axis = 0; axis < grid.dims; ++axis)
+    place += fmt::format("{}{} = {}", axis == 0 ? "" : ", ", axis_names[axis],
+                         grid.coordinate(axis, at[axis]));
+  return place;
 }
 
 Grid face_of(Grid const& grid, int axis, int side) {

@@ -46,6 +46,9 @@ class FormulaArray {
   Buffer<T> values_;
 };
 
+/// The place of a point in words: `x = 0.5, y = 1`.
+std::string format_place(Grid const& grid, std::int64_t offset);
+
 /// The points of a grid's side: 0 the lower one of the axis, 1 the upper.
 Grid face_of(Grid const& grid, int axis, int side);
 

@@ -126,13 +126,24 @@ double largest_diffusivity(config::RunConfig const& run) {
   return largest;
 }
 
+bool depends_on_time(config::RunConfig const& run) {
+  auto const changes = [](Formula const& formula) {
+    return formula.expression.depends_on(expression::time_variable);
+  };
+  bool result = changes(parameters_of(run).source);
+  for (auto const& sides : run.boundary)
+    for (auto const& side : sides) result = result || changes(side.value);
+  return result;
+}
+
 /// The step to take; a `ConfigError` when the one asked for is unstable.
 double heat_time_step(config::RunConfig const& run) {
   Scheme const& scheme = scheme_of(run);
   double const alpha = largest_diffusivity(run);
   double const limit = stencil::euler_limit(run.grid, alpha) * scheme.stability_extent / 2;
-  if (!run.time.step) return run.time.safety * limit;
-  if (*run.time.step <= limit) return *run.time.step;
+  if (!run.time.step)
+    return std::min(run.time.safety * limit, longest_step(run, depends_on_time(run)));
+  if (*run.time.step <= limit) return std::min(*run.time.step, output_interval(run));
   throw ConfigError({run.problem(
       run.time.step_location,
       fmt::format("{} s is over the stability limit of {:.6g} s ({} is stable up to {:.4g}/(4·α·Σ "
@@ -186,6 +197,7 @@ class Heat final : public Simulation {
   std::array<std::array<FormulaArray<T>, 2>, 3> faces_;
   std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides_;
   bool anything_changes_ = false;
+  double step_;           // s, of all steps but those that are shortened
   bool repeats_ = false;  // steps are alike, and of one stage
   stencil::Repetition repetition_;
   std::int64_t steps_per_graph_ = 0;  // 0: no graphs
@@ -200,7 +212,8 @@ Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, Inputs const& 
       grid_(run.grid),
       variant_(run.kernels.at("stencil")),
       evaluate_variant_(run.kernels.at("evaluate")),
-      clock_(stream_, heat_time_step(run), run.time.end) {
+      step_(heat_time_step(run)),
+      clock_(stream_, whole_steps(step_), run.time.end) {
   auto const size = static_cast<std::size_t>(grid_.size());
   for (int i = 0; i < scheme_.buffers; ++i)
     buffers_[i] = Buffer<T>(stream_, MemorySpace::device, size);
@@ -245,8 +258,7 @@ void Heat<T>::plan_steps(config::RunConfig const& run) {
   repeats_ = scheme_.stages.size() == 1 && !anything_changes_;
   repetition_.variant = variant_;
   repetition_.fused_steps = static_cast<int>(run.fused_steps.value_or(0));
-  repetition_ =
-      stencil::choose(stream_.device(), step_of(scheme_.stages[0], clock_.step()), repetition_);
+  repetition_ = stencil::choose(stream_.device(), step_of(scheme_.stages[0], step_), repetition_);
   bool const in_one_launch = repeats_ && repetition_.variant == "resident";
   int const steps_of_pass = repeats_ ? repetition_.fused_steps : 1;
   steps_per_graph_ = in_one_launch ? 0 : passes_per_graph * steps_of_pass;
@@ -290,13 +302,12 @@ void Heat<T>::queue_step(double step_size) {
 template <class T>
 void Heat<T>::queue(std::int64_t count) {
   if (repeats_) {
-    T const* const result =
-        stencil::diffuse_repeatedly(stream_, step_of(scheme_.stages[0], clock_.step()), buffer(0),
-                                    buffer(1), count, repetition_);
+    T const* const result = stencil::diffuse_repeatedly(stream_, step_of(scheme_.stages[0], step_),
+                                                        buffer(0), buffer(1), count, repetition_);
     if (result == buffer(1)) current_ = 1 - current_;
     return;
   }
-  for (; count > 0; --count) queue_step(clock_.step());
+  for (; count > 0; --count) queue_step(step_);
 }
 
 template <class T>
@@ -316,9 +327,10 @@ void Heat<T>::queue_steps(std::int64_t count) {
 
 template <class T>
 void Heat<T>::advance(std::int64_t max_steps, double until) {
-  clock_.advance(
-      max_steps, until, [this](std::int64_t count) { queue_steps(count); },
-      [this](double size) { queue_step(size); });
+  clock_.advance(max_steps, until, [this](std::int64_t count, double step) {
+    if (step == step_) return queue_steps(count);
+    for (; count > 0; --count) queue_step(step);
+  });
 }
 
 template <class T>

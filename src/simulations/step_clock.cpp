@@ -1,57 +1,112 @@
 #include "simulations/step_clock.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
+
+#include "core/error.hpp"
 
 namespace gridstride {
 
-StepClock::StepClock(Stream& stream, double step, double end)
-    : stream_(stream), step_(step), end_(end), device_(stream, MemorySpace::device, 1) {
-  evaluate::set_clock(stream_, device_.data(), {0, step_, 0});
+namespace {
+
+std::int64_t to_count(double steps) { return static_cast<std::int64_t>(std::min(steps, 0x1p62)); }
+
+}  // namespace
+
+// A multiple of an interval and the steps on the way to it carry two or three roundings.
+double time_rounding(double time) {
+  return 4 * std::numeric_limits<double>::epsilon() * std::abs(time);
 }
 
-Clock StepClock::now() const {
-  return {steps_, evaluate::DeviceClock{origin_, step_, steps_since_origin_}.time(0)};
+StepRule whole_steps(double step) {
+  return [step](double time, double until) -> StepPlan {
+    double const left = until - time;
+    double const whole = std::floor((left + time_rounding(until)) / step);
+    if (whole < 1) return {left, 1};
+    return {step, to_count(whole)};
+  };
+}
+
+StepRule equal_steps(double longest) {
+  return [longest](double time, double until) -> StepPlan {
+    double const left = until - time, whole = std::round(left / longest);
+    // Steps of the same length as others before, where rounding alone is between.
+    if (whole >= 1 && std::abs(whole * longest - left) <= time_rounding(until))
+      return {longest, to_count(whole)};
+    double const steps = std::ceil(left / longest);
+    return {left / steps, to_count(steps)};
+  };
+}
+
+double output_interval(config::RunConfig const& run) {
+  auto const& every = run.output.every;
+  if (every.count) return run.time.end / static_cast<double>(*every.count);
+  return std::min(every.time.value_or(run.time.end), run.time.end);
+}
+
+double longest_step(config::RunConfig const& run, bool depends_on_time) {
+  constexpr double steps_between_outputs = 10;
+  return output_interval(run) / (depends_on_time ? steps_between_outputs : 1);
+}
+
+StepClock::StepClock(Stream& stream, StepRule rule, double end)
+    : stream_(stream), rule_(std::move(rule)), end_(end), device_(stream, MemorySpace::device, 1) {
+  evaluate::set_clock(stream_, device_.data(), leg_.clock());
+}
+
+void StepClock::begin_leg(double until) {
+  double const now = leg_.time(), rounding = time_rounding(until);
+  Leg leg = {.origin = now, .until = until, .end = until, .step = leg_.step};
+  if (until - now > rounding) {
+    auto const [step, steps] = rule_(now, until);
+    leg.step = step;
+    leg.steps = steps;
+    double const end = evaluate::DeviceClock{now, step, steps}.time(0);
+    if (!(end > now))
+      throw NumericalError(
+          fmt::format("time stops at {} s: steps of {} s are below its rounding", now, step));
+    if (std::abs(end - until) > rounding) leg.end = end;
+    evaluate::set_clock(stream_, device_.data(), leg.clock());
+  }
+  leg_ = leg;
 }
 
 void StepClock::advance(std::int64_t max_steps, double until,
-                        std::function<void(std::int64_t)> const& queue_whole,
-                        std::function<void(double)> const& queue_one) {
+                        std::function<void(std::int64_t, double)> const& queue) {
   until = std::min(until, end_);
-  // Within a millionth of a step of `until` counts as there: rounding, not physics.
-  constexpr double tolerance = 1e-6;
-  double const ahead = (until - now().time) / step_;
-  if (ahead <= 0 || max_steps <= 0) return;
-  double const whole = std::floor(ahead + tolerance);
-  auto const steps = static_cast<std::int64_t>(std::min(whole, static_cast<double>(max_steps)));
-  queue_whole(steps);
-  steps_ += steps;
-  steps_since_origin_ += steps;
-  if (static_cast<double>(steps) < whole) return;
-
-  double const rest = until - now().time;
-  if (rest > tolerance * step_) {
-    if (steps == max_steps) return;
-    evaluate::set_clock(stream_, device_.data(), {now().time, rest, 0});
-    queue_one(rest);
-    ++steps_;
+  while (max_steps > 0 && now().time < until) {
+    if (leg_.done == leg_.steps || leg_.until != until) begin_leg(until);
+    std::int64_t const steps = std::min(leg_.steps - leg_.done, max_steps);
+    if (steps > 0) queue(steps, leg_.step);
+    leg_.done += steps;
+    steps_ += steps;
+    max_steps -= steps;
   }
-  origin_ = until;
-  steps_since_origin_ = 0;
-  evaluate::set_clock(stream_, device_.data(), {origin_, step_, 0});
 }
 
 void StepClock::save(CheckpointSink& sink) const {
   sink.put_integer("step", steps_);
-  sink.put_real("origin", origin_);
-  sink.put_integer("steps_since_origin", steps_since_origin_);
+  sink.put_real("leg/origin", leg_.origin);
+  sink.put_real("leg/until", leg_.until);
+  sink.put_real("leg/end", leg_.end);
+  sink.put_real("leg/step", leg_.step);
+  sink.put_integer("leg/steps", leg_.steps);
+  sink.put_integer("leg/done", leg_.done);
 }
 
 void StepClock::load(CheckpointSource const& source) {
   steps_ = source.get_integer("step");
-  origin_ = source.get_real("origin");
-  steps_since_origin_ = source.get_integer("steps_since_origin");
-  evaluate::set_clock(stream_, device_.data(), {origin_, step_, steps_since_origin_});
+  leg_ = {.origin = source.get_real("leg/origin"),
+          .until = source.get_real("leg/until"),
+          .end = source.get_real("leg/end"),
+          .step = source.get_real("leg/step"),
+          .steps = source.get_integer("leg/steps"),
+          .done = source.get_integer("leg/done")};
+  evaluate::set_clock(stream_, device_.data(), leg_.clock());
 }
 
 }  // namespace gridstride

@@ -3,30 +3,57 @@
 #include <cstdint>
 #include <functional>
 
+#include "config/run_config.hpp"
 #include "core/buffer.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "simulations/simulation.hpp"
 
 namespace gridstride {
 
-/// The time of a simulation whose steps are all equal, but for those that are shortened to land on
-/// a given moment: step n after such a moment is at origin + n·step, so that rounding does not add
-/// up. It is kept on the host, and in device memory for formulas that depend on time.
+/// So many equal steps, at least one.
+struct StepPlan {
+  double step;  ///< s
+  std::int64_t steps;
+};
+
+/// What the next steps are at a moment, on the way to another one that they do not pass; more than
+/// rounding lies between the two. Asked again when they are done.
+using StepRule = std::function<StepPlan(double time, double until)>;
+
+/// Steps of one length; the one that would pass `until` is shortened to land on it.
+StepRule whole_steps(double step);
+/// As few equal steps to `until` as are not over `longest`.
+StepRule equal_steps(double longest);
+
+/// What two times near `time` may differ by and still be the same (s).
+double time_rounding(double time);
+
+/// The time between two outputs (s); to the end where outputs do not go by time.
+double output_interval(config::RunConfig const& run);
+
+/// The longest step that `auto` takes whatever is stable (s): the time between two outputs. Where
+/// formulas depend on time, a tenth of it, so that ten steps at least see how they change.
+double longest_step(config::RunConfig const& run, bool depends_on_time);
+
+/// The time of a simulation. It goes in legs of equal steps: step n of a leg is at origin + n·step,
+/// so that rounding does not add up, and a leg that meets the moment asked for ends there to the
+/// bit. Time never goes on without a step by more than rounding. It is kept on the host, and in
+/// device memory for formulas that depend on time.
 class StepClock {
  public:
-  /// At time 0, with steps of `step` up to `end` (s).
-  StepClock(Stream& stream, double step, double end);
+  /// At time 0, with steps by `rule` up to `end` (s).
+  StepClock(Stream& stream, StepRule rule, double end);
 
-  double step() const { return step_; }
-  Clock now() const;
+  Clock now() const { return {steps_, leg_.time()}; }
   bool at_end() const { return now().time >= end_; }
+  /// The length of the present leg's steps (s).
+  double step() const { return leg_.step; }
   evaluate::DeviceClock const* device() const { return device_.data(); }
 
-  /// What `Simulation::advance` has to do. `queue_whole` queues so many whole steps; `queue_one`
-  /// one of the given length.
+  /// What `Simulation::advance` has to do. `queue` queues so many steps of the same length, which
+  /// is `step()`.
   void advance(std::int64_t max_steps, double until,
-               std::function<void(std::int64_t)> const& queue_whole,
-               std::function<void(double)> const& queue_one);
+               std::function<void(std::int64_t count, double step)> const& queue);
   /// Queues one step more of the clock in device memory.
   void tick() { evaluate::advance_clock(stream_, device_.data()); }
 
@@ -34,12 +61,25 @@ class StepClock {
   void load(CheckpointSource const& source);
 
  private:
+  struct Leg {
+    double origin = 0;
+    double until = 0;  // what was asked for
+    double end = 0;
+    double step = 0;
+    std::int64_t steps = 0;
+    std::int64_t done = 0;
+
+    evaluate::DeviceClock clock() const { return {origin, step, done}; }
+    double time() const { return done == steps ? end : clock().time(0); }
+  };
+
+  void begin_leg(double until);
+
   Stream stream_;
-  double step_;
+  StepRule rule_;
   double end_;
   std::int64_t steps_ = 0;
-  double origin_ = 0;
-  std::int64_t steps_since_origin_ = 0;
+  Leg leg_;
   Buffer<evaluate::DeviceClock> device_;
 };
 

@@ -22,6 +22,7 @@
 #include "kernels/star/star.hpp"
 #include "simulations/arrays.hpp"
 #include "simulations/registry.hpp"
+#include "simulations/step_clock.hpp"
 #include "simulations/wave_parameters.hpp"
 #include "simulations/wave_sources.hpp"
 
@@ -52,8 +53,8 @@ class Wave final : public Simulation {
  public:
   Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
-  Clock clock() const override { return {step_, leg_.time()}; }
-  bool finished() const override { return leg_.time() >= end_; }
+  Clock clock() const override { return clock_.now(); }
+  bool finished() const override { return clock_.at_end(); }
   void advance(std::int64_t max_steps, double until) override;
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), arrays_.now}};
@@ -69,18 +70,6 @@ class Wave final : public Simulation {
   void load(CheckpointSource const& source) override;
 
  private:
-  /// Equal steps from one moment that the run has to meet to the next.
-  struct Leg {
-    double origin = 0;
-    double end = 0;
-    double step = 0;
-    std::int64_t steps = 0;
-    std::int64_t done = 0;
-
-    evaluate::DeviceClock clock() const { return {origin, step, done}; }
-    double time() const { return done == steps ? end : clock().time(0); }
-  };
-
   void make_speed(config::RunConfig const& run, Inputs const& inputs);
   void make_source(config::RunConfig const& run);
   void make_ricker(config::RunConfig const& run);
@@ -90,7 +79,6 @@ class Wave final : public Simulation {
   void fill_from(FieldSource const& source, Inputs const& inputs, std::span<T> target) {
     fill(stream_, source, grid_, inputs, target, nullptr, evaluate_variant_);
   }
-  void begin_leg(double until);
   star::LeapfrogStep<T> leapfrog_step() const;
   void apply(star::LeapfrogStep<T> const& step);
   star::LeapfrogStep<T> next_step() const;
@@ -106,7 +94,6 @@ class Wave final : public Simulation {
   int order_;
   double largest_speed_;
   double dt_;
-  double end_;
   star::Repetition repetition_;
   std::array<Buffer<T>, 4> buffers_;
   star::WaveArrays<T> arrays_;
@@ -120,11 +107,9 @@ class Wave final : public Simulation {
   std::array<Buffer<T>, 3> damping_;
   std::array<std::array<SideKind, 2>, 3> sides_ = {};
   bool needs_clock_ = false;  // steps differ
-  Buffer<evaluate::DeviceClock> device_clock_;
+  StepClock clock_;
   Graph graph_;
   double graph_step_ = 0;  // of the steps that it holds
-  std::int64_t step_ = 0;
-  Leg leg_;
 };
 
 template <class T>
@@ -134,17 +119,15 @@ Wave<T>::Wave(config::RunConfig const& run, Stream const& stream, Inputs const& 
       order_(static_cast<int>(parameters_of(run).order)),
       largest_speed_(wave::largest_speed(run, inputs)),
       dt_(wave::time_step(run, largest_speed_)),
-      end_(run.time.end),
       repetition_(repetition_of<T>(run, stream.device().backend())),
-      evaluate_variant_(run.kernels.at("evaluate")) {
+      evaluate_variant_(run.kernels.at("evaluate")),
+      clock_(stream_, equal_steps(dt_), run.time.end) {
   auto const take = [this](int number) {
     buffers_[number] =
         Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     return buffers_[number].data();
   };
   arrays_ = {take(0), take(1), {}};
-  device_clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
-  evaluate::set_clock(stream_, device_clock_.data(), {0, dt_, 0});
   make_speed(run, inputs);
   make_source(run);
   make_sides(run);
@@ -179,7 +162,7 @@ void Wave<T>::make_source(config::RunConfig const& run) {
   if (formula == Expression(0.0)) return;
   source_program_.emplace(stream_, formula, evaluate_variant_);
   source_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
-  evaluate::evaluate(stream_, *source_program_, grid_, device_clock_.data(), 0, source_.span());
+  evaluate::evaluate(stream_, *source_program_, grid_, clock_.device(), 0, source_.span());
   if (source_program_->depends_on_time()) needs_clock_ = true;
 }
 
@@ -254,7 +237,7 @@ template <class T>
 void Wave<T>::apply(star::LeapfrogStep<T> const& step) {
   star::leapfrog(stream_, step, repetition_.variant);
   if (ricker_.size() > 0)
-    star::add_ricker<T>(stream_, std::as_const(ricker_).span(), device_clock_.data(), step.factor,
+    star::add_ricker<T>(stream_, std::as_const(ricker_).span(), clock_.device(), step.factor,
                         step.damping_time, {step.out, static_cast<std::size_t>(grid_.size())});
 }
 
@@ -262,20 +245,20 @@ void Wave<T>::apply(star::LeapfrogStep<T> const& step) {
 template <class T>
 star::LeapfrogStep<T> Wave<T>::next_step() const {
   star::LeapfrogStep<T> step = leapfrog_step();
-  step.ratio = leg_.step / step_before_;
-  step.damping_time = (leg_.step + step_before_) / 2;
-  step.factor = leg_.step * step.damping_time;
+  step.ratio = clock_.step() / step_before_;
+  step.damping_time = (clock_.step() + step_before_) / 2;
+  step.factor = clock_.step() * step.damping_time;
   return step;
 }
 
 template <class T>
 void Wave<T>::queue_step() {
   if (source_program_ && source_program_->depends_on_time())
-    evaluate::evaluate(stream_, *source_program_, grid_, device_clock_.data(), 0, source_.span());
+    evaluate::evaluate(stream_, *source_program_, grid_, clock_.device(), 0, source_.span());
   apply(next_step());
   std::swap(arrays_.now, arrays_.before);
-  step_before_ = leg_.step;
-  if (needs_clock_) evaluate::advance_clock(stream_, device_clock_.data());
+  step_before_ = clock_.step();
+  if (needs_clock_) clock_.tick();
 }
 
 /// Steps of one length.
@@ -290,7 +273,7 @@ void Wave<T>::queue(std::int64_t count) {
 template <class T>
 void Wave<T>::queue_steps(std::int64_t count) {
   std::int64_t const pass = repetition_.fused_steps, of_graph = passes_per_graph * pass;
-  if (count > 0 && step_before_ != leg_.step) {
+  if (count > 0 && step_before_ != clock_.step()) {
     queue_step();
     --count;
   }
@@ -301,37 +284,17 @@ void Wave<T>::queue_steps(std::int64_t count) {
     count -= some;
   }
   if (count >= of_graph && arrays_.now == buffers_[0].data()) {
-    if (graph_step_ != leg_.step) graph_ = Graph::capture(stream_, [&] { queue(of_graph); });
-    graph_step_ = leg_.step;
+    if (graph_step_ != clock_.step())
+      graph_ = Graph::capture(stream_, [this, of_graph] { queue(of_graph); });
+    graph_step_ = clock_.step();
     for (; count >= of_graph; count -= of_graph) graph_.launch(stream_);
   }
   queue(count);
 }
 
-/// As few equal steps as reach `until`, none of them over dt.
-template <class T>
-void Wave<T>::begin_leg(double until) {
-  // Within a millionth of a step of a whole number counts as one: rounding, not physics.
-  constexpr double tolerance = 1e-6;
-  double const now = leg_.time();
-  double const ahead = (until - now) / dt_, whole = std::round(ahead);
-  leg_ = {now, until, dt_, static_cast<std::int64_t>(whole), 0};
-  if (std::abs(ahead - whole) > tolerance) {
-    leg_.steps = static_cast<std::int64_t>(std::ceil(ahead));
-    leg_.step = (until - now) / static_cast<double>(leg_.steps);
-  }
-  if (needs_clock_) evaluate::set_clock(stream_, device_clock_.data(), leg_.clock());
-}
-
 template <class T>
 void Wave<T>::advance(std::int64_t max_steps, double until) {
-  until = std::min(until, end_);
-  if (leg_.time() >= until || max_steps <= 0) return;
-  if (leg_.end != until || leg_.done == leg_.steps) begin_leg(until);
-  std::int64_t const steps = std::min(leg_.steps - leg_.done, max_steps);
-  queue_steps(steps);
-  leg_.done += steps;
-  step_ += steps;
+  clock_.advance(max_steps, until, [this](std::int64_t count, double) { queue_steps(count); });
 }
 
 template <class T>
@@ -361,13 +324,8 @@ std::vector<NamedText> Wave<T>::chosen() const {
 
 template <class T>
 void Wave<T>::save(CheckpointSink& sink) const {
-  sink.put_integer("step", step_);
+  clock_.save(sink);
   sink.put_real("step_before", step_before_);
-  sink.put_real("leg/origin", leg_.origin);
-  sink.put_real("leg/end", leg_.end);
-  sink.put_real("leg/step", leg_.step);
-  sink.put_integer("leg/steps", leg_.steps);
-  sink.put_integer("leg/done", leg_.done);
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
   for (auto const& [name, array] :
        {std::pair("u", arrays_.now), std::pair("u_before", arrays_.before)}) {
@@ -379,10 +337,8 @@ void Wave<T>::save(CheckpointSink& sink) const {
 
 template <class T>
 void Wave<T>::load(CheckpointSource const& source) {
-  step_ = source.get_integer("step");
+  clock_.load(source);
   step_before_ = source.get_real("step_before");
-  leg_ = {source.get_real("leg/origin"), source.get_real("leg/end"), source.get_real("leg/step"),
-          source.get_integer("leg/steps"), source.get_integer("leg/done")};
   std::vector<T> values(static_cast<std::size_t>(grid_.size()));
   for (auto const& [name, array] :
        {std::pair("u", arrays_.now), std::pair("u_before", arrays_.before)}) {
@@ -390,7 +346,6 @@ void Wave<T>::load(CheckpointSource const& source) {
     copy_async(std::span(array, values.size()), std::span<T const>(values), stream_);
     stream_.synchronize();
   }
-  evaluate::set_clock(stream_, device_clock_.data(), leg_.clock());
 }
 
 MemoryForecast wave_memory(config::RunConfig const& run, Inputs const&, Backend backend) {

@@ -11,6 +11,7 @@
 #include "config/file_source.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/star/star.hpp"
+#include "simulations/step_clock.hpp"
 
 namespace gridstride::wave {
 
@@ -247,21 +248,26 @@ double largest_speed(config::RunConfig const& run, Inputs const& inputs) {
     evaluate::for_each_slab(speed.formula.expression, run.grid, 0,
                             [&](evaluate::Slab const& slab) { look(slab.grid, slab.values); });
   }
-  if (!(largest > 0))
-    throw ConfigError({run.problem(speed.location, "is zero everywhere (no wave would move)")});
   parameters.found_speed = largest;
   return largest;
 }
 
 namespace {
 
+/// The longest step of `auto`, whatever is stable: a tenth of the shortest wavelet's period too.
+double longest_step(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  bool const changes = parameters.source.expression.depends_on(expression::time_variable) ||
+                       !parameters.ricker.empty();
+  double longest = gridstride::longest_step(run, changes);
+  for (Ricker const& one : parameters.ricker) longest = std::min(longest, 0.1 / one.frequency);
+  return longest;
+}
+
 /// The longest step up to `longest` that goes into the time between outputs a whole number of
 /// times. Leapfrog conserves its energy as long as the step is the same.
 double dividing_step(config::RunConfig const& run, double longest) {
-  auto const& every = run.output.every;
-  double const interval = every.count  ? run.time.end / static_cast<double>(*every.count)
-                          : every.time ? std::min(*every.time, run.time.end)
-                                       : run.time.end;
+  double const interval = output_interval(run);
   return interval / std::max(1.0, std::ceil(interval / longest * (1 - 1e-12)));
 }
 
@@ -280,13 +286,16 @@ double time_step(config::RunConfig const& run, double largest_speed) {
   auto const order = static_cast<int>(parameters.order);
   double const eigenvalue = star::largest_eigenvalue(run.grid, order);
   double const limit = 2 / (largest_speed * std::sqrt(eigenvalue));
-  double const step = run.time.step.value_or(dividing_step(run, run.time.safety * limit));
+  double step = run.time.step.value_or(
+      dividing_step(run, std::min(run.time.safety * limit, longest_step(run))));
   if (step > limit)
     throw ConfigError({run.problem(
         run.time.step_location,
         fmt::format("{} s is over the stability limit of {:.6g} s (2/(c·√ρ), with c = {:.6g} m/s "
                     "and ρ = {:.6g} 1/m² of order {}); 'auto' takes {} of the limit",
                     step, limit, largest_speed, eigenvalue, order, run.time.safety))});
+  // The state before the first one is made for a step of this length.
+  step = std::min(step, output_interval(run));
   double damping = 0;
   for (int axis = 0; axis < run.grid.dims; ++axis)
     damping += strongest_damping(run, axis, largest_speed);

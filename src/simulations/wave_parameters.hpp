@@ -50,12 +50,13 @@ inline Parameters const& parameters_of(config::RunConfig const& run) {
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);
 
 /// The largest speed. A dataset is read once, so that `inputs` may be empty after `problems`.
-/// Throws `ConfigError` where a speed is negative or not finite, and when all are zero.
+/// Throws `ConfigError` where a speed is negative or not finite.
 double largest_speed(config::RunConfig const& run, Inputs const& inputs);
 
-/// The step to take: the one asked for, or the longest that is at most `safety` times the limit of
-/// stability and divides the time between two outputs. Throws `ConfigError` for a step over the
-/// limit, and for a layer that would stop a wave within a step.
+/// The step to take: the one asked for, or the longest that divides the time between two outputs
+/// and is at most `safety` times the limit of stability, a tenth of that time where the source
+/// depends on time, and a tenth of the period of a Ricker wavelet. Throws `ConfigError` for a step
+/// over the limit, and for a layer that would stop a wave within a step.
 double time_step(config::RunConfig const& run, double largest_speed);
 
 /// σ at the points of an axis (1/s): in the layer of an absorbing side 3/2·strength·c/d·ξ², with

@@ -90,6 +90,7 @@ inline std::string manufactured(int dims, std::string const& sides, int cells,
       "  diffusivity: \"0.05*({})\"\n"
       "  source: \"-exp(-t)*({}) - 0.05*exp(-t)*({})\"\n"
       "time: {{scheme: {}, end: 0.1}}\n"
+      "output: {{every: {{count: 1}}}}\n"
       "verify: {{exact: {{u: \"exp(-t)*({})\"}}, tolerance: {{l2: 1}}}}\n",
       points, boundary, exact, alpha, exact, divergence, scheme, exact);
 }

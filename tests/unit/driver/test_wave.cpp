@@ -192,7 +192,7 @@ TEST(Wave, RefusesWhatCannotBeComputed) {
   EXPECT_EQ(refusal(wave("speed: 1")), "");
   refuses(wave("speed: 1, order: 5"), "there is no order 5 (2, 4, 6 or 8)");
   refuses(wave("speed: -1"), "parameters.speed");
-  refuses(wave("speed: 0"), "is zero everywhere (no wave would move)");
+  EXPECT_EQ(refusal(wave("speed: 0")), "");
   refuses(wave("speed: \"x - 0.5\""), "is -0.5 at x = 0 (a speed is not negative)");
   refuses(wave("speed: 1, order: 8", "periodic", "end: 1", "4"),
           "order 8 needs 5 points along x (here 4)");
