@@ -1,8 +1,13 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -24,6 +29,7 @@ enum ExitCode { done = 0, failed = 1, bad_input = 2, does_not_hold = 3, signal_b
 void require_known_subcommand(CLI::App const& app, std::string const& word) {
   std::vector<std::string> names;
   for (CLI::App const* command : app.get_subcommands({})) names.push_back(command->get_name());
+  names.emplace_back("help");
   if (word.starts_with('-') || std::find(names.begin(), names.end(), word) != names.end()) return;
   std::vector<std::string_view> const views(names.begin(), names.end());
   auto const nearest = nearest_name(word, views);
@@ -31,6 +37,57 @@ void require_known_subcommand(CLI::App const& app, std::string const& word) {
       fmt::format("there is no subcommand '{}' (there is {}){}", word, format_choices(views),
                   nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)),
       CLI::ExitCodes::ExtrasError);
+}
+
+/// `help` and `help COMMAND` are other words for the option of that name.
+std::vector<char const*> without_help_word(std::vector<char const*> words) {
+  if (words.size() < 2 || words[1] != std::string_view("help")) return words;
+  if (words.size() > 3) throw CLI::ExtrasError({words[3]});
+  words.erase(words.begin() + 1);
+  words.push_back("--help");
+  return words;
+}
+
+/// What was probably meant by an option that the subcommand has not.
+std::string hint_of_option(CLI::App const& app) {
+  for (std::string word : app.remaining(true)) {
+    word = word.substr(0, word.find('='));
+    if (!word.starts_with('-')) continue;
+    std::vector<std::string> own, elsewhere;
+    for (CLI::App const* command : app.get_subcommands({})) {
+      bool const meant = app.got_subcommand(command->get_name());
+      for (CLI::Option const* option : command->get_options({}))
+        for (auto const& name : option->get_lnames()) {
+          if (meant) own.push_back("--" + name);
+          if (word == "--" + name) elsewhere.push_back(command->get_name());
+        }
+    }
+    if (!elsewhere.empty())
+      return fmt::format(" ('{}' is an option of {})", word, fmt::join(elsewhere, ", "));
+    std::vector<std::string_view> const names(own.begin(), own.end());
+    auto const nearest = nearest_name(word, names);
+    if (!nearest.empty()) return fmt::format("; did you mean '{}'?", nearest);
+  }
+  return "";
+}
+
+std::string usage_error(CLI::App const* app, CLI::Error const& error) {
+  return fmt::format("{}{}\nRun with --help for more information.\n", error.what(),
+                     hint_of_option(*app));
+}
+
+/// A file that a closed standard stream's number goes to would be taken for the stream.
+void open_standard_streams() {
+  for (int const stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0)
+      ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/// The exit code, once what was printed has left the buffer.
+int finish(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  fmt::print(stderr, "standard output cannot be written ({})\n", std::strerror(errno));
+  return code == done || code == does_not_hold ? failed : code;
 }
 
 int report(std::exception const& error, int code) {
@@ -41,6 +98,7 @@ int report(std::exception const& error, int code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   // A file that may not grow is an error of its write, not the end of the program.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Simulations from one YAML file, on the GPU or the host, to files ParaView opens.",
@@ -49,6 +107,8 @@ int main(int argc, char** argv) {
                        fmt::format("gridstride {} ({}{})", version(), git_hash(),
                                    built_with_cuda() ? ", with CUDA" : ", without CUDA"));
   app.require_subcommand(1);
+  app.failure_message(usage_error);
+  app.footer("`gridstride help COMMAND` tells of one.");
   cli::Action action;
   cli::add_run(app, action);
   cli::add_check(app, action);
@@ -59,11 +119,12 @@ int main(int argc, char** argv) {
   cli::add_info(app, action);
   cli::add_bench(app, action);
   try {
-    if (argc > 1) require_known_subcommand(app, argv[1]);
-    app.parse(argc, argv);
-    return action();
+    auto const words = without_help_word({argv, argv + argc});
+    if (words.size() > 1) require_known_subcommand(app, words[1]);
+    app.parse(static_cast<int>(words.size()), words.data());
+    return finish(action());
   } catch (CLI::ParseError const& error) {
-    return app.exit(error) == 0 ? done : bad_input;
+    return finish(app.exit(error) == 0 ? done : bad_input);
   } catch (ConfigError const& error) {
     return report(error, bad_input);
   } catch (VerificationError const& error) {

@@ -6,6 +6,8 @@
 
 #include "bench/report.hpp"
 #include "cli/commands.hpp"
+#include "config/faults.hpp"
+#include "config/value.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/atomic_file.hpp"
@@ -25,12 +27,14 @@ struct BenchArguments {
   throw ConfigError({{option, 0, 0, "", message}});
 }
 
-/// A whole number, or a power of two as 2^30.
+/// A whole number, as 1000000 or 1e6, or a power of two as 2^30.
 std::int64_t parse_size(std::string const& text) {
   auto const number = [](std::string_view digits) {
-    std::int64_t value = -1;
-    auto const [end, error] = std::from_chars(digits.begin(), digits.end(), value);
-    return error == std::errc() && end == digits.end() ? value : std::int64_t{-1};
+    try {
+      return config::parse_integer(digits);
+    } catch (config::ValueError const&) {
+      return std::int64_t{-1};
+    }
   };
   std::int64_t size = number(text);
   if (text.starts_with("2^")) {
@@ -38,7 +42,7 @@ std::int64_t parse_size(std::string const& text) {
     size = exponent >= 0 && exponent <= 40 ? std::int64_t{1} << exponent : -1;
   }
   if (size < 1 || size > std::int64_t{1} << 40)
-    refuse("--size " + text, "is not a number of elements (1 to 2^40, as 1000000 or 2^20)");
+    refuse("--size " + text, "is not a number of elements (1 to 2^40, as 1000000, 1e6 or 2^20)");
   return size;
 }
 
@@ -52,7 +56,8 @@ Device open_device(std::string const& text) {
     auto const digits = std::string_view(text).substr(text.starts_with("cuda:") ? 5 : text.size());
     auto const [end, error] = std::from_chars(digits.begin(), digits.end(), ordinal);
     if (error != std::errc() || end != digits.end() || ordinal < 0)
-      refuse(option, "is no device ('auto', 'cpu', 'cuda' or 'cuda:N' is needed)");
+      refuse(option, "is no device ('auto', 'cpu', 'cuda' or 'cuda:N' is needed)" +
+                         config::suggestion(text, {"auto", "cpu", "cuda"}));
   }
   try {
     return Device::open(Backend::cuda, ordinal);
@@ -125,8 +130,7 @@ void add_bench(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand(
       "bench", "Measure the machine and the kernel variants; exit code 3 when one is wrong");
   command->add_option("family", options->selection.family, "Kernel family; all without one");
-  command
-      ->add_option("--size", options->size, "Elements, or rows of the matrices, as 1000000 or 2^20")
+  command->add_option("--size", options->size, "Elements, or rows of the matrices, as 1e6 or 2^20")
       ->type_name("N");
   command->add_option("--type", options->selection.type, "Type of the elements, as float32");
   command->add_option("--variant", options->selection.variant, "This variant alone");

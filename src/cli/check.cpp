@@ -39,7 +39,9 @@ void add_check(CLI::App& app, Action& action) {
   auto const changes = std::make_shared<OverrideOptions>();
   auto* command = app.add_subcommand(
       "check", "Check a file; print the run with every default, and what it will take");
-  command->add_option("file", *file, "YAML file")->required()->type_name("FILE");
+  command->add_option("file", *file, "YAML file; - is standard input")
+      ->required()
+      ->type_name("FILE");
   changes->add_to(*command);
   command->callback(
       [file, changes, &action] { action = [=] { return check_file(*file, *changes); }; });

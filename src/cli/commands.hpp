@@ -33,4 +33,8 @@ struct OverrideOptions {
   std::vector<config::Override> overrides() const;
 };
 
+/// Reads and checks all files, of which one may be `-`, standard input.
+std::vector<config::RunConfig> read_configs(std::vector<std::string> const& files,
+                                            OverrideOptions const& changes);
+
 }  // namespace gridstride::cli

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/json.hpp"
 #include "config/value.hpp"
 
 namespace gridstride::cli {
@@ -29,6 +30,7 @@ void add_compare(CLI::App& app, Action& action) {
     std::string a, b;
     double rtol = 1e-10;
     double atol = 1e-12;
+    bool json = false;
   };
   auto const options = std::make_shared<Options>();
   auto* command = app.add_subcommand(
@@ -41,12 +43,20 @@ void add_compare(CLI::App& app, Action& action) {
   command->add_option("--atol", options->atol, "Absolute tolerance")
       ->check(refused_tolerance)
       ->capture_default_str();
+  command->add_flag("--json", options->json, "As JSON");
   command->callback([options, &action] {
     action = [options] {
       auto const comparison =
           io::compare(std::filesystem::path(options->a), std::filesystem::path(options->b),
                       options->rtol, options->atol);
-      fmt::print("{}", comparison.table());
+      if (options->json) {
+        Json report = {
+            {"a", options->a}, {"b", options->b}, {"rtol", options->rtol}, {"atol", options->atol}};
+        report.update(json_comparison(comparison));
+        print_json(report);
+      } else {
+        fmt::print("{}", comparison.table());
+      }
       return comparison.equal() ? 0 : 3;
     };
   });

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/commands.hpp"
+#include "config/faults.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "simulations/registry.hpp"
@@ -19,9 +20,9 @@ config::SimulationInfo const& find_simulation(std::string const& name) {
   if (found != infos.end()) return *found;
   std::vector<std::string_view> names;
   for (auto const& info : infos) names.push_back(info.name);
-  throw ConfigError(
-      {{"describe", 0, 0, "",
-        fmt::format("there is no simulation '{}' (there is {})", name, format_choices(names))}});
+  throw ConfigError({{"describe", 0, 0, "",
+                      fmt::format("there is no simulation '{}' (there is {}){}", name,
+                                  format_choices(names), config::suggestion(name, names))}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "cli/commands.hpp"
+#include "cli/json.hpp"
 #include "driver/run_log.hpp"
 #include "io/result.hpp"
 
@@ -18,8 +19,46 @@ void print_histogram(io::Histogram const& last) {
              last.counts.size(), last.edges.front(), last.edges.back());
 }
 
-int print_info(std::string const& path) {
-  io::ResultFile const result(path);
+Json json_info(io::ResultFile const& result) {
+  auto const& from = result.provenance();
+  Grid const& grid = result.grid();
+  Json points = Json::array(), origin = Json::array(), spacing = Json::array();
+  for (int axis = 0; axis < grid.dims; ++axis) {
+    points.push_back(grid.points[axis]);
+    origin.push_back(grid.origin[axis]);
+    spacing.push_back(grid.spacing[axis]);
+  }
+  Json fields = Json::array(), diagnostics = Json::object(), histograms = Json::object();
+  for (auto const& field : result.fields())
+    fields.push_back(
+        {{"name", field.name}, {"unit", field.unit}, {"precision", name_of(field.precision)}});
+  for (auto const& series : result.diagnostics())
+    diagnostics[series.name] = json_numbers(series.values);
+  for (auto const& info : result.histograms()) {
+    if (result.times().empty()) continue;
+    auto const last = result.read_histogram(info.name, result.times().size() - 1);
+    histograms[info.name] = {{"counts", last.counts}, {"edges", json_numbers(last.edges)}};
+  }
+  return {{"file", result.path().string()},
+          {"complete", result.complete()},
+          {"state", run_state(result)},
+          {"version", from.version},
+          {"git_hash", from.git_hash},
+          {"created", from.created},
+          {"device", from.device},
+          {"precision", from.precision},
+          {"grid", {{"points", points}, {"origin", origin}, {"spacing", spacing}}},
+          {"fields", std::move(fields)},
+          {"times", json_numbers(result.times())},
+          {"steps", result.steps()},
+          {"diagnostics", std::move(diagnostics)},
+          {"last_histograms", std::move(histograms)},
+          {"chosen", json_named(from.chosen)},
+          {"wall_times", json_named(result.wall_times())},
+          {"fallbacks", from.fallbacks}};
+}
+
+void print_info(io::ResultFile const& result) {
   auto const& from = result.provenance();
   Grid const& grid = result.grid();
   fmt::print("{}: {}\n", result.path().string(), run_state(result));
@@ -44,16 +83,29 @@ int print_info(std::string const& path) {
   for (NamedValue const& phase : result.wall_times())
     fmt::print("wall time  {} {:.3f} s\n", phase.name, phase.value);
   for (auto const& fallback : from.fallbacks) fmt::print("fallback   {}\n", fallback);
-  return 0;
 }
 
 }  // namespace
 
 void add_info(CLI::App& app, Action& action) {
-  auto const path = std::make_shared<std::string>();
+  struct Options {
+    std::string path;
+    bool json = false;
+  };
+  auto const options = std::make_shared<Options>();
   auto* command = app.add_subcommand("info", "What a result holds and where it comes from");
-  command->add_option("output", *path, "An .h5 file, or a run's directory")->required();
-  command->callback([path, &action] { action = [path] { return print_info(*path); }; });
+  command->add_option("output", options->path, "An .h5 file, or a run's directory")->required();
+  command->add_flag("--json", options->json, "As JSON, with all values of the diagnostics");
+  command->callback([options, &action] {
+    action = [options] {
+      io::ResultFile const result(options->path);
+      if (options->json)
+        print_json(json_info(result));
+      else
+        print_info(result);
+      return 0;
+    };
+  });
 }
 
 }  // namespace gridstride::cli

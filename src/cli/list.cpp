@@ -7,6 +7,8 @@
 
 #include "bench/kernel_figures.hpp"
 #include "cli/commands.hpp"
+#include "cli/json.hpp"
+#include "config/faults.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
@@ -18,7 +20,7 @@ namespace gridstride::cli {
 
 namespace {
 
-void list_simulations() {
+void list_simulations(std::string const&) {
   for (auto const& info : simulation_infos()) fmt::print("{:<14} {}\n", info.name, info.summary);
 }
 
@@ -53,29 +55,31 @@ void list_family(KernelFamily const& family) {
   }
 }
 
-void list_kernels(std::string const& family) {
+/// The family of this name, or all without one.
+std::vector<KernelFamily> families_called(std::string const& name) {
+  auto const& all = kernel_families();
+  if (name.empty()) return all;
   std::vector<std::string_view> names;
-  for (auto const& known : kernel_families()) {
+  for (auto const& known : all) {
+    if (known.name == name) return {known};
     names.push_back(known.name);
-    if (family.empty() || known.name == family) list_family(known);
   }
-  if (!family.empty() && std::ranges::find(names, family) == names.end()) {
-    auto const nearest = nearest_name(family, names);
-    throw ConfigError(
-        {{"list", 0, 0, "",
-          fmt::format("there is no kernel family '{}' (there is {}){}", family,
-                      format_choices(names),
-                      nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest))}});
-  }
+  throw ConfigError({{"list", 0, 0, "",
+                      fmt::format("there is no kernel family '{}' (there is {}){}", name,
+                                  format_choices(names), config::suggestion(name, names))}});
+}
+
+void list_kernels(std::string const& family) {
+  for (auto const& known : families_called(family)) list_family(known);
   fmt::print("* is what 'auto' means\n");
 }
 
-void list_functions() {
+void list_functions(std::string const&) {
   for (auto const& function : expression::functions())
     fmt::print("{:<14} {}\n", function.signature, function.doc);
 }
 
-void list_devices() {
+void list_devices(std::string const&) {
   for (auto const& device : Device::available())
     fmt::print("{}{:<3} {}, {} of memory, {} {}\n", name_of(device.backend()),
                device.backend() == Backend::cpu ? "" : fmt::format(":{}", device.ordinal()),
@@ -86,45 +90,116 @@ void list_devices() {
     fmt::print("no GPU ({})\n", reason);
 }
 
+Json json_simulations(std::string const&) {
+  Json list = Json::array();
+  for (auto const& info : simulation_infos())
+    list.push_back({{"name", info.name}, {"summary", info.summary}});
+  return list;
+}
+
+Json json_figures(bench::KernelFigures const& figures) {
+  Json list = Json::array();
+  for (auto const& kernel : figures.kernels)
+    list.push_back({{"name", kernel.name},
+                    {"launches", kernel.launches},
+                    {"registers", kernel.registers},
+                    {"static_shared_bytes", kernel.static_shared_bytes},
+                    {"dynamic_shared_bytes", kernel.dynamic_shared_bytes},
+                    {"local_bytes", kernel.local_bytes},
+                    {"block_threads", kernel.block_threads},
+                    {"occupancy", json_number(kernel.occupancy)}});
+  return list;
+}
+
+Json json_kernels(std::string const& name) {
+  Json list = Json::array();
+  for (auto const& family : families_called(name)) {
+    auto const figures = figures_of(family.name);
+    Json variants = Json::array();
+    for (auto const& row : family.rows) {
+      Json variant = {{"name", row.name},
+                      {"backend", name_of(row.backend)},
+                      {"default", row.name == family.default_variant(row.backend)},
+                      {"in_build", row.in_build},
+                      {"idea", row.idea}};
+      auto const found = std::ranges::find(figures, row.name, &bench::KernelFigures::variant);
+      if (row.backend == Backend::cuda && found != figures.end())
+        variant["kernels"] = json_figures(*found);
+      variants.push_back(std::move(variant));
+    }
+    list.push_back(
+        {{"name", family.name}, {"summary", family.summary}, {"variants", std::move(variants)}});
+  }
+  return list;
+}
+
+Json json_functions(std::string const&) {
+  Json list = Json::array();
+  for (auto const& function : expression::functions())
+    list.push_back(
+        {{"name", function.name}, {"signature", function.signature}, {"summary", function.doc}});
+  return list;
+}
+
+Json json_devices(std::string const&) {
+  Json list = Json::array();
+  for (auto const& device : Device::available())
+    list.push_back(
+        {{"name",
+          device.backend() == Backend::cpu ? "cpu" : fmt::format("cuda:{}", device.ordinal())},
+         {"model", device.name()},
+         {"memory_bytes", device.total_memory()},
+         {"processors", device.processors()}});
+  return list;
+}
+
 struct Topic {
   std::string_view name;
-  void (*print)();
+  void (*print)(std::string const& family);
+  Json (*json)(std::string const& family);
 };
 
-constexpr std::array<Topic, 4> topics = {{{"simulations", list_simulations},
-                                          {"kernels", [] { list_kernels(""); }},
-                                          {"functions", list_functions},
-                                          {"devices", list_devices}}};
+constexpr std::array<Topic, 4> topics = {{{"simulations", list_simulations, json_simulations},
+                                          {"kernels", list_kernels, json_kernels},
+                                          {"functions", list_functions, json_functions},
+                                          {"devices", list_devices, json_devices}}};
+
+struct ListOptions {
+  std::string topic;
+  std::string family;
+  bool json = false;
+};
+
+int list(ListOptions const& options) {
+  Json json = Json::object();
+  for (auto const& topic : topics) {
+    if (!options.topic.empty() && options.topic != topic.name) continue;
+    if (options.json) {
+      json[std::string(topic.name)] = topic.json(options.family);
+      continue;
+    }
+    if (options.topic.empty()) fmt::print("-- {}\n", topic.name);
+    topic.print(options.family);
+  }
+  if (options.json) print_json(json);
+  return 0;
+}
 
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  struct Options {
-    std::string topic;
-    std::string family;
-  };
-  auto const options = std::make_shared<Options>();
+  auto const options = std::make_shared<ListOptions>();
   auto* command = app.add_subcommand("list", "List simulations, kernels, functions or devices");
   std::vector<std::string> names;
   for (auto const& topic : topics) names.emplace_back(topic.name);
   command->add_option("topic", options->topic, "What to list; everything without one")
       ->check(CLI::IsMember(names));
   command->add_option("family", options->family, "With 'kernels': one family alone");
+  command->add_flag("--json", options->json, "As JSON");
   command->callback([options, &action] {
     if (!options->family.empty() && options->topic != "kernels")
       throw CLI::ExtrasError("list", {options->family});
-    action = [options] {
-      if (!options->family.empty()) {
-        list_kernels(options->family);
-        return 0;
-      }
-      for (auto const& topic : topics) {
-        if (!options->topic.empty() && options->topic != topic.name) continue;
-        if (options->topic.empty()) fmt::print("-- {}\n", topic.name);
-        topic.print();
-      }
-      return 0;
-    };
+    action = [options] { return list(*options); };
   });
 }
 

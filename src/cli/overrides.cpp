@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "cli/commands.hpp"
 #include "core/error.hpp"
+#include "simulations/registry.hpp"
 
 namespace gridstride::cli {
 
@@ -34,6 +37,17 @@ std::vector<config::Override> OverrideOptions::overrides() const {
   if (!device.empty()) result.push_back({"device", device});
   if (!output.empty()) result.push_back({"output.directory", quoted(output)});
   return result;
+}
+
+std::vector<config::RunConfig> read_configs(std::vector<std::string> const& files,
+                                            OverrideOptions const& changes) {
+  if (std::ranges::count(files, "-") > 1)
+    throw ConfigError({{"-", 0, 0, "", "standard input can be read once"}});
+  auto const overrides = changes.overrides();
+  std::vector<config::RunConfig> runs;
+  for (auto const& file : files)
+    runs.push_back(config::read_run_config(file, overrides, simulation_infos()));
+  return runs;
 }
 
 }  // namespace gridstride::cli

@@ -44,11 +44,8 @@ void check_together(std::vector<config::RunConfig> const& runs, RunOptions const
 }
 
 int run_files(RunArguments const& options) {
-  auto const overrides = options.changes.overrides();
   // Every file is checked before the first one runs.
-  std::vector<config::RunConfig> runs;
-  for (auto const& file : options.files)
-    runs.push_back(config::read_run_config(file, overrides, simulation_infos()));
+  auto const runs = read_configs(options.files, options.changes);
   RunOptions how;
   how.quiet = options.quiet;
   how.restart = options.restart_given->count() > 0;
@@ -70,7 +67,8 @@ int run_files(RunArguments const& options) {
 void add_run(CLI::App& app, Action& action) {
   auto const options = std::make_shared<RunArguments>();
   auto* command = app.add_subcommand("run", "Run simulations from their files");
-  command->add_option("files", options->files, "YAML files")->type_name("FILE");
+  command->add_option("files", options->files, "YAML files; - is standard input")
+      ->type_name("FILE");
   options->changes.add_to(*command);
   options->restart_given =
       command

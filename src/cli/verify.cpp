@@ -2,14 +2,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/commands.hpp"
+#include "cli/json.hpp"
 #include "core/error.hpp"
 #include "driver/output_files.hpp"
 #include "driver/run.hpp"
 #include "io/atomic_file.hpp"
 #include "io/compare.hpp"
-#include "simulations/registry.hpp"
 
 namespace gridstride::cli {
 
@@ -38,68 +40,115 @@ void require_something_to_verify(config::RunConfig const& config, bool update) {
                     options.reference.lexically_normal().string()))});
 }
 
-/// Runs one file and judges it. Returns whether it holds.
-bool verify_file(config::RunConfig const& config, bool update, bool overwrite) {
+/// What came of one file.
+struct Verdict {
+  std::string file;
+  std::string failure = {};  ///< where the exact solution is too far off
+  std::vector<NamedValue> errors = {};
+  std::filesystem::path reference = {};  ///< that was stored or compared with, if any
+  std::optional<io::Comparison> comparison = {};
+
+  bool holds() const { return failure.empty() && (!comparison || comparison->equal()); }
+};
+
+/// Runs one file and judges it.
+Verdict verify_file(config::RunConfig const& config, bool update, bool overwrite) {
   auto const& options = config.verify;
   RunOptions how;
   how.quiet = true;
   how.overwrite = overwrite;
+  Verdict verdict{.file = config.file.string()};
   RunSummary summary;
   try {
     summary = run(config, how);
   } catch (VerificationError const& error) {
-    fmt::print("{}: {}\n", config.file.string(), error.what());
-    return false;
+    verdict.failure = error.what();
+    return verdict;
   }
   if (!summary.shortfall.empty())
-    throw NumericalError(fmt::format("{}: {}", config.file.string(), summary.shortfall));
-  for (auto const& found : summary.verified)
-    fmt::print("{}: {} {:.6g}\n", config.file.string(), found.name, found.value);
-  if (options.reference.empty()) return true;
+    throw NumericalError(fmt::format("{}: {}", verdict.file, summary.shortfall));
+  verdict.errors = summary.verified;
+  verdict.reference = options.reference;
+  if (options.reference.empty()) return verdict;
   fs::path const result = OutputPaths(config).hdf5;
-  if (update) {
+  if (update)
     store_reference(result, options.reference);
-    fmt::print("{}: stored {}\n", config.file.string(), options.reference.string());
-    return true;
+  else
+    verdict.comparison = io::compare(result, options.reference, options.rtol, options.atol);
+  return verdict;
+}
+
+void print_verdict(Verdict const& verdict) {
+  if (!verdict.failure.empty()) fmt::print("{}: {}\n", verdict.file, verdict.failure);
+  for (auto const& found : verdict.errors)
+    fmt::print("{}: {} {:.6g}\n", verdict.file, found.name, found.value);
+  if (verdict.comparison)
+    fmt::print("{}: against {}\n{}", verdict.file, verdict.reference.string(),
+               verdict.comparison->table());
+  else if (!verdict.reference.empty())
+    fmt::print("{}: stored {}\n", verdict.file, verdict.reference.string());
+}
+
+Json json_verdict(Verdict const& verdict) {
+  Json json = {{"file", verdict.file}, {"holds", verdict.holds()}};
+  if (!verdict.failure.empty()) json["failure"] = verdict.failure;
+  json["errors"] = json_named(verdict.errors);
+  if (verdict.comparison) {
+    json["reference"] = verdict.reference.string();
+    json["comparison"] = json_comparison(*verdict.comparison);
+  } else if (!verdict.reference.empty()) {
+    json["stored"] = verdict.reference.string();
   }
-  auto const comparison = io::compare(result, options.reference, options.rtol, options.atol);
-  fmt::print("{}: against {}\n{}", config.file.string(), options.reference.string(),
-             comparison.table());
-  return comparison.equal();
+  return json;
+}
+
+struct VerifyArguments {
+  std::vector<std::string> files;
+  OverrideOptions changes;
+  bool update = false;
+  bool overwrite = false;
+  bool quiet = false;
+  bool json = false;
+};
+
+int verify_files(VerifyArguments const& options) {
+  auto runs = read_configs(options.files, options.changes);
+  for (auto& config : runs) {
+    config.output.hdf5 = true;
+    require_something_to_verify(config, options.update);
+  }
+  Json verdicts = Json::array();
+  std::size_t holding = 0;
+  for (auto const& config : runs) {
+    Verdict const verdict = verify_file(config, options.update, options.overwrite);
+    holding += verdict.holds() ? 1 : 0;
+    if (options.json)
+      verdicts.push_back(json_verdict(verdict));
+    else if (!options.quiet || !verdict.holds())
+      print_verdict(verdict);
+  }
+  if (options.json)
+    print_json({{"verified", holding}, {"of", runs.size()}, {"runs", std::move(verdicts)}});
+  else if (!options.quiet)
+    fmt::print("{} of {} verified\n", holding, runs.size());
+  return holding == runs.size() ? 0 : 3;
 }
 
 }  // namespace
 
 void add_verify(CLI::App& app, Action& action) {
-  struct Options {
-    std::vector<std::string> files;
-    OverrideOptions changes;
-    bool update = false;
-    bool overwrite = false;
-  };
-  auto const options = std::make_shared<Options>();
+  auto const options = std::make_shared<VerifyArguments>();
   auto* command = app.add_subcommand(
       "verify", "Run files and compare with their exact solutions and stored references");
-  command->add_option("files", options->files, "YAML files")->required()->type_name("FILE");
+  command->add_option("files", options->files, "YAML files; - is standard input")
+      ->required()
+      ->type_name("FILE");
   options->changes.add_to(*command);
   command->add_flag("--update", options->update, "Store the results as the new references");
   command->add_flag("--overwrite", options->overwrite, "Remove checkpoints of an earlier run");
-  command->callback([options, &action] {
-    action = [options] {
-      std::vector<config::RunConfig> runs;
-      for (auto const& file : options->files) {
-        auto& config = runs.emplace_back(
-            config::read_run_config(file, options->changes.overrides(), simulation_infos()));
-        config.output.hdf5 = true;
-        require_something_to_verify(config, options->update);
-      }
-      int failures = 0;
-      for (auto const& config : runs)
-        failures += verify_file(config, options->update, options->overwrite) ? 0 : 1;
-      fmt::print("{} of {} verified\n", runs.size() - failures, runs.size());
-      return failures == 0 ? 0 : 3;
-    };
-  });
+  auto* quiet = command->add_flag("--quiet", options->quiet, "Print only what does not hold");
+  command->add_flag("--json", options->json, "As JSON")->excludes(quiet);
+  command->callback([options, &action] { action = [options] { return verify_files(*options); }; });
 }
 
 }  // namespace gridstride::cli

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <utility>
 
@@ -126,6 +127,13 @@ void TreeBuilder::OnScalar(YAML::Mark const& mark, std::string const& tag, YAML:
   bool const in_quotes = source_character(mark) == '"' || source_character(mark) == '\'';
   if (in_quotes && !find_closing_quote(text_, last_offset_))
     refuse(mark, std::string(unclosed_quote));
+  auto const control = std::ranges::find_if(value, [](char c) {
+    auto const byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7F;
+  });
+  if (control != value.end())
+    refuse(mark, fmt::format("the text has the control character 0x{:02X} in it",
+                             static_cast<unsigned char>(*control)));
   node.text = value;
   auto const start = static_cast<std::size_t>(mark.pos) + (node.quoted ? 1 : 0);
   node.verbatim = start <= text_.size() && text_.substr(start).starts_with(value);
@@ -243,9 +251,13 @@ std::string read_bytes(std::filesystem::path const& file) {
     throw ConfigError({Problem{file.string(), 0, 0, "", std::move(message)}});
   };
   std::error_code error;
-  if (!std::filesystem::exists(file, error)) refuse("no such file");
-  if (std::filesystem::is_directory(file, error)) refuse("is a directory, not a config file");
-  std::ifstream stream(file, std::ios::binary);
+  bool const from_file = file != standard_input;
+  if (from_file && !std::filesystem::exists(file, error)) refuse("no such file");
+  if (from_file && std::filesystem::is_directory(file, error))
+    refuse("is a directory, not a config file");
+  std::ifstream opened;
+  if (from_file) opened.open(file, std::ios::binary);
+  std::istream& stream = from_file ? opened : std::cin;
   if (!stream) refuse(fmt::format("cannot be opened ({})", std::strerror(errno)));
   std::string bytes(max_document_bytes + 1, '\0');
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -253,6 +265,14 @@ std::string read_bytes(std::filesystem::path const& file) {
   bytes.resize(static_cast<std::size_t>(stream.gcount()));
   if (bytes.size() > max_document_bytes) refuse("is larger than 1 MiB, too large for a config");
   return bytes;
+}
+
+/// The first carriage return without a line feed after it.
+std::optional<std::size_t> find_lone_return(std::string_view bytes) {
+  for (std::size_t at = bytes.find('\r'); at != std::string_view::npos;
+       at = bytes.find('\r', at + 1))
+    if (!bytes.substr(at + 1).starts_with('\n')) return at;
+  return std::nullopt;
 }
 
 /// What a document holds that is no mapping: nothing at all.
@@ -292,8 +312,14 @@ std::string_view kind_name(Node const& node) {
 std::string read_document(std::filesystem::path const& file) {
   std::string bytes = read_bytes(file);
   auto const strange = find_non_text(bytes);
-  if (!strange) return bytes;
-  TextPosition const position = TextPositions(bytes).at(*strange);
+  auto const lone = find_lone_return(bytes);
+  if (!strange && !lone) return bytes;
+  TextPosition const position = TextPositions(bytes).at(strange ? *strange : *lone);
+  // Editors show a new line there, YAML's parser reads on in the old one, which may be a comment.
+  if (!strange)
+    throw ConfigError(
+        {Problem{file.string(), position.line, position.column, "",
+                 "a carriage return without a line feed (lines end with LF or CRLF)"}});
   auto const byte = static_cast<unsigned char>(bytes[*strange]);
   throw ConfigError(
       {Problem{file.string(), position.line, position.column, "",

@@ -37,7 +37,10 @@ inline constexpr std::size_t max_document_bytes = 1024 * 1024;
 inline constexpr std::size_t max_document_depth = 32;
 inline constexpr std::size_t max_document_nodes = 20000;
 
-/// The bytes of a config file. Throws `ConfigError` for a file that cannot be read, is too large or
+/// What stands for standard input in the place of a file, in messages too.
+inline constexpr std::string_view standard_input = "<standard input>";
+
+/// The bytes of a config file, or of standard input. Throws `ConfigError` for a file that cannot be read, is too large or
 /// is no text.
 std::string read_document(std::filesystem::path const& file);
 

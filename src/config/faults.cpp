@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "core/text.hpp"
 
@@ -11,6 +12,27 @@ namespace gridstride::config {
 namespace {
 
 constexpr std::size_t most_reported = 100;
+
+/// What other programs call what a word or key here means.
+constexpr std::pair<std::string_view, std::string_view> foreign_words[] = {
+    {"double", "float64"},    {"f64", "float64"},
+    {"fp64", "float64"},      {"float", "float32"},
+    {"single", "float32"},    {"f32", "float32"},
+    {"fp32", "float32"},      {"gpu", "cuda"},
+    {"nvidia", "cuda"},       {"host", "cpu"},
+    {"h5", "hdf5"},           {"hdf", "hdf5"},
+    {"vtkhdf", "hdf5"},       {"vtk", "vti"},
+    {"paraview", "vti"},      {"yes", "true"},
+    {"on", "true"},           {"no", "false"},
+    {"off", "false"},         {"coordinate", "at"},
+    {"coordinates", "at"},    {"position", "at"},
+    {"point", "at"},          {"dt", "step"},
+    {"time_step", "step"},    {"timestep", "step"},
+    {"t_end", "end"},         {"final_time", "end"},
+    {"duration", "end"},      {"mesh", "grid"},
+    {"domain", "grid"},       {"initial_conditions", "initial"},
+    {"params", "parameters"}, {"boundary_conditions", "boundary"},
+};
 
 bool is_continuation_byte(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
@@ -65,8 +87,13 @@ std::string suggestion(std::string_view name, std::vector<std::string_view> cons
     return name.size() == 1 && other.size() == 1 && (name[0] ^ other[0]) == 'a' - 'A';
   };
   std::string_view nearest = name.size() > 1 ? nearest_name(name, candidates) : "";
-  for (std::string_view const candidate : candidates)
-    if (same_letter(candidate)) nearest = candidate;
+  std::string const lower = to_lower(name);
+  for (std::string_view const candidate : candidates) {
+    auto const means = [&](auto const& pair) {
+      return pair.first == lower && pair.second == candidate;
+    };
+    if (same_letter(candidate) || std::ranges::any_of(foreign_words, means)) nearest = candidate;
+  }
   return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
 }
 

@@ -30,11 +30,19 @@ void declare_dataset_name(Visitor& visitor, std::string_view shape, Presence pre
 
 }  // namespace
 
+void declare_path(Visitor& visitor, Spec const& spec, Presence presence, std::string& text) {
+  visitor.text(spec, {.presence = presence, .meaning = "a path"}, text);
+  if (text == "~" || text.starts_with("~/") || text.starts_with('$'))
+    visitor.fault(spec.name, fmt::format("'{0}' is not expanded as in a shell (write the path in "
+                                         "full, or './{0}' if it is called so)",
+                                         text));
+}
+
 void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
                         std::filesystem::path const& folder, std::filesystem::path& path) {
   std::filesystem::path const relative = path.lexically_relative(folder);
   std::string text = path.empty() || relative.empty() ? path.string() : relative.string();
-  visitor.text(spec, {.presence = presence, .meaning = "a path"}, text);
+  declare_path(visitor, spec, presence, text);
   path = text.empty() ? std::filesystem::path() : folder / text;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <string_view>
 
 #include "config/run_config.hpp"
@@ -8,6 +9,9 @@
 
 /// The files that a config names. Their paths are relative to the config's folder.
 namespace gridstride::config {
+
+/// Declares the text of a path. What a shell would expand (`~/data`, `$HOME/data`) is a fault.
+void declare_path(Visitor& visitor, Spec const& spec, Presence presence, std::string& text);
 
 /// Declares a path, which is kept as `folder / text`.
 void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,

@@ -29,6 +29,16 @@ bool is_formula_name(std::string_view text) {
          std::ranges::all_of(text, [&](char c) { return letter(c) || digit(c); });
 }
 
+/// Whether a value of a list is three digits from 0 on, with nothing but a comma before it: as a
+/// thousands separator has them, while a list seldom does.
+bool is_group_of_digits(Node const& before, Node const& node) {
+  auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return node.text.size() == 3 && node.text[0] == '0' && std::ranges::all_of(node.text, is_digit) &&
+         !before.text.empty() && is_digit(before.text.back()) &&
+         before.place.line == node.place.line && node.place.line > 0 &&
+         before.place.column + static_cast<int>(before.text.size()) + 1 == node.place.column;
+}
+
 bool has_form(std::string_view text, TextForm const& form) {
   if (form.words.empty() || std::ranges::find(form.words, text) != form.words.end()) return true;
   if (form.numbered.empty() || !text.starts_with(form.numbered)) return false;
@@ -64,7 +74,10 @@ void Reader::visit(Spec const& spec, bool& value) {
   Node const* node = scalar(spec, false, "true or false");
   if (!node) return;
   if (node->quoted || (node->text != "true" && node->text != "false")) {
-    report(*node, path(spec.name), fmt::format("{} is neither true nor false", show(node->text)));
+    report(
+        *node, path(spec.name),
+        fmt::format("{} is neither true nor false{}", show(node->text),
+                    node->quoted ? " (it has quotes)" : suggestion(node->text, {"true", "false"})));
     return;
   }
   value = node->text == "true";
@@ -101,9 +114,13 @@ void Reader::text(Spec const& spec, TextForm const& form, std::string& value) {
     report(*node, path(spec.name), fmt::format("is empty ({} expected)", form.meaning));
   } else if (given.size() > longest_text) {
     report(*node, path(spec.name), fmt::format("{} is too long", show(given)));
+  } else if (std::ranges::any_of(given, [](char c) { return c >= 0 && c < 0x20; })) {
+    report(*node, path(spec.name),
+           fmt::format("{} has a tab or an end of line in it", show(given)));
   } else if (!has_form(given, form)) {
     report(*node, path(spec.name),
-           fmt::format("{} is not accepted ({} expected)", show(given), form.meaning));
+           fmt::format("{} is not accepted ({} expected){}", show(given), form.meaning,
+                       suggestion(given, {form.words.begin(), form.words.end()})));
   } else {
     value = given;
   }
@@ -169,6 +186,11 @@ bool Reader::read_list(Spec const& spec, ListShape const& shape, std::vector<T>&
         listed ? join_path(path(spec.name), std::to_string(i)) : path(spec.name);
     if (elements[i].kind != Node::Kind::scalar) {
       report(elements[i], where, wrong_kind(expected, elements[i]));
+    } else if (i > 0 && is_group_of_digits(elements[i - 1], elements[i])) {
+      report(elements[i], where,
+             fmt::format("',{0}' looks like a part of one number (digits are not grouped: 1,{0} is "
+                         "1{0}; a list has a blank after the comma)",
+                         elements[i].text));
     } else if (auto const element = parse(elements[i], where)) {
       read.push_back(*element);
     }
@@ -257,14 +279,6 @@ void Reader::forms(Spec const& spec, Presence presence, std::span<Form const> fo
   } else {
     choose_by_word(spec, forms, *node, chosen);
   }
-}
-
-void Reader::refuse(std::string_view name, std::string const& reason) {
-  Scope& scope = scopes_.back();
-  scope.refused.emplace_back(name);
-  if (!scope.node || scope.node->kind != Node::Kind::mapping) return;
-  auto const key = std::ranges::find(scope.node->keys, name, &Node::text);
-  if (key != scope.node->keys.end()) report(*key, path(name), reason);
 }
 
 void Reader::fault(std::string_view key, std::string const& message) {

@@ -21,6 +21,19 @@ Names keys_of(Form const& form) {
   return keys;
 }
 
+/// A path as it is written in a file: `time: {end: ...}`.
+std::string nested(std::string_view path) {
+  std::string text, closing;
+  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    text += fmt::format("{}: {{", path.substr(0, dot));
+    closing += '}';
+    path.remove_prefix(dot + 1);
+  }
+  return fmt::format("{}{}: ...{}", text, path, closing);
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 std::vector<std::string_view> views_of(Names const& names) { return {names.begin(), names.end()}; }
 
 /// `'periodic', {dirichlet: ...} or {lower: ..., upper: ...}`
@@ -110,6 +123,14 @@ void Reader::choose_by_keys(Spec const& spec, std::span<Form const> forms, Node 
   leave();
 }
 
+void Reader::refuse(std::string_view name, std::string const& reason) {
+  Scope& scope = scopes_.back();
+  scope.refused.emplace_back(name);
+  if (!scope.node || scope.node->kind != Node::Kind::mapping) return;
+  auto const key = std::ranges::find(scope.node->keys, name, &Node::text);
+  if (key != scope.node->keys.end()) report(*key, path(name), reason);
+}
+
 /// Closes a mapping: what is left in it is unknown.
 void Reader::leave() {
   Scope const scope = std::move(scopes_.back());
@@ -125,12 +146,20 @@ void Reader::leave() {
 std::string Reader::unknown_key(Scope const& scope, std::string_view key) const {
   if (key.find(':') != std::string_view::npos)
     return "unknown key (a space is missing after the ':')";
+  if (key.find_first_not_of("0123456789") == std::string_view::npos)
+    return "unknown key (is the ',' before it meant as a part of a number? digits are not grouped)";
+  if (key.find('.') != std::string_view::npos && is_letter(key[0]))
+    return fmt::format("unknown key (keys have no dots, they are nested); did you mean '{}'?",
+                       nested(key));
   std::vector<std::string_view> const known = views_of(scope.known);
   std::string const near = suggestion(key, known);
   if (!near.empty()) return "unknown key" + near;
-  for (std::string const& other : all_paths_)
-    if (other.ends_with("." + std::string(key)) || other == key)
-      return fmt::format("unknown key here; did you mean '{}'?", other);
+  for (std::string const& other : all_paths_) {
+    if (other == key)
+      return fmt::format("unknown key here ('{}' belongs to the top level, not indented)", other);
+    if (other.ends_with("." + std::string(key)))
+      return fmt::format("unknown key here; did you mean '{}'?", nested(other));
+  }
   if (known.empty()) return "unknown key (none is expected here)";
   return fmt::format("unknown key ({} expected)", format_choices(known));
 }

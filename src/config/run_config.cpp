@@ -90,8 +90,11 @@ Problem RunConfig::problem(Location const& location, std::string message) const 
           location.path, std::move(message)};
 }
 
-RunConfig read_run_config(std::filesystem::path const& file, std::span<Override const> overrides,
+RunConfig read_run_config(std::filesystem::path const& given_file,
+                          std::span<Override const> overrides,
                           std::span<SimulationInfo const> simulations) {
+  bool const is_standard_input = given_file == "-";
+  auto const file = is_standard_input ? std::filesystem::path(standard_input) : given_file;
   Faults faults(file.string());
   std::string const text = read_document(file);
   Node const root = load(text, overrides, faults);
@@ -103,7 +106,7 @@ RunConfig read_run_config(std::filesystem::path const& file, std::span<Override 
   declare_simulation(reader, simulations, name);
   if (!simulation) faults.throw_if_any();
 
-  RunConfig run = default_run(*simulation, file.stem().string());
+  RunConfig run = default_run(*simulation, is_standard_input ? "stdin" : file.stem().string());
   run.file = file;
   run.text = text;
   append_locations(root, "", faults, run.locations);

@@ -137,11 +137,12 @@ void declare_output(Visitor& visitor, OutputOptions& output, SimulationInfo cons
       {.name = "output", .documentation = "What is written, where and how often."},
       [&](Visitor& v) {
         std::string directory = output.directory.string();
-        v.text({.name = "directory",
-                .documentation =
-                    "Directory of the results, relative to the working directory; NAME is "
-                    "the config file's name without its ending."},
-               {.meaning = "a path"}, directory);
+        declare_path(v,
+                     {.name = "directory",
+                      .documentation = "Directory of the results, relative to the working "
+                                       "directory; NAME is the config file's name without its "
+                                       "ending."},
+                     Presence::optional, directory);
         output.directory = directory;
 
         std::vector<std::string> chosen;

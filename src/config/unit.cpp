@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/faults.hpp"
+#include "core/text.hpp"
 
 namespace gridstride::config {
 namespace {
@@ -93,6 +94,20 @@ constexpr ForeignUnit foreign_units[] = {
     {"hours", "unknown unit 'hours'; did you mean 'h'?"},
     {"hr", "unknown unit 'hr'; did you mean 'h'?"},
     {"days", "unknown unit 'days'; did you mean 'day'?"},
+    {"week", "unknown unit 'week' (it is 7 day)"},
+    {"yr", "unknown unit 'yr' (a year is 365.25 day, or as you count it)"},
+    {"year", "unknown unit 'year' (a year is 365.25 day, or as you count it)"},
+    {"in", "unknown unit 'in' (an inch is 0.0254 m)"},
+    {"inch", "unknown unit 'inch' (it is 0.0254 m)"},
+    {"ft", "unknown unit 'ft' (a foot is 0.3048 m)"},
+    {"mi", "unknown unit 'mi' (a mile is 1609.344 m)"},
+    {"mph", "unknown unit 'mph' (it is 0.44704 m/s)"},
+    {"kmh", "unknown unit 'kmh'; did you mean 'km/h'?"},
+    {"kph", "unknown unit 'kph'; did you mean 'km/h'?"},
+    {"atm", "unknown unit 'atm' (it is 101325 Pa)"},
+    {"psi", "unknown unit 'psi' (it is 6894.757 Pa)"},
+    {"cal", "unknown unit 'cal' (it is 4.184 J)"},
+    {"e", "unknown unit 'e' (an exponent follows its number without a blank, as 1e-3)"},
 };
 
 constexpr int largest_exponent = 16;
@@ -124,7 +139,7 @@ std::optional<Unit> find_unit(std::string_view name) {
   std::vector<std::string_view> names = {"kg", "mm", "cm", "km", "ms", "us", "ns", "kPa", "MPa"};
   for (NamedUnit const& row : named_units) names.push_back(row.name);
   throw UnitError(fmt::format("unknown unit {} (SI units with prefixes, *, / and ^ are known){}",
-                              show(name), name.size() > 1 ? suggestion(name, names) : ""));
+                              show(name), suggestion(name, names)));
 }
 
 Unit power(Unit const& unit, int exponent) {
@@ -275,8 +290,12 @@ void check_dimension(std::string_view name, Unit const& unit, std::string_view e
     throw UnitError(
         fmt::format("the unit {} does not fit here (a plain number is expected)", show(name)));
   std::string const needed = format_dimension(wanted);
-  throw UnitError(fmt::format("{} is not a unit of {} (it measures {}{})", show(name), expected,
-                              given, needed == expected ? "" : ", not " + needed));
+  std::string const lower = to_lower(name);  // S is siemens, s the second
+  auto const other = find_unit(lower);
+  throw UnitError(fmt::format(
+      "{} is not a unit of {} (it measures {}{}){}", show(name), expected, given,
+      needed == expected ? "" : ", not " + needed,
+      other && other->dimension == wanted ? fmt::format("; did you mean '{}'?", lower) : ""));
 }
 
 }  // namespace gridstride::config

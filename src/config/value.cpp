@@ -10,6 +10,7 @@
 
 #include "config/faults.hpp"
 #include "config/unit.hpp"
+#include "core/text.hpp"
 
 namespace gridstride::config {
 namespace {
@@ -67,9 +68,32 @@ bool has_underscore(std::string_view text) {
   return is_digit(text[0]) && text.find('_') != std::string_view::npos &&
          consists_of(text, "0123456789._e+-");
 }
-bool has_decimal_comma(std::string_view text) {
-  auto const [whole, fraction] = split_at(text, ',');
-  return consists_of(whole, "0123456789") && consists_of(fraction, "0123456789");
+/// `1,5`, `1,000` and `1,000,000.5`, and `1'000`.
+bool has_separators(std::string_view text) {
+  return is_digit(text[0]) && is_digit(text.back()) &&
+         text.find_first_of(",'") != std::string_view::npos && consists_of(text, "0123456789.,'");
+}
+/// What would be a number but for blanks in it.
+bool has_blanks(std::string_view text) {
+  std::string joined(text);
+  std::erase_if(joined, [](char c) { return c == ' ' || c == '\t'; });
+  return is_digit(text[0]) && joined.size() < text.size() && number_length(joined) == joined.size();
+}
+/// `2026-01-01` and `01/02/2026`, also with a time of day after it: formulas of another meaning.
+bool is_date(std::string_view text) {
+  text = text.substr(0, text.find_first_of("t "));
+  char const mark = text.find('-') != std::string_view::npos ? '-' : '/';
+  auto const [first, rest] = split_at(text, mark);
+  auto const [second, third] = split_at(rest, mark);
+  auto const [year, day] = mark == '-' ? std::pair(first, third) : std::pair(third, first);
+  auto const digits = [](std::string_view part, std::size_t least, std::size_t most) {
+    return consists_of(part, "0123456789") && part.size() >= least && part.size() <= most;
+  };
+  return digits(year, 4, 4) && digits(second, 1, 2) && digits(day, 1, 2);
+}
+bool is_time_of_day(std::string_view text) {
+  return is_digit(text[0]) && text.find(':') != std::string_view::npos &&
+         consists_of(text, "0123456789.:");
 }
 bool has_fortran_exponent(std::string_view text) {
   auto const [digits, exponent] = split_at(text, 'd');
@@ -82,6 +106,11 @@ bool has_empty_exponent(std::string_view text) {
   auto const [digits, exponent] = split_at(text, 'e');
   return consists_of(digits, "0123456789.") && without_sign(exponent).empty();
 }
+bool has_point_in_exponent(std::string_view text) {
+  auto const [digits, exponent] = split_at(text, 'e');
+  return consists_of(digits, "0123456789.") && exponent.find('.') != std::string_view::npos &&
+         consists_of(without_sign(exponent), "0123456789.");
+}
 
 constexpr ForeignNumber foreign_numbers[] = {
     {is_not_finite, "only finite numbers are accepted"},
@@ -89,20 +118,21 @@ constexpr ForeignNumber foreign_numbers[] = {
     {is_octal, "octal; numbers are decimal"},
     {is_binary, "binary; numbers are decimal"},
     {has_underscore, "digits are written without underscores"},
-    {has_decimal_comma, "the decimal point is '.'"},
+    {has_separators, "the decimal point is '.', and digits are not grouped"},
+    {has_blanks, "a number has no blanks in it"},
+    {is_date, "a date; a difference or ratio is written with blanks, 2026 - 1 - 1"},
+    {is_time_of_day, "numbers have no ':'; 1:30 h is written 1.5 h"},
     {has_fortran_exponent, "the exponent is written 1e-3"},
     {has_two_points, "it has two decimal points"},
     {has_empty_exponent, "the exponent has no digits"},
+    {has_point_in_exponent, "the exponent is a whole number"},
 };
 
 /// Why `text` is no number although it looks like one; empty when it does not.
 std::string_view why_no_number(std::string_view text) {
   constexpr std::size_t longest_number = 64;
-  std::string lower(without_sign(text));
+  std::string const lower = to_lower(trim(without_sign(text)));
   if (lower.empty() || lower.size() > longest_number) return {};
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  });
   for (ForeignNumber const& foreign : foreign_numbers)
     if (foreign.matches(lower)) return foreign.why;
   return {};
@@ -159,24 +189,43 @@ bool begins_unit(std::string_view rest, bool after_blank) {
   return letter || (after_blank && (rest[0] == '(' || rest.starts_with("1/")));
 }
 
-/// A name that a formula knows, where a unit is expected: a product lacks its sign.
-bool is_formula_name(std::string_view name, expression::Symbols const& constants,
-                     std::span<expression::Variable const> variables) {
-  name = name.substr(0, name.find('('));
-  return std::ranges::find(variables, name, &expression::Variable::name) != variables.end() ||
-         std::ranges::find(expression::functions(), name, &expression::FunctionInfo::name) !=
-             expression::functions().end() ||
-         name == "pi" || constants.contains(name);
+/// Whether what follows a number is the rest of a formula rather than a unit: a product lacks its
+/// sign.
+bool is_rest_of_formula(std::string_view rest, expression::Symbols const& constants,
+                        std::span<expression::Variable const> variables) {
+  auto const end = std::ranges::find_if_not(
+      rest, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
+  std::string_view const name(rest.begin(), end);
+  bool const function =
+      std::ranges::find(expression::functions(), name, &expression::FunctionInfo::name) !=
+      expression::functions().end();
+  if (is_unit(name)) return function && trim_left({end, rest.end()}).starts_with('(');
+  return function || name == "pi" || name == "and" || name == "or" || constants.contains(name) ||
+         std::ranges::find(variables, name, &expression::Variable::name) != variables.end();
+}
+
+/// Whether a unit can be read as names of the formula, too: `h` where a constant has that name.
+bool is_formula(std::string_view unit_name, expression::Symbols const& constants,
+                std::span<expression::Variable const> variables) {
+  if (!is_unit(unit_name.substr(0, unit_name.find_first_of("*/^ (")))) return false;
+  try {
+    expression::Expression::parse(unit_name, constants, variables);
+    return true;
+  } catch (expression::ParseError const&) {
+    return false;
+  }
 }
 
 double parse_with_unit(std::string_view text, std::size_t length, std::string_view unit_name,
                        std::string_view expected, expression::Symbols const& constants,
                        std::span<expression::Variable const> variables) {
   std::string_view const number = text.substr(0, length);
-  if (!is_unit(unit_name) && is_formula_name(unit_name, constants, variables))
-    throw ValueError(fmt::format("an operator is missing between {} and {}; did you mean '{}*{}'?",
-                                 show(number), show(unit_name), number, unit_name),
-                     length);
+  if (is_formula(unit_name, constants, variables))
+    throw ValueError(
+        fmt::format("{0} has two meanings, for '{2}' is a unit and what a formula knows, too "
+                    "(write {1}*({2}), or the number in SI units)",
+                    show(text), number, unit_name),
+        0);
   double const value = parse_number(number);
   auto const position = static_cast<std::size_t>(unit_name.data() - text.data());
   try {
@@ -265,7 +314,8 @@ expression::Expression parse_formula(std::string_view text, std::string_view uni
   try {
     std::string_view const rest = trim_left(body.substr(length));
     bool const after_blank = rest.size() + length < body.size();
-    if (length > 0 && begins_unit(rest, after_blank))
+    if (length > 0 && begins_unit(rest, after_blank) &&
+        !is_rest_of_formula(rest, constants, variables))
       return expression::Expression(
           parse_with_unit(body, length, rest, unit, constants, variables));
     expression::Expression formula = expression::Expression::parse(body, constants, variables);

@@ -18,6 +18,7 @@ std::string format_bytes(double bytes) {
     bytes /= 1024;
     ++unit;
   }
+  if (bytes >= 1e6) return fmt::format("{:.3g} {}", bytes, units[unit]);  // no unit is left
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, units[unit]);
 }
 
@@ -47,6 +48,14 @@ std::string format_choices(std::span<std::string_view const> names) {
   return text;
 }
 
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  });
+  return lower;
+}
+
 namespace {
 
 /// Optimal string alignment distance: insertions, deletions, substitutions and swaps of neighbours.
@@ -69,10 +78,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view nearest_name(std::string_view name, std::span<std::string_view const> candidates) {
   if (name.empty() || name.size() > 64) return {};
+  std::string const lower = to_lower(name);
   std::string_view nearest;
   std::size_t smallest = std::max<std::size_t>(1, name.size() / 3) + 1;
   for (auto const candidate : candidates) {
-    std::size_t const distance = edit_distance(name, candidate);
+    std::size_t const distance = edit_distance(lower, to_lower(candidate));
     if (distance < smallest) {
       smallest = distance;
       nearest = candidate;

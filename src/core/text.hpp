@@ -22,8 +22,11 @@ std::string format_now();
 /// `a, b or c`, each in single quotes.
 std::string format_choices(std::span<std::string_view const> names);
 
-/// The candidate nearest to `name` by edit distance (a swap of neighbours counts one), or empty
-/// when none is near enough to be what was probably meant.
+/// The text with small letters for ASCII's capital ones.
+std::string to_lower(std::string_view text);
+
+/// The candidate nearest to `name` by edit distance (a swap of neighbours counts one, letter case
+/// nothing), or empty when none is near enough to be what was probably meant.
 std::string_view nearest_name(std::string_view name, std::span<std::string_view const> candidates);
 
 }  // namespace gridstride

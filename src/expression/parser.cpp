@@ -56,6 +56,7 @@ constexpr ForeignSign foreign_signs[] = {
     {"!", "a condition c does not hold where c == 0", ""},
     {"%", "the remainder is a function", "mod"},
     {";", "a formula is a single expression", ""},
+    {"#", "a comment begins with a blank and '#', outside of quotes", ""},
     {"[", "only round parentheses group", "("},
     {"]", "only round parentheses group", ")"},
     {"{", "only round parentheses group", "("},
@@ -71,6 +72,13 @@ constexpr ForeignSign foreign_signs[] = {
     {"\u2260", "formulas are plain ASCII", "!="},
     {"\u221a", "formulas are plain ASCII", "sqrt"},
     {"\u03c0", "formulas are plain ASCII", "pi"},
+};
+
+/// Words of other languages that join conditions.
+constexpr ForeignSign foreign_operators[] = {
+    {"and", "conditions are 0 or 1: both hold where their product is 1", "*"},
+    {"or", "conditions are 0 or 1: one holds where the larger of them is 1", "max"},
+    {"not", "a condition c does not hold where c == 0", ""},
 };
 
 /// Names of other languages that no edit distance leads home.
@@ -114,6 +122,12 @@ class Lexer {
     if (std::string_view("+-*/^()<>,").find(rest[0]) != std::string_view::npos)
       return take(Token::Kind::symbol, 1);
     refuse(rest[0]);
+  }
+
+  /// Whether the next token begins with this character.
+  bool before(char c) const {
+    std::size_t const next = text_.find_first_not_of(" \t\n\r", position_);
+    return next != std::string_view::npos && text_[next] == c;
   }
 
  private:
@@ -362,7 +376,15 @@ class Parser {
     return previous_;
   }
 
+  static void refuse_operator_word(Token const& word) {
+    for (ForeignSign const& sign : foreign_operators)
+      if (to_lower(word.text) == sign.text)
+        fail(word.position, fmt::format("'{}' is not used in formulas", word.text), sign.why,
+             sign.suggestion);
+  }
+
   [[noreturn]] void fail_unknown(Token const& name) const {
+    refuse_operator_word(name);
     bool const called = at("(");
     std::string_view suggestion;
     for (auto const& [foreign, ours] : foreign_names)
@@ -407,10 +429,20 @@ class Parser {
     if (at(","))
       fail(token_.position, "a ',' stands outside of a call",
            "a decimal point is written '.', arguments stand in parentheses");
+    auto const function = std::ranges::find(functions(), token_.text, &FunctionInfo::name);
+    bool const between_values = function != functions().end() && !lexer_.before('(');
+    if (between_values)
+      fail(token_.position, fmt::format("'{}' is a function", token_.text),
+           "its arguments stand in parentheses", function->signature);
+    bool const known =
+        token_.kind != Token::Kind::name || function != functions().end() ||
+        std::ranges::find(variables_, token_.text, &Variable::name) != variables_.end() ||
+        constant_value(token_);
+    if (!known) refuse_operator_word(token_);
     std::string suggestion;
     bool const numbers =
         previous_.kind == Token::Kind::number && token_.kind == Token::Kind::number;
-    if (!numbers && previous_.text.size() + token_.text.size() < 40)
+    if (known && !numbers && previous_.text.size() + token_.text.size() < 40)
       suggestion = fmt::format("{}*{}", previous_.text, token_.text);
     fail(token_.position,
          fmt::format("an operator is missing between {} and {}", quote(previous_.text),

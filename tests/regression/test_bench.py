@@ -94,7 +94,7 @@ class Bench(support.Case):
                 (["reduce", "--type", "float23"], "no type 'float23'.*did you mean 'float32'?"),
                 (["reduce", "--variant", "thread"], "no variant 'thread'.*did you mean 'threads'?"),
                 (["--size", "0"], "--size 0: is not a number of elements"),
-                (["--size", "1e3"], "--size 1e3: is not a number"),
+                (["--size", "1e3.5"], "--size 1e3.5: is not a number"),
                 (["--size", "2^50"], "--size 2\\^50: is not a number"),
                 (["--size", "many"], "--size many: is not a number"),
                 (["--frequency", "3"], "frequency")):

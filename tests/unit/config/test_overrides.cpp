@@ -48,9 +48,11 @@ TEST_F(Overrides, HaveNoLine) {
 }
 
 TEST_F(Overrides, FollowTheFilesFaults) {
-  EXPECT_EQ(faults(minimal_heat + "device: tpu\n", {{"time.end", "0"}}),
-            "run:6:9: device: 'tpu' is not accepted ('auto', 'cpu', 'cuda' or 'cuda:N' expected)\n"
-            "--set time.end=0: time.end: '0' is out of range (must be > 0)\n");
+  EXPECT_EQ(
+      faults(minimal_heat + "device: tpu\n", {{"time.end", "0"}}),
+      "run:6:9: device: 'tpu' is not accepted ('auto', 'cpu', 'cuda' or 'cuda:N' expected); did "
+      "you mean 'cpu'?\n"
+      "--set time.end=0: time.end: '0' is out of range (must be > 0)\n");
 }
 
 TEST_F(Overrides, NeedAPathThatExists) {

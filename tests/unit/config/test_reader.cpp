@@ -56,7 +56,7 @@ TEST_F(Reader, ChecksTheSimulationsOwnParameters) {
             "run:4:13: parameters.modes: is missing (it has no default)\n"
             "run:4:21: parameters.speed: '101' is out of range (must be <= 100)\n"
             "run:4:33: parameters.order: '9' is out of range (must be >= 1 and <= 8)\n"
-            "run:4:45: parameters.limited: 'yes' is neither true nor false\n"
+            "run:4:45: parameters.limited: 'yes' is neither true nor false; did you mean 'true'?\n"
             "run:4:57: parameters.shape: the formula depends on 'y' (it may depend on 'x')\n");
 }
 

@@ -86,10 +86,46 @@ TEST(Quantity, IsAFormulaOfConstants) {
   expression::Symbols const constants = {{"kappa", 3}, {"m", 100}};
   EXPECT_EQ(parse_quantity("2*kappa", "m", constants), 6);
   EXPECT_EQ(parse_quantity("m", "m", constants), 100);
-  EXPECT_EQ(parse_quantity("2 m", "m", constants), 2);  // the unit
+  EXPECT_EQ(parse_quantity("2 cm", "m", constants), 0.02);
   EXPECT_EQ(parse_quantity("sqrt(16)", "m", constants), 4);
   EXPECT_THROW(parse_quantity("2*x", "m", constants), ValueError);
   EXPECT_THROW(parse_quantity("1/0", "m", constants), ValueError);
+}
+
+std::string quantity_fault(std::string_view text, expression::Symbols const& constants = {}) {
+  try {
+    parse_quantity(text, "", constants);
+  } catch (ValueError const& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Quantity, HasOneMeaning) {
+  expression::Symbols const constants = {{"h", 0.1}, {"m", 100}};
+  EXPECT_EQ(quantity_fault("2 h"), "");
+  EXPECT_EQ(quantity_fault("2 h", constants),
+            "'2 h' has two meanings, for 'h' is a unit and what a formula knows, too (write 2*(h), "
+            "or the number in SI units)");
+  EXPECT_NE(quantity_fault("2 m*h", constants), "");
+  EXPECT_NE(quantity_fault("2 m^2/h", constants), "");
+  EXPECT_EQ(quantity_fault("2 m/s", constants), "");  // s is a unit alone
+  EXPECT_EQ(quantity_fault("2 min", constants), "");
+}
+
+TEST(Quantity, IsNoDateAndNoTimeOfDay) {
+  for (auto const* text : {"2026-01-01", "2026-1-1", "2026-01-01T12:00", "01/02/2026", "1/2/2026"})
+    EXPECT_NE(quantity_fault(text).find("a date"), std::string::npos) << text;
+  for (auto const* text : {"1:30", "0:00:01.5"})
+    EXPECT_NE(quantity_fault(text).find("no ':'"), std::string::npos) << text;
+  for (auto const* text : {"2026 - 01 - 01", "2026-1", "1/2", "1/2/3", "20260-1-1", "2026-1-111"})
+    EXPECT_EQ(quantity_fault(text), "") << text;
+}
+
+TEST(Quantity, HasNoGroupsOfDigits) {
+  for (auto const* text : {"1,000", "1,000,000.5", "1'000", "1 000", "1_000", "1 e3", "1e 3"})
+    EXPECT_NE(quantity_fault(text).find("is not a number ("), std::string::npos) << text;
+  EXPECT_EQ(quantity_fault("- 5"), "");
 }
 
 TEST(Quantity, KnowsAForgottenProduct) {
@@ -98,8 +134,9 @@ TEST(Quantity, KnowsAForgottenProduct) {
     FAIL();
   } catch (ValueError const& error) {
     EXPECT_STREQ(error.what(),
-                 "an operator is missing between '2' and 'sin(1)'; did you mean '2*sin(1)'?");
-    EXPECT_EQ(error.position(), 1);
+                 "an operator is missing between '2' and 'sin' (multiplication is written out); "
+                 "did you mean '2*sin'?");
+    EXPECT_EQ(error.position(), 2);
   }
 }
 

@@ -43,6 +43,8 @@ TEST(Text, FindsTheNearestName) {
   EXPECT_EQ(nearest_name("saftey", names), "safety");
   EXPECT_EQ(nearest_name("banana", names), "");
   EXPECT_EQ(nearest_name("", names), "");
+  EXPECT_EQ(nearest_name("SAFETY", names), "safety");
+  EXPECT_EQ(nearest_name("Soruce", names), "source");
 }
 
 TEST(Problem, NamesItsPlace) {
