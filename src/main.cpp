@@ -1,6 +1,4 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
@@ -76,29 +75,22 @@ std::string usage_error(CLI::App const* app, CLI::Error const& error) {
                      hint_of_option(*app));
 }
 
-/// A file that a closed standard stream's number goes to would be taken for the stream.
-void open_standard_streams() {
-  for (int const stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(stream, F_GETFD) < 0)
-      ::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
-}
-
 /// The exit code, once what was printed has left the buffer.
 int finish(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  fmt::print(stderr, "standard output cannot be written ({})\n", std::strerror(errno));
+  tell(fmt::format("standard output cannot be written ({})\n", std::strerror(errno)));
   return code == done || code == does_not_hold ? failed : code;
 }
 
 int report(std::exception const& error, int code) {
-  fmt::print(stderr, "{}\n", error.what());
+  tell(fmt::format("{}\n", error.what()));
   return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  open_standard_streams();
+  occupy_closed_streams();
   // A file that may not grow is an error of its write, not the end of the program.
   std::signal(SIGXFSZ, SIG_IGN);
   CLI::App app("Simulations from one YAML file, on the GPU or the host, to files ParaView opens.",

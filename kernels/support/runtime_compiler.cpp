@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
 #include "core/version.hpp"
@@ -138,8 +139,8 @@ std::string cubin_of(std::string const& key, RuntimeSource const& source, int co
   if (std::string const fault = cache.store(key, cubin); !fault.empty()) {
     static std::once_flag said;
     std::call_once(said, [&] {
-      fmt::print(stderr, "gridstride: compiled formulas are not kept for the next run ({})\n",
-                 fault);
+      tell(
+          fmt::format("gridstride: compiled formulas are not kept for the next run ({})\n", fault));
     });
   }
   return cubin;

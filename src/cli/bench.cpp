@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "config/faults.hpp"
 #include "config/value.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/atomic_file.hpp"
@@ -71,15 +72,14 @@ class Progress {
  public:
   void workload(std::string const& text) {
     text_ = text;
-    if (!terminal_) fmt::print(stderr, "{}\n", text);
+    if (!terminal_) tell(text + '\n');
   }
   void step(std::string_view name) const {
     if (!terminal_) return;
-    fmt::print(stderr, "\r{}: {}\033[K", text_, name);
-    std::fflush(stderr);
+    tell(fmt::format("\r{}: {}\033[K", text_, name));
   }
   void clear() const {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
+    if (terminal_) tell("\r\033[K");
   }
 
  private:

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
 #include "driver/run_log.hpp"
+#include "io/checkpoint.hpp"
 #include "io/result.hpp"
 
 namespace gridstride::cli {
@@ -17,6 +18,26 @@ void print_histogram(io::Histogram const& last) {
   fmt::print("last       {} = {} values in {} bins from {} to {}\n", last.name,
              std::accumulate(last.counts.begin(), last.counts.end(), std::int64_t{0}),
              last.counts.size(), last.edges.front(), last.edges.back());
+}
+
+Json json_checkpoint(io::CheckpointFile const& checkpoint) {
+  Json values = Json::object();
+  for (auto const& [name, size] : checkpoint.inspect()) values[name] = size;
+  auto const& [problem, step, time] = checkpoint.origin();
+  return {{"file", checkpoint.path().string()},
+          {"step", step},
+          {"time", json_number(time)},
+          {"values", std::move(values)},
+          {"problem", problem}};
+}
+
+void print_checkpoint(io::CheckpointFile const& checkpoint) {
+  auto const values = checkpoint.inspect();
+  auto const& [problem, step, time] = checkpoint.origin();
+  fmt::print("{}: intact checkpoint\nstep       {}\ntime       {}\n", checkpoint.path().string(),
+             step, time);
+  for (auto const& [name, size] : values) fmt::print("holds      {} [{}]\n", name, size);
+  fmt::print("problem\n{}", problem);
 }
 
 Json json_info(io::ResultFile const& result) {
@@ -93,11 +114,21 @@ void add_info(CLI::App& app, Action& action) {
     bool json = false;
   };
   auto const options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("info", "What a result holds and where it comes from");
-  command->add_option("output", options->path, "An .h5 file, or a run's directory")->required();
+  auto* command =
+      app.add_subcommand("info", "What a result or a checkpoint holds, and where it comes from");
+  command->add_option("output", options->path, "An .h5 file, a checkpoint, or a run's directory")
+      ->required();
   command->add_flag("--json", options->json, "As JSON, with all values of the diagnostics");
   command->callback([options, &action] {
     action = [options] {
+      if (io::is_checkpoint(options->path)) {
+        io::CheckpointFile const checkpoint(options->path);
+        if (options->json)
+          print_json(json_checkpoint(checkpoint));
+        else
+          print_checkpoint(checkpoint);
+        return 0;
+      }
       io::ResultFile const result(options->path);
       if (options->json)
         print_json(json_info(result));

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <csignal>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "cli/commands.hpp"
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "driver/prepare.hpp"
 #include "driver/restart.hpp"
@@ -43,6 +45,21 @@ void check_together(std::vector<config::RunConfig> const& runs, RunOptions const
   }
 }
 
+/// A summary does not replace what the runs read or write.
+void require_free(std::filesystem::path const& path, std::vector<config::RunConfig> const& runs) {
+  std::error_code none;
+  for (auto const& config : runs) {
+    bool taken = OutputPaths(config).owns(path);
+    std::vector<std::filesystem::path> inputs = {config.file, config.verify.reference};
+    for (auto const& [field, source] : config.initial) inputs.push_back(source.file);
+    for (auto const& input : inputs)
+      taken = taken || (!input.empty() && std::filesystem::equivalent(path, input, none));
+    if (taken)
+      throw ConfigError({{"--summary " + path.string(), 0, 0, "",
+                          fmt::format("is a file of {} itself", config.file.string())}});
+  }
+}
+
 int run_files(RunArguments const& options) {
   // Every file is checked before the first one runs.
   auto const runs = read_configs(options.files, options.changes);
@@ -53,10 +70,25 @@ int run_files(RunArguments const& options) {
   how.overwrite = options.overwrite;
   how.new_series = options.new_series;
   if (runs.size() > 1) check_together(runs, how);
+  if (!options.summary.empty() && options.summary != "-") require_free(options.summary, runs);
+  std::signal(SIGPIPE, SIG_IGN);  // who reads the progress may leave
+  std::vector<RunSummary> summaries;
+  auto const write_summaries = [&] {
+    if (options.summary.empty() || summaries.empty()) return;
+    io::write_text_file(options.summary, runs.size() > 1 ? summary_json(summaries)
+                                                         : summary_json(summaries.front()));
+  };
+  bool const at_once = io::is_stream(options.summary);  // else all that is known, after each run
   for (auto const& config : runs) {
-    auto const summary = run(config, how);
-    if (!options.quiet) fmt::print(stderr, "{}\n", format_summary(summary));
-    if (!options.summary.empty()) io::write_text_file(options.summary, summary_json(summary));
+    try {
+      summaries.push_back(run(config, how));
+    } catch (Error const&) {
+      if (at_once) write_summaries();
+      throw;
+    }
+    auto const& summary = summaries.back();
+    if (!options.quiet) tell(format_summary(summary) + '\n');
+    if (!at_once || &config == &runs.back() || !summary.shortfall.empty()) write_summaries();
     if (!summary.shortfall.empty()) throw NumericalError(summary.shortfall);
   }
   return 0;
@@ -83,7 +115,9 @@ void add_run(CLI::App& app, Action& action) {
                  "With --restart: begin result files anew that the first part did not leave")
       ->needs(options->restart_given);
   command->add_flag("--quiet", options->quiet, "No progress and no summary");
-  command->add_option("--summary", options->summary, "Write the summary of the run as JSON")
+  command
+      ->add_option("--summary", options->summary,
+                   "Write the summary as JSON (of several runs, a list); - for standard output")
       ->type_name("FILE");
   command->callback([options, &action] {
     if (options->files.empty()) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
 #include "core/text.hpp"
@@ -23,7 +24,7 @@ void check(cudaError_t status, char const* call, int line) {
 void log_failure(cudaError_t status, char const* call) {
   // The driver may already be gone when statics are destroyed; then there is nothing to release.
   if (status != cudaSuccess && status != cudaErrorCudartUnloading)
-    fmt::print(stderr, "gridstride: {} failed: {}\n", call, cudaGetErrorString(status));
+    tell(fmt::format("gridstride: {} failed: {}\n", call, cudaGetErrorString(status)));
 }
 
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }

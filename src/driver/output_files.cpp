@@ -36,19 +36,26 @@ fs::path OutputPaths::checkpoint(std::int64_t step) const {
 
 namespace {
 
+bool is_number(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Whether a file is called NAME_<digits>EXTENSION.
+bool is_numbered(std::string_view file, std::string const& name, std::string_view extension) {
+  if (!file.starts_with(name + "_") || !file.ends_with(extension)) return false;
+  file.remove_prefix(name.size() + 1);
+  return file.size() > extension.size() &&
+         is_number(file.substr(0, file.size() - extension.size()));
+}
+
 /// The files NAME_<digits>EXTENSION of the directory, which may be missing.
 std::vector<fs::path> numbered_files(OutputPaths const& paths, std::string const& extension) {
   std::vector<fs::path> found;
-  std::string const prefix = paths.name + "_";
-  auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::error_code missing;
-  for (auto const& entry : fs::directory_iterator(paths.directory, missing)) {
-    std::string const stem = entry.path().stem().string();
-    if (entry.path().extension() != extension || !stem.starts_with(prefix)) continue;
-    auto const number = std::string_view(stem).substr(prefix.size());
-    if (!number.empty() && std::all_of(number.begin(), number.end(), is_digit))
+  for (auto const& entry : fs::directory_iterator(paths.directory, missing))
+    if (is_numbered(entry.path().filename().string(), paths.name, extension))
       found.push_back(entry.path());
-  }
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -105,6 +112,35 @@ std::vector<fs::path> OutputPaths::checkpoints() const {
     return fs::last_write_time(a) > fs::last_write_time(b);
   });
   return files;
+}
+
+bool OutputPaths::names(std::string const& file) const {
+  for (auto const& path : {hdf5, pvd, log, aside(hdf5)})
+    if (path.filename() == file) return true;
+  return is_numbered(file, name, ".vti") || is_numbered(file, name, ".checkpoint");
+}
+
+bool OutputPaths::owns(fs::path const& path) const {
+  std::error_code failed;
+  auto const place = fs::weakly_canonical(path, failed);
+  if (names(place.filename().string()) &&
+      place.parent_path() == fs::weakly_canonical(directory, failed))
+    return true;
+  for (auto const& entry : fs::directory_iterator(directory, failed))
+    if (names(entry.path().filename().string()) && fs::equivalent(entry.path(), path, failed))
+      return true;
+  return false;
+}
+
+/// They are called FILE.<process>.part.
+void OutputPaths::remove_unfinished() const {
+  for (auto const& entry : fs::directory_iterator(directory)) {
+    fs::path const file = entry.path().filename();
+    fs::path const process = file.stem().extension();
+    if (file.extension() == ".part" && process.string().size() > 1 &&
+        is_number(process.string().substr(1)) && names(file.stem().stem().string()))
+      remove_earlier(entry.path());
+  }
 }
 
 OutputFiles::OutputFiles(config::RunConfig const& run, Snapshot const& first,

@@ -25,12 +25,20 @@ struct OutputPaths {
   std::filesystem::path checkpoint(std::int64_t step) const;
   /// This run's checkpoints, the newest first.
   std::vector<std::filesystem::path> checkpoints() const;
+  /// Whether the path leads to a file that the run writes or removes.
+  bool owns(std::filesystem::path const& path) const;
+  /// Removes what runs that were killed left of files they had not finished. There must be no other
+  /// run of this name.
+  void remove_unfinished() const;
 
   std::filesystem::path directory;
   std::string name;
   std::filesystem::path hdf5;
   std::filesystem::path pvd;
   std::filesystem::path log;
+
+ private:
+  bool names(std::string const& file) const;
 };
 
 /// A moment of a run.

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/output_files.hpp"
 #include "driver/schedule.hpp"
 #include "io/dataset.hpp"
 #include "io/matrix_market.hpp"
@@ -128,11 +129,31 @@ std::vector<Problem> dataset_problems(config::RunConfig const& run, Inputs const
   return problems;
 }
 
+/// A run that writes over its config, or is compared with itself.
+std::vector<Problem> own_output_problems(config::RunConfig const& run) {
+  std::vector<Problem> problems;
+  OutputPaths const paths(run);
+  if (paths.owns(run.file))
+    problems.push_back(
+        run.problem(run.location("output.directory"), "the run would write over its own config"));
+  if (!run.verify.reference.empty() && paths.owns(run.verify.reference))
+    problems.push_back(
+        run.problem(run.location("verify.reference"),
+                    fmt::format("{} is what this very run writes, and always equal to it",
+                                run.verify.reference.string())));
+  return problems;
+}
+
 }  // namespace
 
 Inputs inputs_of(config::RunConfig const& run) {
   /// What a file has wrong is wrong at the place of the config that names it.
   auto const located = [&run](config::FieldSource const& source, auto const& use) {
+    if (OutputPaths(run).owns(source.file))
+      throw ConfigError({run.problem(
+          source.location, fmt::format("{} is written by this very run, which would destroy what "
+                                       "it begins with; give another name or output.directory",
+                                       source.file.string()))});
     try {
       return use();
     } catch (IoError const& error) {
@@ -163,6 +184,7 @@ void check_on_device(config::RunConfig const& run, Device const& device) {
     problems.insert(problems.end(), more.begin(), more.end());
   };
   append(dataset_problems(run, inputs));
+  append(own_output_problems(run));
   if (entry.problems) append(entry.problems(run, inputs));
   if (!problems.empty()) throw ConfigError(problems);
 }

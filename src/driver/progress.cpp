@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
+#include "core/console.hpp"
 #include "core/text.hpp"
 
 namespace gridstride {
@@ -41,13 +41,12 @@ void Progress::update(Clock const& now) {
   }
   if (quiet_ || timer_.seconds() < next_) return;
   next_ = timer_.seconds() + (terminal_ ? seconds_between_bars : seconds_between_lines);
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r" : "", line(now), terminal_ ? "\033[K" : "\n");
-  std::fflush(stderr);
+  tell(fmt::format("{}{}{}", terminal_ ? "\r" : "", line(now), terminal_ ? "\033[K" : "\n"));
   drawn_ = terminal_;
 }
 
 void Progress::finish() {
-  if (drawn_) fmt::print(stderr, "\r\033[K");
+  if (drawn_) tell("\r\033[K");
   drawn_ = false;
 }
 

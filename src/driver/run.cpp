@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <memory>
 #include <system_error>
 
@@ -158,6 +157,7 @@ Snapshot Run::snapshot() const {
 
 /// Whether there is anything to compute.
 bool Run::set_up() {
+  summary_.config = config_.file;
   summary_.has_time = config_.simulation->has_time;
   summary_.directory = paths_.directory;
   Device const device = choose_device(config_, summary_.fallbacks);
@@ -175,6 +175,7 @@ bool Run::set_up() {
   if (!beginning.remark.empty()) summary_.fallbacks.push_back(beginning.remark);
   summary_.done_before = beginning.done;
   if (beginning.done) return false;
+  if (summary_.has_time) signals_.emplace();
   simulation_ = entry_of(config_).make(config_, *stream_, inputs_of(config_));
   if (beginning.checkpoint) {
     resume(beginning, *simulation_);
@@ -200,6 +201,7 @@ void Run::begin_files(Device const& device) {
   files_.emplace(config_, first, provenance_of(config_, device, summary_.fallbacks), resumed);
   pipeline_.emplace(config_, *stream_, fields, *files_);
   files_->begin();
+  if (lock_->missing().empty()) paths_.remove_unfinished();
   files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
   files_->log(lock_->holder());
   files_->log(logged_config(config::resolved_yaml(config_)));
@@ -209,7 +211,6 @@ void Run::begin_files(Device const& device) {
   Schedule const outputs(config_.output.every, config_.time.end);
   if (!resumed_ || outputs.due(first.clock) || simulation_->finished()) pipeline_->submit(first);
   progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet);
-  signals_.emplace();
 }
 
 void Run::time_loop() {
@@ -228,7 +229,8 @@ void Run::time_loop() {
     }
     if (outputs.due(now) || simulation_->finished()) pipeline_->submit(snapshot());
     if (int const signal = signals_->pending()) stop_on_signal(signal);
-    if (checkpoints.due(now)) save_checkpoint();
+    bool const asked_for = signals_->take_checkpoint_request();
+    if (asked_for || checkpoints.due(now)) save_checkpoint();
   }
   summary_.clock = simulation_->clock();
   summary_.steps = summary_.clock.step - start.step;
@@ -265,7 +267,7 @@ void Run::advance_to(Schedule::Moment const& moment) {
     before.emplace(queued);
     progress_->update(simulation_->clock());
     pipeline_->check();
-    if (signals_->pending() != 0) return;
+    if (signals_->pending() != 0 || signals_->checkpoint_requested()) return;
   }
 }
 
@@ -293,7 +295,7 @@ void Run::stop_on_signal(int signal) {
   auto const clock = simulation_->clock();
   throw Interrupted(signal,
                     fmt::format("stopped by {} at step {}, time {}; `--restart` goes on from {}",
-                                signal == SIGINT ? "SIGINT" : "SIGTERM", clock.step, clock.time,
+                                signal_name(signal), clock.step, clock.time,
                                 paths_.checkpoint(clock.step).string()));
 }
 

@@ -37,6 +37,7 @@ struct RunOptions {
 
 /// What a run did and what it took.
 struct RunSummary {
+  std::filesystem::path config;
   bool has_time = true;  ///< else there are no steps and updates to speak of
   Clock clock;
   std::string device;
@@ -66,7 +67,8 @@ RunSummary run(config::RunConfig const& config, RunOptions const& options);
 
 /// The closing lines of a run, for people.
 std::string format_summary(RunSummary const& summary);
-/// The same as JSON.
+/// The same as JSON: an object, or a list of them.
 std::string summary_json(RunSummary const& summary);
+std::string summary_json(std::vector<RunSummary> const& summaries);
 
 }  // namespace gridstride

@@ -38,13 +38,16 @@ std::string format_summary(RunSummary const& summary) {
   return text;
 }
 
-std::string summary_json(RunSummary const& summary) {
+namespace {
+
+nlohmann::ordered_json json_of(RunSummary const& summary) {
   nlohmann::ordered_json json;
+  json["config"] = summary.config.string();
   json["device"] = summary.device;
   if (summary.done_before) {
     json["done_before"] = true;
     json["fallbacks"] = summary.fallbacks;
-    return json.dump(2) + '\n';
+    return json;
   }
   if (summary.has_time) {
     json["step"] = summary.clock.step;
@@ -63,7 +66,17 @@ std::string summary_json(RunSummary const& summary) {
   if (!summary.shortfall.empty()) json["shortfall"] = summary.shortfall;
   json["files"] = summary.files;
   json["bytes_written"] = summary.bytes_written;
-  return json.dump(2) + '\n';
+  return json;
+}
+
+}  // namespace
+
+std::string summary_json(RunSummary const& summary) { return json_of(summary).dump(2) + '\n'; }
+
+std::string summary_json(std::vector<RunSummary> const& summaries) {
+  auto list = nlohmann::ordered_json::array();
+  for (auto const& summary : summaries) list.push_back(json_of(summary));
+  return list.dump(2) + '\n';
 }
 
 }  // namespace gridstride

@@ -245,6 +245,8 @@ void write_checkpoint(std::filesystem::path const& path, CheckpointOrigin const&
   target.commit();
 }
 
+bool is_checkpoint(std::filesystem::path const& path) { return path.extension() == ".checkpoint"; }
+
 struct CheckpointFile::State {
   Object file;
   CheckpointOrigin origin;

@@ -29,6 +29,9 @@ struct CheckpointValue {
 void write_checkpoint(std::filesystem::path const& path, CheckpointOrigin const& origin,
                       std::function<void(CheckpointSink&)> const& save);
 
+/// Whether a path has the name of a checkpoint.
+bool is_checkpoint(std::filesystem::path const& path);
+
 /// A checkpoint, opened for reading. Every value is checked against its checksum when it is got.
 /// Throws `IoError` when the file is missing, damaged or no checkpoint.
 class CheckpointFile {

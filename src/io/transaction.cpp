@@ -34,6 +34,8 @@ using Pieces = std::map<haddr_t, Piece>;
 
 haddr_t end_of(Pieces::value_type const& piece) { return piece.first + piece.second.bytes.size(); }
 
+constexpr char const* cut_message = "was cut while the run wrote it";
+
 class TransactionFile : public H5FD_t {
  public:
   TransactionFile(char const* name, unsigned flags);
@@ -49,6 +51,8 @@ class TransactionFile : public H5FD_t {
   void read(haddr_t address, std::size_t size, std::byte* target) const;
   void write(H5FD_mem_t kind, haddr_t address, std::size_t size, std::byte const* source);
   void commit();
+  /// What another process did to the file of that name; empty when nothing.
+  std::string damage(std::filesystem::path const& path) const;
 
  private:
   void keep(H5FD_mem_t kind, haddr_t address, std::size_t size, std::byte const* source);
@@ -59,11 +63,13 @@ class TransactionFile : public H5FD_t {
   void write_together(std::vector<Pieces::value_type const*> const& headers);
   void write_bytes(haddr_t address, std::size_t size, std::byte const* source);
   void synchronize();
+  bool is_cut() const;
   [[noreturn]] void fail(std::string const& what);
 
   int descriptor_ = -1;
   haddr_t end_ = 0;            ///< of what HDF5 has allocated
   haddr_t committed_end_ = 0;  ///< of the valid file on disk
+  haddr_t written_end_ = 0;    ///< of all that was written so far
   Pieces pieces_;
   std::map<haddr_t, haddr_t> committed_;  ///< where metadata of the valid file begins and ends
   std::string failure_;                   ///< once set, nothing more reaches the disk
@@ -149,6 +155,16 @@ void TransactionFile::commit() {
   pieces_.clear();
 }
 
+std::string TransactionFile::damage(std::filesystem::path const& path) const {
+  struct stat open = {};
+  struct stat named = {};
+  if (fstat(descriptor_, &open) != 0) return std::strerror(errno);
+  if (::stat(path.c_str(), &named) != 0 || named.st_ino != open.st_ino ||
+      named.st_dev != open.st_dev)
+    return "was removed or replaced while the run wrote it";
+  return is_cut() ? cut_message : "";
+}
+
 /// Adds to `committed_` and joins what touches.
 void TransactionFile::remember(haddr_t start, haddr_t stop) {
   auto known = committed_.upper_bound(start);
@@ -176,6 +192,7 @@ void TransactionFile::write_new_space() {
   if (static_cast<haddr_t>(status.st_size) < end_ &&
       ftruncate(descriptor_, static_cast<off_t>(end_)) != 0)
     fail("extending the file");
+  written_end_ = std::max(written_end_, end_);
 }
 
 /// In what order kinds of metadata are written over: what refers to new space comes after it, a
@@ -231,7 +248,19 @@ void TransactionFile::write_together(std::vector<Pieces::value_type const*> cons
   }
 }
 
+/// Whether another process took of the file what was written to it.
+bool TransactionFile::is_cut() const {
+  struct stat status = {};
+  return fstat(descriptor_, &status) == 0 && static_cast<haddr_t>(status.st_size) < written_end_;
+}
+
 void TransactionFile::write_bytes(haddr_t address, std::size_t size, std::byte const* source) {
+  // Looked at each time: a write beyond the end would fill the gap with zeros.
+  if (is_cut()) {
+    failure_ = cut_message;
+    throw std::runtime_error(failure_);
+  }
+  written_end_ = std::max(written_end_, address + size);
   while (size > 0) {
     ssize_t const put = ::pwrite(descriptor_, source, size, static_cast<off_t>(address));
     if (put < 0 && errno == EINTR) continue;
@@ -354,12 +383,25 @@ Object create_transaction_file(std::filesystem::path const& path,
   return {shown, Handle(id, H5Fclose)};
 }
 
+namespace {
+
+TransactionFile& transaction_of(Object const& file) {
+  void* handle = nullptr;
+  file.check(H5Fget_vfd_handle(file.id(), H5P_DEFAULT, &handle), "finding the file driver");
+  return *static_cast<TransactionFile*>(handle);
+}
+
+}  // namespace
+
+void require_whole(Object const& file) {
+  if (auto const damage = transaction_of(file).damage(file.path()); !damage.empty())
+    throw IoError(file.path(), damage);
+}
+
 void commit(Object const& file) {
   file.check(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "flushing");
-  void* handle = nullptr;
-  file.check(H5Fget_vfd_handle(file.id(), H5P_DEFAULT, &handle), "flushing");
   try {
-    static_cast<TransactionFile*>(handle)->commit();
+    transaction_of(file).commit();
   } catch (std::runtime_error const& error) {
     throw IoError(file.path(), fmt::format("cannot be written ({})", error.what()));
   }

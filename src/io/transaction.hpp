@@ -25,4 +25,8 @@ Object create_transaction_file(std::filesystem::path const& path,
 /// takes no more.
 void commit(Object const& file);
 
+/// Throws `IoError` when the file no longer has its name, or is shorter than at its last commit:
+/// somebody else removed, replaced or cut it.
+void require_whole(Object const& file);
+
 }  // namespace gridstride::io::hdf5

@@ -127,6 +127,7 @@ struct ResultWriter::State {
   void write_fields(std::span<Field const> host_fields);
   void write_diagnostics(std::span<NamedValue const> values);
   void write_histograms(std::span<Histogram const> histograms);
+  void drop_repeated_entry();
   void write_index(std::int64_t step, double time);
 
   /// Does `work` unless an earlier one failed.
@@ -212,10 +213,12 @@ void ResultWriter::append(std::int64_t step, double time, std::span<Field const>
   state_->check_fields(host_fields);
   state_->check_histograms(histograms);
   state_->attempt([&] {
+    hdf5::require_whole(state_->file);
     state_->write_fields(host_fields);
+    hdf5::commit(state_->file);
+    state_->drop_repeated_entry();
     state_->write_diagnostics(diagnostics);
     state_->write_histograms(histograms);
-    hdf5::commit(state_->file);
     state_->write_index(step, time);
   });
 }
@@ -276,13 +279,17 @@ void ResultWriter::State::write_histograms(std::span<Histogram const> histograms
   }
 }
 
-/// The data is on disk; now the step becomes visible, with the commit's one write of headers.
+/// The second entry, which so far repeats the first, goes before it changes.
+void ResultWriter::State::drop_repeated_entry() {
+  if (count != 1) return;
+  steps.update_attribute("NSteps", 1);
+  times.resize({1});
+  hdf5::commit(file);
+}
+
+/// The fields are on disk; now the step becomes visible, with all lists that count steps: the
+/// commit writes their headers together.
 void ResultWriter::State::write_index(std::int64_t step, double time) {
-  if (count == 1) {  // the second entry, which so far repeats the first, goes before it changes
-    steps.update_attribute("NSteps", 1);
-    times.resize({1});
-    hdf5::commit(file);
-  }
   hsize_t const entries = std::max<hsize_t>(2, count + 1);
   for (hsize_t entry = count; entry < entries; ++entry) {
     write_last(times, entry + 1, time);
@@ -298,6 +305,7 @@ void ResultWriter::finish(Ending const& ending) {
   for (auto const& wall_time : ending.wall_times) require_plain_name("wall time", wall_time.name);
   for (auto const& choice : ending.chosen) require_plain_name("choice", choice.name);
   state_->attempt([&] {
+    hdf5::require_whole(state_->file);
     Object const wall_times = state_->home.create_group("wall_times");
     for (auto const& wall_time : ending.wall_times)
       wall_times.create_dataset(wall_time.name, H5T_IEEE_F64LE, hdf5::scalar_space())

@@ -1,6 +1,7 @@
 """Stopping, restarting, and ending with the bits of a run that was never stopped."""
 
 import hashlib
+import json
 import os
 import resource
 import shutil
@@ -89,6 +90,12 @@ class Restart(support.Case):
         file = self.write("case.yaml", moving(checkpoint={"every": {"steps": 97}}))
         self.interrupt(file, signal.SIGKILL, -signal.SIGKILL)
         self.assertNotEqual(self.checkpoints(), [])
+        self.call("run", file, "--quiet", "--restart")
+        self.assert_like_uninterrupted(file)
+
+    def test_checkpoints_at_the_moments_of_outputs(self):
+        file = self.write("case.yaml", moving(checkpoint={"every": {"count": 15}}))
+        self.interrupt(file, signal.SIGKILL, -signal.SIGKILL)
         self.call("run", file, "--quiet", "--restart")
         self.assert_like_uninterrupted(file)
 
@@ -251,6 +258,20 @@ class Checkpoints(support.Case):
         _, err = self.call("run", self.file, "--restart")
         self.assertRegex(err, r"\n0 steps,")
         self.assert_same("outputs/case", "first")
+
+    def test_info(self):
+        newest = self.checkpoints()[-1]
+        found = self.info(newest)
+        self.assertEqual(found["head"], f"{newest}: intact checkpoint")
+        self.assertEqual(found["time"][0], "0.25")
+        self.assertEqual(int(found["step"][0]), int(newest.stem.rpartition("_")[2]))
+        self.assertIn(f"u [{33 * 32}]", found["holds"])
+        self.assertEqual(found["simulation:"], ["heat"])
+        told = json.loads(self.call("info", "--json", newest)[0])
+        self.assertEqual((told["time"], told["values"]["u"]), (0.25, 33 * 32))
+        os.truncate(newest, newest.stat().st_size - 1000)
+        _, err = self.call("info", newest, code=FAILED)
+        self.assertIn(newest.name, err)
 
     def test_an_older_one_by_name(self):
         oldest = self.checkpoints()[0]

@@ -38,6 +38,34 @@ TEST(AtomicFile, NamesItsTargetInErrors) {
                   {"never_written.txt: writing failed", "No such file"});
 }
 
+TEST(AtomicFile, LeavesLinksAndReplacesFilesAlone) {
+  TemporaryFolder const folder;
+  write_bytes(folder / "a.txt", "old");
+  std::filesystem::create_symlink("a.txt", folder / "link.txt");
+  {
+    AtomicFile file(folder / "link.txt");
+    write_bytes(file.temporary(), "new");
+    file.commit();
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.txt"));
+  EXPECT_EQ(read_bytes(folder / "a.txt"), "new");
+  std::filesystem::create_symlink("nothing", folder / "loose.txt");
+  expect_io_error([&] { AtomicFile file(folder / "loose.txt"); }, {"loose.txt", "link to nothing"});
+  expect_io_error([] { AtomicFile file("/dev/null"); }, {"/dev/null", "no regular file"});
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST(WriteTextFile, WritesToDevicesAsTheyAre) {
+  write_text_file("/dev/null", "text");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  expect_io_error([] { write_text_file("/dev/full", "text"); },
+                  {"/dev/full: writing failed", "No space left"});
+  testing::internal::CaptureStdout();
+  write_text_file("-", "one\n");
+  write_text_file("/dev/stdout", "two\n");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "one\ntwo\n");
+}
+
 TEST(WriteTextFile, WritesAllOrNothing) {
   TemporaryFolder const folder;
   write_text_file(folder / "a.txt", "one");

@@ -86,6 +86,10 @@ void expect_consistent(std::filesystem::path const& path, Grid const& grid, int 
     }
   }
   EXPECT_EQ(file.grid(), grid);
+  auto const home = hdf5::open_file(path).open_group("gridstride");
+  for (auto const* list : {"diagnostics/norm", "diagnostics/energy",
+                           "diagnostics/u.histogram/counts", "diagnostics/u.histogram/edges"})
+    EXPECT_EQ(home.open_dataset(list).shape().at(0), home.open_dataset("step").shape().at(0));
   auto const group = hdf5::open_file(path).open_group("VTKHDF/Steps");
   EXPECT_EQ(group.open_dataset("Values").shape().at(0),
             static_cast<hsize_t>(group.read_attribute<std::int64_t>("NSteps").at(0)));
