@@ -86,11 +86,13 @@ std::vector<Field> chosen(config::RunConfig const& run, std::vector<Field> const
 constexpr std::array<std::string_view, 7> free_to_change = {
     "device", "time.end", "output", "checkpoint", "diagnostics", "verify", "kernels"};
 
-void require_new_series(fs::path const& missing, bool told) {
-  if (!told)
-    throw IoError(missing,
-                  "of the first part of the run is missing; --new-series begins it anew from the "
-                  "checkpoint on");
+/// Every run writes its start, before its first checkpoint.
+void require_new_series(fs::path const& missing, OutputFiles::Resumed const& resumed) {
+  if (resumed.new_series || resumed.clock.step == 0) return;
+  throw IoError(missing,
+                fmt::format("{}; --new-series begins it anew from the checkpoint on",
+                            fs::exists(missing) ? "holds nothing of the first part of the run"
+                                                : "of the first part of the run is missing"));
 }
 
 /// What a result holds of one step's histograms, as far as it has them with as many bins.
@@ -169,9 +171,10 @@ void OutputFiles::find_series() {
       if (time < resumed_->clock.time)
         series_.push_back(
             {time, paths_.vti(static_cast<std::int64_t>(series_.size())).filename().string()});
+    if (series_.empty()) require_new_series(paths_.pvd, *resumed_);
     return;
   }
-  require_new_series(paths_.pvd, resumed_->new_series);
+  require_new_series(paths_.pvd, *resumed_);
   if (auto const images = numbered_files(paths_, ".vti"); !images.empty())
     throw IoError(paths_.pvd, fmt::format("is missing, but not the images that it listed (as {}); "
                                           "move them elsewhere to begin a new series",
@@ -183,12 +186,14 @@ void OutputFiles::find_hdf5() {
   // A restart that was killed while it carried over has left the whole of it aside.
   fs::path const previous = aside(paths_.hdf5);
   fs::path const source = fs::exists(previous) ? previous : paths_.hdf5;
-  if (!fs::exists(source)) return require_new_series(paths_.hdf5, resumed_->new_series);
+  if (!fs::exists(source)) return require_new_series(paths_.hdf5, *resumed_);
   earlier_.emplace(source);
   if (earlier_->grid() != contents_.grid ||
       !std::is_permutation(earlier_->fields().begin(), earlier_->fields().end(),
                            contents_.fields.begin(), contents_.fields.end()))
     throw IoError(source, "holds another grid or other fields than this run");
+  if (earlier_->steps().empty() || earlier_->steps().front() >= resumed_->clock.step)
+    require_new_series(source, *resumed_);
   auto const changes = config::describe_changes(
       earlier_->provenance().resolved_config, contents_.provenance.resolved_config, free_to_change);
   if (!changes.empty())

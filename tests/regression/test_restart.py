@@ -29,7 +29,7 @@ class Restart(support.Case):
     def checkpoints(self, folder="outputs/case"):
         return [name for name in self.files(folder) if name.endswith(".checkpoint")]
 
-    def interrupt(self, file, number, code, *options, outputs=5):
+    def interrupt(self, file, number, code, *options, outputs=3):
         """Runs, and sends a signal when so many outputs are written. Returns the message."""
         log = self.directory / "outputs/case/case.log"
         before = log.read_text().count("\nstep ") if log.exists() else 0
@@ -348,6 +348,18 @@ class Checkpoints(support.Case):
                 self.refuse(rf"{name}: of the first part of the run is missing; --new-series",
                             self.checkpoints()[0])
                 path.write_bytes(content)
+
+    def test_files_that_begin_after_the_checkpoint(self):
+        options = ["--output", "new", "--restart", self.checkpoints()[0]]
+        self.call("run", self.file, "--quiet", *options, "--new-series")
+        for formats, name in (("[vti]", "pvd"), ("[hdf5]", "h5")):
+            _, err = self.call("run", self.file, *options, "--set", f"output.formats={formats}",
+                               code=FAILED)
+            self.assertIn(f"new/case.{name}: holds nothing of the first part of the run; "
+                          "--new-series begins it anew", err)
+        before = self.info("new")["times"]
+        self.call("run", self.file, "--quiet", *options, "--new-series")
+        self.assertEqual(self.info("new")["times"], before)
 
     def test_images_without_their_list_stay(self):
         (self.directory / "outputs/case/case.pvd").unlink()
