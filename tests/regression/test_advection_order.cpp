@@ -12,19 +12,6 @@ namespace {
 
 using test::AdvectionRun;
 
-/// The observed order of the largest error when a run's cells are doubled, with steps of `courant`
-/// spacings. Those of weno5 shrink like h^(5/3), for its method in time is of order three.
-double order_in_space(std::function<AdvectionRun(int cells)> const& make, int cells,
-                      double courant) {
-  auto const error = [&](int n) {
-    AdvectionRun run = make(n);
-    double const steps = run.scheme == "weno5" ? std::pow(n, 5.0 / 3) : n;
-    run.step = fmt::format("{}", courant / steps);
-    return test::solution_error(run.yaml(), Backend::cpu).maximum;
-  };
-  return std::log2(error(cells) / error(2 * cells));
-}
-
 /// Cells along an axis of the coarser grid that a scheme is tried on; 0: it is not.
 struct Grids {
   int upwind, lax_wendroff, weno5;
@@ -34,7 +21,8 @@ struct Grids {
 void expect_orders(Grids const& grids, double courant, std::string const& what,
                    std::function<AdvectionRun(std::string const& scheme, int cells)> const& make) {
   auto const order = [&](std::string const& scheme, int cells) {
-    return order_in_space([&](int n) { return make(scheme, n); }, cells, courant);
+    return test::order_in_space([&](int n) { return make(scheme, n); }, cells, courant,
+                                Backend::cpu);
   };
   if (grids.upwind > 0) {
     EXPECT_NEAR(order("upwind", grids.upwind), 1, 0.1) << what;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -111,6 +113,19 @@ inline AdvectionRun rotated_hill(std::string const& scheme, int cells, double en
 inline AdvectionRun swinging_wave(std::string const& scheme, std::string const& sides, int cells,
                                   double end) {
   return {scheme, sides, cells, {"1 + cos(3*t)/2"}, "sin(2*pi*(x - t - sin(3*t)/6))", end};
+}
+
+/// The observed order of the largest error when a run's cells are doubled, with steps of `courant`
+/// spacings. Those of weno5 shrink like h^(5/3), for its method in time is of order three.
+inline double order_in_space(std::function<AdvectionRun(int cells)> const& make, int cells,
+                             double courant, Backend backend) {
+  auto const error = [&](int n) {
+    AdvectionRun run = make(n);
+    double const steps = run.scheme == "weno5" ? std::pow(n, 5.0 / 3) : n;
+    run.step = fmt::format("{}", courant / steps);
+    return solution_error(run.yaml(), backend).maximum;
+  };
+  return std::log2(error(cells) / error(2 * cells));
 }
 
 }  // namespace gridstride::test

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -32,6 +34,23 @@ inline HostField to_host(Field const& field, Stream& stream) {
   stream.synchronize();
   host.field.data = host.memory.data();
   return host;
+}
+
+inline double value_at(HostField const& host, std::int64_t i) {
+  return host.field.precision == Precision::float32
+             ? static_cast<double>(static_cast<float const*>(host.field.data)[i])
+             : static_cast<double const*>(host.field.data)[i];
+}
+
+/// The largest difference of two fields, relative to the largest value of the second.
+inline double relative_difference(HostField const& a, HostField const& b) {
+  double largest = 0, difference = 0;
+  for (std::int64_t i = 0; i < a.field.grid.size(); ++i) {
+    largest = std::max(largest, std::abs(value_at(b, i)));
+    double const one = std::abs(value_at(a, i) - value_at(b, i));
+    if (!(one <= difference)) difference = one;
+  }
+  return difference / largest;
 }
 
 inline config::RunConfig config_of(std::string const& yaml) {

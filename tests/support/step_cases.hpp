@@ -108,9 +108,7 @@ inline void expect_the_distance_of_a_velocity_that_swings(Backend backend) {
       auto const host = run.field();
       double sine = 0, cosine = 0;
       for (std::int64_t i = 0; i < 400; ++i) {
-        double const u = host.field.precision == Precision::float32
-                             ? static_cast<double>(static_cast<float const*>(host.field.data)[i])
-                             : static_cast<double const*>(host.field.data)[i];
+        double const u = value_at(host, i);
         sine += u * std::sin(2 * 3.141592653589793 * static_cast<double>(i) / 400);
         cosine += u * std::cos(2 * 3.141592653589793 * static_cast<double>(i) / 400);
       }

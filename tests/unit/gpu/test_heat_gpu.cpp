@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -12,22 +11,6 @@
 
 namespace gridstride {
 namespace {
-
-/// The largest difference of two fields, relative to the largest value of the second.
-double relative_difference(test::HostField const& a, test::HostField const& b) {
-  double largest = 0, difference = 0;
-  auto const value = [](test::HostField const& host, std::int64_t i) {
-    return host.field.precision == Precision::float32
-               ? static_cast<double>(static_cast<float const*>(host.field.data)[i])
-               : static_cast<double const*>(host.field.data)[i];
-  };
-  for (std::int64_t i = 0; i < a.field.grid.size(); ++i) {
-    largest = std::max(largest, std::abs(value(b, i)));
-    double const one = std::abs(value(a, i) - value(b, i));
-    if (std::isnan(one) || one > difference) difference = one;
-  }
-  return difference / largest;
-}
 
 struct Case {
   int dims;
@@ -46,8 +29,8 @@ TEST(HeatGpu, AgreesWithTheHostInFloat64) {
     for (auto const* scheme : {"ftcs", "rk4"}) {
       auto const config =
           test::config_of(test::manufactured(one.dims, one.sides, one.cells, scheme));
-      EXPECT_LE(relative_difference(test::solve(config, Backend::cuda),
-                                    test::solve(config, Backend::cpu)),
+      EXPECT_LE(test::relative_difference(test::solve(config, Backend::cuda),
+                                          test::solve(config, Backend::cpu)),
                 1e-12)
           << one.sides << ' ' << one.cells << ' ' << scheme;
     }
@@ -59,8 +42,8 @@ TEST(HeatGpu, AgreesWithTheHostInFloat32) {
     for (auto const* scheme : {"ftcs", "rk4"}) {
       auto const config = test::config_of(
           "precision: float32\n" + test::manufactured(one.dims, one.sides, one.cells, scheme));
-      EXPECT_LE(relative_difference(test::solve(config, Backend::cuda),
-                                    test::solve(config, Backend::cpu)),
+      EXPECT_LE(test::relative_difference(test::solve(config, Backend::cuda),
+                                          test::solve(config, Backend::cpu)),
                 1e-5)
           << one.sides << ' ' << one.cells << ' ' << scheme;
     }
@@ -72,9 +55,9 @@ TEST(HeatGpu, EveryVariantAgreesWithTheHost) {
     std::string const yaml = test::manufactured(3, "ppdnnd", 20, "ftcs");
     auto const config = test::config_of(yaml);
     auto const chosen = test::config_of(yaml + "kernels: {stencil: " + variant + "}\n");
-    EXPECT_LE(
-        relative_difference(test::solve(chosen, Backend::cuda), test::solve(config, Backend::cpu)),
-        1e-12)
+    EXPECT_LE(test::relative_difference(test::solve(chosen, Backend::cuda),
+                                        test::solve(config, Backend::cpu)),
+              1e-12)
         << variant;
   }
 }

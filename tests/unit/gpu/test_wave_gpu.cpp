@@ -12,20 +12,6 @@
 namespace gridstride {
 namespace {
 
-/// The largest difference of two fields, relative to the largest value of the second.
-template <class T>
-double relative_difference(test::HostField const& a, test::HostField const& b) {
-  auto const* first = static_cast<T const*>(a.field.data);
-  auto const* second = static_cast<T const*>(b.field.data);
-  double largest = 0, difference = 0;
-  for (std::int64_t i = 0; i < a.field.grid.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(second[i])));
-    double const one = std::abs(static_cast<double>(first[i]) - static_cast<double>(second[i]));
-    if (!(one <= difference)) difference = one;
-  }
-  return difference / largest;
-}
-
 TEST(WaveGpu, AgreesWithTheHost) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   for (auto const& [precision, tolerance] :
@@ -36,10 +22,7 @@ TEST(WaveGpu, AgreesWithTheHost) {
       host.go(until);
       device.go(until);
     }
-    bool const single = host.field().field.precision == Precision::float32;
-    EXPECT_LE(single ? relative_difference<float>(device.field(), host.field())
-                     : relative_difference<double>(device.field(), host.field()),
-              tolerance);
+    EXPECT_LE(test::relative_difference(device.field(), host.field()), tolerance);
     EXPECT_NEAR(device.energy(), host.energy(), 10 * tolerance * host.energy());
   }
 }
