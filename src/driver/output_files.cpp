@@ -158,6 +158,7 @@ OutputFiles::OutputFiles(config::RunConfig const& run, Snapshot const& first,
   for (Field const& field : chosen(run, first.fields))
     contents_.fields.push_back({field.name, field.unit, field.precision});
   for (auto const& found : first.diagnostics) contents_.diagnostics.push_back(found.name);
+  for (auto const& number : first.numbers) contents_.diagnostics.push_back(number.name);
   if (!resumed_) return;
   find_series();
   find_hdf5();

@@ -46,6 +46,7 @@ struct Snapshot {
   Clock clock;
   std::vector<Field> fields;
   std::vector<NamedValue> diagnostics = {};  ///< the simulation's own
+  std::vector<DeviceNumber> numbers = {};    ///< the same, still in the device's memory
 };
 
 /// The files of one run, written one snapshot at a time.

@@ -53,6 +53,10 @@ void OutputPipeline::submit(Snapshot const& snapshot) {
     copy_async(staging_[i].span(), {source, field.bytes()}, compute_);
     staged_.fields[i].data = staging_[i].data();
   }
+  auto const& numbers = snapshot.numbers;
+  if (numbers_.size() != numbers.size()) numbers_ = {compute_, MemorySpace::device, numbers.size()};
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    copy_async(numbers_.span().subspan(i, 1), std::span(numbers[i].data, 1), compute_);
   compute_.record(staged_event_);
   {
     std::lock_guard const lock(mutex_);
@@ -95,6 +99,7 @@ void OutputPipeline::work() {
 
 void OutputPipeline::process() {
   auto const measured = diagnostics_.measure(staged_.fields, staged_.clock);
+  read_numbers();
   auto const snapshot = to_host([this](Field const& field) { return files_.writes(field); });
   {
     std::lock_guard const lock(mutex_);
@@ -102,6 +107,15 @@ void OutputPipeline::process() {
   }
   changed_.notify_all();
   files_.write(snapshot, measured);
+}
+
+/// What the simulation has found on the device becomes a part of the staged snapshot.
+void OutputPipeline::read_numbers() {
+  std::vector<double> values(staged_.numbers.size());
+  copy_async(std::span(values), std::as_const(numbers_).span(), copies_);
+  copies_.synchronize();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    staged_.diagnostics.push_back({staged_.numbers[i].name, staged_.numbers[i].factor * values[i]});
 }
 
 /// The staged snapshot with the wanted fields copied to the slab.

@@ -38,12 +38,15 @@ class OutputPipeline {
   /// Once drained: the last snapshot that was submitted (there must be one), in host memory that
   /// the pipeline owns.
   Snapshot last();
+  /// Once drained: the simulation's own numbers at that moment.
+  std::vector<NamedValue> const& last_numbers() const { return staged_.diagnostics; }
   /// Once drained: the time that the thread took.
   double seconds_writing() const { return seconds_writing_; }
 
  private:
   void work();
   void process();
+  void read_numbers();
   Snapshot to_host(std::function<bool(Field const&)> const& wanted);
 
   OutputFiles& files_;
@@ -51,6 +54,7 @@ class OutputPipeline {
   Stream copies_;  // of the thread, while it runs
   Diagnostics diagnostics_;
   std::vector<Buffer<std::byte>> staging_;  // where the device copies its fields aside
+  Buffer<double> numbers_;                  // beside it, the simulation's numbers
   std::vector<Buffer<std::byte>> slab_;     // where files read them; empty for other fields
   Snapshot staged_;                         // its fields view the staging memory
   Event staged_event_;

@@ -134,7 +134,7 @@ void Run::compute() {
   end_phase("finish output");
   summary_.phases.push_back({"writing (in parallel)", pipeline_->seconds_writing()});
   if (!config_.verify.exact.empty()) verify(pipeline_->last());
-  summary_.diagnostics = simulation_->diagnostics();
+  summary_.diagnostics = pipeline_->last_numbers();
   summary_.chosen = simulation_->chosen();
   summary_.shortfall = simulation_->shortfall();
   auto fallbacks = simulation_->fallbacks();
@@ -152,7 +152,8 @@ void Run::end_phase(std::string const& name) {
 }
 
 Snapshot Run::snapshot() const {
-  return {simulation_->clock(), simulation_->fields(), simulation_->diagnostics()};
+  return {simulation_->clock(), simulation_->fields(), simulation_->diagnostics(),
+          simulation_->measure()};
 }
 
 /// Whether there is anything to compute.

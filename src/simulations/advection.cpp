@@ -48,7 +48,7 @@ class Advection final : public Simulation {
     return {{"u", "1", grid_, precision_of<T>(), buffers_[current_].data()}};
   }
   double values_per_update() const override;
-  std::vector<NamedValue> diagnostics() const override;
+  std::vector<DeviceNumber> measure() override;
   std::vector<std::string> fallbacks() const override { return fallbacks_; }
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
@@ -99,7 +99,7 @@ class Advection final : public Simulation {
   bool anything_changes_ = false;
   std::optional<advection::LookAhead<T>> look_ahead_;  // where the velocity depends on time
   StepClock clock_;
-  mutable Buffer<double> mass_;
+  Buffer<double> mass_;
   Graph graph_;
   std::optional<StepKind> graph_kind_, kind_before_;
 };
@@ -248,14 +248,11 @@ double Advection<T>::values_per_update() const {
 }
 
 template <class T>
-std::vector<NamedValue> Advection<T>::diagnostics() const {
-  reduce::sum(stream_, buffers_[current_].span(), mass_.span(), reduce_variant_);
-  double sum = 0;
-  copy_async(std::span(&sum, 1), std::as_const(mass_).span(), stream_);
-  stream_.synchronize();
+std::vector<DeviceNumber> Advection<T>::measure() {
+  reduce::sum(stream_, std::as_const(buffers_[current_]).span(), mass_.span(), reduce_variant_);
   double volume = 1;
   for (int axis = 0; axis < grid_.dims; ++axis) volume *= grid_.spacing[axis];
-  return {{"mass", sum * volume}};
+  return {{"mass", mass_.data(), volume}};
 }
 
 template <class T>

@@ -22,6 +22,13 @@ struct Clock {
   double time = 0;
 };
 
+/// A number that the device finds: `factor` times what lies at `data`, in its memory.
+struct DeviceNumber {
+  std::string name;
+  double const* data = nullptr;
+  double factor = 1;
+};
+
 /// One simulation. Valid once constructed. Work is queued on the stream it was made with.
 class Simulation {
  public:
@@ -40,6 +47,9 @@ class Simulation {
 
   /// Numbers that it found on the way, by the same names at every moment; NaN where unknown.
   virtual std::vector<NamedValue> diagnostics() const { return {}; }
+  /// Numbers of the present state that the device finds, by the same names at every moment. Queues
+  /// what finds them and does not wait; they are there once that is done, until the next call.
+  virtual std::vector<DeviceNumber> measure() { return {}; }
   /// Values of arrays of the whole grid that are read or written for each point and step, at least.
   virtual double values_per_update() const { return 2; }
   /// What the config left to it, and what it took.

@@ -59,7 +59,7 @@ class Wave final : public Simulation {
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), arrays_.now}};
   }
-  std::vector<NamedValue> diagnostics() const override { return {{"energy", energy()}}; }
+  std::vector<DeviceNumber> measure() override;
   double values_per_update() const override;
   std::vector<NamedText> chosen() const override;
   std::vector<std::string> fallbacks() const override {
@@ -85,7 +85,6 @@ class Wave final : public Simulation {
   void queue_step();
   void queue(std::int64_t count);
   void queue_steps(std::int64_t count);
-  double energy() const;
 
   static constexpr std::int64_t passes_per_graph = 32;  // even: the arrays come back
 
@@ -108,6 +107,7 @@ class Wave final : public Simulation {
   std::array<std::array<SideKind, 2>, 3> sides_ = {};
   bool needs_clock_ = false;  // steps differ
   StepClock clock_;
+  Buffer<double> energy_;
   Graph graph_;
   double graph_step_ = 0;  // of the steps that it holds
 };
@@ -121,7 +121,8 @@ Wave<T>::Wave(config::RunConfig const& run, Stream const& stream, Inputs const& 
       dt_(wave::time_step(run, largest_speed_)),
       repetition_(repetition_of<T>(run, stream.device().backend())),
       evaluate_variant_(run.kernels.at("evaluate")),
-      clock_(stream_, equal_steps(dt_), run.time.end) {
+      clock_(stream_, equal_steps(dt_), run.time.end),
+      energy_(stream_, MemorySpace::device, 1) {
   auto const take = [this](int number) {
     buffers_[number] =
         Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
@@ -298,13 +299,9 @@ void Wave<T>::advance(std::int64_t max_steps, double until) {
 }
 
 template <class T>
-double Wave<T>::energy() const {
-  Buffer<double> result(stream_, MemorySpace::device, 1);
-  star::energy(stream_, leapfrog_step(), step_before_, result.span());
-  double value = 0;
-  copy_async(std::span(&value, 1), std::as_const(result).span(), stream_);
-  stream_.synchronize();
-  return value;
+std::vector<DeviceNumber> Wave<T>::measure() {
+  star::energy(stream_, leapfrog_step(), step_before_, energy_.span());
+  return {{"energy", energy_.data()}};
 }
 
 template <class T>

@@ -15,13 +15,6 @@ std::unique_ptr<Simulation> make(config::RunConfig const& config, Stream& stream
   return entry_of(config).make(config, stream, {});
 }
 
-double mass_of(Simulation const& simulation) {
-  auto const diagnostics = simulation.diagnostics();
-  EXPECT_EQ(diagnostics.size(), 1u);
-  EXPECT_EQ(diagnostics.front().name, "mass");
-  return diagnostics.front().value;
-}
-
 /// A flow around four cells, whose speed swings, with sharp edges in u. |u| is at most 2.
 std::string cells(std::string const& scheme, std::string const& precision) {
   return fmt::format(
@@ -41,7 +34,7 @@ TEST(AdvectionMass, IsKeptOnPeriodicGrids) {
       auto const config = test::config_of(cells(scheme, precision));
       Stream stream(Device::open(Backend::cpu));
       auto const simulation = make(config, stream);
-      double const before = mass_of(*simulation);
+      double const before = test::measured(*simulation, "mass", stream);
       simulation->advance(std::int64_t{1} << 40, 1);
       EXPECT_TRUE(simulation->finished());
       auto const steps = static_cast<double>(simulation->clock().step);
@@ -50,7 +43,8 @@ TEST(AdvectionMass, IsKeptOnPeriodicGrids) {
                               ? std::numeric_limits<float>::epsilon()
                               : std::numeric_limits<double>::epsilon();
       // A few roundings of every value in each of at most three stages, values up to about 4.
-      EXPECT_LE(std::abs(mass_of(*simulation) - before), 3 * 8 * 4 * unit * steps)
+      EXPECT_LE(std::abs(test::measured(*simulation, "mass", stream) - before),
+                3 * 8 * 4 * unit * steps)
           << scheme << ' ' << precision;
     }
 }

@@ -4,17 +4,20 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driver/run.hpp"
 #include "io/result.hpp"
 #include "simulations/registry.hpp"
 #include "support/diagnostics_cases.hpp"
+#include "support/wave_cases.hpp"
 
 /// Whole runs with diagnostics, on any device.
 namespace gridstride::test {
@@ -125,6 +128,37 @@ inline void expect_series_to_continue(std::string const& device) {
     for (auto const& series : result.diagnostics())
       EXPECT_EQ(std::isnan(series.values[step]), step < 2 && series.name == "u.q0.25")
           << series.name;
+  }
+}
+
+/// The simulations' own numbers in the files are those of the moments of the outputs, whatever has
+/// been queued since.
+inline void expect_numbers_of_simulations(Backend backend) {
+  RunDirectory const directory;
+  std::string const device = fmt::format("device: {}\n", name_of(backend));
+  std::string const output = "output: {every: {count: 6}, formats: hdf5}\n";
+  for (auto const& [name, yaml] :
+       {std::pair("energy", device + output +
+                                "simulation: wave\ngrid: {points: [70, 45]}\n"
+                                "boundary: {x: absorbing, y: {lower: free, upper: fixed}}\n"
+                                "initial: {u: \"exp(-200*((x - 0.4)^2 + (y - 0.5)^2))\"}\n"
+                                "parameters: {speed: 1, absorbing: {thickness: 20}}\n"
+                                "time: {end: 0.6}\n"),
+        std::pair("mass", device + output +
+                              "simulation: advection\ngrid: {points: [40, 30]}\n"
+                              "initial: {u: \"exp(-50*((x - 0.7)^2 + (y - 0.5)^2))\"}\n"
+                              "parameters: {velocity: {x: \"1 + t\", y: 0.5}}\n"
+                              "time: {end: 0.3}\n")}) {
+    io::ResultFile const result(directory.run(name, yaml));
+    ASSERT_EQ(result.times().size(), 7U);
+    auto const found = std::ranges::find(result.diagnostics(), name, &io::NamedSeries::name);
+    ASSERT_NE(found, result.diagnostics().end());
+    WaveRun run(yaml, backend);
+    for (std::size_t step = 0; step < 7; ++step) {
+      run.go(result.times()[step]);
+      EXPECT_EQ(found->values[step], measured(*run.simulation, name, run.stream)) << name << step;
+    }
+    EXPECT_LT(found->values[6], 0.99 * found->values[0]) << name;
   }
 }
 

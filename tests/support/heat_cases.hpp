@@ -53,6 +53,17 @@ inline double relative_difference(HostField const& a, HostField const& b) {
   return difference / largest;
 }
 
+/// The only number that a simulation finds on the device.
+inline double measured(Simulation& simulation, std::string const& name, Stream& stream) {
+  auto const numbers = simulation.measure();
+  EXPECT_EQ(numbers.size(), 1U);
+  EXPECT_EQ(numbers.front().name, name);
+  double value = 0;
+  copy_async(std::span(&value, 1), std::span(numbers.front().data, 1), stream);
+  stream.synchronize();
+  return numbers.front().factor * value;
+}
+
 inline config::RunConfig config_of(std::string const& yaml) {
   auto const path =
       std::filesystem::temp_directory_path() / fmt::format("gridstride_case_{}.yaml", getpid());

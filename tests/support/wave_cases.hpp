@@ -77,7 +77,7 @@ struct WaveRun {
   void go(double until, std::int64_t slice = std::int64_t{1} << 40) {
     while (simulation->clock().time < until) simulation->advance(slice, until);
   }
-  double energy() { return simulation->diagnostics().front().value; }
+  double energy() { return measured(*simulation, "energy", stream); }
   HostField field() { return to_host(simulation->fields().front(), stream); }
   ErrorNorms error() {
     return error_norms(field().field, config.verify.exact[0].second.expression,

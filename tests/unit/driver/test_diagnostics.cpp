@@ -106,6 +106,8 @@ TEST(DiagnosticsOfRuns, CountEveryPointOfEveryOutput) {
 
 TEST(DiagnosticsOfRuns, ContinueAfterARestart) { test::expect_series_to_continue("device: cpu\n"); }
 
+TEST(DiagnosticsOfRuns, HoldTheNumbersOfSimulations) { test::expect_numbers_of_simulations(cpu); }
+
 TEST(DiagnosticsOfRuns, NeedNoFieldsInFiles) {
   test::expect_diagnostics_without_fields("device: cpu\n");
 }

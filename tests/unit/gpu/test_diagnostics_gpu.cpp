@@ -109,6 +109,27 @@ TEST(DiagnosticsOfRunsGpu, ContinueAfterARestart) {
   test::expect_series_to_continue("device: cuda\n");
 }
 
+TEST(DiagnosticsOfRunsGpu, HoldTheNumbersOfSimulations) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_numbers_of_simulations(Backend::cuda);
+}
+
+/// A stream that is captured cannot be waited for.
+TEST(DiagnosticsOfRunsGpu, NumbersOfSimulationsDoNotStopTheStream) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  std::string const rest = "initial: {u: \"sin(2*pi*x)\"}\ntime: {end: 1}\n";
+  for (auto const* simulation :
+       {"simulation: wave\ngrid: {points: 200}\nparameters: {speed: 1}\n",
+        "simulation: advection\ngrid: {points: 200}\nparameters: {velocity: {x: 1}}\n"}) {
+    test::WaveRun run(simulation + rest, Backend::cuda);
+    run.simulation->advance(20, 1);
+    EXPECT_EQ(run.simulation->measure().size(), 1U);
+    Graph const graph = Graph::capture(run.stream, [&] { run.simulation->measure(); });
+    graph.launch(run.stream);
+    run.stream.synchronize();
+  }
+}
+
 TEST(DiagnosticsOfRunsGpu, NeedNoFieldsInFiles) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_diagnostics_without_fields("device: cuda\n");
