@@ -28,7 +28,7 @@ KernelFamily family(std::string_view name, std::string_view summary, Variants co
                     std::string_view (*default_variant)(Backend)) {
   KernelFamily result{name, summary, {}, default_variant};
   for (auto const& row : variants)
-    result.rows.push_back({row.name, row.backend, row.run != nullptr, row.idea});
+    result.rows.push_back({row.name, row.backend, row.run != nullptr, row.idea, row.needs});
   return result;
 }
 

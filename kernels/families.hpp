@@ -13,6 +13,7 @@ struct KernelRow {
   Backend backend;
   bool in_build;  ///< false for a GPU variant in a build without CUDA
   std::string_view idea;
+  Capabilities needs;
 };
 
 struct KernelFamily {

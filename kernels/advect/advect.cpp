@@ -81,7 +81,7 @@ template <class T>
 void advect(Stream& stream, AdvectionStep<T> const& step, std::string_view variant) {
   auto const arguments = arguments_of(step);
   if (variant == "auto") variant = default_variant(stream.backend());
-  auto const& row = find_variant("advect", variants<T>(), stream.backend(), variant);
+  auto const& row = find_variant("advect", variants<T>(), stream.device(), variant);
   row.run(stream, step.grid.dims, step.scheme, arguments);
 }
 

@@ -98,8 +98,11 @@ std::span<Variant<Function<T>> const> variants() {
        "the same by as many blocks as run at a time, which fetch tile after tile"},
       {"register", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_register<T>),
        "several outputs per thread, the window of data in registers: a load serves them all"},
-      {"tensor_core", Backend::cuda, tensor_core_row<T>(),
-       "float64 as products with a Toeplitz matrix on tensor cores; from compute capability 9.0"},
+      {"tensor_core",
+       Backend::cuda,
+       tensor_core_row<T>(),
+       "float64 as products with a Toeplitz matrix on tensor cores",
+       {.float64_products = true}},
       {"overlap_save", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_overlap_save<T>),
        "overlapping blocks of the signal times the filter's spectrum, transforms by cuFFT"},
       {"fft", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_fft<T>),
@@ -144,16 +147,51 @@ std::string_view choose(Backend backend, std::int64_t taps, Shape const& shape,
   return products && taps >= tensor_core_taps ? "tensor_core" : "register";
 }
 
+namespace {
+
+/// Whether the row `fft` of a GPU takes such filters.
+bool takes_fft([[maybe_unused]] Device const& device, [[maybe_unused]] std::int64_t taps,
+               [[maybe_unused]] Shape const& shape, [[maybe_unused]] std::size_t value_bytes) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  return value_bytes == sizeof(double) ? cuda_takes_fft<double>(device, taps, shape.length())
+                                       : cuda_takes_fft<float>(device, taps, shape.length());
+#else
+  return true;
+#endif
+}
+
+bool has_cuda_fft() {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  return cuda_has_fft();
+#else
+  return true;
+#endif
+}
+
+}  // namespace
+
 std::string_view choose(Device const& device, std::int64_t taps, Shape const& shape,
                         std::size_t value_bytes) {
   auto const choice = choose(device.backend(), taps, shape, value_bytes);
   if (device.backend() == Backend::cpu) return choice;
-#ifdef GRIDSTRIDE_WITH_CUDA
-  bool const lacks_fft = choice == "fft" && taps > most_taps_without_cufft && !cuda_has_fft();
-  bool const lacks_cores = choice == "tensor_core" && device.compute_capability() < 90;
-  if (lacks_fft || lacks_cores) return "register";
-#endif
+  if (choice == "tensor_core" && !device.capabilities().float64_products) return "register";
+  if (choice == "fft" && !takes_fft(device, taps, shape, value_bytes))
+    return has_cuda_fft() ? "overlap_save" : "register";
   return choice;
+}
+
+template <class T>
+Variant<Function<T>> const& row_for(Device const& device, std::int64_t taps, Shape const& shape,
+                                    std::string_view variant) {
+  bool const automatic = variant == "auto";
+  if (automatic) variant = choose(device, taps, shape, sizeof(T));
+  auto const& row = find_variant("convolve", variants<T>(), device, variant);
+  if (!automatic && device.backend() == Backend::cuda && variant == "fft" &&
+      !takes_fft(device, taps, shape, sizeof(T)))
+    throw std::invalid_argument(
+        fmt::format("convolve: 'fft' takes no filter of {} taps on {} (overlap_save does)", taps,
+                    device.name()));
+  return row;
 }
 
 // -------------------------------------------------------------------------------------- the calls
@@ -181,14 +219,20 @@ void check(Shape const& shape, NamedBytes const& in, NamedBytes const& out) {
 template <class T>
 void convolve(Stream& stream, Filter<T> const& filter, Shape const& shape, Boundary boundary,
               std::span<T const> in, std::span<T> out, double value, std::string_view variant) {
+  convolve(stream, filter, shape, boundary, in, out, value,
+           row_for<T>(stream.device(), filter.count(), shape, variant));
+}
+
+template <class T>
+void convolve(Stream& stream, Filter<T> const& filter, Shape const& shape, Boundary boundary,
+              std::span<T const> in, std::span<T> out, double value,
+              Variant<Function<T>> const& row) {
   check(shape, named("in", in), named("out", out));
   require_disjoint("convolve", named("in", in), named("out", out));
   if (filter.prepared().backend != stream.backend())
     throw std::invalid_argument(
         fmt::format("convolve: the filter was made for {}, the stream is {}",
                     name_of(filter.prepared().backend), name_of(stream.backend())));
-  if (variant == "auto") variant = choose(stream.device(), filter.count(), shape, sizeof(T));
-  auto const& row = find_variant("convolve", variants<T>(), stream.backend(), variant);
   if (shape.size() == 0) return;
   row.run(stream, {&filter, in.data(), out.data(), shape, boundary, static_cast<T>(value)});
 }
@@ -196,8 +240,12 @@ void convolve(Stream& stream, Filter<T> const& filter, Shape const& shape, Bound
 #define GRIDSTRIDE_INSTANTIATE(T)                                                               \
   template class Filter<T>;                                                                     \
   template std::span<Variant<Function<T>> const> variants<T>();                                 \
+  template Variant<Function<T>> const& row_for(Device const&, std::int64_t, Shape const&,       \
+                                               std::string_view);                               \
   template void convolve(Stream&, Filter<T> const&, Shape const&, Boundary, std::span<T const>, \
-                         std::span<T>, double, std::string_view);
+                         std::span<T>, double, std::string_view);                               \
+  template void convolve(Stream&, Filter<T> const&, Shape const&, Boundary, std::span<T const>, \
+                         std::span<T>, double, Variant<Function<T>> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 

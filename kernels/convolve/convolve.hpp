@@ -91,13 +91,20 @@ std::span<Variant<Function<T>> const> variants();
 std::string_view default_variant(Backend backend);
 
 /// What `auto` means for a filter of so many taps: the fastest measured that gives the same bits
-/// each time. On a device that lacks what it needs, `register` stands in.
+/// each time.
 std::string_view choose(Backend backend, std::int64_t taps, Shape const& shape,
                         std::size_t value_bytes);
 
-/// The same on one device, which may lack what the choice needs.
+/// The same on one device: where it lacks what the choice needs, or blocks of `fft` do not take so
+/// many taps, `overlap_save` or `register` stands in.
 std::string_view choose(Device const& device, std::int64_t taps, Shape const& shape,
                         std::size_t value_bytes);
+
+/// The row of a name, or of `auto`, bound. Throws `std::invalid_argument` for one that the device
+/// does not have, or that does not take so many taps.
+template <class T>
+Variant<Function<T>> const& row_for(Device const& device, std::int64_t taps, Shape const& shape,
+                                    std::string_view variant);
 
 /// Queues one filtering. Throws `std::invalid_argument` for arrays that are missing, too small or
 /// the same, and for a variant that the backend lacks or that does not take the filter. Never
@@ -106,5 +113,11 @@ template <class T>
 void convolve(Stream& stream, Filter<T> const& filter, Shape const& shape, Boundary boundary,
               std::span<T const> in, std::span<T> out, double value = 0,
               std::string_view variant = "auto");
+
+/// The same by a row that `row_for` has found.
+template <class T>
+void convolve(Stream& stream, Filter<T> const& filter, Shape const& shape, Boundary boundary,
+              std::span<T const> in, std::span<T> out, double value,
+              Variant<Function<T>> const& row);
 
 }  // namespace gridstride::convolve

@@ -341,18 +341,11 @@ std::span<Row<double> const> rows() {
   return all;
 }
 
-std::size_t most_shared_bytes(Device const& device) {
-  int bytes = 0;
-  GRIDSTRIDE_CUDA(
-      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.ordinal()));
-  return static_cast<std::size_t>(bytes);
-}
-
 /// The cheapest for a filter; null where it is too long for all: cuFFT is faster than blocks that
 /// are outputs in less than a quarter of their points.
 template <class T>
 Row<T> const* cheapest(Device const& device, std::int64_t taps, std::int64_t length) {
-  std::size_t const most_bytes = most_shared_bytes(device);
+  std::size_t const most_bytes = device.capabilities().shared_bytes;
   Row<T> const* best = nullptr;
   double best_cost = 0;
   for (auto const& row : rows<T>()) {
@@ -440,7 +433,7 @@ template <class T>
 void cuda_fft(Stream& stream, Arguments<T> const& a) {
   auto const signals = Signals::of(a.shape);
   auto const* const row = cheapest<T>(stream.device(), a.filter->count(), signals.length);
-  if (row == nullptr) return cuda_overlap_save(stream, a);
+  if (row == nullptr) throw std::invalid_argument("convolve: fft does not take so many taps");
   auto& slot = a.filter->prepared().fft;
   using Kept = std::map<int, Spectrum<T>>;
   if (!slot) slot = std::make_shared<Kept>();
@@ -456,9 +449,16 @@ void cuda_fft(Stream& stream, Arguments<T> const& a) {
   launch(stream, *row, all, found->second, a.in, a.out);
 }
 
+template <class T>
+bool cuda_takes_fft(Device const& device, std::int64_t taps, std::int64_t length) {
+  return cheapest<T>(device, taps, length) != nullptr;
+}
+
 bool cuda_has_fft() { return has_cufft(); }
 
 template void cuda_fft(Stream&, Arguments<float> const&);
 template void cuda_fft(Stream&, Arguments<double> const&);
+template bool cuda_takes_fft<float>(Device const&, std::int64_t, std::int64_t);
+template bool cuda_takes_fft<double>(Device const&, std::int64_t, std::int64_t);
 
 }  // namespace gridstride::convolve

@@ -35,9 +35,7 @@ constexpr int bytes_of_row = lanes * sizeof(T) + sizeof(long long);
 /// Taps of a piece: with them, two blocks share the shared memory of a multiprocessor.
 template <int warps, class T>
 std::int64_t most_taps(Device const& device) {
-  int bytes = 0;
-  GRIDSTRIDE_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-                                         device.ordinal()));
+  auto const bytes = static_cast<int>(device.capabilities().shared_bytes_of_processor);
   auto const rows = (bytes / 2 - 1024) / bytes_of_row<T>;
   return std::min(rows / outputs<T> * outputs<T> - warps * outputs<T>, most_parameter_taps<T>);
 }

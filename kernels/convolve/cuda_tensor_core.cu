@@ -192,29 +192,32 @@ __global__ void __launch_bounds__(threads)
 
 template <class Layout>
 void launch(Stream& stream, Arguments<double> const& a) {
-  for_each_piece(
-      a, most_taps_of_piece, [&](Work<double> const& work, std::span<double const> piece) {
-        auto const parts = tiles_of(work.length, Layout::points);
-        auto const tiles = parts * tiles_of(work.inner * work.outer, Layout::signals);
-        int const steps = steps_for(work.count);
-        int const bytes = static_cast<int>(sizeof(double)) *
-                          (zeros + steps * depth + 1 + warps * segment_size<Layout>(steps));
-        GRIDSTRIDE_CUDA(cudaFuncSetAttribute(tensor_core_kernel<Layout>,
-                                             cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-        double const* const taps =
-            a.filter->device_taps().data() + (piece.data() - a.filter->taps().data());
-        tensor_core_kernel<Layout>
-            <<<grid_of(tiles_of(tiles, warps)), threads, bytes, native(stream)>>>(
-                work, taps, static_cast<unsigned>(parts));
-        GRIDSTRIDE_CHECK_LAUNCH(stream, "convolve tensor_core");
-      });
+  auto const shared_bytes = [](int steps) {
+    return static_cast<int>(sizeof(double)) *
+           (zeros + steps * depth + 1 + warps * segment_size<Layout>(steps));
+  };
+  // Shorter pieces where a block has less shared memory than on the GPU they were measured on.
+  std::int64_t most_taps = most_taps_of_piece;
+  auto const most_bytes = static_cast<int>(stream.device().capabilities().shared_bytes);
+  while (shared_bytes(steps_for(static_cast<int>(most_taps))) > most_bytes) most_taps /= 2;
+  for_each_piece(a, most_taps, [&](Work<double> const& work, std::span<double const> piece) {
+    auto const parts = tiles_of(work.length, Layout::points);
+    auto const tiles = parts * tiles_of(work.inner * work.outer, Layout::signals);
+    int const steps = steps_for(work.count);
+    int const bytes = shared_bytes(steps);
+    GRIDSTRIDE_CUDA(cudaFuncSetAttribute(tensor_core_kernel<Layout>,
+                                         cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    double const* const taps =
+        a.filter->device_taps().data() + (piece.data() - a.filter->taps().data());
+    tensor_core_kernel<Layout><<<grid_of(tiles_of(tiles, warps)), threads, bytes, native(stream)>>>(
+        work, taps, static_cast<unsigned>(parts));
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "convolve tensor_core");
+  });
 }
 
 }  // namespace
 
 void cuda_tensor_core(Stream& stream, Arguments<double> const& a) {
-  if (stream.device().compute_capability() < 90)
-    throw std::invalid_argument("convolve: tensor_core needs a GPU of compute capability 9.0");
   if (Signals::of(a.shape).inner == 1)
     launch<AlongX>(stream, a);
   else

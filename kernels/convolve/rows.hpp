@@ -66,9 +66,10 @@ template <class T>
 void cuda_fft(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_cufft(Stream&, Arguments<T> const&);
-/// Whether there is a cuFFT. `overlap_save` and `cufft` need it, and `fft` for more taps than
-/// these.
+/// Whether a block of the device holds enough points for so many taps. Beyond, cuFFT is faster.
+template <class T>
+bool cuda_takes_fft(Device const&, std::int64_t taps, std::int64_t length);
+/// Whether there is a cuFFT, which `overlap_save` and `cufft` need.
 bool cuda_has_fft();
-inline constexpr std::int64_t most_taps_without_cufft = 6144;
 
 }  // namespace gridstride::convolve

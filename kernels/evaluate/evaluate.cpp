@@ -76,7 +76,7 @@ void evaluate(Stream& stream, Program const& program, Grid const& grid, DeviceCl
     throw std::invalid_argument("evaluate: the result is smaller than the grid");
   if (clock == nullptr && program.depends_on_time())
     throw std::invalid_argument("evaluate: the formula depends on t and there is no clock");
-  find_variant<EvaluateFunction<T>>("evaluate", table<T>, stream.backend(), program.variant())
+  find_variant<EvaluateFunction<T>>("evaluate", table<T>, stream.device(), program.variant())
       .run(stream, {.program = &program,
                     .grid = grid,
                     .clock = clock,

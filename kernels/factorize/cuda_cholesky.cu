@@ -75,9 +75,7 @@ constexpr int diagonal_bytes(std::int64_t columns) {
 /// As many as a block's shared memory allows.
 template <class T>
 std::int64_t columns_of_panel(Device const& device) {
-  int shared_bytes = 0;
-  GRIDSTRIDE_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                         device.ordinal()));
+  auto const shared_bytes = static_cast<int>(device.capabilities().shared_bytes);
   std::int64_t columns = std::min(most_columns, block_rows<T>(device));
   while (diagonal_bytes<T>(columns) > shared_bytes) columns /= 2;
   return columns;

@@ -163,16 +163,13 @@ cudaLaunchConfig_t launch_configuration(int blocks, std::size_t shared_bytes,
 
 /// The most blocks that a cluster of every cut can have on the present device; 0 for none.
 template <class T>
-int blocks_of_cluster() {
-  int ordinal = 0, shared_bytes = 0, most = most_blocks;
-  GRIDSTRIDE_CUDA(cudaGetDevice(&ordinal));
-  GRIDSTRIDE_CUDA(
-      cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
+int find_blocks_of_cluster(Capabilities const& has) {
+  int most = most_blocks;
   for (auto const& cut : cuts<T>()) {
     cudaFuncAttributes attributes;
     GRIDSTRIDE_CUDA(cudaFuncGetAttributes(&attributes, cut.kernel));
     std::size_t const bytes = cut.shared_bytes + attributes.sharedSizeBytes;
-    if (bytes > static_cast<std::size_t>(shared_bytes)) return 0;
+    if (bytes > has.shared_bytes) return 0;
     GRIDSTRIDE_CUDA(cudaFuncSetAttribute(cut.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          static_cast<int>(cut.shared_bytes)));
     GRIDSTRIDE_CUDA(
@@ -192,11 +189,11 @@ int blocks_of_cluster() {
 
 template <class T>
 int blocks_of_cluster(Device const& device) {
-  if (device.compute_capability() < 90) return 0;
+  if (!device.capabilities().clusters) return 0;
   constexpr int devices = 64;
   static int found[devices] = {};  // one more than the number; each device finds the same
   int& entry = found[device.ordinal() % devices];
-  if (entry == 0) entry = 1 + blocks_of_cluster<T>();
+  if (entry == 0) entry = 1 + find_blocks_of_cluster<T>(device.capabilities());
   return entry - 1;
 }
 

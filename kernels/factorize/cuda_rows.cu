@@ -317,9 +317,7 @@ void list_order(Stream& stream, std::int32_t const* pivots, std::span<std::int32
   Buffer<LeafMoves> moves(stream, MemorySpace::device, lists);
   leaf_moves_kernel<<<lists, warp_size, 0, native(stream)>>>(pivots, 0, rows, moves.data());
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize leaf_moves");
-  int most_shared = 0;
-  GRIDSTRIDE_CUDA(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                         stream.device().ordinal()));
+  auto const most_shared = static_cast<int>(stream.device().capabilities().shared_bytes);
   GRIDSTRIDE_CUDA(
       cudaFuncSetAttribute(order_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared));
   std::size_t const bytes = order.size_bytes();

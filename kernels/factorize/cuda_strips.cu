@@ -155,11 +155,8 @@ void launch(Stream& stream, Matrix<T> const& a, T const* inverses) {
 
 template <class T>
 int strip_rows(Device const& device) {
-  int most = 0;
-  GRIDSTRIDE_CUDA(
-      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.ordinal()));
   int rows = panel_limit;
-  while (shared_bytes<T>(rows) > static_cast<std::size_t>(most)) rows /= 2;
+  while (shared_bytes<T>(rows) > device.capabilities().shared_bytes) rows /= 2;
   return rows;
 }
 

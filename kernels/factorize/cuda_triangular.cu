@@ -272,11 +272,8 @@ void solve_lu(Stream& stream, Arguments<T> const& arguments) {
 
 template <class T>
 int block_rows(Device const& device) {
-  int shared_bytes = 0;
-  GRIDSTRIDE_CUDA(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                         device.ordinal()));
   int rows = panel_limit;
-  while (solve_shared_bytes<T>(rows) + sizeof(T) * step > static_cast<std::size_t>(shared_bytes))
+  while (solve_shared_bytes<T>(rows) + sizeof(T) * step > device.capabilities().shared_bytes)
     rows /= 2;
   return rows;
 }

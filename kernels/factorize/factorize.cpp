@@ -72,10 +72,10 @@ Matrix<T> not_written(Matrix<T const> const& a) {
 /// have no use for it.
 template <class T>
 Function<T>& find_row(Stream& stream, Variants const& asked) {
-  Backend const backend = stream.backend();
-  if (asked.matmul != "auto") find_variant("matmul", matmul::variants<T>(), backend, asked.matmul);
-  auto const name = asked.factorize == "auto" ? default_variant(backend) : asked.factorize;
-  return *find_variant("factorize", variants<T>(), backend, name).run;
+  Device const& device = stream.device();
+  if (asked.matmul != "auto") find_variant("matmul", matmul::variants<T>(), device, asked.matmul);
+  auto const name = asked.factorize == "auto" ? default_variant(device.backend()) : asked.factorize;
+  return *find_variant("factorize", variants<T>(), device, name).run;
 }
 
 }  // namespace

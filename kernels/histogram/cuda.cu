@@ -18,6 +18,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 #include "kernels/histogram/bins.hpp"
 #include "kernels/histogram/rows.hpp"
@@ -188,12 +190,85 @@ unsigned enough_blocks(Stream const& stream, std::int64_t size) {
   return std::max(filling_blocks(stream, size), static_cast<unsigned>((size >> 31) + 1));
 }
 
-/// The shared memory that a block can have when it asks for it.
-std::size_t largest_shared_memory(Stream const& stream) {
-  int bytes = 0;
-  GRIDSTRIDE_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                                         stream.device().ordinal()));
-  return static_cast<std::size_t>(bytes);
+template <class T, class Bins>
+void weigh_in_shared(Stream& stream, Arguments<T> const& a, Bins const& bin_of) {
+  std::size_t const bytes = static_cast<std::size_t>(a.bins) * sizeof(Fixed);
+  auto const kernel = shared_weigh_kernel<T, Bins>;
+  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(bytes)));
+  DeviceSums<T> sums(stream, a);
+  kernel<<<filling_blocks(stream, a.size), threads, bytes, native(stream)>>>(
+      a.input, a.weights, a.size, bin_of, sums.table());
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram shared_atomic weights");
+  sums.finish(stream, a.sums);
+}
+
+}  // namespace
+
+template <class T>
+void cuda_shared_atomic(Stream& stream, Arguments<T> const& a) {
+  std::size_t const most = stream.device().capabilities().shared_bytes / sizeof(Fixed);
+  if (a.weights != nullptr && static_cast<std::size_t>(a.bins) > most)
+    throw std::invalid_argument("histogram: shared_atomic takes up to " + std::to_string(most) +
+                                " bins with weights on this GPU (privatized takes more)");
+  with_bins(a, [&](auto const& bin_of) {
+    if (a.weights == nullptr) {
+      zero_async(std::span(a.counts, static_cast<std::size_t>(a.bins)), stream);
+      global_count_kernel<<<blocks, threads, 0, native(stream)>>>(a.input, a.size, bin_of,
+                                                                  a.counts);
+      GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram global_atomic");
+      return;
+    }
+    if constexpr (sizeof(T) > 1) {
+      DeviceSums<T> sums(stream, a);
+      global_weigh_kernel<<<blocks, threads, 0, native(stream)>>>(a.input, a.weights, a.size,
+                                                                  bin_of, sums.table());
+      GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram global_atomic weights");
+      sums.finish(stream, a.sums);
+    }
+  });
+}
+
+// --------------------------------------------------------------------------------- shared_atomic
+
+namespace {
+
+/// Counts of 32 bits are enough for a block's values: see `enough_blocks`.
+template <class T, class Bins>
+__global__ void shared_count_kernel(T const* input, std::int64_t size, Bins bin_of,
+                                    std::int64_t* counts) {
+  extern __shared__ unsigned own_counts[];
+  for (int b = static_cast<int>(threadIdx.x); b < bin_of.count(); b += threads) own_counts[b] = 0;
+  __syncthreads();
+  for_own_values(size, [&](std::int64_t i) {
+    int const bin = bin_of(input[i]);
+    if (bin >= 0) atomicAdd(&own_counts[bin], 1u);
+  });
+  __syncthreads();
+  for (int b = static_cast<int>(threadIdx.x); b < bin_of.count(); b += threads)
+    if (own_counts[b] != 0) add_to(counts[b], own_counts[b]);
+}
+
+template <class T, class Bins>
+__global__ void shared_weigh_kernel(T const* input, T const* weights, std::int64_t size,
+                                    Bins bin_of, SumTable table) {
+  extern __shared__ unsigned long long own_words[];
+  Fixed* const own_sums = reinterpret_cast<Fixed*>(own_words);
+  for (int b = static_cast<int>(threadIdx.x); b < bin_of.count(); b += threads) own_sums[b] = {};
+  __syncthreads();
+  WeightScale const scale = table.scale();
+  for_own_values(size, [&](std::int64_t i) {
+    int const bin = bin_of(input[i]);
+    if (bin >= 0) add_weight(table, scale, own_sums[bin], bin, weights[i]);
+  });
+  __syncthreads();
+  for (int b = static_cast<int>(threadIdx.x); b < bin_of.count(); b += threads)
+    add_atomically(table.sums[b], own_sums[b]);
+}
+
+/// As many blocks as fill the GPU, and so many that none has more than 2^31 values and a few.
+unsigned enough_blocks(Stream const& stream, std::int64_t size) {
+  return std::max(filling_blocks(stream, size), static_cast<unsigned>((size >> 31) + 1));
 }
 
 template <class T, class Bins>

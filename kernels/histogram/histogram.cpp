@@ -36,7 +36,7 @@ namespace {
 template <class T>
 void run(Stream& stream, Arguments<T> const& arguments, std::string_view variant) {
   if (variant == "auto") variant = default_variant(stream.backend());
-  auto const& row = find_variant("histogram", variants<T>(), stream.backend(), variant);
+  auto const& row = find_variant("histogram", variants<T>(), stream.device(), variant);
   if (row.name == "cub" && arguments.sums != nullptr)
     throw std::invalid_argument("histogram: variant 'cub' takes no weights");
   if (arguments.size > 0) return row.run(stream, arguments);

@@ -248,15 +248,15 @@ Probe wgmma_probe(Stream& stream, std::string_view name) {
 }  // namespace
 
 void add_tensor_probes(std::vector<Probe>& probes, Stream& stream) {
-  int const capability = stream.device().compute_capability();
-  if (capability < 80) return;
+  Capabilities const& has = stream.device().capabilities();
+  if (!has.async_copies) return;  // Turing has none of these products
   probes.push_back(mma_probe<Float16Mma>(stream, float16_tensor_roof, "mma.sync in registers"));
   probes.push_back(mma_probe<Tf32Mma>(stream, tf32_tensor_roof, "mma.sync in registers"));
   if (has_wgmma(stream)) {
     probes.push_back(wgmma_probe<true>(stream, float16_tensor_roof));
     probes.push_back(wgmma_probe<false>(stream, tf32_tensor_roof));
   }
-  if (capability >= 90)
+  if (has.float64_products)
     probes.push_back(mma_probe<Float64Mma>(stream, float64_tensor_roof, "mma.sync in registers"));
   else
     probes.push_back(

@@ -68,6 +68,7 @@ __global__ void __launch_bounds__(256)
 template <class S, bool a_along_k, bool b_along_k>
 void launch(Stream& stream, dmma::Task const& task, int splits) {
   auto const kernel = dmma::dmma_kernel<S, a_along_k, b_along_k>;
+  static_assert(S::shared_bytes <= dmma_shared_bytes);
   GRIDSTRIDE_CUDA(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, S::shared_bytes));
   kernel<<<task.tiles_down * task.tiles_across* static_cast<unsigned>(splits), S::threads,
@@ -156,8 +157,6 @@ Plan plan_for(Arguments<double> const& x, int processors) {
 }  // namespace
 
 void cuda_dmma(Stream& stream, Arguments<double> const& x) {
-  if (stream.device().compute_capability() < 90)
-    throw std::invalid_argument("multiply: dmma needs a GPU of compute capability 9.0");
   Plan const plan = plan_for(x, stream.device().processors());
   if (plan.large)
     multiply_tiles<Large>(stream, x, plan.splits);

@@ -45,6 +45,7 @@ using warp_tiled::Shape;
 template <class T, class S, bool a_along_k, bool b_along_k, int width>
 void launch(Stream& stream, Product<T> const& x, unsigned layers) {
   constexpr int bytes = warp_tiled::shared_bytes<T, S>;
+  static_assert(bytes <= warp_tiled_shared_bytes);
   auto const kernel = warp_tiled::product_kernel<T, S, a_along_k, b_along_k, width>;
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   dim3 const blocks(blocks_for(x.m, S::rows) * blocks_for(x.n, S::columns), layers);
@@ -198,11 +199,10 @@ Plan<T> make_plan(Device const& device, Arguments<T> const& x) {
 
 template <class T>
 void cuda_warp_tiled(Stream& stream, Arguments<T> const& x) {
-  if (stream.device().compute_capability() < 80)
-    throw std::invalid_argument("multiply: warp_tiled needs a GPU of compute capability 8.0");
   auto const [candidate, layers] = make_plan(stream.device(), x);
-  // Rows of more than 128 MiB: their tiles are not within the reach of 32 bits.
-  if (candidate.multiply == nullptr) return cuda_vectorized(stream, x);
+  if (candidate.multiply == nullptr)
+    throw std::invalid_argument(
+        "multiply: warp_tiled takes rows of up to 128 MiB (vectorized does)");
   candidate.multiply(stream, x, layers);
 }
 

@@ -312,6 +312,7 @@ template <class Tile>
 void multiply_packed(Stream& stream, Packed const& a, Packed const& b, Product const& product,
                      int processors) {
   auto const kernel = product_kernel<Tile>;
+  static_assert(Tile::shared_bytes <= wgmma_shared_bytes);
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                        Tile::shared_bytes));
   Rounding const rounding_b = Tile::split ? Rounding::none : Rounding::to_tf32;
@@ -397,7 +398,7 @@ void require_wgmma(Device const& device, std::string_view name) {
 }  // namespace
 
 bool cuda_has_tf32(Device const& device) {
-  if (device.compute_capability() != 90) return false;
+  if (!device.capabilities().wgmma) return false;
   static bool const in_build = [] {
     cudaFuncAttributes attributes;
     GRIDSTRIDE_CUDA(cudaFuncGetAttributes(&attributes, product_kernel<Large>));

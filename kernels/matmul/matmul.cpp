@@ -50,18 +50,30 @@ std::span<Variant<Function<T>> const> variants() {
        "tiles are fetched meanwhile"},
       {"vectorized", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_vectorized<T>),
        "16 bytes per load and store, of global and of shared memory"},
-      {"warp_tiled", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_warp_tiled<T>),
+      {"warp_tiled",
+       Backend::cuda,
+       GRIDSTRIDE_CUDA_ROW(cuda_warp_tiled<T>),
        "tiles of several sizes, fetched several steps ahead by asynchronous copies, in parts per "
        "warp; "
-       "the default of float32"},
-      {"dmma", Backend::cuda, GRIDSTRIDE_CUDA_ROW(only<T>(cuda_dmma)),
-       "the float64 tensor cores; from compute capability 9.0, and the default of float64 there"},
-      {"tf32", Backend::cuda, GRIDSTRIDE_CUDA_ROW(only<T>(cuda_tf32)),
+       "the default of float32",
+       {.shared_bytes = warp_tiled_shared_bytes, .async_copies = true}},
+      {"dmma",
+       Backend::cuda,
+       GRIDSTRIDE_CUDA_ROW(only<T>(cuda_dmma)),
+       "the float64 tensor cores; from compute capability 9.0, and the default of float64 there",
+       {.shared_bytes = dmma_shared_bytes, .async_copies = true, .float64_products = true}},
+      {"tf32",
+       Backend::cuda,
+       GRIDSTRIDE_CUDA_ROW(only<T>(cuda_tf32)),
        "float32 operands rounded to TF32 on the tensor cores, by wgmma and TMA; compute capability "
-       "9.0 alone, opt-in"},
-      {"tf32x3", Backend::cuda, GRIDSTRIDE_CUDA_ROW(only<T>(cuda_tf32x3)),
+       "9.0 alone, opt-in",
+       {.shared_bytes = wgmma_shared_bytes, .bulk_copies = true, .wgmma = true}},
+      {"tf32x3",
+       Backend::cuda,
+       GRIDSTRIDE_CUDA_ROW(only<T>(cuda_tf32x3)),
        "float32's accuracy from operands split in two parts of TF32 each; compute capability 9.0 "
-       "alone, opt-in"},
+       "alone, opt-in",
+       {.shared_bytes = wgmma_shared_bytes, .bulk_copies = true, .wgmma = true}},
       {"thin", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_thin<T>),
        "few columns or rows: the large matrix is read once, its long side shared by many blocks"},
       {"cublas", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_cublas<T>),
@@ -88,9 +100,10 @@ std::string_view choose(Device const& device, Arguments<T> const& x) {
   constexpr std::int64_t few_of_both = 16, long_k = 1 << 16;
   if (std::min(x.m, x.n) <= few || (std::max(x.m, x.n) <= few_of_both && x.k >= long_k))
     return "thin";
-  int const capability = device.compute_capability();
-  if (std::is_same_v<T, double> && capability >= 90) return "dmma";
-  return capability >= 80 ? "warp_tiled" : "vectorized";
+  Capabilities const& has = device.capabilities();
+  if (std::is_same_v<T, double> && has.float64_products) return "dmma";
+  bool const within_reach = std::max(x.lda, x.ldb) <= warp_tiled_longest_row<T>;
+  return has.async_copies && within_reach ? "warp_tiled" : "vectorized";
 }
 
 namespace {
@@ -181,7 +194,7 @@ void multiply(Stream& stream, std::type_identity_t<T> alpha, std::type_identity_
       c.rows, c.columns,     a.columns(),      alpha, a.op,   a.matrix.data, a.matrix.leading,
       b.op,   b.matrix.data, b.matrix.leading, beta,  c.data, c.leading,     spared};
   if (variant == "auto") variant = choose(stream.device(), arguments);
-  auto const& row = find_variant("matmul", variants<T>(), stream.backend(), variant);
+  auto const& row = find_variant("matmul", variants<T>(), stream.device(), variant);
   if (c.empty()) return;
   if (arguments.k == 0 || alpha == T(0)) return scale(stream, beta, c);
   row.run(stream, arguments);

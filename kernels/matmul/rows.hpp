@@ -32,6 +32,12 @@ template <class T>
 void cuda_vectorized(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_warp_tiled(Stream&, Arguments<T> const&);
+/// The longest leading dimension that it takes: the rows of a tile are within the reach of 32 bits.
+template <class T>
+inline constexpr std::int64_t warp_tiled_longest_row = (std::int64_t{1} << 27) / sizeof(T);
+/// The shared memory that blocks take at most.
+inline constexpr std::size_t warp_tiled_shared_bytes = 52 << 10, dmma_shared_bytes = 64 << 10,
+                             wgmma_shared_bytes = 227 << 10;
 /// For products with few columns or few rows, bound by the read of the other matrix.
 template <class T>
 void cuda_thin(Stream&, Arguments<T> const&);

@@ -1,4 +1,5 @@
 #include "kernels/quadrature/adaptive.hpp"
+#include "kernels/quadrature/adaptive_intervals.hpp"
 
 #include <fmt/format.h>
 
@@ -45,6 +46,13 @@ std::string_view default_tanh_sinh(Backend backend) {
 }
 
 namespace {
+
+/// What `auto` means: integrals that begin with many intervals do not fit the chip.
+std::string_view fastest_gauss_kronrod(Backend backend, GaussKronrodOptions const& options) {
+  if (backend == Backend::cuda && options.initial_intervals > OnChip::capacity)
+    return "breadth_first";
+  return default_gauss_kronrod(backend);
+}
 
 void check_integrand(std::string_view function, Integrand const& integrand,
                      std::size_t parameter_count, std::size_t integrals) {
@@ -103,7 +111,7 @@ void run(std::string_view name, std::span<Variant<Function> const> rows, Stream&
          std::string_view variant) {
   check_integrand(name, arguments.integrand, parameter_count, arguments.integrals);
   check_options(arguments.interval, options);
-  auto const& row = find_variant(name, rows, stream.backend(), variant);
+  auto const& row = find_variant(name, rows, stream.device(), variant);
   if (arguments.integrals > 0) row.run(stream, arguments, options);
 }
 
@@ -128,7 +136,7 @@ void gauss_kronrod(Stream& stream, Integrand const& integrand, Interval interval
                    std::span<Estimate> results, std::string_view variant) {
   run("gauss_kronrod", gauss_kronrod_variants<T>(), stream,
       {integrand, interval, parameters.data(), results.size(), results.data()}, parameters.size(),
-      options, variant == "auto" ? default_gauss_kronrod(stream.backend()) : variant);
+      options, variant == "auto" ? fastest_gauss_kronrod(stream.backend(), options) : variant);
 }
 
 template <class T>

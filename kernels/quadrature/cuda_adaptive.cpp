@@ -214,7 +214,10 @@ template <class T>
 void cuda_on_chip(Stream& stream, SweepArguments const& arguments,
                   GaussKronrodOptions const& options) {
   if (options.initial_intervals > OnChip::capacity)
-    return cuda_breadth_first<T>(stream, arguments, options);
+    throw std::invalid_argument(
+        fmt::format("gauss_kronrod: on_chip begins with up to {} intervals, not {} (breadth_first "
+                    "does)",
+                    OnChip::capacity, options.initial_intervals));
   auto const module =
       kernels_of<T>(stream, arguments, options, "kernels/quadrature/adaptive_on_chip.cuh");
   Buffer<unsigned> unfinished(stream, MemorySpace::device, 1);

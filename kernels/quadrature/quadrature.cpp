@@ -70,7 +70,7 @@ void integrate(Stream& stream, Integrand const& integrand, Interval interval,
   check(integrand, interval, parameters.size(), results.size());
   Pattern const pattern = pattern_of(rule);
   if (variant == "auto") variant = default_variant(stream.backend());
-  auto const& row = find_variant("quadrature", variants<T>(), stream.backend(), variant);
+  auto const& row = find_variant("quadrature", variants<T>(), stream.device(), variant);
   if (results.empty()) return;
   row.run(stream,
           {integrand, interval, rule, pattern, parameters.data(), results.size(), results.data()});

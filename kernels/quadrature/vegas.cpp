@@ -208,7 +208,7 @@ VegasIntegral vegas(Stream& stream, Integrand const& integrand, std::span<Interv
   if (options.antithetic)
     throw std::invalid_argument("quadrature::vegas: samples are not antithetic");
   if (variant == "auto") variant = default_sampler(stream.backend());
-  auto const& row = find_variant("vegas", vegas_variants<T>(), stream.backend(), variant);
+  auto const& row = find_variant("vegas", vegas_variants<T>(), stream.device(), variant);
   auto const problem = sampling_problem<T>(integrand, box, parameters, options);
   return iterate<T>(problem, options, row.run(stream, problem));
 }

@@ -70,7 +70,7 @@ void require_result(std::string_view function, NamedBytes const& input, std::spa
 template <class T>
 void run(Stream& stream, std::string_view variant, Arguments<T> const& arguments) {
   if (variant == "auto") variant = default_variant(stream.backend());
-  find_variant("reduce", variants<T>(), stream.backend(), variant).run(stream, arguments);
+  find_variant("reduce", variants<T>(), stream.device(), variant).run(stream, arguments);
 }
 
 /// One operation on one array, arguments checked.

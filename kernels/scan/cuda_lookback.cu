@@ -52,6 +52,16 @@ enum class Loading {
 template <Loading loading>
 constexpr int tile_bytes = (loading == Loading::bulk ? 72 : 48) * 1024;
 
+/// Blocks that share a multiprocessor. Those with bulk copies run from compute capability 9.0 on;
+/// a multiprocessor of older GPUs may not even have the threads for three.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+template <Loading loading>
+constexpr int least_blocks = loading == Loading::bulk ? 3 : 1;
+#else
+template <Loading loading>
+constexpr int least_blocks = 1;
+#endif
+
 // ---------------------------------------------------------------------------------------- status
 
 /// Words of a status.
@@ -215,7 +225,7 @@ __device__ void scan_rows(T const* shared, T* output, std::int64_t rest, T prefi
 }
 
 template <Loading loading, class Operation, bool inclusive, class T>
-__global__ void __launch_bounds__(threads, loading == Loading::bulk ? 3 : 1)
+__global__ void __launch_bounds__(threads, least_blocks<loading>)
     lookback_kernel(T const* input, T* output, std::int64_t size, Status status) {
   constexpr int tile_size = tile_bytes<loading> / static_cast<int>(sizeof(T));
   constexpr int width = loading == Loading::elements ? 1 : vector_width<T>;
@@ -303,7 +313,7 @@ template <class T>
 void cuda_decoupled_lookback(Stream& stream, Arguments<T> const& arguments) {
   if (misalignment(arguments.input) != 0 || misalignment(arguments.output) != 0)
     launch<Loading::elements>(stream, arguments);
-  else if (stream.device().compute_capability() >= 90)
+  else if (stream.device().capabilities().bulk_copies)
     launch<Loading::bulk>(stream, arguments);
   else
     launch<Loading::vectors>(stream, arguments);

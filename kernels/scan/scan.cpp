@@ -41,7 +41,7 @@ void run(Stream& stream, std::string_view function, Operation operation, Kind ki
   require_same_size(function, named("input", input), named("output", output));
   require_disjoint_or_same(function, named("input", input), named("output", output));
   if (variant == "auto") variant = default_variant(stream.backend());
-  auto const& row = find_variant("scan", variants<T>(), stream.backend(), variant);
+  auto const& row = find_variant("scan", variants<T>(), stream.device(), variant);
   if (input.empty()) return;
   row.run(stream,
           {operation, kind, input.data(), output.data(), static_cast<std::int64_t>(input.size())});

@@ -31,7 +31,7 @@ namespace {
 template <class T>
 void run(Stream& stream, Arguments<T> const& arguments, std::string_view variant) {
   if (variant == "auto") variant = default_variant(stream.backend());
-  auto const& row = find_variant("sort", variants<T>(), stream.backend(), variant);
+  auto const& row = find_variant("sort", variants<T>(), stream.device(), variant);
   if (arguments.size > 1) row.run(stream, arguments);
 }
 

@@ -371,6 +371,7 @@ template <class Shape, class T>
 void launch_pass(Stream& stream, LeapfrogArguments<T> const& a, T* out_before) {
   auto const kernel = temporal_plane_kernel<Shape, T>;
   constexpr int bytes = sizeof(Memory<Shape, T>);
+  static_assert(bytes <= temporal_shared_bytes);
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   Pass<T> const pass{
       out_before, cut_plane<Shape>(stream.device(), a.points),
@@ -389,7 +390,8 @@ using ShapeOf = PlaneShape<T, radius, plane_steps(radius, variable), variable, 4
 }  // namespace
 
 template <class T>
-void cuda_temporal_plane(Stream& stream, int radius, LeapfrogArguments<T> const& a, T* out_before) {
+void cuda_temporal_plane(Stream& stream, int, int radius, LeapfrogArguments<T> const& a,
+                         T* out_before) {
   with_shape(2, radius, [&](auto, auto reach) {
     if (a.speed_squared)
       launch_pass<ShapeOf<T, reach(), true>>(stream, a, out_before);
@@ -398,7 +400,7 @@ void cuda_temporal_plane(Stream& stream, int radius, LeapfrogArguments<T> const&
   });
 }
 
-template void cuda_temporal_plane(Stream&, int, LeapfrogArguments<float> const&, float*);
-template void cuda_temporal_plane(Stream&, int, LeapfrogArguments<double> const&, double*);
+template void cuda_temporal_plane(Stream&, int, int, LeapfrogArguments<float> const&, float*);
+template void cuda_temporal_plane(Stream&, int, int, LeapfrogArguments<double> const&, double*);
 
 }  // namespace gridstride::star

@@ -25,9 +25,10 @@ constexpr int plane_steps(int radius, bool variable) {
   return (variable ? variable_steps : steps)[radius - 1];
 }
 /// The pass, from `in` and `previous` to `out`, and to `out_before` for the moment before. All four
-/// are apart from each other.
+/// are apart from each other. A block takes no more than these bytes of shared memory.
 template <class T>
-void cuda_temporal_plane(Stream&, int radius, LeapfrogArguments<T> const&, T* out_before);
+void cuda_temporal_plane(Stream&, int dims, int radius, LeapfrogArguments<T> const&, T* out_before);
+inline constexpr std::size_t temporal_shared_bytes = 64 << 10;
 
 /// The energy of points piece·energy_piece and on, for each piece.
 inline constexpr long long energy_piece = 4096;

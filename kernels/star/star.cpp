@@ -13,19 +13,32 @@
 
 namespace gridstride::star {
 
+namespace {
+
+/// The function of a row that makes one step at a time.
+template <auto one_step, class T>
+void single(Stream& stream, int dims, int radius, LeapfrogArguments<T> const& arguments, T*) {
+  one_step(stream, dims, radius, arguments);
+}
+
+}  // namespace
+
 template <class T>
 std::span<Variant<LeapfrogFunction<T>> const> variants() {
   static Variant<LeapfrogFunction<T>> const rows[] = {
-      {"reference", Backend::cpu, host_reference<T>, "every point in turn, on one thread"},
-      {"threads", Backend::cpu, host_threads<T>,
+      {"reference", Backend::cpu, single<host_reference<T>>, "every point in turn, on one thread"},
+      {"threads", Backend::cpu, single<host_threads<T>>,
        "rows shared among threads; branch-free inner loops that the compiler vectorises"},
-      {"naive", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_naive<T>),
+      {"naive", Backend::cuda, GRIDSTRIDE_CUDA_ROW(single<cuda_naive<T>>),
        "one thread per point, neighbours through the caches"},
-      {"register_queue", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_register_queue<T>),
+      {"register_queue", Backend::cuda, GRIDSTRIDE_CUDA_ROW(single<cuda_register_queue<T>>),
        "16-byte vectors march along the slowest axis, the lines within reach in registers"},
-      {"temporal", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_register_queue<T>),
-       "planes: several steps in one pass over memory, with wide halos computed again; single "
-       "steps, lines, volumes and steps with a source or damping as register_queue"},
+      {"temporal",
+       Backend::cuda,
+       GRIDSTRIDE_CUDA_ROW(cuda_temporal_plane<T>),
+       "planes: several steps in one pass over memory, with wide halos computed again; neither a "
+       "source nor damping; a step that is left over alone is one of register_queue",
+       {.shared_bytes = temporal_shared_bytes}},
   };
   return rows;
 }
@@ -129,12 +142,30 @@ LeapfrogArguments<T> arguments_of(LeapfrogStep<T> const& step) {
 
 }  // namespace
 
+namespace {
+
+bool makes_single_steps(std::string_view variant) { return variant != "temporal"; }
+
+/// The fastest single steps.
+std::string_view fastest_single(Backend backend) {
+  return backend == Backend::cpu ? "threads" : "register_queue";
+}
+
+}  // namespace
+
 template <class T>
 void leapfrog(Stream& stream, LeapfrogStep<T> const& step, std::string_view variant) {
-  auto const arguments = arguments_of(step);
-  if (variant == "auto") variant = default_variant(stream.backend());
-  auto const& row = find_variant("star", variants<T>(), stream.backend(), variant);
-  row.run(stream, step.grid.dims, step.order / 2, arguments);
+  if (variant == "auto") variant = fastest_single(stream.backend());
+  auto const& row = find_variant("star", variants<T>(), stream.device(), variant);
+  if (!makes_single_steps(variant))
+    throw std::invalid_argument(
+        fmt::format("star: '{}' makes several steps at once, and this is one", variant));
+  leapfrog(stream, step, Chosen<T>{&row, &row, 1});
+}
+
+template <class T>
+void leapfrog(Stream& stream, LeapfrogStep<T> const& step, Chosen<T> const& chosen) {
+  chosen.single->run(stream, step.grid.dims, step.order / 2, arguments_of(step), nullptr);
 }
 
 int most_fused_steps(int dims, int order) {
@@ -142,37 +173,65 @@ int most_fused_steps(int dims, int order) {
   return dims == 2 ? std::max(plane_steps(radius, false), plane_steps(radius, true)) : 1;
 }
 
-template <class T>
-Repetition choose(Backend backend, StepKind const& kind, Repetition const& wanted) {
+namespace {
+
+constexpr std::int64_t longest_axis = 1 << 30;  // of a pass, whose indices are 32 bits
+
+/// Why `temporal` does not make such steps; empty if it does.
+std::string refusal(StepKind const& kind, int fused_steps) {
+  int const fused = plane_steps(kind.order / 2, kind.variable);
+  if (kind.grid.dims != 2) return "makes steps on planes alone";
+  if (!kind.plain) return "makes neither steps with a source nor with damping";
+  if (std::ranges::max(kind.grid.points) > longest_axis)
+    return fmt::format("takes up to {} points along an axis", longest_axis);
+  if (fused_steps > 0 && fused_steps < fused)
+    return fmt::format("makes {} steps in a pass here, and fused_steps is {}", fused, fused_steps);
+  return {};
+}
+
+/// What `auto` means.
+std::string_view fastest(Backend backend, StepKind const& kind, int fused_steps) {
   // Points below which a pass has too little to do for all multiprocessors, for each order: bounds
   // between sizes that were measured on an H200 for orders 2 and 8, and in between for the others.
   constexpr std::int64_t least_temporal[] = {1 << 20, 1 << 22, 1 << 23, 1 << 25};
+  bool const worthwhile = fused_steps > 0 || kind.grid.size() >= least_temporal[kind.order / 2 - 1];
+  bool const together =
+      backend == Backend::cuda && worthwhile && refusal(kind, fused_steps).empty();
+  return together ? "temporal" : fastest_single(backend);
+}
+
+}  // namespace
+
+int fused_steps(Backend backend, StepKind const& kind, Repetition const& wanted) {
+  auto const variant =
+      wanted.variant == "auto" ? fastest(backend, kind, wanted.fused_steps) : wanted.variant;
+  return makes_single_steps(variant) ? 1 : plane_steps(kind.order / 2, kind.variable);
+}
+
+template <class T>
+Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& wanted) {
   int const most = most_fused_steps(kind.grid.dims, kind.order);
   if (wanted.fused_steps < 0 || wanted.fused_steps > most)
     throw std::invalid_argument(fmt::format("star: {} fused steps, 1 to {} are possible in {}D",
                                             wanted.fused_steps, most, kind.grid.dims));
-  constexpr std::int64_t longest_axis = 1 << 30;  // indices are 32 bits
-  bool const fusible = kind.plain && kind.grid.dims == 2 && backend == Backend::cuda &&
-                       std::ranges::max(kind.grid.points) <= longest_axis;
-  bool const worthwhile =
-      wanted.fused_steps > 0 || kind.grid.size() >= least_temporal[kind.order / 2 - 1];
-  Repetition chosen = wanted;
-  if (wanted.variant == "auto")
-    chosen.variant = backend == Backend::cpu ? default_variant(Backend::cpu)
-                     : fusible && worthwhile ? "temporal"
-                                             : "register_queue";
-  chosen.variant = find_variant("star", variants<T>(), backend, chosen.variant).name;
-  int const fused = plane_steps(kind.order / 2, kind.variable);
-  bool const wide_enough = wanted.fused_steps == 0 || wanted.fused_steps >= fused;
-  chosen.fused_steps = fusible && wide_enough && chosen.variant == "temporal" ? fused : 1;
-  return chosen;
+  auto const find = [&](std::string_view name) {
+    return &find_variant("star", variants<T>(), device, name);
+  };
+  auto const variant = wanted.variant == "auto"
+                           ? fastest(device.backend(), kind, wanted.fused_steps)
+                           : wanted.variant;
+  auto const* const row = find(variant);
+  if (makes_single_steps(variant)) return {row, row, 1};
+  if (auto const why = refusal(kind, wanted.fused_steps); !why.empty())
+    throw std::invalid_argument(fmt::format("star: '{}' {}", variant, why));
+  return {row, find(fastest_single(device.backend())), fused_steps(device.backend(), kind, wanted)};
 }
 
 namespace {
 
 /// Steps from `in` and `previous` to `out`, and the moment before it, in one pass over memory.
 template <class T>
-void pass([[maybe_unused]] Stream& stream, LeapfrogStep<T> const& step, T* out_before) {
+void pass(Stream& stream, LeapfrogStep<T> const& step, T* out_before, Chosen<T> const& chosen) {
   if (step.out == nullptr || out_before == nullptr)
     throw std::invalid_argument("star: several steps in one pass need two spare arrays");
   auto const size = static_cast<std::size_t>(step.grid.size());
@@ -183,36 +242,38 @@ void pass([[maybe_unused]] Stream& stream, LeapfrogStep<T> const& step, T* out_b
     require_disjoint("star", result, named("now", std::span(step.in, size)));
     require_disjoint("star", result, named("before", std::span(step.previous, size)));
   }
-#ifdef GRIDSTRIDE_WITH_CUDA
-  cuda_temporal_plane(stream, step.order / 2, arguments_of(step), out_before);
-#endif
+  chosen.row->run(stream, step.grid.dims, step.order / 2, arguments_of(step), out_before);
 }
 
 }  // namespace
 
 template <class T>
 void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
-                         std::int64_t steps, Repetition const& repetition) {
+                         std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("star: {} steps", steps));
-  bool const plain = step.source == nullptr &&
-                     std::ranges::all_of(step.damping, [](T const* sigma) { return !sigma; });
-  bool const variable = step.speed_squared_field != nullptr;
-  auto const chosen =
-      choose<T>(stream.backend(), {step.grid, step.order, variable, plain}, repetition);
   for (; chosen.fused_steps > 1 && steps >= chosen.fused_steps; steps -= chosen.fused_steps) {
     step.in = arrays.now;
     step.previous = arrays.before;
     step.out = arrays.spare[0];
-    pass(stream, step, arrays.spare[1]);
+    pass(stream, step, arrays.spare[1], chosen);
     std::swap(arrays.now, arrays.spare[0]);
     std::swap(arrays.before, arrays.spare[1]);
   }
   for (; steps > 0; --steps) {
     step.in = arrays.now;
     step.previous = step.out = arrays.before;
-    leapfrog(stream, step, chosen.variant);
+    leapfrog(stream, step, chosen);
     std::swap(arrays.now, arrays.before);
   }
+}
+
+template <class T>
+void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> const& step, WaveArrays<T>& arrays,
+                         std::int64_t steps, Repetition const& wanted) {
+  bool const plain = step.source == nullptr &&
+                     std::ranges::all_of(step.damping, [](T const* sigma) { return !sigma; });
+  StepKind const kind{step.grid, step.order, step.speed_squared_field != nullptr, plain};
+  leapfrog_repeatedly(stream, step, arrays, steps, choose<T>(stream.device(), kind, wanted));
 }
 
 template <class T>
@@ -255,14 +316,17 @@ void add_ricker(Stream& stream, std::span<RickerTerm const> terms,
   host_ricker(stream, terms, clock, factor, damping_time, out.data());
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                              \
-  template std::span<Variant<LeapfrogFunction<T>> const> variants<T>();                        \
-  template void leapfrog(Stream&, LeapfrogStep<T> const&, std::string_view);                   \
-  template Repetition choose<T>(Backend, StepKind const&, Repetition const&);                  \
-  template void leapfrog_repeatedly(Stream&, LeapfrogStep<T>, WaveArrays<T>&, std::int64_t,    \
-                                    Repetition const&);                                        \
-  template void energy(Stream&, LeapfrogStep<T> const&, double, std::span<double>);            \
-  template void add_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*, \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                                  \
+  template std::span<Variant<LeapfrogFunction<T>> const> variants<T>();                            \
+  template void leapfrog(Stream&, LeapfrogStep<T> const&, std::string_view);                       \
+  template void leapfrog(Stream&, LeapfrogStep<T> const&, Chosen<T> const&);                       \
+  template Chosen<T> choose<T>(Device const&, StepKind const&, Repetition const&);                 \
+  template void leapfrog_repeatedly(Stream&, LeapfrogStep<T>, WaveArrays<T>&, std::int64_t,        \
+                                    Chosen<T> const&);                                             \
+  template void leapfrog_repeatedly(Stream&, LeapfrogStep<T> const&, WaveArrays<T>&, std::int64_t, \
+                                    Repetition const&);                                            \
+  template void energy(Stream&, LeapfrogStep<T> const&, double, std::span<double>);                \
+  template void add_ricker(Stream&, std::span<RickerTerm const>, evaluate::DeviceClock const*,     \
                            double, double, std::span<T>);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

@@ -53,8 +53,11 @@ struct LeapfrogStep {
   std::array<std::array<SideKind, 2>, 3> sides = {};
 };
 
+/// Rows that make one step ignore `out_before`; one that makes several leaves there the moment
+/// before that in `out`.
 template <class T>
-using LeapfrogFunction = void(Stream&, int dims, int radius, LeapfrogArguments<T> const&);
+using LeapfrogFunction = void(Stream&, int dims, int radius, LeapfrogArguments<T> const&,
+                              T* out_before);
 
 /// Every variant, from the textbook's to the fastest of each backend. GPU rows of a build without
 /// CUDA have no function.
@@ -67,11 +70,12 @@ std::string_view default_variant(Backend backend);
 /// Queues one step. `variant` is a row's name or "auto".
 /// Throws `std::invalid_argument` for a missing array, `out` that overlaps `in` or a part of
 /// `previous`, an order that there is not, an axis with fewer points than radius + 1, a side of
-/// another kind, or a variant that this backend does not have. Never synchronises.
+/// another kind, a variant that this device does not have, or one that makes several steps at once.
+/// Never synchronises.
 template <class T>
 void leapfrog(Stream& stream, LeapfrogStep<T> const& step, std::string_view variant = "auto");
 
-/// How several steps are made.
+/// How several steps are wanted to be made.
 struct Repetition {
   std::string_view variant = "auto";
   int fused_steps = 0;  ///< that `temporal` makes in one pass over memory; 0: the fastest number
@@ -89,13 +93,29 @@ struct StepKind {
   bool plain = true;      ///< neither a source nor damping
 };
 
-/// The repetition without `auto`: for plain steps on large planes `temporal`, on small ones too
-/// where a number of fused steps is given, and for all else the fastest single steps. Only
-/// `temporal` has more than 1 fused step, for plain steps on planes. Throws `std::invalid_argument`
-/// for an order that there is not, a number of fused steps that is out of range, or a variant that
-/// this backend does not have.
+/// How steps are made: by a row, and those that are left over alone by `single`, which is another
+/// row where `row` makes several at once.
 template <class T>
-Repetition choose(Backend backend, StepKind const& kind, Repetition const& wanted);
+struct Chosen {
+  Variant<LeapfrogFunction<T>> const* row = nullptr;
+  Variant<LeapfrogFunction<T>> const* single = nullptr;
+  int fused_steps = 1;  ///< of a pass over memory; only `temporal` has more than one
+};
+
+/// The way that is wanted, bound to its rows. `auto` means, for plain steps on large planes,
+/// `temporal`, on small ones too where as many fused steps are wanted as a pass makes, and for all
+/// else the fastest single steps. Throws `std::invalid_argument`, with the reason, for an order
+/// that there is not, a number of fused steps that is out of range, a variant that this device does
+/// not have, and one that does not make such steps.
+template <class T>
+Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& wanted);
+
+/// The fused steps of what `choose` would bind on a device of a backend; 1 for what it refuses.
+int fused_steps(Backend backend, StepKind const& kind, Repetition const& wanted);
+
+/// Queues one step as was chosen.
+template <class T>
+void leapfrog(Stream& stream, LeapfrogStep<T> const& step, Chosen<T> const& chosen);
 
 /// The arrays of a wave: u now, and a step before; and two more for what passes of several steps
 /// write, null where there are none.
@@ -116,11 +136,16 @@ struct WaveArrays {
 /// Fused steps are temporal blocking (Wonnacott, "Using time skewing to eliminate idle time due to
 /// memory bandwidth and network limitations", IPDPS 2000): see docs/kernels/star.md.
 ///
-/// Throws as `choose` and `leapfrog` do, for a negative number of steps, and for fused steps
-/// without two spare arrays apart from all others.
+/// Throws as `leapfrog` does, for a negative number of steps, and for fused steps without two spare
+/// arrays apart from all others.
 template <class T>
 void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
-                         std::int64_t steps, Repetition const& repetition = {});
+                         std::int64_t steps, Chosen<T> const& chosen);
+
+/// The same, chosen for these steps; throws as `choose` does, too.
+template <class T>
+void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> const& step, WaveArrays<T>& arrays,
+                         std::int64_t steps, Repetition const& wanted = {});
 
 /// What the leapfrog scheme with equal steps τ conserves without source and damping, in units of
 /// u²·m^(dims−2):

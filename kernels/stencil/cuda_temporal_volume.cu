@@ -357,14 +357,6 @@ __global__ void __launch_bounds__(warp_size*(most_groups + 1), 1)
   March<T, aligned, with_sides>(a, work, imposed).run();
 }
 
-/// Bytes of shared memory that a block can have at most.
-int shared_memory(Device const& device) {
-  int bytes = 0;
-  GRIDSTRIDE_CUDA(
-      cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.ordinal()));
-  return bytes;
-}
-
 constexpr int least_groups = 2 * steps / lines + 1;  // such that a tile has a line of its own
 
 /// The blocks that take the least time: so many groups and planes each that the multiprocessors,
@@ -373,7 +365,7 @@ constexpr int least_groups = 2 * steps / lines + 1;  // such that a tile has a l
 template <class T>
 Work share_out(Stream& stream, DiffusionArguments<T> const& a) {
   using Memory = Layout<T>;
-  int const shared = shared_memory(stream.device());
+  auto const shared = static_cast<int>(stream.device().capabilities().shared_bytes);
   long long const processors = stream.device().processors(), nz = a.points[2];
   long long const columns = tiles(a.points[0], Memory::width);
   long long const x_tiles = tiles(columns - (is_open(a, 0) ? 2 * Memory::halo : 0), warp_size);
@@ -422,7 +414,7 @@ bool is_aligned(DiffusionArguments<T> const& a) {
 
 template <class T>
 bool cuda_fits_volume(Device const& device, DiffusionArguments<T> const& a) {
-  return Layout<T>::bytes(a, least_groups) <= shared_memory(device);
+  return Layout<T>::bytes(a, least_groups) <= static_cast<int>(device.capabilities().shared_bytes);
 }
 
 template <class T>

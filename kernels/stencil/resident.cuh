@@ -137,14 +137,15 @@ inline cudaLaunchConfig_t launch_configuration(Layout const& layout, cudaLaunchA
 /// Whether the present device can hold a kernel's largest layout.
 template <class Kernel>
 bool can_hold(Kernel* kernel, Layout const& most) {
-  int ordinal = 0, shared_bytes = 0, clusters = 0;
-  GRIDSTRIDE_CUDA(cudaGetDevice(&ordinal));
-  GRIDSTRIDE_CUDA(
-      cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal));
-  if (most.shared_bytes > static_cast<std::size_t>(shared_bytes)) return false;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(most.shared_bytes)));
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  int clusters = 0;
+  bool const granted = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                            static_cast<int>(most.shared_bytes)) == cudaSuccess &&
+                       cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed,
+                                            1) == cudaSuccess;
+  if (!granted) {
+    cudaGetLastError();
+    return false;
+  }
   cudaLaunchAttribute attribute;
   auto const configuration = launch_configuration(most, &attribute);
   if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &configuration) == cudaSuccess)
@@ -156,7 +157,8 @@ bool can_hold(Kernel* kernel, Layout const& most) {
 /// The same, asked once for each device.
 template <auto kernel>
 bool can_hold_on(Device const& device, Layout const& most) {
-  if (device.compute_capability() < 90) return false;
+  Capabilities const& has = device.capabilities();
+  if (!has.clusters || has.shared_bytes < most.shared_bytes) return false;
   constexpr int devices = 64;
   static int found[devices] = {};  // 1: no, 2: yes; each device finds the same
   int& entry = found[device.ordinal() % devices];

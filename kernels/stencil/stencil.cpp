@@ -35,12 +35,6 @@ T* one_by_one(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
   });
 }
 
-/// Whether steps are such that several can be made together.
-template <class T>
-bool can_be_fused(DiffusionArguments<T> const& arguments) {
-  return is_plain(arguments) && !arguments.diffusivity;
-}
-
 /// The most steps that one pass makes, up to those wanted.
 int next_steps(int dims, int wanted) {
   return dims == 1   ? next_line_steps(wanted)
@@ -51,19 +45,10 @@ int next_steps(int dims, int wanted) {
 #ifdef GRIDSTRIDE_WITH_CUDA
 
 template <class T>
-bool cuda_fits_chip(Device const& device, int dims, long long const (&points)[3]) {
-  return dims == 1   ? cuda_fits_line<T>(device, points)
-         : dims == 2 ? cuda_fits_plane<T>(device, points)
-                     : false;
-}
-
-template <class T>
 T* cuda_temporal(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
                  Repeat<T> const& repeat) {
-  bool const fits = dims < 3 || cuda_fits_volume(stream.device(), arguments);
-  int const fused = fits && can_be_fused(arguments) ? repeat.fused_steps : 1;
   return alternate(arguments, repeat, [&](auto const& pass, std::int64_t left) {
-    int const wanted = static_cast<int>(std::min<std::int64_t>(left, fused));
+    int const wanted = static_cast<int>(std::min<std::int64_t>(left, repeat.fused_steps));
     int const steps = next_steps(dims, wanted);
     if (steps == 1)
       cuda_register_queue(stream, dims, pass);
@@ -81,9 +66,6 @@ T* cuda_temporal(Stream& stream, int dims, DiffusionArguments<T> const& argument
 template <class T>
 T* cuda_resident(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
                  Repeat<T> const& repeat) {
-  bool const fits =
-      can_be_fused(arguments) && cuda_fits_chip<T>(stream.device(), dims, arguments.points);
-  if (!fits) return cuda_temporal(stream, dims, arguments, repeat);
   cuda_register_queue(stream, dims, arguments);
   auto* const resident = dims == 1 ? cuda_resident_line<T> : cuda_resident_plane<T>;
   constexpr std::int64_t most_steps = std::int64_t{1} << 30;  // of one launch
@@ -110,11 +92,16 @@ std::span<Variant<DiffusionFunction<T>> const> variants() {
       {"register_queue", Backend::cuda, GRIDSTRIDE_CUDA_ROW(one_by_one<cuda_register_queue<T>>),
        "16-byte vectors march along the slowest axis, neighbours in registers and shuffles"},
       {"temporal", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_temporal<T>),
-       "several steps in one pass over memory, with wide halos computed again; single steps and "
-       "those with a source or a field of diffusivity as register_queue"},
-      {"resident", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_resident<T>),
-       "small lines and planes stay in the registers of one cluster for all steps; others as "
-       "temporal"},
+       "several steps in one pass over memory, with wide halos computed again; neither a source "
+       "nor "
+       "a field of diffusivity; a step that is left over alone is one of register_queue"},
+      {"resident",
+       Backend::cuda,
+       GRIDSTRIDE_CUDA_ROW(cuda_resident<T>),
+       "lines and planes that fit stay in the registers of one cluster for all steps, after a "
+       "first "
+       "one of register_queue; neither a source nor a field of diffusivity",
+       {.clusters = true}},
   };
   return rows;
 }
@@ -188,12 +175,32 @@ DiffusionArguments<T> arguments_of(DiffusionStep<T> const& step) {
 
 }  // namespace
 
+namespace {
+
+bool makes_single_steps(std::string_view variant) {
+  return variant != "temporal" && variant != "resident";
+}
+
+/// The fastest single steps.
+std::string_view fastest_single(Backend backend) {
+  return backend == Backend::cpu ? "threads" : "register_queue";
+}
+
+}  // namespace
+
 template <class T>
 void diffuse(Stream& stream, DiffusionStep<T> const& step, std::string_view variant) {
-  auto const arguments = arguments_of(step);
-  if (variant == "auto") variant = default_variant(stream.backend());
-  auto const& row = find_variant("stencil", variants<T>(), stream.backend(), variant);
-  row.run(stream, step.grid.dims, arguments, {});
+  if (variant == "auto") variant = fastest_single(stream.backend());
+  auto const& row = find_variant("stencil", variants<T>(), stream.device(), variant);
+  if (!makes_single_steps(variant))
+    throw std::invalid_argument(
+        fmt::format("stencil: '{}' makes several steps at once, and this is one", variant));
+  diffuse(stream, step, Chosen<T>{&row, &row, 1});
+}
+
+template <class T>
+void diffuse(Stream& stream, DiffusionStep<T> const& step, Chosen<T> const& chosen) {
+  chosen.single->run(stream, step.grid.dims, arguments_of(step), {});
 }
 
 int most_fused_steps(int dims) {
@@ -226,62 +233,110 @@ int best_steps(Grid const& grid) {
   return grid.dims == 1 ? best_line_steps<T> : best_volume_steps<T>;
 }
 
-template <class T>
-bool has_open_side(DiffusionStep<T> const& step) {
-  auto const is_open = [](auto const& sides) { return sides[0].kind != SideKind::periodic; };
-  return std::any_of(step.sides.begin(), step.sides.begin() + step.grid.dims, is_open);
+bool has_open_side(StepKind const& kind) {
+  auto const is_open = [](auto const& sides) { return sides[0] != SideKind::periodic; };
+  return std::any_of(kind.sides.begin(), kind.sides.begin() + kind.grid.dims, is_open);
 }
 
+/// Whether `resident` takes a grid on a device.
 template <class T>
 bool fits_chip([[maybe_unused]] Device const& device, [[maybe_unused]] Grid const& grid) {
 #ifdef GRIDSTRIDE_WITH_CUDA
   long long const points[3] = {grid.points[0], grid.points[1], grid.points[2]};
-  return cuda_fits_chip<T>(device, grid.dims, points);
-#else
-  return false;
+  if (grid.dims == 1) return cuda_fits_line<T>(device, points);
+  if (grid.dims == 2) return cuda_fits_plane<T>(device, points);
 #endif
+  return false;
 }
 
-/// What `auto` means for plain steps on a GPU.
+/// Whether `temporal` takes a grid with these sides on a device.
 template <class T>
-std::string_view fastest(Device const& device, DiffusionStep<T> const& step) {
-  Grid const& grid = step.grid;
+bool fits_pass([[maybe_unused]] Device const& device, [[maybe_unused]] StepKind const& kind) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (kind.grid.dims == 3) {
+    DiffusionArguments<T> arguments{};
+    for (int axis = 0; axis < 3; ++axis) {
+      arguments.points[axis] = kind.grid.points[axis];
+      for (int side = 0; side < 2; ++side)
+        arguments.side[axis][side] = rule_of(kind.sides[axis][side]);
+    }
+    return cuda_fits_volume(device, arguments);
+  }
+#endif
+  return true;
+}
+
+bool can_be_fused(StepKind const& kind) { return kind.alike && !kind.source && !kind.variable; }
+
+/// What `auto` means for such steps on a GPU.
+template <class T>
+std::string_view fastest(Device const& device, StepKind const& kind, int fused_steps) {
+  if (!can_be_fused(kind)) return "register_queue";
+  Grid const& grid = kind.grid;
   auto const& [most_resident, least_temporal] = limits[grid.dims - 1];
-  if (grid.size() <= most_resident && fits_chip<T>(device, grid)) return "resident";
   bool const is_large =
-      grid.dims == 3 && has_open_side(step)
+      grid.dims == 3 && has_open_side(kind)
           ? grid.size() >= least_temporal_open / static_cast<std::int64_t>(sizeof(T))
           : grid.size() >= least_temporal;
-  return is_large ? "temporal" : "register_queue";
+  if (fused_steps == 0 && grid.size() <= most_resident && fits_chip<T>(device, grid))
+    return "resident";
+  bool const several = fused_steps == 0 ? is_large : next_steps(grid.dims, fused_steps) > 1;
+  return several && fits_pass<T>(device, kind) ? "temporal" : "register_queue";
+}
+
+/// Why a row does not make such steps on a device; empty if it does.
+template <class T>
+std::string refusal(Device const& device, StepKind const& kind, std::string_view variant,
+                    int fused_steps) {
+  if (makes_single_steps(variant)) return {};
+  if (!kind.alike) return "makes several steps at once, but here each step or stage is another";
+  if (kind.source) return "makes no steps with a source";
+  if (kind.variable) return "makes no steps with a diffusivity that is a field";
+  if (variant == "resident" && !fits_chip<T>(device, kind.grid))
+    return fmt::format("keeps small lines and planes on the chip, and {} points do not fit {}",
+                       format_points(kind.grid), device.name());
+  if (variant == "temporal" && fused_steps == 1)
+    return "makes several steps in a pass, and fused_steps is 1";
+  if (variant == "temporal" && !fits_pass<T>(device, kind))
+    return fmt::format("needs more shared memory than a block has on {}", device.name());
+  return {};
 }
 
 }  // namespace
 
 template <class T>
-Repetition choose(Device const& device, DiffusionStep<T> const& step, Repetition const& wanted) {
-  int const dims = step.grid.dims, most = most_fused_steps(dims);
+StepKind kind_of(DiffusionStep<T> const& step) {
+  StepKind kind{step.grid, {}, step.diffusivity_field != nullptr, step.source != nullptr, true};
+  for (int axis = 0; axis < 3; ++axis)
+    for (int side = 0; side < 2; ++side) kind.sides[axis][side] = step.sides[axis][side].kind;
+  return kind;
+}
+
+template <class T>
+Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& wanted) {
+  int const dims = kind.grid.dims, most = most_fused_steps(dims);
   if (wanted.fused_steps < 0 || wanted.fused_steps > most)
     throw std::invalid_argument(fmt::format("stencil: {} fused steps, 1 to {} are possible in {}D",
                                             wanted.fused_steps, most, dims));
-  bool const plain = step.source == nullptr && step.diffusivity_field == nullptr &&
-                     step.base == nullptr && device.backend() == Backend::cuda;
-  Repetition chosen = wanted;
-  if (wanted.variant == "auto")
-    chosen.variant = device.backend() == Backend::cpu ? default_variant(Backend::cpu)
-                     : !plain                         ? "register_queue"
-                     : wanted.fused_steps > 0         ? "temporal"
-                                                      : fastest<T>(device, step);
-  find_variant("stencil", variants<T>(), device.backend(), chosen.variant);
-  if (plain && chosen.variant == "resident" && !fits_chip<T>(device, step.grid))
-    chosen.variant = "temporal";
-  int const fused = wanted.fused_steps > 0 ? wanted.fused_steps : best_steps<T>(step.grid);
-  chosen.fused_steps = plain && chosen.variant == "temporal" ? next_steps(dims, fused) : 1;
-  return chosen;
+  auto const find = [&](std::string_view name) {
+    return &find_variant("stencil", variants<T>(), device, name);
+  };
+  auto variant = wanted.variant;
+  if (variant == "auto")
+    variant = device.backend() == Backend::cpu ? default_variant(Backend::cpu)
+                                               : fastest<T>(device, kind, wanted.fused_steps);
+  auto const* const row = find(variant);
+  if (auto const why = refusal<T>(device, kind, variant, wanted.fused_steps); !why.empty())
+    throw std::invalid_argument(fmt::format("stencil: '{}' {}", variant, why));
+  if (makes_single_steps(variant)) return {row, row, 1};
+  int const fused = wanted.fused_steps > 0 ? wanted.fused_steps : best_steps<T>(kind.grid);
+  return {row, find(fastest_single(device.backend())),
+          variant == "temporal" ? next_steps(dims, fused) : 1};
 }
 
 template <class T>
 T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second,
-                      std::int64_t steps, Repetition const& repetition) {
+                      std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("stencil: {} steps", steps));
   bool const has_terms = std::ranges::any_of(step.terms, &DiffusionStep<T>::Term::values);
   if (step.base != nullptr || has_terms)
@@ -289,10 +344,16 @@ T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second
   step.in = first;
   step.out = second;
   auto const arguments = arguments_of(step);
-  auto const chosen = choose(stream.device(), step, repetition);
-  auto const& row = find_variant("stencil", variants<T>(), stream.backend(), chosen.variant);
   if (steps == 0) return first;
+  auto const& row = steps == 1 ? *chosen.single : *chosen.row;
   return row.run(stream, step.grid.dims, arguments, {steps, chosen.fused_steps, first});
+}
+
+template <class T>
+T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> const& step, T* first, T* second,
+                      std::int64_t steps, Repetition const& wanted) {
+  return diffuse_repeatedly(stream, step, first, second, steps,
+                            choose<T>(stream.device(), kind_of(step), wanted));
 }
 
 template <class T>
@@ -317,8 +378,12 @@ double euler_limit(Grid const& grid, double largest_diffusivity) {
 #define GRIDSTRIDE_INSTANTIATE(T)                                                        \
   template std::span<Variant<DiffusionFunction<T>> const> variants<T>();                 \
   template void diffuse(Stream&, DiffusionStep<T> const&, std::string_view);             \
-  template Repetition choose(Device const&, DiffusionStep<T> const&, Repetition const&); \
+  template void diffuse(Stream&, DiffusionStep<T> const&, Chosen<T> const&);             \
+  template StepKind kind_of(DiffusionStep<T> const&);                                    \
+  template Chosen<T> choose(Device const&, StepKind const&, Repetition const&);          \
   template T* diffuse_repeatedly(Stream&, DiffusionStep<T>, T*, T*, std::int64_t,        \
+                                 Chosen<T> const&);                                      \
+  template T* diffuse_repeatedly(Stream&, DiffusionStep<T> const&, T*, T*, std::int64_t, \
                                  Repetition const&);                                     \
   template void impose_dirichlet(Stream&, Grid const&,                                   \
                                  std::array<std::array<DiffusionStep<T>::Side, 2>, 3> const&, T*);

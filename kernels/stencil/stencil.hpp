@@ -72,11 +72,12 @@ std::string_view default_variant(Backend backend);
 
 /// Queues one step. `variant` is a row's name or "auto".
 /// Throws `std::invalid_argument` for a missing array, `out` equal to `in`, an axis with fewer than
-/// three points, or a variant that this backend does not have. Never synchronises.
+/// three points, a variant that this device does not have, or one that makes several steps at once.
+/// Never synchronises.
 template <class T>
 void diffuse(Stream& stream, DiffusionStep<T> const& step, std::string_view variant = "auto");
 
-/// How several steps are made.
+/// How several steps are wanted to be made.
 struct Repetition {
   std::string_view variant = "auto";
   int fused_steps = 0;  ///< that `temporal` makes in one pass over memory; 0: the fastest number
@@ -85,13 +86,39 @@ struct Repetition {
 /// The most steps that one pass over memory makes on a grid of `dims` dimensions.
 int most_fused_steps(int dims);
 
-/// The repetition without `auto`: for steps of forward Euler with constant diffusivity and no
-/// source `temporal` where a number of fused steps is given, else the fastest measured for the
-/// grid; for others the fastest single steps. All but `temporal` have 1 fused step. Of
-/// `step`, the arrays `in` and `out` do not count. Throws as `diffuse` does, and for a number of
-/// fused steps that is out of range.
+/// What decides how steps are made.
+struct StepKind {
+  Grid grid;
+  std::array<std::array<SideKind, 2>, 3> sides;
+  bool variable = false;  ///< α is a field
+  bool source = false;
+  bool alike = true;  ///< steps of forward Euler, and nothing changes from one to the next
+};
+
+/// That of steps that are alike; of `step`, the arrays `in` and `out` do not count.
 template <class T>
-Repetition choose(Device const& device, DiffusionStep<T> const& step, Repetition const& wanted);
+StepKind kind_of(DiffusionStep<T> const& step);
+
+/// How steps are made: by a row, and those that are left over alone by `single`, which is another
+/// row where `row` makes several at once.
+template <class T>
+struct Chosen {
+  Variant<DiffusionFunction<T>> const* row = nullptr;
+  Variant<DiffusionFunction<T>> const* single = nullptr;
+  int fused_steps = 1;  ///< of a pass over memory; only `temporal` has more than one
+};
+
+/// The way that is wanted, bound to its rows. `auto` means, for steps of forward Euler that are
+/// alike, with constant diffusivity and no source, `temporal` where several fused steps are wanted,
+/// else the fastest measured for the grid; for others the fastest single steps. Throws
+/// `std::invalid_argument`, with the reason, for a variant that this device does not have, one that
+/// does not make such steps, and a number of fused steps that is out of range.
+template <class T>
+Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& wanted);
+
+/// Queues one step as was chosen.
+template <class T>
+void diffuse(Stream& stream, DiffusionStep<T> const& step, Chosen<T> const& chosen);
 
 /// Queues `steps` forward Euler steps from the values in `first`, and returns the array that holds
 /// the result: `first` or `second`; the other holds anything. Source and sides stay as they are.
@@ -101,10 +128,15 @@ Repetition choose(Device const& device, DiffusionStep<T> const& step, Repetition
 /// Fused steps are temporal blocking (Wonnacott, "Using time skewing to eliminate idle time due to
 /// memory bandwidth and network limitations", IPDPS 2000): see docs/kernels/stencil.md.
 ///
-/// Throws as `choose` does, and for a negative number of steps, a base or terms.
+/// Throws for a negative number of steps, a base or terms.
 template <class T>
 T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second,
-                      std::int64_t steps, Repetition const& repetition = {});
+                      std::int64_t steps, Chosen<T> const& chosen);
+
+/// The same, chosen for these steps; throws as `choose` does, too.
+template <class T>
+T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> const& step, T* first, T* second,
+                      std::int64_t steps, Repetition const& wanted = {});
 
 /// Queues u = g at every point of the Dirichlet sides.
 template <class T>

@@ -50,7 +50,7 @@ void round_trip(Stream& stream, T a, T b, std::span<T const> x, std::span<T> y,
     throw std::invalid_argument(
         fmt::format("{}: streams is {}, from 1 to 8 are possible", function, streams));
   if (variant == "auto") variant = default_variant(stream.backend());
-  auto const& row = find_variant("transfer", variants<T>(), stream.backend(), variant);
+  auto const& row = find_variant("transfer", variants<T>(), stream.device(), variant);
   auto const size = static_cast<std::int64_t>(x.size());
   if (size > 0) row.run(stream, {a, b, x.data(), y.data(), size, streams});
 }

@@ -70,7 +70,19 @@ Device Device::open(Backend backend, int ordinal) {
   device.total_memory_ = found.total_memory;
   device.processors_ = found.multiprocessors;
   device.compute_capability_ = found.compute_capability;
+  device.capabilities_ = found.capabilities;
   device.clock_hz_ = found.clock_hz;
+  return device;
+}
+
+Device Device::imagined(int compute_capability, int processors) {
+  Device device;
+  device.backend_ = Backend::cuda;
+  device.name_ = fmt::format("an imagined GPU of compute capability {}.{}", compute_capability / 10,
+                             compute_capability % 10);
+  device.processors_ = processors;
+  device.compute_capability_ = compute_capability;
+  device.capabilities_ = capabilities_of(compute_capability);
   return device;
 }
 

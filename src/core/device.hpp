@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/capabilities.hpp"
 #include "core/precision.hpp"
 
 namespace gridstride {
@@ -22,6 +23,9 @@ class Device {
   /// Throws `Error` when the program was built without CUDA, or there is no such GPU.
   static Device open(Backend backend, int ordinal = 0);
 
+  /// A GPU that is not there, for tests of what would be chosen for one; nothing runs on it.
+  static Device imagined(int compute_capability, int processors);
+
   /// Every device of this machine: the host first, then each usable GPU.
   static std::vector<Device> available();
 
@@ -38,6 +42,8 @@ class Device {
   int processors() const { return processors_; }
   /// Compute capability as 10·major + minor; 0 on the host.
   int compute_capability() const { return compute_capability_; }
+  /// What kernels may ask of it; on the host nothing of this.
+  Capabilities const& capabilities() const { return capabilities_; }
   /// Instructions of the arithmetic units that a GPU can do in a second, such as fused
   /// multiply-adds, at its highest clock; 0 where that is not known, as on the host.
   double arithmetic_rate(Precision precision) const;
@@ -50,6 +56,7 @@ class Device {
   std::size_t total_memory_ = 0;
   int processors_ = 0;
   int compute_capability_ = 0;
+  Capabilities capabilities_;
   double clock_hz_ = 0;
 };
 

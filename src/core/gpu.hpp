@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/capabilities.hpp"
 #include "core/kernel_info.hpp"
 
 /// The one seam between this project and the CUDA runtime: `gpu_cuda.cpp` implements it, and
@@ -21,6 +22,7 @@ struct Properties {
   int multiprocessors;
   int compute_capability;
   double clock_hz;  ///< of the multiprocessors, at most
+  Capabilities capabilities;
 };
 
 /// Number of usable GPUs; `reason` says why there are none.

@@ -52,8 +52,15 @@ Properties properties(int ordinal) {
   GRIDSTRIDE_CHECK(cudaGetDeviceProperties(&found, ordinal));
   int clock_khz = 0;
   GRIDSTRIDE_CHECK(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, ordinal));
+  int const capability = 10 * found.major + found.minor;
+  Capabilities capabilities = capabilities_of(capability);
+  capabilities.shared_bytes = found.sharedMemPerBlockOptin;
+  capabilities.shared_bytes_of_processor = found.sharedMemPerMultiprocessor;
+  int clusters = 0;
+  GRIDSTRIDE_CHECK(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, ordinal));
+  capabilities.clusters = clusters != 0;
   return {found.name, found.totalGlobalMem, found.multiProcessorCount,
-          10 * found.major + found.minor, 1e3 * clock_khz};
+          capability, 1e3 * clock_khz,      capabilities};
 }
 
 std::size_t free_memory(int ordinal) {

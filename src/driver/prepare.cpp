@@ -53,13 +53,20 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
     auto const chosen = run.kernels.find(family.name);
     if (chosen == run.kernels.end() || chosen->second == "auto") continue;
     std::vector<std::string_view> usable;
-    for (auto const& row : family.rows)
-      if (row.backend == device.backend() && row.in_build) usable.push_back(row.name);
+    std::string needs;
+    for (auto const& row : family.rows) {
+      if (row.backend != device.backend() || !row.in_build) continue;
+      auto const lacking = missing(device.capabilities(), row.needs);
+      if (device.backend() == Backend::cpu || lacking.empty())
+        usable.push_back(row.name);
+      else if (row.name == chosen->second)
+        needs = fmt::format("needs {}; ", lacking);
+    }
     auto const location = run.location(fmt::format("kernels.{}", family.name));
     if (std::find(usable.begin(), usable.end(), chosen->second) == usable.end())
       problems.push_back(run.problem(
-          location, fmt::format("'{}' does not run on this device ({} has {})", chosen->second,
-                                name_of(device.backend()), format_choices(usable))));
+          location, fmt::format("'{}' does not run on this device ({}{} has {})", chosen->second,
+                                needs, name_of(device.backend()), format_choices(usable))));
     else if (auto const why = diagnostics_refusal(family.name, chosen->second, device);
              !why.empty())
       problems.push_back(run.problem(
@@ -186,6 +193,8 @@ void check_on_device(config::RunConfig const& run, Device const& device) {
   append(dataset_problems(run, inputs));
   append(own_output_problems(run));
   if (entry.problems) append(entry.problems(run, inputs));
+  if (problems.empty() && entry.variant_problems)
+    append(entry.variant_problems(run, inputs, device));
   if (!problems.empty()) throw ConfigError(problems);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -87,5 +88,17 @@ std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::st
   template std::int64_t first_non_finite(Stream&, std::span<T const>, std::string_view);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
+
+std::vector<Problem> refused_variant(config::RunConfig const& run, std::string_view family,
+                                     std::function<void()> const& choose) {
+  try {
+    choose();
+  } catch (std::invalid_argument const& refusal) {
+    std::string_view reason = refusal.what();
+    if (reason.starts_with(family)) reason.remove_prefix(family.size() + 2);  // "family: "
+    return {run.problem(run.location(fmt::format("kernels.{}", family)), std::string(reason))};
+  }
+  return {};
+}
 
 }  // namespace gridstride

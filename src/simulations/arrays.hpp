@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "kernels/evaluate/evaluate.hpp"
@@ -64,5 +66,10 @@ void fill(Stream& stream, config::FieldSource const& source, Grid const& grid, I
 /// all are finite. Waits for the stream. `variant` is a row of `reduce`.
 template <class T>
 std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::string_view variant);
+
+/// Nothing, or what a family says of a row that does not do the run's work, at the place where the
+/// config names it: `choose` asks the family and lets pass what it throws.
+std::vector<Problem> refused_variant(config::RunConfig const& run, std::string_view family,
+                                     std::function<void()> const& choose);
 
 }  // namespace gridstride

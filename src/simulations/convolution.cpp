@@ -31,13 +31,8 @@ namespace {
 using convolution::parameters_of;
 using convolution::Pass;
 
-/// The row of `convolve` that does a pass on a device, or on one of a backend.
-template <class Where>
-std::string variant_of(config::RunConfig const& run, Pass const& pass, Where const& where) {
-  std::string const& asked = run.kernels.at("convolve");
-  if (asked != "auto") return asked;
-  return std::string(
-      convolve::choose(where, pass.taps, {run.grid.points, pass.axis}, size_of(run.precision)));
+convolve::Shape shape_of(config::RunConfig const& run, Pass const& pass) {
+  return {run.grid.points, pass.axis};
 }
 
 /// The signal and u; between two passes one array more.
@@ -48,7 +43,10 @@ MemoryForecast convolution_memory(config::RunConfig const& run, Inputs const& in
   MemoryForecast forecast{bytes, passes.size() > 1 ? 3 : 2, "u", "grid.points", bytes};
   for (auto const& pass : passes) {
     constexpr std::size_t for_blocks = std::size_t{96} << 20;
-    auto const variant = variant_of(run, pass, backend);
+    std::string_view const asked = run.kernels.at("convolve");
+    auto const variant = asked == "auto" ? convolve::choose(backend, pass.taps, shape_of(run, pass),
+                                                            size_of(run.precision))
+                                         : asked;
     bool const whole = variant == "cufft";  // the signal and its transform's work memory
     std::size_t const extra = whole ? 4 * bytes : backend == Backend::cuda ? for_blocks : 0;
     forecast.other_bytes = std::max(forecast.other_bytes, extra);
@@ -70,7 +68,9 @@ class Convolution final : public Simulation {
   }
   std::vector<NamedValue> diagnostics() const override { return times_.values(); }
   std::vector<NamedText> chosen() const override {
-    return {{"convolve", fmt::format("{}", fmt::join(variants_, ", "))}};
+    std::vector<std::string_view> names;
+    for (auto const& work : work_) names.push_back(work.row->name);
+    return {{"convolve", fmt::format("{}", fmt::join(names, ", "))}};
   }
 
  private:
@@ -78,6 +78,7 @@ class Convolution final : public Simulation {
     convolve::Filter<T> filter;
     convolve::Shape shape;
     convolve::Boundary boundary;
+    Variant<convolve::Function<T>> const* row;
   };
 
   Buffer<T> array() const { return {stream_, MemorySpace::device, size_}; }
@@ -89,7 +90,6 @@ class Convolution final : public Simulation {
   std::size_t size_;
   double value_;
   std::vector<Work> work_;
-  std::vector<std::string> variants_;  // of each pass
   Buffer<T> signal_, u_;
   std::int64_t step_ = 0;
 };
@@ -107,10 +107,11 @@ Convolution<T>::Convolution(config::RunConfig const& run, Stream const& stream,
   auto const& parameters = parameters_of(run);
   for (auto const& pass : convolution::passes_of(run, inputs)) {
     auto const taps = convolution::taps_of(run, inputs, pass);
-    work_.push_back({convolve::Filter<T>(stream_, taps.values, taps.center),
-                     {grid_.points, pass.axis},
-                     parameters.modes[static_cast<std::size_t>(pass.axis)]});
-    variants_.push_back(variant_of(run, pass, stream.device()));
+    auto const shape = shape_of(run, pass);
+    work_.push_back(
+        {convolve::Filter<T>(stream_, taps.values, taps.center), shape,
+         parameters.modes[static_cast<std::size_t>(pass.axis)],
+         &convolve::row_for<T>(stream_.device(), pass.taps, shape, run.kernels.at("convolve"))});
   }
   fill(stream_, parameters.signal, grid_, inputs, signal_.span(), &times_);
   times_.measure("read", [&] { require_finite(run); });
@@ -137,14 +138,25 @@ void Convolution<T>::advance(std::int64_t max_steps, double) {
   if (work_.size() > 1) other = array();
   times_.measure("filter", [&] {
     for (std::size_t i = 0; i < work_.size(); ++i) {
-      auto const& [filter, shape, boundary] = work_[i];
+      auto const& [filter, shape, boundary, row] = work_[i];
       if (i > 0) u_.swap(other);
       auto const& in = i == 0 ? signal_ : other;
-      convolve::convolve<T>(stream_, filter, shape, boundary, in.span(), u_.span(), value_,
-                            variants_[i]);
+      convolve::convolve<T>(stream_, filter, shape, boundary, in.span(), u_.span(), value_, *row);
     }
   });
   step_ = 1;
+}
+
+/// A row of `convolve` that does not do one of the passes on a device.
+std::vector<Problem> convolution_variant_problems(config::RunConfig const& run,
+                                                  Inputs const& inputs, Device const& device) {
+  auto const find = [&]<class T>(Pass const& pass, T) {
+    convolve::row_for<T>(device, pass.taps, shape_of(run, pass), run.kernels.at("convolve"));
+  };
+  return refused_variant(run, "convolve", [&] {
+    for (auto const& pass : convolution::passes_of(run, inputs))
+      run.precision == Precision::float32 ? find(pass, float()) : find(pass, double());
+  });
 }
 
 std::unique_ptr<Simulation> make_convolution(config::RunConfig const& run, Stream const& stream,
@@ -177,7 +189,8 @@ SimulationEntry convolution_entry() {
   info.has_time = false;
   info.sides = {};
   info.variables = std::span(expression::space_and_time).first(3);
-  return {info, convolution::problems, convolution_memory, nullptr, make_convolution};
+  return {info,    convolution::problems, convolution_memory,
+          nullptr, make_convolution,      convolution_variant_problems};
 }
 
 }  // namespace gridstride

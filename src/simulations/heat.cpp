@@ -152,6 +152,28 @@ double heat_time_step(config::RunConfig const& run) {
                   run.time.safety))});
 }
 
+/// How a device makes the steps. Those that differ are queued one by one.
+template <class T>
+stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device) {
+  auto const& parameters = parameters_of(run);
+  auto const changes = [](Expression const& formula) {
+    return formula.depends_on(expression::time_variable);
+  };
+  stencil::StepKind kind{run.grid, {}};
+  kind.variable = !parameters.diffusivity.expression.is_constant();
+  kind.source = parameters.source.expression != Expression(0.0);
+  kind.alike = scheme_of(run).stages.size() == 1 && !changes(parameters.source.expression);
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side) {
+      auto const& condition = run.boundary[axis][side];
+      kind.sides[axis][side] = condition.kind;
+      if (condition.kind != SideKind::periodic && changes(condition.value.expression))
+        kind.alike = false;
+    }
+  return stencil::choose<T>(
+      device, kind, {run.kernels.at("stencil"), static_cast<int>(run.fused_steps.value_or(0))});
+}
+
 template <class T>
 class Heat final : public Simulation {
  public:
@@ -186,7 +208,6 @@ class Heat final : public Simulation {
   mutable Stream stream_;
   Scheme const& scheme_;
   Grid grid_;
-  std::string variant_;
   std::string evaluate_variant_;
   std::vector<std::string> fallbacks_;
   double diffusivity_ = 0;  // when constant
@@ -199,7 +220,7 @@ class Heat final : public Simulation {
   bool anything_changes_ = false;
   double step_;           // s, of all steps but those that are shortened
   bool repeats_ = false;  // steps are alike, and of one stage
-  stencil::Repetition repetition_;
+  stencil::Chosen<T> chosen_;
   std::int64_t steps_per_graph_ = 0;  // 0: no graphs
   StepClock clock_;
   Graph graph_;
@@ -210,7 +231,6 @@ Heat<T>::Heat(config::RunConfig const& run, Stream const& stream, Inputs const& 
     : stream_(stream),
       scheme_(scheme_of(run)),
       grid_(run.grid),
-      variant_(run.kernels.at("stencil")),
       evaluate_variant_(run.kernels.at("evaluate")),
       step_(heat_time_step(run)),
       clock_(stream_, whole_steps(step_), run.time.end) {
@@ -256,11 +276,9 @@ void Heat<T>::make_sides(config::RunConfig const& run) {
 template <class T>
 void Heat<T>::plan_steps(config::RunConfig const& run) {
   repeats_ = scheme_.stages.size() == 1 && !anything_changes_;
-  repetition_.variant = variant_;
-  repetition_.fused_steps = static_cast<int>(run.fused_steps.value_or(0));
-  repetition_ = stencil::choose(stream_.device(), step_of(scheme_.stages[0], step_), repetition_);
-  bool const in_one_launch = repeats_ && repetition_.variant == "resident";
-  int const steps_of_pass = repeats_ ? repetition_.fused_steps : 1;
+  chosen_ = chosen_for<T>(run, stream_.device());
+  bool const in_one_launch = repeats_ && chosen_.row->name == "resident";
+  int const steps_of_pass = repeats_ ? chosen_.fused_steps : 1;
   steps_per_graph_ = in_one_launch ? 0 : passes_per_graph * steps_of_pass;
 }
 
@@ -293,7 +311,7 @@ void Heat<T>::queue_step(double step_size) {
                        kind == SideKind::dirichlet ? stage.end : stage.start);
         }
     if (source_.changes()) source_.refresh(stream_, clock_.device(), stage.start);
-    stencil::diffuse(stream_, step_of(stage, step_size), variant_);
+    stencil::diffuse(stream_, step_of(stage, step_size), chosen_);
   }
   if (scheme_.alternates) current_ = 1 - current_;
   if (anything_changes_) clock_.tick();
@@ -303,7 +321,7 @@ template <class T>
 void Heat<T>::queue(std::int64_t count) {
   if (repeats_) {
     T const* const result = stencil::diffuse_repeatedly(stream_, step_of(scheme_.stages[0], step_),
-                                                        buffer(0), buffer(1), count, repetition_);
+                                                        buffer(0), buffer(1), count, chosen_);
     if (result == buffer(1)) current_ = 1 - current_;
     return;
   }
@@ -340,15 +358,14 @@ double Heat<T>::values_per_update() const {
   for (Stage const& stage : scheme_.stages)
     values += 2 + (stage.base != stage.in) + static_cast<double>(stage.terms.size()) +
               (diffusivity_field_.data() != nullptr) + (source_.data() != nullptr);
-  return repeats_ ? values / repetition_.fused_steps : values;
+  return repeats_ ? values / chosen_.fused_steps : values;
 }
 
 template <class T>
 std::vector<NamedText> Heat<T>::chosen() const {
-  if (!repeats_) return {};
-  std::vector<NamedText> result = {{"stencil", std::string(repetition_.variant)}};
-  if (repetition_.fused_steps > 1)
-    result.push_back({"fused steps", std::to_string(repetition_.fused_steps)});
+  std::vector<NamedText> result = {{"stencil", std::string(chosen_.row->name)}};
+  if (chosen_.fused_steps > 1)
+    result.push_back({"fused steps", std::to_string(chosen_.fused_steps)});
   return result;
 }
 
@@ -378,6 +395,17 @@ std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) 
   return {run.problem(run.location("kernels.fused_steps"),
                       fmt::format("'{}' is out of range (must be <= {} in {}D)", *run.fused_steps,
                                   most, run.grid.dims))};
+}
+
+/// A row of `stencil` that does not make the run's steps on a device.
+std::vector<Problem> heat_variant_problems(config::RunConfig const& run, Inputs const&,
+                                           Device const& device) {
+  return refused_variant(run, "stencil", [&] {
+    if (run.precision == Precision::float32)
+      chosen_for<float>(run, device);
+    else
+      chosen_for<double>(run, device);
+  });
 }
 
 MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend) {
@@ -410,7 +438,7 @@ SimulationEntry heat_entry() {
   };
   for (int dims = 1; dims <= 3; ++dims)
     info.most_fused_steps = std::max(info.most_fused_steps, stencil::most_fused_steps(dims));
-  return {info, heat_problems, heat_memory, heat_time_step, make_heat};
+  return {info, heat_problems, heat_memory, heat_time_step, make_heat, heat_variant_problems};
 }
 
 }  // namespace gridstride

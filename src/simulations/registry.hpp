@@ -20,6 +20,9 @@ struct SimulationEntry {
   /// Throws as `time_step` does.
   std::unique_ptr<Simulation> (*make)(config::RunConfig const& run, Stream const& stream,
                                       Inputs const& inputs);
+  /// Kernel variants that the config names and that do not do its work on a device. Null: nothing.
+  std::vector<Problem> (*variant_problems)(config::RunConfig const& run, Inputs const& inputs,
+                                           Device const& device) = nullptr;
 };
 
 /// Every simulation there is. A new one adds a line to registry.cpp.

@@ -34,18 +34,20 @@ using config::FieldSource;
 using expression::Expression;
 using wave::parameters_of;
 
-/// How the steps of a run are made. What differs from step to step, sources and absorbing layers
-/// keep them single.
-template <class T>
-star::Repetition repetition_of(config::RunConfig const& run, Backend backend) {
+/// What the steps of a run are. What differs from step to step, sources and absorbing layers keep
+/// them single.
+star::StepKind kind_of(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
   bool plain = parameters.source.expression == Expression(0.0) && parameters.ricker.empty();
   for (auto const& sides : run.boundary)
     for (auto const& side : sides) plain = plain && side.kind != SideKind::absorbing;
   auto const& speed = parameters.speed;
   bool const variable = !speed.file.empty() || !speed.formula.expression.is_constant();
-  return star::choose<T>(backend, {run.grid, static_cast<int>(parameters.order), variable, plain},
-                         {run.kernels.at("star"), static_cast<int>(run.fused_steps.value_or(0))});
+  return {run.grid, static_cast<int>(parameters.order), variable, plain};
+}
+
+star::Repetition wanted_by(config::RunConfig const& run) {
+  return {run.kernels.at("star"), static_cast<int>(run.fused_steps.value_or(0))};
 }
 
 template <class T>
@@ -93,7 +95,7 @@ class Wave final : public Simulation {
   int order_;
   double largest_speed_;
   double dt_;
-  star::Repetition repetition_;
+  star::Chosen<T> chosen_;
   std::array<Buffer<T>, 4> buffers_;
   star::WaveArrays<T> arrays_;
   double step_before_ = 0;    // the time between u now and before
@@ -119,7 +121,7 @@ Wave<T>::Wave(config::RunConfig const& run, Stream const& stream, Inputs const& 
       order_(static_cast<int>(parameters_of(run).order)),
       largest_speed_(wave::largest_speed(run, inputs)),
       dt_(wave::time_step(run, largest_speed_)),
-      repetition_(repetition_of<T>(run, stream.device().backend())),
+      chosen_(star::choose<T>(stream.device(), kind_of(run), wanted_by(run))),
       evaluate_variant_(run.kernels.at("evaluate")),
       clock_(stream_, equal_steps(dt_), run.time.end),
       energy_(stream_, MemorySpace::device, 1) {
@@ -133,7 +135,7 @@ Wave<T>::Wave(config::RunConfig const& run, Stream const& stream, Inputs const& 
   make_source(run);
   make_sides(run);
   make_ricker(run);
-  if (repetition_.fused_steps > 1) arrays_.spare = {take(2), take(3)};
+  if (chosen_.fused_steps > 1) arrays_.spare = {take(2), take(3)};
   make_initial(run, inputs);
 }
 
@@ -206,7 +208,7 @@ void Wave<T>::make_initial(config::RunConfig const& run, Inputs const& inputs) {
   step.in = step.previous = before.data();
   step.out = now.data();
   step.ratio = 0;  // a copy with zeros on fixed sides
-  star::leapfrog(stream_, step, repetition_.variant);
+  star::leapfrog(stream_, step, chosen_);
 
   fill_from(parameters_of(run).initial_velocity, inputs, before);
   elementwise::scale(stream_, static_cast<T>(dt_), before);
@@ -236,7 +238,7 @@ star::LeapfrogStep<T> Wave<T>::leapfrog_step() const {
 
 template <class T>
 void Wave<T>::apply(star::LeapfrogStep<T> const& step) {
-  star::leapfrog(stream_, step, repetition_.variant);
+  star::leapfrog(stream_, step, chosen_);
   if (ricker_.size() > 0)
     star::add_ricker<T>(stream_, std::as_const(ricker_).span(), clock_.device(), step.factor,
                         step.damping_time, {step.out, static_cast<std::size_t>(grid_.size())});
@@ -266,14 +268,14 @@ void Wave<T>::queue_step() {
 template <class T>
 void Wave<T>::queue(std::int64_t count) {
   if (!needs_clock_)
-    star::leapfrog_repeatedly(stream_, next_step(), arrays_, count, repetition_);
+    star::leapfrog_repeatedly(stream_, next_step(), arrays_, count, chosen_);
   else
     for (; count > 0; --count) queue_step();
 }
 
 template <class T>
 void Wave<T>::queue_steps(std::int64_t count) {
-  std::int64_t const pass = repetition_.fused_steps, of_graph = passes_per_graph * pass;
+  std::int64_t const pass = chosen_.fused_steps, of_graph = passes_per_graph * pass;
   if (count > 0 && step_before_ != clock_.step()) {
     queue_step();
     --count;
@@ -307,15 +309,15 @@ std::vector<DeviceNumber> Wave<T>::measure() {
 template <class T>
 double Wave<T>::values_per_update() const {
   double const fields = (speed_squared_field_.size() > 0) + (source_.size() > 0);
-  int const fused = repetition_.fused_steps;
+  int const fused = chosen_.fused_steps;
   return (fused > 1 ? 4 + fields : 3 + fields) / fused;
 }
 
 template <class T>
 std::vector<NamedText> Wave<T>::chosen() const {
-  std::vector<NamedText> result = {{"star", std::string(repetition_.variant)}};
-  if (repetition_.fused_steps > 1)
-    result.push_back({"fused steps", std::to_string(repetition_.fused_steps)});
+  std::vector<NamedText> result = {{"star", std::string(chosen_.row->name)}};
+  if (chosen_.fused_steps > 1)
+    result.push_back({"fused steps", std::to_string(chosen_.fused_steps)});
   return result;
 }
 
@@ -348,14 +350,18 @@ void Wave<T>::load(CheckpointSource const& source) {
 MemoryForecast wave_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   auto const& parameters = parameters_of(run);
   auto const& speed = parameters.speed;
-  bool const single = run.precision == Precision::float32;
-  auto const repetition =
-      single ? repetition_of<float>(run, backend) : repetition_of<double>(run, backend);
-  std::int64_t arrays = repetition.fused_steps > 1 ? 4 : 2;
+  std::int64_t arrays = star::fused_steps(backend, kind_of(run), wanted_by(run)) > 1 ? 4 : 2;
   if (!speed.file.empty() || !speed.formula.expression.is_constant()) ++arrays;
   if (parameters.source.expression != Expression(0.0)) ++arrays;
   std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
   return {bytes, arrays, "u", "grid.points", bytes};
+}
+
+/// A row of `star` that does not make the run's steps on a device.
+std::vector<Problem> wave_variant_problems(config::RunConfig const& run, Inputs const&,
+                                           Device const& device) {
+  return refused_variant(run, "star",
+                         [&] { star::choose<double>(device, kind_of(run), wanted_by(run)); });
 }
 
 double wave_time_step(config::RunConfig const& run) {
@@ -384,7 +390,7 @@ SimulationEntry wave_entry() {
     return std::make_unique<wave::Parameters>();
   };
   info.sides = {SideKind::fixed, SideKind::free, SideKind::absorbing, SideKind::periodic};
-  return {info, wave::problems, wave_memory, wave_time_step, make_wave};
+  return {info, wave::problems, wave_memory, wave_time_step, make_wave, wave_variant_problems};
 }
 
 }  // namespace gridstride

@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <map>
+#include <stdexcept>
+#include <vector>
+
+#include "core/kernel_info.hpp"
 #include "kernels/star/star.hpp"
 #include "support/star_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -18,6 +23,10 @@ void compare_variants() {
     for (auto const& row : star::variants<T>()) {
       if (row.backend != Backend::cuda) continue;
       test::StarProblem<T> problem(device, one);
+      if (row.name == "temporal") {  // makes several steps at once
+        EXPECT_THROW(problem.run(row.name), std::invalid_argument) << one.text();
+        continue;
+      }
       auto const found = problem.run(row.name);
       EXPECT_LE(test::largest_difference(expected, found), problem.tolerance())
           << row.name << " on " << one.text();
@@ -45,7 +54,10 @@ void compare_fused_steps() {
   Stream device(Device::open(Backend::cuda));
   for (auto const& one : test::repeated_cases()) {
     star::Repetition const wanted = {"temporal"};
-    auto const chosen = star::choose<T>(Backend::cuda, {one.grid, one.order, one.variable}, wanted);
+    star::StepKind const kind{one.grid, one.order, one.variable};
+    auto const chosen = star::choose<T>(device.device(), kind, wanted);
+    ASSERT_EQ(chosen.row->name, "temporal");
+    ASSERT_EQ(chosen.single->name, "register_queue");
     ASSERT_GT(chosen.fused_steps, 1);
     for (int const steps : {chosen.fused_steps, 2 * chosen.fused_steps + 1}) {
       auto const expected = test::StarProblem<T>(device, one).repeat(steps, {"register_queue"});
@@ -85,6 +97,56 @@ TEST(StarGpu, FusedStepsNeedTwoSpareArrays) {
   EXPECT_THROW(repeat({spare.data(), nullptr}), std::invalid_argument);
   EXPECT_THROW(repeat({spare.data(), spare.data()}), std::invalid_argument);
   EXPECT_THROW(repeat({spare.data(), now.data()}), std::invalid_argument);
+}
+
+TEST(StarGpu, RefusesFusedStepsWhereThereAreNone) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Device const device = Device::open(Backend::cuda);
+  star::StepKind kind;
+  kind.grid.dims = 2;
+  kind.grid.points = {4096, 4096, 1};
+  auto const name = [&](star::Repetition const& wanted) {
+    return star::choose<float>(device, kind, wanted).row->name;
+  };
+  EXPECT_EQ(name({}), "temporal");
+  EXPECT_EQ(name({"auto", 1}), "register_queue");  // a pass makes more
+  EXPECT_THROW(name({"temporal", 1}), std::invalid_argument);
+  kind.plain = false;
+  EXPECT_EQ(name({}), "register_queue");
+  EXPECT_THROW(name({"temporal"}), std::invalid_argument);
+  kind.plain = true;
+  kind.grid.dims = 3;
+  kind.grid.points = {256, 256, 256};
+  EXPECT_EQ(name({}), "register_queue");
+  EXPECT_THROW(name({"temporal"}), std::invalid_argument);
+}
+
+TEST(StarGpu, RowsLaunchKernelsOfTheirOwn) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  auto const one = test::repeated_cases().front();
+  std::map<std::string_view, std::vector<KernelInfo>> launched;
+  for (auto const& row : star::variants<float>()) {
+    if (row.backend != Backend::cuda) continue;
+    test::StarProblem<float> problem(stream, one);
+    auto const& step = problem.step();
+    std::vector<float> const zeros(static_cast<std::size_t>(one.grid.size()), 0.0F);
+    auto now = test::to_device(std::span(zeros), stream);
+    auto before = test::to_device(std::span(zeros), stream);
+    auto spare = test::to_device(std::span(zeros), stream);
+    auto other = test::to_device(std::span(zeros), stream);
+    star::WaveArrays<float> arrays = {now.data(), before.data(), {spare.data(), other.data()}};
+    int const fused =
+        star::fused_steps(Backend::cuda, {one.grid, one.order, one.variable}, {row.name});
+    auto const kernels = captured_kernels(
+        stream, [&] { star::leapfrog_repeatedly(stream, step, arrays, 2 * fused, {row.name}); });
+    ASSERT_FALSE(kernels.empty()) << row.name;
+    EXPECT_NE(kernels.front().name.find(row.name), std::string::npos) << kernels.front().name;
+    for (auto const& [name, others] : launched)
+      EXPECT_NE(kernels, others) << row.name << " runs " << name;
+    launched[row.name] = kernels;
+  }
+  EXPECT_GE(launched.size(), 3u);
 }
 
 TEST(StarGpu, EnergyEqualsTheHosts) {

@@ -195,8 +195,10 @@ TEST(Star, ChoosesSingleStepsOnTheHost) {
   kind.grid.dims = 2;
   kind.grid.points = {4096, 4096, 1};
   for (auto const* wanted : {"auto", "reference"}) {
-    auto const chosen = star::choose<float>(Backend::cpu, kind, {wanted, 2});
-    EXPECT_EQ(chosen.variant, std::string_view(wanted) == "auto" ? "threads" : wanted);
+    auto const chosen = star::choose<float>(Device::open(Backend::cpu), kind, {wanted, 2});
+    EXPECT_EQ(chosen.row, chosen.single);
+    EXPECT_EQ(star::fused_steps(Backend::cpu, kind, {wanted, 2}), 1);
+    EXPECT_EQ(chosen.row->name, std::string_view(wanted) == "auto" ? "threads" : wanted);
     EXPECT_EQ(chosen.fused_steps, 1);
   }
 }

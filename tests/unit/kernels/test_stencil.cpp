@@ -161,8 +161,10 @@ TEST(Stencil, RepeatedStepsTakeASourceAndAField) {
 TEST(Stencil, ChoosesSingleStepsOnTheHost) {
   Line line(SideKind::dirichlet);
   for (auto const* wanted : {"auto", "reference"}) {
-    auto const chosen = stencil::choose(line.stream.device(), line.step, {wanted, 2});
-    EXPECT_EQ(chosen.variant, std::string_view(wanted) == "auto" ? "threads" : wanted);
+    auto const chosen =
+        stencil::choose<double>(line.stream.device(), stencil::kind_of(line.step), {wanted, 2});
+    EXPECT_EQ(chosen.row, chosen.single);
+    EXPECT_EQ(chosen.row->name, std::string_view(wanted) == "auto" ? "threads" : wanted);
     EXPECT_EQ(chosen.fused_steps, 1);
   }
 }
