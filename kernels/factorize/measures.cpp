@@ -61,6 +61,18 @@ std::vector<ColumnNorms> column_norms(Stream& stream, Matrix<T const> product, M
   return norms_of(stream, product, x, b);
 }
 
+double residual_norm(ColumnNorms const& column) {
+  return std::isfinite(column.residual) ? column.residual * std::sqrt(column.residual_squares)
+                                        : column.residual;
+}
+
+double backward_error(ColumnNorms const& column, double norm_infinity) {
+  if (column.residual == 0) return 0;
+  // An infinite denominator would make any residual a perfect one.
+  auto const size = static_cast<long double>(norm_infinity) * column.x + column.b;
+  return static_cast<double>(column.residual / size);
+}
+
 template <class T>
 SolutionErrors solution_errors(Stream& stream, Matrix<T const> a, double norm_infinity,
                                Matrix<T const> x, Matrix<T const> b) {
@@ -77,10 +89,8 @@ SolutionErrors solution_errors(Stream& stream, Matrix<T const> a, double norm_in
   matmul::multiply<T>(stream, 1, a, x, 0, product);
   SolutionErrors errors;
   for (auto const& column : column_norms<T>(stream, product, x, b)) {
-    errors.residual_norm = larger(errors.residual_norm, std::sqrt(column.residual_squares));
-    if (column.residual == 0) continue;
-    errors.backward_error =
-        larger(errors.backward_error, column.residual / (norm_infinity * column.x + column.b));
+    errors.residual_norm = larger(errors.residual_norm, residual_norm(column));
+    errors.backward_error = larger(errors.backward_error, backward_error(column, norm_infinity));
   }
   return errors;
 }

@@ -47,28 +47,40 @@ std::vector<double> host_triangle_maxima(Stream&, Matrix<T const> const& a, Tria
 template <class T>
 std::vector<double> cuda_triangle_maxima(Stream&, Matrix<T const> const& a, Triangle triangle);
 
-/// Of one column of x, b and their residual: the largest magnitudes, and a sum.
+/// Of one column of x, b and their residual: the largest magnitudes, and a sum of squares in units
+/// of the largest one, which neither overflows nor vanishes.
 struct ColumnNorms {
-  double residual_squares;
+  double residual_squares;  ///< Σ (r_i/residual)²
   double residual;
   double x;
   double b;
 
   GRIDSTRIDE_HOST_DEVICE constexpr void take(double residual_value, double x_value,
                                              double b_value) {
-    combine({residual_value * residual_value, magnitude(residual_value), magnitude(x_value),
-             magnitude(b_value)});
+    combine({1, magnitude(residual_value), magnitude(x_value), magnitude(b_value)});
   }
   GRIDSTRIDE_HOST_DEVICE constexpr void combine(ColumnNorms const& other) {
-    residual_squares += other.residual_squares;
-    residual = larger(residual, other.residual);
+    double const unit = larger(residual, other.residual);
+    residual_squares = squares_in(unit) + other.squares_in(unit);
+    residual = unit;
     x = larger(x, other.x);
     b = larger(b, other.b);
   }
   GRIDSTRIDE_HOST_DEVICE static constexpr double magnitude(double value) {
     return value < 0 ? -value : value;
   }
+
+ private:
+  GRIDSTRIDE_HOST_DEVICE constexpr double squares_in(double unit) const {
+    if (residual == 0) return 0;
+    double const share = residual / unit;
+    return residual_squares * share * share;
+  }
 };
+/// ‖b − A·x‖₂ of a column.
+double residual_norm(ColumnNorms const& column);
+/// ‖b − A·x‖∞ / (‖A‖∞·‖x‖∞ + ‖b‖∞) of a column, also where the denominator is beyond float64.
+double backward_error(ColumnNorms const& column, double norm_infinity);
 /// The norms of each column; `product` is A·x.
 template <class T>
 std::vector<ColumnNorms> column_norms(Stream& stream, Matrix<T const> product, Matrix<T const> x,

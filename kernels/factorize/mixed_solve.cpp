@@ -29,7 +29,7 @@ constexpr int most_steps = 40;
 /// Elements of L beyond this ask for exchanges of rows.
 constexpr double largest_multiplier = 10;
 /// Of one GMRES solve for a correction: how long, and how far its own residual has to fall.
-constexpr int most_inner_steps = 50;
+constexpr int most_inner_steps = 100;
 constexpr double inner_reduction = 1e-10;
 
 /// The leading dimension of the float32 copy: rows begin at 16 bytes.
@@ -60,10 +60,13 @@ class Factors {
   bool factor_in_place(Stream& stream, Matrix<double const> a);
   bool factor_exchanging(Stream& stream, Matrix<double const> a);
 
-  /// result = weight·result + A⁻¹·v, about, for v not much larger than `size`; in T's arithmetic.
+  /// result = weight·result + A⁻¹·v/unit, about, for v not much larger than `size`; in T's
+  /// arithmetic.
   template <class T>
-  void apply(Stream& stream, Matrix<double const> v, double size, double weight,
+  void apply(Stream& stream, Matrix<double const> v, double size, double unit, double weight,
              Matrix<double> result);
+  /// A power of two near what A⁻¹·v is for a v of this size, if the condition is good.
+  double unit_of(double size) const { return scale_ / reciprocal_power(size); }
 
  private:
   Matrix<float> matrix() { return {values_.data(), n_, n_, leading_of(n_)}; }
@@ -108,7 +111,7 @@ bool Factors::factor_exchanging(Stream& stream, Matrix<double const> a) {
 }
 
 template <class T>
-void Factors::apply(Stream& stream, Matrix<double const> v, double size, double weight,
+void Factors::apply(Stream& stream, Matrix<double const> v, double size, double unit, double weight,
                     Matrix<double> result) {
   Matrix<T> factors(nullptr, n_, n_, leading_of(n_));
   if constexpr (std::is_same_v<T, float>) {
@@ -121,18 +124,18 @@ void Factors::apply(Stream& stream, Matrix<double const> v, double size, double 
     }
     factors.data = wide_values_.data();
   }
-  double const shrink = reciprocal_power(size);
   Matrix<T> const x(reinterpret_cast<T*>(vector_.data()), n_, 1);
-  accumulate(stream, shrink, v, 0, x, order_.data());
+  accumulate(stream, reciprocal_power(size), v, 0, x, order_.data());
   Variants const variants{.factorize = variants_.factorize};
   triangular_solve(stream, Triangle::lower, Op::none, Diagonal::unit, factors, x, variants);
   triangular_solve(stream, Triangle::upper, Op::none, Diagonal::general, factors, x, variants);
-  accumulate<T, double>(stream, scale_ / shrink, x, weight, result);
+  accumulate<T, double>(stream, unit_of(size) / unit, x, weight, result);
 }
 
 /// GMRES for A·d = r from d = 0, preconditioned from the left by the factors, whose own rounding
-/// would spoil it in float32 (Saad, "Iterative
-/// Methods for Sparse Linear Systems", 2nd ed., algorithm 9.4; classical Gram-Schmidt, twice).
+/// would spoil it in float32 (Saad, "Iterative Methods for Sparse Linear Systems", 2nd ed.,
+/// algorithm 9.4; classical Gram-Schmidt, twice). d is found in a unit of its own, so that no
+/// square of it overflows or vanishes.
 class Gmres {
  public:
   Gmres(Stream& stream, Matrix<double const> a, double norm, Factors& factors)
@@ -140,8 +143,8 @@ class Gmres {
         a_(a),
         norm_(norm),
         factors_(factors),
-        basis_(stream, MemorySpace::device,
-               static_cast<std::size_t>(a.rows) * (most_inner_steps + 1)),
+        most_steps_(static_cast<int>(std::min<std::int64_t>(a.rows, most_inner_steps))),
+        basis_(stream, MemorySpace::device, static_cast<std::size_t>(a.rows * (most_steps_ + 1))),
         product_(stream, MemorySpace::device, static_cast<std::size_t>(a.rows)),
         coefficients_(stream, MemorySpace::device, most_inner_steps + 1) {}
 
@@ -159,6 +162,7 @@ class Gmres {
   Matrix<double const> a_;
   double norm_;
   Factors& factors_;
+  int most_steps_;
   Buffer<double> basis_;  // a vector in each row
   Buffer<double> product_;
   Buffer<double> coefficients_;
@@ -186,18 +190,19 @@ double Gmres::normalize(int k) {
 }
 
 int Gmres::improve(Matrix<double const> r, double size, Matrix<double> x) {
-  factors_.apply<double>(stream_, r, size, 0, vector(0));
+  double const unit = factors_.unit_of(size);
+  factors_.apply<double>(stream_, r, size, unit, 0, vector(0));
   double const start = normalize(0);
   if (!(start > 0) || !std::isfinite(start)) return 0;
   // The Hessenberg matrix's columns, turned to triangular form by rotations on the way.
   std::vector<std::vector<double>> h;
   std::vector<double> cosines, sines, right = {start};
   int k = 0;
-  while (k < most_inner_steps &&
+  while (k < most_steps_ &&
          std::abs(right[static_cast<std::size_t>(k)]) > inner_reduction * start) {
     Matrix<double> const product(product_.data(), a_.rows, 1), next = vector(k + 1);
     matmul::multiply(stream_, 1, a_, vector(k), 0, product);
-    factors_.apply<double>(stream_, product, norm_, 0, next);
+    factors_.apply<double>(stream_, product, norm_, 1, 0, next);
     std::vector<double> entries(static_cast<std::size_t>(k + 2), 0.0);
     for (int pass = 0; pass < 2; ++pass) {
       matmul::multiply(stream_, 1, basis(k + 1), next, 0, column(k + 1));
@@ -233,7 +238,7 @@ int Gmres::improve(Matrix<double const> r, double size, Matrix<double> x) {
   if (k == 0) return 0;
   right.resize(static_cast<std::size_t>(k));
   copy_async(coefficients_.span().first(right.size()), std::span<double const>(right), stream_);
-  matmul::multiply(stream_, 1, {basis(k), Op::transpose}, column(k), 1, x);
+  matmul::multiply(stream_, unit, {basis(k), Op::transpose}, column(k), 1, x);
   stream_.synchronize();
   return k;
 }
@@ -277,26 +282,28 @@ bool Refinement::solve(Matrix<double const> b, Matrix<double> x, MixedSolve& res
   double const goal = std::sqrt(static_cast<double>(a_.rows)) * epsilon;
   Matrix<double> const r(residual_.data(), a_.rows, 1), present(solution_.data(), a_.rows, 1);
   zero_async(solution_.span(), stream_);
-  double previous = std::numeric_limits<double>::infinity(), error = 0;
+  ColumnNorms norms = measure(b);
+  double error = backward_error(norms, norm_);
   std::optional<Gmres> gmres;
-  for (int step = 0;; ++step) {
-    ColumnNorms const norms = measure(b);
-    double const size = norm_ * norms.x + norms.b;
-    error = norms.residual == 0 ? 0 : norms.residual / size;
-    bool const gained = error <= least_gain * previous;
-    bool const may_go_on = gained || (result.exchanged_rows && !gmres);
-    if (error <= goal || !std::isfinite(error) || step == most_steps || !may_go_on) break;
-    previous = error;
-    if (!gained) {
-      gmres.emplace(stream_, a_, norm_, factors_);
-      result.used_gmres = true;
-    }
+  for (int step = 0; !(error <= goal) && step < most_steps; ++step) {
+    double const previous = error;
     if (gmres) {
       result.iterations += gmres->improve(r, norms.residual, present);
     } else {
-      factors_.apply<float>(stream_, r, norms.residual, 1, present);
+      factors_.apply<float>(stream_, r, norms.residual, 1, 1, present);
       ++result.iterations;
     }
+    norms = measure(b);
+    error = backward_error(norms, norm_);
+    if (error <= goal || error <= least_gain * previous) continue;
+    if (gmres || !result.exchanged_rows) break;
+    // What a refinement that diverges leaves is far from the solution, though its residual may be
+    // small beside it: GMRES begins anew.
+    gmres.emplace(stream_, a_, norm_, factors_);
+    result.used_gmres = true;
+    zero_async(solution_.span(), stream_);
+    norms = measure(b);
+    error = backward_error(norms, norm_);
   }
   if (!(error <= goal) && !result.exchanged_rows) return false;
   accumulate(stream_, 1, Matrix<double const>(present), 0, x);

@@ -24,6 +24,12 @@ TEST(MixedSolveGpu, ExchangesRowsWhereTheRefinementStalls) {
   test::check_mixed_stall(stream);
 }
 
+TEST(MixedSolveGpu, ReachesItsGoalForAnyFactorsInFloat32) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::check_mixed_gmres(stream, {"auto", "blocked"});
+}
+
 TEST(MixedSolveGpu, SaysWhyItDoesNotConverge) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));

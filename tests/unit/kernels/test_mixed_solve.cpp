@@ -33,6 +33,10 @@ TEST_F(MixedSolve, GoesOnWithGmresWhereRefinementStalls) {
   EXPECT_LE(solved.report.backward_error, test::mixed_goal(100));
 }
 
+TEST_F(MixedSolve, ReachesItsGoalForAnyFactorsInFloat32) {
+  test::check_mixed_gmres(stream_, {"reference", "auto"});
+}
+
 // The float32 copy is scaled: these elements are beyond its range.
 TEST_F(MixedSolve, TakesMatricesOfAnyMagnitude) {
   for (double const magnitude : {1e-300, 1e-60, 1e60, 1e290}) {
