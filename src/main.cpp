@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "core/console.hpp"
 #include "core/error.hpp"
+#include "core/processors.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
 #include "driver/run.hpp"
@@ -114,6 +115,8 @@ int main(int argc, char** argv) {
     auto const words = without_help_word({argv, argv + argc});
     if (words.size() > 1) require_known_subcommand(app, words[1]);
     app.parse(static_cast<int>(words.size()), words.data());
+    require_stack();
+    host_threads();  // an environment that cannot be is met here, by all
     return finish(action());
   } catch (CLI::ParseError const& error) {
     return finish(app.exit(error) == 0 ? done : bad_input);

@@ -184,7 +184,7 @@ void host_threads(Stream&, int dims, Scheme scheme, AdvectionArguments<T> const&
   with_scheme(dims, scheme, arguments, [&](auto rank, auto variable, auto which) {
     auto const& a = arguments;
     constexpr int reach = reach_of<which()>;
-    parallel_for(a.points[1] * a.points[2], [&](std::int64_t line) {
+    parallel_for(a.points[1] * a.points[2], 16 * a.points[0], [&](std::int64_t line) {
       FlushSubnormals const flush;  // in the thread that has the line
       Point point{{0, line % a.points[1], line / a.points[1]}};
       auto const update = [&](long long first, long long last) {

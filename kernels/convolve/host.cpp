@@ -106,22 +106,18 @@ void host_threads(Stream&, Arguments<T> const& a) {
   auto const row = along ? length : inner;  // of neighbours in memory
   auto const blocks = (row + block_size - 1) / block_size;
   auto const rows = along ? outer : outer * length;
-  // Threads cost more than they save where there are only so many products.
-  bool const few = a.shape.size() * a.filter->count() < 1 << 17;
+  auto const work = std::min(block_size, row) * a.filter->count() / 2;  // as vectors do it
   // Point after point of the same signals, so that most of their data are in the caches.
-  parallel_for(
-      blocks * rows,
-      [&, length = length, inner = inner](std::int64_t n) {
-        auto const first = n / rows * block_size, count = std::min(block_size, row - first);
-        auto const r = n % rows;
-        if (along) {
-          filter_along(a, a.in + r * length, length, first, count, a.out + r * length);
-        } else {
-          auto const signal = r / length * length * inner + first;
-          filter_beside(a, a.in + signal, length, inner, r % length, count, a.out + signal);
-        }
-      },
-      few ? blocks * rows + 1 : 2);
+  parallel_for(blocks * rows, work, [&, length = length, inner = inner](std::int64_t n) {
+    auto const first = n / rows * block_size, count = std::min(block_size, row - first);
+    auto const r = n % rows;
+    if (along) {
+      filter_along(a, a.in + r * length, length, first, count, a.out + r * length);
+    } else {
+      auto const signal = r / length * length * inner + first;
+      filter_beside(a, a.in + signal, length, inner, r % length, count, a.out + signal);
+    }
+  });
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                             \

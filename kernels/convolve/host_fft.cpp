@@ -255,8 +255,9 @@ void host_fft(Stream&, Arguments<T> const& a) {
   std::int64_t const points = cheapest_points(a.filter->count(), a.shape.length());
   auto const& [roots, spectrum] = prepared(*a.filter, points);
   std::int64_t const groups = Group<T>::count_of(a, points);
-  std::int64_t const teams = std::min<std::int64_t>(groups, omp_get_max_threads());
-  parallel_for(teams, [&, &roots = roots, &spectrum = spectrum](std::int64_t team) {
+  std::int64_t const work = 8 * Group<T>::size * points;  // of two transforms, as vectors do them
+  std::int64_t const teams = threads_for(groups, work), each = work * groups / teams;
+  parallel_for(teams, each, [&, &roots = roots, &spectrum = spectrum](std::int64_t team) {
     Complex<T> one(points * lanes<T>), other(points * lanes<T>);
     for (std::int64_t g = groups * team / teams; g < groups * (team + 1) / teams; ++g) {
       Group<T> const group(a, points, g * Group<T>::size);

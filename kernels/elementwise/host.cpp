@@ -57,7 +57,7 @@ void add_piece(T const* x, T const* y, T* output, std::int64_t size) {
 /// Calls `body(first, last)` for pieces of [0, size).
 template <class Body>
 void for_pieces(std::int64_t size, Body const& body) {
-  parallel_for((size + piece - 1) / piece,
+  parallel_for((size + piece - 1) / piece, piece,
                [&](std::int64_t p) { body(p * piece, std::min(size, (p + 1) * piece)); });
 }
 
@@ -70,7 +70,7 @@ void add_matrices(Arguments<T> const& a) {
     add_piece(a.x + row * x_stride + first, a.y + row * y_stride + first,
               a.output + row * stride + first, std::min(piece, a.columns - first));
   };
-  parallel_for(a.rows * pieces, one, std::max<std::int64_t>(2, piece / a.columns));
+  parallel_for(a.rows * pieces, std::min(piece, a.columns), one);
 }
 
 }  // namespace

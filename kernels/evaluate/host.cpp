@@ -43,7 +43,8 @@ void threads(Stream&, Evaluation<T> const& evaluation) {
   std::int64_t const size = grid.size();
   double const t = time_of(evaluation);
 
-  parallel_for((size + piece - 1) / piece, [&](std::int64_t p) {
+  std::int64_t const work = piece * std::ssize(evaluation.program->code());
+  parallel_for((size + piece - 1) / piece, work, [&](std::int64_t p) {
     BlockEvaluator evaluator(evaluation.program->code());
     std::array<double, block> x, y, z, time, values;
     std::array<double const*, 4> const variables = {x.data(), y.data(), z.data(), time.data()};

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "kernels/factorize/rows.hpp"
+#include "kernels/support/openblas.hpp"
 #include "kernels/support/parallel_for.hpp"
-#include "kernels/support/vendor_library.hpp"
 
 namespace gridstride::factorize {
 
@@ -171,11 +171,6 @@ void host_reference(Stream&, Arguments<T> const& w) {
 
 namespace {
 
-VendorLibrary const& openblas() {
-  static VendorLibrary const library("libopenblas.so.0");
-  return library;
-}
-
 template <class T>
 constexpr bool is_double = std::is_same_v<T, double>;
 
@@ -191,7 +186,7 @@ int to_int(std::int64_t size) {
 template <class T>
 void transpose(Matrix<T> const& source, Matrix<T> const& target) {
   constexpr std::int64_t side = 32;
-  parallel_for((source.rows + side - 1) / side, [&](std::int64_t band) {
+  parallel_for((source.rows + side - 1) / side, side * source.columns, [&](std::int64_t band) {
     std::int64_t const last = std::min(source.rows, (band + 1) * side);
     for (std::int64_t first = 0; first < source.columns; first += side)
       for (std::int64_t i = band * side; i < last; ++i)

@@ -18,7 +18,7 @@ MatrixNorms host_matrix_norms(Stream&, Matrix<T const> const& a) {
   std::vector<double> of_rows(rows), of_columns(static_cast<std::size_t>(a.columns));
   std::vector<double> maxima(static_cast<std::size_t>(strips));
   std::vector<double> parts(static_cast<std::size_t>(strips) * rows);  // of rows, in each strip
-  parallel_for(strips, [&](std::int64_t strip) {
+  parallel_for(strips, width * a.rows, [&](std::int64_t strip) {
     std::int64_t const first = strip * width, last = std::min(first + width, a.columns);
     double maximum = 0;
     for (std::int64_t i = 0; i < a.rows; ++i) {
@@ -43,7 +43,7 @@ MatrixNorms host_matrix_norms(Stream&, Matrix<T const> const& a) {
 template <class T>
 std::vector<double> host_triangle_maxima(Stream&, Matrix<T const> const& a, Triangle triangle) {
   std::vector<double> maxima(static_cast<std::size_t>(a.rows));
-  parallel_for(a.rows, [&](std::int64_t i) {
+  parallel_for(a.rows, a.columns, [&](std::int64_t i) {
     TriangleRow const row(triangle, i, a.columns);
     for (std::int64_t j = row.begin; j < row.end; ++j)
       maxima[i] = larger(maxima[i], ColumnNorms::magnitude(a.data[i * a.leading + j]));
@@ -56,7 +56,7 @@ std::vector<ColumnNorms> host_column_norms(Stream&, Matrix<T const> const& produ
                                            Matrix<T const> const& x, Matrix<T const> const& b) {
   std::vector<ColumnNorms> norms(static_cast<std::size_t>(b.columns));
   constexpr std::int64_t width = 32;
-  parallel_for((b.columns + width - 1) / width, [&](std::int64_t strip) {
+  parallel_for((b.columns + width - 1) / width, 4 * width * b.rows, [&](std::int64_t strip) {
     std::int64_t const last = std::min((strip + 1) * width, b.columns);
     for (std::int64_t i = 0; i < b.rows; ++i)
       for (std::int64_t j = strip * width; j < last; ++j) {

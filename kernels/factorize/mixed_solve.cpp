@@ -368,7 +368,7 @@ void accumulate(Stream& stream, double scale, Matrix<From const> from, double we
 #else
   static_cast<void>(stream);
 #endif
-  parallel_for(from.rows, [&](std::int64_t i) {
+  parallel_for(from.rows, from.columns, [&](std::int64_t i) {
     From const* const source = from.data + (order == nullptr ? i : order[i]) * from.leading;
     for (std::int64_t j = 0; j < from.columns; ++j) {
       To& target = to.data[i * to.leading + j];

@@ -33,7 +33,7 @@ template <class T>
 SymmetryPlaces host_symmetry(Stream&, Matrix<T const> const& a) {
   std::int64_t const strips = (a.rows + tile - 1) / tile, end = a.rows * a.columns;
   std::vector<std::int64_t> differences(static_cast<std::size_t>(strips), end);
-  parallel_for(strips, [&](std::int64_t strip) {
+  parallel_for(strips, tile * a.rows, [&](std::int64_t strip) {
     for (std::int64_t j = strip; j < strips; ++j)
       differences[strip] =
           std::min(differences[strip], first_difference(a, strip * tile, j * tile));

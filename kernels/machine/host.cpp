@@ -5,8 +5,6 @@
 //   read              the same pieces added up
 //   float32, float64  chains of fused multiply-adds in registers, in the widest vectors there are
 
-#include <omp.h>
-
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -24,9 +22,8 @@ namespace gridstride::machine {
 template <class T>
 void host_fill(Stream&, std::span<T> values, Generator<T> const& generator) {
   T* const target = values.data();
-  parallel_for(
-      static_cast<std::int64_t>(values.size()), [&](std::int64_t i) { target[i] = generator(i); },
-      10'000);
+  parallel_for(static_cast<std::int64_t>(values.size()), 4,
+               [&](std::int64_t i) { target[i] = generator(i); });
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T) \
@@ -174,7 +171,7 @@ FmaLoop<T> widest_loop() {
 template <class T>
 Probe fma_probe(std::string_view name) {
   auto const loop = widest_loop<T>();
-  int const threads = omp_get_max_threads();
+  int const threads = host_threads();
   auto const sums = std::make_shared<std::vector<T>>(threads);
   return {{name, "FLOP/s", 0, loop.how},
           2.0 * chains * static_cast<double>(rounds) * loop.width * threads,

@@ -19,9 +19,9 @@
 
 #include "kernels/matmul/element.hpp"
 #include "kernels/matmul/rows.hpp"
+#include "kernels/support/openblas.hpp"
 #include "kernels/support/parallel_for.hpp"
 #include "kernels/support/vector_widths.hpp"
-#include "kernels/support/vendor_library.hpp"
 
 namespace gridstride::matmul {
 
@@ -118,7 +118,9 @@ template <class T>
 void host_threads(Stream&, Arguments<T> const& x) {
   std::int64_t const across = (x.n + block_columns<T> - 1) / block_columns<T>;
   std::int64_t const down = (x.m + block_rows - 1) / block_rows;
-  parallel_for(across * down, [&](std::int64_t block) {
+  // Of a whole block, as vectors do it.
+  std::int64_t const work = std::min(block_rows, x.m) * std::min(block_columns<T>, x.n) * x.k / 8;
+  parallel_for(across * down, work, [&](std::int64_t block) {
     multiply_block(x, block / across * block_rows, block % across * block_columns<T>);
   });
 }
@@ -126,11 +128,6 @@ void host_threads(Stream&, Arguments<T> const& x) {
 // ------------------------------------------------------------------------------------- openblas
 
 namespace {
-
-VendorLibrary const& openblas() {
-  static VendorLibrary const library("libopenblas.so.0");
-  return library;
-}
 
 /// cblas_sgemm, cblas_dgemm.
 template <class T>

@@ -5,8 +5,6 @@
 // intervals of a generation. Both evaluate the integrand at blocks of points, of several intervals
 // or of a part of a level, and give the same bits whatever the number of threads.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <vector>
 
@@ -82,7 +80,7 @@ IntegralResult refine(HostIntegrand const& integrand, Interval interval, double 
                        static_cast<std::size_t>(std::min(together, count - first))));
     };
     std::int64_t const blocks = (count + together - 1) / together;
-    parallel_for(blocks, evaluate_some, shared ? 2 : blocks + 1);
+    parallel_for(blocks, shared ? 16 * SampleBlock<T>::size : 0, evaluate_some);
     LeafTotals totals;
     for (Leaf const& leaf : list.leaves) totals.add(leaf);
     Decision const decision = decide(totals, options.tolerance, options.max_intervals);
@@ -148,14 +146,14 @@ void for_each_integral(SweepArguments const& arguments, bool by_threads,
     arguments.results[i] =
         estimate_of(integrate(arguments.parameters + i * arguments.integrand.parameters));
   };
-  parallel_for(count, one, by_threads ? 2 : count + 1);
+  parallel_for(count, by_threads ? 8192 : 0, one);
 }
 
 template <class T>
 void gauss_kronrod_on_host(SweepArguments const& arguments, GaussKronrodOptions const& options,
                            bool by_threads) {
   HostIntegrand const integrand(arguments.integrand);
-  bool const few = arguments.integrals < static_cast<std::size_t>(omp_get_max_threads());
+  bool const few = arguments.integrals < static_cast<std::size_t>(host_threads());
   for_each_integral(arguments, by_threads && !few, [&](double const* parameters) {
     LeafList list;
     return refine<T>(integrand, arguments.interval, parameters, options, by_threads && few, list);

@@ -122,7 +122,7 @@ class HostBoxes final : public BoxList {
   void begin(std::span<double const> boxes) override {
     resize(boxes.size() / stride_);
     std::copy(boxes.begin(), boxes.end(), boxes_.begin());
-    parallel_for(size(), [&](std::int64_t b) {
+    parallel_for(size(), work_of_box(), [&](std::int64_t b) {
       auto const i = static_cast<std::size_t>(b);
       auto const found = evaluated({&boxes_[i * stride_], stride_});
       store(i, found[0].first, found[0].second);
@@ -146,7 +146,7 @@ class HostBoxes final : public BoxList {
     std::size_t const first_new = values_.size();
     resize(first_new + list.size());
     std::int64_t const batches = (count + box_batch - 1) / box_batch;
-    parallel_for(batches, [&](std::int64_t batch) {
+    parallel_for(batches, 2 * box_batch * work_of_box(), [&](std::int64_t batch) {
       auto const first = static_cast<std::size_t>(batch * box_batch);
       auto const last = std::min(first + box_batch, list.size());
       cut_boxes({&list[first], last - first}, first_new + first);
@@ -179,6 +179,8 @@ class HostBoxes final : public BoxList {
   }
 
  private:
+  std::int64_t work_of_box() const { return 16 * genz_malik::points(dimensions_); }
+
   void resize(std::size_t size) {
     boxes_.resize(size * stride_);
     values_.resize(size);

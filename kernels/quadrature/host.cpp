@@ -125,7 +125,8 @@ void host_rule_threads(Stream&, RuleArguments const& a) {
   std::int64_t const pieces = (s.count() + piece_samples - 1) / piece_samples;
   auto const integrals = static_cast<std::int64_t>(a.integrals);
   std::vector<Sums> partials(static_cast<std::size_t>(pieces * integrals));
-  parallel_for(pieces * integrals, [&](std::int64_t i) {
+  std::int64_t const work = 16 * std::min<std::int64_t>(piece_samples, s.count());
+  parallel_for(pieces * integrals, work, [&](std::int64_t i) {
     std::int64_t const first = i % pieces * piece_samples;
     partials[static_cast<std::size_t>(i)] =
         sums_of_piece<T>(s, integrand, row_of(a, static_cast<std::size_t>(i / pieces)), first,

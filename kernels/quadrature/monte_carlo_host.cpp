@@ -101,7 +101,7 @@ template <class TileSum>
 SampleSums add_tiles(std::int64_t count, TileSum const& tile_sum) {
   auto const tiles = tiles_of(count, most_tiles, least_tile);
   std::vector<SampleSums> sums(static_cast<std::size_t>(tiles.count));
-  parallel_for(tiles.count, [&](std::int64_t t) {
+  parallel_for(tiles.count, 32 * tiles.size, [&](std::int64_t t) {
     std::int64_t const first = t * tiles.size;
     sums[static_cast<std::size_t>(t)] =
         tile_sum(first, std::min<std::int64_t>(tiles.size, count - first));

@@ -46,8 +46,9 @@ void integrate_panels(Integrand const& formula, Interval interval, double const*
   HostIntegrand const integrand(formula);
   auto const panels = std::ssize(values) - 1;
   constexpr std::int64_t together = SampleBlock<T>::size / kronrod_samples<points>;
+  constexpr std::int64_t work = 16 * SampleBlock<T>::size;
   values[0] = errors[0] = 0;
-  parallel_for((panels + together - 1) / together, [&](std::int64_t group) {
+  parallel_for((panels + together - 1) / together, work, [&](std::int64_t group) {
     std::int64_t const first = group * together, last = std::min(first + together, panels);
     SampleBlock<T> block;
     for (std::int64_t i = first; i < last; ++i) {

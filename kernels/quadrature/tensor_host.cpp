@@ -117,7 +117,7 @@ class HostTensor final : public TensorSummation {
   /// `use(run, first piece, block, number of pieces)` for all pieces of the product.
   void for_each_block(TensorProduct const& product, auto const& use) const {
     std::int64_t const pieces = product.axes.pieces, length = (pieces + runs - 1) / runs;
-    parallel_for(runs, [&](std::int64_t run) {
+    parallel_for(runs, 16 * length * tensor_piece, [&](std::int64_t run) {
       std::int64_t piece = run * length;
       std::int64_t const last = std::min(piece + length, pieces);
       if (piece >= last) return;

@@ -151,7 +151,7 @@ VegasBatch host_vegas(Stream&, SamplingProblem const& problem) {
     auto const tiles = tiles_of(count, most_vegas_tiles, least_vegas_tile);
     WeightedPoints<T> const source(problem, grid);
     std::vector<VegasSums> sums(static_cast<std::size_t>(tiles.count));
-    parallel_for(tiles.count, [&](std::int64_t t) {
+    parallel_for(tiles.count, 64 * tiles.size, [&](std::int64_t t) {
       std::int64_t const start = t * tiles.size;
       sums[static_cast<std::size_t>(t)] =
           add_tile(problem, integrand, source, pivot, first + start,

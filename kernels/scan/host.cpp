@@ -82,14 +82,14 @@ void scan_blocks(T const* input, T* output, std::int64_t size) {
   auto const first_of = [&](std::int64_t block) { return std::min(block * block_size, size); };
   auto const size_of = [&](std::int64_t block) { return first_of(block + 1) - first_of(block); };
   std::int64_t const blocks = (size + block_size - 1) / block_size;
-  std::int64_t const round = round_per_thread * omp_get_max_threads();
+  std::int64_t const round = round_per_thread * gridstride::host_threads();
   std::vector<T> before(static_cast<std::size_t>(std::min(round, blocks)));
   T before_round = Op::identity();
   for (std::int64_t begin = 0; begin < blocks; begin += round) {
     std::int64_t const count = std::min(round, blocks - begin);
     std::int64_t const groups = (count + group_size - 1) / group_size;
     auto const in_groups = [&](auto const& body) {
-      parallel_for(groups, [&](std::int64_t group) {
+      parallel_for(groups, group_size * block_size, [&](std::int64_t group) {
         std::int64_t const first = group * group_size;
         body(first, std::min(first + group_size, count));
       });

@@ -95,31 +95,20 @@ void merge_sort(std::vector<E>& items) {
 template <class T>
 void host_threads(Stream&, Arguments<T> const& a) {
   auto const size = static_cast<std::size_t>(a.size);
-  constexpr std::int64_t serial_below = 1 << 14;
   if (a.values == nullptr) {
     std::vector<Ordered<T>> items(size);
-    parallel_for(
-        a.size, [&](std::int64_t i) { items[i] = to_ordered(a.keys[i]); }, serial_below);
+    parallel_for(a.size, 1, [&](std::int64_t i) { items[i] = to_ordered(a.keys[i]); });
     merge_sort(items);
-    parallel_for(
-        a.size, [&](std::int64_t i) { a.keys[i] = from_ordered<T>(items[i]); }, serial_below);
+    parallel_for(a.size, 1, [&](std::int64_t i) { a.keys[i] = from_ordered<T>(items[i]); });
     return;
   }
   std::vector<Item<Ordered<T>>> items(size);
-  parallel_for(
-      a.size,
-      [&](std::int64_t i) {
-        items[i] = {to_ordered(a.keys[i]), a.values[i]};
-      },
-      serial_below);
+  parallel_for(a.size, 1, [&](std::int64_t i) { items[i] = {to_ordered(a.keys[i]), a.values[i]}; });
   merge_sort(items);
-  parallel_for(
-      a.size,
-      [&](std::int64_t i) {
-        a.keys[i] = from_ordered<T>(items[i].key);
-        a.values[i] = items[i].value;
-      },
-      serial_below);
+  parallel_for(a.size, 1, [&](std::int64_t i) {
+    a.keys[i] = from_ordered<T>(items[i].key);
+    a.values[i] = items[i].value;
+  });
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                             \

@@ -82,7 +82,7 @@ template <class T>
 void host_threads(Stream&, int dims, int radius, LeapfrogArguments<T> const& a) {
   with_shape(dims, radius, [&](auto rank, auto reach) {
     auto const [nx, ny, nz] = a.points;
-    parallel_for(ny * nz, [&, nx = nx, ny = ny](std::int64_t line) {
+    parallel_for(ny * nz, 8 * nx, [&, nx = nx, ny = ny](std::int64_t line) {
       long long const j = line % ny, k = line / ny;
       long long const middle[3] = {nx / 2, j, k};
       bool const whole = nx > 2 * reach() && is_inside<rank(), reach()>(a, middle);
@@ -104,7 +104,7 @@ void host_energy(Stream&, int dims, int radius, EnergyArguments<T> const& a,
   auto const [nx, ny, nz] = a.state.points;
   long long const size = nx * ny * nz;
   with_shape(dims, radius, [&](auto rank, auto reach) {
-    parallel_for(static_cast<std::int64_t>(parts.size()), [&](std::int64_t part) {
+    parallel_for(static_cast<std::int64_t>(parts.size()), 8 * energy_piece, [&](std::int64_t part) {
       long long const first = part * energy_piece, end = std::min(first + energy_piece, size);
       double sum = 0;
       for (long long offset = first; offset < end; ++offset)

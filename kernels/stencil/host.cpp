@@ -102,7 +102,7 @@ void host_threads(Stream&, int dims, DiffusionArguments<T> const& arguments) {
     auto const update = [&](long long i, long long j, long long k) {
       a.out[i + nx * (j + ny * k)] = update_point<rank(), variable()>(a, i, j, k);
     };
-    parallel_for(ny * nz, [&, nx = nx, ny = ny, nz = nz](std::int64_t line) {
+    parallel_for(ny * nz, 2 * nx, [&, nx = nx, ny = ny, nz = nz](std::int64_t line) {
       long long const j = line % ny, k = line / ny;
       bool const inside =
           (rank() < 2 || (j > 0 && j < ny - 1)) && (rank() < 3 || (k > 0 && k < nz - 1));

@@ -30,7 +30,7 @@ void host_threads(Stream&, Arguments<T> const& arguments) {
 #pragma omp simd
     for (std::int64_t i = p * piece; i < last; ++i) y[i] = a * x[i] + b;
   };
-  parallel_for((size + piece - 1) / piece, compute);
+  parallel_for((size + piece - 1) / piece, piece, compute);
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                             \

@@ -4,11 +4,11 @@
 
 #include <fstream>
 #include <string>
-#include <thread>
 
 #include "core/architecture.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
+#include "core/processors.hpp"
 
 namespace gridstride {
 
@@ -54,7 +54,7 @@ Device Device::open(Backend backend, int ordinal) {
     if (ordinal != 0) throw Error("there is one cpu device, cpu:0");
     device.name_ = processor_name();
     device.total_memory_ = proc_kilobytes("/proc/meminfo", "MemTotal");
-    device.processors_ = static_cast<int>(std::thread::hardware_concurrency());
+    device.processors_ = host_threads();
     return device;
   }
   std::string reason;

@@ -18,9 +18,6 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = None
 
-# Threads that wait asleep: several tests run at once.
-QUICK = {"OMP_WAIT_POLICY": "passive"}
-
 DONE, FAILED, BAD_INPUT, DOES_NOT_HOLD, SIGINT_STOP, SIGTERM_STOP = 0, 1, 2, 3, 130, 143
 
 
@@ -72,7 +69,7 @@ class Case(unittest.TestCase):
         return subprocess.Popen(
             [PROGRAM, *map(str, arguments)], cwd=cwd or self.directory, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            env={**os.environ, **QUICK, **(environment or {})}, **options)
+            env={**os.environ, **(environment or {})}, **options)
 
     def call(self, *arguments, code=DONE, **options):
         """Runs the program to its end, which must have this exit code (None: any but 0). Returns

@@ -1,6 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/processors.hpp"
 #include "kernels/quadrature/adaptive.hpp"
 #include "kernels/quadrature/adaptive_intervals.hpp"
 #include "kernels/quadrature/adaptive_rows.hpp"
@@ -216,15 +215,15 @@ TYPED_TEST(AdaptiveHost, ThreadsHaveTheBitsOfTheReference) {
         integrated<TypeParam>(this->stream_, family, {0, 1}, k, options, "reference");
     auto const by_levels =
         integrated<TypeParam>(this->stream_, family, {0, 1}, k, levels, "reference");
-    int const before = omp_get_max_threads();
+    int const before = host_threads();
     for (int const threads : {1, 3, 40}) {
-      omp_set_num_threads(threads);
+      set_host_threads(threads);
       EXPECT_TRUE(test::same_bits(
           integrated<TypeParam>(this->stream_, family, {0, 1}, k, options, "threads"), expected));
       EXPECT_TRUE(test::same_bits(
           integrated<TypeParam>(this->stream_, family, {0, 1}, k, levels, "threads"), by_levels));
     }
-    omp_set_num_threads(before);
+    set_host_threads(before);
   }
 }
 

@@ -1,6 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/processors.hpp"
 #include "kernels/convolve/convolve.hpp"
 #include "support/convolve_cases.hpp"
 #include "support/refusal.hpp"
@@ -130,18 +129,18 @@ TYPED_TEST(ConvolveHost, VariantsEqualTheReference) {
 
 TEST(Convolve, BitsDoNotDependOnTheNumberOfThreads) {
   Stream stream(Device::open(Backend::cpu));
-  int const before = omp_get_max_threads();
+  int const before = host_threads();
   auto const taps = test::random_values<double>(33, 1);
   auto const values = test::random_values<float>(3 * 5003, 2);
   for (int const axis : {0, 1}) {
     ConvolveCase const one{{{5003, 3, 1}, axis}, 33, 7, Boundary::mirror};
-    omp_set_num_threads(1);
+    set_host_threads(1);
     auto const alone = test::convolved(stream, one, taps, values, "threads");
     for (int const count : {2, 3, 7}) {
-      omp_set_num_threads(count);
+      set_host_threads(count);
       EXPECT_EQ(alone, test::convolved(stream, one, taps, values, "threads")) << axis << count;
     }
-    omp_set_num_threads(before);
+    set_host_threads(before);
   }
 }
 

@@ -1,6 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -12,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/processors.hpp"
 #include "kernels/quadrature/cubature.hpp"
 #include "kernels/quadrature/cubature_list.hpp"
 #include "kernels/quadrature/genz_malik.hpp"
@@ -241,16 +240,16 @@ TEST(Cubature, TellsASampleThatIsNotFinite) {
 
 TEST(Cubature, BitsDoNotDependOnTheThreads) {
   auto const one = genz_case(Genz::discontinuous, 4, 5);
-  int const threads = omp_get_max_threads();
+  int const threads = host_threads();
   std::vector<double> values;
   for (int count : {1, 2, 3}) {
-    omp_set_num_threads(count);
+    set_host_threads(count);
     auto const result = quadrature::cubature<double>(host(), one.integrand,
                                                      std::vector<Interval>(4), {}, {{1e-5, 0}});
     values.push_back(result.estimate.value);
     values.push_back(result.estimate.error);
   }
-  omp_set_num_threads(threads);
+  set_host_threads(threads);
   for (std::size_t i = 2; i < values.size(); ++i)
     EXPECT_EQ(std::bit_cast<std::uint64_t>(values[i]), std::bit_cast<std::uint64_t>(values[i - 2]));
 }

@@ -1,8 +1,7 @@
+#include "core/processors.hpp"
 #include "kernels/machine/machine.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -89,12 +88,12 @@ TEST(MachineRandom, BoundsAndZeros) {
 
 TEST(MachineRandom, ValuesDependOnSeedAndPlaceAlone) {
   Stream stream = host();
-  int const threads = omp_get_max_threads();
-  omp_set_num_threads(1);
+  int const threads = host_threads();
+  set_host_threads(1);
   auto const alone = filled<double>(stream, 100'003, 11);
-  omp_set_num_threads(3);
+  set_host_threads(3);
   auto const shared = filled<double>(stream, 100'003, 11);
-  omp_set_num_threads(threads);
+  set_host_threads(threads);
   EXPECT_EQ(alone, shared);
   auto const fewer = filled<double>(stream, 1001, 11);
   EXPECT_TRUE(std::equal(fewer.begin(), fewer.end(), alone.begin()));

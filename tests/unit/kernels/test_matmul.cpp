@@ -1,8 +1,7 @@
+#include "core/processors.hpp"
 #include "kernels/matmul/matmul.hpp"
 
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -100,11 +99,11 @@ TYPED_TEST(MatmulHost, BitsOfThreadsDoNotDependOnTheirNumber) {
   Stream stream(Device::open(Backend::cpu));
   MatmulCase const one{301, 270, 515};
   test::MatmulData<TypeParam> const data(one);
-  int const before = omp_get_max_threads();
+  int const before = host_threads();
   auto const with = [&](int count) {
-    omp_set_num_threads(count);
+    set_host_threads(count);
     auto c = test::MatmulOnDevice<TypeParam>(stream, one, data).product("threads");
-    omp_set_num_threads(before);
+    set_host_threads(before);
     return c;
   };
   auto const alone = with(1);

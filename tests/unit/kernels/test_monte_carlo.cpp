@@ -1,12 +1,11 @@
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <array>
 #include <limits>
 #include <set>
 #include <stdexcept>
 #include <string>
 
+#include "core/processors.hpp"
 #include "kernels/quadrature/monte_carlo_points.hpp"
 #include "kernels/quadrature/monte_carlo_rows.hpp"
 #include "kernels/quadrature/sobol.hpp"
@@ -190,12 +189,12 @@ TEST(MonteCarlo, SameBitsForAnyNumberOfThreads) {
   Stream stream(Device::open(Backend::cpu));
   auto const problem = test::smooth_problem(4);
   auto const batch = monte_carlo_variants<double>()[1].run(stream, problem);
-  int const threads = omp_get_max_threads();
-  omp_set_num_threads(1);
+  int const threads = host_threads();
+  set_host_threads(1);
   auto const alone = batch(0, 50'001);
-  omp_set_num_threads(3);
+  set_host_threads(3);
   auto const shared = batch(0, 50'001);
-  omp_set_num_threads(threads);
+  set_host_threads(threads);
   EXPECT_EQ(alone[0].sum, shared[0].sum);
   EXPECT_EQ(alone[0].squares, shared[0].squares);
 }

@@ -1,6 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -8,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/processors.hpp"
 #include "kernels/quadrature/quadrature.hpp"
 #include "kernels/quadrature/riemann_rows.hpp"
 #include "support/quadrature_cases.hpp"
@@ -217,14 +216,14 @@ TYPED_TEST(QuadratureHost, ComputesInThePrecisionAskedFor) {
 
 TYPED_TEST(QuadratureHost, BitsDoNotDependOnTheNumberOfThreads) {
   Stream stream = host();
-  int const before = omp_get_max_threads();
+  int const before = host_threads();
   std::vector<Estimate> results;
   for (int const count : {1, 2, 3, 7}) {
-    omp_set_num_threads(count);
+    set_host_threads(count);
     results.push_back(
         test::integral<TypeParam>(stream, "exp(x)*sin(x)", {0, 10}, {Rule::boole, 100'000}));
   }
-  omp_set_num_threads(before);
+  set_host_threads(before);
   for (auto const& result : results) EXPECT_TRUE(test::same_bits(result, results[0]));
 }
 

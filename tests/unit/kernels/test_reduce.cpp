@@ -1,12 +1,11 @@
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
 #include <stdexcept>
 
+#include "core/processors.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "support/reduce_cases.hpp"
 
@@ -194,15 +193,15 @@ TEST(ReduceHost, SquaresThatOverflowAreNoNonFiniteElements) {
 TEST(ReduceHost, LargeBitsDoNotDependOnTheNumberOfThreads) {
   Stream stream(Device::open(Backend::cpu));
   ReduceProblem<double> problem(stream, {999983, test::ReduceData::random, 1, 0});
-  int const threads = omp_get_max_threads();
-  omp_set_num_threads(1);
+  int const threads = host_threads();
+  set_host_threads(1);
   auto const alone = problem.run("threads");
   for (int const count : {2, 3, 5, 8}) {
-    omp_set_num_threads(count);
+    set_host_threads(count);
     auto const shared = problem.run("threads");
     EXPECT_EQ(std::memcmp(&alone, &shared, sizeof alone), 0) << count << " threads";
   }
-  omp_set_num_threads(threads);
+  set_host_threads(threads);
 }
 
 TEST(ReduceHost, SameBitsEveryTime) {

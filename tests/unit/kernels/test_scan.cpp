@@ -1,11 +1,10 @@
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
+#include "core/processors.hpp"
 #include "kernels/scan/scan.hpp"
 #include "support/refusal.hpp"
 #include "support/scan_cases.hpp"
@@ -96,11 +95,11 @@ TYPED_TEST(ScanHost, VariantsEqualTheReference) {
 template <class T>
 std::vector<T> threads_with(int count, std::size_t size) {
   Stream stream(Device::open(Backend::cpu));
-  int const before = omp_get_max_threads();
-  omp_set_num_threads(count);
+  int const before = host_threads();
+  set_host_threads(count);
   auto const result =
       test::scanned(stream, inclusive_sum, test::scan_data<T>(ScanData::random, size), "threads");
-  omp_set_num_threads(before);
+  set_host_threads(before);
   return result;
 }
 

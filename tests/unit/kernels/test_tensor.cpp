@@ -1,6 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
-
 #include <array>
 #include <bit>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/processors.hpp"
 #include "kernels/quadrature/integral_result.hpp"
 #include "kernels/quadrature/tensor.hpp"
 #include "support/cubature_cases.hpp"
@@ -102,16 +101,16 @@ TEST(Tensor, TellsASampleThatIsNotFinite) {
 TEST(Tensor, BitsDoNotDependOnTheThreads) {
   auto const one = genz_case(Genz::gaussian, 3, 5);
   std::vector<FixedRule> const rules(3, {Rule::simpson, 26, 0});
-  int const threads = omp_get_max_threads();
+  int const threads = host_threads();
   std::vector<std::uint64_t> bits;
   for (int count : {1, 2, 3}) {
-    omp_set_num_threads(count);
+    set_host_threads(count);
     auto const result =
         quadrature::tensor<double>(host(), one.integrand, std::vector<Interval>(3), rules);
     bits.push_back(std::bit_cast<std::uint64_t>(result.estimate.value));
     EXPECT_EQ(bits.back(), bits.front());
   }
-  omp_set_num_threads(threads);
+  set_host_threads(threads);
 }
 
 TEST(Tensor, RefusesWhatIsNoProblem) {

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "core/error.hpp"
+#include "kernels/support/openblas.hpp"
 #include "kernels/support/vendor_library.hpp"
 
 namespace gridstride {
@@ -37,6 +39,19 @@ TEST(VendorLibrary, SaysWhatIsMissing) {
   auto const function = error_of([&] { library.function<void()>("no_such_function"); });
   EXPECT_NE(function.find("libm.so.6 has no function no_such_function"), std::string::npos)
       << function;
+}
+
+/// Before the program may set it.
+bool const core_was_told = std::getenv("OPENBLAS_CORETYPE") != nullptr;
+
+// OpenBLAS takes kernels without AVX, several times slower, for processors younger than itself.
+TEST(OpenBlas, TakesTheKernelsThatTheProcessorCanRun) {
+#ifdef __x86_64__
+  if (!openblas().available()) GTEST_SKIP() << openblas().reason();
+  if (core_was_told || !__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    GTEST_SKIP() << "OPENBLAS_CORETYPE or the processor leave nothing to choose";
+  for (auto const* old : {"Prescott", "Nehalem", "Sandybridge"}) EXPECT_NE(openblas_core(), old);
+#endif
 }
 
 }  // namespace
