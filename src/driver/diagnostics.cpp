@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/buffer.hpp"
+#include "core/root_mean_square.hpp"
 #include "driver/field_diagnostics.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/histogram/histogram.hpp"
@@ -103,18 +104,19 @@ void require_finite(Field const& field, Clock const& clock) {
 }
 
 ErrorNorms error_norms(Field const& field, expression::Expression const& exact, double time) {
-  double sum_of_squares = 0, maximum = 0;
+  RootMeanSquare errors;
+  double maximum = 0;
   with_values(field, [&](auto values) {
     evaluate::for_each_slab(exact, field.grid, time, [&](evaluate::Slab const& slab) {
       for (std::size_t i = 0; i < slab.values.size(); ++i) {
         auto const value = static_cast<double>(values[static_cast<std::size_t>(slab.first) + i]);
         double const error = std::abs(value - slab.values[i]);
-        sum_of_squares += error * error;
+        errors.add(error);
         if (std::isnan(error) || error > maximum) maximum = error;
       }
     });
   });
-  return {std::sqrt(sum_of_squares / static_cast<double>(field.grid.size())), maximum};
+  return {errors.value(), maximum};
 }
 
 }  // namespace gridstride

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "config/histogram_edges.hpp"
 #include "core/error.hpp"
@@ -191,9 +192,8 @@ void FieldDiagnostics<T>::measure(Field const& field, Clock const& clock, Stream
   }
   std::vector<double> found;
   if (norms_) {
-    auto const size = static_cast<double>(field.grid.size());
-    found = {moments.minimum, moments.maximum, moments.sum / size,
-             std::sqrt(moments.sum_of_squares / size)};
+    auto const [mean, l2] = mean_and_l2(field, moments, stream);
+    found = {moments.minimum, moments.maximum, mean, l2};
   }
   add_probes(found);
   if (!quantiles_.empty()) add_quantiles(field, moments, stream, found);
@@ -213,6 +213,40 @@ reduce::Moments<T> FieldDiagnostics<T>::look(Field const& field, Stream& stream)
   copy_async(corners_.span(), corners.span(), stream);
   stream.synchronize();
   return moments_.span()[0];
+}
+
+/// Where squares or the sum may leave the range of float64, the field is read once more, in pieces
+/// and times a power of two.
+template <class T>
+std::pair<double, double> FieldDiagnostics<T>::mean_and_l2(Field const& field,
+                                                           Moments const& moments,
+                                                           Stream& stream) const {
+  auto const size = static_cast<double>(field.grid.size());
+  double const largest = std::max(std::abs(static_cast<double>(moments.minimum)),
+                                  std::abs(static_cast<double>(moments.maximum)));
+  if (largest == 0 || (largest > 1e-140 && largest < 1e140))
+    return {moments.sum / size, std::sqrt(moments.sum_of_squares / size)};
+  int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  auto const values = values_of<T>(field);
+  Buffer<T> scaled(stream, MemorySpace::device, std::min(piece, values.size()));
+  Buffer<Moments> found(stream, MemorySpace::device, (values.size() + piece - 1) / piece);
+  for (std::size_t p = 0; p < found.size(); ++p) {
+    auto const part = values.subspan(p * piece, std::min(piece, values.size() - p * piece));
+    auto const target = scaled.span().first(part.size());
+    copy_async(target, part, stream);
+    elementwise::scale<T>(stream, static_cast<T>(std::scalbn(1.0, -exponent)), target);
+    reduce::moments<T>(stream, target, found.span().subspan(p, 1), reduce_variant_);
+  }
+  std::vector<Moments> parts(found.size());
+  copy_async(std::span(parts), std::as_const(found).span(), stream);
+  stream.synchronize();
+  double sum = 0, squares = 0;
+  for (Moments const& part : parts) {
+    sum += part.sum;
+    squares += part.sum_of_squares;
+  }
+  return {std::scalbn(sum / size, exponent), std::scalbn(std::sqrt(squares / size), exponent)};
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -26,6 +27,8 @@ class FieldDiagnostics {
 
   void upload(config::DiagnosticsOptions const& options, Field const& field, Stream& stream);
   Moments look(Field const& field, Stream& stream);
+  std::pair<double, double> mean_and_l2(Field const& field, Moments const& moments,
+                                        Stream& stream) const;
   void add_probes(std::vector<double>& found) const;
   io::Histogram count(Field const& field, Moments const& moments, Stream& stream);
   void cumulate(Field const& field, T lower, T upper, Stream& stream);

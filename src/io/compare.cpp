@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/root_mean_square.hpp"
 #include "core/text.hpp"
 
 namespace gridstride::io {
@@ -114,29 +115,15 @@ PointDifference difference(double a, double b, double rtol, double atol) {
   return {absolute, relative, absolute / (atol + rtol * std::abs(b))};
 }
 
-/// sqrt(mean of squares) of magnitudes of which `largest` is the greatest. A power of two takes the
-/// squares to where they neither overflow nor vanish.
-double root_mean_square(std::vector<double> const& magnitudes, double largest) {
-  if (!(largest > 0) || !std::isfinite(largest)) return largest;
-  int const exponent = std::ilogb(largest);
-  double sum = 0;
-  for (double const magnitude : magnitudes) {
-    double const scaled = std::scalbn(magnitude, -exponent);
-    sum += scaled * scaled;
-  }
-  return std::scalbn(std::sqrt(sum / static_cast<double>(magnitudes.size())), exponent);
-}
-
 /// Adds one step to what is known of a field. `worst` is the largest difference so far.
 void add_step(FieldDifference& field, PointDifference& worst, ResultFile const& file,
               std::size_t step, std::vector<double> const& a, std::vector<double> const& b,
               double rtol, double atol) {
-  std::vector<double> differences(a.size());
-  double largest = 0;
+  RootMeanSquare differences;
   for (std::size_t i = 0; i < a.size(); ++i) {
     auto const point = difference(a[i], b[i], rtol, atol);
-    differences[i] = point.absolute;
-    largest = std::max(largest, point.absolute);
+    differences.add(point.absolute);
+    field.max_absolute = std::max(field.max_absolute, point.absolute);
     field.max_relative = std::max(field.max_relative, point.relative);
     if (point.used > 1) ++field.violations;
     if (!(worst < point)) continue;
@@ -147,8 +134,7 @@ void add_step(FieldDifference& field, PointDifference& worst, ResultFile const& 
     field.value_a = a[i];
     field.value_b = b[i];
   }
-  field.max_absolute = std::max(field.max_absolute, largest);
-  field.l2 = std::max(field.l2, root_mean_square(differences, largest));
+  field.l2 = std::max(field.l2, differences.value());
 }
 
 FieldDifference compare_field(ResultFile const& a, ResultFile const& b, std::string const& name,

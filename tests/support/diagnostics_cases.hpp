@@ -64,6 +64,20 @@ void expect_norms_by_hand(Backend backend) {
   EXPECT_TRUE(measured.histograms.empty());
 }
 
+/// Squares of these values, or their sum, overflow or vanish.
+inline void expect_norms_of_any_magnitude(Backend backend) {
+  for (double const unit : {0x1p-1060, 1e-200, 1e-155, 1e155, 1e200, 0x1p1020}) {
+    std::vector<double> const values = {3 * unit, -4 * unit, 0, unit};
+    auto const found = numbers(measure(backend, {}, line_of(4), values));
+    EXPECT_EQ(found[2], 0) << unit;
+    EXPECT_NEAR(found[3] / unit, std::sqrt(26.0 / 4), 1e-3) << unit;
+    std::vector<double> const alike(2'500'001, unit);
+    auto const same = numbers(measure(backend, {}, line_of(alike.size()), alike));
+    EXPECT_NEAR(same[2] / unit, 1, 1e-12) << unit;
+    EXPECT_NEAR(same[3] / unit, 1, 1e-12) << unit;
+  }
+}
+
 template <class T>
 void expect_probes_interpolate(Backend backend) {
   // u = x + 10 y + 100 z is linear, so that the interpolation is exact.

@@ -1,5 +1,6 @@
 #include "driver/diagnostics.hpp"
 
+#include "config/value.hpp"
 #include "support/diagnostics_cases.hpp"
 #include "support/diagnostics_runs.hpp"
 
@@ -15,6 +16,20 @@ using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(DiagnosticsHost, Types);
 
 TYPED_TEST(DiagnosticsHost, NormsByHand) { test::expect_norms_by_hand<TypeParam>(cpu); }
+
+TEST(DiagnosticsHostFloat64, NormsOfAnyMagnitude) { test::expect_norms_of_any_magnitude(cpu); }
+
+// An error that a tolerance of its own size must show: its square is 0, or infinite.
+TEST(DiagnosticsHostFloat64, ErrorNormsOfAnyMagnitude) {
+  expression::Expression const zero = config::parse_formula("0", "", {});
+  for (double const unit : {1e-320, 1e-200, 1e-155, 1.0, 1e155, 1e300}) {
+    std::vector<double> const values = {unit, -2 * unit, 4 * unit, 2 * unit};
+    Field const field{"u", "1", test::line_of(4), Precision::float64, values.data()};
+    auto const error = error_norms(field, zero, 0);
+    EXPECT_NEAR(error.l2 / unit, 2.5, 1e-3) << unit;
+    EXPECT_EQ(error.maximum, 4 * unit);
+  }
+}
 
 TYPED_TEST(DiagnosticsHost, SumsOverManyBlocks) {
   std::vector<TypeParam> values(1000003);

@@ -20,6 +20,11 @@ TYPED_TEST_SUITE(DiagnosticsGpu, Types);
 
 TYPED_TEST(DiagnosticsGpu, NormsByHand) { test::expect_norms_by_hand<TypeParam>(gpu); }
 
+TEST(DiagnosticsGpuFloat64, NormsOfAnyMagnitude) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_norms_of_any_magnitude(gpu);
+}
+
 TYPED_TEST(DiagnosticsGpu, ProbesInterpolate) { test::expect_probes_interpolate<TypeParam>(gpu); }
 
 TYPED_TEST(DiagnosticsGpu, ProbesCloseAPeriodicAxis) {
