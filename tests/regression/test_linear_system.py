@@ -185,7 +185,7 @@ class Report(LinearSystem):
         self.assertEqual(re.sub(free, "", again), re.sub(free, "", out))
 
     def test_one_equation_with_several_right_hand_sides(self):
-        x, _ = self.solve(system(matrix="2", size=1, rhs={"expression": "j", "count": 3}))
+        x, _ = self.solve(system(matrix="4", size=1, rhs={"expression": "2*j", "count": 3}))
         self.assertEqual(x.tolist(), [0, 0.5, 1])
 
     def test_describe(self):
