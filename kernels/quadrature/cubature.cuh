@@ -39,7 +39,7 @@ struct Place {
 struct GroupMemory {
   double center[dimensions], half_width[dimensions];
   double samples[genz_malik::axis_points(dimensions)];
-  double differences[dimensions], unseen[dimensions];
+  genz_malik::AxisCheck axes[dimensions];
 };
 
 /// Waits for the group's threads; what they wrote to memory before is there.
@@ -74,11 +74,8 @@ __device__ inline void add_up(double (&sums)[genz_malik::orbits]) {
 /// Looks at the samples on each axis of the box in `memory`; all threads see what it finds.
 __device__ inline void check_axes(GroupMemory& memory, int lane) {
   synchronize_group();
-  for (int k = lane; k < dimensions; k += group) {
-    auto const check = genz_malik::check_axis(memory.samples, k, rounding);
-    memory.differences[k] = check.difference;
-    memory.unseen[k] = check.unseen;
-  }
+  for (int k = lane; k < dimensions; k += group)
+    memory.axes[k] = genz_malik::check_axis(memory.samples, k, rounding);
   synchronize_group();
 }
 
@@ -126,9 +123,7 @@ __device__ inline genz_malik::Value evaluate(GroupMemory& memory, Place const (&
   }
   add_up(sums);
   check_axes(memory, lane);
-  double unseen = 0;
-  for (double const part : memory.unseen) unseen = part > unseen ? part : unseen;
-  return genz_malik::value_of(dimensions, sums, unseen, volume, rounding);
+  return genz_malik::value_of(dimensions, sums, memory.axes, volume, rounding);
 }
 
 }  // namespace cubature
@@ -167,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(gridstride::quadrature::box_block,
 #pragma unroll 1
   for (int side = 0; side < halves; ++side) {
     genz_malik::Value const value = evaluate(memory, places, lane, given.at);
-    int const widest = genz_malik::axis_to_cut(dimensions, memory.differences, memory.center,
+    int const widest = genz_malik::axis_to_cut(dimensions, memory.axes, memory.center,
                                                memory.half_width, extents.of, rounding);
     int const across = value.only_rounding ? -1 : widest;
     found[1] = side == 1 ? value : found[1];

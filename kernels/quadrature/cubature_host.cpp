@@ -201,17 +201,15 @@ class HostBoxes final : public BoxList {
     for (auto const& samples : evaluator.evaluate(boxes)) {
       double const* const box = &boxes[result.size() * stride_];
       double const* const half_widths = box + dimensions_;
-      double volume = 1, unseen = 0;
-      std::array<double, genz_malik::max_dimensions> differences;
+      double volume = 1;
+      std::array<genz_malik::AxisCheck, genz_malik::max_dimensions> axes;
       for (int k = 0; k < dimensions_; ++k) {
         volume *= 2 * half_widths[k];
-        auto const check = genz_malik::check_axis(samples.on_axes.data(), k, rounding);
-        differences[k] = check.difference;
-        unseen = std::max(unseen, check.unseen);
+        axes[k] = genz_malik::check_axis(samples.on_axes.data(), k, rounding);
       }
       auto const value =
-          genz_malik::value_of(dimensions_, samples.sums.data(), unseen, volume, rounding);
-      int const axis = genz_malik::axis_to_cut(dimensions_, differences.data(), box, half_widths,
+          genz_malik::value_of(dimensions_, samples.sums.data(), axes.data(), volume, rounding);
+      int const axis = genz_malik::axis_to_cut(dimensions_, axes.data(), box, half_widths,
                                                problem_.extents.of, rounding);
       result.emplace_back(value, value.only_rounding ? -1 : axis);
     }

@@ -123,6 +123,7 @@ GRIDSTRIDE_HOST_DEVICE constexpr Weights degree_3_corners() {
 }
 
 GRIDSTRIDE_HOST_DEVICE inline double magnitude(double x) { return x < 0 ? -x : x; }
+GRIDSTRIDE_HOST_DEVICE inline double larger(double a, double b) { return a > b ? a : b; }
 
 /// The rule applied to the means over the orbits.
 GRIDSTRIDE_HOST_DEVICE inline double applied(Weights const& weights, double const* means) {
@@ -136,71 +137,26 @@ GRIDSTRIDE_HOST_DEVICE inline double ratio(double a, double b) {
   return a < b ? a / b : (a == 0 ? 0 : 1);
 }
 
-/// The integral over a box and what it may be wrong by.
-struct Value {
-  double integral;
-  double error;
-  bool only_rounding;  ///< smaller boxes would not make the error smaller
-};
-
-/// From the sums of the samples of each orbit; `rounding` is ε of the samples.
-///
-/// |R₇ − R₅| estimates the error of the rule of degree 5, which falls with h⁶ while that of degree
-/// 7 falls with h⁸. How much smaller the latter is shows in how fast the differences of rules of
-/// rising degree fall: r = max(|R₅ − R₃|/|R₃ − R₁|, |R₇ − R₅|/|R₅ − R₃|) ~ h², the larger of two
-/// rules of degree 3 (J. Berntsen and T. O. Espelid, "Error estimation in automatic quadrature
-/// routines", ACM TOMS 17 (1991), use such ratios of null rules). The estimate is
-/// |R₇ − R₅|·min(1, 5r), and never less than what samples with independent rounding errors leave,
-/// nor than `unseen`, the largest of any axis.
-GRIDSTRIDE_HOST_DEVICE inline Value value_of(int dimensions, double const* sums, double unseen,
-                                             double volume, double rounding) {
-  double means[orbits], squares = 0;  // of what each sample adds
-  Weights const weights = degree_7(dimensions);
-  for (int k = 0; k < orbits; ++k) {
-    means[k] = sums[k] / orbit_points(dimensions, k);
-    double const part = weights.of[k] * means[k];
-    squares += part * part / orbit_points(dimensions, k);
-  }
-  double const r7 = applied(weights, means), r5 = applied(degree_5(dimensions), means);
-  double const difference = magnitude(r7 - r5);
-  double decay = 0;
-  for (int k = 0; k < 2; ++k) {
-    double const r3 = applied(k == 0 ? degree_3_near(dimensions) : degree_3_corners(), means);
-    double const coarse = magnitude(r5 - r3), coarsest = magnitude(r3 - means[0]);
-    double const worse = ratio(coarse, coarsest) > ratio(difference, coarse)
-                             ? ratio(coarse, coarsest)
-                             : ratio(difference, coarse);
-    decay = worse > decay ? worse : decay;
-  }
-  double const smooth = difference * (decay < 0.2 ? 5 * decay : 1);
-  double const estimate = smooth > unseen ? smooth : unseen;
-  double const least = rounding_factor * rounding * ::sqrt(squares);
-  return {volume * r7, volume * (estimate > least ? estimate : least), !(estimate > least)};
-}
-
-/// What the two halves of a box say of the estimate of the whole: where the value changed by more
-/// than was estimated, the halves' estimates are too small by as much, and are enlarged by that
-/// factor, though not beyond the change itself.
-GRIDSTRIDE_HOST_DEVICE inline double corrected_error(double error, Value const& whole,
-                                                     double sum_of_halves) {
-  double const change = magnitude(whole.integral - sum_of_halves);
-  if (!(change > whole.error) || error >= change) return error;
-  double const enlarged = error * (change / whole.error);  // no number where that was 0
-  return enlarged < change ? enlarged : change;
-}
-
-/// What the samples of an axis say.
+/// What the samples of an axis say; 0 where they say no more than rounding.
 struct AxisCheck {
-  double difference;  ///< how much the integrand varies beyond a parabola; 0: only by rounding
-  double unseen;      ///< a jump or kink that lies between the samples of the rule and a face
+  double fourth;  ///< the fourth difference: how much the integrand varies beyond a parabola
+  double fifth;   ///< how far the samples at the faces are off: what is beyond degree 4
+  double unseen;  ///< what a jump or kink between the samples of the rule and a face may hide
+
+  /// What the axis to cut is chosen by.
+  GRIDSTRIDE_HOST_DEVICE double variation() const { return unseen > 0 ? fifth : fourth; }
 };
 
-/// From the samples on the axes through the centre in their order. `difference` is the fourth
-/// difference that Genz and Malik choose the axis by. Beyond √(9/10) the rule has no sample, so
-/// that a jump in the outer 5 % of the box is invisible to it. There a sample near each face is
-/// compared with the polynomial of degree 4 through the five on the axis: of a smooth integrand it
-/// differs by less than the fourth difference, being of higher order; if by more, the integral may
-/// be wrong by that times the part of the box that is unseen.
+/// How large `fifth` may be beside `fourth` where both are of a smooth integrand in a box that is
+/// small beside its features.
+inline constexpr double slowest_fifth = 0.3;
+
+/// From the samples on the axes through the centre in their order. The fourth difference is the one
+/// that Genz and Malik choose the axis by. Beyond √(9/10) the rule has no sample, so that a jump in
+/// the outer 5 % of the box is invisible to it. There a sample near each face is compared with the
+/// polynomial of degree 4 through the five on the axis: of a smooth integrand it differs by less
+/// than the fourth difference, being of higher order; if by more, the integral may be wrong by that
+/// times the part of the box that is unseen.
 GRIDSTRIDE_HOST_DEVICE inline AxisCheck check_axis(double const* samples, int axis,
                                                    double rounding) {
   double const face = face_step(rounding), face2 = face * face;
@@ -216,19 +172,91 @@ GRIDSTRIDE_HOST_DEVICE inline AxisCheck check_axis(double const* samples, int ax
                first_far = (s[2] - s[3]) / (2 * far_step);
   double const odd_slope = (first_far - first_near) / (far2 - near2);
   double const odd = face * (first_near + odd_slope * (face2 - near2));
-  double const above = magnitude(s[4] - even - odd), below = magnitude(s[5] - even + odd);
-  double const deviation = above > below ? above : below;
+  double const fifth = larger(magnitude(s[4] - even - odd), magnitude(s[5] - even + odd));
   double const size = magnitude(s[0]) + magnitude(s[1]) + magnitude(center);
   double const noise = 8 * rounding * (size + magnitude(s[4]) + magnitude(s[5]));
-  bool const hides = deviation > difference && deviation > 8 * noise;
-  return {hides ? deviation : (difference > noise ? difference : 0),
-          hides ? (1 - far_step) / 2 * deviation : 0};
+  bool const hides = fifth > difference && fifth > 8 * noise;
+  return {difference > noise ? difference : 0, fifth > 8 * noise ? fifth : 0,
+          hides ? (1 - far_step) / 2 * fifth : 0};
+}
+
+/// The integral over a box and what it may be wrong by.
+struct Value {
+  double integral;
+  double error;
+  bool only_rounding;  ///< smaller boxes would not make the error smaller
+};
+
+/// From the sums of the samples of each orbit and the checks of all axes; `rounding` is ε of the
+/// samples.
+///
+/// |R₇ − R₅| estimates the error of the rule of degree 5, which falls with h⁶ while that of degree
+/// 7 falls with h⁸. How much smaller the latter is shows in how fast the differences of rules of
+/// rising degree fall: r = max(|R₅ − R₃|/|R₃ − R₁|, |R₇ − R₅|/|R₅ − R₃|) ~ h², the larger of two
+/// rules of degree 3 (J. Berntsen and T. O. Espelid, "Error estimation in automatic quadrature
+/// routines", ACM TOMS 17 (1991), use such ratios of null rules). Where they fall, r < 0.2, the
+/// estimate is 5r·|R₇ − R₅|.
+///
+/// Where they do not, as with a singularity in the box or beside it, each of them may be small by
+/// accident, and all boxes along the singularity have the same accident: there the estimate is
+/// max(2·|R₇ − R₅|, 5/4·|R₅ − R₃|), the larger of both R₃. That they fall may be an accident, too;
+/// then the faces tell (`AxisCheck`): what is beyond degree 4 is not small beside the fourth
+/// differences. So r counts as small below 0.05 where it is not, and below 0.4 where it is. The
+/// factors are such that the estimate holds for |x − s|^p, p ≥ −1/4, for log|x − s| and for a step
+/// wherever s lies in a box.
+///
+/// It is never less than what samples with independent rounding errors leave, nor than `unseen`,
+/// the largest of any axis.
+GRIDSTRIDE_HOST_DEVICE inline Value value_of(int dimensions, double const* sums,
+                                             AxisCheck const* axes, double volume,
+                                             double rounding) {
+  double means[orbits], squares = 0;  // of what each sample adds
+  Weights const weights = degree_7(dimensions);
+  for (int k = 0; k < orbits; ++k) {
+    means[k] = sums[k] / orbit_points(dimensions, k);
+    double const part = weights.of[k] * means[k];
+    squares += part * part / orbit_points(dimensions, k);
+  }
+  double const r7 = applied(weights, means), r5 = applied(degree_5(dimensions), means);
+  double const difference = magnitude(r7 - r5), r3[2] = {applied(degree_3_near(dimensions), means),
+                                                         applied(degree_3_corners(), means)};
+  double const least = rounding_factor * rounding * ::sqrt(squares);
+  double decay = 0, coarsest_error = 0;
+  for (double const of_degree_3 : r3) {
+    double const coarse = magnitude(r5 - of_degree_3), coarsest = magnitude(of_degree_3 - means[0]);
+    decay = larger(decay, larger(ratio(coarse, coarsest), ratio(difference, coarse)));
+    coarsest_error = larger(coarsest_error, coarse);
+  }
+  double fourth = 0, fifth = 0, unseen = 0;
+  for (int k = 0; k < dimensions; ++k) {
+    fourth += axes[k].fourth;
+    fifth += axes[k].fifth;
+    unseen = larger(unseen, axes[k].unseen);
+  }
+  bool const falls = decay < (fifth > slowest_fifth * fourth ? 0.05 : 0.4);
+  double estimate = difference * (decay < 0.2 ? 5 * decay : 1);
+  // The weights of R₃ are larger than those of R₇, and so is what rounding leaves of it.
+  if (!falls && coarsest_error > 4 * least)
+    estimate = larger(2 * difference, 1.25 * coarsest_error);
+  estimate = larger(estimate, unseen);
+  return {volume * r7, volume * larger(estimate, least), !(estimate > least)};
+}
+
+/// What the two halves of a box say of the estimate of the whole: where the value changed by more
+/// than was estimated, the halves' estimates are too small by as much, and are enlarged by that
+/// factor, though not beyond the change itself.
+GRIDSTRIDE_HOST_DEVICE inline double corrected_error(double error, Value const& whole,
+                                                     double sum_of_halves) {
+  double const change = magnitude(whole.integral - sum_of_halves);
+  if (!(change > whole.error) || error >= change) return error;
+  double const enlarged = error * (change / whole.error);  // no number where that was 0
+  return enlarged < change ? enlarged : change;
 }
 
 /// Which axis to cut, of those on which all samples are different numbers: the one with the
-/// largest fourth difference; where none counts, the one cut least often, by its part of the
+/// largest variation; where none counts, the one cut least often, by its part of the
 /// domain's extent. −1 when no axis can be cut.
-GRIDSTRIDE_HOST_DEVICE inline int axis_to_cut(int dimensions, double const* differences,
+GRIDSTRIDE_HOST_DEVICE inline int axis_to_cut(int dimensions, AxisCheck const* axes,
                                               double const* center, double const* half_width,
                                               double const* extents, double rounding) {
   int axis = -1;
@@ -237,10 +265,10 @@ GRIDSTRIDE_HOST_DEVICE inline int axis_to_cut(int dimensions, double const* diff
     double const width = half_width[k] / extents[k];
     if (half_width[k] <= least_half_width(rounding) * magnitude(center[k]) || width <= 1e-150)
       continue;
-    bool const equal = differences[k] == best;
-    if (axis < 0 || differences[k] > best || (equal && width > widest)) {
+    double const variation = axes[k].variation();
+    if (axis < 0 || variation > best || (variation == best && width > widest)) {
       axis = k;
-      best = differences[k];
+      best = variation;
       widest = width;
     }
   }

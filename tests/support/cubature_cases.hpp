@@ -1,7 +1,9 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
@@ -10,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/quadrature/cubature.hpp"
 #include "kernels/quadrature/integrand.hpp"
 
 /// Integrals in several dimensions whose values are known.
@@ -140,6 +143,94 @@ inline GenzCase genz_case(Genz family, int dimensions, unsigned seed, double dif
   }
   return {fmt::format("{} in {} dimensions", names[number], dimensions),
           integrand_of(formula, dimensions), value};
+}
+
+/// Integrands over the unit cube that are singular, kinked or cut inside it, at a place (p0, p1).
+struct SingularFamily {
+  std::string name;
+  std::string formula;
+  int dimensions;
+  double (*value)(double s, double t);
+  std::vector<double> tolerances;
+};
+
+namespace detail {
+
+/// ∫ |x − s|^p dx over [0, 1].
+inline double power_around(double s, double p) {
+  return (std::pow(s, p + 1) + std::pow(1 - s, p + 1)) / (p + 1);
+}
+/// ∫ log|x − s| dx over [0, 1].
+inline double logarithm_around(double s) { return s * std::log(s) + (1 - s) * std::log(1 - s) - 1; }
+/// ∫∫ |x + y − 2s| dx dy over [0, 1]²: 2·E (2s − u)⁺ + 1 − 2s for u = x + y.
+inline double ridge_around(double s) {
+  double const c = 2 * s, above = std::max(0.0, c - 1);
+  return 2 * (c * c * c / 6 - above * above * above / 3) + 1 - c;
+}
+inline double const grown = std::exp(1.0) - 1, swung = std::sin(1.0);  // ∫ eˣ, ∫ cos x
+
+}  // namespace detail
+
+inline std::vector<SingularFamily> const& singular_families() {
+  using namespace detail;
+  static std::vector<double> const all = {1e-3, 1e-4, 1e-5, 1e-6}, coarse = {1e-3, 1e-4};
+  static std::vector<SingularFamily> const families = {
+      {"quarter power", "abs(v0-p0)^(-0.25)*exp(v1)", 2,
+       [](double s, double) { return power_around(s, -0.25) * grown; }, all},
+      {"quarter powers", "(abs(v0-p0)*abs(v1-p1))^(-0.25)", 2,
+       [](double s, double t) { return power_around(s, -0.25) * power_around(t, -0.25); }, coarse},
+      {"root and a fixed root", "sqrt(abs(v0-p0)*abs(v1-0.3))", 2,
+       [](double s, double) { return power_around(s, 0.5) * power_around(0.3, 0.5); }, all},
+      {"roots", "sqrt(abs(v0-p0)*abs(v1-p1))", 2,
+       [](double s, double t) { return power_around(s, 0.5) * power_around(t, 0.5); }, all},
+      {"kink", "abs(v0-p0)*exp(v1)", 2, [](double s, double) { return power_around(s, 1) * grown; },
+       all},
+      {"kinks", "abs(v0-p0)*abs(v1-p1)", 2,
+       [](double s, double t) { return power_around(s, 1) * power_around(t, 1); }, all},
+      {"ridge", "abs(v0+v1-2*p0)", 2, [](double s, double) { return ridge_around(s); }, all},
+      {"step", "step(v0-p0)*exp(v1)", 2, [](double s, double) { return (1 - s) * grown; }, all},
+      {"logarithm", "log(abs(v0-p0))*cos(v1)", 2,
+       [](double s, double) { return logarithm_around(s) * swung; }, all},
+      {"quarter power", "abs(v0-p0)^(-0.25)*exp(v1)*cos(v2)", 3,
+       [](double s, double) { return power_around(s, -0.25) * grown * swung; }, coarse},
+      {"roots", "sqrt(abs(v0-p0)*abs(v1-p1))*exp(v2)", 3,
+       [](double s, double t) { return power_around(s, 0.5) * power_around(t, 0.5) * grown; },
+       coarse},
+      {"kinks", "abs(v0-p0)*abs(v1-p1)*exp(v2)", 3,
+       [](double s, double t) { return power_around(s, 1) * power_around(t, 1) * grown; }, coarse},
+      {"step", "step(v0-p0)*exp(v1)*cos(v2)", 3,
+       [](double s, double) { return (1 - s) * grown * swung; }, coarse},
+      {"logarithm", "log(abs(v0-p0))*cos(v1)*exp(v2)", 3,
+       [](double s, double) { return logarithm_around(s) * swung * grown; }, coarse},
+  };
+  return families;
+}
+
+/// Sweeps of 60 places: the estimate is no less than the error at 95 % of them, and no less than a
+/// third of it at the others.
+inline void expect_estimates_hold(Stream& stream) {
+  constexpr int places = 60;
+  for (SingularFamily const& family : singular_families()) {
+    auto const integrand = integrand_of(family.formula, family.dimensions, 2);
+    std::vector<quadrature::Interval> const box(static_cast<std::size_t>(family.dimensions));
+    for (double const tolerance : family.tolerances) {
+      int too_small = 0;
+      double worst = 0;
+      for (int i = 1; i <= places; ++i) {
+        double const s = 0.01 + 0.98 * std::fmod(i * 0.6180339887498949, 1.0);
+        double const t = 0.01 + 0.98 * std::fmod(i * 0.7548776662466927, 1.0);
+        auto const found = quadrature::cubature<double>(stream, integrand, box, std::vector{s, t},
+                                                        {{tolerance, 0}});
+        EXPECT_EQ(found.estimate.outcome, quadrature::Outcome::reached) << family.name << " " << s;
+        double const error = std::abs(found.estimate.value - family.value(s, t));
+        if (error > found.estimate.error) ++too_small;
+        worst = std::max(worst, error / found.estimate.error);
+      }
+      EXPECT_LE(too_small, places / 20)
+          << family.name << " in " << family.dimensions << "D to " << tolerance;
+      EXPECT_LE(worst, 3) << family.name << " in " << family.dimensions << "D to " << tolerance;
+    }
+  }
 }
 
 }  // namespace gridstride::test

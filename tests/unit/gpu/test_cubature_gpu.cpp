@@ -70,6 +70,10 @@ TEST_F(CubatureGpu, GenzFamiliesReachTheirTolerance) {
     }
 }
 
+TEST_F(CubatureGpu, EstimatesHoldWhereverASingularityLies) {
+  test::expect_estimates_hold(*stream_);
+}
+
 TEST_F(CubatureGpu, Float32ReachesWhatItsRoundingAllows) {
   for (int d : {3, 8}) {
     auto const one = test::genz_case(Genz::gaussian, d, 9);

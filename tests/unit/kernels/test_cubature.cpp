@@ -78,7 +78,8 @@ TEST(GenzMalik, MonomialsUpToDegreeSevenAreExact) {
       }
       double mean = 1;
       for (int e : exponents) mean *= e % 2 != 0 ? 0 : 1.0 / (e + 1);
-      auto const value = genz_malik::value_of(d, sums.data(), 0, 1, rounding);
+      std::vector<genz_malik::AxisCheck> const axes(static_cast<std::size_t>(d));
+      auto const value = genz_malik::value_of(d, sums.data(), axes.data(), 1, rounding);
       EXPECT_NEAR(value.integral, mean, 60 * 10 * rounding) << testing::PrintToString(exponents);
     });
   }
@@ -92,16 +93,17 @@ TEST(GenzMalik, TheSamplesOfAnAxisShowFourthDerivativesAndWhatTheRuleDoesNotSee)
     return genz_malik::check_axis(samples.data(), 0, rounding);
   };
   auto const cubic = check([](double x) { return 1 + x * (2 + x * (3 + x)); });
-  EXPECT_EQ(cubic.difference, 0);
+  EXPECT_EQ(cubic.fourth, 0);
+  EXPECT_EQ(cubic.fifth, 0);
   EXPECT_EQ(cubic.unseen, 0);
   // 2·(λ₂⁴ − λ₄⁴/7) of x⁴, with λ₂² = 9/70 and λ₄² = 9/10.
   auto const quartic = check([](double x) { return x * x * x * x; });
-  EXPECT_NEAR(quartic.difference, 2 * (81.0 / 700 - 81.0 / 4900), 1e-15);
+  EXPECT_NEAR(quartic.fourth, 2 * (81.0 / 700 - 81.0 / 4900), 1e-15);
   EXPECT_EQ(quartic.unseen, 0);
   EXPECT_EQ(check([](double x) { return std::exp(x); }).unseen, 0);
   auto const jump = check([](double x) { return x > 0.96 ? 1.0 : 0.0; });
   EXPECT_NEAR(jump.unseen, (1 - std::sqrt(0.9)) / 2, 1e-15);
-  EXPECT_GT(jump.difference, 0.9);
+  EXPECT_GT(jump.variation(), 0.9);
 }
 
 // ------------------------------------------------------------------------------------- integrals
@@ -161,6 +163,8 @@ TEST(Cubature, GenzFamiliesReachTheirTolerance) {
       EXPECT_LE(result.estimate.error, relative * std::fabs(result.estimate.value)) << one.name;
     }
 }
+
+TEST(Cubature, EstimatesHoldWhereverASingularityLies) { expect_estimates_hold(host()); }
 
 TEST(Cubature, BoxesAndParametersScaleTheIntegral) {
   // ∫∫ exp(−p0·x)·cos(p1·y) over [−1, 3] × [0, 2].
