@@ -75,8 +75,7 @@ extern "C" __global__ void evaluate_intervals(Leaf* leaves, int const* fresh, in
     samples[k] = integrand(&x, row.values);
   }
   IntervalEstimate const estimate = kronrod_estimate<points>(samples, leaf.lower, leaf.upper);
-  leaves[fresh[i]] = evaluated(leaf, estimate.value, estimate.error,
-                               estimate.at_rounding || is_narrow(leaf, rounding_of<Real>()));
+  leaves[fresh[i]] = evaluated(leaf, estimate, rounding_of<Real>());
 }
 
 /// A block of a power of two of threads for each integral. `moves` tells what each interval

@@ -32,8 +32,7 @@ void evaluate_intervals(HostIntegrand const& integrand, double const* parameters
     Leaf& leaf = leaves[static_cast<std::size_t>(fresh[i])];
     auto const estimate = kronrod_estimate<points>(block.values() + i * kronrod_samples<points>,
                                                    leaf.lower, leaf.upper);
-    leaf = evaluated(leaf, estimate.value, estimate.error,
-                     estimate.at_rounding || is_narrow(leaf, rounding_of<T>()));
+    leaf = evaluated(leaf, estimate, rounding_of<T>());
   }
 }
 
@@ -134,7 +133,8 @@ IntegralResult take_levels(HostIntegrand const& integrand, DoubleExponential con
 }
 
 Estimate estimate_of(IntegralResult const& result) {
-  return {result.value, result.error, result.evaluations, static_cast<Outcome>(result.verdict)};
+  return {result.value, result.error, result.evaluations, static_cast<Outcome>(result.verdict),
+          result.rounding};
 }
 
 /// results_i = integrate(parameters of integral i), by one thread or all.

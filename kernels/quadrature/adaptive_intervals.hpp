@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/quadrature/gauss_kronrod.hpp"
 #include "kernels/quadrature/integral_result.hpp"
 #include "kernels/quadrature/two_term_sum.hpp"
 
@@ -10,9 +11,10 @@ namespace gridstride::quadrature {
 /// One interval of one integral.
 struct Leaf {
   enum State : int {
-    fresh,   ///< not yet evaluated
-    open,    ///< may be halved
-    closed,  ///< is not halved: its error is that of rounding, or it is too narrow
+    fresh,    ///< not yet evaluated
+    open,     ///< may be halved
+    closed,   ///< is too narrow to be halved
+    rounded,  ///< its error is that of rounding: halving does not reduce it
   };
   double lower, upper;
   double value, error;
@@ -34,11 +36,14 @@ GRIDSTRIDE_HOST_DEVICE inline bool is_narrow(Leaf const& leaf, double epsilon) {
   return ::fabs(leaf.upper - leaf.lower) <= 1024 * epsilon * farthest;
 }
 
-/// A leaf with what its samples say.
-GRIDSTRIDE_HOST_DEVICE inline Leaf evaluated(Leaf leaf, double value, double error, bool is_last) {
-  leaf.value = value;
-  leaf.error = error;
-  leaf.state = is_last ? Leaf::closed : Leaf::open;
+/// A leaf with what its samples, of precision `epsilon`, say.
+GRIDSTRIDE_HOST_DEVICE inline Leaf evaluated(Leaf leaf, IntervalEstimate const& estimate,
+                                             double epsilon) {
+  leaf.value = estimate.value;
+  leaf.error = estimate.error;
+  leaf.state = estimate.at_rounding       ? Leaf::rounded
+               : is_narrow(leaf, epsilon) ? Leaf::closed
+                                          : Leaf::open;
   return leaf;
 }
 
@@ -46,7 +51,8 @@ GRIDSTRIDE_HOST_DEVICE inline Leaf evaluated(Leaf leaf, double value, double err
 struct LeafTotals {
   TwoTermSum value;
   double open_error = 0;    ///< sum of the errors of open leaves
-  double closed_error = 0;  ///< of closed ones
+  double closed_error = 0;  ///< of the others
+  double rounding = 0;      ///< of those whose error is that of rounding
   double largest = 0;       ///< the largest error of an open leaf
   long long leaves = 0, open = 0;
   int non_finite = 0;  ///< leaves whose value is no number
@@ -55,7 +61,8 @@ struct LeafTotals {
     ++leaves;
     if (!is_finite(leaf.value)) ++non_finite;
     value.add(leaf.value);
-    if (leaf.state == Leaf::closed) {
+    if (leaf.state == Leaf::rounded) rounding += leaf.error;
+    if (leaf.state != Leaf::open) {
       closed_error += leaf.error;
       return;
     }
@@ -67,6 +74,7 @@ struct LeafTotals {
     value.add(other.value);
     open_error += other.open_error;
     closed_error += other.closed_error;
+    rounding += other.rounding;
     largest = ::fmax(largest, other.largest);
     leaves += other.leaves;
     open += other.open;
@@ -81,17 +89,16 @@ struct Decision {
   double share;  ///< `go_on`: open leaves with a larger error are halved
 };
 
-/// The integral is done when the sum of all errors is at most
-/// tolerance = max(absolute, relative·|value|). If not, what closed leaves leave of the tolerance
-/// is shared equally among the n open ones, and those with an error above that share are halved.
-/// As the n errors add to more than n shares, there is one. Where closed leaves use up the
-/// tolerance, it is out of reach; the open ones are still refined to an n-th of it each, for the
-/// best value. This ends, since every generation adds an interval, and none is halved once there
-/// are `max_intervals`.
+/// The integral is done when the sum of all errors is at most the goal's tolerance. If not, what
+/// closed leaves leave of the tolerance is shared equally among the n open ones, and those with an
+/// error above that share are halved. As the n errors add to more than n shares, there is one.
+/// Where closed leaves use up the tolerance, it is out of reach; the open ones are still refined to
+/// an n-th of it each, for the best value. This ends, since every generation adds an interval, and
+/// none is halved once there are `max_intervals`.
 GRIDSTRIDE_HOST_DEVICE inline Decision decide(LeafTotals const& totals, Goal const& goal,
                                               long long max_intervals) {
   if (totals.non_finite > 0) return {Verdict::non_finite, 0};
-  double const tolerance = goal.tolerance(totals.value.result());
+  double const tolerance = goal.tolerance(totals.value.result(), totals.rounding);
   if (totals.error() <= tolerance) return {Verdict::reached, 0};
   if (totals.open == 0 || totals.leaves >= max_intervals) return {Verdict::not_reached, 0};
   double const left = tolerance - totals.closed_error;
@@ -110,7 +117,7 @@ GRIDSTRIDE_HOST_DEVICE inline IntegralResult result_of(LeafTotals const& totals,
                                                        Decision const& decision, int initial,
                                                        int points) {
   return {totals.value.result(), totals.error(), (2 * totals.leaves - initial) * points,
-          decision.verdict};
+          decision.verdict, totals.rounding};
 }
 
 /// What adaptive_on_chip.cuh has room for. On an H200, 256 intervals took a fifth more time for

@@ -46,8 +46,7 @@ __device__ inline void evaluate_fresh(IntervalsOnChip& intervals, int count,
       Leaf& leaf = intervals.leaves[intervals.fresh[first + lane]];
       IntervalEstimate const estimate =
           kronrod_estimate<points>(samples + lane * per_interval, leaf.lower, leaf.upper);
-      leaf = evaluated(leaf, estimate.value, estimate.error,
-                       estimate.at_rounding || is_narrow(leaf, rounding_of<Real>()));
+      leaf = evaluated(leaf, estimate, rounding_of<Real>());
     }
     __syncwarp();
   }

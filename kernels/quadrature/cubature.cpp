@@ -33,8 +33,8 @@ void check_arguments(Integrand const& integrand, std::span<Interval const> box,
     if (!(lower < upper) || !std::isfinite(upper - lower))
       throw std::invalid_argument(fmt::format(
           "cubature: the interval from {} to {} (it must be finite and not empty)", lower, upper));
-  auto const [relative, absolute] = options.goal;
-  if (!(relative >= 0 && absolute >= 0 && relative + absolute > 0))
+  auto const [relative, absolute, roundings] = options.goal;
+  if (!(relative >= 0 && absolute >= 0 && roundings >= 0 && relative + absolute > 0))
     throw std::invalid_argument(
         fmt::format("cubature: a relative tolerance of {} and an absolute one of {} (one must be "
                     "positive, none negative)",
@@ -108,7 +108,8 @@ class Refiner {
     while (refine());
     CubatureResult result;
     BoxTotals const all = totals();
-    result.estimate = {all.integral.result(), all.error.result(), evaluations_, outcome_};
+    result.estimate = {all.integral.result(), all.error.result(), evaluations_, outcome_,
+                       all.rounding};
     result.boxes = retired_boxes_ + list_.size();
     result.generations = generations_;
     if (outcome_ == Outcome::non_finite) result.non_finite_at = list_.non_finite_sample();
@@ -133,7 +134,7 @@ class Refiner {
     BoxTotals const all = totals();
     if (all.non_finite > 0 || !is_finite(all.integral.result())) return end(Outcome::non_finite);
     double const error = all.error.result();
-    double const tolerance = options_.goal.tolerance(all.integral.result());
+    double const tolerance = options_.goal.tolerance(all.integral.result(), all.rounding);
     if (error <= tolerance) return end(Outcome::reached);
 
     // Errors that no cut makes smaller. Where they use up the tolerance, the others are refined

@@ -164,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(gridstride::quadrature::box_block,
     genz_malik::Value const value = evaluate(memory, places, lane, given.at);
     int const widest = genz_malik::axis_to_cut(dimensions, memory.axes, memory.center,
                                                memory.half_width, extents.of, rounding);
-    int const across = value.only_rounding ? -1 : widest;
+    int const across = value.only_rounding ? only_rounding : widest;
     found[1] = side == 1 ? value : found[1];
     found[0] = side == 0 ? value : found[0];
     next[1] = side == 1 ? across : next[1];

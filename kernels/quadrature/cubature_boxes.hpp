@@ -34,13 +34,16 @@ struct ParameterValues {
 };
 
 /// A box is 2·d numbers, d coordinates of its centre and then d half widths; beside it stand its
-/// integral, its error and the axis that it would be cut across, −1 for a box that is too small.
+/// integral, its error and the axis that it would be cut across, or why it is not cut.
 struct BoxArrays {
   double* boxes;
   double* values;
   double* errors;
   signed char* axes;
 };
+
+/// In place of an axis: a box is too small, or its error is that of rounding.
+inline constexpr int too_small = -1, only_rounding = -2;
 
 /// Errors are counted in bins, two for each power of two. A bin's number rises with the error, so
 /// that comparing numbers compares errors; the sign that a NaN may have does not count.

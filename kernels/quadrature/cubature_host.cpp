@@ -211,7 +211,7 @@ class HostBoxes final : public BoxList {
           genz_malik::value_of(dimensions_, samples.sums.data(), axes.data(), volume, rounding);
       int const axis = genz_malik::axis_to_cut(dimensions_, axes.data(), box, half_widths,
                                                problem_.extents.of, rounding);
-      result.emplace_back(value, value.only_rounding ? -1 : axis);
+      result.emplace_back(value, value.only_rounding ? only_rounding : axis);
     }
     return result;
   }

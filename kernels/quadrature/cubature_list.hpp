@@ -17,6 +17,7 @@ namespace gridstride::quadrature {
 struct BoxTotals {
   TwoTermSum integral, error;
   double final_error = 0;    ///< of those that cannot be cut
+  double rounding = 0;       ///< of those whose error is that of rounding
   long long non_finite = 0;  ///< boxes whose integral or error is not finite
 
   GRIDSTRIDE_HOST_DEVICE void add(double value, double box_error, int axis) {
@@ -27,11 +28,13 @@ struct BoxTotals {
     integral.add(value);
     error.add(box_error);
     if (axis < 0) final_error += box_error;
+    if (axis == only_rounding) rounding += box_error;
   }
   GRIDSTRIDE_HOST_DEVICE void add(BoxTotals const& other) {
     integral.add(other.integral);
     error.add(other.error);
     final_error += other.final_error;
+    rounding += other.rounding;
     non_finite += other.non_finite;
   }
 };

@@ -22,6 +22,7 @@ namespace gridstride::quadrature {
 static_assert(sizeof(IntegralResult) == sizeof(Estimate) &&
               offsetof(IntegralResult, evaluations) == offsetof(Estimate, evaluations) &&
               offsetof(IntegralResult, verdict) == offsetof(Estimate, outcome) &&
+              offsetof(IntegralResult, rounding) == offsetof(Estimate, rounding) &&
               static_cast<int>(Verdict::reached) == static_cast<int>(Outcome::reached) &&
               static_cast<int>(Verdict::non_finite) == static_cast<int>(Outcome::non_finite));
 

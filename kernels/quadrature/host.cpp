@@ -49,7 +49,7 @@ Estimate estimate_of(Samples const& s, HostIntegrand const& integrand, double co
   double const f_upper = s.closed() ? value_at<T>(integrand, s.upper, parameters) : 0;
   RuleValue const result = rule_value(s, sums, f_lower, f_upper);
   return {result.value, result.error, s.evaluations,
-          result.finite ? Outcome::reached : Outcome::non_finite};
+          result.finite ? Outcome::reached : Outcome::non_finite, result.rounding};
 }
 
 constexpr std::int64_t piece_samples = 1 << 16;

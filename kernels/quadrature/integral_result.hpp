@@ -13,10 +13,13 @@ namespace gridstride::quadrature {
 /// How accurate an integral is to be.
 struct Goal {
   double relative, absolute;
+  /// What of the error that rounding leaves, a part of ∫|f|, the error may be: it serves integrals
+  /// that are small, or 0, because their parts cancel, whatever the unit of f.
+  double roundings = 0;
 
-  /// The error that a value may have.
-  GRIDSTRIDE_HOST_DEVICE double tolerance(double value) const {
-    return ::fmax(absolute, relative * ::fabs(value));
+  /// The error that a value may have; `rounding` is what rounding of its samples leaves.
+  GRIDSTRIDE_HOST_DEVICE double tolerance(double value, double rounding) const {
+    return ::fmax(::fmax(absolute, relative * ::fabs(value)), roundings * rounding);
   }
 };
 
@@ -28,6 +31,7 @@ struct IntegralResult {
   double value, error;
   long long evaluations;
   Verdict verdict;
+  double rounding;
 };
 
 GRIDSTRIDE_HOST_DEVICE constexpr bool is_finite(double x) { return x - x == 0; }

@@ -44,6 +44,7 @@ struct Estimate {
   double error = 0;  ///< estimated, absolute
   std::int64_t evaluations = 0;
   Outcome outcome = Outcome::reached;
+  double rounding = 0;  ///< what of the error rounding leaves, where that is known
 };
 
 /// What is compiled: the embedded file `file` ("kernels/quadrature/riemann.cuh") with this before

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -98,10 +97,55 @@ SamplingProblem sampling_problem(Integrand const& integrand, std::span<Interval 
   return problem;
 }
 
-double volume_of(std::span<Interval const> box) {
+double integral_of_mean(SamplingProblem const& problem, double mean) {
   double volume = 1;
-  for (Interval const& interval : box) volume *= interval.upper - interval.lower;
-  return volume;
+  for (Interval const& interval : problem.box) volume *= interval.upper - interval.lower;
+  return mean / problem.scale * volume;
+}
+
+void judge_unknown(Estimate& estimate) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  if (estimate.value == 0 && estimate.error == 0) estimate.error = unknown;
+  if (estimate.error == unknown) estimate.outcome = Outcome::not_reached;
+}
+
+namespace {
+
+double median(std::span<double> values) {
+  auto const middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// 1/x to a power of two, as far as T has both as normal numbers; 1 for 0.
+template <class T>
+double scale_for(double x) {
+  constexpr int most = std::numeric_limits<T>::max_exponent - 3;
+  return x == 0 ? 1 : std::ldexp(1.0, -std::clamp(std::ilogb(x), -most, most));
+}
+
+}  // namespace
+
+template <class T>
+void look_at_first_samples(SamplingProblem& problem) {
+  constexpr std::size_t usual = 63, most = 1023;
+  HostIntegrand const integrand(problem.integrand);
+  auto const value = [&](std::size_t i, bool mirrored) {
+    return integrand(random_point<T>(problem, static_cast<std::int64_t>(i), mirrored).data(),
+                     problem.parameters.data());
+  };
+  std::vector<double> values, sizes;
+  double largest = 0;
+  for (std::size_t i = 0; i < usual || (largest == 0 && i < most); ++i) {
+    values.push_back(value(i, false));
+    sizes.push_back(std::abs(values.back()));
+    if (problem.antithetic) values.back() = 0.5 * values.back() + 0.5 * value(i, true);
+    if (!is_finite(values.back())) return;
+    largest = std::max(largest, sizes.back());
+  }
+  problem.scale = scale_for<T>(largest);
+  problem.pivot = median(values) * problem.scale;
+  problem.magnitude = median(sizes) * problem.scale;
 }
 
 // ----------------------------------------------------------------------------------- estimates
@@ -115,7 +159,7 @@ struct Mean {
 
 Mean mean_of(SampleSums const& sums, double pivot, double n) {
   double const value = pivot + sums.sum / n;
-  double const variance = std::max(0.0, sums.squares - sums.sum * sums.sum / n) / n;
+  double const variance = variance_of(sums, n);
   return {value, variance, value * value + variance};
 }
 
@@ -127,10 +171,10 @@ Estimate estimate_random(std::span<SampleSums const> replicas, SamplingProblem c
   Mean const mean = mean_of(replicas[0], problem.pivot, n);
   double const standard_error =
       samples > 1 ? std::sqrt(mean.variance / (n - 1)) : std::numeric_limits<double>::infinity();
-  double const volume = volume_of(problem.box);
-  return {.value = volume * mean.value,
-          .error = std::abs(volume) *
-                   (standard_errors * standard_error + rounding_error<T>(problem, mean.of_squares)),
+  double const error =
+      standard_errors * standard_error + rounding_error<T>(problem, mean.of_squares);
+  return {.value = integral_of_mean(problem, mean.value),
+          .error = std::abs(integral_of_mean(problem, error)),
           .evaluations = samples * (problem.antithetic ? 2 : 1)};
 }
 
@@ -148,10 +192,10 @@ Estimate estimate_sobol(std::span<SampleSums const> replicas, SamplingProblem co
   }
   for (SampleSums const& sums : replicas)
     squares += (sums.sum / n - offset) * (sums.sum / n - offset);
-  double const volume = volume_of(problem.box);
-  return {.value = volume * (problem.pivot + offset),
-          .error = std::abs(volume) * (standard_errors * std::sqrt(squares / (r * (r - 1))) +
-                                       rounding_error<T>(problem, of_squares)),
+  double const error =
+      standard_errors * std::sqrt(squares / (r * (r - 1))) + rounding_error<T>(problem, of_squares);
+  return {.value = integral_of_mean(problem, problem.pivot + offset),
+          .error = std::abs(integral_of_mean(problem, error)),
           .evaluations = samples * sobol_replicas};
 }
 
@@ -172,33 +216,6 @@ struct Method {
   Estimate (*estimate)(std::span<SampleSums const>, SamplingProblem const&, std::int64_t samples);
   std::vector<double> (*locate)(SamplingProblem const&, Culprit const&);
 };
-
-double median(std::span<double> values) {
-  auto const middle = values.begin() + std::ssize(values) / 2;
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
-/// Sets pivot and magnitude to the medians of the first random samples. No distribution's median is
-/// further from its mean than one standard deviation.
-template <class T>
-void look_at_first_samples(SamplingProblem& problem) {
-  constexpr int samples = 63;
-  HostIntegrand const integrand(problem.integrand);
-  auto const value = [&](int i, bool mirrored) {
-    return integrand(random_point<T>(problem, i, mirrored).data(), problem.parameters.data());
-  };
-  std::array<double, samples> values{}, magnitudes{};
-  for (std::size_t i = 0; i < samples; ++i) {
-    int const index = static_cast<int>(i);
-    values[i] = value(index, false);
-    magnitudes[i] = std::abs(values[i]);
-    if (problem.antithetic) values[i] = 0.5 * values[i] + 0.5 * value(index, true);
-    if (!is_finite(values[i])) return;
-  }
-  problem.pivot = median(values);
-  problem.magnitude = median(magnitudes);
-}
 
 SampledIntegral not_a_number(Estimate const& estimate, std::vector<double> at) {
   return {{.value = std::numeric_limits<double>::quiet_NaN(),
@@ -226,9 +243,11 @@ SampledIntegral sample(SamplingProblem const& problem, Goal const& goal, Schedul
     taken += count;
     Estimate& estimate = result.estimate;
     bool const only_zeros = estimate.value == 0 && estimate.error == 0;
-    bool const reached = estimate.error <= goal.tolerance(estimate.value) || !has_goal(goal);
+    bool const reached = estimate.error <= goal.tolerance(estimate.value, 0) || !has_goal(goal);
     estimate.outcome = reached ? Outcome::reached : Outcome::not_reached;
-    if (taken == schedule.all || (has_goal(goal) && reached && !only_zeros)) return result;
+    if (taken < schedule.all && (!has_goal(goal) || !reached || only_zeros)) continue;
+    judge_unknown(estimate);
+    return result;
   }
 }
 
@@ -308,6 +327,7 @@ SampledIntegral quasi_monte_carlo(Stream& stream, Integrand const& integrand,
   template std::span<Variant<SamplerFunction> const> monte_carlo_variants<T>();                  \
   template std::span<Variant<SamplerFunction> const> quasi_monte_carlo_variants<T>();            \
   template SampleBox<T> sample_box(std::span<Interval const>, std::span<double const>);          \
+  template void look_at_first_samples<T>(SamplingProblem&);                                      \
   template SamplingProblem sampling_problem<T>(Integrand const&, std::span<Interval const>,      \
                                                std::span<double const>, SamplingOptions const&); \
   template SampledIntegral monte_carlo<T>(Stream&, Integrand const&, std::span<Interval const>,  \

@@ -38,7 +38,8 @@ __device__ inline Real sample_value(SampleBox<Real> const& box,
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-    monte_carlo_tiles(SampleBox<Real> box, SampleRange range, Real pivot, SampleSums* tiles) {
+    monte_carlo_tiles(SampleBox<Real> box, SampleRange range, Centering<Real> centered,
+                      SampleSums* tiles) {
   constexpr int threads = 256, stride = threads * group_samples;
   long long const tile_first = blockIdx.x * range.tile_size;
   int const count = static_cast<int>(min(range.tile_size, range.count - tile_first));
@@ -56,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(256)
       for (int s = 0; s < group_samples; ++s) {
         unsigned words[words_per_sample];
         stream.read(s, words);
-        Real const difference = sample_value(box, words) - pivot;
+        Real const difference = centered(sample_value(box, words));
         part.add(s == 0 || place + s < count ? difference : Real(0));
       }
     }

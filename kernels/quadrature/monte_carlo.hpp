@@ -23,7 +23,8 @@
 ///
 /// Samples are taken in batches that double what there is until the estimated error is at most
 /// max(absolute, relative·|value|); without a goal (both 0), all `points` are. As long as all
-/// samples are 0 the goal counts as missed: a narrow peak may not have been hit.
+/// samples are 0 the goal counts as missed: a narrow peak may not have been hit. Where they are 0
+/// in the end, the integral is `not_reached` with an infinite error.
 ///
 /// Every function waits for the stream after each batch. It throws `std::invalid_argument` for a
 /// box or parameters whose number differs from the integrand's, ends that are not finite, a goal
@@ -77,8 +78,11 @@ struct SamplingProblem {
   std::vector<double> parameters;
   std::uint64_t seed = 0;
   bool antithetic = false;
-  double pivot = 0;      ///< near the mean of the samples
-  double magnitude = 0;  ///< near the usual |f|
+  /// A power of two that brings the samples near 1, so that their squares are numbers. All sums are
+  /// of samples times it.
+  double scale = 1;
+  double pivot = 0;      ///< near the mean of the scaled samples
+  double magnitude = 0;  ///< near their usual size
 };
 
 /// Sums of `count` samples from number `first`, a multiple of 4, for each replica; there when the

@@ -18,7 +18,7 @@ struct Sampler {
       : stream(on),
         replicas(replica_count),
         box(sample_box<T>(problem.box, problem.parameters)),
-        pivot(static_cast<T>(problem.pivot)),
+        centered{static_cast<T>(problem.scale), static_cast<T>(problem.pivot)},
         tile_sums(on, MemorySpace::device, most_tiles),
         totals(on, MemorySpace::device, static_cast<std::size_t>(replica_count)) {
     std::vector<std::string> definitions;
@@ -40,7 +40,7 @@ struct Sampler {
   Stream& stream;
   int replicas;
   SampleBox<T> box;
-  T pivot;
+  Centering<T> centered;
   Buffer<SampleSums> tile_sums, totals;
   Buffer<std::uint32_t> directions;
   std::shared_ptr<RuntimeModule const> module;
@@ -56,7 +56,7 @@ SampleBatch cuda_random(Stream& stream, SamplingProblem const& problem) {
     Sampler<T>& s = *sampler;
     Tiles const tiles = tiles_of(count, most_tiles, least_tile);
     s.module->launch(s.stream, "monte_carlo_tiles", {static_cast<unsigned>(tiles.count), threads},
-                     s.box, SampleRange{first, count, tiles.size, key}, s.pivot,
+                     s.box, SampleRange{first, count, tiles.size, key}, s.centered,
                      s.tile_sums.data());
     return s.add_tiles(tiles);
   };
@@ -81,7 +81,7 @@ SampleBatch cuda_sobol(Stream& stream, SamplingProblem const& problem) {
         s.stream, "quasi_monte_carlo_tiles",
         {{static_cast<unsigned>(tiles.count), static_cast<unsigned>(sobol_replicas)}, threads},
         s.box, SobolRange{first, count, tiles.size, static_cast<int>(tiles.size / threads)},
-        s.pivot, static_cast<unsigned const*>(s.directions.data()), s.tile_sums.data());
+        s.centered, static_cast<unsigned const*>(s.directions.data()), s.tile_sums.data());
     return s.add_tiles(tiles);
   };
 }

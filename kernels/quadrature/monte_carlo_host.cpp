@@ -88,9 +88,10 @@ class SobolPoints {
   std::span<std::uint32_t const> directions_;
 };
 
-void add(SampleSums& sums, std::span<double const> values, double pivot) {
+void add(SampleSums& sums, std::span<double const> values, SamplingProblem const& problem) {
+  Centering<double> const centered{problem.scale, problem.pivot};
   for (double const value : values) {
-    double const difference = value - pivot;
+    double const difference = centered(value);
     sums.sum += difference;
     sums.squares += difference * difference;
   }
@@ -121,16 +122,17 @@ void for_each_block(std::int64_t first, std::int64_t count, Use const& use) {
 /// A sum of samples one by one.
 class LongSums {
  public:
-  explicit LongSums(double pivot) : pivot_(pivot) {}
+  explicit LongSums(SamplingProblem const& problem) : centered_{problem.scale, problem.pivot} {}
   void add(long double value) {
-    long double const difference = value - pivot_;
+    long double const difference = centered_(value);
     sum_ += difference;
     squares_ += difference * difference;
   }
   SampleSums result() const { return {static_cast<double>(sum_), static_cast<double>(squares_)}; }
 
  private:
-  long double pivot_, sum_ = 0, squares_ = 0;
+  Centering<long double> centered_;
+  long double sum_ = 0, squares_ = 0;
 };
 
 }  // namespace
@@ -166,7 +168,7 @@ template <class T>
 SampleBatch reference_random(Stream&, SamplingProblem const& problem) {
   return [problem, integrand = HostIntegrand(problem.integrand)](std::int64_t first,
                                                                  std::int64_t count) {
-    LongSums sums(problem.pivot);
+    LongSums sums(problem);
     for (std::int64_t i = first; i < first + count; ++i) {
       auto const value = [&](bool mirrored) {
         return integrand(random_point<T>(problem, i, mirrored).data(), problem.parameters.data());
@@ -187,7 +189,7 @@ SampleBatch reference_sobol(Stream&, SamplingProblem const& problem) {
       auto const directions = scrambled_sobol(dimensions, problem.seed, r);
       auto const box = sample_box<T>(problem.box, problem.parameters);
       auto const stride = static_cast<std::size_t>(sobol_stride(dimensions));
-      LongSums sums(problem.pivot);
+      LongSums sums(problem);
       for (std::int64_t i = first; i < first + count; ++i) {
         std::array<double, max_dimensions> x{};
         for (std::size_t k = 0; k < static_cast<std::size_t>(dimensions); ++k) {
@@ -215,12 +217,12 @@ SampleBatch host_random(Stream&, SamplingProblem const& problem) {
       for_each_block(batch_first + first, count, [&](std::int64_t start, std::int64_t size) {
         source.fill(start, size, points);
         auto const values = points.evaluate(size);
-        if (!problem.antithetic) return add(sums, values, problem.pivot);
+        if (!problem.antithetic) return add(sums, values, problem);
         std::vector<double> pairs(values.begin(), values.end());
         source.mirror(size, points);
         std::ranges::transform(pairs, points.evaluate(size), pairs.begin(),
                                [](double a, double b) { return 0.5 * a + 0.5 * b; });
-        add(sums, pairs, problem.pivot);
+        add(sums, pairs, problem);
       });
       return sums;
     })};
@@ -244,7 +246,7 @@ SampleBatch host_sobol(Stream&, SamplingProblem const& problem) {
         SampleSums sums;
         for_each_block(batch_first + first, count, [&](std::int64_t start, std::int64_t size) {
           source.fill(start, size, points);
-          add(sums, points.evaluate(size), problem.pivot);
+          add(sums, points.evaluate(size), problem);
         });
         return sums;
       }));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -53,8 +54,17 @@ SamplingProblem sampling_problem(Integrand const& integrand, std::span<Interval 
                                  std::span<double const> parameters,
                                  SamplingOptions const& options);
 
-/// The signed volume.
-double volume_of(std::span<Interval const> box);
+/// The integral that a mean of scaled samples stands for.
+double integral_of_mean(SamplingProblem const& problem, double mean);
+
+/// Sets scale, pivot and magnitude by the first random samples; all are 0, or 1, where these are 0.
+/// Pivot and magnitude are medians: no distribution's median is further from its mean than one
+/// standard deviation. Leaves them as they are where a sample is not finite.
+template <class T>
+void look_at_first_samples(SamplingProblem& problem);
+
+/// Samples that are all 0 say nothing, and where nothing is known the goal is missed.
+void judge_unknown(Estimate& estimate);
 
 /// Throws the `std::invalid_argument` of the functions in monte_carlo.hpp.
 void check_sampling(std::string_view function, Integrand const& integrand,
@@ -70,6 +80,13 @@ template <class T>
 double rounding_error(SamplingProblem const& problem, double mean_of_squares) {
   return (4 + problem.integrand.dimensions) * (rounding_of<T>() / 2) *
          std::max(std::sqrt(mean_of_squares), problem.magnitude);
+}
+
+/// The variance of n samples. Where their squares are too small to be numbers beside their sum, it
+/// is not known.
+inline double variance_of(SampleSums const& sums, double n) {
+  if (sums.squares == 0 && sums.sum != 0) return std::numeric_limits<double>::infinity();
+  return std::max(0.0, sums.squares - sums.sum * sums.sum / n) / n;
 }
 
 /// Coordinates of random sample `index`; with `mirrored`, of its mirror image.

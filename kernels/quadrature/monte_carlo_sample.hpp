@@ -77,10 +77,10 @@ GRIDSTRIDE_HOST_DEVICE inline Real coordinate(SampleBox<Real> const& box, int ax
   return multiply_add(box.width[axis], u, box.lower[axis]);
 }
 
-/// Sums of samples f_i about a pivot p near their mean: Σ (f_i − p) and Σ (f_i − p)². Mean and
-/// variance come from them without the cancellation that plain squares suffer where the spread is
-/// small beside the mean (T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing the
-/// sample variance", The American Statistician 37 (1983)).
+/// Sums of scaled samples f_i about a pivot p near their mean: Σ (f_i − p) and Σ (f_i − p)². Mean
+/// and variance come from them without the cancellation that plain squares suffer where the spread
+/// is small beside the mean (T. F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing
+/// the sample variance", The American Statistician 37 (1983)).
 struct SampleSums {
   double sum = 0, squares = 0;
 
@@ -88,6 +88,14 @@ struct SampleSums {
     sum += other.sum;
     squares += other.squares;
   }
+};
+
+/// What kernels do to a sample before they sum it: times the power of two, less the pivot.
+template <class Real>
+struct Centering {
+  Real scale, pivot;
+
+  GRIDSTRIDE_HOST_DEVICE Real operator()(Real value) const { return value * scale - pivot; }
 };
 
 /// What a kernel sums: samples first (a multiple of 4) to first + count − 1 of a stream.

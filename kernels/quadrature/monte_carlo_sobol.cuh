@@ -19,7 +19,7 @@ namespace gridstride::quadrature {
 constexpr int padded_dimensions = sobol_stride(dimensions);
 
 extern "C" __global__ void __launch_bounds__(256)
-    quasi_monte_carlo_tiles(SampleBox<Real> box, SobolRange range, Real pivot,
+    quasi_monte_carlo_tiles(SampleBox<Real> box, SobolRange range, Centering<Real> centered,
                             unsigned const* directions, SampleSums* tiles) {
   __shared__ __align__(16) unsigned numbers[sobol_rows * padded_dimensions];
   for (int i = threadIdx.x; i < sobol_rows * padded_dimensions; i += 256)
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(256)
         x[k] = coordinate(box, k, sobol_uniform<Real>(digits[k]));
         digits[k] ^= row[k];
       }
-      part.add(integrand(x, box.parameters) - pivot);
+      part.add(centered(integrand(x, box.parameters)));
     }
     part.move_to(sums);
   }

@@ -58,6 +58,7 @@ struct Sums {
 struct RuleValue {
   double value, error;
   bool finite;
+  double rounding;  ///< what of the error is that of rounding
 };
 
 /// From the sums of all samples and, for a closed rule, the values at both ends.
@@ -72,10 +73,11 @@ GRIDSTRIDE_HOST_DEVICE inline RuleValue rule_value(Samples const& samples, Sums 
   double const fine = sums.fine.result(), coarse = sums.coarse.result();
   double const width = samples.width < 0 ? -samples.width : samples.width;
   double const difference = fine < coarse ? coarse - fine : fine - coarse;
+  double const rounding = width * samples.rounding * sums.magnitude;
   double const error =
       width * (samples.error_factor * difference + samples.rounding * sums.magnitude);
   double const value = samples.width * fine;
-  return {value, error, value - value == 0 && error - error == 0};
+  return {value, error, value - value == 0 && error - error == 0, rounding};
 }
 
 }  // namespace gridstride::quadrature

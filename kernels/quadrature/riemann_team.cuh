@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(largest_block)
   double const f_upper = s.closed() ? value_at(static_cast<Real>(s.upper), row) : 0;
   RuleValue const result = rule_value(s, sums, f_lower, f_upper);
   results[integral] = {result.value, result.error, s.evaluations,
-                       result.finite ? Verdict::reached : Verdict::non_finite};
+                       result.finite ? Verdict::reached : Verdict::non_finite, result.rounding};
 }
 
 }  // namespace gridstride::quadrature

@@ -128,7 +128,7 @@ void transform(std::vector<std::complex<double>>& values,
 }
 
 void check(FixedRule const& rule) {
-  auto const [kind, panels, points] = rule;
+  auto const [kind, panels, points, jumps_at_ends] = rule;
   int const unit = panel_unit(kind);
   if (panels < 1 || panels % unit != 0)
     refuse(fmt::format("{} on {} panels (a positive multiple of {})", name_of(kind), panels, unit));
@@ -237,6 +237,8 @@ Pattern pattern_of(FixedRule const& rule) {
     }
     return clenshaw_curtis_pattern(rule.points);
   }();
+  bool const closed = pattern.end_fine != 0 || pattern.end_coarse != 0;
+  if (rule.jumps_at_ends && closed) pattern.error_factor = 2;
   std::int64_t const cells = rule.panels / pattern.panels;
   if (cells > max_samples / std::ssize(pattern.offsets))
     refuse(fmt::format("{} cells of {} samples are too many (2^50 samples)", cells,

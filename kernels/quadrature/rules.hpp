@@ -34,6 +34,9 @@ struct FixedRule {
   Rule rule = Rule::midpoint;
   std::int64_t panels = 1;
   int points = 0;  ///< in each panel, of gauss_legendre and clenshaw_curtis; 0 for the others
+  /// Whether the integrand may jump at the ends, as at one that stands for infinity (ranges.hpp):
+  /// closed rules are of order 1 then, and their errors are estimated so.
+  bool jumps_at_ends = false;
 };
 
 inline constexpr int max_gauss_points = 64;
@@ -77,7 +80,8 @@ std::vector<double> clenshaw_curtis_weights(int n);
 ///
 /// The estimate is twice what the difference is divided by that, since it is no bound: 2·|F − C|
 /// /(2^p − 1), with p at most 6, as integrands are not always as smooth as that; 2·|F − C| for
-/// midpoint and |F − C| for clenshaw_curtis.
+/// midpoint and |F − C| for clenshaw_curtis. Where the integrand may jump at the ends, it is 2·|F −
+/// C| for all closed rules.
 struct Pattern {
   std::vector<double> offsets, fine, coarse;
   double end_fine = 0, end_coarse = 0;

@@ -149,16 +149,17 @@ GRIDSTRIDE_HOST_DEVICE inline IntegralResult take_level(DoubleExponentialHistory
   double const value = map.sign * step * sums.sum.result(), size = step * sums.magnitude;
   double const change = ::fabs(value - history.value), before = history.change;
   history = {value, change, history.levels + 1};
-  double const lost = 0.25 * (sums.first + sums.last) + 16 * rounding_of<Real>() * size;
+  double const rounding = 16 * rounding_of<Real>() * size;
+  double const lost = 0.25 * (sums.first + sums.last) + rounding;
   double const accident = size > 0 ? before * (before / size) : 0;
   double const found = ::fmax(1000 * change > before ? before : change, ::fmax(change, accident));
-  IntegralResult result{value, found + lost, sums.samples, Verdict::go_on};
+  IntegralResult result{value, found + lost, sums.samples, Verdict::go_on, rounding};
   // An interval of a few roundings has no samples, and one without width needs none.
   bool const empty = map.kind == DoubleExponential::finite && map.lower == map.upper;
   bool const sampled = sums.samples > 0 || empty;
   if (sums.non_finite > 0)
     result.verdict = Verdict::non_finite;
-  else if (history.levels > 2 && sampled && result.error <= goal.tolerance(value))
+  else if (history.levels > 2 && sampled && result.error <= goal.tolerance(value, rounding))
     result.verdict = Verdict::reached;
   else if (is_last || (history.levels > 2 && found <= lost))
     result.verdict = Verdict::not_reached;

@@ -142,7 +142,7 @@ TensorResult tensor(Stream& stream, Integrand const& integrand, std::span<Interv
       stream.backend() == Backend::cpu ? rounding_of<double>() : rounding_of<T>();
   TensorResult result;
   result.estimate = {value, error_factor * std::fabs(difference) + rounding * sums.magnitude,
-                     evaluations, Outcome::reached};
+                     evaluations, Outcome::reached, rounding * sums.magnitude};
   if (is_finite(value) && is_finite(difference)) return result;
   result.estimate.outcome = Outcome::non_finite;
   for (TensorProduct const* product : {&fine, &coarse}) {

@@ -110,7 +110,7 @@ Iteration iteration_of(SampleSums const& sums, double pivot, std::int64_t sample
                        double rounding) {
   auto const n = static_cast<double>(samples);
   double const value = pivot + sums.sum / n;
-  double const spread = std::max(0.0, sums.squares - sums.sum * sums.sum / n) / n;
+  double const spread = variance_of(sums, n);
   double const squares = value * value + spread;
   // Samples that agree to rounding are not known better than that.
   return {value, (spread + rounding * rounding * squares) / std::max(1.0, n - 1), squares};
@@ -124,7 +124,11 @@ struct WeightedMean {
     double weights = 0, squares = 0;
     auto const weight = [](Iteration const& i) { return i.variance > 0 ? 1 / i.variance : 0; };
     for (Iteration const& i : iterations) weights += weight(i);
-    if (weights == 0) return;  // all samples are 0
+    if (weights == 0) {  // all samples are 0, or nothing is known of their spread
+      for (Iteration const& i : iterations)
+        if (i.value != 0) standard_error = std::numeric_limits<double>::infinity();
+      return;
+    }
     for (Iteration const& i : iterations) value += weight(i) / weights * i.value;
     for (Iteration const& i : iterations)
       squares += weight(i) * (i.value - value) * (i.value - value);
@@ -138,15 +142,14 @@ VegasIntegral integral_of(SamplingProblem const& problem, std::span<Iteration co
                           std::int64_t evaluations) {
   constexpr double standard_errors = 3;
   WeightedMean const mean(iterations);
-  double const volume = volume_of(problem.box);
-  double const rounding = rounding_error<T>(problem, iterations.back().squares);
-  return {
-      .estimate = {.value = volume * mean.value,
-                   .error = std::abs(volume) * (standard_errors * mean.standard_error + rounding),
-                   .evaluations = evaluations},
-      .non_finite_at = {},
-      .iterations = static_cast<int>(iterations.size()),
-      .chi_squared = mean.chi_squared};
+  double const error =
+      standard_errors * mean.standard_error + rounding_error<T>(problem, iterations.back().squares);
+  return {.estimate = {.value = integral_of_mean(problem, mean.value),
+                       .error = std::abs(integral_of_mean(problem, error)),
+                       .evaluations = evaluations},
+          .non_finite_at = {},
+          .iterations = static_cast<int>(iterations.size()),
+          .chi_squared = mean.chi_squared};
 }
 
 bool is_finite_sum(SampleSums const& sums) {
@@ -190,11 +193,13 @@ VegasIntegral iterate(SamplingProblem const& problem, SamplingOptions const& opt
     VegasIntegral result = integral_of<T>(problem, iterations, taken);
     Estimate& estimate = result.estimate;
     bool const only_zeros = estimate.value == 0 && estimate.error == 0;
-    bool const reached = estimate.error <= options.goal.tolerance(estimate.value);
+    bool const reached = estimate.error <= options.goal.tolerance(estimate.value, 0);
     estimate.outcome = reached || !has_goal(options.goal) ? Outcome::reached : Outcome::not_reached;
     // A rest of fewer samples than half of those would say little, and its spread nothing.
     bool const last = 2 * (options.points - taken) < count;
-    if (last || (has_goal(options.goal) && reached && !only_zeros)) return result;
+    if (!last && (!has_goal(options.goal) || !reached || only_zeros)) continue;
+    judge_unknown(estimate);
+    return result;
   }
 }
 
@@ -209,7 +214,8 @@ VegasIntegral vegas(Stream& stream, Integrand const& integrand, std::span<Interv
     throw std::invalid_argument("quadrature::vegas: samples are not antithetic");
   if (variant == "auto") variant = default_sampler(stream.backend());
   auto const& row = find_variant("vegas", vegas_variants<T>(), stream.device(), variant);
-  auto const problem = sampling_problem<T>(integrand, box, parameters, options);
+  auto problem = sampling_problem<T>(integrand, box, parameters, options);
+  look_at_first_samples<T>(problem);
   return iterate<T>(problem, options, row.run(stream, problem));
 }
 

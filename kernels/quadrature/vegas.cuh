@@ -45,7 +45,7 @@ __device__ inline void add_in_order(Real* sums, int interval, Real value) {
 }
 
 extern "C" __global__ void __launch_bounds__(vegas_threads)
-    vegas_tiles(SampleBox<Real> box, SampleRange range, Real pivot, Real const* grid,
+    vegas_tiles(SampleBox<Real> box, SampleRange range, Centering<Real> centered, Real const* grid,
                 SampleSums* tiles, double* tile_intervals) {
   __shared__ Real edges[dimensions][intervals + 1];
   __shared__ Real sums_of_intervals[vegas_warps][dimensions][intervals];
@@ -84,11 +84,12 @@ extern "C" __global__ void __launch_bounds__(vegas_threads)
       }
       bool const is_one = place + s < count;
       Real const value = is_one ? weight * integrand(x, box.parameters) : Real(0);
-      part.add(is_one ? value - pivot : Real(0));
+      part.add(is_one ? centered(value) : Real(0));
       if (start >= vegas_grid_samples) continue;
+      Real const scaled = value * centered.scale;
 #pragma unroll
       for (int k = 0; k < dimensions; ++k) {
-        add_in_order(own_intervals[k], interval[k], value * value);
+        add_in_order(own_intervals[k], interval[k], scaled * scaled);
         if (is_one) atomicAdd(&counts[k][interval[k]], 1);
       }
     }

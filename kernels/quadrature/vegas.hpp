@@ -48,8 +48,8 @@ struct VegasSums {
   std::vector<double> counts;     ///< how many of these samples were in each
 };
 
-/// The sums of samples first (a multiple of 4) to first + count − 1. `grid` has the ends of the
-/// intervals of each axis in parts of the box: 0, …, 1.
+/// The sums of scaled samples first (a multiple of 4) to first + count − 1. `grid` has the ends of
+/// the intervals of each axis in parts of the box: 0, …, 1.
 using VegasBatch = std::function<VegasSums(std::span<double const> grid, double pivot,
                                            std::int64_t first, std::int64_t count)>;
 

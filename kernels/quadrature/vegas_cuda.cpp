@@ -18,6 +18,7 @@ struct Sampler {
         module(compile<T>(on.device(), problem.integrand, "kernels/quadrature/vegas.cuh")),
         box(sample_box<T>(problem.box, problem.parameters)),
         key(philox_key(problem.seed)),
+        scale(static_cast<T>(problem.scale)),
         intervals(static_cast<std::size_t>(problem.integrand.dimensions *
                                            vegas_intervals(problem.integrand.dimensions))),
         edges(on, MemorySpace::device,
@@ -32,6 +33,7 @@ struct Sampler {
   std::shared_ptr<RuntimeModule const> module;
   SampleBox<T> box;
   PhiloxKey key;
+  T scale;
   std::size_t intervals;
   Buffer<T> edges;
   Buffer<SampleSums> tile_sums, total;
@@ -48,8 +50,9 @@ VegasSums Sampler<T>::run(std::span<double const> grid, double pivot, std::int64
   std::vector<T> const host_edges(grid.begin(), grid.end());
   copy_async(edges.span(), host_edges, stream);
   module->launch(stream, "vegas_tiles", {static_cast<unsigned>(tiles.count), threads}, box,
-                 SampleRange{first, count, tiles.size, key}, static_cast<T>(pivot),
-                 static_cast<T const*>(edges.data()), tile_sums.data(), tile_intervals.data());
+                 SampleRange{first, count, tiles.size, key},
+                 Centering<T>{scale, static_cast<T>(pivot)}, static_cast<T const*>(edges.data()),
+                 tile_sums.data(), tile_intervals.data());
   module->launch(stream, "sum_tiles", {1, 256}, static_cast<SampleSums const*>(tile_sums.data()),
                  static_cast<int>(tiles.count), total.data());
   module->launch(stream, "vegas_interval_sums",

@@ -99,7 +99,8 @@ VegasSums add_tile(SamplingProblem const& problem, HostIntegrand const& integran
     source.fill(first + done, size, points);
     auto const values = points.evaluate(size);
     for (std::size_t s = 0; s < values.size(); ++s) {
-      double const value = source.density(s) * values[s], difference = value - pivot;
+      double const value = source.density(s) * values[s] * problem.scale;
+      double const difference = value - pivot;
       sums.samples.add({difference, difference * difference});
       if (done >= vegas_grid_samples) continue;
       for (std::size_t k = 0; k < axes; ++k) {
@@ -130,8 +131,9 @@ VegasBatch reference_vegas(Stream&, SamplingProblem const& problem) {
     VegasSums sums{{}, none, none};
     for (std::int64_t i = first; i < first + count; ++i) {
       auto const sample = weighted_sample<T>(problem, grid, i);
-      double const value =
-          sample.density * integrand(sample.point.data(), problem.parameters.data());
+      double const value = sample.density *
+                           integrand(sample.point.data(), problem.parameters.data()) *
+                           problem.scale;
       sums.samples.add({value - pivot, (value - pivot) * (value - pivot)});
       if ((i - first) % tile >= vegas_grid_samples) continue;
       for (std::size_t k = 0; k < problem.box.size(); ++k) {

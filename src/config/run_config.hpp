@@ -46,6 +46,8 @@ struct SimulationInfo {
   /// Whether the fields go through time: sections `initial`, `time` and `checkpoint`, and
   /// `output.every`. Without time the simulation is finished after one step, at time 0.
   bool has_time = true;
+  /// Whether values of its fields may be missing: NaN is then no reason to stop.
+  bool has_gaps = false;
   /// What the sides of its grid may be, the default first; none: it has no section `boundary`.
   std::vector<SideKind> sides = {SideKind::dirichlet, SideKind::neumann, SideKind::periodic};
   /// What the formulas of its file may depend on.

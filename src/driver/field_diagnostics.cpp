@@ -144,6 +144,7 @@ FieldDiagnostics<T>::FieldDiagnostics(config::RunOptions const& run, Field const
     : reduce_variant_(variant_of(run, "reduce")),
       histogram_variant_(variant_of(run, "histogram")),
       scan_variant_(variant_of(run, "scan")),
+      may_have_gaps_(run.simulation->has_gaps),
       norms_(run.diagnostics.norms),
       quantiles_(quantiles_of(run.diagnostics, field.name)),
       names_(diagnostic_names(run.diagnostics, field)),
@@ -184,6 +185,7 @@ void FieldDiagnostics<T>::measure(Field const& field, Clock const& clock, Stream
                                   Measurement& result) {
   Moments const moments = look(field, stream);
   if (std::int64_t const index = moments.first_non_finite; index >= 0) {
+    if (may_have_gaps_) return add_nothing(field, result);
     T value = 0;
     copy_async(std::span(&value, 1),
                values_of<T>(field).subspan(static_cast<std::size_t>(index), 1), stream);
@@ -199,6 +201,15 @@ void FieldDiagnostics<T>::measure(Field const& field, Clock const& clock, Stream
   if (!quantiles_.empty()) add_quantiles(field, moments, stream, found);
   for (std::size_t i = 0; i < found.size(); ++i) result.values.push_back({names_[i], found[i]});
   if (histogram_) result.histograms.push_back(count(field, moments, stream));
+}
+
+template <class T>
+void FieldDiagnostics<T>::add_nothing(Field const& field, Measurement& result) const {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  for (std::string const& name : names_) result.values.push_back({name, unknown});
+  if (histogram_)
+    result.histograms.push_back({histogram_name(field), std::vector<std::int64_t>(counts_.size()),
+                                 std::vector<double>(counts_.size() + 1, unknown)});
 }
 
 /// What one read of the field tells, and the values around the probes.

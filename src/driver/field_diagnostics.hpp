@@ -19,7 +19,7 @@ class FieldDiagnostics {
  public:
   FieldDiagnostics(config::RunOptions const& run, Field const& field, Stream& stream);
 
-  /// Adds what it finds in the field to `result`.
+  /// Adds what it finds in the field to `result`: NaN, and counts of 0, where the field has gaps.
   void measure(Field const& field, Clock const& clock, Stream& stream, Measurement& result);
 
  private:
@@ -30,12 +30,14 @@ class FieldDiagnostics {
   std::pair<double, double> mean_and_l2(Field const& field, Moments const& moments,
                                         Stream& stream) const;
   void add_probes(std::vector<double>& found) const;
+  void add_nothing(Field const& field, Measurement& result) const;
   io::Histogram count(Field const& field, Moments const& moments, Stream& stream);
   void cumulate(Field const& field, T lower, T upper, Stream& stream);
   void add_quantiles(Field const& field, Moments const& moments, Stream& stream,
                      std::vector<double>& found);
 
   std::string reduce_variant_, histogram_variant_, scan_variant_;
+  bool may_have_gaps_;
   bool norms_ = false;
   std::optional<config::HistogramOptions> histogram_;
   std::vector<double> quantiles_;

@@ -193,7 +193,7 @@ bool Run::set_up() {
 void Run::begin_files(Device const& device) {
   auto const first = snapshot();
   auto const& fields = first.fields;
-  summary_.grid_points = static_cast<double>(fields[0].grid.size());
+  summary_.grid_points = fields[0].grid.size();
   summary_.bytes_per_update =
       simulation_->values_per_update() * static_cast<double>(size_of(config_.precision));
 

@@ -42,7 +42,7 @@ struct RunSummary {
   Clock clock;
   std::string device;
   std::int64_t steps = 0;  ///< of this process
-  double grid_points = 0;
+  std::int64_t grid_points = 0;
   double bytes_per_update = 0;  ///< the least that a step moves: each value read and written once
   double startup_seconds = 0;   ///< from the start to the first step, without the driver's own
   double stepping_seconds = 0;  ///< the time loop, from its first step to its last

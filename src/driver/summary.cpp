@@ -10,7 +10,9 @@
 namespace gridstride {
 
 double RunSummary::updates_per_second() const {
-  return stepping_seconds > 0 ? static_cast<double>(steps) * grid_points / stepping_seconds : 0;
+  return stepping_seconds > 0
+             ? static_cast<double>(steps) * static_cast<double>(grid_points) / stepping_seconds
+             : 0;
 }
 
 std::string format_summary(RunSummary const& summary) {

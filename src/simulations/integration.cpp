@@ -37,22 +37,24 @@ using integration::Solution;
 using quadrature::Estimate;
 using quadrature::Outcome;
 
+/// Images have positive spacings: values that fall are taken from the last to the first.
+void set_axis(Grid& grid, std::size_t axis, integration::Sweep const& values) {
+  grid.points[axis] = values.count;
+  grid.origin[axis] = std::min(values.from, values.to);
+  grid.spacing[axis] = std::abs(values.spacing());
+}
+
 /// The values that are swept as a grid, each parameter along an axis; or the points of the curve.
 Grid result_grid(integration::Parameters const& parameters) {
   Grid grid;
   if (parameters.curve_points > 0) {
     auto const& ends = parameters.variables[0].second;
-    grid.points[0] = parameters.curve_points;
-    grid.origin[0] = ends[0];
-    grid.spacing[0] = (ends[1] - ends[0]) / static_cast<double>(parameters.curve_points - 1);
+    set_axis(grid, 0, {ends[0], ends[1], parameters.curve_points});
     return grid;
   }
   grid.dims = std::max(1, static_cast<int>(parameters.sweep.size()));
   for (std::size_t axis = 0; axis < parameters.sweep.size(); ++axis) {
-    auto const& values = parameters.sweep[axis].second;
-    grid.points[axis] = values.count;
-    grid.origin[axis] = values.from;
-    grid.spacing[axis] = values.spacing();
+    set_axis(grid, axis, parameters.sweep[axis].second);
   }
   return grid;
 }
@@ -117,12 +119,17 @@ class Integration final : public Simulation {
     return {{"rule", std::string(request_.rule->name)}};
   }
   std::string shortfall() const override;
+  std::vector<std::string> fallbacks() const override;
 
  private:
   void integrate();
   void integrate_curve();
   void keep(Solution solution);
-  void require_finite() const;
+  std::size_t count(Outcome outcome) const;
+  std::string missing_text() const;
+  std::string not_reached_text() const;
+  std::string zeros_text() const;
+  std::string which_text(Outcome outcome) const;
   std::string parameter_text(std::size_t integral) const;
   double arithmetic_percent(double evaluations) const;
 
@@ -133,7 +140,7 @@ class Integration final : public Simulation {
   Grid grid_;
   integration::Problem problem_;
   integration::Request request_;
-  bool curve_;
+  bool curve_, is_falling_;  // the curve begins at the greater end
   Solution solution_;
   Buffer<T> value_, error_;
   std::int64_t step_ = 0;
@@ -148,6 +155,7 @@ Integration<T>::Integration(config::RunConfig const& run, Stream const& stream)
       problem_(problem_of(parameters_of(run), grid_)),
       request_(request_of(run)),
       curve_(parameters_of(run).curve_points > 0),
+      is_falling_(curve_ && problem_.ranges[0].upper < problem_.ranges[0].lower),
       value_(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size())),
       error_(stream_, MemorySpace::device, value_.size()) {
   for (auto const& [name, ends] : parameters_of(run).variables) variable_names_.push_back(name);
@@ -161,7 +169,8 @@ template <class T>
 void Integration<T>::advance(std::int64_t max_steps, double) {
   if (finished() || max_steps < 1) return;
   times_.measure("integrate", [this] { curve_ ? integrate_curve() : integrate(); });
-  require_finite();
+  if (count(Outcome::non_finite) == solution_.estimates.size())
+    throw NumericalError(missing_text());
   step_ = 1;
 }
 
@@ -184,29 +193,39 @@ void Integration<T>::integrate_curve() {
   Solution solution;
   double largest = 0;
   for (double const value : host_values) largest = std::max(largest, std::abs(value));
-  double const bound = goal_of(request_, precision_of<T>())->tolerance(largest);
-  for (std::size_t i = 0; i < host_values.size(); ++i) {
+  double const bound = goal_of(request_, precision_of<T>())->tolerance(largest, 0);
+  std::size_t const last = host_values.size() - 1;
+  for (std::size_t i = 0; i <= last; ++i) {
     Estimate estimate{host_values[i], host_errors[i],
                       i == 0 ? 0 : quadrature::kronrod_samples<points>, Outcome::reached};
     if (!std::isfinite(estimate.value))
       estimate.outcome = Outcome::non_finite;
     else if (estimate.error > bound)
       estimate.outcome = Outcome::not_reached;
+    std::size_t const place = is_falling_ ? last - i : i;
     if (estimate.outcome == Outcome::non_finite && !solution.pole)
-      solution.pole = integration::Pole{0, {grid_.coordinate(0, static_cast<std::int64_t>(i))}};
+      solution.pole = integration::Pole{place, {}};
     solution.estimates.push_back(estimate);
   }
+  if (is_falling_) std::ranges::reverse(solution.estimates);
   keep(std::move(solution));
 }
 
-/// Takes over what was found: the fields are rounded to T.
+/// Takes over what was found: the fields are rounded to T. What is no number there is missing.
 template <class T>
 void Integration<T>::keep(Solution solution) {
   solution_ = std::move(solution);
-  auto const& estimates = solution_.estimates;
+  auto& estimates = solution_.estimates;
   std::vector<T> values(value_.size(), std::numeric_limits<T>::quiet_NaN()), errors = values;
   for (std::size_t i = 0; i < estimates.size(); ++i) {
-    values[i] = static_cast<T>(estimates[i].value);
+    auto const rounded = static_cast<T>(estimates[i].value);
+    bool const is_number = std::isfinite(rounded) && (rounded != 0 || estimates[i].value == 0);
+    if (!is_number) estimates[i].outcome = Outcome::non_finite;
+    if (estimates[i].outcome == Outcome::non_finite) {
+      if (!solution_.pole) solution_.pole = integration::Pole{i, {}};
+      continue;
+    }
+    values[i] = rounded;
     errors[i] = static_cast<T>(estimates[i].error);
   }
   copy_async(value_.span(), std::span<T const>(values), stream_);
@@ -229,54 +248,107 @@ std::string Integration<T>::parameter_text(std::size_t integral) const {
 }
 
 template <class T>
-void Integration<T>::require_finite() const {
-  if (!solution_.pole) return;
+std::size_t Integration<T>::count(Outcome outcome) const {
+  return static_cast<std::size_t>(
+      std::ranges::count(solution_.estimates, outcome, &Estimate::outcome));
+}
+
+/// How many integrals came out so, and the first of them; nothing where there is only one.
+template <class T>
+std::string Integration<T>::which_text(Outcome outcome) const {
+  auto const& estimates = solution_.estimates;
+  if (estimates.size() == 1) return {};
+  auto const first = static_cast<std::size_t>(
+      std::ranges::find(estimates, outcome, &Estimate::outcome) - estimates.begin());
+  return fmt::format("{} of {} integrals; the first, {}: ", count(outcome), estimates.size(),
+                     curve_ ? fmt::format("{} = {:.9g}", variable_names_[0],
+                                          grid_.coordinate(0, static_cast<std::int64_t>(first)))
+                            : parameter_text(first));
+}
+
+/// Why integrals are missing, with the integrand's place in the file.
+template <class T>
+std::string Integration<T>::missing_text() const {
   auto const& [integral, coordinates] = *solution_.pole;
-  std::string const parameters = parameter_text(integral);
-  std::string const with = parameters.empty() ? "" : " with " + parameters;
-  auto const fail = [this](std::string const& message) {
+  auto const text = [this](std::string const& message) {
     Problem problem = place_;
+    std::size_t const missing = count(Outcome::non_finite), all = solution_.estimates.size();
     problem.message = message;
-    throw NumericalError(problem.text());
+    if (missing < all)
+      problem.message += fmt::format("; {} of {} integrals are missing", missing, all);
+    return problem.text();
   };
   if (curve_)
-    fail(fmt::format("is infinite or not a number at a sample below {} = {:.9g}",
-                     variable_names_[0], coordinates[0]));
+    return text(fmt::format("is infinite or not a number at a sample {} {} = {:.9g}",
+                            is_falling_ ? "above" : "below", variable_names_[0],
+                            grid_.coordinate(0, static_cast<std::int64_t>(integral))));
+  std::string const parameters = parameter_text(integral);
+  std::string const with = parameters.empty() ? "" : " with " + parameters;
+  double const found = solution_.estimates[integral].value;
+  if (std::isfinite(found))
+    return text(fmt::format("has an integral of {:.9g}{}, for which {} has no number", found, with,
+                            name_of(precision_of<T>())));
   std::vector<double> values = coordinates;
   for (std::size_t k = 0; k < parameter_names_.size(); ++k)
     values.push_back(problem_.parameters[integral * parameter_names_.size() + k]);
   double const value = coordinates.empty() ? 0 : problem_.integrand.formula.evaluate(values);
   if (std::isfinite(value))
-    fail(fmt::format("is so large that sums of its samples are not finite in {}{}",
-                     name_of(precision_of<T>()), with));
-  fail(fmt::format("is {} at the sample {}{} (all samples have to be finite{})",
-                   std::isnan(value) ? "nan" : fmt::format("{:g}", value),
-                   named_numbers(variable_names_, coordinates), with,
-                   variable_names_.size() > 1 || request_.rule->name == "tanh_sinh"
-                       ? ""
-                       : "; tanh_sinh takes singularities at the ends of a range"));
+    return text(fmt::format("is so large that sums of its samples are not finite in {}{}",
+                            name_of(precision_of<T>()), with));
+  return text(fmt::format("is {} at the sample {}{} (all samples have to be finite{})",
+                          std::isnan(value) ? "nan" : fmt::format("{:g}", value),
+                          named_numbers(variable_names_, coordinates), with,
+                          variable_names_.size() > 1 || request_.rule->name == "tanh_sinh"
+                              ? ""
+                              : "; tanh_sinh takes singularities at the ends of a range"));
+}
+
+template <class T>
+std::string Integration<T>::not_reached_text() const {
+  Estimate const& first =
+      *std::ranges::find(solution_.estimates, Outcome::not_reached, &Estimate::outcome);
+  std::string const which = which_text(Outcome::not_reached);
+  if (first.value == 0 && std::isinf(first.error))
+    return fmt::format(
+        "integration: nothing is known of the integral ({}all {} samples by {} are 0; what lies "
+        "between them, such as a narrow peak, would be missing)",
+        which, first.evaluations, request_.rule->name);
+  auto const goal = goal_of(request_, precision_of<T>()).value_or(quadrature::Goal{0, 0});
+  return fmt::format(
+      "integration: the tolerance is not met ({}the best value is {:.16g} with an estimated error "
+      "of {:.3g} after {} evaluations by {}; asked for: relative {:g}, absolute {:g}{})",
+      which, first.value, first.error, first.evaluations, request_.rule->name, goal.relative,
+      goal.absolute, goal.roundings > 0 ? " or twice what rounding leaves" : "");
 }
 
 template <class T>
 std::string Integration<T>::shortfall() const {
-  auto const& estimates = solution_.estimates;
-  auto const missed = std::ranges::count(estimates, Outcome::not_reached, &Estimate::outcome);
-  if (missed == 0) return {};
-  auto const first = std::ranges::find(estimates, Outcome::not_reached, &Estimate::outcome);
-  auto const [relative, absolute] = *goal_of(request_, precision_of<T>());
-  std::string which;
-  if (estimates.size() > 1)
-    which = fmt::format("{} of {} integrals; the first, ", missed, estimates.size());
-  auto const index = first - estimates.begin();
-  if (curve_)
-    which += fmt::format("{} = {:.9g}: ", variable_names_[0], grid_.coordinate(0, index));
-  else if (estimates.size() > 1)
-    which += parameter_text(static_cast<std::size_t>(index)) + ": ";
+  std::string const reached = count(Outcome::not_reached) > 0 ? not_reached_text() : "";
+  if (count(Outcome::non_finite) == 0) return reached;
+  return missing_text() + (reached.empty() ? "" : "\n" + reached);
+}
+
+/// Integrals of 0 that no error is estimated for: that may be so, or a peak lies between samples.
+template <class T>
+std::string Integration<T>::zeros_text() const {
+  auto const is_zero = [](Estimate const& e) {
+    return e.value == 0 && e.error == 0 && e.evaluations > 0 && e.outcome == Outcome::reached;
+  };
+  auto const zeros = std::ranges::count_if(solution_.estimates, is_zero);
+  if (zeros == 0) return {};
   return fmt::format(
-      "integration: the tolerance is not met ({}the best value is {:.16g} with an estimated error "
-      "of {:.3g} after {} evaluations by {}; asked for: relative {:g}, absolute {:g})",
-      which, first->value, first->error, first->evaluations, request_.rule->name, relative,
-      absolute);
+      "integration: all samples {}by {} are 0, or cancel exactly (what lies between them, such as "
+      "a narrow peak, would be missing)",
+      solution_.estimates.size() == 1
+          ? ""
+          : fmt::format("of {} of {} integrals ", zeros, solution_.estimates.size()),
+      request_.rule->name);
+}
+
+template <class T>
+std::vector<std::string> Integration<T>::fallbacks() const {
+  std::string const zeros = zeros_text();
+  return zeros.empty() ? std::vector<std::string>{} : std::vector{zeros};
 }
 
 /// What part of the device's arithmetic the integrand's operations alone have taken.
@@ -298,9 +370,9 @@ std::vector<NamedValue> Integration<T>::diagnostics() const {
     evaluations += static_cast<double>(estimate.evaluations);
     error = std::max(error, estimate.error);
   }
-  double const value = estimates.empty() ? unknown
-                       : curve_          ? estimates.back().value
-                                         : estimates.front().value;
+  double const value = estimates.empty()        ? unknown
+                       : curve_ && !is_falling_ ? estimates.back().value
+                                                : estimates.front().value;
   std::vector<NamedValue> values = {
       {"value", value, 16},
       {"error_estimate", error},
@@ -333,6 +405,7 @@ SimulationEntry integration_entry() {
   };
   info.has_grid = false;
   info.has_time = false;
+  info.has_gaps = true;
   info.variables = {};
   return {info, integration::problems, integration_memory, nullptr, make_integration};
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "kernels/quadrature/gauss_kronrod.hpp"
@@ -59,6 +60,17 @@ void check_range(config::Visitor& visitor, std::string_view name, std::vector<do
                                     precision == Precision::float32 ? ", or float64" : ""));
 }
 
+/// Notes steps that are too small for their values to be different numbers.
+void check_steps(config::Visitor& visitor, std::string const& name, Sweep const& values) {
+  double const far = std::max(std::abs(values.from), std::abs(values.to));
+  double const step = std::abs(values.spacing());
+  if (values.count > 1 && values.from != values.to &&
+      (step < std::numeric_limits<double>::min() ||
+       step < std::numeric_limits<double>::epsilon() * far))
+    visitor.fault(name,
+                  fmt::format("has steps of {:.3g}, too small to tell its values apart", step));
+}
+
 /// The fewest samples that a rule can do with.
 std::int64_t least_points(RuleInfo const& rule, int dimensions) {
   if (rule.name == "gauss_kronrod") return 4 * quadrature::kronrod_samples<21>;
@@ -106,7 +118,9 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
   declare_rule(visitor);
   declare_tolerance(visitor);
   // The exact solution is a formula of what is swept, or of where the curve is.
-  visitor.variables(curve_points > 0 ? std::span(formula_variables_).first(1)
+  std::span const variables_of_curve(formula_variables_);
+  visitor.variables(curve_points > 0 ? variables_of_curve.first(
+                                           std::min<std::size_t>(1, formula_variables_.size()))
                                      : std::span(swept_variables_));
 }
 
@@ -162,6 +176,7 @@ void Parameters::declare_sweep(config::Visitor& visitor) {
       visitor.fault("sweep." + name, "is a variable that is integrated over (give it one role)");
     if (values.count > 1 && values.from == values.to)
       visitor.fault("sweep." + name, "has the same first and last value");
+    check_steps(visitor, "sweep." + name, values);
   }
 }
 
@@ -191,9 +206,12 @@ void Parameters::declare_curve(config::Visitor& visitor) {
   if (curve_points == 0) return;
   if (curve_points == 1) visitor.fault("running.points", "1 is no curve (2 at least)");
   if (dimensions() != 1 || !sweep.empty())
-    visitor.fault("running", "a curve needs one variable and no sweep");
-  else if (!std::isfinite(variables[0].second[0]) || !std::isfinite(variables[0].second[1]))
-    visitor.fault("running", "a curve needs a finite range");
+    return visitor.fault("running", "a curve needs one variable and no sweep");
+  std::vector<double> const& ends = variables[0].second;
+  if (ends.size() != 2) return;  // a fault that has its message
+  if (!std::isfinite(ends[0]) || !std::isfinite(ends[1]))
+    return visitor.fault("running", "a curve needs a finite range");
+  check_steps(visitor, "running.points", {ends[0], ends[1], curve_points});
 }
 
 void Parameters::declare_rule(config::Visitor& visitor) {
@@ -246,7 +264,9 @@ void Parameters::declare_tolerance(config::Visitor& visitor) {
   visitor.section(
       {.name = "tolerance",
        .documentation = "Bound of the estimated error; the run fails when it is not met. The "
-                        "greater of both counts."},
+                        "greater of both counts. An absolute one that is left out is as "
+                        "large as what rounding of the samples leaves: parts that cancel are no "
+                        "reason to fail."},
       [&](config::Visitor& v) {
         v.visit({.name = "relative", .documentation = "In parts of the value.", .minimum = 0},
                 tolerance.relative, "");

@@ -69,7 +69,8 @@ std::vector<Estimate> on_device(Stream& stream, Problem const& problem, Batch co
 void judge(std::vector<Estimate>& estimates, std::optional<Goal> const& goal) {
   if (!goal) return;
   for (Estimate& estimate : estimates)
-    if (estimate.outcome == Outcome::reached && estimate.error > goal->tolerance(estimate.value))
+    if (estimate.outcome == Outcome::reached &&
+        estimate.error > goal->tolerance(estimate.value, estimate.rounding))
       estimate.outcome = Outcome::not_reached;
 }
 
@@ -112,9 +113,8 @@ Solution one_by_one(Problem const& problem, Integrate const& integrate) {
     auto const found = integrate(finite, row(problem, i), solution.values);
     solution.estimates.push_back(found.estimate);
     solution.estimates.back().value *= sign;
-    if (found.estimate.outcome != Outcome::non_finite) continue;
-    solution.pole = Pole{i, coordinates_in(problem.ranges, found.non_finite_at)};
-    break;
+    if (found.estimate.outcome == Outcome::non_finite && !solution.pole)
+      solution.pole = Pole{i, coordinates_in(problem.ranges, found.non_finite_at)};
   }
   return solution;
 }
@@ -143,32 +143,40 @@ quadrature::FixedRule fixed_rule(Request const& request, std::int64_t points) {
 template <class T>
 Solution by_fixed_rule(Stream& stream, Problem const& problem, Request const& request,
                        std::int64_t points) {
-  auto const rule = fixed_rule(request, points);
+  std::vector<quadrature::FixedRule> rules;
+  for (auto const& [lower, upper] : problem.ranges) {
+    rules.push_back(fixed_rule(request, points));
+    rules.back().jumps_at_ends = std::isinf(lower) || std::isinf(upper);
+  }
   if (problem.integrand.dimensions > 1)
     return one_by_one(problem, [&](auto const& finite, auto parameters, auto&) {
-      std::vector const rules(finite.intervals.size(), rule);
       return quadrature::tensor<T>(stream, finite.integrand, finite.intervals, rules, parameters);
     });
   auto const finite = quadrature::on_finite_ranges(problem.integrand, problem.ranges);
   Solution solution;
   solution.estimates = on_device(stream, problem, [&](auto parameters, auto results) {
-    quadrature::integrate<T>(stream, finite.integrand, finite.intervals[0], parameters, rule,
+    quadrature::integrate<T>(stream, finite.integrand, finite.intervals[0], parameters, rules[0],
                              results, request.variant);
   });
   solution.pole = pole_of(solution.estimates, [&](std::size_t i) {
-    return coordinates_in(
-        problem.ranges, point(quadrature::non_finite_sample<T>(
-                            stream, finite.integrand, finite.intervals[0], row(problem, i), rule)));
+    return coordinates_in(problem.ranges, point(quadrature::non_finite_sample<T>(
+                                              stream, finite.integrand, finite.intervals[0],
+                                              row(problem, i), rules[0])));
   });
   return solution;
 }
 
 /// What the estimates alone say may be an accident: they are no less than a quarter of what has
-/// changed since the round before.
-void compare_rounds(std::vector<Estimate>& estimates, std::span<Estimate const> before) {
-  for (std::size_t i = 0; i < before.size() && i < estimates.size(); ++i)
-    estimates[i].error =
-        std::max(estimates[i].error, std::abs(estimates[i].value - before[i].value) / 4);
+/// changed since the round before. What was no number then remains so.
+void compare_rounds(Solution& solution, Solution const& before) {
+  for (std::size_t i = 0; i < before.estimates.size(); ++i) {
+    Estimate& now = solution.estimates[i];
+    Estimate const& then = before.estimates[i];
+    now.error = std::max(now.error, std::abs(now.value - then.value) / 4);
+    now.evaluations += then.evaluations;
+    if (then.outcome == Outcome::non_finite) now.outcome = then.outcome;
+  }
+  if (before.pole) solution.pole = before.pole;
 }
 
 /// With as many points as are asked for, or as the tolerance needs; two rounds at least.
@@ -188,19 +196,17 @@ Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
   // Four times as many samples each time, but no less than twice as many along an axis.
   double const growth = std::max(2.0, std::pow(4, 1 / dimensions));
   double const first = dimensions == 1 ? first_points : std::pow(first_products, 1 / dimensions);
-  std::vector<Estimate> before;
+  Solution before;
   for (double points = std::max(2.0, std::floor(first));; points *= growth) {
     auto solution = by_fixed_rule<T>(stream, problem, request, std::llround(points));
-    compare_rounds(solution.estimates, before);
+    compare_rounds(solution, before);
     judge(solution.estimates, goal);
     bool const last = std::pow(growth * points, dimensions) > most ||
                       (request.rule->name == "clenshaw_curtis" &&
                        growth * points > quadrature::max_clenshaw_curtis_points);
-    bool const done = !before.empty() && !any(solution.estimates, Outcome::not_reached);
-    for (std::size_t i = 0; i < before.size() && i < solution.estimates.size(); ++i)
-      solution.estimates[i].evaluations += before[i].evaluations;
-    if (last || done || solution.pole) return solution;
-    before = std::move(solution.estimates);
+    bool const done = !before.estimates.empty() && !any(solution.estimates, Outcome::not_reached);
+    if (last || done) return solution;
+    before = std::move(solution);
   }
 }
 
@@ -299,11 +305,17 @@ std::vector<NamedValue> unknown_values(RuleInfo const& rule) {
 }
 
 std::optional<Goal> goal_of(Request const& request, Precision precision) {
-  if (request.relative || request.absolute)
-    return Goal{request.relative.value_or(0), request.absolute.value_or(0)};
+  if (request.absolute) return Goal{request.relative.value_or(0), *request.absolute};
+  bool const is_float32 = precision == Precision::float32;
+  double const epsilon =
+      is_float32 ? quadrature::rounding_of<float>() : quadrature::rounding_of<double>();
+  auto const beside_rounding = [&](double relative) {
+    return Goal{relative, 0, relative >= 100 * epsilon ? 2.0 : 0};
+  };
+  if (request.relative) return beside_rounding(*request.relative);
   if (request.points && request.rule->kind != RuleKind::adaptive) return std::nullopt;
   auto const [single, twofold] = own_tolerance(request.rule->kind);
-  return Goal{precision == Precision::float32 ? single : twofold, 0};
+  return beside_rounding(is_float32 ? single : twofold);
 }
 
 template <class T>

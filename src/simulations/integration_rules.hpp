@@ -41,16 +41,18 @@ struct Pole {
 };
 
 struct Solution {
-  std::vector<quadrature::Estimate> estimates;
+  std::vector<quadrature::Estimate> estimates;  ///< one for each integral
   std::vector<NamedValue> values;  ///< what else the integrator tells, of the last integral
-  std::optional<Pole> pole;
+  std::optional<Pole> pole;        ///< of the first integral that has one
 };
 
 /// The names of these, before they are known.
 std::vector<NamedValue> unknown_values(RuleInfo const& rule);
 
 /// The tolerance that counts: what is asked for, or else what the rule goes for by itself; none
-/// for a fixed rule with a number of points and for sampling with one.
+/// for a fixed rule with a number of points and for sampling with one. Without an absolute one, the
+/// error may be twice what rounding of the samples leaves, unless the relative one is below what
+/// rounding leaves anyway.
 std::optional<quadrature::Goal> goal_of(Request const& request, Precision precision);
 
 /// Integrates. T is the precision of the samples. Waits for the device. Throws as the integrators

@@ -1,6 +1,7 @@
 """Exit codes, and what goes to standard output and standard error."""
 
 import contextlib
+import json
 import os
 import pty
 import signal
@@ -88,6 +89,21 @@ class ExitCodes(support.Case):
             "simulation": "integration", "parameters": parameters,
             "verify": {"exact": {"value": "if(k == 0, 1, (1 - exp(-k))/max(k, 1e-9))"},
                        "tolerance": {"max": 0.1}}}), code=FAILED)
+
+    def test_integrals_that_are_missing(self):
+        parameters = {"integrand": "log(x-c)", "variables": {"x": [1, 2]},
+                      "sweep": {"c": {"from": 2, "to": -1, "count": 4}}}
+        file = self.write("gaps.yaml", {"simulation": "integration", "parameters": parameters})
+        _, err = self.call("run", file, "--quiet", "--summary", "summary.json", code=FAILED)
+        message = r"gaps.yaml:\d+:\d+: parameters.integrand: is nan at the sample x = \S+ with c = " \
+                  r"2 \(.*\); 1 of 4 integrals are missing"
+        self.assertRegex(err, message)
+        found = self.info("outputs/gaps")
+        self.assertEqual(found["head"], "outputs/gaps/gaps.h5: complete")
+        self.assertRegex(found["fallback"][-1], message)
+        image = (self.directory / "outputs/gaps/gaps_000000.vti").read_bytes()
+        self.assertIn(b'Origin="-1 0 0" Spacing="1 1 1"', image)
+        self.assertEqual(json.loads((self.directory / "summary.json").read_text())["grid_points"], 4)
 
     def test_exact_solution_that_does_not_hold(self):
         verify = {"exact": {"u": "0"}, "tolerance": {"max": 1e-3}}

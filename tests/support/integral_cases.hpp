@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driver/prepare.hpp"
@@ -145,6 +147,64 @@ inline void expect_known_integrals(Backend backend) {
   }
   EXPECT_GE(known_integrals().size(), 40u);
   EXPECT_LE(too_small, 2);
+}
+
+/// Integrals whose parts cancel end without an absolute tolerance, in any unit of the integrand.
+inline void expect_cancelled_integrals(Backend backend) {
+  for (std::string const factor : {"1", "1e-300", "1e300"})
+    for (auto const& [rule, integrand, variables] :
+         {std::array<std::string, 3>{"gauss_kronrod", "sin(x)", "x: [-2, 2]"},
+          {"gauss_kronrod", "sin(x)", "x: [0, 8*pi]"},
+          {"gauss_kronrod", "sin(100*x)*exp(x^2)", "x: [-2, 2]"},
+          {"tanh_sinh", "sin(x)", "x: [-2, 2]"},
+          {"gauss_legendre", "sin(x)", "x: [-2, 2]"},
+          {"clenshaw_curtis", "sin(x)", "x: [-2, 2]"},
+          {"gauss_legendre", "sin(x)*exp(y)", "x: [-2, 2], y: [0, 1]"},
+          {"genz_malik", "sin(x)*exp(y)", "x: [-2, 2], y: [0, 1]"}}) {
+      SCOPED_TRACE(fmt::format("{} of {}*{} over {}", rule, factor, integrand, variables));
+      auto const found = integrate(
+          fmt::format("simulation: integration\nparameters: {{integrand: \"{}*{}\", variables: "
+                      "{{{}}}, rule: {}}}\n",
+                      factor, integrand, variables, rule),
+          backend);
+      EXPECT_EQ(found.shortfall, "");
+      EXPECT_LE(std::abs(found.value), found.error_estimate);
+      EXPECT_LE(found.error_estimate, 1e-10 * std::stod(factor));
+    }
+}
+
+/// Of a sweep whose integrals have samples that are no numbers for some parameters, the others are
+/// there.
+inline void expect_gaps(Backend backend) {
+  for (auto const& [rule, variables] :
+       {std::pair<std::string, std::string>{"gauss_kronrod", "x: [1, 2]"},
+        {"tanh_sinh", "x: [1, 2]"},
+        {"midpoint", "x: [1, 2]"},
+        {"simpson", "x: [1, 2], y: [0, 1]"},
+        {"genz_malik", "x: [1, 2], y: [0, 1]"},
+        {"monte_carlo", "x: [1, 2], y: [0, 1]"},
+        {"quasi_monte_carlo", "x: [1, 2], y: [0, 1]"},
+        {"vegas", "x: [1, 2], y: [0, 1]"}}) {
+    SCOPED_TRACE(rule);
+    OneShot done(
+        fmt::format("simulation: integration\nparameters: {{integrand: \"sqrt(c*(x-1.5) + "
+                    "1)\", variables: {{{}}}, sweep: {{c: {{from: -4, to: 4, count: 5}}}}, "
+                    "rule: {}, tolerance: {{relative: 1e-2}}}}\n",
+                    variables, rule),
+        backend);
+    auto const value = to_host(done.simulation->fields()[0], done.stream);
+    auto const* const values = static_cast<double const*>(value.field.data);
+    for (std::size_t i : {0u, 4u}) EXPECT_TRUE(std::isnan(values[i])) << values[i];
+    // ∫ √(1 + c·t) dt over [−1/2, 1/2].
+    auto const exact = [](double c) {
+      return c == 0 ? 1 : 2 / (3 * c) * (std::pow(1 + c / 2, 1.5) - std::pow(1 - c / 2, 1.5));
+    };
+    for (std::size_t i : {1u, 2u, 3u})
+      EXPECT_NEAR(values[i], exact(2 * static_cast<double>(i) - 4), 1e-2);
+    auto const shortfall = done.simulation->shortfall();
+    EXPECT_NE(shortfall.find(" with c = -4 ("), std::string::npos) << shortfall;
+    EXPECT_NE(shortfall.find("; 2 of 5 integrals are missing"), std::string::npos) << shortfall;
+  }
 }
 
 }  // namespace gridstride::test

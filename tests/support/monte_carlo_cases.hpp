@@ -63,8 +63,52 @@ inline SamplingProblem smooth_problem(int dimensions, bool antithetic = false) {
   problem.parameters = {0.75};
   problem.seed = 12345678901234;
   problem.antithetic = antithetic;
-  problem.pivot = 0.25;
+  problem.scale = 0.5;
+  problem.pivot = 0.125;
   return problem;
+}
+
+/// exp(x) times these powers of two over [0, 1]: they change no digit of value and error.
+template <class T>
+void expect_sampling_scales(Backend backend, std::vector<int> const& exponents) {
+  Stream stream(Device::open(backend));
+  std::vector<quadrature::Interval> const box(1);
+  quadrature::SamplingOptions const options{.points = 1 << 16, .seed = 3};
+  auto const all = [&](std::string const& formula) {
+    auto const f = sampled(formula, 1);
+    return std::vector{quadrature::monte_carlo<T>(stream, f, box, {}, options).estimate,
+                       quadrature::quasi_monte_carlo<T>(stream, f, box, {}, options).estimate,
+                       quadrature::vegas<T>(stream, f, box, {}, options).estimate};
+  };
+  auto const expected = all("exp(a)");
+  for (int const exponent : exponents) {
+    auto const found = all(fmt::format("{:.17g}*exp(a)", std::ldexp(1.0, exponent)));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      SCOPED_TRACE(fmt::format("method {}, times 2^{}", i, exponent));
+      EXPECT_EQ(found[i].value, std::ldexp(expected[i].value, exponent));
+      EXPECT_EQ(found[i].error, std::ldexp(expected[i].error, exponent));
+      EXPECT_GT(found[i].error, 0);
+    }
+  }
+}
+
+/// Samples that are all 0 say nothing.
+template <class T>
+void expect_zeros_say_nothing(Backend backend) {
+  Stream stream(Device::open(backend));
+  std::vector<quadrature::Interval> const box(2);
+  auto const peak = sampled("if((a-0.3)^2+(b-0.3)^2 < 1e-14, 1, 0)", 2);
+  for (quadrature::Goal const goal : {quadrature::Goal{0.1, 0}, {0, 1}, {0, 0}}) {
+    quadrature::SamplingOptions const options{.points = 1 << 16, .goal = goal};
+    for (auto const& zero :
+         {quadrature::monte_carlo<T>(stream, peak, box, {}, options).estimate,
+          quadrature::quasi_monte_carlo<T>(stream, peak, box, {}, options).estimate,
+          quadrature::vegas<T>(stream, peak, box, {}, options).estimate}) {
+      EXPECT_EQ(zero.value, 0);
+      EXPECT_TRUE(std::isinf(zero.error));
+      EXPECT_EQ(zero.outcome, quadrature::Outcome::not_reached);
+    }
+  }
 }
 
 /// How far sums of `samples` samples may be from those of another row. The values of f differ by

@@ -88,6 +88,22 @@ TEST(Integration, EveryRuleTakesEveryKindOfRange) {
   }
 }
 
+/// Over x = t/(1 − t) this is 1 up to the end that stands for infinity, where it is 0.
+TEST(Integration, ClosedRulesKnowThatAnInfiniteEndIsAJump) {
+  for (std::string const rule : {"trapezoid", "simpson", "boole", "clenshaw_curtis"})
+    for (std::string const range : {"[0, inf]", "[0, inf], y: [0, 1]"})
+      for (int const points : {9, 33, 129}) {
+        if (rule == "clenshaw_curtis" && range.size() > 10) continue;
+        auto const found = integrate(
+            parameters_yaml(fmt::format("{{integrand: (1+x)^(-2), variables: {{x: {}}}, rule: {}, "
+                                        "points: {}}}",
+                                        range, rule, points)),
+            cpu);
+        EXPECT_GT(std::abs(found.value - 1), 1e-6) << rule;
+        EXPECT_LE(std::abs(found.value - 1), found.error_estimate) << rule << " " << range;
+      }
+}
+
 TEST(Integration, FixedRulesTakeAsManyPointsAsTheToleranceNeeds) {
   std::string const work = "{integrand: exp(x), variables: {x: [0, 1]}, rule: trapezoid, ";
   auto const coarse = integrate(parameters_yaml(work + "tolerance: {relative: 1e-4}}"), cpu);
@@ -151,7 +167,71 @@ TEST(Integration, IntegralsThatAreZeroEnd) {
                           cpu)
                     .value,
                 0, 1e-9);
-  expect_message("{integrand: x, variables: {x: [-1, 1], y: [0, 1]}}", "the tolerance is not met");
+  // An absolute tolerance of 0 that is asked for, and a relative one beyond rounding, count.
+  for (std::string const tolerance : {"relative: 1e-10, absolute: 0", "relative: 1e-15"})
+    expect_message("{integrand: x, variables: {x: [-1, 1]}, tolerance: {" + tolerance + "}}",
+                   "the tolerance is not met");
+}
+
+TEST(Integration, EndsWherePartsCancel) { expect_cancelled_integrals(cpu); }
+
+TEST(Integration, ASampleThatIsNoNumberCostsItsIntegralAlone) { expect_gaps(cpu); }
+
+TEST(Integration, SaysWhatNoSampleMeets) {
+  for (std::string const rule : {"monte_carlo", "quasi_monte_carlo", "vegas"})
+    expect_message(
+        "{integrand: \"if((x-0.3)^2+(y-0.3)^2 < 1e-14, 1, 0)\", variables: {x: [0, 1], "
+        "y: [0, 1]}, rule: " +
+            rule + ", points: 16384}",
+        "nothing is known of the integral (all 1");
+  OneShot const done(parameters_yaml("{integrand: \"step(x-c)\", variables: {x: [0, 1]}, sweep: "
+                                     "{c: {from: 0, to: 2, count: 3}}}"),
+                     cpu);
+  EXPECT_EQ(done.simulation->shortfall(), "");
+  EXPECT_EQ(done.simulation->fallbacks(),
+            std::vector<std::string>{
+                "integration: all samples of 2 of 3 integrals by gauss_kronrod are 0, or cancel "
+                "exactly (what lies between them, such as a narrow peak, would be missing)"});
+}
+
+TEST(Integration, ValuesBeyondFloat32AreMissing) {
+  for (std::string const factor : {"1e60", "1e-60"})
+    EXPECT_THROW(integrate("precision: float32\n" +
+                               parameters_yaml("{integrand: " + factor +
+                                               ", variables: {x: [0, 1]}, rule: midpoint}"),
+                           cpu),
+                 NumericalError)
+        << factor;
+}
+
+TEST(Integration, FallingSweepsAndCurvesHaveRisingImages) {
+  auto const grid_and_values = [](std::string const& parameters) {
+    OneShot done(parameters_yaml(parameters), cpu);
+    auto const value = to_host(done.simulation->fields()[0], done.stream);
+    auto const* const data = static_cast<double const*>(value.field.data);
+    Grid const grid = value.field.grid;
+    return std::pair{grid, std::vector<double>{data, data + grid.size()}};
+  };
+  auto const [grid, values] = grid_and_values(
+      "{integrand: a*x + b, variables: {x: [0, 2]}, sweep: {a: {from: 3, to: 1, count: 5}, b: "
+      "{from: -1, to: -2, count: 3}}}");
+  for (int axis : {0, 1}) EXPECT_GT(grid.spacing[static_cast<std::size_t>(axis)], 0);
+  for (std::int64_t i = 0; i < grid.size(); ++i) {
+    auto const place = grid.indices(i);
+    EXPECT_NEAR(values[static_cast<std::size_t>(i)],
+                2 * grid.coordinate(0, place[0]) + 2 * grid.coordinate(1, place[1]), 1e-13);
+  }
+  auto const [line, curve] =
+      grid_and_values("{integrand: cos(x), variables: {x: [2, -1]}, running: {points: 31}}");
+  EXPECT_GT(line.spacing[0], 0);
+  for (std::int64_t i = 0; i < line.size(); ++i)
+    EXPECT_NEAR(curve[static_cast<std::size_t>(i)], std::sin(line.coordinate(0, i)) - std::sin(2.0),
+                1e-14);
+  EXPECT_NEAR(integrate(parameters_yaml("{integrand: cos(x), variables: {x: [2, -1]}, running: "
+                                        "{points: 31}}"),
+                        cpu)
+                  .value,
+              std::sin(-1.0) - std::sin(2.0), 1e-14);
 }
 
 TEST(Integration, VegasLeavesAShortRest) {

@@ -11,6 +11,16 @@ TEST(IntegrationGpu, FindsKnownIntegrals) {
   expect_known_integrals(Backend::cuda);
 }
 
+TEST(IntegrationGpu, EndsWherePartsCancel) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_cancelled_integrals(Backend::cuda);
+}
+
+TEST(IntegrationGpu, ASampleThatIsNoNumberCostsItsIntegralAlone) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_gaps(Backend::cuda);
+}
+
 TEST(IntegrationGpu, RunsInFloat32) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   for (auto const& integral : known_integrals()) {

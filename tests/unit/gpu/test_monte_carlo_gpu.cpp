@@ -45,6 +45,18 @@ TEST(MonteCarloGpu, MeetsTolerances) {
   test::expect_six_gaussians<double>(Backend::cuda);
 }
 
+TEST(MonteCarloGpu, ResultsScaleWithTheIntegrand) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_sampling_scales<float>(Backend::cuda, {-120, -60, 60, 120});
+  test::expect_sampling_scales<double>(Backend::cuda, {-1000, -400, 400, 1000});
+}
+
+TEST(MonteCarloGpu, SamplesThatAreAllZeroSayNothing) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_zeros_say_nothing<float>(Backend::cuda);
+  test::expect_zeros_say_nothing<double>(Backend::cuda);
+}
+
 TEST(MonteCarloGpu, FindsTheFirstSampleThatIsNoNumber) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_first_non_finite<float>(Backend::cuda);

@@ -333,8 +333,24 @@ TEST_F(Sampling, ZerosDoNotPassForAResult) {
   auto const found = random(peak, box, {.points = 1 << 22, .goal = {0.9, 1e-3}});
   EXPECT_GT(found.evaluations, 1 << 16);
   EXPECT_GT(found.value, 0);
-  EXPECT_EQ(random(sampled("0", 1), box, {.points = 1 << 17, .goal = {0.1, 0}}).outcome,
-            Outcome::reached);
+}
+
+TEST_F(Sampling, SamplesThatAreAllZeroSayNothing) {
+  test::expect_zeros_say_nothing<float>(Backend::cpu);
+  test::expect_zeros_say_nothing<double>(Backend::cpu);
+}
+
+TEST_F(Sampling, ResultsScaleWithTheIntegrand) {
+  test::expect_sampling_scales<double>(Backend::cpu, {-1000, -400, 400, 1000});
+}
+
+/// A peak that none of the samples that the scale comes from meets, so small that its squares are
+/// no numbers.
+TEST_F(Sampling, AnErrorThatIsNotKnownIsInfinite) {
+  auto const peak = sampled("if(a < 2e-6, 1e-250, 0)", 1);
+  for (auto const& found : {random(peak, std::vector<Interval>(1), {.points = 1 << 22}),
+                            quasi(peak, std::vector<Interval>(1), {.points = 1 << 22})})
+    EXPECT_TRUE(std::isinf(found.error)) << found.error;
 }
 
 TEST_F(Sampling, FindsTheFirstSampleThatIsNoNumber) {
