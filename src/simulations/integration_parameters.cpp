@@ -228,7 +228,7 @@ void Parameters::declare_rule(config::Visitor& visitor) {
                   fmt::format("'{}' takes {} (here {} {})", info.name,
                               info.most_dimensions == 1 ? "one variable" : "two variables or more",
                               dimensions() == 1 ? "is" : "are", dimensions()));
-  if (curve_points > 0 && info.name != "gauss_kronrod")
+  if (curve_points > 0 && dimensions() == 1 && info.name != "gauss_kronrod")
     visitor.fault("rule", fmt::format("'{}' gives no curve (gauss_kronrod does)", info.name));
   visitor.visit({.name = "points",
                  .documentation = "Of a fixed rule: samples along each axis, rounded up to whole "
