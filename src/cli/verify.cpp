@@ -33,6 +33,11 @@ void require_something_to_verify(config::RunConfig const& config, bool update) {
     throw ConfigError(
         {config.problem(config.location("verify"),
                         "has nothing to compare with ('exact' or 'reference' is needed)")});
+  if (options.reference.empty() && !options.l2_tolerance && !options.max_tolerance)
+    throw ConfigError({config.problem(
+        config.location("verify"),
+        "has nothing to judge by ('tolerance' or 'reference' is needed; `run` tells "
+        "the error)")});
   if (!update && !options.reference.empty() && !fs::exists(options.reference))
     throw ConfigError({config.problem(
         config.location("verify.reference"),

@@ -57,6 +57,7 @@ std::string formula_text(Declaration const& formula) {
 std::string form_text(Declaration const& form) {
   if (form.kind == Kind::word) return fmt::format("'{}'", form.word);
   if (form.kind == Kind::formula) return formula_text(form);
+  if (form.kind == Kind::number) return "number";
   std::vector<std::string> keys;
   for (Declaration const& key : form.children) keys.push_back(key.name + ": ...");
   return '{' + joined(keys, ", ") + '}';

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -28,6 +30,42 @@ void declare_dataset_name(Visitor& visitor, std::string_view shape, Presence pre
                {.presence = presence, .meaning = "a path in the file"}, source.dataset);
 }
 
+/// The keys that tell a moment of another run's result.
+void declare_moment(Visitor& visitor, std::optional<Moment>& moment) {
+  enum { none = -1, last, time };
+  double at = required_number;
+  std::optional<double> step;
+  int chosen = none;
+  if (moment) {
+    at = moment->time.value_or(required_number);
+    step = moment->step;
+    chosen = step ? none : moment->time ? time : last;
+  }
+  Form const forms[] = {
+      {.word = "last", .documentation = "The end of that run."},
+      {.kind = Form::Kind::scalar, .body = [&](Visitor& v) {
+         v.visit({.name = "time", .unit = "s", .documentation = "A time that was written."}, at);
+       }}};
+  visitor.forms({.name = "time",
+                 .unit = "s",
+                 .documentation = "The file is the result of another run (NAME.h5), and this the "
+                                  "time at which its field is taken."},
+                Presence::optional, forms, chosen);
+  visitor.visit({.name = "step",
+                 .documentation = "The same, by the number of the time step.",
+                 .minimum = 0,
+                 .maximum = 9e15},
+                step, "");
+  if (step && *step != std::floor(*step))
+    visitor.fault("step", fmt::format("{} is not a whole number", *step));
+  if (step && chosen != none)
+    visitor.fault("step", "cannot stand beside 'time' (either tells the moment)");
+  moment.reset();
+  if (step) moment = Moment{{}, step};
+  if (chosen == last) moment = Moment{};
+  if (chosen == time) moment = Moment{at, {}};
+}
+
 }  // namespace
 
 void declare_path(Visitor& visitor, Spec const& spec, Presence presence, std::string& text) {
@@ -50,6 +88,24 @@ void declare_dataset(Visitor& visitor, std::filesystem::path const& folder, std:
                      FieldSource& source) {
   declare_file(visitor, folder, "An HDF5 file, relative to the config's folder.", source);
   declare_dataset_name(visitor, shape, Presence::required, source);
+}
+
+void declare_field(Visitor& visitor, std::filesystem::path const& folder, Spec const& spec,
+                   FieldSource& source) {
+  source.unit = spec.unit;
+  declare_file(visitor, folder, "An HDF5 file, relative to the config's folder.", source);
+  bool const plain =
+      !source.file.empty() && !source.moment && !visitor.given("time") && !visitor.given("step");
+  visitor.text(
+      {.name = "dataset",
+       .documentation = "The dataset in it, as `/u`; its shape is that of the grid, x last. "
+                        "With `time` or `step` the field's name, as `u`; when left out, it "
+                        "has the same name here."},
+      {.presence = plain ? Presence::required : Presence::optional,
+       .meaning = "a path in the file, or a field's name"},
+      source.dataset);
+  declare_moment(visitor, source.moment);
+  if (source.moment && source.dataset.empty()) source.dataset = spec.name;
 }
 
 void declare_matrix_file(Visitor& visitor, std::filesystem::path const& folder,

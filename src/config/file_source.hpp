@@ -22,7 +22,13 @@ void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
 void declare_dataset(Visitor& visitor, std::filesystem::path const& folder, std::string_view shape,
                      FieldSource& source);
 
-/// The same, where a Matrix Market file may stand, which has no dataset.
+/// The same for values on the grid, where a field of another run's result may stand: the keys
+/// `time` and `step`, either of which tells a moment of it, and `dataset`, which is then that
+/// field's name; when left out, it is the name that `spec` has.
+void declare_field(Visitor& visitor, std::filesystem::path const& folder, Spec const& spec,
+                   FieldSource& source);
+
+/// The same as `declare_dataset`, where a Matrix Market file may stand, which has no dataset.
 void declare_matrix_file(Visitor& visitor, std::filesystem::path const& folder,
                          std::string_view shape, FieldSource& source);
 

@@ -89,6 +89,7 @@ class Reader : public Visitor {
 
   void enter(Scope scope) { scopes_.push_back(std::move(scope)); }
   void leave();
+  std::string const* shortest_path_to(std::string_view key) const;
   std::string unknown_key(Scope const& scope, std::string_view key) const;
   bool in_range(Spec const& spec, double value, Node const& node, std::string const& path);
   void report(Node const& node, std::string const& path, std::string message);

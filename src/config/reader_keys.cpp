@@ -143,6 +143,21 @@ void Reader::leave() {
   }
 }
 
+/// Of the keys of that name the one in the fewest sections; null when there is none.
+std::string const* Reader::shortest_path_to(std::string_view key) const {
+  std::string const ending = fmt::format(".{}", key);
+  std::string const* shortest = nullptr;
+  std::ptrdiff_t fewest = 0;
+  for (std::string const& path : all_paths_) {
+    auto const sections = std::ranges::count(path, '.');
+    if ((path != key && !path.ends_with(ending)) || (shortest != nullptr && sections >= fewest))
+      continue;
+    shortest = &path;
+    fewest = sections;
+  }
+  return shortest;
+}
+
 std::string Reader::unknown_key(Scope const& scope, std::string_view key) const {
   if (key.find(':') != std::string_view::npos)
     return "unknown key (a space is missing after the ':')";
@@ -154,11 +169,10 @@ std::string Reader::unknown_key(Scope const& scope, std::string_view key) const 
   std::vector<std::string_view> const known = views_of(scope.known);
   std::string const near = suggestion(key, known);
   if (!near.empty()) return "unknown key" + near;
-  for (std::string const& other : all_paths_) {
-    if (other == key)
-      return fmt::format("unknown key here ('{}' belongs to the top level, not indented)", other);
-    if (other.ends_with("." + std::string(key)))
-      return fmt::format("unknown key here; did you mean '{}'?", nested(other));
+  if (std::string const* other = shortest_path_to(key)) {
+    if (*other == key)
+      return fmt::format("unknown key here ('{}' belongs to the top level, not indented)", key);
+    return fmt::format("unknown key here; did you mean '{}'?", nested(*other));
   }
   if (known.empty()) return "unknown key (none is expected here)";
   return fmt::format("unknown key ({} expected)", format_choices(known));

@@ -63,12 +63,21 @@ struct DeviceChoice {
   int ordinal = 0;
 };
 
-/// Values of an array: a formula, a dataset of an HDF5 file, or a Matrix Market file.
+/// A moment of another run; without a time and a step its last one.
+struct Moment {
+  std::optional<double> time;
+  std::optional<double> step;  // a whole number
+};
+
+/// Values of an array: a formula, a dataset of an HDF5 file, a field of another run's result, or a
+/// Matrix Market file.
 struct FieldSource {
   Formula formula;
   std::filesystem::path file;  // empty when the formula counts; absolute or relative to the cwd
-  std::string dataset;         // empty for a Matrix Market file
+  std::string dataset;         // with a moment the field's name; empty for a Matrix Market file
   Location location;
+  std::optional<Moment> moment = {};  // of another run's result
+  std::string unit = "1";             // what is needed
 };
 
 struct SideCondition {
@@ -123,7 +132,7 @@ struct QuantileOptions {
 struct DiagnosticsOptions {
   bool norms = true;
   std::vector<Probe> probes = {};
-  std::vector<HistogramOptions> histograms = {};  // one per field at most
+  std::vector<HistogramOptions> histograms = {};
   std::vector<QuantileOptions> quantiles = {};
 };
 

@@ -331,13 +331,14 @@ void declare_diagnostic(Visitor& visitor, Spec const& spec, RunOptions const& ru
   visitor.forms(spec, Presence::required, forms, diagnostic.kind);
 }
 
-/// Whether both would be written under one name.
+/// Whether both give the same, or a value under one name.
 bool clash(Diagnostic const& a, Diagnostic const& b) {
   if (a.kind != b.kind || a.field != b.field) return false;
   if (a.kind == Diagnostic::norms) return true;
   if (a.kind == Diagnostic::probe) return a.at == b.at && !a.at.empty();
   if (a.kind == Diagnostic::quantiles) return std::ranges::find_first_of(a.at, b.at) != a.at.end();
-  return a.kind == Diagnostic::histogram && !a.field.empty();
+  return a.kind == Diagnostic::histogram && !a.field.empty() && a.bins == b.bins &&
+         a.range == b.range;
 }
 
 void check_names(Visitor& v, std::vector<Diagnostic> const& list) {
@@ -393,7 +394,7 @@ void declare_source(Visitor& visitor, SimulationInfo::FieldInfo const& field,
             source.formula);
   };
   auto const dataset = [&](Visitor& v) {
-    declare_dataset(v, folder, "its shape is that of the grid, x last", source);
+    declare_field(v, folder, {.name = field.name, .unit = field.unit}, source);
   };
   Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
                         {.kind = Form::Kind::mapping, .body = dataset}};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 #include <variant>
 
 #include "core/buffer.hpp"
@@ -66,8 +67,7 @@ std::vector<io::HistogramInfo> histogram_infos(config::DiagnosticsOptions const&
                                                std::span<Field const> fields) {
   std::vector<io::HistogramInfo> infos;
   for (Field const& field : fields)
-    for (auto const& histogram : options.histograms)
-      if (histogram.field == field.name) infos.push_back({histogram_name(field), histogram.bins});
+    for (auto& info : histogram_infos(options, field)) infos.push_back(std::move(info));
   return infos;
 }
 

@@ -25,7 +25,7 @@ struct Measurement {
 std::vector<std::string> diagnostic_names(config::DiagnosticsOptions const& options,
                                           std::span<Field const> fields);
 
-/// The histograms that they give, in their order: `u.histogram`.
+/// The histograms that they give, in their order: `u.histogram`, a second one `u.histogram.2`.
 std::vector<io::HistogramInfo> histogram_infos(config::DiagnosticsOptions const& options,
                                                std::span<Field const> fields);
 
@@ -34,7 +34,8 @@ std::vector<io::HistogramInfo> histogram_infos(config::DiagnosticsOptions const&
 /// - One read gives minimum, maximum, sum, sum of squares and the first value that is not finite.
 ///   `norms` are minimum, maximum, mean and l2 = sqrt(mean of squares).
 /// - A probe gathers the 2^dims values around its point, for multilinear interpolation.
-/// - A histogram is one read. The bins of a given range are compared with their edges; those over
+/// - Each histogram is one read. The bins of a given range are compared with their edges; those
+/// over
 ///   the field's own range follow from it, and its greatest value lies in the last one. A range too
 ///   narrow for the bins is widened by 0.5 on both sides, or by what the field's type can tell
 ///   apart; one that overflows the type leaves counts of 0 and edges of NaN.

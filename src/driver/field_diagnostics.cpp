@@ -149,11 +149,7 @@ FieldDiagnostics<T>::FieldDiagnostics(config::RunOptions const& run, Field const
       quantiles_(quantiles_of(run.diagnostics, field.name)),
       names_(diagnostic_names(run.diagnostics, field)),
       moments_(stream, MemorySpace::pinned, 1) {
-  for (auto const& histogram : run.diagnostics.histograms)
-    if (histogram.field == field.name) histogram_ = histogram;
   upload(run.diagnostics, field, stream);
-  if (histogram_)
-    counts_ = {stream, MemorySpace::pinned, static_cast<std::size_t>(histogram_->bins)};
   if (!quantiles_.empty()) cumulated_ = {stream, MemorySpace::pinned, histogram::max_bins};
 }
 
@@ -168,15 +164,22 @@ void FieldDiagnostics<T>::upload(config::DiagnosticsOptions const& options, Fiel
   corners_ = {stream, MemorySpace::pinned, corners.places.size()};
   places_ = {stream, MemorySpace::device, corners.places.size()};
   copy_async(places_.span(), corners.places, stream);
-  std::vector<T> edges;
-  if (histogram_ && histogram_->range) {
-    auto const& [lower, upper] = *histogram_->range;
-    edges = config::histogram_edges<T>(lower, upper, histogram_->bins);
-    // Bins are half-open, but the last one holds its upper edge.
-    edges.back() = std::nextafter(edges.back(), std::numeric_limits<T>::infinity());
+  auto const infos = histogram_infos(options, field);
+  for (auto const& histogram : options.histograms) {
+    if (histogram.field != field.name) continue;
+    auto const size = static_cast<std::size_t>(histogram.bins);
+    Bins bins{infos[histograms_.size()].name, histogram, {}, {stream, MemorySpace::pinned, size}};
+    if (histogram.range) {
+      auto edges =
+          config::histogram_edges<T>((*histogram.range)[0], (*histogram.range)[1], histogram.bins);
+      // Bins are half-open, but the last one holds its upper edge.
+      edges.back() = std::nextafter(edges.back(), std::numeric_limits<T>::infinity());
+      bins.edges = {stream, MemorySpace::device, edges.size()};
+      copy_async(bins.edges.span(), edges, stream);
+      stream.synchronize();
+    }
+    histograms_.push_back(std::move(bins));
   }
-  edges_ = {stream, MemorySpace::device, edges.size()};
-  copy_async(edges_.span(), edges, stream);
   stream.synchronize();
 }
 
@@ -185,7 +188,7 @@ void FieldDiagnostics<T>::measure(Field const& field, Clock const& clock, Stream
                                   Measurement& result) {
   Moments const moments = look(field, stream);
   if (std::int64_t const index = moments.first_non_finite; index >= 0) {
-    if (may_have_gaps_) return add_nothing(field, result);
+    if (may_have_gaps_) return add_nothing(result);
     T value = 0;
     copy_async(std::span(&value, 1),
                values_of<T>(field).subspan(static_cast<std::size_t>(index), 1), stream);
@@ -200,16 +203,16 @@ void FieldDiagnostics<T>::measure(Field const& field, Clock const& clock, Stream
   add_probes(found);
   if (!quantiles_.empty()) add_quantiles(field, moments, stream, found);
   for (std::size_t i = 0; i < found.size(); ++i) result.values.push_back({names_[i], found[i]});
-  if (histogram_) result.histograms.push_back(count(field, moments, stream));
+  for (auto& bins : histograms_) result.histograms.push_back(count(bins, field, moments, stream));
 }
 
 template <class T>
-void FieldDiagnostics<T>::add_nothing(Field const& field, Measurement& result) const {
+void FieldDiagnostics<T>::add_nothing(Measurement& result) const {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
   for (std::string const& name : names_) result.values.push_back({name, unknown});
-  if (histogram_)
-    result.histograms.push_back({histogram_name(field), std::vector<std::int64_t>(counts_.size()),
-                                 std::vector<double>(counts_.size() + 1, unknown)});
+  for (Bins const& bins : histograms_)
+    result.histograms.push_back({bins.name, std::vector<std::int64_t>(bins.counts.size()),
+                                 std::vector<double>(bins.counts.size() + 1, unknown)});
 }
 
 /// What one read of the field tells, and the values around the probes.
@@ -272,33 +275,33 @@ void FieldDiagnostics<T>::add_probes(std::vector<double>& found) const {
 }
 
 template <class T>
-io::Histogram FieldDiagnostics<T>::count(Field const& field, Moments const& moments,
+io::Histogram FieldDiagnostics<T>::count(Bins& bins, Field const& field, Moments const& moments,
                                          Stream& stream) {
-  auto const bins = histogram_->bins;
-  io::Histogram result{histogram_name(field), std::vector<std::int64_t>(counts_.size()), {}};
-  Buffer<std::int64_t> counts(stream, MemorySpace::device, counts_.size());
-  bool const own_range = !histogram_->range;
-  if (own_range) {
-    auto const range = range_for(moments.minimum, moments.maximum, bins);
-    if (!divisible(range, bins)) {
-      result.edges.assign(counts_.size() + 1, std::numeric_limits<double>::quiet_NaN());
+  auto const& [name, options, edges, found] = bins;
+  std::size_t const size = found.size();
+  io::Histogram result{name, std::vector<std::int64_t>(size), {}};
+  Buffer<std::int64_t> counts(stream, MemorySpace::device, size);
+  if (options.range) {
+    auto const told =
+        config::histogram_edges<T>((*options.range)[0], (*options.range)[1], options.bins);
+    result.edges.assign(told.begin(), told.end());
+    histogram::count_edges<T>(stream, values_of<T>(field), edges.span(), counts.span(),
+                              histogram_variant_);
+  } else {
+    auto const range = range_for(moments.minimum, moments.maximum, options.bins);
+    if (!divisible(range, options.bins)) {
+      result.edges.assign(size + 1, std::numeric_limits<double>::quiet_NaN());
       return result;
     }
-    result.edges = config::histogram_edges<double>(range.lower, range.upper, bins);
+    result.edges = config::histogram_edges<double>(range.lower, range.upper, options.bins);
     histogram::count_even<T>(stream, values_of<T>(field), range.lower, range.upper, counts.span(),
                              histogram_variant_);
-  } else {
-    auto const& [lower, upper] = *histogram_->range;
-    auto const edges = config::histogram_edges<T>(lower, upper, bins);
-    result.edges.assign(edges.begin(), edges.end());
-    histogram::count_edges<T>(stream, values_of<T>(field), edges_.span(), counts.span(),
-                              histogram_variant_);
   }
-  copy_async(counts_.span(), counts.span(), stream);
+  copy_async(bins.counts.span(), counts.span(), stream);
   stream.synchronize();
-  std::ranges::copy(counts_.span(), result.counts.begin());
+  std::ranges::copy(found.span(), result.counts.begin());
   // Half-open bins over the field's own range leave out its greatest value alone.
-  if (own_range)
+  if (!options.range)
     result.counts.back() +=
         field.grid.size() - std::reduce(result.counts.begin(), result.counts.end());
   return result;
@@ -362,7 +365,16 @@ std::vector<std::string> diagnostic_names(config::DiagnosticsOptions const& opti
   return names;
 }
 
-std::string histogram_name(Field const& field) { return field.name + ".histogram"; }
+std::vector<io::HistogramInfo> histogram_infos(config::DiagnosticsOptions const& options,
+                                               Field const& field) {
+  std::vector<io::HistogramInfo> infos;
+  for (auto const& histogram : options.histograms) {
+    if (histogram.field != field.name) continue;
+    std::string const number = infos.empty() ? "" : fmt::format(".{}", infos.size() + 1);
+    infos.push_back({field.name + ".histogram" + number, histogram.bins});
+  }
+  return infos;
+}
 
 void throw_not_finite(Field const& field, Clock const& clock, std::int64_t index, double value) {
   throw NumericalError(std::isnan(value) ? "NaN" : "infinity", clock.step, clock.time, field.name,

@@ -4,16 +4,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <deque>
 #include <iterator>
 #include <set>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "config/changes.hpp"
 #include "driver/diagnostics.hpp"
 #include "driver/run_log.hpp"
+#include "io/vti.hpp"
 
 namespace gridstride {
 
@@ -170,9 +174,9 @@ void OutputFiles::find_series() {
   if (fs::exists(paths_.pvd)) {
     for (double const time : io::read_pvd_times(paths_.pvd))
       if (time < resumed_->clock.time)
-        series_.push_back(
-            {time, paths_.vti(static_cast<std::int64_t>(series_.size())).filename().string()});
-    if (series_.empty()) require_new_series(paths_.pvd, *resumed_);
+        earlier_series_.push_back(
+            {time, paths_.vti(std::ssize(earlier_series_)).filename().string()});
+    if (earlier_series_.empty()) require_new_series(paths_.pvd, *resumed_);
     return;
   }
   require_new_series(paths_.pvd, *resumed_);
@@ -207,8 +211,9 @@ void OutputFiles::begin() {
     carry_over_hdf5();
   }
   if (run_.output.hdf5 && !hdf5_) hdf5_.emplace(paths_.hdf5, contents_);
+  errno = 0;
   log_.open(paths_.log, resumed_ ? std::ios::app : std::ios::trunc);
-  if (!log_) throw IoError(paths_.log, "cannot be written");
+  if (!log_) fail_log();
   if (!resumed_) remove_stale();
 }
 
@@ -223,9 +228,9 @@ void OutputFiles::remove_stale() {
 void OutputFiles::carry_over_series() {
   if (!run_.output.vti || contents_.fields.empty() || !fs::exists(paths_.pvd)) return;
   std::set<std::string> kept;
-  for (auto const& entry : series_) kept.insert(entry.file);
+  for (auto const& entry : earlier_series_) kept.insert(entry.file);
   // The others are of a later time, and this run may write fewer.
-  io::write_pvd(paths_.pvd, series_);
+  series_.emplace(paths_.pvd, std::move(earlier_series_));
   for (auto const& path : numbered_files(paths_, ".vti"))
     if (!kept.contains(path.filename().string())) remove_earlier(path);
 }
@@ -270,10 +275,13 @@ void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured) {
   std::int64_t payload = 0;
   for (Field const& field : fields) payload += static_cast<std::int64_t>(field.bytes());
   if (run_.output.vti && !fields.empty()) {
-    auto const path = paths_.vti(static_cast<std::int64_t>(series_.size()));
+    auto const path = paths_.vti(series_ ? static_cast<std::int64_t>(series_->size()) : 0);
     io::write_vti(path, fields[0].grid, fields, time, step);
-    series_.push_back({time, path.filename().string()});
-    io::write_pvd(paths_.pvd, series_);
+    io::SeriesEntry entry{time, path.filename().string()};
+    if (series_)
+      series_->append(std::move(entry));
+    else
+      series_.emplace(paths_.pvd, std::vector{std::move(entry)});
     ++vti_files_;
     bytes_ += payload;
   }
@@ -291,6 +299,7 @@ std::int64_t OutputFiles::count() const {
 }
 
 void OutputFiles::finish(io::Ending const& ending) {
+  if (series_) series_->finish();
   if (hdf5_) hdf5_->finish(ending);
 }
 
@@ -302,9 +311,15 @@ void OutputFiles::note_end(std::string const& why) {
   }
 }
 
+void OutputFiles::fail_log() const {
+  throw IoError(paths_.log, fmt::format("cannot be written ({})",
+                                        errno != 0 ? std::strerror(errno) : "unknown reason"));
+}
+
 void OutputFiles::log(std::string const& line) {
+  errno = 0;
   log_ << line << '\n' << std::flush;
-  if (!log_) throw IoError(paths_.log, "cannot be written");
+  if (!log_) fail_log();
 }
 
 }  // namespace gridstride

@@ -10,9 +10,9 @@
 
 #include "config/run_config.hpp"
 #include "driver/diagnostics.hpp"
+#include "io/pvd.hpp"
 #include "io/result.hpp"
 #include "io/result_info.hpp"
-#include "io/vti.hpp"
 #include "io/vtkhdf.hpp"
 #include "simulations/simulation.hpp"
 
@@ -82,6 +82,7 @@ class OutputFiles {
   std::int64_t bytes() const { return bytes_; }
 
  private:
+  [[noreturn]] void fail_log() const;
   void find_series();
   void find_hdf5();
   void remove_stale();
@@ -94,7 +95,8 @@ class OutputFiles {
   std::optional<Resumed> resumed_;
   std::optional<io::ResultFile> earlier_;  ///< the result to carry over
   std::optional<io::ResultWriter> hdf5_;
-  std::vector<io::SeriesEntry> series_;
+  std::vector<io::SeriesEntry> earlier_series_;  ///< the entries to carry over
+  std::optional<io::Collection> series_;         ///< once there is a .vti
   std::ofstream log_;
   std::int64_t vti_files_ = 0;
   std::int64_t bytes_ = 0;

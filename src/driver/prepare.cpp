@@ -13,6 +13,7 @@
 #include "core/text.hpp"
 #include "driver/diagnostics.hpp"
 #include "driver/output_files.hpp"
+#include "driver/result_source.hpp"
 #include "driver/schedule.hpp"
 #include "io/dataset.hpp"
 #include "io/matrix_market.hpp"
@@ -77,9 +78,9 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
 
 /// What a file source holds, in words: `dataset '/u' of data.h5`.
 std::string name_of(config::FieldSource const& source) {
-  return source.dataset.empty()
-             ? source.file.string()
-             : fmt::format("dataset '{}' of {}", source.dataset, source.file.string());
+  if (source.dataset.empty()) return source.file.string();
+  return fmt::format("{} '{}' of {}", source.moment ? "field" : "dataset", source.dataset,
+                     source.file.string());
 }
 
 std::vector<std::int64_t> shape_of(config::FieldSource const& source) {
@@ -108,7 +109,9 @@ std::string format_place(config::RunConfig const& run, config::FieldSource const
 }
 
 void read_values(config::FieldSource const& source, std::span<double> values) {
-  if (source.dataset.empty())
+  if (source.moment)
+    read_result(source, values);
+  else if (source.dataset.empty())
     io::read_matrix_market(source.file, values);
   else
     io::read_dataset(source.file, source.dataset, values);
@@ -167,8 +170,9 @@ Inputs inputs_of(config::RunConfig const& run) {
       throw ConfigError({run.problem(source.location, error.what())});
     }
   };
-  auto const shape = [located](config::FieldSource const& source) {
-    return located(source, [&] { return shape_of(source); });
+  auto const shape = [&run, located](config::FieldSource const& source) {
+    return located(source,
+                   [&] { return source.moment ? result_shape(run, source) : shape_of(source); });
   };
   auto const read = [&run, located](config::FieldSource const& source, std::span<double> values) {
     located(source, [&] { read_values(source, values); });

@@ -15,13 +15,6 @@ namespace gridstride::io {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Times and coordinates are computed in float64, in one order of operations or another.
-constexpr double coordinate_tolerance = 1e-12;
-
-bool nearly_equal(double a, double b) {
-  double const larger = std::max(std::abs(a), std::abs(b));
-  return a == b || (std::isfinite(larger) && std::abs(a - b) <= coordinate_tolerance * larger);
-}
 
 FieldInfo const* find_field(ResultFile const& file, std::string const& name) {
   for (auto const& field : file.fields())

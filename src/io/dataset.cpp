@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/hdf5.hpp"
+#include "io/storage.hpp"
 
 namespace gridstride::io {
 
@@ -44,14 +45,31 @@ std::vector<std::string> datasets_of(hdf5::Object const& file) {
   throw IoError(file.path(), message);
 }
 
+/// An object that is there: damaged, or of a format that came later.
+[[noreturn]] void fail_to_open(hdf5::Object const& file, std::string const& dataset) {
+  std::string const reason = hdf5::last_error();
+  unsigned major = 0, minor = 0, release = 0;
+  file.check(H5get_libversion(&major, &minor, &release), "asking for HDF5's version");
+  throw IoError(
+      file.path(),
+      fmt::format(
+          "'{}' cannot be opened by HDF5 {}.{}.{} ({}): it is damaged, or a later HDF5 wrote "
+          "it, as with libver='latest'; `h5repack --high=1 OLD NEW` of that one makes it "
+          "readable",
+          dataset, major, minor, release, reason.empty() ? "unknown reason" : reason));
+}
+
 hdf5::Object open_existing(hdf5::Object const& file, std::string const& dataset) {
   if (dataset.empty() || !file.contains(dataset)) fail_missing(file, dataset);
   hdf5::Handle const object(H5Oopen(file.id(), dataset.c_str(), H5P_DEFAULT), H5Oclose);
+  if (object.id() < 0) fail_to_open(file, dataset);
   H5I_type_t const kind = H5Iget_type(object.id());
   if (kind != H5I_DATASET)
     throw IoError(file.path(), fmt::format("'{}' is a {}, not a dataset", dataset,
                                            kind == H5I_GROUP ? "group" : "type"));
-  return file.open_dataset(dataset);
+  hdf5::Object opened = file.open_dataset(dataset);
+  hdf5::require_stored(opened, dataset);
+  return opened;
 }
 
 std::string describe(hid_t type) {

@@ -15,7 +15,8 @@ struct DatasetInfo {
 };
 
 /// What `dataset` in the HDF5 file `path` holds. Throws `IoError` when `path` is no HDF5 file, or
-/// holds no such dataset; the message then says which datasets there are.
+/// holds no such dataset; the message then says which datasets there are. So it does when values
+/// were never written, or are missing where the dataset takes them from.
 DatasetInfo inspect_dataset(std::filesystem::path const& path, std::string const& dataset);
 
 /// Reads all of it, in C order, converted to the type of `out`. Throws `IoError` as above, and

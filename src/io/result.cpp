@@ -4,12 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/hdf5.hpp"
 #include "io/layout.hpp"
+#include "io/storage.hpp"
 
 namespace gridstride::io {
 
@@ -35,11 +37,10 @@ Grid read_grid(Object const& root, Object const& home) {
   auto const extent = read_exactly<std::int64_t>(root, "WholeExtent", 6);
   auto const origin = read_exactly<double>(root, "Origin", 3);
   auto const spacing = read_exactly<double>(root, "Spacing", 3);
-  constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
   std::int64_t size = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::int64_t const last = extent[2 * axis + 1];
-    if (extent[2 * axis] != 0 || last < 0 || last >= most_points ||
+    if (extent[2 * axis] != 0 || last < 0 || last == std::numeric_limits<std::int64_t>::max() ||
         __builtin_mul_overflow(size, last + 1, &size))
       reject(root, "its extent is impossible");
     grid.points[axis] = last + 1;
@@ -113,6 +114,21 @@ std::size_t find_named(std::filesystem::path const& path, std::string_view kind,
                             names.empty() ? "it has none" : "there is " + format_choices(names)));
 }
 
+/// The values nearest to `wanted`, for messages.
+template <class T>
+std::string nearest_of(std::vector<T> const& values, double wanted) {
+  constexpr std::size_t most_told = 4;
+  std::vector<T> sorted = values;
+  std::stable_sort(sorted.begin(), sorted.end(), [&](T a, T b) {
+    return std::abs(static_cast<double>(a) - wanted) < std::abs(static_cast<double>(b) - wanted);
+  });
+  sorted.resize(std::min(sorted.size(), most_told));
+  std::sort(sorted.begin(), sorted.end());
+  return sorted.empty()
+             ? "it holds none"
+             : fmt::format("of its {} the nearest are {}", values.size(), fmt::join(sorted, ", "));
+}
+
 void require_step(std::filesystem::path const& path, std::size_t index, std::size_t steps) {
   if (index >= steps)
     throw IoError(path, fmt::format("there is no step {} (there are {})", index, steps));
@@ -177,6 +193,7 @@ void ResultFile::State::read_fields(Object const& root) {
   Shape const shape = layout::shape_of(grid);
   for (auto const& name : data.names()) {
     Object dataset = data.open_dataset(name);
+    hdf5::require_sources(dataset, name);
     Shape const stored = dataset.shape();
     if (stored.size() != shape.size() + 1 ||
         !std::equal(shape.begin(), shape.end(), ++stored.begin()))
@@ -236,6 +253,9 @@ void ResultFile::State::open_histogram(Object const& histogram, std::string cons
 std::filesystem::path const& ResultFile::path() const { return state_->file.path(); }
 Grid const& ResultFile::grid() const { return state_->grid; }
 std::vector<FieldInfo> const& ResultFile::fields() const { return state_->fields; }
+FieldInfo const& ResultFile::field(std::string_view name) const {
+  return fields()[find_named(path(), "field", fields(), name)];
+}
 std::vector<double> const& ResultFile::times() const { return state_->times; }
 std::vector<std::int64_t> const& ResultFile::steps() const { return state_->steps; }
 std::vector<NamedSeries> const& ResultFile::diagnostics() const { return state_->diagnostics; }
@@ -244,6 +264,36 @@ std::vector<NamedValue> const& ResultFile::wall_times() const { return state_->w
 Provenance const& ResultFile::provenance() const { return state_->provenance; }
 bool ResultFile::complete() const { return state_->complete; }
 std::string const& ResultFile::ended() const { return state_->ended; }
+
+std::size_t ResultFile::index_of_time(double time) const {
+  auto const& all = times();
+  auto const found = std::min_element(all.begin(), all.end(), [time](double a, double b) {
+    return std::abs(a - time) < std::abs(b - time);
+  });
+  if (found == all.end() || !nearly_equal(*found, time))
+    throw IoError(path(),
+                  fmt::format("holds nothing of time {} ({})", time, nearest_of(all, time)));
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+std::size_t ResultFile::index_of_step(std::int64_t step) const {
+  auto const& all = steps();
+  auto const found = std::find(all.begin(), all.end(), step);
+  if (found == all.end())
+    throw IoError(path(), fmt::format("holds nothing of step {} ({})", step,
+                                      nearest_of(all, static_cast<double>(step))));
+  return static_cast<std::size_t>(found - all.begin());
+}
+
+std::size_t ResultFile::index_of_end() const {
+  if (times().empty()) throw IoError(path(), "holds no step yet");
+  if (!complete())
+    throw IoError(path(),
+                  fmt::format("the run did not come to its end; the last that it wrote is of time "
+                              "{} (step {})",
+                              times().back(), steps().back()));
+  return times().size() - 1;
+}
 
 std::vector<double> ResultFile::read(std::string_view field, std::size_t time_index) const {
   std::vector<double> values(static_cast<std::size_t>(grid().size()));
@@ -275,6 +325,12 @@ Histogram ResultFile::read_histogram(std::string_view name, std::size_t time_ind
   state_->edges[index].read(histogram.edges.data(), H5T_NATIVE_DOUBLE, {time_index, 0},
                             {1, width + 1});
   return histogram;
+}
+
+bool nearly_equal(double a, double b) {
+  constexpr double tolerance = 1e-12;
+  double const larger = std::max(std::abs(a), std::abs(b));
+  return a == b || (std::isfinite(larger) && std::abs(a - b) <= tolerance * larger);
 }
 
 std::filesystem::path find_result_file(std::filesystem::path const& path) {

@@ -13,6 +13,10 @@
 
 namespace gridstride::io {
 
+/// Whether two times or coordinates are the same, which are computed in float64 in one order of
+/// operations or another: relative 1e-12.
+bool nearly_equal(double a, double b);
+
 /// A result file that `ResultWriter` wrote, opened for reading. What the file lists is read and
 /// checked once; the fields are read on demand. Throws `IoError` for files that are missing, cut,
 /// damaged or foreign. A run that was killed leaves a file that holds its complete steps.
@@ -28,6 +32,8 @@ class ResultFile {
   Grid const& grid() const;
   /// In alphabetic order.
   std::vector<FieldInfo> const& fields() const;
+  /// Throws `IoError` that tells which there are.
+  FieldInfo const& field(std::string_view name) const;
   std::vector<double> const& times() const;
   std::vector<std::int64_t> const& steps() const;
   std::vector<NamedSeries> const& diagnostics() const;
@@ -38,6 +44,12 @@ class ResultFile {
   bool complete() const;
   /// Why the run ended early; empty when it did not, or could not tell.
   std::string const& ended() const;
+
+  /// Where in `times()` a moment stands: of a time, equal to rounding; of a step; the end of a run
+  /// that came to it. Throws `IoError` that tells the nearest ones.
+  std::size_t index_of_time(double time) const;
+  std::size_t index_of_step(std::int64_t step) const;
+  std::size_t index_of_end() const;
 
   /// One field at one of `times()`, x fastest, `grid().size()` values.
   std::vector<double> read(std::string_view field, std::size_t time_index) const;

@@ -16,12 +16,11 @@
 #include <vtkTypeInt64Array.h>
 #include <vtkXMLImageDataWriter.h>
 
-#include <charconv>
-#include <fstream>
+#include <cerrno>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -84,6 +83,16 @@ void shape_image(vtkImageData& image, Grid const& grid) {
   image.SetSpacing(grid.spacing.data());
 }
 
+/// Why VTK failed. It takes every stream that fails for a full disk, and what it prints tells of
+/// its pipeline; the system's own error is more to the point, where there is one.
+std::string reason_of(int system_error, unsigned long code, std::string const& message) {
+  if (system_error != 0) return std::strerror(system_error);
+  auto const start = message.find("): ");
+  if (start != std::string::npos)
+    return message.substr(start + 3, message.find('\n', start) - start - 3);
+  return fmt::format("VTK's error {}", code);
+}
+
 void write_image(vtkImageData& image, std::filesystem::path const& temporary,
                  std::filesystem::path const& target) {
   vtkNew<vtkXMLImageDataWriter> writer;
@@ -97,36 +106,13 @@ void write_image(vtkImageData& image, std::filesystem::path const& temporary,
   writer->EncodeAppendedDataOff();
   writer->SetCompressorTypeToNone();
   writer->SetHeaderTypeToUInt64();
+  errno = 0;
   bool const written = writer->Write() == 1;
+  int const system_error = errno;
   auto const code = writer->GetErrorCode();
   if (written && code == vtkErrorCode::NoError) return;
-  std::string reason = keeper->message();
-  if (code == vtkErrorCode::OutOfDiskSpaceError) reason = "the disk is full";
-  throw IoError(target, fmt::format("VTK could not write it ({})",
-                                    reason.empty() ? fmt::format("error {}", code) : reason));
-}
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (char const letter : text) {
-    switch (letter) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += letter;
-    }
-  }
-  return safe;
+  throw IoError(
+      target, fmt::format("writing failed ({})", reason_of(system_error, code, keeper->message())));
 }
 
 }  // namespace
@@ -153,37 +139,6 @@ void write_vti(std::filesystem::path const& path, Grid const& grid,
                                     format_bytes(error ? 0 : static_cast<double>(size)),
                                     format_bytes(static_cast<double>(payload))));
   file.commit();
-}
-
-void write_pvd(std::filesystem::path const& path, std::span<SeriesEntry const> entries) {
-  std::string text =
-      "<?xml version=\"1.0\"?>\n"
-      "<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n"
-      "  <Collection>\n";
-  for (auto const& entry : entries)
-    text += fmt::format("    <DataSet timestep=\"{}\" group=\"\" part=\"0\" file=\"{}\"/>\n",
-                        format_exact(entry.time), escaped(entry.file));
-  text += "  </Collection>\n</VTKFile>\n";
-  write_text_file(path, text);
-}
-
-std::vector<double> read_pvd_times(std::filesystem::path const& path) {
-  std::ifstream file(path);
-  if (!file) throw IoError(path, "cannot be read");
-  constexpr std::string_view key = "timestep=\"";
-  std::vector<double> times;
-  bool ended = false;
-  for (std::string line; std::getline(file, line);) {
-    ended = ended || line == "</VTKFile>";
-    auto const at = line.find(key);
-    if (at == std::string::npos) continue;
-    char const* const first = line.data() + at + key.size();
-    auto const [last, fault] =
-        std::from_chars(first, line.data() + line.size(), times.emplace_back());
-    if (fault != std::errc{} || *last != '"') throw IoError(path, "has a faulty time: " + line);
-  }
-  if (!ended) throw IoError(path, "is not a collection that gridstride wrote, or is cut off");
-  return times;
 }
 
 }  // namespace gridstride::io

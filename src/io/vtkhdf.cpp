@@ -67,7 +67,7 @@ Object create_field(Object const& group, FieldInfo const& field, Shape const& sh
 /// A list of values, or of rows of them, that grows with the steps.
 Object create_list(Object const& group, std::string const& name, hid_t type,
                    Shape const& row = {}) {
-  constexpr std::size_t chunk_bytes = 4096;
+  constexpr std::size_t chunk_bytes = 512;  // each step writes the last chunk anew
   Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
   std::size_t bytes = H5Tget_size(type);
   for (hsize_t const extent : row) bytes *= extent;

@@ -275,8 +275,7 @@ void Parameters::declare_signal(Visitor& visitor, RunOptions const& run) {
             signal.formula);
   };
   auto const dataset = [&](Visitor& v) {
-    config::declare_dataset(v, run.file.parent_path(), "its shape is that of the grid, x last",
-                            signal);
+    config::declare_field(v, run.file.parent_path(), {.name = "signal"}, signal);
   };
   Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
                         {.kind = Form::Kind::mapping, .body = dataset}};

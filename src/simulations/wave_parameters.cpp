@@ -33,9 +33,7 @@ void declare_source(Visitor& visitor, Spec const& spec, config::Presence presenc
              .variables = "xyz"},
             source.formula);
   };
-  auto const dataset = [&](Visitor& v) {
-    config::declare_dataset(v, folder, "its shape is that of the grid, x last", source);
-  };
+  auto const dataset = [&](Visitor& v) { config::declare_field(v, folder, spec, source); };
   Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
                         {.kind = Form::Kind::mapping, .body = dataset}};
   int chosen = !source.file.empty() ? 1 : source.formula.text.empty() ? -1 : 0;

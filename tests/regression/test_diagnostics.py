@@ -42,6 +42,19 @@ class Diagnostics(support.Case):
                 self.assertAlmostEqual(float(last[f"u.q{q}"]), 10 * q, delta=accuracy + 1e-7)
             self.assertEqual(last["u.histogram"], "101 values in 4 bins from 0 to 10")
 
+    def test_several_histograms_of_a_field(self):
+        several = [{"histogram": {"bins": 4}}, {"histogram": {"bins": 2, "range": [0, 0.5]}},
+                   {"histogram": {"bins": 4, "range": [0, 2]}}]
+        self.call("run", self.write("case.yaml", heat(diagnostics=several)), "--quiet")
+        last = self.last()
+        self.assertEqual(set(last), {"u.histogram", "u.histogram.2", "u.histogram.3"})
+        self.assertTrue(last["u.histogram"].startswith("272 values in 4 bins from "))
+        self.assertTrue(last["u.histogram.2"].endswith(" values in 2 bins from 0 to 0.5"))
+        self.assertEqual(last["u.histogram.3"], "272 values in 4 bins from 0 to 2")
+        # The first as if it were the only one.
+        self.call("run", self.write("case.yaml", heat(diagnostics=several[:1])), "--quiet")
+        self.assertEqual(self.last()["u.histogram"], last["u.histogram"])
+
     def test_range_leaves_out(self):
         config = heat(grid={"points": 101}, initial={"u": "x"}, time={"end": 1e-9},
                       boundary={"x": {"lower": {"dirichlet": 0}, "upper": {"dirichlet": 1}}},

@@ -106,6 +106,8 @@ class ExitCodes(support.Case):
         self.assertEqual(json.loads((self.directory / "summary.json").read_text())["grid_points"], 4)
 
     def test_exact_solution_that_does_not_hold(self):
+        self.call("verify", self.write("untold.yaml", heat(verify={"exact": {"u": "0"}})),
+                  code=BAD_INPUT)
         verify = {"exact": {"u": "0"}, "tolerance": {"max": 1e-3}}
         file = self.write("case.yaml", heat(verify=verify))
         _, err = self.call("run", file, code=DOES_NOT_HOLD)

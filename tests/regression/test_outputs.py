@@ -1,12 +1,13 @@
 """What a run writes: names, contents, provenance, cadences, and what happens when it cannot."""
 
 import json
+import os
 import re
 import resource
 import xml.etree.ElementTree as xml
 
 import support
-from support import FAILED, heat
+from support import BAD_INPUT, FAILED, heat
 
 
 def series(path):
@@ -23,6 +24,16 @@ class Files(support.Case):
                          sorted(["some.case.h5", "some.case.log", "some.case.pvd", *images]))
         self.assertEqual(list(series(self.directory / "outputs/some.case/some.case.pvd")), images)
 
+    def test_names_that_need_care_in_xml(self):
+        name = "a & b <\"c\"> 'd'\t--\n]]>"
+        self.call("run", self.write(name + ".yaml", heat()), "--quiet")
+        images = [f"{name}_{i:06}.vti" for i in range(5)]
+        self.assertEqual(list(series(self.directory / f"outputs/{name}/{name}.pvd")), images)
+        os.rename(self.directory / (name + ".yaml"), bytes(self.directory) + b"/caf\xe9.yaml")
+        latin = b"caf\xe9.yaml".decode("utf-8", "surrogateescape")
+        _, err = self.call("run", latin, code=BAD_INPUT, errors="replace")
+        self.assertIn("a .pvd cannot hold the name of this file", err)
+
     def test_formats(self):
         for formats, endings in (([], ["log"]), (["vti"], ["log", "pvd", "vti"]),
                                  (["hdf5"], ["h5", "log"]),
@@ -33,6 +44,14 @@ class Files(support.Case):
                 self.call("run", file, "--quiet", "--output", folder)
                 found = self.files(folder)
                 self.assertEqual(sorted({name.rpartition(".")[2] for name in found}), endings)
+
+    def test_error_without_a_tolerance_is_told(self):
+        file = self.write("case.yaml", heat(verify={"exact": {"u": "0"}}))
+        _, err = self.call("run", file, "--quiet", "--summary", "summary.json")
+        verified = json.loads((self.directory / "summary.json").read_text())["verified"]
+        self.assertEqual(set(verified), {"u l2 error", "u max error"})
+        self.assertGreater(verified["u max error"], 0.1)
+        self.assertIn("u max error", (self.directory / "outputs/case/case.log").read_text())
 
     def test_directory(self):
         output = {"directory": "deep/er", "every": {"count": 1}}

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -159,6 +160,26 @@ void expect_edges_to_be_exact(Backend backend) {
 }
 
 /// Ranges that even bins cannot divide, or hardly can.
+/// Several of one field do not get into each other's way.
+template <class T>
+void expect_several_histograms(Backend backend) {
+  std::vector<T> const values = {0, 1, 2, 3, 4, 4};
+  std::vector<config::HistogramOptions> const wanted = {
+      {"u", 4, {}}, {"u", 2, {{0, 4}}}, {"u", 4, {{0, 2}}}, {"u", 1, {}}};
+  auto const measured =
+      measure<T>(backend, {.norms = false, .histograms = wanted}, line_of(values.size()), values);
+  ASSERT_EQ(measured.histograms.size(), wanted.size());
+  constexpr std::string_view names[] = {"u.histogram", "u.histogram.2", "u.histogram.3",
+                                        "u.histogram.4"};
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    auto const alone = histogram_of<T>(backend, wanted[i], values);
+    EXPECT_EQ(measured.histograms[i].name, names[i]);
+    EXPECT_EQ(measured.histograms[i].counts, alone.counts) << names[i];
+    EXPECT_EQ(measured.histograms[i].edges, alone.edges) << names[i];
+  }
+  EXPECT_EQ(measured.histograms[1].counts, (std::vector<std::int64_t>{2, 4}));
+}
+
 template <class T>
 void expect_histograms_of_odd_ranges(Backend backend) {
   using Limits = std::numeric_limits<T>;

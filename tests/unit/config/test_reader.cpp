@@ -174,6 +174,49 @@ TEST_F(Reader, InputPathsAreRelativeToTheConfig) {
   EXPECT_EQ(run.verify.reference, folder_ / "sub/reference.h5");
 }
 
+TEST_F(Reader, FieldsMayComeFromAMomentOfAnotherRun) {
+  write("", "old.h5");
+  auto const with = [](std::string const& keys) {
+    return "simulation: heat\ngrid: {points: [8, 8]}\ninitial: {u: {file: old.h5" + keys +
+           "}}\nparameters: {diffusivity: 1}\ntime: {end: 1}\n";
+  };
+  auto const source = [&](std::string const& keys) {
+    RunConfig const run = read(with(keys));
+    RunConfig const again =
+        read_run_config(write(resolved_yaml(run), "again.yaml"), {}, fake_simulations());
+    EXPECT_EQ(resolved_yaml(run), resolved_yaml(again));
+    return again.initial.at("u");
+  };
+  FieldSource const last = source(", time: last");
+  ASSERT_TRUE(last.moment);
+  EXPECT_FALSE(last.moment->time || last.moment->step);
+  EXPECT_EQ(last.dataset, "u");
+  FieldSource const at = source(", time: 30 min, dataset: T");
+  ASSERT_TRUE(at.moment && at.moment->time);
+  EXPECT_EQ(*at.moment->time, 1800);
+  EXPECT_EQ(at.dataset, "T");
+  EXPECT_EQ(source(", time: 0").moment->time, 0.0);
+  EXPECT_EQ(source(", step: 1e3").moment->step, 1000.0);
+  EXPECT_FALSE(source(", dataset: /u").moment);
+  EXPECT_EQ(faults(with("")), "run:3:14: initial.u.dataset: is missing (it has no default)\n");
+  EXPECT_EQ(faults(with(", time: last, step: 3")),
+            "run:3:47: initial.u.step: cannot stand beside 'time' (either tells the moment)\n");
+  EXPECT_EQ(faults(with(", step: 0.5")), "run:3:35: initial.u.step: 0.5 is not a whole number\n");
+  EXPECT_EQ(faults(with(", step: -1")),
+            "run:3:35: initial.u.step: '-1' is out of range (must be >= 0 and <= "
+            "9000000000000000)\n");
+  EXPECT_NE(faults(with(", time: lsat")), "");
+}
+
+TEST_F(Reader, AxesThatVtkCannotCountGoToHdf5Alone) {
+  std::string const text =
+      "simulation: heat\ngrid: {points: 3e9}\ninitial: {u: 0}\nparameters: {diffusivity: 1}\n"
+      "time: {end: 1}\n";
+  EXPECT_EQ(faults(text + "output: {formats: [hdf5]}\n"), "");
+  EXPECT_NE(faults(text).find("output.formats: a .vti has at most 2147483647 points along an axis"),
+            std::string::npos);
+}
+
 TEST_F(Reader, ReadsVerification) {
   RunConfig const run =
       read(minimal_everything + "verify: {exact: {v: x*t}, tolerance: {l2: 1e-4}, rtol: 0}\n");
@@ -182,6 +225,9 @@ TEST_F(Reader, ReadsVerification) {
   EXPECT_EQ(run.verify.l2_tolerance, 1e-4);
   EXPECT_FALSE(run.verify.max_tolerance);
   EXPECT_EQ(run.verify.rtol, 0);
+  RunConfig const untold = read(minimal_everything + "verify: {exact: {v: x*t}}\n");
+  EXPECT_EQ(untold.verify.exact.size(), 1);
+  EXPECT_FALSE(untold.verify.l2_tolerance || untold.verify.max_tolerance);
 }
 
 TEST_F(Reader, GoesOnWithTheSimulationProbablyMeant) {

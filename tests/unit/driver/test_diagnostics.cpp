@@ -47,6 +47,8 @@ TYPED_TEST(DiagnosticsHost, ProbesCloseAPeriodicAxis) {
 
 TYPED_TEST(DiagnosticsHost, HistogramsByHand) { test::expect_histograms_by_hand<TypeParam>(cpu); }
 
+TYPED_TEST(DiagnosticsHost, SeveralHistograms) { test::expect_several_histograms<TypeParam>(cpu); }
+
 TYPED_TEST(DiagnosticsHost, EdgesAreExact) { test::expect_edges_to_be_exact<TypeParam>(cpu); }
 
 TYPED_TEST(DiagnosticsHost, HistogramsOfOddRanges) {

@@ -31,6 +31,8 @@ TYPED_TEST(DiagnosticsGpu, ProbesCloseAPeriodicAxis) {
   test::expect_probes_close_a_periodic_axis<TypeParam>(gpu);
 }
 
+TYPED_TEST(DiagnosticsGpu, SeveralHistograms) { test::expect_several_histograms<TypeParam>(gpu); }
+
 TYPED_TEST(DiagnosticsGpu, HistogramsByHand) { test::expect_histograms_by_hand<TypeParam>(gpu); }
 
 TYPED_TEST(DiagnosticsGpu, EdgesAreExact) { test::expect_edges_to_be_exact<TypeParam>(gpu); }

@@ -21,6 +21,7 @@
 
 #include "core/error.hpp"
 #include "grid/grid.hpp"
+#include "io/hdf5.hpp"
 #include "io/vtkhdf.hpp"
 
 namespace gridstride::io::test {
@@ -140,6 +141,13 @@ inline void write_sample(std::filesystem::path const& path, Grid const& grid, in
   writer.finish({wall_times});
 }
 
+/// An HDF5 file as other programs make it.
+inline hdf5::Object create_plain_file(std::filesystem::path const& path) {
+  hdf5::silence();
+  return {path,
+          hdf5::Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose)};
+}
+
 inline std::string read_bytes(std::filesystem::path const& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -148,6 +156,13 @@ inline std::string read_bytes(std::filesystem::path const& path) {
 inline void write_bytes(std::filesystem::path const& path, std::string const& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
+
+/// How many more calls of `pwrite` this process survives, and of the one after them how many bytes
+/// reach the file; negative for all. `test_durability.cpp` puts itself in front of the C library's.
+extern int calls_to_live;
+extern int last_bytes;
+/// A kill, unlike a power cut, takes nothing back that was written.
+extern bool skips_fsync;
 
 /// A number that a forked child leaves for its parent.
 class SharedCount {

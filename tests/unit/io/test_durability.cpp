@@ -3,24 +3,32 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "io/hdf5.hpp"
 #include "io/result.hpp"
 #include "support.hpp"
 
-namespace {
+namespace gridstride::io::test {
 
-/// How many more calls of `pwrite` this process survives; negative for all.
 int calls_to_live = -1;
-/// A kill, unlike a power cut, takes nothing back that was written.
+int last_bytes = 0;
 bool skips_fsync = false;
 
-}  // namespace
+}  // namespace gridstride::io::test
+
+using gridstride::io::test::calls_to_live;
+using gridstride::io::test::last_bytes;
+using gridstride::io::test::skips_fsync;
 
 /// Stands in for the C library's in this program, to kill it between any two writes.
 extern "C" ssize_t pwrite(int descriptor, void const* bytes, size_t size, off_t offset) {
-  if (calls_to_live == 0) kill(getpid(), SIGKILL);
+  if (calls_to_live == 0) {
+    auto const torn = std::min(size, static_cast<size_t>(last_bytes));
+    syscall(SYS_pwrite64, descriptor, bytes, torn, offset);
+    kill(getpid(), SIGKILL);
+  }
   if (calls_to_live > 0) --calls_to_live;
   return syscall(SYS_pwrite64, descriptor, bytes, size, offset);
 }
@@ -174,6 +182,41 @@ TEST(DurabilityOfManySteps, AKillAmongThemLeavesTheStepsBefore) {
     for (std::size_t step = 0; step < file.times().size(); ++step)
       ASSERT_EQ(file.read("u", step).back(),
                 sample(0, static_cast<std::int64_t>(step), grid.size() - 1));
+  }
+}
+
+TEST(DurabilityAmongOthers, AFileThatIsTakenAwayOrCutIsTold) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(2);
+  auto const path = folder / "run.h5";
+  auto const fails = [&](std::function<void()> const& meddle, bool at_the_end,
+                         std::string const& why) {
+    ResultWriter writer(path, sample_contents(grid));
+    SampleFields fields(grid);
+    for (std::int64_t step = 0; step < 3; ++step)
+      writer.append(step, static_cast<double>(step), fields.at(step), {});
+    meddle();
+    expect_io_error(
+        [&] {
+          if (at_the_end)
+            writer.finish({});
+          else
+            writer.append(3, 3, fields.at(3), {});
+        },
+        {"run.h5", why});
+  };
+  for (bool const at_the_end : {false, true}) {
+    fails([&] { std::filesystem::remove(path); }, at_the_end, "removed or replaced");
+    fails(
+        [&] {
+          write_bytes(folder / "other", "mine");
+          std::filesystem::rename(folder / "other", path);
+        },
+        at_the_end, "removed or replaced");
+    EXPECT_EQ(read_bytes(path), "mine");
+    for (std::uintmax_t const left : {0, 3000})
+      fails([&] { std::filesystem::resize_file(path, left); }, at_the_end, "was cut");
+    EXPECT_EQ(std::filesystem::file_size(path), 3000U);
   }
 }
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "config/run_config.hpp"
+
+/// Fields that a run takes from another run's result (`FieldSource::moment`).
+namespace gridstride {
+
+/// Extents, the slowest axis first. Throws `IoError` when there is no such field or moment, when
+/// the field has another unit than is needed (`1` goes with any), and when its points lie elsewhere
+/// than as many of this run.
+std::vector<std::int64_t> result_shape(config::RunOptions const& run,
+                                       config::FieldSource const& source);
+
+void read_result(config::FieldSource const& source, std::span<double> values);
+
+}  // namespace gridstride
