@@ -1,9 +1,14 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "cli/commands.hpp"
+#include "core/host_limits.hpp"
+#include "core/stream.hpp"
 #include "core/text.hpp"
+#include "driver/forecast.hpp"
 #include "driver/prepare.hpp"
 #include "simulations/registry.hpp"
 
@@ -11,24 +16,45 @@ namespace gridstride::cli {
 
 namespace {
 
+/// `5 snapshots`
+std::string counted(double count, std::string_view what) {
+  return fmt::format("{:.0f} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+void print_forecast(config::RunConfig const& config, Forecast const& expected,
+                    Device const& device) {
+  fmt::print("# device: {}, {} free\n", device.name(),
+             format_bytes(static_cast<double>(device.free_memory())));
+  if (config.simulation->has_time)
+    fmt::print("# time step: {:.6g} s, {}, at least {}\n", expected.time_step,
+               counted(expected.steps, "step"),
+               format_seconds(least_seconds(config, expected, device)));
+  fmt::print("# memory: {} on the device, {} for output\n",
+             format_bytes(static_cast<double>(expected.device_bytes)),
+             format_bytes(static_cast<double>(expected.host_bytes)));
+  std::string const checkpoints =
+      expected.checkpoints == 0
+          ? ""
+          : fmt::format(", {} for {} ({} stay)", format_bytes(expected.checkpoint_bytes),
+                        counted(expected.checkpoints, "checkpoint"), config.checkpoint.keep);
+  fmt::print("# disk: {} for {}{}, {} free\n", format_bytes(expected.output_bytes),
+             counted(expected.snapshots, "snapshot"), checkpoints,
+             format_bytes(disk_room(config.output.directory).bytes));
+  if (auto const warning = disk_warning(config, expected); !warning.empty())
+    fmt::print("# warning: {}\n", warning);
+}
+
 int check_file(std::string const& file, OverrideOptions const& changes) {
   auto const config = config::read_run_config(file, changes.overrides(), simulation_infos());
   std::vector<std::string> fallbacks;
   Device const device = choose_device(config, fallbacks);
-  check_on_device(config, device);
-  check_memory(config, device);
-  auto const expected = forecast(config, device);
+  Stream stream(device);
+  auto const expected = check_before_run(config, stream);
+  check_start(config, stream);
+  check_reference(config);
   fmt::print("{}\n", config::resolved_yaml(config));
   for (auto const& fallback : fallbacks) fmt::print("# {}\n", fallback);
-  fmt::print("# device: {}, {} free\n", device.name(),
-             format_bytes(static_cast<double>(device.free_memory())));
-  if (config.simulation->has_time)
-    fmt::print("# time step: {:.6g} s, {:.0f} steps\n", expected.time_step, expected.steps);
-  fmt::print("# memory: {} on the device, {} for output\n",
-             format_bytes(static_cast<double>(expected.device_bytes)),
-             format_bytes(static_cast<double>(expected.host_bytes)));
-  fmt::print("# disk: {} for {} snapshot{}\n", format_bytes(expected.disk_bytes),
-             expected.snapshots, expected.snapshots == 1 ? "" : "s");
+  print_forecast(config, expected, device);
   return 0;
 }
 

@@ -34,7 +34,10 @@ struct RunArguments {
 void check_together(std::vector<config::RunConfig> const& runs, RunOptions const& how) {
   std::map<std::filesystem::path, std::filesystem::path> results;
   for (auto const& config : runs) {
-    check_before_run(config);
+    std::vector<std::string> fallbacks;
+    Stream stream(choose_device(config, fallbacks));
+    check_before_run(config, stream);
+    check_start(config, stream);
     choose_beginning(config, how, OutputPaths(config));
     auto const [other, is_new] =
         results.emplace(config.output.directory.lexically_normal() / config.name, config.file);
@@ -63,6 +66,7 @@ void require_free(std::filesystem::path const& path, std::vector<config::RunConf
 int run_files(RunArguments const& options) {
   // Every file is checked before the first one runs.
   auto const runs = read_configs(options.files, options.changes);
+  for (auto const& config : runs) check_reference(config);
   RunOptions how;
   how.quiet = options.quiet;
   how.restart = options.restart_given->count() > 0;

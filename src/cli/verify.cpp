@@ -9,6 +9,7 @@
 #include "cli/json.hpp"
 #include "core/error.hpp"
 #include "driver/output_files.hpp"
+#include "driver/prepare.hpp"
 #include "driver/run.hpp"
 #include "io/atomic_file.hpp"
 #include "io/compare.hpp"
@@ -38,11 +39,7 @@ void require_something_to_verify(config::RunConfig const& config, bool update) {
         config.location("verify"),
         "has nothing to judge by ('tolerance' or 'reference' is needed; `run` tells "
         "the error)")});
-  if (!update && !options.reference.empty() && !fs::exists(options.reference))
-    throw ConfigError({config.problem(
-        config.location("verify.reference"),
-        fmt::format("there is no file {} (`verify --update` stores the run's result there)",
-                    options.reference.lexically_normal().string()))});
+  if (!update) check_reference(config);
 }
 
 /// What came of one file.

@@ -8,6 +8,7 @@
 #include "core/architecture.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
+#include "core/host_limits.hpp"
 #include "core/processors.hpp"
 
 namespace gridstride {
@@ -110,8 +111,7 @@ double Device::arithmetic_rate(Precision precision) const {
 }
 
 std::size_t Device::free_memory() const {
-  return backend_ == Backend::cpu ? proc_kilobytes("/proc/meminfo", "MemAvailable")
-                                  : gpu::free_memory(ordinal_);
+  return backend_ == Backend::cpu ? free_host_memory() : gpu::free_memory(ordinal_);
 }
 
 }  // namespace gridstride

@@ -36,7 +36,7 @@ class Device {
   int ordinal() const { return ordinal_; }
   std::string const& name() const { return name_; }
   std::size_t total_memory() const { return total_memory_; }
-  /// Bytes that can be allocated now.
+  /// Bytes that can be allocated now, within the limits that the system sets.
   std::size_t free_memory() const;
   /// Host threads, or multiprocessors of the GPU.
   int processors() const { return processors_; }

@@ -33,6 +33,21 @@ std::string format_si(double value) {
   return fmt::format("{:.{}f}{}{}", value, decimals, prefix == 0 ? "" : " ", prefixes[prefix]);
 }
 
+std::string format_seconds(double seconds) {
+  struct Unit {
+    double seconds;
+    std::string_view name;
+  };
+  constexpr double day = 24 * 3600;
+  static constexpr std::array<Unit, 4> longer = {
+      {{60, "minutes"}, {3600, "hours"}, {day, "days"}, {365.25 * day, "years"}}};
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  Unit unit{1, "s"};
+  for (Unit const& candidate : longer)
+    if (seconds >= 2 * candidate.seconds) unit = candidate;
+  return fmt::format("{:.3g} {}", seconds / unit.seconds, unit.name);
+}
+
 std::string format_exact(double value) { return fmt::format("{}", value); }
 
 std::string format_now() {

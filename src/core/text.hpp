@@ -13,6 +13,9 @@ std::string format_bytes(double bytes);
 /// A rate or count with an SI prefix and three digits: `1.25 G`, `431 M`, `12.0`.
 std::string format_si(double value);
 
+/// Seconds as people read times: `0.52 ms`, `12 s`, `3.4 hours`, `17 years`.
+std::string format_seconds(double seconds);
+
 /// Shortest text that reads back as exactly `value`: `0.1`, `1e-09`, `nan`.
 std::string format_exact(double value);
 

@@ -3,24 +3,35 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <filesystem>
 #include <ranges>
 #include <span>
+#include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
+#include "core/host_limits.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/formulas.hpp"
 #include "driver/output_files.hpp"
 #include "driver/result_source.hpp"
-#include "driver/schedule.hpp"
 #include "io/dataset.hpp"
 #include "io/matrix_market.hpp"
+#include "io/result.hpp"
 #include "kernels/families.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
+
+namespace fs = std::filesystem;
 
 Device choose_device(config::RunConfig const& run, std::vector<std::string>& fallbacks) {
   auto const& choice = run.device;
@@ -202,88 +213,66 @@ void check_on_device(config::RunConfig const& run, Device const& device) {
   if (!problems.empty()) throw ConfigError(problems);
 }
 
-void check_before_run(config::RunConfig const& run) {
-  std::vector<std::string> fallbacks;
-  Device const device = choose_device(run, fallbacks);
-  check_on_device(run, device);
-  check_memory(run, device);
-  if (run.simulation->has_time) entry_of(run).time_step(run);
-  for (auto const& [name, source] : run.initial) {
-    if (source.file.empty()) continue;
-    std::vector<double> values(static_cast<std::size_t>(run.grid.size()));
-    inputs_of(run).read(source, values);
-  }
-}
-
 namespace {
 
-/// Steps to the end, those included that are shortened to land on an output or a checkpoint.
-double count_steps(config::RunConfig const& run, double time_step) {
-  Schedule const outputs(run.output.every, run.time.end);
-  Schedule const checkpoints(run.checkpoint.every, run.time.end);
-  double steps = 0;
-  for (Clock now; now.time < run.time.end;) {
-    double const next = std::min(outputs.next(now).time, checkpoints.next(now).time);
-    steps += std::ceil((next - now.time) / time_step - 1e-6);
-    now.time = next;
+/// What keeps results from being written where the config says.
+std::vector<Problem> place_problems(config::RunConfig const& run) {
+  OutputPaths const paths(run);
+  std::vector<Problem> problems;
+  auto const fault = [&](fs::path const& path, std::string_view why) {
+    problems.push_back(
+        run.problem(run.location("output.directory"), fmt::format("'{}' {}", path.string(), why)));
+  };
+  std::error_code error;
+  fs::path const folder = nearest_existing(paths.directory);
+  if (!fs::is_directory(folder, error))
+    fault(folder, "is not a folder");
+  else if (access(folder.c_str(), W_OK | X_OK) != 0)
+    fault(folder, fmt::format("cannot be written to ({})", std::strerror(errno)));
+  for (fs::path const& file : {paths.hdf5, paths.pvd, paths.log}) {
+    if (!fs::exists(file, error)) continue;
+    if (!fs::is_regular_file(file, error))
+      fault(file, "is in the way (it is not a file)");
+    else if (access(file.c_str(), W_OK) != 0)
+      fault(file, fmt::format("cannot be written to ({})", std::strerror(errno)));
   }
-  return steps;
-}
-
-/// Fields of the snapshots that are under way.
-struct SnapshotArrays {
-  std::size_t aside;    ///< in the device's memory
-  std::size_t on_host;  ///< for the files, and at the end for the verification
-};
-
-SnapshotArrays snapshot_arrays(config::RunConfig const& run) {
-  bool const files = run.output.vti || run.output.hdf5;
-  std::size_t const all = run.simulation->fields.size();
-  return {all, !run.verify.exact.empty() ? all : files ? run.output.fields.size() : 0};
+  return problems;
 }
 
 }  // namespace
 
-Forecast forecast(config::RunConfig const& run, Device const& device) {
-  Forecast result;
-  auto const& entry = entry_of(run);
-  result.snapshots = 1;
-  if (run.simulation->has_time) {
-    result.time_step = entry.time_step(run);
-    result.steps = count_steps(run, result.time_step);
-    result.snapshots += Schedule(run.output.every, run.time.end).count(result.time_step);
-  }
-  auto const memory = entry.memory(run, inputs_of(run), device.backend());
-  std::size_t const field = memory.field_bytes;
-  auto const snapshots = snapshot_arrays(run);
-  bool const cuda = device.backend() == Backend::cuda;
-  result.device_bytes = memory.bytes() + (cuda ? snapshots.aside * field : 0);
-  result.host_bytes = (snapshots.on_host + (cuda ? 0 : snapshots.aside)) * field;
-  double const formats = (run.output.vti ? 1 : 0) + (run.output.hdf5 ? 1 : 0);
-  result.disk_bytes = formats * static_cast<double>(run.output.fields.size()) *
-                      static_cast<double>(result.snapshots) * static_cast<double>(field);
-  return result;
+Forecast check_before_run(config::RunConfig const& run, Stream& stream) {
+  check_on_device(run, stream.device());
+  if (auto problems = place_problems(run); !problems.empty()) throw ConfigError(problems);
+  auto const expected = forecast(run, stream.device());
+  if (auto problems = formula_problems(run, stream); !problems.empty()) throw ConfigError(problems);
+  return expected;
 }
 
-void check_memory(config::RunConfig const& run, Device const& device) {
-  auto memory = entry_of(run).memory(run, inputs_of(run), device.backend());
-  bool const cuda = device.backend() == Backend::cuda;
-  auto const snapshots = snapshot_arrays(run);
-  auto const fields = snapshots.aside + (cuda ? 0 : snapshots.on_host);
-  if (memory.field_bytes == memory.array_bytes)
-    memory.arrays += static_cast<std::int64_t>(fields);
-  else
-    memory.other_bytes += fields * memory.field_bytes;
-  auto const free = static_cast<double>(device.free_memory());
-  auto const array = static_cast<double>(memory.array_bytes);
-  auto const others = static_cast<double>(memory.other_bytes);
-  if (array * static_cast<double>(memory.arrays) + others <= free) return;
-  throw ConfigError(
-      {run.problem(run.location(memory.key),
-                   fmt::format("{}: {} needs {} x {}{}, the {} has {} free", run.simulation->name,
-                               memory.array_name, memory.arrays, format_bytes(array),
-                               others > 0 ? fmt::format(", all else {}", format_bytes(others)) : "",
-                               cuda ? "device" : "host", format_bytes(free)))});
+void check_start(config::RunConfig const& run, Stream& stream) {
+  auto const simulation = entry_of(run).make(run, stream, inputs_of(run));
+  if (run.simulation->has_time) require_finite_start(run, *simulation, stream);
+}
+
+void check_reference(config::RunConfig const& run) {
+  auto const& path = run.verify.reference;
+  if (path.empty()) return;
+  auto const refuse = [&](std::string message) {
+    throw ConfigError({run.problem(run.location("verify.reference"), std::move(message))});
+  };
+  std::error_code error;
+  if (!fs::exists(path, error))
+    refuse(fmt::format("there is no file {} (`verify --update` stores the run's result there)",
+                       path.lexically_normal().string()));
+  try {
+    io::ResultFile const reference(path);
+    if (run.simulation->has_grid && reference.grid() != run.grid)
+      refuse(fmt::format("{} holds a grid of {} points, or other ends (the run has {})",
+                         path.lexically_normal().string(), format_points(reference.grid()),
+                         format_points(run.grid)));
+  } catch (IoError const& failed) {
+    refuse(failed.what());
+  }
 }
 
 }  // namespace gridstride

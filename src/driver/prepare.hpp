@@ -1,11 +1,12 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
 #include "config/run_config.hpp"
 #include "core/device.hpp"
+#include "core/stream.hpp"
+#include "driver/forecast.hpp"
 #include "simulations/simulation.hpp"
 
 namespace gridstride {
@@ -23,23 +24,16 @@ Inputs inputs_of(config::RunConfig const& run);
 void check_on_device(config::RunConfig const& run, Device const& device);
 
 /// Throws `ConfigError` for everything that keeps the run from starting, before it is started: also
-/// for too little memory, an unstable time step, and initial values that are not finite.
-void check_before_run(config::RunConfig const& run);
+/// for an unstable step and one that does not get to the end, too little memory, formulas that are
+/// no numbers, and results that cannot be written. Returns what the run will take.
+Forecast check_before_run(config::RunConfig const& run, Stream& stream);
 
-/// What a run will take.
-struct Forecast {
-  double time_step = 0;  ///< s; 0 without time
-  double steps = 1;
-  std::size_t device_bytes = 0;  ///< in the device's memory
-  std::size_t host_bytes = 0;    ///< for snapshots on their way to the disk
-  double disk_bytes = 0;
-  std::int64_t snapshots = 0;
-};
+/// What else the run itself would find before its first step, such as files and matrices with values
+/// that are not finite: sets up the simulation, and throws as it does.
+void check_start(config::RunConfig const& run, Stream& stream);
 
-/// Throws `ConfigError` as the simulation would.
-Forecast forecast(config::RunConfig const& run, Device const& device);
-
-/// Throws `ConfigError` with the numbers when the memory there is does not suffice.
-void check_memory(config::RunConfig const& run, Device const& device);
+/// Throws `ConfigError` when the result to compare with is missing, cannot be read, or is of
+/// another grid.
+void check_reference(config::RunConfig const& run);
 
 }  // namespace gridstride

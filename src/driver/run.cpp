@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <memory>
 #include <system_error>
 
@@ -10,6 +12,7 @@
 #include "core/timer.hpp"
 #include "core/version.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/formulas.hpp"
 #include "driver/output_files.hpp"
 #include "driver/output_pipeline.hpp"
 #include "driver/prepare.hpp"
@@ -84,6 +87,7 @@ class Run {
 
  private:
   bool set_up();
+  void warn_of_disk(Forecast const& expected);
   void begin_files(Device const& device);
   void compute();
   void time_loop();
@@ -163,11 +167,10 @@ bool Run::set_up() {
   summary_.directory = paths_.directory;
   Device const device = choose_device(config_, summary_.fallbacks);
   summary_.device = device.name();
-  check_on_device(config_, device);
   stream_.emplace(device);
   stream_->synchronize();
   end_phase("device");
-  check_memory(config_, device);
+  auto const expected = check_before_run(config_, *stream_);
   lock_.emplace(paths_.directory, paths_.name);
   if (!lock_->missing().empty())
     summary_.fallbacks.push_back(fmt::format("{} cannot be locked against other runs ({})",
@@ -181,12 +184,22 @@ bool Run::set_up() {
   if (beginning.checkpoint) {
     resume(beginning, *simulation_);
     resumed_ = simulation_->clock();
+  } else if (summary_.has_time) {
+    require_finite_start(config_, *simulation_, *stream_);
   }
   begin_files(device);
+  warn_of_disk(expected);
   stream_->synchronize();
   end_phase("set-up");
   summary_.startup_seconds = total_.seconds() - summary_.phases[0].value;
   return true;
+}
+
+void Run::warn_of_disk(Forecast const& expected) {
+  auto const warning = disk_warning(config_, expected);
+  if (warning.empty()) return;
+  files_->log("warning: " + warning);
+  std::fputs(("warning: " + warning + "\n").c_str(), stderr);
 }
 
 /// All memory is taken before the first file changes.

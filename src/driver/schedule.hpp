@@ -7,10 +7,12 @@
 
 namespace gridstride {
 
-/// The moments at which something recurs, between time 0 and `end`.
+/// The moments at which something recurs, between time 0 and `end`: moment k is at k·interval, the
+/// last one at the end. A time within a few roundings of a moment is that moment, for `next` and
+/// `due` alike, up to 10^14 moments.
 class Schedule {
  public:
-  Schedule(config::Cadence const& cadence, double end) : cadence_(cadence), end_(end) {}
+  Schedule(config::Cadence const& cadence, double end);
 
   /// The next moment after `now`: whichever of the two comes first. Without a cadence, the end.
   struct Moment {
@@ -22,14 +24,25 @@ class Schedule {
   /// Whether `now` is such a moment (the end is one if there is a cadence).
   bool due(Clock const& now) const;
 
-  /// How many moments there will be, given the time step; the one at time 0 left out.
-  std::int64_t count(double time_step) const;
+  /// How many moments there will be in a run of so many steps; the one at time 0 left out.
+  double count(double steps) const;
+
+  /// The time between two moments, and how many there are; the end alone where steps decide.
+  double interval() const { return interval_; }
+  double moments() const { return last_; }
 
  private:
-  double interval() const;
+  struct Place;
+  Place place_of(double time) const;
 
   config::Cadence cadence_;
   double end_;
+  double interval_;
+  double last_;  ///< the number of the moment that is the end
 };
+
+/// Steps of `time_step` to the end, those included that are shortened to land on a moment of one of
+/// both. An upper bound where each has more than a million moments.
+double count_steps(Schedule const& one, Schedule const& other, double end, double time_step);
 
 }  // namespace gridstride

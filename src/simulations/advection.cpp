@@ -281,8 +281,20 @@ MemoryForecast advection_memory(config::RunConfig const& run, Inputs const&, Bac
   std::int64_t arrays = scheme_of(run).buffers + advection::velocity_changes(run);
   for (int axis = 0; axis < run.grid.dims; ++axis)
     if (!parameters_of(run).velocity[axis].expression.is_constant()) ++arrays;
-  std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
-  return {bytes, arrays, "u", "grid.points", bytes};
+  auto const points = static_cast<std::size_t>(run.grid.size());
+  std::size_t const bytes = points * size_of(run.precision);
+  MemoryForecast forecast{bytes, arrays, "u", "grid.points", bytes};
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (auto const& side : run.boundary[axis]) {
+      if (side.kind != SideKind::dirichlet) continue;
+      bool const changes = side.value.expression.depends_on(expression::time_variable);
+      forecast.other_bytes += (changes ? 2 : 1) *
+                              static_cast<std::size_t>(run.grid.face_size(axis)) *
+                              size_of(run.precision);
+    }
+  forecast.saved_bytes = bytes;
+  forecast.reading_bytes = reading_bytes(run.initial.at("u"), points, run.precision);
+  return forecast;
 }
 
 std::unique_ptr<Simulation> make_advection(config::RunConfig const& run, Stream const& stream,

@@ -71,6 +71,13 @@ void fill(Stream& stream, config::FieldSource const& source, Grid const& grid, I
   });
 }
 
+std::size_t reading_bytes(config::FieldSource const& source, std::size_t values,
+                          Precision precision) {
+  if (source.file.empty()) return 0;
+  std::size_t const rounded = precision == Precision::float32 ? sizeof(float) : 0;
+  return values * (sizeof(double) + rounded);
+}
+
 template <class T>
 std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::string_view variant) {
   std::array<reduce::Moments<T>, 1> found;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -61,6 +62,10 @@ Grid face_of(Grid const& grid, int axis, int side);
 template <class T>
 void fill(Stream& stream, config::FieldSource const& source, Grid const& grid, Inputs const& inputs,
           std::span<T> target, PhaseTimes* times = nullptr, std::string_view variant = "auto");
+
+/// Host memory that `fill` takes for so many values while it reads a file.
+std::size_t reading_bytes(config::FieldSource const& source, std::size_t values,
+                          Precision precision);
 
 /// The index of the first value, in device memory, that is infinite or not a number; negative where
 /// all are finite. Waits for the stream. `variant` is a row of `reduce`.

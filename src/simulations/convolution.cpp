@@ -41,6 +41,8 @@ MemoryForecast convolution_memory(config::RunConfig const& run, Inputs const& in
   auto const passes = convolution::passes_of(run, inputs);
   std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
   MemoryForecast forecast{bytes, passes.size() > 1 ? 3 : 2, "u", "grid.points", bytes};
+  forecast.reading_bytes = reading_bytes(parameters_of(run).signal,
+                                         static_cast<std::size_t>(run.grid.size()), run.precision);
   for (auto const& pass : passes) {
     constexpr std::size_t for_blocks = std::size_t{96} << 20;
     std::string_view const asked = run.kernels.at("convolve");

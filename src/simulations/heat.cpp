@@ -413,8 +413,17 @@ MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend)
   std::int64_t arrays = scheme_of(run).buffers;
   if (!parameters.diffusivity.expression.is_constant()) ++arrays;
   if (parameters.source.expression != Expression(0.0)) ++arrays;
-  std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
-  return {bytes, arrays, "u", "grid.points", bytes};
+  auto const points = static_cast<std::size_t>(run.grid.size());
+  std::size_t const bytes = points * size_of(run.precision);
+  MemoryForecast forecast{bytes, arrays, "u", "grid.points", bytes};
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (auto const& side : run.boundary[axis])
+      if (side.kind != SideKind::periodic)
+        forecast.other_bytes +=
+            static_cast<std::size_t>(run.grid.face_size(axis)) * size_of(run.precision);
+  forecast.saved_bytes = bytes;
+  forecast.reading_bytes = reading_bytes(run.initial.at("u"), points, run.precision);
+  return forecast;
 }
 
 std::unique_ptr<Simulation> make_heat(config::RunConfig const& run, Stream const& stream,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -56,6 +57,10 @@ MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& 
                           .key = "parameters.matrix"};
   forecast.field_bytes = static_cast<std::size_t>(extents.size()) * size_of(run.precision);
   forecast.other_bytes = 3 * forecast.field_bytes;
+  forecast.reading_bytes =
+      std::max(reading_bytes(parameters_of(run).matrix, n * n, run.precision),
+               reading_bytes(parameters_of(run).rhs, static_cast<std::size_t>(extents.size()),
+                             run.precision));
   auto const variant = factorize_variant(run, backend);
   if (variant == "cusolver" || variant == "lapack") ++forecast.arrays;
   if (parameters_of(run).method != "lu_mixed") return forecast;

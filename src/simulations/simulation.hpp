@@ -77,12 +77,14 @@ struct Inputs {
 
 /// Device memory that a run will need, before any is taken.
 struct MemoryForecast {
-  std::size_t array_bytes = 0;  ///< one of the largest arrays
-  std::int64_t arrays = 0;      ///< how many of them
-  std::string array_name;       ///< what they hold: "u"
-  std::string key;              ///< what of the config decides it: "grid.points"
-  std::size_t field_bytes = 0;  ///< one of the fields that are written
-  std::size_t other_bytes = 0;  ///< all else
+  std::size_t array_bytes = 0;    ///< one of the largest arrays
+  std::int64_t arrays = 0;        ///< how many of them
+  std::string array_name;         ///< what they hold: "u"
+  std::string key;                ///< what of the config decides it: "grid.points"
+  std::size_t field_bytes = 0;    ///< one of the fields that are written
+  std::size_t other_bytes = 0;    ///< all else
+  std::size_t saved_bytes = 0;    ///< of a checkpoint
+  std::size_t reading_bytes = 0;  ///< on the host, while a file is read
   std::size_t bytes() const { return array_bytes * static_cast<std::size_t>(arrays) + other_bytes; }
 };
 

@@ -353,8 +353,14 @@ MemoryForecast wave_memory(config::RunConfig const& run, Inputs const&, Backend 
   std::int64_t arrays = star::fused_steps(backend, kind_of(run), wanted_by(run)) > 1 ? 4 : 2;
   if (!speed.file.empty() || !speed.formula.expression.is_constant()) ++arrays;
   if (parameters.source.expression != Expression(0.0)) ++arrays;
-  std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
-  return {bytes, arrays, "u", "grid.points", bytes};
+  auto const points = static_cast<std::size_t>(run.grid.size());
+  std::size_t const bytes = points * size_of(run.precision);
+  MemoryForecast forecast{bytes, arrays, "u", "grid.points", bytes};
+  forecast.saved_bytes = 2 * bytes;
+  for (auto const* source : {&speed, &run.initial.at("u"), &parameters.initial_velocity})
+    forecast.reading_bytes =
+        std::max(forecast.reading_bytes, reading_bytes(*source, points, run.precision));
+  return forecast;
 }
 
 /// A row of `star` that does not make the run's steps on a device.

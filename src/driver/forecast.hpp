@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "config/run_config.hpp"
+#include "core/device.hpp"
+#include "simulations/simulation.hpp"
+
+namespace gridstride {
+
+/// What a run will take.
+struct Forecast {
+  double time_step = 0;  ///< s; 0 without time
+  double steps = 1;      ///< at most, where outputs and checkpoints cut each other's intervals
+  double snapshots = 1;
+  double checkpoints = 0;
+  std::size_t device_bytes = 0;  ///< in the device's memory
+  std::size_t host_bytes = 0;    ///< for snapshots and checkpoints on their way to the disk
+  double output_bytes = 0;       ///< on the disk
+  double checkpoint_bytes = 0;   ///< on the disk, of those that are there at a time
+};
+
+/// Throws `ConfigError` as the simulation would, and for what cannot end or has no place: a step
+/// that is not a number or that float64 cannot add to the time, more than a thousand million
+/// outputs or checkpoints, more memory than there is.
+Forecast forecast(config::RunConfig const& run, Device const& device);
+
+/// How long the steps will take at least (s), if each goes once through all of the simulation's
+/// arrays as fast as the device copies memory, which is measured in a few milliseconds, and is
+/// started within 2 µs.
+double least_seconds(config::RunConfig const& run, Forecast const& expected, Device const& device);
+
+/// What is short where the results go, with the figures; empty when they have room there. A quota
+/// of the user's or the group's counts where the system tells it.
+std::string disk_warning(config::RunConfig const& run, Forecast const& expected);
+
+}  // namespace gridstride

@@ -1,0 +1,210 @@
+#include "driver/formulas.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "config/visitor.hpp"
+#include "core/buffer.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "simulations/arrays.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using config::Formula;
+using config::Spec;
+using expression::Expression;
+
+/// Finds the formulas of space among a simulation's parameters.
+class FormulaFinder final : public config::Visitor {
+ public:
+  std::vector<Formula const*> found;
+
+  void visit(Spec const& spec, Formula& value) override {
+    if (spec.variables.find('x') != std::string_view::npos) found.push_back(&value);
+  }
+  void optional_formula(Spec const& spec, Formula& value) override {
+    if (!value.text.empty()) visit(spec, value);
+  }
+  void section(Spec const&, config::Body const& body) override { body(*this); }
+  void forms(Spec const&, config::Presence, std::span<config::Form const> forms,
+             int& chosen) override {
+    if (chosen >= 0 && forms[static_cast<std::size_t>(chosen)].body)
+      forms[static_cast<std::size_t>(chosen)].body(*this);
+  }
+
+  void visit(Spec const&, double&) override {}
+  void visit(Spec const&, std::int64_t&) override {}
+  void visit(Spec const&, bool&) override {}
+  void visit(Spec const&, std::optional<double>&, std::string_view) override {}
+  void text(Spec const&, config::TextForm const&, std::string&) override {}
+  void choice(Spec const&, std::span<config::Choice const>, std::string&) override {}
+  void subset(Spec const&, std::span<config::Choice const>, std::vector<std::string>&) override {}
+  bool list(Spec const&, config::ListShape const&, std::vector<double>&) override { return false; }
+  bool list(Spec const&, config::ListShape const&, std::vector<std::int64_t>&) override {
+    return false;
+  }
+  void constants(Spec const&, expression::Symbols&) override {}
+
+ private:
+  void visit_items(Spec const& spec, std::size_t count, Element const& element) override {
+    for (std::size_t i = 0; i < count; ++i) element(spec, i);
+  }
+  void visit_named(Spec const& spec, config::Presence, std::span<std::string const> names,
+                   Element const& element) override {
+    for (std::size_t i = 0; i < names.size(); ++i) element(spec, i);
+  }
+};
+
+/// The grid without the points of sides that have a value of their own, but for those of `face`.
+Grid without_given_sides(Grid grid, config::RunConfig const& run, int face = -1) {
+  for (int axis = 0; axis < grid.dims; ++axis) {
+    if (axis == face) continue;
+    auto const given = [&](std::size_t side) {
+      SideKind const kind = run.boundary[axis][side].kind;
+      return kind == SideKind::dirichlet || kind == SideKind::fixed;
+    };
+    if (given(0)) grid.origin[axis] = grid.coordinate(axis, 1);
+    grid.points[axis] -= (given(0) ? 1 : 0) + (given(1) ? 1 : 0);
+  }
+  return grid;
+}
+
+/// One point for all along an axis that a formula does not depend on.
+Grid reduced(Grid grid, Expression const& formula) {
+  for (int axis = 0; axis < grid.dims; ++axis)
+    if (!formula.depends_on(axis)) grid.points[axis] = 1;
+  return grid;
+}
+
+template <class T>
+bool is_finite(double value) {
+  return std::isfinite(static_cast<T>(value));
+}
+
+std::string format_number(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:g}", value);
+}
+
+/// `x = 0.5, y = 1`
+std::string format_point(Grid const& grid, std::array<std::int64_t, 3> const& at) {
+  std::string text;
+  for (int axis = 0; axis < grid.dims; ++axis)
+    text += fmt::format("{}{} = {}", axis == 0 ? "" : ", ", axis_names[axis],
+                        grid.coordinate(axis, at[axis]));
+  return text;
+}
+
+/// `is nan at x = 0.5 (all values have to be finite)`
+std::string format_bad(double value, std::string const& place, Precision precision) {
+  return fmt::format("is {} at {} ({})", format_number(value), place,
+                     std::isfinite(value)
+                         ? fmt::format("{} does not reach that far", name_of(precision))
+                         : "all values have to be finite");
+}
+
+/// What a formula has wrong at time t on a grid, if anything.
+template <class T>
+std::optional<std::string> fault_of(Stream& stream, Expression const& formula, Grid const& whole,
+                                    double time) {
+  constexpr std::int64_t piece_size = std::int64_t{1} << 20;
+  Grid const grid = reduced(whole, formula);
+  evaluate::Program const program(stream, formula, evaluate::default_variant(stream.backend()));
+  Buffer<evaluate::DeviceClock> clock(stream, MemorySpace::device, 1);
+  evaluate::set_clock(stream, clock.data(), {time, 0, 0});
+  int const axis = grid.dims - 1;
+  std::int64_t const line = grid.face_size(axis);
+  std::int64_t const lines = std::clamp<std::int64_t>(piece_size / line, 1, grid.points[axis]);
+  Buffer<T> values(stream, MemorySpace::device, static_cast<std::size_t>(lines * line));
+  for (std::int64_t first = 0; first < grid.points[axis]; first += lines) {
+    Grid piece = grid;
+    piece.points[axis] = std::min(lines, grid.points[axis] - first);
+    piece.origin[axis] = grid.coordinate(axis, first);
+    auto const span = values.span().first(static_cast<std::size_t>(piece.size()));
+    evaluate::evaluate<T>(stream, program, piece, clock.data(), 0, span);
+    std::int64_t const index = first_non_finite<T>(stream, span, "auto");
+    if (index < 0) continue;
+    auto const at = grid.indices(first * line + index);
+    double const value = formula.evaluate(grid.coordinate(0, at[0]), grid.coordinate(1, at[1]),
+                                          grid.coordinate(2, at[2]), time);
+    // The coordinates of a piece are rounded otherwise than those of the grid.
+    if (is_finite<T>(value)) continue;
+    std::string place = format_point(grid, at);
+    if (formula.depends_on(expression::time_variable)) place += fmt::format(", t = {}", time);
+    return format_bad(value, place, precision_of<T>());
+  }
+  return std::nullopt;
+}
+
+/// Writes down what formulas have wrong.
+class Search {
+ public:
+  Search(config::RunConfig const& run, Stream& stream) : run_(run), stream_(stream) {}
+
+  void look(Formula const& formula, Grid const& grid, double time) {
+    auto const fault = run_.precision == Precision::float32
+                           ? fault_of<float>(stream_, formula.expression, grid, time)
+                           : fault_of<double>(stream_, formula.expression, grid, time);
+    if (fault) problems.push_back(run_.problem(formula.location, *fault));
+  }
+
+  std::vector<Problem> problems;
+
+ private:
+  config::RunConfig const& run_;
+  Stream& stream_;
+};
+
+}  // namespace
+
+std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stream) {
+  if (!run.simulation->has_grid) return {};
+  Search search(run, stream);
+  Grid const inner = without_given_sides(run.grid, run);
+  for (auto const& [name, source] : run.initial)
+    if (source.file.empty()) search.look(source.formula, inner, 0);
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side) {
+      auto const& condition = run.boundary[axis][static_cast<std::size_t>(side)];
+      if (condition.kind != SideKind::dirichlet && condition.kind != SideKind::neumann) continue;
+      Grid const face = face_of(run.grid, axis, side);
+      search.look(condition.value, without_given_sides(face, run, axis), 0);
+    }
+  FormulaFinder parameters;
+  run.parameters->fields(parameters, run);
+  for (Formula const* formula : parameters.found) search.look(*formula, inner, 0);
+  for (auto const& [name, formula] : run.verify.exact) search.look(formula, run.grid, run.time.end);
+  return std::move(search.problems);
+}
+
+void require_finite_start(config::RunConfig const& run, Simulation const& simulation,
+                          Stream& stream) {
+  auto const look = [&]<class T>(Field const& field, std::span<T const> values) {
+    std::int64_t const index = first_non_finite(stream, values, "auto");
+    if (index < 0) return;
+    T value = 0;
+    copy_async(std::span(&value, 1), values.subspan(static_cast<std::size_t>(index), 1), stream);
+    stream.synchronize();
+    throw ConfigError({run.problem(
+        run.initial.find(field.name)->second.location,
+        fmt::format("is {} at {} in {} (all values have to be finite)", format_number(value),
+                    format_point(field.grid, field.grid.indices(index)), name_of(run.precision)))});
+  };
+  for (Field const& field : simulation.fields()) {
+    auto const size = static_cast<std::size_t>(field.grid.size());
+    if (field.precision == Precision::float32)
+      look(field, std::span(static_cast<float const*>(field.data), size));
+    else
+      look(field, std::span(static_cast<double const*>(field.data), size));
+  }
+}
+
+}  // namespace gridstride

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "core/error.hpp"
+#include "core/stream.hpp"
+#include "simulations/simulation.hpp"
+
+/// Formulas of a config that are no numbers somewhere on the grid.
+namespace gridstride {
+
+/// For each formula of a simulation with a grid the first point where its value is not a finite
+/// number of the run's precision, in the words of a problem at its key: `initial`, the sides over
+/// their faces, `parameters`, all at time 0, and `verify.exact` at the end. What lies on a side
+/// with a value of its own is not looked at, since that value replaces it. Evaluates on the
+/// stream's device, a piece of the grid at a time.
+std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stream);
+
+/// Throws `ConfigError` at a field's key in `initial` when it begins with a value that is not
+/// finite.
+void require_finite_start(config::RunConfig const& run, Simulation const& simulation,
+                          Stream& stream);
+
+}  // namespace gridstride

@@ -1,0 +1,121 @@
+"""What `check` and `run` find before anything is computed, and what `check` says of a run."""
+
+import math
+import os
+import resource
+import unittest
+
+import support
+from support import BAD_INPUT, heat
+
+
+class Refusals(support.Case):
+    """`check` and `run` refuse the same, and leave nothing behind."""
+
+    def refuse(self, config, message, *more):
+        file = self.write("case.yaml", config)
+        before = self.files()
+        for arguments in (["check", file], ["run", file, "--quiet"], ["run", file, file]):
+            _, err = self.call(*arguments, *more, code=BAD_INPUT)
+            self.assertRegex(err, message)
+            self.assertEqual(self.files(), before)
+            self.assertFalse((self.directory / "outputs").is_dir())
+
+    def test_steps_that_do_not_get_to_the_end(self):
+        self.refuse(heat(time={"end": 1, "step": 1e-17}),
+                    r"case\.yaml:\d+:\d+: time\.step: 1e-17 s is too short for an end at 1 s")
+        self.refuse(heat(time={"end": 1e300}), r"time\.step: \S+ s is too short")
+        self.refuse(heat(grid={"points": [17, 16], "upper": [1e-200, 1e-200]}),
+                    r"time\.step: comes out as 0 s \(spacings or coefficients")
+
+    def test_moments_without_number(self):
+        self.refuse(heat(checkpoint={"every": {"time": 1e-13}}),
+                    r"checkpoint\.every: makes 1e\+11 checkpoints \(at most 1e\+09 are possible\)")
+        self.refuse(heat(output={"every": {"time": 1e-200}}), r"output\.every: makes \S+ outputs")
+
+    def test_formulas_that_are_no_numbers(self):
+        self.refuse(heat(initial={"u": "1/(x - 0.5)"}),
+                    r"case\.yaml:\d+:\d+: initial\.u: is inf at x = 0\.5, y = 0 \(")
+        self.refuse(heat(boundary={"x": {"dirichlet": "sqrt(t - 1)"}, "y": "periodic"}),
+                    r"boundary\.x\.dirichlet: is nan at x = 0, y = 0, t = 0 \(")
+        self.refuse(heat(parameters={"diffusivity": 1, "source": "log(x - 0.5)"}),
+                    r"parameters\.source: is nan at x = 0\.0625, y = 0 \(")
+        self.refuse(heat(precision="float32", initial={"u": "1e39*x"}),
+                    r"initial\.u: is \S+ at x = 0\.375, y = 0 \(float32 does not reach that far\)")
+        self.refuse(heat(verify={"exact": {"u": "log(x)"}, "tolerance": {"max": 1}}),
+                    r"verify\.exact\.u: is -inf at x = 0, y = 0 \(")
+
+    def test_matrices_that_are_no_numbers(self):
+        system = {"simulation": "linear_system", "parameters": {
+            "matrix": {"expression": "1/(i - 3 + j)", "size": 5}, "rhs": 1}}
+        self.refuse(system, r"parameters\.matrix: is inf in float64 at i = 0, j = 3 \(")
+        system["parameters"]["matrix"]["expression"] = "1 + i"
+        system["parameters"]["method"] = "cholesky"
+        self.refuse(system, r"parameters\.method: cholesky needs a symmetric matrix")
+
+    def test_places_that_cannot_be_written(self):
+        self.write("file", "")
+        self.refuse(heat(), r"output\.directory: '.*/file' is not a folder", "--output", "file")
+        self.refuse(heat(), r"output\.directory: '.*/file' is not a folder",
+                    "--output", "file/below/it")
+        (self.directory / "taken/case.h5").mkdir(parents=True)
+        self.refuse(heat(), r"'taken/case\.h5' is in the way", "--output", "taken")
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_folders_that_may_not_be_written(self):
+        (self.directory / "closed").mkdir(mode=0o500)
+        self.refuse(heat(), r"closed' cannot be written to \(Permission denied\)",
+                    "--output", "closed/case")
+
+    def test_references(self):
+        for name, content, message in (("missing.h5", None, r"there is no file missing\.h5"),
+                                       ("text.h5", "not HDF5", r"text\.h5: ")):
+            if content is not None:
+                self.write(name, content)
+            self.refuse(heat(verify={"reference": name}), r"verify\.reference: " + message)
+
+    def test_a_reference_of_another_grid(self):
+        self.call("run", self.write("small.yaml", heat(grid={"points": [9, 9]})), "--quiet",
+                  "--output", "small")
+        self.refuse(heat(verify={"reference": "small/small.h5"}),
+                    r"verify\.reference: small/small\.h5 holds a grid of 9 x 9 points")
+
+
+class Forecasts(support.Case):
+    def forecast(self, config, **options):
+        out, _ = self.call("check", self.write("case.yaml", config), **options)
+        return [line for line in out.splitlines() if line.startswith("#")]
+
+    def test_very_many_checkpoints(self):
+        lines = self.forecast(heat(checkpoint={"every": {"time": 1.1e-11}, "keep": 1}))
+        self.assertTrue(any("for 909090910 checkpoints (1 stay)" in line for line in lines), lines)
+
+    def test_everything_is_finite(self):
+        for time in ({"end": 1, "step": 1e-15}, {"end": 1e-300}, {"end": 1e-9, "step": 1e-20}):
+            text = "\n".join(self.forecast(heat(time=time))[2:])  # not the device's name
+            self.assertRegex(text, r"# time step: \S+ s, [1-9]\d* steps?, at least [1-9]")
+            self.assertNotRegex(text, r"\b(inf|nan)\b|-\d")
+
+    def test_too_little_disk_is_a_warning(self):
+        config = heat(grid={"points": [300, 300]}, output={"every": {"count": 10**9}},
+                      time={"end": 1e-6})
+        lines = self.forecast(config)
+        self.assertRegex(lines[-1], r"# warning: the results will take \d+\.\d PiB in outputs/case, "
+                                    r"(the disk has \S+ \S+ free|the quota leaves)")
+
+    def test_limits_of_memory(self):
+        """Under `ulimit -v` the figures are those of the limit, and what fits is not refused."""
+        limit = 3 << 30
+
+        def limited():
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        side = int(math.sqrt(limit / 8 / 4))  # four such arrays fit, five do not
+        file = self.write("case.yaml", heat(grid={"points": [side, side]}))
+        _, err = self.call("check", file, code=BAD_INPUT, preexec_fn=limited,
+                           environment={"OMP_NUM_THREADS": "1"})
+        self.assertRegex(err, r"heat: u needs 5 x \d+\.\d MiB.*, the host has [12]\.\d GiB free\n")
+        self.forecast(heat(), preexec_fn=limited, environment={"OMP_NUM_THREADS": "1"})
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/memory_use.hpp"
+#include "driver/forecast.hpp"
+#include "driver/run.hpp"
+#include "support/heat_cases.hpp"
+
+/// Runs whose memory is compared with what was forecast.
+namespace gridstride::test {
+
+struct MemoryCase {
+  char const* name;
+  std::string yaml;
+};
+
+inline std::vector<MemoryCase> memory_cases() {
+  std::string const plane = "grid: {points: [900, 801]}\n";
+  std::string const wave_steps = "time: {end: 2e-4, step: 5e-5}\n";
+  return {
+      {"heat", "simulation: heat\n" + plane +
+                   "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
+                   "time: {end: 8e-7, step: 2e-7}\n"},
+      {"heat of fields",
+       "simulation: heat\nprecision: float32\ngrid: {points: [101, 90, 83]}\n"
+       "boundary: {x: {neumann: \"t + y\"}, y: {dirichlet: \"x\"}}\n"
+       "initial: {u: x}\n"
+       "parameters: {diffusivity: \"1 + x\", source: \"sin(t)\"}\n"
+       "time: {scheme: rk4, end: 2e-5, step: 5e-6}\n"
+       "verify: {exact: {u: x}, tolerance: {max: 100}}\n"},
+      {"wave",
+       "simulation: wave\n" + plane + "initial: {u: x}\nparameters: {speed: 1}\n" + wave_steps},
+      {"wave of fields",
+       "simulation: wave\n" + plane +
+           "boundary: {x: absorbing, y: free}\ninitial: {u: x}\n"
+           "parameters: {speed: \"1 + x\", source: \"t*y\", initial_velocity: y}\n" +
+           wave_steps},
+      {"advection", "simulation: advection\n" + plane +
+                        "boundary: {x: {dirichlet: \"t\"}, y: periodic}\ninitial: {u: x}\n"
+                        "parameters: {velocity: {x: 1, y: \"x + t\"}}\n"
+                        "time: {end: 1e-3, step: 2.5e-4}\n"},
+      {"upwind", "simulation: advection\n" + plane +
+                     "initial: {u: x}\nparameters: {velocity: {x: 1, y: 1}}\n"
+                     "time: {scheme: upwind, end: 1e-3, step: 2.5e-4}\n"},
+      {"convolution", "simulation: convolution\n" + plane +
+                          "parameters: {signal: \"x*y\", filters: [{gaussian: {sigma: 3, axis: [x, y]}}]}\n"},
+      {"lu",
+       "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 + i + "
+       "2*j)\", size: 700}, rhs: 1, method: lu}\n"},
+      {"cholesky",
+       "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 "
+       "+ i + j)\", size: 700}, rhs: 1}\n"},
+      {"lu_mixed",
+       "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 "
+       "+ i + 2*j)\", size: 700}, rhs: 1, method: lu_mixed}\n"},
+      {"integration",
+       "simulation: integration\n"
+       "parameters: {integrand: \"exp(-k*x)\", variables: {x: [0, 1]},\n"
+       "  sweep: {k: {from: 0, to: 1, count: 300000}}, rule: gauss_kronrod}\n"},
+  };
+}
+
+/// What buffers hold at most in a whole run, in all memory spaces, against the forecast: never
+/// more, and less by a checkpoint's copy at most, which is no buffer. What libraries and kernels
+/// need on a GPU for simulations without time is a bound alone.
+inline void expect_forecast(MemoryCase const& one, Backend backend) {
+  SCOPED_TRACE(one.name);
+  auto const folder =
+      std::filesystem::temp_directory_path() / fmt::format("gridstride_memory_{}", getpid());
+  auto config = config_of(one.yaml + fmt::format("device: {}\noutput: {{directory: {}, formats: "
+                                                 "[hdf5]}}\n",
+                                                 name_of(backend), folder.string()));
+  Device const device = Device::open(backend);
+  auto const expected = forecast(config, device);
+  constexpr MemorySpace spaces[] = {MemorySpace::host, MemorySpace::pinned, MemorySpace::device,
+                                    MemorySpace::managed};
+  double before = 0, most = 0;
+  for (auto const space : spaces) {
+    restart_peak(space);
+    before += static_cast<double>(memory_use(space).now);
+  }
+  RunOptions options;
+  options.quiet = true;
+  run(config, options);
+  for (auto const space : spaces) most += static_cast<double>(memory_use(space).peak);
+  std::filesystem::remove_all(folder);
+  constexpr double small = 1.5 * (1 << 20);  // clocks, counts and bins of diagnostics
+  auto const forecast_bytes = static_cast<double>(expected.device_bytes + expected.host_bytes);
+  EXPECT_LE(most - before, forecast_bytes + small);
+  if (backend == Backend::cpu || config.simulation->has_time) {
+    EXPECT_GE(most - before, 0.75 * forecast_bytes - small);
+  }
+}
+
+}  // namespace gridstride::test
