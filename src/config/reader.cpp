@@ -180,6 +180,12 @@ bool Reader::read_list(Spec const& spec, ListShape const& shape, std::vector<T>&
   std::span<Node const> elements(node, 1);
   bool const listed = node->kind == Node::Kind::sequence;
   if (listed) elements = node->children;
+  if (!listed && shape.maximum > 1 && node->text.find(',') != std::string::npos) {
+    report(*node, path(spec.name),
+           fmt::format("{0} is a list without its brackets; did you mean '[{1}]'?",
+                       show(node->text), node->text));
+    return false;
+  }
   std::vector<T> read;
   for (std::size_t i = 0; i < elements.size(); ++i) {
     std::string const where =
@@ -242,16 +248,6 @@ void Reader::visit_items(Spec const& spec, std::size_t count, Element const& ele
     element(Spec{.name = index}, i);
   }
   scopes_.pop_back();
-}
-
-std::optional<std::vector<std::string>> Reader::given_names(Spec const& spec) {
-  Scope const& scope = scopes_.back();
-  Node const* node = scope.node ? scope.node->child(spec.name) : nullptr;
-  if (!node || node->kind != Node::Kind::mapping) return std::nullopt;
-  std::vector<std::string> names;
-  for (Node const& key : node->keys)
-    if (name_problem(key.text).empty()) names.push_back(key.text);
-  return names;
 }
 
 void Reader::visit_named(Spec const& spec, Presence presence, std::span<std::string const> names,

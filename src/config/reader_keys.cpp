@@ -123,6 +123,16 @@ void Reader::choose_by_keys(Spec const& spec, std::span<Form const> forms, Node 
   leave();
 }
 
+std::optional<std::vector<std::string>> Reader::given_names(Spec const& spec) {
+  Scope const& scope = scopes_.back();
+  Node const* node = scope.node ? scope.node->child(spec.name) : nullptr;
+  if (!node || node->kind != Node::Kind::mapping) return std::nullopt;
+  std::vector<std::string> names;
+  for (Node const& key : node->keys)
+    if (name_problem(key.text).empty()) names.push_back(key.text);
+  return names;
+}
+
 void Reader::refuse(std::string_view name, std::string const& reason) {
   Scope& scope = scopes_.back();
   scope.refused.emplace_back(name);
