@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdio>
 #include <memory>
 #include <system_error>
 
+#include "core/console.hpp"
 #include "core/stream.hpp"
 #include "core/timer.hpp"
 #include "core/version.hpp"
@@ -199,7 +198,7 @@ void Run::warn_of_disk(Forecast const& expected) {
   auto const warning = disk_warning(config_, expected);
   if (warning.empty()) return;
   files_->log("warning: " + warning);
-  std::fputs(("warning: " + warning + "\n").c_str(), stderr);
+  tell("warning: " + warning + "\n");
 }
 
 /// All memory is taken before the first file changes.
