@@ -57,6 +57,7 @@ Program::Program(Stream& stream, expression::Expression const& expression, std::
   try {
     module(stream.device());
   } catch (RuntimeCompilerMissing const& missing) {
+    if (variant != "auto") throw;
     variant_ = "interpreter";
     fallback_ = fmt::format("evaluate: compiled gave way to interpreter ({})", missing.what());
   }

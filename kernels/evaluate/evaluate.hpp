@@ -23,7 +23,8 @@ class Program {
  public:
   /// `variant` is a row of the family, or `auto`: on a GPU `compiled` for a formula that depends on
   /// time, since it is evaluated again and again, else `interpreter`. Where NVRTC is missing,
-  /// `compiled` becomes `interpreter`.
+  /// the `compiled` of `auto` becomes `interpreter`; one that is asked for by name throws
+  /// `RuntimeCompilerMissing`.
   Program(Stream& stream, expression::Expression const& expression,
           std::string_view variant = "auto");
 

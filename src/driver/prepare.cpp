@@ -26,7 +26,9 @@
 #include "io/dataset.hpp"
 #include "io/matrix_market.hpp"
 #include "io/result.hpp"
+#include "kernels/evaluate/evaluate.hpp"
 #include "kernels/families.hpp"
+#include "kernels/support/runtime_compiler.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -59,6 +61,17 @@ std::string format_shape(Extents const& extents) {
   return text.empty() ? "a single value" : text;
 }
 
+/// Why the formulas of a run cannot be compiled on a device; empty when they can.
+std::string compiler_refusal(Device const& device) {
+  try {
+    Stream stream(device);
+    evaluate::Program(stream, expression::Expression::parse("x"), "compiled");
+  } catch (RuntimeCompilerMissing const& missing) {
+    return missing.what();
+  }
+  return {};
+}
+
 std::vector<Problem> variant_problems(config::RunConfig const& run, Device const& device) {
   std::vector<Problem> problems;
   for (auto const& family : kernel_families()) {
@@ -79,6 +92,10 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
       problems.push_back(run.problem(
           location, fmt::format("'{}' does not run on this device ({}{} has {})", chosen->second,
                                 needs, name_of(device.backend()), format_choices(usable))));
+    else if (auto const lack = chosen->second == "compiled" ? compiler_refusal(device) : "";
+             !lack.empty())
+      problems.push_back(
+          run.problem(location, fmt::format("'compiled' cannot be used ({})", lack)));
     else if (auto const why = diagnostics_refusal(family.name, chosen->second, device);
              !why.empty())
       problems.push_back(run.problem(
