@@ -233,6 +233,7 @@ void write_checkpoint(std::filesystem::path const& path, CheckpointOrigin const&
                       std::function<void(CheckpointSink&)> const& save) {
   AtomicFile target(path);
   {
+    auto const alone = hdf5::exclusive();
     // This format has checksums over all of HDF5's own structures.
     Object const file = hdf5::create_transaction_file(target.temporary(), path, H5F_LIBVER_V18);
     put_text_value(file, problem_name, origin.problem);

@@ -64,6 +64,16 @@ void silence() {
   static_cast<void>(silent);
 }
 
+bool is_safe_for_threads() {
+  hbool_t safe = false;
+  return H5is_library_threadsafe(&safe) >= 0 && safe;
+}
+
+std::unique_lock<std::recursive_mutex> exclusive(bool library_is_safe) {
+  static std::recursive_mutex mutex;
+  return library_is_safe ? std::unique_lock<std::recursive_mutex>() : std::unique_lock(mutex);
+}
+
 std::string last_error() {
   std::string line;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &line);

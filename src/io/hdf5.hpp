@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -141,5 +142,13 @@ Handle properties(hid_t list_class);
 /// Keeps HDF5 from printing its errors; the setting belongs to a thread, and each of this layer's
 /// ways to get an `Object` calls it, as does whoever takes one to another thread.
 void silence();
+
+/// Whether this HDF5 library takes care itself that one thread at a time is in it.
+bool is_safe_for_threads();
+
+/// Where the library does not, keeps other threads that ask for it out of HDF5 while it is held:
+/// from before the first identifier is made until the last one is closed. A run's files are written
+/// by one thread, its checkpoints by another.
+std::unique_lock<std::recursive_mutex> exclusive(bool library_is_safe = is_safe_for_threads());
 
 }  // namespace gridstride::io::hdf5

@@ -135,6 +135,7 @@ struct ResultWriter::State {
   void attempt(Work const& work) {
     if (failed) throw IoError(file.path(), "takes no more after a write that failed");
     failed = true;
+    auto const alone = hdf5::exclusive();
     hdf5::silence();  // the writer may be used by another thread than made it
     work();
     failed = false;

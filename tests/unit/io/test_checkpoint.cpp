@@ -4,7 +4,9 @@
 
 #include <csignal>
 #include <cstring>
+#include <thread>
 
+#include "io/hdf5.hpp"
 #include "support.hpp"
 
 /// HDF5 1.10 leaks when it reads damaged object headers, which a test here has it do.
@@ -73,6 +75,26 @@ class Checkpoint : public testing::Test {
   std::filesystem::path const path = folder / "run_000010.ckpt";
   Values const values;
 };
+
+// One thread writes a run's files, another its checkpoints.
+TEST(Hdf5, OneThreadAtATimeWhereTheLibraryDoesNotSeeToIt) {
+  EXPECT_FALSE(hdf5::exclusive(true).owns_lock());
+  EXPECT_EQ(hdf5::exclusive().owns_lock(), !hdf5::is_safe_for_threads());
+  int inside = 0, most = 0;
+  auto const work = [&] {
+    for (int i = 0; i < 200; ++i) {
+      auto const alone = hdf5::exclusive(false);
+      auto const again = hdf5::exclusive(false);  // by the thread that has it
+      most = std::max(most, ++inside);
+      std::this_thread::yield();
+      --inside;
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  EXPECT_EQ(most, 1);
+}
 
 TEST_F(Checkpoint, GivesBackEveryBit) {
   write();
