@@ -16,6 +16,11 @@ class StartFrom(support.Case):
         out, err = self.call("run", self.write("second.yaml", config), "--quiet", code=code)
         return err
 
+    def start_of(self, name):
+        """What the log says of the first output."""
+        log = (self.directory / f"outputs/{name}/{name}.log").read_text()
+        return next(line for line in log.splitlines() if line.startswith("step "))
+
     def test_goes_on_as_one_run(self):
         # Steps of a power of two: both runs make the same ones.
         step = {"step": 2 ** -11}
@@ -32,14 +37,13 @@ class StartFrom(support.Case):
         steps = {}
         for time in (0, 0.0025, 0.005, 0.01, "last"):
             self.second(time=time)
-            steps[time] = (self.directory / "outputs/second/second.log").read_text().split("\n")[1]
+            steps[time] = self.start_of("second")
         self.assertEqual(steps[0.01], steps["last"])
         self.assertEqual(len(set(steps.values())), 4)
         self.assertIn("step 0 time 0 ", steps["last"])
         self.second(time="last", dataset="u", changes={"precision": "float32"})
         self.second(step=0)
-        start = (self.directory / "outputs/second/second.log").read_text().split("\n")[1]
-        self.assertEqual(start, steps[0])
+        self.assertEqual(self.start_of("second"), steps[0])
 
     def test_what_is_not_there_is_told_with_what_is(self):
         err = self.second(code=BAD_INPUT, time=0.003)
