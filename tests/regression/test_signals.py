@@ -62,7 +62,7 @@ class Signals(support.Case):
         self.assert_same("outputs/case", "whole")
 
     def test_several_at_once_do_not_skip_the_checkpoint(self):
-        process = self.begin({**ENDLESS, "grid": {"points": [1025, 1024]}})
+        process = self.begin({**ENDLESS, "grid": {"points": [1025, 1024]}, "time": {"end": 1e3}})
         numbers = (signal.SIGINT, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         for number in numbers:
             process.send_signal(number)
@@ -185,7 +185,7 @@ class OwnFiles(support.Case):
         self.assertEqual(self.files("outputs/case"), sorted(before + kept))
 
     def harm(self, how):
-        self.write("long.yaml", heat(time={"end": 1e9}, output={"formats": ["hdf5"],
+        self.write("long.yaml", heat(time={"end": 1e4}, output={"formats": ["hdf5"],
                                                                  "every": {"steps": 20}}))
         result = self.directory / "outputs/long/long.h5"
         process = self.start("run", "long.yaml", "--quiet")
