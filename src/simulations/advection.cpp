@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -161,6 +162,8 @@ void Advection<T>::refresh_face(Face& face, std::array<double, 3> const& weights
 /// Velocities and sides.
 template <class T>
 void Advection<T>::make_flow(config::RunConfig const& run) {
+  // α of weno5 is as large as the Courant numbers with their roundings.
+  constexpr double roundings = 1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
   auto const speeds = look_ahead_ ? look_ahead_->speeds() : advection::largest_speeds(run);
   flow_.grid = grid_;
   flow_.scheme = scheme_.flux;
@@ -170,7 +173,7 @@ void Advection<T>::make_flow(config::RunConfig const& run) {
       flow_.velocity[axis].constant = velocity.evaluate(0);
     } else {
       velocity_[axis] = prepare(velocity, grid_);
-      flow_.velocity[axis] = {0, velocity_[axis].data(), speeds[axis]};
+      flow_.velocity[axis] = {0, velocity_[axis].data(), speeds[axis] * roundings};
     }
     for (int side = 0; side < 2; ++side) {
       auto const& condition = run.boundary[axis][side];

@@ -17,7 +17,7 @@ TEST(TimeSteps, FollowANarrowJet) { test::expect_a_narrow_jet_to_be_met(Backend:
 TEST(TimeSteps, EndWhereAVelocityIsNotFinite) {
   test::expect_a_velocity_to_stay_finite(Backend::cpu);
 }
-TEST(TimeSteps, FollowInTheSameBits) { test::expect_steps_that_follow_to_repeat(Backend::cpu); }
+TEST(TimeSteps, RepeatInTheSameBits) { test::expect_steps_to_repeat(Backend::cpu); }
 
 /// A jet that is there from the start is met at the door, also between the points of a coarse look.
 TEST(TimeSteps, AreRefusedForAJetOfOneColumn) {

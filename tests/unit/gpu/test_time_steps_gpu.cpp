@@ -30,9 +30,9 @@ TEST(TimeStepsGpu, EndWhereAVelocityIsNotFinite) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_a_velocity_to_stay_finite(Backend::cuda);
 }
-TEST(TimeStepsGpu, FollowInTheSameBits) {
+TEST(TimeStepsGpu, RepeatInTheSameBits) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  test::expect_steps_that_follow_to_repeat(Backend::cuda);
+  test::expect_steps_to_repeat(Backend::cuda);
 }
 
 }  // namespace
