@@ -48,11 +48,13 @@ class Determinism(support.Case):
 
     def test_threads_of_all_simulations(self):
         for name, *changes in self.SIMULATIONS:
+            text = (support.ROOT / f"tests/regression/cases/{name}.yaml").read_text()
+            file = self.write(f"{name}.yaml", text[:text.index("\nverify:") + 1])
             for threads in (1, 2, 3, 5):
                 folder = f"{name}_{threads}"
                 options = [part for change in changes for part in ("--set", change)]
-                self.call("run", support.ROOT / f"tests/regression/cases/{name}.yaml", "--quiet",
-                          "--device", "cpu", "--output", folder, *options, environment={"OMP_NUM_THREADS": str(threads)})
+                self.call("run", file, "--quiet", "--device", "cpu", "--output", folder, *options,
+                          environment={"OMP_NUM_THREADS": str(threads)})
                 self.assert_same(folder, f"{name}_1")
 
     def test_again(self):
