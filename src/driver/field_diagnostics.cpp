@@ -144,7 +144,7 @@ FieldDiagnostics<T>::FieldDiagnostics(config::RunOptions const& run, Field const
     : reduce_variant_(variant_of(run, "reduce")),
       histogram_variant_(variant_of(run, "histogram")),
       scan_variant_(variant_of(run, "scan")),
-      may_have_gaps_(run.simulation->has_gaps),
+      may_have_gaps_(run.simulation != nullptr && run.simulation->has_gaps),
       norms_(run.diagnostics.norms),
       quantiles_(quantiles_of(run.diagnostics, field.name)),
       names_(diagnostic_names(run.diagnostics, field)),
