@@ -210,17 +210,21 @@ struct Value {
 GRIDSTRIDE_HOST_DEVICE inline Value value_of(int dimensions, double const* sums,
                                              AxisCheck const* axes, double volume,
                                              double rounding) {
-  double means[orbits], squares = 0;  // of what each sample adds
+  double means[orbits], largest = 0;
   Weights const weights = degree_7(dimensions);
   for (int k = 0; k < orbits; ++k) {
     means[k] = sums[k] / orbit_points(dimensions, k);
-    double const part = weights.of[k] * means[k];
+    largest = larger(largest, magnitude(weights.of[k] * means[k]));
+  }
+  double squares = 0;  // of what each sample adds, in parts of the largest: in no unit
+  for (int k = 0; k < orbits && largest > 0; ++k) {
+    double const part = weights.of[k] * means[k] / largest;
     squares += part * part / orbit_points(dimensions, k);
   }
   double const r7 = applied(weights, means), r5 = applied(degree_5(dimensions), means);
   double const difference = magnitude(r7 - r5), r3[2] = {applied(degree_3_near(dimensions), means),
                                                          applied(degree_3_corners(), means)};
-  double const least = rounding_factor * rounding * ::sqrt(squares);
+  double const least = rounding_factor * rounding * largest * ::sqrt(squares);
   double decay = 0, coarsest_error = 0;
   for (double const of_degree_3 : r3) {
     double const coarse = magnitude(r5 - of_degree_3), coarsest = magnitude(of_degree_3 - means[0]);

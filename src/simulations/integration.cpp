@@ -102,6 +102,13 @@ MemoryForecast integration_memory(config::RunConfig const& run, Inputs const&, B
           .other_bytes = count * (sizeof(Estimate) + parameters.sweep.size() * sizeof(double))};
 }
 
+/// Whether T has a number for the value.
+template <class T>
+bool has_number(double value) {
+  auto const rounded = static_cast<T>(value);
+  return std::isfinite(rounded) && (rounded != 0 || value == 0);
+}
+
 template <class T>
 class Integration final : public Simulation {
  public:
@@ -218,14 +225,12 @@ void Integration<T>::keep(Solution solution) {
   auto& estimates = solution_.estimates;
   std::vector<T> values(value_.size(), std::numeric_limits<T>::quiet_NaN()), errors = values;
   for (std::size_t i = 0; i < estimates.size(); ++i) {
-    auto const rounded = static_cast<T>(estimates[i].value);
-    bool const is_number = std::isfinite(rounded) && (rounded != 0 || estimates[i].value == 0);
-    if (!is_number) estimates[i].outcome = Outcome::non_finite;
+    if (!has_number<T>(estimates[i].value)) estimates[i].outcome = Outcome::non_finite;
     if (estimates[i].outcome == Outcome::non_finite) {
       if (!solution_.pole) solution_.pole = integration::Pole{i, {}};
       continue;
     }
-    values[i] = rounded;
+    values[i] = static_cast<T>(estimates[i].value);
     errors[i] = static_cast<T>(estimates[i].error);
   }
   copy_async(value_.span(), std::span<T const>(values), stream_);
@@ -285,7 +290,7 @@ std::string Integration<T>::missing_text() const {
   std::string const parameters = parameter_text(integral);
   std::string const with = parameters.empty() ? "" : " with " + parameters;
   double const found = solution_.estimates[integral].value;
-  if (std::isfinite(found))
+  if (std::isfinite(found) && !has_number<T>(found))
     return text(fmt::format("has an integral of {:.9g}{}, for which {} has no number", found, with,
                             name_of(precision_of<T>())));
   std::vector<double> values = coordinates;

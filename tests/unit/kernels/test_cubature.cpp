@@ -166,6 +166,22 @@ TEST(Cubature, GenzFamiliesReachTheirTolerance) {
 
 TEST(Cubature, EstimatesHoldWhereverASingularityLies) { expect_estimates_hold(host()); }
 
+TEST(Cubature, ResultsScaleWithTheIntegrand) {
+  std::vector<Interval> const box(2);
+  auto const all = [&](std::string const& factor) {
+    auto const f = integrand_of(factor + "*exp(v0)*sin(3*v1)", 2);
+    return quadrature::cubature<double>(host(), f, box, {}, {{1e-14, 0, 2}}).estimate;
+  };
+  auto const expected = all("1");
+  EXPECT_EQ(expected.outcome, Outcome::reached);
+  for (int const exponent : {-900, 900}) {
+    auto const found = all(fmt::format("{:.17g}", std::ldexp(1.0, exponent)));
+    EXPECT_EQ(found.value, std::ldexp(expected.value, exponent));
+    EXPECT_EQ(found.error, std::ldexp(expected.error, exponent));
+    EXPECT_EQ(found.evaluations, expected.evaluations);
+  }
+}
+
 TEST(Cubature, BoxesAndParametersScaleTheIntegral) {
   // ∫∫ exp(−p0·x)·cos(p1·y) over [−1, 3] × [0, 2].
   auto const integrand = integrand_of("exp(-p0*v0)*cos(p1*v1)", 2, 2);
