@@ -195,13 +195,14 @@ TEST(Integration, SaysWhatNoSampleMeets) {
 }
 
 TEST(Integration, ValuesBeyondFloat32AreMissing) {
-  for (std::string const factor : {"1e60", "1e-60"})
+  for (std::string const integrand : {"1e60", "1e-60"})
     EXPECT_THROW(integrate("precision: float32\n" +
-                               parameters_yaml("{integrand: " + factor +
-                                               ", variables: {x: [0, 1]}, rule: midpoint}"),
+                               parameters_yaml("{integrand: " + integrand +
+                                               ", variables: {x: [0, 1]}, rule: quasi_monte_carlo, "
+                                               "points: 1024}"),
                            cpu),
                  NumericalError)
-        << factor;
+        << integrand;
 }
 
 TEST(Integration, FallingSweepsAndCurvesHaveRisingImages) {
