@@ -46,12 +46,12 @@ void print_forecast(config::RunConfig const& config, Forecast const& expected,
 
 int check_file(std::string const& file, OverrideOptions const& changes) {
   auto const config = config::read_run_config(file, changes.overrides(), simulation_infos());
+  check_reference(config);
   std::vector<std::string> fallbacks;
   Device const device = choose_device(config, fallbacks);
   Stream stream(device);
   auto const expected = check_before_run(config, stream);
   check_start(config, stream);
-  check_reference(config);
   fmt::print("{}\n", config::resolved_yaml(config));
   for (auto const& fallback : fallbacks) fmt::print("# {}\n", fallback);
   print_forecast(config, expected, device);

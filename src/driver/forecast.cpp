@@ -148,7 +148,6 @@ void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, F
 
 Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
-  forecast_time(run, result);
   auto const memory = entry_of(run).memory(run, inputs_of(run), device.backend());
   auto const arrays = output_arrays(run);
   bool const cuda = device.backend() == Backend::cuda;
@@ -157,7 +156,9 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   result.host_bytes = std::max(
       (arrays.on_host + (cuda ? 0 : arrays.aside)) * field + verification_bytes(run, memory),
       memory.reading_bytes);
+  // Before a step is looked for, which needs values at every point.
   require_memory(run, device, memory, result);
+  forecast_time(run, result);
   forecast_disk(run, memory, result);
   return result;
 }

@@ -259,9 +259,15 @@ std::vector<Problem> place_problems(config::RunConfig const& run) {
 }  // namespace
 
 Forecast check_before_run(config::RunConfig const& run, Stream& stream) {
-  check_on_device(run, stream.device());
+  Device const& device = stream.device();
+  // A grid of which not one field fits has too many points to look at.
+  double const field =
+      static_cast<double>(run.grid.size()) * static_cast<double>(size_of(run.precision));
+  if (run.simulation->has_grid && field > static_cast<double>(device.free_memory()))
+    forecast(run, device);
+  check_on_device(run, device);
   if (auto problems = place_problems(run); !problems.empty()) throw ConfigError(problems);
-  auto const expected = forecast(run, stream.device());
+  auto const expected = forecast(run, device);
   if (auto problems = formula_problems(run, stream); !problems.empty()) throw ConfigError(problems);
   return expected;
 }

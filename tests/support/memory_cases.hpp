@@ -20,6 +20,7 @@ namespace gridstride::test {
 struct MemoryCase {
   char const* name;
   std::string yaml;
+  bool at_most = false;  ///< the forecast holds what is needed only when a first try fails
 };
 
 inline std::vector<MemoryCase> memory_cases() {
@@ -50,8 +51,9 @@ inline std::vector<MemoryCase> memory_cases() {
       {"upwind", "simulation: advection\n" + plane +
                      "initial: {u: x}\nparameters: {velocity: {x: 1, y: 1}}\n"
                      "time: {scheme: upwind, end: 1e-3, step: 2.5e-4}\n"},
-      {"convolution", "simulation: convolution\n" + plane +
-                          "parameters: {signal: \"x*y\", filters: [{gaussian: {sigma: 3, axis: [x, y]}}]}\n"},
+      {"convolution",
+       "simulation: convolution\n" + plane +
+           "parameters: {signal: \"x*y\", filters: [{gaussian: {sigma: 3, axis: [x, y]}}]}\n"},
       {"lu",
        "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 + i + "
        "2*j)\", size: 700}, rhs: 1, method: lu}\n"},
@@ -60,7 +62,8 @@ inline std::vector<MemoryCase> memory_cases() {
        "+ i + j)\", size: 700}, rhs: 1}\n"},
       {"lu_mixed",
        "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 "
-       "+ i + 2*j)\", size: 700}, rhs: 1, method: lu_mixed}\n"},
+       "+ i + 2*j)\", size: 700}, rhs: 1, method: lu_mixed}\n",
+       true},
       {"integration",
        "simulation: integration\n"
        "parameters: {integrand: \"exp(-k*x)\", variables: {x: [0, 1]},\n"
@@ -95,7 +98,7 @@ inline void expect_forecast(MemoryCase const& one, Backend backend) {
   constexpr double small = 1.5 * (1 << 20);  // clocks, counts and bins of diagnostics
   auto const forecast_bytes = static_cast<double>(expected.device_bytes + expected.host_bytes);
   EXPECT_LE(most - before, forecast_bytes + small);
-  if (backend == Backend::cpu || config.simulation->has_time) {
+  if (!one.at_most && (backend == Backend::cpu || config.simulation->has_time)) {
     EXPECT_GE(most - before, 0.75 * forecast_bytes - small);
   }
 }
