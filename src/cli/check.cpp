@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/commands.hpp"
+#include "cli/json.hpp"
 #include "core/host_limits.hpp"
 #include "core/stream.hpp"
 #include "core/text.hpp"
@@ -44,14 +45,50 @@ void print_forecast(config::RunConfig const& config, Forecast const& expected,
     fmt::print("# warning: {}\n", warning);
 }
 
-int check_file(std::string const& file, OverrideOptions const& changes) {
-  auto const config = config::read_run_config(file, changes.overrides(), simulation_infos());
+Json json_forecast(config::RunConfig const& config, Forecast const& expected,
+                   Device const& device) {
+  Json json = {{"file", config.file.string()},
+               {"resolved_config", config::resolved_yaml(config)},
+               {"device", device.name()},
+               {"device_free_bytes", device.free_memory()},
+               {"device_bytes", expected.device_bytes},
+               {"host_bytes", expected.host_bytes}};
+  if (config.simulation->has_time) {
+    json["time_step"] = json_number(expected.time_step);
+    json["steps"] = json_number(expected.steps);
+    json["least_seconds"] = json_number(least_seconds(config, expected, device));
+  }
+  json.update({{"snapshots", json_number(expected.snapshots)},
+               {"output_bytes", json_number(expected.output_bytes)},
+               {"checkpoints", json_number(expected.checkpoints)},
+               {"checkpoint_bytes", json_number(expected.checkpoint_bytes)},
+               {"disk_free_bytes", json_number(disk_room(config.output.directory).bytes)}});
+  if (auto const warning = disk_warning(config, expected); !warning.empty())
+    json["warning"] = warning;
+  return json;
+}
+
+struct CheckArguments {
+  std::string file;
+  OverrideOptions changes;
+  bool json = false;
+};
+
+int check_file(CheckArguments const& options) {
+  auto const config =
+      config::read_run_config(options.file, options.changes.overrides(), simulation_infos());
   check_reference(config);
   std::vector<std::string> fallbacks;
   Device const device = choose_device(config, fallbacks);
   Stream stream(device);
   auto const expected = check_before_run(config, stream);
   check_start(config, stream);
+  if (options.json) {
+    Json json = json_forecast(config, expected, device);
+    json["fallbacks"] = fallbacks;
+    print_json(json);
+    return 0;
+  }
   fmt::print("{}\n", config::resolved_yaml(config));
   for (auto const& fallback : fallbacks) fmt::print("# {}\n", fallback);
   print_forecast(config, expected, device);
@@ -61,16 +98,15 @@ int check_file(std::string const& file, OverrideOptions const& changes) {
 }  // namespace
 
 void add_check(CLI::App& app, Action& action) {
-  auto const file = std::make_shared<std::string>();
-  auto const changes = std::make_shared<OverrideOptions>();
+  auto const options = std::make_shared<CheckArguments>();
   auto* command = app.add_subcommand(
       "check", "Check a file; print the run with every default, and what it will take");
-  command->add_option("file", *file, "YAML file; - is standard input")
+  command->add_option("file", options->file, "YAML file; - is standard input")
       ->required()
       ->type_name("FILE");
-  changes->add_to(*command);
-  command->callback(
-      [file, changes, &action] { action = [=] { return check_file(*file, *changes); }; });
+  options->changes.add_to(*command);
+  command->add_flag("--json", options->json, "As JSON");
+  command->callback([options, &action] { action = [options] { return check_file(*options); }; });
 }
 
 }  // namespace gridstride::cli

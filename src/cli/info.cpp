@@ -74,6 +74,7 @@ Json json_info(io::ResultFile const& result) {
           {"steps", result.steps()},
           {"diagnostics", std::move(diagnostics)},
           {"last_histograms", std::move(histograms)},
+          {"resolved_config", from.resolved_config},
           {"chosen", json_named(from.chosen)},
           {"wall_times", json_named(result.wall_times())},
           {"fallbacks", from.fallbacks}};

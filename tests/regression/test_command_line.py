@@ -1,7 +1,6 @@
 """What the command line takes, hints at, and prints as JSON."""
 
 import json
-import os
 import subprocess
 
 import support
@@ -78,8 +77,7 @@ class StandardOutput(support.Case):
             with self.subTest(closed=closed):
                 done = subprocess.run(
                     f"'{support.PROGRAM}' run case.yaml --output closed {closed}", shell=True,
-                    cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
-                    env={**os.environ, **support.QUICK})
+                    cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
                 self.assertIn(done.returncode, (0, FAILED))
                 self.assert_same("whole", "closed")
 
@@ -88,7 +86,7 @@ class StandardInput(support.Case):
     def feed(self, config, *arguments, code=0):
         done = subprocess.run([support.PROGRAM, *arguments], cwd=self.directory, text=True,
                               input=config, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              check=False, env={**os.environ, **support.QUICK})
+                              check=False)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout, done.stderr
 
@@ -135,6 +133,20 @@ class Json(support.Case):
         self.assertEqual(len(found["diagnostics"]["u.max"]), 5)
         self.assertEqual(sum(found["last_histograms"]["u.histogram"]["counts"]), 17 * 16)
         self.assertIn("time steps", found["wall_times"])
+
+    def test_check(self):
+        config = heat(checkpoint={"every": {"count": 2}}, time={"end": 0.01, "step": 5e-4})
+        found = self.json("check", self.write("case.yaml", config))
+        self.assertEqual((found["file"], found["device"].split(":")[0]), ("case.yaml", "cpu"))
+        self.assertIn("simulation: heat", found["resolved_config"])
+        self.assertEqual((found["time_step"], found["steps"]), (5e-4, 20))
+        self.assertEqual((found["snapshots"], found["checkpoints"]), (5, 2))
+        for key in ("device_bytes", "host_bytes", "output_bytes", "checkpoint_bytes",
+                    "disk_free_bytes", "least_seconds"):
+            self.assertGreater(found[key], 0)
+        one_shot = {"simulation": "integration", "parameters": {"integrand": "x",
+                                                                "variables": {"x": [0, 1]}}}
+        self.assertNotIn("steps", self.json("check", self.write("sum.yaml", one_shot)))
 
     def test_compare(self):
         self.call("run", self.write("a.yaml", heat()), "--quiet")

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import support
-from support import QUICK, ROOT
+from support import ROOT
 
 # What cannot run here: a pattern of the command, why, and what runs it instead.
 ELSEWHERE = {
@@ -63,7 +63,7 @@ class DocumentedCommands(support.Case):
     def run_one(self, command, copy):
         for pattern, other in INSTEAD.items():
             command = re.sub(pattern, other, command, flags=re.MULTILINE)
-        environment = {**os.environ, **QUICK,
+        environment = {**os.environ,
                        "PATH": f"{copy / 'bin'}{os.pathsep}{os.environ['PATH']}"}
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=copy, text=True,
                               env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
