@@ -103,7 +103,7 @@ class Forecasts(support.Case):
         for time in ({"end": 1, "step": 1e-15}, {"end": 1e-300}, {"end": 1e-9, "step": 1e-20}):
             lines = self.forecast(heat(time=time))
             text = "\n".join(line for line in lines if not line.startswith("# device"))
-            self.assertRegex(text, r"# time step: \S+ s, [1-9]\d* steps?, at least [1-9]")
+            self.assertRegex(text, r"# time step: \S+ s, [1-9]\d* steps?, at least \d")
             self.assertNotRegex(text, r"\b(inf|nan)\b| -\d")
 
     def test_too_little_disk_is_a_warning(self):
