@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
+#include "driver/prepare.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "support/heat_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -91,6 +93,41 @@ TEST(HeatGpu, BitsDependNeitherOnTheVariantNorOnFusedSteps) {
               << one.sides << ' ' << one.cells << ' ' << kernels << " in slices of " << slice;
       }
     }
+}
+
+/// What `check` says of a file on the GPU.
+std::string refusal(std::string const& yaml) {
+  try {
+    check_on_device(test::config_of(yaml), Device::open(Backend::cuda));
+  } catch (ConfigError const& error) {
+    return error.problems().front().path + ": " + error.problems().front().message;
+  }
+  return "";
+}
+
+TEST(HeatGpu, RefusesVariantsThatDoNotMakeItsSteps) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  auto const heat = [](std::string const& points, std::string const& variant,
+                       std::string const& more = "diffusivity: 1",
+                       std::string const& scheme = "ftcs") {
+    return "simulation: heat\ngrid: {points: [" + points +
+           "]}\nboundary: {x: periodic, y: periodic}\ninitial: {u: \"x\"}\nparameters: {" + more +
+           "}\ntime: {scheme: " + scheme + ", end: 1e-9}\nkernels: {stencil: " + variant + "}\n";
+  };
+  EXPECT_EQ(refusal(heat("64, 64", "resident")), "");
+  EXPECT_EQ(refusal(heat("1000, 777", "temporal")), "");
+  EXPECT_TRUE(refusal(heat("1000, 777", "resident"))
+                  .starts_with("kernels.stencil: 'resident' keeps small lines and planes on the "
+                               "chip, and 1000 x 777 points do not fit"))
+      << refusal(heat("1000, 777", "resident"));
+  for (auto const* variant : {"resident", "temporal"}) {
+    EXPECT_EQ(refusal(heat("64, 64", variant, "diffusivity: \"1 + x\"")),
+              std::string("kernels.stencil: '") + variant +
+                  "' makes no steps with a diffusivity that is a field");
+    EXPECT_EQ(refusal(heat("64, 64", variant, "diffusivity: 1, source: x")),
+              std::string("kernels.stencil: '") + variant + "' makes no steps with a source");
+    EXPECT_NE(refusal(heat("64, 64", variant, "diffusivity: 1", "rk4")), "") << variant;
+  }
 }
 
 TEST(HeatGpu, HasSecondOrderInSpace) {
