@@ -49,7 +49,7 @@ Json json_forecast(config::RunConfig const& config, Forecast const& expected,
                    Device const& device) {
   Json json = {{"file", config.file.string()},
                {"resolved_config", config::resolved_yaml(config)},
-               {"device", device.name()},
+               {"device", fmt::format("{}: {}", name_of(device.backend()), device.name())},
                {"device_free_bytes", device.free_memory()},
                {"device_bytes", expected.device_bytes},
                {"host_bytes", expected.host_bytes}};
