@@ -13,6 +13,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/factorize/panel.hpp"
+#include "kernels/factorize/rows.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/support/launch.cuh"
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr int most_columns = 128;  // of a panel
 constexpr int diagonal_threads = 512;
-constexpr int square = 512;  // side of the blocks on the diagonal in an update
+constexpr int square = cholesky_square;
 
 /// Column by column; the rows below a pivot are updated by all threads. Elements stand in a square
 /// of odd stride.

@@ -166,6 +166,13 @@ void triangular_solve(Stream& stream, Triangle triangle, Op op, Diagonal diagona
                .matmul = variants.matmul});
 }
 
+std::size_t factor_bytes(Backend backend, std::int64_t n, std::size_t element_bytes) {
+  constexpr std::size_t row_bytes = 64;  // where rows came from, and moves of panels
+  if (backend == Backend::cpu) return 0;
+  return static_cast<std::size_t>(n) * row_bytes +
+         element_bytes * cholesky_square * cholesky_square;
+}
+
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                \
   template std::span<Variant<Function<T>> const> variants<T>();                                  \
   template void lu(Stream&, Matrix<T>, std::span<std::int32_t>, std::span<std::int32_t>,         \

@@ -65,6 +65,10 @@ void triangular_solve(Stream& stream, Triangle triangle, Op op, Diagonal diagona
                       std::type_identity_t<Matrix<T const>> a, Matrix<T> b,
                       Variants const& variants = {});
 
+/// Bytes of device memory that a factorization of n rows takes beside its arguments, at most, with
+/// elements of so many bytes; the vendors' take a copy of the matrix instead.
+std::size_t factor_bytes(Backend backend, std::int64_t n, std::size_t element_bytes);
+
 enum class Task { lu, lu_unpivoted, cholesky, lu_solve, cholesky_solve, triangular_solve };
 
 /// One piece of work for a rung: a is square and not empty, b not empty where the task has one.

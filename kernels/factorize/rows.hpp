@@ -19,4 +19,8 @@ void cuda_look_ahead(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_cusolver(Stream&, Arguments<T> const&);
 
+/// The side of the blocks on the diagonal in an update of Cholesky's method on a GPU, which are
+/// computed aside.
+inline constexpr int cholesky_square = 512;
+
 }  // namespace gridstride::factorize

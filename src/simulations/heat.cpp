@@ -113,14 +113,10 @@ double largest_diffusivity(config::RunConfig const& run) {
     for (std::size_t i = 0; i < slab.values.size(); ++i) {
       largest = std::max(largest, slab.values[i]);
       if (slab.values[i] > 0 && std::isfinite(slab.values[i])) continue;
-      auto const at = slab.grid.indices(static_cast<std::int64_t>(i));
-      std::string place;
-      for (int axis = 0; axis < run.grid.dims; ++axis)
-        place += fmt::format("{}{} = {}", axis == 0 ? "" : ", ", axis_names[axis],
-                             slab.grid.coordinate(axis, at[axis]));
       throw ConfigError({run.problem(
-          formula.location, fmt::format("is {} at {} (a diffusivity is positive everywhere)",
-                                        slab.values[i], place))});
+          formula.location,
+          fmt::format("is {} at {} (a diffusivity is positive everywhere)", slab.values[i],
+                      format_place(slab.grid, static_cast<std::int64_t>(i))))});
     }
   });
   return largest;

@@ -61,6 +61,7 @@ MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& 
       std::max(reading_bytes(parameters_of(run).matrix, n * n, run.precision),
                reading_bytes(parameters_of(run).rhs, static_cast<std::size_t>(extents.size()),
                              run.precision));
+  forecast.other_bytes += factorize::factor_bytes(backend, extents.rows, size_of(run.precision));
   auto const variant = factorize_variant(run, backend);
   if (variant == "cusolver" || variant == "lapack") ++forecast.arrays;
   if (parameters_of(run).method != "lu_mixed") return forecast;

@@ -11,6 +11,7 @@
 #include "config/file_source.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/star/star.hpp"
+#include "simulations/arrays.hpp"
 #include "simulations/step_clock.hpp"
 
 namespace gridstride::wave {
@@ -190,16 +191,6 @@ std::optional<Problem> fused_steps_problem(config::RunConfig const& run) {
   return run.problem(run.location("kernels.fused_steps"),
                      fmt::format("'{}' is out of range (must be <= {} with order {} in {}D)",
                                  *run.fused_steps, most, parameters_of(run).order, run.grid.dims));
-}
-
-/// The place of a point in words: `x = 0.5, y = 1`.
-std::string format_place(Grid const& grid, std::int64_t offset) {
-  auto const at = grid.indices(offset);
-  std::string place;
-  for (int axis = 0; axis < grid.dims; ++axis)
-    place += fmt::format("{}{} = {}", axis == 0 ? "" : ", ", axis_names[axis],
-                         grid.coordinate(axis, at[axis]));
-  return place;
 }
 
 }  // namespace

@@ -263,10 +263,10 @@ std::vector<T> carried_block(Stream& stream, std::string_view variant, T unit) {
   return block;
 }
 
-/// Edges stay without ripples wherever u's differences are normal numbers.
+/// Edges stay without ripples wherever a thousandth of u is a normal number.
 template <class T>
 void expect_no_ripples(Stream& stream) {
-  auto const exponents = sizeof(T) == 4 ? std::vector<int>{-120, -63, 0, 63, 120}
+  auto const exponents = sizeof(T) == 4 ? std::vector<int>{-112, -63, 0, 63, 120}
                                         : std::vector<int>{-1000, -166, 0, 166, 1010};
   for (auto const& row : advect::variants<T>()) {
     if (row.backend != stream.backend()) continue;
