@@ -2,17 +2,17 @@
 //
 // Thread-to-data: a warp owns a strip of columns along x and walks along y (or z), a row at a time.
 // Of the rows behind, a thread keeps what the next faces need: second differences, what
-// stencils vary by, and the last flux. Along x the lanes exchange the same by shuffle: the values beside,
-// the stencils beside, and the flux at the lower face. So a value is loaded once and each stencil
-// and each flux is computed once, but for the lanes at a warp's ends (1 of 16 with vectors of
-// four). The next row is on its way while one is computed.
+// stencils vary by, and the last flux. Along x the lanes exchange the same by shuffle: the values
+// beside, the stencils beside, and the flux at the lower face. So a value is loaded once and each
+// stencil and each flux is computed once, but for the lanes at a warp's ends (1 of 16 with vectors
+// of four). The next row is on its way while one is computed.
 //
 // Where the velocity is constant, the axes are walked in the direction of the flow, mirrored where
 // it is negative, so that one code serves both. In 3D planes of constant z come first, and a second
 // pass along z adds to the result.
 //
-// Instructions (float32, constant velocity, 2D): about 115 a point, of which 76 are arithmetic and 9
-// reciprocals; they, and not the 8 or 12 bytes, decide the time.
+// Instructions (float32, constant velocity, 2D): about 115 a point, of which 76 are arithmetic and
+// 9 reciprocals; they, and not the 8 or 12 bytes, decide the time.
 
 #include <cuda_runtime_api.h>
 

@@ -2,8 +2,8 @@
 
 /// Before a function: its loops are compiled for several vector widths, and the processor takes the
 /// widest that it has. They give the same bits as long as every lane does the same operations, none
-/// of them fused. Not with the address sanitizer: on the stack that it watches for use after return,
-/// GCC before 13.3 does not align 64-byte vectors (GCC bug 110027).
+/// of them fused. Not with the address sanitizer: on the stack that it watches for use after
+/// return, GCC 12 does not align 64-byte vectors.
 #if defined(__SANITIZE_ADDRESS__)
 #define GRIDSTRIDE_VECTOR_WIDTHS
 #elif defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)

@@ -40,8 +40,8 @@ inline constexpr std::size_t max_document_nodes = 20000;
 /// What stands for standard input in the place of a file, in messages too.
 inline constexpr std::string_view standard_input = "<standard input>";
 
-/// The bytes of a config file, or of standard input. Throws `ConfigError` for a file that cannot be read, is too large or
-/// is no text.
+/// The bytes of a config file, or of standard input. Throws `ConfigError` for a file that cannot be
+/// read, is too large or is no text.
 std::string read_document(std::filesystem::path const& file);
 
 /// Reads strict YAML: one document without anchors, aliases, tags and merge keys. Notes what is

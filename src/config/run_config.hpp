@@ -193,7 +193,8 @@ struct Override {
   std::string value;
 };
 
-/// Reads and checks a file; `-` is standard input, whose run is called `stdin`. Throws `ConfigError` with every fault it finds.
+/// Reads and checks a file; `-` is standard input, whose run is called `stdin`. Throws
+/// `ConfigError` with every fault it finds.
 RunConfig read_run_config(std::filesystem::path const& file, std::span<Override const> overrides,
                           std::span<SimulationInfo const> simulations);
 

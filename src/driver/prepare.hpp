@@ -28,8 +28,8 @@ void check_on_device(config::RunConfig const& run, Device const& device);
 /// no numbers, and results that cannot be written. Returns what the run will take.
 Forecast check_before_run(config::RunConfig const& run, Stream& stream);
 
-/// What else the run itself would find before its first step, such as files and matrices with values
-/// that are not finite: sets up the simulation, and throws as it does.
+/// What else the run itself would find before its first step, such as files and matrices with
+/// values that are not finite: sets up the simulation, and throws as it does.
 void check_start(config::RunConfig const& run, Stream& stream);
 
 /// Throws `ConfigError` when the result to compare with is missing, cannot be read, or is of
