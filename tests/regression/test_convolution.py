@@ -77,7 +77,8 @@ class Convolution(support.Case):
     def test_resolved_config_reads_back(self):
         out, _ = self.call("check", self.write("case.yaml", config()))
         again, _ = self.call("check", self.write("again.yaml", out))
-        self.assertEqual(again.replace("outputs/again", "outputs/case"), out)
+        again = again.replace("outputs/again", "outputs/case")
+        self.assertEqual(again.split("# device:")[0], out.split("# device:")[0])
 
     def test_wrong_shapes(self):
         self.refuse(r"case\.yaml:\d+:\d+: parameters\.signal: dataset '/image' of data\.h5 is "
