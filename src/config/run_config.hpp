@@ -40,7 +40,7 @@ struct SimulationInfo {
   std::vector<FieldInfo> fields;
   std::vector<std::string_view> schemes;  // the default first
   std::vector<KernelFamily> kernels;      // the families that a run works with
-  std::unique_ptr<ParameterSet> (*make_parameters)();
+  std::unique_ptr<ParameterSet> (*make_parameters)() = nullptr;
   /// Whether the fields lie on the grid that the file describes: sections `grid` and `boundary`.
   bool has_grid = true;
   /// Whether the fields go through time: sections `initial`, `time` and `checkpoint`, and

@@ -22,4 +22,10 @@ constexpr Precision precision_of() {
   return std::is_same_v<T, float> ? Precision::float32 : Precision::float64;
 }
 
+/// What `use` makes of a zero of the type that a precision stands for.
+template <class Use>
+decltype(auto) with_zero_of(Precision precision, Use const& use) {
+  return precision == Precision::float32 ? use(float{0}) : use(double{0});
+}
+
 }  // namespace gridstride

@@ -54,6 +54,12 @@ std::string format_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
+std::string format_shape(std::span<std::int64_t const> extents) {
+  std::string text;
+  for (auto const extent : extents) text += fmt::format("[{}]", extent);
+  return text.empty() ? "a single value" : text;
+}
+
 std::string format_choices(std::span<std::string_view const> names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ std::string format_exact(double value);
 
 /// The time of day in UTC: `2026-01-02T03:04:05Z`.
 std::string format_now();
+
+/// Extents as HDF5 writes them, the slowest axis first: `[1024][512]`; `a single value`.
+std::string format_shape(std::span<std::int64_t const> extents);
 
 /// `a, b or c`, each in single quotes.
 std::string format_choices(std::span<std::string_view const> names);

@@ -10,7 +10,7 @@
 #include "core/stream.hpp"
 #include "grid/grid.hpp"
 #include "io/result_info.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

@@ -28,7 +28,7 @@ constexpr double most_moments = 1e9;
 
 /// The step that the run will take; every one of them must bring the time forward.
 double time_step_of(config::RunConfig const& run) {
-  double const step = entry_of(run).time_step(run);
+  double const step = entry_of(run).time_step(run, inputs_of(run));
   if (!std::isfinite(step) || step <= 0)
     refuse(run, "time.step",
            fmt::format("comes out as {} s (spacings or coefficients are beyond what float64 can "
@@ -148,7 +148,7 @@ void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, F
 
 Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
-  auto const memory = entry_of(run).memory(run, inputs_of(run), device.backend());
+  auto const memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
   auto const arrays = output_arrays(run);
   bool const cuda = device.backend() == Backend::cuda;
   std::size_t const field = memory.field_bytes;
@@ -166,7 +166,7 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
 double least_seconds(config::RunConfig const& run, Forecast const& expected, Device const& device) {
   constexpr double launch_seconds = 2e-6;
   constexpr std::size_t most_bytes = std::size_t{8} << 20;
-  auto const memory = entry_of(run).memory(run, inputs_of(run), device.backend());
+  auto const memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
   Stream stream(device);
   std::size_t const bytes = std::clamp<std::size_t>(memory.array_bytes, 4096, most_bytes);
   Buffer<std::byte> source(stream, MemorySpace::device, bytes);

@@ -5,7 +5,7 @@
 
 #include "config/run_config.hpp"
 #include "core/device.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

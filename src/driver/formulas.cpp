@@ -13,7 +13,7 @@
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
 #include "kernels/evaluate/evaluate.hpp"
-#include "simulations/arrays.hpp"
+#include "model/values.hpp"
 
 namespace gridstride {
 

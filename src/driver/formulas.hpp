@@ -5,7 +5,7 @@
 #include "config/run_config.hpp"
 #include "core/error.hpp"
 #include "core/stream.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 /// Formulas of a config that are no numbers somewhere on the grid.
 namespace gridstride {

@@ -14,7 +14,7 @@
 #include "io/result.hpp"
 #include "io/result_info.hpp"
 #include "io/vtkhdf.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

@@ -12,7 +12,7 @@
 #include "core/buffer.hpp"
 #include "driver/diagnostics.hpp"
 #include "driver/output_files.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

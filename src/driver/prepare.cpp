@@ -225,8 +225,7 @@ void check_on_device(config::RunConfig const& run, Device const& device) {
   append(dataset_problems(run, inputs));
   append(own_output_problems(run));
   if (entry.problems) append(entry.problems(run, inputs));
-  if (problems.empty() && entry.variant_problems)
-    append(entry.variant_problems(run, inputs, device));
+  if (problems.empty()) append(variant_problems(entry, run, inputs, device));
   if (!problems.empty()) throw ConfigError(problems);
 }
 

@@ -7,7 +7,7 @@
 #include "core/device.hpp"
 #include "core/stream.hpp"
 #include "driver/forecast.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

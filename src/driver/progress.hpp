@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/timer.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

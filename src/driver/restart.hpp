@@ -7,7 +7,7 @@
 #include "driver/output_files.hpp"
 #include "driver/run.hpp"
 #include "io/checkpoint.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

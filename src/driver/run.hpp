@@ -9,7 +9,7 @@
 #include "config/run_config.hpp"
 #include "core/error.hpp"
 #include "io/result_info.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "config/run_config.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 

@@ -36,6 +36,12 @@ struct Grid {
 /// `512 x 512`
 std::string format_points(Grid const& grid);
 
+/// The place of a point in words: `x = 0.5, y = 1`.
+std::string format_place(Grid const& grid, std::int64_t offset);
+
+/// The points of a grid's side: 0 the lower one of the axis, 1 the upper.
+Grid face_of(Grid const& grid, int axis, int side);
+
 /// A named quantity on a grid: a view of `grid.size()` values, in the memory of the simulation's
 /// device. Whoever made it owns the memory.
 struct Field {

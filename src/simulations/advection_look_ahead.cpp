@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "simulations/arrays.hpp"
+#include "model/values.hpp"
 
 namespace gridstride::advection {
 
@@ -22,7 +22,7 @@ std::vector<double> stage_times(Scheme const& scheme, std::int64_t steps) {
   std::vector<double> times;
   for (std::int64_t step = 0; step < steps; ++step)
     for (Stage const& stage : scheme.stages)
-      times.push_back(static_cast<double>(step) + stage.velocity_time);
+      times.push_back(static_cast<double>(step) + stage.time);
   std::ranges::sort(times);
   times.erase(std::ranges::unique(times).begin(), times.end());
   return times;
@@ -65,7 +65,7 @@ LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device)
       clock_(stream_, MemorySpace::device, 1),
       values_(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size())),
       moments_(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.dims) * most_samples) {
-  if (run.time.step) step_ = time_step(run);
+  if (run.time.step) step_ = time_step(run, {});
   for (int axis = 0; axis < grid_.dims; ++axis) {
     auto const& velocity = parameters_of(run).velocity[axis].expression;
     Component component{axis, evaluate::Program(stream_, velocity, run.kernels.at("evaluate"))};
@@ -95,7 +95,7 @@ StepPlan LookAhead<T>::follow(double time, double until) {
   for (double step = allowed();; step = allowed()) {
     StepPlan plan = equal_steps(step)(time, until);
     if (plan.steps > most_steps) plan = {step, most_steps};
-    times_ = stage_times(scheme_, plan.steps);
+    times_ = stage_times(*scheme_.in_time, plan.steps);
     add_times_between(times_, plan.steps);
     sample(time, plan);
     speeds_ = {};
@@ -113,7 +113,7 @@ template <class T>
 StepPlan LookAhead<T>::keep(double time, double until) {
   StepPlan plan = whole_steps(*step_)(time, until);
   plan.steps = std::min(plan.steps, most_steps);
-  times_ = stage_times(scheme_, plan.steps);
+  times_ = stage_times(*scheme_.in_time, plan.steps);
   sample(time, plan);
   speeds_ = {};
   for (std::size_t i = 0; i < times_.size(); ++i) {

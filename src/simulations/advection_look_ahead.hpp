@@ -10,8 +10,8 @@
 #include "core/graph.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "model/step_clock.hpp"
 #include "simulations/advection_parameters.hpp"
-#include "simulations/step_clock.hpp"
 
 namespace gridstride::advection {
 
@@ -57,7 +57,7 @@ class LookAhead {
 
   Stream stream_;
   Grid grid_;
-  Scheme const& scheme_;
+  FluxScheme const& scheme_;
   std::string reduce_variant_;
   std::optional<double> step_;  // that the config gives (s)
   double safety_;

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "config/run_config.hpp"
 #include "kernels/advect/advect.hpp"
+#include "model/entry.hpp"
+#include "model/scheme.hpp"
+#include "model/state.hpp"
 
 /// What a config says of an advection, for the simulation's own files.
 namespace gridstride::advection {
@@ -19,33 +23,26 @@ class Parameters final : public config::ParameterSet {
 };
 
 inline Parameters const& parameters_of(config::RunConfig const& run) {
-  return static_cast<Parameters const&>(*run.parameters);
+  return parameters_as<Parameters>(run);
 }
 
-/// One stage of a scheme over buffers numbered from the state's:
-/// out = base + in_weight·(in − base) + factor·dt·L(in).
-struct Stage {
-  int in;
-  int base;
-  int out;
-  double factor;
-  double in_weight;
-  double velocity_time;          ///< that v is taken at, as a share of dt
-  std::array<double, 3> inflow;  ///< what enters: weights of its values at 0, dt/2 and dt
-};
-
-struct Scheme {
+/// A flux, and the scheme that carries it through time.
+struct FluxScheme {
   std::string_view name;
   advect::Scheme flux;
+  Scheme const* in_time;
   std::string_view limit;  ///< how far it is stable, in words
-  int buffers;
-  bool alternates;  ///< the new state is in the other buffer
-  std::vector<Stage> stages;
 };
 
 /// The default first.
-std::vector<Scheme> const& schemes();
-Scheme const& scheme_of(config::RunConfig const& run);
+std::span<FluxScheme const> schemes();
+FluxScheme const& scheme_of(config::RunConfig const& run);
+
+inline constexpr std::array<std::string_view, 3> velocity_names = {"velocity.x", "velocity.y",
+                                                                   "velocity.z"};
+
+/// u, the velocity, and what looks ahead to it.
+std::vector<Row> rows(config::RunConfig const& run, Backend backend);
 
 /// Whether a component of the velocity depends on time; then `LookAhead` decides the steps.
 bool velocity_changes(config::RunConfig const& run);
@@ -57,6 +54,6 @@ std::array<double, 3> largest_speeds(config::RunConfig const& run);
 
 /// The step to take; of `auto` with a velocity that depends on time, about the shortest one.
 /// Throws `ConfigError` when the one asked for is unstable, and as `largest_speeds` does.
-double time_step(config::RunConfig const& run);
+double time_step(config::RunConfig const& run, Inputs const& inputs);
 
 }  // namespace gridstride::advection

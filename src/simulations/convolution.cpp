@@ -19,10 +19,10 @@
 #include "core/buffer.hpp"
 #include "kernels/convolve/convolve.hpp"
 #include "kernels/families.hpp"
-#include "simulations/arrays.hpp"
+#include "model/entry.hpp"
+#include "model/one_shot.hpp"
+#include "model/values.hpp"
 #include "simulations/convolution_parameters.hpp"
-#include "simulations/phase_times.hpp"
-#include "simulations/registry.hpp"
 
 namespace gridstride {
 
@@ -57,18 +57,14 @@ MemoryForecast convolution_memory(config::RunConfig const& run, Inputs const& in
 }
 
 template <class T>
-class Convolution final : public Simulation {
+class Convolution final : public OneShot {
  public:
   Convolution(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
-  Clock clock() const override { return {step_, 0}; }
-  bool finished() const override { return step_ > 0; }
-  void advance(std::int64_t max_steps, double until) override;
   std::vector<Field> fields() const override {
     return {{"u", "1", grid_, precision_of<T>(), u_.data()},
             {"signal", "1", grid_, precision_of<T>(), signal_.data()}};
   }
-  std::vector<NamedValue> diagnostics() const override { return times_.values(); }
   std::vector<NamedText> chosen() const override {
     std::vector<std::string_view> names;
     for (auto const& work : work_) names.push_back(work.row->name);
@@ -83,24 +79,21 @@ class Convolution final : public Simulation {
     Variant<convolve::Function<T>> const* row;
   };
 
+  void compute() override;
   Buffer<T> array() const { return {stream_, MemorySpace::device, size_}; }
   void require_finite(config::RunConfig const& run);
 
-  Stream stream_;
-  PhaseTimes times_;
   Grid grid_;
   std::size_t size_;
   double value_;
   std::vector<Work> work_;
   Buffer<T> signal_, u_;
-  std::int64_t step_ = 0;
 };
 
 template <class T>
 Convolution<T>::Convolution(config::RunConfig const& run, Stream const& stream,
                             Inputs const& inputs)
-    : stream_(stream),
-      times_(stream, {"read", "transfer", "filter"}),
+    : OneShot(stream, {"read", "transfer", "filter"}),
       grid_(run.grid),
       size_(static_cast<std::size_t>(run.grid.size())),
       value_(parameters_of(run).value),
@@ -134,8 +127,7 @@ void Convolution<T>::require_finite(config::RunConfig const& run) {
 
 /// The passes go to and fro between two arrays; the signal itself stays.
 template <class T>
-void Convolution<T>::advance(std::int64_t max_steps, double) {
-  if (finished() || max_steps < 1) return;
+void Convolution<T>::compute() {
   Buffer<T> other;
   if (work_.size() > 1) other = array();
   times_.measure("filter", [&] {
@@ -146,26 +138,15 @@ void Convolution<T>::advance(std::int64_t max_steps, double) {
       convolve::convolve<T>(stream_, filter, shape, boundary, in.span(), u_.span(), value_, *row);
     }
   });
-  step_ = 1;
 }
 
-/// A row of `convolve` that does not do one of the passes on a device.
-std::vector<Problem> convolution_variant_problems(config::RunConfig const& run,
-                                                  Inputs const& inputs, Device const& device) {
-  auto const find = [&]<class T>(Pass const& pass, T) {
-    convolve::row_for<T>(device, pass.taps, shape_of(run, pass), run.kernels.at("convolve"));
-  };
-  return refused_variant(run, "convolve", [&] {
+void choose_convolution_kernels(config::RunConfig const& run, Inputs const& inputs,
+                                Device const& device) {
+  with_zero_of(run.precision, [&](auto zero) {
     for (auto const& pass : convolution::passes_of(run, inputs))
-      run.precision == Precision::float32 ? find(pass, float()) : find(pass, double());
+      convolve::row_for<decltype(zero)>(device, pass.taps, shape_of(run, pass),
+                                        run.kernels.at("convolve"));
   });
-}
-
-std::unique_ptr<Simulation> make_convolution(config::RunConfig const& run, Stream const& stream,
-                                             Inputs const& inputs) {
-  if (run.precision == Precision::float32)
-    return std::make_unique<Convolution<float>>(run, stream, inputs);
-  return std::make_unique<Convolution<double>>(run, stream, inputs);
 }
 
 /// Each name once: host and GPU both have a row `fft`.
@@ -185,14 +166,14 @@ SimulationEntry convolution_entry() {
   info.fields = {{"u", "1", "what the filters make of the signal"},
                  {"signal", "1", "the signal as it is given"}};
   info.kernels = {{"convolve", names_of_variants()}};
-  info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
-    return std::make_unique<convolution::Parameters>();
-  };
   info.has_time = false;
   info.sides = {};
   info.variables = std::span(expression::space_and_time).first(3);
-  return {info,    convolution::problems, convolution_memory,
-          nullptr, make_convolution,      convolution_variant_problems};
+  return entry<Convolution, convolution::Parameters>(
+      {.info = info,
+       .memory = convolution_memory,
+       .problems = convolution::problems,
+       .choose_kernels = choose_convolution_kernels});
 }
 
 }  // namespace gridstride

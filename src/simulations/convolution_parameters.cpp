@@ -11,6 +11,7 @@
 
 #include "config/file_source.hpp"
 #include "core/text.hpp"
+#include "model/values.hpp"
 
 namespace gridstride::convolution {
 
@@ -334,23 +335,6 @@ void Parameters::declare_filters(Visitor& visitor, RunOptions const& run) {
 
 namespace {
 
-std::string format_shape(std::vector<std::int64_t> const& shape) {
-  return shape.empty() ? "a single value" : fmt::format("[{}]", fmt::join(shape, "]["));
-}
-
-/// What is wrong with the shape of a signal that comes from a file; empty if nothing.
-std::string shape_problem(config::RunConfig const& run, Inputs const& inputs) {
-  auto const& signal = parameters_of(run).signal;
-  std::vector<std::int64_t> wanted(run.grid.points.begin(),
-                                   run.grid.points.begin() + run.grid.dims);
-  std::ranges::reverse(wanted);
-  auto const shape = inputs.shape(signal);
-  if (shape == wanted) return "";
-  return fmt::format("dataset '{}' of {} is {}, the grid needs {} (the slowest axis first)",
-                     signal.dataset, signal.file.string(), format_shape(shape),
-                     format_shape(wanted));
-}
-
 /// How many taps a file holds, and what is wrong with its shape, if anything.
 std::pair<std::int64_t, std::string> taps_in(FilterOptions const& filter, Inputs const& inputs) {
   auto const shape = inputs.shape(filter.source);
@@ -458,8 +442,7 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
     found.push_back(run.problem(run.location("kernels.convolve"),
                                 fmt::format("'{}' does not filter in {}, as this run does", variant,
                                             name_of(run.precision))));
-  if (!parameters.signal.file.empty())
-    examine(parameters.signal, [&] { return shape_problem(run, inputs); });
+  examine(parameters.signal, [&] { return shape_fault(run, parameters.signal, inputs); });
   for (auto const& filter : parameters.filters) {
     if (filter.kind != FilterOptions::taps_from) continue;
     examine(filter.source, [&] {

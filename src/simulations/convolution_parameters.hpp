@@ -9,7 +9,7 @@
 #include "config/visitor.hpp"
 #include "kernels/convolve/convolve.hpp"
 #include "kernels/convolve/taps.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 /// What a config says of filters, for the simulation's own files.
 namespace gridstride::convolution {

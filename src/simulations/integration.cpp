@@ -23,10 +23,10 @@
 #include "kernels/families.hpp"
 #include "kernels/quadrature/gauss_kronrod.hpp"
 #include "kernels/quadrature/running.hpp"
+#include "model/entry.hpp"
+#include "model/one_shot.hpp"
 #include "simulations/integration_parameters.hpp"
 #include "simulations/integration_rules.hpp"
-#include "simulations/phase_times.hpp"
-#include "simulations/registry.hpp"
 
 namespace gridstride {
 
@@ -110,13 +110,10 @@ bool has_number(double value) {
 }
 
 template <class T>
-class Integration final : public Simulation {
+class Integration final : public OneShot {
  public:
-  Integration(config::RunConfig const& run, Stream const& stream);
+  Integration(config::RunConfig const& run, Stream const& stream, Inputs const&);
 
-  Clock clock() const override { return {step_, 0}; }
-  bool finished() const override { return step_ > 0; }
-  void advance(std::int64_t max_steps, double until) override;
   std::vector<Field> fields() const override {
     return {{"value", "1", grid_, precision_of<T>(), value_.data()},
             {"error", "1", grid_, precision_of<T>(), error_.data()}};
@@ -129,6 +126,7 @@ class Integration final : public Simulation {
   std::vector<std::string> fallbacks() const override;
 
  private:
+  void compute() override;
   void integrate();
   void integrate_curve();
   void keep(Solution solution);
@@ -140,8 +138,6 @@ class Integration final : public Simulation {
   std::string parameter_text(std::size_t integral) const;
   double arithmetic_percent(double evaluations) const;
 
-  Stream stream_;
-  PhaseTimes times_;
   std::vector<std::string> variable_names_, parameter_names_;
   Problem place_;  // of the integrand in the file, for faults found while integrating
   Grid grid_;
@@ -150,13 +146,11 @@ class Integration final : public Simulation {
   bool curve_, is_falling_;  // the curve begins at the greater end
   Solution solution_;
   Buffer<T> value_, error_;
-  std::int64_t step_ = 0;
 };
 
 template <class T>
-Integration<T>::Integration(config::RunConfig const& run, Stream const& stream)
-    : stream_(stream),
-      times_(stream, {"integrate"}),
+Integration<T>::Integration(config::RunConfig const& run, Stream const& stream, Inputs const&)
+    : OneShot(stream, {"integrate"}),
       place_(run.problem(parameters_of(run).integrand.location, "")),
       grid_(result_grid(parameters_of(run))),
       problem_(problem_of(parameters_of(run), grid_)),
@@ -173,12 +167,10 @@ Integration<T>::Integration(config::RunConfig const& run, Stream const& stream)
 }
 
 template <class T>
-void Integration<T>::advance(std::int64_t max_steps, double) {
-  if (finished() || max_steps < 1) return;
+void Integration<T>::compute() {
   times_.measure("integrate", [this] { curve_ ? integrate_curve() : integrate(); });
   if (count(Outcome::non_finite) == solution_.estimates.size())
     throw NumericalError(missing_text());
-  step_ = 1;
 }
 
 template <class T>
@@ -385,15 +377,9 @@ std::vector<NamedValue> Integration<T>::diagnostics() const {
       {"evaluations_per_second", evaluations / times_.seconds("integrate")},
       {"arithmetic_percent", arithmetic_percent(evaluations)}};
   values.insert(values.end(), solution_.values.begin(), solution_.values.end());
-  auto const seconds = times_.values();
+  auto const seconds = OneShot::diagnostics();
   values.insert(values.end(), seconds.begin(), seconds.end());
   return values;
-}
-
-std::unique_ptr<Simulation> make_integration(config::RunConfig const& run, Stream const& stream,
-                                             Inputs const&) {
-  if (run.precision == Precision::float32) return std::make_unique<Integration<float>>(run, stream);
-  return std::make_unique<Integration<double>>(run, stream);
 }
 
 }  // namespace
@@ -405,14 +391,12 @@ SimulationEntry integration_entry() {
   info.fields = {{"value", "1", "the integral, for each value of what is swept"},
                  {"error", "1", "its estimated absolute error"}};
   info.kernels = {{"quadrature", variant_names("quadrature")}};
-  info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
-    return std::make_unique<integration::Parameters>();
-  };
   info.has_grid = false;
   info.has_time = false;
   info.has_gaps = true;
   info.variables = {};
-  return {info, integration::problems, integration_memory, nullptr, make_integration};
+  return entry<Integration, integration::Parameters>(
+      {.info = info, .memory = integration_memory, .problems = integration::problems});
 }
 
 }  // namespace gridstride

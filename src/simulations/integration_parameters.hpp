@@ -9,7 +9,7 @@
 
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 /// What a config says of an integral, for the simulation's own files.
 namespace gridstride::integration {

@@ -23,10 +23,10 @@
 #include "kernels/factorize/mixed_solve.hpp"
 #include "kernels/factorize/symmetry.hpp"
 #include "kernels/families.hpp"
-#include "simulations/arrays.hpp"
+#include "model/entry.hpp"
+#include "model/one_shot.hpp"
+#include "model/values.hpp"
 #include "simulations/linear_system_parameters.hpp"
-#include "simulations/phase_times.hpp"
-#include "simulations/registry.hpp"
 
 namespace gridstride {
 
@@ -73,13 +73,10 @@ MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& 
 }
 
 template <class T>
-class LinearSystem final : public Simulation {
+class LinearSystem final : public OneShot {
  public:
   LinearSystem(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
-  Clock clock() const override { return {step_, 0}; }
-  bool finished() const override { return step_ > 0; }
-  void advance(std::int64_t max_steps, double until) override;
   std::vector<Field> fields() const override;
   Grid formula_grid() const override { return array_grid(extents_.columns); }
   std::vector<NamedValue> diagnostics() const override;
@@ -91,6 +88,7 @@ class LinearSystem final : public Simulation {
   std::vector<std::string> fallbacks() const override { return fallbacks_; }
 
  private:
+  void compute() override;
   Grid array_grid(std::int64_t columns) const;
   Matrix<T> matrix(Buffer<T>& buffer) const {
     return {buffer.data(), extents_.rows, static_cast<std::int64_t>(buffer.size()) / extents_.rows};
@@ -113,8 +111,6 @@ class LinearSystem final : public Simulation {
   void check();
   T element(Buffer<T> const& buffer, std::int64_t index);
 
-  Stream stream_;
-  PhaseTimes times_;
   std::string asked_, method_;
   std::string factorize_, matmul_;  // variants
   std::string rows_;                // what became of them in a mixed solve
@@ -127,14 +123,12 @@ class LinearSystem final : public Simulation {
   double growth_ = unknown;
   double iterations_ = unknown;
   double gflops_ = unknown;
-  std::int64_t step_ = 0;
 };
 
 template <class T>
 LinearSystem<T>::LinearSystem(config::RunConfig const& run, Stream const& stream,
                               Inputs const& inputs)
-    : stream_(stream),
-      times_(stream, {"read", "transfer", "factorize", "solve", "check"}),
+    : OneShot(stream, {"read", "transfer", "factorize", "solve", "check"}),
       asked_(parameters_of(run).method),
       factorize_(factorize_variant(run, stream.backend())),
       matmul_(run.kernels.at("matmul")),
@@ -192,14 +186,12 @@ bool LinearSystem<T>::suits_cholesky(config::RunConfig const& run) {
 }
 
 template <class T>
-void LinearSystem<T>::advance(std::int64_t max_steps, double) {
-  if (finished() || max_steps < 1) return;
+void LinearSystem<T>::compute() {
   iterations_ = 0;
   if (method_ == "lu_mixed" && !solve_mixed()) method_ = "lu";
   if (method_ == "cholesky" && !solve_cholesky()) method_ = "lu";
   if (method_ == "lu") solve_lu();
   times_.measure("check", [this] { check(); });
-  step_ = 1;
 }
 
 template <class T>
@@ -323,16 +315,9 @@ std::vector<NamedValue> LinearSystem<T>::diagnostics() const {
                                     {"growth_factor", growth_},
                                     {"iterations", iterations_},
                                     {"gflops", gflops_}};
-  auto const times = times_.values();
+  auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
   return values;
-}
-
-std::unique_ptr<Simulation> make_linear_system(config::RunConfig const& run, Stream const& stream,
-                                               Inputs const& inputs) {
-  if (run.precision == Precision::float32)
-    return std::make_unique<LinearSystem<float>>(run, stream, inputs);
-  return std::make_unique<LinearSystem<double>>(run, stream, inputs);
 }
 
 }  // namespace
@@ -343,13 +328,11 @@ SimulationEntry linear_system_entry() {
   info.summary = "dense systems of linear equations, A x = b, by factorization";
   info.fields = {{"x", "1", "the solution: n values, or n for each right-hand side"}};
   info.kernels = {{"factorize", variant_names("factorize")}, {"matmul", variant_names("matmul")}};
-  info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
-    return std::make_unique<linear_system::Parameters>();
-  };
   info.has_grid = false;
   info.has_time = false;
   info.variables = linear_system::variables();
-  return {info, linear_system::problems, linear_system_memory, nullptr, make_linear_system};
+  return entry<LinearSystem, linear_system::Parameters>(
+      {.info = info, .memory = linear_system_memory, .problems = linear_system::problems});
 }
 
 }  // namespace gridstride

@@ -1,13 +1,13 @@
 #include "simulations/linear_system_parameters.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "config/file_source.hpp"
+#include "core/text.hpp"
 #include "kernels/matmul/matmul.hpp"
 
 namespace gridstride::linear_system {
@@ -103,10 +103,6 @@ void Parameters::declare_method(config::Visitor& visitor, Precision precision) {
 }
 
 namespace {
-
-std::string format_shape(std::vector<std::int64_t> const& shape) {
-  return shape.empty() ? "a single value" : fmt::format("[{}]", fmt::join(shape, "]["));
-}
 
 /// n, and what a file's shape has wrong for a matrix, if anything.
 std::pair<std::int64_t, std::string> rows_of(Parameters const& parameters, Inputs const& inputs) {

@@ -8,7 +8,7 @@
 
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 /// What a config says of a linear system, for the simulation's own files.
 namespace gridstride::linear_system {

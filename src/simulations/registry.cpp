@@ -9,19 +9,21 @@
 
 namespace gridstride {
 
-// One function per simulation, at the end of its file.
-SimulationEntry advection_entry();
-SimulationEntry convolution_entry();
-SimulationEntry heat_entry();
-SimulationEntry integration_entry();
-SimulationEntry linear_system_entry();
-SimulationEntry wave_entry();
+// One row for each simulation; `NAME_entry()` stands at the end of its file.
+#define GRIDSTRIDE_SIMULATIONS(ROW) \
+  ROW(advection)                    \
+  ROW(convolution)                  \
+  ROW(heat)                         \
+  ROW(integration)                  \
+  ROW(linear_system)                \
+  ROW(wave)
+
+#define GRIDSTRIDE_DECLARE(NAME) SimulationEntry NAME##_entry();
+GRIDSTRIDE_SIMULATIONS(GRIDSTRIDE_DECLARE)
 
 std::span<SimulationEntry const> simulation_entries() {
-  static std::vector<SimulationEntry> const entries = {
-      advection_entry(),   convolution_entry(),   heat_entry(),
-      integration_entry(), linear_system_entry(), wave_entry(),
-  };
+#define GRIDSTRIDE_CALL(NAME) NAME##_entry(),
+  static std::vector<SimulationEntry> const entries = {GRIDSTRIDE_SIMULATIONS(GRIDSTRIDE_CALL)};
   return entries;
 }
 

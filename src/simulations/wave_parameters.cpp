@@ -1,7 +1,6 @@
 #include "simulations/wave_parameters.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +8,9 @@
 #include <utility>
 
 #include "config/file_source.hpp"
-#include "kernels/evaluate/slabs.hpp"
-#include "kernels/star/star.hpp"
-#include "simulations/arrays.hpp"
-#include "simulations/step_clock.hpp"
+#include "expression/transform.hpp"
+#include "model/step_clock.hpp"
+#include "model/values.hpp"
 
 namespace gridstride::wave {
 
@@ -145,20 +143,18 @@ bool is_absorbing(config::RunConfig const& run, int axis, int side) {
   return run.boundary[axis][side].kind == SideKind::absorbing;
 }
 
-/// What the grid says of a dataset's shape, if anything.
-std::optional<Problem> shape_problem(config::RunConfig const& run, FieldSource const& source,
-                                     Inputs const& inputs) {
-  if (source.file.empty()) return std::nullopt;
-  std::vector<std::int64_t> wanted(run.grid.points.begin(),
-                                   run.grid.points.begin() + run.grid.dims);
-  std::reverse(wanted.begin(), wanted.end());
-  auto const shape = inputs.shape(source);
-  if (shape == wanted) return std::nullopt;
-  return run.problem(source.location,
-                     fmt::format("dataset '{}' of {} is [{}], the grid needs [{}] (the slowest "
-                                 "axis first)",
-                                 source.dataset, source.file.string(), fmt::join(shape, "]["),
-                                 fmt::join(wanted, "][")));
+/// What the steps of a run are. What differs from step to step, sources and absorbing layers keep
+/// them single.
+star::StepKind kind_of(config::RunConfig const& run, std::span<Row const> rows) {
+  auto const& parameters = parameters_of(run);
+  bool plain = !has_array(rows, "source") && parameters.ricker.empty();
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side) plain = plain && !is_absorbing(run, axis, side);
+  return {run.grid, static_cast<int>(parameters.order), has_array(rows, "speed squared"), plain};
+}
+
+star::Repetition wanted_by(config::RunConfig const& run) {
+  return {run.kernels.at("star"), static_cast<int>(run.fused_steps.value_or(0))};
 }
 
 /// Axes with fewer points than the differences or the layers need.
@@ -183,62 +179,79 @@ std::vector<Problem> size_problems(config::RunConfig const& run) {
   return found;
 }
 
-/// What the dimensions and the order say of the number of fused steps.
-std::optional<Problem> fused_steps_problem(config::RunConfig const& run) {
-  int const most =
-      star::most_fused_steps(run.grid.dims, static_cast<int>(parameters_of(run).order));
-  if (run.fused_steps.value_or(1) <= most) return std::nullopt;
-  return run.problem(run.location("kernels.fused_steps"),
-                     fmt::format("'{}' is out of range (must be <= {} with order {} in {}D)",
-                                 *run.fused_steps, most, parameters_of(run).order, run.grid.dims));
-}
-
 }  // namespace
 
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
-  auto found = size_problems(run);
-  if (auto const fused = fused_steps_problem(run)) found.push_back(*fused);
   auto const& parameters = parameters_of(run);
-  try {
-    auto const of_velocity = shape_problem(run, parameters.initial_velocity, inputs);
-    if (of_velocity) found.push_back(*of_velocity);
-    auto const of_speed = shape_problem(run, parameters.speed, inputs);
-    if (of_speed)
-      found.push_back(*of_speed);
-    else
-      largest_speed(run, inputs);
-  } catch (ConfigError const& error) {
-    found.insert(found.end(), error.problems().begin(), error.problems().end());
-  }
+  auto const order = static_cast<int>(parameters.order);
+  auto found = size_problems(run);
+  auto const append = [&found](std::vector<Problem> const& more) {
+    found.insert(found.end(), more.begin(), more.end());
+  };
+  append(fused_steps_problems(run, star::most_fused_steps(run.grid.dims, order),
+                              fmt::format("with order {} in {}D", order, run.grid.dims)));
+  for (FieldSource const* source : {&parameters.initial_velocity, &parameters.speed}) try {
+      auto const fault = shape_fault(run, *source, inputs);
+      if (!fault.empty())
+        found.push_back(run.problem(source->location, fault));
+      else if (source == &parameters.speed)
+        largest_speed(run, inputs);
+    } catch (ConfigError const& error) {
+      append(error.problems());
+    }
   return found;
 }
 
 double largest_speed(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
-  if (parameters.found_speed) return *parameters.found_speed;
-  FieldSource const& speed = parameters.speed;
-  double largest = 0;
-  auto const look = [&](Grid const& grid, std::span<double const> values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      largest = std::max(largest, values[i]);
-      if (values[i] >= 0 && std::isfinite(values[i])) continue;
-      throw ConfigError({run.problem(
-          speed.location, fmt::format("is {} at {} (a speed is not negative)", values[i],
-                                      format_place(grid, static_cast<std::int64_t>(i))))});
-    }
+  if (!parameters.found_speed)
+    parameters.found_speed = largest_magnitude(
+        run, parameters.speed, inputs, run.grid, 0, [](double value) -> std::string_view {
+          return value >= 0 && std::isfinite(value) ? "" : "a speed is not negative";
+        });
+  return *parameters.found_speed;
+}
+
+std::vector<Row> rows(config::RunConfig const& run, Backend backend) {
+  auto const& parameters = parameters_of(run);
+  FieldSource squared = parameters.speed;
+  squared.formula.expression = expression::apply(
+      expression::Operation::power, squared.formula.expression, expression::Expression(2));
+  std::vector<Row> rows = {evolved(run, "u", 1), evolved(run, "u_before", 1),
+                           evolved(run, "spare", 0), coefficient(run, "speed squared", squared),
+                           term(run, "source", source_of(parameters.source))};
+  bool const several = star::fused_steps(backend, kind_of(run, rows), wanted_by(run)) > 1;
+  rows[2].arrays = several ? 2 : 0;
+  rows[2].saved = false;
+  rows[1].source = parameters.initial_velocity;  // that it begins as
+  return rows;
+}
+
+Inputs squares_of(Inputs const& inputs) {
+  Inputs squares = inputs;
+  squares.read = [read = inputs.read](FieldSource const& source, std::span<double> values) {
+    read(source, values);
+    for (double& value : values) value *= value;
   };
-  if (!speed.file.empty()) {
-    std::vector<double> values(static_cast<std::size_t>(run.grid.size()));
-    inputs.read(speed, values);
-    look(run.grid, values);
-  } else if (speed.formula.expression.is_constant()) {
-    largest = speed.formula.expression.evaluate(0);
-  } else {
-    evaluate::for_each_slab(speed.formula.expression, run.grid, 0,
-                            [&](evaluate::Slab const& slab) { look(slab.grid, slab.values); });
-  }
-  parameters.found_speed = largest;
-  return largest;
+  return squares;
+}
+
+std::array<SideKind, 2> sides_of(config::RunConfig const& run, int axis) {
+  std::array<SideKind, 2> kinds;
+  for (int side = 0; side < 2; ++side)
+    kinds[side] = is_absorbing(run, axis, side) ? SideKind::fixed : run.boundary[axis][side].kind;
+  return kinds;
+}
+
+template <class T>
+star::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device) {
+  return star::choose<T>(device, kind_of(run, rows(run, device.backend())), wanted_by(run));
+}
+template star::Chosen<float> chosen_for(config::RunConfig const&, Device const&);
+template star::Chosen<double> chosen_for(config::RunConfig const&, Device const&);
+
+void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
+  chosen_for<double>(run, device);
 }
 
 namespace {
@@ -261,33 +274,31 @@ double dividing_step(config::RunConfig const& run, double longest) {
 }
 
 /// σ at the outer end of an axis' layers.
-double strongest_damping(config::RunConfig const& run, int axis, double largest_speed) {
+double strongest_damping(config::RunConfig const& run, Inputs const& inputs, int axis) {
   auto const& parameters = parameters_of(run);
   if (!is_absorbing(run, axis, 0) && !is_absorbing(run, axis, 1)) return 0;
   double const depth = static_cast<double>(parameters.thickness) * run.grid.spacing[axis];
-  return 1.5 * parameters.strength * largest_speed / depth;
+  return 1.5 * parameters.strength * largest_speed(run, inputs) / depth;
 }
 
 }  // namespace
 
-double time_step(config::RunConfig const& run, double largest_speed) {
+double time_step(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
+  double const speed = largest_speed(run, inputs);
   auto const order = static_cast<int>(parameters.order);
   double const eigenvalue = star::largest_eigenvalue(run.grid, order);
-  double const limit = 2 / (largest_speed * std::sqrt(eigenvalue));
+  double const limit = 2 / (speed * std::sqrt(eigenvalue));
   double step = run.time.step.value_or(
       dividing_step(run, std::min(run.time.safety * limit, longest_step(run))));
   if (step > limit)
-    throw ConfigError({run.problem(
-        run.time.step_location,
-        fmt::format("{} s is over the stability limit of {:.6g} s (2/(c·√ρ), with c = {:.6g} m/s "
-                    "and ρ = {:.6g} 1/m² of order {}); 'auto' takes {} of the limit",
-                    step, limit, largest_speed, eigenvalue, order, run.time.safety))});
+    throw unstable_step(run, step, limit,
+                        fmt::format("2/(c·√ρ), with c = {:.6g} m/s and ρ = {:.6g} 1/m² of order {}",
+                                    speed, eigenvalue, order));
   // The state before the first one is made for a step of this length.
   step = std::min(step, output_interval(run));
   double damping = 0;
-  for (int axis = 0; axis < run.grid.dims; ++axis)
-    damping += strongest_damping(run, axis, largest_speed);
+  for (int axis = 0; axis < run.grid.dims; ++axis) damping += strongest_damping(run, inputs, axis);
   if (damping * step > 1)
     throw ConfigError({run.problem(
         run.location("parameters.absorbing"),
@@ -297,8 +308,8 @@ double time_step(config::RunConfig const& run, double largest_speed) {
   return step;
 }
 
-std::vector<double> damping_of(config::RunConfig const& run, int axis, double largest_speed) {
-  double const strongest = strongest_damping(run, axis, largest_speed);
+std::vector<double> damping_of(config::RunConfig const& run, Inputs const& inputs, int axis) {
+  double const strongest = strongest_damping(run, inputs, axis);
   if (strongest == 0) return {};
   auto const thickness = parameters_of(run).thickness;
   std::vector<double> sigma(static_cast<std::size_t>(run.grid.points[axis]), 0);

@@ -7,7 +7,9 @@
 
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
-#include "simulations/simulation.hpp"
+#include "kernels/star/star.hpp"
+#include "model/entry.hpp"
+#include "model/state.hpp"
 
 /// What a config says of a wave, for the simulation's own files.
 namespace gridstride::wave {
@@ -42,26 +44,40 @@ class Parameters final : public config::ParameterSet {
 };
 
 inline Parameters const& parameters_of(config::RunConfig const& run) {
-  return static_cast<Parameters const&>(*run.parameters);
+  return parameters_as<Parameters>(run);
 }
+
+/// u now and a step before, arrays for passes of several steps, c² and the source.
+std::vector<Row> rows(config::RunConfig const& run, Backend backend);
+
+/// Datasets with squares in place of their values: those of the speed are needed as c².
+Inputs squares_of(Inputs const& inputs);
+
+/// What the differences take a side for: behind its layer an absorbing one is fixed.
+std::array<SideKind, 2> sides_of(config::RunConfig const& run, int axis);
+
+/// How a device makes the steps.
+template <class T>
+star::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device);
+void choose_kernels(config::RunConfig const& run, Inputs const& inputs, Device const& device);
 
 /// Datasets of other shapes than the grid's, speeds that are negative, too few points for the order
 /// or for absorbing layers.
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);
 
-/// The largest speed. A dataset is read once, so that `inputs` may be empty after `problems`.
-/// Throws `ConfigError` where a speed is negative or not finite.
+/// The largest speed; a dataset is looked through once. Throws `ConfigError` where a speed is
+/// negative or not finite.
 double largest_speed(config::RunConfig const& run, Inputs const& inputs);
 
 /// The step to take: the one asked for, or the longest that divides the time between two outputs
 /// and is at most `safety` times the limit of stability, a tenth of that time where the source
 /// depends on time, and a tenth of the period of a Ricker wavelet. Throws `ConfigError` for a step
 /// over the limit, and for a layer that would stop a wave within a step.
-double time_step(config::RunConfig const& run, double largest_speed);
+double time_step(config::RunConfig const& run, Inputs const& inputs);
 
 /// σ at the points of an axis (1/s): in the layer of an absorbing side 3/2·strength·c/d·ξ², with
 /// its thickness d and 0 ≤ ξ ≤ 1 the depth in it; 0 elsewhere. Empty without such a side. A wave
 /// that goes through the layer and back along the normal keeps exp(−2∫σ/c) = exp(−strength).
-std::vector<double> damping_of(config::RunConfig const& run, int axis, double largest_speed);
+std::vector<double> damping_of(config::RunConfig const& run, Inputs const& inputs, int axis);
 
 }  // namespace gridstride::wave

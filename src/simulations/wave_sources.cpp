@@ -1,7 +1,9 @@
 #include "simulations/wave_sources.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 namespace gridstride::wave {
 
@@ -45,18 +47,20 @@ std::vector<Share> shares_along(Grid const& grid, int axis, std::array<SideKind,
 
 }  // namespace
 
-std::vector<star::RickerTerm> ricker_terms(std::span<Ricker const> sources, Grid const& grid,
-                                           std::array<std::array<SideKind, 2>, 3> const& sides,
-                                           std::array<std::vector<double>, 3> const& sigma) {
+std::vector<star::RickerTerm> ricker_terms(config::RunConfig const& run, Inputs const& inputs) {
+  Grid const& grid = run.grid;
   std::vector<star::RickerTerm> terms;
-  for (Ricker const& source : sources) {
+  if (parameters_of(run).ricker.empty()) return terms;
+  std::array<std::vector<double>, 3> sigma;
+  for (int axis = 0; axis < grid.dims; ++axis) sigma[axis] = damping_of(run, inputs, axis);
+  for (Ricker const& source : parameters_of(run).ricker) {
     std::vector<star::RickerTerm> partial = {
         {0, source.amplitude, source.frequency, source.delay_or_default(), 0}};
     std::int64_t stride = 1;
     for (int axis = 0; axis < grid.dims; ++axis) {
       std::vector<star::RickerTerm> finer;
       auto const shares =
-          shares_along(grid, axis, sides[axis], source.at[static_cast<std::size_t>(axis)]);
+          shares_along(grid, axis, sides_of(run, axis), source.at[static_cast<std::size_t>(axis)]);
       for (auto const& term : partial)
         for (auto const& [index, weight] : shares) {
           finer.push_back(term);

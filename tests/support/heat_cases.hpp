@@ -64,11 +64,13 @@ inline double measured(Simulation& simulation, std::string const& name, Stream& 
   return numbers.front().factor * value;
 }
 
-inline config::RunConfig config_of(std::string const& yaml) {
+inline config::RunConfig config_of(
+    std::string const& yaml,
+    std::span<config::SimulationInfo const> simulations = simulation_infos()) {
   auto const path =
       std::filesystem::temp_directory_path() / fmt::format("gridstride_case_{}.yaml", getpid());
   std::ofstream(path) << yaml;
-  auto config = config::read_run_config(path, {}, simulation_infos());
+  auto config = config::read_run_config(path, {}, simulations);
   std::filesystem::remove(path);
   return config;
 }

@@ -1,4 +1,4 @@
-#include "simulations/step_clock.hpp"
+#include "model/step_clock.hpp"
 
 #include <fmt/format.h>
 
@@ -51,6 +51,21 @@ double output_interval(config::RunConfig const& run) {
 double longest_step(config::RunConfig const& run, bool depends_on_time) {
   constexpr double steps_between_outputs = 10;
   return output_interval(run) / (depends_on_time ? steps_between_outputs : 1);
+}
+
+double stable_step(config::RunConfig const& run, double limit, bool depends_on_time,
+                   std::string const& bound) {
+  if (!run.time.step) return std::min(run.time.safety * limit, longest_step(run, depends_on_time));
+  if (*run.time.step <= limit) return std::min(*run.time.step, output_interval(run));
+  throw unstable_step(run, *run.time.step, limit, bound);
+}
+
+ConfigError unstable_step(config::RunConfig const& run, double step, double limit,
+                          std::string const& bound) {
+  return ConfigError({run.problem(
+      run.time.step_location,
+      fmt::format("{} s is over the stability limit of {:.6g} s ({}); 'auto' takes {} of the limit",
+                  step, limit, bound, run.time.safety))});
 }
 
 StepClock::StepClock(Stream& stream, StepRule rule, double end)

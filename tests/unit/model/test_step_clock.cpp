@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "simulations/step_clock.hpp"
+#include "model/step_clock.hpp"
 #include "support/memory_checkpoint.hpp"
 
 namespace gridstride {

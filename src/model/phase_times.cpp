@@ -1,4 +1,4 @@
-#include "simulations/phase_times.hpp"
+#include "model/phase_times.hpp"
 
 #include <algorithm>
 #include <stdexcept>

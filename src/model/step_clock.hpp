@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "config/run_config.hpp"
 #include "core/buffer.hpp"
+#include "core/error.hpp"
 #include "kernels/evaluate/evaluate.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 namespace gridstride {
 
@@ -34,6 +36,15 @@ double output_interval(config::RunConfig const& run);
 /// The longest step that `auto` takes whatever is stable (s): the time between two outputs. Where
 /// formulas depend on time, a tenth of it, so that ten steps at least see how they change.
 double longest_step(config::RunConfig const& run, bool depends_on_time);
+
+/// The step of a run whose scheme is stable up to `limit` (s): the one that the config gives, or
+/// `safety` times the limit, at most `longest_step`. Throws `ConfigError` for one over the limit;
+/// `bound` says in words where that comes from.
+double stable_step(config::RunConfig const& run, double limit, bool depends_on_time,
+                   std::string const& bound);
+/// What that says.
+ConfigError unstable_step(config::RunConfig const& run, double step, double limit,
+                          std::string const& bound);
 
 /// The time of a simulation. It goes in legs of equal steps: step n of a leg is at origin + n·step,
 /// so that rounding does not add up, and a leg that meets the moment asked for ends there to the

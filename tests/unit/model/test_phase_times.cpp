@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "simulations/phase_times.hpp"
+#include "model/phase_times.hpp"
 
 namespace gridstride {
 namespace {

@@ -1,0 +1,245 @@
+#include "model/state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/elementwise/elementwise.hpp"
+#include "model/values.hpp"
+
+namespace gridstride {
+
+namespace {
+
+bool has_values(SideKind kind) { return kind == SideKind::dirichlet || kind == SideKind::neumann; }
+
+std::string side_name(int axis, int side) {
+  return fmt::format("{}.{}", axis_names[static_cast<std::size_t>(axis)],
+                     side == 0 ? "lower" : "upper");
+}
+
+}  // namespace
+
+Row evolved(config::RunConfig const& run, std::string_view field, int buffers) {
+  auto const& fields = run.simulation->fields;
+  auto const info = std::ranges::find(fields, field, &config::SimulationInfo::FieldInfo::name);
+  return {.name = std::string(field),
+          .grid = run.grid,
+          .arrays = buffers,
+          .written = info != fields.end(),
+          .saved = true,
+          .unit = std::string(info != fields.end() ? info->unit : "1")};
+}
+
+Row coefficient(config::RunConfig const& run, std::string_view name,
+                config::FieldSource const& source) {
+  return {.name = std::string(name),
+          .role = Role::coefficient,
+          .grid = run.grid,
+          .arrays = is_constant(source) ? 0 : 1,
+          .source = source};
+}
+
+Row term(config::RunConfig const& run, std::string_view name, config::FieldSource const& source) {
+  Row row = coefficient(run, name, source);
+  row.arrays = is_zero(source) ? 0 : 1;
+  return row;
+}
+
+Row scratch(config::RunConfig const& run, std::string_view name, int arrays) {
+  return {.name = std::string(name), .role = Role::scratch, .grid = run.grid, .arrays = arrays};
+}
+
+void add_sides(std::vector<Row>& rows, config::RunConfig const& run, Scheme const& scheme) {
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side) {
+      auto const& [kind, value] = run.boundary[axis][static_cast<std::size_t>(side)];
+      if (!has_values(kind)) continue;
+      auto const source = source_of(value);
+      bool const mixes =
+          kind == SideKind::dirichlet && depends_on_time(source) && scheme.mixes_sides();
+      rows.push_back({.name = side_name(axis, side),
+                      .role = Role::side,
+                      .grid = face_of(run.grid, axis, side),
+                      .arrays = mixes ? 2 : 1,
+                      .source = source,
+                      .side = kind});
+    }
+}
+
+bool depends_on_time(std::span<Row const> rows) {
+  return std::ranges::any_of(rows, [](Row const& row) { return depends_on_time(row.source); });
+}
+
+bool has_array(std::span<Row const> rows, std::string_view name) {
+  auto const row = std::ranges::find(rows, name, &Row::name);
+  return row != rows.end() && row->arrays > 0;
+}
+
+MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows) {
+  std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
+  MemoryForecast result{bytes, 0, rows.front().name, "grid.points", bytes};
+  for (Row const& row : rows) {
+    auto const values = static_cast<std::size_t>(row.grid.size());
+    if (row.grid == run.grid)
+      result.arrays += row.arrays;
+    else
+      result.other_bytes += static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
+    if (row.saved) result.saved_bytes += values * size_of(run.precision);
+    result.reading_bytes =
+        std::max(result.reading_bytes, reading_bytes(row.source, values, run.precision));
+  }
+  for (auto const& [field, source] : run.initial)
+    result.reading_bytes =
+        std::max(result.reading_bytes,
+                 reading_bytes(source, static_cast<std::size_t>(run.grid.size()), run.precision));
+  return result;
+}
+
+template <class T>
+Array<T>::Array(Stream& stream, Row row, config::RunConfig const& run, Inputs const& inputs,
+                evaluate::DeviceClock const* clock)
+    : row_(std::move(row)) {
+  if (row_.role == Role::scratch) return;
+  for (int i = 0; i < row_.arrays; ++i) buffers_.emplace_back(stream, MemorySpace::device, size());
+  if (!buffers_.empty()) values_ = buffers_.front().data();
+  auto const& source = row_.source;
+  if (row_.role == Role::evolved) return;
+  if (values_ == nullptr) {
+    constant_ = source.formula.expression.evaluate(0);
+  } else if (source.file.empty()) {
+    program_.emplace(stream, source.formula.expression, run.kernels.at("evaluate"));
+    evaluate(stream, clock, 0, values_);
+  } else {
+    fill(stream, source, row_.grid, inputs, span());
+  }
+}
+
+template <class T>
+void Array<T>::refresh(Stream& stream, evaluate::DeviceClock const* clock, Stage const& stage) {
+  if (row_.role == Role::side && row_.side == SideKind::dirichlet)
+    mix(stream, clock, stage.sides);
+  else
+    evaluate(stream, clock, stage.time, values_);
+}
+
+template <class T>
+void Array<T>::evaluate(Stream& stream, evaluate::DeviceClock const* clock, double fraction,
+                        T* target) {
+  evaluate::evaluate(stream, *program_, row_.grid, clock, fraction, std::span<T>(target, size()));
+}
+
+/// The weighted sum of the values at the start, the middle and the end of the step.
+template <class T>
+void Array<T>::mix(Stream& stream, evaluate::DeviceClock const* clock,
+                   std::array<double, 3> const& weights) {
+  bool empty = true;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    auto const weight = static_cast<T>(weights[i]);
+    if (weight == 0) continue;
+    T* const target = empty ? values_ : buffer(1);
+    evaluate(stream, clock, 0.5 * static_cast<double>(i), target);
+    if (!empty)
+      elementwise::axpy<T>(stream, weight, std::span<T const>(target, size()), span());
+    else if (weight != 1)
+      elementwise::scale(stream, weight, span());
+    empty = false;
+  }
+}
+
+template <class T>
+State<T>::State(Stream const& stream, std::vector<Row> rows, config::RunConfig const& run,
+                Inputs const& inputs, evaluate::DeviceClock const* clock)
+    : stream_(stream), clock_(clock) {
+  for (Row& row : rows)
+    arrays_.push_back(std::make_unique<Array<T>>(stream_, std::move(row), run, inputs, clock));
+  for (int axis = 0; axis < 3; ++axis)
+    for (int side = 0; side < 2; ++side)
+      for (auto const& array : arrays_)
+        if (array->row().role == Role::side && array->row().name == side_name(axis, side))
+          sides_[axis][static_cast<std::size_t>(side)] = array.get();
+}
+
+template <class T>
+Array<T>& State<T>::operator[](std::string_view name) {
+  for (auto const& array : arrays_)
+    if (array->row().name == name) return *array;
+  throw std::out_of_range(fmt::format("no array is called '{}'", name));
+}
+
+template <class T>
+T const* State<T>::side(int axis, int side) const {
+  auto const* array = sides_[axis][static_cast<std::size_t>(side)];
+  return array == nullptr ? nullptr : array->data();
+}
+
+template <class T>
+bool State<T>::changes() const {
+  return std::ranges::any_of(arrays_, [](auto const& array) { return array->changes(); });
+}
+
+template <class T>
+void State<T>::refresh(Stage const& stage) {
+  for (auto const& array : arrays_)
+    if (array->changes()) array->refresh(stream_, clock_, stage);
+}
+
+template <class T>
+std::vector<Field> State<T>::fields() const {
+  std::vector<Field> fields;
+  for (auto const& array : arrays_) {
+    Row const& row = array->row();
+    if (row.written)
+      fields.push_back({row.name, row.unit, row.grid, precision_of<T>(), array->data()});
+  }
+  return fields;
+}
+
+template <class T>
+std::vector<std::string> State<T>::fallbacks() const {
+  std::vector<std::string> all;
+  for (auto const& array : arrays_)
+    if (auto const text = array->fallback();
+        !text.empty() && std::ranges::find(all, text) == all.end())
+      all.push_back(text);
+  return all;
+}
+
+template <class T>
+int State<T>::coefficient_arrays() const {
+  return static_cast<int>(std::ranges::count_if(arrays_, [](auto const& array) {
+    return array->row().role == Role::coefficient && array->data() != nullptr;
+  }));
+}
+
+template <class T>
+void State<T>::save(CheckpointSink& sink) const {
+  for (auto const& array : arrays_) {
+    if (!array->row().saved) continue;
+    auto const& present = std::as_const(*array).span();
+    std::vector<T> values(present.size());
+    copy_async(std::span(values), present, stream_);
+    stream_.synchronize();
+    sink.put_array(array->row().name, values);
+  }
+}
+
+template <class T>
+void State<T>::load(CheckpointSource const& source) {
+  for (auto const& array : arrays_) {
+    if (!array->row().saved) continue;
+    std::vector<T> values(array->span().size());
+    source.get_array(array->row().name, values);
+    copy_async(array->span(), std::span<T const>(values), stream_);
+    stream_.synchronize();
+  }
+}
+
+template class Array<float>;
+template class Array<double>;
+template class State<float>;
+template class State<double>;
+
+}  // namespace gridstride

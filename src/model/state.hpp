@@ -1,0 +1,129 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "model/scheme.hpp"
+#include "model/simulation.hpp"
+
+/// The arrays of a simulation, each stated once.
+namespace gridstride {
+
+/// What an array is for.
+enum class Role {
+  evolved,      ///< goes through time; the simulation gives it its first values
+  coefficient,  ///< has the values of a formula or a dataset at the points of the grid
+  side,         ///< the same on a face, where a boundary condition has values
+  scratch,      ///< a part of the simulation takes it for itself; here it is only counted
+};
+
+/// One array, or several that are alike, as they are known before there is a device. Elements have
+/// the precision of the run. What a run needs of memory, what it writes, and what a checkpoint
+/// holds follow from the rows.
+struct Row {
+  std::string name;
+  Role role = Role::evolved;
+  Grid grid;                           ///< its points
+  int arrays = 1;                      ///< 0: there is no array, since a number says it all
+  config::FieldSource source = {};     ///< of a coefficient or a side
+  SideKind side = SideKind::periodic;  ///< of a side
+  bool written = false;                ///< is a field of the results
+  bool saved = false;                  ///< is part of a checkpoint
+  std::string unit = "1";
+};
+
+/// A field of the simulation with so many buffers, written and saved.
+Row evolved(config::RunConfig const& run, std::string_view field, int buffers);
+/// A coefficient; no array where it is a number.
+Row coefficient(config::RunConfig const& run, std::string_view name,
+                config::FieldSource const& source);
+/// A term of an equation; no array where it is zero.
+Row term(config::RunConfig const& run, std::string_view name, config::FieldSource const& source);
+Row scratch(config::RunConfig const& run, std::string_view name, int arrays);
+/// Adds the sides of the grid: arrays for the kinds that have values, two where they change and
+/// the scheme mixes them.
+void add_sides(std::vector<Row>& rows, config::RunConfig const& run, Scheme const& scheme);
+
+/// Whether the formula of a row depends on time.
+bool depends_on_time(std::span<Row const> rows);
+bool has_array(std::span<Row const> rows, std::string_view name);
+/// What they take; the first row gives the arrays their name.
+MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows);
+
+/// The arrays of a row. Instantiated for float and double.
+template <class T>
+class Array {
+ public:
+  /// The values of a formula or a dataset are queued, at the clock's present time.
+  Array(Stream& stream, Row row, config::RunConfig const& run, Inputs const& inputs,
+        evaluate::DeviceClock const* clock);
+
+  Row const& row() const { return row_; }
+  /// The present values; null where there is no array.
+  T* data() { return values_; }
+  T const* data() const { return values_; }
+  std::span<T> span() { return {values_, values_ == nullptr ? 0 : size()}; }
+  std::span<T const> span() const { return {values_, values_ == nullptr ? 0 : size()}; }
+  /// Of a coefficient that is a number; 0 where there is an array.
+  double constant() const { return constant_; }
+  bool changes() const { return program_ && program_->depends_on_time(); }
+  std::string fallback() const { return program_ ? program_->fallback() : std::string(); }
+
+  T* buffer(int number) { return buffers_[static_cast<std::size_t>(number)].data(); }
+  /// The present values lie in another buffer from now on.
+  void place(T* values) { values_ = values; }
+  /// Queues the values of a row that changes, for a stage of the clock's present step.
+  void refresh(Stream& stream, evaluate::DeviceClock const* clock, Stage const& stage);
+
+ private:
+  std::size_t size() const { return static_cast<std::size_t>(row_.grid.size()); }
+  void evaluate(Stream& stream, evaluate::DeviceClock const* clock, double fraction, T* target);
+  void mix(Stream& stream, evaluate::DeviceClock const* clock,
+           std::array<double, 3> const& weights);
+
+  Row row_;
+  std::vector<Buffer<T>> buffers_;
+  T* values_ = nullptr;
+  double constant_ = 0;
+  std::optional<evaluate::Program> program_;
+};
+
+/// All arrays of a simulation, in device memory. Instantiated for float and double.
+template <class T>
+class State {
+ public:
+  State(Stream const& stream, std::vector<Row> rows, config::RunConfig const& run,
+        Inputs const& inputs, evaluate::DeviceClock const* clock);
+
+  /// Throws `std::out_of_range` for a name that no row has.
+  Array<T>& operator[](std::string_view name);
+  /// The values on a side; null for kinds that have none.
+  T const* side(int axis, int side) const;
+  /// Whether values of a coefficient or a side depend on time.
+  bool changes() const;
+  /// Queues what changes, for a stage of the clock's present step.
+  void refresh(Stage const& stage);
+
+  std::vector<Field> fields() const;
+  std::vector<std::string> fallbacks() const;
+  /// How many coefficients have an array of the whole grid.
+  int coefficient_arrays() const;
+  void save(CheckpointSink& sink) const;
+  void load(CheckpointSource const& source);
+
+ private:
+  mutable Stream stream_;
+  evaluate::DeviceClock const* clock_;
+  std::vector<std::unique_ptr<Array<T>>> arrays_;  // that others point to
+  std::array<std::array<Array<T>*, 2>, 3> sides_ = {};
+};
+
+}  // namespace gridstride

@@ -1,0 +1,121 @@
+#include "model/time_stepping.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/values.hpp"
+
+namespace gridstride {
+
+template <class T>
+TimeStepping<T>::TimeStepping(config::RunConfig const& run, Stream const& stream,
+                              Inputs const& inputs, std::vector<Row> rows, StepRule rule)
+    : stream_(stream),
+      grid_(run.grid),
+      clock_(stream_, std::move(rule), run.time.end),
+      state_(stream, std::move(rows), run, inputs, clock_.device()) {}
+
+template <class T>
+void TimeStepping<T>::advance(std::int64_t max_steps, double until) {
+  clock_.advance(max_steps, until, [this](std::int64_t steps, double) { queue_all(steps); });
+}
+
+/// A graph is made where steps of its kind are met again, or are many.
+template <class T>
+void TimeStepping<T>::queue_all(std::int64_t steps) {
+  constexpr std::int64_t passes_of_graph = 32;  // even
+  std::int64_t const pass = steps_of_pass(), of_graph = passes_of_graph * pass;
+  if (of_graph == 0) return queue(steps);
+  auto kind = graph_numbers();
+  kind.push_back(step_size());
+  bool const again = kind == kind_before_ || steps >= 2 * of_graph;
+  bool const has_graph = kind == graph_kind_;
+  kind_before_ = kind;
+  while (steps >= of_graph + pass && (has_graph || again) && steps_before_graph() > 0) {
+    std::int64_t const some = steps_before_graph();
+    queue(some);
+    steps -= some;
+  }
+  if (steps >= of_graph && steps_before_graph() == 0 && (has_graph || again)) {
+    if (!has_graph) graph_ = Graph::capture(stream_, [this, of_graph] { queue(of_graph); });
+    graph_kind_ = std::move(kind);
+    for (; steps >= of_graph; steps -= of_graph) graph_.launch(stream_);
+  }
+  queue(steps);
+}
+
+template <class T>
+void TimeStepping<T>::save(CheckpointSink& sink) const {
+  clock_.save(sink);
+  state_.save(sink);
+}
+
+template <class T>
+void TimeStepping<T>::load(CheckpointSource const& source) {
+  clock_.load(source);
+  state_.load(source);
+}
+
+template <class T>
+StagedStepping<T>::StagedStepping(config::RunConfig const& run, Stream const& stream,
+                                  Inputs const& inputs, std::vector<Row> rows, Scheme const& scheme,
+                                  StepRule rule)
+    : TimeStepping<T>(run, stream, inputs, rows, std::move(rule)),
+      scheme_(scheme),
+      u_(this->state_[rows.front().name]) {}
+
+template <class T>
+void StagedStepping<T>::fill_initial(config::RunConfig const& run, Inputs const& inputs) {
+  fill(this->stream_, run.initial.find(u_.row().name)->second, this->grid_, inputs, u_.span(),
+       nullptr, run.kernels.at("evaluate"));
+}
+
+template <class T>
+void StagedStepping<T>::queue(std::int64_t steps) {
+  bool const changes = this->state_.changes();
+  for (; steps > 0; --steps) {
+    for (Stage const& stage : scheme_.stages) {
+      if (changes) this->state_.refresh(stage);
+      queue_stage(stage);
+    }
+    if (scheme_.alternates) move_to(buffer(1));
+    if (changes) this->clock_.tick();
+  }
+}
+
+template <class T>
+void StagedStepping<T>::move_to(T const* array) {
+  current_ = array == u_.buffer(0) ? 0 : 1;
+  u_.place(u_.buffer(current_));
+}
+
+template <class T>
+double StagedStepping<T>::values_per_update() const {
+  double values = 0;
+  for (Stage const& stage : scheme_.stages)
+    values += 2 + (stage.base != stage.in) + static_cast<double>(stage.terms.size()) +
+              this->state_.coefficient_arrays();
+  return values;
+}
+
+/// The buffer of a state follows from the number of steps, where every step changes it.
+template <class T>
+void StagedStepping<T>::load(CheckpointSource const& source) {
+  std::int64_t const steps = source.get_integer("step");
+  move_to(u_.buffer(scheme_.alternates ? static_cast<int>(steps % 2) : 0));
+  TimeStepping<T>::load(source);
+}
+
+template class TimeStepping<float>;
+template class TimeStepping<double>;
+template class StagedStepping<float>;
+template class StagedStepping<double>;
+
+std::vector<NamedText> chosen_texts(std::string_view family, std::string_view row,
+                                    int fused_steps) {
+  std::vector<NamedText> texts = {{std::string(family), std::string(row)}};
+  if (fused_steps > 1) texts.push_back({"fused steps", std::to_string(fused_steps)});
+  return texts;
+}
+
+}  // namespace gridstride

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph.hpp"
+#include "model/scheme.hpp"
+#include "model/simulation.hpp"
+#include "model/state.hpp"
+#include "model/step_clock.hpp"
+
+namespace gridstride {
+
+/// A simulation that makes steps in time. What it adds is how steps are queued; that many of them
+/// go as CUDA graphs, where the clock is, what is written, saved and loaded stands here.
+/// Instantiated for float and double, as `StagedStepping` is.
+template <class T>
+class TimeStepping : public Simulation {
+ public:
+  Clock clock() const override { return clock_.now(); }
+  bool finished() const override { return clock_.at_end(); }
+  void advance(std::int64_t max_steps, double until) override;
+  std::vector<Field> fields() const override { return state_.fields(); }
+  std::vector<std::string> fallbacks() const override { return state_.fallbacks(); }
+  void save(CheckpointSink& sink) const override;
+  void load(CheckpointSource const& source) override;
+
+ protected:
+  TimeStepping(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+               std::vector<Row> rows, StepRule rule);
+
+  /// Queues steps of `step_size()`, one after the other or several in a pass.
+  virtual void queue(std::int64_t steps) = 0;
+  /// How many steps of those that are queued go at once; 0: a graph would not help.
+  virtual std::int64_t steps_of_pass() const { return 1; }
+  /// How many steps bring the state nearer to where graphs begin; 0: it is there. A graph of an
+  /// even number of passes brings it back.
+  virtual std::int64_t steps_before_graph() const = 0;
+  /// Numbers that a graph has in it beside the step's size.
+  virtual std::vector<double> graph_numbers() const { return {}; }
+
+  double step_size() const { return clock_.step(); }
+
+  mutable Stream stream_;
+  Grid grid_;
+  StepClock clock_;
+  State<T> state_;
+
+ private:
+  void queue_all(std::int64_t steps);
+
+  Graph graph_;
+  std::vector<double> graph_kind_, kind_before_;
+};
+
+/// The same by a `Scheme` whose stages work on the buffers of one field.
+template <class T>
+class StagedStepping : public TimeStepping<T> {
+ public:
+  /// What each stage reads and writes: u, the base, the terms, and coefficients with an array.
+  double values_per_update() const override;
+  void load(CheckpointSource const& source) override;
+
+ protected:
+  /// The field is the first row.
+  StagedStepping(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+                 std::vector<Row> rows, Scheme const& scheme, StepRule rule);
+
+  /// Queues a stage; what depends on time has its values for it.
+  virtual void queue_stage(Stage const& stage) = 0;
+  void queue(std::int64_t steps) override;
+  std::int64_t steps_before_graph() const override {
+    return current_ == 0 ? 0 : this->steps_of_pass();
+  }
+
+  /// The arrays of a stage by their numbers; where two alternate, 0 is that of the present state.
+  T* buffer(int number) { return u_.buffer(scheme_.alternates ? (number + current_) % 2 : number); }
+  /// What a stage gives to a kernel's step: its arrays, its weight, and its factor times the step.
+  template <class Step>
+  void set_stage(Step& step, Stage const& stage) {
+    step.in = buffer(stage.in);
+    step.out = buffer(stage.out);
+    if (stage.base != stage.in) step.base = buffer(stage.base);
+    step.in_weight = stage.in_weight;
+    step.factor = stage.factor * this->step_size();
+  }
+  /// Whether the present state lies in the second of two that alternate.
+  bool is_odd() const { return current_ == 1; }
+  /// A pass has left the state in this array.
+  void move_to(T const* array);
+  /// Queues the field's first values.
+  void fill_initial(config::RunConfig const& run, Inputs const& inputs);
+
+  Scheme const& scheme_;
+  Array<T>& u_;
+
+ private:
+  int current_ = 0;
+};
+
+/// What `auto` chose of a kernel family: a row's name, and the fused steps where there are several.
+std::vector<NamedText> chosen_texts(std::string_view family, std::string_view row, int fused_steps);
+
+}  // namespace gridstride

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/stream.hpp"
+#include "model/phase_times.hpp"
+#include "model/simulation.hpp"
+
+/// The values that a config gives: formulas and datasets.
+namespace gridstride {
+
+/// A formula of space and time as a source of values.
+config::FieldSource source_of(config::Formula const& formula);
+/// Whether values are those of a formula that is a number.
+bool is_constant(config::FieldSource const& source);
+/// Whether they are those of a formula that is 0.
+bool is_zero(config::FieldSource const& source);
+bool depends_on_time(config::FieldSource const& source);
+
+/// `target`, in device memory, becomes a formula's values at the points of `grid`, which is queued,
+/// or a dataset's rounded to T, which is done when this returns. With `times`, a formula and the
+/// reading of a dataset count as `read`, a dataset's way to the device as `transfer`. `variant` is
+/// a row of `evaluate`, or `auto`.
+template <class T>
+void fill(Stream& stream, config::FieldSource const& source, Grid const& grid, Inputs const& inputs,
+          std::span<T> target, PhaseTimes* times = nullptr, std::string_view variant = "auto");
+
+/// Values in device memory, rounded to T; done when this returns. Without any there is no memory.
+template <class T, class U>
+Buffer<T> on_device(Stream& stream, std::vector<U> const& values) {
+  if (values.empty()) return {};
+  std::vector<T> const rounded(values.begin(), values.end());
+  Buffer<T> buffer(stream, MemorySpace::device, rounded.size());
+  copy_async(buffer.span(), std::span<T const>(rounded), stream);
+  stream.synchronize();
+  return buffer;
+}
+
+/// Host memory that `fill` takes for so many values while it reads a file.
+std::size_t reading_bytes(config::FieldSource const& source, std::size_t values,
+                          Precision precision);
+
+/// The index of the first value, in device memory, that is infinite or not a number; negative where
+/// all are finite. Waits for the stream. `variant` is a row of `reduce`.
+template <class T>
+std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::string_view variant);
+
+/// What values have to be: what is wrong with one, in words, or nothing.
+using Demand = std::function<std::string_view(double)>;
+
+/// The largest |value| at the points of a grid at a time, computed on the host. Throws
+/// `ConfigError`, with the place, for the first value that does not meet the demand.
+double largest_magnitude(config::RunConfig const& run, config::FieldSource const& source,
+                         Inputs const& inputs, Grid const& grid, double time, Demand const& demand);
+
+/// What is wrong with a dataset's shape where it is to hold a value for each point of the run's
+/// grid; empty if nothing.
+std::string shape_fault(config::RunConfig const& run, config::FieldSource const& source,
+                        Inputs const& inputs);
+
+}  // namespace gridstride
