@@ -32,9 +32,9 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/convolve/cufft_plan.cuh"
 #include "kernels/convolve/fft_blocks.cuh"
-#include "kernels/convolve/preparation.cuh"
+#include "kernels/fft/cufft_plan.cuh"
+#include "kernels/support/preparation.cuh"
 
 namespace gridstride::convolve {
 
@@ -146,7 +146,7 @@ class Transforms {
   Runs runs(Arguments<T> const& a) const;
   void add_runs(Runs& runs, std::int64_t first, std::int64_t last, T const* direct,
                 std::int64_t shift) const;
-  Plan const& plan(Step step, std::int64_t batch);
+  fft::Plan const& plan(Step step, std::int64_t batch);
   std::size_t area_bytes(Runs const& runs);
   void go(Stream& stream, Arguments<T> const& a, Run<T> const& run, T* work, void* area);
 
@@ -154,7 +154,7 @@ class Transforms {
   Tiling tiling_;
   std::int64_t row_;
   Buffer<T> spectrum_;
-  std::map<std::pair<Step, std::int64_t>, Plan> plans_;
+  std::map<std::pair<Step, std::int64_t>, fft::Plan> plans_;
   LastUse last_use_;
 };
 
@@ -170,7 +170,7 @@ Transforms<T>::Transforms(Stream& stream, Filter<T> const& filter, Signals const
   zero_async(spectrum.span(), beside);
   std::vector<double> const taps(filter.taps().begin(), filter.taps().end());
   copy_async(spectrum.span().first(taps.size()), std::span(taps), beside);
-  Plan const plan(CUFFT_D2Z, tiling.points, tiling.points, tiling.points / 2 + 1, 1);
+  fft::Plan const plan(CUFFT_D2Z, tiling.points, tiling.points, tiling.points / 2 + 1, 1);
   Buffer<std::byte> area(beside, MemorySpace::device, plan.area_bytes());
   plan.forward(beside, area.data(), spectrum.data(), spectrum.data());
   spectrum_ = Buffer<T>(beside, MemorySpace::device, static_cast<std::size_t>(row_));
@@ -181,13 +181,15 @@ Transforms<T>::Transforms(Stream& stream, Filter<T> const& filter, Signals const
 }
 
 template <class T>
-Plan const& Transforms<T>::plan(Step step, std::int64_t batch) {
+fft::Plan const& Transforms<T>::plan(Step step, std::int64_t batch) {
   std::int64_t const points = tiling_.points, half = row_ / 2;
   auto const key = std::pair(step, batch);
   if (step == Step::inverse)
-    return plans_.try_emplace(key, inverse_transform<T>, points, half, row_, batch).first->second;
+    return plans_.try_emplace(key, fft::inverse_transform<T>, points, half, row_, batch)
+        .first->second;
   std::int64_t const distance = step == Step::forward ? tiling_.useful : row_;
-  return plans_.try_emplace(key, forward_transform<T>, points, distance, half, batch).first->second;
+  return plans_.try_emplace(key, fft::forward_transform<T>, points, distance, half, batch)
+      .first->second;
 }
 
 template <class T>

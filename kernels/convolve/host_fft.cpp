@@ -1,12 +1,10 @@
-// Filters with the fast Fourier transform on the host: overlap-save (see cuda_fft.cu), with a
-// transform of our own.
+// Filters with the fast Fourier transform on the host: overlap-save (see fft_blocks.cuh), with the
+// transform of kernels/fft.
 //
-// The transform is Stockham's, which sorts itself: steps of radix 4, and one of radix 2 where the
-// number of points asks for it, from one array to another. A group of blocks goes through it
-// together, element j of all of them side by side, so that every inner loop runs over neighbours.
-// Two blocks make one complex number, since a filter with real taps keeps real and imaginary parts
-// apart: F⁻¹(F(a + i·b)·F(taps)) has what becomes of a in its real part and of b in its imaginary
-// one. So a group is 2·lanes blocks, and the groups are shared among the threads.
+// A group of blocks goes through it together, element j of all of them side by side. Two blocks
+// make one complex number, since a filter with real taps keeps real and imaginary parts apart:
+// F⁻¹(F(a + i·b)·F(taps)) has what becomes of a in its real part and of b in its imaginary one. So
+// a group is 2·lanes blocks, and the groups are shared among the threads.
 //
 // A block of n points costs about 4·n·log2(n) operations each way and 2·n for the product, per two
 // blocks. Each output is computed alike whatever the number of threads.
@@ -15,12 +13,12 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <numbers>
 #include <utility>
 #include <vector>
 
 #include "kernels/convolve/boundary.hpp"
 #include "kernels/convolve/rows.hpp"
+#include "kernels/fft/host.hpp"
 #include "kernels/support/parallel_for.hpp"
 #include "kernels/support/vector_widths.hpp"
 
@@ -31,119 +29,17 @@ namespace {
 template <class T>
 constexpr std::int64_t lanes = 32 / sizeof(T);
 
-/// Complex numbers, real and imaginary parts apart.
-template <class T>
-struct Complex {
-  std::vector<T> re, im;
-  explicit Complex(std::int64_t size)
-      : re(static_cast<std::size_t>(size)), im(static_cast<std::size_t>(size)) {}
-};
-template <class T>
-struct View {
-  T *re, *im;
-};
-template <class T>
-View<T> view(Complex<T>& numbers) {
-  return {numbers.re.data(), numbers.im.data()};
-}
-
-/// exp(−2πi·k/points), k = 0 … points − 1.
-template <class T>
-Complex<T> roots_of_one(std::int64_t points) {
-  Complex<T> roots(points);
-  for (std::int64_t k = 0; k < points; ++k) {
-    double const angle =
-        -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(points);
-    roots.re[static_cast<std::size_t>(k)] = static_cast<T>(std::cos(angle));
-    roots.im[static_cast<std::size_t>(k)] = static_cast<T>(std::sin(angle));
-  }
-  return roots;
-}
-
-/// (re, im) *= w
-template <class T>
-void turn(T& re, T& im, T w_re, T w_im) {
-  T const turned = re * w_re - im * w_im;
-  im = re * w_im + im * w_re;
-  re = turned;
-}
-
-/// One step of radix 4: `stride` transforms of `points` become four times as many of a quarter.
-template <class T>
-GRIDSTRIDE_VECTOR_WIDTHS void step_of_four(View<T> in, View<T> out, std::int64_t points,
-                                           std::int64_t stride, Complex<T> const& roots) {
-  std::int64_t const quarter = points / 4;
-  std::size_t const apart = roots.re.size() / static_cast<std::size_t>(points);
-  for (std::int64_t p = 0; p < quarter; ++p) {
-    T w_re[4], w_im[4];
-    for (std::size_t i = 0; i < 4; ++i) {
-      w_re[i] = roots.re[i * static_cast<std::size_t>(p) * apart];
-      w_im[i] = roots.im[i * static_cast<std::size_t>(p) * apart];
-    }
-    T const* const re = in.re + p * stride;
-    T const* const im = in.im + p * stride;
-    T* const to_re = out.re + 4 * p * stride;
-    T* const to_im = out.im + 4 * p * stride;
-    std::int64_t const far = quarter * stride;
-#pragma omp simd
-    for (std::int64_t q = 0; q < stride; ++q) {
-      T const sum_re = re[q] + re[q + 2 * far], sum_im = im[q] + im[q + 2 * far];
-      T const gap_re = re[q] - re[q + 2 * far], gap_im = im[q] - im[q + 2 * far];
-      T const odd_re = re[q + far] + re[q + 3 * far], odd_im = im[q + far] + im[q + 3 * far];
-      // −i·(b − d)
-      T const bent_re = im[q + far] - im[q + 3 * far], bent_im = re[q + 3 * far] - re[q + far];
-      to_re[q] = sum_re + odd_re;
-      to_im[q] = sum_im + odd_im;
-      T re1 = gap_re + bent_re, im1 = gap_im + bent_im;
-      T re2 = sum_re - odd_re, im2 = sum_im - odd_im;
-      T re3 = gap_re - bent_re, im3 = gap_im - bent_im;
-      turn(re1, im1, w_re[1], w_im[1]);
-      turn(re2, im2, w_re[2], w_im[2]);
-      turn(re3, im3, w_re[3], w_im[3]);
-      to_re[q + stride] = re1;
-      to_im[q + stride] = im1;
-      to_re[q + 2 * stride] = re2;
-      to_im[q + 2 * stride] = im2;
-      to_re[q + 3 * stride] = re3;
-      to_im[q + 3 * stride] = im3;
-    }
-  }
-}
-
-/// The last step of an odd power of two.
-template <class T>
-GRIDSTRIDE_VECTOR_WIDTHS void step_of_two(View<T> in, View<T> out, std::int64_t stride) {
-#pragma omp simd
-  for (std::int64_t q = 0; q < stride; ++q) {
-    out.re[q] = in.re[q] + in.re[q + stride];
-    out.im[q] = in.im[q] + in.im[q + stride];
-    out.re[q + stride] = in.re[q] - in.re[q + stride];
-    out.im[q + stride] = in.im[q] - in.im[q + stride];
-  }
-}
-
-/// `together` transforms of `roots.size()` points; the result is in `data`, `spare` is used up.
-/// With real and imaginary parts exchanged it is the inverse, times the number of points.
-template <class T>
-void transform(View<T>& data, View<T>& spare, std::int64_t together, Complex<T> const& roots) {
-  auto points = std::ssize(roots.re);
-  std::int64_t stride = together;
-  for (; points >= 4; points /= 4, stride *= 4) {
-    step_of_four(data, spare, points, stride, roots);
-    std::swap(data, spare);
-  }
-  if (points == 1) return;
-  step_of_two(data, spare, stride);
-  std::swap(data, spare);
-}
+using fft::SplitComplex;
+using fft::SplitView;
+using fft::view;
 
 template <class T>
-GRIDSTRIDE_VECTOR_WIDTHS void multiply(View<T> data, Complex<T> const& spectrum) {
+GRIDSTRIDE_VECTOR_WIDTHS void multiply(SplitView<T> data, SplitComplex<T> const& spectrum) {
   for (std::size_t k = 0; k < spectrum.re.size(); ++k) {
     T const w_re = spectrum.re[k], w_im = spectrum.im[k];
     T* const re = data.re + k * lanes<T>;
     T* const im = data.im + k * lanes<T>;
-    for (std::int64_t lane = 0; lane < lanes<T>; ++lane) turn(re[lane], im[lane], w_re, w_im);
+    for (std::int64_t lane = 0; lane < lanes<T>; ++lane) fft::turn(re[lane], im[lane], w_re, w_im);
   }
 }
 
@@ -151,16 +47,16 @@ GRIDSTRIDE_VECTOR_WIDTHS void multiply(View<T> data, Complex<T> const& spectrum)
 template <class T>
 struct Transform {
   Transform(std::span<T const> taps, std::int64_t points)
-      : roots(roots_of_one<T>(points)), spectrum(points) {
-    Complex<double> data(points), spare(points);
+      : roots(fft::roots_of_one<T>(points)), spectrum(points) {
+    SplitComplex<double> data(points), spare(points);
     for (std::size_t k = 0; k < taps.size(); ++k)
       data.re[k] = static_cast<double>(taps[k]) / static_cast<double>(points);
-    View<double> from = view(data), to = view(spare);
-    transform(from, to, 1, roots_of_one<double>(points));
+    SplitView<double> from = view(data), to = view(spare);
+    fft::transform(from, to, 1, fft::roots_of_one<double>(points));
     std::copy_n(from.re, points, spectrum.re.begin());
     std::copy_n(from.im, points, spectrum.im.begin());
   }
-  Complex<T> roots, spectrum;
+  SplitComplex<T> roots, spectrum;
 };
 
 template <class T>
@@ -212,12 +108,12 @@ class Group {
   }
 
   /// Element j of block n is data[j·lanes + n], in the imaginary parts from block `lanes` on.
-  void gather(View<T> data) const {
+  void gather(SplitView<T> data) const {
     for (std::int64_t j = 0; j < points_; ++j)
       for (std::int64_t n = 0; n < size; ++n)
         at(data, j, n) = n < count_ ? element(places_[n], j) : T(0);
   }
-  void crop(View<T> data) const {
+  void crop(SplitView<T> data) const {
     for (std::int64_t j = 0; j < useful_; ++j)
       for (std::int64_t n = 0; n < count_; ++n)
         if (j < places_[n].outputs)
@@ -232,7 +128,7 @@ class Group {
     std::int64_t outputs;
   };
 
-  static T& at(View<T> data, std::int64_t j, std::int64_t n) {
+  static T& at(SplitView<T> data, std::int64_t j, std::int64_t n) {
     return n < lanes<T> ? data.re[j * lanes<T> + n] : data.im[j * lanes<T> + n - lanes<T>];
   }
   T element(Place const& block, std::int64_t j) const {
@@ -258,16 +154,16 @@ void host_fft(Stream&, Arguments<T> const& a) {
   std::int64_t const work = 8 * Group<T>::size * points;  // of two transforms, as vectors do them
   std::int64_t const teams = threads_for(groups, work), each = work * groups / teams;
   parallel_for(teams, each, [&, &roots = roots, &spectrum = spectrum](std::int64_t team) {
-    Complex<T> one(points * lanes<T>), other(points * lanes<T>);
+    SplitComplex<T> one(points * lanes<T>), other(points * lanes<T>);
     for (std::int64_t g = groups * team / teams; g < groups * (team + 1) / teams; ++g) {
       Group<T> const group(a, points, g * Group<T>::size);
-      View<T> data = view(one), spare = view(other);
+      SplitView<T> data = view(one), spare = view(other);
       group.gather(data);
-      transform(data, spare, lanes<T>, roots);
+      fft::transform(data, spare, lanes<T>, roots);
       multiply(data, spectrum);
       std::swap(data.re, data.im);
       std::swap(spare.re, spare.im);
-      transform(data, spare, lanes<T>, roots);
+      fft::transform(data, spare, lanes<T>, roots);
       std::swap(data.re, data.im);
       group.crop(data);
     }

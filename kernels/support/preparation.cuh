@@ -6,9 +6,9 @@
 #include "core/stream.hpp"
 #include "kernels/support/launch.cuh"
 
-/// What a row prepares at a filter's first use. It is queued on `stream.urgent()`, and waited for,
+/// What a kernel prepares at its first use. It is queued on `stream.urgent()`, and waited for,
 /// since the stream itself may be being captured.
-namespace gridstride::convolve {
+namespace gridstride {
 
 /// Lets a thread work at once while one of its streams is being captured.
 class OutsideOfCapture {
@@ -45,4 +45,4 @@ class LastUse {
   Stream stream_;
 };
 
-}  // namespace gridstride::convolve
+}  // namespace gridstride

@@ -8,7 +8,7 @@
 #include "core/stream.hpp"
 
 /// cuFFT, NVIDIA's library of fast Fourier transforms, loaded when it is first called.
-namespace gridstride::convolve {
+namespace gridstride::fft {
 
 /// Whether there is one.
 bool has_cufft();
@@ -48,4 +48,4 @@ class Plan {
   std::size_t area_bytes_ = 0;
 };
 
-}  // namespace gridstride::convolve
+}  // namespace gridstride::fft

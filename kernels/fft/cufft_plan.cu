@@ -1,12 +1,12 @@
-#include "kernels/convolve/cufft_plan.cuh"
+#include "kernels/fft/cufft_plan.cuh"
 
 #include <string>
 
 #include "core/error.hpp"
-#include "kernels/convolve/preparation.cuh"
+#include "kernels/support/preparation.cuh"
 #include "kernels/support/vendor_library.hpp"
 
-namespace gridstride::convolve {
+namespace gridstride::fft {
 
 namespace {
 
@@ -94,4 +94,4 @@ void Plan::inverse(Stream& stream, void* area, double* data) const {
   GRIDSTRIDE_CUFFT(exec_z2d, handle_, reinterpret_cast<cufftDoubleComplex*>(data), data);
 }
 
-}  // namespace gridstride::convolve
+}  // namespace gridstride::fft
