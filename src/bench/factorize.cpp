@@ -11,7 +11,7 @@
 
 #include "bench/matrix_samples.hpp"
 #include "bench/workloads.hpp"
-#include "kernels/factorize/mixed_solve.hpp"
+#include "kernels/factorize/solve/mixed_solve.hpp"
 
 namespace gridstride::bench {
 

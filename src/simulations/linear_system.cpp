@@ -19,9 +19,9 @@
 
 #include "core/buffer.hpp"
 #include "kernels/factorize/factorize.hpp"
-#include "kernels/factorize/measures.hpp"
-#include "kernels/factorize/mixed_solve.hpp"
-#include "kernels/factorize/symmetry.hpp"
+#include "kernels/factorize/measures/measures.hpp"
+#include "kernels/factorize/measures/symmetry.hpp"
+#include "kernels/factorize/solve/mixed_solve.hpp"
 #include "kernels/families.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"

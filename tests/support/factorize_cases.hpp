@@ -18,7 +18,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/factorize/factorize.hpp"
-#include "kernels/factorize/measures.hpp"
+#include "kernels/factorize/measures/measures.hpp"
 #include "support/vendor_rows.hpp"
 
 /// Matrices to factorize and systems to solve on any device, and how far from exact the results may

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/factorize/mixed_solve.hpp"
+#include "kernels/factorize/solve/mixed_solve.hpp"
 #include "support/factorize_cases.hpp"
 
 namespace gridstride::test {

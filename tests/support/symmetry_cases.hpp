@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/factorize/symmetry.hpp"
+#include "kernels/factorize/measures/symmetry.hpp"
 
 /// `symmetry` on any device.
 namespace gridstride::factorize::test {

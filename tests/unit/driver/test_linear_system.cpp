@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "kernels/factorize/symmetry.hpp"
+#include "kernels/factorize/measures/symmetry.hpp"
 #include "support/linear_system_cases.hpp"
 
 namespace gridstride::test {

@@ -1,4 +1,4 @@
-#include "kernels/factorize/mixed_solve.hpp"
+#include "kernels/factorize/solve/mixed_solve.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/factorize/measures.hpp"
-#include "kernels/factorize/measures_parts.hpp"
-#include "kernels/factorize/mixed_parts.hpp"
+#include "kernels/factorize/measures/measures.hpp"
+#include "kernels/factorize/measures/parts.hpp"
+#include "kernels/factorize/solve/mixed_parts.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/support/parallel_for.hpp"
 

@@ -1,4 +1,4 @@
-#include "kernels/factorize/measures.hpp"
+#include "kernels/factorize/measures/measures.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/factorize/measures_parts.hpp"
+#include "kernels/factorize/measures/parts.hpp"
 #include "kernels/matmul/matmul.hpp"
 
 namespace gridstride::factorize {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/factorize/measures_parts.hpp"
+#include "kernels/factorize/measures/parts.hpp"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
 #include "kernels/support/vector.cuh"

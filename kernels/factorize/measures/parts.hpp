@@ -6,7 +6,7 @@
 
 #include "core/host_device.hpp"
 #include "core/stream.hpp"
-#include "kernels/factorize/measures.hpp"
+#include "kernels/factorize/measures/measures.hpp"
 #include "kernels/support/matrix.hpp"
 
 /// What measures.cpp asks of the backends; for the family's own files only. Results are in host

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/factorize/measures.hpp"
+#include "kernels/factorize/measures/measures.hpp"
 
 namespace gridstride::factorize {
 

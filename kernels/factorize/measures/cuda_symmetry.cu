@@ -7,7 +7,7 @@
 #include <span>
 
 #include "core/buffer.hpp"
-#include "kernels/factorize/symmetry_parts.hpp"
+#include "kernels/factorize/measures/symmetry_parts.hpp"
 #include "kernels/support/launch.cuh"
 
 namespace gridstride::factorize {

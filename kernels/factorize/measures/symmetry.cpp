@@ -1,11 +1,11 @@
-#include "kernels/factorize/symmetry.hpp"
+#include "kernels/factorize/measures/symmetry.hpp"
 
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
 
 #include "core/variant.hpp"
-#include "kernels/factorize/symmetry_parts.hpp"
+#include "kernels/factorize/measures/symmetry_parts.hpp"
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::factorize {

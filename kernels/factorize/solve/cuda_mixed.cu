@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "kernels/factorize/mixed_parts.hpp"
+#include "kernels/factorize/solve/mixed_parts.hpp"
 #include "kernels/support/launch.cuh"
 
 namespace gridstride::factorize {

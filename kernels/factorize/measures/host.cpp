@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/factorize/measures_parts.hpp"
+#include "kernels/factorize/measures/parts.hpp"
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::factorize {
