@@ -1,18 +1,24 @@
 #include "kernels/families.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
+#include "kernels/adaptive/adaptive.hpp"
 #include "kernels/advect/advect.hpp"
 #include "kernels/convolve/convolve.hpp"
+#include "kernels/cubature/cubature.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/factorize/factorize.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/matmul/matmul.hpp"
-#include "kernels/quadrature/quadrature.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "kernels/riemann/riemann.hpp"
+#include "kernels/sampling/sampling.hpp"
+#include "kernels/sampling/vegas/vegas.hpp"
 #include "kernels/scan/scan.hpp"
 #include "kernels/sort/sort.hpp"
 #include "kernels/star/star.hpp"
@@ -28,7 +34,8 @@ KernelFamily family(std::string_view name, std::string_view summary, Variants co
                     std::string_view (*default_variant)(Backend)) {
   KernelFamily result{name, summary, {}, default_variant};
   for (auto const& row : variants)
-    result.rows.push_back({row.name, row.backend, row.run != nullptr, row.idea, row.needs});
+    result.rows.push_back(
+        {row.name, row.backend, row.run != nullptr, std::string(row.idea), row.needs});
   return result;
 }
 
@@ -41,14 +48,43 @@ KernelFamily both_types(KernelFamily family, Variants const& of_float32) {
   return family;
 }
 
+/// A family of several functions, each with a table of its own. Rows of the same name are one to
+/// choose, with the ideas of all functions that have it.
+KernelFamily of_functions(std::string_view name, std::string_view summary,
+                          std::vector<KernelFamily> const& functions) {
+  KernelFamily result{name, summary, {}, functions.front().default_variant};
+  for (auto const& function : functions)
+    for (auto const& row : function.rows) {
+      std::string const what = fmt::format(": {}", row.idea);
+      auto const known = std::ranges::find_if(result.rows, [&](KernelRow const& other) {
+        return other.name == row.name && other.backend == row.backend;
+      });
+      if (known == result.rows.end()) {
+        result.rows.push_back(row);
+        result.rows.back().idea = fmt::format("{}{}", function.name, what);
+      } else if (known->idea.ends_with(what)) {
+        known->idea.insert(known->idea.size() - what.size(), fmt::format(", {}", function.name));
+      } else {
+        known->idea += fmt::format("; {}{}", function.name, what);
+      }
+    }
+  return result;
+}
+
 }  // namespace
 
 std::vector<KernelFamily> const& kernel_families() {
+  using namespace quadrature;
   static std::vector<KernelFamily> const families = {
+      of_functions("adaptive", "integrals of one variable to a tolerance",
+                   {family("gauss_kronrod", "", gauss_kronrod_variants<double>(), default_adaptive),
+                    family("tanh_sinh", "", tanh_sinh_variants<double>(), default_adaptive)}),
       family("advect", "explicit steps of advection on a uniform grid", advect::variants<double>(),
              advect::default_variant),
       family("convolve", "filters along an axis of an array", convolve::variants<double>(),
              convolve::default_variant),
+      family("cubature", "integrals of several variables to a tolerance",
+             cubature_variants<double>(), default_cubature),
       family("elementwise", "each output from the inputs at its own place",
              elementwise::variants<double>(), elementwise::default_variant),
       family("evaluate", "a formula at every point of a grid", evaluate::variants<double>(),
@@ -60,10 +96,15 @@ std::vector<KernelFamily> const& kernel_families() {
       both_types(family("matmul", "products of dense matrices", matmul::variants<double>(),
                         matmul::default_variant<double>),
                  matmul::variants<float>()),
-      family("quadrature", "integrals of formulas by fixed rules", quadrature::variants<double>(),
-             quadrature::default_variant),
       family("reduce", "one value of many: sums, extremes, moments", reduce::variants<double>(),
              reduce::default_variant),
+      family("riemann", "integrals of one variable by fixed rules", riemann_variants<double>(),
+             default_riemann),
+      of_functions(
+          "sampling", "integrals of any number of variables from random samples",
+          {family("monte_carlo", "", monte_carlo_variants<double>(), default_sampler),
+           family("quasi_monte_carlo", "", quasi_monte_carlo_variants<double>(), default_sampler),
+           family("vegas", "", vegas_variants<double>(), default_sampler)}),
       family("scan", "all prefixes of a sequence", scan::variants<double>(), scan::default_variant),
       family("sort", "ascending order, of keys alone or with values", sort::variants<double>(),
              sort::default_variant),

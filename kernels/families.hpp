@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace gridstride {
 struct KernelRow {
   std::string_view name;
   Backend backend;
-  bool in_build;  ///< false for a GPU variant in a build without CUDA
-  std::string_view idea;
+  bool in_build;     ///< false for a GPU variant in a build without CUDA
+  std::string idea;  ///< where a family has several functions, of each that does it in its own way
   Capabilities needs;
 };
 

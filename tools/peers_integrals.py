@@ -18,7 +18,7 @@ class Integrals:
 
 def midpoints(precision):
     return Integrals("midpoints of e^x sin x, 2^30", "G evaluations/s", 1 << 30, precision,
-                     bench=("quadrature", "midpoints", "compensated"))
+                     bench=("riemann", "midpoints", "compensated"))
 
 
 def genz(name):

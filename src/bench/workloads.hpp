@@ -8,15 +8,18 @@
 namespace gridstride::bench {
 
 // One function per family, each in its file.
+std::vector<Workload> adaptive_workloads(Backend backend);
 std::vector<Workload> advect_workloads(Backend backend);
 std::vector<Workload> convolve_workloads(Backend backend);
+std::vector<Workload> cubature_workloads(Backend backend);
 std::vector<Workload> elementwise_workloads(Backend backend);
 std::vector<Workload> evaluate_workloads(Backend backend);
 std::vector<Workload> factorize_workloads(Backend backend);
 std::vector<Workload> histogram_workloads(Backend backend);
 std::vector<Workload> matmul_workloads(Backend backend);
-std::vector<Workload> quadrature_workloads(Backend backend);
 std::vector<Workload> reduce_workloads(Backend backend);
+std::vector<Workload> riemann_workloads(Backend backend);
+std::vector<Workload> sampling_workloads(Backend backend);
 std::vector<Workload> scan_workloads(Backend backend);
 std::vector<Workload> sort_workloads(Backend backend);
 std::vector<Workload> star_workloads(Backend backend);

@@ -4,8 +4,8 @@
 //
 // for one or many values of up to three parameters p, by a fixed rule, to a tolerance, or from
 // random samples; or, for d = 1, as the curve I(x) = ∫ f from the lower end to x. The formula is
-// compiled for the GPU at hand, and evaluated block by block on the host. The kernels are those of
-// the family `quadrature`; what rule means which of them stands in integration_rules.cpp.
+// compiled for the GPU at hand, and evaluated block by block on the host. What rule means which
+// kernels stands in integration_rules.cpp.
 
 #include <fmt/format.h>
 
@@ -20,9 +20,8 @@
 #include "core/buffer.hpp"
 #include "core/text.hpp"
 #include "expression/cost.hpp"
-#include "kernels/families.hpp"
-#include "kernels/quadrature/gauss_kronrod.hpp"
-#include "kernels/quadrature/running.hpp"
+#include "kernels/adaptive/gauss_kronrod.hpp"
+#include "kernels/adaptive/running.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
 #include "simulations/integration_parameters.hpp"
@@ -85,7 +84,7 @@ integration::Request request_of(config::RunConfig const& run) {
   request.absolute = parameters.tolerance.absolute;
   request.seed = static_cast<std::uint64_t>(parameters.seed);
   request.antithetic = parameters.antithetic;
-  request.variant = run.kernels.at("quadrature");
+  request.variant = integration::variant_of(run);
   return request;
 }
 
@@ -390,13 +389,16 @@ SimulationEntry integration_entry() {
   info.summary = "integrals of formulas, of one to twenty variables";
   info.fields = {{"value", "1", "the integral, for each value of what is swept"},
                  {"error", "1", "its estimated absolute error"}};
-  info.kernels = {{"quadrature", variant_names("quadrature")}};
+  info.kernels = integration::kernel_choices();
   info.has_grid = false;
   info.has_time = false;
   info.has_gaps = true;
   info.variables = {};
   return entry<Integration, integration::Parameters>(
-      {.info = info, .memory = integration_memory, .problems = integration::problems});
+      {.info = info,
+       .memory = integration_memory,
+       .problems = integration::problems,
+       .choose_kernels = integration::choose_kernels});
 }
 
 }  // namespace gridstride

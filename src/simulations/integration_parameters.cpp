@@ -6,12 +6,17 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <stdexcept>
 
-#include "kernels/quadrature/gauss_kronrod.hpp"
-#include "kernels/quadrature/genz_malik.hpp"
-#include "kernels/quadrature/integrand.hpp"
-#include "kernels/quadrature/monte_carlo.hpp"
-#include "kernels/quadrature/tensor.hpp"
+#include "core/text.hpp"
+#include "kernels/adaptive/adaptive.hpp"
+#include "kernels/adaptive/gauss_kronrod.hpp"
+#include "kernels/cubature/genz_malik.hpp"
+#include "kernels/families.hpp"
+#include "kernels/integrand/integrand.hpp"
+#include "kernels/riemann/riemann.hpp"
+#include "kernels/riemann/tensor/tensor.hpp"
+#include "kernels/sampling/sampling.hpp"
 
 namespace gridstride::integration {
 
@@ -20,24 +25,27 @@ namespace {
 using quadrature::max_dimensions;
 
 constexpr RuleInfo rule_table[] = {
-    {"left", RuleKind::fixed, 1, max_dimensions, "Riemann sum of left ends, of order 1"},
-    {"right", RuleKind::fixed, 1, max_dimensions, "Riemann sum of right ends, of order 1"},
-    {"midpoint", RuleKind::fixed, 1, max_dimensions, "Riemann sum of middles, of order 2"},
-    {"trapezoid", RuleKind::fixed, 1, max_dimensions, "straight lines, of order 2"},
-    {"simpson", RuleKind::fixed, 1, max_dimensions, "parabolas, of order 4"},
-    {"boole", RuleKind::fixed, 1, max_dimensions, "polynomials of degree 4, of order 6"},
-    {"gauss_legendre", RuleKind::fixed, 1, max_dimensions,
+    {"left", RuleKind::fixed, "riemann", 1, max_dimensions, "Riemann sum of left ends, of order 1"},
+    {"right", RuleKind::fixed, "riemann", 1, max_dimensions,
+     "Riemann sum of right ends, of order 1"},
+    {"midpoint", RuleKind::fixed, "riemann", 1, max_dimensions,
+     "Riemann sum of middles, of order 2"},
+    {"trapezoid", RuleKind::fixed, "riemann", 1, max_dimensions, "straight lines, of order 2"},
+    {"simpson", RuleKind::fixed, "riemann", 1, max_dimensions, "parabolas, of order 4"},
+    {"boole", RuleKind::fixed, "riemann", 1, max_dimensions, "polynomials of degree 4, of order 6"},
+    {"gauss_legendre", RuleKind::fixed, "riemann", 1, max_dimensions,
      "panels of `points_per_panel` points n, of order 2 n"},
-    {"clenshaw_curtis", RuleKind::fixed, 1, 1, "the extrema of a Chebyshev polynomial"},
-    {"tanh_sinh", RuleKind::adaptive, 1, 1,
+    {"clenshaw_curtis", RuleKind::fixed, "riemann", 1, 1, "the extrema of a Chebyshev polynomial"},
+    {"tanh_sinh", RuleKind::adaptive, "adaptive", 1, 1,
      "the double exponential rule, for singularities at the ends"},
-    {"gauss_kronrod", RuleKind::adaptive, 1, 1, "halves intervals until the tolerance is met"},
-    {"genz_malik", RuleKind::adaptive, 2, max_dimensions,
+    {"gauss_kronrod", RuleKind::adaptive, "adaptive", 1, 1,
+     "halves intervals until the tolerance is met"},
+    {"genz_malik", RuleKind::adaptive, "cubature", 2, max_dimensions,
      "halves boxes until the tolerance is met"},
-    {"monte_carlo", RuleKind::sampling, 1, max_dimensions, "random samples"},
-    {"quasi_monte_carlo", RuleKind::sampling, 1, max_dimensions,
+    {"monte_carlo", RuleKind::sampling, "sampling", 1, max_dimensions, "random samples"},
+    {"quasi_monte_carlo", RuleKind::sampling, "sampling", 1, max_dimensions,
      "samples of scrambled Sobol sequences"},
-    {"vegas", RuleKind::sampling, 1, max_dimensions,
+    {"vegas", RuleKind::sampling, "sampling", 1, max_dimensions,
      "random samples, more of them where the integrand is large"},
 };
 
@@ -278,17 +286,93 @@ void Parameters::declare_tolerance(config::Visitor& visitor) {
       });
 }
 
-std::vector<Problem> problems(config::RunConfig const& run, Inputs const&) {
-  std::string const& variant = run.kernels.at("quadrature");
+// ------------------------------------------------------------------------------------ kernels
+
+namespace {
+
+/// What `riemann` was called when it was the only one to choose.
+constexpr std::string_view former_riemann = "quadrature";
+constexpr std::string_view kernel_keys[] = {"riemann", "adaptive", "cubature", "sampling",
+                                            former_riemann};
+
+std::string_view family_called(std::string_view key) {
+  return key == former_riemann ? "riemann" : key;
+}
+
+/// The family whose rows compute the integrals; none where there is nothing to choose: for products
+/// of fixed rules, and for curves.
+std::string_view family_of(Parameters const& parameters) {
+  RuleInfo const& rule = rule_of(parameters);
+  bool const product = rule.kind == RuleKind::fixed && parameters.dimensions() > 1;
+  return product || parameters.curve_points > 0 ? "" : rule.family;
+}
+
+/// The rules that a family is for.
+std::string rules_of(std::string_view family) {
+  if (family == "riemann") return "the fixed rules of one variable";
+  std::vector<std::string_view> names;
+  for (RuleInfo const& rule : rule_table)
+    if (rule.family == family) names.push_back(rule.name);
+  return format_choices(names);
+}
+
+/// Why a variant does not compute what is asked for; empty if it does.
+std::string variant_problem(std::string_view key, std::string_view variant,
+                            config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
   RuleInfo const& rule = rule_of(parameters);
-  if (variant == "auto" || (rule.kind == RuleKind::fixed && parameters.dimensions() == 1))
-    return {};
-  return {run.problem(
-      run.location("kernels.quadrature"),
-      fmt::format("'{}' is a variant of the fixed rules of one variable (here the "
-                  "rule is '{}'{})",
-                  variant, rule.name, parameters.dimensions() == 1 ? "" : ", of several"))};
+  std::string_view const family = family_called(key);
+  if (family != family_of(parameters))
+    return fmt::format(
+        "'{}' is a variant of {} (here the rule is '{}'{})", variant, rules_of(family), rule.name,
+        parameters.curve_points > 0                                    ? ", for a curve"
+        : rule.kind != RuleKind::fixed || parameters.dimensions() == 1 ? ""
+                                                                       : ", of several");
+  auto const own = quadrature::tanh_sinh_variants<double>();
+  if (rule.name == "tanh_sinh" &&
+      std::ranges::find(own, variant, &decltype(own)::value_type::name) == own.end())
+    return fmt::format("'{}' is a variant of 'gauss_kronrod' alone (here the rule is 'tanh_sinh')",
+                       variant);
+  std::string const& present = run.kernels.at("riemann");
+  if (key == former_riemann && present != "auto" && present != variant)
+    return fmt::format("'{}' contradicts '{}' for riemann, whose former name this is", variant,
+                       present);
+  return {};
+}
+
+}  // namespace
+
+std::string variant_of(config::RunConfig const& run) {
+  for (std::string_view const key : kernel_keys)
+    if (family_called(key) == family_of(parameters_of(run)) &&
+        run.kernels.find(key)->second != "auto")
+      return run.kernels.find(key)->second;
+  return "auto";
+}
+
+std::vector<config::SimulationInfo::KernelFamily> kernel_choices() {
+  std::vector<config::SimulationInfo::KernelFamily> choices;
+  for (std::string_view const key : kernel_keys)
+    choices.push_back({key, variant_names(family_called(key))});
+  return choices;
+}
+
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const&) {
+  std::vector<Problem> found;
+  for (std::string_view const key : kernel_keys) {
+    std::string const& variant = run.kernels.find(key)->second;
+    if (variant == "auto") continue;
+    if (auto const message = variant_problem(key, variant, run); !message.empty())
+      found.push_back(run.problem(run.location(fmt::format("kernels.{}", key)), message));
+  }
+  return found;
+}
+
+void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
+  // The driver knows families by their names of today.
+  std::string const& variant = run.kernels.find(former_riemann)->second;
+  if (variant != "auto")
+    find_variant(former_riemann, quadrature::riemann_variants<double>(), device, variant);
 }
 
 }  // namespace gridstride::integration

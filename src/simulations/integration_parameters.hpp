@@ -25,6 +25,7 @@ enum class RuleKind {
 struct RuleInfo {
   std::string_view name;
   RuleKind kind;
+  std::string_view family;  ///< of kernels
   int least_dimensions;
   int most_dimensions;
   std::string_view documentation;
@@ -78,6 +79,13 @@ inline Parameters const& parameters_of(config::RunConfig const& run) {
 
 /// A kernel variant that the rule does not go through.
 std::vector<gridstride::Problem> problems(config::RunConfig const& run, Inputs const& inputs);
+/// As `SimulationEntry` has it.
+void choose_kernels(config::RunConfig const& run, Inputs const& inputs, Device const& device);
+
+/// What `kernels` may choose: the families of integrals, and `quadrature`, as `riemann` was called.
+std::vector<config::SimulationInfo::KernelFamily> kernel_choices();
+/// What it chooses for the rule at hand; `auto` where nothing.
+std::string variant_of(config::RunConfig const& run);
 
 /// The rule that works: what `auto` means for so many variables.
 RuleInfo const& rule_of(Parameters const& parameters);

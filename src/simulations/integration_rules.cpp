@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "core/buffer.hpp"
-#include "kernels/quadrature/adaptive.hpp"
-#include "kernels/quadrature/cubature.hpp"
-#include "kernels/quadrature/gauss_kronrod.hpp"
-#include "kernels/quadrature/monte_carlo.hpp"
-#include "kernels/quadrature/quadrature.hpp"
-#include "kernels/quadrature/ranges.hpp"
-#include "kernels/quadrature/tensor.hpp"
-#include "kernels/quadrature/vegas.hpp"
+#include "kernels/adaptive/adaptive.hpp"
+#include "kernels/adaptive/gauss_kronrod.hpp"
+#include "kernels/cubature/cubature.hpp"
+#include "kernels/integrand/ranges.hpp"
+#include "kernels/riemann/riemann.hpp"
+#include "kernels/riemann/tensor/tensor.hpp"
+#include "kernels/sampling/sampling.hpp"
+#include "kernels/sampling/vegas/vegas.hpp"
 
 namespace gridstride::integration {
 
@@ -224,7 +224,7 @@ Solution gauss_kronrod(Stream& stream, Problem const& problem, Request const& re
   Solution solution;
   solution.estimates = on_device(stream, problem, [&](auto parameters, auto results) {
     quadrature::gauss_kronrod<T>(stream, finite.integrand, finite.intervals[0], parameters, options,
-                                 results);
+                                 results, request.variant);
   });
   solution.pole = pole_of(solution.estimates, [&](std::size_t i) {
     return coordinates_in(problem.ranges,
@@ -244,7 +244,7 @@ Solution tanh_sinh(Stream& stream, Problem const& problem, Request const& reques
   Solution solution;
   solution.estimates = on_device(stream, problem, [&](auto parameters, auto results) {
     quadrature::tanh_sinh<T>(stream, problem.integrand, problem.ranges[0], parameters, options,
-                             results);
+                             results, request.variant);
   });
   solution.pole = pole_of(solution.estimates, [&](std::size_t i) {
     return point(quadrature::non_finite_sample(problem.integrand, problem.ranges[0],
@@ -259,8 +259,8 @@ Solution cubature(Stream& stream, Problem const& problem, Request const& request
   options.goal = *goal_of(request, precision_of<T>());
   if (request.points) options.max_evaluations = *request.points;
   return one_by_one(problem, [&](auto const& finite, auto parameters, auto& values) {
-    auto const found =
-        quadrature::cubature<T>(stream, finite.integrand, finite.intervals, parameters, options);
+    auto const found = quadrature::cubature<T>(stream, finite.integrand, finite.intervals,
+                                               parameters, options, request.variant);
     values = {{"boxes", static_cast<double>(found.boxes)},
               {"generations", static_cast<double>(found.generations)}};
     return found;
@@ -277,14 +277,17 @@ Solution sampling(Stream& stream, Problem const& problem, Request const& request
   auto solution = one_by_one(problem, [&](auto const& finite, auto parameters, auto& values) {
     auto const& [integrand, intervals] = finite;
     if (request.rule->name == "vegas") {
-      auto const found = quadrature::vegas<T>(stream, integrand, intervals, parameters, options);
+      auto const found =
+          quadrature::vegas<T>(stream, integrand, intervals, parameters, options, request.variant);
       values = {{"iterations", static_cast<double>(found.iterations)},
                 {"chi_squared", found.chi_squared}};
       return quadrature::SampledIntegral{found.estimate, found.non_finite_at};
     }
     if (request.rule->name == "monte_carlo")
-      return quadrature::monte_carlo<T>(stream, integrand, intervals, parameters, options);
-    return quadrature::quasi_monte_carlo<T>(stream, integrand, intervals, parameters, options);
+      return quadrature::monte_carlo<T>(stream, integrand, intervals, parameters, options,
+                                        request.variant);
+    return quadrature::quasi_monte_carlo<T>(stream, integrand, intervals, parameters, options,
+                                            request.variant);
   });
   return solution;
 }

@@ -7,11 +7,11 @@
 
 #include "core/named_value.hpp"
 #include "core/stream.hpp"
-#include "kernels/quadrature/integral_result.hpp"
-#include "kernels/quadrature/integrand.hpp"
+#include "kernels/integrand/integral_result.hpp"
+#include "kernels/integrand/integrand.hpp"
 #include "simulations/integration_parameters.hpp"
 
-/// From the rule that a config names to the integrators of `quadrature`.
+/// From the rule that a config names to the integrators of kernels/.
 namespace gridstride::integration {
 
 /// The integrals of one run: the integrand, and a row of its parameters for each of them.

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "kernels/quadrature/adaptive.hpp"
-#include "support/quadrature_cases.hpp"
+#include "kernels/adaptive/adaptive.hpp"
+#include "support/riemann_cases.hpp"
 
 /// Integrals of one variable, computed to a tolerance on any device.
 namespace gridstride::test {

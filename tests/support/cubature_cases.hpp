@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/quadrature/cubature.hpp"
-#include "kernels/quadrature/integrand.hpp"
+#include "kernels/cubature/cubature.hpp"
+#include "kernels/integrand/integrand.hpp"
 
 /// Integrals in several dimensions whose values are known.
 namespace gridstride::test {

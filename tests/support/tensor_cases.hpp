@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/quadrature/integral_result.hpp"
-#include "kernels/quadrature/tensor.hpp"
+#include "kernels/integrand/integral_result.hpp"
+#include "kernels/riemann/tensor/tensor.hpp"
 #include "support/cubature_cases.hpp"
 
 /// Products of rules, run on any device and compared with the sum written out.

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "support/integral_cases.hpp"
@@ -267,22 +269,97 @@ TEST(Integration, FixedRulesAreNotContentWithAnAccident) {
               8.46593, 1e-2);
 }
 
-TEST(Integration, VariantsAreOfFixedRulesOfOneVariable) {
-  auto const problems = [](std::string const& parameters) {
-    auto const config =
-        config_of(parameters_yaml(parameters) + "kernels: {quadrature: reference}\n");
-    return entry_of(config).problems(config, inputs_of(config));
-  };
-  EXPECT_TRUE(problems("{integrand: x, variables: {x: [0, 1]}, rule: midpoint}").empty());
-  auto const found = problems("{integrand: x, variables: {x: [0, 1]}}");
+std::vector<Problem> kernel_problems(std::string const& parameters, std::string const& kernels) {
+  auto const config = config_of(parameters_yaml(parameters) + "kernels: {" + kernels + "}\n");
+  auto const& entry = entry_of(config);
+  auto problems = entry.problems(config, inputs_of(config));
+  if (problems.empty())
+    problems = entry.variant_problems(config, inputs_of(config), Device::open(Backend::cpu));
+  return problems;
+}
+
+std::string kernel_problem(std::string const& parameters, std::string const& kernels) {
+  auto const problems = kernel_problems(parameters, kernels);
+  return problems.size() == 1 ? problems[0].message : fmt::format("{} problems", problems.size());
+}
+
+constexpr char const* on_a_line = "{integrand: x, variables: {x: [0, 1]}, rule: midpoint}";
+constexpr char const* in_a_plane =
+    "{integrand: x*y, variables: {x: [0, 1], y: [0, 1]}, points: 2000, rule: ";
+
+TEST(Integration, VariantsAreOfTheFamilyOfTheRule) {
+  std::string const to_tolerance = "{integrand: x, variables: {x: [0, 1]}}";
+  std::string const curve = "{integrand: x, variables: {x: [0, 1]}, running: {points: 3}}";
+  for (auto const& [parameters, kernels] :
+       {std::pair<std::string, std::string>{on_a_line, "riemann: reference"},
+        {to_tolerance, "adaptive: reference"},
+        {"{integrand: x, variables: {x: [0, 1]}, rule: tanh_sinh}", "adaptive: on_chip"},
+        {std::string(in_a_plane) + "genz_malik}", "cubature: reference"},
+        {std::string(in_a_plane) + "monte_carlo}", "sampling: reference"},
+        {std::string(in_a_plane) + "quasi_monte_carlo}", "sampling: threads"},
+        {std::string(in_a_plane) + "vegas}", "sampling: reference"}})
+    EXPECT_EQ(kernel_problem(parameters, kernels), "0 problems") << kernels;
+  EXPECT_EQ(kernel_problem(to_tolerance, "riemann: reference"),
+            "'reference' is a variant of the fixed rules of one variable (here the rule is "
+            "'gauss_kronrod')");
+  EXPECT_EQ(kernel_problem(std::string(in_a_plane) + "midpoint}", "riemann: reference"),
+            "'reference' is a variant of the fixed rules of one variable (here the rule is "
+            "'midpoint', of several)");
+  EXPECT_EQ(
+      kernel_problem(on_a_line, "adaptive: threads"),
+      "'threads' is a variant of 'tanh_sinh' or 'gauss_kronrod' (here the rule is 'midpoint')");
+  EXPECT_EQ(kernel_problem(curve, "adaptive: threads"),
+            "'threads' is a variant of 'tanh_sinh' or 'gauss_kronrod' (here the rule is "
+            "'gauss_kronrod', for a curve)");
+  EXPECT_EQ(kernel_problem(std::string(in_a_plane) + "vegas}", "cubature: threads"),
+            "'threads' is a variant of 'genz_malik' (here the rule is 'vegas')");
+  EXPECT_EQ(
+      kernel_problem(on_a_line, "sampling: tiles"),
+      "'tiles' is a variant of 'monte_carlo', 'quasi_monte_carlo' or 'vegas' (here the rule is "
+      "'midpoint')");
+  EXPECT_EQ(kernel_problem("{integrand: x, variables: {x: [0, 1]}, rule: tanh_sinh}",
+                           "adaptive: breadth_first"),
+            "'breadth_first' is a variant of 'gauss_kronrod' alone (here the rule is 'tanh_sinh')");
+  EXPECT_EQ(kernel_problems(on_a_line, "adaptive: threads, sampling: threads").size(), 2u);
+}
+
+/// `riemann` was `quadrature` when the other families could not be chosen.
+TEST(Integration, TheFormerNameOfRiemannMeansTheSame) {
+  EXPECT_EQ(kernel_problem(on_a_line, "quadrature: reference"), "0 problems");
+  EXPECT_EQ(kernel_problem(on_a_line, "quadrature: reference, riemann: reference"), "0 problems");
+  EXPECT_EQ(kernel_problem(on_a_line, "quadrature: reference, riemann: threads"),
+            "'reference' contradicts 'threads' for riemann, whose former name this is");
+  EXPECT_EQ(kernel_problem(on_a_line, "quadrature: naive"),
+            "'naive' does not run on this device (riemann: cpu has no variant 'naive')");
+  auto const found =
+      kernel_problems("{integrand: x, variables: {x: [0, 1]}}", "quadrature: reference");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].path, "kernels.quadrature");
   EXPECT_EQ(found[0].line, 3);
-  EXPECT_EQ(found[0].message,
-            "'reference' is a variant of the fixed rules of one variable (here the rule is "
-            "'gauss_kronrod')");
-  EXPECT_EQ(problems("{integrand: x*y, variables: {x: [0, 1], y: [0, 1]}, rule: midpoint}").size(),
-            1u);
+}
+
+/// Rows of a GPU, which the host's tables refuse when they are asked for them.
+TEST(Integration, TheVariantThatIsChosenIsAskedFor) {
+  auto const refusal = [](std::string const& parameters, std::string const& kernels) {
+    try {
+      integrate(parameters_yaml(parameters) + "kernels: {" + kernels + "}\n", cpu);
+      return std::string("none");
+    } catch (std::invalid_argument const& error) {
+      return std::string(error.what());
+    }
+  };
+  std::string const plane = in_a_plane;
+  EXPECT_EQ(refusal(on_a_line, "riemann: warp"), "riemann: cpu has no variant 'warp'");
+  EXPECT_EQ(refusal(on_a_line, "quadrature: warp"), "riemann: cpu has no variant 'warp'");
+  for (std::string const rule : {"gauss_kronrod", "tanh_sinh"})
+    EXPECT_EQ(
+        refusal("{integrand: x, variables: {x: [0, 1]}, rule: " + rule + "}", "adaptive: on_chip"),
+        rule + ": cpu has no variant 'on_chip'");
+  EXPECT_EQ(refusal(plane + "genz_malik}", "cubature: breadth_first"),
+            "cubature: cpu has no variant 'breadth_first'");
+  for (std::string const rule : {"monte_carlo", "quasi_monte_carlo", "vegas"})
+    EXPECT_EQ(refusal(plane + rule + "}", "sampling: tiles"),
+              rule + ": cpu has no variant 'tiles'");
 }
 
 TEST(Integration, TheSameSeedGivesTheSameBits) {

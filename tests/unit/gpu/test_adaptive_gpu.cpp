@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/quadrature/adaptive.hpp"
-#include "kernels/quadrature/ranges.hpp"
-#include "kernels/quadrature/running.hpp"
+#include "kernels/adaptive/adaptive.hpp"
+#include "kernels/adaptive/running.hpp"
+#include "kernels/integrand/ranges.hpp"
 #include "support/adaptive_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 

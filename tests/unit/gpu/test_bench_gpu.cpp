@@ -131,7 +131,9 @@ TEST(BenchGpu, EveryGpuRowHasFiguresOrAReason) {
       EXPECT_NE(one.kernels.empty(), one.remark.empty()) << family.name << ' ' << one.variant;
       any = any || !one.kernels.empty();
     }
-    EXPECT_TRUE(any) << family.name;
+    // These wait for the device between their kernels, as no graph can.
+    bool const waits = family.name == "cubature" || family.name == "sampling";
+    EXPECT_NE(any, waits) << family.name;
   }
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/quadrature/cubature.hpp"
-#include "kernels/quadrature/cubature_list.hpp"
+#include "kernels/cubature/cubature.hpp"
+#include "kernels/cubature/list.hpp"
 #include "support/cubature_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "core/graph.hpp"
 #include "expression/expression.hpp"
-#include "kernels/quadrature/integrand.hpp"
+#include "kernels/integrand/integrand.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "tests/unit/gpu/gpu.hpp"
 

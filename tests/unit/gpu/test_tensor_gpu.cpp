@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/quadrature/tensor.hpp"
+#include "kernels/riemann/tensor/tensor.hpp"
 #include "support/tensor_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 

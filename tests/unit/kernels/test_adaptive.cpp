@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/processors.hpp"
-#include "kernels/quadrature/adaptive.hpp"
-#include "kernels/quadrature/adaptive_intervals.hpp"
-#include "kernels/quadrature/adaptive_rows.hpp"
-#include "kernels/quadrature/gauss_kronrod.hpp"
-#include "kernels/quadrature/tanh_sinh.hpp"
+#include "kernels/adaptive/adaptive.hpp"
+#include "kernels/adaptive/gauss_kronrod.hpp"
+#include "kernels/adaptive/intervals.hpp"
+#include "kernels/adaptive/rows.hpp"
+#include "kernels/adaptive/tanh_sinh.hpp"
 #include "support/adaptive_cases.hpp"
 #include "support/refusal.hpp"
 
@@ -313,8 +313,8 @@ TEST(Adaptive, TellsTheFirstSampleThatIsNoNumber) {
 TEST(Adaptive, KernelsCompileForEachArchitecture) {
   auto const family = line_integrand("cos(k*x)/(1+x^2)", 1);
   try {
-    for (std::string const name : {"adaptive", "adaptive_on_chip", "tanh_sinh", "running"}) {
-      std::string const file = "kernels/quadrature/" + name + ".cuh";
+    for (std::string const name : {"breadth_first", "on_chip", "tanh_sinh", "running"}) {
+      std::string const file = "kernels/adaptive/" + name + ".cuh";
       std::vector<std::string> const definitions = {"KRONROD_POINTS 21"};
       EXPECT_FALSE(compile_cubin(source_of<double>(family, file, definitions), 90).empty());
       EXPECT_FALSE(compile_cubin(source_of<float>(family, file, definitions), 75).empty());
@@ -356,10 +356,9 @@ TEST(Adaptive, RefusesBadArguments) {
   EXPECT_EQ(
       test::refusal([&] { tanh_sinh<double>(stream, plain, {}, {}, {.max_level = 17}, results); }),
       "tanh_sinh: max_level is 17 (from 4 to 16)");
-  EXPECT_EQ(test::refusal([&] {
-              tanh_sinh<double>(stream, plain, {}, {}, {}, results, "block_per_integral");
-            }),
-            "tanh_sinh: cpu has no variant 'block_per_integral'");
+  EXPECT_EQ(
+      test::refusal([&] { tanh_sinh<double>(stream, plain, {}, {}, {}, results, "on_chip"); }),
+      "tanh_sinh: cpu has no variant 'on_chip'");
 }
 
 }  // namespace

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/processors.hpp"
-#include "kernels/quadrature/cubature.hpp"
-#include "kernels/quadrature/cubature_list.hpp"
-#include "kernels/quadrature/genz_malik.hpp"
+#include "kernels/cubature/cubature.hpp"
+#include "kernels/cubature/genz_malik.hpp"
+#include "kernels/cubature/list.hpp"
 #include "support/cubature_cases.hpp"
 
 namespace gridstride::test {
@@ -196,6 +196,27 @@ TEST(Cubature, BoxesAndParametersScaleTheIntegral) {
     }
 }
 
+/// Samples of both are the same; a box's sums are made in chunks of 1024 by one row.
+TEST(Cubature, ThreadsAgreeWithTheReference) {
+  for (int const d : {2, 3, 5, 10}) {
+    auto const one = genz_case(Genz::product_peak, d, 3);
+    std::vector<Interval> const box(static_cast<std::size_t>(d));
+    CubatureOptions const options{{d == 10 ? 1e-3 : 1e-5, 0}};
+    auto const run = [&](std::string_view variant) {
+      return quadrature::cubature<double>(host(), one.integrand, box, {}, options, variant);
+    };
+    auto const reference = run("reference"), threads = run("threads");
+    EXPECT_EQ(threads.estimate.outcome, reference.estimate.outcome) << d;
+    EXPECT_EQ(threads.boxes, reference.boxes) << d;
+    EXPECT_EQ(threads.generations, reference.generations) << d;
+    // A weighted sum of so many positive samples of a box, and of its boxes.
+    double const terms = genz_malik::points(d) + static_cast<double>(reference.boxes);
+    EXPECT_NEAR(threads.estimate.value, reference.estimate.value, 60 * terms * rounding * one.value)
+        << d;
+    EXPECT_LE(std::fabs(reference.estimate.value - one.value), reference.estimate.error) << d;
+  }
+}
+
 TEST(Cubature, SingularSidesAreNotSampled) {
   // ∫∫ 1/√(x·(1 − y)) = 4.
   auto const result = quadrature::cubature<double>(host(), integrand_of("1/sqrt(v0*(1-v1))", 2),
@@ -290,13 +311,14 @@ TEST(Cubature, RefusesWhatIsNoProblem) {
   EXPECT_THROW(run(plane, box, {}, {{0, 0}}), Fault);
   EXPECT_THROW(run(plane, box, {}, {{-1, 1}}), Fault);
   EXPECT_THROW(run(plane, box, {}, {{1e-6, 0}, 10}), Fault);
+  EXPECT_THROW(quadrature::cubature<double>(host(), plane, box, {}, {}, "breadth_first"), Fault);
 }
 
 // ---------------------------------------------------------------------------------- device code
 
 TEST(Cubature, DeviceCodeCompiles) {
   std::string const locate[] = {"LOCATE_NON_FINITE"};
-  auto const file = "kernels/quadrature/cubature.cuh";
+  auto const file = "kernels/cubature/cubature.cuh";
   try {
     auto const in_space = integrand_of("exp(-p0*v0)*v1", 3, 1);
     auto const in_twenty = integrand_of("exp(-p0*v0)*v19", 20, 1);

@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "kernels/quadrature/fast_math.cuh"
+#include "kernels/riemann/fast_math.cuh"
 
 namespace gridstride {
 namespace {

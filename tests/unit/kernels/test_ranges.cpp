@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/quadrature/ranges.hpp"
-#include "kernels/quadrature/running.hpp"
+#include "kernels/adaptive/running.hpp"
+#include "kernels/integrand/ranges.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "support/adaptive_cases.hpp"
 #include "support/refusal.hpp"

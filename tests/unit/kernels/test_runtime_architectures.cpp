@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/evaluate/rows.hpp"
-#include "kernels/quadrature/integrand.hpp"
-#include "kernels/quadrature/riemann_rows.hpp"
+#include "kernels/integrand/integrand.hpp"
+#include "kernels/riemann/rows.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/support/runtime_files.hpp"
 
@@ -26,20 +26,20 @@ struct Entry {
 
 std::vector<Entry> const& entries() {
   static std::vector<Entry> const table = {
-      {"kernels/quadrature/adaptive.cuh", {"KRONROD_POINTS 21"}},
-      {"kernels/quadrature/adaptive_on_chip.cuh", {"KRONROD_POINTS 21"}},
-      {"kernels/quadrature/cubature.cuh"},
-      {"kernels/quadrature/cubature.cuh", {"LOCATE_NON_FINITE"}},
-      {"kernels/quadrature/monte_carlo.cuh"},
-      {"kernels/quadrature/monte_carlo.cuh", {"ANTITHETIC"}},
-      {"kernels/quadrature/monte_carlo_sobol.cuh"},
-      {"kernels/quadrature/riemann_ladder.cuh"},
-      {"kernels/quadrature/riemann_locate.cuh"},
-      {"kernels/quadrature/running.cuh", {"KRONROD_POINTS 21"}},
-      {"kernels/quadrature/tanh_sinh.cuh"},
-      {"kernels/quadrature/tensor.cuh"},
-      {"kernels/quadrature/tensor.cuh", {"LOCATE_NON_FINITE"}},
-      {"kernels/quadrature/vegas.cuh"},
+      {"kernels/adaptive/breadth_first.cuh", {"KRONROD_POINTS 21"}},
+      {"kernels/adaptive/on_chip.cuh", {"KRONROD_POINTS 21"}},
+      {"kernels/cubature/cubature.cuh"},
+      {"kernels/cubature/cubature.cuh", {"LOCATE_NON_FINITE"}},
+      {"kernels/sampling/monte_carlo.cuh"},
+      {"kernels/sampling/monte_carlo.cuh", {"ANTITHETIC"}},
+      {"kernels/sampling/sobol.cuh"},
+      {"kernels/riemann/ladder.cuh"},
+      {"kernels/riemann/locate.cuh"},
+      {"kernels/adaptive/running.cuh", {"KRONROD_POINTS 21"}},
+      {"kernels/adaptive/tanh_sinh.cuh"},
+      {"kernels/riemann/tensor/tensor.cuh"},
+      {"kernels/riemann/tensor/tensor.cuh", {"LOCATE_NON_FINITE"}},
+      {"kernels/sampling/vegas/vegas.cuh"},
   };
   return table;
 }
@@ -63,9 +63,8 @@ std::vector<int> architectures() {
 }
 
 TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
-  // Those two are parts of riemann.cuh and monte_carlo.cuh; `compiled` is of fields.
-  std::vector<std::string_view> known = {"kernels/quadrature/riemann_team.cuh",
-                                         "kernels/quadrature/monte_carlo_tiles.cuh",
+  // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields.
+  std::vector<std::string_view> known = {"kernels/riemann/team.cuh", "kernels/sampling/tiles.cuh",
                                          "kernels/evaluate/compiled.cuh"};
   for (Entry const& entry : entries()) known.push_back(entry.file);
   for (RuntimeFile const& file : runtime_files())

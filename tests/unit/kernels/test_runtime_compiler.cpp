@@ -11,7 +11,7 @@
 #include "expression/source.hpp"
 #include "expression/transform.hpp"
 #include "kernels/evaluate/rows.hpp"
-#include "kernels/quadrature/integrand.hpp"
+#include "kernels/integrand/integrand.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/support/runtime_files.hpp"
 

@@ -3,7 +3,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/families.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "support/stencil_cases.hpp"
 
@@ -255,17 +254,6 @@ TEST(Stencil, RefusesBadArguments) {
   refuses([](auto& step) { step.in_weight = 1; });
   EXPECT_THROW(stencil::diffuse(line.stream, line.step, "naive"), std::invalid_argument);
   EXPECT_THROW(stencil::diffuse(line.stream, line.step, "fastest"), std::invalid_argument);
-}
-
-TEST(Stencil, EveryBackendHasOneDefault) {
-  for (auto const& family : kernel_families()) {
-    int cpu = 0, cuda = 0;
-    for (auto const& row : family.rows)
-      (row.backend == Backend::cpu ? cpu : cuda) += row.name == family.default_variant(row.backend);
-    EXPECT_EQ(cpu, 1) << family.name;
-    EXPECT_EQ(cuda, 1) << family.name;
-  }
-  EXPECT_THROW(variant_names("nonsense"), std::invalid_argument);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/processors.hpp"
-#include "kernels/quadrature/integral_result.hpp"
-#include "kernels/quadrature/tensor.hpp"
+#include "kernels/integrand/integral_result.hpp"
+#include "kernels/riemann/tensor/tensor.hpp"
 #include "support/cubature_cases.hpp"
 #include "support/tensor_cases.hpp"
 
@@ -134,7 +134,7 @@ TEST(Tensor, RefusesWhatIsNoProblem) {
 
 TEST(Tensor, DeviceCodeCompiles) {
   std::string const locate[] = {"LOCATE_NON_FINITE"};
-  auto const file = "kernels/quadrature/tensor.cuh";
+  auto const file = "kernels/riemann/tensor/tensor.cuh";
   try {
     auto const in_plane = integrand_of("exp(-p0*v0)*v1", 2, 1);
     auto const in_twenty = integrand_of("exp(-p0*v0)*v19", 20, 1);

@@ -3,7 +3,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "support/monte_carlo_cases.hpp"
+#include "support/sampling_cases.hpp"
 
 namespace gridstride {
 namespace {
