@@ -16,10 +16,10 @@
 /// `parameters` has a row of `integrand.parameters` numbers for each integral and `results` an
 /// element; both lie in the stream's device memory. T is the precision of the samples; sums and
 /// results are float64. An integral is done when its estimated error is at most the goal's
-/// tolerance; one that cannot be brought there has the outcome `not_reached`
-/// and its best value, one with a sample that is no number `non_finite`. The same input gives the
-/// same bits on the same device, and the value of an integral does not depend on the others but
-/// for the last rounding of its sum.
+/// tolerance; one that cannot be brought there has the outcome `not_reached` and its best value,
+/// one with a sample that is no number `non_finite`. The same input gives the same bits on the same
+/// device, and the value of an integral does not depend on the others but for the last rounding of
+/// its sum.
 ///
 /// Every function throws `std::invalid_argument` for an integrand of more than one dimension, ends
 /// that are no numbers (or infinite where that is not allowed), a tolerance below 0 or not finite,

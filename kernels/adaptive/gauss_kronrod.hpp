@@ -139,8 +139,8 @@ GRIDSTRIDE_HOST_DEVICE inline double missed_by_watches(Real const* samples) {
 }
 
 /// Value and error of the integral from `lower` to `upper` from its samples. The error is
-/// QUADPACK's with one addition: with the integral K of the rule, G of its Gauss nodes alone, A =
-/// ∫|f − mean of f|, and what the watches are missed by, D, each on [−1, 1],
+/// QUADPACK's with one addition: with the integral K of the rule, G of its Gauss nodes alone,
+/// A = ∫|f − mean of f|, and what the watches are missed by, D, each on [−1, 1],
 ///
 ///   error = A·min(1, (200·max(|K − G|, D/10)/A)^(3/2)), but at least gap·D and 50·ε·∫|f|,
 ///

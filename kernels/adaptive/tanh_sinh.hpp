@@ -139,8 +139,8 @@ struct DoubleExponentialHistory {
 /// is more because two levels agree by accident; or the one before where the change did not fall to
 /// a thousandth, since then convergence is not exponential. Added to that are 16·ε·Σ|g| for
 /// rounding, and for what is left out beyond the ends a quarter of the outermost samples: where f
-/// goes like d^(−a) with the distance d from an end, what is left out is the sample there over (1 −
-/// a)·log(1/d), and the last d is below 10^−16 in float64.
+/// goes like d^(−a) with the distance d from an end, what is left out is the sample there over
+/// (1 − a)·log(1/d), and the last d is below 10^−16 in float64.
 template <class Real>
 GRIDSTRIDE_HOST_DEVICE inline IntegralResult take_level(DoubleExponentialHistory& history,
                                                         DoubleExponentialSums const& sums,

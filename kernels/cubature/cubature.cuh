@@ -2,10 +2,10 @@
 // (genz_malik.hpp), each the half of a box that is cut.
 //
 // Thread-to-data: `threads_of_box` neighbouring threads, a group, take one box that is cut, and
-// evaluate first its lower, then its upper half. Thread j of a group takes the samples j, j +
-// group, …; the sums over the orbits are combined by exchanges in a fixed order. The samples on the
-// axes through the centre go to shared memory too, for the fourth differences that say which axis
-// is cut next. The lower half replaces the box, the upper one goes to the end of the list.
+// evaluate first its lower, then its upper half. Thread j of a group takes the samples j,
+// j + group, …; the sums over the orbits are combined by exchanges in a fixed order. The samples on
+// the axes through the centre go to shared memory too, for the fourth differences that say which
+// axis is cut next. The lower half replaces the box, the upper one goes to the end of the list.
 //
 // A sample costs the integrand and 3 to 6 instructions for each coordinate (one of them an
 // addition or multiply-add in Real), and a box moves 2·(16·d + 17) bytes for 2·(2^d + 2d² + 4d + 1)

@@ -57,13 +57,13 @@ GRIDSTRIDE_HOST_DEVICE constexpr S times(S a, S b) {
 }
 
 /// Each operation has
-///   Element        what an input element is
-///   Value          a partial result
-///   two_inputs     whether `add` wants the second input's element
-///   identity()
-///   add(v, x, y, i)   v with element i taken in
-///   combine(v, w)     v with the partial result w taken in; which elements are whose is free
-///   finish(v)         what is stored
+///   Element          what an input element is
+///   Value            a partial result
+///   two_inputs       whether `add` wants the second input's element
+///   identity()       the partial result of no elements
+///   add(v, x, y, i)  v with element i taken in
+///   combine(v, w)    v with the partial result w taken in; which elements are whose is free
+///   finish(v)        what is stored
 template <class T>
 struct SumOperation {
   using Element = T;

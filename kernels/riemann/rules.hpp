@@ -78,10 +78,10 @@ std::vector<double> clenshaw_curtis_weights(int n);
 ///     midpoint          the rule of order 4 with the samples of four panels: C has no error
 ///     clenshaw_curtis   the rule of every second node: C has nearly all of the difference
 ///
-/// The estimate is twice what the difference is divided by that, since it is no bound: 2·|F − C|
-/// /(2^p − 1), with p at most 6, as integrands are not always as smooth as that; 2·|F − C| for
-/// midpoint and |F − C| for clenshaw_curtis. Where the integrand may jump at the ends, it is 2·|F −
-/// C| for all closed rules.
+/// The estimate is twice what the difference is divided by that, since it is no bound:
+/// 2·|F − C|/(2^p − 1), with p at most 6, as integrands are not always as smooth as that;
+/// 2·|F − C| for midpoint and |F − C| for clenshaw_curtis. Where the integrand may jump at the
+/// ends, it is 2·|F − C| for all closed rules.
 struct Pattern {
   std::vector<double> offsets, fine, coarse;
   double end_fine = 0, end_coarse = 0;

@@ -49,10 +49,10 @@ struct SampledIntegral {
 
 /// Independent random samples of Philox4x32-10. The estimate is three standard errors, plus
 /// (4 + d)·ε/2 times the size of f for rounding in T: of independent samples of finite variance,
-/// the true error is below that in 99.7 % of all seeds. `antithetic` takes samples in pairs (u, 1 −
-/// u), whose means count as the samples; that gains where f is monotone, and wastes every other
-/// evaluation where f is symmetric (J. M. Hammersley and K. W. Morton, Math. Proc. Camb. Phil. Soc.
-/// 52 (1956)).
+/// the true error is below that in 99.7 % of all seeds. `antithetic` takes samples in pairs
+/// (u, 1 − u), whose means count as the samples; that gains where f is monotone, and wastes every
+/// other evaluation where f is symmetric (J. M. Hammersley and K. W. Morton, Math. Proc. Camb.
+/// Phil. Soc. 52 (1956)).
 template <class T>
 SampledIntegral monte_carlo(Stream& stream, Integrand const& integrand,
                             std::span<Interval const> box, std::span<double const> parameters,

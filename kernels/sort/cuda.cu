@@ -1,12 +1,11 @@
 // Sorting on the GPU, as a ladder.
 //
 //   bitonic            A network of log2(n)·(log2(n) + 1)/2 steps of n/2 comparisons each, which
-//   are
-//                      the same for all keys. A thread makes one comparison of a step: two loads
-//                      and, if the keys are out of order, two stores, all coalesced. Steps that
-//                      compare within 2048 places are made in shared memory, where a block holds so
-//                      many: one load and one store for up to 66 steps. What is left are about
-//                      log2(n/2048)²/2 passes over global memory.
+//                      are the same for all keys. A thread makes one comparison of a step: two
+//                      loads and, if the keys are out of order, two stores, all coalesced. Steps
+//                      that compare within 2048 places are made in shared memory, where a block
+//                      holds so many: one load and one store for up to 66 steps. What is left are
+//                      about log2(n/2048)²/2 passes over global memory.
 //   quicksort_dynamic  A block partitions its range and launches kernels for the parts: about
 //                      log2(n/2048) passes, but the first ones have few blocks. In a file of its
 //                      own: cuda_quicksort.cu.

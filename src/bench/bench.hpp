@@ -59,9 +59,8 @@ struct Measurement {
 std::vector<Workload> select(Selection const& selection, Backend backend);
 
 /// Checks every row of a workload, against the reference or by its accuracy, and times it for about
-/// `budget_seconds`.
-/// `size` 0 is the workload's own, made smaller where memory is short. `progress` is told each
-/// variant's name.
+/// `budget_seconds`. `size` 0 is the workload's own, made smaller where memory is short. `progress`
+/// is told each variant's name.
 Measurement measure(Stream& stream, Workload const& workload, std::int64_t size,
                     std::vector<machine::Roof> const& roofs,
                     std::function<void(std::string_view)> const& progress,

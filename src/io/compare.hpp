@@ -41,9 +41,8 @@ struct Comparison {
 /// within |a-b| <= atol + rtol·|b|, and types where both tolerances are 0. NaN agrees with NaN
 /// alone, an infinity with itself alone. Files without a field or without a step do not agree:
 /// nothing shows that they do. Throws `std::invalid_argument` for a tolerance that is negative or
-/// not finite.
-/// Diagnostics follow from the fields and are not compared: a value that one rounding moves over a
-/// bin's edge changes two counts.
+/// not finite. Diagnostics follow from the fields and are not compared: a value that one rounding
+/// moves over a bin's edge changes two counts.
 Comparison compare(ResultFile const& a, ResultFile const& b, double rtol, double atol);
 /// The same for files, or directories that hold exactly one `.h5`.
 Comparison compare(std::filesystem::path const& a, std::filesystem::path const& b, double rtol,

@@ -45,8 +45,8 @@ struct GenzCase {
 
 namespace detail {
 
-/// Σ_{s in {0,1}^d} (−1)^|s| / (1 + Σ a_i s_i) / (d! Π a_i), the integral of (1 + Σ a_i
-/// x_i)^(−d−1).
+/// Σ_{s in {0,1}^d} (−1)^|s| / (1 + Σ a_i s_i) / (d! Π a_i), the integral of
+/// (1 + Σ a_i x_i)^(−d−1).
 inline double corner_peak_value(std::vector<double> const& a) {
   long double sum = 0, scale = 1;
   for (std::size_t i = 0; i < a.size(); ++i) scale *= static_cast<long double>(i + 1) * a[i];

@@ -42,10 +42,10 @@ VegasIntegral vegas(Stream& stream, Integrand const& integrand, std::span<Interv
 
 /// What an iteration finds out.
 struct VegasSums {
-  SampleSums samples;             ///< of f times the density of its sample, about the pivot
-  std::vector<double> intervals;  ///< Σ of squares of the grid's samples in each interval, axis
-                                  ///< after axis
-  std::vector<double> counts;     ///< how many of these samples were in each
+  SampleSums samples;  ///< of f times the density of its sample, about the pivot
+  /// Σ of squares of the grid's samples in each interval, axis after axis.
+  std::vector<double> intervals;
+  std::vector<double> counts;  ///< how many of these samples were in each
 };
 
 /// The sums of scaled samples first (a multiple of 4) to first + count − 1. `grid` has the ends of
