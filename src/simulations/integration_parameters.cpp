@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <span>
-#include <stdexcept>
 
 #include "core/text.hpp"
 #include "kernels/adaptive/adaptive.hpp"
