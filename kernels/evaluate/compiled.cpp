@@ -1,7 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "expression/source.hpp"
 #include "kernels/evaluate/rows.hpp"
@@ -9,11 +11,17 @@
 namespace gridstride::evaluate {
 
 RuntimeSource source_of(expression::Expression const& formula) {
-  static std::array<std::string, 4> const names = {"x", "y", "z", "t"};
+  static std::vector<std::string> const names = [] {
+    std::vector<std::string> all = {"x", "y", "z", "t"};
+    for (int i = 0; i < Arrays::most; ++i) all.push_back(fmt::format("a[{}]", i));
+    return all;
+  }();
   std::string text =
       "#include \"expression/operations.hpp\"\n"
       "using Real = double;\n"
-      "__device__ __forceinline__ Real formula(Real x, Real y, Real z, Real t) {\n";
+      "template <class Values>\n"
+      "__device__ __forceinline__ Real formula(Real x, Real y, Real z, Real t, Values const& a) "
+      "{\n";
   text += expression::to_cuda(formula, Precision::float64, names);
   text += "}\n#include \"kernels/evaluate/compiled.cuh\"\n";
   // Fused operations round once where the interpreter rounds twice.
@@ -37,7 +45,7 @@ void compiled(Stream& stream, Evaluation<T> const& evaluation) {
   evaluation.program->module(stream.device())
       .launch(stream, single ? "compiled_float32" : "compiled_float64",
               {.grid = blocks_for(stream, points), .block = block_threads}, points,
-              evaluation.clock, evaluation.fraction, evaluation.result);
+              evaluation.clock, evaluation.fraction, evaluation.result, evaluation.arrays);
 }
 
 template void compiled(Stream&, Evaluation<float> const&);

@@ -9,8 +9,9 @@
 // cache from the second warp on. The top of the stack is a register; the rest is local memory,
 // indexed at run time and so kept in L1. Its size is a template parameter (8, 16 or 64 values),
 // because local memory is taken for every resident thread: usual formulas need fewer than 8. Bytes
-// moved: sizeof(T) written per point; the work is the arithmetic and about ten instructions of
-// dispatch per node.
+// moved: sizeof(T) written per point, and a value read of each array that the formula names; the
+// work is the arithmetic and about ten instructions of dispatch per node. Formulas without arrays
+// have a kernel of their own.
 //
 // set_clock, advance_clock: one thread writes the clock, which later kernels of the stream read.
 
@@ -29,17 +30,36 @@ struct Place {
   }
 };
 
-template <int capacity, class T>
+/// The same of a formula of arrays, too.
+struct PlaceInArrays {
+  Place place;
+  ArraysAt arrays;
+  __device__ double operator[](int variable) const {
+    return variable < expression::first_array ? place[variable]
+                                              : arrays[variable - expression::first_array];
+  }
+};
+
+__device__ Place place_of(Place const& place, long long) { return place; }
+
+__device__ PlaceInArrays place_of(Place const& place, long long point, Arrays const& arrays) {
+  return {place, {arrays, point}};
+}
+
+/// `arrays` is an `Arrays`, or nothing for a formula without.
+template <int capacity, class T, class... Some>
 __global__ void __launch_bounds__(block_threads)
     interpret(Instruction const* __restrict__ code, int length, Points points,
-              DeviceClock const* __restrict__ clock, double fraction, T* __restrict__ result) {
+              DeviceClock const* __restrict__ clock, double fraction, T* __restrict__ result,
+              Some... arrays) {
   double const t = clock == nullptr ? 0 : clock->time(fraction);
   std::int64_t const stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   std::int64_t const first = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   Walk walk(points, first, stride);
   for (std::int64_t k = first; k < points.size; k += stride, walk.next()) {
     Place const place = {walk.coordinate(0), walk.coordinate(1), walk.coordinate(2), t};
-    result[k] = static_cast<T>(expression::evaluate_point<capacity>(code, length, place));
+    result[k] = static_cast<T>(
+        expression::evaluate_point<capacity>(code, length, place_of(place, k, arrays...)));
   }
 }
 
@@ -49,18 +69,29 @@ __global__ void advance(DeviceClock* clock) { ++clock->steps; }
 
 }  // namespace
 
-template <class T>
-void interpreter(Stream& stream, Evaluation<T> const& evaluation) {
+namespace {
+
+template <class T, class... Some>
+void launch(Stream& stream, Evaluation<T> const& evaluation, Some const&... arrays) {
   Points const points = points_of(evaluation.grid);
   if (points.size == 0) return;
   Program const& program = *evaluation.program;
-  auto const kernel = program.stack_depth() <= 8    ? interpret<8, T>
-                      : program.stack_depth() <= 16 ? interpret<16, T>
-                                                    : interpret<expression::max_stack_depth, T>;
+  auto const kernel = program.stack_depth() <= 8 ? interpret<8, T, Some...>
+                      : program.stack_depth() <= 16
+                          ? interpret<16, T, Some...>
+                          : interpret<expression::max_stack_depth, T, Some...>;
   kernel<<<blocks_for(stream, points), block_threads, 0, native(stream)>>>(
       program.code().data(), static_cast<int>(program.code().size()), points, evaluation.clock,
-      evaluation.fraction, evaluation.result);
+      evaluation.fraction, evaluation.result, arrays...);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "interpret");
+}
+
+}  // namespace
+
+template <class T>
+void interpreter(Stream& stream, Evaluation<T> const& evaluation) {
+  if (evaluation.program->array_count() == 0) return launch(stream, evaluation);
+  launch(stream, evaluation, evaluation.arrays);
 }
 
 void set_clock(Stream& stream, DeviceClock* clock, DeviceClock const& value) {

@@ -68,9 +68,33 @@ RuntimeModule const& Program::module(Device const& device) const {
   return *module_;
 }
 
+int Program::array_count() const {
+  return std::max(0, formula_.variable_count() - expression::first_array);
+}
+
+namespace {
+
+static_assert(expression::first_array + Arrays::most == expression::max_variables);
+
+/// Those of the arrays that the program needs.
+Arrays arrays_of(Program const& program, std::span<ArrayView const> views) {
+  auto const count = static_cast<std::size_t>(program.array_count());
+  if (views.size() < count)
+    throw std::invalid_argument(
+        fmt::format("evaluate: the formula is of {} arrays, {} are given", count, views.size()));
+  Arrays arrays = {};
+  for (std::size_t i = 0; i < count; ++i) {
+    arrays.data[i] = views[i].data;
+    if (views[i].precision == Precision::float32) arrays.singles |= 1U << i;
+  }
+  return arrays;
+}
+
+}  // namespace
+
 template <class T>
 void evaluate(Stream& stream, Program const& program, Grid const& grid, DeviceClock const* clock,
-              double fraction, std::span<T> result) {
+              double fraction, std::span<T> result, std::span<ArrayView const> arrays) {
   if (std::ranges::any_of(grid.points, [](std::int64_t points) { return points < 0; }))
     throw std::invalid_argument("evaluate: the grid has a negative number of points");
   if (static_cast<std::size_t>(grid.size()) > result.size())
@@ -82,7 +106,8 @@ void evaluate(Stream& stream, Program const& program, Grid const& grid, DeviceCl
                     .grid = grid,
                     .clock = clock,
                     .fraction = fraction,
-                    .result = result.data()});
+                    .result = result.data(),
+                    .arrays = arrays_of(program, arrays)});
 }
 
 void set_clock([[maybe_unused]] Stream& stream, DeviceClock* clock, DeviceClock const& value) {
@@ -104,8 +129,8 @@ void advance_clock([[maybe_unused]] Stream& stream, DeviceClock* clock) {
 template std::span<Variant<EvaluateFunction<float>> const> variants();
 template std::span<Variant<EvaluateFunction<double>> const> variants();
 template void evaluate(Stream&, Program const&, Grid const&, DeviceClock const*, double,
-                       std::span<float>);
+                       std::span<float>, std::span<ArrayView const>);
 template void evaluate(Stream&, Program const&, Grid const&, DeviceClock const*, double,
-                       std::span<double>);
+                       std::span<double>, std::span<ArrayView const>);
 
 }  // namespace gridstride::evaluate

@@ -13,7 +13,7 @@
 #include "kernels/evaluate/points.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 
-/// Kernel family `evaluate`: a formula at every point of a grid.
+/// Kernel family `evaluate`: a formula at every point of a grid, of space, time and of arrays.
 namespace gridstride::evaluate {
 
 using expression::Instruction;
@@ -31,6 +31,8 @@ class Program {
   std::span<Instruction const> code() const { return code_.span(); }  // in device memory
   int stack_depth() const { return formula_.stack_depth(); }
   bool depends_on_time() const { return depends_on_time_; }
+  /// How many arrays the formula needs.
+  int array_count() const;
   /// The row that evaluates it.
   std::string_view variant() const { return variant_; }
   /// Why it is not the one that was meant, as "evaluate: compiled gave way to interpreter (...)";
@@ -48,15 +50,24 @@ class Program {
   mutable std::shared_ptr<RuntimeModule const> module_;
 };
 
-/// Arguments of one evaluation: result[i] = f(x_i, y_i, z_i, t), computed in float64 and rounded
-/// to T. `clock` (device memory) gives t; it may be null for formulas that do not depend on t.
+/// An array in device memory with a value at each point of the grid, x fastest.
+struct ArrayView {
+  void const* data = nullptr;
+  Precision precision = Precision::float64;
+};
+
+/// Arguments of one evaluation: result[i] = f(x_i, y_i, z_i, t, a_i, b_i, ...), computed in float64
+/// and rounded to T. `clock` (device memory) gives t; it may be null for formulas that do not
+/// depend on t. The values a_i, b_i, ... of the arrays are the variables from
+/// `expression::first_array` on.
 template <class T>
 struct Evaluation {
   Program const* program = nullptr;
   Grid grid;  ///< an axis with one point evaluates at its origin; faces of a grid are such grids
   DeviceClock const* clock = nullptr;
   double fraction = 0;
-  T* result = nullptr;  ///< grid.size() values in device memory
+  T* result = nullptr;  ///< grid.size() values in device memory, none of the arrays
+  Arrays arrays = {};   ///< as many as the program needs
 };
 
 template <class T>
@@ -71,10 +82,10 @@ std::span<Variant<EvaluateFunction<T>> const> variants();
 std::string_view default_variant(Backend backend);
 
 /// Queues an evaluation by the program's variant. Throws `std::invalid_argument` when `result` is
-/// smaller than the grid or a clock is needed and missing. Never synchronises.
+/// smaller than the grid, or a clock or an array is needed and missing. Never synchronises.
 template <class T>
 void evaluate(Stream& stream, Program const& program, Grid const& grid, DeviceClock const* clock,
-              double fraction, std::span<T> result);
+              double fraction, std::span<T> result, std::span<ArrayView const> arrays = {});
 
 /// Queues an assignment to a clock in device memory, without waiting for the device as a copy from
 /// the host would. Throws `std::invalid_argument` when it is null.

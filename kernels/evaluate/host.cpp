@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "expression/evaluate.hpp"
 #include "kernels/evaluate/rows.hpp"
@@ -18,6 +19,17 @@ double coordinate(Grid const& grid, std::size_t axis, std::int64_t i) {
   return add_product(grid.origin[axis], static_cast<double>(i), grid.spacing[axis]);
 }
 
+/// The variables of a formula at a point.
+struct Place {
+  std::array<double, expression::first_array> at;
+  ArraysAt arrays;
+
+  double operator[](int variable) const {
+    return variable < expression::first_array ? at[static_cast<std::size_t>(variable)]
+                                              : arrays[variable - expression::first_array];
+  }
+};
+
 }  // namespace
 
 template <class T>
@@ -27,10 +39,11 @@ void reference(Stream&, Evaluation<T> const& evaluation) {
   auto const code = evaluation.program->code();
   for (std::int64_t k = 0; k < grid.size(); ++k) {
     auto const [i, j, l] = grid.indices(k);
-    std::array const at = {coordinate(grid, 0, i), coordinate(grid, 1, j), coordinate(grid, 2, l),
-                           t};
+    Place const place = {
+        {coordinate(grid, 0, i), coordinate(grid, 1, j), coordinate(grid, 2, l), t},
+        {evaluation.arrays, k}};
     evaluation.result[k] = static_cast<T>(expression::evaluate_point<expression::max_stack_depth>(
-        code.data(), static_cast<int>(code.size()), at));
+        code.data(), static_cast<int>(code.size()), place));
   }
 }
 
@@ -47,7 +60,12 @@ void threads(Stream&, Evaluation<T> const& evaluation) {
   parallel_for((size + piece - 1) / piece, work, [&](std::int64_t p) {
     BlockEvaluator evaluator(evaluation.program->code());
     std::array<double, block> x, y, z, time, values;
-    std::array<double const*, 4> const variables = {x.data(), y.data(), z.data(), time.data()};
+    std::vector<std::array<double, block>> arrays(
+        static_cast<std::size_t>(evaluation.program->array_count()));
+    std::array<double const*, expression::max_variables> variables = {x.data(), y.data(), z.data(),
+                                                                      time.data()};
+    for (std::size_t a = 0; a < arrays.size(); ++a)
+      variables[expression::first_array + a] = arrays[a].data();
     time.fill(t);
     auto [i, j, l] = grid.indices(p * piece);
     std::int64_t const end = std::min(size, (p + 1) * piece);
@@ -63,6 +81,10 @@ void threads(Stream&, Evaluation<T> const& evaluation) {
         j = 0;
         ++l;
       }
+      for (std::size_t a = 0; a < arrays.size(); ++a)
+        for (std::size_t k = 0; k < points; ++k)
+          arrays[a][k] =
+              evaluation.arrays.at(static_cast<int>(a), start + static_cast<std::int64_t>(k));
       evaluator.evaluate(variables, static_cast<std::int64_t>(points), values.data());
       for (std::size_t k = 0; k < points; ++k)
         evaluation.result[start + static_cast<std::int64_t>(k)] = static_cast<T>(values[k]);

@@ -28,6 +28,26 @@ struct DeviceClock {
   }
 };
 
+/// Arrays with a value at each point, which a formula may read at its own.
+struct Arrays {
+  static constexpr int most = 20;
+  void const* data[most];
+  unsigned singles;  ///< bit i: array i holds floats, else doubles
+
+  GRIDSTRIDE_HOST_DEVICE double at(int i, long long point) const {
+    return (singles >> i & 1U) != 0 ? static_cast<double>(static_cast<float const*>(data[i])[point])
+                                    : static_cast<double const*>(data[i])[point];
+  }
+};
+
+/// Their values at one point.
+struct ArraysAt {
+  Arrays const& arrays;
+  long long point;
+
+  GRIDSTRIDE_HOST_DEVICE double operator[](int i) const { return arrays.at(i, point); }
+};
+
 /// A grid in plain arrays, which device code can index.
 struct Points {
   long long size;

@@ -48,6 +48,10 @@ inline constexpr int time_variable = 3;
 inline constexpr std::array<Variable, 4> space_and_time = {
     {{"x", 0}, {"y", 1}, {"z", 2}, {"t", time_variable}}};
 
+/// The first of the variables that stand for arrays with a value at each point, where a formula is
+/// of fields, too: array i is variable `first_array + i`.
+inline constexpr int first_array = time_variable + 1;
+
 /// A function that formulas may call.
 struct FunctionInfo {
   std::string_view name;

@@ -229,6 +229,42 @@ TYPED_TEST(EvaluateGpu, AwkwardSizesAgreeWithTheReference) {
   this->compare(formula, plane(2'000, 1'501), 0);  // more points than threads
 }
 
+TYPED_TEST(EvaluateGpu, ArraysAreReadAtThePoint) {
+  constexpr expression::Variable names[] = {{"x", 0}, {"y", 1}, {"z", 2},
+                                            {"t", 3}, {"u", 4}, {"v", 5}};
+  Grid const grid = plane(1'301, 77, 2);
+  auto const size = static_cast<std::size_t>(grid.size());
+  std::vector<float> u(size);
+  std::vector<double> v(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    u[i] = 0.25F * static_cast<float>(i);
+    v[i] = 1e-9 * static_cast<double>(i) - 3;
+  }
+  auto const on_device = test::to_device(std::span<float const>(u), this->gpu());
+  auto const other = test::to_device(std::span<double const>(v), this->gpu());
+  ArrayView const host[] = {{u.data(), Precision::float32}, {v.data(), Precision::float64}};
+  ArrayView const device[] = {{on_device.data(), Precision::float32},
+                              {other.data(), Precision::float64}};
+  std::string deep = "u*v";
+  for (int i = 0; i < 20; ++i) deep = "x - (" + deep + ")";
+  for (std::string const& text : {std::string("u*v + x"), std::string("v - y*(u - x*(v - t))"),
+                                  std::string("u - (y - (v - (x - (u - (v - (y - (x - (u - "
+                                              "z))))))))"),
+                                  deep}) {
+    Expression const formula = Expression::parse(text, {}, names);
+    std::vector<TypeParam> expected(size);
+    evaluate(this->cpu_, Program(this->cpu_, formula, "reference"), grid, &this->clock_, 0,
+             std::span(expected), host);
+    auto const clock = test::to_device(std::span(&this->clock_, 1), this->gpu());
+    for (std::string_view const variant : {"interpreter", "compiled"}) {
+      Program const program(this->gpu(), formula, variant);
+      Buffer<TypeParam> result(this->gpu(), MemorySpace::device, size);
+      evaluate(this->gpu(), program, grid, clock.data(), 0, result.span(), device);
+      EXPECT_EQ(test::to_host(result.span(), this->gpu()), expected) << variant << ' ' << text;
+    }
+  }
+}
+
 TYPED_TEST(EvaluateGpu, EveryStackCapacityWorks) {
   for (int const depth : {1, 2, 7, 8, 9, 15, 16, 17, 63, 64}) {
     std::string text = "x*y";

@@ -170,6 +170,36 @@ TYPED_TEST(EvaluateTest, PublicFunctionChecksItsArguments) {
   EXPECT_EQ(result, (std::vector<TypeParam>{10, 11, 12, 13, -77})) << "refused before any write";
 }
 
+/// Variables from x to t, then two arrays.
+constexpr expression::Variable with_arrays[] = {{"x", 0}, {"y", 1}, {"z", 2},
+                                                {"t", 3}, {"u", 4}, {"v", 5}};
+
+TYPED_TEST(EvaluateTest, ReadsArraysAtThePoint) {
+  Grid const grid{.dims = 2, .points = {300, 41, 1}, .origin = {1, 2, 0}, .spacing = {0.5, 1, 1}};
+  std::vector<float> u;
+  std::vector<double> v;
+  for (int i = 0; i < 300 * 41; ++i) {
+    u.push_back(0.25F * static_cast<float>(i));
+    v.push_back(1e-9 * i - 3);
+  }
+  ArrayView const arrays[] = {{u.data(), Precision::float32}, {v.data(), Precision::float64}};
+  for (auto const* variant : {"reference", "threads"}) {
+    Program const program(this->stream_, Expression::parse("u*v + x", {}, with_arrays), variant);
+    EXPECT_EQ(program.array_count(), 2);
+    std::vector<TypeParam> result(u.size() + 1, TypeParam(-77));
+    evaluate(this->stream_, program, grid, nullptr, 0, std::span(result), arrays);
+    for (std::size_t i = 0; i < u.size(); ++i)
+      ASSERT_EQ(result[i], static_cast<TypeParam>(static_cast<double>(u[i]) * v[i] + 1 +
+                                                  0.5 * static_cast<double>(i % 300)))
+          << variant << ' ' << i;
+    EXPECT_EQ(result.back(), TypeParam(-77));
+    EXPECT_THROW(evaluate(this->stream_, program, grid, nullptr, 0, std::span(result),
+                          std::span(arrays).first(1)),
+                 std::invalid_argument);
+  }
+  EXPECT_EQ(Program(this->stream_, Expression::parse("x*t")).array_count(), 0);
+}
+
 TEST(EvaluateProgram, KnowsItsFormula) {
   Stream stream(Device::open(Backend::cpu));
   Program const program(stream, Expression::parse("2*(x + t)"));
