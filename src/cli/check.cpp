@@ -11,7 +11,7 @@
 #include "core/text.hpp"
 #include "driver/forecast.hpp"
 #include "driver/prepare.hpp"
-#include "simulations/registry.hpp"
+#include "driver/simulation_infos.hpp"
 
 namespace gridstride::cli {
 

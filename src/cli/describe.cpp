@@ -7,7 +7,7 @@
 #include "config/faults.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
-#include "simulations/registry.hpp"
+#include "driver/simulation_infos.hpp"
 
 namespace gridstride::cli {
 

@@ -12,9 +12,9 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
+#include "driver/simulation_infos.hpp"
 #include "expression/expression.hpp"
 #include "kernels/families.hpp"
-#include "simulations/registry.hpp"
 
 namespace gridstride::cli {
 

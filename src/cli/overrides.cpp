@@ -2,7 +2,7 @@
 
 #include "cli/commands.hpp"
 #include "core/error.hpp"
-#include "simulations/registry.hpp"
+#include "driver/simulation_infos.hpp"
 
 namespace gridstride::cli {
 

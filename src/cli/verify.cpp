@@ -8,7 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
 #include "core/error.hpp"
-#include "driver/output_files.hpp"
+#include "driver/output_paths.hpp"
 #include "driver/prepare.hpp"
 #include "driver/run.hpp"
 #include "io/atomic_file.hpp"
@@ -72,7 +72,7 @@ Verdict verify_file(config::RunConfig const& config, bool update, bool overwrite
   verdict.errors = summary.verified;
   verdict.reference = options.reference;
   if (options.reference.empty()) return verdict;
-  fs::path const result = OutputPaths(config).hdf5;
+  fs::path const result = OutputPaths(config).file(".h5");
   if (update)
     store_reference(result, options.reference);
   else
@@ -116,7 +116,7 @@ struct VerifyArguments {
 int verify_files(VerifyArguments const& options) {
   auto runs = read_configs(options.files, options.changes);
   for (auto& config : runs) {
-    config.output.hdf5 = true;
+    if (!config.output.has_format("hdf5")) config.output.formats.emplace_back("hdf5");
     require_something_to_verify(config, options.update);
   }
   Json verdicts = Json::array();

@@ -255,7 +255,8 @@ class NoParameters : public ParameterSet {
   void fields(Visitor&, RunOptions const&) override {}
 };
 
-SimulationInfo any_simulation() {
+/// With the diagnostics and formats that all of them have.
+SimulationInfo any_simulation(SimulationInfo const& one) {
   return {.name = "SIMULATION",
           .summary = "",
           .fields = {{"FIELD", "unit of FIELD", "A field of the simulation."}},
@@ -263,14 +264,16 @@ SimulationInfo any_simulation() {
           .kernels = {{"FAMILY", {"VARIANT"}}},
           .make_parameters = []() -> std::unique_ptr<ParameterSet> {
             return std::make_unique<NoParameters>();
-          }};
+          },
+          .diagnostics = one.diagnostics,
+          .formats = one.formats};
 }
 
 /// What the reference of all simulations has and this one has not.
 std::string missing_sections(SimulationInfo const& simulation) {
   auto const has = sections_of(simulation);
   std::vector<std::string> missing;
-  for (Section const& section : sections_of(any_simulation()))
+  for (Section const& section : sections_of(any_simulation(simulation)))
     if (!section.rows.empty() && std::ranges::find(has, section.name, &Section::name) == has.end())
       missing.push_back(code(section.name));
   if (missing.empty()) return "";
@@ -332,7 +335,7 @@ std::string input_reference(std::span<SimulationInfo const> simulations) {
   std::string chosen;
   Declaration const root = collect([&](Visitor& v) { declare_simulation(v, simulations, chosen); });
   text += section_markdown(make_section(root.children.front()), "###");
-  SimulationInfo const any = any_simulation();
+  SimulationInfo const any = any_simulation(simulations.front());
   for (Section const& section : sections_of(any))
     if (!section.rows.empty()) text += section_markdown(section, "###");
   for (auto const& simulation : simulations) text += simulation_markdown(simulation);

@@ -379,7 +379,7 @@ std::string Reader::formula_problem(Spec const& spec, expression::Expression con
                          allowed.empty()
                              ? "a number is expected"
                              : fmt::format("it may depend on {}", format_choices(allowed)));
-    if (index != expression::time_variable && index >= axes_)
+    if (index < expression::time_variable && index >= axes_)
       return fmt::format("the formula depends on '{}', but the grid has {} ax{}s (see grid.points)",
                          name, axes_, axes_ == 1 ? "i" : "e");
   }

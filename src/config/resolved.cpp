@@ -4,6 +4,7 @@
 #include <string>
 
 #include "config/declaration.hpp"
+#include "config/diagnostics_section.hpp"
 #include "config/run_config.hpp"
 #include "config/run_sections.hpp"
 #include "config/yaml_text.hpp"
@@ -31,8 +32,9 @@ std::string problem_yaml(RunConfig const& config) {
   problem.device = {};
   problem.time.end = 1;
   problem.output = {};
+  problem.output.formats = default_formats(*config.simulation);
   problem.checkpoint = {};
-  problem.diagnostics = {};
+  problem.diagnostics = default_diagnostics(*config.simulation);
   problem.verify = {};
   for (auto const& family : config.simulation->kernels)
     if (family.for_diagnostics) problem.kernels[std::string(family.name)] = "auto";

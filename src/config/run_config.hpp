@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -13,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "config/diagnostic.hpp"
+#include "config/output_format.hpp"
 #include "config/parameters.hpp"
 #include "core/device.hpp"
 #include "core/precision.hpp"
@@ -55,6 +58,10 @@ struct SimulationInfo {
   /// The most time steps that its kernels make in one pass over memory: `kernels.fused_steps`; 0:
   /// it has no such key.
   int most_fused_steps = 0;
+  /// What `diagnostics` may ask for; the first kind is the default.
+  std::span<DiagnosticKind const> diagnostics = {};
+  /// What `output.formats` may name.
+  std::span<OutputFormat const> formats = {};
 };
 
 /// `auto`, `cpu`, `cuda` or `cuda:1`.
@@ -102,38 +109,18 @@ struct Cadence {
 
 struct OutputOptions {
   std::filesystem::path directory;
-  bool vti = true;
-  bool hdf5 = true;
+  std::vector<std::string> formats = {};  // in the order of their table
   Cadence every;
   std::vector<std::string> fields;  // in the simulation's order
+
+  bool has_format(std::string_view name) const {
+    return std::ranges::find(formats, name) != formats.end();
+  }
 };
 
 struct CheckpointOptions {
   Cadence every;  // empty: only when a signal stops the run
   std::int64_t keep = 2;
-};
-
-struct Probe {
-  std::string field;
-  std::array<double, 3> at = {0, 0, 0};
-};
-
-struct HistogramOptions {
-  std::string field = {};
-  std::int64_t bins = 64;
-  std::optional<std::array<double, 2>> range = {};  // empty: the field's least and greatest value
-};
-
-struct QuantileOptions {
-  std::string field;
-  std::vector<double> at;  // fractions of the points
-};
-
-struct DiagnosticsOptions {
-  bool norms = true;
-  std::vector<Probe> probes = {};
-  std::vector<HistogramOptions> histograms = {};
-  std::vector<QuantileOptions> quantiles = {};
 };
 
 struct VerifyOptions {
@@ -168,7 +155,7 @@ struct RunOptions {
   TimeOptions time;
   OutputOptions output;
   CheckpointOptions checkpoint;
-  DiagnosticsOptions diagnostics;
+  std::vector<DiagnosticEntry> diagnostics;  // in the order of the table of kinds
   VerifyOptions verify;
   std::map<std::string, std::string, std::less<>> kernels;  // family -> variant, or "auto"
   std::optional<double> fused_steps;                        // a whole number; empty: auto

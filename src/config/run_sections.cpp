@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
+#include "config/diagnostics_section.hpp"
 #include "config/file_source.hpp"
 #include "config/spatial_sections.hpp"
-#include "config/text_position.hpp"
 
 namespace gridstride::config {
 namespace {
@@ -130,9 +129,20 @@ void declare_cadence(Visitor& visitor, std::string_view documentation, Cadence& 
   if (chosen == 2) cadence.count = count;
 }
 
+void declare_formats(Visitor& visitor, SimulationInfo const& simulation,
+                     std::vector<std::string>& formats) {
+  std::vector<Choice> choices;
+  for (OutputFormat const& format : simulation.formats)
+    choices.push_back({format.name, format.documentation});
+  std::vector<std::string> chosen = formats;
+  visitor.subset({.name = "formats", .documentation = "File formats; `[]` writes no fields."},
+                 choices, chosen);
+  formats.clear();
+  for (OutputFormat const& format : simulation.formats)
+    if (std::ranges::find(chosen, format.name) != chosen.end()) formats.emplace_back(format.name);
+}
+
 void declare_output(Visitor& visitor, OutputOptions& output, SimulationInfo const& simulation) {
-  constexpr Choice formats[] = {{"vti", "a VTK image series, for ParaView"},
-                                {"hdf5", "one VTKHDF file, which ParaView 5.12 and h5py open"}};
   std::vector<Choice> fields;
   for (auto const& field : simulation.fields) fields.push_back({field.name});
   visitor.section(
@@ -147,14 +157,7 @@ void declare_output(Visitor& visitor, OutputOptions& output, SimulationInfo cons
                      Presence::optional, directory);
         output.directory = directory;
 
-        std::vector<std::string> chosen;
-        if (output.vti) chosen.emplace_back("vti");
-        if (output.hdf5) chosen.emplace_back("hdf5");
-        v.subset({.name = "formats", .documentation = "File formats; `[]` writes no fields."},
-                 formats, chosen);
-        output.vti = std::ranges::find(chosen, "vti") != chosen.end();
-        output.hdf5 = std::ranges::find(chosen, "hdf5") != chosen.end();
-
+        declare_formats(v, simulation, output.formats);
         if (simulation.has_time)
           declare_cadence(v,
                           "How often fields are written; the start and the end are written always.",
@@ -167,19 +170,9 @@ void declare_output(Visitor& visitor, OutputOptions& output, SimulationInfo cons
       });
 }
 
-/// VTK counts the points of an axis with 32 bits, and its files are XML.
-void check_vti(Visitor& visitor, RunOptions const& run) {
-  auto const& points = run.grid_options.points;
-  std::int64_t const most = std::numeric_limits<std::int32_t>::max();
-  if (run.output.vti && find_non_text(run.name))
-    visitor.fault("output.formats",
-                  "a .pvd cannot hold the name of this file (it is not UTF-8 text)");
-  bool const fits = std::ranges::all_of(points, [](auto n) { return n < std::int64_t{1} << 59; });
-  if (run.output.vti && fits && std::ranges::any_of(points, [most](auto n) { return n > most; }))
-    visitor.fault("output.formats",
-                  fmt::format("a .vti has at most {} points along an axis ('hdf5' has no such "
-                              "limit)",
-                              most));
+void check_formats(Visitor& visitor, RunOptions const& run) {
+  for (OutputFormat const& format : run.simulation->formats)
+    if (format.check && run.output.has_format(format.name)) format.check(visitor, run);
 }
 
 void declare_checkpoint(Visitor& visitor, CheckpointOptions& checkpoint) {
@@ -290,6 +283,12 @@ void declare_kernels(Visitor& visitor, RunOptions& run) {
 
 }  // namespace
 
+std::vector<std::string> default_formats(SimulationInfo const& simulation) {
+  std::vector<std::string> formats;
+  for (OutputFormat const& format : simulation.formats) formats.emplace_back(format.name);
+  return formats;
+}
+
 RunConfig default_run(SimulationInfo const& simulation, std::string const& name) {
   RunConfig run;
   run.name = name;
@@ -298,8 +297,10 @@ RunConfig default_run(SimulationInfo const& simulation, std::string const& name)
   if (!simulation.schemes.empty()) run.time.scheme = simulation.schemes.front();
   run.time.end = simulation.has_time ? required_number : 0;
   run.output.directory = std::filesystem::path("outputs") / name;
+  run.output.formats = default_formats(simulation);
   if (simulation.has_time) run.output.every.count = 10;
   for (auto const& field : simulation.fields) run.output.fields.emplace_back(field.name);
+  run.diagnostics = default_diagnostics(simulation);
   for (auto const& family : simulation.kernels) run.kernels[std::string(family.name)] = "auto";
   SideKind const side = simulation.sides.empty() ? SideKind::free : simulation.sides.front();
   SideCondition const zero{side, {"0", expression::Expression(0.0), {}}};
@@ -338,7 +339,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   else
     refuse_time(visitor, simulation);
   declare_output(visitor, run.output, simulation);
-  check_vti(visitor, run);
+  check_formats(visitor, run);
   if (simulation.has_time) declare_checkpoint(visitor, run.checkpoint);
   declare_diagnostics(visitor, run);
   declare_verify(visitor, run.verify, simulation, run.file.parent_path());

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
@@ -11,6 +12,9 @@ namespace gridstride::config {
 
 /// A run of `simulation` with every default, as it is before reading. `name` is the file's stem.
 RunConfig default_run(SimulationInfo const& simulation, std::string const& name);
+
+/// What a run is written in whose file says nothing of `output.formats`.
+std::vector<std::string> default_formats(SimulationInfo const& simulation);
 
 /// The key `simulation`, with the names that there are.
 void declare_simulation(Visitor& visitor, std::span<SimulationInfo const> simulations,

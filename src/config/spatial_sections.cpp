@@ -8,7 +8,6 @@
 #include <span>
 
 #include "config/file_source.hpp"
-#include "config/histogram_edges.hpp"
 #include "core/text.hpp"
 
 namespace gridstride::config {
@@ -18,20 +17,11 @@ constexpr int most_axes = 3;
 constexpr std::int64_t fewest_points = 3;
 /// A field of 8-byte values with more would have more than 2^62 bytes.
 constexpr std::int64_t most_points = std::int64_t{1} << 59;
-/// What the kernels for histograms take.
-constexpr int most_bins = 8192;
-constexpr std::size_t most_quantiles = 100;
 
 /// How many axes the grid has; 0 as long as that is not known.
 int axes_of(RunOptions const& run) { return static_cast<int>(run.grid_options.points.size()); }
 
-/// A list with one value for each axis.
-ListShape per_axis(RunOptions const& run) {
-  auto const axes = static_cast<std::size_t>(axes_of(run));
-  return axes == 0 ? ListShape{1, most_axes} : ListShape{axes, axes};
-}
-
-/// The same, where each value has a default.
+/// A list with one value for each axis, where each has a default.
 ListShape per_axis_filled(RunOptions const& run, double fill) {
   ListShape shape = per_axis(run);
   shape.fill = fill;
@@ -206,184 +196,6 @@ void declare_axis(Visitor& visitor, Spec const& spec, SimulationInfo const& simu
   }
 }
 
-/// The path of an element of a list with `size` of them, which stands alone when it is the only
-/// one.
-std::string element_key(std::string_view list, std::size_t i, std::size_t size) {
-  return size == 1 ? std::string(list) : fmt::format("{}.{}", list, i);
-}
-
-/// One entry of `diagnostics`; which members count depends on the kind.
-struct Diagnostic {
-  enum Kind { none = -1, norms, probe, histogram, quantiles };
-  int kind = none;
-  std::string field = {};
-  std::vector<double> at = {};  ///< a probe's coordinates, or fractions of the points
-  std::int64_t bins = HistogramOptions{}.bins;
-  std::vector<double> range = {};  ///< of the bins; empty: from the field
-};
-
-void check_inside(Visitor& v, GridOptions const& grid, std::vector<double> const& at) {
-  if (grid.lower.size() != at.size() || grid.upper.size() != at.size()) return;
-  for (std::size_t a = 0; a < at.size(); ++a)
-    if (!(at[a] >= grid.lower[a] && at[a] <= grid.upper[a]))
-      v.fault(element_key("at", a, at.size()),
-              fmt::format("{} is outside of the grid ({} goes from {} to {})", format_exact(at[a]),
-                          axis_names[a], format_exact(grid.lower[a]), format_exact(grid.upper[a])));
-}
-
-std::string_view unit_of(RunOptions const& run, std::string_view field) {
-  auto const& fields = run.simulation->fields;
-  auto const found = std::ranges::find(fields, field, &SimulationInfo::FieldInfo::name);
-  return found == fields.end() ? "1" : found->unit;
-}
-
-void declare_field(Visitor& v, RunOptions const& run, Diagnostic& diagnostic) {
-  std::vector<Choice> fields;
-  for (auto const& field : run.simulation->fields) fields.push_back({field.name});
-  if (diagnostic.field.empty() && fields.size() == 1) diagnostic.field = fields.front().name;
-  v.choice({.name = "field", .documentation = "The field that is looked at."}, fields,
-           diagnostic.field);
-}
-
-void declare_probe(Visitor& visitor, RunOptions const& run, Diagnostic& diagnostic) {
-  visitor.section(
-      {.name = "probe", .documentation = "A field's value at a point, interpolated linearly."},
-      [&](Visitor& v) {
-        bool const read =
-            v.list({.name = "at", .unit = "m", .documentation = "The point's coordinates."},
-                   per_axis(run), diagnostic.at);
-        if (read) check_inside(v, run.grid_options, diagnostic.at);
-        declare_field(v, run, diagnostic);
-      });
-}
-
-void check_range(Visitor& v, RunOptions const& run, std::vector<double> const& range,
-                 std::int64_t bins) {
-  if (!(range[0] < range[1]))
-    return v.fault("range", fmt::format("the upper end must be larger than the lower one (here {} "
-                                        "and {})",
-                                        format_exact(range[1]), format_exact(range[0])));
-  bool const divisible = run.precision == Precision::float32
-                             ? rise(histogram_edges<float>(range[0], range[1], bins))
-                             : rise(histogram_edges<double>(range[0], range[1], bins));
-  if (!divisible)
-    v.fault("range",
-            fmt::format("{} to {} cannot be divided into {} bins of {}", format_exact(range[0]),
-                        format_exact(range[1]), bins, name_of(run.precision)));
-}
-
-void declare_histogram(Visitor& visitor, RunOptions const& run, Diagnostic& diagnostic) {
-  visitor.section(
-      {.name = "histogram",
-       .documentation = "How many points of a field have values in each of some even bins."},
-      [&](Visitor& v) {
-        declare_field(v, run, diagnostic);
-        v.visit({.name = "bins",
-                 .documentation = "The number of bins.",
-                 .minimum = 1,
-                 .maximum = most_bins},
-                diagnostic.bins);
-        bool const read =
-            v.list({.name = "range",
-                    .unit = unit_of(run, diagnostic.field),
-                    .documentation = "Lower end of the first bin and upper end of the last; values "
-                                     "outside are not counted. When left out, the field's least "
-                                     "and greatest value at each output."},
-                   {.minimum = 2, .maximum = 2, .presence = Presence::optional}, diagnostic.range);
-        if (read) check_range(v, run, diagnostic.range, diagnostic.bins);
-      });
-}
-
-void declare_quantiles(Visitor& visitor, RunOptions const& run, Diagnostic& diagnostic) {
-  visitor.section(
-      {.name = "quantiles",
-       .documentation = "Values that given fractions of a field's points do not exceed."},
-      [&](Visitor& v) {
-        declare_field(v, run, diagnostic);
-        auto& at = diagnostic.at;
-        bool const read = v.list({.name = "at",
-                                  .documentation = "The fractions: 0.5 for the median.",
-                                  .minimum = 0,
-                                  .maximum = 1},
-                                 {1, most_quantiles}, at);
-        for (std::size_t i = 0; read && i < at.size(); ++i)
-          if (std::ranges::count(std::span(at).first(i), at[i]) > 0)
-            v.fault(element_key("at", i, at.size()),
-                    fmt::format("{} is given twice", format_exact(at[i])));
-      });
-}
-
-void declare_diagnostic(Visitor& visitor, Spec const& spec, RunOptions const& run,
-                        Diagnostic& diagnostic) {
-  auto const form = [&](auto declare) {
-    return Form{.kind = Form::Kind::mapping,
-                .body = [&run, &diagnostic, declare](Visitor& v) { declare(v, run, diagnostic); }};
-  };
-  std::string const no_grid = fmt::format("{} has no grid", run.simulation->name);
-  Form const no_probe{.kind = Form::Kind::refused, .word = "probe", .documentation = no_grid};
-  Form const forms[] = {
-      {.kind = Form::Kind::word,
-       .word = "norms",
-       .documentation = "Minimum, maximum, mean and root mean square of each field."},
-      run.simulation->has_grid ? form(declare_probe) : no_probe,
-      form(declare_histogram),
-      form(declare_quantiles)};
-  visitor.forms(spec, Presence::required, forms, diagnostic.kind);
-}
-
-/// Whether both give the same, or a value under one name.
-bool clash(Diagnostic const& a, Diagnostic const& b) {
-  if (a.kind != b.kind || a.field != b.field) return false;
-  if (a.kind == Diagnostic::norms) return true;
-  if (a.kind == Diagnostic::probe) return a.at == b.at && !a.at.empty();
-  if (a.kind == Diagnostic::quantiles) return std::ranges::find_first_of(a.at, b.at) != a.at.end();
-  return a.kind == Diagnostic::histogram && !a.field.empty() && a.bins == b.bins &&
-         a.range == b.range;
-}
-
-void check_names(Visitor& v, std::vector<Diagnostic> const& list) {
-  for (std::size_t i = 0; i < list.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (clash(list[i], list[j]))
-        v.fault(fmt::format("diagnostics.{}", i),
-                fmt::format("repeats what diagnostics.{} gives (each can be given once)", j));
-}
-
-std::vector<Diagnostic> list_of(DiagnosticsOptions const& options, std::size_t axes) {
-  std::vector<Diagnostic> list;
-  if (options.norms) list.push_back({.kind = Diagnostic::norms});
-  for (Probe const& probe : options.probes)
-    list.push_back({.kind = Diagnostic::probe,
-                    .field = probe.field,
-                    .at = {probe.at.begin(), probe.at.begin() + axes}});
-  for (HistogramOptions const& histogram : options.histograms) {
-    list.push_back(
-        {.kind = Diagnostic::histogram, .field = histogram.field, .bins = histogram.bins});
-    if (histogram.range) list.back().range.assign(histogram.range->begin(), histogram.range->end());
-  }
-  for (QuantileOptions const& quantiles : options.quantiles)
-    list.push_back({.kind = Diagnostic::quantiles, .field = quantiles.field, .at = quantiles.at});
-  return list;
-}
-
-DiagnosticsOptions options_of(std::vector<Diagnostic> const& list) {
-  DiagnosticsOptions options{.norms = false};
-  for (Diagnostic const& diagnostic : list) {
-    auto const& [kind, field, at, bins, range] = diagnostic;
-    if (kind == Diagnostic::norms) options.norms = true;
-    if (kind == Diagnostic::probe) {
-      Probe& probe = options.probes.emplace_back(Probe{field, {}});
-      std::ranges::copy(at, probe.at.begin());
-    }
-    if (kind == Diagnostic::histogram) {
-      auto& histogram = options.histograms.emplace_back(HistogramOptions{field, bins, {}});
-      if (!range.empty()) histogram.range = {range[0], range[1]};
-    }
-    if (kind == Diagnostic::quantiles) options.quantiles.push_back({field, at});
-  }
-  return options;
-}
-
 void declare_source(Visitor& visitor, SimulationInfo::FieldInfo const& field,
                     std::filesystem::path const& folder, FieldSource& source) {
   auto const formula = [&](Visitor& v) {
@@ -405,6 +217,11 @@ void declare_source(Visitor& visitor, SimulationInfo::FieldInfo const& field,
 }
 
 }  // namespace
+
+ListShape per_axis(RunOptions const& run) {
+  auto const axes = static_cast<std::size_t>(axes_of(run));
+  return axes == 0 ? ListShape{1, most_axes} : ListShape{axes, axes};
+}
 
 void declare_grid(Visitor& visitor, RunOptions& run) {
   GridOptions& grid = run.grid_options;
@@ -461,17 +278,6 @@ void declare_initial(Visitor& visitor, RunOptions& run) {
     for (auto const& field : run.simulation->fields)
       declare_source(v, field, run.file.parent_path(), run.initial[std::string(field.name)]);
   });
-}
-
-void declare_diagnostics(Visitor& visitor, RunOptions& run) {
-  std::vector<Diagnostic> list = list_of(run.diagnostics, run.grid_options.points.size());
-  visitor.items<Diagnostic>(
-      {.name = "diagnostics", .documentation = "Numbers that are computed with each output."}, list,
-      [&](Spec const& spec, Diagnostic& diagnostic) {
-        declare_diagnostic(visitor, spec, run, diagnostic);
-      });
-  check_names(visitor, list);
-  run.diagnostics = options_of(list);
 }
 
 }  // namespace gridstride::config

@@ -11,6 +11,8 @@ void declare_grid(Visitor& visitor, RunOptions& run);
 /// `boundary`; completes `run.grid`, whose spacing depends on the axes that are periodic.
 void declare_boundary(Visitor& visitor, RunOptions& run);
 void declare_initial(Visitor& visitor, RunOptions& run);
-void declare_diagnostics(Visitor& visitor, RunOptions& run);
+
+/// A list with one value for each axis of the grid.
+ListShape per_axis(RunOptions const& run);
 
 }  // namespace gridstride::config

@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 #include <variant>
 
 #include "core/buffer.hpp"
+#include "core/error.hpp"
 #include "core/root_mean_square.hpp"
-#include "driver/field_diagnostics.hpp"
+#include "driver/diagnostics/kind.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/reduce/reduce.hpp"
@@ -18,6 +20,11 @@ namespace gridstride {
 
 namespace {
 
+template <class T>
+std::span<T const> values_of(Field const& field) {
+  return {static_cast<T const*>(field.data), static_cast<std::size_t>(field.grid.size())};
+}
+
 /// Calls `body` with the field's values in their own type.
 template <class Body>
 auto with_values(Field const& field, Body const& body) {
@@ -25,11 +32,123 @@ auto with_values(Field const& field, Body const& body) {
                                                : body(values_of<double>(field));
 }
 
+std::vector<std::string> names_of(config::RunOptions const& run, Field const& field) {
+  std::vector<std::string> all;
+  for (DiagnosticRow const& row : diagnostic_rows())
+    if (row.names)
+      for (auto& name : row.names(run, field)) all.push_back(std::move(name));
+  return all;
+}
+
+std::vector<std::string> names_of_all(config::RunOptions const& run,
+                                      std::span<Field const> fields) {
+  std::vector<std::string> all;
+  for (DiagnosticRow const& row : diagnostic_rows())
+    if (row.names_of_all)
+      for (auto& name : row.names_of_all(run, fields)) all.push_back(std::move(name));
+  return all;
+}
+
+std::vector<io::HistogramInfo> histograms_of(config::RunOptions const& run, Field const& field) {
+  std::vector<io::HistogramInfo> all;
+  for (DiagnosticRow const& row : diagnostic_rows())
+    if (row.histograms)
+      for (auto& info : row.histograms(run, field)) all.push_back(std::move(info));
+  return all;
+}
+
+/// Whether the run's entries of this kind look at the field.
+bool is_asked(DiagnosticRow const& row, config::RunOptions const& run, Field const& field) {
+  return (row.names && !row.names(run, field).empty()) ||
+         (row.histograms && !row.histograms(run, field).empty());
+}
+
+bool may_have_gaps(config::RunOptions const& run) {
+  return run.simulation != nullptr && run.simulation->has_gaps;
+}
+
+/// What `NumericalError` says of a value that is not finite.
+[[noreturn]] void throw_not_finite(Field const& field, Clock const& clock, std::int64_t index,
+                                   double value) {
+  throw NumericalError(std::isnan(value) ? "NaN" : "infinity", clock.step, clock.time, field.name,
+                       field.grid.indices(index));
+}
+
+/// What is asked for of one field of T, which is float or double.
+template <class T>
+class FieldDiagnostics {
+ public:
+  FieldDiagnostics(config::RunOptions const& run, Field const& field, Stream& stream)
+      : reduce_variant_(variant_of(run, "reduce")),
+        may_have_gaps_(may_have_gaps(run)),
+        names_(names_of(run, field)),
+        histograms_(histograms_of(run, field)),
+        moments_(stream, MemorySpace::pinned, 1) {
+    for (DiagnosticRow const& row : diagnostic_rows()) {
+      if (!is_asked(row, run, field)) continue;
+      if constexpr (precision_of<T>() == Precision::float32)
+        finders_.push_back(row.float32(run, field, stream));
+      else
+        finders_.push_back(row.float64(run, field, stream));
+    }
+  }
+
+  /// Adds what it finds in the field to `result`: NaN, and counts of 0, where the field has gaps.
+  void measure(Field const& field, Clock const& clock, Stream& stream, Measurement& result) {
+    FieldLook<T> look{field, values_of<T>(field), stream};
+    look.moments = read(look);
+    if (std::int64_t const index = look.moments.first_non_finite; index >= 0) {
+      if (may_have_gaps_) return add_nothing(result);
+      T value = 0;
+      copy_async(std::span(&value, 1), look.values.subspan(static_cast<std::size_t>(index), 1),
+                 stream);
+      stream.synchronize();
+      throw_not_finite(field, clock, index, static_cast<double>(value));
+    }
+    std::vector<double> found;
+    for (auto const& finder : finders_) finder->collect(look, found, result.histograms);
+    for (std::size_t i = 0; i < found.size(); ++i) result.values.push_back({names_[i], found[i]});
+  }
+
+ private:
+  using Moments = reduce::Moments<T>;
+
+  /// What one read of the field tells, with all that does not wait for it.
+  Moments read(FieldLook<T> const& look) {
+    // The first allocation makes the stream's device that of the calling thread.
+    Buffer<Moments> moments(look.stream, MemorySpace::device, 1);
+    reduce::moments<T>(look.stream, look.values, moments.span(), reduce_variant_);
+    for (auto const& finder : finders_) finder->queue(look);
+    copy_async(moments_.span(), moments.span(), look.stream);
+    look.stream.synchronize();
+    return moments_.span()[0];
+  }
+
+  void add_nothing(Measurement& result) const {
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    for (std::string const& name : names_) result.values.push_back({name, unknown});
+    for (auto const& [name, bins] : histograms_) {
+      auto const size = static_cast<std::size_t>(bins);
+      result.histograms.push_back(
+          {name, std::vector<std::int64_t>(size), std::vector<double>(size + 1, unknown)});
+    }
+  }
+
+  std::string reduce_variant_;
+  bool may_have_gaps_;
+  std::vector<std::string> names_;  ///< of the values
+  std::vector<io::HistogramInfo> histograms_;
+  std::vector<std::unique_ptr<FieldFinder<T>>> finders_;
+  Buffer<Moments> moments_;  ///< in pinned memory, what the device found
+};
+
 }  // namespace
 
 struct Diagnostics::State {
   Stream stream;
   std::vector<std::variant<FieldDiagnostics<float>, FieldDiagnostics<double>>> fields = {};
+  std::vector<std::unique_ptr<SceneFinder>> of_all = {};
+  std::vector<std::string> names_of_all = {};
 };
 
 Diagnostics::Diagnostics(config::RunOptions const& run, std::span<Field const> fields,
@@ -41,6 +160,10 @@ Diagnostics::Diagnostics(config::RunOptions const& run, std::span<Field const> f
     else
       state_->fields.emplace_back(FieldDiagnostics<double>(run, field, state_->stream));
   }
+  state_->names_of_all = names_of_all(run, fields);
+  for (DiagnosticRow const& row : diagnostic_rows())
+    if (row.of_all && !row.names_of_all(run, fields).empty())
+      state_->of_all.push_back(row.of_all(run, fields, state_->stream));
 }
 
 Diagnostics::Diagnostics(Diagnostics&&) noexcept = default;
@@ -52,23 +175,51 @@ Measurement Diagnostics::measure(std::span<Field const> fields, Clock const& clo
   for (std::size_t i = 0; i < fields.size(); ++i)
     std::visit([&](auto& field) { field.measure(fields[i], clock, state_->stream, result); },
                state_->fields[i]);
+  Scene const scene{fields, clock, state_->stream};
+  std::vector<double> found;
+  for (auto const& finder : state_->of_all) finder->queue(scene);
+  if (!state_->of_all.empty()) state_->stream.synchronize();
+  for (auto const& finder : state_->of_all) finder->collect(scene, found);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    result.values.push_back({state_->names_of_all[i], found[i]});
   return result;
 }
 
-std::vector<std::string> diagnostic_names(config::DiagnosticsOptions const& options,
+std::vector<std::string> diagnostic_names(config::RunOptions const& run,
                                           std::span<Field const> fields) {
   std::vector<std::string> names;
   for (Field const& field : fields)
-    for (auto& name : diagnostic_names(options, field)) names.push_back(std::move(name));
+    for (auto& name : names_of(run, field)) names.push_back(std::move(name));
+  for (auto& name : names_of_all(run, fields)) names.push_back(std::move(name));
   return names;
 }
 
-std::vector<io::HistogramInfo> histogram_infos(config::DiagnosticsOptions const& options,
+std::vector<io::HistogramInfo> histogram_infos(config::RunOptions const& run,
                                                std::span<Field const> fields) {
   std::vector<io::HistogramInfo> infos;
   for (Field const& field : fields)
-    for (auto& info : histogram_infos(options, field)) infos.push_back(std::move(info));
+    for (auto& info : histograms_of(run, field)) infos.push_back(std::move(info));
   return infos;
+}
+
+std::span<config::DiagnosticKind const> diagnostic_kinds() {
+  static std::vector<config::DiagnosticKind> const kinds = [] {
+    std::vector<config::DiagnosticKind> all;
+    for (DiagnosticRow const& row : diagnostic_rows()) all.push_back(row.kind);
+    return all;
+  }();
+  return kinds;
+}
+
+std::size_t diagnostics_bytes(config::RunOptions const& run) {
+  DiagnosticBytes all;
+  for (DiagnosticRow const& row : diagnostic_rows()) {
+    if (!row.bytes) continue;
+    auto const [kept, passing] = row.bytes(run);
+    all.kept += kept;
+    all.passing = std::max(all.passing, passing);
+  }
+  return all.kept + all.passing;
 }
 
 std::string diagnostics_refusal(std::string_view family, std::string_view variant,

@@ -12,6 +12,8 @@
 #include "core/host_limits.hpp"
 #include "core/stream.hpp"
 #include "core/text.hpp"
+#include "driver/diagnostics.hpp"
+#include "driver/formats/format.hpp"
 #include "driver/prepare.hpp"
 #include "driver/schedule.hpp"
 #include "simulations/registry.hpp"
@@ -74,7 +76,7 @@ struct OutputArrays {
 };
 
 OutputArrays output_arrays(config::RunConfig const& run) {
-  bool const files = run.output.vti || run.output.hdf5;
+  bool const files = !run.output.formats.empty();
   std::size_t const all = run.simulation->fields.size();
   std::size_t const snapshot = !run.verify.exact.empty() ? all
                                : files                   ? run.output.fields.size()
@@ -130,14 +132,10 @@ void require_memory(config::RunConfig const& run, Device const& device,
                        run.simulation->name, format_bytes(host), format_bytes(host_free)));
 }
 
-/// What the files take beside the fields: up to a block of the disk for each `.vti`, and a `.h5`'s
-/// record of a step.
-constexpr double vti_overhead = 4096, hdf5_overhead = 512;
-
 void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, Forecast& result) {
   double const fields = static_cast<double>(run.output.fields.size() * memory.field_bytes);
-  if (run.output.vti) result.output_bytes += result.snapshots * (fields + vti_overhead);
-  if (run.output.hdf5) result.output_bytes += result.snapshots * (fields + hdf5_overhead);
+  for (FormatRow const& row : format_rows())
+    if (row.writes(run)) result.output_bytes += result.snapshots * (fields + row.overhead);
   // The oldest goes when the next one is complete.
   result.checkpoint_bytes =
       std::min(result.checkpoints, static_cast<double>(run.checkpoint.keep) + 1) *
@@ -148,7 +146,8 @@ void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, F
 
 Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
-  auto const memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
+  auto memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
+  memory.other_bytes += diagnostics_bytes(run);
   auto const arrays = output_arrays(run);
   bool const cuda = device.backend() == Backend::cuda;
   std::size_t const field = memory.field_bytes;

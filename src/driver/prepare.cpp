@@ -20,8 +20,9 @@
 #include "core/host_limits.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/formats/format.hpp"
 #include "driver/formulas.hpp"
-#include "driver/output_files.hpp"
+#include "driver/output_paths.hpp"
 #include "driver/result_source.hpp"
 #include "io/dataset.hpp"
 #include "io/matrix_market.hpp"
@@ -245,7 +246,10 @@ std::vector<Problem> place_problems(config::RunConfig const& run) {
     fault(folder, "is not a folder");
   else if (access(folder.c_str(), W_OK | X_OK) != 0)
     fault(folder, fmt::format("cannot be written to ({})", std::strerror(errno)));
-  for (fs::path const& file : {paths.hdf5, paths.pvd, paths.log}) {
+  std::vector<fs::path> files;
+  for (FormatRow const& row : format_rows()) files.push_back(paths.file(row.file));
+  files.push_back(paths.log);
+  for (fs::path const& file : files) {
     if (!fs::exists(file, error)) continue;
     if (!fs::is_regular_file(file, error))
       fault(file, "is in the way (it is not a file)");

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "config/changes.hpp"
 #include "core/error.hpp"
+#include "driver/formats/format.hpp"
 #include "driver/run_log.hpp"
 
 namespace gridstride {
@@ -57,8 +59,9 @@ void require_time_left(config::RunConfig const& config, io::CheckpointFile const
 
 /// Whether the results that a run writes are there.
 bool has_results(config::RunConfig const& config, OutputPaths const& paths) {
-  bool const images = config.output.vti && !config.output.fields.empty();
-  return (!config.output.hdf5 || fs::exists(paths.hdf5)) && (!images || fs::exists(paths.pvd));
+  return std::ranges::all_of(format_rows(), [&](FormatRow const& row) {
+    return !row.writes(config) || fs::exists(paths.file(row.file));
+  });
 }
 
 /// A batch job says `--restart` from its first submission on, and goes on saying it.

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "config/run_config.hpp"
-#include "driver/output_files.hpp"
+#include "driver/output_paths.hpp"
 #include "driver/run.hpp"
 #include "io/checkpoint.hpp"
 #include "model/simulation.hpp"

@@ -209,7 +209,7 @@ void Run::begin_files(Device const& device) {
   summary_.bytes_per_update =
       simulation_->values_per_update() * static_cast<double>(size_of(config_.precision));
 
-  std::optional<OutputFiles::Resumed> resumed;
+  std::optional<Resumed> resumed;
   if (resumed_) resumed = {*resumed_, options_.new_series};
   files_.emplace(config_, first, provenance_of(config_, device, summary_.fallbacks), resumed);
   pipeline_.emplace(config_, *stream_, fields, *files_);

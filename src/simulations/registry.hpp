@@ -9,9 +9,6 @@ namespace gridstride {
 /// Every simulation there is. A new one adds a line to registry.cpp.
 std::span<SimulationEntry const> simulation_entries();
 
-/// The descriptions alone, in the same order.
-std::span<config::SimulationInfo const> simulation_infos();
-
 /// The entry that a run names.
 SimulationEntry const& entry_of(config::RunConfig const& run);
 

@@ -1,5 +1,6 @@
 """Diagnostics of whole runs: what is stored, what is said of it, and what is refused."""
 
+import math
 import re
 
 import support
@@ -113,6 +114,54 @@ class Diagnostics(support.Case):
         before = self.last()
         self.call("run", file, "--quiet", "--restart", "--set", "kernels.histogram=reference")
         self.assertEqual(self.last(), before)
+
+    def test_formulas(self):
+        # A mode decays as exp(-2 pi^2 t); its square has the integral exp(-4 pi^2 t)/4.
+        formulas = [{"integral": "u^2"}, {"maximum": {"of": "abs(u)", "where": True}},
+                    {"minimum": {"of": "u - x", "where": True, "name": "least"}}]
+        config = heat(grid={"points": [33, 65]}, initial={"u": "sin(pi*x)*sin(pi*y)"},
+                      boundary={"x": {"dirichlet": 0}, "y": {"dirichlet": 0}}, time={"end": 0.01},
+                      diagnostics=formulas)
+        self.call("run", self.write("case.yaml", config), "--quiet")
+        last = {name: float(value) for name, value in self.last().items()}
+        self.assertEqual(sorted(last), ["integral(u^2)", "least", "least.x", "least.y",
+                                      "maximum(abs(u))", "maximum(abs(u)).x",
+                                      "maximum(abs(u)).y"])
+        decay = math.exp(-2 * math.pi**2 * 0.01)
+        self.assertAlmostEqual(last["maximum(abs(u))"], decay, delta=1e-3)
+        self.assertAlmostEqual(last["integral(u^2)"], decay**2 / 4, delta=1e-3)
+        self.assertEqual(last["maximum(abs(u)).x"], 0.5)
+        self.assertEqual(last["maximum(abs(u)).y"], 0.5)
+        self.assertEqual((last["least"], last["least.x"], last["least.y"]), (-1, 1, 0))
+
+    def test_formulas_of_other_simulations(self):
+        wave = {"simulation": "wave", "device": "cpu", "grid": {"points": [40, 30]}, "parameters": {"speed": 1},
+                "initial": {"u": "exp(-50*((x - 0.4)^2 + (y - 0.5)^2))"}, "time": {"end": 0.1},
+                "diagnostics": [{"integral": "u"}, {"maximum": {"of": "u", "name": "energy"}}]}
+        _, err = self.call("run", self.write("case.yaml", wave), "--quiet", code=BAD_INPUT)
+        self.assertRegex(err, r"diagnostics: 'energy' is the name of a number that wave itself "
+                              r"gives \(choose another\)")
+        self.assertEqual(self.files("outputs/case") if (self.directory / "outputs/case").exists()
+                         else [], [])
+        advection = {"simulation": "advection", "device": "cpu", "grid": {"points": [40, 30]},
+                     "parameters": {"velocity": {"x": 1, "y": 0.5}},
+                     "boundary": {"x": "periodic", "y": "periodic"},
+                     "initial": {"u": "exp(-50*((x - 0.7)^2 + (y - 0.5)^2))"},
+                     "time": {"end": 0.1}, "diagnostics": [{"integral": "u"}]}
+        self.call("run", self.write("case.yaml", advection), "--quiet")
+        last = self.last()
+        self.assertAlmostEqual(float(last["integral(u)"]), float(last["mass"]), delta=1e-14)
+        convolution = {"simulation": "convolution", "device": "cpu", "grid": {"points": 101},
+                       "parameters": {"signal": "x", "filters": {"gaussian": {"sigma": 2}}},
+                       "diagnostics": [{"maximum": {"of": "abs(u - signal)", "where": True}}]}
+        self.call("run", self.write("case.yaml", convolution), "--quiet")
+        self.assertIn("maximum(abs(u - signal)).x", self.last())
+
+    def test_formulas_that_are_not_finite(self):
+        config = heat(boundary={"x": {"neumann": 0}, "y": "periodic"}, initial={"u": "x"},
+                      diagnostics=[{"minimum": "log(u)"}])
+        _, err = self.call("run", self.write("case.yaml", config), "--quiet", code=FAILED)
+        self.assertEqual(err, "minimum(log(u)) is not finite at x = 0, y = 0, step 0, time 0\n")
 
     def test_values_that_are_not_finite(self):
         config = heat(boundary={"x": {"neumann": 0}, "y": "periodic"}, initial={"u": 0},

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,8 +14,12 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "config/diagnostics_section.hpp"
+#include "config/document.hpp"
+#include "config/reader.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "driver/diagnostics.hpp"
@@ -22,25 +28,64 @@
 /// What the driver's diagnostics must find, on either backend and in either precision.
 namespace gridstride::test {
 
-using config::DiagnosticsOptions;
-
 inline Grid line_of(std::size_t points) {
   return {.dims = 1, .points = {static_cast<std::int64_t>(points), 1, 1}};
 }
 
-/// The diagnostics of a field `u` with these values.
+/// A simulation with such fields.
+inline config::SimulationInfo info_of(std::vector<config::SimulationInfo::FieldInfo> fields) {
+  return {.name = "fields",
+          .summary = "",
+          .fields = std::move(fields),
+          .schemes = {},
+          .kernels = {},
+          .make_parameters = nullptr,
+          .diagnostics = diagnostic_kinds()};
+}
+
+/// A run of a simulation whose file says this of `diagnostics`. Throws `ConfigError`.
+inline config::RunOptions run_with(std::string const& diagnostics, Grid const& grid,
+                                   Precision precision, config::SimulationInfo const& simulation) {
+  config::RunOptions run;
+  run.simulation = &simulation;
+  run.precision = precision;
+  run.grid = grid;
+  for (int axis = 0; axis < grid.dims; ++axis) {
+    run.grid_options.points.push_back(grid.points[axis]);
+    run.grid_options.lower.push_back(grid.origin[axis]);
+    run.grid_options.upper.push_back(grid.coordinate(axis, grid.points[axis]));
+  }
+  config::Faults faults("run");
+  auto const root = config::parse_document("diagnostics: " + diagnostics, 0, "", faults);
+  faults.throw_if_any();
+  config::Reader reader(*root, {}, faults);
+  reader.axes(grid.dims);
+  config::declare_diagnostics(reader, run);
+  reader.finish();
+  faults.throw_if_any();
+  return run;
+}
+
+/// The diagnostics of a run whose field `u` has these values.
 template <class T>
-Measurement measure(Backend backend, DiagnosticsOptions const& options, Grid const& grid,
-                    std::vector<T> const& values,
-                    std::map<std::string, std::string, std::less<>> const& kernels = {}) {
+Measurement measure_as(config::RunOptions const& run, Backend backend, Grid const& grid,
+                       std::vector<T> const& values) {
   Stream stream(Device::open(backend));
   Buffer<T> memory(stream, MemorySpace::device, values.size());
   copy_async(memory.span(), values, stream);
   Field const field{"u", "1", grid, precision_of<T>(), memory.data()};
-  config::RunOptions run;
-  run.diagnostics = options;
-  run.kernels = kernels;
   return Diagnostics(run, std::span(&field, 1), stream).measure(std::span(&field, 1), {3, 0.5});
+}
+
+/// The same where the file says this of `diagnostics`.
+template <class T>
+Measurement measure(Backend backend, std::string const& diagnostics, Grid const& grid,
+                    std::vector<T> const& values,
+                    std::map<std::string, std::string, std::less<>> const& kernels = {}) {
+  static config::SimulationInfo const info = info_of({{"u", "1", ""}});
+  config::RunOptions run = run_with(diagnostics, grid, precision_of<T>(), info);
+  run.kernels = kernels;
+  return measure_as(run, backend, grid, values);
 }
 
 inline std::vector<double> numbers(Measurement const& measured) {
@@ -59,7 +104,7 @@ template <class T>
 void expect_norms_by_hand(Backend backend) {
   std::vector<T> const values = {3, -4, 0, 1};
   Grid const grid{.dims = 2, .points = {2, 2, 1}};
-  auto const measured = measure(backend, {}, grid, values);
+  auto const measured = measure(backend, "norms", grid, values);
   EXPECT_EQ(names(measured), (std::vector<std::string>{"u.min", "u.max", "u.mean", "u.l2"}));
   EXPECT_EQ(numbers(measured), (std::vector<double>{-4, 3, 0, std::sqrt(26.0 / 4)}));
   EXPECT_TRUE(measured.histograms.empty());
@@ -69,11 +114,11 @@ void expect_norms_by_hand(Backend backend) {
 inline void expect_norms_of_any_magnitude(Backend backend) {
   for (double const unit : {0x1p-1060, 1e-200, 1e-155, 1e155, 1e200, 0x1p1020}) {
     std::vector<double> const values = {3 * unit, -4 * unit, 0, unit};
-    auto const found = numbers(measure(backend, {}, line_of(4), values));
+    auto const found = numbers(measure(backend, "norms", line_of(4), values));
     EXPECT_NEAR(found[2] / unit, 0, 4e-15) << unit;  // a rounding of each sum
     EXPECT_NEAR(found[3] / unit, std::sqrt(26.0 / 4), 1e-3) << unit;
     std::vector<double> const alike(2'500'001, unit);
-    auto const same = numbers(measure(backend, {}, line_of(alike.size()), alike));
+    auto const same = numbers(measure(backend, "norms", line_of(alike.size()), alike));
     EXPECT_NEAR(same[2] / unit, 1, 1e-12) << unit;
     EXPECT_NEAR(same[3] / unit, 1, 1e-12) << unit;
   }
@@ -91,8 +136,8 @@ void expect_probes_interpolate(Backend backend) {
   }
   auto const measured = measure(
       backend,
-      {.norms = false, .probes = {{"u", {1.3, 0.7, 3.9}}, {"u", {2, 2, 4}}, {"u", {1, 0, 0}}}},
-      grid, values);
+      "[{probe: {at: [1.3, 0.7, 3.9]}}, {probe: {at: [2, 2, 4]}}, {probe: {at: [1, 0, 0]}}]", grid,
+      values);
   EXPECT_EQ(names(measured),
             (std::vector<std::string>{"u(1.3, 0.7, 3.9)", "u(2, 2, 4)", "u(1, 0, 0)"}));
   auto const found = numbers(measured);
@@ -104,16 +149,14 @@ void expect_probes_interpolate(Backend backend) {
 template <class T>
 void expect_probes_close_a_periodic_axis(Backend backend) {
   Grid const grid{.dims = 1, .points = {4, 1, 1}, .origin = {0, 0, 0}, .spacing = {0.25, 1, 1}};
-  auto const measured =
-      measure<T>(backend, {.norms = false, .probes = {{"u", {0.875, 0, 0}}}}, grid, {8, 1, 2, 4});
+  auto const measured = measure<T>(backend, "{probe: {at: 0.875}}", grid, {8, 1, 2, 4});
   EXPECT_EQ(numbers(measured), std::vector<double>{6});
 }
 
-/// The counts and edges of a histogram.
+/// The counts and edges of a histogram with such keys.
 template <class T>
-io::Histogram histogram_of(Backend backend, config::HistogramOptions const& options,
-                           std::vector<T> const& values) {
-  auto const measured = measure<T>(backend, {.norms = false, .histograms = {options}},
+io::Histogram histogram_of(Backend backend, std::string const& keys, std::vector<T> const& values) {
+  auto const measured = measure<T>(backend, fmt::format("{{histogram: {{{}}}}}", keys),
                                    line_of(values.size()), values);
   EXPECT_TRUE(measured.values.empty());
   EXPECT_EQ(measured.histograms.size(), 1U);
@@ -130,17 +173,17 @@ void expect_histograms_by_hand(Backend backend) {
   using Counts = std::vector<std::int64_t>;
   using Edges = std::vector<double>;
   std::vector<T> const values = {-1, 0, T(0.25), T(0.5), T(0.75), 1, 1, 2};
-  auto const given = histogram_of<T>(backend, {"u", 4, {{0, 1}}}, values);
+  auto const given = histogram_of<T>(backend, "bins: 4, range: [0, 1]", values);
   EXPECT_EQ(given.counts, (Counts{1, 1, 1, 3}));  // the last bin is closed
   EXPECT_EQ(given.edges, (Edges{0, 0.25, 0.5, 0.75, 1}));
-  auto const beside = histogram_of<T>(backend, {"u", 2, {{5, 6}}}, values);
+  auto const beside = histogram_of<T>(backend, "bins: 2, range: [5, 6]", values);
   EXPECT_EQ(beside.counts, (Counts{0, 0}));
-  auto const at_zero = histogram_of<T>(backend, {"u", 1, {{-1, 0}}}, values);
+  auto const at_zero = histogram_of<T>(backend, "bins: 1, range: [-1, 0]", values);
   EXPECT_EQ(at_zero.counts, Counts{2});
-  auto const own = histogram_of<T>(backend, {"u", 4, {}}, {0, 4, 1, 2, 3, 4});
+  auto const own = histogram_of<T>(backend, "bins: 4", {0, 4, 1, 2, 3, 4});
   EXPECT_EQ(own.counts, (Counts{1, 1, 1, 3}));
   EXPECT_EQ(own.edges, (Edges{0, 1, 2, 3, 4}));
-  auto const constant = histogram_of<T>(backend, {"u", 4, {}}, {3, 3, 3});
+  auto const constant = histogram_of<T>(backend, "bins: 4", {3, 3, 3});
   EXPECT_EQ(constant.counts, (Counts{0, 0, 3, 0}));
   EXPECT_EQ(constant.edges, (Edges{2.5, 2.75, 3, 3.25, 3.5}));
 }
@@ -149,11 +192,12 @@ void expect_histograms_by_hand(Backend backend) {
 template <class T>
 void expect_edges_to_be_exact(Backend backend) {
   auto const tenth = [](double x) { return static_cast<T>(x); };
-  auto const edges = histogram_of<T>(backend, {"u", 10, {{0, 1}}}, {0}).edges;
+  auto const edges = histogram_of<T>(backend, "bins: 10, range: [0, 1]", {0}).edges;
   for (std::size_t b = 1; b < 10; ++b) {
     auto const edge = tenth(edges[b]);
     auto const below = std::nextafter(edge, T(0));
-    auto const counts = histogram_of<T>(backend, {"u", 10, {{0, 1}}}, {below, edge, edge}).counts;
+    auto const counts =
+        histogram_of<T>(backend, "bins: 10, range: [0, 1]", {below, edge, edge}).counts;
     EXPECT_EQ(counts[b - 1], 1) << edge;
     EXPECT_EQ(counts[b], 2) << edge;
   }
@@ -164,10 +208,12 @@ void expect_edges_to_be_exact(Backend backend) {
 template <class T>
 void expect_several_histograms(Backend backend) {
   std::vector<T> const values = {0, 1, 2, 3, 4, 4};
-  std::vector<config::HistogramOptions> const wanted = {
-      {"u", 4, {}}, {"u", 2, {{0, 4}}}, {"u", 4, {{0, 2}}}, {"u", 1, {}}};
-  auto const measured =
-      measure<T>(backend, {.norms = false, .histograms = wanted}, line_of(values.size()), values);
+  std::vector<std::string> const wanted = {"bins: 4", "bins: 2, range: [0, 4]",
+                                           "bins: 4, range: [0, 2]", "bins: 1"};
+  std::string all;
+  for (auto const& keys : wanted)
+    all += fmt::format("{}{{histogram: {{{}}}}}", all.empty() ? "[" : ", ", keys);
+  auto const measured = measure<T>(backend, all + "]", line_of(values.size()), values);
   ASSERT_EQ(measured.histograms.size(), wanted.size());
   constexpr std::string_view names[] = {"u.histogram", "u.histogram.2", "u.histogram.3",
                                         "u.histogram.4"};
@@ -193,14 +239,14 @@ void expect_histograms_of_odd_ranges(Backend backend) {
                                              {T(-0.0), T(0.0)}};
   for (auto const& values : sound)
     for (std::int64_t const bins : {1, 2, 64, 8192}) {
-      auto const histogram = histogram_of<T>(backend, {"u", bins, {}}, values);
+      auto const histogram = histogram_of<T>(backend, fmt::format("bins: {}", bins), values);
       EXPECT_EQ(total(histogram), std::ssize(values)) << values[0] << ' ' << bins;
       EXPECT_LE(histogram.edges.front(), *std::ranges::min_element(values));
       EXPECT_GE(histogram.edges.back(), *std::ranges::max_element(values));
     }
   for (auto const& values :
        {std::vector<T>{-Limits::max(), Limits::max()}, std::vector<T>{Limits::max()}}) {
-    auto const histogram = histogram_of<T>(backend, {"u", 3, {}}, values);
+    auto const histogram = histogram_of<T>(backend, "bins: 3", values);
     EXPECT_EQ(histogram.counts, (std::vector<std::int64_t>{0, 0, 0}));
     EXPECT_EQ(histogram.edges.size(), 4U);
     for (double const edge : histogram.edges) EXPECT_TRUE(std::isnan(edge));
@@ -232,8 +278,9 @@ template <class T>
 void expect_quantiles(Backend backend, std::vector<T> values) {
   // Exact in binary, so that q·n has no rounding.
   std::vector<double> const at = {0.5, 0, 0.015625, 0.25, 0.75, 0.9375, 1};
-  auto const measured = measure<T>(backend, {.norms = false, .quantiles = {{"u", at}}},
-                                   line_of(values.size()), values);
+  auto const measured =
+      measure<T>(backend, fmt::format("{{quantiles: {{at: [{}]}}}}", fmt::join(at, ", ")),
+                 line_of(values.size()), values);
   auto const found = numbers(measured);
   ASSERT_EQ(found.size(), at.size());
   std::ranges::sort(values);
@@ -256,7 +303,7 @@ void expect_quantiles_by_hand(Backend backend) {
   std::iota(values.begin(), values.end(), T(0));
   std::ranges::reverse(values);
   auto const measured =
-      measure<T>(backend, {.norms = false, .quantiles = {{"u", {0.05, 0.5}}, {"u", {0.95, 0, 1}}}},
+      measure<T>(backend, "[{quantiles: {at: [0.05, 0.5]}}, {quantiles: {at: [0.95, 0, 1]}}]",
                  line_of(101), values);
   EXPECT_EQ(names(measured),
             (std::vector<std::string>{"u.q0.05", "u.q0.5", "u.q0.95", "u.q0", "u.q1"}));
@@ -272,7 +319,7 @@ void expect_quantiles_by_hand(Backend backend) {
 template <class T>
 void expect_quantiles_of_odd_ranges(Backend backend) {
   using Limits = std::numeric_limits<T>;
-  DiagnosticsOptions const median{.norms = false, .quantiles = {{"u", {0.5}}}};
+  std::string const median = "{quantiles: {at: 0.5}}";
   auto const of = [&](std::vector<T> const& values) {
     return numbers(measure<T>(backend, median, line_of(values.size()), values)).front();
   };
@@ -282,18 +329,14 @@ void expect_quantiles_of_odd_ranges(Backend backend) {
 }
 
 /// The whole set, for the tests that compare variants.
-inline DiagnosticsOptions every_diagnostic() {
-  return {.norms = true,
-          .probes = {{"u", {17.25, 0, 0}}},
-          .histograms = {{"u", 100, {}}},
-          .quantiles = {{"u", {0.1, 0.5, 0.9}}}};
-}
+inline std::string const every_diagnostic =
+    "[norms, {probe: {at: 17.25}}, {histogram: {bins: 100}}, {quantiles: {at: [0.1, 0.5, 0.9]}}]";
 
 /// All variants of the three families agree on what is exact, on the sums to their rounding.
 template <class T>
 void expect_variants_to_agree(Backend backend) {
   auto const values = quantile_fields<T>(4099)[0];
-  auto const expected = measure<T>(backend, every_diagnostic(), line_of(4099), values);
+  auto const expected = measure<T>(backend, every_diagnostic, line_of(4099), values);
   int variants = 0;
   for (auto const& family : kernel_families()) {
     if (family.name != "reduce" && family.name != "histogram" && family.name != "scan") continue;
@@ -301,7 +344,7 @@ void expect_variants_to_agree(Backend backend) {
       if (row.backend != backend || !row.in_build) continue;
       Device const device = Device::open(backend);
       if (!diagnostics_refusal(family.name, row.name, device).empty()) continue;
-      auto const measured = measure<T>(backend, every_diagnostic(), line_of(4099), values,
+      auto const measured = measure<T>(backend, every_diagnostic, line_of(4099), values,
                                        {{std::string(family.name), std::string(row.name)}});
       EXPECT_EQ(names(measured), names(expected));
       for (std::size_t i = 0; i < expected.values.size(); ++i) {
@@ -321,10 +364,10 @@ template <class T>
 void expect_bad_values_to_be_named(Backend backend) {
   Grid const grid{.dims = 2, .points = {300, 300, 1}};
   std::vector<T> values(90000, 1);
-  EXPECT_NO_THROW(measure(backend, {.norms = false}, grid, values));
+  EXPECT_NO_THROW(measure(backend, "[]", grid, values));
   auto const message = [&] {
     try {
-      measure(backend, {.norms = false}, grid, values);
+      measure(backend, "[]", grid, values);
       return std::string("no error");
     } catch (NumericalError const& error) {
       return std::string(error.what());
@@ -348,20 +391,20 @@ inline void expect_fields_to_be_told_apart(Backend backend) {
   Grid const grid = line_of(4);
   std::vector<Field> const fields = {{"p", "Pa", grid, Precision::float32, a.data()},
                                      {"v", "m/s", grid, Precision::float64, b.data()}};
-  config::RunOptions run;
-  run.diagnostics = {.norms = false,
-                     .probes = {{"v", {1, 0, 0}}, {"p", {0.5, 0, 0}}},
-                     .histograms = {{"v", 2, {}}, {"p", 3, {}}},
-                     .quantiles = {{"v", {1}}}};
+  auto const info = info_of({{"p", "Pa", ""}, {"v", "m/s", ""}});
+  auto const run = run_with(
+      "[{probe: {at: 1, field: v}}, {probe: {at: 0.5, field: p}}, {histogram: {field: v, bins: 2}},"
+      " {histogram: {field: p, bins: 3}}, {quantiles: {field: v, at: 1}}]",
+      grid, Precision::float64, info);
   auto const measured = Diagnostics(run, fields, stream).measure(fields, {});
   EXPECT_EQ(names(measured), (std::vector<std::string>{"p(0.5)", "v(1)", "v.q1"}));
-  EXPECT_EQ(names(measured), diagnostic_names(run.diagnostics, fields));
+  EXPECT_EQ(names(measured), diagnostic_names(run, fields));
   EXPECT_EQ(numbers(measured), (std::vector<double>{1.5, 0, 1}));
   std::vector<io::HistogramInfo> found;
   for (auto const& histogram : measured.histograms)
     found.push_back({histogram.name, std::ssize(histogram.counts)});
   EXPECT_EQ(found, (std::vector<io::HistogramInfo>{{"p.histogram", 3}, {"v.histogram", 2}}));
-  EXPECT_EQ(found, histogram_infos(run.diagnostics, fields));
+  EXPECT_EQ(found, histogram_infos(run, fields));
 }
 
 }  // namespace gridstride::test

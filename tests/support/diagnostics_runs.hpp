@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "driver/run.hpp"
+#include "driver/simulation_infos.hpp"
 #include "io/result.hpp"
-#include "simulations/registry.hpp"
 #include "support/diagnostics_cases.hpp"
 #include "support/wave_cases.hpp"
 

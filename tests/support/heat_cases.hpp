@@ -16,6 +16,7 @@
 
 #include "core/buffer.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/simulation_infos.hpp"
 #include "simulations/registry.hpp"
 
 /// Heat problems with known solutions, solved without files.

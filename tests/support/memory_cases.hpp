@@ -37,6 +37,11 @@ inline std::vector<MemoryCase> memory_cases() {
        "parameters: {diffusivity: \"1 + x\", source: \"sin(t)\"}\n"
        "time: {scheme: rk4, end: 2e-5, step: 5e-6}\n"
        "verify: {exact: {u: x}, tolerance: {max: 100}}\n"},
+      {"heat with formulas",
+       "simulation: heat\n" + plane +
+           "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
+           "time: {end: 8e-7, step: 2e-7}\n"
+           "diagnostics: [{integral: u^2}, {integral: u}, {maximum: {of: u - x, where: true}}]\n"},
       {"wave",
        "simulation: wave\n" + plane + "initial: {u: x}\nparameters: {speed: 1}\n" + wave_steps},
       {"wave of fields",

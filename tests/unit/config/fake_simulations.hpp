@@ -5,6 +5,8 @@
 
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
+#include "driver/diagnostics.hpp"
+#include "driver/formats/format.hpp"
 
 /// A table of simulations for the tests of the config layer.
 namespace gridstride::config {
@@ -62,7 +64,9 @@ inline std::vector<SimulationInfo> const& fake_simulations() {
        .make_parameters = []() -> std::unique_ptr<ParameterSet> {
          return std::make_unique<FakeHeatParameters>();
        },
-       .most_fused_steps = 32},
+       .most_fused_steps = 32,
+       .diagnostics = diagnostic_kinds(),
+       .formats = output_formats()},
       {.name = "everything",
        .summary = "Two fields and a parameter of every type.",
        .fields = {{"p", "Pa", "Pressure."}, {"v", "m/s", "Velocity."}},
@@ -70,7 +74,9 @@ inline std::vector<SimulationInfo> const& fake_simulations() {
        .kernels = {},
        .make_parameters = []() -> std::unique_ptr<ParameterSet> {
          return std::make_unique<FakeEverythingParameters>();
-       }},
+       },
+       .diagnostics = diagnostic_kinds(),
+       .formats = output_formats()},
   };
   return simulations;
 }

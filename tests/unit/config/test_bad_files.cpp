@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "driver/simulation_infos.hpp"
 #include "fake_simulations.hpp"
-#include "simulations/registry.hpp"
 
 // Each tests/data/bad/NAME.yaml is faulty; NAME.expected holds what is said about it, word by word.
 // Heat is a fake, whose kernels stay the same.

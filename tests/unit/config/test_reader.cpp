@@ -5,6 +5,16 @@ namespace {
 
 using Reader = RunReading;
 
+/// What the resolved config says of a key of the top level.
+std::string stated(RunConfig const& run, std::string const& key) {
+  std::string const text = resolved_yaml(run);
+  std::size_t const begin = text.find("\n" + key + ":") + 1;
+  std::size_t end = text.find('\n', begin);
+  while (end + 1 < text.size() && (text[end + 1] == ' ' || text[end + 1] == '-'))
+    end = text.find('\n', end + 1);
+  return text.substr(begin, end - begin);
+}
+
 TEST_F(Reader, FillsInDefaults) {
   RunConfig const run = read(minimal_heat);
   EXPECT_EQ(run.name, "run");
@@ -19,13 +29,14 @@ TEST_F(Reader, FillsInDefaults) {
   EXPECT_FALSE(run.time.step);
   EXPECT_EQ(run.time.safety, 0.9);
   EXPECT_EQ(run.output.directory, "outputs/run");
-  EXPECT_TRUE(run.output.vti && run.output.hdf5);
+  EXPECT_EQ(run.output.formats, (std::vector<std::string>{"vti", "hdf5"}));
   EXPECT_EQ(run.output.every.count, 10);
   EXPECT_EQ(run.output.fields, std::vector<std::string>{"u"});
   EXPECT_FALSE(run.checkpoint.every.time || run.checkpoint.every.steps ||
                run.checkpoint.every.count);
   EXPECT_EQ(run.checkpoint.keep, 2);
-  EXPECT_TRUE(run.diagnostics.norms);
+  ASSERT_EQ(run.diagnostics.size(), 1U);
+  EXPECT_EQ(run.diagnostics[0].kind, "norms");
   EXPECT_TRUE(run.verify.exact.empty() && run.verify.reference.empty());
   EXPECT_EQ(run.kernels.at("stencil"), "auto");
 }
@@ -105,20 +116,18 @@ TEST_F(Reader, CadencesReplaceTheDefault) {
                              "checkpoint: {every: {time: 2 min}}\n");
   EXPECT_EQ(run.output.every.steps, 5);
   EXPECT_FALSE(run.output.every.count);
-  EXPECT_FALSE(run.output.vti);
+  EXPECT_EQ(run.output.formats, std::vector<std::string>{"hdf5"});
   EXPECT_EQ(run.checkpoint.every.time, 120);
-  EXPECT_FALSE(read(minimal_heat + "output: {formats: []}\n").output.hdf5);
+  EXPECT_TRUE(read(minimal_heat + "output: {formats: []}\n").output.formats.empty());
 }
 
 TEST_F(Reader, ReadsDiagnostics) {
   RunConfig const run =
       read(minimal_everything +
            "diagnostics: [{probe: {at: 0.5, field: v}}, {probe: {at: [1], field: p}}]\n");
-  EXPECT_FALSE(run.diagnostics.norms);
-  ASSERT_EQ(run.diagnostics.probes.size(), 2);
-  EXPECT_EQ(run.diagnostics.probes[0].field, "v");
-  EXPECT_EQ(run.diagnostics.probes[0].at[0], 0.5);
-  EXPECT_FALSE(read(minimal_heat + "diagnostics: []\n").diagnostics.norms);
+  EXPECT_EQ(stated(run, "diagnostics"),
+            "diagnostics: [{probe: {at: [0.5], field: v}}, {probe: {at: [1], field: p}}]");
+  EXPECT_TRUE(read(minimal_heat + "diagnostics: []\n").diagnostics.empty());
   EXPECT_EQ(faults(minimal_everything + "diagnostics: {probe: {at: 2}}\n"),
             "run:6:22: diagnostics.probe.field: is missing (it has no default)\n"
             "run:6:27: diagnostics.probe.at: 2 is outside of the grid (x goes from 0 to 1)\n");
@@ -131,26 +140,12 @@ TEST_F(Reader, ReadsHistogramsAndQuantiles) {
                              "- {quantiles: {field: p, at: [0.05, 1, 0]}}\n"
                              "- {histogram: {field: p}}\n"
                              "- {quantiles: {field: p, at: 1/2}}\n");
-  EXPECT_FALSE(run.diagnostics.norms);
-  auto const& histograms = run.diagnostics.histograms;
-  ASSERT_EQ(histograms.size(), 2);
-  EXPECT_EQ(histograms[0].field, "v");
-  EXPECT_EQ(histograms[0].bins, 100);
-  ASSERT_TRUE(histograms[0].range);
-  EXPECT_DOUBLE_EQ((*histograms[0].range)[0], -5 / 3.6);
-  EXPECT_EQ((*histograms[0].range)[1], 0.25);
-  EXPECT_EQ(histograms[1].field, "p");
-  EXPECT_EQ(histograms[1].bins, 64);
-  EXPECT_FALSE(histograms[1].range);
-  auto const& quantiles = run.diagnostics.quantiles;
-  ASSERT_EQ(quantiles.size(), 2);
-  EXPECT_EQ(quantiles[0].field, "p");
-  EXPECT_EQ(quantiles[0].at, (std::vector<double>{0.05, 1, 0}));
-  EXPECT_EQ(quantiles[1].at, std::vector<double>{0.5});
-  EXPECT_EQ(read(minimal_heat + "diagnostics: {histogram: {bins: 8192}}\n")
-                .diagnostics.histograms.front()
-                .bins,
-            8192);
+  EXPECT_EQ(stated(run, "diagnostics"),
+            "diagnostics: [{histogram: {field: v, bins: 100, range: [-1.3888888888888888, 0.25]}}, "
+            "{histogram: {field: p, bins: 64}}, {quantiles: {field: p, at: [0.05, 1, 0]}}, "
+            "{quantiles: {field: p, at: [0.5]}}]");
+  EXPECT_EQ(stated(read(minimal_heat + "diagnostics: {histogram: {bins: 8192}}\n"), "diagnostics"),
+            "diagnostics: [{histogram: {field: u, bins: 8192}}]");
   EXPECT_EQ(faults(minimal_heat + "kernels: {reduce: thread}\n"),
             "run:6:19: kernels.reduce: unknown value 'thread' ('auto', 'reference', 'threads' or "
             "'vectorized' expected); did you mean 'threads'?\n");
@@ -160,6 +155,27 @@ TEST_F(Reader, ReadsHistogramsAndQuantiles) {
   EXPECT_EQ(faults("precision: float32\n" + minimal_heat + narrow),
             "run:7:34: diagnostics.histogram.range: 1 to 1.000001 cannot be divided into 64 bins "
             "of float32\n");
+}
+
+TEST_F(Reader, ReadsFormulasOfFieldsAsDiagnostics) {
+  RunConfig const run = read(minimal_everything +
+                             "constants: {k: 2}\n"
+                             "diagnostics:\n"
+                             "- {maximum: {of: abs(p*v), where: true, name: peak}}\n"
+                             "- {integral: k*v^2 + x}\n"
+                             "- {minimum: {of: t*p}}\n"
+                             "- {maximum: v}\n");
+  EXPECT_EQ(stated(run, "diagnostics"),
+            "diagnostics: [{integral: \"k*v^2 + x\"}, {minimum: \"t*p\"}, {maximum: {of: "
+            "\"abs(p*v)\", where: true, name: peak}}, {maximum: v}]");
+  RunConfig const again =
+      read_run_config(write(resolved_yaml(run), "again.yaml"), {}, fake_simulations());
+  EXPECT_EQ(resolved_yaml(again), resolved_yaml(run));
+  // What follows knows the fields no longer.
+  EXPECT_EQ(
+      faults(minimal_everything + "diagnostics: {integral: p}\nverify: {exact: {p: v}}\n"),
+      "run:7:21: verify.exact.p: unknown name 'v' (a formula knows x, y, z, t, pi, e, functions "
+      "and names defined for it)\n");
 }
 
 TEST_F(Reader, InputPathsAreRelativeToTheConfig) {

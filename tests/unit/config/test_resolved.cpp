@@ -63,28 +63,15 @@ void expect_same(RunConfig const& a, RunConfig const& b) {
   EXPECT_EQ(a.time.step, b.time.step);
   EXPECT_EQ(a.time.safety, b.time.safety);
   EXPECT_EQ(a.output.directory, b.output.directory);
-  EXPECT_EQ(a.output.vti, b.output.vti);
-  EXPECT_EQ(a.output.hdf5, b.output.hdf5);
+  EXPECT_EQ(a.output.formats, b.output.formats);
   EXPECT_EQ(a.output.fields, b.output.fields);
   expect_same(a.output.every, b.output.every);
   expect_same(a.checkpoint.every, b.checkpoint.every);
   EXPECT_EQ(a.checkpoint.keep, b.checkpoint.keep);
-  EXPECT_EQ(a.diagnostics.norms, b.diagnostics.norms);
-  ASSERT_EQ(a.diagnostics.probes.size(), b.diagnostics.probes.size());
-  for (std::size_t i = 0; i < a.diagnostics.probes.size(); ++i) {
-    EXPECT_EQ(a.diagnostics.probes[i].field, b.diagnostics.probes[i].field);
-    EXPECT_EQ(a.diagnostics.probes[i].at, b.diagnostics.probes[i].at);
-  }
-  ASSERT_EQ(a.diagnostics.histograms.size(), b.diagnostics.histograms.size());
-  for (std::size_t i = 0; i < a.diagnostics.histograms.size(); ++i) {
-    EXPECT_EQ(a.diagnostics.histograms[i].field, b.diagnostics.histograms[i].field);
-    EXPECT_EQ(a.diagnostics.histograms[i].bins, b.diagnostics.histograms[i].bins);
-    EXPECT_EQ(a.diagnostics.histograms[i].range, b.diagnostics.histograms[i].range);
-  }
-  ASSERT_EQ(a.diagnostics.quantiles.size(), b.diagnostics.quantiles.size());
-  for (std::size_t i = 0; i < a.diagnostics.quantiles.size(); ++i) {
-    EXPECT_EQ(a.diagnostics.quantiles[i].field, b.diagnostics.quantiles[i].field);
-    EXPECT_EQ(a.diagnostics.quantiles[i].at, b.diagnostics.quantiles[i].at);
+  ASSERT_EQ(a.diagnostics.size(), b.diagnostics.size());
+  for (std::size_t i = 0; i < a.diagnostics.size(); ++i) {
+    EXPECT_EQ(a.diagnostics[i].kind, b.diagnostics[i].kind);
+    EXPECT_EQ(a.diagnostics[i].options->gives(), b.diagnostics[i].options->gives());
   }
   ASSERT_EQ(a.verify.exact.size(), b.verify.exact.size());
   for (std::size_t i = 0; i < a.verify.exact.size(); ++i) {

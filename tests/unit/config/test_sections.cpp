@@ -37,7 +37,9 @@ SimulationInfo table() {
           },
           .has_grid = false,
           .has_time = false,
-          .variables = row_and_column};
+          .variables = row_and_column,
+          .diagnostics = diagnostic_kinds(),
+          .formats = output_formats()};
 }
 
 class Sections : public RunReading {

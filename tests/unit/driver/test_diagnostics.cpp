@@ -3,6 +3,7 @@
 #include "config/value.hpp"
 #include "support/diagnostics_cases.hpp"
 #include "support/diagnostics_runs.hpp"
+#include "support/formula_diagnostics_cases.hpp"
 
 namespace gridstride {
 namespace {
@@ -34,7 +35,8 @@ TEST(DiagnosticsHostFloat64, ErrorNormsOfAnyMagnitude) {
 TYPED_TEST(DiagnosticsHost, SumsOverManyBlocks) {
   std::vector<TypeParam> values(1000003);
   std::iota(values.begin(), values.end(), TypeParam(0));
-  auto const found = test::numbers(test::measure(cpu, {}, test::line_of(values.size()), values));
+  auto const found =
+      test::numbers(test::measure(cpu, "norms", test::line_of(values.size()), values));
   EXPECT_EQ(found[1], 1000002);
   EXPECT_DOUBLE_EQ(found[2], 500001);
 }
@@ -59,7 +61,8 @@ TYPED_TEST(DiagnosticsHost, HistogramsCountEveryPoint) {
   for (std::size_t const size : {1, 31, 1025, 100003})
     for (auto const& field : test::quantile_fields<TypeParam>(size))
       for (std::int64_t const bins : {1, 2, 63, 8192}) {
-        auto const histogram = test::histogram_of<TypeParam>(cpu, {"u", bins, {}}, field);
+        auto const histogram =
+            test::histogram_of<TypeParam>(cpu, fmt::format("bins: {}", bins), field);
         EXPECT_EQ(test::total(histogram), std::ssize(field));
         EXPECT_EQ(std::ssize(histogram.counts), bins);
         EXPECT_TRUE(std::ranges::is_sorted(histogram.edges));
@@ -83,6 +86,28 @@ TYPED_TEST(DiagnosticsHost, VariantsAgree) { test::expect_variants_to_agree<Type
 TYPED_TEST(DiagnosticsHost, BadValuesAreNamed) {
   test::expect_bad_values_to_be_named<TypeParam>(cpu);
 }
+
+TYPED_TEST(DiagnosticsHost, FormulasByHand) { test::expect_formulas_by_hand<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, IntegralsOverBoxes) {
+  test::expect_integrals_over_boxes<TypeParam>(cpu);
+}
+
+TYPED_TEST(DiagnosticsHost, ExtremesAnywhere) { test::expect_extremes_anywhere<TypeParam>(cpu); }
+
+TYPED_TEST(DiagnosticsHost, FormulasThatAreNotFinite) {
+  test::expect_formulas_that_are_not_finite<TypeParam>(cpu);
+}
+
+TYPED_TEST(DiagnosticsHost, FormulaVariantsAgree) {
+  test::expect_formula_variants_to_agree<TypeParam>(cpu);
+}
+
+TEST(FormulaDiagnostics, AreInFloat64) { test::expect_formulas_in_float64(cpu); }
+
+TEST(FormulaDiagnostics, MayHaveGaps) { test::expect_gaps_in_formulas(cpu); }
+
+TEST(FormulaDiagnostics, AreOfSeveralFields) { test::expect_formulas_of_several_fields(cpu); }
 
 TEST(DiagnosticsOfFields, AreToldApart) { test::expect_fields_to_be_told_apart(cpu); }
 

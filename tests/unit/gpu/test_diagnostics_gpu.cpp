@@ -2,6 +2,7 @@
 
 #include "support/diagnostics_cases.hpp"
 #include "support/diagnostics_runs.hpp"
+#include "support/formula_diagnostics_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -68,9 +69,9 @@ TYPED_TEST(DiagnosticsGpu, BadValuesAreNamed) {
 TYPED_TEST(DiagnosticsGpu, AgreesWithTheHost) {
   for (std::size_t const size : {33, 4099}) {
     auto const field = test::quantile_fields<TypeParam>(size)[0];
-    auto const here = test::measure(gpu, test::every_diagnostic(), test::line_of(size), field);
+    auto const here = test::measure(gpu, test::every_diagnostic, test::line_of(size), field);
     auto const there =
-        test::measure(Backend::cpu, test::every_diagnostic(), test::line_of(size), field);
+        test::measure(Backend::cpu, test::every_diagnostic, test::line_of(size), field);
     EXPECT_EQ(test::names(here), test::names(there));
     for (std::size_t i = 0; i < here.values.size(); ++i)
       EXPECT_NEAR(here.values[i].value, there.values[i].value,
@@ -82,12 +83,43 @@ TYPED_TEST(DiagnosticsGpu, AgreesWithTheHost) {
 
 TYPED_TEST(DiagnosticsGpu, TheSameBitsEachTime) {
   auto const field = test::quantile_fields<TypeParam>(4099)[2];
-  auto const once = test::measure(gpu, test::every_diagnostic(), test::line_of(4099), field);
+  auto const once = test::measure(gpu, test::every_diagnostic, test::line_of(4099), field);
   for (int i = 0; i < 100; ++i) {
-    auto const again = test::measure(gpu, test::every_diagnostic(), test::line_of(4099), field);
+    auto const again = test::measure(gpu, test::every_diagnostic, test::line_of(4099), field);
     ASSERT_EQ(test::numbers(again), test::numbers(once));
     ASSERT_EQ(again.histograms[0].counts, once.histograms[0].counts);
   }
+}
+
+TYPED_TEST(DiagnosticsGpu, FormulasByHand) { test::expect_formulas_by_hand<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, IntegralsOverBoxes) {
+  test::expect_integrals_over_boxes<TypeParam>(gpu);
+}
+
+TYPED_TEST(DiagnosticsGpu, ExtremesAnywhere) { test::expect_extremes_anywhere<TypeParam>(gpu); }
+
+TYPED_TEST(DiagnosticsGpu, FormulasThatAreNotFinite) {
+  test::expect_formulas_that_are_not_finite<TypeParam>(gpu);
+}
+
+TYPED_TEST(DiagnosticsGpu, FormulaVariantsAgree) {
+  test::expect_formula_variants_to_agree<TypeParam>(gpu);
+}
+
+TEST(FormulaDiagnosticsGpu, AreInFloat64) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_formulas_in_float64(gpu);
+}
+
+TEST(FormulaDiagnosticsGpu, MayHaveGaps) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_gaps_in_formulas(gpu);
+}
+
+TEST(FormulaDiagnosticsGpu, AreOfSeveralFields) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_formulas_of_several_fields(gpu);
 }
 
 TEST(DiagnosticsOfFieldsGpu, FieldsAreToldApart) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace gridstride::config {
+namespace gridstride {
 
 /// The ends of `bins` even bins from `lower` to `upper`, rounded to T.
 template <class T>
@@ -27,4 +27,4 @@ bool rise(std::vector<T> const& edges) {
          std::ranges::adjacent_find(edges, not_below) == edges.end();
 }
 
-}  // namespace gridstride::config
+}  // namespace gridstride

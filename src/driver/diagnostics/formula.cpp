@@ -1,0 +1,390 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "config/visitor.hpp"
+#include "core/buffer.hpp"
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "driver/diagnostics/kind.hpp"
+#include "expression/transform.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "simulations/arrays.hpp"
+
+namespace gridstride {
+namespace {
+
+using config::Form;
+using config::Visitor;
+using expression::Expression;
+
+enum class Find { integral, minimum, maximum };
+
+constexpr std::string_view words[] = {"integral", "minimum", "maximum"};
+
+/// The fields that formulas may name: one array less than there may be is left for the weights.
+std::vector<std::string_view> fields_of(config::RunOptions const& run) {
+  std::vector<std::string_view> names;
+  for (auto const& field : run.simulation->fields)
+    if (names.size() + 1 < evaluate::Arrays::most) names.push_back(field.name);
+  return names;
+}
+
+/// What formulas here may depend on: what those of the simulation may, and its fields.
+std::vector<expression::Variable> variables_of(config::RunOptions const& run) {
+  auto const& known = run.simulation->variables;
+  std::vector<expression::Variable> all(known.begin(), known.end());
+  int index = expression::first_array;
+  for (std::string_view const field : fields_of(run)) all.push_back({field, index++});
+  return all;
+}
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/// Whether the names of files' parts, which the numbers get, can hold it.
+bool can_be_in_name(std::string_view text) {
+  constexpr std::size_t longest = 100;
+  return text.size() <= longest &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '/'; });
+}
+
+/// `integral: FORMULA`, or with more to say `integral: {of: FORMULA, ...}`.
+class FormulaDiagnostic : public config::Diagnostic {
+ public:
+  explicit FormulaDiagnostic(Find find) : find_(find) {}
+
+  Expression const& formula() const { return formula_.expression; }
+  bool where() const { return where_; }
+  std::string name() const {
+    if (!name_.empty()) return name_;
+    return fmt::format("{}({})", words[static_cast<int>(find_)], formula_.text);
+  }
+
+  void declare(Visitor& visitor, config::Spec const& self, config::RunOptions const& run) override {
+    Form const forms[] = {
+        {.kind = Form::Kind::scalar,
+         .body = [&](Visitor& v) { declare_formula(v, self.name, self.documentation, run); }},
+        {.kind = Form::Kind::mapping, .body = [&](Visitor& v) { declare_keys(v, run); }}};
+    int chosen = formula_.text.empty() ? -1 : name_.empty() && !where_ ? 0 : 1;
+    visitor.forms(self, config::Presence::required, forms, chosen);
+    if (!formula_.text.empty()) check(visitor, std::string(self.name), run);
+  }
+
+  std::vector<std::string> gives() const override {
+    if (formula_.text.empty()) return {};
+    return {name()};
+  }
+
+ private:
+  void declare_formula(Visitor& v, std::string_view key, std::string_view documentation,
+                       config::RunOptions const& run) {
+    auto const variables = variables_of(run);
+    v.variables(variables);
+    v.visit({.name = key, .documentation = documentation, .variables = config::all_variables},
+            formula_);
+    v.variables(run.simulation->variables);
+  }
+
+  void declare_keys(Visitor& v, config::RunOptions const& run) {
+    declare_formula(v, "of", "A formula of the fields, of space and time.", run);
+    if (find_ != Find::integral)
+      v.visit({.name = "where",
+               .documentation = "Whether to tell the point, too: the first one of equal values in "
+                                "the order of memory (x runs fastest)."},
+              where_);
+    v.text({.name = "name",
+            .documentation = "What the number is called; when left out, by its formula."},
+           {.meaning = "a name"}, name_);
+    if (!std::ranges::all_of(name_, is_letter_or_digit))
+      v.fault("name", fmt::format("'{}' cannot be a name (letters, digits and _)", name_));
+  }
+
+  void check(Visitor& v, std::string const& key, config::RunOptions const& run) const {
+    if (name_.empty() && !can_be_in_name(formula_.text))
+      v.fault(key, fmt::format("the formula cannot be the name of its number ('/', ends of lines "
+                               "and more than 100 characters cannot stand in a name); give one: "
+                               "{}: {{of: ..., name: ...}}",
+                               key));
+    for (auto const& [name, index] : variables_of(run))
+      if (index >= expression::first_array && formula_.expression.depends_on(index) &&
+          run.constants.contains(name))
+        v.fault(key, fmt::format("'{0}' is a field and a constant, too (give the constant another "
+                                 "name)",
+                                 name));
+  }
+
+  Find find_;
+  config::Formula formula_;
+  bool where_ = false;
+  std::string name_;
+};
+
+/// The three are told apart by their types.
+template <Find find>
+class Of final : public FormulaDiagnostic {
+ public:
+  Of() : FormulaDiagnostic(find) {}
+};
+
+template <Find find>
+std::vector<std::string> names(config::RunOptions const& run, std::span<Field const> fields) {
+  std::vector<std::string> all;
+  for (auto const* asked : asked_for<Of<find>>(run)) {
+    all.push_back(asked->name());
+    for (int axis = 0; asked->where() && axis < fields.front().grid.dims; ++axis)
+      all.push_back(fmt::format("{}.{}", asked->name(), axis_names[axis]));
+  }
+  return all;
+}
+
+/// Some lines of a grid along its slowest axis.
+struct Piece {
+  Grid grid;
+  std::int64_t first;  ///< place of the first value in the whole grid
+  double weight = 1;   ///< of each line in the trapezoidal rule
+};
+
+constexpr std::int64_t most_values = std::int64_t{1} << 20;
+
+std::int64_t lines_of_piece(Grid const& grid) {
+  int const axis = grid.dims - 1;
+  return std::clamp<std::int64_t>(most_values / grid.face_size(axis), 1, grid.points[axis]);
+}
+
+std::size_t values_of_piece(Grid const& grid) {
+  return static_cast<std::size_t>(lines_of_piece(grid) * grid.face_size(grid.dims - 1));
+}
+
+bool is_periodic(config::RunOptions const& run, int axis) {
+  return run.boundary[axis][0].kind == SideKind::periodic;
+}
+
+/// The grid in pieces of about a million values; the ends of an axis that is not periodic, which
+/// count half, are pieces of their own.
+std::vector<Piece> pieces_of(Grid const& grid, bool periodic) {
+  int const axis = grid.dims - 1;
+  std::int64_t const all = grid.points[axis], line = grid.face_size(axis);
+  std::vector<Piece> pieces;
+  for (std::int64_t first = 0, next = 0; first < all; first = next) {
+    bool const end = !periodic && (first == 0 || first == all - 1);
+    std::int64_t const rest = periodic || end ? all : all - 1;
+    next = end ? first + 1 : std::min(first + lines_of_piece(grid), rest);
+    Piece piece{grid, first * line, end ? 0.5 : 1};
+    piece.grid.points[axis] = next - first;
+    piece.grid.origin[axis] = grid.coordinate(axis, first);
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
+/// The weights of the trapezoidal rule at the points of a piece along all axes but the slowest.
+std::vector<double> weights_of(config::RunOptions const& run, Grid const& grid) {
+  std::vector<double> weights(values_of_piece(grid), 1);
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    auto const at = grid.indices(static_cast<std::int64_t>(k));
+    for (int axis = 0; axis < grid.dims - 1; ++axis)
+      if (!is_periodic(run, axis) && (at[axis] == 0 || at[axis] == grid.points[axis] - 1))
+        weights[k] /= 2;
+  }
+  return weights;
+}
+
+/// Not a number where a value, the one array, is this one, else 0.
+Expression mark(double value) {
+  using expression::Operation;
+  Expression const is_value = expression::apply(
+      Operation::equal, Expression::variable(expression::first_array), Expression(value));
+  return expression::apply(Operation::select, is_value,
+                           Expression(std::numeric_limits<double>::quiet_NaN()), Expression(0.0));
+}
+
+/// Evaluates each formula piece by piece in float64, times the weights for an integral, and finds
+/// the moments of each piece.
+template <Find find>
+class FormulaFinder final : public SceneFinder {
+ public:
+  FormulaFinder(config::RunOptions const& run, std::span<Field const> fields, Stream& stream)
+      : grid_(fields.front().grid),
+        pieces_(pieces_of(grid_, is_periodic(run, grid_.dims - 1))),
+        may_have_gaps_(run.simulation->has_gaps),
+        reduce_variant_(variant_of(run, "reduce")) {
+    for (std::string_view const name : fields_of(run)) {
+      auto const field = std::ranges::find(fields, name, &Field::name);
+      if (field == fields.end() || field->grid != grid_)
+        throw std::invalid_argument("diagnostics: a field is missing, or on another grid");
+      places_.push_back(static_cast<std::size_t>(field - fields.begin()));
+    }
+    if (find == Find::integral) {
+      weights_ = {stream, MemorySpace::device, values_of_piece(grid_)};
+      copy_async(weights_.span(), weights_of(run, grid_), stream);
+    }
+    std::string variant = variant_of(run, "evaluate");
+    if (variant == "auto") variant = evaluate::default_variant(stream.backend());
+    int const weight = expression::first_array + static_cast<int>(places_.size());
+    for (auto const* asked : asked_for<Of<find>>(run)) {
+      Expression const formula = find == Find::integral
+                                     ? asked->formula() * Expression::variable(weight)
+                                     : asked->formula();
+      tasks_.push_back({asked->name(),
+                        asked->where(),
+                        evaluate::Program(stream, formula, variant),
+                        {stream, MemorySpace::pinned, pieces_.size()}});
+    }
+    stream.synchronize();
+  }
+
+  void queue(Scene const& scene) override {
+    Buffer<double> values(scene.stream, MemorySpace::device, values_of_piece(grid_));
+    Buffer<Moments> found(scene.stream, MemorySpace::device, pieces_.size());
+    for (Task& task : tasks_) {
+      for (std::size_t p = 0; p < pieces_.size(); ++p)
+        reduce::moments<double>(scene.stream,
+                                evaluate_piece(scene, task.program, pieces_[p], values),
+                                found.span().subspan(p, 1), reduce_variant_);
+      copy_async(task.found.span(), std::as_const(found).span(), scene.stream);
+    }
+  }
+
+  void collect(Scene const& scene, std::vector<double>& values) override {
+    for (Task& task : tasks_) {
+      if (is_finite(task, scene.clock)) {
+        if (find == Find::integral)
+          values.push_back(integral(task));
+        else
+          add_extreme(task, scene, values);
+      } else {
+        auto const count = task.where ? 1 + static_cast<std::size_t>(grid_.dims) : 1;
+        values.insert(values.end(), count, std::numeric_limits<double>::quiet_NaN());
+      }
+    }
+  }
+
+ private:
+  using Moments = reduce::Moments<double>;
+
+  struct Task {
+    std::string name;
+    bool where;
+    evaluate::Program program;
+    Buffer<Moments> found;  ///< of each piece, in pinned memory
+  };
+
+  /// The values of the formula on a piece, at the begin of `memory`.
+  std::span<double const> evaluate_piece(Scene const& scene, evaluate::Program const& program,
+                                         Piece const& piece, Buffer<double>& memory) const {
+    std::vector<evaluate::ArrayView> arrays;
+    for (std::size_t const place : places_) {
+      Field const& field = scene.fields[place];
+      auto const offset = static_cast<std::size_t>(piece.first) * size_of(field.precision);
+      arrays.push_back({static_cast<std::byte const*>(field.data) + offset, field.precision});
+    }
+    arrays.push_back({weights_.data(), Precision::float64});
+    Buffer<evaluate::DeviceClock> clock(scene.stream, MemorySpace::device, 1);
+    evaluate::set_clock(scene.stream, clock.data(), {scene.clock.time, 0, 0});
+    auto const values = memory.span().first(static_cast<std::size_t>(piece.grid.size()));
+    evaluate::evaluate<double>(scene.stream, program, piece.grid, clock.data(), 0, values, arrays);
+    return values;
+  }
+
+  /// Throws `NumericalError` for a formula that is not finite somewhere, unless there may be gaps.
+  bool is_finite(Task const& task, Clock const& clock) const {
+    for (std::size_t p = 0; p < pieces_.size(); ++p) {
+      std::int64_t const index = task.found.span()[p].first_non_finite;
+      if (index < 0) continue;
+      if (may_have_gaps_) return false;
+      throw NumericalError(fmt::format("{} is not finite at {}, step {}, time {}", task.name,
+                                       format_place(grid_, pieces_[p].first + index), clock.step,
+                                       clock.time));
+    }
+    return true;
+  }
+
+  double integral(Task const& task) const {
+    double sum = 0;
+    for (std::size_t p = 0; p < pieces_.size(); ++p)
+      sum += pieces_[p].weight * task.found.span()[p].sum;
+    for (int axis = 0; axis < grid_.dims; ++axis) sum *= grid_.spacing[axis];
+    return sum;
+  }
+
+  void add_extreme(Task const& task, Scene const& scene, std::vector<double>& values) const {
+    auto const found = task.found.span();
+    auto const best = find == Find::minimum
+                          ? std::ranges::min_element(found, {}, &Moments::minimum)
+                          : std::ranges::max_element(found, {}, &Moments::maximum);
+    double const value = find == Find::minimum ? best->minimum : best->maximum;
+    values.push_back(value);
+    if (!task.where) return;
+    auto const at = grid_.indices(
+        place_of(value, task, pieces_[static_cast<std::size_t>(best - found.begin())], scene));
+    for (int axis = 0; axis < grid_.dims; ++axis)
+      values.push_back(grid_.coordinate(axis, at[axis]));
+  }
+
+  /// The first point of the piece with this value, which some point of it has.
+  std::int64_t place_of(double value, Task const& task, Piece const& piece,
+                        Scene const& scene) const {
+    Stream& stream = scene.stream;
+    Buffer<double> values(stream, MemorySpace::device, values_of_piece(grid_));
+    Buffer<double> marks(stream, MemorySpace::device, values_of_piece(grid_));
+    evaluate::ArrayView const array{evaluate_piece(scene, task.program, piece, values).data(),
+                                    Precision::float64};
+    evaluate::Program const program(stream, mark(value),
+                                    evaluate::default_variant(stream.backend()));
+    auto const target = marks.span().first(static_cast<std::size_t>(piece.grid.size()));
+    evaluate::evaluate<double>(stream, program, piece.grid, nullptr, 0, target,
+                               std::span(&array, 1));
+    return piece.first + first_non_finite<double>(stream, target, reduce_variant_);
+  }
+
+  Grid grid_;
+  std::vector<Piece> pieces_;
+  bool may_have_gaps_;
+  std::string reduce_variant_;
+  std::vector<std::size_t> places_;  ///< of the simulation's fields among those of a scene
+  Buffer<double> weights_;           ///< of an integral, on one piece
+  std::vector<Task> tasks_;
+};
+
+/// The weights; the values of a piece, and their marks.
+template <Find find>
+DiagnosticBytes bytes(config::RunOptions const& run) {
+  auto const asked = asked_for<Of<find>>(run);
+  if (asked.empty()) return {};
+  std::size_t const piece = values_of_piece(run.grid) * sizeof(double);
+  bool const marks = std::ranges::any_of(asked, [](auto const* one) { return one->where(); });
+  return {find == Find::integral ? piece : 0, marks ? 2 * piece : piece};
+}
+
+template <Find find>
+DiagnosticRow row(std::string_view documentation) {
+  return {.kind = {.name = words[static_cast<int>(find)],
+                   .documentation = documentation,
+                   .needs_grid = true,
+                   .make = []() -> std::unique_ptr<config::Diagnostic> {
+                     return std::make_unique<Of<find>>();
+                   }},
+          .names_of_all = names<find>,
+          .of_all = [](config::RunOptions const& run, std::span<Field const> fields,
+                       Stream& stream) -> std::unique_ptr<SceneFinder> {
+            return std::make_unique<FormulaFinder<find>>(run, fields, stream);
+          },
+          .bytes = bytes<find>};
+}
+
+}  // namespace
+
+DiagnosticRow integral_row() {
+  return row<Find::integral>("The integral of a formula over the grid, by the trapezoidal rule.");
+}
+
+DiagnosticRow minimum_row() { return row<Find::minimum>("The least value of a formula."); }
+
+DiagnosticRow maximum_row() { return row<Find::maximum>("The greatest value of a formula."); }
+
+}  // namespace gridstride

@@ -1,0 +1,87 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/buffer.hpp"
+#include "driver/diagnostics/kind.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+
+namespace gridstride {
+namespace {
+
+class Norms final : public config::Diagnostic {
+ public:
+  std::vector<std::string> gives() const override { return {"norms of every field"}; }
+};
+
+std::vector<std::string> names(config::RunOptions const& run, Field const& field) {
+  if (asked_for<Norms>(run).empty()) return {};
+  return {field.name + ".min", field.name + ".max", field.name + ".mean", field.name + ".l2"};
+}
+
+template <class T>
+class NormsFinder final : public FieldFinder<T> {
+ public:
+  NormsFinder(config::RunOptions const& run, Field const&, Stream&)
+      : variant_(variant_of(run, "reduce")) {}
+
+  void collect(FieldLook<T> const& look, std::vector<double>& values,
+               std::vector<io::Histogram>&) override {
+    auto const [mean, l2] = mean_and_l2(look);
+    values.insert(values.end(), {look.moments.minimum, look.moments.maximum, mean, l2});
+  }
+
+ private:
+  std::pair<double, double> mean_and_l2(FieldLook<T> const& look) const;
+
+  std::string variant_;
+};
+
+/// Where squares or the sum may leave the range of float64, the field is read once more, in pieces
+/// and times a power of two.
+template <class T>
+std::pair<double, double> NormsFinder<T>::mean_and_l2(FieldLook<T> const& look) const {
+  using Moments = reduce::Moments<T>;
+  auto const& [field, values, stream, moments] = look;
+  auto const size = static_cast<double>(values.size());
+  double const largest = std::max(std::abs(static_cast<double>(moments.minimum)),
+                                  std::abs(static_cast<double>(moments.maximum)));
+  if (largest == 0 || (largest > 1e-140 && largest < 1e140))
+    return {moments.sum / size, std::sqrt(moments.sum_of_squares / size)};
+  int const exponent = std::clamp(std::ilogb(largest), -1000, 1000);
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  Buffer<T> scaled(stream, MemorySpace::device, std::min(piece, values.size()));
+  Buffer<Moments> found(stream, MemorySpace::device, (values.size() + piece - 1) / piece);
+  for (std::size_t p = 0; p < found.size(); ++p) {
+    auto const part = values.subspan(p * piece, std::min(piece, values.size() - p * piece));
+    auto const target = scaled.span().first(part.size());
+    copy_async(target, part, stream);
+    elementwise::scale<T>(stream, static_cast<T>(std::scalbn(1.0, -exponent)), target);
+    reduce::moments<T>(stream, target, found.span().subspan(p, 1), variant_);
+  }
+  std::vector<Moments> parts(found.size());
+  copy_async(std::span(parts), std::as_const(found).span(), stream);
+  stream.synchronize();
+  double sum = 0, squares = 0;
+  for (Moments const& part : parts) {
+    sum += part.sum;
+    squares += part.sum_of_squares;
+  }
+  return {std::scalbn(sum / size, exponent), std::scalbn(std::sqrt(squares / size), exponent)};
+}
+
+}  // namespace
+
+DiagnosticRow norms_row() {
+  return {.kind = {.name = "norms",
+                   .documentation = "Minimum, maximum, mean and root mean square of each field.",
+                   .is_word = true,
+                   .make = []() -> std::unique_ptr<config::Diagnostic> {
+                     return std::make_unique<Norms>();
+                   }},
+          .names = names,
+          .float32 = make_finder<FieldFinder<float>, NormsFinder<float>>,
+          .float64 = make_finder<FieldFinder<double>, NormsFinder<double>>};
+}
+
+}  // namespace gridstride

@@ -1,0 +1,147 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+#include "config/spatial_sections.hpp"
+#include "config/visitor.hpp"
+#include "core/buffer.hpp"
+#include "core/text.hpp"
+#include "driver/diagnostics/kind.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+
+namespace gridstride {
+namespace {
+
+using config::Visitor;
+
+std::string name_of(std::string_view field, std::vector<double> const& at) {
+  return fmt::format("{}({})", field, fmt::join(at, ", "));
+}
+
+class Probe final : public config::Diagnostic {
+ public:
+  std::string field;
+  std::vector<double> at;  ///< a coordinate for each axis
+
+  void declare(Visitor& visitor, config::Spec const& self, config::RunOptions const& run) override {
+    visitor.section(self, [&](Visitor& v) {
+      bool const read =
+          v.list({.name = "at", .unit = "m", .documentation = "The point's coordinates."},
+                 config::per_axis(run), at);
+      if (read) check_inside(v, run.grid_options);
+      declare_field(v, run, field);
+    });
+  }
+  std::vector<std::string> gives() const override {
+    if (at.empty()) return {};
+    return {name_of(field, at)};
+  }
+
+ private:
+  void check_inside(Visitor& v, config::GridOptions const& grid) const {
+    if (grid.lower.size() != at.size() || grid.upper.size() != at.size()) return;
+    for (std::size_t a = 0; a < at.size(); ++a)
+      if (!(at[a] >= grid.lower[a] && at[a] <= grid.upper[a]))
+        v.fault(
+            element_key("at", a, at.size()),
+            fmt::format("{} is outside of the grid ({} goes from {} to {})", format_exact(at[a]),
+                        axis_names[a], format_exact(grid.lower[a]), format_exact(grid.upper[a])));
+  }
+};
+
+std::vector<std::string> names(config::RunOptions const& run, Field const& field) {
+  std::vector<std::string> all;
+  for (Probe const* probe : asked_for<Probe>(run, field))
+    all.push_back(name_of(field.name, probe->at));
+  return all;
+}
+
+/// The points around a probe, and what each counts.
+struct Corners {
+  std::vector<std::int64_t> places;
+  std::vector<double> weights;
+};
+
+/// Multilinear interpolation. A point beyond the last grid point of an axis (the gap that closes a
+/// periodic axis) interpolates towards the first.
+void append_corners(Grid const& grid, std::vector<double> const& at, Corners& corners) {
+  std::array<std::array<std::int64_t, 2>, 3> place{};
+  std::array<double, 3> share{};
+  for (int axis = 0; axis < grid.dims; ++axis) {
+    std::int64_t const points = grid.points[axis];
+    double const position =
+        (at[static_cast<std::size_t>(axis)] - grid.origin[axis]) / grid.spacing[axis];
+    auto const lower = std::clamp<std::int64_t>(static_cast<std::int64_t>(position), 0, points - 1);
+    share[axis] = position - static_cast<double>(lower);
+    place[axis] = {lower, (lower + 1) % points};
+  }
+  for (int corner = 0; corner < 1 << grid.dims; ++corner) {
+    std::array<std::int64_t, 3> index{};
+    double weight = 1;
+    for (int axis = 0; axis < grid.dims; ++axis) {
+      int const upper = corner >> axis & 1;
+      index[axis] = place[axis][upper];
+      weight *= upper == 1 ? share[axis] : 1 - share[axis];
+    }
+    corners.places.push_back(index[0] + grid.points[0] * (index[1] + grid.points[1] * index[2]));
+    corners.weights.push_back(weight);
+  }
+}
+
+/// One gather of the 2^dims values around each probe.
+template <class T>
+class ProbeFinder final : public FieldFinder<T> {
+ public:
+  ProbeFinder(config::RunOptions const& run, Field const& field, Stream& stream)
+      : corners_per_probe_(std::size_t{1} << field.grid.dims) {
+    Corners corners;
+    for (Probe const* probe : asked_for<Probe>(run, field))
+      append_corners(field.grid, probe->at, corners);
+    weights_ = std::move(corners.weights);
+    corners_ = {stream, MemorySpace::pinned, corners.places.size()};
+    places_ = {stream, MemorySpace::device, corners.places.size()};
+    copy_async(places_.span(), corners.places, stream);
+    stream.synchronize();
+  }
+
+  void queue(FieldLook<T> const& look) override {
+    Buffer<T> corners(look.stream, MemorySpace::device, places_.size());
+    elementwise::gather<T>(look.stream, look.values, places_.span(), corners.span());
+    copy_async(corners_.span(), corners.span(), look.stream);
+  }
+
+  void collect(FieldLook<T> const&, std::vector<double>& values,
+               std::vector<io::Histogram>&) override {
+    auto const corners = corners_.span();
+    for (std::size_t first = 0; first < corners.size(); first += corners_per_probe_) {
+      double value = 0;
+      for (std::size_t i = first; i < first + corners_per_probe_; ++i)
+        if (weights_[i] != 0) value += weights_[i] * static_cast<double>(corners[i]);
+      values.push_back(value);
+    }
+  }
+
+ private:
+  std::size_t corners_per_probe_;
+  std::vector<double> weights_;  ///< of the corners of all probes
+  Buffer<std::int64_t> places_;  ///< of the corners, in device memory once and for all
+  Buffer<T> corners_;            ///< in pinned memory, what the device found
+};
+
+}  // namespace
+
+DiagnosticRow probe_row() {
+  return {.kind = {.name = "probe",
+                   .documentation = "A field's value at a point, interpolated linearly.",
+                   .needs_grid = true,
+                   .make = []() -> std::unique_ptr<config::Diagnostic> {
+                     return std::make_unique<Probe>();
+                   }},
+          .names = names,
+          .float32 = make_finder<FieldFinder<float>, ProbeFinder<float>>,
+          .float64 = make_finder<FieldFinder<double>, ProbeFinder<double>>};
+}
+
+}  // namespace gridstride

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "config/changes.hpp"
+#include "core/error.hpp"
+#include "driver/formats/format.hpp"
+#include "io/result.hpp"
+
+namespace gridstride {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view result = ".h5", previous = ".h5.previous";
+
+/// What may differ between two parts of a run; variants of kernels are the checkpoint's affair.
+constexpr std::array<std::string_view, 7> free_to_change = {
+    "device", "time.end", "output", "checkpoint", "diagnostics", "verify", "kernels"};
+
+/// What a result holds of one step's histograms, as far as it has them with as many bins.
+std::vector<io::Histogram> histograms_of(io::ResultFile const& file, std::size_t step,
+                                         std::vector<io::HistogramInfo> const& wanted) {
+  std::vector<io::Histogram> found;
+  for (auto const& info : wanted)
+    if (std::count(file.histograms().begin(), file.histograms().end(), info) > 0)
+      found.push_back(file.read_histogram(info.name, step));
+  return found;
+}
+
+class Hdf5Writer final : public FormatWriter {
+ public:
+  explicit Hdf5Writer(WriterSetting const& setting)
+      : contents_(setting.contents),
+        resumed_(setting.resumed),
+        path_(setting.paths.file(result)),
+        aside_(setting.paths.file(previous)) {
+    if (resumed_) find();
+  }
+
+  void begin() override {
+    if (earlier_) carry_over();
+    if (!writer_) writer_.emplace(path_, contents_);
+  }
+
+  void remove_stale() override { remove_earlier(aside_); }
+
+  void append(Clock const& clock, std::span<Field const> fields, std::span<NamedValue const> values,
+              std::span<io::Histogram const> histograms) override {
+    writer_->append(clock.step, clock.time, fields, values, histograms);
+  }
+
+  void finish(io::Ending const& ending) override { writer_->finish(ending); }
+  void stop(std::string const& why) override { writer_->stop(why); }
+  std::int64_t files() const override { return 1; }
+
+ private:
+  void find();
+  void carry_over();
+
+  io::ResultContents const& contents_;
+  std::optional<Resumed> const& resumed_;
+  fs::path path_;
+  fs::path aside_;  ///< where a result goes while a restart carries over what it holds
+  std::optional<io::ResultFile> earlier_;  ///< the result to carry over
+  std::optional<io::ResultWriter> writer_;
+};
+
+void Hdf5Writer::find() {
+  // A restart that was killed while it carried over has left the whole of it aside.
+  fs::path const source = fs::exists(aside_) ? aside_ : path_;
+  if (!fs::exists(source)) return require_new_series(path_, *resumed_);
+  earlier_.emplace(source);
+  if (earlier_->grid() != contents_.grid ||
+      !std::is_permutation(earlier_->fields().begin(), earlier_->fields().end(),
+                           contents_.fields.begin(), contents_.fields.end()))
+    throw IoError(source, "holds another grid or other fields than this run");
+  if (earlier_->steps().empty() || earlier_->steps().front() >= resumed_->clock.step)
+    require_new_series(source, *resumed_);
+  auto const changes = config::describe_changes(
+      earlier_->provenance().resolved_config, contents_.provenance.resolved_config, free_to_change);
+  if (!changes.empty())
+    throw IoError(source, fmt::format("is the result of another problem ({})", changes));
+}
+
+void Hdf5Writer::carry_over() {
+  auto const& old = *earlier_;
+  if (old.path() != aside_) fs::rename(old.path(), aside_);
+  writer_.emplace(path_, contents_);
+  for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] < resumed_->clock.step; ++i) {
+    std::vector<NamedValue> diagnostics;
+    for (auto const& series : old.diagnostics())
+      if (std::count(contents_.diagnostics.begin(), contents_.diagnostics.end(), series.name) > 0)
+        diagnostics.push_back({series.name, series.values[i]});
+    std::vector<Field> fields;
+    std::deque<std::vector<double>> doubles;
+    std::deque<std::vector<float>> floats;
+    for (auto const& info : contents_.fields) {
+      auto const& values = doubles.emplace_back(old.read(info.name, i));
+      void const* data = values.data();
+      if (info.precision == Precision::float32)
+        data = floats.emplace_back(values.begin(), values.end()).data();
+      fields.push_back({info.name, info.unit, contents_.grid, info.precision, data});
+    }
+    writer_->append(old.steps()[i], old.times()[i], fields, diagnostics,
+                    histograms_of(old, i, contents_.histograms));
+  }
+  earlier_.reset();
+  fs::remove(aside_);
+}
+
+}  // namespace
+
+FormatRow hdf5_row() {
+  return {.format = {.name = "hdf5",
+                     .documentation = "one VTKHDF file, which ParaView 5.12 and h5py open"},
+          .file = result,
+          .aside = previous,
+          .overhead = 512,  // the record of a step
+          .open = [](WriterSetting const& setting) -> std::unique_ptr<FormatWriter> {
+            return std::make_unique<Hdf5Writer>(setting);
+          }};
+}
+
+}  // namespace gridstride
