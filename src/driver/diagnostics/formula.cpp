@@ -12,7 +12,7 @@
 #include "driver/diagnostics/kind.hpp"
 #include "expression/transform.hpp"
 #include "kernels/evaluate/evaluate.hpp"
-#include "simulations/arrays.hpp"
+#include "model/values.hpp"
 
 namespace gridstride {
 namespace {

@@ -13,7 +13,7 @@
 #include "grid/grid.hpp"
 #include "io/result_info.hpp"
 #include "kernels/reduce/reduce.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 /// What a kind of diagnostics is made of. Each is a file of this folder and a row of `kinds.cpp`.
 namespace gridstride {

@@ -11,7 +11,7 @@
 #include "driver/output_paths.hpp"
 #include "io/result_info.hpp"
 #include "io/vtkhdf.hpp"
-#include "simulations/simulation.hpp"
+#include "model/simulation.hpp"
 
 /// What a format of results is made of. Each is a file of this folder and a row of `formats.cpp`.
 namespace gridstride {
