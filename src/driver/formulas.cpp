@@ -94,15 +94,6 @@ std::string format_number(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{:g}", value);
 }
 
-/// `x = 0.5, y = 1`
-std::string format_point(Grid const& grid, std::array<std::int64_t, 3> const& at) {
-  std::string text;
-  for (int axis = 0; axis < grid.dims; ++axis)
-    text += fmt::format("{}{} = {}", axis == 0 ? "" : ", ", axis_names[axis],
-                        grid.coordinate(axis, at[axis]));
-  return text;
-}
-
 /// `is nan at x = 0.5 (all values have to be finite)`
 std::string format_bad(double value, std::string const& place, Precision precision) {
   return fmt::format("is {} at {} ({})", format_number(value), place,
@@ -137,7 +128,7 @@ std::optional<std::string> fault_of(Stream& stream, Expression const& formula, G
                                           grid.coordinate(2, at[2]), time);
     // The coordinates of a piece are rounded otherwise than those of the grid.
     if (is_finite<T>(value)) continue;
-    std::string place = format_point(grid, at);
+    std::string place = format_place(grid, first * line + index);
     if (formula.depends_on(expression::time_variable)) place += fmt::format(", t = {}", time);
     return format_bad(value, place, precision_of<T>());
   }
@@ -196,7 +187,7 @@ void require_finite_start(config::RunConfig const& run, Simulation const& simula
     throw ConfigError({run.problem(
         run.initial.find(field.name)->second.location,
         fmt::format("is {} at {} in {} (all values have to be finite)", format_number(value),
-                    format_point(field.grid, field.grid.indices(index)), name_of(run.precision)))});
+                    format_place(field.grid, index), name_of(run.precision)))});
   };
   for (Field const& field : simulation.fields()) {
     auto const size = static_cast<std::size_t>(field.grid.size());

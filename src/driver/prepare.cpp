@@ -30,6 +30,7 @@
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/families.hpp"
 #include "kernels/support/runtime_compiler.hpp"
+#include "model/values.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -53,14 +54,6 @@ Device choose_device(config::RunConfig const& run, std::vector<std::string>& fal
 }
 
 namespace {
-
-/// Extents as HDF5 writes them, slowest first: `[1024][512]`.
-template <class Extents>
-std::string format_shape(Extents const& extents) {
-  std::string text;
-  for (auto const extent : extents) text += fmt::format("[{}]", extent);
-  return text.empty() ? "a single value" : text;
-}
 
 /// Why the formulas of a run cannot be compiled on a device; empty when they can.
 std::string compiler_refusal(Device const& device) {
@@ -105,13 +98,6 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
   return problems;
 }
 
-/// What a file source holds, in words: `dataset '/u' of data.h5`.
-std::string name_of(config::FieldSource const& source) {
-  if (source.dataset.empty()) return source.file.string();
-  return fmt::format("{} '{}' of {}", source.moment ? "field" : "dataset", source.dataset,
-                     source.file.string());
-}
-
 std::vector<std::int64_t> shape_of(config::FieldSource const& source) {
   if (source.dataset.empty()) {
     auto const shape = io::inspect_matrix_market(source.file);
@@ -149,18 +135,10 @@ void read_values(config::FieldSource const& source, std::span<double> values) {
 /// What the grid says of the initial datasets' shapes.
 std::vector<Problem> dataset_problems(config::RunConfig const& run, Inputs const& inputs) {
   std::vector<Problem> problems;
-  std::vector<std::int64_t> wanted(run.grid.points.begin(),
-                                   run.grid.points.begin() + run.grid.dims);
-  std::reverse(wanted.begin(), wanted.end());
   for (auto const& [name, source] : run.initial) {
-    if (source.file.empty()) continue;
     try {
-      auto const shape = inputs.shape(source);
-      if (shape != wanted)
-        problems.push_back(
-            run.problem(source.location,
-                        fmt::format("{} is {}, the grid needs {} (the slowest axis first)",
-                                    name_of(source), format_shape(shape), format_shape(wanted))));
+      auto const fault = shape_fault(run, source, inputs);
+      if (!fault.empty()) problems.push_back(run.problem(source.location, fault));
     } catch (ConfigError const& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }
@@ -210,7 +188,7 @@ Inputs inputs_of(config::RunConfig const& run) {
     if (bad != values.end())
       throw ConfigError({run.problem(
           source.location,
-          fmt::format("{} has {} at {} (all values have to be finite)", name_of(source), *bad,
+          fmt::format("{} has {} at {} (all values have to be finite)", describe(source), *bad,
                       format_place(run, source, bad - values.begin())))});
   };
   return {shape, read};

@@ -24,6 +24,12 @@ config::FieldSource source_of(config::Formula const& formula) {
   return source;
 }
 
+std::string describe(config::FieldSource const& source) {
+  if (source.dataset.empty()) return source.file.string();
+  return fmt::format("{} '{}' of {}", source.moment ? "field" : "dataset", source.dataset,
+                     source.file.string());
+}
+
 bool is_constant(config::FieldSource const& source) {
   return source.file.empty() && source.formula.expression.is_constant();
 }
@@ -124,9 +130,8 @@ std::string shape_fault(config::RunConfig const& run, config::FieldSource const&
   std::vector<std::int64_t> const wanted(points.rbegin(), points.rend());
   auto const shape = inputs.shape(source);
   if (shape == wanted) return {};
-  return fmt::format("dataset '{}' of {} is {}, the grid needs {} (the slowest axis first)",
-                     source.dataset, source.file.string(), format_shape(shape),
-                     format_shape(wanted));
+  return fmt::format("{} is {}, the grid needs {} (the slowest axis first)", describe(source),
+                     format_shape(shape), format_shape(wanted));
 }
 
 }  // namespace gridstride

@@ -18,6 +18,8 @@ namespace gridstride {
 
 /// A formula of space and time as a source of values.
 config::FieldSource source_of(config::Formula const& formula);
+/// A file and what of it: `dataset '/u' of data.h5`.
+std::string describe(config::FieldSource const& source);
 /// Whether values are those of a formula that is a number.
 bool is_constant(config::FieldSource const& source);
 /// Whether they are those of a formula that is 0.

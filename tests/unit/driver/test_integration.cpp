@@ -274,7 +274,7 @@ std::vector<Problem> kernel_problems(std::string const& parameters, std::string 
   auto const& entry = entry_of(config);
   auto problems = entry.problems(config, inputs_of(config));
   if (problems.empty())
-    problems = entry.variant_problems(config, inputs_of(config), Device::open(Backend::cpu));
+    problems = variant_problems(entry, config, inputs_of(config), Device::open(Backend::cpu));
   return problems;
 }
 
