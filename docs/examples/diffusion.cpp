@@ -27,7 +27,7 @@ struct DiffusionParameters final : config::ParameterSet {
 std::vector<Row> diffusion_rows(config::RunConfig const& run, Backend) {
   Scheme const& scheme = find_scheme("euler");
   std::vector<Row> rows = {evolved(run, "u", scheme.buffers)};
-  add_sides(rows, run, scheme);
+  add_sides(rows, run, "u", scheme);
   return rows;
 }
 
@@ -47,7 +47,8 @@ class Diffusion final : public StagedStepping<T> {
     step_.diffusivity = parameters_as<DiffusionParameters>(run).diffusivity;
     for (int axis = 0; axis < run.grid.dims; ++axis)
       for (int side = 0; side < 2; ++side)
-        step_.sides[axis][side] = {run.boundary[axis][side].kind, this->state_.side(axis, side)};
+        step_.sides[axis][side] = {run.sides_of("u")[axis][side].kind,
+                                   this->state_.side("u", axis, side)};
     this->fill_initial(run, inputs);
     stencil::impose_dirichlet(this->stream_, run.grid, step_.sides, this->buffer(0));
   }

@@ -106,6 +106,7 @@ class Collector : public Visitor {
     declaration.maximum = spec.maximum;
     declaration.exclusive_minimum = spec.exclusive_minimum;
     declaration.variables = names_in(spec.variables);
+    declaration.any_name = spec.any_name;
     return declaration;
   }
   std::vector<std::string> names_in(std::string_view variables) const {
@@ -124,7 +125,8 @@ class Collector : public Visitor {
   Declaration& add_words(Spec const& spec, Kind kind, std::span<Choice const> choices) {
     Declaration& declaration = add(spec, kind);
     for (Choice const& choice : choices)
-      declaration.words.push_back({std::string(choice.name), std::string(choice.documentation)});
+      declaration.words.push_back(
+          {std::string(choice.name), std::string(choice.documentation), choice.any_name});
     return declaration;
   }
   template <class T>
@@ -156,14 +158,6 @@ class Collector : public Visitor {
   std::vector<Declaration> levels_{1};
   std::span<expression::Variable const> variables_ = expression::space_and_time;
 };
-
-/// The present values of a section; null when it has none.
-ordered_json section_value(Declaration const& section) {
-  ordered_json value;
-  for (Declaration const& child : section.children)
-    if (!child.value.is_null()) value[child.name] = child.value;
-  return value;
-}
 
 /// Puts the innermost level where it belongs.
 void Collector::close() {
@@ -252,6 +246,21 @@ Declaration collect(std::function<void(Visitor&)> const& declare) {
   Declaration root = collector.take();
   root.value = section_value(root);
   return root;
+}
+
+ordered_json section_value(Declaration const& section) {
+  ordered_json value;
+  for (Declaration const& child : section.children)
+    if (!child.value.is_null()) value[child.name] = child.value;
+  return value;
+}
+
+bool repeats(Declaration const& parent, Declaration const& section) {
+  auto const is_beside = [&](Declaration const& key) {
+    return std::ranges::count(parent.children, key.name, &Declaration::name) > 0;
+  };
+  return section.kind == Kind::section && !section.children.empty() &&
+         std::ranges::all_of(section.children, is_beside);
 }
 
 std::string format_range(Declaration const& declaration) {

@@ -31,6 +31,7 @@ struct Declaration {
   };
   struct Word {
     std::string name, documentation;
+    bool any_name = false;  ///< stands for words that are not known
   };
 
   Kind kind = Kind::section;
@@ -42,9 +43,10 @@ struct Declaration {
   bool exclusive_minimum = false;
   std::vector<std::string> variables;  ///< that a formula may depend on
   bool required = false;
-  std::string word;     ///< accepted in place of a number
-  std::string pattern;  ///< regular expression for all of a text; empty: any
-  std::string meaning;  ///< of a text
+  bool any_name = false;  ///< stands for keys whose names are not known
+  std::string word;       ///< accepted in place of a number
+  std::string pattern;    ///< regular expression for all of a text; empty: any
+  std::string meaning;    ///< of a text
   std::vector<Word> words;
   ListShape shape;
   std::vector<Declaration>
@@ -54,6 +56,13 @@ struct Declaration {
 
 /// The declarations that `declare` makes, as a section without a name.
 Declaration collect(std::function<void(Visitor&)> const& declare);
+
+/// The present values of a section; null when it has none.
+nlohmann::ordered_json section_value(Declaration const& section);
+
+/// Whether a section beside others in `parent` has no keys but such as its parent has, too: the
+/// sides of one field in `boundary`, beside those of all.
+bool repeats(Declaration const& parent, Declaration const& section);
 
 /// `> 0`, `>= 0 and <= 1`; empty when there are no bounds.
 std::string format_range(Declaration const& declaration);

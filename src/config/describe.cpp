@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -168,6 +169,28 @@ void append_item_rows(Declaration const& item, std::string const& path, std::vec
   if (item.kind == Kind::section) append_rows(item, path, false, rows);
 }
 
+/// Whether two keys accept the same, though their defaults may differ.
+bool accept_the_same(Declaration const& a, Declaration const& b) {
+  std::function<void(nlohmann::ordered_json&)> const forget_defaults = [&](auto& schema) {
+    if (schema.is_object()) schema.erase("default");
+    if (schema.is_structured())
+      for (auto& child : schema) forget_defaults(child);
+  };
+  auto schema_a = schema_of(a), schema_b = schema_of(b);
+  forget_defaults(schema_a);
+  forget_defaults(schema_b);
+  return schema_a == schema_b;
+}
+
+/// Whether all that a section has is told by the rows of the same keys beside it.
+bool is_told_beside(Declaration const& parent, Declaration const& section) {
+  return repeats(parent, section) &&
+         std::ranges::all_of(section.children, [&](Declaration const& key) {
+           return accept_the_same(
+               key, *std::ranges::find(parent.children, key.name, &Declaration::name));
+         });
+}
+
 /// Rows of the keys of a section. Neighbours that accept the same share theirs.
 void append_rows(Declaration const& parent, std::string const& path, bool in_form,
                  std::vector<Row>& rows) {
@@ -179,6 +202,10 @@ void append_rows(Declaration const& parent, std::string const& path, bool in_for
       names.push_back(keys[next].name);
     std::string const name = names.size() == 1 ? names.front() : '{' + joined(names, ",") + '}';
     std::string const here = path + "." + name;
+    if (key.kind == Kind::section && is_told_beside(parent, key)) {
+      rows.push_back({here, form_text(key), "", "", "", key.documentation});
+      continue;
+    }
     if (key.kind == Kind::section) {
       append_rows(key, here, false, rows);
       continue;
@@ -205,9 +232,10 @@ Section make_section(Declaration const& key) {
 /// All keys but `simulation`, those of the simulation's own first.
 std::vector<Section> sections_of(SimulationInfo const& simulation) {
   RunConfig run = default_run(simulation, "NAME");
-  Declaration const root = collect([&](Visitor& v) { declare_run(v, run, *run.parameters); });
+  Declaration const root = collect_run(run, *run.parameters);
   std::vector<Section> sections;
-  for (Declaration const& key : root.children) sections.push_back(make_section(key));
+  for (Declaration const& key : root.children)
+    if (key.name != "simulation") sections.push_back(make_section(key));
   std::ranges::stable_partition(
       sections, [](Section const& section) { return section.name == "parameters"; });
   return sections;
@@ -269,6 +297,11 @@ SimulationInfo any_simulation(SimulationInfo const& one) {
           .formats = one.formats};
 }
 
+std::string meaning(FieldInfo const& field) {
+  if (field.components.empty()) return field.documentation;
+  return fmt::format("{} Components: {}.", field.documentation, joined(field.components, ", "));
+}
+
 /// What the reference of all simulations has and this one has not.
 std::string missing_sections(SimulationInfo const& simulation) {
   auto const has = sections_of(simulation);
@@ -285,8 +318,8 @@ std::string simulation_markdown(SimulationInfo const& simulation) {
   std::string text = fmt::format("## `{}`\n\n{}\n\n", simulation.name, simulation.summary);
   text += missing_sections(simulation);
   text += "| Field | Unit | Meaning |\n|---|---|---|\n";
-  for (auto const& field : simulation.fields)
-    text += fmt::format("| `{}` | {} | {} |\n", field.name, field.unit, field.documentation);
+  for (FieldInfo const& field : simulation.fields)
+    text += fmt::format("| `{}` | {} | {} |\n", field.name, field.unit, meaning(field));
   text += '\n';
   std::vector<Row> rows;
   for (Section const& section : sections_of(simulation))
@@ -317,8 +350,8 @@ of one may be written without brackets. Anchors, aliases, tags and merge keys ar
 
 std::string describe_text(SimulationInfo const& simulation) {
   std::string text = fmt::format("{}: {}\n\nfields\n", simulation.name, simulation.summary);
-  for (auto const& field : simulation.fields)
-    text += fmt::format("  {} [{}]: {}\n", field.name, field.unit, field.documentation);
+  for (FieldInfo const& field : simulation.fields)
+    text += fmt::format("  {} [{}]: {}\n", field.name, field.unit, meaning(field));
   for (Section const& section : sections_of(simulation)) {
     if (section.rows.empty()) continue;
     text += fmt::format("\n{}{}{}\n", section.name, section.documentation.empty() ? "" : ": ",

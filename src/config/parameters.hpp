@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "config/field_info.hpp"
 #include "expression/expression.hpp"
 
 namespace gridstride::config {
@@ -37,6 +39,7 @@ struct Spec {
   double maximum = std::numeric_limits<double>::infinity();
   bool exclusive_minimum = false;
   std::string_view variables = "";  ///< a formula may depend on these, "xyz", or `all_variables`
+  bool any_name = false;            ///< stands for keys whose names are not known: none is read
 };
 
 /// As values before reading: there is no default, the file must give one.
@@ -51,9 +54,13 @@ struct RunOptions;
 class ParameterSet {
  public:
   virtual ~ParameterSet() = default;
-  /// Declares each parameter once (config/visitor.hpp). Of the run, what stands before
-  /// `parameters` is known: its file, precision, constants, and the grid.
+  /// Declares each parameter once (config/visitor.hpp). Of the run, what is read before is known:
+  /// its file, precision, constants and `grid_options`; the grid's spacing is not, which depends on
+  /// sides that are periodic.
   virtual void fields(Visitor& visitor, RunOptions const& run) = 0;
+  /// The fields of a run with these parameters; none: those of `SimulationInfo`. Names that the
+  /// user chooses are read by `Visitor::named`, which checks that formulas can have them.
+  virtual std::vector<FieldInfo> fields_of(RunOptions const&) const { return {}; }
 };
 
 }  // namespace gridstride::config

@@ -215,7 +215,7 @@ bool Reader::read_list(Spec const& spec, ListShape const& shape, std::vector<T>&
 }
 
 void Reader::section(Spec const& spec, Body const& body) {
-  Node const* node = find(spec.name);
+  Node const* node = find(spec);
   Scope const& outer = scopes_.back();
   if (node && node->kind != Node::Kind::mapping) {
     bool const no_space = node->text.find(':') != std::string::npos;
@@ -288,20 +288,25 @@ Location Reader::locate(std::string_view key) const {
   return {found.place.line, found.place.column, found.path, file};
 }
 
-/// The node of a key that the present scope has, which is known from now on.
-Node const* Reader::find(std::string_view name) {
+/// The node of a key that the present scope has, which is known from now on; none for keys that
+/// cannot be known.
+Node const* Reader::find(Spec const& spec) {
   Scope& scope = scopes_.back();
-  if (std::ranges::find(scope.known, name) == scope.known.end()) scope.known.emplace_back(name);
-  if (!scope.node) return nullptr;
-  return scope.single ? scope.node : scope.node->child(name);
+  if (spec.any_name && scope.node)
+    for (Node const& key : scope.node->keys) scope.known.push_back(key.text);
+  if (std::ranges::find(scope.known, spec.name) == scope.known.end())
+    scope.known.emplace_back(spec.name);
+  if (!scope.node || spec.any_name) return nullptr;
+  return scope.single ? scope.node : scope.node->child(spec.name);
 }
 
 /// The node of a key that has a value; reports what is missing.
 Node const* Reader::require(Spec const& spec, bool required) {
-  Node const* node = find(spec.name);
+  Node const* node = find(spec);
   Scope const& scope = scopes_.back();
   if (!node) {
-    if (required) faults_.add(scope.place, path(spec.name), "is missing (it has no default)");
+    if (required && !spec.any_name)
+      faults_.add(scope.place, path(spec.name), "is missing (it has no default)");
     return nullptr;
   }
   if (node->kind != Node::Kind::null) return node;
@@ -388,7 +393,8 @@ std::string Reader::formula_problem(Spec const& spec, expression::Expression con
 
 void Reader::read_word(Spec const&, std::span<Choice const> choices, Node const& node,
                        std::string const& where, std::string& value) {
-  if (std::ranges::find(choices, node.text, &Choice::name) != choices.end()) {
+  if (std::ranges::any_of(choices, &Choice::any_name) ||
+      std::ranges::find(choices, node.text, &Choice::name) != choices.end()) {
     value = node.text;
     return;
   }

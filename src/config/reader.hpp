@@ -69,7 +69,7 @@ class Reader : public Visitor {
   void visit_named(Spec const& spec, Presence presence, std::span<std::string const> names,
                    Element const& element) override;
 
-  Node const* find(std::string_view name);
+  Node const* find(Spec const& spec);
   Node const* require(Spec const& spec, bool required);
   Node const* scalar(Spec const& spec, bool required, std::string_view expected);
   std::optional<double> number(Spec const& spec, Node const& node, std::string const& path,

@@ -14,13 +14,7 @@ namespace gridstride::config {
 namespace {
 
 std::string yaml_of(RunOptions run, ParameterSet& parameters) {
-  std::string name(run.simulation->name);
-  SimulationInfo const& simulation = *run.simulation;
-  Declaration const declared = collect([&](Visitor& v) {
-    declare_simulation(v, {&simulation, 1}, name);
-    declare_run(v, run, parameters);
-  });
-  return block_yaml(declared.value);
+  return block_yaml(collect_run(run, parameters).value);
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <stdexcept>
+
 #include "config/declaration.hpp"
 #include "config/document.hpp"
 #include "config/faults.hpp"
@@ -13,10 +16,11 @@
 namespace gridstride::config {
 namespace {
 
-/// The paths of all keys, for suggestions.
+/// The paths of all keys, for suggestions: of `initial.u`, not of `boundary.u`.
 void append_paths(Declaration const& declaration, std::string const& parent,
                   std::vector<std::string>& paths) {
   for (Declaration const& child : declaration.children) {
+    if (repeats(declaration, child) || child.any_name) continue;
     bool const is_form = declaration.kind == Declaration::Kind::forms;
     std::string const path = is_form ? parent : join_path(parent, child.name);
     if (!is_form) paths.push_back(path);
@@ -27,9 +31,8 @@ void append_paths(Declaration const& declaration, std::string const& parent,
 
 std::vector<std::string> all_paths(SimulationInfo const& simulation) {
   RunConfig defaults = default_run(simulation, "");
-  std::vector<std::string> paths = {"simulation"};
-  append_paths(collect([&](Visitor& v) { declare_run(v, defaults, *defaults.parameters); }), "",
-               paths);
+  std::vector<std::string> paths;
+  append_paths(collect_run(defaults, *defaults.parameters), "", paths);
   return paths;
 }
 
@@ -71,6 +74,13 @@ void append_locations(Node const& node, std::string const& path, Faults const& f
 }
 
 }  // namespace
+
+Sides const& RunOptions::sides_of(std::string_view field) const {
+  auto const found = std::ranges::find(fields, field, &FieldInfo::name);
+  if (found == fields.end())
+    throw std::invalid_argument(fmt::format("sides_of: there is no field '{}'", field));
+  return boundary[static_cast<std::size_t>(found - fields.begin())];
+}
 
 Location RunConfig::location(std::string_view path) const {
   std::string_view around = path;

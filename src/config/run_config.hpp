@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "config/diagnostic.hpp"
+#include "config/field_info.hpp"
 #include "config/output_format.hpp"
 #include "config/parameters.hpp"
 #include "core/device.hpp"
@@ -28,11 +29,6 @@ namespace gridstride::config {
 /// What the config layer has to know of a simulation in order to read a file for it. The
 /// simulations' table (simulations/registry.hpp) holds one for each.
 struct SimulationInfo {
-  struct FieldInfo {
-    std::string_view name;
-    std::string_view unit;
-    std::string_view documentation;
-  };
   struct KernelFamily {
     std::string_view name;
     std::vector<std::string_view> variants;  // every name that some backend has
@@ -40,6 +36,8 @@ struct SimulationInfo {
   };
   std::string_view name;
   std::string_view summary;
+  /// Those of every run, or what stands for them where the parameters give them
+  /// (`ParameterSet::fields_of`).
   std::vector<FieldInfo> fields;
   std::vector<std::string_view> schemes;  // the default first
   std::vector<KernelFamily> kernels;      // the families that a run works with
@@ -51,7 +49,8 @@ struct SimulationInfo {
   bool has_time = true;
   /// Whether values of its fields may be missing: NaN is then no reason to stop.
   bool has_gaps = false;
-  /// What the sides of its grid may be, the default first; none: it has no section `boundary`.
+  /// What the sides of its grid may be for fields that do not say it, the default first. Where no
+  /// field has sides there is no section `boundary`.
   std::vector<SideKind> sides = {SideKind::dirichlet, SideKind::neumann, SideKind::periodic};
   /// What the formulas of its file may depend on.
   std::span<expression::Variable const> variables = expression::space_and_time;
@@ -80,17 +79,22 @@ struct Moment {
 /// Matrix Market file.
 struct FieldSource {
   Formula formula;
-  std::filesystem::path file;  // empty when the formula counts; absolute or relative to the cwd
+  std::filesystem::path file;  // empty when formulas count; absolute or relative to the cwd
   std::string dataset;         // with a moment the field's name; empty for a Matrix Market file
   Location location;
-  std::optional<Moment> moment = {};  // of another run's result
-  std::string unit = "1";             // what is needed
+  std::optional<Moment> moment = {};     // of another run's result
+  std::string unit = "1";                // what is needed
+  std::vector<Formula> components = {};  // of a vector, in place of the formula
 };
 
 struct SideCondition {
   SideKind kind = SideKind::dirichlet;
-  Formula value;  // of x, y, z, t
+  Formula value = {};                    // of x, y, z, t
+  std::vector<Formula> components = {};  // of a vector, in place of the value
 };
+
+/// What holds at the lower and the upper end of each axis.
+using Sides = std::array<std::array<SideCondition, 2>, 3>;
 
 struct TimeOptions {
   std::string scheme;
@@ -124,10 +128,11 @@ struct CheckpointOptions {
 };
 
 struct VerifyOptions {
-  std::vector<std::pair<std::string, Formula>> exact;  // field name, formula of x, y, z, t
-  std::optional<double> l2_tolerance;                  // root of the mean squared error at the end
-  std::optional<double> max_tolerance;                 // largest absolute error at the end
-  std::filesystem::path reference;                     // a stored NAME.h5; empty: none
+  /// Fields, or components of vectors as `velocity.x`, with formulas of x, y, z, t.
+  std::vector<std::pair<std::string, Formula>> exact;
+  std::optional<double> l2_tolerance;   // root of the mean squared error at the end
+  std::optional<double> max_tolerance;  // largest absolute error at the end
+  std::filesystem::path reference;      // a stored NAME.h5; empty: none
   double rtol = 1e-10;
   double atol = 1e-12;
 };
@@ -150,7 +155,8 @@ struct RunOptions {
   expression::Symbols constants;
   GridOptions grid_options;
   Grid grid;
-  std::array<std::array<SideCondition, 2>, 3> boundary;
+  std::vector<FieldInfo> fields;  // their `sides` are known
+  std::vector<Sides> boundary;    // of each field
   std::map<std::string, FieldSource, std::less<>> initial;
   TimeOptions time;
   OutputOptions output;
@@ -161,6 +167,9 @@ struct RunOptions {
   std::optional<double> fused_steps;                        // a whole number; empty: auto
   Location initial_location;
   std::map<std::string, Location, std::less<>> locations;  // of every key that is given
+
+  /// What holds on the sides for one of the fields. Throws `std::invalid_argument` for others.
+  Sides const& sides_of(std::string_view field) const;
 };
 
 struct RunConfig : RunOptions {

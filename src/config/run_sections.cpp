@@ -6,8 +6,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "config/boundary_section.hpp"
 #include "config/diagnostics_section.hpp"
 #include "config/file_source.hpp"
+#include "config/run_fields.hpp"
 #include "config/spatial_sections.hpp"
 
 namespace gridstride::config {
@@ -142,9 +144,12 @@ void declare_formats(Visitor& visitor, SimulationInfo const& simulation,
     if (std::ranges::find(chosen, format.name) != chosen.end()) formats.emplace_back(format.name);
 }
 
-void declare_output(Visitor& visitor, OutputOptions& output, SimulationInfo const& simulation) {
+void declare_output(Visitor& visitor, RunOptions& run) {
+  OutputOptions& output = run.output;
+  SimulationInfo const& simulation = *run.simulation;
   std::vector<Choice> fields;
-  for (auto const& field : simulation.fields) fields.push_back({field.name});
+  for (FieldInfo const& field : run.fields)
+    fields.push_back({.name = field.name, .any_name = field.any_name});
   visitor.section(
       {.name = "output", .documentation = "What is written, where and how often."},
       [&](Visitor& v) {
@@ -206,31 +211,42 @@ void declare_tolerance(Visitor& visitor, VerifyOptions& verify) {
       });
 }
 
-void declare_exact(Visitor& visitor, VerifyOptions& verify, SimulationInfo const& simulation) {
-  std::map<std::string_view, Formula> formulas;
+void declare_exact(Visitor& visitor, VerifyOptions& verify, std::vector<FieldInfo> const& fields) {
+  std::map<std::string, Formula> formulas;
   for (auto const& [name, formula] : verify.exact) formulas[name] = formula;
+  auto const declare = [&](Visitor& v, FieldInfo const& field, std::string const& key,
+                           std::string const& name) {
+    v.optional_formula({.name = key,
+                        .unit = field.unit,
+                        .documentation = field.documentation,
+                        .variables = all_variables,
+                        .any_name = field.any_name},
+                       formulas[name]);
+  };
   visitor.section({.name = "exact", .documentation = "The exact solution, for each field known."},
                   [&](Visitor& v) {
-                    for (auto const& field : simulation.fields)
-                      v.optional_formula({.name = field.name,
-                                          .unit = field.unit,
-                                          .documentation = field.documentation,
-                                          .variables = all_variables},
-                                         formulas[field.name]);
+                    for (FieldInfo const& field : fields) {
+                      if (field.components.empty()) declare(v, field, field.name, field.name);
+                      if (field.components.empty()) continue;
+                      v.section({.name = field.name, .any_name = field.any_name},
+                                [&](Visitor& vector) {
+                                  for (std::string const& component : field.components)
+                                    declare(vector, field, component, field.name + '.' + component);
+                                });
+                    }
                   });
-  std::vector<std::pair<std::string, Formula>> exact;
-  for (auto const& field : simulation.fields)
-    if (!formulas[field.name].text.empty())
-      exact.emplace_back(std::string(field.name), formulas[field.name]);
-  verify.exact = std::move(exact);
+  verify.exact.clear();
+  for (FieldInfo const& number : numbers_of(fields))
+    if (!formulas[number.name].text.empty())
+      verify.exact.emplace_back(number.name, formulas[number.name]);
 }
 
-void declare_verify(Visitor& visitor, VerifyOptions& verify, SimulationInfo const& simulation,
+void declare_verify(Visitor& visitor, VerifyOptions& verify, std::vector<FieldInfo> const& fields,
                     std::filesystem::path const& folder) {
   visitor.section(
       {.name = "verify", .documentation = "What the result is compared with after the run."},
       [&](Visitor& v) {
-        declare_exact(v, verify, simulation);
+        declare_exact(v, verify, fields);
         declare_tolerance(v, verify);
         bool const bounded = v.given("tolerance.l2") || v.given("tolerance.max");
         if (bounded && !v.given("exact"))
@@ -299,12 +315,9 @@ RunConfig default_run(SimulationInfo const& simulation, std::string const& name)
   run.output.directory = std::filesystem::path("outputs") / name;
   run.output.formats = default_formats(simulation);
   if (simulation.has_time) run.output.every.count = 10;
-  for (auto const& field : simulation.fields) run.output.fields.emplace_back(field.name);
   run.diagnostics = default_diagnostics(simulation);
   for (auto const& family : simulation.kernels) run.kernels[std::string(family.name)] = "auto";
-  SideKind const side = simulation.sides.empty() ? SideKind::free : simulation.sides.front();
-  SideCondition const zero{side, {"0", expression::Expression(0.0), {}}};
-  run.boundary.fill({zero, zero});
+  take_fields(run, simulation.fields);
   return run;
 }
 
@@ -326,24 +339,42 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
                                       "every number but whole ones: a number (with a unit, "
                                       "converted to SI) or a formula of the names before."},
                     run.constants);
-  if (simulation.has_grid) {
+  if (simulation.has_grid)
     declare_grid(visitor, run);
-    declare_boundary(visitor, run);
-  } else {
+  else
     refuse_grid(visitor, simulation);
-  }
-  if (simulation.has_time) declare_initial(visitor, run);
   declare_parameters(visitor, run, parameters);
+  declare_fields(visitor, run, parameters);
+  if (simulation.has_grid) declare_boundary(visitor, run);
+  if (simulation.has_time) declare_initial(visitor, run);
   if (simulation.has_time)
     declare_time(visitor, run.time, simulation);
   else
     refuse_time(visitor, simulation);
-  declare_output(visitor, run.output, simulation);
+  declare_output(visitor, run);
   check_formats(visitor, run);
   if (simulation.has_time) declare_checkpoint(visitor, run.checkpoint);
   declare_diagnostics(visitor, run);
-  declare_verify(visitor, run.verify, simulation, run.file.parent_path());
+  declare_verify(visitor, run.verify, run.fields, run.file.parent_path());
   declare_kernels(visitor, run);
+}
+
+Declaration collect_run(RunOptions& run, ParameterSet& parameters) {
+  Declaration root = collect([&](Visitor& v) {
+    std::string name(run.simulation->name);
+    declare_simulation(v, {run.simulation, 1}, name);
+    declare_run(v, run, parameters);
+  });
+  auto& keys = root.children;
+  auto const place = [&](std::string_view name) {
+    return std::ranges::find(keys, name, &Declaration::name);
+  };
+  for (std::string_view const early : {"boundary", "initial"}) {
+    auto const key = place(early);
+    if (key != keys.end()) std::rotate(place("parameters"), key, key + 1);
+  }
+  root.value = section_value(root);
+  return root;
 }
 
 }  // namespace gridstride::config

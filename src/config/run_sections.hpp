@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "config/declaration.hpp"
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
 
@@ -20,7 +21,13 @@ std::vector<std::string> default_formats(SimulationInfo const& simulation);
 void declare_simulation(Visitor& visitor, std::span<SimulationInfo const> simulations,
                         std::string& name);
 
-/// All other keys. The checks between values stand beside them.
+/// All other keys in the order of reading: what gives the fields, then what depends on them. The
+/// checks between values stand beside them.
 void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters);
+
+/// All keys of a run with their present values, in the order of the documentation: `parameters`
+/// stand behind `boundary` and `initial`, though they are read before. Checkpoints and references
+/// hold text in this order.
+Declaration collect_run(RunOptions& run, ParameterSet& parameters);
 
 }  // namespace gridstride::config

@@ -51,7 +51,9 @@ ordered_json text_schema(Declaration const& text) {
 
 ordered_json word_schema(Declaration const& word) { return {{"const", word.word}}; }
 
+/// Words, or any text where one of them stands for names that are not known.
 ordered_json choice_schema(Declaration const& choice) {
+  if (std::ranges::any_of(choice.words, &Declaration::Word::any_name)) return {{"type", "string"}};
   ordered_json names = ordered_json::array();
   for (auto const& word : choice.words) names.push_back(word.name);
   return {{"enum", names}};
@@ -98,12 +100,17 @@ ordered_json constants_schema(Declaration const&) {
 ordered_json section_schema(Declaration const& section) {
   ordered_json properties = ordered_json::object();
   ordered_json required = ordered_json::array();
+  ordered_json others = false;
   for (Declaration const& child : section.children) {
+    if (child.any_name) {
+      others = schema_of(child);
+      continue;
+    }
     properties[child.name] = schema_of(child);
     if (must_be_given(child)) required.push_back(child.name);
   }
   ordered_json schema = {
-      {"type", "object"}, {"properties", properties}, {"additionalProperties", false}};
+      {"type", "object"}, {"properties", properties}, {"additionalProperties", others}};
   if (!required.empty()) schema["required"] = required;
   return schema;
 }
@@ -165,14 +172,10 @@ ordered_json schema_of(Declaration const& declaration) {
 
 std::string describe_schema(SimulationInfo const& simulation) {
   RunConfig run = default_run(simulation, "NAME");
-  std::string name(simulation.name);
   ordered_json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                          {"title", fmt::format("gridstride: {}", simulation.name)},
                          {"description", simulation.summary}};
-  Declaration root = collect([&](Visitor& v) {
-    declare_simulation(v, {&simulation, 1}, name);
-    declare_run(v, run, *run.parameters);
-  });
+  Declaration root = collect_run(run, *run.parameters);
   root.children.front().required = true;
   root.children.front().value = nullptr;
   schema.update(schema_of(root));

@@ -3,13 +3,11 @@
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
 
-/// The sections that have to do with space: the grid, its sides, and values at its points.
+/// The sections that have to do with space: the grid, and values at its points.
 namespace gridstride::config {
 
 /// `grid`; tells the visitor how many axes there are.
 void declare_grid(Visitor& visitor, RunOptions& run);
-/// `boundary`; completes `run.grid`, whose spacing depends on the axes that are periodic.
-void declare_boundary(Visitor& visitor, RunOptions& run);
 void declare_initial(Visitor& visitor, RunOptions& run);
 
 /// A list with one value for each axis of the grid.

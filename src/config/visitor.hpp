@@ -18,6 +18,7 @@ namespace gridstride::config {
 struct Choice {
   std::string_view name;
   std::string_view documentation = "";
+  bool any_name = false;  ///< stands for words that are not known: any is taken
 };
 
 enum class Presence { required, optional };

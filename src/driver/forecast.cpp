@@ -77,7 +77,7 @@ struct OutputArrays {
 
 OutputArrays output_arrays(config::RunConfig const& run) {
   bool const files = !run.output.formats.empty();
-  std::size_t const all = run.simulation->fields.size();
+  std::size_t const all = run.fields.size();
   std::size_t const snapshot = !run.verify.exact.empty() ? all
                                : files                   ? run.output.fields.size()
                                                          : 0;

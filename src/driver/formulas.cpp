@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
@@ -64,13 +66,16 @@ class FormulaFinder final : public config::Visitor {
   }
 };
 
-/// The grid without the points of sides that have a value of their own, but for those of `face`.
-Grid without_given_sides(Grid grid, config::RunConfig const& run, int face = -1) {
+/// The grid without the points of sides where all of some fields have a value of their own, but for
+/// those of `face`.
+Grid without_given_sides(Grid grid, std::span<config::Sides const> fields, int face = -1) {
   for (int axis = 0; axis < grid.dims; ++axis) {
     if (axis == face) continue;
     auto const given = [&](std::size_t side) {
-      SideKind const kind = run.boundary[axis][side].kind;
-      return kind == SideKind::dirichlet || kind == SideKind::fixed;
+      return std::ranges::all_of(fields, [&](config::Sides const& sides) {
+        SideKind const kind = sides[static_cast<std::size_t>(axis)][side].kind;
+        return kind == SideKind::dirichlet || kind == SideKind::fixed;
+      });
     };
     if (given(0)) grid.origin[axis] = grid.coordinate(axis, 1);
     grid.points[axis] -= (given(0) ? 1 : 0) + (given(1) ? 1 : 0);
@@ -140,11 +145,21 @@ class Search {
  public:
   Search(config::RunConfig const& run, Stream& stream) : run_(run), stream_(stream) {}
 
+  /// At the formulas of a vector, or else at the one.
+  void look(Formula const& formula, std::vector<Formula> const& components, Grid const& grid) {
+    for (Formula const& component : components) look(component, grid, 0);
+    if (components.empty()) look(formula, grid, 0);
+  }
+
   void look(Formula const& formula, Grid const& grid, double time) {
     auto const fault = run_.precision == Precision::float32
                            ? fault_of<float>(stream_, formula.expression, grid, time)
                            : fault_of<double>(stream_, formula.expression, grid, time);
-    if (fault) problems.push_back(run_.problem(formula.location, *fault));
+    if (!fault) return;
+    Problem const problem = run_.problem(formula.location, *fault);
+    // One formula may hold for several fields.
+    auto const is_same = [&](Problem const& other) { return other.text() == problem.text(); };
+    if (std::ranges::none_of(problems, is_same)) problems.push_back(problem);
   }
 
   std::vector<Problem> problems;
@@ -154,23 +169,30 @@ class Search {
   Stream& stream_;
 };
 
+void look_at_sides(Search& search, config::RunConfig const& run, config::Sides const& sides) {
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side) {
+      auto const& condition = sides[static_cast<std::size_t>(axis)][static_cast<std::size_t>(side)];
+      if (condition.kind != SideKind::dirichlet && condition.kind != SideKind::neumann) continue;
+      Grid const face = face_of(run.grid, axis, side);
+      search.look(condition.value, condition.components,
+                  without_given_sides(face, {&sides, 1}, axis));
+    }
+}
+
 }  // namespace
 
 std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stream) {
   if (!run.simulation->has_grid) return {};
   Search search(run, stream);
-  Grid const inner = without_given_sides(run.grid, run);
   for (auto const& [name, source] : run.initial)
-    if (source.file.empty()) search.look(source.formula, inner, 0);
-  for (int axis = 0; axis < run.grid.dims; ++axis)
-    for (int side = 0; side < 2; ++side) {
-      auto const& condition = run.boundary[axis][static_cast<std::size_t>(side)];
-      if (condition.kind != SideKind::dirichlet && condition.kind != SideKind::neumann) continue;
-      Grid const face = face_of(run.grid, axis, side);
-      search.look(condition.value, without_given_sides(face, run, axis), 0);
-    }
+    if (source.file.empty())
+      search.look(source.formula, source.components,
+                  without_given_sides(run.grid, {&run.sides_of(name), 1}));
+  for (config::Sides const& sides : run.boundary) look_at_sides(search, run, sides);
   FormulaFinder parameters;
   run.parameters->fields(parameters, run);
+  Grid const inner = without_given_sides(run.grid, run.boundary);
   for (Formula const* formula : parameters.found) search.look(*formula, inner, 0);
   for (auto const& [name, formula] : run.verify.exact) search.look(formula, run.grid, run.time.end);
   return std::move(search.problems);

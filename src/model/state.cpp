@@ -15,22 +15,22 @@ namespace {
 
 bool has_values(SideKind kind) { return kind == SideKind::dirichlet || kind == SideKind::neumann; }
 
-std::string side_name(int axis, int side) {
-  return fmt::format("{}.{}", axis_names[static_cast<std::size_t>(axis)],
+std::string side_name(std::string_view field, int axis, int side) {
+  return fmt::format("{}.{}.{}", field, axis_names[static_cast<std::size_t>(axis)],
                      side == 0 ? "lower" : "upper");
 }
 
 }  // namespace
 
 Row evolved(config::RunConfig const& run, std::string_view field, int buffers) {
-  auto const& fields = run.simulation->fields;
-  auto const info = std::ranges::find(fields, field, &config::SimulationInfo::FieldInfo::name);
+  auto const info = std::ranges::find(run.fields, field, &config::FieldInfo::name);
+  bool const is_field = info != run.fields.end();
   return {.name = std::string(field),
           .grid = run.grid,
           .arrays = buffers,
-          .written = info != fields.end(),
+          .written = is_field,
           .saved = true,
-          .unit = std::string(info != fields.end() ? info->unit : "1")};
+          .unit = is_field ? info->unit : "1"};
 }
 
 Row coefficient(config::RunConfig const& run, std::string_view name,
@@ -52,15 +52,16 @@ Row scratch(config::RunConfig const& run, std::string_view name, int arrays) {
   return {.name = std::string(name), .role = Role::scratch, .grid = run.grid, .arrays = arrays};
 }
 
-void add_sides(std::vector<Row>& rows, config::RunConfig const& run, Scheme const& scheme) {
+void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string_view field,
+               Scheme const& scheme) {
   for (int axis = 0; axis < run.grid.dims; ++axis)
     for (int side = 0; side < 2; ++side) {
-      auto const& [kind, value] = run.boundary[axis][static_cast<std::size_t>(side)];
+      auto const& [kind, value] = run.sides_of(field)[axis][static_cast<std::size_t>(side)];
       if (!has_values(kind)) continue;
       auto const source = source_of(value);
       bool const mixes =
           kind == SideKind::dirichlet && depends_on_time(source) && scheme.mixes_sides();
-      rows.push_back({.name = side_name(axis, side),
+      rows.push_back({.name = side_name(field, axis, side),
                       .role = Role::side,
                       .grid = face_of(run.grid, axis, side),
                       .arrays = mixes ? 2 : 1,
@@ -155,11 +156,6 @@ State<T>::State(Stream const& stream, std::vector<Row> rows, config::RunConfig c
     : stream_(stream), clock_(clock) {
   for (Row& row : rows)
     arrays_.push_back(std::make_unique<Array<T>>(stream_, std::move(row), run, inputs, clock));
-  for (int axis = 0; axis < 3; ++axis)
-    for (int side = 0; side < 2; ++side)
-      for (auto const& array : arrays_)
-        if (array->row().role == Role::side && array->row().name == side_name(axis, side))
-          sides_[axis][static_cast<std::size_t>(side)] = array.get();
 }
 
 template <class T>
@@ -170,9 +166,11 @@ Array<T>& State<T>::operator[](std::string_view name) {
 }
 
 template <class T>
-T const* State<T>::side(int axis, int side) const {
-  auto const* array = sides_[axis][static_cast<std::size_t>(side)];
-  return array == nullptr ? nullptr : array->data();
+T const* State<T>::side(std::string_view field, int axis, int side) const {
+  auto const name = side_name(field, axis, side);
+  for (auto const& array : arrays_)
+    if (array->row().name == name) return array->data();
+  return nullptr;
 }
 
 template <class T>

@@ -48,9 +48,10 @@ Row coefficient(config::RunConfig const& run, std::string_view name,
 /// A term of an equation; no array where it is zero.
 Row term(config::RunConfig const& run, std::string_view name, config::FieldSource const& source);
 Row scratch(config::RunConfig const& run, std::string_view name, int arrays);
-/// Adds the sides of the grid: arrays for the kinds that have values, two where they change and
-/// the scheme mixes them.
-void add_sides(std::vector<Row>& rows, config::RunConfig const& run, Scheme const& scheme);
+/// Adds what holds for a field on the sides of the grid: arrays for the kinds that have values, two
+/// where they change and the scheme mixes them.
+void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string_view field,
+               Scheme const& scheme);
 
 /// Whether the formula of a row depends on time.
 bool depends_on_time(std::span<Row const> rows);
@@ -105,8 +106,8 @@ class State {
 
   /// Throws `std::out_of_range` for a name that no row has.
   Array<T>& operator[](std::string_view name);
-  /// The values on a side; null for kinds that have none.
-  T const* side(int axis, int side) const;
+  /// The values on a side for a field; null for kinds that have none.
+  T const* side(std::string_view field, int axis, int side) const;
   /// Whether values of a coefficient or a side depend on time.
   bool changes() const;
   /// Queues what changes, for a stage of the clock's present step.
@@ -123,7 +124,6 @@ class State {
   mutable Stream stream_;
   evaluate::DeviceClock const* clock_;
   std::vector<std::unique_ptr<Array<T>>> arrays_;  // that others point to
-  std::array<std::array<Array<T>*, 2>, 3> sides_ = {};
 };
 
 }  // namespace gridstride

@@ -96,8 +96,8 @@ class Advection final : public StagedStepping<T> {
       else
         flow_.velocity[axis] = {0, velocity.data(), speeds[axis] * roundings};
       for (int side = 0; side < 2; ++side)
-        flow_.sides[axis][side] = {run.boundary[axis][side].kind == SideKind::periodic,
-                                   state_.side(axis, side)};
+        flow_.sides[axis][side] = {run.sides_of("u")[axis][side].kind == SideKind::periodic,
+                                   state_.side("u", axis, side)};
     }
   }
 

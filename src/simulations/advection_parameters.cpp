@@ -56,7 +56,7 @@ std::vector<Row> rows(config::RunConfig const& run, Backend) {
   for (int axis = 0; axis < run.grid.dims; ++axis)
     rows.push_back(
         coefficient(run, velocity_names[axis], source_of(parameters_of(run).velocity[axis])));
-  add_sides(rows, run, scheme);
+  add_sides(rows, run, "u", scheme);
   return rows;
 }
 

@@ -60,7 +60,7 @@ std::vector<Row> heat_rows(config::RunConfig const& run, Backend) {
   std::vector<Row> rows = {evolved(run, "u", scheme_of(run).buffers),
                            coefficient(run, "diffusivity", source_of(parameters.diffusivity)),
                            term(run, "source", source_of(parameters.source))};
-  add_sides(rows, run, scheme_of(run));
+  add_sides(rows, run, "u", scheme_of(run));
   return rows;
 }
 
@@ -82,12 +82,13 @@ double heat_time_step(config::RunConfig const& run, Inputs const& inputs) {
 template <class T>
 stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device) {
   auto const rows = heat_rows(run, device.backend());
+  auto const& sides = run.sides_of("u");
   stencil::StepKind kind{run.grid, {}};
   kind.variable = has_array(rows, "diffusivity");
   kind.source = has_array(rows, "source");
   kind.alike = scheme_of(run).stages.size() == 1 && !depends_on_time(rows);
   for (int axis = 0; axis < run.grid.dims; ++axis)
-    for (int side = 0; side < 2; ++side) kind.sides[axis][side] = run.boundary[axis][side].kind;
+    for (int side = 0; side < 2; ++side) kind.sides[axis][side] = sides[axis][side].kind;
   return stencil::choose<T>(
       device, kind, {run.kernels.at("stencil"), static_cast<int>(run.fused_steps.value_or(0))});
 }
@@ -118,7 +119,8 @@ class Heat final : public StagedStepping<T> {
     step_.source = state_["source"].data();
     for (int axis = 0; axis < grid_.dims; ++axis)
       for (int side = 0; side < 2; ++side)
-        step_.sides[axis][side] = {run.boundary[axis][side].kind, state_.side(axis, side)};
+        step_.sides[axis][side] = {run.sides_of("u")[axis][side].kind,
+                                   state_.side("u", axis, side)};
     this->fill_initial(run, inputs);
     stencil::impose_dirichlet(stream_, grid_, step_.sides, this->buffer(0));
   }

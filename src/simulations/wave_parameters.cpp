@@ -140,7 +140,7 @@ void Parameters::declare_absorbing(Visitor& visitor) {
 namespace {
 
 bool is_absorbing(config::RunConfig const& run, int axis, int side) {
-  return run.boundary[axis][side].kind == SideKind::absorbing;
+  return run.sides_of("u")[axis][side].kind == SideKind::absorbing;
 }
 
 /// What the steps of a run are. What differs from step to step, sources and absorbing layers keep
@@ -239,7 +239,8 @@ Inputs squares_of(Inputs const& inputs) {
 std::array<SideKind, 2> sides_of(config::RunConfig const& run, int axis) {
   std::array<SideKind, 2> kinds;
   for (int side = 0; side < 2; ++side)
-    kinds[side] = is_absorbing(run, axis, side) ? SideKind::fixed : run.boundary[axis][side].kind;
+    kinds[side] =
+        is_absorbing(run, axis, side) ? SideKind::fixed : run.sides_of("u")[axis][side].kind;
   return kinds;
 }
 

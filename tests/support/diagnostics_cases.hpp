@@ -20,6 +20,7 @@
 #include "config/diagnostics_section.hpp"
 #include "config/document.hpp"
 #include "config/reader.hpp"
+#include "config/run_fields.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "driver/diagnostics.hpp"
@@ -33,7 +34,7 @@ inline Grid line_of(std::size_t points) {
 }
 
 /// A simulation with such fields.
-inline config::SimulationInfo info_of(std::vector<config::SimulationInfo::FieldInfo> fields) {
+inline config::SimulationInfo info_of(std::vector<config::FieldInfo> fields) {
   return {.name = "fields",
           .summary = "",
           .fields = std::move(fields),
@@ -50,6 +51,7 @@ inline config::RunOptions run_with(std::string const& diagnostics, Grid const& g
   run.simulation = &simulation;
   run.precision = precision;
   run.grid = grid;
+  config::take_fields(run, simulation.fields);
   for (int axis = 0; axis < grid.dims; ++axis) {
     run.grid_options.points.push_back(grid.points[axis]);
     run.grid_options.lower.push_back(grid.origin[axis]);

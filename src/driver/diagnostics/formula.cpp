@@ -28,8 +28,9 @@ constexpr std::string_view words[] = {"integral", "minimum", "maximum"};
 /// The fields that formulas may name: one array less than there may be is left for the weights.
 std::vector<std::string_view> fields_of(config::RunOptions const& run) {
   std::vector<std::string_view> names;
-  for (auto const& field : run.simulation->fields)
-    if (names.size() + 1 < evaluate::Arrays::most) names.push_back(field.name);
+  for (config::FieldInfo const& field : run.fields)
+    if (field.components.empty() && names.size() + 1 < evaluate::Arrays::most)
+      names.push_back(field.name);
   return names;
 }
 
@@ -161,7 +162,7 @@ std::size_t values_of_piece(Grid const& grid) {
 }
 
 bool is_periodic(config::RunOptions const& run, int axis) {
-  return run.boundary[axis][0].kind == SideKind::periodic;
+  return run.boundary.front()[axis][0].kind == SideKind::periodic;
 }
 
 /// The grid in pieces of about a million values; the ends of an axis that is not periodic, which

@@ -118,7 +118,7 @@ std::string variant_of(config::RunOptions const& run, std::string_view family);
 void declare_field(config::Visitor& visitor, config::RunOptions const& run, std::string& field);
 
 /// The unit of a field, `1` for an unknown one.
-std::string_view unit_of(config::RunOptions const& run, std::string_view field);
+std::string unit_of(config::RunOptions const& run, std::string_view field);
 
 /// The path of an element of a list with `size` of them, which stands alone when it is the only
 /// one.

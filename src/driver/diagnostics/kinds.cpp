@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "config/run_fields.hpp"
 #include "config/visitor.hpp"
 #include "driver/diagnostics/kind.hpp"
 
@@ -30,15 +31,16 @@ std::string variant_of(config::RunOptions const& run, std::string_view family) {
 }
 
 void declare_field(config::Visitor& visitor, config::RunOptions const& run, std::string& field) {
+  auto const numbers = config::numbers_of(run.fields);
   std::vector<config::Choice> fields;
-  for (auto const& one : run.simulation->fields) fields.push_back({one.name});
+  for (auto const& one : numbers) fields.push_back({.name = one.name, .any_name = one.any_name});
   if (field.empty() && fields.size() == 1) field = fields.front().name;
   visitor.choice({.name = "field", .documentation = "The field that is looked at."}, fields, field);
 }
 
-std::string_view unit_of(config::RunOptions const& run, std::string_view field) {
-  auto const& fields = run.simulation->fields;
-  auto const found = std::ranges::find(fields, field, &config::SimulationInfo::FieldInfo::name);
+std::string unit_of(config::RunOptions const& run, std::string_view field) {
+  auto const fields = config::numbers_of(run.fields);
+  auto const found = std::ranges::find(fields, field, &config::FieldInfo::name);
   return found == fields.end() ? "1" : found->unit;
 }
 

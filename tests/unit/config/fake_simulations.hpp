@@ -50,6 +50,30 @@ class FakeEverythingParameters : public ParameterSet {
   }
 };
 
+/// Gives a field for each species that the file names.
+class FakeSpeciesParameters : public ParameterSet {
+ public:
+  std::vector<std::pair<std::string, double>> species;
+
+  void fields(Visitor& v, RunOptions const&) override {
+    v.named<double>({.name = "species", .documentation = "Diffusivity of each species."},
+                    Presence::required, species, [&](Spec const& spec, double& diffusivity) {
+                      v.visit({.name = spec.name, .unit = "m^2/s", .minimum = 0}, diffusivity);
+                    });
+  }
+  std::vector<FieldInfo> fields_of(RunOptions const&) const override {
+    std::vector<FieldInfo> fields;
+    for (auto const& [name, diffusivity] : species)
+      fields.push_back({.name = name, .unit = "mol/m^3", .documentation = "A concentration."});
+    return fields;
+  }
+};
+
+class FakeFlowParameters : public ParameterSet {
+ public:
+  void fields(Visitor&, RunOptions const&) override {}
+};
+
 inline std::vector<SimulationInfo> const& fake_simulations() {
   static std::vector<SimulationInfo> const simulations = {
       {.name = "heat",
@@ -74,6 +98,38 @@ inline std::vector<SimulationInfo> const& fake_simulations() {
        .kernels = {},
        .make_parameters = []() -> std::unique_ptr<ParameterSet> {
          return std::make_unique<FakeEverythingParameters>();
+       },
+       .diagnostics = diagnostic_kinds(),
+       .formats = output_formats()},
+      {.name = "species",
+       .summary = "Fields that the parameters name.",
+       .fields = {{.name = "SPECIES",
+                   .unit = "mol/m^3",
+                   .documentation = "A concentration.",
+                   .any_name = true}},
+       .schemes = {},
+       .kernels = {},
+       .make_parameters = []() -> std::unique_ptr<ParameterSet> {
+         return std::make_unique<FakeSpeciesParameters>();
+       },
+       .diagnostics = diagnostic_kinds(),
+       .formats = output_formats()},
+      {.name = "flow",
+       .summary = "A vector field, one with other sides, and one without.",
+       .fields = {{.name = "velocity",
+                   .unit = "m/s",
+                   .documentation = "Velocity.",
+                   .components = {"x", "y"}},
+                  {.name = "p",
+                   .unit = "Pa",
+                   .documentation = "Pressure.",
+                   .sides = {{SideKind::neumann, SideKind::dirichlet, SideKind::periodic,
+                              SideKind::outflow}}},
+                  {.name = "depth", .unit = "m", .documentation = "Depth.", .sides = {{}}}},
+       .schemes = {},
+       .kernels = {},
+       .make_parameters = []() -> std::unique_ptr<ParameterSet> {
+         return std::make_unique<FakeFlowParameters>();
        },
        .diagnostics = diagnostic_kinds(),
        .formats = output_formats()},

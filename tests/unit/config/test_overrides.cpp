@@ -16,7 +16,7 @@ TEST_F(Overrides, ReplaceAndAddKeys) {
   EXPECT_EQ(run.time.end, 3);
   EXPECT_EQ(run.time.scheme, "rk4");
   EXPECT_EQ(run.output.every.time, 0.5);
-  EXPECT_EQ(run.boundary[0][0].kind, SideKind::periodic);
+  EXPECT_EQ(run.sides_of("u")[0][0].kind, SideKind::periodic);
   EXPECT_EQ(run.initial.at("u").formula.expression.evaluate(0.2), 1);
   EXPECT_EQ(run.precision, Precision::float32);
 }

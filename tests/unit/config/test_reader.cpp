@@ -23,8 +23,8 @@ TEST_F(Reader, FillsInDefaults) {
   EXPECT_FALSE(run.device.backend);
   EXPECT_EQ(run.precision, Precision::float64);
   EXPECT_EQ(run.grid, (Grid{2, {8, 8, 1}, {0, 0, 0}, {1.0 / 7, 1.0 / 7, 1}}));
-  EXPECT_EQ(run.boundary[1][1].kind, SideKind::dirichlet);
-  EXPECT_EQ(run.boundary[1][1].value.expression.evaluate(0), 0);
+  EXPECT_EQ(run.sides_of("u")[1][1].kind, SideKind::dirichlet);
+  EXPECT_EQ(run.sides_of("u")[1][1].value.expression.evaluate(0), 0);
   EXPECT_EQ(run.time.scheme, "ftcs");
   EXPECT_FALSE(run.time.step);
   EXPECT_EQ(run.time.safety, 0.9);
@@ -75,18 +75,18 @@ TEST_F(Reader, PeriodicAxesLeaveOutTheLastPoint) {
   RunConfig const run = read(minimal_heat + "boundary: {x: periodic, y: {neumann: 2}}\n");
   EXPECT_EQ(run.grid.spacing[0], 1.0 / 8);
   EXPECT_EQ(run.grid.spacing[1], 1.0 / 7);
-  EXPECT_EQ(run.boundary[0][0].kind, SideKind::periodic);
-  EXPECT_EQ(run.boundary[1][0].kind, SideKind::neumann);
-  EXPECT_EQ(run.boundary[1][1].value.expression.evaluate(0), 2);
+  EXPECT_EQ(run.sides_of("u")[0][0].kind, SideKind::periodic);
+  EXPECT_EQ(run.sides_of("u")[1][0].kind, SideKind::neumann);
+  EXPECT_EQ(run.sides_of("u")[1][1].value.expression.evaluate(0), 2);
 }
 
 TEST_F(Reader, SidesMayDiffer) {
   RunConfig const run =
       read(minimal_heat + "boundary: {y: {lower: {dirichlet: x*t}, upper: {neumann: -1}}}\n");
-  EXPECT_EQ(run.boundary[0][0].kind, SideKind::dirichlet);
-  EXPECT_EQ(run.boundary[1][0].kind, SideKind::dirichlet);
-  EXPECT_EQ(run.boundary[1][0].value.expression.evaluate(2, 0, 0, 3), 6);
-  EXPECT_EQ(run.boundary[1][1].kind, SideKind::neumann);
+  EXPECT_EQ(run.sides_of("u")[0][0].kind, SideKind::dirichlet);
+  EXPECT_EQ(run.sides_of("u")[1][0].kind, SideKind::dirichlet);
+  EXPECT_EQ(run.sides_of("u")[1][0].value.expression.evaluate(2, 0, 0, 3), 6);
+  EXPECT_EQ(run.sides_of("u")[1][1].kind, SideKind::neumann);
 }
 
 TEST_F(Reader, ReadsDevices) {
@@ -249,10 +249,10 @@ TEST_F(Reader, ReadsVerification) {
 TEST_F(Reader, GoesOnWithTheSimulationProbablyMeant) {
   EXPECT_EQ(faults("simulation: haet\ntime: {end: -1}\n"),
             "run:1:1: grid.points: is missing (it has no default)\n"
-            "run:1:1: initial.u: is missing (it has no default)\n"
             "run:1:1: parameters.diffusivity: is missing (it has no default)\n"
-            "run:1:13: simulation: unknown value 'haet' ('heat' or 'everything' expected); did you "
-            "mean 'heat'?\n"
+            "run:1:1: initial.u: is missing (it has no default)\n"
+            "run:1:13: simulation: unknown value 'haet' ('heat', 'everything', 'species' or 'flow' "
+            "expected); did you mean 'heat'?\n"
             "run:2:13: time.end: '-1' is out of range (must be > 0)\n");
 }
 

@@ -47,10 +47,11 @@ void expect_same(RunConfig const& a, RunConfig const& b) {
   EXPECT_EQ(a.precision, b.precision);
   EXPECT_EQ(a.constants, b.constants);
   EXPECT_EQ(a.grid, b.grid);
+  EXPECT_EQ(a.fields, b.fields);
   for (int axis = 0; axis < a.grid.dims; ++axis) {
     for (int side = 0; side < 2; ++side) {
-      EXPECT_EQ(a.boundary[axis][side].kind, b.boundary[axis][side].kind);
-      expect_same(a.boundary[axis][side].value, b.boundary[axis][side].value);
+      EXPECT_EQ(a.sides_of("u")[axis][side].kind, b.sides_of("u")[axis][side].kind);
+      expect_same(a.sides_of("u")[axis][side].value, b.sides_of("u")[axis][side].value);
     }
   }
   for (auto const& [name, source] : a.initial) {

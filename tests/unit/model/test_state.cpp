@@ -35,7 +35,7 @@ std::vector<Row> rows_of(config::RunConfig const& run, Scheme const& scheme) {
                            term(run, "none", formula("0")),
                            term(run, "one", formula("1")),
                            scratch(run, "elsewhere", 2)};
-  add_sides(rows, run, scheme);
+  add_sides(rows, run, "u", scheme);
   return rows;
 }
 
@@ -65,15 +65,15 @@ TEST(State, RefreshesEachArrayForTheTimeOfAStage) {
   EXPECT_TRUE(two.state.changes());
   two.state.refresh({.time = 0.5, .sides = {0, 0, 1}});
   EXPECT_EQ(two.state["a"].span()[4], 1 + 2.25);
-  EXPECT_EQ(*two.state.side(0, 0), 2.5 * 2.5);  // a value: at the end of the stage
-  EXPECT_EQ(*two.state.side(0, 1), 3 * 2.25);   // a derivative: at its time
-  EXPECT_EQ(two.state.side(1, 0), nullptr);
+  EXPECT_EQ(*two.state.side("u", 0, 0), 2.5 * 2.5);  // a value: at the end of the stage
+  EXPECT_EQ(*two.state.side("u", 0, 1), 3 * 2.25);   // a derivative: at its time
+  EXPECT_EQ(two.state.side("u", 1, 0), nullptr);
 }
 
 TEST(State, MixesTheValuesOnASideFromThreeMoments) {
   AtTwo two(find_scheme("ssp_rk3"));
   two.state.refresh({.sides = {-2, 4, -1}});
-  EXPECT_DOUBLE_EQ(*two.state.side(0, 0), -2 * 4.0 + 4 * 2.25 * 2.25 - 2.5 * 2.5);
+  EXPECT_DOUBLE_EQ(*two.state.side("u", 0, 0), -2 * 4.0 + 4 * 2.25 * 2.25 - 2.5 * 2.5);
 }
 
 TEST(State, WritesAndSavesWhatTheRowsSay) {

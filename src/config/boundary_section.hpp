@@ -1,0 +1,16 @@
+#pragma once
+
+#include "config/run_config.hpp"
+#include "config/visitor.hpp"
+
+namespace gridstride::config {
+
+/// What holds on the sides for a field of which the file says nothing: the first of its kinds, with
+/// the value 0.
+Sides default_sides(FieldInfo const& field);
+
+/// `boundary`, of all fields together and of each; completes `run.grid`, whose spacing depends on
+/// the axes that are periodic.
+void declare_boundary(Visitor& visitor, RunOptions& run);
+
+}  // namespace gridstride::config

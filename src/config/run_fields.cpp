@@ -1,0 +1,77 @@
+#include "config/run_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "config/boundary_section.hpp"
+
+namespace gridstride::config {
+namespace {
+
+/// With what `SimulationInfo` says of the sides of those that do not say it.
+std::vector<FieldInfo> completed(std::vector<FieldInfo> fields, SimulationInfo const& simulation) {
+  for (FieldInfo& field : fields)
+    if (!field.sides) field.sides = simulation.sides;
+  return fields;
+}
+
+void check_names(Visitor& visitor, RunOptions const& run) {
+  for (auto field = run.fields.begin(); field != run.fields.end(); ++field) {
+    auto const is_same = [&](FieldInfo const& other) { return other.name == field->name; };
+    if (std::any_of(run.fields.begin(), field, is_same))
+      visitor.fault("parameters", fmt::format("two fields are called '{}'", field->name));
+    if (run.simulation->has_grid && std::ranges::count(axis_names, field->name) > 0)
+      visitor.fault("parameters",
+                    fmt::format("a field cannot be called '{0}' (it is an axis: 'boundary.{0}' "
+                                "would have two meanings)",
+                                field->name));
+  }
+}
+
+}  // namespace
+
+void take_fields(RunOptions& run, std::vector<FieldInfo> fields) {
+  run.fields = completed(std::move(fields), *run.simulation);
+  run.boundary.clear();
+  run.output.fields.clear();
+  for (FieldInfo const& field : run.fields) {
+    run.boundary.push_back(default_sides(field));
+    run.output.fields.push_back(field.name);
+  }
+}
+
+void declare_fields(Visitor& visitor, RunOptions& run, ParameterSet const& parameters) {
+  std::vector<FieldInfo> fields = completed(parameters.fields_of(run), *run.simulation);
+  if (!fields.empty() && fields != run.fields) take_fields(run, std::move(fields));
+  check_names(visitor, run);
+}
+
+std::vector<FieldInfo> numbers_of(std::span<FieldInfo const> fields) {
+  std::vector<FieldInfo> numbers;
+  for (FieldInfo const& field : fields) {
+    if (field.components.empty()) numbers.push_back(field);
+    for (std::string const& component : field.components)
+      numbers.push_back({.name = field.name + '.' + component,
+                         .unit = field.unit,
+                         .documentation = field.documentation,
+                         .any_name = field.any_name});
+  }
+  return numbers;
+}
+
+void declare_value(Visitor& visitor, Spec const& spec, std::vector<std::string> const& components,
+                   Formula& value, std::vector<Formula>& values) {
+  if (components.empty()) return visitor.visit(spec, value);
+  values.resize(components.size());
+  visitor.section({.name = spec.name, .documentation = spec.documentation}, [&](Visitor& v) {
+    for (std::size_t i = 0; i < components.size(); ++i) {
+      Spec component = spec;
+      component.name = components[i];
+      v.visit(component, values[i]);
+    }
+  });
+}
+
+}  // namespace gridstride::config

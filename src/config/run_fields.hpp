@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "config/visitor.hpp"
+
+/// The fields of a run, and what a file says of their values.
+namespace gridstride::config {
+
+/// Makes these the fields of a run, with what holds where the file says nothing: all are written,
+/// and their sides are of their first kind.
+void take_fields(RunOptions& run, std::vector<FieldInfo> fields);
+
+/// Takes the fields that the parameters give. Of a grid with axes, none may be called as an axis.
+void declare_fields(Visitor& visitor, RunOptions& run, ParameterSet const& parameters);
+
+/// What has one number at each point: fields without components, and each component of the others
+/// as `velocity.x`.
+std::vector<FieldInfo> numbers_of(std::span<FieldInfo const> fields);
+
+/// A formula, or for a vector a mapping with one for each component.
+void declare_value(Visitor& visitor, Spec const& spec, std::vector<std::string> const& components,
+                   Formula& value, std::vector<Formula>& values);
+
+}  // namespace gridstride::config
