@@ -42,16 +42,19 @@ std::string format_place(Grid const& grid, std::int64_t offset);
 /// The points of a grid's side: 0 the lower one of the axis, 1 the upper.
 Grid face_of(Grid const& grid, int axis, int side);
 
-/// A named quantity on a grid: a view of `grid.size()` values, in the memory of the simulation's
-/// device. Whoever made it owns the memory.
+/// A named quantity on a grid: a view of `grid.size()` values, or of as many vectors with their
+/// components side by side, in the memory of the simulation's device. Whoever made it owns the
+/// memory.
 struct Field {
   std::string name;
   std::string unit;
   Grid grid;
   Precision precision = Precision::float64;
   void const* data = nullptr;
+  int components = 1;  ///< of a vector 2 or 3
 
-  std::size_t bytes() const { return static_cast<std::size_t>(grid.size()) * size_of(precision); }
+  std::int64_t values() const { return grid.size() * components; }
+  std::size_t bytes() const { return static_cast<std::size_t>(values()) * size_of(precision); }
 };
 
 /// What holds on one side of the grid; a simulation takes some of them.

@@ -22,6 +22,10 @@ FieldInfo const* find_field(ResultFile const& file, std::string const& name) {
   return nullptr;
 }
 
+std::string describe_components(int components) {
+  return components == 1 ? "one number at each point" : fmt::format("{} components", components);
+}
+
 /// The fields of both files that can be compared; notes the others. Values of two types can be
 /// within a tolerance of each other, but are not the same.
 std::vector<std::string> match_fields(ResultFile const& a, ResultFile const& b, bool exactly,
@@ -32,6 +36,12 @@ std::vector<std::string> match_fields(ResultFile const& a, ResultFile const& b, 
     auto const* other = find_field(b, field.name);
     if (other == nullptr) {
       mismatches.push_back(fmt::format("field '{}' is in A alone", field.name));
+      continue;
+    }
+    if (field.components != other->components) {
+      mismatches.push_back(fmt::format("field '{}' has {} in A, {} in B", field.name,
+                                       describe_components(field.components),
+                                       describe_components(other->components)));
       continue;
     }
     common.push_back(field.name);
@@ -112,6 +122,7 @@ PointDifference difference(double a, double b, double rtol, double atol) {
 void add_step(FieldDifference& field, PointDifference& worst, ResultFile const& file,
               std::size_t step, std::vector<double> const& a, std::vector<double> const& b,
               double rtol, double atol) {
+  auto const components = static_cast<std::size_t>(file.field(field.name).components);
   RootMeanSquare differences;
   for (std::size_t i = 0; i < a.size(); ++i) {
     auto const point = difference(a[i], b[i], rtol, atol);
@@ -123,7 +134,8 @@ void add_step(FieldDifference& field, PointDifference& worst, ResultFile const& 
     worst = point;
     field.time_index = step;
     field.time = file.times()[step];
-    field.indices = file.grid().indices(static_cast<std::int64_t>(i));
+    field.indices = file.grid().indices(static_cast<std::int64_t>(i / components));
+    if (components > 1) field.component = static_cast<int>(i % components);
     field.value_a = a[i];
     field.value_b = b[i];
   }
@@ -136,7 +148,7 @@ FieldDifference compare_field(ResultFile const& a, ResultFile const& b, std::str
   field.name = name;
   PointDifference worst;
   worst.used = -1;  // below any point's
-  auto const size = static_cast<std::size_t>(a.grid().size());
+  std::size_t const size = a.values_of(a.field(name));
   std::vector<double> values_a(size);
   std::vector<double> values_b(size);
   for (std::size_t step = 0; step < steps; ++step) {
@@ -160,9 +172,10 @@ std::string Comparison::table() const {
   for (auto const& field : fields)
     text += fmt::format(
         "{:<12} {:>10.3e} {:>10.3e} {:>10.3e} {:>10}  step {} (t = {:.6g}) at ({}, "
-        "{}, {}): {} and {}\n",
+        "{}, {}){}: {} and {}\n",
         field.name, field.max_absolute, field.max_relative, field.l2, field.violations,
         field.time_index, field.time, field.indices[0], field.indices[1], field.indices[2],
+        field.component < 0 ? "" : fmt::format(", component {}", field.component),
         format_exact(field.value_a), format_exact(field.value_b));
   for (auto const& note : notes) text += fmt::format("note: {}\n", note);
   for (auto const& mismatch : mismatches) text += fmt::format("mismatch: {}\n", mismatch);

@@ -22,6 +22,7 @@ struct FieldDifference {
   std::size_t time_index = 0;
   double time = 0;
   std::array<std::int64_t, 3> indices = {0, 0, 0};
+  int component = -1;  ///< of a vector, from 0 on
   double value_a = 0;
   double value_b = 0;
 };

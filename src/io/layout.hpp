@@ -42,13 +42,14 @@ inline hid_t type_of(Precision precision) {
   return precision == Precision::float32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE;
 }
 
-/// One step of a field, slowest axis first. As VTK has it, the axes that hold a single point are
-/// left out from the slow end.
-inline hdf5::Shape shape_of(Grid const& grid) {
+/// One step of a field, slowest axis first, the components of a vector last. As VTK has it, the
+/// axes that hold a single point are left out from the slow end.
+inline hdf5::Shape shape_of(Grid const& grid, int components = 1) {
   hdf5::Shape shape;
   for (int axis = 2; axis >= 0; --axis)
     if (axis == 0 || !shape.empty() || grid.points[axis] > 1)
       shape.push_back(static_cast<hsize_t>(grid.points[axis]));
+  if (components > 1) shape.push_back(static_cast<hsize_t>(components));
   return shape;
 }
 

@@ -53,13 +53,23 @@ Grid read_grid(Object const& root, Object const& home) {
   return grid;
 }
 
-FieldInfo read_field_info(Object const& dataset, std::string const& name) {
+FieldInfo read_field_info(Object const& dataset, std::string const& name, int components) {
   auto const type = dataset.type();
   std::size_t const bytes = H5Tget_size(type.id());
   if (H5Tget_class(type.id()) != H5T_FLOAT || (bytes != sizeof(float) && bytes != sizeof(double)))
     reject(dataset, fmt::format("field '{}' is neither float32 nor float64", name));
   return {name, dataset.read_text_attribute("unit"),
-          bytes == sizeof(float) ? Precision::float32 : Precision::float64};
+          bytes == sizeof(float) ? Precision::float32 : Precision::float64, components};
+}
+
+/// How many components a field of that shape has; 0 when it is not one of the grid.
+int components_of(Shape const& stored, Grid const& grid) {
+  for (int components = 1; components <= 3; ++components) {
+    Shape const shape = layout::shape_of(grid, components);
+    if (!stored.empty() && std::equal(shape.begin(), shape.end(), ++stored.begin(), stored.end()))
+      return components;
+  }
+  return 0;
 }
 
 /// The part of a histogram with `width` values at each step; the list may be longer.
@@ -190,19 +200,18 @@ void ResultFile::State::read_steps(Object const& root, Object const& home) {
 void ResultFile::State::read_fields(Object const& root) {
   Object const data = root.open_group("PointData");
   Object const positions = root.open_group("Steps").open_group("PointDataOffsets");
-  Shape const shape = layout::shape_of(grid);
   for (auto const& name : data.names()) {
     Object dataset = data.open_dataset(name);
     hdf5::require_sources(dataset, name);
     Shape const stored = dataset.shape();
-    if (stored.size() != shape.size() + 1 ||
-        !std::equal(shape.begin(), shape.end(), ++stored.begin()))
+    int const components = components_of(stored, grid);
+    if (components == 0)
       reject(file, fmt::format("field '{}' has shape [{}]", name, fmt::join(stored, "][")));
     auto where = read_list<std::int64_t>(positions, name, times.size());
     for (auto const offset : where)
       if (offset < 0 || static_cast<hsize_t>(offset) >= stored.front())
         reject(file, fmt::format("a step of field '{}' is missing", name));
-    fields.push_back(read_field_info(dataset, name));
+    fields.push_back(read_field_info(dataset, name, components));
     datasets.push_back(std::move(dataset));
     offsets.push_back(std::move(where));
   }
@@ -256,6 +265,9 @@ std::vector<FieldInfo> const& ResultFile::fields() const { return state_->fields
 FieldInfo const& ResultFile::field(std::string_view name) const {
   return fields()[find_named(path(), "field", fields(), name)];
 }
+std::size_t ResultFile::values_of(FieldInfo const& field) const {
+  return static_cast<std::size_t>(grid().size() * field.components);
+}
 std::vector<double> const& ResultFile::times() const { return state_->times; }
 std::vector<std::int64_t> const& ResultFile::steps() const { return state_->steps; }
 std::vector<NamedSeries> const& ResultFile::diagnostics() const { return state_->diagnostics; }
@@ -296,7 +308,7 @@ std::size_t ResultFile::index_of_end() const {
 }
 
 std::vector<double> ResultFile::read(std::string_view field, std::size_t time_index) const {
-  std::vector<double> values(static_cast<std::size_t>(grid().size()));
+  std::vector<double> values(values_of(this->field(field)));
   read(field, time_index, values);
   return values;
 }
@@ -304,10 +316,11 @@ std::vector<double> ResultFile::read(std::string_view field, std::size_t time_in
 void ResultFile::read(std::string_view field, std::size_t time_index, std::span<double> out) const {
   auto const index = find_named(path(), "field", state_->fields, field);
   require_step(path(), time_index, times().size());
-  if (out.size() != static_cast<std::size_t>(grid().size()))
-    throw IoError(
-        path(), fmt::format("field '{}' has {} values, not {}", field, grid().size(), out.size()));
-  Shape count = layout::shape_of(grid());
+  FieldInfo const& info = fields()[index];
+  if (out.size() != values_of(info))
+    throw IoError(path(), fmt::format("field '{}' has {} values, not {}", field, values_of(info),
+                                      out.size()));
+  Shape count = layout::shape_of(grid(), info.components);
   count.insert(count.begin(), 1);
   Shape start(count.size(), 0);
   start.front() = static_cast<hsize_t>(state_->offsets[index][time_index]);

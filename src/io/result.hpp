@@ -51,7 +51,9 @@ class ResultFile {
   std::size_t index_of_step(std::int64_t step) const;
   std::size_t index_of_end() const;
 
-  /// One field at one of `times()`, x fastest, `grid().size()` values.
+  /// How many numbers a field has at a time.
+  std::size_t values_of(FieldInfo const& field) const;
+  /// One field at one of `times()`, x fastest, the components of a vector side by side.
   std::vector<double> read(std::string_view field, std::size_t time_index) const;
   void read(std::string_view field, std::size_t time_index, std::span<double> out) const;
   /// One of `histograms()` at one of `times()`.

@@ -14,6 +14,7 @@ struct FieldInfo {
   std::string name;
   std::string unit;
   Precision precision = Precision::float64;
+  int components = 1;  ///< of a vector 2 or 3
 
   bool operator==(FieldInfo const&) const = default;
 };

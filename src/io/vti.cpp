@@ -48,9 +48,9 @@ template <class Array, class T>
 vtkSmartPointer<vtkDataArray> view_of(Field const& field) {
   auto array = vtkSmartPointer<Array>::New();
   constexpr int keeps_ownership = 1;
+  array->SetNumberOfComponents(field.components);
   // VTK takes no const memory; the writer only reads it.
-  array->SetArray(static_cast<T*>(const_cast<void*>(field.data)), field.grid.size(),
-                  keeps_ownership);
+  array->SetArray(static_cast<T*>(const_cast<void*>(field.data)), field.values(), keeps_ownership);
   return array;
 }
 

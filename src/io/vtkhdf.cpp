@@ -179,7 +179,7 @@ void ResultWriter::State::create_vtkhdf() {
   Object const data_group = root.create_group("PointData");
   for (auto const& field : contents.fields) {
     offsets.push_back(create_list(offset_group, field.name, H5T_STD_I64LE));
-    fields.push_back(create_field(data_group, field, layout::shape_of(grid)));
+    fields.push_back(create_field(data_group, field, layout::shape_of(grid, field.components)));
   }
 }
 
@@ -229,7 +229,8 @@ void ResultWriter::State::check_fields(std::span<Field const> host_fields) const
     throw std::invalid_argument("ResultWriter::append: not the fields that were announced");
   for (std::size_t i = 0; i < host_fields.size(); ++i) {
     auto const& field = host_fields[i];
-    if (FieldInfo{field.name, field.unit, field.precision} != contents.fields[i] ||
+    if (FieldInfo{field.name, field.unit, field.precision, field.components} !=
+            contents.fields[i] ||
         field.grid != contents.grid)
       throw std::invalid_argument("ResultWriter::append: '" + field.name +
                                   "' is not the field that was announced");
@@ -246,10 +247,10 @@ void ResultWriter::State::check_histograms(std::span<Histogram const> histograms
 }
 
 void ResultWriter::State::write_fields(std::span<Field const> host_fields) {
-  Shape const shape = layout::shape_of(contents.grid);
-  Shape start(shape.size() + 1, 0);
-  start.front() = count;
   for (std::size_t i = 0; i < host_fields.size(); ++i) {
+    Shape const shape = layout::shape_of(contents.grid, host_fields[i].components);
+    Shape start(shape.size() + 1, 0);
+    start.front() = count;
     fields[i].resize(with_time(count + 1, shape));
     hid_t const type =
         host_fields[i].precision == Precision::float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;

@@ -30,7 +30,8 @@ struct ResultContents {
 /// while it grows. All functions throw `IoError`; after one did, the file takes no more.
 ///
 ///     /VTKHDF                          Version, Type, WholeExtent, Origin, Spacing, Direction
-///       PointData/FIELD                [steps][nz][ny][nx], fewer axes in 1D and 2D; `unit`
+///       PointData/FIELD                [steps][nz][ny][nx], fewer axes in 1D and 2D, of a vector
+///                                      [components] behind them; `unit`
 ///       Steps                          NSteps; Values; PointDataOffsets/FIELD
 ///     /gridstride                      version, git_hash, device, precision, created, dims,
 ///                                      complete (0 or 1)

@@ -27,10 +27,10 @@ class Compare : public testing::Test {
   }
   Comparison compare_contents(ResultContents const& a, ResultContents const& b) {
     for (auto const& [name, contents] : {std::pair("a.h5", a), std::pair("b.h5", b)}) {
-      std::vector<double> const zeros(static_cast<std::size_t>(contents.grid.size()));
+      std::vector<double> const zeros(static_cast<std::size_t>(3 * contents.grid.size()));
       std::vector<Field> fields;
-      for (auto const& [field, unit, precision] : contents.fields)
-        fields.push_back({field, unit, contents.grid, precision, zeros.data()});
+      for (auto const& [field, unit, precision, components] : contents.fields)
+        fields.push_back({field, unit, contents.grid, precision, zeros.data(), components});
       ResultWriter(folder / name, contents).append(0, 0, fields, {});
     }
     return compare(folder / "a.h5", folder / "b.h5", 1, 1);
@@ -65,6 +65,24 @@ TEST_F(Compare, MeasuresTheDifference) {
   EXPECT_EQ(field.value_a, 2.5);
   EXPECT_EQ(field.value_b, 2);
   EXPECT_NE(result.table().find("DIFFERENT"), std::string::npos);
+}
+
+TEST_F(Compare, TellsThePointAndTheComponentOfAVector) {
+  std::vector<double> values(12);
+  Field const field = {"w", "m/s", grid, Precision::float64, values.data(), 3};
+  for (auto const* name : {"a.h5", "b.h5"}) {
+    ResultWriter(folder / name, {grid, {{"w", "m/s", Precision::float64, 3}}, {}, Provenance{}})
+        .append(0, 0, std::span(&field, 1), {});
+    values[10] = 2;
+  }
+  auto const comparison = compare(folder / "a.h5", folder / "b.h5", 0, 1);
+  EXPECT_NE(comparison.table().find("at (1, 1, 0), component 1: 0 and 2"), std::string::npos);
+  auto const& difference = comparison.fields.at(0);
+  EXPECT_EQ(difference.violations, 1);
+  EXPECT_EQ(difference.indices, (std::array<std::int64_t, 3>{1, 1, 0}));
+  EXPECT_EQ(difference.component, 1);
+  EXPECT_EQ(difference.value_b, 2);
+  EXPECT_DOUBLE_EQ(difference.l2, 2 / std::sqrt(12));
 }
 
 TEST_F(Compare, HoldsToItsTolerance) {
@@ -103,6 +121,7 @@ TEST_F(Compare, LayoutsMustAgree) {
   for (auto const& change : std::vector<std::function<void(ResultContents&)>>{
            [](auto& contents) { contents.fields[0].name = "w"; },
            [](auto& contents) { contents.fields[0].unit = "m"; },
+           [](auto& contents) { contents.fields[0].components = 2; },
            [](auto& contents) { contents.fields.pop_back(); },
            [](auto& contents) { contents.grid.points[0] += 1; },
            [](auto& contents) { contents.grid.origin[1] += 1e-6; },

@@ -32,6 +32,54 @@ TEST_P(Result, ReadsBackEverythingThatWasWritten) {
   }
 }
 
+/// A vector is one dataset, with the components behind the axes.
+TEST_P(Result, ReadsBackVectors) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(GetParam());
+  auto const size = static_cast<std::size_t>(grid.size());
+  std::vector<double> const u(size, 7);
+  std::vector<float> w(3 * size);
+  std::vector<Field> const fields = {{"u", "K", grid, Precision::float64, u.data()},
+                                     {"w", "m/s", grid, Precision::float32, w.data(), 3}};
+  ResultContents const contents{
+      grid, {{"u", "K"}, {"w", "m/s", Precision::float32, 3}}, {}, Provenance{}};
+  ResultWriter writer(folder / "run.h5", contents);
+  auto const value = [](std::size_t step, std::size_t i) {
+    return static_cast<float>(100000 * step + i);
+  };
+  for (std::size_t step = 0; step < 2; ++step) {
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] = value(step, i);
+    writer.append(static_cast<std::int64_t>(step), static_cast<double>(step), fields, {});
+  }
+
+  ResultFile const file(folder / "run.h5");
+  EXPECT_EQ(file.fields(), contents.fields);
+  for (std::size_t step = 0; step < 2; ++step) {
+    EXPECT_EQ(file.read("u", step), u);
+    auto const read = file.read("w", step);
+    ASSERT_EQ(read.size(), w.size());
+    for (std::size_t i = 0; i < read.size(); ++i) EXPECT_EQ(read[i], value(step, i));
+  }
+  std::vector<double> too_few(size);
+  expect_io_error([&] { file.read("w", 0, too_few); }, {"'w' has", "not"});
+  auto shape = layout::shape_of(grid);
+  shape.insert(shape.begin(), 2);
+  shape.push_back(3);
+  EXPECT_EQ(hdf5::open_file(folder / "run.h5").open_dataset("VTKHDF/PointData/w").shape(), shape);
+}
+
+TEST(ResultWriter, RefusesAVectorThatIsNotOfTheAnnouncedComponents) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(1);
+  std::vector<double> const w(static_cast<std::size_t>(3 * grid.size()));
+  ResultWriter writer(folder / "run.h5",
+                      {grid, {{"w", "1", Precision::float64, 3}}, {}, Provenance{}});
+  for (int const components : {1, 2}) {
+    Field const field = {"w", "1", grid, Precision::float64, w.data(), components};
+    EXPECT_THROW(writer.append(0, 0, std::span(&field, 1), {}), std::invalid_argument);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Dimensions, Result, testing::Values(1, 2, 3));
 
 TEST(ResultFile, KeepsProvenanceAndDiagnostics) {

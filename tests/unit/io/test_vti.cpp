@@ -51,6 +51,28 @@ TEST_P(Vti, VtkReadsBackEveryValue) {
   }
 }
 
+TEST_P(Vti, VectorsAreOneArrayWithComponents) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(GetParam());
+  for (int const components : {2, 3}) {
+    std::vector<float> values(static_cast<std::size_t>(grid.size() * components));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) / 8;
+    Field const field = {"w", "m/s", grid, Precision::float32, values.data(), components};
+    write_vti(folder / "a.vti", grid, std::span(&field, 1), 0, 0);
+
+    vtkNew<vtkXMLImageDataReader> reader;
+    reader->SetFileName((folder / "a.vti").c_str());
+    reader->Update();
+    ASSERT_EQ(reader->GetOutput()->GetPointData()->GetNumberOfArrays(), 1);
+    auto* const w = reader->GetOutput()->GetPointData()->GetArray("w");
+    ASSERT_EQ(w->GetNumberOfComponents(), components);
+    ASSERT_EQ(w->GetNumberOfTuples(), grid.size());
+    for (std::int64_t i = 0; i < grid.size(); ++i)
+      for (int c = 0; c < components; ++c)
+        EXPECT_EQ(w->GetComponent(i, c), values[static_cast<std::size_t>(i * components + c)]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Dimensions, Vti, testing::Values(1, 2, 3));
 
 TEST(VtiLayout, IsRawAppendedAndNotCompressed) {
