@@ -106,6 +106,25 @@ void expect_extremes_anywhere(Backend backend) {
   }
 }
 
+/// Coordinates are those of the grid to the last bit, in whatever piece a point lies.
+inline void expect_coordinates_of_the_grid(Backend backend) {
+  for (auto const& points : {std::array<std::int64_t, 3>{7, 1, 1}, {1500, 1100, 1}, {9, 10, 11}}) {
+    Grid grid{.dims = 1, .points = points, .origin = {0.3, -0.7, 1.1}, .spacing = {0.1, 0.7, 1e-3}};
+    for (int axis = 0; axis < 3; ++axis)
+      if (points[static_cast<std::size_t>(axis)] > 1) grid.dims = axis + 1;
+    for (int axis = 0; axis < grid.dims; ++axis) {
+      auto const values = sampled<double>(grid, [&](double x, double y, double z) {
+        return std::array{x, y, z}[static_cast<std::size_t>(axis)];
+      });
+      auto const wanted =
+          fmt::format("[{{maximum: abs(u - {0})}}, {{integral: abs(u - {0})}}]", axis_names[axis]);
+      EXPECT_EQ(numbers(measure<double>(backend, wanted, grid, values)),
+                (std::vector<double>{0, 0}))
+          << format_points(grid) << ' ' << axis;
+    }
+  }
+}
+
 /// Values beyond float32, of a field in float32; the sum is in float64.
 inline void expect_formulas_in_float64(Backend backend) {
   Grid const grid = line_of(3);

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics/kind.hpp"
+#include "driver/diagnostics/pieces.hpp"
 #include "expression/transform.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "model/values.hpp"
@@ -143,58 +144,6 @@ std::vector<std::string> names(config::RunOptions const& run, std::span<Field co
   return all;
 }
 
-/// Some lines of a grid along its slowest axis.
-struct Piece {
-  Grid grid;
-  std::int64_t first;  ///< place of the first value in the whole grid
-  double weight = 1;   ///< of each line in the trapezoidal rule
-};
-
-constexpr std::int64_t most_values = std::int64_t{1} << 20;
-
-std::int64_t lines_of_piece(Grid const& grid) {
-  int const axis = grid.dims - 1;
-  return std::clamp<std::int64_t>(most_values / grid.face_size(axis), 1, grid.points[axis]);
-}
-
-std::size_t values_of_piece(Grid const& grid) {
-  return static_cast<std::size_t>(lines_of_piece(grid) * grid.face_size(grid.dims - 1));
-}
-
-bool is_periodic(config::RunOptions const& run, int axis) {
-  return run.boundary.front()[axis][0].kind == SideKind::periodic;
-}
-
-/// The grid in pieces of about a million values; the ends of an axis that is not periodic, which
-/// count half, are pieces of their own.
-std::vector<Piece> pieces_of(Grid const& grid, bool periodic) {
-  int const axis = grid.dims - 1;
-  std::int64_t const all = grid.points[axis], line = grid.face_size(axis);
-  std::vector<Piece> pieces;
-  for (std::int64_t first = 0, next = 0; first < all; first = next) {
-    bool const end = !periodic && (first == 0 || first == all - 1);
-    std::int64_t const rest = periodic || end ? all : all - 1;
-    next = end ? first + 1 : std::min(first + lines_of_piece(grid), rest);
-    Piece piece{grid, first * line, end ? 0.5 : 1};
-    piece.grid.points[axis] = next - first;
-    piece.grid.origin[axis] = grid.coordinate(axis, first);
-    pieces.push_back(piece);
-  }
-  return pieces;
-}
-
-/// The weights of the trapezoidal rule at the points of a piece along all axes but the slowest.
-std::vector<double> weights_of(config::RunOptions const& run, Grid const& grid) {
-  std::vector<double> weights(values_of_piece(grid), 1);
-  for (std::size_t k = 0; k < weights.size(); ++k) {
-    auto const at = grid.indices(static_cast<std::int64_t>(k));
-    for (int axis = 0; axis < grid.dims - 1; ++axis)
-      if (!is_periodic(run, axis) && (at[axis] == 0 || at[axis] == grid.points[axis] - 1))
-        weights[k] /= 2;
-  }
-  return weights;
-}
-
 /// Not a number where a value, the one array, is this one, else 0.
 Expression mark(double value) {
   using expression::Operation;
@@ -211,7 +160,7 @@ class FormulaFinder final : public SceneFinder {
  public:
   FormulaFinder(config::RunOptions const& run, std::span<Field const> fields, Stream& stream)
       : grid_(fields.front().grid),
-        pieces_(pieces_of(grid_, is_periodic(run, grid_.dims - 1))),
+        pieces_(pieces_of(run, grid_)),
         may_have_gaps_(run.simulation->has_gaps),
         reduce_variant_(variant_of(run, "reduce")) {
     for (std::string_view const name : fields_of(run)) {
@@ -228,9 +177,8 @@ class FormulaFinder final : public SceneFinder {
     if (variant == "auto") variant = evaluate::default_variant(stream.backend());
     int const weight = expression::first_array + static_cast<int>(places_.size());
     for (auto const* asked : asked_for<Of<find>>(run)) {
-      Expression const formula = find == Find::integral
-                                     ? asked->formula() * Expression::variable(weight)
-                                     : asked->formula();
+      Expression formula = on_pieces(asked->formula(), grid_);
+      if (find == Find::integral) formula = formula * Expression::variable(weight);
       tasks_.push_back({asked->name(),
                         asked->where(),
                         evaluate::Program(stream, formula, variant),

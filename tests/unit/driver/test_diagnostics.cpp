@@ -105,6 +105,8 @@ TYPED_TEST(DiagnosticsHost, FormulaVariantsAgree) {
 
 TEST(FormulaDiagnostics, AreInFloat64) { test::expect_formulas_in_float64(cpu); }
 
+TEST(FormulaDiagnostics, HaveTheCoordinatesOfTheGrid) { test::expect_coordinates_of_the_grid(cpu); }
+
 TEST(FormulaDiagnostics, MayHaveGaps) { test::expect_gaps_in_formulas(cpu); }
 
 TEST(FormulaDiagnostics, AreOfSeveralFields) { test::expect_formulas_of_several_fields(cpu); }

@@ -112,6 +112,11 @@ TEST(FormulaDiagnosticsGpu, AreInFloat64) {
   test::expect_formulas_in_float64(gpu);
 }
 
+TEST(FormulaDiagnosticsGpu, HaveTheCoordinatesOfTheGrid) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_coordinates_of_the_grid(gpu);
+}
+
 TEST(FormulaDiagnosticsGpu, MayHaveGaps) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_gaps_in_formulas(gpu);
