@@ -17,6 +17,7 @@ from support import ROOT
 # What cannot run here: a pattern of the command, why, and what runs it instead.
 ELSEWHERE = {
     r"tools/test\b.*": "runs this very test; .ci/run calls it",
+    r"cmake .*\b(installed|build/library)\b.*|build/library/\S+": "test_library.py runs these",
 }
 
 # What runs as something else, with the same arguments.
@@ -50,8 +51,9 @@ class DocumentedCommands(support.Case):
         copy = self.directory / name
         for folder in ("inputs", "tools", "tests/regression"):
             shutil.copytree(ROOT / folder, copy / folder)
-        for folder in ("outputs", "bin"):
+        for folder in ("outputs", "bin", "build"):
             (copy / folder).mkdir()
+        (copy / "build/cpu").symlink_to(pathlib.Path(support.PROGRAM).parents[1])
         (copy / "bin/gridstride").symlink_to(support.PROGRAM)
         (copy / "bin/python3").symlink_to(sys.executable)
         if not (copy / "inputs/data/phantom.h5").exists():
