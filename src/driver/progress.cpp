@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/console.hpp"
 #include "core/text.hpp"
@@ -15,13 +16,61 @@ namespace {
 constexpr double seconds_between_bars = 0.2;
 constexpr double seconds_between_lines = 10;
 
-std::string format_duration(double seconds) {
+constexpr double window_seconds = 30;
+constexpr double least_seconds = 0.5;  // the first steps are often slower than the rest
+
+std::string format_remaining(double seconds) {
+  if (seconds >= 24 * 3600) return format_seconds(seconds);
   auto const whole = static_cast<long>(seconds + 0.5);
   if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
 }  // namespace
+
+void Pace::note(double seconds, Clock const& clock) {
+  // Now replaces the last moment while that is close to the one before it, so that few are kept.
+  constexpr double spacing = window_seconds / 32;
+  auto const count = moments_.size();
+  if (count > 1 && moments_[count - 1].seconds - moments_[count - 2].seconds < spacing)
+    moments_.pop_back();
+  moments_.push_back({seconds, clock});
+  while (moments_.size() > 2 && seconds - moments_[1].seconds >= window_seconds)
+    moments_.pop_front();
+}
+
+double Pace::span() const {
+  return moments_.empty() ? 0 : moments_.back().seconds - moments_.front().seconds;
+}
+
+double Pace::steps_per_second() const {
+  if (span() <= 0) return 0;
+  return static_cast<double>(moments_.back().clock.step - moments_.front().clock.step) / span();
+}
+
+std::optional<double> Pace::seconds_until(double end) const {
+  if (span() < least_seconds) return {};
+  double const gained = moments_.back().clock.time - moments_.front().clock.time;
+  double const seconds = std::max(end - moments_.back().clock.time, 0.0) / gained * span();
+  if (gained <= 0 || !std::isfinite(seconds)) return {};
+  return seconds;
+}
+
+std::string progress_line(Clock const& now, double end, double grid_points, Pace const& pace,
+                          int bar_width) {
+  double const share = std::clamp(now.time / end, 0.0, 1.0);
+  double const rate = pace.steps_per_second();
+  std::string line;
+  if (bar_width > 0) {
+    int const filled = static_cast<int>(share * bar_width);
+    line = fmt::format("[{:=<{}}{: <{}}] ", "", filled, "", bar_width - filled);
+  }
+  line += fmt::format("{:3.0f} %  t = {:.4g}  step {}  {} steps/s  {} updates/s", 100 * share,
+                      now.time, now.step, format_si(rate), format_si(rate * grid_points));
+  if (auto const seconds = pace.seconds_until(end))
+    line += fmt::format("  ETA {}", format_remaining(*seconds));
+  return line;
+}
 
 Progress::Progress(double end, std::int64_t grid_points, bool quiet)
     : end_(end),
@@ -33,38 +82,19 @@ Progress::Progress(double end, std::int64_t grid_points, bool quiet)
 Progress::~Progress() { finish(); }
 
 void Progress::update(Clock const& now) {
-  if (first_step_ < 0) {
-    first_step_ = now.step;
-    first_time_ = now.time;
-    timer_.restart();
-    return;
-  }
-  if (quiet_ || timer_.seconds() < next_) return;
-  next_ = timer_.seconds() + (terminal_ ? seconds_between_bars : seconds_between_lines);
-  tell(fmt::format("{}{}{}", terminal_ ? "\r" : "", line(now), terminal_ ? "\033[K" : "\n"));
+  if (quiet_) return;
+  double const seconds = timer_.seconds();
+  pace_.note(seconds, now);
+  if (seconds < next_) return;
+  next_ = seconds + (terminal_ ? seconds_between_bars : seconds_between_lines);
+  auto const line = progress_line(now, end_, grid_points_, pace_, terminal_ ? 24 : 0);
+  tell(fmt::format("{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\033[K" : "\n"));
   drawn_ = terminal_;
 }
 
 void Progress::finish() {
   if (drawn_) tell("\r\033[K");
   drawn_ = false;
-}
-
-std::string Progress::line(Clock const& now) const {
-  double const seconds = timer_.seconds();
-  double const share = std::clamp(now.time / end_, 0.0, 1.0);
-  double const gained = (now.time - first_time_) / end_;
-  std::string const eta = gained > 0 ? format_duration((1 - share) * seconds / gained) : "?";
-  double const rate = static_cast<double>(now.step - first_step_) / std::max(seconds, 1e-9);
-  std::string bar;
-  if (terminal_) {
-    constexpr int width = 24;
-    int const filled = static_cast<int>(share * width);
-    bar = fmt::format("[{:=<{}}{: <{}}] ", "", filled, "", width - filled);
-  }
-  return fmt::format("{}{:3.0f} %  t = {:.4g}  step {}  {} steps/s  {} updates/s  ETA {}", bar,
-                     100 * share, now.time, now.step, format_si(rate),
-                     format_si(rate * grid_points_), eta);
 }
 
 }  // namespace gridstride

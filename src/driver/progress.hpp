@@ -1,12 +1,39 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <string>
 
 #include "core/timer.hpp"
 #include "model/simulation.hpp"
 
 namespace gridstride {
+
+/// How fast a run has been of late: over the last half minute, or since its beginning.
+class Pace {
+ public:
+  /// The run is at `clock` now, `seconds` after some moment; neither ever falls.
+  void note(double seconds, Clock const& clock);
+  double steps_per_second() const;
+  /// Seconds that the run still takes at this pace until its time is `end`; nothing before it has
+  /// gone on for half a second, and nothing while it stands still.
+  std::optional<double> seconds_until(double end) const;
+
+ private:
+  struct Moment {
+    double seconds;
+    Clock clock;
+  };
+  double span() const;
+
+  std::deque<Moment> moments_;  // the first is where the measurement begins, the last is now
+};
+
+/// The line that tells how far a run is: its share of `end`, time, step, rates, and how long it
+/// still takes where `pace` knows. Without a width there is no bar in front.
+std::string progress_line(Clock const& now, double end, double grid_points, Pace const& pace,
+                          int bar_width);
 
 /// Tells how far a run is, on standard error: a bar that is redrawn on a terminal, a line now and
 /// then elsewhere, nothing when quiet.
@@ -21,8 +48,6 @@ class Progress {
   void finish();
 
  private:
-  std::string line(Clock const& now) const;
-
   double end_;
   double grid_points_;
   bool quiet_;
@@ -30,8 +55,7 @@ class Progress {
   bool drawn_ = false;
   Timer timer_;
   double next_ = 0;  // seconds on the timer at which to speak again
-  std::int64_t first_step_ = -1;
-  double first_time_ = 0;
+  Pace pace_;
 };
 
 }  // namespace gridstride
