@@ -80,7 +80,9 @@ class Diagnostics(support.Case):
         self.assertRegex(out, r"on the device, 4\.2 KiB for output\n")
 
     def test_threads(self):
-        config = heat(grid={"points": [300, 301]}, diagnostics=self.every, time={"end": 1e-5})
+        formulas = [{"integral": "u^2*x"}, {"maximum": {"of": "sin(9*u)", "where": True}}]
+        config = heat(grid={"points": [300, 301]}, diagnostics=self.every + formulas,
+                      time={"end": 1e-5})
         file = self.write("case.yaml", config)
         for threads in (1, 2, 3):
             self.call("run", file, "--quiet", "--output", f"on{threads}",
