@@ -1,5 +1,7 @@
 #include "driver/diagnostics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -155,6 +157,9 @@ Diagnostics::Diagnostics(config::RunOptions const& run, std::span<Field const> f
                          Stream const& stream)
     : state_(std::make_unique<State>(stream)) {
   for (Field const& field : fields) {
+    if (field.components != 1)
+      throw std::invalid_argument(
+          fmt::format("diagnostics: {} is a vector, of which they know nothing", field.name));
     if (field.precision == Precision::float32)
       state_->fields.emplace_back(FieldDiagnostics<float>(run, field, state_->stream));
     else

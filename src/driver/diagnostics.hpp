@@ -57,7 +57,8 @@ std::vector<io::HistogramInfo> histogram_infos(config::RunOptions const& run,
 /// The same field gives the same bits every time, on the host for any number of threads.
 class Diagnostics {
  public:
-  /// For fields like these, in the memory of the stream's device.
+  /// For fields like these, in the memory of the stream's device. Throws `std::invalid_argument`
+  /// for vectors.
   Diagnostics(config::RunOptions const& run, std::span<Field const> fields, Stream const& stream);
   Diagnostics(Diagnostics&&) noexcept;
   Diagnostics& operator=(Diagnostics&&) noexcept;

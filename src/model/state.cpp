@@ -56,9 +56,10 @@ void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string
                Scheme const& scheme) {
   for (int axis = 0; axis < run.grid.dims; ++axis)
     for (int side = 0; side < 2; ++side) {
-      auto const& [kind, value] = run.sides_of(field)[axis][static_cast<std::size_t>(side)];
+      auto const& condition = run.sides_of(field)[axis][static_cast<std::size_t>(side)];
+      SideKind const kind = condition.kind;
       if (!has_values(kind)) continue;
-      auto const source = source_of(value);
+      auto const source = source_of(condition.value);
       bool const mixes =
           kind == SideKind::dirichlet && depends_on_time(source) && scheme.mixes_sides();
       rows.push_back({.name = side_name(field, axis, side),

@@ -57,7 +57,7 @@ TEST_F(Fields, ComeFromTheParametersWhereverTheseStand) {
   EXPECT_EQ(run.initial.at("b").formula.expression.evaluate(3), 3);
   EXPECT_EQ(run.output.fields, std::vector<std::string>{"b"});
   EXPECT_EQ(run.verify.exact.at(0).first, "b");
-  EXPECT_EQ(run.diagnostics.probes.at(0).field, "a");
+  EXPECT_EQ(run.diagnostics.at(0).options->gives(), std::vector<std::string>{"a(0, 0)"});
   EXPECT_EQ(lower(run, "b", 0).kind, SideKind::neumann);
   EXPECT_EQ(lower(run, "a", 0).kind, SideKind::dirichlet);
   EXPECT_THROW(run.sides_of("c"), std::invalid_argument);
@@ -241,7 +241,7 @@ TEST_F(Fields, MayBeVectors) {
   EXPECT_EQ(run.verify.exact[0].first, "velocity.y");
   EXPECT_EQ(run.verify.exact[1].first, "depth");
   EXPECT_EQ(run.output.fields, std::vector<std::string>{"velocity"});
-  EXPECT_EQ(run.diagnostics.probes.at(0).field, "velocity.y");
+  EXPECT_EQ(run.diagnostics.at(0).options->gives(), std::vector<std::string>{"velocity.y(0, 0)"});
   expect_reads_back(run);
 }
 

@@ -171,6 +171,15 @@ TEST(RequireFinite, NamesTheFirstCell) {
   }
 }
 
+TEST(Diagnostics, KnowNothingOfVectors) {
+  auto const info = test::info_of({{"v", "m/s", "", {"x", "y"}}});
+  auto const run = test::run_with("[norms]", test::line_of(4), Precision::float64, info);
+  Stream stream(Device::open(Backend::cpu));
+  std::vector<double> const values(8, 1);
+  Field const field{"v", "m/s", test::line_of(4), Precision::float64, values.data(), 2};
+  EXPECT_THROW(Diagnostics(run, std::span(&field, 1), stream), std::invalid_argument);
+}
+
 TEST(ErrorNorms, ByHand) {
   Grid const grid{.dims = 1, .points = {4, 1, 1}};
   std::vector<float> values = {0, 1, 2, 7};
