@@ -77,7 +77,7 @@ Progress::Progress(double end, std::int64_t grid_points, bool quiet)
       grid_points_(static_cast<double>(grid_points)),
       quiet_(quiet),
       terminal_(isatty(STDERR_FILENO) == 1),
-      next_(terminal_ ? 0 : seconds_between_lines) {}
+      next_(terminal_ ? seconds_between_bars : seconds_between_lines) {}
 
 Progress::~Progress() { finish(); }
 

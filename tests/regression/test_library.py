@@ -69,7 +69,8 @@ class Library(support.Case):
         self.write("CMakeLists.txt",
                    "cmake_minimum_required(VERSION 3.25)\nproject(whole LANGUAGES CXX)\n"
                    f"add_subdirectory({ROOT} gridstride)\nadd_executable(whole part.cpp)\n"
-                   "target_link_libraries(whole gridstride::kernels_reduce gridstride::kernels_sort)\n")
+                   "target_link_libraries(whole gridstride::kernels_reduce "
+                   "gridstride::kernels_sort)\n")
         self.shell("cmake -S . -B whole -G Ninja")
         self.assertEqual(flags_of_this_tree(self.compiled("whole", "part.cpp")), [])
         self.assertIn(f"-I{ROOT}/src", self.compiled("whole", "part.cpp"))
