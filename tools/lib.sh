@@ -59,10 +59,13 @@ need_packages() {
   apt_get install --no-install-recommends "${missing[@]}"
 }
 
-# shellcheck disable=SC2034  # read by tools/setup
+# To build and run; what a picture of inputs/ is made with; what else the tests and the other tools
+# use.
 build_packages=(g++ cmake ninja-build ccache git libhdf5-dev libyaml-cpp-dev libcli11-dev libfmt-dev
-  nlohmann-json3-dev libvtk9-dev libgtest-dev libopenblas0 python3-numpy python3-h5py
-  python3-matplotlib hdf5-tools)
+  nlohmann-json3-dev libvtk9-dev libgtest-dev libopenblas0)
+phantom_packages=(python3-numpy python3-h5py)
+# shellcheck disable=SC2034  # read by the scripts beside this one
+all_packages=("${build_packages[@]}" "${phantom_packages[@]}" python3-matplotlib hdf5-tools)
 
 # --- presets and builds ---------------------------------------------------------------------------
 
@@ -195,6 +198,7 @@ git_commit() {
 make_phantom() {
   local file=$root/inputs/data/phantom.h5
   [[ ! -e $file ]] || return 0
+  need_packages "${phantom_packages[@]}"
   mkdir -p "$(dirname "$file")"
   logged "$root/build/setup.log" /usr/bin/python3 "$root/tools/make_phantom.py" --output "$file"
 }

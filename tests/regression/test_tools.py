@@ -1,6 +1,7 @@
-"""What tools/lib.sh finds out about a machine."""
+"""What tools/lib.sh finds out about a machine, and tools/build_times about a build."""
 
 import os
+import shutil
 import subprocess
 
 import support
@@ -48,6 +49,55 @@ class Tools(support.Case):
         self.assertEqual(self.answer(asked, ["8.6"]), "yes")
         self.assertEqual(self.answer(asked, ["8.9"]), "no")
         self.assertEqual(self.answer(asked), "no")
+
+
+class BuildTimes(support.Case):
+    # start, end, time of the file, output, hash of the command
+    STEPS = (("0", "9000", "kernels/CMakeFiles/gridstride_kernels_scan.dir/scan/cuda.cu.o", "a"),
+             ("0", "2500", "src/CMakeFiles/gridstride_io.dir/io/pvd.cpp.o", "b"),
+             ("2500", "4000", "src/CMakeFiles/gridstride_io.dir/io/vti.cpp.o", "c"),
+             ("9000", "9250", "bin/gridstride", "d"),
+             ("0", "8000", "src/CMakeFiles/gridstride_io.dir/io/gone.cpp.o", "e"),
+             ("100", "4100", "kernels/CMakeFiles/gridstride_kernels_scan.dir/scan/cuda.cu.o", "a"),
+             ("5000", "5500", "kernels/runtime_files.cpp", "f"),
+             ("5000", "5500", "kernels/runtime_files.cpp.d", "f"))
+
+    def tell(self, log, *arguments, code=0):
+        """What the tool says of a tree whose build/cpu has that log; one of its files is gone."""
+        build = self.directory / "build/cpu"
+        for *_, output, _ in self.STEPS:
+            (build / output).parent.mkdir(parents=True, exist_ok=True)
+            if "gone" not in output:
+                (build / output).touch()
+        (build / ".ninja_log").write_text(log)
+        (self.directory / "tools").mkdir()
+        tool = shutil.copy(ROOT / "tools/build_times", self.directory / "tools")
+        done = subprocess.run([tool, *arguments], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout + done.stderr
+
+    def log(self):
+        lines = ["\t".join((start, end, "1", output, command))
+                 for start, end, output, command in self.STEPS]
+        return "\n".join(["# ninja log v5", *lines, ""])
+
+    def test_tells_rooms_and_files(self):
+        self.assertEqual(self.tell(self.log(), "--files", "2"),
+                         "build/cpu: 5 steps, 9 s of one processor\n"
+                         "\n seconds  room\n"
+                         "     4.0  io (2)\n"
+                         "     4.0  kernels/scan (1)\n"
+                         "     0.8  linking and the rest (2)\n"
+                         "\n seconds  file\n"
+                         "     4.0  scan/cuda.cu\n"
+                         "     2.5  io/pvd.cpp\n")
+
+    def test_says_what_is_missing(self):
+        self.assertIn("nothing was built here", self.tell(self.log(), "cuda", code=1))
+
+    def test_refuses_what_is_no_log(self):
+        self.assertIn("no log of Ninja's", self.tell("1\t2\n", code=1))
 
 
 if __name__ == "__main__":
