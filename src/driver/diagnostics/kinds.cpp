@@ -8,20 +8,22 @@
 
 namespace gridstride {
 
-// One function per kind, at the end of its file.
-DiagnosticRow norms_row();
-DiagnosticRow probe_row();
-DiagnosticRow histogram_row();
-DiagnosticRow quantiles_row();
-DiagnosticRow integral_row();
-DiagnosticRow minimum_row();
-DiagnosticRow maximum_row();
+// One row for each kind, in the order of the numbers; `NAME_row()` stands at the end of its file.
+#define GRIDSTRIDE_DIAGNOSTICS(ROW) \
+  ROW(norms)                        \
+  ROW(probe)                        \
+  ROW(histogram)                    \
+  ROW(quantiles)                    \
+  ROW(integral)                     \
+  ROW(minimum)                      \
+  ROW(maximum)
+
+#define GRIDSTRIDE_DECLARE(NAME) DiagnosticRow NAME##_row();
+GRIDSTRIDE_DIAGNOSTICS(GRIDSTRIDE_DECLARE)
 
 std::span<DiagnosticRow const> diagnostic_rows() {
-  static std::vector<DiagnosticRow> const rows = {
-      norms_row(),    probe_row(),   histogram_row(), quantiles_row(),
-      integral_row(), minimum_row(), maximum_row(),
-  };
+#define GRIDSTRIDE_CALL(NAME) NAME##_row(),
+  static std::vector<DiagnosticRow> const rows = {GRIDSTRIDE_DIAGNOSTICS(GRIDSTRIDE_CALL)};
   return rows;
 }
 

@@ -7,15 +7,17 @@
 
 namespace gridstride {
 
-// One function per format, at the end of its file.
-FormatRow vti_row();
-FormatRow hdf5_row();
+// One row for each format; `NAME_row()` stands at the end of its file.
+#define GRIDSTRIDE_FORMATS(ROW) \
+  ROW(vti)                      \
+  ROW(hdf5)
+
+#define GRIDSTRIDE_DECLARE(NAME) FormatRow NAME##_row();
+GRIDSTRIDE_FORMATS(GRIDSTRIDE_DECLARE)
 
 std::span<FormatRow const> format_rows() {
-  static std::vector<FormatRow> const rows = {
-      vti_row(),
-      hdf5_row(),
-  };
+#define GRIDSTRIDE_CALL(NAME) NAME##_row(),
+  static std::vector<FormatRow> const rows = {GRIDSTRIDE_FORMATS(GRIDSTRIDE_CALL)};
   return rows;
 }
 
