@@ -129,7 +129,9 @@ std::shared_ptr<void> allocate_device(std::shared_ptr<void> stream, int ordinal,
   }
   GRIDSTRIDE_CHECK(status);
   return {memory, [stream](void* m) {
-            log_failure(cudaFreeAsync(m, as_stream(stream.get())), "cudaFreeAsync");
+            cudaError_t const freed = cudaFreeAsync(m, as_stream(stream.get()));
+            // What a capture allocates goes with it when it fails, which whoever captures is told.
+            if (freed != cudaErrorStreamCaptureInvalidated) log_failure(freed, "cudaFreeAsync");
           }};
 }
 
