@@ -47,7 +47,7 @@ class ExitCodes(support.Case):
         self.assertEqual(self.call("run", self.write("case.yaml", heat()), "--quiet"), ("", ""))
 
     def test_bar_on_a_terminal(self):
-        config = heat(grid={"points": [129, 128]}, time={"end": 0.5, "step": 1e-5},
+        config = heat(grid={"points": [129, 128]}, time={"end": 4, "step": 1e-5},
                       output={"every": {"count": 40}})
         terminal, other_end = pty.openpty()
         process = self.start("run", self.write("case.yaml", config), stderr=other_end)
