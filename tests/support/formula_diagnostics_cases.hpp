@@ -65,7 +65,8 @@ void expect_integrals_over_boxes(Backend backend) {
       std::array<double, 3> mean = {0, 0, 0};  // of the coordinates
       for (int axis = 0; axis < grid.dims; ++axis) {
         bool const closed = (periodic >> axis & 1) != 0;
-        run.boundary.front()[axis].fill({closed ? SideKind::periodic : SideKind::neumann, {"0", {}, {}}});
+        run.boundary.front()[axis].fill(
+            {closed ? SideKind::periodic : SideKind::neumann, {"0", {}, {}}});
         auto const n = static_cast<double>(grid.points[axis]);
         volume *= grid.spacing[axis] * (closed ? n : n - 1);
         mean[static_cast<std::size_t>(axis)] = grid.origin[axis] + grid.spacing[axis] * (n - 1) / 2;
