@@ -25,12 +25,10 @@ namespace gridstride {
 
 namespace {
 
-using expression::Expression;
-
 class HeatParameters final : public config::ParameterSet {
  public:
   config::Formula diffusivity;
-  config::Formula source{.text = "0", .expression = Expression(0.0), .location = {}};
+  config::Formula source{.text = "0", .expression = expression::Expression(0.0), .location = {}};
 
   void fields(config::Visitor& visitor, config::RunOptions const&) override {
     visitor.visit({.name = "diffusivity",
@@ -66,14 +64,14 @@ std::vector<Row> heat_rows(config::RunConfig const& run, Backend) {
 
 double heat_time_step(config::RunConfig const& run, Inputs const& inputs) {
   Scheme const& scheme = scheme_of(run);
-  auto const rows = heat_rows(run, Backend::cpu);
   auto const demand = [](double value) {
     return value > 0 && std::isfinite(value) ? "" : "a diffusivity is positive everywhere";
   };
-  double const alpha = largest_magnitude(run, rows[1].source, inputs, run.grid, 0, demand);
+  auto const diffusivity = source_of(parameters_as<HeatParameters>(run).diffusivity);
+  double const alpha = largest_magnitude(run, diffusivity, inputs, run.grid, 0, demand);
   double const limit = stencil::euler_limit(run.grid, alpha) * scheme.stability_extent / 2;
   return stable_step(
-      run, limit, depends_on_time(rows),
+      run, limit, depends_on_time(heat_rows(run, Backend::cpu)),
       fmt::format("{} is stable up to {:.4g}/(4·α·Σ 1/h²), here with α = {:.6g} m²/s",
                   run.time.scheme, scheme.stability_extent, alpha));
 }

@@ -217,13 +217,14 @@ std::vector<Row> rows(config::RunConfig const& run, Backend backend) {
   FieldSource squared = parameters.speed;
   squared.formula.expression = expression::apply(
       expression::Operation::power, squared.formula.expression, expression::Expression(2));
-  std::vector<Row> rows = {evolved(run, "u", 1), evolved(run, "u_before", 1),
-                           evolved(run, "spare", 0), coefficient(run, "speed squared", squared),
+  Row before = evolved(run, "u_before", 1);
+  before.source = parameters.initial_velocity;  // that it begins as
+  std::vector<Row> rows = {evolved(run, "u", 1), before, coefficient(run, "speed squared", squared),
                            term(run, "source", source_of(parameters.source))};
   bool const several = star::fused_steps(backend, kind_of(run, rows), wanted_by(run)) > 1;
-  rows[2].arrays = several ? 2 : 0;
-  rows[2].saved = false;
-  rows[1].source = parameters.initial_velocity;  // that it begins as
+  Row spare = evolved(run, "spare", several ? 2 : 0);
+  spare.saved = false;
+  rows.push_back(spare);
   return rows;
 }
 
