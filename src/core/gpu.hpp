@@ -29,11 +29,23 @@ struct Properties {
 int count(std::string& reason);
 Properties properties(int ordinal);
 std::size_t free_memory(int ordinal);
+/// Makes a GPU the one that this thread's launches go to.
+void use_device(int ordinal);
+
+/// A stretch of this thread's work by its name, in the pictures that profilers draw (NVTX).
+class Range {
+ public:
+  explicit Range(char const* name);
+  ~Range();
+  Range(Range const&) = delete;
+  Range& operator=(Range const&) = delete;
+};
 
 /// An urgent one has the highest priority there is, others the lowest.
 std::shared_ptr<void> make_stream(int ordinal, bool urgent);
 void synchronize(void* stream);
-std::shared_ptr<void> make_event(int ordinal);
+/// Who waits for one that `sleeps` leaves the processor to others.
+std::shared_ptr<void> make_event(int ordinal, bool sleeps);
 void record(void* event, void* stream);
 void wait(void* stream, void* event);
 void synchronize_event(void* event);

@@ -1,6 +1,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <limits>
 #include <memory>
@@ -76,6 +77,11 @@ std::size_t free_memory(int ordinal) {
   return free + static_cast<std::size_t>(reserved - used);
 }
 
+void use_device(int ordinal) { GRIDSTRIDE_CHECK(cudaSetDevice(ordinal)); }
+
+Range::Range(char const* name) { nvtxRangePushA(name); }
+Range::~Range() { nvtxRangePop(); }
+
 std::shared_ptr<void> make_stream(int ordinal, bool urgent) {
   GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
   // The pool keeps what was freed, so that buffers of one size are not mapped again and again.
@@ -94,10 +100,11 @@ std::shared_ptr<void> make_stream(int ordinal, bool urgent) {
 
 void synchronize(void* stream) { GRIDSTRIDE_CHECK(cudaStreamSynchronize(as_stream(stream))); }
 
-std::shared_ptr<void> make_event(int ordinal) {
+std::shared_ptr<void> make_event(int ordinal, bool sleeps) {
   GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
   cudaEvent_t event = nullptr;
-  GRIDSTRIDE_CHECK(cudaEventCreate(&event));
+  GRIDSTRIDE_CHECK(
+      cudaEventCreateWithFlags(&event, sleeps ? cudaEventBlockingSync : cudaEventDefault));
   return {event, [](void* e) { log_failure(cudaEventDestroy(as_event(e)), "cudaEventDestroy"); }};
 }
 

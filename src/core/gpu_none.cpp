@@ -16,9 +16,12 @@ int count(std::string& reason) {
 
 Properties properties(int) { unavailable(); }
 std::size_t free_memory(int) { unavailable(); }
+void use_device(int) { unavailable(); }
+Range::Range(char const*) {}
+Range::~Range() = default;
 std::shared_ptr<void> make_stream(int, bool) { unavailable(); }
 void synchronize(void*) { unavailable(); }
-std::shared_ptr<void> make_event(int) { unavailable(); }
+std::shared_ptr<void> make_event(int, bool) { unavailable(); }
 void record(void*, void*) { unavailable(); }
 void wait(void*, void*) { unavailable(); }
 void synchronize_event(void*) { unavailable(); }

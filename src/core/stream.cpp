@@ -66,7 +66,7 @@ void Stream::synchronize() {
 }
 
 Event::Event(Device const& device) : device_(device) {
-  if (device.backend() == Backend::cuda) native_ = gpu::make_event(device.ordinal());
+  if (device.backend() == Backend::cuda) native_ = gpu::make_event(device.ordinal(), false);
 }
 
 void Event::synchronize() const {
