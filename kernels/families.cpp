@@ -10,6 +10,7 @@
 #include "kernels/advect/advect.hpp"
 #include "kernels/convolve/convolve.hpp"
 #include "kernels/cubature/cubature.hpp"
+#include "kernels/difference/difference.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/factorize/factorize.hpp"
@@ -20,6 +21,7 @@
 #include "kernels/sampling/sampling.hpp"
 #include "kernels/sampling/vegas/vegas.hpp"
 #include "kernels/scan/scan.hpp"
+#include "kernels/select/select.hpp"
 #include "kernels/sort/sort.hpp"
 #include "kernels/star/star.hpp"
 #include "kernels/stencil/stencil.hpp"
@@ -85,6 +87,8 @@ std::vector<KernelFamily> const& kernel_families() {
              convolve::default_variant),
       family("cubature", "integrals of several variables to a tolerance",
              cubature_variants<double>(), default_cubature),
+      family("difference", "finite differences along an axis of an array",
+             difference::variants<double>(), difference::default_variant),
       family("elementwise", "each output from the inputs at its own place",
              elementwise::variants<double>(), elementwise::default_variant),
       family("evaluate", "a formula at every point of a grid", evaluate::variants<double>(),
@@ -106,6 +110,8 @@ std::vector<KernelFamily> const& kernel_families() {
            family("quasi_monte_carlo", "", quasi_monte_carlo_variants<double>(), default_sampler),
            family("vegas", "", vegas_variants<double>(), default_sampler)}),
       family("scan", "all prefixes of a sequence", scan::variants<double>(), scan::default_variant),
+      family("select", "the values whose flag is set, in order, and their indices",
+             select::variants<double>(), select::default_variant),
       family("sort", "ascending order, of keys alone or with values", sort::variants<double>(),
              sort::default_variant),
       family("star", "leapfrog steps of waves, with differences of order 2 to 8",
