@@ -86,7 +86,7 @@ void Lane::moved(std::size_t bytes) { marks_->moved[marks_->stage] += static_cas
 
 class PipelineRun {
  public:
-  PipelineRun(std::span<Lane> lanes, std::int64_t chunks, std::span<Stage const> stages)
+  PipelineRun(std::span<Lane> lanes, std::int64_t chunks, std::span<PipelineStage const> stages)
       : lanes_(lanes),
         chunks_(chunks),
         stages_(stages),
@@ -161,7 +161,7 @@ class PipelineRun {
 
   /// A chunk's stage; none where its turn does not come any more.
   void take(Lane& lane, std::size_t s, std::int64_t chunk) {
-    Stage const& stage = stages_[s];
+    PipelineStage const& stage = stages_[s];
     auto& marks = *lane.marks_;
     if (stage.kind == StageKind::host && marks.queued_last != nullptr) marks.queued_last->await();
     if (stage.ordered && !await_turn(s, chunk)) return;
@@ -225,7 +225,7 @@ class PipelineRun {
 
   std::span<Lane> lanes_;
   std::int64_t chunks_;
-  std::span<Stage const> stages_;
+  std::span<PipelineStage const> stages_;
   std::vector<Times> times_;
   std::mutex mutex_;
   std::condition_variable turn_;
@@ -283,7 +283,7 @@ Pipeline::Pipeline(Stream const& stream, int lanes) : stream_(stream) {
   for (int i = 0; i < lanes; ++i) lanes_.emplace_back(stream.device(), i);
 }
 
-PipelineReport Pipeline::run(std::int64_t chunks, std::vector<Stage> const& stages, bool timeline) {
+PipelineReport Pipeline::run(std::int64_t chunks, std::vector<PipelineStage> const& stages, bool timeline) {
   if (chunks < 0) throw std::invalid_argument("pipeline: the number of chunks is negative");
   auto const used = lanes().first(
       static_cast<std::size_t>(std::clamp<std::int64_t>(chunks, 1, std::ssize(lanes_))));

@@ -60,7 +60,7 @@ enum class StageKind {
   queued,
 };
 
-struct Stage {
+struct PipelineStage {
   std::string name;  ///< for the report and for profilers, to which each call is a range
   StageKind kind;
   std::function<void(Lane&, std::int64_t chunk)> run;
@@ -127,7 +127,7 @@ class Pipeline {
   /// of lanes. Nothing is queued any more then.
   ///
   /// Takes 16 bytes of memory for each chunk and stage before it begins, and none once it runs.
-  PipelineReport run(std::int64_t chunks, std::vector<Stage> const& stages, bool timeline = false);
+  PipelineReport run(std::int64_t chunks, std::vector<PipelineStage> const& stages, bool timeline = false);
 
  private:
   Stream stream_;

@@ -28,7 +28,7 @@ TEST(Pipeline, TakesEachChunkOnceThroughAllStagesInTheirOrder) {
     for (auto const chunks : chunk_counts) {
       Pipeline pipeline(host(), lanes);
       std::vector<std::atomic<int>> passed(static_cast<std::size_t>(chunks));
-      std::vector<Stage> stages;
+      std::vector<PipelineStage> stages;
       for (int s = 0; s < 4; ++s)
         stages.push_back(
             {"stage", s % 2 == 0 ? StageKind::host : queued, [&, s](Lane& lane, std::int64_t n) {
@@ -94,7 +94,7 @@ TEST(Pipeline, ThrowsWhatTheFirstFailingChunkThrows) {
       for (std::int64_t first = 0; first < chunks; first += 3) {
         Pipeline pipeline(host(), lanes);
         std::vector<int> done(chunks, 0);
-        std::vector<Stage> stages;
+        std::vector<PipelineStage> stages;
         for (std::size_t s = 0; s < 4; ++s)
           stages.push_back({"stage", s % 2 == 0 ? StageKind::host : queued,
                             [&, s](Lane&, std::int64_t n) {

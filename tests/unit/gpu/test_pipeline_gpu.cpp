@@ -134,7 +134,7 @@ TEST(PipelineGpu, ThrowsWhatTheFirstFailingChunkThrows) {
       auto const in = stage(0, [&](Lane& l) { slabs[l.index()].to_device(size, l.stream()); });
       auto const out = stage(1, [&](Lane& l) { slabs[l.index()].to_host(size, l.stream()); });
       auto const look = stage(2, [](Lane&) {});
-      std::vector<Stage> const stages = {
+      std::vector<PipelineStage> const stages = {
           {"in", queued, in}, {"out", queued, out, true}, {"look", StageKind::host, look, true}};
       try {
         pipeline.run(17, stages);
