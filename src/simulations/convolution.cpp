@@ -38,7 +38,7 @@ convolve::Shape shape_of(config::RunConfig const& run, Pass const& pass) {
 /// The signal and u; between two passes one array more.
 MemoryForecast convolution_memory(config::RunConfig const& run, Inputs const& inputs,
                                   Backend backend) {
-  auto const passes = convolution::passes_of(run, inputs);
+  auto const passes = convolution::passes_of(parameters_of(run).filters, inputs);
   std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
   MemoryForecast forecast{bytes, passes.size() > 1 ? 3 : 2, "u", "grid.points", bytes};
   forecast.reading_bytes = reading_bytes(parameters_of(run).signal,
@@ -100,8 +100,9 @@ Convolution<T>::Convolution(config::RunConfig const& run, Stream const& stream,
       signal_(array()),
       u_(array()) {
   auto const& parameters = parameters_of(run);
-  for (auto const& pass : convolution::passes_of(run, inputs)) {
-    auto const taps = convolution::taps_of(run, inputs, pass);
+  for (auto const& pass : convolution::passes_of(parameters_of(run).filters, inputs)) {
+    auto const taps = convolution::taps_of(run, inputs, pass, grid_.spacing[pass.axis],
+                                           run.location("parameters.filters"));
     auto const shape = shape_of(run, pass);
     work_.push_back(
         {convolve::Filter<T>(stream_, taps.values, taps.center), shape,
@@ -143,7 +144,7 @@ void Convolution<T>::compute() {
 void choose_convolution_kernels(config::RunConfig const& run, Inputs const& inputs,
                                 Device const& device) {
   with_zero_of(run.precision, [&](auto zero) {
-    for (auto const& pass : convolution::passes_of(run, inputs))
+    for (auto const& pass : convolution::passes_of(parameters_of(run).filters, inputs))
       convolve::row_for<decltype(zero)>(device, pass.taps, shape_of(run, pass),
                                         run.kernels.at("convolve"));
   });
