@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/buffer.hpp"
+#include "expression/transform.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 
 namespace gridstride::evaluate {
@@ -25,6 +26,14 @@ void for_each_slab(expression::Expression const& formula, Grid const& grid, doub
     evaluate(host, program, slab, &clock, 0, span);
     use({slab, first * line, span});
   }
+}
+
+expression::Expression by_index(expression::Expression const& formula, Grid const& grid, int axis) {
+  using expression::Expression;
+  if (!formula.depends_on(axis)) return formula;
+  return substitute(
+      formula, axis,
+      Expression(grid.origin[axis]) + Expression::variable(axis) * Expression(grid.spacing[axis]));
 }
 
 }  // namespace gridstride::evaluate

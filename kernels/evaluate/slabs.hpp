@@ -21,4 +21,8 @@ struct Slab {
 void for_each_slab(expression::Expression const& formula, Grid const& grid, double time,
                    std::function<void(Slab const&)> const& use);
 
+/// The formula that, on pieces of a grid whose coordinates along `axis` are the indices in the whole
+/// grid, has the very values that the given one has there.
+expression::Expression by_index(expression::Expression const& formula, Grid const& grid, int axis);
+
 }  // namespace gridstride::evaluate

@@ -13,6 +13,7 @@
 #include "driver/diagnostics/pieces.hpp"
 #include "expression/transform.hpp"
 #include "kernels/evaluate/evaluate.hpp"
+#include "kernels/evaluate/slabs.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -177,7 +178,7 @@ class FormulaFinder final : public SceneFinder {
     if (variant == "auto") variant = evaluate::default_variant(stream.backend());
     int const weight = expression::first_array + static_cast<int>(places_.size());
     for (auto const* asked : asked_for<Of<find>>(run)) {
-      Expression formula = on_pieces(asked->formula(), grid_);
+      Expression formula = evaluate::by_index(asked->formula(), grid_, grid_.dims - 1);
       if (find == Find::integral) formula = formula * Expression::variable(weight);
       tasks_.push_back({asked->name(),
                         asked->where(),

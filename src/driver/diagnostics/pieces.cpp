@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "expression/transform.hpp"
-
 namespace gridstride {
 
 namespace {
@@ -51,15 +49,6 @@ std::vector<double> weights_of(config::RunOptions const& run, Grid const& grid) 
         weights[k] /= 2;
   }
   return weights;
-}
-
-expression::Expression on_pieces(expression::Expression const& formula, Grid const& grid) {
-  using expression::Expression;
-  int const axis = grid.dims - 1;
-  if (!formula.depends_on(axis)) return formula;
-  return substitute(
-      formula, axis,
-      Expression(grid.origin[axis]) + Expression::variable(axis) * Expression(grid.spacing[axis]));
 }
 
 }  // namespace gridstride

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "config/run_config.hpp"
-#include "expression/expression.hpp"
 #include "grid/grid.hpp"
 
 /// A grid in pieces of about a million values, so that what formulas give needs little memory.
@@ -29,9 +28,5 @@ std::size_t values_of_piece(Grid const& grid);
 /// The weights of the trapezoidal rule at the points of such a piece, along all axes but the
 /// slowest: half at the ends of one that is not periodic.
 std::vector<double> weights_of(config::RunOptions const& run, Grid const& grid);
-
-/// The formula that has on pieces the very values that the given one has on the grid: the
-/// coordinate along the slowest axis follows from the index as `Grid::coordinate` has it.
-expression::Expression on_pieces(expression::Expression const& formula, Grid const& grid);
 
 }  // namespace gridstride
