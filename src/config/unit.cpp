@@ -21,7 +21,7 @@ struct NamedUnit {
   Unit unit;
 };
 
-// Dimensions in the order m, kg, s, K, A, mol, cd.
+// Dimensions in the order m, kg, s, K, A, mol, cd, B (bytes).
 constexpr NamedUnit named_units[] = {
     {"1", false, {}},
     {"m", true, {1, 1, 0, {1}}},
@@ -62,6 +62,14 @@ constexpr NamedUnit named_units[] = {
     {"L", true, {1, 1, -3, {3}}},
     {"l", true, {1, 1, -3, {3}}},
     {"bar", true, {1, 1, 5, {-1, 1, -2}}},
+    {"B", false, {1, 1, 0, {0, 0, 0, 0, 0, 0, 0, 1}}},
+    {"kB", false, {1, 1, 3, {0, 0, 0, 0, 0, 0, 0, 1}}},
+    {"MB", false, {1, 1, 6, {0, 0, 0, 0, 0, 0, 0, 1}}},
+    {"GB", false, {1, 1, 9, {0, 0, 0, 0, 0, 0, 0, 1}}},
+    {"KiB", false, {0x1p10, 1, 0, {0, 0, 0, 0, 0, 0, 0, 1}}},
+    {"MiB", false, {0x1p20, 1, 0, {0, 0, 0, 0, 0, 0, 0, 1}}},
+    {"GiB", false, {0x1p30, 1, 0, {0, 0, 0, 0, 0, 0, 0, 1}}},
+    {"TiB", false, {0x1p40, 1, 0, {0, 0, 0, 0, 0, 0, 0, 1}}},
     {"eV", true, {1.602176634, 1, -19, {2, 1, -2}}},
 };
 
@@ -265,8 +273,8 @@ Unit parse_unit(std::string_view text) {
 bool is_unit(std::string_view name) { return find_unit(name).has_value(); }
 
 std::string format_dimension(Dimension const& dimension) {
-  constexpr std::string_view names[] = {"m", "kg", "s", "K", "A", "mol", "cd"};
-  constexpr std::size_t order[] = {1, 0, 2, 3, 4, 5, 6};  // kg first, as in kg*m^2/s^2
+  constexpr std::string_view names[] = {"m", "kg", "s", "K", "A", "mol", "cd", "B"};
+  constexpr std::size_t order[] = {1, 0, 2, 3, 4, 5, 6, 7};  // kg first, as in kg*m^2/s^2
   std::string above, below;
   int factors_below = 0;
   for (std::size_t const i : order) {

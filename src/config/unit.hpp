@@ -14,8 +14,8 @@ class UnitError : public Error {
   using Error::Error;
 };
 
-/// Exponents of m, kg, s, K, A, mol, cd.
-using Dimension = std::array<int, 7>;
+/// Exponents of m, kg, s, K, A, mol, cd, and of bytes.
+using Dimension = std::array<int, 8>;
 
 /// A unit as its factor to SI, numerator / denominator · 10^power_of_ten, and its dimension. The
 /// parts are kept apart so that `to_si` rounds decimal values as they would be written in SI.
@@ -29,7 +29,7 @@ struct Unit {
 };
 
 /// `mm^2/s`, `J/(kg*K)`: SI units with prefixes, *, /, parentheses, whole exponents, and the usual
-/// min, h, day, deg, bar, L, eV and %. Throws `UnitError` with a suggestion.
+/// min, h, day, deg, bar, L, eV, % and sizes as MiB and GB. Throws `UnitError` with a suggestion.
 Unit parse_unit(std::string_view text);
 
 /// Whether `name` is a unit by itself, with or without a prefix.

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "config/visitor.hpp"
+
+namespace gridstride::config {
+
+/// What a run may take; left to itself where nothing is said. Results do not depend on it.
+struct Limits {
+  std::optional<double> device_memory;  ///< bytes
+  std::optional<double> host_memory;    ///< bytes
+  std::optional<double> streams;        ///< how many chunks are under way; a whole number
+  std::optional<double> chunk;          ///< bytes of one array in a chunk
+};
+
+/// Declares the section `limits`.
+void declare_limits(Visitor& visitor, Limits& limits);
+
+}  // namespace gridstride::config
