@@ -21,7 +21,9 @@
 //
 // `gather` is one kernel for all of them: one thread per element. Its reads go wherever the indices
 // say, 32 bytes each at worst, and no arrangement of the threads changes that: 8 bytes of index, s
-// written, and from s to 32 read per element.
+// written, and from s to 32 read per element. So are `component` and `magnitude` of vectors, whose
+// components lie side by side: a warp reads whole lines, of which L1 keeps what its threads take one
+// after another; n·s read and s written per vector.
 
 #include <algorithm>
 
@@ -72,7 +74,7 @@ __global__ void naive_dot3_kernel(T const* a, T const* b, T* c, std::int64_t siz
 template <class T>
 void cuda_naive(Stream& stream, Arguments<T> const& a) {
   unsigned const blocks = blocks_for(a.size, block_threads);
-  if (a.operation == Operation::gather) return cuda_gather(stream, a);
+  if (gathers(a.operation)) return cuda_gather(stream, a);
   if (a.operation == Operation::matrix_add) {
     dim3 const grid(blocks_for(a.columns, matrix_block),
                     std::min(blocks_for(a.rows, matrix_block), 65535u));
@@ -130,7 +132,7 @@ template <class T>
 void cuda_grid_stride(Stream& stream, Arguments<T> const& a) {
   unsigned const most = blocks_per_processor * static_cast<unsigned>(stream.device().processors());
   unsigned const blocks = std::min(blocks_for(a.size, block_threads), most);
-  if (a.operation == Operation::gather) return cuda_gather(stream, a);
+  if (gathers(a.operation)) return cuda_gather(stream, a);
   if (a.operation == Operation::matrix_add) {
     unsigned const across = std::min(blocks_for(a.columns, matrix_columns), most);
     dim3 const grid(across, std::min(blocks_for(a.rows, matrix_rows), std::max(1u, most / across)));
@@ -158,12 +160,33 @@ __global__ void gather_kernel(T const* x, std::int64_t const* index, T* output, 
   if (i < size) output[i] = x[index[i]];
 }
 
+template <class T>
+__global__ void component_kernel(T const* x, std::int64_t components, T* output,
+                                 std::int64_t size) {
+  std::int64_t const i = thread_index();
+  if (i < size) output[i] = x[i * components];
+}
+
+template <class T>
+__global__ void magnitude_kernel(T const* x, std::int64_t components, T* output,
+                                 std::int64_t size) {
+  std::int64_t const i = thread_index();
+  if (i < size) output[i] = length_of(x + i * components, components);
+}
+
 }  // namespace
 
 template <class T>
 void cuda_gather(Stream& stream, Arguments<T> const& a) {
-  gather_kernel<<<blocks_for(a.size, block_threads), block_threads, 0, native(stream)>>>(
-      a.x, a.index, a.output, a.size);
+  unsigned const blocks = blocks_for(a.size, block_threads);
+  if (a.operation == Operation::component)
+    component_kernel<<<blocks, block_threads, 0, native(stream)>>>(a.x, a.strides[0], a.output,
+                                                                   a.size);
+  else if (a.operation == Operation::magnitude)
+    magnitude_kernel<<<blocks, block_threads, 0, native(stream)>>>(a.x, a.strides[0], a.output,
+                                                                   a.size);
+  else
+    gather_kernel<<<blocks, block_threads, 0, native(stream)>>>(a.x, a.index, a.output, a.size);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "elementwise gather");
 }
 

@@ -190,8 +190,7 @@ void launch_matrix(Stream& stream, Arguments<T> const& a) {
 
 template <class T>
 void cuda_vectorized(Stream& stream, Arguments<T> const& a) {
-  if (a.operation == Operation::gather || a.operation == Operation::dot3)
-    return cuda_naive(stream, a);
+  if (gathers(a.operation) || a.operation == Operation::dot3) return cuda_naive(stream, a);
   if (a.operation == Operation::matrix_add && !is_contiguous(a)) return launch_matrix(stream, a);
   launch_one_dimensional(stream, a);
 }

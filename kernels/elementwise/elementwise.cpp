@@ -194,19 +194,57 @@ void gather(Stream& stream, std::span<T const> x, std::span<std::int64_t const> 
   run(stream, a, variant);
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                                \
-  template std::span<Variant<Function<T>> const> variants<T>();                                  \
-  template void add(Stream&, std::span<T const>, std::span<T const>, std::span<T>,               \
-                    std::string_view);                                                           \
-  template void axpy(Stream&, T, std::span<T const>, std::span<T>, std::string_view);            \
-  template void scale(Stream&, T, std::span<T>, std::string_view);                               \
-  template void fill(Stream&, T, std::span<T>, std::string_view);                                \
-  template void matrix_add(Stream&, Matrix<T const> const&, Matrix<T const> const&,              \
-                           Matrix<T> const&, std::string_view);                                  \
-  template void dot3(Stream&, std::span<T const>, std::span<T const>, std::span<T>,              \
-                     std::string_view);                                                          \
-  template void gather(Stream&, std::span<T const>, std::span<std::int64_t const>, std::span<T>, \
-                       std::string_view);
+namespace {
+
+/// The work on vectors of n components, of which x holds those from one on.
+template <class T>
+void run_on_vectors(Stream& stream, std::string_view function, Operation operation,
+                    std::span<T const> x, int n, int first, std::span<T> output,
+                    std::string_view variant) {
+  if (n < 1 || first < 0 || first >= n)
+    throw std::invalid_argument(
+        fmt::format("{}: there is no component {} of {}", function, first, n));
+  require_size(function, named("x", x), static_cast<std::size_t>(n) * output.size());
+  require_disjoint(function, named("x", x), named("output", output));
+  Arguments<T> a;
+  a.operation = operation;
+  a.x = x.data() + first;
+  a.output = output.data();
+  a.size = length(output);
+  a.strides[0] = n;
+  run(stream, a, variant);
+}
+
+}  // namespace
+
+template <class T>
+void component(Stream& stream, std::span<T const> x, int n, int number, std::span<T> output,
+               std::string_view variant) {
+  run_on_vectors(stream, "elementwise::component", Operation::component, x, n, number, output,
+                 variant);
+}
+
+template <class T>
+void magnitude(Stream& stream, std::span<T const> x, int n, std::span<T> output,
+               std::string_view variant) {
+  run_on_vectors(stream, "elementwise::magnitude", Operation::magnitude, x, n, 0, output, variant);
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
+  template std::span<Variant<Function<T>> const> variants<T>();                                   \
+  template void add(Stream&, std::span<T const>, std::span<T const>, std::span<T>,                \
+                    std::string_view);                                                            \
+  template void axpy(Stream&, T, std::span<T const>, std::span<T>, std::string_view);             \
+  template void scale(Stream&, T, std::span<T>, std::string_view);                                \
+  template void fill(Stream&, T, std::span<T>, std::string_view);                                 \
+  template void matrix_add(Stream&, Matrix<T const> const&, Matrix<T const> const&,               \
+                           Matrix<T> const&, std::string_view);                                   \
+  template void dot3(Stream&, std::span<T const>, std::span<T const>, std::span<T>,               \
+                     std::string_view);                                                           \
+  template void gather(Stream&, std::span<T const>, std::span<std::int64_t const>, std::span<T>,  \
+                       std::string_view);                                                         \
+  template void component(Stream&, std::span<T const>, int, int, std::span<T>, std::string_view); \
+  template void magnitude(Stream&, std::span<T const>, int, std::span<T>, std::string_view);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 

@@ -11,7 +11,7 @@
 /// Kernel family `elementwise`: each output from the inputs at its own place. T is float or double.
 ///
 /// Arrays lie in the stream's device memory. An output may be the very array of an input, but for
-/// `dot3` and `gather`; an output that overlaps an input otherwise, sizes that differ, and unknown
+/// `dot3`, `gather`, `component` and `magnitude`; an output that overlaps an input otherwise, sizes that differ, and unknown
 /// variants throw `std::invalid_argument`. Nothing synchronises. Every variant gives the same bits:
 /// a product and a sum are rounded separately, never fused. (Which NaN stands for "not a number" is
 /// the device's choice.)
@@ -61,7 +61,19 @@ template <class T>
 void gather(Stream& stream, std::span<T const> x, std::span<std::int64_t const> index,
             std::span<T> output, std::string_view variant = "auto");
 
-enum class Operation { add, axpy, scale, fill, matrix_add, dot3, gather };
+/// output_i = x[n·i + number]: a component of vectors with n components side by side.
+template <class T>
+void component(Stream& stream, std::span<T const> x, int n, int number, std::span<T> output,
+               std::string_view variant = "auto");
+
+/// output_i = m·sqrt(Σ_k (x[n·i + k]/m)²), summed in the order of k: the lengths of such vectors,
+/// with m the largest |x[n·i + k]|, so that no square overflows or vanishes. Infinite or NaN where a
+/// component is.
+template <class T>
+void magnitude(Stream& stream, std::span<T const> x, int n, std::span<T> output,
+               std::string_view variant = "auto");
+
+enum class Operation { add, axpy, scale, fill, matrix_add, dot3, gather, component, magnitude };
 
 /// One piece of work for a rung, of at least one element; what an operation does not name stays
 /// unused. `axpy` has y as its output too, `scale` x.
@@ -75,7 +87,7 @@ struct Arguments {
   T* output = nullptr;
   std::int64_t size = 0;                     ///< elements of the output
   std::int64_t rows = 1, columns = 0;        ///< of matrices
-  std::array<std::int64_t, 3> strides = {};  ///< of x, y and output as matrices
+  std::array<std::int64_t, 3> strides = {};  ///< of x, y and output as matrices; of x as vectors
 };
 
 template <class T>

@@ -6,11 +6,28 @@
 // vectorises. Work of a single piece stays on the calling thread.
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/elementwise/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::elementwise {
+
+namespace {
+
+template <class T>
+T length_of(T const* vector, std::int64_t components) {
+  T largest = 0, sum = 0;
+  for (std::int64_t k = 0; k < components; ++k) largest = std::max(largest, std::abs(vector[k]));
+  bool const scales = largest > 0 && std::isfinite(largest);
+  for (std::int64_t k = 0; k < components; ++k) {
+    T const scaled = scales ? vector[k] / largest : std::abs(vector[k]);
+    sum += scales ? scaled * scaled : scaled;
+  }
+  return scales ? largest * std::sqrt(sum) : sum;
+}
+
+}  // namespace
 
 template <class T>
 void host_reference(Stream&, Arguments<T> const& a) {
@@ -40,6 +57,12 @@ void host_reference(Stream&, Arguments<T> const& a) {
         break;
       case Operation::gather:
         a.output[i] = a.x[a.index[i]];
+        break;
+      case Operation::component:
+        a.output[i] = a.x[i * x_stride];
+        break;
+      case Operation::magnitude:
+        a.output[i] = length_of(a.x + i * x_stride, x_stride);
         break;
     }
 }
@@ -82,6 +105,7 @@ void host_threads(Stream&, Arguments<T> const& a) {
   T const *const x = a.x, *const y = a.y;
   T* const output = a.output;
   std::int64_t const* const index = a.index;
+  std::int64_t const components = a.strides[0];
   switch (a.operation) {
     case Operation::add:
       return for_pieces(a.size, [=](std::int64_t first, std::int64_t last) {
@@ -113,6 +137,15 @@ void host_threads(Stream&, Arguments<T> const& a) {
     case Operation::gather:
       return for_pieces(a.size, [=](std::int64_t first, std::int64_t last) {
         for (std::int64_t i = first; i < last; ++i) output[i] = x[index[i]];
+      });
+    case Operation::component:
+      return for_pieces(a.size, [=](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i) output[i] = x[i * components];
+      });
+    case Operation::magnitude:
+      return for_pieces(a.size, [=](std::int64_t first, std::int64_t last) {
+        for (std::int64_t i = first; i < last; ++i)
+          output[i] = length_of(x + i * components, components);
       });
   }
 }

@@ -17,9 +17,15 @@ template <class T>
 void cuda_grid_stride(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_vectorized(Stream&, Arguments<T> const&);
-/// `gather` in every row.
+/// `gather`, `component` and `magnitude` in every row.
 template <class T>
 void cuda_gather(Stream&, Arguments<T> const&);
+
+/// Whether `cuda_gather` does the work.
+inline bool gathers(Operation operation) {
+  return operation == Operation::gather || operation == Operation::component ||
+         operation == Operation::magnitude;
+}
 
 /// Whether the matrices have no gaps between their rows, and so are arrays of `size` elements.
 template <class T>

@@ -30,8 +30,8 @@ struct ElementwiseCase {
   std::array<std::int64_t, 3> gaps = {};     ///< stride less columns, of x, y and the output
 
   std::string text() const {
-    static constexpr std::array<char const*, 7> names = {"add",        "axpy", "scale", "fill",
-                                                         "matrix_add", "dot3", "gather"};
+    static constexpr std::array<char const*, 9> names = {
+        "add", "axpy", "scale", "fill", "matrix_add", "dot3", "gather", "component", "magnitude"};
     return fmt::format("{} of {} elements, {} columns, gaps {} {} {}, offsets {} {} {}{}",
                        names[static_cast<std::size_t>(operation)], size, columns, gaps[0], gaps[1],
                        gaps[2], offsets[0], offsets[1], offsets[2], in_place ? ", in place" : "");
@@ -49,8 +49,9 @@ inline std::vector<ElementwiseCase> elementwise_cases(std::int64_t size) {
   auto const side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(size)));
   std::vector<ElementwiseCase> cases;
   for (auto const& offset : offsets) {
-    for (auto const operation : {Operation::add, Operation::axpy, Operation::scale, Operation::fill,
-                                 Operation::dot3, Operation::gather})
+    for (auto const operation :
+         {Operation::add, Operation::axpy, Operation::scale, Operation::fill, Operation::dot3,
+          Operation::gather, Operation::component, Operation::magnitude})
       cases.push_back({operation, size, offset, false, 0, {}});
     for (auto const operation : {Operation::add, Operation::axpy})
       cases.push_back({operation, size, offset, true, 0, {}});
@@ -124,7 +125,10 @@ class ElementwiseProblem {
   ElementwiseProblem(Stream& stream, ElementwiseCase const& one)
       : stream_(stream), case_(one), generator_(7) {
     for (std::size_t n = 0; n < 3; ++n) {
-      bool const tripled = one.operation == Operation::dot3 && n < 2;
+      bool const tripled =
+          (one.operation == Operation::dot3 || one.operation == Operation::component ||
+           one.operation == Operation::magnitude) &&
+          n < 2;
       extents_[n] = static_cast<std::size_t>(tripled ? 3 * one.size : extent(n));
       arrays_[n] = upload(wild_values<T>(padding + extents_[n] + padding, generator_));
     }
@@ -168,6 +172,12 @@ class ElementwiseProblem {
         break;
       case Operation::gather:
         elementwise::gather<T>(stream_, x, index_.span(), out, variant);
+        break;
+      case Operation::component:
+        elementwise::component<T>(stream_, x, 3, 1, out, variant);
+        break;
+      case Operation::magnitude:
+        elementwise::magnitude<T>(stream_, x, 3, out, variant);
         break;
     }
     return download(arrays_[target]);

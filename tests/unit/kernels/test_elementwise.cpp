@@ -80,6 +80,48 @@ TEST(ElementwiseReference, GatherByHand) {
   EXPECT_EQ(output, (Values{7, 5, 7, 6}));
 }
 
+TEST(ElementwiseReference, ComponentByHand) {
+  auto stream = host_stream();
+  Values const x = {1, 2, 3, 4, 5, 6};
+  Values pair(3), triple(2);
+  elementwise::component<double>(stream, x, 2, 1, pair, "reference");
+  EXPECT_EQ(pair, (Values{2, 4, 6}));
+  elementwise::component<double>(stream, x, 3, 0, triple, "reference");
+  EXPECT_EQ(triple, (Values{1, 4}));
+}
+
+TEST(ElementwiseReference, MagnitudeByHand) {
+  auto stream = host_stream();
+  double const infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  Values const x = {3, -4, 0, 0, 5e-324, 0, 3e300, 4e300, 3e-320, 4e-320, -infinity, 1, nan, 0};
+  Values length(7);
+  elementwise::magnitude<double>(stream, x, 2, length, "reference");
+  EXPECT_EQ(length[0], 5);
+  EXPECT_EQ(length[1], 0);
+  EXPECT_EQ(length[2], 5e-324);
+  EXPECT_DOUBLE_EQ(length[3], 5e300);
+  EXPECT_NEAR(length[4] / 5e-320, 1, 1e-3);
+  EXPECT_EQ(length[5], infinity);
+  EXPECT_TRUE(std::isnan(length[6]));
+  Values const y = {nan, infinity, 0, 2, -3, 6, -7, 0, 0};
+  Values of_three(3);
+  elementwise::magnitude<double>(stream, y, 3, of_three, "reference");
+  EXPECT_TRUE(std::isnan(of_three[0]));
+  EXPECT_EQ(of_three[1], 7);
+  EXPECT_EQ(of_three[2], 7);
+}
+
+TEST(ElementwiseHost, RefusesComponentsThatAreNotThere) {
+  auto stream = host_stream();
+  Values const x(6);
+  Values output(3);
+  EXPECT_THROW(elementwise::component<double>(stream, x, 2, 2, output), std::invalid_argument);
+  EXPECT_THROW(elementwise::component<double>(stream, x, 2, -1, output), std::invalid_argument);
+  EXPECT_THROW(elementwise::component<double>(stream, x, 0, 0, output), std::invalid_argument);
+  EXPECT_THROW(elementwise::component<double>(stream, x, 3, 0, output), std::invalid_argument);
+  EXPECT_THROW(elementwise::magnitude<double>(stream, x, 3, output), std::invalid_argument);
+}
+
 TEST(ElementwiseHost, RoundsProductsAndSumsSeparately) {
   auto stream = host_stream();
   // (1 + 2⁻¹²)² = 1 + 2⁻¹¹ + 2⁻²⁴ rounds to 1 + 2⁻¹¹ in float32; fused, 2⁻²⁴ would be left.
