@@ -17,6 +17,11 @@ inline constexpr char const* home = "gridstride";
 inline constexpr std::size_t fallback_bytes = 512;
 /// Why a run ended early.
 inline constexpr char const* ended = "ended";
+/// Fields on grids of their own.
+inline constexpr char const* own_fields = "fields";
+/// Tables, and where the rows of each step end.
+inline constexpr char const* tables = "tables";
+inline constexpr char const* table_ends = "table_ends";
 /// The parts of a histogram.
 inline constexpr char const* counts = "counts";
 inline constexpr char const* edges = "edges";

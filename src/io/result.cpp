@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/hdf5.hpp"
 #include "io/layout.hpp"
+#include "io/list.hpp"
 #include "io/storage.hpp"
+#include "io/stored_table.hpp"
 
 namespace gridstride::io {
 
@@ -32,25 +36,41 @@ std::vector<T> read_exactly(Object const& where, std::string const& attribute, s
   return values;
 }
 
-Grid read_grid(Object const& root, Object const& home) {
+/// A grid of these points, whose place and dimensions are attributes of two objects.
+Grid make_grid(std::vector<std::int64_t> const& points, std::vector<double> const& origin,
+               std::vector<double> const& spacing, Object const& with_dims) {
   Grid grid;
-  auto const extent = read_exactly<std::int64_t>(root, "WholeExtent", 6);
-  auto const origin = read_exactly<double>(root, "Origin", 3);
-  auto const spacing = read_exactly<double>(root, "Spacing", 3);
   std::int64_t size = 1;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    std::int64_t const last = extent[2 * axis + 1];
-    if (extent[2 * axis] != 0 || last < 0 || last == std::numeric_limits<std::int64_t>::max() ||
-        __builtin_mul_overflow(size, last + 1, &size))
-      reject(root, "its extent is impossible");
-    grid.points[axis] = last + 1;
+    if (points[axis] < 1 || __builtin_mul_overflow(size, points[axis], &size))
+      reject(with_dims, "its extent is impossible");
+    grid.points[axis] = points[axis];
     grid.origin[axis] = origin[axis];
     grid.spacing[axis] = spacing[axis];
   }
-  if (size > std::numeric_limits<std::int64_t>::max() / 8) reject(root, "its extent is impossible");
-  grid.dims = static_cast<int>(read_exactly<std::int64_t>(home, "dims", 1).front());
-  if (grid.dims < 1 || grid.dims > 3) reject(root, "its dimensions are impossible");
+  if (size > std::numeric_limits<std::int64_t>::max() / 8)
+    reject(with_dims, "its extent is impossible");
+  auto const dims = read_exactly<std::int64_t>(with_dims, "dims", 1).front();
+  if (dims < 1 || dims > 3) reject(with_dims, "its dimensions are impossible");
+  grid.dims = static_cast<int>(dims);
   return grid;
+}
+
+Grid read_grid(Object const& root, Object const& home) {
+  auto const extent = read_exactly<std::int64_t>(root, "WholeExtent", 6);
+  std::vector<std::int64_t> points(3);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (extent[2 * axis] != 0 || __builtin_add_overflow(extent[2 * axis + 1], 1, &points[axis]))
+      reject(root, "its extent is impossible");
+  return make_grid(points, read_exactly<double>(root, "Origin", 3),
+                   read_exactly<double>(root, "Spacing", 3), home);
+}
+
+/// The grid of a field on one of its own.
+Grid read_own_grid(Object const& field) {
+  return make_grid(read_exactly<std::int64_t>(field, "points", 3),
+                   read_exactly<double>(field, "origin", 3),
+                   read_exactly<double>(field, "spacing", 3), field);
 }
 
 FieldInfo read_field_info(Object const& dataset, std::string const& name, int components) {
@@ -81,18 +101,6 @@ Object open_rows(Object const& histogram, std::string const& part, std::size_t w
     reject(histogram,
            fmt::format("the {} of a histogram have shape [{}]", part, fmt::join(shape, "][")));
   return rows;
-}
-
-/// The first `size` values of a list that may be longer.
-template <class T>
-std::vector<T> read_list(Object const& group, std::string const& name, std::size_t size) {
-  Object const list = group.open_dataset(name);
-  Shape const shape = list.shape();
-  if (shape.size() != 1 || shape[0] < size)
-    reject(group, fmt::format("'{}' is shorter than the {} steps", name, size));
-  std::vector<T> values(size);
-  if (size > 0) list.read(values.data(), hdf5::native_type<T>(), {0}, {size});
-  return values;
 }
 
 std::vector<std::string> read_texts(Object const& group, std::string const& name) {
@@ -157,6 +165,8 @@ struct ResultFile::State {
   std::vector<NamedSeries> diagnostics;
   std::vector<HistogramInfo> histograms;
   std::vector<Object> counts, edges;  ///< of the histograms
+  std::vector<TableInfo> tables;
+  std::vector<StoredTable> stored_tables;
   std::vector<NamedValue> wall_times;
   Provenance provenance;
   bool complete = false;
@@ -164,6 +174,9 @@ struct ResultFile::State {
 
   void read_steps(Object const& root, Object const& home);
   void read_fields(Object const& root);
+  void read_own_fields(Object const& home);
+  void add_field(Object dataset, std::string const& name, std::optional<Grid> const& own_grid,
+                 std::vector<std::int64_t> where);
   void read_home(Object const& home);
   void open_histogram(Object const& histogram, std::string const& name);
 };
@@ -179,7 +192,10 @@ ResultFile::ResultFile(std::filesystem::path const& path) : state_(std::make_uni
   state.grid = read_grid(root, home);
   state.read_steps(root, home);
   state.read_fields(root);
+  state.read_own_fields(home);
   state.read_home(home);
+  state.stored_tables = open_tables(home, state.times.size());
+  for (auto const& table : state.stored_tables) state.tables.push_back(table.info());
 }
 
 ResultFile::ResultFile(ResultFile&&) noexcept = default;
@@ -200,21 +216,42 @@ void ResultFile::State::read_steps(Object const& root, Object const& home) {
 void ResultFile::State::read_fields(Object const& root) {
   Object const data = root.open_group("PointData");
   Object const positions = root.open_group("Steps").open_group("PointDataOffsets");
-  for (auto const& name : data.names()) {
-    Object dataset = data.open_dataset(name);
-    hdf5::require_sources(dataset, name);
-    Shape const stored = dataset.shape();
-    int const components = components_of(stored, grid);
-    if (components == 0)
-      reject(file, fmt::format("field '{}' has shape [{}]", name, fmt::join(stored, "][")));
-    auto where = read_list<std::int64_t>(positions, name, times.size());
-    for (auto const offset : where)
-      if (offset < 0 || static_cast<hsize_t>(offset) >= stored.front())
-        reject(file, fmt::format("a step of field '{}' is missing", name));
-    fields.push_back(read_field_info(dataset, name, components));
-    datasets.push_back(std::move(dataset));
-    offsets.push_back(std::move(where));
+  for (auto const& name : data.names())
+    add_field(data.open_dataset(name), name, {},
+              read_list<std::int64_t>(positions, name, times.size()));
+}
+
+/// None in files of earlier versions.
+void ResultFile::State::read_own_fields(Object const& home) {
+  if (!home.contains(layout::own_fields)) return;
+  Object const group = home.open_group(layout::own_fields);
+  std::vector<std::int64_t> in_order(times.size());
+  std::iota(in_order.begin(), in_order.end(), std::int64_t{0});
+  for (auto const& name : group.names()) {
+    Object dataset = group.open_dataset(name);
+    Grid const own_grid = read_own_grid(dataset);
+    add_field(std::move(dataset), name, own_grid, in_order);
   }
+}
+
+/// `where` tells for each step where in the dataset it lies.
+void ResultFile::State::add_field(Object dataset, std::string const& name,
+                                  std::optional<Grid> const& own_grid,
+                                  std::vector<std::int64_t> where) {
+  hdf5::require_sources(dataset, name);
+  if (std::ranges::count(fields, name, &FieldInfo::name) > 0)
+    reject(file, fmt::format("it has two fields '{}'", name));
+  Shape const stored = dataset.shape();
+  int const components = components_of(stored, own_grid.value_or(grid));
+  if (components == 0)
+    reject(file, fmt::format("field '{}' has shape [{}]", name, fmt::join(stored, "][")));
+  for (auto const offset : where)
+    if (offset < 0 || static_cast<hsize_t>(offset) >= stored.front())
+      reject(file, fmt::format("a step of field '{}' is missing", name));
+  fields.push_back(read_field_info(dataset, name, components));
+  fields.back().own_grid = own_grid;
+  datasets.push_back(std::move(dataset));
+  offsets.push_back(std::move(where));
 }
 
 void ResultFile::State::read_home(Object const& home) {
@@ -266,12 +303,16 @@ FieldInfo const& ResultFile::field(std::string_view name) const {
   return fields()[find_named(path(), "field", fields(), name)];
 }
 std::size_t ResultFile::values_of(FieldInfo const& field) const {
-  return static_cast<std::size_t>(grid().size() * field.components);
+  return static_cast<std::size_t>(grid_of(field).size() * field.components);
+}
+Grid const& ResultFile::grid_of(FieldInfo const& field) const {
+  return field.own_grid ? *field.own_grid : grid();
 }
 std::vector<double> const& ResultFile::times() const { return state_->times; }
 std::vector<std::int64_t> const& ResultFile::steps() const { return state_->steps; }
 std::vector<NamedSeries> const& ResultFile::diagnostics() const { return state_->diagnostics; }
 std::vector<HistogramInfo> const& ResultFile::histograms() const { return state_->histograms; }
+std::vector<TableInfo> const& ResultFile::tables() const { return state_->tables; }
 std::vector<NamedValue> const& ResultFile::wall_times() const { return state_->wall_times; }
 Provenance const& ResultFile::provenance() const { return state_->provenance; }
 bool ResultFile::complete() const { return state_->complete; }
@@ -320,7 +361,7 @@ void ResultFile::read(std::string_view field, std::size_t time_index, std::span<
   if (out.size() != values_of(info))
     throw IoError(path(), fmt::format("field '{}' has {} values, not {}", field, values_of(info),
                                       out.size()));
-  Shape count = layout::shape_of(grid(), info.components);
+  Shape count = layout::shape_of(grid_of(info), info.components);
   count.insert(count.begin(), 1);
   Shape start(count.size(), 0);
   start.front() = static_cast<hsize_t>(state_->offsets[index][time_index]);
@@ -338,6 +379,18 @@ Histogram ResultFile::read_histogram(std::string_view name, std::size_t time_ind
   state_->edges[index].read(histogram.edges.data(), H5T_NATIVE_DOUBLE, {time_index, 0},
                             {1, width + 1});
   return histogram;
+}
+
+std::int64_t ResultFile::rows(std::string_view table, std::size_t time_index) const {
+  auto const index = find_named(path(), "table", tables(), table);
+  require_step(path(), time_index, times().size());
+  return state_->stored_tables[index].rows(time_index);
+}
+
+Table ResultFile::read_table(std::string_view table, std::size_t time_index) const {
+  auto const index = find_named(path(), "table", tables(), table);
+  require_step(path(), time_index, times().size());
+  return state_->stored_tables[index].read(time_index);
 }
 
 bool nearly_equal(double a, double b) {

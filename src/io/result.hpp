@@ -30,14 +30,17 @@ class ResultFile {
 
   std::filesystem::path const& path() const;
   Grid const& grid() const;
-  /// In alphabetic order.
+  /// In alphabetic order, but those on grids of their own behind the others.
   std::vector<FieldInfo> const& fields() const;
+  Grid const& grid_of(FieldInfo const& field) const;
   /// Throws `IoError` that tells which there are.
   FieldInfo const& field(std::string_view name) const;
   std::vector<double> const& times() const;
   std::vector<std::int64_t> const& steps() const;
   std::vector<NamedSeries> const& diagnostics() const;
   std::vector<HistogramInfo> const& histograms() const;
+  /// In alphabetic order.
+  std::vector<TableInfo> const& tables() const;
   std::vector<NamedValue> const& wall_times() const;
   Provenance const& provenance() const;
   /// Whether the run came to its end.
@@ -58,6 +61,9 @@ class ResultFile {
   void read(std::string_view field, std::size_t time_index, std::span<double> out) const;
   /// One of `histograms()` at one of `times()`.
   Histogram read_histogram(std::string_view name, std::size_t time_index) const;
+  /// How many rows one of `tables()` has at one of `times()`, and the table itself.
+  std::int64_t rows(std::string_view table, std::size_t time_index) const;
+  Table read_table(std::string_view table, std::size_t time_index) const;
 
  private:
   struct State;

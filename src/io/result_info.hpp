@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/named_value.hpp"
 #include "core/precision.hpp"
+#include "grid/grid.hpp"
+#include "grid/table.hpp"
 
 namespace gridstride::io {
 
@@ -14,10 +17,31 @@ struct FieldInfo {
   std::string name;
   std::string unit;
   Precision precision = Precision::float64;
-  int components = 1;  ///< of a vector 2 or 3
+  int components = 1;                 ///< of a vector 2 or 3
+  std::optional<Grid> own_grid = {};  ///< where it is not the result's
 
   bool operator==(FieldInfo const&) const = default;
 };
+
+struct ColumnInfo {
+  std::string name;
+  std::string unit = "1";
+  bool whole = false;  ///< int64, else float64
+
+  bool operator==(ColumnInfo const&) const = default;
+};
+
+/// A table that a result holds at each of its steps, with other rows.
+struct TableInfo {
+  std::string name;
+  std::vector<ColumnInfo> columns;
+
+  bool operator==(TableInfo const&) const = default;
+};
+
+/// What a result whose grid is `main` says of a field.
+FieldInfo info_of(Field const& field, Grid const& main);
+TableInfo info_of(Table const& table);
 
 struct NamedSeries {
   std::string name;

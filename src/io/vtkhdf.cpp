@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -12,6 +14,8 @@
 #include "core/text.hpp"
 #include "io/atomic_file.hpp"
 #include "io/layout.hpp"
+#include "io/list.hpp"
+#include "io/stored_table.hpp"
 #include "io/transaction.hpp"
 
 namespace gridstride::io {
@@ -41,11 +45,11 @@ Shape chunk_shape(Shape const& shape, std::size_t value_bytes) {
   return chunk;
 }
 
-/// `first` in front of `rest`.
-Shape with_time(hsize_t first, Shape const& rest) {
-  Shape shape = {first};
-  shape.insert(shape.end(), rest.begin(), rest.end());
-  return shape;
+void write_grid(Object const& dataset, Grid const& grid) {
+  dataset.write_attribute("dims", grid.dims);
+  dataset.write_list_attribute<std::int64_t>("points", grid.points);
+  dataset.write_list_attribute<double>("origin", grid.origin);
+  dataset.write_list_attribute<double>("spacing", grid.spacing);
 }
 
 Object create_field(Object const& group, FieldInfo const& field, Shape const& shape) {
@@ -64,33 +68,6 @@ Object create_field(Object const& group, FieldInfo const& field, Shape const& sh
   return dataset;
 }
 
-/// A list of values, or of rows of them, that grows with the steps.
-Object create_list(Object const& group, std::string const& name, hid_t type,
-                   Shape const& row = {}) {
-  constexpr std::size_t chunk_bytes = 512;  // each step writes the last chunk anew
-  Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
-  std::size_t bytes = H5Tget_size(type);
-  for (hsize_t const extent : row) bytes *= extent;
-  Shape const chunk = with_time(std::max<hsize_t>(1, chunk_bytes / bytes), row);
-  group.check(H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()),
-              "choosing chunks");
-  return group.create_dataset(name, type, hdf5::growing_space(with_time(0, row)), creation.id());
-}
-
-/// Sets the list's length and its last value.
-template <class T>
-void write_last(Object const& list, hsize_t length, T value) {
-  list.resize({length});
-  list.write(&value, hdf5::native_type<T>(), {length - 1}, {1});
-}
-
-/// Sets the list's length and its last row.
-template <class T>
-void write_last_row(Object const& list, hsize_t length, std::vector<T> const& row) {
-  list.resize({length, row.size()});
-  list.write(row.data(), hdf5::native_type<T>(), {length - 1, 0}, {1, row.size()});
-}
-
 void append_text(Object const& list, std::string text) {
   Handle const type = list.type();
   text.resize(H5Tget_size(type.id()), '\0');
@@ -104,6 +81,25 @@ void require_plain_name(std::string_view kind, std::string const& name) {
     throw std::invalid_argument(fmt::format("ResultWriter: '{}' cannot name a {}", name, kind));
 }
 
+/// Names of tables and columns are written beside each other, and as those of variables elsewhere.
+void require_word(std::string_view kind, std::string const& name) {
+  if (name.empty() ||
+      !std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; }))
+    throw std::invalid_argument(fmt::format("ResultWriter: '{}' cannot name a {}", name, kind));
+}
+
+void require_columns(TableInfo const& table) {
+  require_word("table", table.name);
+  for (auto column = table.columns.begin(); column != table.columns.end(); ++column) {
+    require_word("column", column->name);
+    if (std::any_of(table.columns.begin(), column,
+                    [&](auto const& other) { return other.name == column->name; }))
+      throw std::invalid_argument(fmt::format("ResultWriter: two columns '{}'", column->name));
+  }
+  if (table.columns.empty())
+    throw std::invalid_argument(fmt::format("ResultWriter: '{}' has no column", table.name));
+}
+
 }  // namespace
 
 struct ResultWriter::State {
@@ -112,18 +108,21 @@ struct ResultWriter::State {
   Object home;   ///< the group /gridstride
   Object steps;  ///< the group /VTKHDF/Steps
   std::vector<Object> fields;
-  std::vector<Object> offsets;
+  std::vector<Object> offsets;  ///< of the fields on the result's grid
   Object times;
   Object step_numbers;
   std::vector<Object> diagnostics;
   std::vector<Object> counts, edges;  ///< of the histograms
-  hsize_t count = 0;                  ///< complete steps on disk
+  std::vector<StoredTable> tables;
+  hsize_t count = 0;  ///< complete steps on disk
   bool failed = false;
 
   void create_vtkhdf();
   void create_home();
+  void create_own_fields();
   void check_fields(std::span<Field const> host_fields) const;
   void check_histograms(std::span<Histogram const> histograms) const;
+  void check_tables(std::span<Table const> given) const;
   void write_fields(std::span<Field const> host_fields);
   void write_diagnostics(std::span<NamedValue const> values);
   void write_histograms(std::span<Histogram const> histograms);
@@ -147,6 +146,7 @@ ResultWriter::ResultWriter(std::filesystem::path path, ResultContents contents)
   for (auto const& field : contents.fields) require_plain_name("field", field.name);
   for (auto const& name : contents.diagnostics) require_plain_name("diagnostic", name);
   for (auto const& histogram : contents.histograms) require_plain_name("histogram", histogram.name);
+  for (auto const& table : contents.tables) require_columns(table);
   state_->contents = std::move(contents);
   AtomicFile target(path);
   state_->file = hdf5::create_transaction_file(target.temporary(), path);
@@ -177,9 +177,12 @@ void ResultWriter::State::create_vtkhdf() {
   times = create_list(steps, "Values", H5T_IEEE_F64LE);
   Object const offset_group = steps.create_group("PointDataOffsets");
   Object const data_group = root.create_group("PointData");
-  for (auto const& field : contents.fields) {
+  fields.resize(contents.fields.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    auto const& field = contents.fields[i];
+    if (field.own_grid) continue;
     offsets.push_back(create_list(offset_group, field.name, H5T_STD_I64LE));
-    fields.push_back(create_field(data_group, field, layout::shape_of(grid, field.components)));
+    fields[i] = create_field(data_group, field, layout::shape_of(grid, field.components));
   }
 }
 
@@ -206,16 +209,32 @@ void ResultWriter::State::create_home() {
     counts.push_back(create_list(parts, layout::counts, H5T_STD_I64LE, {width}));
     edges.push_back(create_list(parts, layout::edges, H5T_IEEE_F64LE, {width + 1}));
   }
+  create_own_fields();
+  if (!contents.tables.empty()) home.create_group(layout::tables);
+  for (auto const& table : contents.tables) tables.emplace_back(home, table);
+}
+
+void ResultWriter::State::create_own_fields() {
+  std::optional<Object> group;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    auto const& field = contents.fields[i];
+    if (!field.own_grid) continue;
+    if (!group) group = home.create_group(layout::own_fields);
+    fields[i] = create_field(*group, field, layout::shape_of(*field.own_grid, field.components));
+    write_grid(fields[i], *field.own_grid);
+  }
 }
 
 void ResultWriter::append(std::int64_t step, double time, std::span<Field const> host_fields,
                           std::span<NamedValue const> diagnostics,
-                          std::span<Histogram const> histograms) {
+                          std::span<Histogram const> histograms, std::span<Table const> tables) {
   state_->check_fields(host_fields);
   state_->check_histograms(histograms);
+  state_->check_tables(tables);
   state_->attempt([&] {
     hdf5::require_whole(state_->file);
     state_->write_fields(host_fields);
+    for (std::size_t i = 0; i < tables.size(); ++i) state_->tables[i].write_rows(tables[i]);
     hdf5::commit(state_->file);
     state_->drop_repeated_entry();
     state_->write_diagnostics(diagnostics);
@@ -229,9 +248,7 @@ void ResultWriter::State::check_fields(std::span<Field const> host_fields) const
     throw std::invalid_argument("ResultWriter::append: not the fields that were announced");
   for (std::size_t i = 0; i < host_fields.size(); ++i) {
     auto const& field = host_fields[i];
-    if (FieldInfo{field.name, field.unit, field.precision, field.components} !=
-            contents.fields[i] ||
-        field.grid != contents.grid)
+    if (info_of(field, contents.grid) != contents.fields[i])
       throw std::invalid_argument("ResultWriter::append: '" + field.name +
                                   "' is not the field that was announced");
   }
@@ -246,9 +263,23 @@ void ResultWriter::State::check_histograms(std::span<Histogram const> histograms
             "ResultWriter::append: histogram '{}' does not have {} bins", name, info.bins));
 }
 
+void ResultWriter::State::check_tables(std::span<Table const> given) const {
+  if (given.size() != contents.tables.size())
+    throw std::invalid_argument("ResultWriter::append: not the tables that were announced");
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    auto const has_all_rows = [&](Column const& column) {
+      return column.rows() == given[i].rows();
+    };
+    if (info_of(given[i]) != contents.tables[i] ||
+        !std::ranges::all_of(given[i].columns, has_all_rows))
+      throw std::invalid_argument("ResultWriter::append: '" + given[i].name +
+                                  "' is not the table that was announced, or lacks rows");
+  }
+}
+
 void ResultWriter::State::write_fields(std::span<Field const> host_fields) {
   for (std::size_t i = 0; i < host_fields.size(); ++i) {
-    Shape const shape = layout::shape_of(contents.grid, host_fields[i].components);
+    Shape const shape = layout::shape_of(host_fields[i].grid, host_fields[i].components);
     Shape start(shape.size() + 1, 0);
     start.front() = count;
     fields[i].resize(with_time(count + 1, shape));
@@ -297,6 +328,7 @@ void ResultWriter::State::write_index(std::int64_t step, double time) {
     write_last(times, entry + 1, time);
     for (auto const& list : offsets) write_last(list, entry + 1, static_cast<std::int64_t>(count));
   }
+  for (StoredTable& table : tables) table.write_end(count);
   write_last(step_numbers, count + 1, step);
   steps.update_attribute("NSteps", static_cast<std::int64_t>(entries));
   hdf5::commit(file);

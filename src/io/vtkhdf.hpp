@@ -20,6 +20,7 @@ struct ResultContents {
   std::vector<std::string> diagnostics;  ///< names of the time series, without '/'
   Provenance provenance;
   std::vector<HistogramInfo> histograms = {};  ///< their names differ from those of the series
+  std::vector<TableInfo> tables = {};          ///< names of letters, digits and `_`
 };
 
 /// Writes a result file that grows by one step at a time: temporal VTKHDF ImageData, which ParaView
@@ -39,6 +40,10 @@ struct ResultContents {
 ///       ended                      why the run ended early, when it did and could tell
 ///       diagnostics/NAME               [steps], or for a histogram
 ///         counts, edges                [steps][bins], [steps][bins + 1]
+///       fields/FIELD                   a field on a grid of its own, as in PointData; `unit`,
+///                                      `dims`, and along x, y, z `points`, `origin`, `spacing`
+///       tables/TABLE/COLUMN            the rows of all steps one after another; `unit`
+///       table_ends/TABLE               [steps], where the rows of each step end
 ///
 /// Readers of VTKHDF take a file of one step for one without a time axis. Until there is a second
 /// step, `Steps` therefore names the first one twice; `/gridstride/step` tells the true number.
@@ -49,11 +54,12 @@ class ResultWriter {
   ResultWriter& operator=(ResultWriter&&) noexcept;
   ~ResultWriter();
 
-  /// Adds a step. `host_fields` are those of the contents, in their order, in host memory. A
+  /// Adds a step. Fields and tables are those of the contents, in their order, in host memory. A
   /// diagnostic that is not given is NaN at this step; so are the edges of a histogram, whose
   /// counts are then zero.
   void append(std::int64_t step, double time, std::span<Field const> host_fields,
-              std::span<NamedValue const> diagnostics, std::span<Histogram const> histograms = {});
+              std::span<NamedValue const> diagnostics, std::span<Histogram const> histograms = {},
+              std::span<Table const> tables = {});
 
   /// Ends the file, with the mark that the run is complete.
   void finish(Ending const& ending);

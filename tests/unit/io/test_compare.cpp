@@ -27,11 +27,20 @@ class Compare : public testing::Test {
   }
   Comparison compare_contents(ResultContents const& a, ResultContents const& b) {
     for (auto const& [name, contents] : {std::pair("a.h5", a), std::pair("b.h5", b)}) {
-      std::vector<double> const zeros(static_cast<std::size_t>(3 * contents.grid.size()));
+      std::vector<double> const zeros(1000);
       std::vector<Field> fields;
-      for (auto const& [field, unit, precision, components] : contents.fields)
-        fields.push_back({field, unit, contents.grid, precision, zeros.data(), components});
-      ResultWriter(folder / name, contents).append(0, 0, fields, {});
+      for (auto const& [field, unit, precision, components, own_grid] : contents.fields)
+        fields.push_back(
+            {field, unit, own_grid.value_or(contents.grid), precision, zeros.data(), components});
+      std::vector<Table> tables;
+      for (auto const& [table, columns] : contents.tables) {
+        tables.push_back({table, {}});
+        for (auto const& [column, column_unit, whole] : columns)
+          tables.back().columns.push_back(
+              {column, column_unit,
+               whole ? Numbers(std::vector<std::int64_t>(5)) : Numbers(std::vector<double>(5))});
+      }
+      ResultWriter(folder / name, contents).append(0, 0, fields, {}, {}, tables);
     }
     return compare(folder / "a.h5", folder / "b.h5", 1, 1);
   }
@@ -85,6 +94,89 @@ TEST_F(Compare, TellsThePointAndTheComponentOfAVector) {
   EXPECT_DOUBLE_EQ(difference.l2, 2 / std::sqrt(12));
 }
 
+/// Results with a table alone, whose rows are given for each of two steps.
+class CompareTables : public Compare {
+ protected:
+  using Rows = std::vector<std::pair<std::int64_t, double>>;
+
+  void write_rows(std::string const& name, std::vector<Rows> const& steps) {
+    ResultWriter writer(
+        folder / name,
+        {grid, {}, {}, Provenance{}, {}, {{"peaks", {{"index", "1", true}, {"value", "K"}}}}});
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      std::vector<std::int64_t> index;
+      std::vector<double> value;
+      for (auto const& [i, x] : steps[step]) {
+        index.push_back(i);
+        value.push_back(x);
+      }
+      Table const table{"peaks", {{"index", "1", index}, {"value", "K", value}}};
+      writer.append(static_cast<std::int64_t>(step), static_cast<double>(step), {}, {}, {},
+                    std::span(&table, 1));
+    }
+  }
+  Comparison compare_rows(std::vector<Rows> const& a, std::vector<Rows> const& b, double rtol = 0,
+                          double atol = 0) {
+    write_rows("a.h5", a);
+    write_rows("b.h5", b);
+    return compare(folder / "a.h5", folder / "b.h5", rtol, atol);
+  }
+};
+
+TEST_F(CompareTables, TellsTheRow) {
+  auto const result =
+      compare_rows({{{1, 2}}, {{3, 4}, {7, 8}}}, {{{1, 2}}, {{3, 4}, {7, 6}}}, 0, 1);
+  EXPECT_FALSE(result.equal());
+  EXPECT_TRUE(result.mismatches.empty());
+  ASSERT_EQ(result.columns.size(), 2U);
+  EXPECT_EQ(result.columns[0].name, "peaks.index");
+  EXPECT_EQ(result.columns[0].violations, 0);
+  EXPECT_EQ(result.columns[1].violations, 1);
+  EXPECT_EQ(result.columns[1].max_absolute, 2);
+  EXPECT_EQ(result.columns[1].indices[0], 1);
+  EXPECT_NE(result.table().find("step 1 (t = 1) at row 1: 8 and 6"), std::string::npos);
+  EXPECT_TRUE(compare_rows({{{1, 2}}}, {{{1, 2.5}}}, 0, 0.5).equal());
+}
+
+TEST_F(CompareTables, WholeNumbersAreTheSameOrDiffer) {
+  EXPECT_FALSE(compare_rows({{{1, 2}}}, {{{2, 2}}}, 10, 10).equal());
+  // float64 does not tell these apart.
+  std::int64_t const large = (std::int64_t{1} << 53) + 1;
+  EXPECT_FALSE(compare_rows({{{large, 2}}}, {{{large - 1, 2}}}, 10, 10).equal());
+}
+
+TEST_F(CompareTables, NanAgreesWithItselfAlone) {
+  EXPECT_TRUE(compare_rows({{{1, nan}}}, {{{1, nan}}}).equal());
+  EXPECT_FALSE(compare_rows({{{1, nan}}}, {{{1, 2}}}, 1e30, 1e30).equal());
+  EXPECT_FALSE(compare_rows({{{1, 2}}}, {{{1, nan}}}, 1e30, 1e30).equal());
+  EXPECT_FALSE(compare_rows({{{1, infinity}}}, {{{1, -infinity}}}, 1e30, 1e30).equal());
+}
+
+TEST_F(CompareTables, NumbersOfRowsMustAgree) {
+  EXPECT_TRUE(compare_rows({{}, {}}, {{}, {}}).equal());
+  for (auto const& [a, b] : std::vector<std::pair<std::vector<Rows>, std::vector<Rows>>>{
+           {{{{1, 2}}}, {{}}}, {{{{1, 2}}, {}}, {{}, {{1, 2}}}}}) {
+    auto const result = compare_rows(a, b, 1, 1);
+    EXPECT_FALSE(result.equal());
+    EXPECT_NE(result.table().find("table 'peaks' has 1 rows at step 0 in A, 0 in B"),
+              std::string::npos);
+  }
+}
+
+TEST_F(Compare, TellsThePointOnAGridOfItsOwn) {
+  Grid const line{.points = {6, 1, 1}};
+  std::vector<double> values(6);
+  Field const field = {"p", "W", line, Precision::float64, values.data()};
+  for (auto const* name : {"a.h5", "b.h5"}) {
+    ResultWriter(folder / name, {grid, {info_of(field, grid)}, {}, Provenance{}})
+        .append(0, 0, std::span(&field, 1), {});
+    values[5] = 2;
+  }
+  auto const difference = compare(folder / "a.h5", folder / "b.h5", 0, 1).fields.at(0);
+  EXPECT_EQ(difference.violations, 1);
+  EXPECT_EQ(difference.indices, (std::array<std::int64_t, 3>{5, 0, 0}));
+}
+
 TEST_F(Compare, HoldsToItsTolerance) {
   EXPECT_TRUE(compare_values({1.5, 0, 0, 0}, {1, 0, 0, 0}, 0.0, 0.5).equal());
   EXPECT_FALSE(compare_values({1.5, 0, 0, 0}, {1, 0, 0, 0}, 0.0, 0.49).equal());
@@ -116,7 +208,9 @@ TEST_F(Compare, TimesMustAgree) {
 }
 
 TEST_F(Compare, LayoutsMustAgree) {
-  auto const base = sample_contents(make_grid(2));
+  auto base = sample_contents(make_grid(2));
+  base.tables = {{"peaks", {{"index", "1", true}, {"value", "K"}}}};
+  base.fields.push_back({"p", "W", Precision::float64, 1, make_grid(1)});
   EXPECT_TRUE(compare_contents(base, base).equal());
   for (auto const& change : std::vector<std::function<void(ResultContents&)>>{
            [](auto& contents) { contents.fields[0].name = "w"; },
@@ -126,7 +220,17 @@ TEST_F(Compare, LayoutsMustAgree) {
            [](auto& contents) { contents.grid.points[0] += 1; },
            [](auto& contents) { contents.grid.origin[1] += 1e-6; },
            [](auto& contents) { contents.grid.spacing[0] *= 1 + 1e-6; },
-           [](auto& contents) { contents.grid = make_grid(3); }}) {
+           [](auto& contents) { contents.grid = make_grid(3); },
+           [](auto& contents) { contents.fields[0].own_grid = make_grid(1); },
+           [](auto& contents) { contents.tables.pop_back(); },
+           [](auto& contents) { contents.tables[0].name = "other"; },
+           [](auto& contents) { contents.tables[0].columns[0].name = "other"; },
+           [](auto& contents) { contents.tables[0].columns[0].unit = "m"; },
+           [](auto& contents) { contents.tables[0].columns[0].whole = false; },
+           [](auto& contents) { contents.tables[0].columns.pop_back(); },
+           [](auto& contents) { contents.fields.back().own_grid->points[0] += 1; },
+           [](auto& contents) { contents.fields.back().own_grid->origin[0] += 1e-6; },
+           [](auto& contents) { contents.fields.back().own_grid->spacing[0] *= 1 + 1e-6; }}) {
     auto other = base;
     change(other);
     EXPECT_FALSE(compare_contents(base, other).equal());
@@ -146,6 +250,9 @@ TEST_F(Compare, NothingIsNotEqual) {
   };
   EXPECT_FALSE(compared().equal());
   EXPECT_NE(compared().table().find("no step in A or B"), std::string::npos);
+  contents.tables = {{"peaks", {{"value"}}}};
+  EXPECT_EQ(compared().table().find("no field in A or B"), std::string::npos);
+  contents.tables.clear();
   contents.fields.clear();
   EXPECT_NE(compared().table().find("no field in A or B"), std::string::npos);
 }

@@ -68,6 +68,48 @@ TEST_P(Result, ReadsBackVectors) {
   EXPECT_EQ(hdf5::open_file(folder / "run.h5").open_dataset("VTKHDF/PointData/w").shape(), shape);
 }
 
+/// Of any dimensions, scalars and vectors, beside fields of the grid.
+TEST_P(Result, ReadsBackFieldsOnOtherGrids) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(GetParam());
+  std::vector<double> const u(static_cast<std::size_t>(grid.size()), 7);
+  for (int dims = 1; dims <= 3; ++dims) {
+    Grid own = make_grid(dims);
+    own.points[0] = 11;
+    std::vector<double> a(static_cast<std::size_t>(own.size()));
+    std::vector<float> b(2 * a.size());
+    std::vector<Field> const fields = {{"b", "m/s", own, Precision::float32, b.data(), 2},
+                                       {"u", "K", grid, Precision::float64, u.data()},
+                                       {"a", "W", own, Precision::float64, a.data()}};
+    ResultContents contents{grid, {}, {}, Provenance{}};
+    for (Field const& field : fields) contents.fields.push_back(info_of(field, grid));
+    ResultWriter writer(folder / "run.h5", contents);
+    for (std::size_t step = 0; step < 3; ++step) {
+      for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<double>(1000 * step + i);
+      for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(5000 * step + i);
+      writer.append(static_cast<std::int64_t>(step), static_cast<double>(step), fields, {});
+    }
+    ResultFile const file(folder / "run.h5");
+    ASSERT_EQ(file.fields().size(), 3U);
+    EXPECT_EQ(file.fields()[0].name, "u");
+    EXPECT_FALSE(file.fields()[0].own_grid.has_value());
+    EXPECT_EQ(file.field("a"), contents.fields[2]);
+    EXPECT_EQ(file.field("b"), contents.fields[0]);
+    EXPECT_EQ(file.grid_of(file.field("b")), own);
+    EXPECT_EQ(file.grid_of(file.field("u")), grid);
+    EXPECT_EQ(file.read("a", 2), a);
+    auto const last = file.read("b", 2), first = file.read("b", 0);
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      EXPECT_EQ(last[i], b[i]);
+      EXPECT_EQ(first[i], static_cast<double>(i));
+    }
+    EXPECT_EQ(file.read("u", 1), u);
+    std::vector<double> too_few(3);
+    expect_io_error([&] { file.read("a", 0, too_few); }, {"'a' has"});
+    EXPECT_FALSE(hdf5::open_file(folder / "run.h5").contains("VTKHDF/PointData/a"));
+  }
+}
+
 TEST(ResultWriter, RefusesAVectorThatIsNotOfTheAnnouncedComponents) {
   TemporaryFolder const folder;
   Grid const grid = make_grid(1);
@@ -173,6 +215,83 @@ TEST(ResultFile, RefusesHistogramsThatWereNotAnnounced) {
   EXPECT_THROW(ResultWriter(folder / "other.h5", contents), std::invalid_argument);
 }
 
+/// As many rows at each step as there happen to be.
+TEST(ResultFile, KeepsTheRowsOfEachStep) {
+  TemporaryFolder const folder;
+  auto contents = sample_contents(make_grid(2));
+  contents.tables = {{"peaks", {{"value", "K"}, {"index", "1", true}}}, {"empty", {{"x_1", "m"}}}};
+  std::vector<std::int64_t> const rows = {0, 3, 1, 0, 5000, 2};
+  auto const peaks = [&](std::size_t step) {
+    std::vector<double> value;
+    std::vector<std::int64_t> index;
+    for (std::int64_t row = 0; row < rows[step]; ++row) {
+      value.push_back(static_cast<double>(row) + 0.5);
+      index.push_back((std::int64_t{1} << 60) + 10 * static_cast<std::int64_t>(step) + row);
+    }
+    return Table{"peaks", {{"value", "K", value}, {"index", "1", index}}};
+  };
+  SampleFields fields(make_grid(2));
+  {
+    ResultWriter writer(folder / "run.h5", contents);
+    EXPECT_EQ(ResultFile(folder / "run.h5").tables().size(), 2U);
+    for (std::size_t step = 0; step < rows.size(); ++step) {
+      std::vector<Table> const tables = {peaks(step), {"empty", {{"x_1", "m"}}}};
+      writer.append(static_cast<std::int64_t>(step), static_cast<double>(step),
+                    fields.at(static_cast<std::int64_t>(step)), {}, {}, tables);
+      ASSERT_EQ(ResultFile(folder / "run.h5").rows("peaks", step), rows[step]);
+    }
+  }
+  ResultFile const file(folder / "run.h5");
+  EXPECT_EQ(file.tables(), (std::vector<TableInfo>{contents.tables[1], contents.tables[0]}));
+  for (std::size_t step = 0; step < rows.size(); ++step) {
+    auto const read = file.read_table("peaks", step), written = peaks(step);
+    ASSERT_EQ(info_of(read), info_of(written));
+    for (std::size_t i = 0; i < 2; ++i)
+      EXPECT_EQ(read.columns[i].numbers, written.columns[i].numbers) << step;
+    EXPECT_EQ(file.rows("empty", step), 0);
+    EXPECT_EQ(file.read_table("empty", step).rows(), 0);
+  }
+  expect_io_error([&] { file.read_table("none", 0); }, {"'none'", "'empty' or 'peaks'"});
+  expect_io_error([&] { file.rows("peaks", 6); }, {"there is no step 6"});
+  auto const column =
+      hdf5::open_file(folder / "run.h5").open_dataset("gridstride/tables/peaks/value");
+  EXPECT_EQ(column.shape(), hdf5::Shape{5006});
+  EXPECT_EQ(column.read_text_attribute("unit"), "K");
+}
+
+TEST(ResultWriter, RefusesTablesThatWereNotAnnounced) {
+  TemporaryFolder const folder;
+  ResultContents contents{make_grid(1), {}, {}, Provenance{}};
+  contents.tables = {{"peaks", {{"value", "K"}, {"index", "1", true}}}};
+  std::vector<double> const value = {1, 2};
+  std::vector<std::int64_t> const index = {3, 4};
+  Table const good{"peaks", {{"value", "K", value}, {"index", "1", index}}};
+  ResultWriter writer(folder / "run.h5", contents);
+  EXPECT_THROW(writer.append(0, 0, {}, {}), std::invalid_argument);
+  for (auto const& change : std::vector<std::function<void(Table&)>>{
+           [](Table& table) { table.name = "other"; },
+           [](Table& table) { table.columns.pop_back(); },
+           [](Table& table) { table.columns[0].unit = "m"; },
+           [](Table& table) {
+             table.columns[1].numbers = std::vector<double>{3, 4};
+           },
+           [](Table& table) { std::swap(table.columns[0], table.columns[1]); },
+           [](Table& table) { table.columns[1].numbers = std::vector<std::int64_t>{3}; }}) {
+    Table bad = good;
+    change(bad);
+    EXPECT_THROW(writer.append(0, 0, {}, {}, {}, std::span(&bad, 1)), std::invalid_argument);
+  }
+  writer.append(0, 0, {}, {}, {}, std::span(&good, 1));
+  EXPECT_EQ(ResultFile(folder / "run.h5").rows("peaks", 0), 2);
+  for (TableInfo const& bad :
+       {TableInfo{"a b", {{"x"}}}, TableInfo{"", {{"x"}}}, TableInfo{"a/b", {{"x"}}},
+        TableInfo{"a", {{"x y"}}}, TableInfo{"a", {{""}}}, TableInfo{"a", {}},
+        TableInfo{"a", {{"x"}, {"x"}}}}) {
+    contents.tables = {bad};
+    EXPECT_THROW(ResultWriter(folder / "other.h5", contents), std::invalid_argument) << bad.name;
+  }
+}
+
 TEST(ResultFile, GrowsStepByStepAndMayBeReadMeanwhile) {
   TemporaryFolder const folder;
   Grid const grid = make_grid(2);
@@ -270,6 +389,64 @@ TEST(ResultFile, RefusesWhatIsNoResult) {
   }
   expect_io_error([&] { ResultFile file(folder / "other.h5"); },
                   {"other.h5", "is no gridstride result", "VTKHDF"});
+}
+
+/// Columns of other types, lists that are short, and grids that cannot be.
+TEST(ResultFile, RefusesTablesAndGridsThatCannotBe) {
+  TemporaryFolder const folder;
+  Grid const grid = make_grid(2), own = make_grid(1);
+  std::vector<double> const p(static_cast<std::size_t>(own.size()));
+  Field const field{"p", "W", own, Precision::float64, p.data()};
+  ResultContents contents{grid, {info_of(field, grid)}, {}, Provenance{}};
+  contents.tables = {{"peaks", {{"value", "K"}}}};
+  Table const table{"peaks", {{"value", "K", std::vector<double>{1, 2, 3}}}};
+  auto const broken = [&](std::function<void(hid_t)> const& damage, std::string const& part) {
+    ResultWriter(folder / "run.h5", contents)
+        .append(0, 0, std::span(&field, 1), {}, {}, std::span(&table, 1));
+    {
+      hdf5::Handle const file(H5Fopen((folder / "run.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT),
+                              H5Fclose);
+      damage(file.id());
+    }
+    expect_io_error([&] { ResultFile const read(folder / "run.h5"); }, {"run.h5", part});
+  };
+  auto const resize = [](hid_t file, char const* name, hsize_t size) {
+    hdf5::Handle const list(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose);
+    ASSERT_GE(H5Dset_extent(list.id(), &size), 0);
+  };
+  auto const remove = [](hid_t file, char const* name) {
+    ASSERT_GE(H5Ldelete(file, name, H5P_DEFAULT), 0);
+  };
+  broken([&](hid_t file) { resize(file, "gridstride/tables/peaks/value", 2); },
+         "table 'peaks' lacks rows of column 'value'");
+  broken([&](hid_t file) { resize(file, "gridstride/table_ends/peaks", 0); },
+         "'table_ends/peaks' is shorter than the 1 steps");
+  broken([&](hid_t file) { remove(file, "gridstride/table_ends/peaks"); }, "table_ends/peaks");
+  broken([&](hid_t file) { remove(file, "gridstride/tables/peaks/value"); }, "value");
+  broken(
+      [&](hid_t file) {
+        remove(file, "gridstride/tables/peaks/value");
+        hdf5::Object const home({},
+                                hdf5::Handle(H5Gopen2(file, "gridstride", H5P_DEFAULT), H5Gclose));
+        home.create_dataset("tables/peaks/value", H5T_IEEE_F32LE, hdf5::simple_space({3}))
+            .write_text_attribute("unit", "K");
+      },
+      "column 'value' of neither int64 nor float64");
+  broken(
+      [&](hid_t file) {
+        hdf5::Object const home({},
+                                hdf5::Handle(H5Gopen2(file, "gridstride", H5P_DEFAULT), H5Gclose));
+        home.create_dataset("tables/peaks/more", H5T_IEEE_F64LE, hdf5::simple_space({3}));
+      },
+      "table 'peaks' has other columns than it names");
+  broken(
+      [&](hid_t file) {
+        hdf5::Handle const p_field(H5Dopen2(file, "gridstride/fields/p", H5P_DEFAULT), H5Dclose);
+        hdf5::Handle const points(H5Aopen(p_field.id(), "points", H5P_DEFAULT), H5Aclose);
+        std::int64_t const wrong[3] = {-7, 1, 1};
+        ASSERT_GE(H5Awrite(points.id(), H5T_NATIVE_INT64, wrong), 0);
+      },
+      "its extent is impossible");
 }
 
 TEST(ResultFile, RefusesAFileThatIsCutAtAnyLength) {
