@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdint>
 #include <memory>
@@ -40,19 +41,48 @@ void print_checkpoint(io::CheckpointFile const& checkpoint) {
   fmt::print("problem\n{}", problem);
 }
 
-Json json_info(io::ResultFile const& result) {
-  auto const& from = result.provenance();
-  Grid const& grid = result.grid();
+Json json_grid(Grid const& grid) {
   Json points = Json::array(), origin = Json::array(), spacing = Json::array();
   for (int axis = 0; axis < grid.dims; ++axis) {
     points.push_back(grid.points[axis]);
     origin.push_back(grid.origin[axis]);
     spacing.push_back(grid.spacing[axis]);
   }
+  return {{"points", points}, {"origin", origin}, {"spacing", spacing}};
+}
+
+Json json_field(io::FieldInfo const& field) {
+  Json json = {{"name", field.name}, {"unit", field.unit}, {"precision", name_of(field.precision)}};
+  if (field.components > 1) json["components"] = field.components;
+  if (field.own_grid) json["grid"] = json_grid(*field.own_grid);
+  return json;
+}
+
+std::string_view type_of(io::ColumnInfo const& column) {
+  return column.whole ? "int64" : "float64";
+}
+
+/// How many rows a table has at each step.
+std::vector<std::int64_t> rows_of(io::ResultFile const& result, io::TableInfo const& table) {
+  std::vector<std::int64_t> rows;
+  for (std::size_t step = 0; step < result.times().size(); ++step)
+    rows.push_back(result.rows(table.name, step));
+  return rows;
+}
+
+Json json_table(io::ResultFile const& result, io::TableInfo const& table) {
+  Json columns = Json::array();
+  for (auto const& column : table.columns)
+    columns.push_back({{"name", column.name}, {"unit", column.unit}, {"type", type_of(column)}});
+  return {{"name", table.name}, {"columns", columns}, {"rows", rows_of(result, table)}};
+}
+
+Json json_info(io::ResultFile const& result) {
+  auto const& from = result.provenance();
   Json fields = Json::array(), diagnostics = Json::object(), histograms = Json::object();
-  for (auto const& field : result.fields())
-    fields.push_back(
-        {{"name", field.name}, {"unit", field.unit}, {"precision", name_of(field.precision)}});
+  Json tables = Json::array();
+  for (auto const& field : result.fields()) fields.push_back(json_field(field));
+  for (auto const& table : result.tables()) tables.push_back(json_table(result, table));
   for (auto const& series : result.diagnostics())
     diagnostics[series.name] = json_numbers(series.values);
   for (auto const& info : result.histograms()) {
@@ -68,8 +98,9 @@ Json json_info(io::ResultFile const& result) {
           {"created", from.created},
           {"device", from.device},
           {"precision", from.precision},
-          {"grid", {{"points", points}, {"origin", origin}, {"spacing", spacing}}},
+          {"grid", json_grid(result.grid())},
           {"fields", std::move(fields)},
+          {"tables", std::move(tables)},
           {"times", json_numbers(result.times())},
           {"steps", result.steps()},
           {"diagnostics", std::move(diagnostics)},
@@ -80,18 +111,40 @@ Json json_info(io::ResultFile const& result) {
           {"fallbacks", from.fallbacks}};
 }
 
-void print_info(io::ResultFile const& result) {
-  auto const& from = result.provenance();
-  Grid const& grid = result.grid();
-  fmt::print("{}: {}\n", result.path().string(), run_state(result));
-  fmt::print("written    {} by gridstride {} ({})\n", from.created, from.version, from.git_hash);
-  fmt::print("device     {}\n", from.device);
-  fmt::print("grid       {}\n", format_points(grid));
+void print_axes(Grid const& grid) {
   for (int axis = 0; axis < grid.dims; ++axis)
     fmt::print("  {}        from {} to {}, spacing {}\n", axis_names[axis], grid.origin[axis],
                grid.coordinate(axis, grid.points[axis] - 1), grid.spacing[axis]);
-  for (auto const& field : result.fields())
-    fmt::print("field      {} [{}] {}\n", field.name, field.unit, name_of(field.precision));
+}
+
+void print_field(io::FieldInfo const& field) {
+  fmt::print("field      {} [{}] {}{}{}\n", field.name, field.unit, name_of(field.precision),
+             field.components > 1 ? fmt::format(", {} components", field.components) : "",
+             field.own_grid
+                 ? fmt::format(", on a grid of its own: {}", format_points(*field.own_grid))
+                 : "");
+  if (field.own_grid) print_axes(*field.own_grid);
+}
+
+void print_table(io::ResultFile const& result, io::TableInfo const& table) {
+  std::vector<std::string> columns;
+  for (auto const& column : table.columns)
+    columns.push_back(fmt::format("{} [{}] {}", column.name, column.unit, type_of(column)));
+  auto const rows = rows_of(result, table);
+  fmt::print("table      {}: {}", table.name, fmt::join(columns, ", "));
+  if (!rows.empty()) fmt::print("; {} rows at the end", rows.back());
+  fmt::print("\n");
+}
+
+void print_info(io::ResultFile const& result) {
+  auto const& from = result.provenance();
+  fmt::print("{}: {}\n", result.path().string(), run_state(result));
+  fmt::print("written    {} by gridstride {} ({})\n", from.created, from.version, from.git_hash);
+  fmt::print("device     {}\n", from.device);
+  fmt::print("grid       {}\n", format_points(result.grid()));
+  print_axes(result.grid());
+  for (auto const& field : result.fields()) print_field(field);
+  for (auto const& table : result.tables()) print_table(result, table);
   auto const& times = result.times();
   if (!times.empty())
     fmt::print("times      {}, from {} to {} (step {})\n", times.size(), times.front(),

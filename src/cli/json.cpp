@@ -30,24 +30,37 @@ Json json_named(std::vector<NamedValue> const& values) {
   return named;
 }
 
+namespace {
+
+Json json_difference(io::FieldDifference const& one, Json const& place) {
+  Json worst = {{"output", one.time_index}, {"time", one.time}};
+  worst.update(place);
+  worst["a"] = json_number(one.value_a);
+  worst["b"] = json_number(one.value_b);
+  return {{"name", one.name},
+          {"max_absolute", json_number(one.max_absolute)},
+          {"max_relative", json_number(one.max_relative)},
+          {"l2", json_number(one.l2)},
+          {"violations", one.violations},
+          {"worst", std::move(worst)}};
+}
+
+}  // namespace
+
 Json json_comparison(io::Comparison const& comparison) {
-  Json fields = Json::array();
-  for (auto const& field : comparison.fields)
-    fields.push_back({{"name", field.name},
-                      {"max_absolute", json_number(field.max_absolute)},
-                      {"max_relative", json_number(field.max_relative)},
-                      {"l2", json_number(field.l2)},
-                      {"violations", field.violations},
-                      {"worst",
-                       {{"output", field.time_index},
-                        {"time", field.time},
-                        {"indices", field.indices},
-                        {"a", json_number(field.value_a)},
-                        {"b", json_number(field.value_b)}}}});
+  Json fields = Json::array(), columns = Json::array();
+  for (auto const& field : comparison.fields) {
+    Json place = {{"indices", field.indices}};
+    if (field.component >= 0) place["component"] = field.component;
+    fields.push_back(json_difference(field, place));
+  }
+  for (auto const& column : comparison.columns)
+    columns.push_back(json_difference(column, {{"row", column.indices[0]}}));
   return {{"equal", comparison.equal()},
           {"mismatches", comparison.mismatches},
           {"notes", comparison.notes},
-          {"fields", std::move(fields)}};
+          {"fields", std::move(fields)},
+          {"columns", std::move(columns)}};
 }
 
 void print_json(Json const& json) {

@@ -18,6 +18,9 @@ struct FieldInfo {
   /// What the sides of the grid may be for it, the default first; an empty list: it has none. Where
   /// nothing is said, what `SimulationInfo::sides` does.
   std::optional<std::vector<SideKind>> sides = {};
+  /// Whether it lies on another grid than the section `grid` describes: it has no sides, and its
+  /// first values come from the simulation.
+  bool own_grid = false;
   /// Stands for all fields that the parameters name, as long as these are not read.
   bool any_name = false;
 

@@ -23,6 +23,10 @@
 #include "expression/expression.hpp"
 #include "grid/grid.hpp"
 
+namespace gridstride {
+struct SimulationEntry;  // model/entry.hpp
+}
+
 /// One run as its YAML file describes it: complete, checked, defaults filled in.
 namespace gridstride::config {
 
@@ -61,6 +65,8 @@ struct SimulationInfo {
   std::span<DiagnosticKind const> diagnostics = {};
   /// What `output.formats` may name.
   std::span<OutputFormat const> formats = {};
+  /// The row of the table of simulations that it is of, for those who run it.
+  SimulationEntry const* entry = nullptr;
 };
 
 /// `auto`, `cpu`, `cuda` or `cuda:1`.
@@ -85,6 +91,7 @@ struct FieldSource {
   std::optional<Moment> moment = {};     // of another run's result
   std::string unit = "1";                // what is needed
   std::vector<Formula> components = {};  // of a vector, in place of the formula
+  int numbers = 1;                       // at each point; of a vector as many as components
 };
 
 struct SideCondition {

@@ -12,9 +12,23 @@ namespace {
 
 /// With what `SimulationInfo` says of the sides of those that do not say it.
 std::vector<FieldInfo> completed(std::vector<FieldInfo> fields, SimulationInfo const& simulation) {
-  for (FieldInfo& field : fields)
+  for (FieldInfo& field : fields) {
+    if (field.own_grid) field.sides.emplace();
     if (!field.sides) field.sides = simulation.sides;
+  }
   return fields;
+}
+
+/// Formulas of diagnostics know components as variables.
+void check_variables(Visitor& visitor, RunOptions const& run) {
+  for (FieldInfo const& field : run.fields)
+    for (FieldInfo const& vector : run.fields)
+      for (std::string const& component : vector.components)
+        if (field.name == component_variable(vector.name, component))
+          visitor.fault("parameters",
+                        fmt::format("a field cannot be called '{}' (so formulas call component {} "
+                                    "of {})",
+                                    field.name, component, vector.name));
 }
 
 void check_names(Visitor& visitor, RunOptions const& run) {
@@ -46,6 +60,11 @@ void declare_fields(Visitor& visitor, RunOptions& run, ParameterSet const& param
   std::vector<FieldInfo> fields = completed(parameters.fields_of(run), *run.simulation);
   if (!fields.empty() && fields != run.fields) take_fields(run, std::move(fields));
   check_names(visitor, run);
+  check_variables(visitor, run);
+}
+
+std::string component_variable(std::string_view vector, std::string_view component) {
+  return fmt::format("{}_{}", vector, component);
 }
 
 std::vector<FieldInfo> numbers_of(std::span<FieldInfo const> fields) {
@@ -56,6 +75,7 @@ std::vector<FieldInfo> numbers_of(std::span<FieldInfo const> fields) {
       numbers.push_back({.name = field.name + '.' + component,
                          .unit = field.unit,
                          .documentation = field.documentation,
+                         .own_grid = field.own_grid,
                          .any_name = field.any_name});
   }
   return numbers;

@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/run_config.hpp"
@@ -16,6 +17,9 @@ void take_fields(RunOptions& run, std::vector<FieldInfo> fields);
 
 /// Takes the fields that the parameters give. Of a grid with axes, none may be called as an axis.
 void declare_fields(Visitor& visitor, RunOptions& run, ParameterSet const& parameters);
+
+/// What formulas of fields call a component: `velocity_x`.
+std::string component_variable(std::string_view vector, std::string_view component);
 
 /// What has one number at each point: fields without components, and each component of the others
 /// as `velocity.x`.

@@ -86,6 +86,7 @@ void declare_source(Visitor& visitor, FieldInfo const& field, std::filesystem::p
   int chosen = !source.file.empty() ? 1 : given ? 0 : -1;
   visitor.forms(spec, Presence::required, forms, chosen);
   source.location = visitor.locate(field.name);
+  source.numbers = std::max(1, static_cast<int>(field.components.size()));
 }
 
 }  // namespace
@@ -125,7 +126,8 @@ void declare_initial(Visitor& visitor, RunOptions& run) {
   visitor.section({.name = "initial", .documentation = "The fields at time 0."}, [&](Visitor& v) {
     run.initial_location = v.locate("");
     for (FieldInfo const& field : run.fields)
-      declare_source(v, field, run.file.parent_path(), run.initial[field.name]);
+      if (!field.own_grid)
+        declare_source(v, field, run.file.parent_path(), run.initial[field.name]);
   });
 }
 

@@ -13,10 +13,12 @@
 #include "core/error.hpp"
 #include "core/root_mean_square.hpp"
 #include "driver/diagnostics/kind.hpp"
+#include "driver/diagnostics/numbers.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/scan/scan.hpp"
+#include "model/values.hpp"
 
 namespace gridstride {
 
@@ -24,7 +26,7 @@ namespace {
 
 template <class T>
 std::span<T const> values_of(Field const& field) {
-  return {static_cast<T const*>(field.data), static_cast<std::size_t>(field.grid.size())};
+  return {static_cast<T const*>(field.data), static_cast<std::size_t>(field.values())};
 }
 
 /// Calls `body` with the field's values in their own type.
@@ -32,6 +34,15 @@ template <class Body>
 auto with_values(Field const& field, Body const& body) {
   return field.precision == Precision::float32 ? body(values_of<float>(field))
                                                : body(values_of<double>(field));
+}
+
+/// What one kind or another looks at in all fields.
+std::vector<Field> numbers_of_all(config::RunOptions const& run, std::span<Field const> fields) {
+  std::vector<Field> all;
+  for (Field const& field : fields)
+    for (auto& [number, component] : numbers_of(run.fields, field))
+      all.push_back(std::move(number));
+  return all;
 }
 
 std::vector<std::string> names_of(config::RunOptions const& run, Field const& field) {
@@ -65,22 +76,39 @@ bool is_asked(DiagnosticRow const& row, config::RunOptions const& run, Field con
          (row.histograms && !row.histograms(run, field).empty());
 }
 
+bool is_asked(config::RunOptions const& run, Field const& field) {
+  return std::ranges::any_of(diagnostic_rows(),
+                             [&](auto const& row) { return is_asked(row, run, field); });
+}
+
 bool may_have_gaps(config::RunOptions const& run) {
   return run.simulation != nullptr && run.simulation->has_gaps;
 }
 
 /// What `NumericalError` says of a value that is not finite.
 [[noreturn]] void throw_not_finite(Field const& field, Clock const& clock, std::int64_t index,
-                                   double value) {
-  throw NumericalError(std::isnan(value) ? "NaN" : "infinity", clock.step, clock.time, field.name,
-                       field.grid.indices(index));
+                                   double value, std::span<config::FieldInfo const> infos) {
+  throw NumericalError(std::isnan(value) ? "NaN" : "infinity", clock.step, clock.time,
+                       number_name(infos, field, static_cast<int>(index % field.components)),
+                       field.grid.indices(index / field.components));
 }
 
-/// What is asked for of one field of T, which is float or double.
+/// The same for a value in the memory of the stream's device.
 template <class T>
-class FieldDiagnostics {
+[[noreturn]] void throw_not_finite(FieldLook<T> const& look, Clock const& clock, std::int64_t index,
+                                   std::span<config::FieldInfo const> infos) {
+  T value = 0;
+  copy_async(std::span(&value, 1), look.values.subspan(static_cast<std::size_t>(index), 1),
+             look.stream);
+  look.stream.synchronize();
+  throw_not_finite(look.field, clock, index, static_cast<double>(value), infos);
+}
+
+/// What is asked for of what has one number of T, float or double, at each point.
+template <class T>
+class NumberDiagnostics {
  public:
-  FieldDiagnostics(config::RunOptions const& run, Field const& field, Stream& stream)
+  NumberDiagnostics(config::RunOptions const& run, Field const& field, Stream& stream)
       : reduce_variant_(variant_of(run, "reduce")),
         may_have_gaps_(may_have_gaps(run)),
         names_(names_of(run, field)),
@@ -101,11 +129,7 @@ class FieldDiagnostics {
     look.moments = read(look);
     if (std::int64_t const index = look.moments.first_non_finite; index >= 0) {
       if (may_have_gaps_) return add_nothing(result);
-      T value = 0;
-      copy_async(std::span(&value, 1), look.values.subspan(static_cast<std::size_t>(index), 1),
-                 stream);
-      stream.synchronize();
-      throw_not_finite(field, clock, index, static_cast<double>(value));
+      throw_not_finite(look, clock, index, {});
     }
     std::vector<double> found;
     for (auto const& finder : finders_) finder->collect(look, found, result.histograms);
@@ -144,6 +168,48 @@ class FieldDiagnostics {
   Buffer<Moments> moments_;  ///< in pinned memory, what the device found
 };
 
+/// What is asked for of a field. Of a vector, all values are looked through; then what is asked for
+/// is brought side by side, one after the other.
+template <class T>
+class FieldDiagnostics {
+ public:
+  FieldDiagnostics(config::RunOptions const& run, Field const& field, Stream& stream)
+      : infos_(run.fields),
+        may_have_gaps_(may_have_gaps(run)),
+        reduce_variant_(variant_of(run, "reduce")) {
+    for (auto const& [number, component] : numbers_of(run.fields, field))
+      if (field.components == 1 || is_asked(run, number))
+        numbers_.push_back({number, component, NumberDiagnostics<T>(run, number, stream)});
+  }
+
+  void measure(Field const& field, Clock const& clock, Stream& stream, Measurement& result) {
+    if (field.components == 1)
+      return numbers_.front().diagnostics.measure(field, clock, stream, result);
+    FieldLook<T> const all{field, values_of<T>(field), stream};
+    std::int64_t const index = first_non_finite(stream, all.values, reduce_variant_);
+    if (index >= 0 && !may_have_gaps_) throw_not_finite(all, clock, index, infos_);
+    if (numbers_.empty()) return;
+    Buffer<T> values(stream, MemorySpace::device, static_cast<std::size_t>(field.grid.size()));
+    for (auto& [number, component, diagnostics] : numbers_) {
+      extract<T>(stream, all.values, field.components, component, values.span());
+      number.data = values.data();
+      diagnostics.measure(number, clock, stream, result);
+    }
+  }
+
+ private:
+  struct Number {
+    Field field;
+    int component;
+    NumberDiagnostics<T> diagnostics;
+  };
+
+  std::vector<config::FieldInfo> infos_;
+  bool may_have_gaps_;
+  std::string reduce_variant_;
+  std::vector<Number> numbers_;
+};
+
 }  // namespace
 
 struct Diagnostics::State {
@@ -157,9 +223,6 @@ Diagnostics::Diagnostics(config::RunOptions const& run, std::span<Field const> f
                          Stream const& stream)
     : state_(std::make_unique<State>(stream)) {
   for (Field const& field : fields) {
-    if (field.components != 1)
-      throw std::invalid_argument(
-          fmt::format("diagnostics: {} is a vector, of which they know nothing", field.name));
     if (field.precision == Precision::float32)
       state_->fields.emplace_back(FieldDiagnostics<float>(run, field, state_->stream));
     else
@@ -193,8 +256,8 @@ Measurement Diagnostics::measure(std::span<Field const> fields, Clock const& clo
 std::vector<std::string> diagnostic_names(config::RunOptions const& run,
                                           std::span<Field const> fields) {
   std::vector<std::string> names;
-  for (Field const& field : fields)
-    for (auto& name : names_of(run, field)) names.push_back(std::move(name));
+  for (Field const& number : numbers_of_all(run, fields))
+    for (auto& name : names_of(run, number)) names.push_back(std::move(name));
   for (auto& name : names_of_all(run, fields)) names.push_back(std::move(name));
   return names;
 }
@@ -202,8 +265,8 @@ std::vector<std::string> diagnostic_names(config::RunOptions const& run,
 std::vector<io::HistogramInfo> histogram_infos(config::RunOptions const& run,
                                                std::span<Field const> fields) {
   std::vector<io::HistogramInfo> infos;
-  for (Field const& field : fields)
-    for (auto& info : histograms_of(run, field)) infos.push_back(std::move(info));
+  for (Field const& number : numbers_of_all(run, fields))
+    for (auto& info : histograms_of(run, number)) infos.push_back(std::move(info));
   return infos;
 }
 
@@ -216,6 +279,18 @@ std::span<config::DiagnosticKind const> diagnostic_kinds() {
   return kinds;
 }
 
+namespace {
+
+/// Of vectors on the file's grid, one component at a time is brought side by side.
+std::size_t bytes_of_a_component(config::RunOptions const& run) {
+  bool const any = std::ranges::any_of(run.fields, [](config::FieldInfo const& field) {
+    return !field.components.empty() && !field.own_grid;
+  });
+  return any ? static_cast<std::size_t>(run.grid.size()) * size_of(run.precision) : 0;
+}
+
+}  // namespace
+
 std::size_t diagnostics_bytes(config::RunOptions const& run) {
   DiagnosticBytes all;
   for (DiagnosticRow const& row : diagnostic_rows()) {
@@ -224,7 +299,7 @@ std::size_t diagnostics_bytes(config::RunOptions const& run) {
     all.kept += kept;
     all.passing = std::max(all.passing, passing);
   }
-  return all.kept + all.passing;
+  return all.kept + all.passing + bytes_of_a_component(run);
 }
 
 std::string diagnostics_refusal(std::string_view family, std::string_view variant,
@@ -248,24 +323,29 @@ std::string diagnostics_refusal(std::string_view family, std::string_view varian
   }
 }
 
-void require_finite(Field const& field, Clock const& clock) {
+void require_finite(Field const& field, Clock const& clock,
+                    std::span<config::FieldInfo const> infos) {
   Stream host(Device::open(Backend::cpu));
   with_values(field, [&]<class T>(std::span<T const> values) {
     reduce::Moments<T> moments;
     reduce::moments<T>(host, values, std::span(&moments, 1));
     if (std::int64_t const index = moments.first_non_finite; index >= 0)
       throw_not_finite(field, clock, index,
-                       static_cast<double>(values[static_cast<std::size_t>(index)]));
+                       static_cast<double>(values[static_cast<std::size_t>(index)]), infos);
   });
 }
 
-ErrorNorms error_norms(Field const& field, expression::Expression const& exact, double time) {
+ErrorNorms error_norms(Field const& field, expression::Expression const& exact, double time,
+                       int component) {
   RootMeanSquare errors;
   double maximum = 0;
   with_values(field, [&](auto values) {
     evaluate::for_each_slab(exact, field.grid, time, [&](evaluate::Slab const& slab) {
       for (std::size_t i = 0; i < slab.values.size(); ++i) {
-        auto const value = static_cast<double>(values[static_cast<std::size_t>(slab.first) + i]);
+        auto const point = static_cast<std::size_t>(slab.first) + i;
+        auto const value =
+            static_cast<double>(values[point * static_cast<std::size_t>(field.components) +
+                                       static_cast<std::size_t>(component)]);
         double const error = std::abs(value - slab.values[i]);
         errors.add(error);
         if (std::isnan(error) || error > maximum) maximum = error;

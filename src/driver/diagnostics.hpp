@@ -33,7 +33,8 @@ std::vector<std::string> diagnostic_names(config::RunOptions const& run,
 std::vector<io::HistogramInfo> histogram_infos(config::RunOptions const& run,
                                                std::span<Field const> fields);
 
-/// Computes what a run's options ask for, by kernels, where the fields are. Per field:
+/// Computes what a run's options ask for, by kernels, where the fields are. Per field, and of a
+/// vector for each component and the magnitude (`numbers_of`), which are brought side by side:
 ///
 /// - One read gives minimum, maximum, sum, sum of squares and the first value that is not finite.
 ///   `norms` are minimum, maximum, mean and l2 = sqrt(mean of squares).
@@ -47,7 +48,7 @@ std::vector<io::HistogramInfo> histogram_infos(config::RunOptions const& run,
 ///   rank (one read for all quantiles), those of 8192 bins within that bin the value (one read for
 ///   each); it is less than range/8192², or the spacing of the field's type, from the true one.
 ///
-/// Of all fields together, which then lie on one grid: integrals and extremes of formulas.
+/// Of all fields on the grid of the file together: integrals and extremes of formulas.
 ///
 /// - A formula is evaluated in float64 on about a million points at a time. An integral sums its
 ///   values in float64, with the weights of the trapezoidal rule: half at the ends of an axis that
@@ -58,7 +59,8 @@ std::vector<io::HistogramInfo> histogram_infos(config::RunOptions const& run,
 class Diagnostics {
  public:
   /// For fields like these, in the memory of the stream's device. Throws `std::invalid_argument`
-  /// for vectors.
+  /// for a vector that does not have the components that the run knows of, and for a field on
+  /// another grid where only the file's can be.
   Diagnostics(config::RunOptions const& run, std::span<Field const> fields, Stream const& stream);
   Diagnostics(Diagnostics&&) noexcept;
   Diagnostics& operator=(Diagnostics&&) noexcept;
@@ -81,14 +83,17 @@ std::size_t diagnostics_bytes(config::RunOptions const& run);
 std::string diagnostics_refusal(std::string_view family, std::string_view variant,
                                 Device const& device);
 
-/// Throws `NumericalError` for the first value of a field in host memory that is not finite.
-void require_finite(Field const& field, Clock const& clock);
+/// Throws `NumericalError` for the first value of a field in host memory that is not finite; `infos`
+/// tell what components of vectors are called.
+void require_finite(Field const& field, Clock const& clock,
+                    std::span<config::FieldInfo const> infos = {});
 
-/// How far a field in host memory is from a formula at time t.
+/// How far a field in host memory, or a component of a vector, is from a formula at time t.
 struct ErrorNorms {
   double l2 = 0;       ///< root of the mean of the squared errors
   double maximum = 0;  ///< largest absolute error; NaN if any is
 };
-ErrorNorms error_norms(Field const& field, expression::Expression const& exact, double time);
+ErrorNorms error_norms(Field const& field, expression::Expression const& exact, double time,
+                       int component = 0);
 
 }  // namespace gridstride

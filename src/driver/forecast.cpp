@@ -69,19 +69,37 @@ void forecast_time(config::RunConfig const& run, Forecast& result) {
   require_possible(run, "checkpoint.every", "checkpoints", result.checkpoints);
 }
 
-/// Arrays of a field's size beside those of the simulation.
-struct OutputArrays {
+/// Bytes of the fields of a snapshot: all, and those that files hold.
+struct SnapshotBytes {
+  std::size_t all = 0;
+  std::size_t written = 0;
+};
+
+SnapshotBytes snapshot_bytes(config::RunConfig const& run, MemoryForecast const& memory) {
+  SnapshotBytes bytes;
+  for (config::FieldInfo const& field : run.fields) {
+    bytes.all += memory.bytes_of(field);
+    if (std::ranges::count(run.output.fields, field.name) > 0)
+      bytes.written += memory.bytes_of(field);
+  }
+  return bytes;
+}
+
+/// What a run takes beside the arrays of the simulation.
+struct OutputBytes {
   std::size_t aside;    ///< in the device's memory: of the snapshot that the device sets aside
   std::size_t on_host;  ///< for the files, the verification, and a checkpoint on its way
 };
 
-OutputArrays output_arrays(config::RunConfig const& run) {
-  bool const files = !run.output.formats.empty();
-  std::size_t const all = run.fields.size();
-  std::size_t const snapshot = !run.verify.exact.empty() ? all
-                               : files                   ? run.output.fields.size()
-                                                         : 0;
-  return {all, snapshot + (run.simulation->has_time ? 1 : 0)};
+OutputBytes output_bytes(config::RunConfig const& run, MemoryForecast const& memory) {
+  auto const [all, written] = snapshot_bytes(run, memory);
+  std::size_t largest = 0;
+  for (config::FieldInfo const& field : run.fields)
+    largest = std::max(largest, memory.bytes_of(field));
+  std::size_t const snapshot = !run.verify.exact.empty()     ? all
+                               : !run.output.formats.empty() ? written
+                                                             : 0;
+  return {all, snapshot + (run.simulation->has_time ? largest : 0)};
 }
 
 [[noreturn]] void refuse_memory(config::RunConfig const& run, MemoryForecast const& memory,
@@ -107,20 +125,20 @@ std::size_t verification_bytes(config::RunConfig const& run, MemoryForecast cons
   return std::min(memory.field_bytes / size_of(run.precision), piece) * sizeof(double);
 }
 
-/// What the simulation needs and `count` fields beside it.
-MemoryForecast with_fields(MemoryForecast memory, std::size_t count) {
-  if (memory.field_bytes == memory.array_bytes)
-    memory.arrays += static_cast<std::int64_t>(count);
+/// What the simulation needs and the bytes of some fields beside it.
+MemoryForecast with_fields(MemoryForecast memory, std::size_t bytes) {
+  if (memory.field_bytes == memory.array_bytes && bytes % memory.array_bytes == 0)
+    memory.arrays += static_cast<std::int64_t>(bytes / memory.array_bytes);
   else
-    memory.other_bytes += count * memory.field_bytes;
+    memory.other_bytes += bytes;
   return memory;
 }
 
 void require_memory(config::RunConfig const& run, Device const& device,
                     MemoryForecast const& memory, Forecast const& expected) {
-  auto const arrays = output_arrays(run);
+  auto const output = output_bytes(run, memory);
   bool const cuda = device.backend() == Backend::cuda;
-  auto const needed = with_fields(memory, cuda ? arrays.aside : arrays.aside + arrays.on_host);
+  auto const needed = with_fields(memory, cuda ? output.aside : output.aside + output.on_host);
   auto const free = static_cast<double>(device.free_memory());
   if (total(needed) > free) refuse_memory(run, needed, cuda ? "device" : "host", free);
   auto const host = static_cast<double>(expected.host_bytes);
@@ -133,7 +151,7 @@ void require_memory(config::RunConfig const& run, Device const& device,
 }
 
 void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, Forecast& result) {
-  double const fields = static_cast<double>(run.output.fields.size() * memory.field_bytes);
+  auto const fields = static_cast<double>(snapshot_bytes(run, memory).written);
   for (FormatRow const& row : format_rows())
     if (row.writes(run)) result.output_bytes += result.snapshots * (fields + row.overhead);
   // The oldest goes when the next one is complete.
@@ -148,13 +166,12 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
   auto memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
   memory.other_bytes += diagnostics_bytes(run);
-  auto const arrays = output_arrays(run);
+  auto const output = output_bytes(run, memory);
   bool const cuda = device.backend() == Backend::cuda;
-  std::size_t const field = memory.field_bytes;
-  result.device_bytes = memory.bytes() + (cuda ? arrays.aside * field : 0);
-  result.host_bytes = std::max(
-      (arrays.on_host + (cuda ? 0 : arrays.aside)) * field + verification_bytes(run, memory),
-      memory.reading_bytes);
+  result.device_bytes = memory.bytes() + (cuda ? output.aside : 0);
+  result.host_bytes =
+      std::max(output.on_host + (cuda ? 0 : output.aside) + verification_bytes(run, memory),
+               memory.reading_bytes);
   // Before a step is looked for, which needs values at every point.
   require_memory(run, device, memory, result);
   forecast_time(run, result);

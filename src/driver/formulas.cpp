@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "config/run_fields.hpp"
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
+#include "driver/diagnostics/numbers.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "model/values.hpp"
 
@@ -194,7 +196,10 @@ std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stre
   run.parameters->fields(parameters, run);
   Grid const inner = without_given_sides(run.grid, run.boundary);
   for (Formula const* formula : parameters.found) search.look(*formula, inner, 0);
-  for (auto const& [name, formula] : run.verify.exact) search.look(formula, run.grid, run.time.end);
+  auto const numbers = config::numbers_of(run.fields);
+  for (auto const& [name, formula] : run.verify.exact)
+    if (!std::ranges::find(numbers, name, &config::FieldInfo::name)->own_grid)
+      search.look(formula, run.grid, run.time.end);
   return std::move(search.problems);
 }
 
@@ -206,13 +211,20 @@ void require_finite_start(config::RunConfig const& run, Simulation const& simula
     T value = 0;
     copy_async(std::span(&value, 1), values.subspan(static_cast<std::size_t>(index), 1), stream);
     stream.synchronize();
+    auto const source = run.initial.find(field.name);
+    bool const given = source != run.initial.end();
+    std::string const number =
+        given && field.components == 1
+            ? std::string()
+            : number_name(run.fields, field, static_cast<int>(index % field.components)) + ' ';
     throw ConfigError({run.problem(
-        run.initial.find(field.name)->second.location,
-        fmt::format("is {} at {} in {} (all values have to be finite)", format_number(value),
-                    format_place(field.grid, index), name_of(run.precision)))});
+        given ? source->second.location : run.initial_location,
+        fmt::format("{}is {} at {} in {} (all values have to be finite)", number,
+                    format_number(value), format_place(field.grid, index / field.components),
+                    name_of(run.precision)))});
   };
   for (Field const& field : simulation.fields()) {
-    auto const size = static_cast<std::size_t>(field.grid.size());
+    auto const size = static_cast<std::size_t>(field.values());
     if (field.precision == Precision::float32)
       look(field, std::span(static_cast<float const*>(field.data), size));
     else

@@ -20,6 +20,11 @@ bool is_chosen(config::RunConfig const& run, Field const& field) {
   return std::find(names.begin(), names.end(), field.name) != names.end();
 }
 
+/// The grid of the file, or where there is none that of the first field.
+Grid const& main_grid(config::RunConfig const& run, std::vector<Field> const& fields) {
+  return run.simulation->has_grid || fields.empty() ? run.grid : fields.front().grid;
+}
+
 /// The fields of a run that are written, in the simulation's order.
 std::vector<Field> chosen(config::RunConfig const& run, std::vector<Field> const& fields) {
   std::vector<Field> result;
@@ -34,14 +39,15 @@ OutputFiles::OutputFiles(config::RunConfig const& run, Snapshot const& first,
                          io::Provenance const& provenance, std::optional<Resumed> resumed)
     : run_(run),
       paths_(run),
-      contents_{first.fields[0].grid,
+      contents_{main_grid(run, first.fields),
                 {},
                 diagnostic_names(run, first.fields),
                 provenance,
                 histogram_infos(run, first.fields)},
       resumed_(resumed) {
   for (Field const& field : chosen(run, first.fields))
-    contents_.fields.push_back({field.name, field.unit, field.precision});
+    contents_.fields.push_back(io::info_of(field, contents_.grid));
+  for (Table const& table : first.tables) contents_.tables.push_back(io::info_of(table));
   for (auto const& found : first.diagnostics) add_own_name(found.name);
   for (auto const& number : first.numbers) add_own_name(number.name);
   for (FormatRow const& row : format_rows())
@@ -75,6 +81,10 @@ void OutputFiles::remove_stale() {
     if (!row.aside.empty()) remove_earlier(paths_.file(row.aside));
     if (row.series.empty()) continue;
     for (auto const& path : paths_.all_numbered(row.series)) remove_earlier(path);
+    for (auto const& paths : paths_.of_fields()) {
+      remove_earlier(paths.file(row.file));
+      for (auto const& path : paths.all_numbered(row.series)) remove_earlier(path);
+    }
   }
   for (auto const& writer : writers_) writer->remove_stale();
   for (auto const& path : paths_.checkpoints()) remove_earlier(path);
@@ -91,7 +101,7 @@ void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured) {
   std::int64_t payload = 0;
   for (Field const& field : fields) payload += static_cast<std::int64_t>(field.bytes());
   for (auto const& writer : writers_) {
-    writer->append(snapshot.clock, fields, values, measured.histograms);
+    writer->append(snapshot.clock, fields, values, measured.histograms, snapshot.tables);
     bytes_ += payload;
   }
   std::string line = fmt::format("step {} time {}", snapshot.clock.step, snapshot.clock.time);

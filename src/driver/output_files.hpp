@@ -23,6 +23,7 @@ struct Snapshot {
   std::vector<Field> fields;
   std::vector<NamedValue> diagnostics = {};  ///< the simulation's own
   std::vector<DeviceNumber> numbers = {};    ///< the same, still in the device's memory
+  std::vector<Table> tables = {};
 };
 
 /// The files of one run, written one snapshot at a time in each of its formats.

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 #include "driver/formats/format.hpp"
@@ -25,6 +28,27 @@ bool is_numbered(std::string_view file, std::string const& name, std::string_vie
   file.remove_prefix(name.size() + 1);
   return file.size() > extension.size() &&
          is_number(file.substr(0, file.size() - extension.size()));
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+/// FIELD of a file that is called NAME.FIELDending or NAME.FIELD_<digits>series; else empty.
+std::string_view word_of(std::string_view file, std::string const& name, FormatRow const& row) {
+  if (row.series.empty() || !file.starts_with(name + ".")) return {};
+  file.remove_prefix(name.size() + 1);
+  if (file.ends_with(row.file)) {
+    file.remove_suffix(row.file.size());
+  } else {
+    auto const mark = file.rfind('_');
+    if (mark == std::string_view::npos ||
+        !is_numbered(file, std::string(file.substr(0, mark)), row.series))
+      return {};
+    file = file.substr(0, mark);
+  }
+  return is_word(file) ? file : std::string_view();
 }
 
 constexpr std::string_view checkpoint_ending = ".checkpoint";
@@ -64,7 +88,33 @@ std::vector<fs::path> OutputPaths::checkpoints() const {
   return files;
 }
 
+OutputPaths OutputPaths::of_field(std::string_view field) const {
+  OutputPaths paths = *this;
+  paths.name = fmt::format("{}.{}", name, field);
+  return paths;
+}
+
+/// The field of whose series a file is; empty for other files.
+std::string OutputPaths::field_of(std::string const& written) const {
+  for (FormatRow const& row : format_rows())
+    if (auto const field = word_of(written, name, row); !field.empty())
+      return fs::exists(of_field(field).file(".log")) ? std::string() : std::string(field);
+  return {};
+}
+
+std::vector<OutputPaths> OutputPaths::of_fields() const {
+  std::set<std::string> fields;
+  std::error_code missing;
+  for (auto const& entry : fs::directory_iterator(directory, missing))
+    if (auto field = field_of(entry.path().filename().string()); !field.empty())
+      fields.insert(std::move(field));
+  std::vector<OutputPaths> all;
+  for (auto const& field : fields) all.push_back(of_field(field));
+  return all;
+}
+
 bool OutputPaths::names(std::string const& written) const {
+  if (!field_of(written).empty()) return true;
   if (log.filename() == written || is_numbered(written, name, checkpoint_ending)) return true;
   return std::ranges::any_of(format_rows(), [&](FormatRow const& row) {
     return file(row.file).filename() == written ||

@@ -22,6 +22,11 @@ struct OutputPaths {
   std::filesystem::path checkpoint(std::int64_t step) const;
   /// This run's checkpoints, the newest first.
   std::vector<std::filesystem::path> checkpoints() const;
+  /// What files of a field on a grid of its own are called: NAME.FIELD in place of NAME.
+  OutputPaths of_field(std::string_view field) const;
+  /// Those of all such fields that have files of numbered series. A run that is called so itself,
+  /// which its log shows, owns its files.
+  std::vector<OutputPaths> of_fields() const;
   /// Whether the path leads to a file that the run writes or removes.
   bool owns(std::filesystem::path const& path) const;
   /// Removes what runs that were killed left of files they had not finished. There must be no other
@@ -34,6 +39,7 @@ struct OutputPaths {
 
  private:
   bool names(std::string const& file) const;
+  std::string field_of(std::string const& file) const;
 };
 
 /// Removes a file of an earlier run, if it is there. Throws `IoError`.

@@ -113,7 +113,9 @@ std::vector<std::int64_t> shape_of(config::FieldSource const& source) {
 std::string format_place(config::RunConfig const& run, config::FieldSource const& source,
                          std::int64_t index) {
   if (run.simulation->has_grid)
-    return fmt::format("cell ({})", fmt::join(run.grid.indices(index), ", "));
+    return fmt::format(
+        "cell ({}){}", fmt::join(run.grid.indices(index / source.numbers), ", "),
+        source.numbers > 1 ? fmt::format(", component {}", index % source.numbers) : "");
   auto place = shape_of(source);
   for (auto& extent : std::views::reverse(place)) {
     std::int64_t const lines = index / extent;

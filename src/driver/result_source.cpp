@@ -22,8 +22,7 @@ void check_unit(io::ResultFile const& result, config::FieldSource const& source)
                                              field.unit, source.unit));
 }
 
-void check_place(io::ResultFile const& result, Grid const& wanted) {
-  Grid const& grid = result.grid();
+void check_place(io::ResultFile const& result, Grid const& grid, Grid const& wanted) {
   if (grid.dims != wanted.dims || grid.points != wanted.points) return;  // the shape tells it
   for (int axis = 0; axis < grid.dims; ++axis)
     if (!io::nearly_equal(grid.origin[axis], wanted.origin[axis]) ||
@@ -43,10 +42,13 @@ std::vector<std::int64_t> result_shape(config::RunOptions const& run,
   io::ResultFile const result(source.file);
   index_of(result, *source.moment);
   check_unit(result, source);
-  check_place(result, run.grid);
-  auto const points = std::span(result.grid().points);
-  auto const used = points.first(static_cast<std::size_t>(result.grid().dims));
-  return {used.rbegin(), used.rend()};
+  io::FieldInfo const& field = result.field(source.dataset);
+  Grid const& grid = result.grid_of(field);
+  check_place(result, grid, run.grid);
+  auto const used = std::span(grid.points).first(static_cast<std::size_t>(grid.dims));
+  std::vector<std::int64_t> shape(used.rbegin(), used.rend());
+  if (field.components > 1) shape.push_back(field.components);
+  return shape;
 }
 
 void read_result(config::FieldSource const& source, std::span<double> values) {

@@ -9,9 +9,10 @@
 /// Fields that a run takes from another run's result (`FieldSource::moment`).
 namespace gridstride {
 
-/// Extents, the slowest axis first. Throws `IoError` when there is no such field or moment, when
-/// the field has another unit than is needed (`1` goes with any), and when its points lie elsewhere
-/// than as many of this run.
+/// Extents, the slowest axis first, behind them the components of a vector. Throws `IoError` when
+/// there is no such field or moment, when the field has another unit than is needed (`1` goes with
+/// any), and when its points, on the result's grid or one of its own, lie elsewhere than as many of
+/// this run.
 std::vector<std::int64_t> result_shape(config::RunOptions const& run,
                                        config::FieldSource const& source);
 

@@ -11,6 +11,7 @@
 #include "core/timer.hpp"
 #include "core/version.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/diagnostics/numbers.hpp"
 #include "driver/formulas.hpp"
 #include "driver/output_files.hpp"
 #include "driver/output_pipeline.hpp"
@@ -46,8 +47,8 @@ io::Provenance provenance_of(config::RunConfig const& config, Device const& devi
 /// so that no bad state pushes out the good ones.
 class FiniteSink final : public CheckpointSink {
  public:
-  FiniteSink(CheckpointSink& target, Grid const& grid, Clock const& clock)
-      : target_(target), grid_(grid), clock_(clock) {}
+  FiniteSink(CheckpointSink& target, config::RunConfig const& config, Clock const& clock)
+      : target_(target), grid_(config.grid), infos_(config.fields), clock_(clock) {}
 
   void put_integer(std::string_view name, std::int64_t value) override {
     target_.put_integer(name, value);
@@ -64,15 +65,24 @@ class FiniteSink final : public CheckpointSink {
   }
 
  private:
+  /// What has whole vectors at the points of the grid is told by component and cell, all else by its
+  /// place in a line.
   template <class T>
   void put_finite(std::string_view name, std::span<T const> values, Precision precision) {
-    if (values.size() == static_cast<std::size_t>(grid_.size()))
-      require_finite({std::string(name), "", grid_, precision, values.data()}, clock_);
+    auto const size = static_cast<std::int64_t>(values.size());
+    Field field{std::string(name), "", grid_, precision, values.data()};
+    field.components = static_cast<int>(std::clamp<std::int64_t>(size / grid_.size(), 1, 3));
+    if (field.values() != size) {
+      field.grid = {.points = {size, 1, 1}};
+      field.components = 1;
+    }
+    if (size > 0) require_finite(field, clock_, infos_);
     target_.put_array(name, values);
   }
 
   CheckpointSink& target_;
   Grid const& grid_;
+  std::span<config::FieldInfo const> infos_;
   Clock clock_;
 };
 
@@ -156,7 +166,7 @@ void Run::end_phase(std::string const& name) {
 
 Snapshot Run::snapshot() const {
   return {simulation_->clock(), simulation_->fields(), simulation_->diagnostics(),
-          simulation_->measure()};
+          simulation_->measure(), simulation_->tables()};
 }
 
 /// Whether there is anything to compute.
@@ -205,7 +215,7 @@ void Run::warn_of_disk(Forecast const& expected) {
 void Run::begin_files(Device const& device) {
   auto const first = snapshot();
   auto const& fields = first.fields;
-  summary_.grid_points = fields[0].grid.size();
+  summary_.grid_points = fields.empty() ? config_.grid.size() : fields[0].grid.size();
   summary_.bytes_per_update =
       simulation_->values_per_update() * static_cast<double>(size_of(config_.precision));
 
@@ -289,7 +299,7 @@ void Run::save_checkpoint() {
   io::write_checkpoint(paths_.checkpoint(clock.step),
                        {config::problem_yaml(config_), clock.step, clock.time},
                        [&](CheckpointSink& sink) {
-                         FiniteSink finite(sink, config_.grid, clock);
+                         FiniteSink finite(sink, config_, clock);
                          simulation_->save(finite);
                          // A restart finds every output from before the checkpoint.
                          pipeline_->drain();
@@ -316,10 +326,9 @@ void Run::verify(Snapshot const& last) {
   auto const& options = config_.verify;
   std::string failed;
   for (auto const& [name, formula] : options.exact) {
-    auto field = *std::find_if(last.fields.begin(), last.fields.end(),
-                               [&name = name](Field const& f) { return f.name == name; });
-    field.grid = simulation_->formula_grid();
-    auto const error = error_norms(field, formula.expression, last.clock.time);
+    auto [field, component] = find_number(config_.fields, last.fields, name);
+    field.grid = simulation_->formula_grid(field);
+    auto const error = error_norms(field, formula.expression, last.clock.time, component);
     auto const judge = [&](char const* norm, double value, std::optional<double> tolerance) {
       summary_.verified.push_back({fmt::format("{} {} error", name, norm), value});
       if (!tolerance || value <= *tolerance) return;

@@ -24,15 +24,19 @@ void add_diagnostic_kernels(config::SimulationInfo& info) {
 
 }  // namespace
 
+config::SimulationInfo info_of(SimulationEntry const& entry) {
+  config::SimulationInfo info = entry.info;
+  add_diagnostic_kernels(info);
+  info.diagnostics = diagnostic_kinds();
+  info.formats = output_formats();
+  info.entry = &entry;
+  return info;
+}
+
 std::span<config::SimulationInfo const> simulation_infos() {
   static std::vector<config::SimulationInfo> const infos = [] {
     std::vector<config::SimulationInfo> all;
-    for (auto const& entry : simulation_entries()) {
-      all.push_back(entry.info);
-      add_diagnostic_kernels(all.back());
-      all.back().diagnostics = diagnostic_kinds();
-      all.back().formats = output_formats();
-    }
+    for (auto const& entry : simulation_entries()) all.push_back(info_of(entry));
     return all;
   }();
   return infos;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,6 +15,7 @@
 #include "core/stream.hpp"
 #include "grid/checkpoint.hpp"
 #include "grid/grid.hpp"
+#include "grid/table.hpp"
 
 namespace gridstride {
 
@@ -40,10 +43,15 @@ class Simulation {
   /// to land on it. Does not wait for the device. Without time, the one step is the whole
   /// computation, which is done when this returns.
   virtual void advance(std::int64_t max_steps, double until) = 0;
-  /// What is written. The views hold until the next `advance`.
+  /// What is written: fields on the grid of the file, or where there is none on that of the first
+  /// one, and those on grids of their own (`config::FieldInfo::own_grid`). The views hold until the
+  /// next `advance`.
   virtual std::vector<Field> fields() const = 0;
-  /// Where the formulas of `verify.exact` are evaluated: as many points as the fields have.
-  virtual Grid formula_grid() const { return fields().front().grid; }
+  /// Tables that are written too: the same ones with the same columns at every moment, with as many
+  /// rows as there are then; none before anything is computed.
+  virtual std::vector<Table> tables() const { return {}; }
+  /// Where the formulas of `verify.exact` for a field are evaluated: as many points as it has.
+  virtual Grid formula_grid(Field const& field) const { return field.grid; }
 
   /// Numbers that it found on the way, by the same names at every moment; NaN where unknown.
   virtual std::vector<NamedValue> diagnostics() const { return {}; }
@@ -81,11 +89,20 @@ struct MemoryForecast {
   std::int64_t arrays = 0;        ///< how many of them
   std::string array_name;         ///< what they hold: "u"
   std::string key;                ///< what of the config decides it: "grid.points"
-  std::size_t field_bytes = 0;    ///< one of the fields that are written
+  std::size_t field_bytes = 0;    ///< a field with one number at each point of the common grid
   std::size_t other_bytes = 0;    ///< all else
   std::size_t saved_bytes = 0;    ///< of a checkpoint
   std::size_t reading_bytes = 0;  ///< on the host, while a file is read
+  /// Of the fields on grids of their own.
+  std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};
+
   std::size_t bytes() const { return array_bytes * static_cast<std::size_t>(arrays) + other_bytes; }
+  /// What one of the run's fields takes.
+  std::size_t bytes_of(config::FieldInfo const& field) const {
+    if (auto const own = own_field_bytes.find(field.name); own != own_field_bytes.end())
+      return own->second;
+    return field_bytes * std::max<std::size_t>(1, field.components.size());
+  }
 };
 
 }  // namespace gridstride

@@ -96,7 +96,8 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
   for (auto const& [field, source] : run.initial)
     result.reading_bytes =
         std::max(result.reading_bytes,
-                 reading_bytes(source, static_cast<std::size_t>(run.grid.size()), run.precision));
+                 reading_bytes(source, static_cast<std::size_t>(run.grid.size() * source.numbers),
+                               run.precision));
   return result;
 }
 

@@ -127,11 +127,13 @@ std::string shape_fault(config::RunConfig const& run, config::FieldSource const&
                         Inputs const& inputs) {
   if (source.file.empty()) return {};
   auto const points = std::span(run.grid.points).first(static_cast<std::size_t>(run.grid.dims));
-  std::vector<std::int64_t> const wanted(points.rbegin(), points.rend());
+  std::vector<std::int64_t> wanted(points.rbegin(), points.rend());
+  if (source.numbers > 1) wanted.push_back(source.numbers);
   auto const shape = inputs.shape(source);
   if (shape == wanted) return {};
-  return fmt::format("{} is {}, the grid needs {} (the slowest axis first)", describe(source),
-                     format_shape(shape), format_shape(wanted));
+  return fmt::format("{} is {}, the grid needs {} (the slowest axis first{})", describe(source),
+                     format_shape(shape), format_shape(wanted),
+                     source.numbers > 1 ? ", the components last" : "");
 }
 
 }  // namespace gridstride

@@ -62,8 +62,8 @@ using Demand = std::function<std::string_view(double)>;
 double largest_magnitude(config::RunConfig const& run, config::FieldSource const& source,
                          Inputs const& inputs, Grid const& grid, double time, Demand const& demand);
 
-/// What is wrong with a dataset's shape where it is to hold a value for each point of the run's
-/// grid; empty if nothing.
+/// What is wrong with a dataset's shape where it is to hold a value, or the components of a vector,
+/// for each point of the run's grid; empty if nothing.
 std::string shape_fault(config::RunConfig const& run, config::FieldSource const& source,
                         Inputs const& inputs);
 

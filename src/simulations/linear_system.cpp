@@ -78,7 +78,7 @@ class LinearSystem final : public OneShot {
   LinearSystem(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
   std::vector<Field> fields() const override;
-  Grid formula_grid() const override { return array_grid(extents_.columns); }
+  Grid formula_grid(Field const&) const override { return array_grid(extents_.columns); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
     std::vector<NamedText> texts = {{"method", method_}, {"factorize", factorize_}};

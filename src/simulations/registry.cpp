@@ -1,6 +1,5 @@
 #include "simulations/registry.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace gridstride {
@@ -23,10 +22,6 @@ std::span<SimulationEntry const> simulation_entries() {
   return entries;
 }
 
-SimulationEntry const& entry_of(config::RunConfig const& run) {
-  auto const entries = simulation_entries();
-  return *std::find_if(entries.begin(), entries.end(),
-                       [&](auto const& entry) { return entry.info.name == run.simulation->name; });
-}
+SimulationEntry const& entry_of(config::RunConfig const& run) { return *run.simulation->entry; }
 
 }  // namespace gridstride

@@ -155,6 +155,72 @@ void expect_probes_close_a_periodic_axis(Backend backend) {
   EXPECT_EQ(numbers(measured), std::vector<double>{6});
 }
 
+/// Numbers and histograms of components and the magnitude, which are left out where a component is
+/// called so; v = (3i, −4i) and w = (i, 0, 2).
+template <class T>
+void expect_vectors_by_hand(Backend backend) {
+  std::vector<T> v, w;
+  for (int i = 0; i < 5; ++i) {
+    v.insert(v.end(), {static_cast<T>(3 * i), static_cast<T>(-4 * i)});
+    w.insert(w.end(), {static_cast<T>(i), T(0), T(2)});
+  }
+  auto const info = info_of(
+      {{"v", "m/s", "", {"x", "y"}}, {"w", "1", "", {"a", "b", "magnitude"}}, {"u", "1", ""}});
+  auto const run = run_with(
+      "[norms, {probe: {at: 2.5, field: v.magnitude}}, {probe: {at: 1, field: w.magnitude}}, "
+      "{histogram: {field: v.y, bins: 2, range: [-16, 0]}}, {quantiles: {field: v.x, at: 0.5}}, "
+      "{integral: v_x + w_magnitude*u}, {minimum: {of: v_y*w_a, where: true}}]",
+      line_of(5), precision_of<T>(), info);
+  Stream stream(Device::open(backend));
+  Buffer<T> v_memory(stream, MemorySpace::device, 10), w_memory(stream, MemorySpace::device, 15);
+  copy_async(v_memory.span(), v, stream);
+  copy_async(w_memory.span(), w, stream);
+  std::vector<Field> const fields = {
+      {"w", "1", line_of(5), precision_of<T>(), w_memory.data(), 3},
+      {"u", "1", line_of(5), precision_of<T>(), w_memory.data()},  // the first five numbers of w
+      {"v", "m/s", line_of(5), precision_of<T>(), v_memory.data(), 2}};
+  auto const measured = Diagnostics(run, fields, stream).measure(fields, {});
+  EXPECT_EQ(names(measured), diagnostic_names(run, fields));
+  std::map<std::string, double> found;
+  for (auto const& value : measured.values) found[value.name] = value.value;
+  EXPECT_EQ(found.size(), measured.values.size());
+  EXPECT_EQ(found.at("v.x.max"), 12);
+  EXPECT_EQ(found.at("v.y.min"), -16);
+  EXPECT_EQ(found.at("v.y.mean"), -8);
+  EXPECT_EQ(found.at("v.magnitude.max"), 20);
+  EXPECT_EQ(found.at("v.magnitude.l2"), std::sqrt(25 * 30 / 5.0));
+  EXPECT_EQ(found.at("w.b.l2"), 0);
+  EXPECT_EQ(found.at("w.magnitude.min"), 2);
+  EXPECT_EQ(found.at("w.magnitude.max"), 2);
+  EXPECT_EQ(found.at("v.magnitude(2.5)"), 12.5);
+  EXPECT_EQ(found.at("w.magnitude(1)"), 2);
+  EXPECT_NEAR(found.at("v.x.q0.5"), 6, 1e-6);
+  // u = 0, 0, 2, 1, 0
+  EXPECT_EQ(found.at("integral(v_x + w_magnitude*u)"), 24 + 6);
+  EXPECT_EQ(found.at("minimum(v_y*w_a)"), -64);
+  EXPECT_EQ(found.at("minimum(v_y*w_a).x"), 4);
+  ASSERT_EQ(measured.histograms.size(), 1U);
+  EXPECT_EQ(measured.histograms[0].name, "v.y.histogram");
+  EXPECT_EQ(measured.histograms[0].counts, (std::vector<std::int64_t>{2, 3}));
+}
+
+/// A component that is missing somewhere takes the others not with it, but the magnitude.
+inline void expect_gaps_in_components(Backend backend) {
+  auto info = info_of({{"v", "m/s", "", {"x", "y"}}});
+  info.has_gaps = true;
+  auto const run = run_with("norms", line_of(2), Precision::float64, info);
+  Stream stream(Device::open(backend));
+  std::vector<double> const values = {1, std::nan(""), 2, 3};
+  Buffer<double> memory(stream, MemorySpace::device, 4);
+  copy_async(memory.span(), values, stream);
+  Field const field{"v", "m/s", line_of(2), Precision::float64, memory.data(), 2};
+  auto const found =
+      numbers(Diagnostics(run, std::span(&field, 1), stream).measure(std::span(&field, 1), {}));
+  ASSERT_EQ(found.size(), 12U);
+  EXPECT_EQ(found[1], 2);
+  for (std::size_t i = 4; i < 12; ++i) EXPECT_TRUE(std::isnan(found[i])) << i;
+}
+
 /// The counts and edges of a histogram with such keys.
 template <class T>
 io::Histogram histogram_of(Backend backend, std::string const& keys, std::vector<T> const& values) {

@@ -39,9 +39,14 @@ class RunDirectory {
   /// Runs a config in the subdirectory of that name; the directory with the results.
   std::filesystem::path run(std::string const& name, std::string const& yaml,
                             RunOptions const& options = {.quiet = true, .checkpoint = {}}) const {
+    return run(name, yaml, simulation_infos(), options);
+  }
+  std::filesystem::path run(std::string const& name, std::string const& yaml,
+                            std::span<config::SimulationInfo const> simulations,
+                            RunOptions const& options = {.quiet = true, .checkpoint = {}}) const {
     auto const file = path_ / "case.yaml";
     std::ofstream(file) << yaml;
-    auto config = config::read_run_config(file, {}, simulation_infos());
+    auto config = config::read_run_config(file, {}, simulations);
     config.output.directory = path_ / name;
     gridstride::run(config, options);
     return config.output.directory;

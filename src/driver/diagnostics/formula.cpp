@@ -5,11 +5,13 @@
 #include <limits>
 #include <utility>
 
+#include "config/run_fields.hpp"
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics/kind.hpp"
+#include "driver/diagnostics/numbers.hpp"
 #include "driver/diagnostics/pieces.hpp"
 #include "expression/transform.hpp"
 #include "kernels/evaluate/evaluate.hpp"
@@ -27,22 +29,46 @@ enum class Find { integral, minimum, maximum };
 
 constexpr std::string_view words[] = {"integral", "minimum", "maximum"};
 
-/// The fields that formulas may name: one array less than there may be is left for the weights.
-std::vector<std::string_view> fields_of(config::RunOptions const& run) {
-  std::vector<std::string_view> names;
-  for (config::FieldInfo const& field : run.fields)
-    if (field.components.empty() && names.size() + 1 < evaluate::Arrays::most)
-      names.push_back(field.name);
-  return names;
+/// An array that formulas may read: a field, or a component of a vector, which they call
+/// `velocity_x`.
+struct Variable {
+  std::string name;
+  std::string_view field;
+  int component = 0;
+  bool own_grid = false;
+};
+
+/// All of them. Those that can be read come first: of fields on the grid of the file, and one less
+/// than there may be arrays, to leave one for the weights.
+std::vector<Variable> arrays_of(config::RunOptions const& run) {
+  std::vector<Variable> all;
+  for (config::FieldInfo const& field : run.fields) {
+    if (field.components.empty()) all.push_back({field.name, field.name, 0, field.own_grid});
+    for (std::size_t c = 0; c < field.components.size(); ++c)
+      all.push_back({config::component_variable(field.name, field.components[c]), field.name,
+                     static_cast<int>(c), field.own_grid});
+  }
+  std::ranges::stable_partition(all, [](Variable const& one) { return !one.own_grid; });
+  if (all.size() >= evaluate::Arrays::most) all.resize(evaluate::Arrays::most - 1);
+  return all;
 }
 
 /// What formulas here may depend on: what those of the simulation may, and its fields.
-std::vector<expression::Variable> variables_of(config::RunOptions const& run) {
+std::vector<expression::Variable> variables_of(config::RunOptions const& run,
+                                               std::span<Variable const> arrays) {
   auto const& known = run.simulation->variables;
   std::vector<expression::Variable> all(known.begin(), known.end());
   int index = expression::first_array;
-  for (std::string_view const field : fields_of(run)) all.push_back({field, index++});
+  for (Variable const& array : arrays) all.push_back({array.name, index++});
   return all;
+}
+
+/// Which of the arrays a formula reads.
+std::vector<bool> reads(Expression const& formula, std::size_t arrays) {
+  std::vector<bool> read(arrays);
+  for (std::size_t i = 0; i < arrays; ++i)
+    read[i] = formula.depends_on(expression::first_array + static_cast<int>(i));
+  return read;
 }
 
 bool is_letter_or_digit(char c) {
@@ -86,7 +112,8 @@ class FormulaDiagnostic : public config::Diagnostic {
  private:
   void declare_formula(Visitor& v, std::string_view key, std::string_view documentation,
                        config::RunOptions const& run) {
-    auto const variables = variables_of(run);
+    auto const arrays = arrays_of(run);
+    auto const variables = variables_of(run, arrays);
     v.variables(variables);
     v.visit({.name = key, .documentation = documentation, .variables = config::all_variables},
             formula_);
@@ -113,12 +140,19 @@ class FormulaDiagnostic : public config::Diagnostic {
                                "and more than 100 characters cannot stand in a name); give one: "
                                "{}: {{of: ..., name: ...}}",
                                key));
-    for (auto const& [name, index] : variables_of(run))
-      if (index >= expression::first_array && formula_.expression.depends_on(index) &&
-          run.constants.contains(name))
+    auto const arrays = arrays_of(run);
+    auto const read = reads(formula_.expression, arrays.size());
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      auto const& [name, field, component, own_grid] = arrays[i];
+      if (read[i] && run.constants.contains(name))
         v.fault(key, fmt::format("'{0}' is a field and a constant, too (give the constant another "
                                  "name)",
                                  name));
+      if (read[i] && own_grid)
+        v.fault(key, fmt::format("'{}' lies on a grid of its own (a formula here is of fields on "
+                                 "the grid that the file describes)",
+                                 field));
+    }
   }
 
   Find find_;
@@ -135,11 +169,11 @@ class Of final : public FormulaDiagnostic {
 };
 
 template <Find find>
-std::vector<std::string> names(config::RunOptions const& run, std::span<Field const> fields) {
+std::vector<std::string> names(config::RunOptions const& run, std::span<Field const>) {
   std::vector<std::string> all;
   for (auto const* asked : asked_for<Of<find>>(run)) {
     all.push_back(asked->name());
-    for (int axis = 0; asked->where() && axis < fields.front().grid.dims; ++axis)
+    for (int axis = 0; asked->where() && axis < run.grid.dims; ++axis)
       all.push_back(fmt::format("{}.{}", asked->name(), axis_names[axis]));
   }
   return all;
@@ -160,15 +194,16 @@ template <Find find>
 class FormulaFinder final : public SceneFinder {
  public:
   FormulaFinder(config::RunOptions const& run, std::span<Field const> fields, Stream& stream)
-      : grid_(fields.front().grid),
+      : grid_(run.grid),
         pieces_(pieces_of(run, grid_)),
         may_have_gaps_(run.simulation->has_gaps),
         reduce_variant_(variant_of(run, "reduce")) {
-    for (std::string_view const name : fields_of(run)) {
-      auto const field = std::ranges::find(fields, name, &Field::name);
-      if (field == fields.end() || field->grid != grid_)
+    for (Variable const& array : arrays_of(run)) {
+      if (array.own_grid) continue;
+      auto const field = std::ranges::find(fields, array.field, &Field::name);
+      if (field == fields.end() || field->grid != grid_ || array.component >= field->components)
         throw std::invalid_argument("diagnostics: a field is missing, or on another grid");
-      places_.push_back(static_cast<std::size_t>(field - fields.begin()));
+      arrays_.push_back({static_cast<std::size_t>(field - fields.begin()), array.component});
     }
     if (find == Find::integral) {
       weights_ = {stream, MemorySpace::device, values_of_piece(grid_)};
@@ -176,12 +211,13 @@ class FormulaFinder final : public SceneFinder {
     }
     std::string variant = variant_of(run, "evaluate");
     if (variant == "auto") variant = evaluate::default_variant(stream.backend());
-    int const weight = expression::first_array + static_cast<int>(places_.size());
+    int const weight = expression::first_array + static_cast<int>(arrays_.size());
     for (auto const* asked : asked_for<Of<find>>(run)) {
       Expression formula = evaluate::by_index(asked->formula(), grid_, grid_.dims - 1);
       if (find == Find::integral) formula = formula * Expression::variable(weight);
       tasks_.push_back({asked->name(),
                         asked->where(),
+                        reads(formula, arrays_.size()),
                         evaluate::Program(stream, formula, variant),
                         {stream, MemorySpace::pinned, pieces_.size()}});
     }
@@ -193,8 +229,7 @@ class FormulaFinder final : public SceneFinder {
     Buffer<Moments> found(scene.stream, MemorySpace::device, pieces_.size());
     for (Task& task : tasks_) {
       for (std::size_t p = 0; p < pieces_.size(); ++p)
-        reduce::moments<double>(scene.stream,
-                                evaluate_piece(scene, task.program, pieces_[p], values),
+        reduce::moments<double>(scene.stream, evaluate_piece(scene, task, pieces_[p], values),
                                 found.span().subspan(p, 1), reduce_variant_);
       copy_async(task.found.span(), std::as_const(found).span(), scene.stream);
     }
@@ -220,24 +255,53 @@ class FormulaFinder final : public SceneFinder {
   struct Task {
     std::string name;
     bool where;
+    std::vector<bool> reads;  ///< which of the arrays
     evaluate::Program program;
     Buffer<Moments> found;  ///< of each piece, in pinned memory
   };
 
+  /// A field, or a component of a vector.
+  struct Array {
+    std::size_t place;  ///< of the field among those of a scene
+    int component;
+  };
+
+  /// The values of an array on a piece; those of a component, which are brought side by side, lie in
+  /// one of the buffers.
+  template <class T>
+  static evaluate::ArrayView view(Stream& stream, Field const& field, int component,
+                                  Piece const& piece, std::vector<Buffer<T>>& components) {
+    auto const values = static_cast<T const*>(field.data) + piece.first * field.components;
+    if (field.components == 1) return {values, field.precision};
+    auto const size = static_cast<std::size_t>(piece.grid.size());
+    auto& target = components.emplace_back(stream, MemorySpace::device, size);
+    extract<T>(stream, {values, size * static_cast<std::size_t>(field.components)},
+               field.components, component, target.span());
+    return {target.data(), field.precision};
+  }
+
   /// The values of the formula on a piece, at the begin of `memory`.
-  std::span<double const> evaluate_piece(Scene const& scene, evaluate::Program const& program,
-                                         Piece const& piece, Buffer<double>& memory) const {
+  std::span<double const> evaluate_piece(Scene const& scene, Task const& task, Piece const& piece,
+                                         Buffer<double>& memory) const {
     std::vector<evaluate::ArrayView> arrays;
-    for (std::size_t const place : places_) {
+    std::vector<Buffer<float>> floats;
+    std::vector<Buffer<double>> doubles;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      auto const [place, component] = arrays_[i];
       Field const& field = scene.fields[place];
-      auto const offset = static_cast<std::size_t>(piece.first) * size_of(field.precision);
-      arrays.push_back({static_cast<std::byte const*>(field.data) + offset, field.precision});
+      if (!task.reads[i])
+        arrays.push_back({field.data, field.precision});
+      else if (field.precision == Precision::float32)
+        arrays.push_back(view(scene.stream, field, component, piece, floats));
+      else
+        arrays.push_back(view(scene.stream, field, component, piece, doubles));
     }
     arrays.push_back({weights_.data(), Precision::float64});
     Buffer<evaluate::DeviceClock> clock(scene.stream, MemorySpace::device, 1);
     evaluate::set_clock(scene.stream, clock.data(), {scene.clock.time, 0, 0});
     auto const values = memory.span().first(static_cast<std::size_t>(piece.grid.size()));
-    evaluate::evaluate<double>(scene.stream, program, piece.grid, clock.data(), 0, values, arrays);
+    evaluate::evaluate<double>(scene.stream, task.program, piece.grid, clock.data(), 0, values,
+                               arrays);
     return values;
   }
 
@@ -282,7 +346,7 @@ class FormulaFinder final : public SceneFinder {
     Stream& stream = scene.stream;
     Buffer<double> values(stream, MemorySpace::device, values_of_piece(grid_));
     Buffer<double> marks(stream, MemorySpace::device, values_of_piece(grid_));
-    evaluate::ArrayView const array{evaluate_piece(scene, task.program, piece, values).data(),
+    evaluate::ArrayView const array{evaluate_piece(scene, task, piece, values).data(),
                                     Precision::float64};
     evaluate::Program const program(stream, mark(value),
                                     evaluate::default_variant(stream.backend()));
@@ -296,19 +360,32 @@ class FormulaFinder final : public SceneFinder {
   std::vector<Piece> pieces_;
   bool may_have_gaps_;
   std::string reduce_variant_;
-  std::vector<std::size_t> places_;  ///< of the simulation's fields among those of a scene
-  Buffer<double> weights_;           ///< of an integral, on one piece
+  std::vector<Array> arrays_;
+  Buffer<double> weights_;  ///< of an integral, on one piece
   std::vector<Task> tasks_;
 };
 
-/// The weights; the values of a piece, and their marks.
+/// Bytes of the components that a formula reads of a piece.
+std::size_t component_bytes(config::RunOptions const& run, Expression const& formula) {
+  auto const arrays = arrays_of(run);
+  auto const read = reads(formula, arrays.size());
+  std::size_t values = 0;
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (read[i] && arrays[i].name != arrays[i].field) values += values_of_piece(run.grid);
+  return values * size_of(run.precision);
+}
+
+/// The weights; the values of a piece, their marks, and the components that they come from.
 template <Find find>
 DiagnosticBytes bytes(config::RunOptions const& run) {
   auto const asked = asked_for<Of<find>>(run);
   if (asked.empty()) return {};
   std::size_t const piece = values_of_piece(run.grid) * sizeof(double);
   bool const marks = std::ranges::any_of(asked, [](auto const* one) { return one->where(); });
-  return {find == Find::integral ? piece : 0, marks ? 2 * piece : piece};
+  std::size_t components = 0;
+  for (auto const* one : asked)
+    components = std::max(components, component_bytes(run, one->formula()));
+  return {find == Find::integral ? piece : 0, (marks ? 2 * piece : piece) + components};
 }
 
 template <Find find>

@@ -67,7 +67,8 @@ struct DiagnosticRow {
   using Names = std::vector<std::string>;
   config::DiagnosticKind kind;
 
-  /// The names of the values that the run's entries of this kind give of a field.
+  /// The names of the values that the run's entries of this kind give of a field with one number at
+  /// each point, which a component of a vector and a magnitude are too.
   Names (*names)(config::RunOptions const& run, Field const& field) = nullptr;
   std::vector<io::HistogramInfo> (*histograms)(config::RunOptions const& run,
                                                Field const& field) = nullptr;
@@ -119,6 +120,9 @@ void declare_field(config::Visitor& visitor, config::RunOptions const& run, std:
 
 /// The unit of a field, `1` for an unknown one.
 std::string unit_of(config::RunOptions const& run, std::string_view field);
+
+/// Whether a field lies on another grid than the file's.
+bool has_own_grid(config::RunOptions const& run, std::string_view field);
 
 /// The path of an element of a list with `size` of them, which stands alone when it is the only
 /// one.

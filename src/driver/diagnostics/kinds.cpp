@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "config/run_fields.hpp"
 #include "config/visitor.hpp"
 #include "driver/diagnostics/kind.hpp"
+#include "driver/diagnostics/numbers.hpp"
 
 namespace gridstride {
 
@@ -33,7 +33,7 @@ std::string variant_of(config::RunOptions const& run, std::string_view family) {
 }
 
 void declare_field(config::Visitor& visitor, config::RunOptions const& run, std::string& field) {
-  auto const numbers = config::numbers_of(run.fields);
+  auto const numbers = diagnosed_numbers(run.fields);
   std::vector<config::Choice> fields;
   for (auto const& one : numbers) fields.push_back({.name = one.name, .any_name = one.any_name});
   if (field.empty() && fields.size() == 1) field = fields.front().name;
@@ -41,9 +41,15 @@ void declare_field(config::Visitor& visitor, config::RunOptions const& run, std:
 }
 
 std::string unit_of(config::RunOptions const& run, std::string_view field) {
-  auto const fields = config::numbers_of(run.fields);
-  auto const found = std::ranges::find(fields, field, &config::FieldInfo::name);
-  return found == fields.end() ? "1" : found->unit;
+  auto const numbers = diagnosed_numbers(run.fields);
+  auto const found = std::ranges::find(numbers, field, &config::FieldInfo::name);
+  return found == numbers.end() ? "1" : found->unit;
+}
+
+bool has_own_grid(config::RunOptions const& run, std::string_view field) {
+  auto const numbers = diagnosed_numbers(run.fields);
+  auto const found = std::ranges::find(numbers, field, &config::FieldInfo::name);
+  return found != numbers.end() && found->own_grid;
 }
 
 std::string element_key(std::string_view list, std::size_t i, std::size_t size) {

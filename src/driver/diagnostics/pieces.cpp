@@ -12,8 +12,11 @@ std::int64_t lines_of_piece(Grid const& grid) {
   return std::clamp<std::int64_t>(most_values / grid.face_size(axis), 1, grid.points[axis]);
 }
 
+/// An axis is periodic for all fields that have sides, or for none.
 bool is_periodic(config::RunOptions const& run, int axis) {
-  return run.boundary.front()[axis][0].kind == SideKind::periodic;
+  return std::ranges::any_of(run.boundary, [axis](config::Sides const& sides) {
+    return sides[static_cast<std::size_t>(axis)][0].kind == SideKind::periodic;
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "config/spatial_sections.hpp"
 #include "config/visitor.hpp"
@@ -32,6 +33,10 @@ class Probe final : public config::Diagnostic {
                  config::per_axis(run), at);
       if (read) check_inside(v, run.grid_options);
       declare_field(v, run, field);
+      if (has_own_grid(run, field))
+        v.fault("field", fmt::format("'{}' lies on a grid of its own (a probe is at a point of the "
+                                     "grid that the file describes)",
+                                     field));
     });
   }
   std::vector<std::string> gives() const override {
@@ -96,6 +101,8 @@ class ProbeFinder final : public FieldFinder<T> {
  public:
   ProbeFinder(config::RunOptions const& run, Field const& field, Stream& stream)
       : corners_per_probe_(std::size_t{1} << field.grid.dims) {
+    if (field.grid != run.grid)
+      throw std::invalid_argument("diagnostics: a probe of a field on another grid than the run's");
     Corners corners;
     for (Probe const* probe : asked_for<Probe>(run, field))
       append_corners(field.grid, probe->at, corners);

@@ -31,10 +31,10 @@ class FormatWriter {
   /// When not resumed: removes what an earlier run of this name left there and `begin` did not
   /// replace.
   virtual void remove_stale() = 0;
-  /// `fields` are those of the contents, in host memory.
+  /// Fields and tables are those of the contents, in host memory.
   virtual void append(Clock const& clock, std::span<Field const> fields,
-                      std::span<NamedValue const> values,
-                      std::span<io::Histogram const> histograms) = 0;
+                      std::span<NamedValue const> values, std::span<io::Histogram const> histograms,
+                      std::span<Table const> tables) = 0;
   virtual void finish(io::Ending const& ending) = 0;
   /// Notes why a run ended that did not come to its end.
   virtual void stop(std::string const& /*why*/) {}

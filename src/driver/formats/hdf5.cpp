@@ -52,8 +52,8 @@ class Hdf5Writer final : public FormatWriter {
   void remove_stale() override { remove_earlier(aside_); }
 
   void append(Clock const& clock, std::span<Field const> fields, std::span<NamedValue const> values,
-              std::span<io::Histogram const> histograms) override {
-    writer_->append(clock.step, clock.time, fields, values, histograms);
+              std::span<io::Histogram const> histograms, std::span<Table const> tables) override {
+    writer_->append(clock.step, clock.time, fields, values, histograms, tables);
   }
 
   void finish(io::Ending const& ending) override { writer_->finish(ending); }
@@ -79,8 +79,10 @@ void Hdf5Writer::find() {
   earlier_.emplace(source);
   if (earlier_->grid() != contents_.grid ||
       !std::is_permutation(earlier_->fields().begin(), earlier_->fields().end(),
-                           contents_.fields.begin(), contents_.fields.end()))
-    throw IoError(source, "holds another grid or other fields than this run");
+                           contents_.fields.begin(), contents_.fields.end()) ||
+      !std::is_permutation(earlier_->tables().begin(), earlier_->tables().end(),
+                           contents_.tables.begin(), contents_.tables.end()))
+    throw IoError(source, "holds another grid, other fields or other tables than this run");
   if (earlier_->steps().empty() || earlier_->steps().front() >= resumed_->clock.step)
     require_new_series(source, *resumed_);
   auto const changes = config::describe_changes(
@@ -106,10 +108,13 @@ void Hdf5Writer::carry_over() {
       void const* data = values.data();
       if (info.precision == Precision::float32)
         data = floats.emplace_back(values.begin(), values.end()).data();
-      fields.push_back({info.name, info.unit, contents_.grid, info.precision, data});
+      fields.push_back(
+          {info.name, info.unit, old.grid_of(info), info.precision, data, info.components});
     }
+    std::vector<Table> tables;
+    for (auto const& info : contents_.tables) tables.push_back(old.read_table(info.name, i));
     writer_->append(old.steps()[i], old.times()[i], fields, diagnostics,
-                    histograms_of(old, i, contents_.histograms));
+                    histograms_of(old, i, contents_.histograms), tables);
   }
   earlier_.reset();
   fs::remove(aside_);

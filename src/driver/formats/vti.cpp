@@ -23,32 +23,34 @@ namespace {
 
 constexpr std::string_view collection = ".pvd", image = ".vti";
 
-/// VTK counts the points of an axis with 32 bits, and its files are XML.
+/// VTK counts the points of an axis with 32 bits.
+constexpr std::int64_t most_points = std::numeric_limits<std::int32_t>::max();
+
+std::string too_many_points() {
+  return fmt::format("a .vti has at most {} points along an axis ('hdf5' has no such limit)",
+                     most_points);
+}
+
+/// Of the file's name too, since the .pvd is XML.
 void check(config::Visitor& visitor, config::RunOptions const& run) {
   auto const& points = run.grid_options.points;
-  std::int64_t const most = std::numeric_limits<std::int32_t>::max();
   if (config::find_non_text(run.name))
     visitor.fault("output.formats",
                   "a .pvd cannot hold the name of this file (it is not UTF-8 text)");
   bool const fits = std::ranges::all_of(points, [](auto n) { return n < std::int64_t{1} << 59; });
-  if (fits && std::ranges::any_of(points, [most](auto n) { return n > most; }))
-    visitor.fault("output.formats",
-                  fmt::format("a .vti has at most {} points along an axis ('hdf5' has no such "
-                              "limit)",
-                              most));
+  if (fits && std::ranges::any_of(points, [](auto n) { return n > most_points; }))
+    visitor.fault("output.formats", too_many_points());
 }
 
-class VtiWriter final : public FormatWriter {
+/// One collection with its images, of fields on one grid.
+class ImageSeries {
  public:
-  explicit VtiWriter(WriterSetting const& setting)
-      : paths_(setting.paths),
-        contents_(setting.contents),
-        resumed_(setting.resumed),
-        list_(paths_.file(collection)) {
+  ImageSeries(OutputPaths paths, std::optional<Resumed> const& resumed)
+      : paths_(std::move(paths)), resumed_(resumed), list_(paths_.file(collection)) {
     if (resumed_) find();
   }
 
-  void begin() override {
+  void begin() {
     if (!resumed_ || !fs::exists(list_)) return;
     std::set<std::string> kept;
     for (auto const& entry : earlier_) kept.insert(entry.file);
@@ -58,16 +60,10 @@ class VtiWriter final : public FormatWriter {
       if (!kept.contains(path.filename().string())) remove_earlier(path);
   }
 
-  void remove_stale() override {
-    remove_earlier(list_);
-    for (auto const& path : paths_.all_numbered(image)) remove_earlier(path);
-  }
-
-  void append(Clock const& clock, std::span<Field const> fields, std::span<NamedValue const>,
-              std::span<io::Histogram const>) override {
+  void append(Clock const& clock, std::span<Field const> fields) {
     auto const path =
         paths_.numbered(series_ ? static_cast<std::int64_t>(series_->size()) : 0, image);
-    io::write_vti(path, contents_.grid, fields, clock.time, clock.step);
+    io::write_vti(path, fields.front().grid, fields, clock.time, clock.step);
     io::SeriesEntry entry{clock.time, path.filename().string()};
     if (series_)
       series_->append(std::move(entry));
@@ -76,11 +72,11 @@ class VtiWriter final : public FormatWriter {
     ++written_;
   }
 
-  void finish(io::Ending const&) override {
+  void finish() {
     if (series_) series_->finish();
   }
 
-  std::int64_t files() const override { return written_ + (written_ > 0 ? 1 : 0); }
+  std::int64_t files() const { return written_ + (written_ > 0 ? 1 : 0); }
 
  private:
   /// What cannot be found again is not begun anew unless the user said so.
@@ -100,13 +96,80 @@ class VtiWriter final : public FormatWriter {
                                        images.front().filename().string()));
   }
 
-  OutputPaths const& paths_;
-  io::ResultContents const& contents_;
+  OutputPaths paths_;
   std::optional<Resumed> const& resumed_;
   fs::path list_;
   std::vector<io::SeriesEntry> earlier_;  ///< the entries to carry over
   std::optional<io::Collection> series_;  ///< once there is an image
   std::int64_t written_ = 0;
+};
+
+void remove_series(OutputPaths const& paths) {
+  remove_earlier(paths.file(collection));
+  for (auto const& path : paths.all_numbered(image)) remove_earlier(path);
+}
+
+/// A series of the fields on the result's grid, and one for each field on a grid of its own.
+class VtiWriter final : public FormatWriter {
+ public:
+  explicit VtiWriter(WriterSetting const& setting) : paths_(setting.paths) {
+    auto const& infos = setting.contents.fields;
+    std::vector<std::size_t> on_grid;
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      if (!infos[i].own_grid) {
+        on_grid.push_back(i);
+        continue;
+      }
+      auto const paths = paths_.of_field(infos[i].name);
+      require_size(paths, *infos[i].own_grid);
+      series_.push_back({{i}, {paths, setting.resumed}});
+    }
+    if (!on_grid.empty()) series_.push_back({on_grid, {paths_, setting.resumed}});
+  }
+
+  void begin() override {
+    for (auto& [fields, images] : series_) images.begin();
+  }
+
+  void remove_stale() override {
+    remove_series(paths_);
+    for (auto const& paths : paths_.of_fields()) remove_series(paths);
+  }
+
+  void append(Clock const& clock, std::span<Field const> fields, std::span<NamedValue const>,
+              std::span<io::Histogram const>, std::span<Table const>) override {
+    for (auto& [places, images] : series_) {
+      std::vector<Field> some;
+      for (std::size_t const place : places) some.push_back(fields[place]);
+      images.append(clock, some);
+    }
+  }
+
+  void finish(io::Ending const&) override {
+    for (auto& [fields, images] : series_) images.finish();
+  }
+
+  std::int64_t files() const override {
+    std::int64_t all = 0;
+    for (auto const& [fields, images] : series_) all += images.files();
+    return all;
+  }
+
+ private:
+  struct Series {
+    std::vector<std::size_t> fields;  ///< their places among those of the contents
+    ImageSeries images;
+  };
+
+  /// The grid of the file is checked with it.
+  static void require_size(OutputPaths const& paths, Grid const& grid) {
+    if (std::ranges::any_of(grid.points, [](auto n) { return n > most_points; }))
+      throw IoError(paths.file(collection), fmt::format("would list images of {} points, but {}",
+                                                        format_points(grid), too_many_points()));
+  }
+
+  OutputPaths const& paths_;
+  std::vector<Series> series_;
 };
 
 }  // namespace

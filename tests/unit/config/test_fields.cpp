@@ -1,6 +1,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "config/document.hpp"
+#include "config/reader.hpp"
+#include "config/run_fields.hpp"
 #include "run_reading.hpp"
 
 // Several fields: names that the parameters give, sides for each, and vectors.
@@ -271,7 +274,28 @@ TEST_F(Fields, FaultsOfVectorsHaveTheirPlace) {
       "run:3:21: initial.velocity.y: is missing (it has no default)\n"
       "run:5:38: boundary.velocity.x.dirichlet: a mapping of keys expected, not a single value\n"
       "run:6:43: diagnostics.0.probe.field: unknown value 'velocity' ('velocity.x', "
-      "'velocity.y', 'p' or 'depth' expected); did you mean 'velocity.x'?\n");
+      "'velocity.y', 'velocity.magnitude', 'p' or 'depth' expected); did you mean 'velocity.x'?\n");
+}
+
+/// Formulas of diagnostics call component x of velocity so.
+TEST_F(Fields, ThatAreCalledAsAComponentAreRefused) {
+  RunOptions run;
+  run.simulation = &fake_simulations()[3];
+  take_fields(run, {{.name = "velocity", .components = {"x", "y"}}, {.name = "velocity_x"}});
+  Faults problems("run");
+  auto const root = parse_document("parameters: {}", 0, "", problems);
+  Reader reader(*root, {}, problems);
+  declare_fields(reader, run, FakeFlowParameters());
+  try {
+    problems.throw_if_any();
+    FAIL();
+  } catch (ConfigError const& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("a field cannot be called 'velocity_x' (so formulas call component x of "
+                        "velocity)"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(Fields, AreDescribed) {

@@ -171,13 +171,72 @@ TEST(RequireFinite, NamesTheFirstCell) {
   }
 }
 
-TEST(Diagnostics, KnowNothingOfVectors) {
-  auto const info = test::info_of({{"v", "m/s", "", {"x", "y"}}});
+TEST(RequireFinite, NamesTheComponentOfAVector) {
+  Grid const grid{.dims = 2, .points = {3, 2, 1}};
+  std::vector<float> values(18, 1);
+  Field const field{"v", "m/s", grid, Precision::float32, values.data(), 3};
+  std::vector<config::FieldInfo> const infos = {{.name = "v", .components = {"a", "b", "c"}}};
+  EXPECT_NO_THROW(require_finite(field, {}, infos));
+  values[3 * 5 + 1] = std::numeric_limits<float>::infinity();
+  for (auto const& [known, name] : {std::pair(std::span(infos), "v.b"),
+                                    std::pair(std::span<config::FieldInfo const>(), "v.1")}) {
+    try {
+      require_finite(field, {3, 0.5}, known);
+      FAIL();
+    } catch (NumericalError const& error) {
+      EXPECT_EQ(error.what(),
+                fmt::format("infinity in field '{}' at cell (2, 1, 0), step 3, time 0.5", name));
+    }
+  }
+}
+
+TEST(DiagnosticsHostFloat64, VectorsByHand) { test::expect_vectors_by_hand<double>(cpu); }
+TEST(DiagnosticsHostFloat32, VectorsByHand) { test::expect_vectors_by_hand<float>(cpu); }
+
+TEST(DiagnosticsHost, GapsOfAComponentAreItsOwn) { test::expect_gaps_in_components(cpu); }
+
+/// One with other components than the run knows of.
+TEST(Diagnostics, RefuseVectorsOfOtherComponents) {
+  auto const info = test::info_of({{"v", "m/s", "", {"x", "y"}}, {"u", "1", ""}});
   auto const run = test::run_with("[norms]", test::line_of(4), Precision::float64, info);
   Stream stream(Device::open(Backend::cpu));
-  std::vector<double> const values(8, 1);
-  Field const field{"v", "m/s", test::line_of(4), Precision::float64, values.data(), 2};
-  EXPECT_THROW(Diagnostics(run, std::span(&field, 1), stream), std::invalid_argument);
+  std::vector<double> const values(12, 1);
+  for (auto const& [name, components] : {std::pair("v", 3), std::pair("u", 2), std::pair("w", 2)}) {
+    Field const field{name, "1", test::line_of(4), Precision::float64, values.data(), components};
+    EXPECT_THROW(Diagnostics(run, std::span(&field, 1), stream), std::invalid_argument) << name;
+  }
+}
+
+/// What lies elsewhere has no place among the points of the file's grid.
+TEST(DiagnosticsOfFields, OnOtherGridsAreRefusedWhereTheyHaveNoPlace) {
+  auto const info =
+      test::info_of({{"u", "1", ""}, {.name = "p", .components = {"a", "b"}, .own_grid = true}});
+  auto const fault = [&](std::string const& diagnostics) -> std::string {
+    try {
+      test::run_with(diagnostics, test::line_of(4), Precision::float64, info);
+    } catch (ConfigError const& error) {
+      return error.problems().front().message;
+    }
+    return "no fault";
+  };
+  EXPECT_EQ(fault("[norms, {histogram: {field: p.a}}, {quantiles: {field: p.b, at: 0.5}}]"),
+            "no fault");
+  EXPECT_EQ(fault("{probe: {at: 1, field: p.magnitude}}"),
+            "'p.magnitude' lies on a grid of its own (a probe is at a point of the grid that the "
+            "file describes)");
+  EXPECT_EQ(fault("{integral: u*p_b}"),
+            "'p' lies on a grid of its own (a formula here is of fields on the grid that the file "
+            "describes)");
+  EXPECT_EQ(fault("{integral: u}"), "no fault");
+  // A simulation that does not say so is not taken at its word.
+  auto const silent = test::info_of({{"u", "1", ""}});
+  std::vector<double> const values(5, 1);
+  Field const field{"u", "1", test::line_of(5), Precision::float64, values.data()};
+  Stream stream(Device::open(Backend::cpu));
+  for (auto const* diagnostics : {"{probe: {at: 1}}", "{integral: u}"}) {
+    auto const run = test::run_with(diagnostics, test::line_of(4), Precision::float64, silent);
+    EXPECT_THROW(Diagnostics(run, std::span(&field, 1), stream), std::invalid_argument);
+  }
 }
 
 TEST(ErrorNorms, ByHand) {

@@ -1,0 +1,95 @@
+#include "driver/diagnostics/numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "config/run_fields.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+
+namespace gridstride {
+
+namespace {
+
+constexpr std::string_view magnitude = "magnitude";
+
+config::FieldInfo const* find_info(std::span<config::FieldInfo const> infos,
+                                   std::string_view name) {
+  auto const found = std::ranges::find(infos, name, &config::FieldInfo::name);
+  return found == infos.end() ? nullptr : &*found;
+}
+
+/// Whether its magnitude can be named.
+bool has_magnitude(config::FieldInfo const& info) {
+  return !info.components.empty() && std::ranges::count(info.components, magnitude) == 0;
+}
+
+}  // namespace
+
+std::string number_name(std::span<config::FieldInfo const> infos, Field const& field,
+                        int component) {
+  if (field.components == 1) return field.name;
+  if (component == magnitude_of_vector) return fmt::format("{}.{}", field.name, magnitude);
+  auto const* info = find_info(infos, field.name);
+  auto const place = static_cast<std::size_t>(component);
+  if (info == nullptr || place >= info->components.size())
+    return fmt::format("{}.{}", field.name, component);
+  return fmt::format("{}.{}", field.name, info->components[place]);
+}
+
+FieldNumber find_number(std::span<config::FieldInfo const> infos, std::span<Field const> fields,
+                        std::string_view name) {
+  for (Field const& field : fields)
+    for (int component = 0; component < field.components; ++component)
+      if (number_name(infos, field, component) == name) return {field, component};
+  throw std::invalid_argument(fmt::format("there is no field '{}'", name));
+}
+
+std::vector<FieldNumber> numbers_of(std::span<config::FieldInfo const> infos, Field const& field) {
+  if (field.components == 1) return {{field, 0}};
+  auto const* info = find_info(infos, field.name);
+  if (info == nullptr || std::ssize(info->components) != field.components)
+    throw std::invalid_argument(fmt::format(
+        "'{}' has {} components, of which the run knows nothing", field.name, field.components));
+  std::vector<int> components(info->components.size());
+  std::iota(components.begin(), components.end(), 0);
+  if (has_magnitude(*info)) components.push_back(magnitude_of_vector);
+  std::vector<FieldNumber> numbers;
+  for (int const component : components) {
+    FieldNumber number{field, component};
+    number.field.name = number_name(infos, field, component);
+    number.field.components = 1;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<config::FieldInfo> diagnosed_numbers(std::span<config::FieldInfo const> infos) {
+  std::vector<config::FieldInfo> all;
+  for (config::FieldInfo const& info : infos) {
+    for (auto& number : config::numbers_of(std::span(&info, 1))) all.push_back(std::move(number));
+    if (!has_magnitude(info)) continue;
+    config::FieldInfo length = info;
+    length.name = fmt::format("{}.{}", info.name, magnitude);
+    length.components.clear();
+    all.push_back(std::move(length));
+  }
+  return all;
+}
+
+template <class T>
+void extract(Stream& stream, std::span<T const> vectors, int components, int component,
+             std::span<T> target) {
+  if (component == magnitude_of_vector)
+    elementwise::magnitude<T>(stream, vectors, components, target);
+  else
+    elementwise::component<T>(stream, vectors, components, component, target);
+}
+
+template void extract(Stream&, std::span<float const>, int, int, std::span<float>);
+template void extract(Stream&, std::span<double const>, int, int, std::span<double>);
+
+}  // namespace gridstride
