@@ -132,7 +132,6 @@ void cuda_global_atomic(Stream& stream, Arguments<T> const& a) {
   unsigned const blocks = filling_blocks(stream, a.size);
   with_bins(a, [&](auto const& bin_of) {
     if (a.weights == nullptr) {
-      zero_async(std::span(a.counts, static_cast<std::size_t>(a.bins)), stream);
       global_count_kernel<<<blocks, threads, 0, native(stream)>>>(a.input, a.size, bin_of,
                                                                   a.counts);
       GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram global_atomic");
@@ -213,7 +212,6 @@ void cuda_shared_atomic(Stream& stream, Arguments<T> const& a) {
                                 " bins with weights on this GPU (privatized takes more)");
   with_bins(a, [&](auto const& bin_of) {
     if (a.weights == nullptr) {
-      zero_async(std::span(a.counts, static_cast<std::size_t>(a.bins)), stream);
       std::size_t const bytes = static_cast<std::size_t>(a.bins) * sizeof(unsigned);
       static_assert(max_bins * sizeof(unsigned) <= 48 * 1024, "what a block has without asking");
       shared_count_kernel<<<enough_blocks(stream, a.size), threads, bytes, native(stream)>>>(

@@ -27,10 +27,9 @@ namespace {
 
 constexpr std::int64_t piece = std::int64_t{1} << 30;
 
-__global__ void widen_kernel(unsigned const* piece_counts, int bins, bool first,
-                             std::int64_t* counts) {
+__global__ void widen_kernel(unsigned const* piece_counts, int bins, std::int64_t* counts) {
   int const bin = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (bin < bins) counts[bin] = (first ? 0 : counts[bin]) + piece_counts[bin];
+  if (bin < bins) counts[bin] += piece_counts[bin];
 }
 
 /// Counts with `count(memory, bytes, input, size, piece_counts)`, which is one of CUB's functions:
@@ -48,8 +47,8 @@ void count_pieces(Stream& stream, Arguments<T> const& a, Input input, Count cons
     GRIDSTRIDE_CUDA(
         count(memory.data(), bytes, input + first, size_of(first), piece_counts.data()));
     constexpr int threads = 256;
-    widen_kernel<<<blocks_for(a.bins, threads), threads, 0, native(stream)>>>(
-        piece_counts.data(), a.bins, first == 0, a.counts);
+    widen_kernel<<<blocks_for(a.bins, threads), threads, 0, native(stream)>>>(piece_counts.data(),
+                                                                              a.bins, a.counts);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram cub");
   }
 }

@@ -127,7 +127,6 @@ template <class Bins, class T>
 void count(Stream& stream, Arguments<T> const& arguments, Bins const& bins) {
   auto const cut = VectorCut::make(arguments.input, arguments.size, vector_width<T>);
   auto const kernel = count_kernel<Bins, T>;
-  zero_async(std::span(arguments.counts, static_cast<std::size_t>(arguments.bins)), stream);
   kernel<<<blocks_of_pass<threads, group>(stream, kernel, cut), threads, 0, native(stream)>>>(
       arguments.input, cut, bins, copies_log2(arguments.bins, counters), arguments.counts);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram privatized");

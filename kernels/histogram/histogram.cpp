@@ -34,17 +34,17 @@ std::string_view default_variant(Backend backend) {
 namespace {
 
 template <class T>
-void run(Stream& stream, Arguments<T> const& arguments, std::string_view variant) {
+void run(Stream& stream, Arguments<T> const& arguments, std::string_view variant,
+         Before before = Before::forgotten) {
   if (variant == "auto") variant = default_variant(stream.backend());
   auto const& row = find_variant("histogram", variants<T>(), stream.device(), variant);
   if (row.name == "cub" && arguments.sums != nullptr)
     throw std::invalid_argument("histogram: variant 'cub' takes no weights");
-  if (arguments.size > 0) return row.run(stream, arguments);
   auto const bins = static_cast<std::size_t>(arguments.bins);
-  if (arguments.sums != nullptr)
-    zero_async(std::span(arguments.sums, bins), stream);
-  else
+  if (arguments.sums == nullptr && before == Before::forgotten)
     zero_async(std::span(arguments.counts, bins), stream);
+  if (arguments.size > 0) return row.run(stream, arguments);
+  if (arguments.sums != nullptr) zero_async(std::span(arguments.sums, bins), stream);
 }
 
 /// What every function on float data has: the values and their table, checked.
@@ -110,20 +110,20 @@ void count_bytes(Stream& stream, std::span<std::uint8_t const> input,
 
 template <class T>
 void count_even(Stream& stream, std::span<T const> input, T lower, T upper,
-                std::span<std::int64_t> counts, std::string_view variant) {
+                std::span<std::int64_t> counts, std::string_view variant, Before before) {
   auto arguments = checked<T>("count_even", input, "counts", counts);
   set_range("count_even", lower, upper, arguments);
   arguments.counts = counts.data();
-  run(stream, arguments, variant);
+  run(stream, arguments, variant, before);
 }
 
 template <class T>
 void count_edges(Stream& stream, std::span<T const> input, std::span<T const> edges,
-                 std::span<std::int64_t> counts, std::string_view variant) {
+                 std::span<std::int64_t> counts, std::string_view variant, Before before) {
   auto arguments = checked<T>("count_edges", input, "counts", counts);
   set_edges("count_edges", edges, "counts", counts, arguments);
   arguments.counts = counts.data();
-  run(stream, arguments, variant);
+  run(stream, arguments, variant, before);
 }
 
 template <class T>
@@ -148,9 +148,9 @@ void weigh_edges(Stream& stream, std::span<T const> input, std::span<T const> we
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                \
   GRIDSTRIDE_INSTANTIATE_ROWS(T)                                                                 \
   template void count_even(Stream&, std::span<T const>, T, T, std::span<std::int64_t>,           \
-                           std::string_view);                                                    \
+                           std::string_view, Before);                                            \
   template void count_edges(Stream&, std::span<T const>, std::span<T const>,                     \
-                            std::span<std::int64_t>, std::string_view);                          \
+                            std::span<std::int64_t>, std::string_view, Before);                  \
   template void weigh_even(Stream&, std::span<T const>, std::span<T const>, T, T,                \
                            std::span<double>, std::string_view);                                 \
   template void weigh_edges(Stream&, std::span<T const>, std::span<T const>, std::span<T const>, \

@@ -9,14 +9,18 @@
 
 /// Kernel family `histogram`: how many values, or what sum of weights, fall into each bin.
 ///
-/// Arrays lie in the stream's device memory. The results are overwritten, not added to. Nothing
-/// synchronises. Bins are half-open; a NaN and a value outside all bins are not counted. Every
+/// Arrays lie in the stream's device memory. The results are overwritten, but where counts are asked
+/// to be added to. Nothing synchronises. Bins are half-open; a NaN and a value outside all bins are not counted. Every
 /// variant gives the same bits every time: counts are integers, and weights are summed as
 /// fixed-point numbers, which add up to the same in any order.
 namespace gridstride::histogram {
 
 /// The most bins of float data.
 constexpr int max_bins = 8192;
+
+/// What becomes of counts that are there. They add up to the same however data are cut into pieces,
+/// in whatever order these come, but one after the other.
+enum class Before { forgotten, added_to };
 
 /// counts_b = how many x_i are b, for b in 0..255.
 void count_bytes(Stream& stream, std::span<std::uint8_t const> input,
@@ -28,13 +32,15 @@ void count_bytes(Stream& stream, std::span<std::uint8_t const> input,
 /// and there are 1 to `max_bins` bins.
 template <class T>
 void count_even(Stream& stream, std::span<T const> input, T lower, T upper,
-                std::span<std::int64_t> counts, std::string_view variant = "auto");
+                std::span<std::int64_t> counts, std::string_view variant = "auto",
+                Before before = Before::forgotten);
 
 /// counts_b = how many x_i have edges_b ≤ x < edges_(b+1). `edges` has one element more than
 /// `counts` and rises strictly; it lies in device memory, so that its order is not checked.
 template <class T>
 void count_edges(Stream& stream, std::span<T const> input, std::span<T const> edges,
-                 std::span<std::int64_t> counts, std::string_view variant = "auto");
+                 std::span<std::int64_t> counts, std::string_view variant = "auto",
+                 Before before = Before::forgotten);
 
 /// As `count_even`, but sums_b = Σ w_i over the x_i in bin b, rounded once. The sum is one of
 /// integers w·2^k, rounded to nearest: with 2^E above the largest of n finite |w| (inside a bin or
@@ -58,10 +64,10 @@ struct Arguments {
   T const* weights = nullptr;  ///< null: each value counts one
   std::int64_t size = 0;
   int bins = 256;
-  T lower = 0, upper = 0;    ///< of even bins
-  T const* edges = nullptr;  ///< bins + 1 of them; null: even bins, or bytes
-  std::int64_t* counts = nullptr;
-  double* sums = nullptr;  ///< with weights, in place of counts
+  T lower = 0, upper = 0;          ///< of even bins
+  T const* edges = nullptr;        ///< bins + 1 of them; null: even bins, or bytes
+  std::int64_t* counts = nullptr;  ///< added to
+  double* sums = nullptr;          ///< with weights, in place of counts
 };
 
 template <class T>

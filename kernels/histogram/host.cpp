@@ -60,7 +60,6 @@ template <class T>
 void host_reference(Stream&, Arguments<T> const& a) {
   with_bins(a, [&](auto const& bin_of) {
     if (a.weights == nullptr) {
-      std::fill_n(a.counts, a.bins, 0);
       for (std::int64_t i = 0; i < a.size; ++i)
         if (int const bin = bin_of(a.input[i]); bin >= 0) ++a.counts[bin];
       return;
@@ -121,7 +120,6 @@ void count_in_threads(Arguments<T> const& a, Bins const& bin_of) {
     count_piece(a.input, pieces.first(p), pieces.last(p, a.size), bin_of,
                 &counts[static_cast<std::size_t>(p) * bins]);
   });
-  std::fill_n(a.counts, bins, 0);
   for (std::size_t k = 0; k < counts.size(); ++k) a.counts[k % bins] += counts[k];
 }
 

@@ -7,33 +7,13 @@
 // the compiler turns into vectors, hide how long each operation takes. It reads the input once.
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
-#include "kernels/reduce/operations.hpp"
+#include "kernels/reduce/lanes.hpp"
 #include "kernels/reduce/rows.hpp"
 #include "kernels/support/parallel_for.hpp"
-#include "kernels/support/vector_widths.hpp"
 
 namespace gridstride::reduce {
-
-namespace {
-
-template <class Op>
-using Element = typename Op::Element;
-template <class Op>
-using Value = typename Op::Value;
-
-/// The y of element i, for those operations that want one.
-template <class Op>
-Element<Op> second(Element<Op> const* y, std::int64_t i) {
-  if constexpr (Op::two_inputs)
-    return y[i];
-  else
-    return 0;
-}
-
-}  // namespace
 
 template <class T>
 void host_reference(Stream&, Arguments<T> const& arguments) {
@@ -47,55 +27,7 @@ void host_reference(Stream&, Arguments<T> const& arguments) {
 }
 
 namespace {
-
 constexpr std::int64_t block_size = 1 << 16;
-constexpr int lanes = 32;
-
-/// The elements from `first` to `last` in `lanes` accumulators, which are then combined as a tree.
-template <class Op>
-GRIDSTRIDE_VECTOR_WIDTHS Value<Op> reduce_lanes(Op operation, Element<Op> const* x,
-                                                Element<Op> const* y, std::int64_t first,
-                                                std::int64_t last) {
-  Value<Op> values[lanes];
-  std::fill_n(values, lanes, Op::identity());
-  std::int64_t i = first;
-  for (; i + lanes <= last; i += lanes)
-    for (int lane = 0; lane < lanes; ++lane)
-      operation.add(values[lane], x[i + lane], second<Op>(y, i + lane), i + lane);
-  for (int lane = 0; i < last; ++i, ++lane) operation.add(values[lane], x[i], second<Op>(y, i), i);
-  for (int half = lanes / 2; half > 0; half /= 2)
-    for (int lane = 0; lane < half; ++lane) Op::combine(values[lane], values[lane + half]);
-  return values[0];
-}
-
-template <class Op>
-Value<Op> reduce_block(Op operation, Element<Op> const* x, Element<Op> const* y, std::int64_t first,
-                       std::int64_t last) {
-  return reduce_lanes(operation, x, y, first, last);
-}
-
-/// Moments are no vector: their parts are found one after the other, for pieces that stay in a
-/// near cache. Only a sum of squares that is not finite can hide an element that is not.
-template <class T>
-Moments<T> reduce_block(MomentsOperation<T>, T const* x, T const*, std::int64_t first,
-                        std::int64_t last) {
-  constexpr std::int64_t piece = 8192;
-  auto result = MomentsOperation<T>::identity();
-  for (std::int64_t begin = first; begin < last; begin += piece) {
-    std::int64_t const end = std::min(begin + piece, last);
-    Moments<T> part{reduce_lanes(MinimumOperation<T>{}, x, x, begin, end),
-                    reduce_lanes(MaximumOperation<T>{}, x, x, begin, end),
-                    reduce_lanes(SumOperation<T>{}, x, x, begin, end),
-                    reduce_lanes(SquaresOperation<T>{nullptr}, x, x, begin, end), no_index};
-    if (!is_finite(part.sum_of_squares)) {
-      auto const* found = std::find_if_not(x + begin, x + end, is_finite<T>);
-      if (found != x + end) part.first_non_finite = found - x;
-    }
-    MomentsOperation<T>::combine(result, part);
-  }
-  return result;
-}
-
 }  // namespace
 
 template <class T>

@@ -7,7 +7,7 @@
 #include "kernels/reduce/reduce.hpp"
 
 /// What the rungs of the ladder have in common: the operations, each an identity, a way to take in
-/// one more element, and a way to combine two partial results. For the family's own files only.
+/// one more element, and a way to combine two partial results.
 namespace gridstride::reduce {
 
 /// The largest index, for "none".

@@ -205,7 +205,7 @@ template <class T>
 void cuda_hillis_steele_global(Stream& stream, Arguments<T> const& arguments) {
   with_operation(arguments, [&](auto operation, auto inclusive) {
     using Op = decltype(operation);
-    auto const [_, kind, input, output, size] = arguments;
+    auto const [_, kind, input, output, size, none] = arguments;
     int passes = 1;
     while ((std::int64_t{1} << passes) < size) ++passes;
     auto const elements = static_cast<std::size_t>(size);

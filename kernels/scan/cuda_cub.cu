@@ -46,7 +46,7 @@ struct Maximum {
 
 template <class T>
 void cuda_cub(Stream& stream, Arguments<T> const& arguments) {
-  auto const [operation, kind, input, output, size] = arguments;
+  auto const [operation, kind, input, output, size, none] = arguments;
   if (operation == Operation::maximum) {
     scan_with(stream, kind, input, output, size, MaximumOperation<T>::identity(), Maximum<T>{});
   } else if constexpr (std::is_integral_v<T>) {

@@ -40,7 +40,8 @@ namespace {
 
 constexpr int threads = 384;
 constexpr int warps = threads / warp_size;
-constexpr int group_size = 256;  // tiles
+/// Tiles of a group; of a piece with a carry fewer, so that pieces need not be long.
+constexpr int most_group_log2 = 8, carried_group_log2 = 5;
 
 /// How a tile comes to shared memory.
 enum class Loading {
@@ -73,6 +74,7 @@ struct Status {
   unsigned long long* tiles;   // aggregates
   unsigned long long* groups;  // inclusive prefixes
   unsigned* drawn;             // tile numbers given out
+  int group_log2;              // of the tiles of a group
 };
 
 template <class T>
@@ -113,10 +115,11 @@ __device__ T await(unsigned long long const* statuses, std::int64_t index) {
 
 /// For the first warp of a block: publishes the tile's aggregate and returns the prefix before it.
 template <class Operation, class T>
-__device__ T exchange_prefix(Status const& status, std::int64_t tile, T aggregate) {
-  constexpr int rounds = group_size / warp_size;
+__device__ T exchange_prefix(Status const& status, std::int64_t tile, T aggregate,
+                             Carry<T> const& carry) {
+  constexpr int rounds = (1 << most_group_log2) / warp_size;
   int const lane = lane_index();
-  std::int64_t const group = tile / group_size, first = group * group_size;
+  std::int64_t const group = tile >> status.group_log2, first = group << status.group_log2;
   int const before = static_cast<int>(tile - first);
   if (lane == 0) publish(status.tiles, tile, aggregate);
   T prefix = Operation::identity();
@@ -127,9 +130,14 @@ __device__ T exchange_prefix(Status const& status, std::int64_t tile, T aggregat
       prefix = Operation::combine(prefix, await<T>(status.tiles, first + other));
   }
   prefix = warp_reduce(prefix, Operation::combine);
-  if (group > 0) prefix = Operation::combine(await<T>(status.groups, group - 1), prefix);
-  if (before == group_size - 1 && lane == 0)
+  if (group > 0)
+    prefix = Operation::combine(await<T>(status.groups, group - 1), prefix);
+  else if (carry.before != nullptr)
+    prefix = Operation::combine(*carry.before, prefix);
+  if (before == (1 << status.group_log2) - 1 && lane == 0)
     publish(status.groups, group, Operation::combine(prefix, aggregate));
+  if (carry.with != nullptr && tile == gridDim.x - 1 && lane == 0)
+    *carry.with = Operation::combine(prefix, aggregate);
   return prefix;
 }
 
@@ -226,7 +234,7 @@ __device__ void scan_rows(T const* shared, T* output, std::int64_t rest, T prefi
 
 template <Loading loading, class Operation, bool inclusive, class T>
 __global__ void __launch_bounds__(threads, least_blocks<loading>)
-    lookback_kernel(T const* input, T* output, std::int64_t size, Status status) {
+    lookback_kernel(T const* input, T* output, std::int64_t size, Status status, Carry<T> carry) {
   constexpr int tile_size = tile_bytes<loading> / static_cast<int>(sizeof(T));
   constexpr int width = loading == Loading::elements ? 1 : vector_width<T>;
   constexpr int rows = tile_size / (threads * width);
@@ -273,7 +281,7 @@ __global__ void __launch_bounds__(threads, least_blocks<loading>)
     int const lane = lane_index();
     T const upto =
         warp_inclusive_scan(lane < warps ? parts[lane] : Operation::identity(), Operation::combine);
-    T const prefix = exchange_prefix<Operation>(status, tile, shuffle(upto, warps - 1));
+    T const prefix = exchange_prefix<Operation>(status, tile, shuffle(upto, warps - 1), carry);
     T const lower = shuffle_up(upto, 1);
     if (lane < warps) parts[lane] = lane == 0 ? prefix : Operation::combine(prefix, lower);
   }
@@ -291,18 +299,20 @@ void launch(Stream& stream, Arguments<T> const& arguments) {
   constexpr int tile_size = tile_bytes<loading> / static_cast<int>(sizeof(T));
   unsigned const tiles = blocks_for(arguments.size, tile_size);
   std::size_t const tile_words = std::size_t{tiles} * status_words<T>;
-  std::size_t const group_words = blocks_for(tiles, group_size) * std::size_t{status_words<T>};
+  bool const carries = arguments.carry.with != nullptr;
+  int const group_log2 = carries ? carried_group_log2 : most_group_log2;
+  std::size_t const group_words = blocks_for(tiles, 1 << group_log2) * std::size_t{status_words<T>};
   Buffer<unsigned long long> memory(stream, MemorySpace::device, tile_words + group_words + 1);
   zero_async(memory.span(), stream);
   auto* const words = memory.data();
   Status const status{words, words + tile_words,
-                      reinterpret_cast<unsigned*>(words + tile_words + group_words)};
+                      reinterpret_cast<unsigned*>(words + tile_words + group_words), group_log2};
   with_operation(arguments, [&]<class Operation, class Inclusive>(Operation, Inclusive) {
     auto const kernel = lookback_kernel<loading, Operation, Inclusive::value, T>;
     GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          tile_bytes<loading>));
     kernel<<<tiles, threads, tile_bytes<loading>, native(stream)>>>(
-        arguments.input, arguments.output, arguments.size, status);
+        arguments.input, arguments.output, arguments.size, status, arguments.carry);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "scan decoupled_lookback");
   });
 }
@@ -319,6 +329,17 @@ void cuda_decoupled_lookback(Stream& stream, Arguments<T> const& arguments) {
     launch<Loading::vectors>(stream, arguments);
 }
 
+template <class T>
+std::int64_t cuda_carried_multiple(Device const& device) {
+  int const bytes =
+      device.capabilities().bulk_copies ? tile_bytes<Loading::bulk> : tile_bytes<Loading::vectors>;
+  return (std::int64_t{bytes} << carried_group_log2) / std::int64_t{sizeof(T)};
+}
+
+template std::int64_t cuda_carried_multiple<std::int32_t>(Device const&);
+template std::int64_t cuda_carried_multiple<std::int64_t>(Device const&);
+template std::int64_t cuda_carried_multiple<float>(Device const&);
+template std::int64_t cuda_carried_multiple<double>(Device const&);
 template void cuda_decoupled_lookback(Stream&, Arguments<std::int32_t> const&);
 template void cuda_decoupled_lookback(Stream&, Arguments<std::int64_t> const&);
 template void cuda_decoupled_lookback(Stream&, Arguments<float> const&);

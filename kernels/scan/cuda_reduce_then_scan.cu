@@ -150,7 +150,7 @@ template <class T>
 void cuda_reduce_then_scan(Stream& stream, Arguments<T> const& arguments) {
   with_operation(arguments, [&](auto operation, auto inclusive) {
     using Op = decltype(operation);
-    auto const [_, kind, input, output, size] = arguments;
+    auto const [_, kind, input, output, size, none] = arguments;
     std::int64_t const tiles = (size + tile<T> - 1) / tile<T>;
     std::int64_t const blocks = std::min<std::int64_t>(
         {tiles, max_pieces, blocks_per_processor * stream.device().processors()});

@@ -78,13 +78,13 @@ void scan_group(T const* input, T* output, T const* before) {
 }
 
 template <class Op, bool inclusive, class T>
-void scan_blocks(T const* input, T* output, std::int64_t size) {
+void scan_blocks(T const* input, T* output, std::int64_t size, Carry<T> const& carry) {
   auto const first_of = [&](std::int64_t block) { return std::min(block * block_size, size); };
   auto const size_of = [&](std::int64_t block) { return first_of(block + 1) - first_of(block); };
   std::int64_t const blocks = (size + block_size - 1) / block_size;
   std::int64_t const round = round_per_thread * gridstride::host_threads();
   std::vector<T> before(static_cast<std::size_t>(std::min(round, blocks)));
-  T before_round = Op::identity();
+  T before_round = carry.before != nullptr ? *carry.before : Op::identity();
   for (std::int64_t begin = 0; begin < blocks; begin += round) {
     std::int64_t const count = std::min(round, blocks - begin);
     std::int64_t const groups = (count + group_size - 1) / group_size;
@@ -95,7 +95,7 @@ void scan_blocks(T const* input, T* output, std::int64_t size) {
       });
     };
     in_groups([&](std::int64_t first, std::int64_t last) {
-      // Only the last block is ever a part of one, and nothing comes after it.
+      // Only the last block of all is ever a part of one, and nothing comes after it.
       for (std::int64_t b = first; b < last; ++b)
         before[b] = size_of(begin + b) == block_size ? block_total<Op>(input + first_of(begin + b))
                                                      : Op::identity();
@@ -110,6 +110,7 @@ void scan_blocks(T const* input, T* output, std::int64_t size) {
                                      size_of(begin + b), before[b]);
     });
   }
+  if (carry.with != nullptr) *carry.with = before_round;
 }
 
 }  // namespace
@@ -117,17 +118,36 @@ void scan_blocks(T const* input, T* output, std::int64_t size) {
 template <class T>
 void host_threads(Stream&, Arguments<T> const& arguments) {
   with_operation(arguments, [&](auto operation, auto inclusive) {
-    scan_blocks<decltype(operation), inclusive()>(arguments.input, arguments.output,
-                                                  arguments.size);
+    scan_blocks<decltype(operation), inclusive()>(arguments.input, arguments.output, arguments.size,
+                                                  arguments.carry);
+  });
+}
+
+template <class T>
+std::int64_t host_carried_multiple() {
+  return block_size;
+}
+
+template <class T>
+void host_increments(Increments<T> const& a) {
+  auto const increment = [&](T left, T right) { return a.spacing * (left + right) / 2; };
+  a.output[0] = a.before != nullptr ? increment(*a.before, a.input[0]) : T{0};
+  parallel_for((a.size + block_size - 1) / block_size, block_size, [&](std::int64_t block) {
+    std::int64_t const end = std::min((block + 1) * block_size, a.size);
+    for (std::int64_t i = std::max<std::int64_t>(block * block_size, 1); i < end; ++i)
+      a.output[i] = increment(a.input[i - 1], a.input[i]);
   });
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                             \
   template void host_reference(Stream&, Arguments<T> const&); \
-  template void host_threads(Stream&, Arguments<T> const&);
+  template void host_threads(Stream&, Arguments<T> const&);   \
+  template std::int64_t host_carried_multiple<T>();
 GRIDSTRIDE_INSTANTIATE(std::int32_t)
 GRIDSTRIDE_INSTANTIATE(std::int64_t)
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
+template void host_increments(Increments<float> const&);
+template void host_increments(Increments<double> const&);
 
 }  // namespace gridstride::scan

@@ -35,7 +35,15 @@ template <class T>
 void exclusive_maximum(Stream& stream, std::span<T const> input, std::span<T> output,
                        std::string_view variant = "auto");
 
-/// One piece of work for a rung.
+/// What is before a piece of a longer sequence, and with it, in device memory; null for nothing.
+template <class T>
+struct Carry {
+  T const* before = nullptr;  ///< the combination of all that is before the piece
+  T* with = nullptr;          ///< becomes that and the piece's
+};
+
+/// One piece of work for a rung. Only `threads` and `decoupled_lookback` take a carry, and with it
+/// only pieces of `carried_multiple` elements give the bits of the whole sequence.
 template <class T>
 struct Arguments {
   Operation operation = Operation::sum;
@@ -43,6 +51,7 @@ struct Arguments {
   T const* input = nullptr;
   T* output = nullptr;
   std::int64_t size = 0;
+  Carry<T> carry = {};
 };
 
 template <class T>

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/buffer.hpp"
+#include "kernels/reduce/running_operations.hpp"
+
+/// Reductions of data that come piece by piece, one piece after the other, with the same bits
+/// however the data are cut into pieces: the elements belong to tiles of `running_tile`, counted
+/// from the first element of all, each tile is combined in a fixed order, and so are the tiles'
+/// results. What a piece leaves of an unfinished tile is kept until the next one.
+///
+/// Everything is in float64 and as accurate as what reduce.hpp has. The bits are those of the
+/// backend; on a GPU those of any GPU.
+namespace gridstride::reduce {
+
+constexpr std::int64_t running_tile = std::int64_t{1} << 15;
+
+/// `Operation` is SumOperation, DotOperation, MomentsOperation, MinimumPlace, MaximumPlace or
+/// IntegralOperation, of float or double.
+template <class Operation>
+class RunningReduction {
+ public:
+  using T = typename Operation::Element;
+  using Value = typename Operation::Value;
+
+  /// Of `size` elements in all.
+  RunningReduction(Stream const& stream, std::int64_t size, Operation const& operation = {});
+
+  /// Queues the next elements, which lie in the stream's device memory; of a dot product those of
+  /// both factors. A call begins, in the order of the device's work, after the one before. Throws
+  /// `std::invalid_argument` for more elements than there are, for factors of different sizes, and
+  /// for a second factor where there is none.
+  void add(Stream& stream, std::span<T const> x, std::span<T const> y = {});
+
+  /// Queues the result, an array of one. Throws `std::logic_error` before all elements have come.
+  void finish(Stream& stream, std::span<Value> result);
+
+ private:
+  static constexpr std::size_t inputs = Operation::two_inputs ? 2 : 1;
+  /// Combines the tiles from the next one on, the last one as far as there are elements.
+  void combine(Stream& stream, T const* x, T const* y, std::int64_t count);
+  void keep(Stream& stream, std::span<T const> x, std::span<T const> y);
+  T const* kept(std::size_t input) const { return pending_.data() + input * running_tile; }
+
+  Operation operation_;
+  std::int64_t size_;
+  std::int64_t done_ = 0;  ///< elements of whole tiles
+  std::int64_t kept_ = 0;
+  Buffer<Value> partials_;  ///< of each tile
+  Buffer<T> pending_;       ///< the elements of a tile that has not all of them
+};
+
+/// A stretch of elements that begins with a tile, for the functions of the backends.
+template <class Operation>
+struct Tiles {
+  Operation operation;
+  typename Operation::Element const* x;
+  typename Operation::Element const* y;
+  std::int64_t first;  ///< index of x[0]
+  std::int64_t size;
+  typename Operation::Value* partials;  ///< of the first tile, and on
+
+  std::int64_t count() const { return (size + running_tile - 1) / running_tile; }
+};
+
+}  // namespace gridstride::reduce

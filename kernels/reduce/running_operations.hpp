@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+
+#include "kernels/reduce/operations.hpp"
+
+/// Operations that depend on the places of elements, for `RunningReduction`; each has what those of
+/// operations.hpp have.
+namespace gridstride::reduce {
+
+/// A value and its place, −1 for none.
+template <class T>
+struct Extreme {
+  T value;
+  std::int64_t index;
+};
+
+/// The first of the least values, or of the greatest; the first NaN where there is one, as
+/// numpy.argmin and numpy.argmax have it.
+template <class T, bool of_maximum>
+struct ExtremeOperation {
+  using Element = T;
+  using Value = Extreme<T>;
+  static constexpr bool two_inputs = false;
+  GRIDSTRIDE_HOST_DEVICE static Value identity() {
+    return {of_maximum ? least<T>() : greatest<T>(), no_index};
+  }
+  GRIDSTRIDE_HOST_DEVICE void add(Value& v, T x, T, std::int64_t i) const {
+    combine(v, Value{x, i});
+  }
+  GRIDSTRIDE_HOST_DEVICE static void combine(Value& v, Value const& w) {
+    bool const alike = w.value == v.value || (is_nan(w.value) && is_nan(v.value));
+    bool const further = of_maximum ? v.value < w.value : w.value < v.value;
+    if (alike ? w.index < v.index : !is_nan(v.value) && (further || is_nan(w.value))) v = w;
+  }
+  GRIDSTRIDE_HOST_DEVICE static Value finish(Value v) {
+    if (v.index == no_index) v.index = -1;
+    return v;
+  }
+};
+template <class T>
+using MinimumPlace = ExtremeOperation<T, false>;
+template <class T>
+using MaximumPlace = ExtremeOperation<T, true>;
+
+enum class Rule { trapezoid, simpson };
+
+/// ∫ x over a uniform grid of up to three axes, x fastest: Σ w_i·x_i in float64 with the products of
+/// the axes' weights, which are whole numbers of twelfths until the end. Along an axis
+///
+///   trapezoid  h·(½, 1, 1, …, 1, ½)
+///   simpson    h/3·(1, 4, 2, 4, …, 4, 1) of an odd number of points. Of an even number n > 2 that
+///              is what the first n − 1 points have, and the parabola through the last three is
+///              integrated over the last interval: h/12·(−1, 8, 5) is added to theirs
+///              (K. V. Cartwright, "Simpson's rule cumulative integration with MS Excel and
+///              irregularly-spaced data", J. Math. Sci. & Math. Educ. 12 (2017); scipy's `simpson`
+///              since 1.11). Of two points it is the trapezoid's.
+///
+/// An axis of one point makes the integral 0.
+template <class T>
+struct IntegralOperation {
+  using Element = T;
+  using Value = double;
+  static constexpr bool two_inputs = false;
+  Rule rule = Rule::trapezoid;
+  int dims = 1;
+  std::array<std::int64_t, 3> points = {1, 1, 1};
+  std::array<double, 3> spacing = {1, 1, 1};
+
+  /// Twelve times the weight of point i of n.
+  GRIDSTRIDE_HOST_DEVICE static int twelfths(Rule rule, std::int64_t i, std::int64_t n) {
+    if (n == 1) return 0;
+    if (rule == Rule::trapezoid || n == 2) return i == 0 || i == n - 1 ? 6 : 12;
+    std::int64_t const last = n - 1 - (n % 2 == 0);  // of the composite rule
+    int const own = i > last ? 0 : i == 0 || i == last ? 4 : i % 2 == 1 ? 16 : 8;
+    if (n % 2 == 1 || i < n - 3) return own;
+    return own + (i == n - 1 ? 5 : i == n - 2 ? 8 : -1);
+  }
+  GRIDSTRIDE_HOST_DEVICE double weight(std::int64_t i) const {
+    if (dims == 1) return twelfths(rule, i, points[0]);
+    double product = 1;
+    for (int axis = 0; axis < dims; ++axis) {
+      product *= twelfths(rule, i % points[axis], points[axis]);
+      i /= points[axis];
+    }
+    return product;
+  }
+  GRIDSTRIDE_HOST_DEVICE static Value identity() { return 0; }
+  GRIDSTRIDE_HOST_DEVICE void add(Value& v, T x, T, std::int64_t i) const {
+    v += weight(i) * static_cast<double>(x);
+  }
+  GRIDSTRIDE_HOST_DEVICE static void combine(Value& v, Value w) { v += w; }
+  GRIDSTRIDE_HOST_DEVICE Value finish(Value v) const {
+    for (int axis = 0; axis < dims; ++axis) v *= spacing[axis] / 12;
+    return v;
+  }
+};
+
+}  // namespace gridstride::reduce

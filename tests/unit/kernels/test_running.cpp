@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "core/processors.hpp"
+#include "support/refusal.hpp"
+#include "support/running_cases.hpp"
+
+namespace gridstride {
+namespace {
+
+using scan::Running;
+using test::ScanData;
+
+Stream host() { return Stream(Device::open(Backend::cpu)); }
+
+template <class T>
+class RunningHost : public testing::Test {};
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(RunningHost, Types);
+
+TYPED_TEST(RunningHost, SumsOfPieces) {
+  auto stream = host();
+  test::expect_running_sums<TypeParam>(stream);
+}
+
+TYPED_TEST(RunningHost, ExtremesOfPieces) {
+  auto stream = host();
+  test::expect_running_extremes<TypeParam>(stream);
+}
+
+TYPED_TEST(RunningHost, IntegralsOfPieces) {
+  auto stream = host();
+  test::expect_running_integrals<TypeParam>(stream);
+}
+
+TYPED_TEST(RunningHost, ScansOfPieces) {
+  auto stream = host();
+  for (Running const what : {Running::sum, Running::maximum, Running::integral})
+    for (ScanData const kind : {ScanData::random, ScanData::nan})
+      test::expect_running_scans<TypeParam>(stream, what, kind);
+}
+
+TYPED_TEST(RunningHost, OrderStatistics) {
+  auto stream = host();
+  // Three ranks share 8192 bins: 2^32 or 2^64 values in passes of at least 2730.
+  test::expect_order_statistics<TypeParam>(stream, sizeof(TypeParam) == 4 ? 3 : 6);
+}
+
+TEST(RunningHostOfIntegers, ScansWrap) {
+  auto stream = host();
+  for (Running const what : {Running::sum, Running::maximum}) {
+    test::expect_running_scans<std::int32_t>(stream, what, ScanData::random);
+    test::expect_running_scans<std::int64_t>(stream, what, ScanData::random);
+  }
+}
+
+TEST(RunningHostOfFloats, BitsDoNotDependOnTheNumberOfThreads) {
+  auto stream = host();
+  auto const values = test::scan_data<float>(ScanData::random, 200003);
+  auto const sum = [&](int threads) {
+    int const before = host_threads();
+    set_host_threads(threads);
+    auto const scanned = test::scanned_in_pieces(stream, Running::sum, values, 70001);
+    auto const reduced =
+        test::reduced_in_pieces(stream, reduce::SumOperation<float>{}, values, 70001);
+    set_host_threads(before);
+    return std::pair(scanned, reduced);
+  };
+  EXPECT_EQ(sum(1), sum(3));
+}
+
+TEST(RunningHostOfFloats, MoreOrFewerElementsThanSaidAreRefused) {
+  auto stream = host();
+  std::vector<float> const x(5, 1), y(4, 1);
+  reduce::RunningReduction<reduce::DotOperation<float>> dot(stream, 8);
+  dot.add(stream, x, x);
+  std::vector<double> result(1);
+  EXPECT_THROW(dot.finish(stream, result), std::logic_error);
+  EXPECT_EQ(test::refusal([&] { dot.add(stream, x, x); }),
+            "running reduction: 2 elements more than the 8 that there are");
+  EXPECT_EQ(test::refusal([&] { dot.add(stream, x, y); }),
+            "running reduction: x has 5 elements and y has 4 (they must agree)");
+  dot.add(stream, std::span(x).first(3), std::span(y).first(3));
+  dot.finish(stream, result);
+  EXPECT_EQ(result[0], 8);
+  reduce::RunningReduction<reduce::SumOperation<float>> sum(stream, 8);
+  EXPECT_EQ(test::refusal([&] { sum.add(stream, x, x); }),
+            "running reduction: there is no second factor");
+}
+
+TEST(RunningHostOfFloats, ScansCheckTheirArguments) {
+  auto stream = host();
+  std::vector<float> x(8, 1), y(7);
+  auto const call = [&](Running what, std::span<float> output) {
+    return test::refusal([&] { scan::RunningScan<float>(stream, what).add(stream, x, output); });
+  };
+  EXPECT_EQ(call(Running::sum, y),
+            "running scan: input has 8 elements and output has 7 (they must agree)");
+  EXPECT_EQ(call(Running::integral, x),
+            "running scan: input (8 elements) and output (8 elements) overlap");
+  EXPECT_EQ(test::refusal([&] { scan::RunningScan<std::int32_t>(stream, Running::integral); }),
+            "running scan: integrals are of floating-point numbers");
+}
+
+TEST(OrderStatisticsArguments, AreChecked) {
+  using Statistics = histogram::OrderStatistics<float>;
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_EQ(test::refusal([] { Statistics({0}, 3, nan, 1); }),
+            "order statistics: there is no range of values");
+  EXPECT_EQ(test::refusal([] {
+              Statistics({1, 3}, 3, 0, 1);
+            }),
+            "order statistics: there is no value of rank 3");
+  EXPECT_EQ(test::refusal([] { Statistics({1}, 3, 0, 1).narrow({}); }),
+            "order statistics: there are other bins");
+  EXPECT_TRUE(Statistics({}, 0, nan, nan).done());
+  EXPECT_EQ(Statistics({1, 0}, 3, 2, 2).values(), (std::vector<float>{2, 2}));
+}
+
+TEST(HistogramOfPieces, CountsAreAddedTo) {
+  auto stream = host();
+  std::vector<double> const values = {0.1, 0.5, 0.6, 0.9, 2}, edges = {0, 0.5, 1};
+  std::vector<std::int64_t> counts = {100, 200};
+  auto const before = histogram::Before::added_to;
+  for (auto const& row : histogram::variants<double>()) {
+    if (row.backend != Backend::cpu) continue;
+    counts = {100, 200};
+    histogram::count_even<double>(stream, values, 0, 1, counts, row.name, before);
+    EXPECT_EQ(counts, (std::vector<std::int64_t>{101, 203}));
+    histogram::count_edges<double>(stream, values, edges, counts, row.name, before);
+    EXPECT_EQ(counts, (std::vector<std::int64_t>{102, 206}));
+    histogram::count_even<double>(stream, {}, 0, 1, counts, row.name, before);
+    EXPECT_EQ(counts, (std::vector<std::int64_t>{102, 206}));
+    histogram::count_even<double>(stream, values, 0, 1, counts, row.name);
+    EXPECT_EQ(counts, (std::vector<std::int64_t>{1, 3}));
+  }
+}
+
+}  // namespace
+}  // namespace gridstride
