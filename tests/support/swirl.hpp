@@ -14,9 +14,10 @@
 #include "driver/simulation_infos.hpp"
 #include "kernels/families.hpp"
 #include "model/entry.hpp"
+#include "model/one_shot.hpp"
 
-/// A simulation for tests of what the six real ones do not have: a vector field, a field on a grid
-/// of its own, and a table that has other rows at each output.
+/// Simulations for tests of what the six real ones do not have: vector fields, fields on grids of
+/// their own, tables that have other rows at each output, and no field at all.
 namespace gridstride::test {
 
 struct SwirlParameters final : config::ParameterSet {
@@ -144,6 +145,68 @@ inline config::SimulationInfo const& swirl() {
          .memory = swirl_memory,
          .time_step = [](config::RunConfig const& run, Inputs const&) {
            return run.time.step.value_or(0.25);
+         }});
+  }();
+  static config::SimulationInfo const info = info_of(row);
+  return info;
+}
+
+struct PeaksParameters final : config::ParameterSet {
+  std::int64_t lines = 2;
+
+  void fields(config::Visitor& visitor, config::RunOptions const&) override {
+    visitor.visit({.name = "lines", .documentation = "How many fields.", .maximum = 2}, lines);
+  }
+  std::vector<config::FieldInfo> fields_of(config::RunOptions const&) const override {
+    std::vector<config::FieldInfo> all = {{.name = "a"}, {.name = "b", .own_grid = true}};
+    all.resize(static_cast<std::size_t>(lines));
+    return all;
+  }
+};
+
+/// Without a grid and without time: up to two fields of 3 and 4 points, all 7, and three peaks.
+template <class T>
+class Peaks final : public OneShot {
+ public:
+  Peaks(config::RunConfig const& run, Stream const& stream, Inputs const&)
+      : OneShot(stream, {"find"}), values_(stream_, MemorySpace::device, 4) {
+    std::vector<T> const sevens(4, T(7));
+    copy_async(values_.span(), std::span<T const>(sevens), stream_);
+    stream_.synchronize();
+    lines_ = parameters_as<PeaksParameters>(run).lines;
+  }
+  std::vector<Field> fields() const override {
+    std::vector<Field> all = {{"a", "1", {.points = {3, 1, 1}}, precision_of<T>(), values_.data()},
+                              {"b", "1", {.points = {4, 1, 1}}, precision_of<T>(), values_.data()}};
+    all.resize(static_cast<std::size_t>(lines_));
+    return all;
+  }
+  std::vector<Table> tables() const override { return {{"peaks", {{"index", "1", peaks_}}}}; }
+
+ private:
+  void compute() override { peaks_ = {2, 3, 5}; }
+
+  Buffer<T> values_;
+  std::int64_t lines_;
+  std::vector<std::int64_t> peaks_;
+};
+
+inline config::SimulationInfo const& peaks() {
+  static SimulationEntry const row = [] {
+    config::SimulationInfo info;
+    info.name = "peaks";
+    info.summary = "three peaks";
+    info.has_grid = false;
+    info.has_time = false;
+    return entry<Peaks, PeaksParameters>(
+        {.info = info, .memory = [](config::RunConfig const& run, Inputs const&, Backend) {
+           std::size_t const number = size_of(run.precision);
+           return MemoryForecast{.array_bytes = 4 * number,
+                                 .arrays = 1,
+                                 .array_name = "values",
+                                 .key = "parameters.lines",
+                                 .field_bytes = 3 * number,
+                                 .own_field_bytes = {{"b", 4 * number}}};
          }});
   }();
   static config::SimulationInfo const info = info_of(row);

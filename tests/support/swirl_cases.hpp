@@ -210,6 +210,30 @@ inline void expect_swirl_to_start_from_results(std::string const& device) {
             std::string::npos);
 }
 
+/// In one go: the grid is that of the first field, and there may be no field at all.
+inline void expect_tables_in_one_go(std::string const& device) {
+  for (std::size_t lines = 0; lines <= 2; ++lines) {
+    RunDirectory const directory;
+    auto const folder = directory.run(
+        "run",
+        fmt::format("simulation: peaks\ndevice: {}\nparameters: {{lines: {}}}\n", device, lines),
+        std::span(&peaks(), 1));
+    io::ResultFile const result(folder);
+    EXPECT_TRUE(result.complete());
+    ASSERT_EQ(result.fields().size(), lines);
+    EXPECT_EQ(result.grid().points[0], lines == 0 ? 1 : 3);
+    if (lines == 2) {
+      EXPECT_EQ(result.grid_of(result.field("b")).points[0], 4);
+      EXPECT_EQ(result.read("b", 0), std::vector<double>(4, 7));
+    }
+    auto const found = result.read_table("peaks", 0).columns.at(0).numbers;
+    EXPECT_EQ(std::get<std::vector<std::int64_t>>(found), (std::vector<std::int64_t>{2, 3, 5}));
+    EXPECT_EQ(fs::exists(folder / "case.pvd"), lines > 0);
+    EXPECT_EQ(fs::exists(folder / "case.b_000000.vti"), lines == 2);
+    EXPECT_TRUE(io::compare(folder, folder, 0, 0).equal());
+  }
+}
+
 /// What a run holds at a time is what is forecast for it.
 inline void expect_swirl_forecast(Backend backend) {
   auto const config = config_of(swirl_case("auto"), swirls());

@@ -16,6 +16,8 @@ TEST(Swirl, Continues) { test::expect_swirl_to_continue("cpu"); }
 
 TEST(Swirl, StartsFromResults) { test::expect_swirl_to_start_from_results("cpu"); }
 
+TEST(Swirl, TablesInOneGo) { test::expect_tables_in_one_go("cpu"); }
+
 TEST(Swirl, IsForecast) { test::expect_swirl_forecast(Backend::cpu); }
 
 /// A bad value in a file is named by its component.

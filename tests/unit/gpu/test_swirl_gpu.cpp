@@ -30,6 +30,8 @@ TEST_F(SwirlGpu, Continues) { test::expect_swirl_to_continue("cuda"); }
 
 TEST_F(SwirlGpu, StartsFromResults) { test::expect_swirl_to_start_from_results("cuda"); }
 
+TEST_F(SwirlGpu, TablesInOneGo) { test::expect_tables_in_one_go("cuda"); }
+
 TEST_F(SwirlGpu, IsForecast) { test::expect_swirl_forecast(Backend::cuda); }
 
 }  // namespace
