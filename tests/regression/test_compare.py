@@ -1,7 +1,11 @@
 """`compare` and `verify` find every difference, and say where it is."""
 
+import json
 import math
 import shutil
+
+import h5py
+import numpy
 
 import support
 from support import DOES_NOT_HOLD, FAILED, heat, replace_double
@@ -152,6 +156,81 @@ class Verify(support.Case):
         plain = self.write("plain.yaml", MARKED)
         _, err = self.call("verify", plain, code=support.BAD_INPUT)
         self.assertIn("has nothing to compare with", err)
+
+
+class Beside(support.Case):
+    """What a result holds beside the fields on its grid: vectors on another one, and tables."""
+
+    def setUp(self):
+        super().setUp()
+        self.call("run", self.write("a.yaml", MARKED), "--quiet")
+        with h5py.File(self.directory / "outputs/a/a.h5") as plain:
+            self.steps = len(plain["gridstride/step"])
+        for name in "b.h5", "c.h5":
+            shutil.copy(self.directory / "outputs/a/a.h5", self.directory / name)
+            self.add(name)
+
+    def add(self, name, last=9.0, rows=3):
+        """A vector w at 4 points, and a table with one row more at each output."""
+        with h5py.File(self.directory / name, "r+") as file:
+            home = file["gridstride"]
+            for old in "fields", "tables", "table_ends":
+                if old in home:
+                    del home[old]
+            w = numpy.arange(self.steps * 8.0).reshape(self.steps, 4, 2)
+            field = home.create_dataset("fields/w", data=w)
+            field.attrs.update({"unit": numpy.bytes_("m/s"), "dims": 1, "points": [4, 1, 1],
+                                "origin": [1.0, 0.0, 0.0], "spacing": [0.5, 1.0, 1.0]})
+            ends = numpy.cumsum([rows] + [1] * (self.steps - 1))
+            home["table_ends/peaks"] = ends
+            peaks = home.create_group("tables/peaks")
+            peaks.attrs["columns"] = numpy.bytes_("value index")
+            peaks["value"] = numpy.append(numpy.zeros(ends[-1] - 1), last)
+            peaks["index"] = numpy.arange(ends[-1])
+            for column in "value", "index":
+                peaks[column].attrs["unit"] = numpy.bytes_("K")
+
+    def test_info_tells_them(self):
+        out = self.call("info", "b.h5")[0]
+        self.assertIn("field      u [1] float64\n"
+                      "field      w [m/s] float64, 2 components, on a grid of its own: 4\n"
+                      "  x        from 1 to 2.5, spacing 0.5\n"
+                      "table      peaks: value [K] float64, index [K] int64; 1 rows at the end\n",
+                      out)
+        found = json.loads(self.call("info", "b.h5", "--json")[0])
+        self.assertEqual(found["fields"][1],
+                         {"name": "w", "unit": "m/s", "precision": "float64", "components": 2,
+                          "grid": {"points": [4], "origin": [1.0], "spacing": [0.5]}})
+        self.assertEqual(found["tables"],
+                         [{"name": "peaks", "rows": [3] + [1] * (self.steps - 1),
+                           "columns": [{"name": "value", "unit": "K", "type": "float64"},
+                                       {"name": "index", "unit": "K", "type": "int64"}]}])
+        self.assertEqual(json.loads(self.call("info", "outputs/a", "--json")[0])["tables"], [])
+
+    def test_they_are_compared(self):
+        self.call("compare", "b.h5", "c.h5", "--rtol", 0, "--atol", 0)
+        self.add("c.h5", last=8.5)
+        out = self.call("compare", "b.h5", "c.h5", code=DOES_NOT_HOLD)[0]
+        self.assertRegex(out, r"\npeaks\.value +5\.000e-01 .* at row 0: 9 and 8\.5\n")
+        self.call("compare", "b.h5", "c.h5", "--atol", 0.5)
+        found = json.loads(self.call("compare", "b.h5", "c.h5", "--json", code=DOES_NOT_HOLD)[0])
+        worst = found["columns"][0]
+        self.assertEqual((worst["name"], worst["violations"]), ("peaks.value", 1))
+        self.assertEqual((worst["worst"]["row"], worst["worst"]["output"]), (0, self.steps - 1))
+        self.add("c.h5", rows=4)
+        out = self.call("compare", "b.h5", "c.h5", "--rtol", 1, code=DOES_NOT_HOLD)[0]
+        self.assertIn("mismatch: table 'peaks' has 3 rows at step 0 in A, 4 in B\n", out)
+        out = self.call("compare", "b.h5", "outputs/a", "--rtol", 1, code=DOES_NOT_HOLD)[0]
+        self.assertIn("mismatch: field 'w' is in A alone\n", out)
+        self.assertIn("mismatch: table 'peaks' is in A alone\n", out)
+
+    def test_components_are_named(self):
+        with h5py.File(self.directory / "c.h5", "r+") as file:
+            file["gridstride/fields/w"][0, 3, 1] += 1
+        out = self.call("compare", "b.h5", "c.h5", code=DOES_NOT_HOLD)[0]
+        self.assertIn("step 0 (t = 0) at (3, 0, 0), component 1: 7 and 8\n", out)
+        found = json.loads(self.call("compare", "b.h5", "c.h5", "--json", code=DOES_NOT_HOLD)[0])
+        self.assertEqual(found["fields"][1]["worst"]["component"], 1)
 
 
 if __name__ == "__main__":
