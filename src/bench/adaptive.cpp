@@ -10,7 +10,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_adaptive {
 
 using namespace quadrature;
 
@@ -126,9 +126,10 @@ Workload workload(Backend backend, std::string_view operation, Sweep const& swee
           .error = "|error| / value, the largest"};
 }
 
-}  // namespace
+}  // namespace of_adaptive
 
 std::vector<Workload> adaptive_workloads(Backend backend) {
+  using namespace of_adaptive;
   // First what a graph can hold, by which `list kernels` has figures of `on_chip`.
   constexpr std::string_view ends = "tanh_sinh of x^(-k)";
   constexpr std::string_view inside = "gauss_kronrod of 1/((x-k)^2 + 0.01)";

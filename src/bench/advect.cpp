@@ -8,7 +8,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_advect {
 
 using advect::AdvectionStep;
 using advect::Scheme;
@@ -126,9 +126,10 @@ void add_workloads(Backend backend, std::vector<Workload>& all) {
   all.push_back(workload<Scheme::weno5, T>(backend, "WENO5 2D", 103));
 }
 
-}  // namespace
+}  // namespace of_advect
 
 std::vector<Workload> advect_workloads(Backend backend) {
+  using namespace of_advect;
   std::vector<Workload> all;
   add_workloads<float>(backend, all);
   add_workloads<double>(backend, all);

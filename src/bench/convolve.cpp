@@ -8,7 +8,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_convolve {
 
 using convolve::Boundary;
 using convolve::Filter;
@@ -215,9 +215,10 @@ Workload workload(Backend backend, Asked const& asked) {
           .error = "the largest |out - exact| / sum |taps||in| of up to 256 outputs"};
 }
 
-}  // namespace
+}  // namespace of_convolve
 
 std::vector<Workload> convolve_workloads(Backend backend) {
+  using namespace of_convolve;
   constexpr std::int64_t large = std::int64_t{1} << 28, medium = large / 4;
   return {
       workload<float>(backend, {"9 taps along x", 9, large}),

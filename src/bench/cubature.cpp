@@ -9,7 +9,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_cubature {
 
 using namespace quadrature;
 
@@ -78,9 +78,10 @@ Workload workload(Backend backend) {
           .error = "|error| / value"};
 }
 
-}  // namespace
+}  // namespace of_cubature
 
 std::vector<Workload> cubature_workloads(Backend backend) {
+  using namespace of_cubature;
   return {workload<float>(backend), workload<double>(backend)};
 }
 

@@ -4,7 +4,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_difference {
 
 /// `axis` of a square, or of a row where `rows` is false.
 difference::Shape shape_of(std::int64_t size, int axis, bool rows) {
@@ -50,9 +50,10 @@ Workload workload(Backend backend, std::string_view operation, bool by_default =
                    : +[](std::int64_t wanted) { return std::max<std::int64_t>(wanted, 16); }};
 }
 
-}  // namespace
+}  // namespace of_difference
 
 std::vector<Workload> difference_workloads(Backend backend) {
+  using namespace of_difference;
   return {
       workload<float, 0, false, 1>(backend, "of a signal"),
       workload<float, 0, true, 1>(backend, "along x"),

@@ -4,7 +4,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_elementwise {
 
 using machine::fill_random;
 
@@ -141,9 +141,10 @@ void add_workloads(std::vector<Workload>& all, Backend backend) {
                             gather_problem<T>));
 }
 
-}  // namespace
+}  // namespace of_elementwise
 
 std::vector<Workload> elementwise_workloads(Backend backend) {
+  using namespace of_elementwise;
   std::vector<Workload> all;
   add_workloads<float>(all, backend);
   add_workloads<double>(all, backend);

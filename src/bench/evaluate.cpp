@@ -4,7 +4,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_evaluate {
 
 /// A formula of operations that IEEE 754 rounds, so that host and GPU give the same bits.
 constexpr std::string_view formula = "x*(1 - x)*y*(1 - y)";
@@ -50,9 +50,10 @@ Workload workload(Backend backend) {
           .rounded = [](std::int64_t wanted) { return side_of(wanted) * side_of(wanted); }};
 }
 
-}  // namespace
+}  // namespace of_evaluate
 
 std::vector<Workload> evaluate_workloads(Backend backend) {
+  using namespace of_evaluate;
   return {workload<float>(backend), workload<double>(backend)};
 }
 

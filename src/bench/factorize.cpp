@@ -15,7 +15,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_factorize {
 
 using machine::fill_random;
 
@@ -298,9 +298,10 @@ Workload whole_solve_workload(Backend backend, std::string_view operation,
   return all;
 }
 
-}  // namespace
+}  // namespace of_factorize
 
 std::vector<Workload> factorize_workloads(Backend backend) {
+  using namespace of_factorize;
   std::vector<Workload> all;
   add_workloads<double>(all, backend);
   add_workloads<float>(all, backend);

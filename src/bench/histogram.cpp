@@ -4,7 +4,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_histogram {
 
 using machine::fill_random;
 
@@ -86,9 +86,10 @@ Workload workload(Backend backend, std::string_view operation, std::int64_t gpu_
       .make = make};
 }
 
-}  // namespace
+}  // namespace of_histogram
 
 std::vector<Workload> histogram_workloads(Backend backend) {
+  using namespace of_histogram;
   constexpr std::int64_t large = std::int64_t{1} << 30;
   return {
       workload<std::uint8_t>(backend, "bytes, uniform", large, 1, uniform_problem),

@@ -8,7 +8,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_matmul {
 
 using machine::fill_random;
 
@@ -198,9 +198,10 @@ Workload workload(Backend backend, Asked const& asked) {
       .error = "the largest |c - exact| / sum |a||b| where up to 64 rows cross 64 columns"};
 }
 
-}  // namespace
+}  // namespace of_matmul
 
 std::vector<Workload> matmul_workloads(Backend backend) {
+  using namespace of_matmul;
   auto const square = [](std::int64_t size) { return Shape{size, size, size}; };
   auto const panel = [](std::int64_t size) { return Shape{size, size, 256}; };
   Asked const multiply{"multiply", 512, 8192, square};

@@ -8,7 +8,7 @@ namespace gridstride::bench {
 
 namespace {
 
-constexpr std::int64_t most_samples = 64;
+constexpr std::int64_t most_places = 64;
 
 /// Elements that are brought over at a time to take columns from.
 constexpr std::int64_t piece_elements = std::int64_t{1} << 23;
@@ -21,7 +21,7 @@ std::span<T const> rows_of(Matrix<T const> const& matrix, std::int64_t first, st
 }  // namespace
 
 std::vector<std::int64_t> spread(std::int64_t size) {
-  std::int64_t const count = std::min(size, most_samples);
+  std::int64_t const count = std::min(size, most_places);
   std::vector<std::int64_t> chosen;
   for (std::int64_t s = 0; s < count; ++s)
     chosen.push_back(count == 1 ? 0 : s * (size - 1) / (count - 1));

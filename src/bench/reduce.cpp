@@ -6,7 +6,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_reduce {
 
 using machine::Distribution;
 using machine::fill_random;
@@ -130,9 +130,10 @@ Workload workload(Backend backend, Asked const& asked,
 
 constexpr std::int64_t million = std::int64_t{1} << 20;
 
-}  // namespace
+}  // namespace of_reduce
 
 std::vector<Workload> reduce_workloads(Backend backend) {
+  using namespace of_reduce;
   Asked const sum{
       .operation = "sum", .gpu_size = 1024 * million, .flops = 1, .float64_additions = 1};
   auto const with = [](Asked asked, std::string_view operation, std::int64_t size,

@@ -7,7 +7,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_riemann {
 
 using quadrature::Estimate;
 using quadrature::FixedRule;
@@ -77,9 +77,10 @@ Workload workload(Backend backend) {
           .error = "|error| / int |exp(x)| dx"};
 }
 
-}  // namespace
+}  // namespace of_riemann
 
 std::vector<Workload> riemann_workloads(Backend backend) {
+  using namespace of_riemann;
   return {workload<float>(backend), workload<double>(backend)};
 }
 

@@ -11,7 +11,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_sampling {
 
 using namespace quadrature;
 
@@ -99,9 +99,10 @@ std::vector<Workload> workloads_of(Backend backend) {
           workload<T>(backend, "vegas in 6D", by_vegas<T>, vegas_variants<T>())};
 }
 
-}  // namespace
+}  // namespace of_sampling
 
 std::vector<Workload> sampling_workloads(Backend backend) {
+  using namespace of_sampling;
   auto all = workloads_of<float>(backend);
   for (auto& workload : workloads_of<double>(backend)) all.push_back(std::move(workload));
   return all;

@@ -6,7 +6,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_scan {
 
 template <class T, auto function>
 Problem problem(Stream& stream, std::int64_t size, int sets) {
@@ -44,9 +44,10 @@ Workload workload(Backend backend, std::string_view operation, std::int64_t gpu_
           .make = problem<T, function>};
 }
 
-}  // namespace
+}  // namespace of_scan
 
 std::vector<Workload> scan_workloads(Backend backend) {
+  using namespace of_scan;
   constexpr std::int64_t large = std::int64_t{1} << 30;
   return {
       workload<std::int32_t, scan::exclusive_sum<std::int32_t>>(backend, "exclusive sum", large),

@@ -4,7 +4,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_sort {
 
 using machine::fill_random;
 
@@ -65,9 +65,10 @@ Workload pairs_workload(Backend backend, bool by_default = true) {
                      by_default);
 }
 
-}  // namespace
+}  // namespace of_sort
 
 std::vector<Workload> sort_workloads(Backend backend) {
+  using namespace of_sort;
   return {keys_workload<float>(backend),         keys_workload<std::int32_t>(backend),
           keys_workload<double>(backend, false), keys_workload<std::int64_t>(backend, false),
           pairs_workload<std::int32_t>(backend), pairs_workload<std::int64_t>(backend, false)};

@@ -11,7 +11,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_star {
 
 constexpr int order = 8, radius = order / 2;
 constexpr double factor = 0.25;  // with c = h = 1: stable in three dimensions
@@ -270,9 +270,10 @@ Workload repeated_workload(Backend backend) {
           .error = "the largest difference from single steps"};
 }
 
-}  // namespace
+}  // namespace of_star
 
 std::vector<Workload> star_workloads(Backend backend) {
+  using namespace of_star;
   return {workload<float, 2>(backend),       workload<double, 2>(backend),
           workload<float, 3>(backend),       workload<double, 3>(backend),
           repeated_workload<float>(backend), repeated_workload<double>(backend)};

@@ -8,7 +8,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_stencil {
 
 constexpr std::int64_t least_points = 3;  // along an axis
 
@@ -115,9 +115,10 @@ void append_workloads(Backend backend, std::vector<Workload>& all) {
   all.push_back(workload<T, small_line>(backend, gpu_size, "resident"));
 }
 
-}  // namespace
+}  // namespace of_stencil
 
 std::vector<Workload> stencil_workloads(Backend backend) {
+  using namespace of_stencil;
   std::vector<Workload> all;
   append_workloads<float>(backend, all);
   append_workloads<double>(backend, all);

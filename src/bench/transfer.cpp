@@ -6,7 +6,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_transfer {
 
 /// Host arrays of every kind of memory that a variant wants, each made when it is first wanted.
 template <class T>
@@ -91,9 +91,10 @@ Workload workload(Backend backend) {
           .in_place = true};
 }
 
-}  // namespace
+}  // namespace of_transfer
 
 std::vector<Workload> transfer_workloads(Backend backend) {
+  using namespace of_transfer;
   return {workload<float>(backend), workload<double>(backend)};
 }
 

@@ -7,7 +7,8 @@
 
 namespace gridstride::bench {
 
-// One function per family, each in its file.
+// One function per family, each in its file; what it needs is there in a namespace of_FAMILY, for
+// several files may be one to the compiler.
 std::vector<Workload> adaptive_workloads(Backend backend);
 std::vector<Workload> advect_workloads(Backend backend);
 std::vector<Workload> convolve_workloads(Backend backend);

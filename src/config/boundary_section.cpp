@@ -15,7 +15,6 @@
 namespace gridstride::config {
 namespace {
 
-constexpr int most_axes = 3;
 using AxisSides = std::array<SideCondition, 2>;
 
 /// How a file names a kind of side.

@@ -21,18 +21,13 @@ std::string wrong_kind(std::string_view expected, Node const& node) {
 
 /// Whether text is a name as formulas have them: letters, digits and _, no digit first.
 bool is_formula_name(std::string_view text) {
-  auto const letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-  };
-  auto const digit = [](char c) { return c >= '0' && c <= '9'; };
-  return !text.empty() && !digit(text[0]) &&
-         std::ranges::all_of(text, [&](char c) { return letter(c) || digit(c); });
+  return !text.empty() && !is_digit(text[0]) &&
+         std::ranges::all_of(text, [](char c) { return is_letter(c) || is_digit(c) || c == '_'; });
 }
 
 /// Whether a value of a list is three digits from 0 on, with nothing but a comma before it: as a
 /// thousands separator has them, while a list seldom does.
 bool is_group_of_digits(Node const& before, Node const& node) {
-  auto const is_digit = [](char c) { return c >= '0' && c <= '9'; };
   return node.text.size() == 3 && node.text[0] == '0' && std::ranges::all_of(node.text, is_digit) &&
          !before.text.empty() && is_digit(before.text.back()) &&
          before.place.line == node.place.line && node.place.line > 0 &&

@@ -32,8 +32,6 @@ std::string nested(std::string_view path) {
   return fmt::format("{}{}: ...{}", text, path, closing);
 }
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 std::vector<std::string_view> views_of(Names const& names) { return {names.begin(), names.end()}; }
 
 /// `'periodic', {dirichlet: ...} or {lower: ..., upper: ...}`

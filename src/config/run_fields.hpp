@@ -11,6 +11,8 @@
 /// The fields of a run, and what a file says of their values.
 namespace gridstride::config {
 
+constexpr int most_axes = 3;
+
 /// Makes these the fields of a run, with what holds where the file says nothing: all are written,
 /// and their sides are of their first kind.
 void take_fields(RunOptions& run, std::vector<FieldInfo> fields);

@@ -131,12 +131,12 @@ ordered_json forms_schema(Declaration const& forms) {
   return {{"anyOf", any}};
 }
 
-struct Row {
+struct TypeRow {
   Kind kind;
   ordered_json (*schema)(Declaration const&);
 };
 
-constexpr Row rows[] = {
+constexpr TypeRow rows[] = {
     {Kind::number, number_schema},   {Kind::integer, integer_schema},
     {Kind::truth, truth_schema},     {Kind::formula, number_schema},
     {Kind::text, text_schema},       {Kind::word, word_schema},
@@ -154,7 +154,7 @@ bool must_be_given(Declaration const& declaration) {
 }
 
 ordered_json schema_of(Declaration const& declaration) {
-  auto const row = std::ranges::find(rows, declaration.kind, &Row::kind);
+  auto const row = std::ranges::find(rows, declaration.kind, &TypeRow::kind);
   ordered_json schema = row->schema(declaration);
   std::string description = declaration.documentation;
   if (declaration.unit != "1" && declaration.kind != Kind::section)

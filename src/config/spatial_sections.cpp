@@ -14,7 +14,6 @@
 namespace gridstride::config {
 namespace {
 
-constexpr int most_axes = 3;
 constexpr std::int64_t fewest_points = 3;
 /// A field of 8-byte values with more would have more than 2^62 bytes.
 constexpr std::int64_t most_points = std::int64_t{1} << 59;

@@ -29,6 +29,10 @@ std::string format_shape(std::span<std::int64_t const> extents);
 /// `a, b or c`, each in single quotes.
 std::string format_choices(std::span<std::string_view const> names);
 
+/// Of ASCII, whatever the locale.
+constexpr bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// The text with small letters for ASCII's capital ones.
 std::string to_lower(std::string_view text);
 

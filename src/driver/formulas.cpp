@@ -28,7 +28,7 @@ using config::Spec;
 using expression::Expression;
 
 /// Finds the formulas of space among a simulation's parameters.
-class FormulaFinder final : public config::Visitor {
+class FormulaVisitor final : public config::Visitor {
  public:
   std::vector<Formula const*> found;
 
@@ -192,7 +192,7 @@ std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stre
       search.look(source.formula, source.components,
                   without_given_sides(run.grid, {&run.sides_of(name), 1}));
   for (config::Sides const& sides : run.boundary) look_at_sides(search, run, sides);
-  FormulaFinder parameters;
+  FormulaVisitor parameters;
   run.parameters->fields(parameters, run);
   Grid const inner = without_given_sides(run.grid, run.boundary);
   for (Formula const* formula : parameters.found) search.look(*formula, inner, 0);

@@ -17,7 +17,7 @@ constexpr double seconds_between_bars = 0.2;
 constexpr double seconds_between_lines = 10;
 
 constexpr double window_seconds = 30;
-constexpr double least_seconds = 0.5;  // the first steps are often slower than the rest
+constexpr double least_span = 0.5;  // the first steps are often slower than the rest
 
 std::string format_remaining(double seconds) {
   if (seconds >= 24 * 3600) return format_seconds(seconds);
@@ -49,7 +49,7 @@ double Pace::steps_per_second() const {
 }
 
 std::optional<double> Pace::seconds_until(double end) const {
-  if (span() < least_seconds) return {};
+  if (span() < least_span) return {};
   double const gained = moments_.back().clock.time - moments_.front().clock.time;
   double const seconds = std::max(end - moments_.back().clock.time, 0.0) / gained * span();
   if (gained <= 0 || !std::isfinite(seconds)) return {};

@@ -36,8 +36,7 @@ std::string quote(std::string_view text) {
                                 : fmt::format("'{}...'", text.substr(0, longest));
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_start(char c) { return is_letter(c) || c == '_'; }
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /// Signs of other languages: why they are no part of a formula, and what stands for them here.

@@ -11,6 +11,8 @@
 
 namespace gridstride::test {
 
+inline constexpr Backend cpu = Backend::cpu;
+
 /// A computation without time, done: the simulation refers to the stream.
 struct OneShot {
   Stream stream;

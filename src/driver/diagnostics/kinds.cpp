@@ -18,12 +18,13 @@ namespace gridstride {
   ROW(minimum)                      \
   ROW(maximum)
 
-#define GRIDSTRIDE_DECLARE(NAME) DiagnosticRow NAME##_row();
-GRIDSTRIDE_DIAGNOSTICS(GRIDSTRIDE_DECLARE)
+#define GRIDSTRIDE_DECLARE_DIAGNOSTIC(NAME) DiagnosticRow NAME##_row();
+GRIDSTRIDE_DIAGNOSTICS(GRIDSTRIDE_DECLARE_DIAGNOSTIC)
 
 std::span<DiagnosticRow const> diagnostic_rows() {
-#define GRIDSTRIDE_CALL(NAME) NAME##_row(),
-  static std::vector<DiagnosticRow> const rows = {GRIDSTRIDE_DIAGNOSTICS(GRIDSTRIDE_CALL)};
+#define GRIDSTRIDE_DIAGNOSTIC_ROW(NAME) NAME##_row(),
+  static std::vector<DiagnosticRow> const rows = {
+      GRIDSTRIDE_DIAGNOSTICS(GRIDSTRIDE_DIAGNOSTIC_ROW)};
   return rows;
 }
 

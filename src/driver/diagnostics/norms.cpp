@@ -14,7 +14,7 @@ class Norms final : public config::Diagnostic {
   std::vector<std::string> gives() const override { return {"norms of every field"}; }
 };
 
-std::vector<std::string> names(config::RunOptions const& run, Field const& field) {
+std::vector<std::string> norm_names(config::RunOptions const& run, Field const& field) {
   if (asked_for<Norms>(run).empty()) return {};
   return {field.name + ".min", field.name + ".max", field.name + ".mean", field.name + ".l2"};
 }
@@ -79,7 +79,7 @@ DiagnosticRow norms_row() {
                    .make = []() -> std::unique_ptr<config::Diagnostic> {
                      return std::make_unique<Norms>();
                    }},
-          .names = names,
+          .names = norm_names,
           .float32 = make_finder<FieldFinder<float>, NormsFinder<float>>,
           .float64 = make_finder<FieldFinder<double>, NormsFinder<double>>};
 }

@@ -56,7 +56,7 @@ class Probe final : public config::Diagnostic {
   }
 };
 
-std::vector<std::string> names(config::RunOptions const& run, Field const& field) {
+std::vector<std::string> probe_names(config::RunOptions const& run, Field const& field) {
   std::vector<std::string> all;
   for (Probe const* probe : asked_for<Probe>(run, field))
     all.push_back(name_of(field.name, probe->at));
@@ -146,7 +146,7 @@ DiagnosticRow probe_row() {
                    .make = []() -> std::unique_ptr<config::Diagnostic> {
                      return std::make_unique<Probe>();
                    }},
-          .names = names,
+          .names = probe_names,
           .float32 = make_finder<FieldFinder<float>, ProbeFinder<float>>,
           .float64 = make_finder<FieldFinder<double>, ProbeFinder<double>>};
 }

@@ -57,7 +57,7 @@ std::vector<double> fractions_of(config::RunOptions const& run, Field const& fie
   return all;
 }
 
-std::vector<std::string> names(config::RunOptions const& run, Field const& field) {
+std::vector<std::string> quantile_names(config::RunOptions const& run, Field const& field) {
   std::vector<std::string> all;
   for (double const q : fractions_of(run, field)) all.push_back(name_of(field.name, q));
   return all;
@@ -185,7 +185,7 @@ DiagnosticRow quantiles_row() {
                .make = []() -> std::unique_ptr<config::Diagnostic> {
                  return std::make_unique<Quantiles>();
                }},
-      .names = names,
+      .names = quantile_names,
       .float32 = make_finder<FieldFinder<float>, QuantilesFinder<float>>,
       .float64 = make_finder<FieldFinder<double>, QuantilesFinder<double>>};
 }

@@ -12,12 +12,12 @@ namespace gridstride {
   ROW(vti)                      \
   ROW(hdf5)
 
-#define GRIDSTRIDE_DECLARE(NAME) FormatRow NAME##_row();
-GRIDSTRIDE_FORMATS(GRIDSTRIDE_DECLARE)
+#define GRIDSTRIDE_DECLARE_FORMAT(NAME) FormatRow NAME##_row();
+GRIDSTRIDE_FORMATS(GRIDSTRIDE_DECLARE_FORMAT)
 
 std::span<FormatRow const> format_rows() {
-#define GRIDSTRIDE_CALL(NAME) NAME##_row(),
-  static std::vector<FormatRow> const rows = {GRIDSTRIDE_FORMATS(GRIDSTRIDE_CALL)};
+#define GRIDSTRIDE_FORMAT_ROW(NAME) NAME##_row(),
+  static std::vector<FormatRow> const rows = {GRIDSTRIDE_FORMATS(GRIDSTRIDE_FORMAT_ROW)};
   return rows;
 }
 

@@ -12,8 +12,6 @@
 namespace gridstride::test {
 namespace {
 
-constexpr Backend cpu = Backend::cpu;
-
 /// Values of scipy: tools/make_ndimage_reference.py.
 TEST(Convolution, EqualsScipy) {
   std::ifstream file(GRIDSTRIDE_SOURCE_DIR "/tests/data/ndimage_filters.json");

@@ -11,8 +11,6 @@
 namespace gridstride::test {
 namespace {
 
-constexpr Backend cpu = Backend::cpu;
-
 TEST(Integration, FindsKnownIntegrals) { expect_known_integrals(cpu); }
 
 /// e^x sin x on [0, 2] with so many samples.

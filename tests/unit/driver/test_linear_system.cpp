@@ -10,8 +10,6 @@
 namespace gridstride::test {
 namespace {
 
-constexpr Backend cpu = Backend::cpu;
-
 TEST(LinearSystem, FindsKnownSolutions) { expect_known_solutions(cpu, {6, 64}); }
 
 TEST(LinearSystem, OneRow) {

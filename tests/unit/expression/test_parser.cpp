@@ -18,7 +18,7 @@ double value_of(std::string_view text) {
   return Expression::parse(text, symbols).evaluate(2, 3, 5, 7);
 }
 
-std::string repeated(std::string_view text, int count) {
+std::string repeat(std::string_view text, int count) {
   std::string result;
   for (int i = 0; i < count; ++i) result += text;
   return result;
@@ -222,12 +222,12 @@ TEST(Parser, BoundsTheText) {
   Fault const fault = fault_of(longest + " ");
   EXPECT_EQ(fault.position, static_cast<std::ptrdiff_t>(max_formula_bytes));
   EXPECT_EQ(fault.message, "the formula has 65537 bytes (at most 65536)");
-  EXPECT_NE(fault_of(repeated("x+", 512 * 1024) + "x").message.find("1048577 bytes"),
+  EXPECT_NE(fault_of(repeat("x+", 512 * 1024) + "x").message.find("1048577 bytes"),
             std::string::npos);
 }
 
 TEST(Parser, BoundsTheNodes) {
-  std::string const odd = repeated("x+", 2047) + "x";  // 2048 variables, 2047 additions
+  std::string const odd = repeat("x+", 2047) + "x";  // 2048 variables, 2047 additions
   EXPECT_EQ(Expression::parse(odd).nodes().size(), 4095u);
   EXPECT_EQ(Expression::parse("-" + odd).nodes().size(), 4096u);
   Fault const fault = fault_of("--" + odd);
@@ -236,14 +236,11 @@ TEST(Parser, BoundsTheNodes) {
 }
 
 TEST(Parser, BoundsTheNesting) {
-  auto const nested = [](int levels) {
-    return repeated("(", levels) + "x" + repeated(")", levels);
-  };
+  auto const nested = [](int levels) { return repeat("(", levels) + "x" + repeat(")", levels); };
   EXPECT_EQ(value_of(nested(200)), 2);
   EXPECT_EQ(fault_of(nested(201)).position, 201);
-  for (std::string const& text :
-       {nested(10'000), repeated("(", 10'000), repeated("-", 10'000) + "x",
-        repeated("sin(", 10'000), repeated("+", 10'000)}) {
+  for (std::string const& text : {nested(10'000), repeat("(", 10'000), repeat("-", 10'000) + "x",
+                                  repeat("sin(", 10'000), repeat("+", 10'000)}) {
     Fault const fault = fault_of(text);
     EXPECT_NE(fault.message.find("nested too deeply (at most 200 levels)"), std::string::npos)
         << text.substr(0, 10) << "\n"
@@ -253,13 +250,13 @@ TEST(Parser, BoundsTheNesting) {
 
 TEST(Parser, BoundsTheStack) {
   auto const stacking = [](int values) {
-    return repeated("x+(", values - 1) + "x" + repeated(")", values - 1);
+    return repeat("x+(", values - 1) + "x" + repeat(")", values - 1);
   };
   EXPECT_EQ(Expression::parse(stacking(64)).stack_depth(), 64);
   EXPECT_EQ(value_of(stacking(64)), 128);
   Fault const fault = fault_of(stacking(65));
   EXPECT_EQ(fault.position, 3 * 64);
-  EXPECT_EQ(fault_of(repeated("2^", 64) + "2").position, 2 * 64);
+  EXPECT_EQ(fault_of(repeat("2^", 64) + "2").position, 2 * 64);
   EXPECT_NE(fault.message.find("too many values at once"), std::string::npos) << fault.message;
 }
 
@@ -285,10 +282,10 @@ TEST(Parser, SurvivesHostileText) {
                                     std::string(60'000, 'a'),
                                     std::string(60'000, '9') + "e99999999999999999999",
                                     std::string(60'000, '\0'),
-                                    repeated("min(", 10'000),
-                                    repeated("x,", 10'000),
-                                    repeated("1<", 10'000),
-                                    "min(" + repeated("x,", 10'000) + "x)"};
+                                    repeat("min(", 10'000),
+                                    repeat("x,", 10'000),
+                                    repeat("1<", 10'000),
+                                    "min(" + repeat("x,", 10'000) + "x)"};
   for (std::string const& text : texts) {
     Fault const fault = fault_of(text);
     EXPECT_GE(fault.position, 0) << text.substr(0, 40);

@@ -8,7 +8,7 @@ namespace gridstride {
 namespace {
 
 template <class T>
-void compare_variants() {
+void compare_advect_variants() {
   Stream host(Device::open(Backend::cpu));
   Stream device(Device::open(Backend::cuda));
   int compared = 0;
@@ -41,12 +41,12 @@ void compare_variants() {
 
 TEST(AdvectGpu, VariantsEqualTheReferenceInFloat32) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  compare_variants<float>();
+  compare_advect_variants<float>();
 }
 
 TEST(AdvectGpu, VariantsEqualTheReferenceInFloat64) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  compare_variants<double>();
+  compare_advect_variants<double>();
 }
 
 TEST(AdvectGpu, HasNoUnit) {

@@ -13,7 +13,7 @@ namespace gridstride {
 namespace {
 
 template <class T>
-void compare_variants() {
+void compare_star_variants() {
   Stream host(Device::open(Backend::cpu));
   Stream device(Device::open(Backend::cuda));
   int compared = 0;
@@ -40,12 +40,12 @@ void compare_variants() {
 
 TEST(StarGpu, VariantsEqualTheReferenceInFloat32) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  compare_variants<float>();
+  compare_star_variants<float>();
 }
 
 TEST(StarGpu, VariantsEqualTheReferenceInFloat64) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  compare_variants<double>();
+  compare_star_variants<double>();
 }
 
 /// Passes of several steps against single ones, bit for bit, also where a step is left over.

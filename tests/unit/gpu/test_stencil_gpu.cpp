@@ -14,7 +14,7 @@ namespace gridstride {
 namespace {
 
 template <class T>
-void compare_variants() {
+void compare_stencil_variants() {
   Stream host(Device::open(Backend::cpu));
   Stream device(Device::open(Backend::cuda));
   int compared = 0;
@@ -50,12 +50,12 @@ void compare_variants() {
 
 TEST(StencilGpu, VariantsEqualTheReferenceInFloat32) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  compare_variants<float>();
+  compare_stencil_variants<float>();
 }
 
 TEST(StencilGpu, VariantsEqualTheReferenceInFloat64) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  compare_variants<double>();
+  compare_stencil_variants<double>();
 }
 
 /// Whether the variant that is wanted makes a case's steps.

@@ -142,7 +142,7 @@ TEST(AdvectReference, WenoKeepsItsOrderAtCriticalPoints) {
 }
 
 template <class T>
-void compare_variants() {
+void compare_advect_variants() {
   Stream stream(Device::open(Backend::cpu));
   int compared = 0;
   for (auto const& one : test::advect_cases()) {
@@ -164,8 +164,8 @@ void compare_variants() {
   EXPECT_GE(compared, 16 * 3 * 8 * 2);
 }
 
-TEST(Advect, HostVariantsEqualTheReferenceInFloat32) { compare_variants<float>(); }
-TEST(Advect, HostVariantsEqualTheReferenceInFloat64) { compare_variants<double>(); }
+TEST(Advect, HostVariantsEqualTheReferenceInFloat32) { compare_advect_variants<float>(); }
+TEST(Advect, HostVariantsEqualTheReferenceInFloat64) { compare_advect_variants<double>(); }
 
 TEST(Advect, HasNoUnitInFloat32) {
   Stream stream(Device::open(Backend::cpu));

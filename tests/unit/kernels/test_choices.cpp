@@ -15,7 +15,7 @@
 namespace gridstride {
 namespace {
 
-constexpr std::array architectures = {75, 80, 86, 89, 90, 100, 120};
+constexpr std::array capabilities = {75, 80, 86, 89, 90, 100, 120};
 
 /// What the device lacks of the row's needs; a row has to be there.
 template <class Rows>
@@ -37,7 +37,7 @@ TEST(Capabilities, AreThoseOfTheArchitecture) {
   EXPECT_EQ(kilobytes(90), 227u);
   EXPECT_EQ(kilobytes(100), 227u);
   EXPECT_EQ(kilobytes(120), 99u);
-  for (int const capability : architectures) {
+  for (int const capability : capabilities) {
     auto const has = capabilities_of(capability);
     EXPECT_EQ(has.async_copies, capability >= 80);
     EXPECT_EQ(has.clusters, capability >= 90);
@@ -57,7 +57,7 @@ TEST(Capabilities, TellWhatIsMissing) {
 
 template <class T>
 void expect_products_that_run() {
-  for (int const capability : architectures) {
+  for (int const capability : capabilities) {
     auto const device = Device::imagined(capability, 80);
     for (std::int64_t const n : {1, 4, 64, 8192})
       for (std::int64_t const leading : {n, std::int64_t{1} << 30}) {
@@ -77,7 +77,7 @@ TEST(Choices, ProductsRunOnTheirDevice) {
 }
 
 TEST(Choices, FiltersRunOnTheirDevice) {
-  for (int const capability : architectures) {
+  for (int const capability : capabilities) {
     auto const device = Device::imagined(capability, 80);
     for (int const axis : {0, 1})
       for (std::int64_t const n : {100, 5000, 100000})
@@ -119,7 +119,7 @@ TEST(Choices, RowsThatADeviceLacksAreRefused) {
 
 TEST(Choices, StepsRunOnTheirDevice) {
   if (!has_gpu_rows()) GTEST_SKIP() << "this program was built without CUDA";
-  for (int const capability : architectures) {
+  for (int const capability : capabilities) {
     auto const device = Device::imagined(capability, 80);
     for (int const dims : {1, 2, 3})
       for (std::int64_t const n : {5, 64, 300, 1000}) {

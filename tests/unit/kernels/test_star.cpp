@@ -14,14 +14,14 @@ namespace {
 using star::LeapfrogStep;
 
 /// Five points of spacing 1/2 with c = 1 and a step of 1/4: the weight of order 2 is 1/4.
-struct Line {
+struct WaveLine {
   Stream stream{Device::open(Backend::cpu)};
   std::vector<double> in = {0, 1, 4, 9, 16};
   std::vector<double> previous = {0, 0, 2, 6, 12};
   std::vector<double> out = std::vector<double>(5, -1);
   LeapfrogStep<double> step;
 
-  explicit Line(SideKind kind) {
+  explicit WaveLine(SideKind kind) {
     step.grid.points = {5, 1, 1};
     step.grid.spacing = {0.5, 1, 1};
     step.in = in.data();
@@ -39,21 +39,21 @@ struct Line {
 
 TEST(StarReference, FixedByHand) {
   // 2u − previous + (second difference 2)/4
-  EXPECT_EQ(Line(SideKind::fixed).run(), (std::vector<double>{0, 2.5, 6.5, 12.5, 0}));
+  EXPECT_EQ(WaveLine(SideKind::fixed).run(), (std::vector<double>{0, 2.5, 6.5, 12.5, 0}));
 }
 
 TEST(StarReference, PeriodicByHand) {
   // Left end: 0 + (1 + 16 − 0)/4; right end: 32 − 12 + (9 + 0 − 32)/4.
-  EXPECT_EQ(Line(SideKind::periodic).run(), (std::vector<double>{4.25, 2.5, 6.5, 12.5, 14.25}));
+  EXPECT_EQ(WaveLine(SideKind::periodic).run(), (std::vector<double>{4.25, 2.5, 6.5, 12.5, 14.25}));
 }
 
 TEST(StarReference, FreeByHand) {
   // Mirror points: 0 + (1 + 1 − 0)/4 and 32 − 12 + (9 + 9 − 32)/4.
-  EXPECT_EQ(Line(SideKind::free).run(), (std::vector<double>{0.5, 2.5, 6.5, 12.5, 16.5}));
+  EXPECT_EQ(WaveLine(SideKind::free).run(), (std::vector<double>{0.5, 2.5, 6.5, 12.5, 16.5}));
 }
 
 TEST(StarReference, SpeedSourceAndDampingByHand) {
-  Line line(SideKind::fixed);
+  WaveLine line(SideKind::fixed);
   std::vector<double> const speed_squared = {9, 0, 2, 3, 9}, source(5, 32), sigma = {0, 0, 1, 4, 0};
   line.step.speed_squared_field = speed_squared.data();
   line.step.source = source.data();
@@ -135,7 +135,7 @@ TEST(Star, LargestEigenvalueIsThatOfAlternatingSigns) {
 }
 
 template <class T>
-void compare_variants() {
+void compare_star_variants() {
   Stream stream(Device::open(Backend::cpu));
   int compared = 0;
   for (auto const& one : test::star_cases()) {
@@ -151,8 +151,8 @@ void compare_variants() {
   EXPECT_GE(compared, 76 * 2);
 }
 
-TEST(Star, HostVariantsEqualTheReferenceInFloat32) { compare_variants<float>(); }
-TEST(Star, HostVariantsEqualTheReferenceInFloat64) { compare_variants<double>(); }
+TEST(Star, HostVariantsEqualTheReferenceInFloat32) { compare_star_variants<float>(); }
+TEST(Star, HostVariantsEqualTheReferenceInFloat64) { compare_star_variants<double>(); }
 
 TEST(Star, ConstantFieldIsKeptExactly) {
   Stream stream(Device::open(Backend::cpu));
@@ -173,7 +173,7 @@ TEST(Star, ConstantFieldIsKeptExactly) {
 }
 
 TEST(Star, RepeatedStepsAreThoseOneByOne) {
-  Line line(SideKind::free);
+  WaveLine line(SideKind::free);
   auto now = line.in, before = line.previous;
   star::WaveArrays<double> arrays = {line.in.data(), line.previous.data(), {}};
   star::leapfrog_repeatedly(line.stream, line.step, arrays, 0);
@@ -238,7 +238,7 @@ TEST(Star, EnergyIsConserved) {
 }
 
 TEST(Star, EnergyByHand) {
-  Line line(SideKind::free);
+  WaveLine line(SideKind::free);
   double energy = 0;
   star::energy(line.stream, line.step, 0.5, std::span(&energy, 1));
   // Velocities 0 2 4 6 8, L = 8 8 8 8 −56, weights 1/2 1 1 1 1/2, half a cell 1/4.
@@ -270,7 +270,7 @@ TEST(Star, RickerSourcesAddUpAtTheirPoints) {
 }
 
 TEST(Star, RefusesBadRepetitions) {
-  Line line(SideKind::fixed);
+  WaveLine line(SideKind::fixed);
   auto const repeat = [&](std::int64_t steps, star::Repetition const& repetition) {
     star::WaveArrays<double> arrays = {line.in.data(), line.previous.data(), {}};
     star::leapfrog_repeatedly(line.stream, line.step, arrays, steps, repetition);
@@ -283,7 +283,7 @@ TEST(Star, RefusesBadRepetitions) {
 }
 
 TEST(Star, RefusesBadArguments) {
-  Line line(SideKind::fixed);
+  WaveLine line(SideKind::fixed);
   auto const refuses = [&](auto const& spoil) {
     auto step = line.step;
     spoil(step);

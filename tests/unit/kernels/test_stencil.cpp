@@ -12,14 +12,14 @@ namespace {
 using stencil::DiffusionStep;
 
 /// Five points of spacing 1/2 with α = 1 and a step of 1/16: each weight is 1/4.
-struct Line {
+struct HeatLine {
   Stream stream{Device::open(Backend::cpu)};
   std::vector<double> in = {0, 1, 4, 9, 16};
   std::vector<double> out = std::vector<double>(5, -1);
   double lower = 0, upper = 0;
   DiffusionStep<double> step;
 
-  Line(SideKind kind) {
+  HeatLine(SideKind kind) {
     step.grid.points = {5, 1, 1};
     step.grid.spacing = {0.5, 1, 1};
     step.in = in.data();
@@ -35,7 +35,7 @@ struct Line {
 };
 
 TEST(StencilReference, DirichletByHand) {
-  Line line(SideKind::dirichlet);
+  HeatLine line(SideKind::dirichlet);
   line.lower = -3;
   line.upper = 20;
   // Inside: u + (second difference 2)/4.
@@ -43,13 +43,13 @@ TEST(StencilReference, DirichletByHand) {
 }
 
 TEST(StencilReference, PeriodicByHand) {
-  Line line(SideKind::periodic);
+  HeatLine line(SideKind::periodic);
   // Left end: 0 + (1 + 16 - 0)/4; right end: 16 + (9 + 0 - 32)/4.
   EXPECT_EQ(line.run(), (std::vector<double>{4.25, 1.5, 4.5, 9.5, 10.25}));
 }
 
 TEST(StencilReference, NeumannByHand) {
-  Line line(SideKind::neumann);
+  HeatLine line(SideKind::neumann);
   line.lower = 2;
   line.upper = -4;
   // Half cells: 0 + 2·(1 − 0)/4 + (1/16)·(2/0.5)·2, and 16 + 2·(9 − 16)/4 − (1/16)·4·4.
@@ -57,7 +57,7 @@ TEST(StencilReference, NeumannByHand) {
 }
 
 TEST(StencilReference, VariableDiffusivityAveragesAtFaces) {
-  Line line(SideKind::dirichlet);
+  HeatLine line(SideKind::dirichlet);
   std::vector<double> const alpha = {1, 3, 5, 1, 1};
   line.step.diffusivity_field = alpha.data();
   // Point 1: faces (1+3)/2 and (3+5)/2: 1 + (4·3 − 2·1)/4. Point 2: faces 4 and 3.
@@ -66,7 +66,7 @@ TEST(StencilReference, VariableDiffusivityAveragesAtFaces) {
 }
 
 TEST(StencilReference, SourceBaseAndTermsByHand) {
-  Line line(SideKind::dirichlet);
+  HeatLine line(SideKind::dirichlet);
   std::vector<double> const source(5, 32), base(5, 2), term(5, 10);
   line.step.source = source.data();
   line.step.base = base.data();
@@ -92,7 +92,7 @@ TEST(StencilReference, FirstAxisCountsWhereDirichletSidesMeet) {
 }
 
 template <class T>
-void compare_variants() {
+void compare_stencil_variants() {
   Stream stream(Device::open(Backend::cpu));
   int compared = 0;
   for (auto const& one : test::stencil_cases()) {
@@ -109,8 +109,8 @@ void compare_variants() {
   EXPECT_GE(compared, 90 * 2);
 }
 
-TEST(Stencil, HostVariantsEqualTheReferenceInFloat32) { compare_variants<float>(); }
-TEST(Stencil, HostVariantsEqualTheReferenceInFloat64) { compare_variants<double>(); }
+TEST(Stencil, HostVariantsEqualTheReferenceInFloat32) { compare_stencil_variants<float>(); }
+TEST(Stencil, HostVariantsEqualTheReferenceInFloat64) { compare_stencil_variants<double>(); }
 
 /// Several steps of every host variant against single steps of the reference.
 template <class T>
@@ -158,7 +158,7 @@ TEST(Stencil, RepeatedStepsTakeASourceAndAField) {
 }
 
 TEST(Stencil, ChoosesSingleStepsOnTheHost) {
-  Line line(SideKind::dirichlet);
+  HeatLine line(SideKind::dirichlet);
   for (auto const* wanted : {"auto", "reference"}) {
     auto const chosen =
         stencil::choose<double>(line.stream.device(), stencil::kind_of(line.step), {wanted, 2});
@@ -169,7 +169,7 @@ TEST(Stencil, ChoosesSingleStepsOnTheHost) {
 }
 
 TEST(Stencil, RefusesBadRepetitions) {
-  Line line(SideKind::dirichlet);
+  HeatLine line(SideKind::dirichlet);
   auto const repeat = [&](DiffusionStep<double> const& step, std::int64_t steps,
                           stencil::Repetition const& repetition) {
     stencil::diffuse_repeatedly(line.stream, step, line.in.data(), line.out.data(), steps,
@@ -240,7 +240,7 @@ TEST(Stencil, EulerLimit) {
 }
 
 TEST(Stencil, RefusesBadArguments) {
-  Line line(SideKind::dirichlet);
+  HeatLine line(SideKind::dirichlet);
   auto const refuses = [&](auto const& spoil) {
     auto step = line.step;
     spoil(step);
