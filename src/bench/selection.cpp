@@ -3,7 +3,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_select {
 
 /// The share of flags that are 0 is that of `percent` set ones.
 template <class T, int percent>
@@ -49,9 +49,10 @@ Workload workload(Backend backend, std::string_view operation, bool by_default =
           .make = problem<T, percent>};
 }
 
-}  // namespace
+}  // namespace of_select
 
 std::vector<Workload> select_workloads(Backend backend) {
+  using namespace of_select;
   return {workload<float, 50>(backend, "half of all"),
           workload<float, 1>(backend, "one in a hundred"),
           workload<double, 50>(backend, "half of all", false)};
