@@ -21,6 +21,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend has to be chosen before)
 
 DEFAULT, VENDOR, OTHER = "tab:blue", "tab:orange", "lightsteelblue"
+LINKS = ("host_to_device", "device_to_host", "duplex")
 
 
 def main():
@@ -132,7 +133,7 @@ def points_of(report):
     points = {}
     for measurement in sorted(report["measurements"], key=lambda m: m["size"]):
         best = best_of(measurement)
-        if best is None or measurement["flops"] == 0 or "host" in measurement["roof"]:
+        if best is None or measurement["flops"] == 0 or measurement["roof"] in LINKS:
             continue
         key = tuple(measurement[name] for name in ("family", "operation", "type"))
         points[key] = (measurement["flops"] / measurement["bytes"],

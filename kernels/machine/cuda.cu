@@ -116,6 +116,27 @@ void add_link_probes(std::vector<Probe>& probes, Stream& stream) {
   probes.push_back({{to_host_roof, "B/s", 0, "cudaMemcpyAsync to pinned memory"},
                     1.0 * size,
                     [=](Stream& s) { copy_async(arrays->host.span(), arrays->device.span(), s); }});
+  // The way back needs a stream and arrays of its own.
+  struct Back {
+    Stream stream;
+    Event start, stop;
+    Buffer<std::byte> host, device;
+  };
+  Device const& device = stream.device();
+  auto const back = std::make_shared<Back>(Back{Stream(device),
+                                                Event(device),
+                                                Event(device),
+                                                {stream, MemorySpace::pinned, size},
+                                                {stream, MemorySpace::device, size}});
+  probes.push_back(
+      {{duplex_roof, "B/s", 0, "both at once, on two streams"}, 2.0 * size, [=](Stream& s) {
+         s.record(back->start);
+         back->stream.wait(back->start);
+         copy_async(arrays->device.span(), arrays->host.span(), s);
+         copy_async(back->host.span(), back->device.span(), back->stream);
+         back->stream.record(back->stop);
+         s.wait(back->stop);
+       }});
 }
 
 // ------------------------------------------------------------------------------------ arithmetic

@@ -4,7 +4,10 @@
 //                     where the processor has them
 //   read              the same pieces added up
 //   float32, float64  chains of fused multiply-adds in registers, in the widest vectors there are
+//   memory_latency    a chain of loads, each from a cache line of its own in more than caches hold
+//   launch            a loop of an item for each thread, shared out and done
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -190,6 +193,32 @@ std::vector<Probe> host_probes(Stream& stream) {
   probes.push_back(fma_probe<float>(float32_roof));
   probes.push_back(fma_probe<double>(float64_roof));
   return probes;
+}
+
+std::vector<Probe> host_detail_probes() {
+  constexpr std::uint32_t lines = array_bytes / 64, step = 2'718'281, loads = 100'000;
+  struct alignas(64) Line {
+    std::uint32_t next;
+  };
+  struct Chain {
+    std::vector<Line> lines;
+    std::uint32_t place = 0;  // a run goes on where the one before ended, among lines not yet seen
+  };
+  auto const chain = std::make_shared<Chain>();
+  chain->lines.resize(lines);
+  for (std::uint32_t i = 0; i < lines; ++i) chain->lines[i].next = (i + step) % lines;
+  constexpr int loops = 1000;
+  return {{{memory_latency, "1/s", 0, "a chain of loads, each from another line"},
+           loads,
+           [chain](Stream&) {
+             for (std::uint32_t i = 0; i < loads; ++i)
+               chain->place = chain->lines[chain->place].next;
+           }},
+          {{launch_latency, "1/s", 0, "loops shared out among the threads"}, loops, [](Stream&) {
+             std::atomic<std::int64_t> items = 0;
+             for (int i = 0; i < loops; ++i)
+               parallel_for(host_threads(), [&](std::int64_t) { ++items; });
+           }}};
 }
 
 }  // namespace gridstride::machine

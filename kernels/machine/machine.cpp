@@ -33,18 +33,9 @@ double best_rate(Stream& stream, Probe const& probe) {
   return best;
 }
 
-std::vector<Probe> probes(Stream& stream) {
-#ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda) return cuda_probes(stream);
-#endif
-  return host_probes(stream);
-}
-
-}  // namespace
-
-std::vector<Roof> measure(Stream& stream) {
+std::vector<Roof> measured(Stream& stream, std::vector<Probe> const& probes) {
   std::vector<Roof> roofs;
-  for (auto const& probe : probes(stream)) {
+  for (auto const& probe : probes) {
     Roof found = probe.roof;
     found.rate = best_rate(stream, probe);
     auto const known = std::ranges::find(roofs, found.name, &Roof::name);
@@ -54,6 +45,22 @@ std::vector<Roof> measure(Stream& stream) {
       *known = found;
   }
   return roofs;
+}
+
+}  // namespace
+
+std::vector<Roof> measure(Stream& stream) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return measured(stream, cuda_probes(stream));
+#endif
+  return measured(stream, host_probes(stream));
+}
+
+std::vector<Roof> measure_details(Stream& stream) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return measured(stream, cuda_detail_probes(stream));
+#endif
+  return measured(stream, host_detail_probes());
 }
 
 std::size_t cache_bytes(Device const& device) {

@@ -17,7 +17,7 @@ namespace gridstride::machine {
 /// A ceiling that no program on the device gets past.
 struct Roof {
   std::string_view name;  ///< one of the names below
-  std::string_view unit;  ///< "B/s" or "FLOP/s"
+  std::string_view unit;  ///< "B/s", "FLOP/s", or "1/s" where the time of each one is of interest
   double rate;
   std::string_view how;  ///< what was run to find it
 };
@@ -29,6 +29,8 @@ inline constexpr std::string_view read_roof = "read";
 /// Bytes between pinned host memory and the device, one way at a time. Not on the host.
 inline constexpr std::string_view to_device_roof = "host_to_device";
 inline constexpr std::string_view to_host_roof = "device_to_host";
+/// The same with both ways at once, counted together.
+inline constexpr std::string_view duplex_roof = "duplex";
 /// Arithmetic of the ordinary units; a fused multiply-add counts two.
 inline constexpr std::string_view float32_roof = "float32";
 inline constexpr std::string_view float64_roof = "float64";
@@ -40,6 +42,18 @@ inline constexpr std::string_view float64_tensor_roof = "float64_tensor";
 /// Measures every roof that the stream's device has, each as the best of some runs. Takes a few
 /// seconds at most and waits for its own work, as no other family does.
 std::vector<Roof> measure(Stream& stream);
+
+/// What lies between and beside those: bytes read from L2 and from shared memory; loads that wait
+/// for each other (of device or host memory, L2, shared memory); kernels launched, and launched and
+/// waited for, or on the host loops shared out among its threads.
+inline constexpr std::string_view l2_roof = "l2_read";
+inline constexpr std::string_view shared_roof = "shared_read";
+inline constexpr std::string_view memory_latency = "memory_latency";
+inline constexpr std::string_view l2_latency = "l2_latency";
+inline constexpr std::string_view shared_latency = "shared_latency";
+inline constexpr std::string_view launch_latency = "launch";
+inline constexpr std::string_view wait_latency = "launch_and_wait";
+std::vector<Roof> measure_details(Stream& stream);
 
 /// Bytes of the device's last cache.
 std::size_t cache_bytes(Device const& device);

@@ -19,6 +19,8 @@ struct Probe {
 
 std::vector<Probe> host_probes(Stream& stream);
 std::vector<Probe> cuda_probes(Stream& stream);
+std::vector<Probe> host_detail_probes();
+std::vector<Probe> cuda_detail_probes(Stream& stream);
 
 std::size_t cuda_cache_bytes(Device const& device);
 void cuda_occupy(Stream& stream, double seconds);

@@ -138,8 +138,10 @@ std::string heading(Device const& device, std::vector<machine::Roof> const& roof
       fmt::format("gridstride {} ({}) on {}: {}{}\n", version(), git_hash(), device_name(device),
                   device.name(), driver.empty() ? "" : ", driver " + driver);
   for (auto const& roof : roofs)
-    text += fmt::format("  {:<15} {:>9.1f} G{:<7} {}\n", roof.name, roof.rate * 1e-9, roof.unit,
-                        roof.how);
+    text += roof.unit == "1/s" ? fmt::format("  {:<15} {:>9.1f} {:<8} {}\n", roof.name,
+                                             1e9 / roof.rate, "ns", roof.how)
+                               : fmt::format("  {:<15} {:>9.1f} G{:<7} {}\n", roof.name,
+                                             roof.rate * 1e-9, roof.unit, roof.how);
   return text;
 }
 

@@ -74,18 +74,16 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
 template <class T>
 Workload workload(Backend backend) {
   constexpr double one_way = sizeof(T);
-  std::vector<Demand> const asks = backend == Backend::cuda
-                                       ? std::vector<Demand>{{machine::to_device_roof, one_way},
-                                                             {machine::to_host_roof, one_way}}
-                                       : std::vector<Demand>{{machine::copy_roof, 2 * one_way}};
   constexpr std::int64_t gpu_bytes = std::int64_t{1} << 28;
   return {.family = "transfer",
           .operation = "round trip",
           .type = type_name<T>(),
           .by_default = true,
           .size = default_size(backend, gpu_bytes / static_cast<std::int64_t>(sizeof(T))),
-          .work = per_element(
-              {.bytes = 2 * one_way, .flops = 2, .asks = asks, .set_bytes = 2 * sizeof(T)}),
+          .work = per_element({.bytes = 2 * one_way,
+                               .flops = 2,
+                               .asks = {{machine::duplex_roof, 2 * one_way, machine::copy_roof}},
+                               .set_bytes = 2 * sizeof(T)}),
           .rows = rows_of(transfer::variants<T>(), backend, transfer::default_variant(backend)),
           .make = problem<T>,
           .in_place = true};

@@ -19,6 +19,7 @@ std::vector<Workload> evaluate_workloads(Backend backend);
 std::vector<Workload> factorize_workloads(Backend backend);
 std::vector<Workload> histogram_workloads(Backend backend);
 std::vector<Workload> matmul_workloads(Backend backend);
+std::vector<Workload> pipeline_workloads(Backend backend);
 std::vector<Workload> reduce_workloads(Backend backend);
 std::vector<Workload> riemann_workloads(Backend backend);
 std::vector<Workload> sampling_workloads(Backend backend);

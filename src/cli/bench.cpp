@@ -2,8 +2,12 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <filesystem>
 #include <memory>
+#include <utility>
 
+#include "bench/disk.hpp"
+#include "bench/pipeline.hpp"
 #include "bench/report.hpp"
 #include "cli/commands.hpp"
 #include "config/faults.hpp"
@@ -22,6 +26,8 @@ struct BenchArguments {
   std::string size;
   std::string device = "auto";
   std::string json;
+  std::string timeline;
+  std::string folder;
 };
 
 [[noreturn]] void refuse(std::string const& option, std::string const& message) {
@@ -87,17 +93,44 @@ class Progress {
   std::string text_;
 };
 
+/// What `bench machine` tells, beside what the others begin with.
+std::vector<machine::Roof> machine_details(Stream& stream, BenchArguments const& options) {
+  for (auto const& [option, given] : {std::pair{"--size", !options.size.empty()},
+                                      std::pair{"--type", !options.selection.type.empty()},
+                                      std::pair{"--variant", !options.selection.variant.empty()}})
+    if (given) refuse(option, "is for kernel families ('machine' is measured as a whole)");
+  auto const disk =
+      bench::disk_roofs(options.folder.empty() ? std::filesystem::temp_directory_path()
+                                               : std::filesystem::path(options.folder));
+  auto roofs = machine::measure_details(stream);
+  roofs.insert(roofs.end(), disk.begin(), disk.end());
+  return roofs;
+}
+
+void write_timelines(Stream& stream, std::int64_t size, std::string const& file) {
+  auto const runs = bench::pipeline_timelines(stream, size);
+  io::write_text_file(file, bench::timeline_json(stream.device(), runs));
+}
+
 int run_bench(BenchArguments const& options) {
   auto selection = options.selection;
   if (!options.size.empty()) selection.size = parse_size(options.size);
+  bool const whole_machine = selection.family == "machine";
+  if (!options.folder.empty() && !whole_machine) refuse("--folder", "is for 'bench machine'");
+  if (!options.timeline.empty() && selection.family != "pipeline")
+    refuse("--timeline", "is for 'bench pipeline'");
   Device const device = open_device(options.device);
-  auto const workloads = bench::select(selection, device.backend());
+  auto const workloads =
+      whole_machine ? std::vector<bench::Workload>() : bench::select(selection, device.backend());
   bool const prints = options.json != "-";
 
   Progress progress;
   progress.workload("measuring the machine");
   Stream stream(device);
-  bench::Report report{device, machine::measure(stream), {}};
+  bench::Report report{device, {}, {}};
+  if (whole_machine) report.roofs = machine_details(stream, options);
+  auto const roofs = machine::measure(stream);
+  report.roofs.insert(report.roofs.begin(), roofs.begin(), roofs.end());
   if (prints) fmt::print("{}", bench::heading(device, report.roofs));
   for (auto const& workload : workloads) {
     progress.workload(fmt::format("[{}/{}] {} {} {}", report.measurements.size() + 1,
@@ -111,12 +144,13 @@ int run_bench(BenchArguments const& options) {
     fmt::print("{}", bench::table(report.measurements.back()));
     std::fflush(stdout);
   }
-  if (prints)
+  if (prints && !whole_machine)
     fmt::print("\n* is what 'auto' means; the spread is from the 10th percentile to the 90th\n");
   if (options.json == "-")
     fmt::print("{}", bench::json(report));
   else if (!options.json.empty())
     io::write_text_file(options.json, bench::json(report));
+  if (!options.timeline.empty()) write_timelines(stream, selection.size, options.timeline);
   int const wrong = report.wrong_variants();
   if (wrong > 0)
     throw VerificationError(fmt::format("{} of the variants' results are wrong", wrong));
@@ -129,7 +163,8 @@ void add_bench(CLI::App& app, Action& action) {
   auto const options = std::make_shared<BenchArguments>();
   auto* command = app.add_subcommand(
       "bench", "Measure the machine and the kernel variants; exit code 3 when one is wrong");
-  command->add_option("family", options->selection.family, "Kernel family; all without one");
+  command->add_option("family", options->selection.family,
+                      "Kernel family, 'pipeline' or 'machine'; all but that without one");
   command->add_option("--size", options->size, "Elements, or rows of the matrices, as 1e6 or 2^20")
       ->type_name("N");
   command->add_option("--type", options->selection.type, "Type of the elements, as float32");
@@ -137,6 +172,13 @@ void add_bench(CLI::App& app, Action& action) {
   command->add_option("--device", options->device, "auto, cpu, cuda or cuda:N");
   command->add_option("--json", options->json, "Write all figures as JSON; - for standard output")
       ->type_name("FILE");
+  command
+      ->add_option("--timeline", options->timeline,
+                   "Write when each chunk of 'pipeline' was where, for tools/plot_timeline.py")
+      ->type_name("FILE");
+  command
+      ->add_option("--folder", options->folder, "The disk that 'machine' measures: a folder there")
+      ->type_name("DIR");
   command->callback([options, &action] { action = [options] { return run_bench(*options); }; });
 }
 

@@ -88,8 +88,44 @@ class Bench(support.Case):
         self.assertIn("[1/1] scan exclusive sum int32", err)
         self.assertEqual(self.files(), [])
 
+    def test_the_machine_as_a_whole(self):
+        report, out = self.measure("machine", "--folder", str(self.directory))
+        roofs = {roof["name"]: roof for roof in report["roofs"]}
+        self.assertLessEqual({"copy", "memory_latency", "launch", "disk_write", "disk_read",
+                              "cached_read"}, set(roofs))
+        self.assertEqual(report["measurements"], [])
+        self.assertRegex(out, r"(?m)^  memory_latency +[0-9.]+ ns ")
+        self.assertRegex(out, r"(?m)^  disk_write +[0-9.]+ GB/s ")
+        for roof in roofs.values():
+            self.assertGreater(roof["rate"], 0)
+        self.assertEqual(self.files(), ["bench.json"])
+
+    def test_the_pipeline(self):
+        size = 5_000_011  # 64 chunks, and a last one of a few
+        report, _ = self.measure("pipeline", "--size", str(size), "--timeline", "timeline.json")
+        self.assertEqual([entry["operation"] for entry in report["measurements"]],
+                         ["copy, compute, copy", "filter of 9 taps", "sum"])
+        for entry in report["measurements"]:
+            self.assertIn("serial", [variant["name"] for variant in entry["variants"]])
+            for variant in entry["variants"]:
+                self.check_variant(entry, variant)
+        runs = json.loads((self.directory / "timeline.json").read_text())["runs"]
+        self.assertEqual([(run["way"], run["lanes"]) for run in runs],
+                         [("serial", 1), ("lanes_4", 4)] * 3)
+        for run in runs:
+            self.assertEqual(run["stages"][0]["bytes"] >= 4 * size, True)
+            for interval in run["intervals"]:
+                self.assertLess(interval["start"], interval["end"])
+                self.assertLessEqual(interval["end"], run["seconds"])
+                self.assertEqual(interval["lane"], interval["chunk"] % run["lanes"])
+            self.assertEqual(len(run["intervals"]), 65 * len(run["stages"]))
+
     def test_wrong_requests(self):
         for arguments, message in (
+                (["machine", "--type", "float32"], "--type: is for kernel families"),
+                (["machine", "--size", "100"], "--size: is for kernel families"),
+                (["reduce", "--folder", "."], "--folder: is for 'bench machine'"),
+                (["reduce", "--timeline", "a.json"], "--timeline: is for 'bench pipeline'"),
                 (["redcue"], "no kernel family 'redcue'.*did you mean 'reduce'?"),
                 (["reduce", "--type", "float23"], "no type 'float23'.*did you mean 'float32'?"),
                 (["reduce", "--variant", "thread"], "no variant 'thread'.*did you mean 'threads'?"),
@@ -104,6 +140,8 @@ class Bench(support.Case):
         for device in ("gpu", "cuda:x", "cuda:1x", "cuda:"):
             _, err = self.call("bench", "--device", device, code=BAD_INPUT)
             self.assertIn(f"--device {device}: is no device", err)
+        _, err = self.call(*bench("machine", "--folder", "nowhere"), code=1)
+        self.assertIn("nowhere: is no folder to measure", err)
         _, err = self.call("bench", "--device", "cuda:9999", code=BAD_INPUT)
         self.assertRegex(err, "no GPU can be used|there is no cuda:9999")
         self.assertEqual(self.files(), [])
@@ -121,8 +159,8 @@ class Bench(support.Case):
         self.assertIn("did you mean 'reduce'?", err)
         self.call("list", "devices", "reduce", code=BAD_INPUT)
 
-    def plot(self, *arguments, code=0):
-        done = subprocess.run([sys.executable, "-B", ROOT / "tools/plot_bench.py", *arguments],
+    def plot(self, *arguments, code=0, tool="plot_bench.py"):
+        done = subprocess.run([sys.executable, "-B", ROOT / "tools" / tool, *arguments],
                               cwd=self.directory, text=True, capture_output=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
@@ -143,6 +181,21 @@ class Bench(support.Case):
         self.assertIn("no operation 'divide' in bench.json (there is multiply, ", done.stderr)
         done = self.plot("missing.json", code=1)
         self.assertIn("missing.json: no result of gridstride bench", done.stderr)
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not installed")
+    def test_timelines(self):
+        tool = "plot_timeline.py"
+        self.call(*bench("pipeline", "--size", "20000000", "--variant", "serial", "--timeline",
+                         "timeline.json"))
+        for arguments in ([], ["--operation", "sum", "--chunks", "3"]):
+            self.plot("timeline.json", *arguments, tool=tool)
+            content = (self.directory / "timeline.png").read_bytes()
+            self.assertTrue(content.startswith(PNG))
+            self.assertLess(len(content), LARGEST_PICTURE)
+        done = self.plot("timeline.json", "--operation", "product", code=1, tool=tool)
+        self.assertIn("no operation 'product' in timeline.json (there is copy, ", done.stderr)
+        done = self.plot("missing.json", code=1, tool=tool)
+        self.assertIn("missing.json: no timeline of gridstride bench", done.stderr)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,8 @@ inline std::vector<machine::Roof> simple_roofs() {
           {machine::float32_roof, "FLOP/s", 1e9, "a guess"},
           {machine::float64_roof, "FLOP/s", 1e9, "a guess"},
           {machine::to_device_roof, "B/s", 1e9, "a guess"},
-          {machine::to_host_roof, "B/s", 1e9, "a guess"}};
+          {machine::to_host_roof, "B/s", 1e9, "a guess"},
+          {machine::duplex_roof, "B/s", 1.5e9, "a guess"}};
 }
 
 }  // namespace gridstride::test
