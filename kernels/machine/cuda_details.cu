@@ -27,7 +27,6 @@ constexpr int tile_words = threads * together;  // of 16 bytes
 constexpr int tiles_read = 2048;                // by a block
 constexpr int blocks_per_processor = 4;
 
-/// Volatile, so that every load happens.
 __device__ uint4 load_past_l1(uint4 const* p) {
   uint4 word;
   asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -36,9 +35,10 @@ __device__ uint4 load_past_l1(uint4 const* p) {
   return word;
 }
 
+/// Volatile for the assembler too, which would load once what rounds have in common.
 __device__ uint4 load_shared(unsigned address) {
   uint4 word;
-  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(word.x), "=r"(word.y), "=r"(word.z), "=r"(word.w)
                : "r"(address));
   return word;
@@ -49,10 +49,13 @@ __device__ unsigned any_bit(uint4 const& word) { return word.x | word.y | word.z
 /// The source holds zeros.
 __global__ void __launch_bounds__(threads)
     l2_kernel(uint4 const* source, unsigned tiles, unsigned* never) {
+  // Blocks that lie together on the chip begin far from each other: what neighbours read at the same
+  // time may be fetched for both at once.
+  unsigned const first = blockIdx.x * 61;
   unsigned any = 0;
   for (unsigned round = 0; round < tiles_read; ++round) {
     uint4 const* const tile =
-        source + static_cast<std::size_t>((blockIdx.x + round) % tiles) * tile_words + threadIdx.x;
+        source + static_cast<std::size_t>((first + round) % tiles) * tile_words + threadIdx.x;
     uint4 word[together];
 #pragma unroll
     for (int k = 0; k < together; ++k) word[k] = load_past_l1(tile + k * threads);

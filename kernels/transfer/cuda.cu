@@ -20,16 +20,19 @@
 //   constant    The input through the 64 KiB of constant memory, a piece at a time. Constant memory
 //               serves a warp that reads one address in one go, and one that reads 32 addresses, as
 //               here, in 32: the right memory for coefficients, the wrong one for arrays.
-//   overlapped  Pieces, round robin on several streams: while one piece is computed, the next comes
-//               in and the one before goes out, so that both directions of the link and the
-//               multiprocessors work at once. Each stream has device memory for one piece only, so
-//               the arrays may be larger than the device's memory.
+//   overlapped  Pieces, with a stream for each way and one for the kernels: while one piece is
+//               computed, the next comes in and the one before goes out, so that both directions of
+//               the link and the multiprocessors work at once, and each copy engine has one queue,
+//               in which copies follow each other sooner than across streams. There is device
+//               memory for a few pieces only, so the arrays may be larger than it.
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -110,22 +113,15 @@ void launch_affine(Stream& stream, T a, T b, T const* x, T* y, std::int64_t size
   GRIDSTRIDE_CHECK_LAUNCH(stream, "transfer");
 }
 
-/// The three steps for the elements from `first` on, as many as `values` has or there are.
-template <class T>
-void copy_compute_copy(Stream& stream, Arguments<T> const& arguments, std::int64_t first,
-                       Buffer<T>& values) {
-  auto const rest = static_cast<std::size_t>(arguments.size - first);
-  auto const piece = values.span().first(std::min(values.size(), rest));
-  copy_async(piece, std::span(arguments.x + first, piece.size()), stream);
-  launch_affine(stream, arguments.a, arguments.b, static_cast<T const*>(piece.data()), piece.data(),
-                static_cast<std::int64_t>(piece.size()));
-  copy_async(std::span(arguments.y + first, piece.size()), std::span<T const>(piece), stream);
-}
-
+/// The three steps, one after the other.
 template <class T>
 void copy_compute_copy(Stream& stream, Arguments<T> const& arguments) {
-  Buffer<T> values(stream, MemorySpace::device, static_cast<std::size_t>(arguments.size));
-  copy_compute_copy(stream, arguments, 0, values);
+  auto const size = static_cast<std::size_t>(arguments.size);
+  Buffer<T> values(stream, MemorySpace::device, size);
+  copy_async(values.span(), std::span(arguments.x, size), stream);
+  launch_affine(stream, arguments.a, arguments.b, static_cast<T const*>(values.data()),
+                values.data(), arguments.size);
+  copy_async(std::span(arguments.y, size), std::span<T const>(values.span()), stream);
 }
 
 }  // namespace
@@ -318,32 +314,56 @@ void cuda_constant(Stream& stream, Arguments<T> const& arguments) {
 
 namespace {
 
-/// A stream that works beside the caller's, and the end of its part.
-struct Lane {
-  Stream stream;
-  Event done;
-  explicit Lane(Device const& device) : stream(device), done(device) {}
+/// A point in a stream, without a time: those with one cost the copy engines more.
+class Point {
+ public:
+  Point() {
+    cudaEvent_t event = nullptr;
+    GRIDSTRIDE_CUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    event_.reset(event);
+  }
+  void record(Stream& stream) { GRIDSTRIDE_CUDA(cudaEventRecord(event_.get(), native(stream))); }
+  void hold(Stream& stream) {
+    GRIDSTRIDE_CUDA(cudaStreamWaitEvent(native(stream), event_.get(), 0));
+  }
+  /// What is queued on `to` from now on comes after what is queued on `from` until now.
+  void pass(Stream& from, Stream& to) {
+    record(from);
+    hold(to);
+  }
+
+ private:
+  struct Destroy {
+    void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+  };
+  std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy> event_;
 };
 
-/// The first `count` lanes of a device. They are kept, for making a stream takes longer than a
-/// small round trip; and each thread has its own, so that no two calls queue on one at the same
-/// time.
-std::span<Lane> lanes_of(Device const& device, std::size_t count) {
-  thread_local std::map<int, std::vector<Lane>> all;
-  auto& lanes = all[device.ordinal()];
-  while (lanes.size() < count) lanes.emplace_back(device);
-  return {lanes.data(), count};
+/// A stream for each way and one for the kernels, and how far each piece on the device has come.
+/// They are kept, for making them takes longer than a small round trip; and each thread has its
+/// own, so that no two calls queue on one at the same time.
+struct Belt {
+  struct Piece {
+    Point there, computed, back;
+  };
+  Stream in, work, out;
+  std::array<Piece, most_pieces> pieces;
+  Point end;
+  explicit Belt(Device const& device) : in(device), work(device), out(device) {}
+};
+
+Belt& belt_of(Device const& device) {
+  thread_local std::map<int, Belt> all;
+  return all.try_emplace(device.ordinal(), device).first->second;
 }
 
-/// Elements of a piece: four for each stream, so that its first and last copy, which run alone, are
-/// a small part. Not below 256 KiB, where starting a copy costs as much as the copy, and not above
-/// 8 MiB, which bounds the device memory.
+/// Elements of a piece: a 32nd of the array, so that the first copy in and the last one out, which
+/// run alone, are a small part. Not below 256 KiB, where starting a copy costs as much as the copy,
+/// and not above 32 MiB, where it costs next to nothing.
 template <class T>
-std::size_t piece_size(Arguments<T> const& arguments) {
-  auto const size = static_cast<std::size_t>(arguments.size);
-  std::size_t const pieces = 4 * static_cast<std::size_t>(arguments.streams);
+std::size_t piece_size(std::size_t size) {
   constexpr std::size_t least = (std::size_t{256} << 10) / sizeof(T);
-  return std::clamp((size + pieces - 1) / pieces, least, 32 * least);
+  return std::min(size, std::clamp((size + 31) / 32, least, 128 * least));
 }
 
 }  // namespace
@@ -351,29 +371,32 @@ std::size_t piece_size(Arguments<T> const& arguments) {
 template <class T>
 void cuda_overlapped(Stream& stream, Arguments<T> const& arguments) {
   require_memory("overlapped", arguments, MemorySpace::host);
-  // The lanes work for other calls too, and must not become part of a graph.
+  // The streams work for other calls too, and must not become part of a graph.
   if (is_capturing(stream)) return copy_compute_copy(stream, arguments);
   auto const size = static_cast<std::size_t>(arguments.size);
-  std::size_t const piece = std::min(size, piece_size(arguments));
-  std::size_t const pieces = (size + piece - 1) / piece;
-  auto const lanes =
-      lanes_of(stream.device(), std::min(pieces, static_cast<std::size_t>(arguments.streams)));
-  Event ready(stream.device());
-  stream.record(ready);
+  auto const together = static_cast<std::size_t>(arguments.pieces);
+  std::size_t const length = piece_size<T>(size), count = (size + length - 1) / length;
+  auto& [in, work, out, pieces, end] = belt_of(stream.device());
+  end.pass(stream, in);
   std::vector<Buffer<T>> values;
-  for (auto& lane : lanes) {
-    lane.stream.wait(ready);
-    values.emplace_back(lane.stream, MemorySpace::device, piece);
+  for (std::size_t k = 0; k < std::min(count, together); ++k)
+    values.emplace_back(in, MemorySpace::device, length);
+  for (std::size_t n = 0; n < count; ++n) {
+    auto& [there, computed, back] = pieces[n % together];
+    std::size_t const first = n * length, elements = std::min(length, size - first);
+    auto const piece = values[n % together].span().first(elements);
+    if (n >= together) back.hold(in);
+    copy_async(piece, std::span(arguments.x + first, elements), in);
+    there.pass(in, work);
+    launch_affine(work, arguments.a, arguments.b, static_cast<T const*>(piece.data()), piece.data(),
+                  static_cast<std::int64_t>(elements));
+    computed.pass(work, out);
+    copy_async(std::span(arguments.y + first, elements), std::span<T const>(piece), out);
+    back.record(out);
   }
-  for (std::size_t n = 0; n < pieces; ++n) {
-    std::size_t const lane = n % lanes.size();
-    copy_compute_copy(lanes[lane].stream, arguments, static_cast<std::int64_t>(n * piece),
-                      values[lane]);
-  }
-  for (auto& lane : lanes) {
-    lane.stream.record(lane.done);
-    stream.wait(lane.done);
-  }
+  end.record(out);
+  end.hold(stream);
+  end.hold(in);  // where the memory of the pieces is freed
   wait_until_read(stream, arguments.x);
 }
 

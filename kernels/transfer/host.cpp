@@ -24,7 +24,7 @@ constexpr std::int64_t piece = 16384;
 
 template <class T>
 void host_threads(Stream&, Arguments<T> const& arguments) {
-  auto const [a, b, x, y, size, streams] = arguments;
+  auto const [a, b, x, y, size, pieces] = arguments;
   auto const compute = [a = a, b = b, x = x, y = y, size = size](std::int64_t p) {
     std::int64_t const last = std::min(size, (p + 1) * piece);
 #pragma omp simd

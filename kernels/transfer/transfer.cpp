@@ -24,7 +24,7 @@ std::span<Variant<Function<T>> const> variants() {
       {"constant", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_constant<T>),
        "the input in pieces of 64 KiB through constant memory"},
       {"overlapped", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_overlapped<T>),
-       "pieces on several streams: copies in, kernels and copies out at the same time"},
+       "pieces, and a stream for each way and for the kernels: all three at the same time"},
   };
   return rows;
 }
@@ -42,17 +42,17 @@ MemorySpace host_space(Backend backend, std::string_view variant) {
 
 template <class T>
 void round_trip(Stream& stream, T a, T b, std::span<T const> x, std::span<T> y,
-                std::string_view variant, int streams) {
+                std::string_view variant, int pieces) {
   constexpr std::string_view function = "transfer::round_trip";
   require_same_size(function, named("x", x), named("y", y));
   require_disjoint(function, named("x", x), named("y", y));
-  if (streams < 1 || streams > 8)
+  if (pieces < 1 || pieces > most_pieces)
     throw std::invalid_argument(
-        fmt::format("{}: streams is {}, from 1 to 8 are possible", function, streams));
+        fmt::format("{}: pieces is {}, from 1 to {} are possible", function, pieces, most_pieces));
   if (variant == "auto") variant = default_variant(stream.backend());
   auto const& row = find_variant("transfer", variants<T>(), stream.device(), variant);
   auto const size = static_cast<std::int64_t>(x.size());
-  if (size > 0) row.run(stream, {a, b, x.data(), y.data(), size, streams});
+  if (size > 0) row.run(stream, {a, b, x.data(), y.data(), size, pieces});
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                               \

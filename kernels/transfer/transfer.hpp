@@ -11,6 +11,8 @@
 /// Kernel family `transfer`: ways of getting data to the device and back. T is float or double.
 namespace gridstride::transfer {
 
+inline constexpr int most_pieces = 8;
+
 /// The round trip that every variant makes: host memory to the device, there y_i = a·x_i + b (the
 /// product and the sum rounded separately), and back to host memory. All variants give the same
 /// bits. (Which NaN stands for "not a number" is the device's choice.)
@@ -20,17 +22,17 @@ namespace gridstride::transfer {
 /// and `mapped` take pinned memory alone, `managed` managed memory, and the others every memory but
 /// the device's own; with pageable memory they copy more slowly, and not beside other work.
 ///
-/// `streams`, from 1 to 8, is how many streams the row `overlapped` uses; the others take no
-/// notice. The call may return before the work is done, but never before pageable memory has been
+/// `pieces`, from 1 to `most_pieces`, is how many pieces the row `overlapped` has on the device at a
+/// time; the others take no notice. The call may return before the work is done, but never before pageable memory has been
 /// read: it then waits for the stream. Throws `std::invalid_argument` for arrays that overlap,
-/// differ in size or lie in memory that the variant does not take, streams out of range, and
+/// differ in size or lie in memory that the variant does not take, pieces out of range, and
 /// unknown variants; and `Error` where `managed` would need more memory than the device has free.
 ///
 /// In the capture of a graph `overlapped` uses the captured stream alone, nothing waits, and
 /// `managed` and `constant` throw `std::invalid_argument`.
 template <class T>
 void round_trip(Stream& stream, T a, T b, std::span<T const> x, std::span<T> y,
-                std::string_view variant = "auto", int streams = 4);
+                std::string_view variant = "auto", int pieces = 4);
 
 /// The memory that a variant's arrays should lie in. Throws for an unknown variant, as `round_trip`
 /// does.
@@ -43,7 +45,7 @@ struct Arguments {
   T const* x = nullptr;
   T* y = nullptr;
   std::int64_t size = 0;
-  int streams = 4;
+  int pieces = 4;
 };
 
 template <class T>

@@ -34,8 +34,8 @@ class RoundTrip {
   std::span<T> y() { return y_.span().subspan(offset_, size_); }
 
   /// All memory of y after the round trip, and after what was queued before it.
-  std::vector<T> run(std::string_view variant, int streams = 4) {
-    transfer::round_trip<T>(stream_, a, b, x(), y(), variant, streams);
+  std::vector<T> run(std::string_view variant, int pieces = 4) {
+    transfer::round_trip<T>(stream_, a, b, x(), y(), variant, pieces);
     return result();
   }
   std::vector<T> result() {

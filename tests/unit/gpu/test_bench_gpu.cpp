@@ -48,12 +48,16 @@ TEST(MachineGpu, LargeMeasureFindsEveryRoof) {
   Stream stream(Device::open(Backend::cuda));
   std::map<std::string_view, double> rate;
   for (auto const& roof : machine::measure(stream)) rate[roof.name] = roof.rate;
-  for (auto const name : {machine::copy_roof, machine::read_roof, machine::to_device_roof,
-                          machine::to_host_roof, machine::float32_roof, machine::float64_roof})
+  for (auto const name :
+       {machine::copy_roof, machine::read_roof, machine::to_device_roof, machine::to_host_roof,
+        machine::duplex_roof, machine::float32_roof, machine::float64_roof})
     EXPECT_GT(rate[name], 1e8) << name;
   // The memory is faster than the link, float32 at least as fast as float64.
   EXPECT_GT(rate[machine::copy_roof], rate[machine::to_device_roof]);
   EXPECT_GT(rate[machine::read_roof], rate[machine::to_host_roof]);
+  EXPECT_GT(rate[machine::duplex_roof], 0.9 * rate[machine::to_device_roof]);
+  EXPECT_LT(rate[machine::duplex_roof],
+            1.1 * (rate[machine::to_device_roof] + rate[machine::to_host_roof]));
   EXPECT_GT(rate[machine::float32_roof], 0.9 * rate[machine::float64_roof]);
   if (stream.device().compute_capability() >= 80) {
     EXPECT_GT(rate[machine::float16_tensor_roof], 1.5 * rate[machine::float32_roof]);
@@ -62,6 +66,28 @@ TEST(MachineGpu, LargeMeasureFindsEveryRoof) {
   }
   // No GPU has a hundred times what an H200 has.
   for (auto const& [name, value] : rate) EXPECT_LT(value, 1e17) << name;
+}
+
+TEST(MachineGpu, LargeMeasureOfDetailsIsPlausible) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  std::map<std::string_view, double> rate;
+  for (auto const& roof : machine::measure_details(stream)) rate[roof.name] = roof.rate;
+  double read = 0;
+  for (auto const& roof : machine::measure(stream))
+    if (roof.name == machine::read_roof) read = roof.rate;
+  EXPECT_GT(rate[machine::l2_roof], 0.9 * read);
+  EXPECT_GT(rate[machine::shared_roof], read);
+  // A multiprocessor reads at most 128 bytes of shared memory in a clock, and half as many of L2;
+  // none has a clock of 3 GHz.
+  double const clocks = 3e9 * stream.device().processors();
+  EXPECT_LT(rate[machine::shared_roof], 128 * clocks);
+  EXPECT_LT(rate[machine::l2_roof], 64 * clocks);
+  EXPECT_GT(rate[machine::shared_latency], rate[machine::l2_latency]);
+  EXPECT_GT(rate[machine::l2_latency], rate[machine::memory_latency]);
+  EXPECT_GT(rate[machine::memory_latency], 1e5);
+  EXPECT_GT(rate[machine::launch_latency], rate[machine::wait_latency]);
+  EXPECT_GT(rate[machine::wait_latency], 1e3);
 }
 
 TEST(MachineGpu, OccupyTakesItsTime) {

@@ -23,13 +23,13 @@ Stream gpu_stream() { return Stream(Device::open(Backend::cuda)); }
 
 template <class T>
 void compare(std::string_view variant, MemorySpace space, std::size_t size, std::size_t offset,
-             int streams = 4) {
+             int pieces = 4) {
   auto stream = gpu_stream();
   test::RoundTrip<T> trip(stream, space, size, offset);
   EXPECT_EQ(test::first_difference(test::expected_round_trip<T>(size, offset),
-                                   trip.run(variant, streams)),
+                                   trip.run(variant, pieces)),
             -1)
-      << variant << ", " << size << " elements, offset " << offset << ", " << streams << " streams";
+      << variant << ", " << size << " elements, offset " << offset << ", " << pieces << " pieces";
 }
 
 void compare_variants(std::size_t size) {
@@ -91,11 +91,11 @@ TEST(TransferGpu, PageableMemoryMayBeOverwrittenAfterTheCall) {
 
 TEST(TransferGpu, OverlappedGivesTheSameBitsOnAnyNumberOfStreams) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  // Fewer pieces than streams, and many rounds of pieces.
+  // Fewer pieces than may be there at a time, and many rounds of them.
   for (std::size_t const size : {70001, 600011})
-    for (int streams = 1; streams <= 8; ++streams) {
-      compare<float>("overlapped", MemorySpace::pinned, size, 0, streams);
-      compare<double>("overlapped", MemorySpace::pinned, size, 1, streams);
+    for (int pieces = 1; pieces <= 8; ++pieces) {
+      compare<float>("overlapped", MemorySpace::pinned, size, 0, pieces);
+      compare<double>("overlapped", MemorySpace::pinned, size, 1, pieces);
     }
 }
 

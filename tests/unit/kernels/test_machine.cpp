@@ -133,5 +133,18 @@ TEST(MachineHost, MeasuresItsRoofs) {
   occupy(stream, 1e9);  // returns, for there is no queue
 }
 
+TEST(MachineHost, MeasuresItsDetails) {
+  Stream stream = host();
+  std::vector<std::string_view> names;
+  for (auto const& roof : measure_details(stream)) {
+    names.push_back(roof.name);
+    EXPECT_EQ(roof.unit, "1/s");
+    // Between a nanosecond and a tenth of a millisecond.
+    EXPECT_GT(roof.rate, 1e4) << roof.name;
+    EXPECT_LT(roof.rate, 1e9) << roof.name;
+  }
+  EXPECT_EQ(names, (std::vector{memory_latency, launch_latency}));
+}
+
 }  // namespace
 }  // namespace gridstride::machine

@@ -64,9 +64,9 @@ TEST(Transfer, RefusesBadArguments) {
   Values all(10);
   std::span<double> const span(all);
   auto const trip = [&](std::span<double const> x, std::span<double> y, std::string_view variant,
-                        int streams) {
+                        int pieces) {
     return test::refusal(
-        [&] { transfer::round_trip<double>(stream, 1, 0, x, y, variant, streams); });
+        [&] { transfer::round_trip<double>(stream, 1, 0, x, y, variant, pieces); });
   };
   auto const x = span.first(4), y = span.last(4);
   EXPECT_EQ(trip(x, span.last(3), "auto", 4),
@@ -75,8 +75,8 @@ TEST(Transfer, RefusesBadArguments) {
             "transfer::round_trip: x (4 elements) and y (4 elements) overlap");
   EXPECT_EQ(trip(x, span.subspan(3, 4), "auto", 4),
             "transfer::round_trip: x (4 elements) and y (4 elements) overlap");
-  EXPECT_EQ(trip(x, y, "auto", 0), "transfer::round_trip: streams is 0, from 1 to 8 are possible");
-  EXPECT_EQ(trip(x, y, "auto", 9), "transfer::round_trip: streams is 9, from 1 to 8 are possible");
+  EXPECT_EQ(trip(x, y, "auto", 0), "transfer::round_trip: pieces is 0, from 1 to 8 are possible");
+  EXPECT_EQ(trip(x, y, "auto", 9), "transfer::round_trip: pieces is 9, from 1 to 8 are possible");
   EXPECT_EQ(trip(x, y, "fastest", 4), "transfer: cpu has no variant 'fastest'");
   EXPECT_EQ(trip({}, {}, "pinned", 4), "transfer: cpu has no variant 'pinned'");
   EXPECT_EQ(trip(x, y, "auto", 1), "nothing");
