@@ -8,16 +8,30 @@
 
 namespace gridstride::evaluate {
 
+namespace {
+
+/// Of the slowest axis in a slab.
+std::int64_t lines_of(Grid const& grid) {
+  constexpr std::int64_t most_values = std::int64_t{1} << 20;
+  int const axis = grid.dims - 1;
+  return std::clamp<std::int64_t>(most_values / grid.face_size(axis), 1, grid.points[axis]);
+}
+
+}  // namespace
+
+std::size_t slab_size(Grid const& grid) {
+  return static_cast<std::size_t>(lines_of(grid) * grid.face_size(grid.dims - 1));
+}
+
 void for_each_slab(expression::Expression const& formula, Grid const& grid, double time,
                    std::function<void(Slab const&)> const& use) {
-  constexpr std::int64_t slab_size = std::int64_t{1} << 20;
   Stream host(Device::open(Backend::cpu));
   Program const program(host, formula);
   DeviceClock const clock{time, 0, 0};
   int const axis = grid.dims - 1;
   std::int64_t const line = grid.face_size(axis);
-  std::int64_t const lines = std::clamp<std::int64_t>(slab_size / line, 1, grid.points[axis]);
-  Buffer<double> values(host, MemorySpace::host, static_cast<std::size_t>(lines * line));
+  std::int64_t const lines = lines_of(grid);
+  Buffer<double> values(host, MemorySpace::host, slab_size(grid));
   for (std::int64_t first = 0; first < grid.points[axis]; first += lines) {
     Grid slab = grid;
     slab.points[axis] = std::min(lines, grid.points[axis] - first);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -15,6 +16,9 @@ struct Slab {
   std::int64_t first;  ///< place of the slab's first value in the whole grid
   std::span<double const> values;
 };
+
+/// How many values the largest slab of a grid has.
+std::size_t slab_size(Grid const& grid);
 
 /// Evaluates a formula on the host at every point of a grid at time t, a slab of about a million
 /// points at a time, so that memory stays small beside the fields. `use` gets the slabs in order.

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "kernels/factorize/rows.hpp"
 #include "kernels/support/openblas.hpp"
 #include "kernels/support/parallel_for.hpp"
@@ -200,7 +201,8 @@ void lapack_lu(Matrix<T> const& a, std::int32_t* pivots) {
   using Getrf =
       void(int const* rows, int const* columns, T* a, int const* leading, int* pivots, int* info);
   static auto* const getrf = openblas().function<Getrf>(is_double<T> ? "dgetrf_" : "sgetrf_");
-  std::vector<T> memory(static_cast<std::size_t>(a.rows * a.columns));
+  Stream const host(Device::open(Backend::cpu));
+  Buffer<T> memory(host, MemorySpace::host, static_cast<std::size_t>(a.rows * a.columns));
   Matrix<T> const by_columns(memory.data(), a.columns, a.rows);
   transpose(a, by_columns);
   int const n = to_int(a.rows);

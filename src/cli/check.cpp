@@ -33,6 +33,7 @@ void print_forecast(config::RunConfig const& config, Forecast const& expected,
   fmt::print("# memory: {} on the device, {} for output\n",
              format_bytes(static_cast<double>(expected.device_bytes)),
              format_bytes(static_cast<double>(expected.host_bytes)));
+  if (!expected.room.lack.empty()) fmt::print("# {}\n", expected.room.lack);
   std::string const checkpoints =
       expected.checkpoints == 0
           ? ""

@@ -39,7 +39,7 @@ std::shared_ptr<void> allocate_in(Stream const& stream, MemorySpace space, std::
   }
 }
 
-/// What the buffers of a memory space hold.
+/// What many buffers hold.
 struct Count {
   std::atomic<std::size_t> now = 0, peak = 0;
 
@@ -50,9 +50,15 @@ struct Count {
   }
 };
 
-Count& count_of(MemorySpace space) {
-  static std::array<Count, 4> counts;
-  return counts[static_cast<std::size_t>(space)];
+Count& count_of(Backend owner) {
+  static std::array<Count, 2> counts;
+  return counts[static_cast<std::size_t>(owner)];
+}
+
+/// Whose memory it is.
+Backend owner_of(Stream const& stream, MemorySpace space) {
+  bool const of_host = space == MemorySpace::host || space == MemorySpace::pinned;
+  return of_host ? Backend::cpu : stream.backend();
 }
 
 }  // namespace
@@ -60,11 +66,12 @@ Count& count_of(MemorySpace space) {
 std::shared_ptr<void> allocate(Stream const& stream, MemorySpace space, std::size_t bytes) {
   if (bytes == 0) return nullptr;
   auto memory = allocate_in(stream, space, bytes);
-  count_of(space).add(bytes);
+  Backend const owner = owner_of(stream, space);
+  count_of(owner).add(bytes);
   void* const address = memory.get();
-  return {address, [memory = std::move(memory), space, bytes](void*) mutable {
+  return {address, [memory = std::move(memory), owner, bytes](void*) mutable {
             memory.reset();
-            count_of(space).now -= bytes;
+            count_of(owner).now -= bytes;
           }};
 }
 
@@ -88,13 +95,13 @@ void zero_bytes_async(void* target, std::size_t bytes, Stream& stream) {
 
 namespace gridstride {
 
-MemoryUse memory_use(MemorySpace space) {
-  auto const& count = detail::count_of(space);
+MemoryUse memory_use(Backend owner) {
+  auto const& count = detail::count_of(owner);
   return {count.now, count.peak};
 }
 
-void restart_peak(MemorySpace space) {
-  auto& count = detail::count_of(space);
+void restart_peak(Backend owner) {
+  auto& count = detail::count_of(owner);
   count.peak = count.now.load();
 }
 

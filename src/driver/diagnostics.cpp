@@ -323,29 +323,42 @@ std::string diagnostics_refusal(std::string_view family, std::string_view varian
   }
 }
 
-void require_finite(Field const& field, Clock const& clock,
+void require_finite(Field const& field, Clock const& clock, Stream& stream,
                     std::span<config::FieldInfo const> infos) {
-  Stream host(Device::open(Backend::cpu));
   with_values(field, [&]<class T>(std::span<T const> values) {
-    reduce::Moments<T> moments;
-    reduce::moments<T>(host, values, std::span(&moments, 1));
-    if (std::int64_t const index = moments.first_non_finite; index >= 0)
-      throw_not_finite(field, clock, index,
-                       static_cast<double>(values[static_cast<std::size_t>(index)]), infos);
+    std::int64_t const index = first_non_finite<T>(stream, values, "auto");
+    if (index >= 0) throw_not_finite(FieldLook<T>{field, values, stream}, clock, index, infos);
   });
 }
 
+namespace {
+
+/// The numbers of a field in the largest slab of its grid.
+std::size_t slab_values(Field const& field) {
+  return evaluate::slab_size(field.grid) * static_cast<std::size_t>(field.components);
+}
+
+}  // namespace
+
 ErrorNorms error_norms(Field const& field, expression::Expression const& exact, double time,
-                       int component) {
+                       Stream& stream, int component) {
   RootMeanSquare errors;
   double maximum = 0;
-  with_values(field, [&](auto values) {
+  bool const on_host = stream.backend() == Backend::cpu;
+  with_values(field, [&]<class T>(std::span<T const> values) {
+    Buffer<T> copy(stream, MemorySpace::pinned, on_host ? 0 : slab_values(field));
     evaluate::for_each_slab(exact, field.grid, time, [&](evaluate::Slab const& slab) {
+      auto const numbers = static_cast<std::size_t>(field.components);
+      auto part = values.subspan(static_cast<std::size_t>(slab.first) * numbers,
+                                 slab.values.size() * numbers);
+      if (!on_host) {
+        copy_async(copy.span().first(part.size()), part, stream);
+        stream.synchronize();
+        part = copy.span().first(part.size());
+      }
       for (std::size_t i = 0; i < slab.values.size(); ++i) {
-        auto const point = static_cast<std::size_t>(slab.first) + i;
         auto const value =
-            static_cast<double>(values[point * static_cast<std::size_t>(field.components) +
-                                       static_cast<std::size_t>(component)]);
+            static_cast<double>(part[i * numbers + static_cast<std::size_t>(component)]);
         double const error = std::abs(value - slab.values[i]);
         errors.add(error);
         if (std::isnan(error) || error > maximum) maximum = error;
@@ -353,6 +366,11 @@ ErrorNorms error_norms(Field const& field, expression::Expression const& exact, 
     });
   });
   return {errors.value(), maximum};
+}
+
+std::size_t error_norms_bytes(Field const& field, Backend backend) {
+  std::size_t const copy = backend == Backend::cuda ? slab_values(field) : 0;
+  return evaluate::slab_size(field.grid) * sizeof(double) + copy * size_of(field.precision);
 }
 
 }  // namespace gridstride

@@ -16,6 +16,7 @@
 #include "driver/formats/format.hpp"
 #include "driver/prepare.hpp"
 #include "driver/schedule.hpp"
+#include "io/slabs.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -53,6 +54,8 @@ void require_possible(config::RunConfig const& run, std::string_view key, std::s
          fmt::format("makes {:.3g} {} (at most {:g} are possible)", count, what, most_moments));
 }
 
+bool is_periodic(config::Cadence const& every) { return every.time || every.steps || every.count; }
+
 void forecast_time(config::RunConfig const& run, Forecast& result) {
   if (!run.simulation->has_time) return;
   Schedule const outputs(run.output.every, run.time.end);
@@ -62,44 +65,57 @@ void forecast_time(config::RunConfig const& run, Forecast& result) {
   result.time_step = time_step_of(run);
   result.steps = count_steps(outputs, checkpoints, run.time.end, result.time_step);
   result.snapshots += outputs.count(result.steps);
-  auto const& every = run.checkpoint.every;
-  if (every.time || every.steps || every.count)
-    result.checkpoints = checkpoints.count(result.steps);
+  if (is_periodic(run.checkpoint.every)) result.checkpoints = checkpoints.count(result.steps);
   require_possible(run, "output.every", "outputs", result.snapshots - 1);
   require_possible(run, "checkpoint.every", "checkpoints", result.checkpoints);
 }
 
-/// Bytes of the fields of a snapshot: all, and those that files hold.
+/// Bytes of the fields of a snapshot.
 struct SnapshotBytes {
-  std::size_t all = 0;
-  std::size_t written = 0;
+  std::size_t written = 0;  ///< those that files hold
+  std::size_t aside = 0;    ///< of a copy of these
+  std::size_t largest = 0;  ///< one of all
 };
 
 SnapshotBytes snapshot_bytes(config::RunConfig const& run, MemoryForecast const& memory) {
   SnapshotBytes bytes;
   for (config::FieldInfo const& field : run.fields) {
-    bytes.all += memory.bytes_of(field);
-    if (std::ranges::count(run.output.fields, field.name) > 0)
-      bytes.written += memory.bytes_of(field);
+    std::size_t const one = memory.bytes_of(field);
+    bytes.largest = std::max(bytes.largest, one);
+    if (run.output.formats.empty() || std::ranges::count(run.output.fields, field.name) == 0)
+      continue;
+    bytes.written += one;
+    bytes.aside += OutputRoom::of_array(one);
   }
   return bytes;
 }
 
-/// What a run takes beside the arrays of the simulation.
-struct OutputBytes {
-  std::size_t aside;    ///< in the device's memory: of the snapshot that the device sets aside
-  std::size_t on_host;  ///< for the files, the verification, and a checkpoint on its way
-};
+double total(MemoryForecast const& memory) {
+  return static_cast<double>(memory.array_bytes) * static_cast<double>(memory.arrays) +
+         static_cast<double>(memory.other_bytes);
+}
 
-OutputBytes output_bytes(config::RunConfig const& run, MemoryForecast const& memory) {
-  auto const [all, written] = snapshot_bytes(run, memory);
-  std::size_t largest = 0;
-  for (config::FieldInfo const& field : run.fields)
-    largest = std::max(largest, memory.bytes_of(field));
-  std::size_t const snapshot = !run.verify.exact.empty()     ? all
-                               : !run.output.formats.empty() ? written
-                                                             : 0;
-  return {all, snapshot + (run.simulation->has_time ? largest : 0)};
+/// What is kept aside where there is room for it: there must be steps to go on with, and a signal's
+/// checkpoint is mostly the last thing that happens.
+OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, double left) {
+  OutputRoom room;
+  if (!run.simulation->has_time) return room;
+  std::size_t const snapshot = snapshot_bytes(run, memory).aside;
+  std::size_t const state = is_periodic(run.checkpoint.every)
+                                ? memory.saved_bytes + memory.saved_arrays * OutputRoom::of_array(1)
+                                : 0;
+  room.snapshots = snapshot > 0 && static_cast<double>(snapshot) <= left;
+  room.states = state > 0 && static_cast<double>(state) <= left;
+  room.bytes = std::max(room.snapshots ? snapshot : 0, room.states ? state : 0);
+  bool const waits_for_snapshots = snapshot > 0 && !room.snapshots;
+  bool const waits_for_states = state > 0 && !room.states;
+  if (waits_for_snapshots || waits_for_states)
+    room.lack = fmt::format(
+        "output: the computation waits while {} copied out (there is no memory for a copy aside)",
+        !waits_for_states      ? "fields are"
+        : !waits_for_snapshots ? "checkpoints are"
+                               : "fields and checkpoints are");
+  return room;
 }
 
 [[noreturn]] void refuse_memory(config::RunConfig const& run, MemoryForecast const& memory,
@@ -113,35 +129,37 @@ OutputBytes output_bytes(config::RunConfig const& run, MemoryForecast const& mem
                      format_bytes(free)));
 }
 
-double total(MemoryForecast const& memory) {
-  return static_cast<double>(memory.array_bytes) * static_cast<double>(memory.arrays) +
-         static_cast<double>(memory.other_bytes);
+/// Host memory for the comparison of any field with an exact solution.
+std::size_t verification_bytes(config::RunConfig const& run, MemoryForecast const& memory,
+                               Backend backend) {
+  std::size_t most = 0;
+  for (config::FieldInfo const& info : run.fields) {
+    Field field{info.name, info.unit, run.grid, run.precision};
+    field.components = std::max(1, static_cast<int>(info.components.size()));
+    auto const numbers = static_cast<std::int64_t>(memory.bytes_of(info) / size_of(run.precision));
+    if (field.values() != numbers) field.grid = {.points = {numbers / field.components, 1, 1}};
+    most = std::max(most, error_norms_bytes(field, backend));
+  }
+  return run.verify.exact.empty() ? 0 : most;
 }
 
-/// What the exact solution takes on the host, a piece at a time.
-std::size_t verification_bytes(config::RunConfig const& run, MemoryForecast const& memory) {
-  constexpr std::size_t piece = std::size_t{1} << 20;
-  if (run.verify.exact.empty()) return 0;
-  return std::min(memory.field_bytes / size_of(run.precision), piece) * sizeof(double);
-}
-
-/// What the simulation needs and the bytes of some fields beside it.
-MemoryForecast with_fields(MemoryForecast memory, std::size_t bytes) {
-  if (memory.field_bytes == memory.array_bytes && bytes % memory.array_bytes == 0)
-    memory.arrays += static_cast<std::int64_t>(bytes / memory.array_bytes);
-  else
-    memory.other_bytes += bytes;
-  return memory;
+/// On the host: pinned slabs on the way to files, then what the comparison with the exact solution
+/// takes; before all that, what reading takes.
+std::size_t host_bytes(config::RunConfig const& run, MemoryForecast const& memory,
+                       Backend backend) {
+  auto const [written, aside, largest] = snapshot_bytes(run, memory);
+  bool const moves = run.simulation->has_time || written > 0;
+  std::size_t const slabs = moves ? io::Slabs::memory(backend, largest) : 0;
+  return std::max(slabs + verification_bytes(run, memory, backend), memory.reading_bytes);
 }
 
 void require_memory(config::RunConfig const& run, Device const& device,
                     MemoryForecast const& memory, Forecast const& expected) {
-  auto const output = output_bytes(run, memory);
   bool const cuda = device.backend() == Backend::cuda;
-  auto const needed = with_fields(memory, cuda ? output.aside : output.aside + output.on_host);
   auto const free = static_cast<double>(device.free_memory());
-  if (total(needed) > free) refuse_memory(run, needed, cuda ? "device" : "host", free);
   auto const host = static_cast<double>(expected.host_bytes);
+  if (total(memory) + (cuda ? 0 : host) > free)
+    refuse_memory(run, memory, cuda ? "device" : "host", free);
   auto const host_free = static_cast<double>(free_host_memory());
   if (cuda && host > host_free)
     refuse(run, memory.key,
@@ -166,12 +184,12 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
   auto memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
   memory.other_bytes += diagnostics_bytes(run);
-  auto const output = output_bytes(run, memory);
-  bool const cuda = device.backend() == Backend::cuda;
-  result.device_bytes = memory.bytes() + (cuda ? output.aside : 0);
-  result.host_bytes =
-      std::max(output.on_host + (cuda ? 0 : output.aside) + verification_bytes(run, memory),
-               memory.reading_bytes);
+  // What libraries and kernels take beside all that is counted.
+  constexpr double spare = 256 << 20;
+  double const left = static_cast<double>(device.free_memory()) - total(memory) - spare;
+  result.room = room_for(run, memory, left);
+  result.device_bytes = memory.bytes() + result.room.bytes;
+  result.host_bytes = host_bytes(run, memory, device.backend());
   // Before a step is looked for, which needs values at every point.
   require_memory(run, device, memory, result);
   forecast_time(run, result);

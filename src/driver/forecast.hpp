@@ -9,6 +9,18 @@
 
 namespace gridstride {
 
+/// Device memory in which what is on its way to files is kept aside, so that steps go on meanwhile.
+/// It holds a snapshot or a state at a time.
+struct OutputRoom {
+  bool snapshots = false;  ///< else the simulation waits until they are copied out
+  bool states = false;     ///< the same of checkpoints
+  std::size_t bytes = 0;
+  std::string lack;  ///< what there is no room for, a sentence; empty when nothing
+
+  /// What an array takes there, with the gap to the next one.
+  static constexpr std::size_t of_array(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+};
+
 /// What a run will take.
 struct Forecast {
   double time_step = 0;  ///< s; 0 without time
@@ -16,7 +28,8 @@ struct Forecast {
   double snapshots = 1;
   double checkpoints = 0;
   std::size_t device_bytes = 0;  ///< in the device's memory
-  std::size_t host_bytes = 0;    ///< for snapshots and checkpoints on their way to the disk
+  std::size_t host_bytes = 0;    ///< for what goes to and from the disk
+  OutputRoom room;               ///< of the device's memory
   double output_bytes = 0;       ///< on the disk
   double checkpoint_bytes = 0;   ///< on the disk, of those that are there at a time
 };

@@ -94,16 +94,24 @@ bool OutputFiles::writes(Field const& field) const {
   return !writers_.empty() && is_chosen(run_, field);
 }
 
-void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured) {
-  auto const fields = chosen(run_, snapshot.fields);
+void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured, io::Slabs& slabs,
+                        std::function<void()> const& copied_out) {
+  std::vector<io::Slabs::Output> outputs;
+  for (Field const& field : chosen(run_, snapshot.fields))
+    outputs.push_back({static_cast<std::byte const*>(field.data), field.bytes(), {}});
+  for (auto const& writer : writers_) {
+    auto const sinks = writer->begin_step(snapshot.clock);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i].sinks.push_back(sinks[i]);
+      bytes_ += static_cast<std::int64_t>(sinks[i]->bytes());
+    }
+  }
+  slabs.write(outputs);
+  copied_out();
   auto values = measured.values;
   values.insert(values.end(), snapshot.diagnostics.begin(), snapshot.diagnostics.end());
-  std::int64_t payload = 0;
-  for (Field const& field : fields) payload += static_cast<std::int64_t>(field.bytes());
-  for (auto const& writer : writers_) {
-    writer->append(snapshot.clock, fields, values, measured.histograms, snapshot.tables);
-    bytes_ += payload;
-  }
+  for (auto const& writer : writers_)
+    writer->commit_step(snapshot.clock, values, measured.histograms, snapshot.tables);
   std::string line = fmt::format("step {} time {}", snapshot.clock.step, snapshot.clock.time);
   for (auto const& found : values) line += fmt::format(" {} {}", found.name, found.value);
   log(line);

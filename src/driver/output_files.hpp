@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "driver/formats/format.hpp"
 #include "driver/output_paths.hpp"
 #include "io/result_info.hpp"
+#include "io/slabs.hpp"
 #include "io/vtkhdf.hpp"
 #include "model/simulation.hpp"
 
@@ -42,10 +44,14 @@ class OutputFiles {
   /// what it wrote up to then.
   void begin();
 
+  /// Whether files will hold any field.
+  bool has_fields() const { return !writers_.empty() && !contents_.fields.empty(); }
   /// Whether files will hold the field.
   bool writes(Field const& field) const;
-  /// Of the snapshot's fields, those that files will hold lie in host memory.
-  void write(Snapshot const& snapshot, Measurement const& measured);
+  /// The fields lie in the memory of the slabs' device, and `copied_out` is called once they are
+  /// needed no more.
+  void write(Snapshot const& snapshot, Measurement const& measured, io::Slabs& slabs,
+             std::function<void()> const& copied_out);
   /// Marks the result as complete.
   void finish(io::Ending const& ending);
   /// Notes why the run ended, as far as the disk still takes it.

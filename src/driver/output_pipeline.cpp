@@ -1,24 +1,41 @@
 #include "driver/output_pipeline.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "config/run_config.hpp"
 #include "core/error.hpp"
 #include "core/timer.hpp"
+#include "driver/output_paths.hpp"
+#include "io/checkpoint.hpp"
 
 namespace gridstride {
 
+namespace {
+
+/// Of a snapshot, for numbers that the simulation finds.
+std::size_t largest_array(config::RunConfig const& run, OutputFiles const& files,
+                          std::span<Field const> fields) {
+  std::size_t largest = 0;
+  for (Field const& field : fields)
+    if (run.simulation->has_time || files.writes(field)) largest = std::max(largest, field.bytes());
+  return largest;
+}
+
+}  // namespace
+
 OutputPipeline::OutputPipeline(config::RunConfig const& run, Stream const& stream,
-                               std::vector<Field> const& fields, OutputFiles& files)
-    : files_(files),
+                               Snapshot const& first, OutputFiles& files, OutputRoom const& room)
+    : run_(run),
+      files_(files),
       compute_(stream),
       copies_(stream.device()),
-      diagnostics_(run, fields, copies_),
-      slab_(fields.size()),
-      staged_event_(stream.device()) {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    staging_.emplace_back(compute_, MemorySpace::device, fields[i].bytes());
-    if (files.writes(fields[i])) slab_[i] = {compute_, MemorySpace::pinned, fields[i].bytes()};
-  }
+      diagnostics_(run, first.fields, copies_),
+      room_(room),
+      slabs_(copies_, largest_array(run, files, first.fields)),
+      aside_(compute_, MemorySpace::device, room.bytes),
+      numbers_(compute_, MemorySpace::device, first.numbers.size()),
+      ready_(stream.device()) {
   thread_ = std::thread([this] { work(); });
 }
 
@@ -30,7 +47,7 @@ OutputPipeline::~OutputPipeline() {
   changed_.notify_all();
   thread_.join();
   try {
-    copies_.synchronize();  // what a failure left there may still read the staging memory
+    copies_.synchronize();  // what a failure left there may still read memory of ours
   } catch (Error const&) {  // that failure itself, which `check` has thrown
   }
 }
@@ -40,50 +57,84 @@ void OutputPipeline::check() {
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void OutputPipeline::submit(Snapshot const& snapshot) {
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !staging_in_use_ || failure_; });
-    if (failure_) std::rethrow_exception(failure_);
-  }
-  staged_ = snapshot;
-  for (std::size_t i = 0; i < snapshot.fields.size(); ++i) {
-    auto const& field = snapshot.fields[i];
-    auto const* const source = static_cast<std::byte const*>(field.data);
-    copy_async(staging_[i].span(), {source, field.bytes()}, compute_);
-    staged_.fields[i].data = staging_[i].data();
-  }
+void OutputPipeline::submit(Snapshot snapshot) {
+  await_memory();
+  std::size_t used = 0;
+  for (Field& field : snapshot.fields)
+    if (room_.snapshots && files_.writes(field))
+      field.data = copy_aside(field.data, field.bytes(), used);
   auto const& numbers = snapshot.numbers;
-  if (numbers_.size() != numbers.size()) numbers_ = {compute_, MemorySpace::device, numbers.size()};
   for (std::size_t i = 0; i < numbers.size(); ++i)
     copy_async(numbers_.span().subspan(i, 1), std::span(numbers[i].data, 1), compute_);
-  compute_.record(staged_event_);
-  {
-    std::lock_guard const lock(mutex_);
-    staging_in_use_ = true;
-  }
+  hand_over({.snapshot = std::move(snapshot), .aside = room_.snapshots});
+}
+
+void OutputPipeline::submit_state(Simulation const& simulation) {
+  await_memory();
+  Job job{.snapshot = {simulation.clock(), {}}, .state = StateRecord(), .aside = room_.states};
+  simulation.save(*job.state);
+  std::size_t used = 0;
+  job.state->for_each_array([&](std::string const&, StateRecord::Array& array) {
+    if (room_.states) array.data = copy_aside(array.data, array.bytes(), used);
+  });
+  hand_over(std::move(job));
+}
+
+/// Until what was submitted before needs neither the memory aside nor that of the numbers.
+void OutputPipeline::await_memory() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !memory_in_use_ || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+/// Queues the copy; `used` counts what is taken of the memory aside.
+std::byte const* OutputPipeline::copy_aside(void const* data, std::size_t bytes,
+                                            std::size_t& used) {
+  auto const target = aside_.span().subspan(used, bytes);
+  copy_async(target, std::span(static_cast<std::byte const*>(data), bytes), compute_);
+  used += OutputRoom::of_array(bytes);
+  return target.data();
+}
+
+/// Returns when the simulation may go on.
+void OutputPipeline::hand_over(Job job) {
+  compute_.record(ready_);
+  bool const all_aside = job.aside && std::ranges::all_of(job.snapshot.fields, [&](auto const& f) {
+                           return files_.writes(f);
+                         });
+  std::unique_lock lock(mutex_);
+  waiting_ = std::move(job);
+  memory_in_use_ = true;
+  arrays_in_use_ = !all_aside;
   changed_.notify_all();
+  changed_.wait(lock, [this] { return !arrays_in_use_ || failure_; });
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 void OutputPipeline::drain() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return (!staging_in_use_ && !writing_) || failure_; });
+  changed_.wait(lock, [this] { return (!waiting_ && !writing_) || failure_; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
 void OutputPipeline::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return staging_in_use_ || stopping_; });
-    if (!staging_in_use_) return;
+    changed_.wait(lock, [this] { return waiting_ || stopping_; });
+    if (!waiting_) return;
+    Job job = std::move(*waiting_);
+    waiting_.reset();
     writing_ = true;
     lock.unlock();
     std::exception_ptr failure;
     Timer timer;
     try {
-      staged_event_.synchronize();
+      ready_.synchronize();
       timer.restart();
-      process();
+      if (job.state)
+        write_state(job);
+      else
+        write_snapshot(job);
     } catch (...) {  // whatever it is, the thread that runs the simulation throws it on
       failure = std::current_exception();
     }
@@ -97,42 +148,62 @@ void OutputPipeline::work() {
   }
 }
 
-void OutputPipeline::process() {
-  auto const measured = diagnostics_.measure(staged_.fields, staged_.clock);
-  read_numbers();
-  auto const snapshot = to_host([this](Field const& field) { return files_.writes(field); });
-  {
-    std::lock_guard const lock(mutex_);
-    staging_in_use_ = false;
-  }
-  changed_.notify_all();
-  files_.write(snapshot, measured);
+void OutputPipeline::write_snapshot(Job& job) {
+  Snapshot& snapshot = job.snapshot;
+  auto const measured = diagnostics_.measure(snapshot.fields, snapshot.clock);
+  read_numbers(snapshot);
+  if (job.aside || !files_.has_fields()) release(arrays_in_use_);
+  files_.write(snapshot, measured, slabs_, [this] {
+    release(arrays_in_use_);
+    release(memory_in_use_);
+  });
 }
 
-/// What the simulation has found on the device becomes a part of the staged snapshot.
-void OutputPipeline::read_numbers() {
-  std::vector<double> values(staged_.numbers.size());
+/// No state that is not finite pushes out the good ones. What has whole vectors at the points of the
+/// grid is told by component and cell, all else by its place in a line.
+void OutputPipeline::write_state(Job& job) {
+  auto const clock = job.snapshot.clock;
+  job.state->for_each_array([&](std::string const& name, StateRecord::Array const& array) {
+    auto const size = static_cast<std::int64_t>(array.values);
+    Field field{name, "", run_.grid, array.precision, array.data};
+    field.components = static_cast<int>(std::clamp<std::int64_t>(size / run_.grid.size(), 1, 3));
+    if (field.values() != size) {
+      field.grid = {.points = {size, 1, 1}};
+      field.components = 1;
+    }
+    if (size > 0) require_finite(field, clock, copies_, run_.fields);
+  });
+  OutputPaths const paths(run_);
+  io::write_checkpoint(
+      paths.checkpoint(clock.step), {config::problem_yaml(run_), clock.step, clock.time},
+      [&](CheckpointSink& sink) {
+        job.state->give(sink, copies_);
+        release(arrays_in_use_);
+        release(memory_in_use_);
+      },
+      slabs_);
+  auto const kept = paths.checkpoints();
+  for (std::size_t i = static_cast<std::size_t>(run_.checkpoint.keep); i < kept.size(); ++i)
+    remove_earlier(kept[i]);
+}
+
+/// What the simulation has found on the device becomes a part of the snapshot.
+void OutputPipeline::read_numbers(Snapshot& snapshot) {
+  std::vector<double> values(snapshot.numbers.size());
   copy_async(std::span(values), std::as_const(numbers_).span(), copies_);
   copies_.synchronize();
   for (std::size_t i = 0; i < values.size(); ++i)
-    staged_.diagnostics.push_back({staged_.numbers[i].name, staged_.numbers[i].factor * values[i]});
+    snapshot.diagnostics.push_back(
+        {snapshot.numbers[i].name, snapshot.numbers[i].factor * values[i]});
+  last_numbers_ = snapshot.diagnostics;
 }
 
-/// The staged snapshot with the wanted fields copied to the slab.
-Snapshot OutputPipeline::to_host(std::function<bool(Field const&)> const& wanted) {
-  Snapshot snapshot = staged_;
-  for (std::size_t i = 0; i < staging_.size(); ++i) {
-    if (!wanted(snapshot.fields[i])) continue;
-    if (slab_[i].size() == 0) slab_[i] = {compute_, MemorySpace::pinned, staging_[i].size()};
-    copy_async(slab_[i].span(), std::as_const(staging_[i]).span(), copies_);
-    snapshot.fields[i].data = slab_[i].data();
+void OutputPipeline::release(bool& in_use) {
+  {
+    std::lock_guard const lock(mutex_);
+    in_use = false;
   }
-  copies_.synchronize();
-  return snapshot;
-}
-
-Snapshot OutputPipeline::last() {
-  return to_host([](Field const&) { return true; });
+  changed_.notify_all();
 }
 
 }  // namespace gridstride

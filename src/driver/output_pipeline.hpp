@@ -2,66 +2,88 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
-#include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "config/run_config.hpp"
 #include "core/buffer.hpp"
 #include "driver/diagnostics.hpp"
+#include "driver/forecast.hpp"
 #include "driver/output_files.hpp"
+#include "driver/state_record.hpp"
+#include "io/slabs.hpp"
 #include "model/simulation.hpp"
 
 namespace gridstride {
 
-/// The way of a run's results from the device to the disk. The device copies its fields aside and
-/// goes on computing. A thread with a stream of its own takes the diagnostics where the copy lies,
-/// brings the fields that files will hold to the host, gives the place aside free, and writes the
-/// files. So two snapshots can be under way; a third waits.
+/// The way of a run's results and states from the device to the disk. A thread with a stream of its
+/// own takes the diagnostics where the fields lie, moves what files will hold to them slab by slab,
+/// and makes it visible; one thing after the other, in the order in which they were submitted, so
+/// that a restart finds every output from before its checkpoint.
+///
+/// What has a place aside in the device's memory is copied there, and the device goes on computing
+/// while files are written. For what has none, whoever submits it waits until it is copied out.
 class OutputPipeline {
  public:
-  OutputPipeline(config::RunConfig const& run, Stream const& stream,
-                 std::vector<Field> const& fields, OutputFiles& files);
+  /// Takes all memory. `first` is a snapshot like those to come.
+  OutputPipeline(config::RunConfig const& run, Stream const& stream, Snapshot const& first,
+                 OutputFiles& files, OutputRoom const& room);
   ~OutputPipeline();
 
-  /// Queues a snapshot's fields, which lie in the stream's device memory. Throws what the thread
-  /// met since the last call: `NumericalError` for a value that is not finite (that snapshot is not
-  /// written, nor any after it), `IoError`.
-  void submit(Snapshot const& snapshot);
+  /// Queues a snapshot's fields, which lie in the stream's device memory and have what was queued
+  /// on it. Throws what the thread met since the last call: `NumericalError` for a value that is
+  /// not finite (that snapshot is not written, nor any after it), `IoError`.
+  void submit(Snapshot snapshot);
+  /// The same for the simulation's state, as a checkpoint of this run.
+  void submit_state(Simulation const& simulation);
   /// Throws as `submit` does, without queueing anything.
   void check();
   /// Waits until everything is written; throws as `submit` does.
   void drain();
 
-  /// Once drained: the last snapshot that was submitted (there must be one), in host memory that
-  /// the pipeline owns.
-  Snapshot last();
-  /// Once drained: the simulation's own numbers at that moment.
-  std::vector<NamedValue> const& last_numbers() const { return staged_.diagnostics; }
+  /// Once drained: the simulation's own numbers in the last snapshot.
+  std::vector<NamedValue> const& last_numbers() const { return last_numbers_; }
   /// Once drained: the time that the thread took.
   double seconds_writing() const { return seconds_writing_; }
 
  private:
-  void work();
-  void process();
-  void read_numbers();
-  Snapshot to_host(std::function<bool(Field const&)> const& wanted);
+  /// On its way to the files: a snapshot, or a state with its clock.
+  struct Job {
+    Snapshot snapshot;
+    std::optional<StateRecord> state = {};
+    bool aside = false;  ///< what files will hold was copied aside
+  };
 
+  void await_memory();
+  std::byte const* copy_aside(void const* data, std::size_t bytes, std::size_t& used);
+  void hand_over(Job job);
+  void work();
+  void write_snapshot(Job& job);
+  void write_state(Job& job);
+  void read_numbers(Snapshot& snapshot);
+  void release(bool& in_use);
+
+  config::RunConfig const& run_;
   OutputFiles& files_;
   Stream compute_;
   Stream copies_;  // of the thread, while it runs
   Diagnostics diagnostics_;
-  std::vector<Buffer<std::byte>> staging_;  // where the device copies its fields aside
-  Buffer<double> numbers_;                  // beside it, the simulation's numbers
-  std::vector<Buffer<std::byte>> slab_;     // where files read them; empty for other fields
-  Snapshot staged_;                         // its fields view the staging memory
-  Event staged_event_;
+  OutputRoom room_;
+  io::Slabs slabs_;
+  Buffer<std::byte> aside_;
+  Buffer<double> numbers_;  // beside it, the simulation's own
+  Event ready_;             // what was submitted last is there
+  std::vector<NamedValue> last_numbers_;
 
   std::mutex mutex_;  // guards all that follows
   std::condition_variable changed_;
-  bool staging_in_use_ = false;
+  std::optional<Job> waiting_;
+  bool memory_in_use_ = false;  // that of the pipeline
+  bool arrays_in_use_ = false;  // the simulation's own
   bool writing_ = false;
   bool stopping_ = false;
   std::exception_ptr failure_;

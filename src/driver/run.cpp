@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <system_error>
 
 #include "core/console.hpp"
 #include "core/stream.hpp"
@@ -21,13 +20,10 @@
 #include "driver/run_log.hpp"
 #include "driver/schedule.hpp"
 #include "driver/signals.hpp"
-#include "io/checkpoint.hpp"
 #include "io/run_lock.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -43,49 +39,6 @@ io::Provenance provenance_of(config::RunConfig const& config, Device const& devi
           .fallbacks = fallbacks};
 }
 
-/// Passes a state on to a checkpoint, but throws `NumericalError` for an array that is not finite,
-/// so that no bad state pushes out the good ones.
-class FiniteSink final : public CheckpointSink {
- public:
-  FiniteSink(CheckpointSink& target, config::RunConfig const& config, Clock const& clock)
-      : target_(target), grid_(config.grid), infos_(config.fields), clock_(clock) {}
-
-  void put_integer(std::string_view name, std::int64_t value) override {
-    target_.put_integer(name, value);
-  }
-  void put_real(std::string_view name, double value) override { target_.put_real(name, value); }
-  void put_text(std::string_view name, std::string_view text) override {
-    target_.put_text(name, text);
-  }
-  void put_array(std::string_view name, std::span<float const> values) override {
-    put_finite(name, values, Precision::float32);
-  }
-  void put_array(std::string_view name, std::span<double const> values) override {
-    put_finite(name, values, Precision::float64);
-  }
-
- private:
-  /// What has whole vectors at the points of the grid is told by component and cell, all else by its
-  /// place in a line.
-  template <class T>
-  void put_finite(std::string_view name, std::span<T const> values, Precision precision) {
-    auto const size = static_cast<std::int64_t>(values.size());
-    Field field{std::string(name), "", grid_, precision, values.data()};
-    field.components = static_cast<int>(std::clamp<std::int64_t>(size / grid_.size(), 1, 3));
-    if (field.values() != size) {
-      field.grid = {.points = {size, 1, 1}};
-      field.components = 1;
-    }
-    if (size > 0) require_finite(field, clock_, infos_);
-    target_.put_array(name, values);
-  }
-
-  CheckpointSink& target_;
-  Grid const& grid_;
-  std::span<config::FieldInfo const> infos_;
-  Clock clock_;
-};
-
 /// One run under way: what the time loop works on.
 class Run {
  public:
@@ -97,15 +50,14 @@ class Run {
  private:
   bool set_up();
   void warn_of_disk(Forecast const& expected);
-  void begin_files(Device const& device);
+  void begin_files(Device const& device, OutputRoom const& room);
   void compute();
   void time_loop();
   void compute_at_once();
   Snapshot snapshot() const;
   void advance_to(Schedule::Moment const& moment);
-  void save_checkpoint();
   void stop_on_signal(int signal);
-  void verify(Snapshot const& last);
+  void verify();
   void end_phase(std::string const& name);
 
   config::RunConfig const& config_;
@@ -146,7 +98,7 @@ void Run::compute() {
   if (progress_) progress_->finish();
   end_phase("finish output");
   summary_.phases.push_back({"writing (in parallel)", pipeline_->seconds_writing()});
-  if (!config_.verify.exact.empty()) verify(pipeline_->last());
+  if (!config_.verify.exact.empty()) verify();
   summary_.diagnostics = pipeline_->last_numbers();
   summary_.chosen = simulation_->chosen();
   summary_.shortfall = simulation_->shortfall();
@@ -196,7 +148,7 @@ bool Run::set_up() {
   } else if (summary_.has_time) {
     require_finite_start(config_, *simulation_, *stream_);
   }
-  begin_files(device);
+  begin_files(device, expected.room);
   warn_of_disk(expected);
   stream_->synchronize();
   end_phase("set-up");
@@ -212,7 +164,7 @@ void Run::warn_of_disk(Forecast const& expected) {
 }
 
 /// All memory is taken before the first file changes.
-void Run::begin_files(Device const& device) {
+void Run::begin_files(Device const& device, OutputRoom const& room) {
   auto const first = snapshot();
   auto const& fields = first.fields;
   summary_.grid_points = fields.empty() ? config_.grid.size() : fields[0].grid.size();
@@ -222,13 +174,14 @@ void Run::begin_files(Device const& device) {
   std::optional<Resumed> resumed;
   if (resumed_) resumed = {*resumed_, options_.new_series};
   files_.emplace(config_, first, provenance_of(config_, device, summary_.fallbacks), resumed);
-  pipeline_.emplace(config_, *stream_, fields, *files_);
+  pipeline_.emplace(config_, *stream_, first, *files_, room);
   files_->begin();
   if (lock_->missing().empty()) paths_.remove_unfinished();
   files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
   files_->log(lock_->holder());
   files_->log(logged_config(config::resolved_yaml(config_)));
   for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
+  if (!room.lack.empty()) files_->log(room.lack);
   if (!summary_.has_time) return;
   // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
   Schedule const outputs(config_.output.every, config_.time.end);
@@ -253,7 +206,7 @@ void Run::time_loop() {
     if (outputs.due(now) || simulation_->finished()) pipeline_->submit(snapshot());
     if (int const signal = signals_->pending()) stop_on_signal(signal);
     bool const asked_for = signals_->take_checkpoint_request();
-    if (asked_for || checkpoints.due(now)) save_checkpoint();
+    if (asked_for || checkpoints.due(now)) pipeline_->submit_state(*simulation_);
   }
   summary_.clock = simulation_->clock();
   summary_.steps = summary_.clock.step - start.step;
@@ -294,27 +247,10 @@ void Run::advance_to(Schedule::Moment const& moment) {
   }
 }
 
-void Run::save_checkpoint() {
-  auto const clock = simulation_->clock();
-  io::write_checkpoint(paths_.checkpoint(clock.step),
-                       {config::problem_yaml(config_), clock.step, clock.time},
-                       [&](CheckpointSink& sink) {
-                         FiniteSink finite(sink, config_, clock);
-                         simulation_->save(finite);
-                         // A restart finds every output from before the checkpoint.
-                         pipeline_->drain();
-                       });
-  auto const kept = paths_.checkpoints();
-  for (std::size_t i = static_cast<std::size_t>(config_.checkpoint.keep); i < kept.size(); ++i) {
-    std::error_code failed;
-    fs::remove(kept[i], failed);
-    if (failed) throw IoError(kept[i], "cannot be removed (" + failed.message() + ")");
-  }
-}
-
 void Run::stop_on_signal(int signal) {
   progress_->finish();
-  save_checkpoint();
+  pipeline_->submit_state(*simulation_);
+  pipeline_->drain();
   auto const clock = simulation_->clock();
   throw Interrupted(signal,
                     fmt::format("stopped by {} at step {}, time {}; `--restart` goes on from {}",
@@ -322,13 +258,15 @@ void Run::stop_on_signal(int signal) {
                                 paths_.checkpoint(clock.step).string()));
 }
 
-void Run::verify(Snapshot const& last) {
+void Run::verify() {
   auto const& options = config_.verify;
+  auto const fields = simulation_->fields();
   std::string failed;
   for (auto const& [name, formula] : options.exact) {
-    auto [field, component] = find_number(config_.fields, last.fields, name);
+    auto [field, component] = find_number(config_.fields, fields, name);
     field.grid = simulation_->formula_grid(field);
-    auto const error = error_norms(field, formula.expression, last.clock.time, component);
+    auto const error =
+        error_norms(field, formula.expression, summary_.clock.time, *stream_, component);
     auto const judge = [&](char const* norm, double value, std::optional<double> tolerance) {
       summary_.verified.push_back({fmt::format("{} {} error", name, norm), value});
       if (!tolerance || value <= *tolerance) return;

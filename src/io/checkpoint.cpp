@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "io/atomic_file.hpp"
 #include "io/hdf5.hpp"
+#include "io/placed_file.hpp"
 #include "io/transaction.hpp"
 
 namespace gridstride::io {
@@ -27,6 +28,9 @@ constexpr char const* step_name = "step";
 constexpr char const* time_name = "time";
 constexpr char const* values_name = "values";
 constexpr char const* checksum_name = "checksum";
+/// Of an array of several slabs: the checksum over those of its slabs. Files of earlier versions
+/// have one over the whole array.
+constexpr char const* slab_checksum_name = "checksum_of_slabs";
 
 /// FNV-1a over words of eight bytes in four independent lanes, which keeps up with the memory.
 /// Every step is a bijection of a lane: no single damaged word goes unseen. All parts but the last
@@ -69,6 +73,24 @@ std::span<std::byte const> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
+/// The checksum of an array from those of its slabs.
+class SlabChecksums {
+ public:
+  explicit SlabChecksums(std::size_t size) : sums_((size + Slabs::bytes - 1) / Slabs::bytes) {}
+
+  /// Several threads at a time, a slab each.
+  void add(std::uint64_t first_byte, std::span<std::byte const> slab) {
+    sums_.at(first_byte / Slabs::bytes) = checksum(slab);
+  }
+  bool are_several() const { return sums_.size() > 1; }
+  std::int64_t value() const {
+    return sums_.size() == 1 ? sums_.front() : checksum(std::as_bytes(std::span(sums_)));
+  }
+
+ private:
+  std::vector<std::int64_t> sums_;
+};
+
 void put(Object const& group, std::string_view name, hid_t type, Handle const& space,
          std::span<std::byte const> bytes) {
   Object const dataset = group.create_dataset(std::string(name), type, space);
@@ -82,8 +104,9 @@ void put_text_value(Object const& group, std::string_view name, std::string_view
   put(group, name, hdf5::text_type(stored.size()).id(), hdf5::scalar_space(), bytes_of(stored));
 }
 
-void require_checksum(Object const& dataset, std::string_view name, std::int64_t found) {
-  auto const stored = dataset.read_attribute<std::int64_t>(checksum_name);
+void require_checksum(Object const& dataset, std::string_view name, std::int64_t found,
+                      char const* attribute = checksum_name) {
+  auto const stored = dataset.read_attribute<std::int64_t>(attribute);
   if (stored.size() != 1 || stored.front() != found)
     throw IoError(dataset.path(),
                   fmt::format("the checkpoint is damaged ('{}' fails its checksum)", name));
@@ -100,15 +123,20 @@ Object open_value(Object const& group, std::string_view name) {
   return group.open_dataset(std::string(name));
 }
 
-void get(Object const& group, std::string_view name, hid_t type, hdf5::Shape const& shape,
-         std::span<std::byte> out) {
-  Object const dataset = open_value(group, name);
+Object open_value(Object const& group, std::string_view name, hid_t type,
+                  hdf5::Shape const& shape) {
+  Object dataset = open_value(group, name);
   auto const stored = dataset.shape();
   if (stored != shape || H5Tequal(dataset.type().id(), type) <= 0)
     throw IoError(group.path(), fmt::format("the checkpoint's '{}' has another type or size ([{}], "
                                             "not [{}])",
                                             name, fmt::join(stored, "]["), fmt::join(shape, "][")));
-  if (!out.empty()) dataset.read(out.data(), type);
+  return dataset;
+}
+
+void get(Object const& group, std::string_view name, hid_t type, std::span<std::byte> out) {
+  Object const dataset = open_value(group, name, type, {});
+  dataset.read(out.data(), type);
   require_intact(dataset, name, out);
 }
 
@@ -134,19 +162,38 @@ void put_real_value(Object const& group, std::string_view name, double value) {
 
 std::int64_t get_integer_value(Object const& group, std::string_view name) {
   std::int64_t value = 0;
-  get(group, name, H5T_STD_I64LE, {}, std::as_writable_bytes(std::span(&value, 1)));
+  get(group, name, H5T_STD_I64LE, std::as_writable_bytes(std::span(&value, 1)));
   return value;
 }
 
 double get_real_value(Object const& group, std::string_view name) {
   double value = 0;
-  get(group, name, H5T_IEEE_F64LE, {}, std::as_writable_bytes(std::span(&value, 1)));
+  get(group, name, H5T_IEEE_F64LE, std::as_writable_bytes(std::span(&value, 1)));
   return value;
 }
 
+/// An array in space that is reserved; slabs come whole.
+class ArrayPlace final : public FieldSink {
+ public:
+  ArrayPlace(hdf5::RawSpace const& space, haddr_t place, std::size_t size)
+      : FieldSink(size), space_(space), place_(place), checksums_(size) {}
+  SlabChecksums const& checksums() const { return checksums_; }
+
+ private:
+  void put(std::uint64_t first_byte, std::span<std::byte const> slab) override {
+    checksums_.add(first_byte, slab);
+    space_.write(place_ + first_byte, slab);
+  }
+
+  hdf5::RawSpace const& space_;
+  haddr_t place_;
+  SlabChecksums checksums_;
+};
+
 class Sink final : public CheckpointSink {
  public:
-  explicit Sink(Object group) : group_(std::move(group)) {}
+  Sink(Object const& file, Slabs& slabs)
+      : group_(file.create_group(values_name)), space_(file), slabs_(slabs) {}
 
   void put_integer(std::string_view name, std::int64_t value) override {
     put_integer_value(group_, name, value);
@@ -157,16 +204,59 @@ class Sink final : public CheckpointSink {
   void put_text(std::string_view name, std::string_view text) override {
     put_text_value(group_, name, text);
   }
-  void put_array(std::string_view name, std::span<float const> values) override {
-    put(group_, name, H5T_IEEE_F32LE, hdf5::simple_space({values.size()}), std::as_bytes(values));
+  void put_array(std::string_view name, std::span<float const> values, Stream& stream) override {
+    put_bytes(name, H5T_IEEE_F32LE, values.size(), std::as_bytes(values), stream);
   }
-  void put_array(std::string_view name, std::span<double const> values) override {
-    put(group_, name, H5T_IEEE_F64LE, hdf5::simple_space({values.size()}), std::as_bytes(values));
+  void put_array(std::string_view name, std::span<double const> values, Stream& stream) override {
+    put_bytes(name, H5T_IEEE_F64LE, values.size(), std::as_bytes(values), stream);
   }
 
  private:
+  void put_bytes(std::string_view name, hid_t type, hsize_t count, std::span<std::byte const> bytes,
+                 Stream& stream) {
+    if (bytes.empty()) return put(group_, name, type, hdf5::simple_space({count}), bytes);
+    Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
+    group_.check(H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY), "reserving space");
+    group_.check(H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER), "reserving space");
+    Object const dataset =
+        group_.create_dataset(std::string(name), type, hdf5::simple_space({count}), creation.id());
+    ArrayPlace place(space_, hdf5::RawSpace::place_of(dataset), bytes.size());
+    space_.open();
+    stream.synchronize();
+    Slabs::Output const output = {bytes.data(), bytes.size(), {&place}};
+    slabs_.write(std::span(&output, 1));
+    place.require_whole();
+    dataset.write_attribute(place.checksums().are_several() ? slab_checksum_name : checksum_name,
+                            place.checksums().value());
+  }
+
   Object group_;
+  hdf5::RawSpace space_;
+  Slabs& slabs_;
 };
+
+/// Reads all values of an array one after the other, in parts: a checkpoint may be larger than the
+/// memory.
+void require_array_intact(Object const& dataset, std::string_view name) {
+  hsize_t const count = dataset.shape().at(0);
+  Handle const type = dataset.type();
+  std::size_t const value_bytes = H5Tget_size(type.id());
+  hsize_t const part = Slabs::bytes / value_bytes;
+  std::vector<std::byte> bytes(std::min(part, count) * value_bytes);
+  SlabChecksums of_slabs(count * value_bytes);
+  Checksum of_all;
+  for (hsize_t start = 0; start < count; start += part) {
+    hsize_t const size = std::min(part, count - start);
+    dataset.read(bytes.data(), type.id(), {start}, {size});
+    auto const slab = std::span<std::byte const>(bytes).first(size * value_bytes);
+    of_slabs.add(start * value_bytes, slab);
+    of_all.add(slab);
+  }
+  if (dataset.has_attribute(slab_checksum_name))
+    require_checksum(dataset, name, of_slabs.value(), slab_checksum_name);
+  else
+    require_checksum(dataset, name, of_all.value());
+}
 
 class Source final : public CheckpointSource {
  public:
@@ -180,39 +270,51 @@ class Source final : public CheckpointSource {
   std::string get_text(std::string_view name) const override {
     return get_text_value(group_, name);
   }
-  void get_array(std::string_view name, std::span<float> out) const override {
-    get(group_, name, H5T_IEEE_F32LE, {out.size()}, std::as_writable_bytes(out));
+  void get_array(std::string_view name, std::span<float> out, Stream& stream) const override {
+    get_bytes(name, H5T_IEEE_F32LE, out.size(), std::as_writable_bytes(out), stream);
   }
-  void get_array(std::string_view name, std::span<double> out) const override {
-    get(group_, name, H5T_IEEE_F64LE, {out.size()}, std::as_writable_bytes(out));
+  void get_array(std::string_view name, std::span<double> out, Stream& stream) const override {
+    get_bytes(name, H5T_IEEE_F64LE, out.size(), std::as_writable_bytes(out), stream);
   }
 
  private:
+  void get_bytes(std::string_view name, hid_t type, hsize_t count, std::span<std::byte> out,
+                 Stream& stream) const {
+    Object const dataset = open_value(group_, name, type, {count});
+    bool const by_slabs = dataset.has_attribute(slab_checksum_name);
+    // One checksum over several slabs can only be found in their order.
+    if (!by_slabs && (out.empty() || out.size() > Slabs::bytes))
+      require_array_intact(dataset, name);
+    if (out.empty()) return;
+    haddr_t const place = hdf5::RawSpace::place_of(dataset);
+    PlacedFile const file(group_.path(), group_.path(), PlacedFile::How::read);
+    SlabChecksums checksums(out.size());
+    stream.synchronize();
+    Slabs(stream, out.size()).read(out, [&](std::uint64_t first, std::span<std::byte> slab) {
+      file.read(place + first, slab);
+      checksums.add(first, slab);
+    });
+    if (by_slabs)
+      require_checksum(dataset, name, checksums.value(), slab_checksum_name);
+    else if (!checksums.are_several())
+      require_checksum(dataset, name, checksums.value());
+  }
+
   Object group_;
 };
 
-/// A value as the file holds it, read in parts: a checkpoint may be larger than the memory.
 CheckpointValue inspect_value(Object const& group, std::string const& name) {
-  constexpr std::size_t part_values = std::size_t{1} << 20;  // a multiple of the granule, in bytes
   Object const dataset = group.open_dataset(name);
   auto const shape = dataset.shape();
+  if (shape.size() == 1) {
+    require_array_intact(dataset, name);
+    return {name, static_cast<std::int64_t>(shape[0])};
+  }
   auto const type = dataset.type();
-  if (shape.size() != 1) {
-    std::vector<std::byte> bytes(H5Tget_size(type.id()));
-    dataset.read(bytes.data(), type.id());
-    require_intact(dataset, name, bytes);
-    return {name, 1};
-  }
-  std::vector<std::byte> bytes(std::min<std::size_t>(part_values, shape[0]) *
-                               H5Tget_size(type.id()));
-  Checksum sum;
-  for (hsize_t start = 0; start < shape[0]; start += part_values) {
-    hsize_t const count = std::min<hsize_t>(part_values, shape[0] - start);
-    dataset.read(bytes.data(), type.id(), {start}, {count});
-    sum.add(std::span(bytes).first(count * H5Tget_size(type.id())));
-  }
-  require_checksum(dataset, name, sum.value());
-  return {name, static_cast<std::int64_t>(shape[0])};
+  std::vector<std::byte> bytes(H5Tget_size(type.id()));
+  dataset.read(bytes.data(), type.id());
+  require_intact(dataset, name, bytes);
+  return {name, 1};
 }
 
 void inspect_group(Object const& group, std::string const& prefix,
@@ -230,7 +332,7 @@ void inspect_group(Object const& group, std::string const& prefix,
 }  // namespace
 
 void write_checkpoint(std::filesystem::path const& path, CheckpointOrigin const& origin,
-                      std::function<void(CheckpointSink&)> const& save) {
+                      std::function<void(CheckpointSink&)> const& save, Slabs& slabs) {
   AtomicFile target(path);
   {
     auto const alone = hdf5::exclusive();
@@ -239,7 +341,7 @@ void write_checkpoint(std::filesystem::path const& path, CheckpointOrigin const&
     put_text_value(file, problem_name, origin.problem);
     put_integer_value(file, step_name, origin.step);
     put_real_value(file, time_name, origin.time);
-    Sink sink(file.create_group(values_name));
+    Sink sink(file, slabs);
     save(sink);
     hdf5::commit(file);
   }

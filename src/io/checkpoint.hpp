@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "grid/checkpoint.hpp"
+#include "io/slabs.hpp"
 
 namespace gridstride::io {
 
@@ -24,10 +25,11 @@ struct CheckpointValue {
   std::int64_t size = 0;  ///< how many numbers; 1 for a text
 };
 
-/// Writes what `save` puts, and what it belongs to. The file is complete or absent; an older one of
-/// that name goes when the new one is safe. Throws `IoError`.
+/// Writes what `save` puts, and what it belongs to; arrays go through the slabs, from the memory of
+/// their device. The file is complete or absent; an older one of that name goes when the new one is
+/// safe. Throws `IoError`.
 void write_checkpoint(std::filesystem::path const& path, CheckpointOrigin const& origin,
-                      std::function<void(CheckpointSink&)> const& save);
+                      std::function<void(CheckpointSink&)> const& save, Slabs& slabs);
 
 /// Whether a path has the name of a checkpoint.
 bool is_checkpoint(std::filesystem::path const& path);

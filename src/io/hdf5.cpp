@@ -123,7 +123,9 @@ Object Object::open_group(std::string const& name) const {
 }
 
 Object Object::create_group(std::string const& name) const {
-  return {path(), own(H5Gcreate2(id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+  Handle const creation = properties(H5P_GROUP_CREATE);
+  keep_no_times(creation);
+  return {path(), own(H5Gcreate2(id(), name.c_str(), H5P_DEFAULT, creation.id(), H5P_DEFAULT),
                       H5Gclose, fmt::format("creating group '{}'", name))};
 }
 
@@ -133,11 +135,15 @@ Object Object::open_dataset(std::string const& name) const {
 }
 
 Object Object::create_dataset(std::string const& name, hid_t type, Handle const& space,
-                              hid_t creation, hid_t access) const {
+                              hid_t given) const {
   auto const what = fmt::format("creating dataset '{}'", name);
+  Handle const creation =
+      given == H5P_DEFAULT ? properties(H5P_DATASET_CREATE) : own(H5Pcopy(given), H5Pclose, what);
+  keep_no_times(creation);
   Handle const link = properties(H5P_LINK_CREATE);
   check(H5Pset_create_intermediate_group(link.id(), 1), what);
-  return {path(), own(H5Dcreate2(id(), name.c_str(), type, space.id(), link.id(), creation, access),
+  return {path(), own(H5Dcreate2(id(), name.c_str(), type, space.id(), link.id(), creation.id(),
+                                 H5P_DEFAULT),
                       H5Dclose, what)};
 }
 
@@ -185,6 +191,10 @@ void Object::update_attribute(std::string const& name, std::int64_t value) const
   auto const what = fmt::format("writing attribute '{}'", name);
   Handle const attribute = own(H5Aopen(id(), name.c_str(), H5P_DEFAULT), H5Aclose, what);
   check(H5Awrite(attribute.id(), H5T_NATIVE_INT64, &value), what);
+}
+
+bool Object::has_attribute(std::string const& name) const {
+  return check(H5Aexists(id(), name.c_str()), fmt::format("attribute '{}'", name)) > 0;
 }
 
 std::string Object::read_text_attribute(std::string const& name) const {
@@ -308,5 +318,9 @@ Handle text_type(std::size_t size, H5T_cset_t characters) {
 }
 
 Handle properties(hid_t list_class) { return checked(H5Pcreate(list_class), H5Pclose); }
+
+void keep_no_times(Handle const& creation) {
+  if (H5Pset_obj_track_times(creation.id(), false) < 0) throw std::bad_alloc();
+}
 
 }  // namespace gridstride::io::hdf5

@@ -87,7 +87,7 @@ class Object {
   Object open_dataset(std::string const& name) const;
   /// Creates intermediate groups as needed. `properties` is a dataset creation list.
   Object create_dataset(std::string const& name, hid_t type, Handle const& space,
-                        hid_t properties = H5P_DEFAULT, hid_t access = H5P_DEFAULT) const;
+                        hid_t properties = H5P_DEFAULT) const;
   /// The names of a group's links, in alphabetic order.
   std::vector<std::string> names() const;
 
@@ -99,6 +99,7 @@ class Object {
   void write_list_attribute(std::string const& name, std::span<T const> values) const;
   /// Writes over the attribute that is there.
   void update_attribute(std::string const& name, std::int64_t value) const;
+  bool has_attribute(std::string const& name) const;
   std::string read_text_attribute(std::string const& name) const;
   template <class T>
   std::vector<T> read_attribute(std::string const& name) const;
@@ -138,6 +139,8 @@ Handle scalar_space();
 /// Text of exactly `size` bytes (at least one), padded with zeros.
 Handle text_type(std::size_t size, H5T_cset_t characters = H5T_CSET_UTF8);
 Handle properties(hid_t list_class);
+/// What is made with this list does not tell when: the same run makes the same file.
+void keep_no_times(Handle const& creation);
 
 /// Keeps HDF5 from printing its errors; the setting belongs to a thread, and each of this layer's
 /// ways to get an `Object` calls it, as does whoever takes one to another thread.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,12 @@ inline hdf5::Shape shape_of(Grid const& grid, int components = 1) {
       shape.push_back(static_cast<hsize_t>(grid.points[axis]));
   if (components > 1) shape.push_back(static_cast<hsize_t>(components));
   return shape;
+}
+
+inline std::uint64_t bytes_of(hdf5::Shape const& shape, std::size_t value_bytes) {
+  std::uint64_t bytes = value_bytes;
+  for (hsize_t const extent : shape) bytes *= extent;
+  return bytes;
 }
 
 }  // namespace gridstride::io::layout

@@ -1,13 +1,9 @@
 #include "io/pvd.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -16,6 +12,8 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/atomic_file.hpp"
+#include "io/placed_file.hpp"
+#include "io/xml.hpp"
 
 namespace gridstride::io {
 
@@ -28,78 +26,10 @@ constexpr std::string_view head =
 constexpr std::string_view tail = "  </Collection>\n</VTKFile>\n";
 constexpr std::string_view entry_start = "<DataSet timestep=\"";
 
-/// As the value of an attribute, which readers turn blanks other than spaces into spaces in.
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (char const letter : text) {
-    switch (letter) {
-      case '\t':
-      case '\n':
-      case '\r':
-        safe += fmt::format("&#{};", static_cast<int>(letter));
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      default:
-        safe += letter;
-    }
-  }
-  return safe;
-}
-
 std::string element_of(SeriesEntry const& entry) {
   return fmt::format("{}{}\" group=\"\" part=\"0\" file=\"{}\"/>", entry_start,
-                     format_exact(entry.time), escaped(entry.file));
+                     format_exact(entry.time), xml_escaped(entry.file));
 }
-
-/// A file that is there already, open for writing.
-class OpenFile {
- public:
-  explicit OpenFile(std::filesystem::path const& path)
-      : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_CLOEXEC)) {
-    if (descriptor_ < 0) fail("opening");
-  }
-  OpenFile(OpenFile const&) = delete;
-  OpenFile& operator=(OpenFile const&) = delete;
-  ~OpenFile() { ::close(descriptor_); }
-
-  std::size_t size() const {
-    off_t const end = ::lseek(descriptor_, 0, SEEK_END);
-    if (end < 0) fail("asking for the size");
-    return static_cast<std::size_t>(end);
-  }
-  void write(std::string_view text, std::size_t offset) const {
-    while (!text.empty()) {
-      ssize_t const put =
-          ::pwrite(descriptor_, text.data(), text.size(), static_cast<off_t>(offset));
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) fail("writing");
-      text.remove_prefix(static_cast<std::size_t>(put));
-      offset += static_cast<std::size_t>(put);
-    }
-  }
-  void synchronize() const {
-    if (::fsync(descriptor_) != 0 && errno != EINVAL) fail("writing");
-  }
-
- private:
-  [[noreturn]] void fail(std::string_view what) const {
-    throw IoError(path_, fmt::format("{} failed ({})", what, std::strerror(errno)));
-  }
-
-  std::filesystem::path const& path_;
-  int descriptor_;
-};
 
 }  // namespace
 
@@ -124,11 +54,11 @@ void Collection::append(SeriesEntry entry) {
   entries_.push_back(std::move(entry));
   std::size_t const start = next_ + 4, stop = start + element.size();
   if (stop + 1 > end_) return write(std::max(least_room, next_ / 4));
-  OpenFile const file(path_);
+  PlacedFile const file(path_, path_, PlacedFile::How::written);
   if (file.size() != end_ + tail.size())
     throw IoError(path_, "was changed by another program while it grew");
-  file.write(element.substr(1) + "\n", start + 1);
-  file.write(element.substr(0, 1), start);
+  file.write(start + 1, element.substr(1) + "\n");
+  file.write(start, element.substr(0, 1));
   file.synchronize();
   next_ = stop + 1;
 }

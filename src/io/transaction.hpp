@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 
 #include "io/hdf5.hpp"
 
@@ -24,6 +26,30 @@ Object create_transaction_file(std::filesystem::path const& path,
 /// down, and object headers, the latter in one write. Throws `IoError`; from then on the file
 /// takes no more.
 void commit(Object const& file);
+
+class TransactionFile;
+
+/// New space of a transaction file for raw data, which several threads write at the same time. First
+/// all places are reserved, then the space is opened, then it is written. Like all raw data it
+/// becomes part of the valid file with the next commit. Throws `IoError`.
+class RawSpace {
+ public:
+  explicit RawSpace(Object const& file);
+
+  /// Reserves a chunk of a dataset that has no filter, or the bytes that filters made of it. `first`
+  /// is its first element.
+  haddr_t reserve_chunk(Object const& dataset, Shape const& first, std::size_t bytes) const;
+  /// The place of a contiguous dataset, which was allocated when it was made.
+  static haddr_t place_of(Object const& dataset);
+  /// Makes the file as long as what is reserved.
+  void open() const;
+  /// Any thread, without HDF5.
+  void write(haddr_t place, std::span<std::byte const> bytes) const;
+
+ private:
+  Object const* file_;
+  TransactionFile* transaction_;
+};
 
 /// Throws `IoError` when the file no longer has its name, or is shorter than at its last commit:
 /// somebody else removed, replaced or cut it.

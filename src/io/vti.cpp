@@ -1,143 +1,172 @@
 #include "io/vti.hpp"
 
 #include <fmt/format.h>
-#include <vtkCommand.h>
-#include <vtkDoubleArray.h>
-#include <vtkErrorCode.h>
-#include <vtkExecutive.h>
-#include <vtkFieldData.h>
-#include <vtkFloatArray.h>
-#include <vtkImageData.h>
-#include <vtkInformation.h>
-#include <vtkInformationStringKey.h>
-#include <vtkNew.h>
-#include <vtkPointData.h>
-#include <vtkSmartPointer.h>
-#include <vtkTypeInt64Array.h>
-#include <vtkXMLImageDataWriter.h>
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <deque>
 #include <limits>
 #include <stdexcept>
 #include <string>
-#include <system_error>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/atomic_file.hpp"
+#include "io/placed_file.hpp"
+#include "io/xml.hpp"
 
 namespace gridstride::io {
 
 namespace {
 
-/// Keeps what VTK would print.
-class MessageKeeper : public vtkCommand {
+/// In front of an array's bytes stands how many there are.
+using Length = std::uint64_t;
+/// Arrays begin at multiples of a page of memory: the system copies them faster.
+constexpr std::uint64_t alignment = 4096;
+constexpr std::string_view tail = "\n  </AppendedData>\n</VTKFile>\n";
+
+std::uint64_t aligned(std::uint64_t place) {
+  return (place + alignment - 1) / alignment * alignment;
+}
+
+std::uint64_t bytes_of(FieldInfo const& field, Grid const& grid) {
+  return static_cast<std::uint64_t>(grid.size() * field.components) * size_of(field.precision);
+}
+
+std::string_view type_of(Precision precision) {
+  return precision == Precision::float32 ? "Float32" : "Float64";
+}
+
+std::string list(std::array<double, 3> const& values) {
+  return fmt::format("{} {} {}", format_exact(values[0]), format_exact(values[1]),
+                     format_exact(values[2]));
+}
+
+std::string array_element(FieldInfo const& field, std::uint64_t offset) {
+  std::string const components =
+      field.components > 1 ? fmt::format(" NumberOfComponents=\"{}\"", field.components) : "";
+  std::string const key =
+      field.unit.empty()
+          ? ""
+          : fmt::format(
+                "          <InformationKey name=\"UNITS_LABEL\" location=\"vtkDataArray\">"
+                "{}</InformationKey>\n",
+                xml_escaped(field.unit));
+  return fmt::format(
+      "        <DataArray type=\"{}\" Name=\"{}\"{} format=\"appended\" offset=\"{}\">\n{}"
+      "        </DataArray>\n",
+      type_of(field.precision), xml_escaped(field.name), components, offset, key);
+}
+
+/// The file up to where `offset` counts from.
+std::string head_of(Grid const& grid, std::span<FieldInfo const> fields,
+                    std::span<std::uint64_t const> offsets, double time, std::int64_t step) {
+  std::string const extent =
+      fmt::format("0 {} 0 {} 0 {}", grid.points[0] - 1, grid.points[1] - 1, grid.points[2] - 1);
+  std::string arrays;
+  for (std::size_t i = 0; i < fields.size(); ++i) arrays += array_element(fields[i], offsets[i]);
+  std::string head = fmt::format(
+      "<?xml version=\"1.0\"?>\n"
+      "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"LittleEndian\" "
+      "header_type=\"UInt64\">\n"
+      "  <ImageData WholeExtent=\"{0}\" Origin=\"{1}\" Spacing=\"{2}\" "
+      "Direction=\"1 0 0 0 1 0 0 0 1\">\n"
+      "    <FieldData>\n"
+      "      <DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" "
+      "format=\"ascii\">{3}</DataArray>\n"
+      "      <DataArray type=\"Int64\" Name=\"Step\" NumberOfTuples=\"1\" "
+      "format=\"ascii\">{4}</DataArray>\n"
+      "    </FieldData>\n"
+      "    <Piece Extent=\"{0}\">\n"
+      "      <PointData>\n{5}      </PointData>\n"
+      "      <CellData>\n      </CellData>\n"
+      "    </Piece>\n"
+      "  </ImageData>\n"
+      "  <AppendedData encoding=\"raw\">\n",
+      extent, list(grid.origin), list(grid.spacing), format_exact(time), step, arrays);
+  // Readers skip the blanks before the mark, from behind which they count.
+  head.append(aligned(head.size() + 1 + sizeof(Length)) - sizeof(Length) - 1 - head.size(), ' ');
+  return head + '_';
+}
+
+class Place final : public FieldSink {
  public:
-  static MessageKeeper* New() { return new MessageKeeper; }
-  void Execute(vtkObject*, unsigned long, void* text) override {
-    if (text != nullptr && message_.empty()) message_ = static_cast<char const*>(text);
-  }
-  std::string const& message() const { return message_; }
+  Place(PlacedFile const& file, std::uint64_t begin, std::uint64_t bytes)
+      : FieldSink(bytes), file_(file), begin_(begin) {}
 
  private:
-  std::string message_;
-};
-
-template <class Array, class T>
-vtkSmartPointer<vtkDataArray> view_of(Field const& field) {
-  auto array = vtkSmartPointer<Array>::New();
-  constexpr int keeps_ownership = 1;
-  array->SetNumberOfComponents(field.components);
-  // VTK takes no const memory; the writer only reads it.
-  array->SetArray(static_cast<T*>(const_cast<void*>(field.data)), field.values(), keeps_ownership);
-  return array;
-}
-
-void add_field(vtkImageData& image, Field const& field) {
-  auto const array = field.precision == Precision::float32 ? view_of<vtkFloatArray, float>(field)
-                                                           : view_of<vtkDoubleArray, double>(field);
-  array->SetName(field.name.c_str());
-  if (!field.unit.empty())
-    array->GetInformation()->Set(vtkDataArray::UNITS_LABEL(), field.unit.c_str());
-  image.GetPointData()->AddArray(array);
-}
-
-template <class Array, class T>
-void add_value(vtkImageData& image, char const* name, T value) {
-  vtkNew<Array> array;
-  array->SetName(name);
-  array->InsertNextValue(value);
-  image.GetFieldData()->AddArray(array);
-}
-
-void shape_image(vtkImageData& image, Grid const& grid) {
-  int extent[6] = {};
-  for (int axis = 0; axis < 3; ++axis) {
-    if (grid.points[axis] > std::numeric_limits<int>::max())
-      throw std::invalid_argument("write_vti: VTK counts the points of an axis with 32 bits");
-    extent[2 * axis + 1] = static_cast<int>(grid.points[axis] - 1);
+  void put(std::uint64_t first_byte, std::span<std::byte const> bytes) override {
+    file_.write(begin_ + first_byte, bytes);
   }
-  image.SetExtent(extent);
-  image.SetOrigin(grid.origin.data());
-  image.SetSpacing(grid.spacing.data());
-}
 
-/// Why VTK failed. It takes every stream that fails for a full disk, and what it prints tells of
-/// its pipeline; the system's own error is more to the point, where there is one.
-std::string reason_of(int system_error, unsigned long code, std::string const& message) {
-  if (system_error != 0) return std::strerror(system_error);
-  auto const start = message.find("): ");
-  if (start != std::string::npos)
-    return message.substr(start + 3, message.find('\n', start) - start - 3);
-  return fmt::format("VTK's error {}", code);
-}
-
-void write_image(vtkImageData& image, std::filesystem::path const& temporary,
-                 std::filesystem::path const& target) {
-  vtkNew<vtkXMLImageDataWriter> writer;
-  vtkNew<MessageKeeper> keeper;
-  writer->AddObserver(vtkCommand::ErrorEvent, keeper);
-  writer->AddObserver(vtkCommand::WarningEvent, keeper);
-  writer->GetExecutive()->AddObserver(vtkCommand::ErrorEvent, keeper);
-  writer->SetFileName(temporary.c_str());
-  writer->SetInputData(&image);
-  writer->SetDataModeToAppended();
-  writer->EncodeAppendedDataOff();
-  writer->SetCompressorTypeToNone();
-  writer->SetHeaderTypeToUInt64();
-  errno = 0;
-  bool const written = writer->Write() == 1;
-  int const system_error = errno;
-  auto const code = writer->GetErrorCode();
-  if (written && code == vtkErrorCode::NoError) return;
-  throw IoError(
-      target, fmt::format("writing failed ({})", reason_of(system_error, code, keeper->message())));
-}
+  PlacedFile const& file_;
+  std::uint64_t begin_;
+};
 
 }  // namespace
 
+struct ImageFile::State {
+  explicit State(std::filesystem::path const& path)
+      : target(path), file(target.temporary(), path, PlacedFile::How::created) {}
+
+  AtomicFile target;
+  PlacedFile file;
+  std::deque<Place> places;
+  std::uint64_t end = 0;  ///< of the arrays
+};
+
+ImageFile::ImageFile(std::filesystem::path const& path, Grid const& grid,
+                     std::span<FieldInfo const> fields, double time, std::int64_t step) {
+  if (std::ranges::max(grid.points) > std::numeric_limits<std::int32_t>::max())
+    throw std::invalid_argument("ImageFile: VTK counts the points of an axis with 32 bits");
+  state_ = std::make_unique<State>(path);
+  std::vector<std::uint64_t> offsets;
+  std::uint64_t next = 0;
+  for (FieldInfo const& field : fields) {
+    offsets.push_back(next);
+    next = aligned(next + sizeof(Length) + bytes_of(field, grid));
+  }
+  std::string const head = head_of(grid, fields, offsets, time, step);
+  auto const& file = state_->file;
+  file.write(0, head);
+  state_->end = head.size();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    Length const bytes = bytes_of(fields[i], grid);
+    std::uint64_t const begin = head.size() + offsets[i];
+    file.write(begin, std::as_bytes(std::span(&bytes, 1)));
+    state_->places.emplace_back(file, begin + sizeof bytes, bytes);
+    state_->end = begin + sizeof bytes + bytes;
+  }
+}
+
+ImageFile::ImageFile(ImageFile&&) noexcept = default;
+ImageFile::~ImageFile() = default;
+
+std::vector<FieldSink*> ImageFile::sinks() const {
+  std::vector<FieldSink*> all;
+  for (Place& place : state_->places) all.push_back(&place);
+  return all;
+}
+
+void ImageFile::commit() {
+  for (Place const& place : state_->places) place.require_whole();
+  state_->file.write(state_->end, tail);
+  state_->target.commit();
+}
+
 void write_vti(std::filesystem::path const& path, Grid const& grid,
                std::span<Field const> host_fields, double time, std::int64_t step) {
-  vtkNew<vtkImageData> image;
-  shape_image(*image, grid);
-  std::uintmax_t payload = 0;
-  for (auto const& field : host_fields) {
+  std::vector<FieldInfo> infos;
+  for (Field const& field : host_fields) {
     if (field.grid != grid) throw std::invalid_argument("write_vti: field on another grid");
-    add_field(*image, field);
-    payload += field.bytes();
+    infos.push_back({field.name, field.unit, field.precision, field.components});
   }
-  add_value<vtkDoubleArray>(*image, "TimeValue", time);
-  add_value<vtkTypeInt64Array>(*image, "Step", step);
-
-  AtomicFile file(path);
-  write_image(*image, file.temporary(), path);
-  std::error_code error;
-  auto const size = std::filesystem::file_size(file.temporary(), error);
-  if (error || size < payload)
-    throw IoError(path, fmt::format("only {} of {} reached the disk",
-                                    format_bytes(error ? 0 : static_cast<double>(size)),
-                                    format_bytes(static_cast<double>(payload))));
+  ImageFile file(path, grid, infos, time, step);
+  auto const sinks = file.sinks();
+  for (std::size_t i = 0; i < host_fields.size(); ++i)
+    sinks[i]->write(0,
+                    {static_cast<std::byte const*>(host_fields[i].data), host_fields[i].bytes()});
   file.commit();
 }
 

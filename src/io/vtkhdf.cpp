@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -29,21 +30,33 @@ using hdf5::Shape;
 /// Blocks of at most this size keep memory and the chunk index small and still fill a disk's pipe.
 constexpr std::size_t largest_chunk_bytes = std::size_t{16} << 20;
 
-/// Nearly equal chunks of the field's shape, split along the slowest axes.
-Shape chunk_shape(Shape const& shape, std::size_t value_bytes) {
-  hsize_t const limit = largest_chunk_bytes / value_bytes;
-  Shape chunk = shape;
-  hsize_t inner = 1;
-  for (hsize_t const extent : shape) inner *= extent;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    inner /= shape[axis];
-    hsize_t const rows = std::max<hsize_t>(1, limit / inner);
-    hsize_t const pieces = (shape[axis] + rows - 1) / rows;
-    chunk[axis] = (shape[axis] + pieces - 1) / pieces;
-    if (inner <= limit) break;
+/// Nearly equal chunks of one step of a field. They cut one axis, have one index of the axes before
+/// it and all of those after it: each is a piece of the field's memory.
+struct ChunkLayout {
+  ChunkLayout(Shape const& shape, std::size_t value_bytes) : chunk(shape) {
+    hsize_t const limit = largest_chunk_bytes / value_bytes;
+    hsize_t inner = 1;
+    for (hsize_t const extent : shape) inner *= extent;
+    for (cut = 0;; ++cut) {
+      inner /= shape[cut];
+      hsize_t const rows = std::max<hsize_t>(1, limit / inner);
+      hsize_t const pieces = (shape[cut] + rows - 1) / rows;
+      chunk[cut] = (shape[cut] + pieces - 1) / pieces;
+      if (inner <= limit) break;
+      groups *= shape[cut];
+    }
+    of_group = (shape[cut] + chunk[cut] - 1) / chunk[cut];
+    chunk_bytes = chunk[cut] * inner * value_bytes;
+    group_bytes = shape[cut] * inner * value_bytes;
   }
-  return chunk;
-}
+
+  Shape chunk;
+  std::size_t cut = 0;        ///< the axis
+  hsize_t groups = 1;         ///< indices of the axes before it
+  hsize_t of_group = 1;       ///< chunks for each of them
+  std::uint64_t chunk_bytes;  ///< the last one of a group may reach beyond the field
+  std::uint64_t group_bytes;  ///< of the field
+};
 
 void write_grid(Object const& dataset, Grid const& grid) {
   dataset.write_attribute("dims", grid.dims);
@@ -55,15 +68,12 @@ void write_grid(Object const& dataset, Grid const& grid) {
 Object create_field(Object const& group, FieldInfo const& field, Shape const& shape) {
   auto const type = layout::type_of(field.precision);
   Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
-  Shape const chunk = with_time(1, chunk_shape(shape, size_of(field.precision)));
+  Shape const chunk = with_time(1, ChunkLayout(shape, size_of(field.precision)).chunk);
   group.check(H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()),
               "choosing chunks");
   group.check(H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER), "choosing chunks");
-  Handle const access = hdf5::properties(H5P_DATASET_ACCESS);
-  // Without a cache HDF5 writes each chunk straight from the field's memory.
-  group.check(H5Pset_chunk_cache(access.id(), 0, 0, 0), "choosing chunks");
   Object dataset = group.create_dataset(field.name, type, hdf5::growing_space(with_time(0, shape)),
-                                        creation.id(), access.id());
+                                        creation.id());
   dataset.write_text_attribute("unit", field.unit);
   return dataset;
 }
@@ -100,6 +110,47 @@ void require_columns(TableInfo const& table) {
     throw std::invalid_argument(fmt::format("ResultWriter: '{}' has no column", table.name));
 }
 
+/// The chunks of one field at one step, in space that is reserved.
+class ChunkedPlace final : public FieldSink {
+ public:
+  ChunkedPlace(hdf5::RawSpace const& space, Object const& dataset, hsize_t step, Shape const& shape,
+               std::size_t value_bytes)
+      : FieldSink(layout::bytes_of(shape, value_bytes)),
+        space_(space),
+        layout_(shape, value_bytes) {
+    for (hsize_t group = 0; group < layout_.groups; ++group) {
+      Shape first(1 + shape.size(), 0);
+      first.front() = step;
+      hsize_t index = group;
+      for (std::size_t axis = layout_.cut; axis-- > 0; index /= shape[axis])
+        first[1 + axis] = index % shape[axis];
+      for (hsize_t i = 0; i < layout_.of_group; ++i) {
+        first[1 + layout_.cut] = i * layout_.chunk[layout_.cut];
+        places_.push_back(space.reserve_chunk(dataset, first, layout_.chunk_bytes));
+      }
+    }
+  }
+
+ private:
+  void put(std::uint64_t first_byte, std::span<std::byte const> bytes) override {
+    while (!bytes.empty()) {
+      std::uint64_t const group = first_byte / layout_.group_bytes;
+      std::uint64_t const in_group = first_byte % layout_.group_bytes;
+      std::uint64_t const chunk = in_group / layout_.chunk_bytes;
+      std::uint64_t const in_chunk = in_group % layout_.chunk_bytes;
+      std::uint64_t const size =
+          std::min({layout_.chunk_bytes - in_chunk, layout_.group_bytes - in_group, bytes.size()});
+      space_.write(places_[group * layout_.of_group + chunk] + in_chunk, bytes.first(size));
+      bytes = bytes.subspan(size);
+      first_byte += size;
+    }
+  }
+
+  hdf5::RawSpace const& space_;
+  ChunkLayout layout_;
+  std::vector<haddr_t> places_;
+};
+
 }  // namespace
 
 struct ResultWriter::State {
@@ -115,6 +166,9 @@ struct ResultWriter::State {
   std::vector<Object> counts, edges;  ///< of the histograms
   std::vector<StoredTable> tables;
   hsize_t count = 0;  ///< complete steps on disk
+  std::optional<hdf5::RawSpace> space;
+  std::deque<ChunkedPlace> places;  ///< of the step that is being written
+  bool in_step = false;
   bool failed = false;
 
   void create_vtkhdf();
@@ -123,7 +177,7 @@ struct ResultWriter::State {
   void check_fields(std::span<Field const> host_fields) const;
   void check_histograms(std::span<Histogram const> histograms) const;
   void check_tables(std::span<Table const> given) const;
-  void write_fields(std::span<Field const> host_fields);
+  void reserve_step();
   void write_diagnostics(std::span<NamedValue const> values);
   void write_histograms(std::span<Histogram const> histograms);
   void drop_repeated_entry();
@@ -132,7 +186,7 @@ struct ResultWriter::State {
   /// Does `work` unless an earlier one failed.
   template <class Work>
   void attempt(Work const& work) {
-    if (failed) throw IoError(file.path(), "takes no more after a write that failed");
+    if (failed || in_step) throw IoError(file.path(), "takes no more after a write that failed");
     failed = true;
     auto const alone = hdf5::exclusive();
     hdf5::silence();  // the writer may be used by another thread than made it
@@ -225,15 +279,27 @@ void ResultWriter::State::create_own_fields() {
   }
 }
 
-void ResultWriter::append(std::int64_t step, double time, std::span<Field const> host_fields,
-                          std::span<NamedValue const> diagnostics,
-                          std::span<Histogram const> histograms, std::span<Table const> tables) {
-  state_->check_fields(host_fields);
-  state_->check_histograms(histograms);
-  state_->check_tables(tables);
+std::vector<FieldSink*> ResultWriter::begin_step() {
   state_->attempt([&] {
     hdf5::require_whole(state_->file);
-    state_->write_fields(host_fields);
+    state_->reserve_step();
+  });
+  state_->in_step = true;
+  std::vector<FieldSink*> sinks;
+  for (FieldSink& place : state_->places) sinks.push_back(&place);
+  return sinks;
+}
+
+void ResultWriter::commit_step(std::int64_t step, double time,
+                               std::span<NamedValue const> diagnostics,
+                               std::span<Histogram const> histograms,
+                               std::span<Table const> tables) {
+  if (!state_->in_step) throw std::logic_error("ResultWriter::commit_step: no step was begun");
+  state_->check_histograms(histograms);
+  state_->check_tables(tables);
+  for (FieldSink const& place : state_->places) place.require_whole();
+  state_->in_step = false;
+  state_->attempt([&] {
     for (std::size_t i = 0; i < tables.size(); ++i) state_->tables[i].write_rows(tables[i]);
     hdf5::commit(state_->file);
     state_->drop_repeated_entry();
@@ -241,6 +307,19 @@ void ResultWriter::append(std::int64_t step, double time, std::span<Field const>
     state_->write_histograms(histograms);
     state_->write_index(step, time);
   });
+}
+
+void ResultWriter::append(std::int64_t step, double time, std::span<Field const> host_fields,
+                          std::span<NamedValue const> diagnostics,
+                          std::span<Histogram const> histograms, std::span<Table const> tables) {
+  state_->check_fields(host_fields);
+  state_->check_histograms(histograms);
+  state_->check_tables(tables);
+  auto const sinks = begin_step();
+  for (std::size_t i = 0; i < sinks.size(); ++i)
+    sinks[i]->write(0,
+                    {static_cast<std::byte const*>(host_fields[i].data), host_fields[i].bytes()});
+  commit_step(step, time, diagnostics, histograms, tables);
 }
 
 void ResultWriter::State::check_fields(std::span<Field const> host_fields) const {
@@ -277,16 +356,16 @@ void ResultWriter::State::check_tables(std::span<Table const> given) const {
   }
 }
 
-void ResultWriter::State::write_fields(std::span<Field const> host_fields) {
-  for (std::size_t i = 0; i < host_fields.size(); ++i) {
-    Shape const shape = layout::shape_of(host_fields[i].grid, host_fields[i].components);
-    Shape start(shape.size() + 1, 0);
-    start.front() = count;
+void ResultWriter::State::reserve_step() {
+  if (!space) space.emplace(file);
+  places.clear();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    FieldInfo const& field = contents.fields[i];
+    Shape const shape = layout::shape_of(field.own_grid.value_or(contents.grid), field.components);
     fields[i].resize(with_time(count + 1, shape));
-    hid_t const type =
-        host_fields[i].precision == Precision::float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-    fields[i].write(host_fields[i].data, type, start, with_time(1, shape));
+    places.emplace_back(*space, fields[i], count, shape, size_of(field.precision));
   }
+  space->open();
 }
 
 void ResultWriter::State::write_diagnostics(std::span<NamedValue const> values) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/field_sink.hpp"
 #include "grid/grid.hpp"
 #include "io/result_info.hpp"
 
@@ -54,9 +55,15 @@ class ResultWriter {
   ResultWriter& operator=(ResultWriter&&) noexcept;
   ~ResultWriter();
 
-  /// Adds a step. Fields and tables are those of the contents, in their order, in host memory. A
-  /// diagnostic that is not given is NaN at this step; so are the edges of a histogram, whose
+  /// Begins a step: a place for each of the contents' fields, in their order, until `commit_step`
+  /// adds the step with all that was written there.
+  std::vector<FieldSink*> begin_step();
+  /// Tables are those of the contents, in their order. A diagnostic that is not given is NaN at
+  /// this step; so are the edges of a histogram, whose
   /// counts are then zero.
+  void commit_step(std::int64_t step, double time, std::span<NamedValue const> diagnostics,
+                   std::span<Histogram const> histograms = {}, std::span<Table const> tables = {});
+  /// Both, with fields in host memory.
   void append(std::int64_t step, double time, std::span<Field const> host_fields,
               std::span<NamedValue const> diagnostics, std::span<Histogram const> histograms = {},
               std::span<Table const> tables = {});

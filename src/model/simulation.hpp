@@ -92,6 +92,7 @@ struct MemoryForecast {
   std::size_t field_bytes = 0;    ///< a field with one number at each point of the common grid
   std::size_t other_bytes = 0;    ///< all else
   std::size_t saved_bytes = 0;    ///< of a checkpoint
+  std::size_t saved_arrays = 0;   ///< how many those are
   std::size_t reading_bytes = 0;  ///< on the host, while a file is read
   /// Of the fields on grids of their own.
   std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};

@@ -90,6 +90,7 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
     else
       result.other_bytes += static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
     if (row.saved) result.saved_bytes += values * size_of(run.precision);
+    if (row.saved) ++result.saved_arrays;
     result.reading_bytes =
         std::max(result.reading_bytes, reading_bytes(row.source, values, run.precision));
   }
@@ -216,25 +217,15 @@ int State<T>::coefficient_arrays() const {
 
 template <class T>
 void State<T>::save(CheckpointSink& sink) const {
-  for (auto const& array : arrays_) {
-    if (!array->row().saved) continue;
-    auto const& present = std::as_const(*array).span();
-    std::vector<T> values(present.size());
-    copy_async(std::span(values), present, stream_);
-    stream_.synchronize();
-    sink.put_array(array->row().name, values);
-  }
+  for (auto const& array : arrays_)
+    if (array->row().saved)
+      sink.put_array(array->row().name, std::as_const(*array).span(), stream_);
 }
 
 template <class T>
 void State<T>::load(CheckpointSource const& source) {
-  for (auto const& array : arrays_) {
-    if (!array->row().saved) continue;
-    std::vector<T> values(array->span().size());
-    source.get_array(array->row().name, values);
-    copy_async(array->span(), std::span<T const>(values), stream_);
-    stream_.synchronize();
-  }
+  for (auto const& array : arrays_)
+    if (array->row().saved) source.get_array(array->row().name, array->span(), stream_);
 }
 
 template class Array<float>;

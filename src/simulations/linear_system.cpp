@@ -63,8 +63,9 @@ MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& 
                              run.precision));
   forecast.other_bytes += factorize::factor_bytes(backend, extents.rows, size_of(run.precision));
   auto const variant = factorize_variant(run, backend);
-  if (variant == "cusolver" || variant == "lapack") ++forecast.arrays;
-  if (parameters_of(run).method != "lu_mixed") return forecast;
+  std::string const& method = parameters_of(run).method;
+  if (variant == "cusolver" || (variant == "lapack" && method != "cholesky")) ++forecast.arrays;
+  if (method != "lu_mixed") return forecast;
   // The mixed solve comes before the factors in float64, which are needed only when it fails.
   auto const mixed = factorize::mixed_solve_bytes(extents.rows);
   auto const factors = static_cast<std::size_t>(forecast.arrays - 1) * forecast.array_bytes;

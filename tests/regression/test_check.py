@@ -119,11 +119,11 @@ class Forecasts(support.Case):
 
         def limited():
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        side = int(math.sqrt(limit / 8 / 4))  # four such arrays fit, five do not
+        side = int(math.sqrt(limit / 8 / 1.5))  # one such array fits, two do not
         file = self.write("case.yaml", heat(grid={"points": [side, side]}))
         _, err = self.call("check", file, code=BAD_INPUT, preexec_fn=limited,
                            environment={"OMP_NUM_THREADS": "1"})
-        self.assertRegex(err, r"heat: u needs 5 x \d+\.\d MiB.*, the host has [12]\.\d GiB free\n")
+        self.assertRegex(err, r"heat: u needs 2 x \d+\.\d [MG]iB.*, the host has [12]\.\d GiB free\n")
         self.forecast(heat(), preexec_fn=limited, environment={"OMP_NUM_THREADS": "1"})
 
 

@@ -157,7 +157,7 @@ class SeveralFiles(support.Case):
         self.refuse_second(heat(time={"end": 1, "step": 0.5}), "over the stability limit")
         self.refuse_second(heat(initial={"u": {"file": "good.yaml", "dataset": "/u"}}),
                            "good.yaml: ")
-        self.refuse_second(heat(grid={"points": [10**6, 10**6]}), "needs 5 x 7\\.3 TiB")
+        self.refuse_second(heat(grid={"points": [10**6, 10**6]}), "needs 2 x 7\\.3 TiB")
 
     def test_two_runs_do_not_write_the_same_files(self):
         one, other = (self.write(f"{folder}/case.yaml", heat()) for folder in "ab")

@@ -37,6 +37,13 @@ inline HostField to_host(Field const& field, Stream& stream) {
   return host;
 }
 
+/// Of a field in host memory.
+inline ErrorNorms host_error_norms(Field const& field, expression::Expression const& exact,
+                                   double time) {
+  Stream host(Device::open(Backend::cpu));
+  return error_norms(field, exact, time, host);
+}
+
 inline double value_at(HostField const& host, std::int64_t i) {
   return host.field.precision == Precision::float32
              ? static_cast<double>(static_cast<float const*>(host.field.data)[i])
@@ -179,8 +186,8 @@ inline std::string quadratic(std::string const& scheme, char side, int steps) {
 
 inline ErrorNorms solution_error(std::string const& yaml, Backend backend) {
   auto const config = config_of(yaml);
-  return error_norms(solve(config, backend).field, config.verify.exact[0].second.expression,
-                     config.time.end);
+  return host_error_norms(solve(config, backend).field, config.verify.exact[0].second.expression,
+                          config.time.end);
 }
 
 /// log2 of the ratio of the largest errors when everything is refined by two. The mean over all

@@ -58,7 +58,7 @@ struct Solved {
     placed.grid = formula_grid;
     auto const formula =
         expression::Expression::parse(exact, {}, entry_of(config_of(minimal)).info.variables);
-    return error_norms(placed, formula, 0).maximum;
+    return host_error_norms(placed, formula, 0).maximum;
   }
 
   static inline std::string const minimal =

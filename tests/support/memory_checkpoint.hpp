@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <span>
@@ -9,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "grid/checkpoint.hpp"
 
@@ -22,19 +22,23 @@ class MemoryCheckpoint final : public CheckpointSink, public CheckpointSource {
   void put_text(std::string_view name, std::string_view text) override {
     put(name, std::string(text));
   }
-  void put_array(std::string_view name, std::span<float const> values) override {
-    put(name, std::vector<float>(values.begin(), values.end()));
+  void put_array(std::string_view name, std::span<float const> values, Stream& stream) override {
+    put(name, to_host(values, stream));
   }
-  void put_array(std::string_view name, std::span<double const> values) override {
-    put(name, std::vector<double>(values.begin(), values.end()));
+  void put_array(std::string_view name, std::span<double const> values, Stream& stream) override {
+    put(name, to_host(values, stream));
   }
 
   bool contains(std::string_view name) const override { return values_.contains(name); }
   std::int64_t get_integer(std::string_view name) const override { return get<std::int64_t>(name); }
   double get_real(std::string_view name) const override { return get<double>(name); }
   std::string get_text(std::string_view name) const override { return get<std::string>(name); }
-  void get_array(std::string_view name, std::span<float> out) const override { copy(name, out); }
-  void get_array(std::string_view name, std::span<double> out) const override { copy(name, out); }
+  void get_array(std::string_view name, std::span<float> out, Stream& stream) const override {
+    copy(name, out, stream);
+  }
+  void get_array(std::string_view name, std::span<double> out, Stream& stream) const override {
+    copy(name, out, stream);
+  }
 
  private:
   using Value =
@@ -46,10 +50,18 @@ class MemoryCheckpoint final : public CheckpointSink, public CheckpointSource {
     return std::get<T>(values_.find(name)->second);
   }
   template <class T>
-  void copy(std::string_view name, std::span<T> out) const {
+  static std::vector<T> to_host(std::span<T const> values, Stream& stream) {
+    std::vector<T> host(values.size());
+    copy_async(std::span(host), values, stream);
+    stream.synchronize();
+    return host;
+  }
+  template <class T>
+  void copy(std::string_view name, std::span<T> out, Stream& stream) const {
     auto const& values = get<std::vector<T>>(name);
     if (values.size() != out.size()) throw IoError("memory", "another size");
-    std::copy(values.begin(), values.end(), out.begin());
+    copy_async(out, std::span<T const>(values), stream);
+    stream.synchronize();
   }
 
   std::map<std::string, Value, std::less<>> values_;

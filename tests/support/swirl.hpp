@@ -43,6 +43,7 @@ class Swirl final : public Simulation {
         stream_(stream),
         break_at_(parameters_as<SwirlParameters>(run).break_at),
         first_(static_cast<std::size_t>(2 * run.grid.size())),
+        kept_(stream_, MemorySpace::device, first_.size()),
         q_(stream_, MemorySpace::device, first_.size()),
         w_(stream_, MemorySpace::device, 2 * line_points) {
     auto const& source = run.initial.at("q");
@@ -55,6 +56,8 @@ class Swirl final : public Simulation {
             run.grid.coordinate(0, at[0]), run.grid.coordinate(1, at[1]), 0, 0);
       }
     }
+    copy_async(kept_.span(), std::span<double const>(first_), stream_);
+    stream_.synchronize();
     place();
   }
 
@@ -82,11 +85,13 @@ class Swirl final : public Simulation {
   void save(CheckpointSink& sink) const override {
     sink.put_integer("step", clock_.step);
     sink.put_real("time", clock_.time);
-    sink.put_array("first", std::span<double const>(first_));
+    sink.put_array("first", kept_.span(), stream_);
   }
   void load(CheckpointSource const& source) override {
     clock_ = {source.get_integer("step"), source.get_real("time")};
-    source.get_array("first", std::span<double>(first_));
+    source.get_array("first", kept_.span(), stream_);
+    copy_async(std::span(first_), std::as_const(kept_).span(), stream_);
+    stream_.synchronize();
     place();
   }
 
@@ -112,10 +117,11 @@ class Swirl final : public Simulation {
   }
 
   config::RunConfig const& run_;
-  Stream stream_;
+  mutable Stream stream_;
   Clock clock_;
   double break_at_;
   std::vector<double> first_;
+  Buffer<double> kept_;  ///< the same, where checkpoints take it
   Buffer<T> q_, w_;
 };
 
@@ -127,7 +133,7 @@ inline MemoryForecast swirl_memory(config::RunConfig const& run, Inputs const&, 
           .array_name = "q",
           .key = "grid.points",
           .field_bytes = field,
-          .other_bytes = line,
+          .other_bytes = line + 2 * static_cast<std::size_t>(run.grid.size()) * sizeof(double),
           .own_field_bytes = {{"w", line}}};
 }
 

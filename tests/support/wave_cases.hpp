@@ -80,8 +80,8 @@ struct WaveRun {
   double energy() { return measured(*simulation, "energy", stream); }
   HostField field() { return to_host(simulation->fields().front(), stream); }
   ErrorNorms error() {
-    return error_norms(field().field, config.verify.exact[0].second.expression,
-                       simulation->clock().time);
+    return host_error_norms(field().field, config.verify.exact[0].second.expression,
+                            simulation->clock().time);
   }
 };
 

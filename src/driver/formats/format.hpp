@@ -6,8 +6,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/run_config.hpp"
+#include "core/field_sink.hpp"
 #include "driver/output_paths.hpp"
 #include "io/result_info.hpp"
 #include "io/vtkhdf.hpp"
@@ -31,10 +33,13 @@ class FormatWriter {
   /// When not resumed: removes what an earlier run of this name left there and `begin` did not
   /// replace.
   virtual void remove_stale() = 0;
-  /// Fields and tables are those of the contents, in host memory.
-  virtual void append(Clock const& clock, std::span<Field const> fields,
-                      std::span<NamedValue const> values, std::span<io::Histogram const> histograms,
-                      std::span<Table const> tables) = 0;
+  /// Begins a snapshot: a place for each field of the contents, in their order. Once all is written
+  /// there, `commit_step` brings the snapshot to the disk and makes it visible; tables are those of
+  /// the contents.
+  virtual std::vector<FieldSink*> begin_step(Clock const& clock) = 0;
+  virtual void commit_step(Clock const& clock, std::span<NamedValue const> values,
+                           std::span<io::Histogram const> histograms,
+                           std::span<Table const> tables) = 0;
   virtual void finish(io::Ending const& ending) = 0;
   /// Notes why a run ended that did not come to its end.
   virtual void stop(std::string const& /*why*/) {}

@@ -51,9 +51,12 @@ class Hdf5Writer final : public FormatWriter {
 
   void remove_stale() override { remove_earlier(aside_); }
 
-  void append(Clock const& clock, std::span<Field const> fields, std::span<NamedValue const> values,
-              std::span<io::Histogram const> histograms, std::span<Table const> tables) override {
-    writer_->append(clock.step, clock.time, fields, values, histograms, tables);
+  std::vector<FieldSink*> begin_step(Clock const&) override { return writer_->begin_step(); }
+
+  void commit_step(Clock const& clock, std::span<NamedValue const> values,
+                   std::span<io::Histogram const> histograms,
+                   std::span<Table const> tables) override {
+    writer_->commit_step(clock.step, clock.time, values, histograms, tables);
   }
 
   void finish(io::Ending const& ending) override { writer_->finish(ending); }

@@ -45,8 +45,13 @@ void check(config::Visitor& visitor, config::RunOptions const& run) {
 /// One collection with its images, of fields on one grid.
 class ImageSeries {
  public:
-  ImageSeries(OutputPaths paths, std::optional<Resumed> const& resumed)
-      : paths_(std::move(paths)), resumed_(resumed), list_(paths_.file(collection)) {
+  ImageSeries(OutputPaths paths, std::optional<Resumed> const& resumed, Grid grid,
+              std::vector<io::FieldInfo> fields)
+      : paths_(std::move(paths)),
+        resumed_(resumed),
+        grid_(std::move(grid)),
+        fields_(std::move(fields)),
+        list_(paths_.file(collection)) {
     if (resumed_) find();
   }
 
@@ -60,11 +65,16 @@ class ImageSeries {
       if (!kept.contains(path.filename().string())) remove_earlier(path);
   }
 
-  void append(Clock const& clock, std::span<Field const> fields) {
-    auto const path =
-        paths_.numbered(series_ ? static_cast<std::int64_t>(series_->size()) : 0, image);
-    io::write_vti(path, fields.front().grid, fields, clock.time, clock.step);
-    io::SeriesEntry entry{clock.time, path.filename().string()};
+  std::vector<FieldSink*> begin_step(Clock const& clock) {
+    path_ = paths_.numbered(series_ ? static_cast<std::int64_t>(series_->size()) : 0, image);
+    image_.emplace(path_, grid_, fields_, clock.time, clock.step);
+    return image_->sinks();
+  }
+
+  void commit_step(Clock const& clock) {
+    image_->commit();
+    image_.reset();
+    io::SeriesEntry entry{clock.time, path_.filename().string()};
     if (series_)
       series_->append(std::move(entry));
     else
@@ -98,9 +108,13 @@ class ImageSeries {
 
   OutputPaths paths_;
   std::optional<Resumed> const& resumed_;
+  Grid grid_;
+  std::vector<io::FieldInfo> fields_;
   fs::path list_;
   std::vector<io::SeriesEntry> earlier_;  ///< the entries to carry over
   std::optional<io::Collection> series_;  ///< once there is an image
+  fs::path path_;                         ///< of the image that is being written
+  std::optional<io::ImageFile> image_;    ///< that one
   std::int64_t written_ = 0;
 };
 
@@ -112,19 +126,23 @@ void remove_series(OutputPaths const& paths) {
 /// A series of the fields on the result's grid, and one for each field on a grid of its own.
 class VtiWriter final : public FormatWriter {
  public:
-  explicit VtiWriter(WriterSetting const& setting) : paths_(setting.paths) {
+  explicit VtiWriter(WriterSetting const& setting)
+      : paths_(setting.paths), count_(setting.contents.fields.size()) {
     auto const& infos = setting.contents.fields;
     std::vector<std::size_t> on_grid;
+    std::vector<io::FieldInfo> infos_on_grid;
     for (std::size_t i = 0; i < infos.size(); ++i) {
       if (!infos[i].own_grid) {
         on_grid.push_back(i);
+        infos_on_grid.push_back(infos[i]);
         continue;
       }
       auto const paths = paths_.of_field(infos[i].name);
       require_size(paths, *infos[i].own_grid);
-      series_.push_back({{i}, {paths, setting.resumed}});
+      series_.push_back({{i}, {paths, setting.resumed, *infos[i].own_grid, {infos[i]}}});
     }
-    if (!on_grid.empty()) series_.push_back({on_grid, {paths_, setting.resumed}});
+    if (!on_grid.empty())
+      series_.push_back({on_grid, {paths_, setting.resumed, setting.contents.grid, infos_on_grid}});
   }
 
   void begin() override {
@@ -136,13 +154,18 @@ class VtiWriter final : public FormatWriter {
     for (auto const& paths : paths_.of_fields()) remove_series(paths);
   }
 
-  void append(Clock const& clock, std::span<Field const> fields, std::span<NamedValue const>,
-              std::span<io::Histogram const>, std::span<Table const>) override {
+  std::vector<FieldSink*> begin_step(Clock const& clock) override {
+    std::vector<FieldSink*> all(count_);
     for (auto& [places, images] : series_) {
-      std::vector<Field> some;
-      for (std::size_t const place : places) some.push_back(fields[place]);
-      images.append(clock, some);
+      auto const sinks = images.begin_step(clock);
+      for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = sinks[i];
     }
+    return all;
+  }
+
+  void commit_step(Clock const& clock, std::span<NamedValue const>, std::span<io::Histogram const>,
+                   std::span<Table const>) override {
+    for (auto& series : series_) series.images.commit_step(clock);
   }
 
   void finish(io::Ending const&) override {
@@ -169,6 +192,7 @@ class VtiWriter final : public FormatWriter {
   }
 
   OutputPaths const& paths_;
+  std::size_t count_;  ///< of fields
   std::vector<Series> series_;
 };
 

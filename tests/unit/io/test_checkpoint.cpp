@@ -17,6 +17,9 @@ namespace {
 
 using namespace test;
 
+Stream host(Device::open(Backend::cpu));
+Slabs slabs(host, std::size_t{64} << 20);
+
 struct Values {
   std::int64_t integer = -(std::int64_t{1} << 60) - 1;
   double real = 0.1;
@@ -32,9 +35,9 @@ void save(Values const& values, CheckpointSink& sink) {
   sink.put_real("clock/time", values.real);
   sink.put_text("text", values.text);
   sink.put_text("empty", values.empty);
-  sink.put_array("floats", std::span<float const>(values.floats));
-  sink.put_array("fields/u", std::span<double const>(values.doubles));
-  sink.put_array("none", std::span<double const>(values.none));
+  sink.put_array("floats", std::span<float const>(values.floats), host);
+  sink.put_array("fields/u", std::span<double const>(values.doubles), host);
+  sink.put_array("none", std::span<double const>(values.none), host);
 }
 
 Values load(CheckpointSource const& source) {
@@ -43,9 +46,9 @@ Values load(CheckpointSource const& source) {
   values.real = source.get_real("clock/time");
   values.text = source.get_text("text");
   values.empty = source.get_text("empty");
-  source.get_array("floats", std::span<float>(values.floats));
-  source.get_array("fields/u", std::span<double>(values.doubles));
-  source.get_array("none", std::span<double>(values.none));
+  source.get_array("floats", std::span<float>(values.floats), host);
+  source.get_array("fields/u", std::span<double>(values.doubles), host);
+  source.get_array("none", std::span<double>(values.none), host);
   return values;
 }
 
@@ -59,7 +62,8 @@ bool same(Values const& a, Values const& b) {
 class Checkpoint : public testing::Test {
  protected:
   void write() {
-    write_checkpoint(path, {"problem 1", 10, 0.25}, [&](auto& sink) { save(values, sink); });
+    write_checkpoint(
+        path, {"problem 1", 10, 0.25}, [&](auto& sink) { save(values, sink); }, slabs);
   }
   Values read(std::filesystem::path const& from) const {
     Values got;
@@ -119,8 +123,9 @@ TEST_F(Checkpoint, ListsWhatItHolds) {
 TEST_F(Checkpoint, InspectsEveryPartOfALargeArray) {
   std::vector<double> array((std::size_t{1} << 20) + 12345, 0.125);
   array.back() = 17.25;
-  write_checkpoint(path, {"problem 1", 10, 0.25},
-                   [&](auto& sink) { sink.put_array("u", std::span<double const>(array)); });
+  write_checkpoint(
+      path, {"problem 1", 10, 0.25},
+      [&](auto& sink) { sink.put_array("u", std::span<double const>(array), host); }, slabs);
   EXPECT_EQ(CheckpointFile(path).inspect().at(0).size, std::ssize(array));
   auto bytes = read_bytes(path);
   double const mark = 17.25;
@@ -129,6 +134,47 @@ TEST_F(Checkpoint, InspectsEveryPartOfALargeArray) {
   bytes[place] ^= 1;
   write_bytes(path, bytes);
   expect_io_error([&] { CheckpointFile(path).inspect(); }, {"damaged ('u' fails its checksum)"});
+}
+
+/// What `write_checkpoint` did before arrays had a checksum for each slab.
+void give_one_checksum(std::filesystem::path const& path, std::int64_t checksum) {
+  hdf5::silence();
+  hdf5::Object const file(path,
+                          hdf5::Handle(H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose));
+  auto const u = file.open_group("values").open_dataset("u");
+  ASSERT_GE(H5Adelete(u.id(), "checksum_of_slabs"), 0);
+  u.write_attribute("checksum", checksum);
+}
+
+TEST_F(Checkpoint, GivesBackArraysOfSeveralSlabs) {
+  std::vector<double> array(2 * Slabs::bytes / sizeof(double) + 12345);
+  for (std::size_t i = 0; i < array.size(); ++i) array[i] = static_cast<double>(i) / 3;
+  write_checkpoint(
+      path, {"problem 1", 10, 0.25},
+      [&](auto& sink) { sink.put_array("u", std::span<double const>(array), host); }, slabs);
+  auto const get = [&] {
+    std::vector<double> got(array.size());
+    CheckpointFile(path).read(
+        [&](auto const& source) { source.get_array("u", std::span<double>(got), host); });
+    return got;
+  };
+  EXPECT_EQ(get(), array);
+  auto const whole = read_bytes(path);
+  double const mark = array[array.size() / 2];
+  auto const place = whole.find(std::string(reinterpret_cast<char const*>(&mark), sizeof mark));
+  ASSERT_NE(place, std::string::npos);
+  auto damaged = whole;
+  damaged[place] ^= 1;
+  write_bytes(path, damaged);
+  expect_io_error([&] { get(); }, {"damaged ('u' fails its checksum)"});
+  write_bytes(path, whole);
+  give_one_checksum(path, 0);
+  expect_io_error([&] { get(); }, {"damaged ('u' fails its checksum)"});
+  expect_io_error([&] { CheckpointFile(path).inspect(); }, {"damaged ('u' fails its checksum)"});
+  write_bytes(path, whole);
+  give_one_checksum(path, 8677595256427597235);
+  EXPECT_EQ(get(), array);
+  EXPECT_NO_THROW(CheckpointFile(path).inspect());
 }
 
 TEST_F(Checkpoint, RefusesAnotherNameTypeOrSize) {
@@ -142,10 +188,12 @@ TEST_F(Checkpoint, RefusesAnotherNameTypeOrSize) {
   expect_io_error(get([](auto const& source) { source.get_real("clock/step"); }),
                   {"'clock/step' has another type"});
   expect_io_error(get([](auto const& source) { source.get_text("clock/step"); }), {"no text"});
-  expect_io_error(get([&](auto const& source) { source.get_array("fields/u", std::span(few)); }),
-                  {"another type or size ([101], not [100])"});
-  expect_io_error(get([&](auto const& source) { source.get_array("fields/u", std::span(floats)); }),
-                  {"another type"});
+  expect_io_error(
+      get([&](auto const& source) { source.get_array("fields/u", std::span(few), host); }),
+      {"another type or size ([101], not [100])"});
+  expect_io_error(
+      get([&](auto const& source) { source.get_array("fields/u", std::span(floats), host); }),
+      {"another type"});
 }
 
 TEST_F(Checkpoint, RefusesOtherFiles) {
@@ -159,11 +207,13 @@ TEST_F(Checkpoint, RefusesOtherFiles) {
 
 TEST_F(Checkpoint, KeepsTheOldOneWhenSavingFails) {
   write();
-  EXPECT_THROW(write_checkpoint(path, {"problem 3", 20, 0.5},
-                                [](auto& sink) {
-                                  sink.put_real("x", 1);
-                                  throw std::runtime_error("stop");
-                                }),
+  EXPECT_THROW(write_checkpoint(
+                   path, {"problem 3", 20, 0.5},
+                   [](auto& sink) {
+                     sink.put_real("x", 1);
+                     throw std::runtime_error("stop");
+                   },
+                   slabs),
                std::runtime_error);
   EXPECT_TRUE(same(read(path), values));
   EXPECT_EQ(folder.files(), 1U);

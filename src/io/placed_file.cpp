@@ -1,0 +1,68 @@
+#include "io/placed_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace gridstride::io {
+
+namespace {
+
+int flags_of(PlacedFile::How how) {
+  if (how == PlacedFile::How::read) return O_RDONLY;
+  return O_WRONLY | (how == PlacedFile::How::created ? O_CREAT | O_TRUNC : 0);
+}
+
+}  // namespace
+
+PlacedFile::PlacedFile(std::filesystem::path const& path, std::filesystem::path shown, How how)
+    : shown_(std::move(shown)), descriptor_(::open(path.c_str(), flags_of(how) | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) fail("opening");
+}
+
+PlacedFile::~PlacedFile() { ::close(descriptor_); }
+
+std::uint64_t PlacedFile::size() const {
+  struct stat status = {};
+  if (::fstat(descriptor_, &status) != 0) fail("asking for the size");
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+void PlacedFile::write(std::uint64_t place, std::span<std::byte const> bytes) const {
+  while (!bytes.empty()) {
+    ssize_t const put =
+        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(place));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) fail("writing");
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    place += static_cast<std::uint64_t>(put);
+  }
+}
+
+void PlacedFile::read(std::uint64_t place, std::span<std::byte> bytes) const {
+  while (!bytes.empty()) {
+    ssize_t const got = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(place));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("reading");
+    if (got == 0) throw IoError(shown_, "is cut off");
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    place += static_cast<std::uint64_t>(got);
+  }
+}
+
+void PlacedFile::synchronize() const {
+  if (::fsync(descriptor_) != 0 && errno != EINVAL) fail("writing");
+}
+
+void PlacedFile::fail(std::string_view what) const {
+  throw IoError(shown_, fmt::format("{} failed ({})", what, std::strerror(errno)));
+}
+
+}  // namespace gridstride::io

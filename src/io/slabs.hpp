@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/field_sink.hpp"
+#include "core/stream.hpp"
+
+namespace gridstride::io {
+
+/// Moves arrays between the memory of a device and files in slabs, by a few lanes, each with pinned
+/// memory for a slab: while one copies, others write. On the host files take the arrays themselves.
+/// Slabs begin at multiples of `bytes` and are that long, but for the last of an array.
+class Slabs {
+ public:
+  static constexpr std::size_t bytes = std::size_t{8} << 20;
+
+  /// For arrays of up to so many bytes. Takes all memory.
+  Slabs(Stream const& stream, std::size_t largest_array);
+  ~Slabs();
+  /// Of that, what is pinned.
+  static std::size_t memory(Backend backend, std::size_t largest_array);
+
+  /// An array, and the places that its bytes go to.
+  struct Output {
+    std::byte const* data;
+    std::size_t size;
+    std::vector<FieldSink*> sinks;
+  };
+  /// Begins after what is queued on the stream, and returns when all is written. Throws what a sink
+  /// throws.
+  void write(std::span<Output const> arrays);
+
+  /// Fills `array`, in the device's memory, with what `fill` puts into each slab; several threads
+  /// call it at a time. Throws what it throws.
+  using Fill = std::function<void(std::uint64_t first_byte, std::span<std::byte> slab)>;
+  void read(std::span<std::byte> array, Fill const& fill);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gridstride::io
