@@ -128,12 +128,15 @@ void OutputFiles::finish(io::Ending const& ending) {
 }
 
 void OutputFiles::note_end(std::string const& why) {
-  try {
-    if (why != run_is_done)
-      for (auto const& writer : writers_) writer->stop(why);
-    log(logged_ending(why));
-  } catch (IoError const&) {  // what ended the run is on its way to the user
-  }
+  auto const attempt = [](auto const& work) {
+    try {
+      work();
+    } catch (IoError const&) {  // what ended the run is on its way to the user
+    }
+  };
+  if (why != run_is_done)
+    for (auto const& writer : writers_) attempt([&] { writer->stop(why); });
+  attempt([&] { log(logged_ending(why)); });
 }
 
 void OutputFiles::fail_log() const {

@@ -433,6 +433,7 @@ void ResultWriter::finish(Ending const& ending) {
 }
 
 void ResultWriter::stop(std::string_view why) {
+  state_->in_step = false;  // its space stays, but nothing refers to it
   state_->attempt([&] {
     state_->home.write_text(layout::ended, why);
     hdf5::commit(state_->file);

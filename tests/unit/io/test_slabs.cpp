@@ -160,7 +160,9 @@ TEST(FieldSinks, WhatIsNotWholeIsNotCommitted) {
   sinks[0]->write(0, std::span(zeros).first(sinks[0]->bytes()));
   EXPECT_THROW(writer.commit_step(0, 0, {}), std::logic_error);
   expect_io_error([&] { writer.begin_step(); }, {"takes no more"});
+  writer.stop("another file failed");
   EXPECT_EQ(ResultFile(folder / "run.h5").times().size(), 0U);
+  EXPECT_EQ(ResultFile(folder / "run.h5").ended(), "another file failed");
   {
     ImageFile image(folder / "a.vti", grid, contents.fields, 0, 0);
     image.sinks()[0]->write(0, std::span(zeros).first(8));
