@@ -24,7 +24,7 @@ namespace {
 using Length = std::uint64_t;
 /// Arrays begin at multiples of a page of memory: the system copies them faster.
 constexpr std::uint64_t alignment = 4096;
-constexpr std::string_view tail = "\n  </AppendedData>\n</VTKFile>\n";
+constexpr std::string_view image_end = "\n  </AppendedData>\n</VTKFile>\n";
 
 std::uint64_t aligned(std::uint64_t place) {
   return (place + alignment - 1) / alignment * alignment;
@@ -38,7 +38,7 @@ std::string_view type_of(Precision precision) {
   return precision == Precision::float32 ? "Float32" : "Float64";
 }
 
-std::string list(std::array<double, 3> const& values) {
+std::string three(std::array<double, 3> const& values) {
   return fmt::format("{} {} {}", format_exact(values[0]), format_exact(values[1]),
                      format_exact(values[2]));
 }
@@ -84,7 +84,7 @@ std::string head_of(Grid const& grid, std::span<FieldInfo const> fields,
       "    </Piece>\n"
       "  </ImageData>\n"
       "  <AppendedData encoding=\"raw\">\n",
-      extent, list(grid.origin), list(grid.spacing), format_exact(time), step, arrays);
+      extent, three(grid.origin), three(grid.spacing), format_exact(time), step, arrays);
   // Readers skip the blanks before the mark, from behind which they count.
   head.append(aligned(head.size() + 1 + sizeof(Length)) - sizeof(Length) - 1 - head.size(), ' ');
   return head + '_';
@@ -151,7 +151,7 @@ std::vector<FieldSink*> ImageFile::sinks() const {
 
 void ImageFile::commit() {
   for (Place const& place : state_->places) place.require_whole();
-  state_->file.write(state_->end, tail);
+  state_->file.write(state_->end, image_end);
   state_->target.commit();
 }
 

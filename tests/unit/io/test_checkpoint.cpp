@@ -17,8 +17,8 @@ namespace {
 
 using namespace test;
 
-Stream host(Device::open(Backend::cpu));
-Slabs slabs(host, std::size_t{64} << 20);
+Stream on_host(Device::open(Backend::cpu));
+Slabs lanes(on_host, std::size_t{64} << 20);
 
 struct Values {
   std::int64_t integer = -(std::int64_t{1} << 60) - 1;
@@ -35,9 +35,9 @@ void save(Values const& values, CheckpointSink& sink) {
   sink.put_real("clock/time", values.real);
   sink.put_text("text", values.text);
   sink.put_text("empty", values.empty);
-  sink.put_array("floats", std::span<float const>(values.floats), host);
-  sink.put_array("fields/u", std::span<double const>(values.doubles), host);
-  sink.put_array("none", std::span<double const>(values.none), host);
+  sink.put_array("floats", std::span<float const>(values.floats), on_host);
+  sink.put_array("fields/u", std::span<double const>(values.doubles), on_host);
+  sink.put_array("none", std::span<double const>(values.none), on_host);
 }
 
 Values load(CheckpointSource const& source) {
@@ -46,9 +46,9 @@ Values load(CheckpointSource const& source) {
   values.real = source.get_real("clock/time");
   values.text = source.get_text("text");
   values.empty = source.get_text("empty");
-  source.get_array("floats", std::span<float>(values.floats), host);
-  source.get_array("fields/u", std::span<double>(values.doubles), host);
-  source.get_array("none", std::span<double>(values.none), host);
+  source.get_array("floats", std::span<float>(values.floats), on_host);
+  source.get_array("fields/u", std::span<double>(values.doubles), on_host);
+  source.get_array("none", std::span<double>(values.none), on_host);
   return values;
 }
 
@@ -63,7 +63,7 @@ class Checkpoint : public testing::Test {
  protected:
   void write() {
     write_checkpoint(
-        path, {"problem 1", 10, 0.25}, [&](auto& sink) { save(values, sink); }, slabs);
+        path, {"problem 1", 10, 0.25}, [&](auto& sink) { save(values, sink); }, lanes);
   }
   Values read(std::filesystem::path const& from) const {
     Values got;
@@ -125,7 +125,7 @@ TEST_F(Checkpoint, InspectsEveryPartOfALargeArray) {
   array.back() = 17.25;
   write_checkpoint(
       path, {"problem 1", 10, 0.25},
-      [&](auto& sink) { sink.put_array("u", std::span<double const>(array), host); }, slabs);
+      [&](auto& sink) { sink.put_array("u", std::span<double const>(array), on_host); }, lanes);
   EXPECT_EQ(CheckpointFile(path).inspect().at(0).size, std::ssize(array));
   auto bytes = read_bytes(path);
   double const mark = 17.25;
@@ -151,11 +151,11 @@ TEST_F(Checkpoint, GivesBackArraysOfSeveralSlabs) {
   for (std::size_t i = 0; i < array.size(); ++i) array[i] = static_cast<double>(i) / 3;
   write_checkpoint(
       path, {"problem 1", 10, 0.25},
-      [&](auto& sink) { sink.put_array("u", std::span<double const>(array), host); }, slabs);
+      [&](auto& sink) { sink.put_array("u", std::span<double const>(array), on_host); }, lanes);
   auto const get = [&] {
     std::vector<double> got(array.size());
     CheckpointFile(path).read(
-        [&](auto const& source) { source.get_array("u", std::span<double>(got), host); });
+        [&](auto const& source) { source.get_array("u", std::span<double>(got), on_host); });
     return got;
   };
   EXPECT_EQ(get(), array);
@@ -189,10 +189,10 @@ TEST_F(Checkpoint, RefusesAnotherNameTypeOrSize) {
                   {"'clock/step' has another type"});
   expect_io_error(get([](auto const& source) { source.get_text("clock/step"); }), {"no text"});
   expect_io_error(
-      get([&](auto const& source) { source.get_array("fields/u", std::span(few), host); }),
+      get([&](auto const& source) { source.get_array("fields/u", std::span(few), on_host); }),
       {"another type or size ([101], not [100])"});
   expect_io_error(
-      get([&](auto const& source) { source.get_array("fields/u", std::span(floats), host); }),
+      get([&](auto const& source) { source.get_array("fields/u", std::span(floats), on_host); }),
       {"another type"});
 }
 
@@ -213,7 +213,7 @@ TEST_F(Checkpoint, KeepsTheOldOneWhenSavingFails) {
                      sink.put_real("x", 1);
                      throw std::runtime_error("stop");
                    },
-                   slabs),
+                   lanes),
                std::runtime_error);
   EXPECT_TRUE(same(read(path), values));
   EXPECT_EQ(folder.files(), 1U);

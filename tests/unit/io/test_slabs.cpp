@@ -35,23 +35,23 @@ class MemorySink final : public FieldSink {
   std::uint64_t end_;
 };
 
-std::vector<std::byte> pattern(std::size_t size) {
+std::vector<std::byte> slab_pattern(std::size_t size) {
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 2654435761U >> 13);
   return bytes;
 }
 
-constexpr std::size_t sizes[] = {
+constexpr std::size_t slab_sizes[] = {
     0, 1, 4099, Slabs::bytes - 1, Slabs::bytes, Slabs::bytes + 1, 5 * Slabs::bytes + 12345};
 
 TEST(SlabsOnHost, EverySinkGetsEveryByte) {
   Stream stream(Device::open(Backend::cpu));
-  Slabs slabs(stream, std::ranges::max(sizes));
+  Slabs slabs(stream, std::ranges::max(slab_sizes));
   std::vector<std::vector<std::byte>> arrays;
   std::vector<std::unique_ptr<MemorySink>> sinks;
   std::vector<Slabs::Output> outputs;
-  for (std::size_t const size : sizes) {
-    arrays.push_back(pattern(size));
+  for (std::size_t const size : slab_sizes) {
+    arrays.push_back(slab_pattern(size));
     auto& output = outputs.emplace_back(arrays.back().data(), size);
     for (int i = 0; i < 2; ++i)
       output.sinks.push_back(sinks.emplace_back(std::make_unique<MemorySink>(size)).get());
@@ -66,8 +66,8 @@ TEST(SlabsOnHost, EverySinkGetsEveryByte) {
 
 TEST(SlabsOnHost, ReadsEveryByte) {
   Stream stream(Device::open(Backend::cpu));
-  for (std::size_t const size : sizes) {
-    auto const expected = pattern(size);
+  for (std::size_t const size : slab_sizes) {
+    auto const expected = slab_pattern(size);
     std::vector<std::byte> array(size);
     Slabs(stream, size).read(array, [&](std::uint64_t first, std::span<std::byte> slab) {
       std::copy_n(expected.begin() + static_cast<std::ptrdiff_t>(first), slab.size(), slab.begin());
@@ -78,7 +78,7 @@ TEST(SlabsOnHost, ReadsEveryByte) {
 
 TEST(SlabsOnHost, WhatASinkThrowsIsThrown) {
   Stream stream(Device::open(Backend::cpu));
-  auto const array = pattern(6 * Slabs::bytes);
+  auto const array = slab_pattern(6 * Slabs::bytes);
   Slabs slabs(stream, array.size());
   MemorySink sink(array.size(), 3 * Slabs::bytes);
   Slabs::Output const output = {array.data(), array.size(), {&sink}};
@@ -88,7 +88,7 @@ TEST(SlabsOnHost, WhatASinkThrowsIsThrown) {
 
 TEST(FieldSinks, TakeNothingBeyondTheirEnd) {
   MemorySink sink(10);
-  auto const bytes = pattern(11);
+  auto const bytes = slab_pattern(11);
   EXPECT_THROW(sink.write(0, bytes), std::out_of_range);
   EXPECT_THROW(sink.write(5, std::span(bytes).first(6)), std::out_of_range);
   EXPECT_THROW(sink.write(11, {}), std::out_of_range);
