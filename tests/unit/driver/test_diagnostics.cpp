@@ -177,12 +177,13 @@ TEST(RequireFinite, NamesTheComponentOfAVector) {
   std::vector<float> values(18, 1);
   Field const field{"v", "m/s", grid, Precision::float32, values.data(), 3};
   std::vector<config::FieldInfo> const infos = {{.name = "v", .components = {"a", "b", "c"}}};
-  EXPECT_NO_THROW(require_finite(field, {}, infos));
+  Stream stream(Device::open(cpu));
+  EXPECT_NO_THROW(require_finite(field, {}, stream, infos));
   values[3 * 5 + 1] = std::numeric_limits<float>::infinity();
   for (auto const& [known, name] : {std::pair(std::span(infos), "v.b"),
                                     std::pair(std::span<config::FieldInfo const>(), "v.1")}) {
     try {
-      require_finite(field, {3, 0.5}, known);
+      require_finite(field, {3, 0.5}, stream, known);
       FAIL();
     } catch (NumericalError const& error) {
       EXPECT_EQ(error.what(),
