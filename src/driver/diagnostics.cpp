@@ -281,25 +281,35 @@ std::span<config::DiagnosticKind const> diagnostic_kinds() {
 
 namespace {
 
-/// Of vectors on the file's grid, one component at a time is brought side by side.
-std::size_t bytes_of_a_component(config::RunOptions const& run) {
-  bool const any = std::ranges::any_of(run.fields, [](config::FieldInfo const& field) {
-    return !field.components.empty() && !field.own_grid;
-  });
-  return any ? static_cast<std::size_t>(run.grid.size()) * size_of(run.precision) : 0;
+/// Of vectors, one component at a time is brought side by side.
+std::size_t bytes_of_a_component(config::RunOptions const& run, MemoryForecast const& memory) {
+  std::size_t most = 0;
+  for (config::FieldInfo const& field : run.fields) {
+    auto const numbers = diagnosed_numbers(std::span(&field, 1));
+    bool const asked = std::ranges::any_of(numbers, [&](config::FieldInfo const& number) {
+      Field named;
+      named.name = number.name;
+      return is_asked(run, named);
+    });
+    if (asked && !field.components.empty())
+      most = std::max(most, memory.bytes_of(field) / field.components.size());
+  }
+  return most;
 }
 
 }  // namespace
 
-std::size_t diagnostics_bytes(config::RunOptions const& run) {
-  DiagnosticBytes all;
+/// What looks at each field by itself comes before what looks at all.
+std::size_t diagnostics_bytes(config::RunOptions const& run, MemoryForecast const& memory) {
+  std::size_t all_kept = 0, of_fields = 0, of_all = 0;
   for (DiagnosticRow const& row : diagnostic_rows()) {
     if (!row.bytes) continue;
     auto const [kept, passing] = row.bytes(run);
-    all.kept += kept;
-    all.passing = std::max(all.passing, passing);
+    all_kept += kept;
+    auto& most = row.of_all ? of_all : of_fields;
+    most = std::max(most, passing);
   }
-  return all.kept + all.passing + bytes_of_a_component(run);
+  return all_kept + std::max(of_fields + bytes_of_a_component(run, memory), of_all);
 }
 
 std::string diagnostics_refusal(std::string_view family, std::string_view variant,

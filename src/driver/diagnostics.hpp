@@ -76,7 +76,7 @@ class Diagnostics {
 };
 
 /// Device memory that a run's diagnostics take beside the fields, as far as it is worth counting.
-std::size_t diagnostics_bytes(config::RunOptions const& run);
+std::size_t diagnostics_bytes(config::RunOptions const& run, MemoryForecast const& memory);
 
 /// Why a variant of a kernel family cannot serve the diagnostics on a device; empty when it can, or
 /// when diagnostics do not use the family.

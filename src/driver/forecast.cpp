@@ -183,7 +183,7 @@ void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, F
 Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
   auto memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
-  memory.other_bytes += diagnostics_bytes(run);
+  memory.other_bytes += diagnostics_bytes(run, memory);
   // What libraries and kernels take beside all that is counted.
   constexpr double spare = 256 << 20;
   double const left = static_cast<double>(device.free_memory()) - total(memory) - spare;

@@ -238,6 +238,8 @@ inline void expect_tables_in_one_go(std::string const& device) {
 inline void expect_swirl_forecast(Backend backend) {
   auto const config = config_of(swirl_case("auto"), swirls());
   auto const expected = forecast(config, Device::open(backend));
+  auto const silent =
+      forecast(config_of(swirl_case("auto", "diagnostics: []\n"), swirls()), Device::open(backend));
   constexpr std::size_t q = 2 * 35 * sizeof(double), w = 10 * sizeof(double);
   std::size_t const component = q / 2;
   if (backend == Backend::cuda) {
@@ -247,6 +249,7 @@ inline void expect_swirl_forecast(Backend backend) {
     EXPECT_EQ(expected.device_bytes, q + w + component);
     EXPECT_EQ(expected.host_bytes, 3 * q + 2 * w);
   }
+  EXPECT_EQ(expected.device_bytes - silent.device_bytes, component);
 }
 
 }  // namespace gridstride::test
