@@ -17,8 +17,9 @@ void declare_path(Visitor& visitor, Spec const& spec, Presence presence, std::st
 void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
                         std::filesystem::path const& folder, std::filesystem::path& path);
 
-/// Declares the keys `file` and `dataset` of a source, as the mapping of a form. `shape` tells the
-/// shape that the dataset has to have, in words.
+/// Declares the keys of a file of numbers, as the mapping of a form: `file`, and `dataset` of an
+/// HDF5 file, or what a file of bare numbers holds. `shape` tells the shape that it has to have, in
+/// words.
 void declare_dataset(Visitor& visitor, std::filesystem::path const& folder, std::string_view shape,
                      FieldSource& source);
 
@@ -27,9 +28,5 @@ void declare_dataset(Visitor& visitor, std::filesystem::path const& folder, std:
 /// field's name; when left out, it is the name that `spec` has.
 void declare_field(Visitor& visitor, std::filesystem::path const& folder, Spec const& spec,
                    FieldSource& source);
-
-/// The same as `declare_dataset`, where a Matrix Market file may stand, which has no dataset.
-void declare_matrix_file(Visitor& visitor, std::filesystem::path const& folder,
-                         std::string_view shape, FieldSource& source);
 
 }  // namespace gridstride::config

@@ -19,6 +19,7 @@
 #include "config/output_format.hpp"
 #include "config/parameters.hpp"
 #include "core/device.hpp"
+#include "core/file_stamp.hpp"
 #include "core/precision.hpp"
 #include "expression/expression.hpp"
 #include "grid/grid.hpp"
@@ -81,17 +82,34 @@ struct Moment {
   std::optional<double> step;  // a whole number
 };
 
-/// Values of an array: a formula, a dataset of an HDF5 file, a field of another run's result, or a
-/// Matrix Market file.
+/// What a file of bare numbers holds.
+struct RawOptions {
+  std::string type = {};  // a name of core/number_type.hpp; empty: the file is none
+  std::vector<std::int64_t> shape = {};
+  std::string byte_order = "little";
+  std::int64_t offset = 0;  // bytes before them
+  std::int64_t rest = 0;    // and after them
+};
+
+enum class FileFormat { hdf5, result, matrix_market, npy, raw };
+
+/// Values of an array: a formula, or a file's.
 struct FieldSource {
   Formula formula;
   std::filesystem::path file;  // empty when formulas count; absolute or relative to the cwd
-  std::string dataset;         // with a moment the field's name; empty for a Matrix Market file
+  std::string dataset;         // of HDF5; of a result the field's name
   Location location;
   std::optional<Moment> moment = {};     // of another run's result
   std::string unit = "1";                // what is needed
   std::vector<Formula> components = {};  // of a vector, in place of the formula
   int numbers = 1;                       // at each point; of a vector as many as components
+  RawOptions raw = {};
+  bool squares = false;  // what is meant are the squares of a file's values
+  /// The file as it was when it was first looked into; copies share it.
+  std::shared_ptr<std::optional<FileStamp>> seen = std::make_shared<std::optional<FileStamp>>();
+
+  /// Of the file. Its name's ending tells that of `.mtx` and `.npy`.
+  FileFormat format() const;
 };
 
 struct SideCondition {

@@ -188,6 +188,9 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   constexpr double spare = 256 << 20;
   double const left = static_cast<double>(device.free_memory()) - total(memory) - spare;
   result.room = room_for(run, memory, left);
+  // What files are read through is gone before the first snapshot is set aside.
+  if (device.backend() == Backend::cuda)
+    memory.other_bytes += memory.slab_bytes - std::min(memory.slab_bytes, result.room.bytes);
   result.device_bytes = memory.bytes() + result.room.bytes;
   result.host_bytes = host_bytes(run, memory, device.backend());
   // Before a step is looked for, which needs values at every point.

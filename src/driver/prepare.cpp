@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <ranges>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -26,6 +25,7 @@
 #include "driver/result_source.hpp"
 #include "io/dataset.hpp"
 #include "io/matrix_market.hpp"
+#include "io/plain_numbers.hpp"
 #include "io/result.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/families.hpp"
@@ -98,25 +98,13 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
   return problems;
 }
 
-std::vector<std::int64_t> shape_of(config::FieldSource const& source) {
-  if (source.dataset.empty()) {
-    auto const shape = io::inspect_matrix_market(source.file);
-    return {shape.begin(), shape.end()};
-  }
-  auto const info = io::inspect_dataset(source.file, source.dataset);
-  if (info.numeric) return info.shape;
-  throw IoError(source.file, fmt::format("dataset '{}' holds {} (numbers are needed)",
-                                         source.dataset, info.type));
-}
-
 /// A cell of the grid, or what stands at that place of an array without one: `[3][5]`.
 std::string format_place(config::RunConfig const& run, config::FieldSource const& source,
-                         std::int64_t index) {
+                         std::vector<std::int64_t> place, std::int64_t index) {
   if (run.simulation->has_grid)
     return fmt::format(
         "cell ({}){}", fmt::join(run.grid.indices(index / source.numbers), ", "),
         source.numbers > 1 ? fmt::format(", component {}", index % source.numbers) : "");
-  auto place = shape_of(source);
   for (auto& extent : std::views::reverse(place)) {
     std::int64_t const lines = index / extent;
     extent = index % extent;
@@ -125,14 +113,109 @@ std::string format_place(config::RunConfig const& run, config::FieldSource const
   return format_shape(place);
 }
 
-void read_values(config::FieldSource const& source, std::span<double> values) {
-  if (source.moment)
-    read_result(source, values);
-  else if (source.dataset.empty())
-    io::read_matrix_market(source.file, values);
-  else
-    io::read_dataset(source.file, source.dataset, values);
+/// Throws `IoError` where the file is not as it was when it was first looked into.
+void require_seen(config::FieldSource const& source) {
+  auto& seen = *source.seen;
+  FileStamp const now = stamp_of(source.file);
+  if (!seen) seen = now;
+  require_same(source.file, *seen, now);
 }
+
+io::RawLayout layout_of(config::RawOptions const& raw) {
+  auto type = number_type_called(raw.type).value();
+  bool const big = raw.byte_order == "big";
+  type.swapped = type.bytes > 1 && big != (std::endian::native == std::endian::big);
+  return {type, raw.shape, raw.offset, raw.rest};
+}
+
+std::vector<std::int64_t> shape_of(config::RunConfig const& run,
+                                   config::FieldSource const& source) {
+  require_seen(source);
+  switch (source.format()) {
+    case config::FileFormat::result:
+      return result_shape(run, source);
+    case config::FileFormat::matrix_market: {
+      auto const shape = io::inspect_matrix_market(source.file);
+      return {shape.begin(), shape.end()};
+    }
+    case config::FileFormat::npy:
+      return io::open_npy(source.file)->shape();
+    case config::FileFormat::raw:
+      return io::open_raw(source.file, layout_of(source.raw))->shape();
+    case config::FileFormat::hdf5:
+      break;
+  }
+  auto const info = io::inspect_dataset(source.file, source.dataset);
+  if (info.numeric) return info.shape;
+  throw IoError(source.file, fmt::format("dataset '{}' holds {} (numbers are needed)",
+                                         source.dataset, info.type));
+}
+
+std::unique_ptr<NumberSource> open_file(config::FieldSource const& source) {
+  require_seen(source);
+  switch (source.format()) {
+    case config::FileFormat::result:
+      return open_result(source);
+    case config::FileFormat::matrix_market:
+      return io::open_matrix_market(source.file);
+    case config::FileFormat::npy:
+      return io::open_npy(source.file);
+    case config::FileFormat::raw:
+      return io::open_raw(source.file, layout_of(source.raw));
+    case config::FileFormat::hdf5:
+      break;
+  }
+  return io::open_dataset(source.file, source.dataset);
+}
+
+/// What a file has wrong is wrong at the place of the config that names it.
+template <class Use>
+auto located(config::RunConfig const& run, config::FieldSource const& source, Use const& use) {
+  try {
+    return use();
+  } catch (IoError const& error) {
+    throw ConfigError({run.problem(source.location, error.what())});
+  }
+}
+
+void require_foreign(config::RunConfig const& run, config::FieldSource const& source) {
+  if (OutputPaths(run).owns(source.file))
+    throw ConfigError({run.problem(
+        source.location, fmt::format("{} is written by this very run, which would destroy what "
+                                     "it begins with; give another name or output.directory",
+                                     source.file.string()))});
+}
+
+/// A file's numbers, with `ConfigError` for what it has wrong.
+class LocatedNumbers final : public NumberSource {
+ public:
+  LocatedNumbers(config::RunConfig const& run, config::FieldSource const& source)
+      : run_(run),
+        source_(source),
+        numbers_(located(run, source, [&] { return open_file(source); })) {}
+
+  NumberType type() const override { return numbers_->type(); }
+  std::vector<std::int64_t> const& shape() const override { return numbers_->shape(); }
+  std::optional<StoredOrder> order() const override { return numbers_->order(); }
+  std::int64_t granule() const override { return numbers_->granule(); }
+  void read(std::int64_t first, std::int64_t count, void* target) const override {
+    located(run_, source_, [&] { numbers_->read(first, count, target); });
+  }
+  void read_stored(std::int64_t first, std::int64_t count, void* target) const override {
+    located(run_, source_, [&] { numbers_->read_stored(first, count, target); });
+  }
+  void check_unchanged() const override {
+    located(run_, source_, [&] {
+      numbers_->check_unchanged();
+      require_seen(source_);
+    });
+  }
+
+ private:
+  config::RunConfig const& run_;
+  config::FieldSource source_;
+  std::unique_ptr<NumberSource> numbers_;
+};
 
 /// What the grid says of the initial datasets' shapes.
 std::vector<Problem> dataset_problems(config::RunConfig const& run, Inputs const& inputs) {
@@ -166,34 +249,22 @@ std::vector<Problem> own_output_problems(config::RunConfig const& run) {
 }  // namespace
 
 Inputs inputs_of(config::RunConfig const& run) {
-  /// What a file has wrong is wrong at the place of the config that names it.
-  auto const located = [&run](config::FieldSource const& source, auto const& use) {
-    if (OutputPaths(run).owns(source.file))
-      throw ConfigError({run.problem(
-          source.location, fmt::format("{} is written by this very run, which would destroy what "
-                                       "it begins with; give another name or output.directory",
-                                       source.file.string()))});
-    try {
-      return use();
-    } catch (IoError const& error) {
-      throw ConfigError({run.problem(source.location, error.what())});
-    }
+  auto const shape = [&run](config::FieldSource const& source) {
+    require_foreign(run, source);
+    return located(run, source, [&] { return shape_of(run, source); });
   };
-  auto const shape = [&run, located](config::FieldSource const& source) {
-    return located(source,
-                   [&] { return source.moment ? result_shape(run, source) : shape_of(source); });
+  auto const open = [&run](config::FieldSource const& source) -> std::unique_ptr<NumberSource> {
+    require_foreign(run, source);
+    return std::make_unique<LocatedNumbers>(run, source);
   };
-  auto const read = [&run, located](config::FieldSource const& source, std::span<double> values) {
-    located(source, [&] { read_values(source, values); });
-    auto const bad = std::find_if(values.begin(), values.end(),
-                                  [](double value) { return !std::isfinite(value); });
-    if (bad != values.end())
-      throw ConfigError({run.problem(
-          source.location,
-          fmt::format("{} has {} at {} (all values have to be finite)", describe(source), *bad,
-                      format_place(run, source, bad - values.begin())))});
+  auto const refuse = [&run, shape](config::FieldSource const& source, std::int64_t place,
+                                    double value) {
+    throw ConfigError(
+        {run.problem(source.location,
+                     fmt::format("{} has {} at {} (all values have to be finite)", describe(source),
+                                 value, format_place(run, source, shape(source), place)))});
   };
-  return {shape, read};
+  return {shape, open, refuse};
 }
 
 void check_on_device(config::RunConfig const& run, Device const& device) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/result.hpp"
@@ -51,9 +53,9 @@ std::vector<std::int64_t> result_shape(config::RunOptions const& run,
   return shape;
 }
 
-void read_result(config::FieldSource const& source, std::span<double> values) {
+std::unique_ptr<NumberSource> open_result(config::FieldSource const& source) {
   io::ResultFile const result(source.file);
-  result.read(source.dataset, index_of(result, *source.moment), values);
+  return result.open(source.dataset, index_of(result, *source.moment));
 }
 
 }  // namespace gridstride

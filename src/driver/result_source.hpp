@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "core/number_source.hpp"
 
 /// Fields that a run takes from another run's result (`FieldSource::moment`).
 namespace gridstride {
@@ -16,6 +17,6 @@ namespace gridstride {
 std::vector<std::int64_t> result_shape(config::RunOptions const& run,
                                        config::FieldSource const& source);
 
-void read_result(config::FieldSource const& source, std::span<double> values);
+std::unique_ptr<NumberSource> open_result(config::FieldSource const& source);
 
 }  // namespace gridstride

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "io/dataset_numbers.hpp"
 #include "io/hdf5.hpp"
 #include "io/storage.hpp"
 
@@ -101,21 +102,6 @@ DatasetInfo inspect(hdf5::Object const& dataset) {
           has_values ? describe(type.id()) : "nothing"};
 }
 
-template <class T>
-void read_values(std::filesystem::path const& path, std::string const& name, std::span<T> out) {
-  hdf5::Object const file = hdf5::open_file(path);
-  hdf5::Object const dataset = open_existing(file, name);
-  DatasetInfo const info = inspect(dataset);
-  if (!info.numeric)
-    throw IoError(path, fmt::format("'{}' holds no real numbers (it holds {})", name, info.type));
-  auto const count = dataset.own(H5Dget_space(dataset.id()), H5Sclose, "reading");
-  auto const size = static_cast<std::size_t>(H5Sget_simple_extent_npoints(count.id()));
-  if (size != out.size())
-    throw IoError(path, fmt::format("'{}' holds {} values of shape [{}], not {}", name, size,
-                                    fmt::join(info.shape, "]["), out.size()));
-  if (size > 0) dataset.read(out.data(), hdf5::native_type<T>());
-}
-
 }  // namespace
 
 DatasetInfo inspect_dataset(std::filesystem::path const& path, std::string const& dataset) {
@@ -123,14 +109,14 @@ DatasetInfo inspect_dataset(std::filesystem::path const& path, std::string const
   return inspect(open_existing(file, dataset));
 }
 
-void read_dataset(std::filesystem::path const& path, std::string const& dataset,
-                  std::span<double> out) {
-  read_values(path, dataset, out);
-}
-
-void read_dataset(std::filesystem::path const& path, std::string const& dataset,
-                  std::span<float> out) {
-  read_values(path, dataset, out);
+std::unique_ptr<NumberSource> open_dataset(std::filesystem::path const& path,
+                                           std::string const& dataset) {
+  auto const lock = hdf5::exclusive();
+  hdf5::Object const file = hdf5::open_file(path);
+  hdf5::Object const opened = open_existing(file, dataset);
+  DatasetInfo const info = inspect(opened);
+  if (info.numeric) return numbers_of(opened, dataset);
+  throw IoError(path, fmt::format("'{}' holds no real numbers (it holds {})", dataset, info.type));
 }
 
 }  // namespace gridstride::io

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "core/number_source.hpp"
 
 namespace gridstride::io {
 
@@ -19,11 +21,8 @@ struct DatasetInfo {
 /// were never written, or are missing where the dataset takes them from.
 DatasetInfo inspect_dataset(std::filesystem::path const& path, std::string const& dataset);
 
-/// Reads all of it, in C order, converted to the type of `out`. Throws `IoError` as above, and
-/// when it is not numeric or does not have `out.size()` values.
-void read_dataset(std::filesystem::path const& path, std::string const& dataset,
-                  std::span<double> out);
-void read_dataset(std::filesystem::path const& path, std::string const& dataset,
-                  std::span<float> out);
+/// Its numbers (io/dataset_numbers.hpp). Throws `IoError` as above, and when it is not numeric.
+std::unique_ptr<NumberSource> open_dataset(std::filesystem::path const& path,
+                                           std::string const& dataset);
 
 }  // namespace gridstride::io

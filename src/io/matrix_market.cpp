@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/file_stamp.hpp"
 #include "core/text.hpp"
 
 namespace gridstride::io {
@@ -215,6 +216,39 @@ std::array<std::int64_t, 2> inspect_matrix_market(std::filesystem::path const& p
   std::vector<std::string_view> words;
   Header const header = read_header(lines, words);
   return {header.rows, header.columns};
+}
+
+namespace {
+
+class MatrixNumbers final : public NumberSource {
+ public:
+  explicit MatrixNumbers(std::filesystem::path const& path) : path_(path), stamp_(stamp_of(path)) {
+    auto const extents = inspect_matrix_market(path);
+    shape_ = {extents.begin(), extents.end()};
+    values_.resize(static_cast<std::size_t>(size()));
+    read_matrix_market(path, values_);
+  }
+
+  NumberType type() const override { return number_type_of<double>(); }
+  std::vector<std::int64_t> const& shape() const override { return shape_; }
+  void read(std::int64_t first, std::int64_t count, void* target) const override {
+    auto const part = std::span(values_).subspan(static_cast<std::size_t>(first),
+                                                 static_cast<std::size_t>(count));
+    std::copy(part.begin(), part.end(), static_cast<double*>(target));
+  }
+  void check_unchanged() const override { require_same(path_, stamp_, stamp_of(path_)); }
+
+ private:
+  std::filesystem::path path_;
+  FileStamp stamp_;
+  std::vector<std::int64_t> shape_;
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+std::unique_ptr<NumberSource> open_matrix_market(std::filesystem::path const& path) {
+  return std::make_unique<MatrixNumbers>(path);
 }
 
 void read_matrix_market(std::filesystem::path const& path, std::span<double> out) {

@@ -3,7 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
+
+#include "core/number_source.hpp"
 
 namespace gridstride::io {
 
@@ -22,6 +25,9 @@ namespace gridstride::io {
 
 /// Rows and columns.
 std::array<std::int64_t, 2> inspect_matrix_market(std::filesystem::path const& path);
+
+/// Its numbers, all of which are in memory, in float64. Throws `IoError` as above.
+std::unique_ptr<NumberSource> open_matrix_market(std::filesystem::path const& path);
 
 /// All of it, row after row. Throws `IoError` as above, and when it does not have `out.size()`
 /// values.

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "io/dataset_numbers.hpp"
 #include "io/hdf5.hpp"
 #include "io/layout.hpp"
 #include "io/list.hpp"
@@ -366,6 +367,14 @@ void ResultFile::read(std::string_view field, std::size_t time_index, std::span<
   Shape start(count.size(), 0);
   start.front() = static_cast<hsize_t>(state_->offsets[index][time_index]);
   state_->datasets[index].read(out.data(), H5T_NATIVE_DOUBLE, start, count);
+}
+
+std::unique_ptr<NumberSource> ResultFile::open(std::string_view field,
+                                               std::size_t time_index) const {
+  auto const index = find_named(path(), "field", state_->fields, field);
+  require_step(path(), time_index, times().size());
+  auto const layer = static_cast<hsize_t>(state_->offsets[index][time_index]);
+  return numbers_of(state_->datasets[index], std::string(field), layer);
 }
 
 Histogram ResultFile::read_histogram(std::string_view name, std::size_t time_index) const {

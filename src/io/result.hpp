@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/number_source.hpp"
 #include "grid/grid.hpp"
 #include "io/result_info.hpp"
 
@@ -59,6 +60,8 @@ class ResultFile {
   /// One field at one of `times()`, x fastest, the components of a vector side by side.
   std::vector<double> read(std::string_view field, std::size_t time_index) const;
   void read(std::string_view field, std::size_t time_index, std::span<double> out) const;
+  /// The same as it is stored; this object may go meanwhile.
+  std::unique_ptr<NumberSource> open(std::string_view field, std::size_t time_index) const;
   /// One of `histograms()` at one of `times()`.
   Histogram read_histogram(std::string_view name, std::size_t time_index) const;
   /// How many rows one of `tables()` has at one of `times()`, and the table itself.

@@ -15,6 +15,14 @@
 
 namespace gridstride::io::hdf5 {
 
+std::filesystem::path file_of(Object const& dataset) {
+  auto const size = dataset.check(H5Fget_name(dataset.id(), nullptr, 0), "inspecting");
+  std::string name(static_cast<std::size_t>(size) + 1, '\0');
+  dataset.check(H5Fget_name(dataset.id(), name.data(), name.size()), "inspecting");
+  name.pop_back();
+  return name;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,15 +90,6 @@ fs::path find_in(std::vector<fs::path> const& folders, fs::path const& name) {
   for (auto const& folder : folders)
     if (fs::exists(folder / name, ignored)) return folder / name;
   return {};
-}
-
-/// The file that holds the dataset itself: a link may lead out of the one that was opened.
-fs::path file_of(Object const& dataset) {
-  auto const size = dataset.check(H5Fget_name(dataset.id(), nullptr, 0), "inspecting");
-  std::string name(static_cast<std::size_t>(size) + 1, '\0');
-  dataset.check(H5Fget_name(dataset.id(), name.data(), name.size()), "inspecting");
-  name.pop_back();
-  return name;
 }
 
 void require_external_files(Object const& dataset, Handle const& creation, std::string const& name,

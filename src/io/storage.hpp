@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 #include "io/hdf5.hpp"
@@ -16,5 +17,8 @@ void require_sources(Object const& dataset, std::string const& name);
 
 /// The same, and throws `IoError` where values were never written.
 void require_stored(Object const& dataset, std::string const& name);
+
+/// The file that holds the dataset itself: a link may lead out of the one that was opened.
+std::filesystem::path file_of(Object const& dataset);
 
 }  // namespace gridstride::io::hdf5

@@ -18,6 +18,9 @@ class PhaseTimes {
   /// Does `work`, waits for what it queued on the stream, and adds the time that this took.
   void measure(std::string_view phase, std::function<void()> const& work);
 
+  /// Adds what was measured elsewhere.
+  void add(std::string_view phase, double seconds) { phases_[index_of(phase)].seconds += seconds; }
+
   double seconds(std::string_view phase) const;
   /// Each phase's seconds as `seconds.PHASE`, in their order.
   std::vector<NamedValue> values() const;

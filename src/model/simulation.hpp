@@ -12,6 +12,7 @@
 
 #include "config/run_config.hpp"
 #include "core/named_value.hpp"
+#include "core/number_source.hpp"
 #include "core/stream.hpp"
 #include "grid/checkpoint.hpp"
 #include "grid/grid.hpp"
@@ -74,13 +75,21 @@ class Simulation {
   virtual void load(CheckpointSource const&) {}
 };
 
+/// What was read of files, and how long it took, until the values were in their place.
+struct Reading {
+  double bytes = 0, seconds = 0;
+};
+
 /// The files that a config names. The driver provides these functions, so that simulations know
-/// nothing of files. They throw `ConfigError` at the source's place in the config.
+/// nothing of files. They throw `ConfigError` at the source's place in the config; so does what
+/// `open` returns. model/reading.hpp is the way to use them.
 struct Inputs {
   /// Extents, the slowest axis first.
   std::function<std::vector<std::int64_t>(config::FieldSource const&)> shape;
-  /// Fills `values`, the fastest axis last; all of them are finite.
-  std::function<void(config::FieldSource const&, std::span<double> values)> read;
+  std::function<std::unique_ptr<NumberSource>(config::FieldSource const&)> open;
+  /// Throws for a number that is not finite, which tells its place.
+  std::function<void(config::FieldSource const&, std::int64_t place, double value)> refuse;
+  std::shared_ptr<Reading> reading = std::make_shared<Reading>();
 };
 
 /// Device memory that a run will need, before any is taken.
@@ -94,6 +103,7 @@ struct MemoryForecast {
   std::size_t saved_bytes = 0;    ///< of a checkpoint
   std::size_t saved_arrays = 0;   ///< how many those are
   std::size_t reading_bytes = 0;  ///< on the host, while a file is read
+  std::size_t slab_bytes = 0;     ///< of a GPU meanwhile
   /// Of the fields on grids of their own.
   std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};
 

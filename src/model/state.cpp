@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/elementwise/elementwise.hpp"
+#include "model/reading.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -91,14 +92,10 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
       result.other_bytes += static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
     if (row.saved) result.saved_bytes += values * size_of(run.precision);
     if (row.saved) ++result.saved_arrays;
-    result.reading_bytes =
-        std::max(result.reading_bytes, reading_bytes(row.source, values, run.precision));
+    note_reading(result, row.source, values);
   }
   for (auto const& [field, source] : run.initial)
-    result.reading_bytes =
-        std::max(result.reading_bytes,
-                 reading_bytes(source, static_cast<std::size_t>(run.grid.size() * source.numbers),
-                               run.precision));
+    note_reading(result, source, static_cast<std::size_t>(run.grid.size() * source.numbers));
   return result;
 }
 

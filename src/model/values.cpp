@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -14,6 +13,7 @@
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/evaluate/slabs.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "model/reading.hpp"
 
 namespace gridstride {
 
@@ -45,36 +45,15 @@ bool depends_on_time(config::FieldSource const& source) {
 template <class T>
 void fill(Stream& stream, config::FieldSource const& source, Grid const& grid, Inputs const& inputs,
           std::span<T> target, PhaseTimes* times, std::string_view variant) {
-  auto const during = [times](std::string_view phase, auto const& work) {
-    if (times != nullptr)
-      times->measure(phase, work);
-    else
-      work();
+  if (!source.file.empty()) return read_numbers(stream, source, inputs, target, times);
+  auto const work = [&] {
+    evaluate::Program const program(stream, source.formula.expression, variant);
+    evaluate::evaluate(stream, program, grid, nullptr, 0, target);
   };
-  if (source.file.empty())
-    return during("read", [&] {
-      evaluate::Program const program(stream, source.formula.expression, variant);
-      evaluate::evaluate(stream, program, grid, nullptr, 0, target);
-    });
-  Buffer<double> values(stream, MemorySpace::host, target.size());
-  during("read", [&] { inputs.read(source, values.span()); });
-  during("transfer", [&] {
-    std::vector<T> rounded;
-    std::span<T const> host;
-    if constexpr (std::is_same_v<T, double>)
-      host = values.span();
-    else
-      host = rounded = {values.span().begin(), values.span().end()};
-    copy_async(target, host, stream);
-    stream.synchronize();
-  });
-}
-
-std::size_t reading_bytes(config::FieldSource const& source, std::size_t values,
-                          Precision precision) {
-  if (source.file.empty()) return 0;
-  std::size_t const rounded = precision == Precision::float32 ? sizeof(float) : 0;
-  return values * (sizeof(double) + rounded);
+  if (times != nullptr)
+    times->measure("read", work);
+  else
+    work();
 }
 
 template <class T>
@@ -98,21 +77,23 @@ double largest_magnitude(config::RunConfig const& run, config::FieldSource const
                          Inputs const& inputs, Grid const& grid, double time,
                          Demand const& demand) {
   double largest = 0;
+  auto const refuse = [&](double value, Grid const& part, std::int64_t place) {
+    throw ConfigError(
+        {run.problem(source.location, fmt::format("is {} at {}{} ({})", value,
+                                                  time > 0 ? fmt::format("t = {}, ", time) : "",
+                                                  format_place(part, place), demand(value)))});
+  };
   auto const look = [&](Grid const& part, std::span<double const> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       largest = std::max(largest, std::abs(values[i]));
-      auto const wrong = demand(values[i]);
-      if (wrong.empty()) continue;
-      throw ConfigError({run.problem(
-          source.location, fmt::format("is {} at {}{} ({})", values[i],
-                                       time > 0 ? fmt::format("t = {}, ", time) : "",
-                                       format_place(part, static_cast<std::int64_t>(i)), wrong))});
+      if (!demand(values[i]).empty()) refuse(values[i], part, static_cast<std::int64_t>(i));
     }
   };
   if (!source.file.empty()) {
-    std::vector<double> values(static_cast<std::size_t>(grid.size()));
-    inputs.read(source, values);
-    look(grid, values);
+    auto const found =
+        find_largest(source, inputs, [&](double value) { return demand(value).empty(); });
+    if (found.refused >= 0) refuse(found.value, grid, found.refused);
+    largest = found.magnitude;
   } else if (is_constant(source)) {
     double const value = source.formula.expression.evaluate(0);
     look(grid, std::span(&value, 1));

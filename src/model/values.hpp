@@ -27,9 +27,8 @@ bool is_zero(config::FieldSource const& source);
 bool depends_on_time(config::FieldSource const& source);
 
 /// `target`, in device memory, becomes a formula's values at the points of `grid`, which is queued,
-/// or a dataset's rounded to T, which is done when this returns. With `times`, a formula and the
-/// reading of a dataset count as `read`, a dataset's way to the device as `transfer`. `variant` is
-/// a row of `evaluate`, or `auto`.
+/// or those of a file (`read_numbers`), which is done when this returns. With `times`, a formula
+/// counts as `read`. `variant` is a row of `evaluate`, or `auto`.
 template <class T>
 void fill(Stream& stream, config::FieldSource const& source, Grid const& grid, Inputs const& inputs,
           std::span<T> target, PhaseTimes* times = nullptr, std::string_view variant = "auto");
@@ -44,10 +43,6 @@ Buffer<T> on_device(Stream& stream, std::vector<U> const& values) {
   stream.synchronize();
   return buffer;
 }
-
-/// Host memory that `fill` takes for so many values while it reads a file.
-std::size_t reading_bytes(config::FieldSource const& source, std::size_t values,
-                          Precision precision);
 
 /// The index of the first value, in device memory, that is infinite or not a number; negative where
 /// all are finite. Waits for the stream. `variant` is a row of `reduce`.

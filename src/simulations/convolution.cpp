@@ -21,6 +21,7 @@
 #include "kernels/families.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
+#include "model/reading.hpp"
 #include "model/values.hpp"
 #include "simulations/convolution_parameters.hpp"
 
@@ -41,8 +42,7 @@ MemoryForecast convolution_memory(config::RunConfig const& run, Inputs const& in
   auto const passes = convolution::passes_of(parameters_of(run).filters, inputs);
   std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
   MemoryForecast forecast{bytes, passes.size() > 1 ? 3 : 2, "u", "grid.points", bytes};
-  forecast.reading_bytes = reading_bytes(parameters_of(run).signal,
-                                         static_cast<std::size_t>(run.grid.size()), run.precision);
+  note_reading(forecast, parameters_of(run).signal, static_cast<std::size_t>(run.grid.size()));
   for (auto const& pass : passes) {
     constexpr std::size_t for_blocks = std::size_t{96} << 20;
     std::string_view const asked = run.kernels.at("convolve");

@@ -9,6 +9,8 @@
 
 #include "config/file_source.hpp"
 #include "core/text.hpp"
+#include "model/reading.hpp"
+#include "model/values.hpp"
 
 namespace gridstride::convolution {
 
@@ -307,9 +309,8 @@ namespace {
 std::pair<std::int64_t, std::string> taps_in(FilterOptions const& filter, Inputs const& inputs) {
   auto const shape = inputs.shape(filter.source);
   if (shape.size() != 1 || shape[0] < 1)
-    return {
-        0, fmt::format("dataset '{}' of {} is {} (a list of taps is needed)", filter.source.dataset,
-                       filter.source.file.string(), format_shape(shape))};
+    return {0, fmt::format("{} is {} (a list of taps is needed)", describe(filter.source),
+                           format_shape(shape))};
   return {shape[0], ""};
 }
 
@@ -337,12 +338,8 @@ std::pair<convolve::Taps, std::int64_t> unit_taps(FilterOptions const& filter, I
   switch (filter.kind) {
     case FilterOptions::taps:
       return {{filter.values, count / 2 + filter.origin}, 0};
-    case FilterOptions::taps_from: {
-      convolve::Taps taps{std::vector<double>(static_cast<std::size_t>(count)),
-                          count / 2 + filter.origin};
-      inputs.read(filter.source, taps.values);
-      return {taps, 0};
-    }
+    case FilterOptions::taps_from:
+      return {{read_numbers(filter.source, inputs), count / 2 + filter.origin}, 0};
     case FilterOptions::gaussian:
       return {convolve::gaussian(filter.sigma, narrow(filter.smoothed_order), filter.truncate),
               filter.smoothed_order};
@@ -396,8 +393,9 @@ std::string fault_of(FilterOptions const& filter, std::span<std::int64_t const> 
   for (auto const& axis : filter.axes) {
     auto const a = axis_called(axis);
     if (a >= points.size())
-      return fmt::format("goes along {}, but there {}", axis,
-                         points.size() == 1 ? "is 1 axis" : fmt::format("are {} axes", points.size()));
+      return fmt::format(
+          "goes along {}, but there {}", axis,
+          points.size() == 1 ? "is 1 axis" : fmt::format("are {} axes", points.size()));
     auto const length = length_problem(count, axis, points[a]);
     if (!length.empty()) return length;
   }

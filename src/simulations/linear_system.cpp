@@ -25,6 +25,7 @@
 #include "kernels/families.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
+#include "model/reading.hpp"
 #include "model/values.hpp"
 #include "simulations/linear_system_parameters.hpp"
 
@@ -57,10 +58,8 @@ MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& 
                           .key = "parameters.matrix"};
   forecast.field_bytes = static_cast<std::size_t>(extents.size()) * size_of(run.precision);
   forecast.other_bytes = 3 * forecast.field_bytes;
-  forecast.reading_bytes =
-      std::max(reading_bytes(parameters_of(run).matrix, n * n, run.precision),
-               reading_bytes(parameters_of(run).rhs, static_cast<std::size_t>(extents.size()),
-                             run.precision));
+  note_reading(forecast, parameters_of(run).matrix, n * n);
+  note_reading(forecast, parameters_of(run).rhs, static_cast<std::size_t>(extents.size()));
   forecast.other_bytes += factorize::factor_bytes(backend, extents.rows, size_of(run.precision));
   auto const variant = factorize_variant(run, backend);
   std::string const& method = parameters_of(run).method;

@@ -38,7 +38,7 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
 
 void Parameters::declare_matrix(config::Visitor& visitor, std::filesystem::path const& folder) {
   auto const file = [&](config::Visitor& v) {
-    config::declare_matrix_file(v, folder, "two axes of the same extent, rows first", matrix);
+    config::declare_dataset(v, folder, "two axes of the same extent, rows first", matrix);
   };
   auto const formula = [&](config::Visitor& v) {
     v.visit({.name = "expression",
@@ -66,8 +66,8 @@ void Parameters::declare_rhs(config::Visitor& visitor, std::filesystem::path con
     };
   };
   auto const file = [&](config::Visitor& v) {
-    config::declare_matrix_file(v, folder,
-                                "n values, or n rows with a column for each right-hand side", rhs);
+    config::declare_dataset(v, folder, "n values, or n rows with a column for each right-hand side",
+                            rhs);
   };
   auto const formula_and_count = [&](config::Visitor& v) {
     formula("expression", "The element in row i of right-hand side j, both from 0.")(v);

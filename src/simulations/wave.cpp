@@ -32,7 +32,7 @@ class Wave final : public TimeStepping<T> {
 
  public:
   Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : Base(run, stream, wave::squares_of(inputs), wave::rows(run, stream.backend()),
+      : Base(run, stream, inputs, wave::rows(run, stream.backend()),
              equal_steps(wave::time_step(run, inputs))),
         chosen_(wave::chosen_for<T>(run, stream.device())),
         ricker_(on_device<star::RickerTerm>(stream_, wave::ricker_terms(run, inputs))),

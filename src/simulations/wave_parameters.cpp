@@ -215,6 +215,7 @@ double largest_speed(config::RunConfig const& run, Inputs const& inputs) {
 std::vector<Row> rows(config::RunConfig const& run, Backend backend) {
   auto const& parameters = parameters_of(run);
   FieldSource squared = parameters.speed;
+  squared.squares = true;
   squared.formula.expression = expression::apply(
       expression::Operation::power, squared.formula.expression, expression::Expression(2));
   Row before = evolved(run, "u_before", 1);
@@ -226,15 +227,6 @@ std::vector<Row> rows(config::RunConfig const& run, Backend backend) {
   spare.saved = false;
   rows.push_back(spare);
   return rows;
-}
-
-Inputs squares_of(Inputs const& inputs) {
-  Inputs squares = inputs;
-  squares.read = [read = inputs.read](FieldSource const& source, std::span<double> values) {
-    read(source, values);
-    for (double& value : values) value *= value;
-  };
-  return squares;
 }
 
 std::array<SideKind, 2> sides_of(config::RunConfig const& run, int axis) {

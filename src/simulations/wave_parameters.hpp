@@ -50,9 +50,6 @@ inline Parameters const& parameters_of(config::RunConfig const& run) {
 /// u now and a step before, arrays for passes of several steps, c² and the source.
 std::vector<Row> rows(config::RunConfig const& run, Backend backend);
 
-/// Datasets with squares in place of their values: those of the speed are needed as c².
-Inputs squares_of(Inputs const& inputs);
-
 /// What the differences take a side for: behind its layer an absorbing one is fixed.
 std::array<SideKind, 2> sides_of(config::RunConfig const& run, int axis);
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "io/hdf5.hpp"
+#include "numbers.hpp"
 #include "support.hpp"
 
 namespace gridstride::io {
@@ -61,14 +62,10 @@ TEST_F(Dataset, ReadsEveryNumericTypeInCOrder) {
     auto const info = inspect_dataset(path, name);
     EXPECT_TRUE(info.numeric);
     EXPECT_EQ(info.shape, (std::vector<std::int64_t>{2, 3, 4}));
-    std::vector<double> doubles(24);
-    std::vector<float> floats(24);
-    read_dataset(path, name, std::span<double>(doubles));
-    read_dataset(path, name, std::span<float>(floats));
-    for (std::size_t i = 0; i < 24; ++i) {
-      EXPECT_EQ(doubles[i], static_cast<double>(i + 1));
-      EXPECT_EQ(floats[i], static_cast<float>(i + 1));
-    }
+    auto const numbers = open_dataset(path, name);
+    EXPECT_EQ(numbers->shape(), info.shape);
+    auto const values = values_of(*numbers);
+    for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(values[i], static_cast<double>(i + 1));
   }
 }
 
@@ -83,16 +80,16 @@ TEST_F(Dataset, TellsShapesAndTypes) {
 }
 
 TEST_F(Dataset, RefusesWhatIsNoRealNumber) {
-  std::vector<double> values(24);
   for (auto const* name : {"text", "complex", "nothing"})
-    expect_io_error([&] { read_dataset(path, name, std::span<double>(values)); },
-                    {"data.h5", name, "no real numbers"});
+    expect_io_error([&] { open_dataset(path, name); }, {"data.h5", name, "no real numbers"});
 }
 
-TEST_F(Dataset, RefusesAnotherSize) {
-  std::vector<double> values(23);
-  expect_io_error([&] { read_dataset(path, "float64", std::span<double>(values)); },
-                  {"24 values of shape [2][3][4], not 23"});
+TEST_F(Dataset, KeepsTheStoredType) {
+  EXPECT_EQ(open_dataset(path, "uint16")->type(),
+            (NumberType{NumberKind::unsigned_integer, 2, true}));
+  EXPECT_EQ(open_dataset(path, "int8")->type(), number_type_of<std::int8_t>());
+  EXPECT_EQ(open_dataset(path, "compressed")->type(), number_type_of<double>());
+  EXPECT_EQ(values_of(*open_dataset(path, "scalar")), std::vector<double>{1});
 }
 
 TEST_F(Dataset, SuggestsTheNearestNameAndListsWhatThereIs) {

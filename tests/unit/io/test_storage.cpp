@@ -6,6 +6,7 @@
 
 #include "io/dataset.hpp"
 #include "io/result.hpp"
+#include "numbers.hpp"
 #include "support.hpp"
 
 namespace gridstride::io {
@@ -59,15 +60,10 @@ class Storage : public testing::Test {
                                            creation.id());
   }
 
-  void expect_values() {
-    std::vector<double> values(rows * columns);
-    read_dataset(path, "u", std::span<double>(values));
-    EXPECT_EQ(values, numbers());
-  }
+  void expect_values() { EXPECT_EQ(values_of(*open_dataset(path, "u")), numbers()); }
 
   void expect_refusal(std::vector<std::string> const& parts) {
-    std::vector<double> values(rows * columns);
-    expect_io_error([&] { read_dataset(path, "u", std::span<double>(values)); }, parts);
+    expect_io_error([&] { open_dataset(path, "u"); }, parts);
     expect_io_error([&] { inspect_dataset(path, "u"); }, parts);
   }
 

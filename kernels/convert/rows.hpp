@@ -1,0 +1,33 @@
+#pragma once
+
+#include "kernels/convert/convert.hpp"
+
+/// The functions behind the rows of the family's table; for the family's own files only.
+namespace gridstride::convert {
+
+template <class T>
+void host_reference(Stream&, Arguments<T> const&);
+template <class T>
+void host_threads(Stream&, Arguments<T> const&);
+
+template <class T>
+void cuda_naive(Stream&, Arguments<T> const&);
+template <class T>
+void cuda_vectorized(Stream&, Arguments<T> const&);
+
+/// What `use` makes of the width of a stored number, as a constant.
+template <class Use>
+void with_width(int bytes, Use const& use) {
+  switch (bytes) {
+    case 1:
+      return use(std::integral_constant<int, 1>());
+    case 2:
+      return use(std::integral_constant<int, 2>());
+    case 4:
+      return use(std::integral_constant<int, 4>());
+    default:
+      return use(std::integral_constant<int, 8>());
+  }
+}
+
+}  // namespace gridstride::convert

@@ -1,0 +1,54 @@
+#include "kernels/convert/convert.hpp"
+
+#include "bench/workloads.hpp"
+
+namespace gridstride::bench {
+
+namespace {
+
+/// Integers with their bytes in the other order, as files of other machines have them.
+template <class T>
+Problem problem(Stream& stream, std::int64_t size, int sets) {
+  Arrays<std::int32_t> const input(stream, size, sets);
+  Arrays<T> const output(stream, size, sets);
+  Arrays<std::int64_t> const found(stream, 1, sets);
+  NumberType type = number_type_of<std::int32_t>();
+  type.swapped = true;
+  return {.prepare =
+              [=, &stream](int set) {
+                machine::fill_random(stream, input(set), static_cast<std::uint64_t>(set));
+                spoil(stream, output(set));
+                zero_async(found(set), stream);
+              },
+          .run =
+              [=, &stream](std::string_view variant, int set) {
+                convert::convert<T>(stream, {std::as_bytes(input.constant(set)), type}, output(set),
+                                    found(set), variant);
+              },
+          .result = result_of(stream, output, found)};
+}
+
+template <class T>
+Workload workload(Backend backend) {
+  constexpr double moved = sizeof(std::int32_t) + sizeof(T);
+  constexpr std::int64_t gpu_size = std::int64_t{1} << 28;
+  return {
+      .family = "convert",
+      .operation =
+          std::is_same_v<T, float> ? "big-endian int32 to float32" : "big-endian int32 to float64",
+      .type = type_name<T>(),
+      .by_default = true,
+      .size = default_size(backend, gpu_size),
+      .work = per_element(
+          {.bytes = moved, .flops = 0, .asks = {{machine::copy_roof, moved}}, .set_bytes = moved}),
+      .rows = rows_of(convert::variants<T>(), backend, convert::default_variant(backend)),
+      .make = problem<T>};
+}
+
+}  // namespace
+
+std::vector<Workload> convert_workloads(Backend backend) {
+  return {workload<float>(backend), workload<double>(backend)};
+}
+
+}  // namespace gridstride::bench
