@@ -37,62 +37,60 @@ void declare_file(Visitor& visitor, std::filesystem::path const& folder,
                                              source.file.string()));
 }
 
-/// A file that is none of HDF5's says itself what it holds, or its keys do.
-std::string_view whole_file(FieldSource const& source) {
-  switch (source.format()) {
-    case FileFormat::matrix_market:
-      return "a Matrix Market file holds one matrix";
-    case FileFormat::npy:
-      return "a .npy file holds one array";
-    case FileFormat::raw:
-      return "a file of bare numbers, which 'type' makes it, holds one array";
-    default:
-      return "";
-  }
+bool is_bare(Visitor const& visitor, FieldSource const& source) {
+  return visitor.given("type") || !source.raw.type.empty();
 }
 
-/// The keys of a file of bare numbers. Where there is no such file, only `type` may stand.
-void declare_raw(Visitor& visitor, FieldSource& source) {
+/// What a file is that holds one array and has no datasets; empty for HDF5's.
+std::string_view whole_file(Visitor const& visitor, FieldSource const& source) {
+  if (source.file.empty()) return "";
+  if (source.format() == FileFormat::matrix_market) return "a Matrix Market file holds one matrix";
+  if (source.format() == FileFormat::npy) return "a .npy file holds one array";
+  return is_bare(visitor, source) ? "a file of bare numbers, as 'type' says, holds one array" : "";
+}
+
+constexpr std::string_view bare_keys[] = {"type", "shape", "byte_order", "offset", "rest"};
+
+/// The keys of a file of bare numbers.
+void declare_bare(Visitor& visitor, FieldSource& source) {
   RawOptions& raw = source.raw;
-  if (!source.file.empty() &&
-      (source.format() == FileFormat::npy || source.format() == FileFormat::matrix_market)) {
-    for (auto const key : {"type", "shape", "byte_order", "offset", "rest"})
-      visitor.refuse(key, fmt::format("{}, and says what it is", whole_file(source)));
+  bool const known = !source.file.empty(), bare = is_bare(visitor, source);
+  bool const tells =
+      source.format() == FileFormat::npy || source.format() == FileFormat::matrix_market;
+  if (known && (tells || !bare)) {
+    for (auto const key : bare_keys)
+      visitor.refuse(key, tells ? fmt::format("{} and says what it is", whole_file(visitor, source))
+                                : "is for files of bare numbers (which 'type' makes a file)");
     return;
   }
   visitor.text({.name = "type",
                 .documentation = "The file holds bare numbers of this type, one after the other."},
-               {.meaning = "a type of numbers", .words = number_type_names()}, raw.type);
-  if (!source.file.empty() && raw.type.empty()) {
-    for (auto const key : {"shape", "byte_order", "offset", "rest"})
-      visitor.refuse(key, "is for files of bare numbers, which 'type' makes a file");
-    return;
-  }
+               {.meaning = "int8 to int64, uint8 to uint64, or float16 to float64",
+                .words = number_type_names()},
+               raw.type);
   visitor.list({.name = "shape",
                 .documentation = "Of bare numbers: how many there are along each axis, the slowest "
                                  "axis first.",
                 .minimum = 1},
-               {1, 3, std::nullopt, source.file.empty() ? Presence::optional : Presence::required},
-               raw.shape);
+               {1, 4, std::nullopt, bare ? Presence::required : Presence::optional}, raw.shape);
   static constexpr std::string_view orders[] = {"little", "big"};
   visitor.text({.name = "byte_order",
-                .documentation = "Of bare numbers: the byte of each that comes first, the least "
+                .documentation = "Of bare numbers: which byte of each comes first, the least "
                                  "(`little`) or the greatest (`big`)."},
-               {.meaning = "an order of bytes", .words = orders}, raw.byte_order);
+               {.meaning = "little or big", .words = orders}, raw.byte_order);
   visitor.visit({.name = "offset",
                  .documentation = "Of bare numbers: how many bytes come before them.",
                  .minimum = 0},
                 raw.offset);
-  visitor.visit(
-      {.name = "rest",
-       .documentation = "Of bare numbers: how many bytes come after them. All of the file "
-                        "has to be told.",
-       .minimum = 0},
-      raw.rest);
+  visitor.visit({.name = "rest",
+                 .documentation = "Of bare numbers: how many bytes come after them; together they "
+                                  "have to be the whole file.",
+                 .minimum = 0},
+                raw.rest);
 }
 
 void declare_dataset_name(Visitor& visitor, std::string_view shape, FieldSource& source) {
-  if (auto const why = whole_file(source); !source.file.empty() && !why.empty())
+  if (auto const why = whole_file(visitor, source); !why.empty())
     return visitor.refuse("dataset", fmt::format("{} (datasets are HDF5's)", why));
   std::string const documentation = fmt::format("The dataset of an HDF5 file, as `/u`; {}.", shape);
   visitor.text({.name = "dataset", .documentation = documentation},
@@ -137,6 +135,22 @@ void declare_moment(Visitor& visitor, std::optional<Moment>& moment) {
   if (chosen == time) moment = Moment{at, {}};
 }
 
+/// A dataset of the grid's shape, or a field of a result.
+void declare_stored_field(Visitor& visitor, Spec const& spec, FieldSource& source) {
+  bool const plain =
+      !source.file.empty() && !source.moment && !visitor.given("time") && !visitor.given("step");
+  visitor.text(
+      {.name = "dataset",
+       .documentation = "The dataset of an HDF5 file, as `/u`; its shape is that of the grid, x "
+                        "last. With `time` or `step` the field's name, as `u`; when left out, it "
+                        "has the same name here."},
+      {.presence = plain ? Presence::required : Presence::optional,
+       .meaning = "a path in the file, or a field's name"},
+      source.dataset);
+  declare_moment(visitor, source.moment);
+  if (source.moment && source.dataset.empty()) source.dataset = spec.name;
+}
+
 }  // namespace
 
 void declare_path(Visitor& visitor, Spec const& spec, Presence presence, std::string& text) {
@@ -158,34 +172,22 @@ void declare_input_path(Visitor& visitor, Spec const& spec, Presence presence,
 void declare_dataset(Visitor& visitor, std::filesystem::path const& folder, std::string_view shape,
                      FieldSource& source) {
   declare_file(visitor, folder, data_file, source);
-  declare_raw(visitor, source);
   declare_dataset_name(visitor, shape, source);
+  declare_bare(visitor, source);
 }
 
 void declare_field(Visitor& visitor, std::filesystem::path const& folder, Spec const& spec,
                    FieldSource& source) {
   source.unit = spec.unit;
   declare_file(visitor, folder, data_file, source);
-  declare_raw(visitor, source);
-  if (auto const why = whole_file(source); !source.file.empty() && !why.empty()) {
-    for (auto const key : {"dataset", "time", "step"})
-      visitor.refuse(
-          key, fmt::format("{} ({} HDF5's)", why,
-                           key == std::string_view("dataset") ? "datasets are" : "results are"));
-    return;
+  if (auto const why = whole_file(visitor, source); !why.empty()) {
+    visitor.refuse("dataset", fmt::format("{} (datasets are HDF5's)", why));
+    for (auto const key : {"time", "step"})
+      visitor.refuse(key, fmt::format("{} (results are HDF5's)", why));
+  } else {
+    declare_stored_field(visitor, spec, source);
   }
-  bool const plain =
-      !source.file.empty() && !source.moment && !visitor.given("time") && !visitor.given("step");
-  visitor.text(
-      {.name = "dataset",
-       .documentation = "The dataset of an HDF5 file, as `/u`; its shape is that of the grid, x "
-                        "last. With `time` or `step` the field's name, as `u`; when left out, it "
-                        "has the same name here."},
-      {.presence = plain ? Presence::required : Presence::optional,
-       .meaning = "a path in the file, or a field's name"},
-      source.dataset);
-  declare_moment(visitor, source.moment);
-  if (source.moment && source.dataset.empty()) source.dataset = spec.name;
+  declare_bare(visitor, source);
 }
 
 }  // namespace gridstride::config

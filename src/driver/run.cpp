@@ -141,7 +141,9 @@ bool Run::set_up() {
   summary_.done_before = beginning.done;
   if (beginning.done) return false;
   if (summary_.has_time) signals_.emplace();
-  simulation_ = entry_of(config_).make(config_, *stream_, inputs_of(config_));
+  auto const inputs = inputs_of(config_);
+  simulation_ = entry_of(config_).make(config_, *stream_, inputs);
+  summary_.read = *inputs.reading;
   if (beginning.checkpoint) {
     resume(beginning, *simulation_);
     resumed_ = simulation_->clock();

@@ -47,6 +47,7 @@ struct RunSummary {
   double startup_seconds = 0;   ///< from the start to the first step, without the driver's own
   double stepping_seconds = 0;  ///< the time loop, from its first step to its last
   std::vector<NamedValue> phases;  ///< wall time in seconds
+  Reading read;                    ///< of the files that the config names
   std::int64_t files = 0;
   std::int64_t bytes_written = 0;
   std::filesystem::path directory;

@@ -25,6 +25,10 @@ std::string format_summary(RunSummary const& summary) {
                        format_si(rate), rate * summary.bytes_per_update * 1e-9);
   for (auto const& phase : summary.phases)
     text += fmt::format("  {:<22} {:>9.3f} s\n", phase.name, phase.value);
+  if (summary.read.bytes > 0)
+    text += fmt::format("  {:<22} {:>9.3f} s: {}, {:.2f} GB/s\n", "reading (of set-up)",
+                        summary.read.seconds, format_bytes(summary.read.bytes),
+                        summary.read.rate() * 1e-9);
   for (auto const& [name, choice] : summary.chosen)
     text += fmt::format("  {:<22} {:>11}\n", name, choice);
   auto const line = [](NamedValue const& value) {
@@ -61,6 +65,10 @@ nlohmann::ordered_json json_of(RunSummary const& summary) {
   json["startup_seconds"] = summary.startup_seconds;
   json["stepping_seconds"] = summary.stepping_seconds;
   for (auto const& phase : summary.phases) json["phases"][phase.name] = phase.value;
+  if (summary.read.bytes > 0) {
+    json["bytes_read"] = static_cast<std::int64_t>(summary.read.bytes);
+    json["reading_seconds"] = summary.read.seconds;
+  }
   for (auto const& found : summary.verified) json["verified"][found.name] = found.value;
   for (auto const& found : summary.diagnostics) json["diagnostics"][found.name] = found.value;
   for (auto const& [name, text] : summary.chosen) json["chosen"][name] = text;

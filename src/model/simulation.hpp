@@ -78,6 +78,7 @@ class Simulation {
 /// What was read of files, and how long it took, until the values were in their place.
 struct Reading {
   double bytes = 0, seconds = 0;
+  double rate() const { return seconds > 0 ? bytes / seconds : 0; }
 };
 
 /// The files that a config names. The driver provides these functions, so that simulations know

@@ -15,6 +15,7 @@
 #include "kernels/families.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
+#include "model/reading.hpp"
 
 /// Simulations for tests of what the six real ones do not have: vector fields, fields on grids of
 /// their own, tables that have other rows at each output, and no field at all.
@@ -48,7 +49,7 @@ class Swirl final : public Simulation {
         w_(stream_, MemorySpace::device, 2 * line_points) {
     auto const& source = run.initial.at("q");
     if (!source.file.empty()) {
-      inputs.read(source, first_);
+      first_ = read_numbers(source, inputs);
     } else {
       for (std::size_t i = 0; i < first_.size(); ++i) {
         auto const at = run.grid.indices(static_cast<std::int64_t>(i / 2));

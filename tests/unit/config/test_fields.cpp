@@ -262,7 +262,8 @@ TEST_F(Fields, FaultsOfVectorsHaveTheirPlace) {
   EXPECT_EQ(faults("simulation: flow\ngrid: {points: [8, 8]}\n"
                    "initial: {velocity: 0, p: {x: 0}, depth: z}\ntime: {end: 1}\n"),
             "run:3:21: initial.velocity: {x: ..., y: ...} or {file: ..., dataset: ..., time: ..., "
-            "step: ...} expected, not '0'\n"
+            "step: ..., type: ..., shape: ..., byte_order: ..., offset: ..., rest: ...} expected, "
+            "not '0'\n"
             "run:3:28: initial.p.x: unknown key here; did you mean 'boundary: {x: ...}'?\n"
             "run:3:42: initial.depth: the formula depends on 'z', but the grid has 2 axes (see "
             "grid.points)\n");

@@ -17,7 +17,7 @@ class TableParameters : public ParameterSet {
   void fields(Visitor& visitor, RunOptions const& run) override {
     visitor.visit({.name = "entry", .documentation = "An entry.", .variables = "ij"}, entry);
     auto const file = [&](Visitor& v) {
-      declare_matrix_file(v, run.file.parent_path(), "of any shape", data);
+      declare_dataset(v, run.file.parent_path(), "of any shape", data);
     };
     Form const forms[] = {{.kind = Form::Kind::mapping, .body = file}};
     int chosen = data.file.empty() ? -1 : 0;
@@ -110,9 +110,10 @@ TEST_F(Sections, FormulasKnowTheirOwnVariables) {
   EXPECT_EQ(run.verify.exact.at(0).second.expression.evaluate(1, 5), 4);
 }
 
-TEST_F(Sections, MatricesComeFromTwoKindsOfFiles) {
+TEST_F(Sections, NumbersComeFromSeveralKindsOfFiles) {
   write("", "a.h5");
   write("", "a.mtx");
+  write("", "a.npy");
   auto const source = [&](std::string const& data) {
     RunConfig const run = read_table("parameters: {entry: 1, data: " + data + "}\n");
     RunConfig const again =
@@ -134,6 +135,52 @@ TEST_F(Sections, MatricesComeFromTwoKindsOfFiles) {
   EXPECT_EQ(fault("{dataset: /A}"),
             "run:2:30: parameters.data.file: is missing (it has no default)");
   EXPECT_TRUE(fault("{file: b.mtx}").starts_with("run:2:37: parameters.data.file: no such file"));
+  EXPECT_EQ(source("{file: a.npy}").format(), FileFormat::npy);
+  EXPECT_EQ(fault("{file: a.npy, dataset: /A}"),
+            "run:2:44: parameters.data.dataset: a .npy file holds one array (datasets are HDF5's)");
+  EXPECT_EQ(fault("{file: a.npy, type: float32}"),
+            "run:2:44: parameters.data.type: a .npy file holds one array and says what it is");
+}
+
+TEST_F(Sections, BareNumbersAreTold) {
+  write("", "a.bin");
+  auto const source = [&](std::string const& data) {
+    RunConfig const run = read_table("parameters: {entry: 1, data: " + data + "}\n");
+    RunConfig const again =
+        read_run_config(write(resolved_yaml(run), "again.yaml"), {}, std::span(&table_, 1));
+    EXPECT_EQ(resolved_yaml(run), resolved_yaml(again));
+    return dynamic_cast<TableParameters const&>(*again.parameters).data;
+  };
+  auto const least = source("{file: a.bin, type: int16, shape: [3, 4]}");
+  EXPECT_EQ(least.format(), FileFormat::raw);
+  EXPECT_EQ(least.raw.shape, (std::vector<std::int64_t>{3, 4}));
+  EXPECT_EQ(least.raw.byte_order, "little");
+  EXPECT_EQ(least.raw.offset + least.raw.rest, 0);
+  auto const all =
+      source("{file: a.bin, type: float64, shape: 5, byte_order: big, offset: 4, rest: 8}");
+  EXPECT_EQ(all.raw.type, "float64");
+  EXPECT_EQ(all.raw.shape, std::vector<std::int64_t>{5});
+  EXPECT_EQ(all.raw.byte_order, "big");
+  EXPECT_EQ(all.raw.offset, 4);
+  EXPECT_EQ(all.raw.rest, 8);
+  auto const fault = [&](std::string const& data) {
+    return faults_of("parameters: {entry: 1, data: " + data + "}\n");
+  };
+  EXPECT_EQ(fault("{file: a.bin, type: int16}"),
+            "run:2:30: parameters.data.shape: is missing (it has no default)");
+  EXPECT_EQ(fault("{file: a.bin, type: float23, shape: 5}"),
+            "run:2:50: parameters.data.type: 'float23' is not accepted (int8 to int64, uint8 to "
+            "uint64, or float16 to float64 expected); did you mean 'float32'?");
+  EXPECT_EQ(fault("{file: a.bin, type: int8, shape: 5, dataset: /A}"),
+            "run:2:66: parameters.data.dataset: a file of bare numbers, as 'type' says, holds one "
+            "array (datasets are HDF5's)");
+  EXPECT_EQ(fault("{file: a.bin, dataset: /A, offset: 3}"),
+            "run:2:57: parameters.data.offset: is for files of bare numbers (which 'type' makes a "
+            "file)");
+  EXPECT_TRUE(fault("{file: a.bin, type: int8, shape: [2, 0]}")
+                  .starts_with("run:2:67: parameters.data.shape.1: "));
+  EXPECT_TRUE(fault("{file: a.bin, type: int8, shape: 5, offset: -1}")
+                  .starts_with("run:2:74: parameters.data.offset: "));
 }
 
 TEST_F(Sections, DescriptionsLeaveOthersOut) {

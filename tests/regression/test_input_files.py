@@ -1,0 +1,136 @@
+"""Numbers from the files of other programs: h5py, numpy, and bare ones."""
+
+import h5py
+import numpy
+
+import support
+from support import BAD_INPUT, heat
+
+
+class InputFiles(support.Case):
+    shape = (16, 17)
+
+    def numbers(self, kind):
+        generator = numpy.random.default_rng(7)
+        if kind.startswith("f"):
+            return generator.standard_normal(self.shape).astype(kind)
+        return generator.integers(0, 100, self.shape).astype(kind)
+
+    def config(self, **source):
+        return heat(grid={"points": list(self.shape[::-1])}, initial={"u": source},
+                    boundary={"x": "periodic", "y": "periodic"},
+                    output={"formats": ["hdf5"]})
+
+    def expect_start(self, expected, **source):
+        """The first output has the numbers of the file, rounded to the run's precision."""
+        for precision in ("float32", "float64"):
+            config = {**self.config(**source), "precision": precision}
+            self.call("run", self.write("case.yaml", config), "--quiet", "--overwrite")
+            with h5py.File(self.directory / "outputs/case/case.h5") as file:
+                start = file["VTKHDF/PointData/u"][0]
+            numpy.testing.assert_array_equal(start, expected.astype("f8").astype(precision))
+
+    def refuse(self, message, **source):
+        _, err = self.call("run", self.write("case.yaml", self.config(**source)), code=BAD_INPUT)
+        self.assertRegex(err, message)
+
+    def test_datasets_of_h5py(self):
+        kinds = {
+            "contiguous": ("f4", {}),
+            "big_endian": (">f8", {}),
+            "half": ("f2", {}),
+            "chunks": ("i2", {"chunks": (5, 6)}),
+            "packed": ("f8", {"chunks": (5, 6), "compression": "gzip", "shuffle": True,
+                              "fletcher32": True}),
+            "lines": (">u2", {"chunks": (4, 17), "compression": 9}),
+            "scaled": ("i4", {"chunks": (4, 4), "scaleoffset": 0}),
+            "compact": ("u1", {}),
+        }
+        with h5py.File(self.directory / "data.h5", "w") as file:
+            for name, (kind, options) in kinds.items():
+                file.create_dataset(name, data=self.numbers(kind), **options)
+        for name, (kind, _) in kinds.items():
+            with self.subTest(name):
+                self.expect_start(self.numbers(kind), file="data.h5", dataset=f"/{name}")
+
+    def test_a_file_with_a_user_block(self):
+        with h5py.File(self.directory / "data.h5", "w", userblock_size=512) as file:
+            file.create_dataset("a", data=self.numbers("f8"))
+            file.create_dataset("b", data=self.numbers("f4"), chunks=(3, 17), compression="gzip")
+        self.expect_start(self.numbers("f8"), file="data.h5", dataset="/a")
+        self.expect_start(self.numbers("f4"), file="data.h5", dataset="/b")
+
+    def test_arrays_of_numpy(self):
+        for kind in ("f2", "<f4", ">f8", "|i1", "|u1", "<i2", ">u2", "<i4", "<u4", ">i8", "<u8"):
+            with self.subTest(kind):
+                array = self.numbers(kind)
+                numpy.save(self.directory / "a.npy", array)
+                self.expect_start(array, file="a.npy")
+                numpy.save(self.directory / "a.npy", numpy.asfortranarray(array))
+                self.expect_start(array, file="a.npy")
+
+    def test_bare_numbers(self):
+        for kind, name, order in (("<f4", "float32", "little"), (">i2", "int16", "big")):
+            array = self.numbers(kind)
+            (self.directory / "a.bin").write_bytes(b"head" + array.tobytes() + b"the rest")
+            self.expect_start(array, file="a.bin", type=name, shape=list(self.shape),
+                              byte_order=order, offset=4, rest=8)
+
+    def test_what_numpy_saves_otherwise_is_refused(self):
+        for array, what in ((self.numbers("f8") + 1j, "complex numbers"),
+                            (self.numbers("u1") > 50, "booleans"),
+                            (numpy.zeros(self.shape, [("x", "f4"), ("y", "f4")]), "records"),
+                            (numpy.full(self.shape, None), "Python objects|an unknown type"),
+                            (numpy.full(self.shape, "text"), "text")):
+            numpy.save(self.directory / "a.npy", array)
+            self.refuse(rf"case\.yaml:\d+:\d+: initial\.u: \S*a\.npy: holds ({what})",
+                        file="a.npy")
+
+    def test_shapes(self):
+        numpy.save(self.directory / "a.npy", self.numbers("f4").T)
+        self.refuse(r"initial\.u: \S*a\.npy is \[17\]\[16\], the grid needs \[16\]\[17\] \(the "
+                    r"slowest axis first\)\n", file="a.npy")
+        numpy.save(self.directory / "a.npy", numpy.float64(3))
+        self.refuse(r"a\.npy is a single value, the grid needs", file="a.npy")
+        self.numbers("f4").tofile(self.directory / "a.bin")
+        self.refuse(r"a\.bin: has 1088 bytes, 1088 too few", file="a.bin", type="float64",
+                    shape=list(self.shape))
+
+    def test_a_damaged_chunk_is_named(self):
+        with h5py.File(self.directory / "data.h5", "w") as file:
+            dataset = file.create_dataset("u", data=self.numbers("f8"), chunks=(16, 9),
+                                          fletcher32=True)
+            chunk = dataset.id.get_chunk_info(1)
+        with open(self.directory / "data.h5", "r+b") as file:
+            file.seek(chunk.byte_offset + 100)
+            file.write(b"\x55\xaa")
+        self.refuse(r"data\.h5: '/u' is damaged: chunk 2 of 2: its checksum does not fit",
+                    file="data.h5", dataset="/u")
+
+    def test_nothing_is_taken_for_zeros(self):
+        with h5py.File(self.directory / "data.h5", "w") as file:
+            file.create_dataset("never", self.shape, "f4")
+            part = file.create_dataset("part", self.shape, "f4", chunks=(4, 17))
+            part[:8] = 1
+        self.refuse(r"'/never' was created, but no values were ever written", file="data.h5",
+                    dataset="/never")
+        self.refuse(r"'/part' was written in part only: 2 of its 4 chunks", file="data.h5",
+                    dataset="/part")
+
+    def test_a_run_of_a_result_goes_on(self):
+        """Results are in chunks, a time step each."""
+        first = {**self.config(file="a.npy"), "output": {"every": {"count": 2}}}
+        numpy.save(self.directory / "a.npy", self.numbers("f8"))
+        self.call("run", self.write("first.yaml", first), "--quiet")
+        with h5py.File(self.directory / "outputs/first/first.h5") as file:
+            last = file["VTKHDF/PointData/u"][-1]
+        self.expect_start(last, file="outputs/first/first.h5", time="last")
+
+    def test_the_summary_tells_what_was_read(self):
+        numpy.save(self.directory / "a.npy", self.numbers("f4"))
+        _, err = self.call("run", self.write("case.yaml", self.config(file="a.npy")))
+        self.assertRegex(err, r"reading \(of set-up\) +\d\.\d+ s: 1\.1 KiB, \d+\.\d\d GB/s\n")
+
+
+if __name__ == "__main__":
+    support.main()
