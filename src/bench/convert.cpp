@@ -4,7 +4,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_convert {
 
 /// Integers with their bytes in the other order, as files of other machines have them.
 template <class T>
@@ -45,9 +45,10 @@ Workload workload(Backend backend) {
       .make = problem<T>};
 }
 
-}  // namespace
+}  // namespace of_convert
 
 std::vector<Workload> convert_workloads(Backend backend) {
+  using namespace of_convert;
   return {workload<float>(backend), workload<double>(backend)};
 }
 

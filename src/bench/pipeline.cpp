@@ -17,7 +17,7 @@
 
 namespace gridstride::bench {
 
-namespace {
+namespace of_pipeline {
 
 // ------------------------------------------------------------------------------------ the ladder
 
@@ -386,9 +386,10 @@ std::int64_t default_elements(Backend backend) {
   return default_size(backend, std::int64_t{1} << 29);
 }
 
-}  // namespace
+}  // namespace of_pipeline
 
 std::vector<Workload> pipeline_workloads(Backend backend) {
+  using namespace of_pipeline;
   std::vector<Workload> all;
   for (auto const& operation : operations)
     all.push_back({.family = "pipeline",
@@ -409,6 +410,7 @@ std::vector<Workload> pipeline_workloads(Backend backend) {
 }
 
 std::vector<PipelineRunReport> pipeline_timelines(Stream& stream, std::int64_t size) {
+  using namespace of_pipeline;
   if (size == 0) size = default_elements(stream.backend());
   std::vector<PipelineRunReport> runs;
   for (auto const& operation : operations) {
