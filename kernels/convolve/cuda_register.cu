@@ -31,7 +31,7 @@ namespace gridstride::convolve {
 
 namespace {
 
-constexpr int threads = 128;
+constexpr int register_threads = 128;
 constexpr int vectors = 4;          // of outputs that a thread has
 constexpr int pitch = vectors + 1;  // from thread to thread in shared memory
 /// Vectors that the parts of several signals share, so that enough blocks fit a multiprocessor.
@@ -55,11 +55,13 @@ struct Cut {
     constexpr int width = vector_width<T>;
     Cut cut;
     cut.skip = static_cast<int>((work.lowest % width + width) % width);
-    cut.units = static_cast<int>(std::min<long long>(threads, tiles_of(work.length, outputs<T>)));
+    cut.units =
+        static_cast<int>(std::min<long long>(register_threads, tiles_of(work.length, outputs<T>)));
     cut.parts = static_cast<unsigned>(tiles_of(work.length, cut.units * outputs<T>));
     auto const taps = static_cast<int>(tiles_of(cut.skip + work.count, outputs<T>));
     cut.slots = (cut.units + taps) * pitch;
-    int const most = std::min(threads / cut.units, std::max(1, shared_vectors / cut.slots));
+    int const most =
+        std::min(register_threads / cut.units, std::max(1, shared_vectors / cut.slots));
     cut.signals = static_cast<int>(std::min<long long>(most, work.outer));
     return cut;
   }
@@ -120,7 +122,7 @@ __device__ void store(Work<T> const& work, T* out, long long left,
 }
 
 template <bool aligned, class T>
-__global__ void __launch_bounds__(threads, 8)
+__global__ void __launch_bounds__(register_threads, 8)
     along_kernel(__grid_constant__ Work<T> const work,
                  __grid_constant__ ParameterTaps<T> const taps, __grid_constant__ Cut const cut) {
   constexpr int width = vector_width<T>;
@@ -171,7 +173,7 @@ void along(Stream& stream, Arguments<T> const& a) {
     auto const taps = ParameterTaps<T>::of(piece, cut.skip);
     auto const kernel =
         takes_vectors(a, work.length) ? along_kernel<true, T> : along_kernel<false, T>;
-    kernel<<<grid_of(tiles_of(work.outer, cut.signals) * cut.parts), threads,
+    kernel<<<grid_of(tiles_of(work.outer, cut.signals) * cut.parts), register_threads,
              cut.signals * cut.slots * 16, native(stream)>>>(work, taps, cut);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "convolve register");
   });

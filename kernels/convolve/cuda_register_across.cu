@@ -26,7 +26,7 @@ constexpr int lanes = 32;
 constexpr int few_warps = 4, many_warps = 8, many_taps = 65;
 
 template <class T>
-constexpr int outputs = 64 / sizeof(T);
+constexpr int across_outputs = 64 / sizeof(T);
 
 /// A row of the tile in shared memory, and where it begins in the data.
 template <class T>
@@ -37,7 +37,8 @@ template <int warps, class T>
 std::int64_t most_taps(Device const& device) {
   auto const bytes = static_cast<int>(device.capabilities().shared_bytes_of_processor);
   auto const rows = (bytes / 2 - 1024) / bytes_of_row<T>;
-  return std::min(rows / outputs<T> * outputs<T> - warps * outputs<T>, most_parameter_taps<T>);
+  return std::min(rows / across_outputs<T> * across_outputs<T> - warps * across_outputs<T>,
+                  most_parameter_taps<T>);
 }
 
 /// Copies `bytes`/sizeof(T) elements of a row to shared memory, or writes the value.
@@ -61,10 +62,10 @@ __global__ void __launch_bounds__(warps* lanes, 1024 / (warps * lanes))
                   __grid_constant__ ParameterTaps<T> const taps, unsigned column_tiles) {
   extern __shared__ __align__(16) unsigned char memory[];
   constexpr int threads = warps * lanes;
-  int const tile = warps * outputs<T>, used = tile + work.count - 1;
+  int const tile = warps * across_outputs<T>, used = tile + work.count - 1;
   T* const data = reinterpret_cast<T*>(memory);
   auto* const rows = reinterpret_cast<long long*>(
-      data + (tile + tiles_of(work.count, outputs<T>) * outputs<T>)*lanes);
+      data + (tile + tiles_of(work.count, across_outputs<T>) * across_outputs<T>)*lanes);
   int const t = static_cast<int>(threadIdx.x);
   long long const column = static_cast<long long>(blockIdx.x % column_tiles) * lanes;
   long long const first = static_cast<long long>(blockIdx.x / column_tiles) * tile;
@@ -87,30 +88,31 @@ __global__ void __launch_bounds__(warps* lanes, 1024 / (warps * lanes))
   __syncthreads();
 
   int const lane = t % lanes, warp = t / lanes;
-  long long const i = first + warp * outputs<T>;
+  long long const i = first + warp * across_outputs<T>;
   if (column + lane >= columns || i >= work.length) return;
-  T sum[outputs<T>] = {};
-  T const* const own = data + warp * outputs<T> * lanes + lane;
+  T sum[across_outputs<T>] = {};
+  T const* const own = data + warp * across_outputs<T> * lanes + lane;
   slide(sum, taps, 0, work.count, [&](T* target, int part) {
 #pragma unroll
-    for (int v = 0; v < outputs<T>; ++v) target[v] = own[(part * outputs<T> + v) * lanes];
+    for (int v = 0; v < across_outputs<T>; ++v)
+      target[v] = own[(part * across_outputs<T> + v) * lanes];
   });
   T* out = work.out + work.signal(column + lane) + i * work.inner;
 #pragma unroll
-  for (int v = 0; v < outputs<T>; ++v, out += work.inner)
+  for (int v = 0; v < across_outputs<T>; ++v, out += work.inner)
     if (i + v < work.length) *out = work.add ? *out + sum[v] : sum[v];
 }
 
 template <int warps, class T>
 void launch(Stream& stream, Arguments<T> const& a) {
-  constexpr int tile = warps * outputs<T>;
+  constexpr int tile = warps * across_outputs<T>;
   for_each_piece(
       a, most_taps<warps, T>(stream.device()), [&](Work<T> const& work, std::span<T const> piece) {
         auto const column_tiles = tiles_of(work.inner * work.outer, lanes);
         auto const blocks = grid_of(column_tiles * tiles_of(work.length, tile));
         auto const kernel = takes_vectors(a, work.inner) ? across_kernel<warps, vector_width<T>, T>
                                                          : across_kernel<warps, 1, T>;
-        auto const rows = tile + tiles_of(work.count, outputs<T>) * outputs<T>;
+        auto const rows = tile + tiles_of(work.count, across_outputs<T>) * across_outputs<T>;
         auto const bytes = static_cast<int>(rows * bytes_of_row<T>);
         GRIDSTRIDE_CUDA(
             cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

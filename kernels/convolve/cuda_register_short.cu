@@ -21,7 +21,7 @@ namespace gridstride::convolve {
 
 namespace {
 
-constexpr int threads = 128;
+constexpr int short_threads = 128;
 constexpr int most_short_taps = 9;
 
 constexpr int groups = 2;  // vectors of outputs of a thread
@@ -40,16 +40,16 @@ __device__ Vector<T, vector_width<T>> load(T const* source) {
 
 /// `reach` vectors are the window of one of outputs; the first tap is at place `skip` of it.
 template <int reach, class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(short_threads)
     short_kernel(__grid_constant__ Work<T> const work, __grid_constant__ Taps<T, 16> const taps,
                  unsigned parts, int skip) {
   constexpr int width = vector_width<T>;
   long long const signal = static_cast<long long>(blockIdx.x / parts) * work.length;
   long long const x =
-      (static_cast<long long>(blockIdx.x % parts) * (groups * threads) + threadIdx.x) * width;
+      (static_cast<long long>(blockIdx.x % parts) * (groups * short_threads) + threadIdx.x) * width;
   T const* const in = work.in + signal;
   int const end = skip + work.count;
-  auto const place = [&](int g) { return x + g * (threads * width); };
+  auto const place = [&](int g) { return x + g * (short_threads * width); };
   auto const inside = [&](int g) {
     long long const lowest = place(g) + work.lowest - skip;
     return lowest >= 0 && lowest + reach * width <= work.length;
@@ -103,8 +103,8 @@ void launch(Stream& stream, Work<T> const& work, std::span<T const> taps) {
     if (reach < reach_of<T>(skip_of<T>(work.lowest) + work.count))
       return launch<reach + 1>(stream, work, taps);
   int const skip = skip_of<T>(work.lowest);
-  auto const parts = tiles_of(work.length, groups * threads * vector_width<T>);
-  short_kernel<reach><<<grid_of(parts * work.outer), threads, 0, native(stream)>>>(
+  auto const parts = tiles_of(work.length, groups * short_threads * vector_width<T>);
+  short_kernel<reach><<<grid_of(parts * work.outer), short_threads, 0, native(stream)>>>(
       work, Taps<T, 16>::of(taps, skip), static_cast<unsigned>(parts), skip);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "convolve register short");
 }

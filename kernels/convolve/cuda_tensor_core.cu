@@ -32,7 +32,7 @@ namespace gridstride::convolve {
 
 namespace {
 
-constexpr int warps = 4, threads = 32 * warps;
+constexpr int warps = 4, tensor_threads = 32 * warps;
 constexpr int rows = 16, columns = 8, depth = 8;  // of a product's Y, and of a step
 constexpr int products = 4;                       // of a warp
 constexpr int most_taps_of_piece = 512;
@@ -154,12 +154,12 @@ __device__ void multiply(double (&y)[products][4], double const* taps, double co
 
 /// Warp w has part w % parts of the signals from w / parts · Layout::signals on.
 template <class Layout>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(tensor_threads)
     tensor_core_kernel(__grid_constant__ Work<double> const work, double const* device_taps,
                        unsigned parts) {
   extern __shared__ __align__(16) double memory[];
   int const steps = steps_for(work.count), padded = zeros + steps * depth;
-  for (int i = static_cast<int>(threadIdx.x); i < padded; i += threads) {
+  for (int i = static_cast<int>(threadIdx.x); i < padded; i += tensor_threads) {
     int const m = i - zeros;
     memory[i] = m >= 0 && m < work.count ? device_taps[work.count - 1 - m] : 0;
   }
@@ -209,8 +209,9 @@ void launch(Stream& stream, Arguments<double> const& a) {
                                          cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     double const* const taps =
         a.filter->device_taps().data() + (piece.data() - a.filter->taps().data());
-    tensor_core_kernel<Layout><<<grid_of(tiles_of(tiles, warps)), threads, bytes, native(stream)>>>(
-        work, taps, static_cast<unsigned>(parts));
+    tensor_core_kernel<Layout>
+        <<<grid_of(tiles_of(tiles, warps)), tensor_threads, bytes, native(stream)>>>(
+            work, taps, static_cast<unsigned>(parts));
     GRIDSTRIDE_CHECK_LAUNCH(stream, "convolve tensor_core");
   });
 }

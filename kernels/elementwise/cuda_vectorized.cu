@@ -27,7 +27,7 @@ namespace gridstride::elementwise {
 
 namespace {
 
-constexpr int block_threads = 256;
+constexpr int chunk_threads = 256;
 constexpr int batch = 4;  // vectors of each array that a thread has under way
 
 unsigned checked_blocks(std::int64_t blocks) {
@@ -59,7 +59,7 @@ __device__ bool is_whole(std::int64_t at, std::int64_t size) {
 template <bool whole, int width, class Body, class T>
 __device__ void apply_batch(Body const& body, T const* x, T const* y, T* output, std::int64_t first,
                             std::int64_t size) {
-  constexpr int step = block_threads * width;
+  constexpr int step = chunk_threads * width;
   Vector<T, width> u[batch] = {}, v[batch] = {};
 #pragma unroll
   for (int k = 0; k < batch; ++k) {
@@ -84,10 +84,10 @@ __device__ void apply_batch(Body const& body, T const* x, T const* y, T* output,
 
 /// `lead` is how many elements the first vector begins before the first element.
 template <int width, class Body, class T>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(chunk_threads)
     vectorized_kernel(Body const body, T const* x, T const* y, T* output, int lead,
                       std::int64_t size) {
-  constexpr int step = block_threads * width;
+  constexpr int step = chunk_threads * width;
   std::int64_t const first =
       static_cast<std::int64_t>(blockIdx.x) * batch * step + threadIdx.x * width - lead;
   if (first >= 0 && first + (batch - 1) * step + width <= size)
@@ -105,8 +105,8 @@ void launch_one_dimensional(Stream& stream, Arguments<T> const& a) {
                        (Body::inputs < 2 || misalignment(a.y) == lead);
     with_width<T>(alike, [&](auto width) {
       int const before = width() > 1 ? lead : 0;
-      auto const blocks = ceil_divide(a.size + before, block_threads * batch * width());
-      vectorized_kernel<width()><<<checked_blocks(blocks), block_threads, 0, native(stream)>>>(
+      auto const blocks = ceil_divide(a.size + before, chunk_threads * batch * width());
+      vectorized_kernel<width()><<<checked_blocks(blocks), chunk_threads, 0, native(stream)>>>(
           body, a.x, a.y, a.output, before, a.size);
       GRIDSTRIDE_CHECK_LAUNCH(stream, "elementwise vectorized");
     });
@@ -145,7 +145,7 @@ __device__ void add_batch(Matrices<T> const& m, std::int64_t first_row,
 
 /// Blocks are numbered in one dimension, along a row first, so that no axis meets a limit.
 template <int width, class T>
-__global__ void __launch_bounds__(block_threads)
+__global__ void __launch_bounds__(chunk_threads)
     vectorized_matrix_kernel(__grid_constant__ Matrices<T> const m, unsigned tiles_per_row) {
   std::int64_t const slot =
       static_cast<std::int64_t>(blockIdx.x % tiles_per_row) * blockDim.x + threadIdx.x;
@@ -176,9 +176,9 @@ void launch_matrix(Stream& stream, Arguments<T> const& a) {
   with_width<T>(alike, [&](auto width) {
     // A row may begin anywhere in its first vector.
     std::int64_t const slots = ceil_divide(a.columns + width() - 1, width());
-    std::int64_t const tiles = ceil_divide(slots, block_threads);
+    std::int64_t const tiles = ceil_divide(slots, chunk_threads);
     auto const across = static_cast<unsigned>(ceil_divide(slots, tiles));
-    unsigned const down = block_threads / across;
+    unsigned const down = chunk_threads / across;
     unsigned const blocks = checked_blocks(tiles * ceil_divide(a.rows, down * batch));
     vectorized_matrix_kernel<width()><<<blocks, dim3(across, down), 0, native(stream)>>>(
         Matrices<T>(a), static_cast<unsigned>(tiles));

@@ -28,8 +28,8 @@ namespace {
 
 constexpr int step = inverse_rows;
 constexpr int strip = 32;
-constexpr int threads = 256;
-constexpr int warps = threads / warp_size;
+constexpr int strip_threads = 256;
+constexpr int strip_warps = strip_threads / warp_size;
 
 /// Four neighbouring elements; 16 bytes at a time are read and written.
 template <class T>
@@ -59,7 +59,7 @@ __device__ Four<T>& four_at(T* first) {
 
 /// `a` has the square of 32·steps rows in its corner.
 template <class T, int steps>
-__global__ void __launch_bounds__(threads, sizeof(T) == 4 ? 2 : 1)
+__global__ void __launch_bounds__(strip_threads, sizeof(T) == 4 ? 2 : 1)
     strips_kernel(Matrix<T> const a, T const* inverses) {
   extern __shared__ __align__(16) unsigned char dynamic_shared[];
   auto& before = reinterpret_cast<Lines<T>*>(dynamic_shared)[0];
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(threads, sizeof(T) == 4 ? 2 : 1)
     T const* const inverse = inverses + (2 * t + below) * step * step;
     T const* const m = a.data + t * step * (a.leading + 1);
 #pragma unroll 4
-    for (int chunk = warp; chunk < rows - t * step; chunk += warps) {
+    for (int chunk = warp; chunk < rows - t * step; chunk += strip_warps) {
       int const i = below ? chunk / 8 * 8 + lane % 8 : chunk;
       int const k = below ? chunk % 8 * 4 + lane / 8 : lane;
       copy_element(&tile[i][k], i < step ? inverse + i * step + k : m + i * along + k * across,
@@ -146,7 +146,7 @@ void launch(Stream& stream, Matrix<T> const& a, T const* inverses) {
   constexpr auto bytes = static_cast<int>(shared_bytes<T>(steps * step));
   auto const kernel = strips_kernel<T, steps>;
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  kernel<<<2 * blocks_for(a.rows - steps * step, strip), threads, bytes, native(stream)>>>(
+  kernel<<<2 * blocks_for(a.rows - steps * step, strip), strip_threads, bytes, native(stream)>>>(
       a, inverses);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize strips");
 }

@@ -30,7 +30,7 @@ namespace gridstride::histogram {
 
 namespace {
 
-constexpr int threads = 1024;
+constexpr int privatized_threads = 1024;
 constexpr int group = 8;  // vectors that a thread loads at once
 constexpr int counters = 8192;
 constexpr int slots = 2048;  // of weights
@@ -72,19 +72,19 @@ __device__ void count_vector(unsigned* table, ByteBins const&, int,
 }
 
 template <class Bins, class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(privatized_threads)
     count_kernel(T const* input, VectorCut cut, Bins bins, int log2, std::int64_t* counts) {
   __shared__ unsigned table[counters];
-  for (int place = threadIdx.x; place < counters; place += threads) table[place] = 0;
+  for (int place = threadIdx.x; place < counters; place += privatized_threads) table[place] = 0;
   __syncthreads();
   T const* const inputs[1] = {input};
-  for_each_vector<threads, group, vector_width<T>>(
+  for_each_vector<privatized_threads, group, vector_width<T>>(
       inputs, cut, [&]<int width>(Vector<T, width> const(&v)[1], std::int64_t) {
         count_vector(table, bins, log2, v[0]);
       });
   __syncthreads();
   int const copies = 1 << log2;
-  for (int bin = threadIdx.x; bin < bins.count(); bin += threads) {
+  for (int bin = threadIdx.x; bin < bins.count(); bin += privatized_threads) {
     unsigned long long count = 0;
     // Each lane begins at another copy, and so in another bank.
     for (int copy = 0; copy < copies; ++copy)
@@ -94,17 +94,17 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <int width, class Bins, class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(privatized_threads)
     weigh_kernel(T const* input, T const* weights, VectorCut cut, Bins bins, int log2,
                  SumTable result) {
   __shared__ unsigned long long words[2 * slots];
   Fixed* const table = reinterpret_cast<Fixed*>(words);
   bool const shared = bins.count() <= slots;
   WeightScale const scale = result.scale();
-  for (int place = threadIdx.x; place < slots; place += threads) table[place] = {};
+  for (int place = threadIdx.x; place < slots; place += privatized_threads) table[place] = {};
   __syncthreads();
   T const* const inputs[2] = {input, weights};
-  for_each_vector<threads, 1, width>(
+  for_each_vector<privatized_threads, 1, width>(
       inputs, cut, [&]<int count>(Vector<T, count> const(&v)[2], std::int64_t) {
 #pragma unroll
         for (int j = 0; j < count; ++j) {
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(threads)
       });
   __syncthreads();
   if (!shared) return;
-  for (int bin = threadIdx.x; bin < bins.count(); bin += threads) {
+  for (int bin = threadIdx.x; bin < bins.count(); bin += privatized_threads) {
     Fixed sum;
     for (int copy = 0; copy < 1 << log2; ++copy) sum = sum + table[bin << log2 | copy];
     add_atomically(result.sums[bin], sum);
@@ -127,8 +127,9 @@ template <class Bins, class T>
 void count(Stream& stream, Arguments<T> const& arguments, Bins const& bins) {
   auto const cut = VectorCut::make(arguments.input, arguments.size, vector_width<T>);
   auto const kernel = count_kernel<Bins, T>;
-  kernel<<<blocks_of_pass<threads, group>(stream, kernel, cut), threads, 0, native(stream)>>>(
-      arguments.input, cut, bins, copies_log2(arguments.bins, counters), arguments.counts);
+  kernel<<<blocks_of_pass<privatized_threads, group>(stream, kernel, cut), privatized_threads, 0,
+           native(stream)>>>(arguments.input, cut, bins, copies_log2(arguments.bins, counters),
+                             arguments.counts);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram privatized");
 }
 
@@ -137,9 +138,9 @@ void weigh(Stream& stream, Arguments<T> const& arguments, Bins const& bins) {
   auto const cut = VectorCut::make(arguments.input, arguments.size, width);
   auto const kernel = weigh_kernel<width, Bins, T>;
   DeviceSums<T> sums(stream, arguments);
-  kernel<<<blocks_of_pass<threads, 1>(stream, kernel, cut), threads, 0, native(stream)>>>(
-      arguments.input, arguments.weights, cut, bins, copies_log2(arguments.bins, slots),
-      sums.table());
+  kernel<<<blocks_of_pass<privatized_threads, 1>(stream, kernel, cut), privatized_threads, 0,
+           native(stream)>>>(arguments.input, arguments.weights, cut, bins,
+                             copies_log2(arguments.bins, slots), sums.table());
   GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram privatized, weights");
   sums.finish(stream, arguments.sums);
 }

@@ -21,8 +21,8 @@ namespace gridstride::machine {
 
 namespace {
 
-constexpr int threads = 256;
-constexpr int warps = threads / 32;
+constexpr int tensor_threads = 256;
+constexpr int warps = tensor_threads / 32;
 
 /// Two float16 numbers, or one of tf32 or float64, of either sign between 1 and 2.
 __device__ unsigned random_halves(unsigned i) { return 0x3c003c00u | (mix(i) & 0x83ff83ffu); }
@@ -120,7 +120,7 @@ struct SmallFloat64Mma {
 };
 
 template <class Mma>
-__global__ void __launch_bounds__(threads) mma_kernel(typename Mma::Accumulator* out) {
+__global__ void __launch_bounds__(tensor_threads) mma_kernel(typename Mma::Accumulator* out) {
   using T = typename Mma::Accumulator;
   Mma const multiply(threadIdx.x % 32);
   T d[Mma::chains][4] = {};
@@ -132,18 +132,19 @@ __global__ void __launch_bounds__(threads) mma_kernel(typename Mma::Accumulator*
   T sum = 0;
 #pragma unroll
   for (int c = 0; c < Mma::chains; ++c) sum += d[c][0] + d[c][1] + d[c][2] + d[c][3];
-  out[blockIdx.x * threads + threadIdx.x] = sum;
+  out[blockIdx.x * tensor_threads + threadIdx.x] = sum;
 }
 
 template <class Mma>
 Probe mma_probe(Stream& stream, std::string_view name, std::string_view how) {
   using T = typename Mma::Accumulator;
   unsigned const blocks = 8 * stream.device().processors();
-  auto const out = std::make_shared<Buffer<T>>(stream, MemorySpace::device, blocks * threads);
+  auto const out =
+      std::make_shared<Buffer<T>>(stream, MemorySpace::device, blocks * tensor_threads);
   return {{name, "FLOP/s", 0, how},
           Mma::operations * Mma::chains * Mma::rounds * warps * blocks,
           [=](Stream& s) {
-            mma_kernel<Mma><<<blocks, threads, 0, native(s)>>>(out->data());
+            mma_kernel<Mma><<<blocks, tensor_threads, 0, native(s)>>>(out->data());
             GRIDSTRIDE_CHECK_LAUNCH(s, "machine mma");
           }};
 }
@@ -200,11 +201,11 @@ bool has_wgmma(Stream& stream) {
 }
 
 template <bool float16>
-__global__ void __launch_bounds__(threads, 2) wgmma_kernel([[maybe_unused]] float* out) {
+__global__ void __launch_bounds__(tensor_threads, 2) wgmma_kernel([[maybe_unused]] float* out) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr int a_words = group_rows * depth_bytes / 4, b_words = group_columns * depth_bytes / 4;
   __shared__ alignas(128) unsigned operands[a_words + b_words];
-  for (unsigned i = threadIdx.x; i < a_words + b_words; i += threads)
+  for (unsigned i = threadIdx.x; i < a_words + b_words; i += tensor_threads)
     operands[i] = float16 ? random_halves(i) : random_tf32(i);
   // What was stored as usual is to be seen by the asynchronous reads of the tensor cores.
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -227,20 +228,21 @@ __global__ void __launch_bounds__(threads, 2) wgmma_kernel([[maybe_unused]] floa
   float sum = 0;
 #pragma unroll
   for (float const value : d) sum += value;
-  out[blockIdx.x * threads + threadIdx.x] = sum;
+  out[blockIdx.x * tensor_threads + threadIdx.x] = sum;
 #endif
 }
 
 template <bool float16>
 Probe wgmma_probe(Stream& stream, std::string_view name) {
   constexpr int depth = depth_bytes / (float16 ? 2 : 4);
-  constexpr int groups = threads / 128;
+  constexpr int groups = tensor_threads / 128;
   unsigned const blocks = 2 * stream.device().processors();
-  auto const out = std::make_shared<Buffer<float>>(stream, MemorySpace::device, blocks * threads);
+  auto const out =
+      std::make_shared<Buffer<float>>(stream, MemorySpace::device, blocks * tensor_threads);
   return {{name, "FLOP/s", 0, "wgmma from shared memory"},
           2.0 * group_rows * group_columns * depth * in_flight * wgmma_rounds * groups * blocks,
           [=](Stream& s) {
-            wgmma_kernel<float16><<<blocks, threads, 0, native(s)>>>(out->data());
+            wgmma_kernel<float16><<<blocks, tensor_threads, 0, native(s)>>>(out->data());
             GRIDSTRIDE_CHECK_LAUNCH(s, "machine wgmma");
           }};
 }

@@ -325,8 +325,8 @@ void multiply_packed(Stream& stream, Packed const& a, Packed const& b, Product c
   GRIDSTRIDE_CHECK_LAUNCH(stream, "matmul wgmma");
 }
 
-using Large = Tile<256, 4, false, false>;
-using Small = Tile<128, 5, false, true>;
+using LargeTile = Tile<256, 4, false, false>;
+using SmallTile = Tile<128, 5, false, true>;
 using SplitUnaligned = Tile<128, 4, true, false>;
 using Split = Tile<128, 3, true, true>;
 
@@ -334,8 +334,8 @@ using Split = Tile<128, 3, true, true>;
 /// costs 0.7 of a large one.
 bool prefer_small(Product const& product, int processors) {
   constexpr int short_k = 512;
-  return product.k <= short_k || 7 * blocks_for(product.tiles<Small>(), processors) <
-                                     10 * blocks_for(product.tiles<Large>(), processors);
+  return product.k <= short_k || 7 * blocks_for(product.tiles<SmallTile>(), processors) <
+                                     10 * blocks_for(product.tiles<LargeTile>(), processors);
 }
 
 /// `rows` x `columns` of op(X) from (i, j) on.
@@ -353,9 +353,9 @@ void multiply_piece(Stream& stream, Packed const& a, Packed const& b, Product co
   else if (split)
     multiply_packed<SplitUnaligned>(stream, a, b, product, processors);
   else if (shared && prefer_small(product, processors))
-    multiply_packed<Small>(stream, a, b, product, processors);
+    multiply_packed<SmallTile>(stream, a, b, product, processors);
   else
-    multiply_packed<Large>(stream, a, b, product, processors);
+    multiply_packed<LargeTile>(stream, a, b, product, processors);
 }
 
 /// In pieces, so that what is packed stays within 4 GiB each, and numbers within TMA's coordinates.
@@ -401,7 +401,7 @@ bool cuda_has_tf32(Device const& device) {
   if (!device.capabilities().wgmma) return false;
   static bool const in_build = [] {
     cudaFuncAttributes attributes;
-    GRIDSTRIDE_CUDA(cudaFuncGetAttributes(&attributes, product_kernel<Large>));
+    GRIDSTRIDE_CUDA(cudaFuncGetAttributes(&attributes, product_kernel<LargeTile>));
     return attributes.sharedSizeBytes > 0;
   }();
   return in_build;

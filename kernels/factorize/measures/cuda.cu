@@ -43,7 +43,7 @@ std::vector<T> to_host(Stream& stream, Buffer<T> const& values) {
 
 // --------------------------------------------------------------------------- sums of magnitudes
 
-constexpr int threads = 256, warps = threads / warp_size;
+constexpr int measure_threads = 256, warps = measure_threads / warp_size;
 constexpr int lane_columns = 8, tile_columns = lane_columns * warp_size, tile_rows = 256;
 
 /// Rows whose elements a lane asks for at once.
@@ -51,7 +51,7 @@ template <class T>
 constexpr int group = 16 / static_cast<int>(sizeof(T));
 
 template <class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(measure_threads)
     sums_kernel(Matrix<T const> const a, double* of_rows, double* of_columns, double* maxima) {
   __shared__ double shared_sums[warps][tile_columns];
   __shared__ double shared_maxima[warps];
@@ -86,10 +86,11 @@ __global__ void __launch_bounds__(threads)
   }
   for (int c = 0; c < lane_columns; ++c)
     shared_sums[warp_index()][c * warp_size + lane_index()] = sums[c];
-  double const block_maximum = block_reduce<threads>(double{maximum}, Larger{}, shared_maxima);
+  double const block_maximum =
+      block_reduce<measure_threads>(double{maximum}, Larger{}, shared_maxima);
   if (threadIdx.x == 0) maxima[blockIdx.y * gridDim.x + blockIdx.x] = block_maximum;
   std::int64_t const j = std::int64_t{blockIdx.x} * tile_columns + threadIdx.x;
-  static_assert(threads == tile_columns);
+  static_assert(measure_threads == tile_columns);
   if (j >= a.columns) return;
   double sum = 0;
   for (int warp = 0; warp < warps; ++warp) sum += shared_sums[warp][threadIdx.x];
@@ -104,19 +105,19 @@ struct Parts {
 };
 
 /// The largest of each block's sums, those of columns first.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(measure_threads)
     largest_sum_kernel(Parts const of_columns, Parts const of_rows, double* maxima) {
   __shared__ double shared[warps];
-  unsigned const column_blocks = blocks_for(of_columns.size, threads);
+  unsigned const column_blocks = blocks_for(of_columns.size, measure_threads);
   bool const is_column = blockIdx.x < column_blocks;
   Parts const& mine = is_column ? of_columns : of_rows;
   std::int64_t const block = is_column ? blockIdx.x : blockIdx.x - column_blocks;
-  std::int64_t const i = block * threads + threadIdx.x;
+  std::int64_t const i = block * measure_threads + threadIdx.x;
   double sum = 0;
   if (i < mine.size)
 #pragma unroll 8
     for (unsigned k = 0; k < mine.count; ++k) sum += mine.parts[k * mine.size + i];
-  double const maximum = block_reduce<threads>(sum, Larger{}, shared);
+  double const maximum = block_reduce<measure_threads>(sum, Larger{}, shared);
   if (threadIdx.x == 0) maxima[blockIdx.x] = maximum;
 }
 
@@ -126,15 +127,15 @@ template <class T>
 MatrixNorms cuda_matrix_norms(Stream& stream, Matrix<T const> const& a) {
   dim3 const grid(blocks_for(a.columns, tile_columns), blocks_for(a.rows, tile_rows));
   auto const rows = static_cast<std::size_t>(a.rows), columns = static_cast<std::size_t>(a.columns);
-  std::size_t const of_columns = blocks_for(a.columns, threads);
-  std::size_t const of_rows = blocks_for(a.rows, threads), sums = of_columns + of_rows;
+  std::size_t const of_columns = blocks_for(a.columns, measure_threads);
+  std::size_t const of_rows = blocks_for(a.rows, measure_threads), sums = of_columns + of_rows;
   Buffer<double> row_parts(stream, MemorySpace::device, grid.x * rows);
   Buffer<double> column_parts(stream, MemorySpace::device, grid.y * columns);
   Buffer<double> maxima(stream, MemorySpace::device, sums + std::size_t{grid.x} * grid.y);
-  sums_kernel<<<grid, threads, 0, native(stream)>>>(a, row_parts.data(), column_parts.data(),
-                                                    maxima.data() + sums);
+  sums_kernel<<<grid, measure_threads, 0, native(stream)>>>(
+      a, row_parts.data(), column_parts.data(), maxima.data() + sums);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize sums");
-  largest_sum_kernel<<<static_cast<unsigned>(sums), threads, 0, native(stream)>>>(
+  largest_sum_kernel<<<static_cast<unsigned>(sums), measure_threads, 0, native(stream)>>>(
       {column_parts.data(), grid.y, a.columns}, {row_parts.data(), grid.x, a.rows}, maxima.data());
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize largest_sum");
   auto const found = to_host(stream, maxima);
@@ -148,7 +149,7 @@ MatrixNorms cuda_matrix_norms(Stream& stream, Matrix<T const> const& a) {
 namespace {
 
 template <class T>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(measure_threads)
     triangle_maxima_kernel(Matrix<T const> const a, Triangle triangle, double* maxima) {
   __shared__ double shared[warps];
   std::int64_t const stride = std::int64_t{gridDim.x} * warps;
@@ -160,7 +161,7 @@ __global__ void __launch_bounds__(threads)
       maximum =
           larger(maximum, ColumnNorms::magnitude(load_once<1>(a.data + i * a.leading + j).at[0]));
   }
-  maximum = block_reduce<threads>(maximum, Larger{}, shared);
+  maximum = block_reduce<measure_threads>(maximum, Larger{}, shared);
   if (threadIdx.x == 0) maxima[blockIdx.x] = maximum;
 }
 
@@ -172,7 +173,8 @@ std::vector<double> cuda_triangle_maxima(Stream& stream, Matrix<T const> const& 
   auto const most = static_cast<unsigned>(8 * stream.device().processors());
   unsigned const blocks = std::min(blocks_for(a.rows, warps), most);
   Buffer<double> maxima(stream, MemorySpace::device, blocks);
-  triangle_maxima_kernel<<<blocks, threads, 0, native(stream)>>>(a, triangle, maxima.data());
+  triangle_maxima_kernel<<<blocks, measure_threads, 0, native(stream)>>>(a, triangle,
+                                                                         maxima.data());
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize triangle_maxima");
   return to_host(stream, maxima);
 }

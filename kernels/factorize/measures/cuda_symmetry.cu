@@ -14,7 +14,7 @@ namespace gridstride::factorize {
 
 namespace {
 
-constexpr int tile = 32, tile_rows = 8;
+constexpr int tile = 32, pair_rows = 8;
 
 /// How far before the end of the matrix, or of its diagonal, the first place is; 0: there is none.
 struct Distances {
@@ -23,18 +23,18 @@ struct Distances {
 };
 
 template <class T>
-__global__ void __launch_bounds__(tile* tile_rows)
+__global__ void __launch_bounds__(tile* pair_rows)
     symmetry_kernel(Matrix<T const> const a, std::int64_t tiles, Distances* found) {
   __shared__ T mirror[tile][tile + 1];
   std::int64_t const strip = blockIdx.x / tiles, column = blockIdx.x % tiles;
   if (column < strip) return;
   std::int64_t const first_i = strip * tile, first_j = column * tile;
-  for (int r = threadIdx.y; r < tile; r += tile_rows) {
+  for (int r = threadIdx.y; r < tile; r += pair_rows) {
     std::int64_t const i = first_j + r, j = first_i + threadIdx.x;
     if (i < a.rows && j < a.rows) mirror[r][threadIdx.x] = a.data[i * a.leading + j];
   }
   __syncthreads();
-  for (int r = threadIdx.y; r < tile; r += tile_rows) {
+  for (int r = threadIdx.y; r < tile; r += pair_rows) {
     std::int64_t const i = first_i + r, j = first_j + threadIdx.x;
     if (i >= a.rows || j >= a.rows || j < i) continue;
     T const value = a.data[i * a.leading + j];
@@ -52,7 +52,7 @@ SymmetryPlaces cuda_symmetry(Stream& stream, Matrix<T const> const& a) {
   std::int64_t const tiles = (a.rows + tile - 1) / tile;
   Buffer<Distances> found(stream, MemorySpace::device, 1);
   zero_async(found.span(), stream);
-  symmetry_kernel<<<blocks_for(tiles * tiles, 1), dim3(tile, tile_rows), 0, native(stream)>>>(
+  symmetry_kernel<<<blocks_for(tiles * tiles, 1), dim3(tile, pair_rows), 0, native(stream)>>>(
       a, tiles, found.data());
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize symmetry");
   std::array<Distances, 1> host;

@@ -10,18 +10,18 @@ namespace gridstride::factorize {
 
 namespace {
 
-constexpr int threads = 256;
+constexpr int mixed_threads = 256;
 
 template <class From, class To>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(mixed_threads)
     accumulate_kernel(double scale, Matrix<From const> from, double weight, Matrix<To> to,
                       std::int32_t const* order) {
   std::int64_t i, j;
   if (from.columns == 1) {
-    i = std::int64_t{blockIdx.x} * threads + threadIdx.x, j = 0;
+    i = std::int64_t{blockIdx.x} * mixed_threads + threadIdx.x, j = 0;
   } else {
-    std::int64_t const blocks = (from.columns + threads - 1) / threads;
-    i = blockIdx.x / blocks, j = blockIdx.x % blocks * threads + threadIdx.x;
+    std::int64_t const blocks = (from.columns + mixed_threads - 1) / mixed_threads;
+    i = blockIdx.x / blocks, j = blockIdx.x % blocks * mixed_threads + threadIdx.x;
   }
   if (i >= from.rows || j >= from.columns) return;
   std::int64_t const source = order == nullptr ? i : order[i];
@@ -35,10 +35,10 @@ __global__ void __launch_bounds__(threads)
 template <class From, class To>
 void cuda_accumulate(Stream& stream, double scale, Matrix<From const> from, double weight,
                      Matrix<To> to, std::int32_t const* order) {
-  unsigned const blocks =
-      from.columns == 1 ? blocks_for(from.rows, threads)
-                        : blocks_for(from.columns, threads) * static_cast<unsigned>(from.rows);
-  accumulate_kernel<<<blocks, threads, 0, native(stream)>>>(scale, from, weight, to, order);
+  unsigned const blocks = from.columns == 1 ? blocks_for(from.rows, mixed_threads)
+                                            : blocks_for(from.columns, mixed_threads) *
+                                                  static_cast<unsigned>(from.rows);
+  accumulate_kernel<<<blocks, mixed_threads, 0, native(stream)>>>(scale, from, weight, to, order);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "factorize accumulate");
 }
 
