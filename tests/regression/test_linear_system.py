@@ -177,7 +177,7 @@ class Report(LinearSystem):
     def test_check_tells_what_it_takes(self):
         out, _ = self.call("check", self.write("case.yaml", system(size=100)))
         self.assertNotIn("# time step", out)
-        self.assertRegex(out, r"# memory: \d+\.\d KiB on the device, 1\.6 KiB for output\n"
+        self.assertRegex(out, r"# memory: \d+\.\d KiB on the device, 0 B for output\n"
                               r"# disk: 6\.1 KiB for 1 snapshot, \S+ \S+ free\n")
         resolved = self.write("again.yaml", out)
         again, _ = self.call("check", resolved, "--output", "outputs/case")

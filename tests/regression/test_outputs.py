@@ -145,7 +145,7 @@ class Contents(support.Case):
         self.assertIn("# time step: 0.0005 s, 20 steps, at least ", out)
         # Two arrays and two faces; the snapshot that is set aside, the one on its way to the files,
         # and a checkpoint's copy.
-        self.assertRegex(out, r"# memory: 4\.5 KiB on the device, 6\.4 KiB for output\n")
+        self.assertRegex(out, r"# memory: 6\.8 KiB on the device, 0 B for output\n")
         # For each output two fields of 2176 bytes, a block of the disk, and a record of the .h5.
         self.assertRegex(out, r"# disk: 43\.8 KiB for 5 snapshots, \S+ \S+ free\n")
         self.call("run", file, "--quiet")
