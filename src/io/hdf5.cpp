@@ -140,9 +140,9 @@ Object Object::create_dataset(std::string const& name, hid_t type, Handle const&
   Handle const creation =
       given == H5P_DEFAULT ? properties(H5P_DATASET_CREATE) : own(H5Pcopy(given), H5Pclose, what);
   keep_no_times(creation);
-  Handle const link = properties(H5P_LINK_CREATE);
-  check(H5Pset_create_intermediate_group(link.id(), 1), what);
-  return {path(), own(H5Dcreate2(id(), name.c_str(), type, space.id(), link.id(), creation.id(),
+  for (auto end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1))
+    if (auto const group = name.substr(0, end); !contains(group)) create_group(group);
+  return {path(), own(H5Dcreate2(id(), name.c_str(), type, space.id(), H5P_DEFAULT, creation.id(),
                                  H5P_DEFAULT),
                       H5Dclose, what)};
 }

@@ -125,7 +125,7 @@ class Forecasts(support.Case):
                            environment={"OMP_NUM_THREADS": "1"})
         self.assertRegex(err, r"heat: u needs 2 x \d+\.\d [MG]iB.*, the host has [23]\.\d GiB free\n")
         self.forecast(heat(), preexec_fn=limited, environment={"OMP_NUM_THREADS": "1"})
-        side = int(math.sqrt(limit / 8 / 3.4))  # two such arrays fit, a third one aside does not
+        side = int(math.sqrt(limit / 8 / 2.7))  # two such arrays fit, a third one aside does not
         lines = self.forecast(heat(grid={"points": [side, side]}), preexec_fn=limited,
                               environment={"OMP_NUM_THREADS": "1"})
         self.assertIn("# output: the computation waits while fields are copied out (there is no "
