@@ -6,6 +6,8 @@
 #include <vtkDataArray.h>
 #include <vtkFieldData.h>
 #include <vtkImageData.h>
+#include <vtkInformation.h>
+#include <vtkInformationStringKey.h>
 #include <vtkNew.h>
 #include <vtkPointData.h>
 #include <vtkXMLImageDataReader.h>
@@ -43,6 +45,8 @@ TEST_P(Vti, VtkReadsBackEveryValue) {
   auto* const u = image->GetPointData()->GetArray("u");
   auto* const v = image->GetPointData()->GetArray("v");
   ASSERT_EQ(u->GetNumberOfTuples(), grid.size());
+  ASSERT_TRUE(u->HasInformation());
+  EXPECT_STREQ(u->GetInformation()->Get(vtkDataArray::UNITS_LABEL()), "K");
   EXPECT_STREQ(u->GetDataTypeAsString(), "double");
   EXPECT_STREQ(v->GetDataTypeAsString(), "float");
   for (std::int64_t i = 0; i < grid.size(); ++i) {
