@@ -1,7 +1,7 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/host_device.hpp"
 #include "core/number_type.hpp"
@@ -61,16 +61,16 @@ template <int bytes>
 GRIDSTRIDE_HOST_DEVICE double decode(Bits<bytes> bits, NumberKind kind, bool swaps) {
   if (swaps) bits = swapped(bits);
   if (kind == NumberKind::unsigned_integer) return static_cast<double>(bits);
-  if (kind == NumberKind::signed_integer) {
-    if constexpr (bytes == 1) return static_cast<double>(static_cast<std::int8_t>(bits));
-    if constexpr (bytes == 2) return static_cast<double>(static_cast<std::int16_t>(bits));
-    if constexpr (bytes == 4) return static_cast<double>(static_cast<std::int32_t>(bits));
-    if constexpr (bytes == 8) return static_cast<double>(static_cast<std::int64_t>(bits));
-  }
-  if constexpr (bytes == 2) return half_of(bits);
-  if constexpr (bytes == 4) return static_cast<double>(__builtin_bit_cast(float, bits));
-  if constexpr (bytes == 8) return __builtin_bit_cast(double, bits);
-  return 0;  // there is no real number of one byte
+  if (kind == NumberKind::signed_integer)
+    return static_cast<double>(static_cast<std::make_signed_t<Bits<bytes>>>(bits));
+  if constexpr (bytes == 2)
+    return half_of(bits);
+  else if constexpr (bytes == 4)
+    return static_cast<double>(__builtin_bit_cast(float, bits));
+  else if constexpr (bytes == 8)
+    return __builtin_bit_cast(double, bits);
+  else
+    return 0;  // there is no real number of one byte
 }
 
 /// Neither infinite nor NaN.
