@@ -59,13 +59,15 @@ need_packages() {
   apt_get install --no-install-recommends "${missing[@]}"
 }
 
-# To build and run; what a picture of inputs/ is made with; what else the tests and the other tools
-# use.
+# To build and run; to build the tests too, three times as much; what a picture of inputs/ is made
+# with; what else the tests and the other tools use.
 build_packages=(g++ cmake ninja-build ccache git libhdf5-dev libyaml-cpp-dev libcli11-dev libfmt-dev
-  nlohmann-json3-dev libvtk9-dev libgtest-dev libopenblas0)
+  nlohmann-json3-dev libopenblas0)
+test_packages=(libvtk9-dev libgtest-dev)
 phantom_packages=(python3-numpy python3-h5py)
 # shellcheck disable=SC2034  # read by the scripts beside this one
-all_packages=("${build_packages[@]}" "${phantom_packages[@]}" python3-matplotlib hdf5-tools)
+all_packages=("${build_packages[@]}" "${test_packages[@]}" "${phantom_packages[@]}"
+  python3-matplotlib hdf5-tools)
 
 # --- presets and builds ---------------------------------------------------------------------------
 
@@ -111,12 +113,22 @@ choose_preset() {
 # What `cuda` and `cuda-debug` have code for; tools that build for this machine say otherwise.
 architectures=90a-real
 
+# Whether builds have the tests, whose packages must be there then.
+tests=ON
+
+# build_without_tests: where packages of theirs are missing.
+build_without_tests() {
+  command -v dpkg-query >/dev/null || return 0
+  [[ -z $(missing_packages "${test_packages[@]}") ]] || tests=OFF
+}
+
 # is_configured PRESET: whether build/PRESET is set up for this checkout, these presets and these
-# architectures.
+# architectures, with the tests if they are wanted.
 is_configured() {
   local dir=$root/build/$1
   [[ $dir/build.ninja -nt $root/CMakePresets.json ]] &&
     grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$dir/CMakeCache.txt" &&
+    { [[ $tests == OFF ]] || ! grep -q '^BUILD_TESTING:.*=OFF$' "$dir/CMakeCache.txt"; } &&
     { [[ $1 != cuda* ]] ||
       grep -qx "CMAKE_CUDA_ARCHITECTURES:[A-Z]*=$architectures" "$dir/CMakeCache.txt"; }
 }
@@ -125,7 +137,7 @@ is_configured() {
 configure() {
   local preset=$1 nvcc note=
   ! is_configured "$preset" || return 0
-  local -a options=()
+  local -a options=("-DBUILD_TESTING=$tests")
   nvcc=$(find_nvcc)
   if [[ $preset == cpu* ]]; then
     [[ -n $nvcc ]] || note=" (for the host only: no CUDA toolkit found)"

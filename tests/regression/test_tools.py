@@ -50,6 +50,27 @@ class Tools(support.Case):
         self.assertEqual(self.answer(asked, ["8.9"]), "no")
         self.assertEqual(self.answer(asked), "no")
 
+    def test_needs_packages_of_the_tests_where_there_are_tests_alone(self):
+        asked = ("missing_packages() {{ printf '%s' '{}'; }}; build_without_tests; echo $tests; "
+                 "echo ${{build_packages[@]}}")
+        self.assertEqual(self.answer(asked.format("")).splitlines()[0], "ON")
+        tests, packages = self.answer(asked.format("libgtest-dev")).splitlines()
+        self.assertEqual(tests, "OFF" if shutil.which("dpkg-query") else "ON")
+        self.assertNotIn("libvtk9-dev", packages)
+
+    def test_configures_again_for_the_tests(self):
+        build = self.directory / "build/cpu"
+        build.mkdir(parents=True)
+        (self.directory / "CMakePresets.json").touch()
+        os.utime(self.directory / "CMakePresets.json", (0, 0))
+        (build / "build.ninja").touch()
+        (build / "CMakeCache.txt").write_text(
+            f"CMAKE_HOME_DIRECTORY:INTERNAL={self.directory}\nBUILD_TESTING:BOOL=OFF\n",
+            encoding="utf-8")
+        asked = f"root={self.directory}; {{}}is_configured cpu && echo yes || echo no"
+        self.assertEqual(self.answer(asked.format("")), "no")
+        self.assertEqual(self.answer(asked.format("tests=OFF; ")), "yes")
+
 
 class BuildTimes(support.Case):
     # start, end, time of the file, output, hash of the command
