@@ -24,6 +24,7 @@
 #include "kernels/scan/scan.hpp"
 #include "kernels/select/select.hpp"
 #include "kernels/sort/sort.hpp"
+#include "kernels/spectrum/spectrum.hpp"
 #include "kernels/star/star.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "kernels/transfer/transfer.hpp"
@@ -117,6 +118,8 @@ std::vector<KernelFamily> const& kernel_families() {
              select::variants<double>(), select::default_variant),
       family("sort", "ascending order, of keys alone or with values", sort::variants<double>(),
              sort::default_variant),
+      family("spectrum", "power spectral densities by Welch's method",
+             spectrum::variants<double>(), spectrum::default_variant),
       family("star", "leapfrog steps of waves, with differences of order 2 to 8",
              star::variants<double>(), star::default_variant),
       family("stencil", "explicit steps of diffusion on a uniform grid",

@@ -6,7 +6,7 @@
 //             it, from L2 where it is still there.
 //   marching  Along y and z a thread takes neighbours in x as a vector of 16 bytes and goes along
 //             the axis for 8 results: 8 + order vectors are loaded for them, all under way at once.
-//             Along x neighbouring threads share what they load in L1, and each has four results
+//             Along x neighbouring threads share what they load in L1, and each has eight results
 //             under way, which lie a block's width apart; those of a single row are vectors, whose
 //             last inputs the next thread's vector brings to L1.
 
@@ -44,30 +44,31 @@ __global__ void __launch_bounds__(threads) naive_kernel(T const* in, T* out, Sla
 
 // ------------------------------------------------------------------------------ marching, along x
 
-constexpr int under_way = 4;
+constexpr int under_way = 8;
 
-/// Vectors of results of a row, four of a thread. With a width of 1 also of many rows, that is
-/// slabs: then the block's first result tells the row of its first, and a short division of the
-/// others'.
+/// Vectors of results of a row, eight of a thread. With a width of 1 also of many rows, that is
+/// slabs: where the block's first result is in its row tells how many rows further another one is.
+/// Within a block all is counted in 32 bits.
 template <int order, int width, class T>
 __global__ void __launch_bounds__(threads) along_x_kernel(T const* in, T* out, Slabs s) {
   constexpr int tile = threads * under_way * width;
-  std::int64_t const first = std::int64_t{blockIdx.x} * tile, size = s.slabs * s.result;
-  std::int64_t const row = first / s.result, column = first - row * s.result;
+  std::int64_t const first = std::int64_t{blockIdx.x} * tile, rest = s.slabs * s.result - first;
+  std::int64_t const row = first / s.result, left = s.result - (first - row * s.result);
+  int const count = static_cast<int>(rest < tile ? rest : tile);
+  int const to_next = static_cast<int>(left < tile ? left : tile);
+  int const row_size = static_cast<int>(s.result < tile ? s.result : tile);
+  // Each row of the result is order elements shorter.
+  in += first + row * order;
+  out += first;
 #pragma unroll
   for (int k = 0; k < under_way; ++k) {
     int const at = (k * threads + static_cast<int>(threadIdx.x)) * width;
-    if (first + at >= size) break;
-    std::int64_t rows = 0;  // further than the first
-    if (s.slabs > 1)
-      rows = s.result >= tile
-                 ? column + at >= s.result
-                 : static_cast<unsigned>(column + at) / static_cast<unsigned>(s.result);
-    // Each row of the result is order elements shorter.
-    T const* const x = in + first + at + (row + rows) * order;
-    if (width == 1 || first + at + width > size) {
-      for (int j = 0; j < width && first + at + j < size; ++j)
-        out[first + at + j] = difference_at<order>(x + j, std::int64_t{1});
+    if (at >= count) break;
+    int const rows = s.slabs == 1 || at < to_next ? 0 : 1 + (at - to_next) / row_size;
+    T const* const x = in + (at + rows * order);
+    if (width == 1 || at + width > count) {
+      for (int j = 0; j < width && at + j < count; ++j)
+        out[at + j] = difference_at<order>(x + j, std::int64_t{1});
       continue;
     }
     T values[width + order];
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(threads) along_x_kernel(T const* in, T* out, S
       for (int i = 0; i <= order; ++i) part[i] = values[j + i];
       result.at[j] = difference_of<order>(part);
     }
-    store_once(out + first + at, result);
+    store_once(out + at, result);
   }
 }
 

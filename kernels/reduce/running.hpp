@@ -17,8 +17,8 @@ namespace gridstride::reduce {
 
 constexpr std::int64_t running_tile = std::int64_t{1} << 15;
 
-/// `Operation` is SumOperation, DotOperation, MomentsOperation, MinimumPlace, MaximumPlace or
-/// IntegralOperation, of float or double.
+/// `Operation` is SumOperation, DotOperation, SquaresOperation, MomentsOperation, MinimumPlace,
+/// MaximumPlace or IntegralOperation, of float or double.
 template <class Operation>
 class RunningReduction {
  public:

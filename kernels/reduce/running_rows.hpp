@@ -23,6 +23,8 @@ void cuda_combine_tiles(Stream& stream, Operation const& operation,
   instantiate(SumOperation<double>);                   \
   instantiate(DotOperation<float>);                    \
   instantiate(DotOperation<double>);                   \
+  instantiate(SquaresOperation<float>);                \
+  instantiate(SquaresOperation<double>);               \
   instantiate(MomentsOperation<float>);                \
   instantiate(MomentsOperation<double>);               \
   instantiate(MinimumPlace<float>);                    \

@@ -1,6 +1,7 @@
 #include "kernels/sort/sort.hpp"
 
 #include "bench/workloads.hpp"
+#include "kernels/sort/out_of_core.hpp"
 
 namespace gridstride::bench {
 
@@ -65,13 +66,51 @@ Workload pairs_workload(Backend backend, bool by_default = true) {
                      by_default);
 }
 
+/// In the host's memory, with half as much memory of the device as the keys have.
+template <class T>
+Problem out_of_core_problem(Stream& stream, std::int64_t size, int sets) {
+  Arrays<T> const keys(stream, size, sets, MemorySpace::host);
+  Arrays<T> const sorted(stream, size, sets, MemorySpace::host);
+  return {.prepare =
+              [=](int set) {
+                Stream host(Device::open(Backend::cpu));
+                fill_random(host, keys(set), static_cast<std::uint64_t>(set));
+                spoil(host, sorted(set));
+              },
+          .run =
+              [=, &stream](std::string_view variant, int set) {
+                auto const bytes = std::max(keys(set).size_bytes() / 2, sort::least_device_bytes);
+                sort::out_of_core<T>(stream, keys(set), sorted(set), bytes, variant);
+              },
+          .result = result_of(stream, sorted)};
+}
+
+template <class T>
+Workload out_of_core_workload(Backend backend) {
+  Workload result = workload<T>(backend, "keys out of core", sizeof(T), out_of_core_problem<T>);
+  constexpr double one_way = 2 * sizeof(T);  // twice
+  if (backend == Backend::cuda)
+    result.work =
+        per_element({.bytes = 2 * one_way,
+                     .flops = 0,
+                     .asks = {{machine::to_device_roof, one_way}, {machine::to_host_roof, one_way}},
+                     .set_bytes = 2 * sizeof(T)});
+  std::erase_if(result.rows,
+                [](Row const& row) { return !row.is_default && row.name != "reference"; });
+  return result;
+}
+
 }  // namespace of_sort
 
 std::vector<Workload> sort_workloads(Backend backend) {
   using namespace of_sort;
-  return {keys_workload<float>(backend),         keys_workload<std::int32_t>(backend),
-          keys_workload<double>(backend, false), keys_workload<std::int64_t>(backend, false),
-          pairs_workload<std::int32_t>(backend), pairs_workload<std::int64_t>(backend, false)};
+  return {keys_workload<float>(backend),
+          keys_workload<std::int32_t>(backend),
+          keys_workload<double>(backend, false),
+          keys_workload<std::int64_t>(backend, false),
+          pairs_workload<std::int32_t>(backend),
+          pairs_workload<std::int64_t>(backend, false),
+          out_of_core_workload<std::int32_t>(backend)};
 }
 
 }  // namespace gridstride::bench

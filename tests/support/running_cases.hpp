@@ -114,6 +114,10 @@ void expect_running_sums(Stream& stream) {
     long double const bound = static_cast<long double>(size + 1) * std::ldexp(1.0L, -53);
     EXPECT_NEAR(reduced_alike(stream, reduce::SumOperation<T>{}, x), sum, bound * magnitude);
     EXPECT_NEAR(reduced_alike(stream, reduce::DotOperation<T>{}, x, y), product, bound * weight);
+    // Differences from 1 round, too.
+    auto const shift = on_device(stream, std::vector<double>{1});
+    EXPECT_NEAR(reduced_alike(stream, reduce::SquaresOperation<T>{shift.data()}, x),
+                squares - 2 * sum + static_cast<long double>(size), 4 * bound * (size + squares));
     auto const moments = reduced_alike(stream, reduce::MomentsOperation<T>{}, x);
     EXPECT_NEAR(moments.sum, sum, bound * magnitude);
     EXPECT_NEAR(moments.sum_of_squares, squares, bound * squares);
