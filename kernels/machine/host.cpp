@@ -15,10 +15,7 @@
 #include "core/buffer.hpp"
 #include "kernels/machine/parts.hpp"
 #include "kernels/support/parallel_for.hpp"
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include "kernels/support/streaming_copy.hpp"
 
 namespace gridstride::machine {
 
@@ -51,16 +48,8 @@ void copy_piece(std::byte* target, std::byte const* source) {
   std::memcpy(target, source, piece_bytes);
 }
 
-void stream_piece([[maybe_unused]] std::byte* target, [[maybe_unused]] std::byte const* source) {
-#ifdef __x86_64__
-  auto const* from = reinterpret_cast<__m128i const*>(source);
-  auto* to = reinterpret_cast<__m128i*>(target);
-  for (std::int64_t i = 0; i < piece_bytes / 16; ++i)
-    _mm_stream_si128(to + i, _mm_load_si128(from + i));
-  _mm_sfence();
-#else
-  copy_piece(target, source);
-#endif
+void stream_piece(std::byte* target, std::byte const* source) {
+  copy_past_caches(target, source, piece_bytes);
 }
 
 std::uint64_t add_piece(std::byte const* source) {

@@ -9,6 +9,7 @@
 #include "kernels/sort/sort.hpp"
 #include "kernels/support/arguments.hpp"
 #include "kernels/support/parallel_for.hpp"
+#include "kernels/support/streaming_copy.hpp"
 
 namespace gridstride::sort {
 
@@ -80,16 +81,6 @@ std::vector<std::int64_t> ends_of(std::span<T const> runs, Cut const& cut, std::
     rest -= taken;
   }
   return places;
-}
-
-/// Copies within the host's memory, shared among threads: one alone is slower than the bus.
-template <class T>
-void copy_shared(std::span<T const> source, T* target) {
-  constexpr std::int64_t piece = (1 << 20) / sizeof(T);
-  std::int64_t const size = std::ssize(source);
-  parallel_for((size + piece - 1) / piece, [&](std::int64_t p) {
-    std::copy_n(source.data() + p * piece, std::min(piece, size - p * piece), target + p * piece);
-  });
 }
 
 /// Lanes, each with memory for a chunk. Chunks go to the device, are sorted there and come back.
@@ -188,7 +179,9 @@ OutOfCoreReport out_of_core(Stream& stream, ReadKeys<T> const& read, std::span<T
           places[r] = places[r - 1] + to[r - 1] - from[r - 1];
         parallel_for(cut.count(), [&](std::int64_t r) {
           auto const run = static_cast<std::size_t>(r);
-          std::copy(runs.begin() + from[run], runs.begin() + to[run], target.begin() + places[run]);
+          copy_past_caches<T>(runs.subspan(static_cast<std::size_t>(from[run]),
+                                           static_cast<std::size_t>(to[run] - from[run])),
+                              target.data() + places[run]);
         });
       },
       write);
