@@ -283,7 +283,8 @@ Pipeline::Pipeline(Stream const& stream, int lanes) : stream_(stream) {
   for (int i = 0; i < lanes; ++i) lanes_.emplace_back(stream.device(), i);
 }
 
-PipelineReport Pipeline::run(std::int64_t chunks, std::vector<PipelineStage> const& stages, bool timeline) {
+PipelineReport Pipeline::run(std::int64_t chunks, std::vector<PipelineStage> const& stages,
+                             bool timeline) {
   if (chunks < 0) throw std::invalid_argument("pipeline: the number of chunks is negative");
   auto const used = lanes().first(
       static_cast<std::size_t>(std::clamp<std::int64_t>(chunks, 1, std::ssize(lanes_))));

@@ -129,7 +129,8 @@ class Pipeline {
   /// of lanes. Nothing is queued any more then.
   ///
   /// Takes 16 bytes of memory for each chunk and stage before it begins, and none once it runs.
-  PipelineReport run(std::int64_t chunks, std::vector<PipelineStage> const& stages, bool timeline = false);
+  PipelineReport run(std::int64_t chunks, std::vector<PipelineStage> const& stages,
+                     bool timeline = false);
 
  private:
   Stream stream_;
