@@ -132,15 +132,17 @@ OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, 
 /// Host memory for the comparison of any field with an exact solution.
 std::size_t verification_bytes(config::RunConfig const& run, MemoryForecast const& memory,
                                Backend backend) {
+  if (run.verify.exact.empty()) return 0;
   std::size_t most = 0;
   for (config::FieldInfo const& info : run.fields) {
+    if (memory.bytes_of(info) == 0) continue;  // no field: a table
     Field field{info.name, info.unit, run.grid, run.precision};
     field.components = std::max(1, static_cast<int>(info.components.size()));
     auto const numbers = static_cast<std::int64_t>(memory.bytes_of(info) / size_of(run.precision));
     if (field.values() != numbers) field.grid = {.points = {numbers / field.components, 1, 1}};
     most = std::max(most, error_norms_bytes(field, backend));
   }
-  return run.verify.exact.empty() ? 0 : most;
+  return most;
 }
 
 /// On the host: pinned slabs on the way to files, then what the comparison with the exact solution

@@ -94,17 +94,35 @@ bool OutputFiles::writes(Field const& field) const {
   return !writers_.empty() && is_chosen(run_, field);
 }
 
+std::vector<std::vector<FieldSink*>> OutputFiles::begin_steps(Clock const& clock) {
+  std::vector<std::vector<FieldSink*>> all;
+  for (auto const& writer : writers_) all.push_back(writer->begin_step(clock));
+  return all;
+}
+
+std::vector<FieldTarget> OutputFiles::begin_snapshot(Clock const& clock,
+                                                     std::vector<Field> const& fields) {
+  begun_ = begin_steps(clock);
+  std::vector<FieldTarget> targets;
+  auto const written = chosen(run_, fields);
+  for (auto const& sinks : begun_)
+    for (std::size_t i = 0; i < written.size(); ++i)
+      if (written[i].data == nullptr) targets.push_back({written[i].name, sinks[i]});
+  return targets;
+}
+
 void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured, io::Slabs& slabs,
                         std::function<void()> const& copied_out) {
+  auto const begun = begun_.empty() ? begin_steps(snapshot.clock) : std::exchange(begun_, {});
+  auto const fields = chosen(run_, snapshot.fields);
   std::vector<io::Slabs::Output> outputs;
-  for (Field const& field : chosen(run_, snapshot.fields))
-    outputs.push_back({static_cast<std::byte const*>(field.data), field.bytes(), {}});
-  for (auto const& writer : writers_) {
-    auto const sinks = writer->begin_step(snapshot.clock);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      outputs[i].sinks.push_back(sinks[i]);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    io::Slabs::Output output{static_cast<std::byte const*>(fields[i].data), fields[i].bytes(), {}};
+    for (auto const& sinks : begun) {
+      output.sinks.push_back(sinks[i]);
       bytes_ += static_cast<std::int64_t>(sinks[i]->bytes());
     }
+    if (fields[i].data != nullptr) outputs.push_back(std::move(output));
   }
   slabs.write(outputs);
   copied_out();

@@ -48,6 +48,9 @@ class OutputFiles {
   bool has_fields() const { return !writers_.empty() && !contents_.fields.empty(); }
   /// Whether files will hold the field.
   bool writes(Field const& field) const;
+  /// Begins the snapshot of a moment to come. Returns where its fields without data go, which have
+  /// to be there when `write` brings the rest.
+  std::vector<FieldTarget> begin_snapshot(Clock const& clock, std::vector<Field> const& fields);
   /// The fields lie in the memory of the slabs' device, and `copied_out` is called once they are
   /// needed no more.
   void write(Snapshot const& snapshot, Measurement const& measured, io::Slabs& slabs,
@@ -66,6 +69,7 @@ class OutputFiles {
   [[noreturn]] void fail_log() const;
   void remove_stale();
   void add_own_name(std::string const& name);
+  std::vector<std::vector<FieldSink*>> begin_steps(Clock const& clock);
 
   config::RunConfig const& run_;
   OutputPaths paths_;
@@ -73,6 +77,7 @@ class OutputFiles {
   std::optional<Resumed> resumed_;
   std::vector<std::unique_ptr<FormatWriter>> writers_;
   std::ofstream log_;
+  std::vector<std::vector<FieldSink*>> begun_;  // of each writer, for the next snapshot
   std::int64_t bytes_ = 0;
 };
 

@@ -18,8 +18,17 @@ std::size_t largest_array(config::RunConfig const& run, OutputFiles const& files
                           std::span<Field const> fields) {
   std::size_t largest = 0;
   for (Field const& field : fields)
-    if (run.simulation->has_time || files.writes(field)) largest = std::max(largest, field.bytes());
+    if (field.data != nullptr && (run.simulation->has_time || files.writes(field)))
+      largest = std::max(largest, field.bytes());
   return largest;
+}
+
+/// Those that the simulation does not write itself.
+std::vector<Field> with_data(std::span<Field const> fields) {
+  std::vector<Field> found;
+  for (Field const& field : fields)
+    if (field.data != nullptr) found.push_back(field);
+  return found;
 }
 
 }  // namespace
@@ -30,7 +39,7 @@ OutputPipeline::OutputPipeline(config::RunConfig const& run, Stream const& strea
       files_(files),
       compute_(stream),
       copies_(stream.device()),
-      diagnostics_(run, first.fields, copies_),
+      diagnostics_(run, with_data(first.fields), copies_),
       room_(room),
       slabs_(copies_, largest_array(run, files, first.fields)),
       aside_(compute_, MemorySpace::device, room.bytes),
@@ -61,7 +70,7 @@ void OutputPipeline::submit(Snapshot snapshot) {
   await_memory();
   std::size_t used = 0;
   for (Field& field : snapshot.fields)
-    if (room_.snapshots && files_.writes(field))
+    if (room_.snapshots && field.data != nullptr && files_.writes(field))
       field.data = copy_aside(field.data, field.bytes(), used);
   auto const& numbers = snapshot.numbers;
   for (std::size_t i = 0; i < numbers.size(); ++i)
@@ -150,7 +159,7 @@ void OutputPipeline::work() {
 
 void OutputPipeline::write_snapshot(Job& job) {
   Snapshot& snapshot = job.snapshot;
-  auto const measured = diagnostics_.measure(snapshot.fields, snapshot.clock);
+  auto const measured = diagnostics_.measure(with_data(snapshot.fields), snapshot.clock);
   read_numbers(snapshot);
   if (job.aside || !files_.has_fields()) release(arrays_in_use_);
   files_.write(snapshot, measured, slabs_, [this] {

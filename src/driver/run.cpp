@@ -217,6 +217,9 @@ void Run::time_loop() {
 
 /// There is no state between the start and the end: a signal ends the program as it always does.
 void Run::compute_at_once() {
+  auto const fields = simulation_->fields();
+  if (std::ranges::any_of(fields, [](Field const& field) { return field.data == nullptr; }))
+    simulation_->write_to(files_->begin_snapshot({1, 0}, fields));
   simulation_->advance(1, 0);
   stream_->synchronize();
   summary_.stepping_seconds = phase_.seconds();

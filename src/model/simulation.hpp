@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "core/field_sink.hpp"
 #include "core/named_value.hpp"
 #include "core/number_source.hpp"
 #include "core/stream.hpp"
@@ -33,6 +34,12 @@ struct DeviceNumber {
   double factor = 1;
 };
 
+/// Where all values of a field go that a simulation writes itself.
+struct FieldTarget {
+  std::string field;
+  FieldSink* sink;
+};
+
 /// One simulation. Valid once constructed. Work is queued on the stream it was made with.
 class Simulation {
  public:
@@ -46,8 +53,12 @@ class Simulation {
   virtual void advance(std::int64_t max_steps, double until) = 0;
   /// What is written: fields on the grid of the file, or where there is none on that of the first
   /// one, and those on grids of their own (`config::FieldInfo::own_grid`). The views hold until the
-  /// next `advance`.
+  /// next `advance`. Fields without data are those that the simulation writes itself, which it sees
+  /// to be finite.
   virtual std::vector<Field> fields() const = 0;
+  /// Where such fields go, each perhaps to several places: they are there until the computation,
+  /// which is one without time, is done.
+  virtual void write_to(std::vector<FieldTarget> const&) {}
   /// Tables that are written too: the same ones with the same columns at every moment, with as many
   /// rows as there are then; none before anything is computed.
   virtual std::vector<Table> tables() const { return {}; }
