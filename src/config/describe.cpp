@@ -229,6 +229,17 @@ Section make_section(Declaration const& key) {
   return section;
 }
 
+/// The sections that hold the simulation's own parameters.
+std::vector<std::string> own_sections(SimulationInfo const& simulation) {
+  if (!simulation.has_own_sections) return {"parameters"};
+  RunConfig run = default_run(simulation, "NAME");
+  std::vector<std::string> names;
+  for (Declaration const& key :
+       collect([&](Visitor& v) { run.parameters->fields(v, run); }).children)
+    names.push_back(key.name);
+  return names;
+}
+
 /// All keys but `simulation`, those of the simulation's own first.
 std::vector<Section> sections_of(SimulationInfo const& simulation) {
   RunConfig run = default_run(simulation, "NAME");
@@ -236,8 +247,10 @@ std::vector<Section> sections_of(SimulationInfo const& simulation) {
   std::vector<Section> sections;
   for (Declaration const& key : root.children)
     if (key.name != "simulation") sections.push_back(make_section(key));
-  std::ranges::stable_partition(
-      sections, [](Section const& section) { return section.name == "parameters"; });
+  auto const own = own_sections(simulation);
+  std::ranges::stable_partition(sections, [&](Section const& section) {
+    return std::ranges::find(own, section.name) != own.end();
+  });
   return sections;
 }
 
@@ -321,11 +334,12 @@ std::string simulation_markdown(SimulationInfo const& simulation) {
   for (FieldInfo const& field : simulation.fields)
     text += fmt::format("| `{}` | {} | {} |\n", field.name, field.unit, meaning(field));
   text += '\n';
+  auto const own = own_sections(simulation);
   std::vector<Row> rows;
   for (Section const& section : sections_of(simulation))
     for (Row const& row : section.rows)
-      if (section.name == "parameters" || section.name == "kernels" || row.path == "time.scheme" ||
-          row.path.starts_with("verify.exact"))
+      if (std::ranges::find(own, section.name) != own.end() || section.name == "kernels" ||
+          row.path == "time.scheme" || row.path.starts_with("verify.exact"))
         rows.push_back(row);
   return text + table(rows) + '\n';
 }

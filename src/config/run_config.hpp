@@ -52,6 +52,9 @@ struct SimulationInfo {
   /// Whether the fields go through time: sections `initial`, `time` and `checkpoint`, and
   /// `output.every`. Without time the simulation is finished after one step, at time 0.
   bool has_time = true;
+  /// Whether its parameters are sections of their own at the top of the file, in place of
+  /// `parameters`; the numbers that it finds are then among them, in place of `diagnostics`.
+  bool has_own_sections = false;
   /// Whether values of its fields may be missing: NaN is then no reason to stop.
   bool has_gaps = false;
   /// What the sides of its grid may be for fields that do not say it, the default first. Where no

@@ -48,6 +48,7 @@ void declare_precision(Visitor& visitor, Precision& precision) {
 }
 
 void declare_parameters(Visitor& visitor, RunOptions const& run, ParameterSet& parameters) {
+  if (run.simulation->has_own_sections) return parameters.fields(visitor, run);
   visitor.section({.name = "parameters", .documentation = "The simulation's own parameters."},
                   [&](Visitor& v) { parameters.fields(v, run); });
 }
@@ -56,6 +57,14 @@ void refuse_grid(Visitor& visitor, SimulationInfo const& simulation) {
   for (auto const* section : {"grid", "boundary"})
     visitor.refuse(section,
                    fmt::format("{} has no grid: its parameters tell its size", simulation.name));
+}
+
+void refuse_shared(Visitor& visitor, SimulationInfo const& simulation) {
+  for (auto const* section : {"boundary", "parameters", "diagnostics"})
+    visitor.refuse(section,
+                   fmt::format("{0} has sections of its own in place of it (`gridstride describe "
+                               "{0}` tells them)",
+                               simulation.name));
 }
 
 void refuse_time(Visitor& visitor, SimulationInfo const& simulation) {
@@ -339,7 +348,9 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
                                       "every number but whole ones: a number (with a unit, "
                                       "converted to SI) or a formula of the names before."},
                     run.constants);
-  if (simulation.has_grid)
+  if (simulation.has_own_sections)
+    refuse_shared(visitor, simulation);
+  else if (simulation.has_grid)
     declare_grid(visitor, run);
   else
     refuse_grid(visitor, simulation);
@@ -354,7 +365,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   declare_output(visitor, run);
   check_formats(visitor, run);
   if (simulation.has_time) declare_checkpoint(visitor, run.checkpoint);
-  declare_diagnostics(visitor, run);
+  if (!simulation.has_own_sections) declare_diagnostics(visitor, run);
   declare_verify(visitor, run.verify, run.fields, run.file.parent_path());
   declare_kernels(visitor, run);
 }

@@ -26,8 +26,10 @@ void add_diagnostic_kernels(config::SimulationInfo& info) {
 
 config::SimulationInfo info_of(SimulationEntry const& entry) {
   config::SimulationInfo info = entry.info;
-  add_diagnostic_kernels(info);
-  info.diagnostics = diagnostic_kinds();
+  if (!info.has_own_sections) {
+    add_diagnostic_kernels(info);
+    info.diagnostics = diagnostic_kinds();
+  }
   info.formats = output_formats();
   info.entry = &entry;
   return info;

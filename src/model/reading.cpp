@@ -54,7 +54,16 @@ class Parts {
   std::int64_t bytes_, all_, size_;
 };
 
-/// The number at a place of the array.
+/// To be called when all is read: `first_non_finite` is what the conversion left.
+void require_sound(config::FieldSource const& source, Inputs const& inputs,
+                   NumberSource const& numbers, std::int64_t first_non_finite) {
+  numbers.check_unchanged();
+  if (first_non_finite != convert::all_finite)
+    inputs.refuse(source, first_non_finite, number_at(numbers, first_non_finite));
+}
+
+}  // namespace
+
 double number_at(NumberSource const& numbers, std::int64_t place) {
   alignas(16) std::array<std::byte, 8> bytes;
   numbers.read(place, 1, bytes.data());
@@ -66,16 +75,6 @@ double number_at(NumberSource const& numbers, std::int64_t place) {
                            std::span(&ignored, 1));
   return value;
 }
-
-/// To be called when all is read: `first_non_finite` is what the conversion left.
-void require_sound(config::FieldSource const& source, Inputs const& inputs,
-                   NumberSource const& numbers, std::int64_t first_non_finite) {
-  numbers.check_unchanged();
-  if (first_non_finite != convert::all_finite)
-    inputs.refuse(source, first_non_finite, number_at(numbers, first_non_finite));
-}
-
-}  // namespace
 
 template <class T>
 void read_numbers(Stream& stream, config::FieldSource const& source, Inputs const& inputs,

@@ -20,6 +20,9 @@ template <class T>
 void read_numbers(Stream& stream, config::FieldSource const& source, Inputs const& inputs,
                   std::span<T> target, PhaseTimes* times = nullptr);
 
+/// The number at a place of the array.
+double number_at(NumberSource const& numbers, std::int64_t place);
+
 /// All of a file that is known to be small. Throws as above.
 std::vector<double> read_numbers(config::FieldSource const& source, Inputs const& inputs);
 

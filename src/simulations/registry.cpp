@@ -11,6 +11,7 @@ namespace gridstride {
   ROW(heat)                         \
   ROW(integration)                  \
   ROW(linear_system)                \
+  ROW(transform)                    \
   ROW(wave)
 
 #define GRIDSTRIDE_DECLARE(NAME) SimulationEntry NAME##_entry();

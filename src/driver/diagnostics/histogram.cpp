@@ -8,7 +8,7 @@
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
 #include "core/text.hpp"
-#include "driver/diagnostics/histogram_edges.hpp"
+#include "model/histogram_edges.hpp"
 #include "driver/diagnostics/interval.hpp"
 #include "driver/diagnostics/kind.hpp"
 #include "kernels/histogram/histogram.hpp"

@@ -1,0 +1,117 @@
+// The step that picks values out: they come to the host chunk by chunk, and end as a table.
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "kernels/select/select.hpp"
+#include "simulations/transform_finder.hpp"
+
+namespace gridstride::transform {
+
+namespace {
+
+template <class T>
+class SelectFinder final : public Finder<T> {
+ public:
+  SelectFinder(Stream const& stream, Chain const& chain, Picked const& picked, double host_bytes)
+      : chain_(&chain),
+        picked_(picked),
+        host_bytes_(host_bytes),
+        stream_(stream),
+        count_(stream, MemorySpace::device, 1) {}
+
+  std::vector<int> places() const override {
+    if (done_) return {};
+    return {picked_.of, picked_.where};
+  }
+  void take(Worker<T>& worker, Rows const& chunk) override;
+  void end_pass(Stream&) override { done_ = true; }
+  std::vector<Table> tables() const override;
+
+ private:
+  void append(std::size_t count, Stream& stream);
+
+  Chain const* chain_;
+  Picked picked_;
+  double host_bytes_;  ///< that the table may take
+  Stream stream_;
+  Buffer<std::int64_t> count_, indices_;
+  Buffer<T> selected_;
+  std::vector<std::int64_t> found_indices_;
+  std::vector<T> found_;
+  bool done_ = false;
+};
+
+template <class T>
+void SelectFinder<T>::take(Worker<T>& worker, Rows const& chunk) {
+  auto const rows = chain_->own(picked_.of, chunk);
+  if (rows.empty()) return;
+  auto const values = worker.values(picked_.of, rows);
+  if (selected_.size() < values.size()) {
+    selected_ = {stream_, MemorySpace::device, values.size()};
+    indices_ = {stream_, MemorySpace::device, values.size()};
+    stream_.synchronize();
+  }
+  Stream& stream = worker.stream();
+  select::flagged<T>(stream, values, worker.values(picked_.where, rows),
+                     selected_.span().first(values.size()), indices_.span().first(values.size()),
+                     count_.span(), rows.first * chain_->width(picked_.of));
+  std::int64_t count = 0;
+  copy_async(std::span(&count, 1), std::as_const(count_).span(), stream);
+  stream.synchronize();
+  append(static_cast<std::size_t>(count), stream);
+}
+
+template <class T>
+void SelectFinder<T>::append(std::size_t count, Stream& stream) {
+  std::size_t const before = found_.size(), all = before + count;
+  // Its columns are in float64 at the end.
+  double const row = sizeof(T) + sizeof(std::int64_t) * (2.0 + 2.0 + chain_->grid().dims);
+  if (static_cast<double>(all) * row > host_bytes_)
+    throw Error(
+        fmt::format("select: '{}' has {} rows and more, which are beyond the host memory "
+                    "of {} (limits.host_memory)",
+                    picked_.name, all, format_bytes(host_bytes_)));
+  found_.resize(all);
+  found_indices_.resize(all);
+  copy_async(std::span(found_).subspan(before), std::as_const(selected_).span().first(count),
+             stream);
+  copy_async(std::span(found_indices_).subspan(before), std::as_const(indices_).span().first(count),
+             stream);
+  stream.synchronize();
+}
+
+template <class T>
+std::vector<Table> SelectFinder<T>::tables() const {
+  auto const& grid = chain_->link(picked_.of).grid;
+  Table table{picked_.name,
+              {{"index", "1", found_indices_},
+               {"value", "1", std::vector<double>(found_.begin(), found_.end())}}};
+  for (int axis = 0; axis < grid.dims; ++axis) {
+    std::vector<double> coordinates;
+    for (std::int64_t const index : found_indices_)
+      coordinates.push_back(
+          grid.coordinate(axis, grid.indices(index)[static_cast<std::size_t>(axis)]));
+    table.columns.push_back(
+        {std::string(axis_names[static_cast<std::size_t>(axis)]), "1", std::move(coordinates)});
+  }
+  return {table};
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Finder<T>> make_select(Stream const& stream, Chain const& chain,
+                                       Picked const& picked, double host_bytes) {
+  return std::make_unique<SelectFinder<T>>(stream, chain, picked, host_bytes);
+}
+
+template std::unique_ptr<Finder<float>> make_select(Stream const&, Chain const&, Picked const&,
+                                                    double);
+template std::unique_ptr<Finder<double>> make_select(Stream const&, Chain const&, Picked const&,
+                                                     double);
+
+}  // namespace gridstride::transform

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/stream.hpp"
+#include "kernels/convolve/convolve.hpp"
+#include "kernels/evaluate/evaluate.hpp"
+#include "simulations/transform_layout.hpp"
+
+namespace gridstride::transform {
+
+/// A scan of a whole array, which goes on from chunk to chunk, in whatever lane it is.
+template <class T>
+class ScanState {
+ public:
+  /// Keeps `rows` rows of what it made last.
+  ScanState(Stream const& stream, Chain const& chain, int place, std::int64_t rows);
+
+  int place() const { return place_; }
+  /// Queues the rows of a piece from row `scanned` on; those before come from what is kept.
+  void make(Stream& stream, T const* input, Rows const& piece, std::int64_t scanned, T* output);
+
+ private:
+  int place_;
+  std::int64_t width_, capacity_;
+  scan::RunningScan<T> scan_;
+  Buffer<T> kept_;
+  Rows rows_;  ///< that are kept
+};
+
+/// Computes the arrays of a chain for one chunk after the other, on one stream. T is float or
+/// double.
+template <class T>
+class Worker {
+ public:
+  /// With device memory for layouts of so many values.
+  Worker(Stream const& stream, Chain const& chain, std::size_t values);
+
+  /// Queues the work on a chunk; what it needs of files lies at `read`. The layout has to live until another one is computed. Where there
+  /// are scans, chunks are computed one after the other.
+  void compute(Layout const& layout, T const* read, std::vector<ScanState<T>>& scans);
+  /// Rows of an array of the present layout, in device memory.
+  T const* find(int place, Rows const& rows) const;
+  std::span<T const> values(int place, Rows const& rows) const {
+    return {find(place, rows), static_cast<std::size_t>(rows.count() * chain_->width(place))};
+  }
+  Stream& stream() { return stream_; }
+
+ private:
+  T* own(std::size_t offset) { return memory_.data() + offset; }
+  void make(int place, Placed const& piece, std::vector<ScanState<T>>& scans);
+  void scan(int place, Placed const& piece, ScanState<T>& state);
+  void evaluate(int place, Placed const& piece);
+  void filter(int place, Placed const& piece);
+  T const* join(int place, Placed const& piece);
+  void difference(int place, Placed const& piece);
+  /// The grid of some rows of an array; along the slowest axis coordinates are indices.
+  Grid rows_grid(int place, Rows const& rows) const;
+
+  Stream stream_;
+  Chain const* chain_;
+  Buffer<T> memory_;
+  std::vector<std::optional<evaluate::Program>> programs_;  // of each link
+  std::vector<std::optional<convolve::Filter<T>>> filters_;
+  Layout const* layout_ = nullptr;
+  T const* read_ = nullptr;
+};
+
+}  // namespace gridstride::transform

@@ -1,0 +1,99 @@
+"""Chains of steps over data from files, in chunks: what is written, told and refused."""
+
+import h5py
+import numpy
+import support
+from support import BAD_INPUT, FAILED
+
+POINTS = 5003
+
+
+def config(**changes):
+    """Every kind of step over a file, in small chunks. `changes` replace whole sections."""
+    return {
+        "simulation": "transform",
+        "device": "cpu",
+        "precision": "float32",
+        "grid": {"spacing": 0.01},
+        "input": {"a": {"file": "data.h5", "dataset": "/a"}, "b": "1 + x"},
+        "steps": [
+            {"formula": {"c": "a*b", "d": "abs(c)"}},
+            {"filter": {"c": [{"gaussian": {"sigma": 3}}]}},
+            {"scan": {"s": {"of": "c"}}},
+            {"difference": {"g": {"of": "s", "order": 2}}},
+            {"select": {"p": {"of": "d", "where": "d > 20"}}},
+        ],
+        "reduce": [{"moments": "c"}, {"quantiles": {"of": "s", "at": [0.5]}},
+                   {"histogram": {"of": "d", "bins": 5}}],
+        "output": {"fields": ["c", "d", "s", "g", "p"]},
+        "limits": {"chunk": "1 GiB", "streams": 1},
+        **changes,
+    }
+
+
+class Transform(support.Case):
+    def setUp(self):
+        super().setUp()
+        self.a = numpy.sin(numpy.arange(POINTS) ** 2.0)
+        with h5py.File(self.directory / "data.h5", "w") as file:
+            file["a"] = self.a
+            file["chunked"] = self.a
+            file["hole"] = numpy.where(numpy.arange(POINTS) == 4000, numpy.nan, self.a)
+            del file["chunked"]
+            file.create_dataset("chunked", data=self.a.astype(">i2"), chunks=(100,), compression=1)
+
+    def run_case(self, name, **changes):
+        self.call("run", self.write(f"{name}.yaml", config(**changes)), "--quiet")
+        return self.directory / f"outputs/{name}/{name}.h5"
+
+    def contents(self, path):
+        """Every dataset of a result that does not tell of the run itself."""
+        found = {}
+        with h5py.File(path) as file:
+            file.visititems(lambda name, item: found.update({name: item[()]})
+                            if isinstance(item, h5py.Dataset) and not
+                            any(word in name for word in ("seconds", "config", "wall", "chosen")) else None)
+        return found
+
+    def test_bits_are_the_same_in_memory_and_from_file_to_file(self):
+        whole = self.contents(self.run_case("whole"))
+        self.assertTrue(any(name.endswith("/s") for name in whole), sorted(whole))
+        # Too little for arrays to stay: they are written while they are made.
+        for i, limits in enumerate([{"device_memory": "100 kB"}, {"chunk": "400 B", "streams": 3},
+                                    {"device_memory": "60 kB", "host_memory": "400 kB"}]):
+            other = self.contents(self.run_case(f"case{i}", limits=limits))
+            self.assertEqual(sorted(whole), sorted(other))
+            for name, values in whole.items():
+                self.assertEqual(numpy.asarray(values).tobytes(), numpy.asarray(other[name]).tobytes(),
+                                 f"{name} with {limits}")
+
+    def test_too_little_memory_is_told(self):
+        for key in ("device_memory", "host_memory"):
+            path = self.write("case.yaml", config(limits={key: "100 B"}))
+            for command in ("check", "run"):
+                _, err = self.call(command, path, code=BAD_INPUT)
+                self.assertRegex(err, f"limits.{key}: .* are left for chunks")
+
+    def test_values_that_are_not_finite_are_told(self):
+        path = self.write("case.yaml", config(input={"a": {"file": "data.h5", "dataset": "/hole"},
+                                                     "b": 1}, limits={"chunk": "4 kB"}))
+        _, err = self.call("run", path, code=BAD_INPUT)
+        self.assertRegex(err, r"nan at \[4000\]")
+        path = self.write("case.yaml", config(steps=[{"formula": {"c": "1/(x - 0.05)", "d": "c"}}],
+                                              reduce=[], output={"fields": ["c"]},
+                                              limits={"device_memory": "30 kB"}))
+        _, err = self.call("run", path, code=FAILED)
+        self.assertRegex(err, "c is infinite or not a number at x = 0.05")
+
+    def test_compressed_big_endian_integers(self):
+        path = self.run_case("case", precision="float64",
+                             input={"a": {"file": "data.h5", "dataset": "/chunked"}},
+                             steps=[{"scan": {"s": {"of": "a"}}}], reduce=[],
+                             output={"fields": ["s"]}, limits={"chunk": "1 kB"})
+        with h5py.File(path) as file:
+            numpy.testing.assert_array_equal(file["VTKHDF/PointData/s"][0].ravel(),
+                                             numpy.cumsum(self.a.astype("i2")))
+
+
+if __name__ == "__main__":
+    support.main()
