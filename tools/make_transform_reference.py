@@ -28,7 +28,7 @@ def case(generator, shape):
     other = numpy.round(generator.uniform(-1, 1, shape[::-1]), 3)
     flat = data.ravel()
     counts, edges = numpy.histogram(flat, BINS)
-    ranged, _ = numpy.histogram(flat, BINS, (-0.5, 0.5))
+    ranged, _ = numpy.histogram(other.ravel(), BINS, (-0.5, 0.5))
     result = {
         "points": list(shape), "a": flat.tolist(), "b": other.ravel().tolist(),
         "sum": numpy.cumsum(flat).tolist(),
