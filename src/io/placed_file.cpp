@@ -36,16 +36,14 @@ std::uint64_t PlacedFile::size() const {
 }
 
 void PlacedFile::write(std::uint64_t place, std::span<std::byte const> bytes) const {
-  turns_.take([&] {
-    while (!bytes.empty()) {
-      ssize_t const put =
-          ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(place));
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) fail("writing");
-      bytes = bytes.subspan(static_cast<std::size_t>(put));
-      place += static_cast<std::uint64_t>(put);
-    }
-  });
+  while (!bytes.empty()) {
+    ssize_t const put =
+        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(place));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) fail("writing");
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    place += static_cast<std::uint64_t>(put);
+  }
 }
 
 void PlacedFile::read(std::uint64_t place, std::span<std::byte> bytes) const {

@@ -6,8 +6,6 @@
 #include <span>
 #include <string_view>
 
-#include "io/writing_turns.hpp"
-
 namespace gridstride::io {
 
 /// A file that is written or read at any place, by several threads at a time. Throws `IoError` that
@@ -34,7 +32,6 @@ class PlacedFile {
 
   std::filesystem::path shown_;
   int descriptor_;
-  mutable WritingTurns turns_;
 };
 
 }  // namespace gridstride::io

@@ -242,16 +242,14 @@ void TransactionFile::require_uncut() {
 }
 
 void TransactionFile::put(haddr_t address, std::size_t size, std::byte const* source) {
-  turns_.take([&] {
-    while (size > 0) {
-      ssize_t const put = ::pwrite(descriptor_, source, size, static_cast<off_t>(address));
-      if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) fail("writing");
-      source += put;
-      address += static_cast<haddr_t>(put);
-      size -= static_cast<std::size_t>(put);
-    }
-  });
+  while (size > 0) {
+    ssize_t const put = ::pwrite(descriptor_, source, size, static_cast<off_t>(address));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) fail("writing");
+    source += put;
+    address += static_cast<haddr_t>(put);
+    size -= static_cast<std::size_t>(put);
+  }
 }
 
 void TransactionFile::synchronize() {

@@ -10,8 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "io/writing_turns.hpp"
-
 /// The file under `io/transaction`, for that driver alone.
 namespace gridstride::io::hdf5 {
 
@@ -76,7 +74,6 @@ class TransactionFile : public H5FD_t {
   std::map<haddr_t, haddr_t> committed_;  ///< where metadata of the valid file begins and ends
   bool reserving_ = false;                ///< raw data gets a place and is not written
   haddr_t reserved_ = 0;                  ///< that place
-  WritingTurns turns_;                    ///< of all threads that write
   std::mutex failing_;                    ///< of threads that write raw data
   std::string failure_;                   ///< once set, nothing more reaches the disk
 };
