@@ -57,8 +57,15 @@ __device__ int frequency(int u, int k) {
   return result;
 }
 
+/// Blocks that a multiprocessor takes, of those that small segments want.
+#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ >= 890
+constexpr int most_blocks = 24;
+#else
+constexpr int most_blocks = 16;
+#endif
+
 template <class S, class T = typename S::Value>
-__global__ void __launch_bounds__(S::threads, S::resident)
+__global__ void __launch_bounds__(S::threads, std::min(S::resident, most_blocks))
     powers_kernel(Arguments<T> a, std::int64_t first_piece, Complex<T> const* __restrict__ roots,
                   T* powers) {
   constexpr int last = S::passes - 1;
