@@ -1,5 +1,9 @@
 // Datasets in chunks, read around HDF5, against what HDF5 itself reads.
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <numeric>
 #include <random>
