@@ -13,7 +13,7 @@ namespace gridstride {
 
 namespace {
 
-/// Of a snapshot, for numbers that the simulation finds.
+/// Of what goes to the host a slab at a time: written fields, and states where there are steps.
 std::size_t largest_array(config::RunConfig const& run, OutputFiles const& files,
                           std::span<Field const> fields) {
   std::size_t largest = 0;

@@ -1,6 +1,6 @@
 // A chain of steps over data of one shape, in files or by formulas: formulas of the arrays there
-// are, filters, differences; and numbers that are found in what comes out. The data go through the
-// device in chunks of rows, whose size does not change a bit of the results.
+// are, filters, differences, scans, selections; and numbers that are found in what comes out. The
+// data go through the device in chunks of rows, whose size does not change a bit of the results.
 
 #include <fmt/format.h>
 

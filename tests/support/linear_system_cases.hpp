@@ -78,8 +78,8 @@ inline std::string system_yaml(std::string const& matrix, int n, std::string con
 inline Solved solve_system(std::string const& yaml, Backend backend) {
   OneShot done(yaml, backend);
   Simulation const& solved = *done.simulation;
-  return {to_host(solved.fields()[0], done.stream), solved.formula_grid(solved.fields()[0]), solved.diagnostics(),
-          solved.chosen().at(0).text, solved.fallbacks()};
+  return {to_host(solved.fields()[0], done.stream), solved.formula_grid(solved.fields()[0]),
+          solved.diagnostics(), solved.chosen().at(0).text, solved.fallbacks()};
 }
 
 /// Every method, in both precisions, by our kernels and the vendor's: the backward error is within

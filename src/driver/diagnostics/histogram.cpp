@@ -8,10 +8,10 @@
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
 #include "core/text.hpp"
-#include "model/histogram_edges.hpp"
 #include "driver/diagnostics/interval.hpp"
 #include "driver/diagnostics/kind.hpp"
 #include "kernels/histogram/histogram.hpp"
+#include "model/histogram_edges.hpp"
 
 namespace gridstride {
 namespace {

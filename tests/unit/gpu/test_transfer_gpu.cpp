@@ -26,9 +26,9 @@ void compare(std::string_view variant, MemorySpace space, std::size_t size, std:
              int pieces = 4) {
   auto stream = gpu_stream();
   test::RoundTrip<T> trip(stream, space, size, offset);
-  EXPECT_EQ(test::first_difference(test::expected_round_trip<T>(size, offset),
-                                   trip.run(variant, pieces)),
-            -1)
+  EXPECT_EQ(
+      test::first_difference(test::expected_round_trip<T>(size, offset), trip.run(variant, pieces)),
+      -1)
       << variant << ", " << size << " elements, offset " << offset << ", " << pieces << " pieces";
 }
 
