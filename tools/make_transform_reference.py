@@ -33,6 +33,7 @@ def case(generator, shape):
         "points": list(shape), "a": flat.tolist(), "b": other.ravel().tolist(),
         "sum": numpy.cumsum(flat).tolist(),
         "maximum": numpy.maximum.accumulate(flat).tolist(),
+        "sorted": numpy.sort(data, axis=None).tolist(),
         "difference": {},
         "numbers": {
             "a.minimum": flat.min(), "a.maximum": flat.max(), "a.sum": flat.sum(),

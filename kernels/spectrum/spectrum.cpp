@@ -71,6 +71,22 @@ std::vector<double> window_values(Window window, std::int64_t segment) {
   return values;
 }
 
+namespace {
+
+/// Samples that wait for the rest of their group.
+std::size_t capacity_of(Options const& options) {
+  return static_cast<std::size_t>((group_segments(options.segment) - 1) * options.hop() +
+                                  options.segment);
+}
+
+}  // namespace
+
+template <class T>
+std::size_t Welch<T>::device_bytes(Options const& options) {
+  return (2 * capacity_of(options) + static_cast<std::size_t>(options.segment)) * sizeof(T) +
+         static_cast<std::size_t>(options.bins()) * sizeof(double);
+}
+
 template <class T>
 Welch<T>::Welch(Stream const& stream, Options const& options, std::string_view variant)
     : options_(options) {
@@ -85,8 +101,7 @@ Welch<T>::Welch(Stream const& stream, Options const& options, std::string_view v
   auto const exact = window_values(options.window, options.segment);
   std::vector<T> const rounded(exact.begin(), exact.end());
   for (T const w : rounded) window_squares_ += static_cast<double>(w) * static_cast<double>(w);
-  auto const capacity = static_cast<std::size_t>(
-      (group_segments(options.segment) - 1) * options.hop() + options.segment);
+  std::size_t const capacity = capacity_of(options);
   window_ = Buffer<T>(stream, MemorySpace::device, rounded.size());
   kept_ = Buffer<T>(stream, MemorySpace::device, capacity);
   spare_ = Buffer<T>(stream, MemorySpace::device, capacity);

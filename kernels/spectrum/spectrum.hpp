@@ -96,6 +96,9 @@ class Welch {
   /// `std::invalid_argument` for another number, and where there was no whole segment.
   void finish(Stream& stream, std::span<double> densities);
 
+  /// What it keeps in device memory.
+  static std::size_t device_bytes(Options const& options);
+
  private:
   void run(Stream& stream, std::span<T const> further, std::int64_t segments);
 

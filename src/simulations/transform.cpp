@@ -19,6 +19,7 @@
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
 #include "model/reading.hpp"
+#include "simulations/transform_endings.hpp"
 #include "simulations/transform_engine.hpp"
 #include "simulations/transform_finder.hpp"
 
@@ -43,45 +44,37 @@ std::vector<std::string> wanted_names(config::RunConfig const& run) {
 struct Plan {
   Chain chain;
   std::vector<int> reduced;              ///< places that the reductions look at
-  std::vector<std::string> wanted = {};  ///< arrays that are written or compared
+  std::vector<std::string> names;        ///< of what is written or compared
+  transform::Endings endings;            ///< those of them
+  std::vector<std::string> wanted = {};  ///< those that are arrays
   bool keeps = true;  ///< whether these stay in device memory; else they go to files chunk by chunk
   std::vector<transform::Picked> picked = {};  ///< tables that are written
   transform::Files files = {};                 ///< of each array that comes from one
   transform::Cut cut = {};
-  std::size_t resident = 0;  ///< bytes of device memory that such arrays take
+  std::size_t resident = 0;  ///< bytes of device memory that such arrays and endings take
   double host_bytes = 0;     ///< that there are
 
   Plan(config::RunConfig const& run, Inputs const& inputs);
+
+ private:
+  /// Settles what is kept beside the chunks.
+  void share(config::RunConfig const& run, transform::Load& load);
 };
 
 Plan::Plan(config::RunConfig const& run, Inputs const& inputs)
-    : chain(run, inputs), reduced(append_reduced(chain, parameters_of(run).reductions)) {
+    : chain(run, inputs),
+      reduced(append_reduced(chain, parameters_of(run).reductions)),
+      names(wanted_names(run)),
+      endings(chain, names) {
   auto const& parameters = parameters_of(run);
   constexpr double all = std::numeric_limits<double>::infinity();
   host_bytes = parameters.limits.host_memory.value_or(static_cast<double>(free_host_memory()) / 2);
   transform::Load load;
   load.value_bytes = size_of(run.precision);
   load.device_bytes = parameters.limits.device_memory.value_or(all);
-  auto const names = wanted_names(run);
-  for (auto const& name : names) {
-    if (!chain.has(name)) continue;
-    wanted.push_back(name);
-    load.written.push_back(chain.place_of(name));
-    resident +=
-        static_cast<std::size_t>(chain.link(load.written.back()).grid.size()) * load.value_bytes;
-  }
+  load.host_bytes = host_bytes;
   load.places = places_of(chain, parameters.reductions, reduced);
-  load.places.insert(load.places.end(), load.written.begin(), load.written.end());
-  // Where arrays are small, there is little to gain by writing them while they are made.
-  constexpr double small = 256 << 20;
-  keeps = !run.verify.exact.empty() ||
-          static_cast<double>(resident) <= std::min(small, load.device_bytes / 2);
-  if (keeps) {
-    load.device_bytes -= static_cast<double>(resident);
-    load.written.clear();
-  } else {
-    resident = 0;
-  }
+  share(run, load);
   for (auto const& table : chain.picked()) {
     if (std::ranges::find(names, table.name) == names.end()) continue;
     picked.push_back(table);
@@ -92,19 +85,52 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs)
     files.emplace_back(file != nullptr ? inputs.open(*file->source) : nullptr);
     load.stored_bytes.push_back(file != nullptr ? files.back()->type().bytes : 0);
   }
-  load.host_bytes = host_bytes;
   cut = cut_for(chain, parameters.limits, load);
+  auto const refuse = [&](std::string_view key, std::string const& problem) {
+    throw ConfigError({run.problem(run.location(fmt::format("limits.{}", key)), problem)});
+  };
+  if (static_cast<double>(endings.host_bytes) > host_bytes)
+    refuse("host_memory",
+           fmt::format("{} are too little for the {} of values that are sorted, which wait on the "
+                       "host",
+                       format_bytes(host_bytes),
+                       format_bytes(static_cast<double>(endings.host_bytes))));
   auto const require = [&](std::string_view key, std::size_t taken, double there) {
     if (static_cast<double>(taken) > there)
-      throw ConfigError({run.problem(
-          run.location(fmt::format("limits.{}", key)),
-          fmt::format("{} are left for chunks, but one line of the data and all that it needs "
-                      "takes {}",
-                      format_bytes(std::max(there, 0.0)),
-                      format_bytes(static_cast<double>(taken))))});
+      refuse(key,
+             fmt::format("{} are left for chunks, but one line of the data and all that it needs "
+                         "takes {}",
+                         format_bytes(std::max(there, 0.0)),
+                         format_bytes(static_cast<double>(taken))));
   };
   require("device_memory", cut.device_bytes(load.value_bytes), load.device_bytes);
   require("host_memory", cut.host_bytes(load.value_bytes), load.host_bytes);
+}
+
+void Plan::share(config::RunConfig const& run, transform::Load& load) {
+  std::size_t arrays = 0;
+  for (auto const& name : names) {
+    if (!chain.has(name)) continue;
+    wanted.push_back(name);
+    load.written.push_back(chain.place_of(name));
+    arrays +=
+        static_cast<std::size_t>(chain.link(load.written.back()).grid.size()) * load.value_bytes;
+  }
+  load.places.insert(load.places.end(), load.written.begin(), load.written.end());
+  std::ranges::copy(endings.places(), std::back_inserter(load.places));
+  endings.settle(true, run.precision, load.device_bytes);
+  // Where all is small, there is little to gain by writing it while it is made.
+  constexpr double small = 256 << 20;
+  keeps = !run.verify.exact.empty() || static_cast<double>(arrays + endings.device_bytes) <=
+                                           std::min(small, load.device_bytes / 2);
+  if (keeps)
+    load.written.clear();
+  else
+    endings.settle(false, run.precision, load.device_bytes);
+  std::ranges::copy(endings.brought(), std::back_inserter(load.written));
+  resident = endings.device_bytes + (keeps ? arrays : 0);
+  load.device_bytes -= static_cast<double>(resident);
+  load.host_bytes -= static_cast<double>(endings.host_bytes);
 }
 
 MemoryForecast transform_memory(config::RunConfig const& run, Inputs const& inputs,
@@ -118,12 +144,17 @@ MemoryForecast transform_memory(config::RunConfig const& run, Inputs const& inpu
                           .key = "input",
                           .field_bytes = values * bytes};
   forecast.other_bytes = plan.resident + plan.cut.device_bytes(bytes);
-  forecast.reading_bytes = backend == Backend::cuda ? plan.cut.host_bytes(bytes) : 0;
+  if (backend == Backend::cuda)
+    forecast.reading_bytes = plan.cut.host_bytes(bytes) + plan.endings.host_bytes;
+  else
+    forecast.other_bytes += plan.endings.host_bytes;
   for (auto const& field : run.fields) {
     if (!field.own_grid) continue;
-    std::int64_t const size = plan.chain.has(field.name)
-                                  ? plan.chain.link(plan.chain.place_of(field.name)).grid.size()
-                                  : 0;
+    std::int64_t size = 0;  // of tables
+    if (plan.chain.has(field.name))
+      size = plan.chain.link(plan.chain.place_of(field.name)).grid.size();
+    for (auto const& ending : plan.chain.endings())
+      if (ending.name == field.name) size = ending.grid.size();
     forecast.own_field_bytes[field.name] = static_cast<std::size_t>(size) * bytes;
   }
   return forecast;
@@ -153,6 +184,7 @@ class Transform final : public OneShot {
   std::vector<Array> wanted_;
   std::vector<transform::Written> written_;
   std::vector<std::unique_ptr<transform::Finder<T>>> finders_;
+  std::vector<transform::FieldMaker<T>*> makers_;  ///< those of the finders that are for endings
   std::optional<transform::Engine<T>> engine_;
   PipelineReport report_;  ///< of all passes
 };
@@ -173,6 +205,12 @@ Transform<T>::Transform(config::RunConfig const& run, Stream const& stream, Inpu
     else
       finders_.push_back(transform::make_finite<T>(stream_, chain, name, place));
   }
+  auto const& endings = plan_.endings;
+  for (std::size_t e = 0; e < endings.all.size(); ++e) {
+    auto maker = transform::make_field<T>(stream_, chain, endings.all[e], endings.memory[e]);
+    makers_.push_back(maker.get());
+    finders_.push_back(std::move(maker));
+  }
   auto const& reductions = parameters_of(run).reductions;
   for (std::size_t r = 0; r < reductions.size(); ++r)
     finders_.push_back(transform::make_finder<T>(stream_, chain, reductions[r], plan_.reduced[r]));
@@ -188,9 +226,14 @@ Transform<T>::Transform(config::RunConfig const& run, Stream const& stream, Inpu
 template <class T>
 std::vector<Field> Transform<T>::fields() const {
   std::vector<Field> fields;
-  for (auto const& array : wanted_)
-    fields.push_back({array.name, "1", plan_.chain.link(array.place).grid, precision_of<T>(),
-                      array.values.data()});
+  for (auto const& name : plan_.names) {
+    for (auto const& array : wanted_)
+      if (array.name == name)
+        fields.push_back({name, "1", plan_.chain.link(array.place).grid, precision_of<T>(),
+                          array.values.data()});
+    for (auto const* maker : makers_)
+      if (auto const field = maker->field(); field.name == name) fields.push_back(field);
+  }
   return fields;
 }
 
@@ -232,11 +275,13 @@ std::vector<NamedText> Transform<T>::chosen() const {
   return texts;
 }
 
-/// In the order of the places, so that an array with two targets comes over once.
 template <class T>
 void Transform<T>::write_to(std::vector<FieldTarget> const& targets) {
-  for (auto const& [name, sink] : targets) written_.push_back({plan_.chain.place_of(name), sink});
-  std::ranges::stable_sort(written_, {}, &transform::Written::place);
+  for (auto const& [name, sink] : targets) {
+    if (plan_.chain.has(name)) written_.push_back({plan_.chain.place_of(name), sink});
+    for (auto* maker : makers_)
+      if (maker->field().name == name) maker->write_to(*sink);
+  }
 }
 
 /// The first pass makes what is kept or written; those after it find what reductions still look for.
@@ -249,6 +294,10 @@ void Transform<T>::compute() {
       if (plan_.keeps) work.kept.push_back({array.place, array.values.data()});
     }
     work.written = written_;
+    for (auto* maker : makers_)
+      std::ranges::copy(maker->brought(), std::back_inserter(work.written));
+    // In the order of the places, so that an array with two targets comes over once.
+    std::ranges::stable_sort(work.written, {}, &transform::Written::place);
     while (true) {
       std::vector<transform::Finder<T>*> looking;
       for (auto const& finder : finders_) {
@@ -256,7 +305,7 @@ void Transform<T>::compute() {
         if (!places.empty()) looking.push_back(finder.get());
         work.places.insert(work.places.end(), places.begin(), places.end());
       }
-      if (work.places.empty()) return;
+      if (work.places.empty()) break;
       if (!looking.empty())
         work.take = [&](auto& worker, auto const& chunk) {
           for (auto* finder : looking) finder->take(worker, chunk);
@@ -265,6 +314,8 @@ void Transform<T>::compute() {
       for (auto* finder : looking) finder->end_pass(stream_);
       work = {};
     }
+    for (auto const* maker : makers_)
+      if (auto const report = maker->report(); !report.stages.empty()) report_ += report;
   });
 }
 

@@ -147,6 +147,27 @@ void Chain::append_step(config::RunConfig const& run, Inputs const& inputs, std:
     picked_.push_back({name, from, append(std::move(where))});
     named_.emplace_back(name, -1);  // no array, but it has its place among the names
   }
+  append_endings(options);
+}
+
+void Chain::append_endings(StepOptions const& options) {
+  auto const append_ending = [&](Ending ending) {
+    named_.emplace_back(ending.name, -1);
+    endings_.push_back(std::move(ending));
+  };
+  for (auto const& [name, sort] : options.sorts) {
+    int const from = place_of(sort.of);
+    Grid const& grid = link(from).grid;
+    append_ending({name, from, grid.dims == 1 ? grid : Grid{.points = {grid.size(), 1, 1}}, {}});
+  }
+  for (auto const& [name, density] : options.spectra) {
+    int const from = place_of(density.of);
+    auto const of_samples = density.of_samples(link(from).grid.spacing[0]);
+    Grid const grid{
+        .points = {of_samples.bins(), 1, 1},
+        .spacing = {of_samples.sampling_rate / static_cast<double>(of_samples.segment), 1, 1}};
+    append_ending({name, from, grid, of_samples});
+  }
 }
 
 void Chain::append_filters(config::RunConfig const& run, Inputs const& inputs, std::size_t step) {
@@ -256,6 +277,7 @@ class Examination {
  private:
   void filters(std::size_t step, std::span<std::int64_t const> points);
   void scans(std::span<std::int64_t const> points);
+  void spectra(std::size_t step, std::span<std::int64_t const> points);
 
   config::RunConfig const& run_;
   Inputs const& inputs_;
@@ -313,6 +335,22 @@ void Examination::scans(std::span<std::int64_t const> points) {
              fmt::format("integrals go along one axis (the data have {})", points.size()));
 }
 
+void Examination::spectra(std::size_t step, std::span<std::int64_t const> points) {
+  auto const known = known_before(parameters_of(run_), step);
+  for (auto const& [name, options] : parameters_of(run_).steps[step].spectra) {
+    auto const place = run_.location(fmt::format("steps.{}.spectrum.{}", step, name));
+    if (points.size() > 1) {
+      note(place,
+           fmt::format("spectra are of data along one axis (the data have {})", points.size()));
+      continue;
+    }
+    auto const of = std::ranges::find(known, options.of, &Known::name);
+    if (std::int64_t const samples = points[0] - of->fewer[0]; samples < options.segment)
+      note(place, fmt::format("a segment has {} samples, which are more than the {} of '{}'",
+                              options.segment, samples, options.of));
+  }
+}
+
 /// What a running sum has at its end is not known at its beginning.
 void Examination::wrapped_scans() {
   Chain const chain(run_, inputs_);
@@ -342,6 +380,7 @@ void Examination::steps(std::span<std::int64_t const> points) {
                fmt::format("depends on '{}', but the data have {} ax{}s", axis_names[a],
                            points.size(), points.size() == 1 ? "i" : "e"));
     filters(s, points);
+    spectra(s, points);
     for (auto const& [name, difference] : step.differences) {
       auto const place = run_.location(fmt::format("steps.{}.difference.{}", s, name));
       auto const axis = axis_of(difference.axis);
@@ -356,7 +395,7 @@ void Examination::steps(std::span<std::int64_t const> points) {
   auto const known = known_before(parameters, parameters.steps.size());
   for (auto const& [name, formula] : run_.verify.exact)
     if (auto const found = std::ranges::find(known, name, &Known::name);
-        found != known.end() && !found->result.empty())
+        found != known.end() && found->result == is_table)
       note(formula.location,
            fmt::format("'{}' is {} (which is compared by verify.reference)", name, found->result));
   for (Known const& array : known)

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -66,6 +67,15 @@ struct Picked {
   int of, where;
 };
 
+/// A field that is made of a whole array once all of it is known: its values in order, or their
+/// spectrum.
+struct Ending {
+  std::string name;
+  int of;
+  Grid grid;                                  ///< of the field; of a spectrum along the frequency
+  std::optional<spectrum::Options> spectrum;  ///< none: in order
+};
+
 class Chain {
  public:
   /// Of a run whose files have no problems.
@@ -79,10 +89,11 @@ class Chain {
   int slowest() const { return grid_.dims - 1; }
   std::vector<Link> const& links() const { return links_; }
   std::vector<Picked> const& picked() const { return picked_; }
+  std::vector<Ending> const& endings() const { return endings_; }
   Link const& link(int place) const { return links_[static_cast<std::size_t>(place)]; }
   /// The place of the array that a name means at the end of the steps.
   int place_of(std::string_view name) const;
-  /// Whether it means an array, and no table.
+  /// Whether it means an array, and neither a table nor an ending.
   bool has(std::string_view name) const;
 
   std::int64_t rows(int place) const { return link(place).grid.points[slowest()]; }
@@ -101,6 +112,7 @@ class Chain {
  private:
   void append_step(config::RunConfig const& run, Inputs const& inputs, std::size_t step);
   void append_filters(config::RunConfig const& run, Inputs const& inputs, std::size_t step);
+  void append_endings(StepOptions const& options);
   void need_of(Link const& link, Rows const& rows, std::int64_t scanned,
                std::vector<RowSet>& needs) const;
 
@@ -108,6 +120,7 @@ class Chain {
   std::string evaluate_variant_;
   std::vector<Link> links_;
   std::vector<Picked> picked_;
+  std::vector<Ending> endings_;
   std::vector<std::pair<std::string, int>> named_;  ///< in the order of `known_before`
 };
 

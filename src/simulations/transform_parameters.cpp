@@ -110,6 +110,10 @@ void check_repeats(Visitor& v, std::vector<ReduceOptions> const& list) {
 
 }  // namespace
 
+void check_name(Visitor& visitor, Spec const& spec) {
+  if (spec.name == "t") visitor.fault(spec.name, "the name 't' is taken (it is a variable)");
+}
+
 void declare_name(Visitor& visitor, Spec const& spec, std::vector<Known> const& known,
                   std::string& name) {
   std::vector<Choice> choices;
@@ -125,8 +129,10 @@ void Parameters::fields(Visitor& visitor, RunOptions const& run) {
   auto const folder = run.file.parent_path();
   visitor.named<FieldSource>(
       {.name = "input", .documentation = "The data: files and formulas, all of the same shape."},
-      config::Presence::required, inputs,
-      [&](Spec const& spec, FieldSource& source) { declare_input(visitor, spec, folder, source); });
+      config::Presence::required, inputs, [&](Spec const& spec, FieldSource& source) {
+        check_name(visitor, spec);
+        declare_input(visitor, spec, folder, source);
+      });
   declare_grid(visitor, grid);
   bool const from_files =
       std::ranges::any_of(inputs, [](auto const& input) { return !input.second.file.empty(); });
@@ -182,7 +188,11 @@ std::vector<Known> known_before(Parameters const& parameters, std::size_t step) 
     for (auto const& [name, scan] : parameters.steps[s].scans)
       known.push_back({name, fewer_of(scan.of), ""});
     for (auto const& [name, selection] : parameters.steps[s].selections)
-      known.push_back({name, {}, "a table"});
+      known.push_back({name, {}, is_table});
+    for (auto const& [name, sort] : parameters.steps[s].sorts)
+      known.push_back({name, {}, is_ending});
+    for (auto const& [name, spectrum] : parameters.steps[s].spectra)
+      known.push_back({name, {}, is_ending});
   }
   return known;
 }

@@ -10,6 +10,7 @@
 #include "config/limits.hpp"
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
+#include "kernels/spectrum/spectrum.hpp"
 #include "simulations/filters.hpp"
 
 /// What a config says of a chain of steps over data, for the simulation's own files.
@@ -34,9 +35,24 @@ struct SelectOptions {
   config::Formula where;
 };
 
+struct SortOptions {
+  std::string of;
+};
+
+struct SpectrumOptions {
+  std::string of;
+  std::int64_t segment = 256;  ///< samples
+  double overlap = 0.5;        ///< in segments
+  std::string window = "hann";
+  std::string detrend = "constant";
+
+  /// Of samples so far apart.
+  spectrum::Options of_samples(double spacing) const;
+};
+
 /// One entry of `steps`; which members count depends on the kind.
 struct StepOptions {
-  enum Kind { none = -1, formula, filter, difference, scan, select };
+  enum Kind { none = -1, formula, filter, difference, scan, select, sort, spectrum };
   int kind = none;
   Named<config::Formula> formulas = {};
   Named<std::vector<convolution::FilterOptions>> filters = {};
@@ -45,6 +61,8 @@ struct StepOptions {
   Named<DifferenceOptions> differences = {};
   Named<ScanOptions> scans = {};
   Named<SelectOptions> selections = {};
+  Named<SortOptions> sorts = {};
+  Named<SpectrumOptions> spectra = {};
 };
 
 /// One entry of `reduce`; which members count depends on the kind.
@@ -77,11 +95,14 @@ struct GridOptions {
   std::vector<double> spacing = {};
 };
 
+/// What a name is that no later step can use.
+inline constexpr std::string_view is_table = "a table", is_ending = "known only at the end";
+
 /// An array of the chain as far as its definition tells, wherever the data come from.
 struct Known {
   std::string name;
   std::array<std::int64_t, 3> fewer = {};  ///< points along each axis than the data have
-  std::string_view result = "";            ///< what it is where it is no array: `a table`
+  std::string_view result = "";            ///< what it is where it is no array
 };
 
 class Parameters final : public config::ParameterSet {
@@ -117,6 +138,9 @@ std::size_t axis_of(std::string_view name);
 /// Declares one entry of `reduce`.
 void declare_reduction(config::Visitor& visitor, config::Spec const& spec,
                        std::vector<Known> const& known, ReduceOptions& reduction);
+
+/// Reports a name that a new array cannot have, though formulas of the data would allow it.
+void check_name(config::Visitor& visitor, config::Spec const& spec);
 
 /// Declares a key whose value is one of the names that are known.
 void declare_name(config::Visitor& visitor, config::Spec const& spec,

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -78,6 +81,7 @@ void declare_formulas(Visitor& visitor, std::vector<Known> known, StepOptions& s
       {.name = "formula",
        .documentation = "New arrays, each by a formula of those before it, of x, y and z."},
       config::Presence::required, step.formulas, [&](Spec const& spec, config::Formula& formula) {
+        check_name(visitor, spec);
         variables = variables_of(known);
         visitor.variables(variables);
         visitor.visit({.name = spec.name,
@@ -124,6 +128,7 @@ void declare_new(Visitor& visitor, Spec const& spec, std::vector<Known> const& k
   visitor.variables(variables);
   visitor.named<Options>(
       spec, config::Presence::required, entries, [&](Spec const& item, Options& options) {
+        check_name(visitor, item);
         visitor.section({.name = item.name}, [&](Visitor& v) {
           declare_name(v, {.name = "of", .documentation = "The array."}, known, options.of);
           body(v, options);
@@ -195,7 +200,62 @@ void declare_selections(Visitor& visitor, std::vector<Known> const& known, StepO
               });
 }
 
+void declare_sorts(Visitor& visitor, std::vector<Known> const& known, StepOptions& step) {
+  declare_new(
+      visitor,
+      {.name = "sort",
+       .documentation = "New fields: all values of an array from the least to the greatest; "
+                        "of two or three axes, as one list."},
+      known, step.sorts, [](Visitor&, SortOptions&) {});
+}
+
+// In the order of their numbers.
+constexpr Choice windows[] = {{"boxcar", "1 everywhere."},
+                              {"hann", "1/2 − cos(2πj/N)/2 for sample j of N."},
+                              {"hamming", "0.54 − 0.46·cos(2πj/N)."},
+                              {"blackman", "0.42 − 0.5·cos(2πj/N) + 0.08·cos(4πj/N)."}};
+constexpr Choice detrends[] = {
+    {"none", "Nothing."}, {"constant", "Its mean."}, {"linear", "Its line of least squares."}};
+
+void declare_spectra(Visitor& visitor, std::vector<Known> const& known, StepOptions& step) {
+  declare_new(
+      visitor,
+      {.name = "spectrum",
+       .documentation = "New fields: the power spectral density over the frequency, by Welch's "
+                        "method, of data along one axis."},
+      known, step.spectra, [&](Visitor& v, SpectrumOptions& options) {
+        v.visit({.name = "segment",
+                 .documentation = "Samples of a segment, one of which is transformed at a time.",
+                 .minimum = 2,
+                 .maximum = static_cast<double>(spectrum::max_segment)},
+                options.segment);
+        v.visit({.name = "overlap",
+                 .documentation = "The part of a segment that the next one has too, below 1; in "
+                                  "whole samples, rounded down.",
+                 .minimum = 0},
+                options.overlap);
+        if (!(options.overlap < 1))
+          v.fault("overlap", "must be below 1 (a segment begins after the one before it)");
+        v.choice({.name = "window", .documentation = "What a segment is multiplied by."}, windows,
+                 options.window);
+        v.choice({.name = "detrend", .documentation = "What is taken away from a segment before."},
+                 detrends, options.detrend);
+      });
+}
+
 }  // namespace
+
+spectrum::Options SpectrumOptions::of_samples(double spacing) const {
+  // A fraction such as 0.29 means 29 of 100 samples, though its product comes out just below.
+  constexpr double slack = 1 + 4 * std::numeric_limits<double>::epsilon();
+  auto const samples = std::floor(overlap * static_cast<double>(segment) * slack);
+  auto const number = [](auto const& choices, std::string_view name) {
+    return std::ranges::find(choices, name, &Choice::name) - std::begin(choices);
+  };
+  return {segment, std::min(static_cast<std::int64_t>(samples), segment - 1),
+          static_cast<spectrum::Window>(number(windows, window)),
+          static_cast<spectrum::Detrend>(number(detrends, detrend)), 1 / spacing};
+}
 
 std::size_t axis_of(std::string_view name) {
   return name.empty()
@@ -221,6 +281,8 @@ void declare_step(Visitor& visitor, Spec const& spec, convolution::FilterSetting
       {.kind = Form::Kind::mapping, .body = [&](Visitor& v) { declare_scans(v, known, step); }},
       {.kind = Form::Kind::mapping,
        .body = [&](Visitor& v) { declare_selections(v, known, step); }},
+      {.kind = Form::Kind::mapping, .body = [&](Visitor& v) { declare_sorts(v, known, step); }},
+      {.kind = Form::Kind::mapping, .body = [&](Visitor& v) { declare_spectra(v, known, step); }},
   };
   visitor.forms(spec, config::Presence::required, forms, step.kind);
 }

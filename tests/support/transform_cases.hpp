@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,16 +25,66 @@ struct Transformed {
   std::vector<Table> tables;
 };
 
-inline Transformed transform(std::string const& yaml, Backend backend) {
-  OneShot done(yaml, backend);
+inline Transformed transformed(Simulation& simulation, Stream& stream) {
   Transformed result;
-  for (Field const& field : done.simulation->fields()) {
-    result.fields[field.name] = values_of(field, done.stream);
+  for (Field const& field : simulation.fields()) {
+    if (field.data != nullptr) result.fields[field.name] = values_of(field, stream);
     result.points[field.name] = field.grid.points;
   }
-  for (NamedValue const& number : done.simulation->diagnostics())
+  for (NamedValue const& number : simulation.diagnostics())
     if (!number.name.starts_with("seconds.")) result.numbers[number.name] = number.value;
-  result.tables = done.simulation->tables();
+  result.tables = simulation.tables();
+  return result;
+}
+
+inline Transformed transform(std::string const& yaml, Backend backend) {
+  OneShot done(yaml, backend);
+  return transformed(*done.simulation, done.stream);
+}
+
+/// The bytes of a field that is written while it is made.
+class MemorySink final : public FieldSink {
+ public:
+  explicit MemorySink(Field const& field) : FieldSink(field.bytes()), field_(field) {
+    values_.resize(field.bytes());
+  }
+  std::vector<double> values() {
+    require_whole();
+    Stream host(Device::open(Backend::cpu));
+    Field field = field_;
+    field.data = values_.data();
+    return values_of(field, host);
+  }
+
+ private:
+  void put(std::uint64_t first_byte, std::span<std::byte const> bytes) override {
+    std::ranges::copy(bytes, values_.begin() + static_cast<std::ptrdiff_t>(first_byte));
+  }
+
+  Field field_;
+  std::vector<std::byte> values_;
+};
+
+/// The same where fields go to files. Each of them has two.
+inline Transformed transform_to_files(std::string const& yaml, Backend backend) {
+  auto const config = config_of(yaml);
+  Stream stream(Device::open(backend));
+  auto const simulation = entry_of(config).make(config, stream, inputs_of(config));
+  std::vector<std::unique_ptr<MemorySink>> sinks;
+  std::vector<FieldTarget> targets;
+  for (Field const& field : simulation->fields())
+    for (int copy = 0; field.data == nullptr && copy < 2; ++copy) {
+      sinks.push_back(std::make_unique<MemorySink>(field));
+      targets.push_back({field.name, sinks.back().get()});
+    }
+  EXPECT_FALSE(targets.empty());
+  simulation->write_to(targets);
+  simulation->advance(1, 0);
+  auto result = transformed(*simulation, stream);
+  for (std::size_t i = 0; i < targets.size(); i += 2) {
+    result.fields[targets[i].field] = sinks[i]->values();
+    EXPECT_EQ(sinks[i]->values(), sinks[i + 1]->values()) << targets[i].field;
+  }
   return result;
 }
 
@@ -51,6 +104,7 @@ inline std::string every_step(std::string const& points, std::string const& mode
       "- filter: {{s: {{box: {{size: 5, axis: {}}}}}}}\n"
       "- select: {{p: {{of: s, where: \"c > 0\"}}, q: {{of: g, where: \"x > 0.02\"}}}}\n"
       "- difference: {{r: {{of: s, axis: {}}}}}\n"
+      "- sort: {{o: {{of: s}}, k: {{of: g}}}}\n"
       "reduce: [{{moments: c}}, {{norms: h}}, {{where_max: s}}, {{where_min: c}}, {{dot: [a, "
       "d]}},\n"
       "  {{integral: {{of: c, rule: simpson}}}}, {{integral: {{of: f}}}},\n"
@@ -61,7 +115,7 @@ inline std::string every_step(std::string const& points, std::string const& mode
       line                                    ? "0.01"
       : points.find(',') == points.rfind(',') ? "[0.1, 0.2]"
                                               : "[0.1, 0.2, 0.3]",
-      line ? "x" : "y", mode, line ? "x" : "y", line ? ", t: {of: d, operation: integral}" : "",
+      line ? "x" : "y", mode, line ? "x" : "y", line ? ", i: {of: d, operation: integral}" : "",
       line ? "x" : "y", line ? "x" : "y", more);
 }
 

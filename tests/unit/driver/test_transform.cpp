@@ -1,17 +1,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "core/error.hpp"
-#include "support/transform_cases.hpp"
+#include "support/transform_files.hpp"
 
 namespace gridstride::test {
 namespace {
@@ -52,26 +49,6 @@ TEST(Transform, BitsDoNotDependOnTheCutOfManyValues) {
     expect_same_bits(whole, transform(yaml("limits: {" + limits + "}"), cpu));
 }
 
-/// A folder with files of bare numbers, removed at the end.
-class TransformFiles : public ::testing::Test {
- protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / fmt::format("gridstride_data_{}", getpid());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  template <class S>
-  std::string write(std::string const& name, std::vector<S> const& values) {
-    std::ofstream file(folder_ / name, std::ios::binary);
-    file.write(reinterpret_cast<char const*>(values.data()),
-               static_cast<std::streamsize>(values.size() * sizeof(S)));
-    return (folder_ / name).string();
-  }
-
-  std::filesystem::path folder_;
-};
-
 void expect_near(std::vector<double> const& found, std::vector<double> const& expected,
                  double bound, std::string const& what) {
   ASSERT_EQ(found.size(), expected.size()) << what;
@@ -104,6 +81,7 @@ TEST_F(TransformFiles, EqualsNumpyAndScipy) {
         fmt::format(
             "simulation: transform\ngrid: {{spacing: [{}]}}\ninput: {{a: {}, b: {}}}\nsteps:\n"
             "- scan: {{sum: {{of: a}}, maximum: {{of: a, operation: maximum}}{}}}\n{}"
+            "- sort: {{sorted: {{of: a}}}}\n"
             "reduce: [{{moments: a}}, {{norms: a}}, {{dot: [a, b]}}, {{integral: {{of: a}}}},\n"
             "  {{integral: {{of: a, rule: simpson}}}}, {{where_max: a}}, {{where_min: a}},\n"
             "  {{quantiles: {{of: a, at: [{}]}}}}, {{histogram: {{of: a, bins: {}}}}},\n"
@@ -115,6 +93,7 @@ TEST_F(TransformFiles, EqualsNumpyAndScipy) {
         cpu);
     expect_near(result.fields.at("sum"), entry.at("sum"), bound, "sum");
     expect_near(result.fields.at("maximum"), entry.at("maximum"), 0, "maximum");
+    expect_near(result.fields.at("sorted"), entry.at("sorted"), 0, "sorted");
     if (points.size() == 1)
       expect_near(result.fields.at("integral"), entry.at("integral"), bound, "integral");
     for (auto const& [key, expected] : entry.at("difference").items())
@@ -128,17 +107,6 @@ TEST_F(TransformFiles, EqualsNumpyAndScipy) {
     ++compared;
   }
   EXPECT_EQ(compared, 9);
-}
-
-std::string problem_of(std::string const& yaml) {
-  try {
-    auto const config = config_of(yaml);
-    check_on_device(config, Device::open(cpu));
-    transform(yaml, cpu);
-  } catch (Error const& error) {
-    return error.what();
-  }
-  return "";
 }
 
 /// What only the files show.
@@ -165,6 +133,10 @@ TEST_F(TransformFiles, ThatDoNotFitAreRefused) {
          "nothing is left of 'g'");
   expect(with("4, 6", "steps: [{scan: {s: {of: a, operation: integral}}}]\n"), "one axis");
   expect(with("4, 6", "steps: [{formula: {c: a*z}}]\n"), "depends on 'z'");
+  expect(with("4, 6", "steps: [{spectrum: {p: {of: a, segment: 2}}}]\n"),
+         "steps.0.spectrum.p: spectra are of data along one axis (the data have 2)");
+  expect(with("24", "steps: [{difference: {d: {of: a}}}, {spectrum: {p: {of: d, segment: 24}}}]\n"),
+         "a segment has 24 samples, which are more than the 23 of 'd'");
   expect(with("24", "steps: [{scan: {s: {of: a}}}, {filter: {s: {box: {size: 3}}}, mode: wrap}]\n"),
          "cannot come after a scan");
   EXPECT_EQ(

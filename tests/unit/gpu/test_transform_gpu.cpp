@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "support/transform_cases.hpp"
+#include "support/transform_endings.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride::test {
@@ -41,6 +41,16 @@ TEST(TransformGpu, BitsDoNotDependOnTheCutOfManyValues) {
     for (std::string const limits : {"chunk: 4000000 B, streams: 4", "chunk: 1 MiB, streams: 2"})
       expect_same_bits(whole, transform(yaml("limits: {" + limits + "}"), Backend::cuda));
   }
+}
+
+TEST(TransformGpu, BitsOfSortsDoNotDependOnTheCut) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_sorts_of_any_cut(Backend::cuda);
+}
+
+TEST(TransformGpu, BitsOfSpectraDoNotDependOnTheCut) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_spectra_of_any_cut(Backend::cuda);
 }
 
 /// Formulas, filters and sums differ by rounding alone: the values are below 10, and at most 211 of
