@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nvtx3/nvToolsExt.h>
+#include <sys/mman.h>
 
 #include <limits>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
+#include "core/host_limits.hpp"
 #include "core/text.hpp"
 
 namespace gridstride::gpu {
@@ -142,13 +144,48 @@ std::shared_ptr<void> allocate_device(std::shared_ptr<void> stream, int ordinal,
           }};
 }
 
+namespace {
+
+constexpr std::size_t small_page = std::size_t{4} << 10, huge_page = std::size_t{2} << 20;
+
+/// Memory of the host that begins with a huge page, if there are any, and has all its pages.
+std::shared_ptr<void> allocate_in_huge_pages(std::size_t bytes) {
+  // Pages beyond what there are would end the process. Of less, asking takes longer than it is worth.
+  constexpr std::size_t worth_asking = std::size_t{64} << 20;
+  std::size_t const size = (bytes + huge_page - 1) / huge_page * huge_page, area = size + huge_page;
+  constexpr int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+  bool const fits = bytes < worth_asking || bytes <= free_host_memory();
+  void* const begin = fits ? mmap(nullptr, area, access, kind, -1, 0) : MAP_FAILED;
+  if (begin == MAP_FAILED)
+    out_of_memory("pinned host", bytes,
+                  format_bytes(static_cast<double>(free_host_memory())) + " are free");
+  std::shared_ptr<void> const owner(begin, [area](void* m) { munmap(m, area); });
+  void* first = begin;
+  std::size_t space = area;
+  std::align(huge_page, size, first, space);
+  madvise(first, size, MADV_HUGEPAGE);
+  for (std::size_t i = 0; i < bytes; i += small_page) static_cast<char volatile*>(first)[i] = 0;
+  return {owner, first};
+}
+
+}  // namespace
+
+/// Much memory is locked in huge pages. The driver would take small ones, which takes it six times
+/// as long, one thread after the other. It waits for copies before it frees them; so does this.
 std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
-  void* memory = nullptr;
-  cudaError_t const status = cudaMallocHost(&memory, bytes);
+  bool const is_large = bytes >= huge_page;
+  std::shared_ptr<void> const owner = is_large ? allocate_in_huge_pages(bytes) : nullptr;
+  void* memory = owner.get();
+  cudaError_t const status = is_large ? cudaHostRegister(memory, bytes, cudaHostRegisterPortable)
+                                      : cudaMallocHost(&memory, bytes);
   if (status == cudaErrorMemoryAllocation)
     out_of_memory("pinned host", bytes, "the system refused to lock them");
   GRIDSTRIDE_CHECK(status);
-  return {memory, [](void* m) { log_failure(cudaFreeHost(m), "cudaFreeHost"); }};
+  if (!is_large) return {memory, [](void* m) { log_failure(cudaFreeHost(m), "cudaFreeHost"); }};
+  return {memory, [owner](void* m) {
+            cudaDeviceSynchronize();  // a failure belongs to what was queued
+            log_failure(cudaHostUnregister(m), "cudaHostUnregister");
+          }};
 }
 
 std::shared_ptr<void> allocate_managed(int ordinal, std::size_t bytes) {

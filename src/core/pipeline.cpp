@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/gpu.hpp"
@@ -23,7 +24,8 @@ namespace gridstride {
 namespace {
 
 /// Chunks of a lane that may be under way on the device: while it is at one, the next is queued.
-constexpr std::int64_t depth = 2;
+constexpr std::size_t depth = 2;
+constexpr std::int64_t no_chunk = -1;
 
 /// A point in a lane's stream. Who waits for it sleeps: there may be more lanes than processors, and
 /// those have work for other lanes. On the CPU, where work is done when it is queued, a time.
@@ -66,22 +68,28 @@ struct Lane::Marks {
   };
   std::vector<std::array<Span, depth>> spans;  ///< of each stage
   std::vector<double> moved;                   ///< of each stage
+  std::array<std::int64_t, depth> chunks;      ///< under way
+  std::size_t turn = 0;                        ///< of the chunk at work among those
   std::size_t stage = 0;                       ///< at work
+  bool has_queued = false;                     ///< anything of the chunk at work
   Mark const* queued_last = nullptr;           ///< the end of all that the lane has queued
 
   void prepare(Device const& device, std::size_t stages) {
     while (spans.size() < stages) spans.push_back({Span(device), Span(device)});
     moved.assign(stages, 0);
+    chunks.fill(no_chunk);
+    turn = 0;
     queued_last = nullptr;
   }
 };
 
-Lane::Lane(Device const& device, int index)
-    : index_(static_cast<std::size_t>(index)), stream_(device), marks_(std::make_unique<Marks>()) {}
+Lane::Lane(Device const& device, std::size_t index, std::size_t slots)
+    : index_(index), slots_(slots), stream_(device), marks_(std::make_unique<Marks>()) {}
 Lane::Lane(Lane&&) noexcept = default;
 Lane& Lane::operator=(Lane&&) noexcept = default;
 Lane::~Lane() = default;
 
+std::size_t Lane::slot() const { return index_ * slots_ + marks_->turn % slots_; }
 void Lane::moved(std::size_t bytes) { marks_->moved[marks_->stage] += static_cast<double>(bytes); }
 
 class PipelineRun {
@@ -91,7 +99,10 @@ class PipelineRun {
         chunks_(chunks),
         stages_(stages),
         times_(stages.size() * static_cast<std::size_t>(chunks)),
+        lane_of_(static_cast<std::size_t>(chunks)),
+        next_(std::ssize(lanes)),
         turns_(stages.size(), 0),
+        last_stops_(stages.size(), nullptr),
         zero_(lanes[0].stream().device()) {
     for (Lane& lane : lanes) lane.marks_->prepare(lane.stream().device(), stages.size());
   }
@@ -103,20 +114,27 @@ class PipelineRun {
     clock_.restart();
   }
 
-  /// The life of a lane.
+  /// The life of a lane. It begins with the chunk of its number, so that neighbouring chunks are in
+  /// different lanes, and goes on with whatever chunk comes next when it has room for one.
   void work(Lane& lane) noexcept {
-    std::int64_t chunk = static_cast<std::int64_t>(lane.index());
+    auto& marks = *lane.marks_;
+    auto chunk = static_cast<std::int64_t>(lane.index());
     try {
       if (lane.stream().backend() == Backend::cuda)
         gpu::use_device(lane.stream().device().ordinal());
-      for (; goes_on(chunk); chunk += step()) {
-        // Its marks are those of a chunk before, which must be done.
-        if (chunk >= depth * step()) note_times(chunk - depth * step());
+      while (goes_on(chunk)) {
+        lane_of_[static_cast<std::size_t>(chunk)] = lane.index();
+        marks.chunks[marks.turn] = chunk;
+        marks.has_queued = false;
         for (std::size_t s = 0; s < stages_.size() && goes_on(chunk); ++s) take(lane, s, chunk);
+        marks.turn = (marks.turn + 1) % depth;
+        if (goes_on(chunk)) note_times(marks);
+        chunk = next_++;
       }
-      if (lane.marks_->queued_last != nullptr) lane.marks_->queued_last->await();
+      if (marks.queued_last != nullptr) marks.queued_last->await();
       if (failed_ < chunks_) return;
-      for (int n = 1; n <= depth && chunk >= n * step(); ++n) note_times(chunk - n * step());
+      for (std::size_t n = 0; n < depth; ++n, marks.turn = (marks.turn + 1) % depth)
+        note_times(marks);
     } catch (...) {
       fail(chunk, std::current_exception());
       finish_after_failure(lane);
@@ -148,22 +166,18 @@ class PipelineRun {
     return sum;
   }
 
-  std::int64_t step() const { return static_cast<std::int64_t>(lanes_.size()); }
   bool goes_on(std::int64_t chunk) const { return chunk < chunks_ && chunk < failed_; }
   Times& times(std::size_t stage, std::int64_t chunk) {
     return times_[stage * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)];
-  }
-  Lane& lane_of(std::int64_t chunk) { return lanes_[static_cast<std::size_t>(chunk % step())]; }
-  Lane::Marks::Span& span_of(std::size_t stage, std::int64_t chunk) {
-    auto const slot = static_cast<std::size_t>(chunk / step() % depth);
-    return lane_of(chunk).marks_->spans[stage][slot];
   }
 
   /// A chunk's stage; none where its turn does not come any more.
   void take(Lane& lane, std::size_t s, std::int64_t chunk) {
     PipelineStage const& stage = stages_[s];
     auto& marks = *lane.marks_;
-    if (stage.kind == StageKind::host && marks.queued_last != nullptr) marks.queued_last->await();
+    bool const has_own_memory = lane.slots_ > 1 && !marks.has_queued;
+    if (stage.kind == StageKind::host && !has_own_memory && marks.queued_last != nullptr)
+      marks.queued_last->await();
     if (stage.ordered && !await_turn(s, chunk)) return;
     marks.stage = s;
     gpu::Range const range(stage.name.c_str());
@@ -172,12 +186,14 @@ class PipelineRun {
       stage.run(lane, chunk);
       times(s, chunk) = {start, clock_.seconds()};
     } else {
-      auto& [start, stop] = span_of(s, chunk);
-      if (stage.ordered && chunk > 0) span_of(s, chunk - 1).stop.hold(lane.stream());
+      auto& [start, stop] = marks.spans[s][marks.turn];
+      if (stage.ordered && chunk > 0) last_stops_[s]->hold(lane.stream());
       start.record(lane.stream(), clock_);
       stage.run(lane, chunk);
       stop.record(lane.stream(), clock_);
+      if (stage.ordered) last_stops_[s] = &stop;
       marks.queued_last = &stop;
+      marks.has_queued = true;
     }
     if (stage.ordered) pass_turn(s, chunk);
   }
@@ -206,11 +222,13 @@ class PipelineRun {
     turn_.notify_all();
   }
 
-  /// When the queued stages of a chunk were at work; waits for them.
-  void note_times(std::int64_t chunk) {
+  /// When the queued stages of the lane's oldest chunk under way were at work; waits for them.
+  void note_times(Lane::Marks& marks) {
+    std::int64_t const chunk = std::exchange(marks.chunks[marks.turn], no_chunk);
+    if (chunk == no_chunk) return;
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       if (stages_[s].kind != StageKind::queued) continue;
-      auto const& [start, stop] = span_of(s, chunk);
+      auto const& [start, stop] = marks.spans[s][marks.turn];
       times(s, chunk) = {start.seconds(zero_), stop.seconds(zero_)};
     }
   }
@@ -227,9 +245,12 @@ class PipelineRun {
   std::int64_t chunks_;
   std::span<PipelineStage const> stages_;
   std::vector<Times> times_;
+  std::vector<std::size_t> lane_of_;  ///< of each chunk
+  std::atomic<std::int64_t> next_;    ///< chunk that no lane has yet
   std::mutex mutex_;
   std::condition_variable turn_;
-  std::vector<std::int64_t> turns_;  ///< the chunk that each ordered stage comes to next
+  std::vector<std::int64_t> turns_;      ///< the chunk that each ordered stage comes to next
+  std::vector<Mark const*> last_stops_;  ///< the end of the one before, of queued ones
   std::atomic<std::int64_t> failed_ = std::numeric_limits<std::int64_t>::max();  ///< first chunk
   std::exception_ptr failure_;
   Mark zero_;
@@ -246,7 +267,7 @@ PipelineReport PipelineRun::report(bool timeline) const {
     if (timeline)
       for (std::size_t n = 0; n < chunks; ++n)
         report.timeline.push_back(
-            {s, static_cast<std::int64_t>(n), n % lanes_.size(), spans[n].start, spans[n].end});
+            {s, static_cast<std::int64_t>(n), lane_of_[n], spans[n].start, spans[n].end});
     double bytes = 0;
     for (Lane const& lane : lanes_) bytes += lane.marks_->moved[s];
     report.stages.push_back({stages_[s].name, union_of(std::move(spans)), bytes});
@@ -277,10 +298,13 @@ int Pipeline::lanes_for(LaneUse use, std::int64_t chunks) {
   return static_cast<int>(std::clamp<std::int64_t>(chunks, 1, wanted));
 }
 
-Pipeline::Pipeline(Stream const& stream, int lanes) : stream_(stream) {
+Pipeline::Pipeline(Stream const& stream, int lanes, std::size_t slots) : stream_(stream) {
   if (lanes < 1) throw std::invalid_argument("pipeline: at least one lane is needed");
+  if (slots < 1 || slots > depth)
+    throw std::invalid_argument("pipeline: a lane has memory for one chunk or for two");
   lanes_.reserve(static_cast<std::size_t>(lanes));
-  for (int i = 0; i < lanes; ++i) lanes_.emplace_back(stream.device(), i);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(lanes); ++i)
+    lanes_.emplace_back(stream.device(), i, slots);
 }
 
 PipelineReport Pipeline::run(std::int64_t chunks, std::vector<PipelineStage> const& stages,

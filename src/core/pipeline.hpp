@@ -28,16 +28,19 @@
 namespace gridstride {
 
 /// A worker of a pipeline: a thread, a stream, and what its user keeps for `index()`. It takes one
-/// chunk after the other through all stages. So each lane needs memory for one chunk, which no
-/// other lane touches, and a chunk waits where its lane is not free: queues cannot grow.
+/// chunk after the other through all stages. So each lane needs memory for one chunk (or two), which
+/// no other lane touches, and a chunk waits where no lane is free: queues cannot grow.
 class Lane {
  public:
-  Lane(Device const& device, int index);
+  Lane(Device const& device, std::size_t index, std::size_t slots);
   Lane(Lane&&) noexcept;
   Lane& operator=(Lane&&) noexcept;
   ~Lane();
 
   std::size_t index() const { return index_; }
+  /// Which memory the chunk at work has, where lanes have memory for two: from 0 on, over all lanes.
+  /// Else the index.
+  std::size_t slot() const;
   /// What its stages of the kind `queued` queue on.
   Stream& stream() { return stream_; }
   /// Told by a stage: so many bytes more that it moves, for the report.
@@ -46,14 +49,15 @@ class Lane {
  private:
   friend class PipelineRun;
   struct Marks;
-  std::size_t index_;
+  std::size_t index_, slots_;
   Stream stream_;
   std::unique_ptr<Marks> marks_;
 };
 
 enum class StageKind {
   /// Work of the lane's thread, such as reading a file. It begins when all that the lane has queued
-  /// is done.
+  /// is done; of a lane with two slots, where the chunk has nothing queued yet, when what used its
+  /// slot is.
   host,
   /// Queues work on the lane's stream and returns. It begins on the device after what the lane has
   /// queued before, and waits for nothing else.
@@ -116,19 +120,22 @@ class Pipeline {
   static int lanes_for(LaneUse use, std::int64_t chunks);
 
   /// Makes `lanes` ≥ 1 lanes of the stream's device. They begin with what comes after all that is
-  /// queued on `stream` when a run begins.
-  Pipeline(Stream const& stream, int lanes);
+  /// queued on `stream` when a run begins. Of `slots`, 1 or 2, a lane uses one for each chunk, in
+  /// turn: with two its thread reads the next chunk while the device has the one before.
+  Pipeline(Stream const& stream, int lanes, std::size_t slots = 1);
 
   std::span<Lane> lanes() { return lanes_; }
 
-  /// Takes `chunks` ≥ 0 chunks through the stages, chunk n by lane n mod `lanes().size()`, each
-  /// lane in a thread of its own (the first in the caller's), and returns when all work is done.
+  /// Takes `chunks` ≥ 0 chunks through the stages, each lane in a thread of its own (the first in
+  /// the caller's), and returns when all work is done. Lane i begins with chunk i; then each takes
+  /// the next chunk when it has room for it, so that none waits for a slower one.
   ///
   /// Where a stage throws, or the device fails, chunks after that one are given up, those before it
   /// go on to their end, and what the first failing chunk threw is thrown: the same for any number
   /// of lanes. Nothing is queued any more then.
   ///
-  /// Takes 16 bytes of memory for each chunk and stage before it begins, and none once it runs.
+  /// Takes 16 bytes of memory for each chunk and stage, and 8 for each chunk, before it begins, and
+  /// none once it runs.
   PipelineReport run(std::int64_t chunks, std::vector<PipelineStage> const& stages,
                      bool timeline = false);
 

@@ -17,16 +17,14 @@ namespace gridstride {
 
 namespace {
 
-/// Of a slab: small, since pinning memory takes longer than filling it, and large enough that what
-/// a part costs beside its bytes does not count.
-constexpr std::int64_t part_bytes = std::int64_t{2} << 20;
+/// Of a slab: large enough that what a part costs beside its bytes does not count, and small beside
+/// what is read, since the bus has nothing to do before the first one is full.
+constexpr std::int64_t part_bytes = std::int64_t{4} << 20;
 
-/// Lanes for so many parts. A thread waits while the device takes its slab: there are two for each
-/// processor, so that the file never does.
-int lanes_for(std::int64_t parts) {
-  int const threads = Pipeline::lanes_for(LaneUse::files, parts);
-  return static_cast<int>(std::clamp<std::int64_t>(parts, 1, 2 * threads));
-}
+/// Of each lane: its thread fills one while the device takes the other.
+constexpr std::size_t slots = 2;
+
+int lanes_for(std::int64_t parts) { return Pipeline::lanes_for(LaneUse::files, parts); }
 
 /// A file's stored numbers in parts, which do not tear apart what is packed together.
 class Parts {
@@ -89,21 +87,21 @@ void read_numbers(Stream& stream, config::FieldSource const& source, Inputs cons
   Buffer<std::int64_t> first_non_finite(stream, MemorySpace::device, 1);
   copy_async(first_non_finite.span(), std::span(&found, 1), stream);
 
-  Pipeline pipeline(stream, lanes_for(parts.count()));
-  std::vector<std::optional<Slab>> slabs(pipeline.lanes().size());
+  Pipeline pipeline(stream, lanes_for(parts.count()), slots);
+  std::vector<std::optional<Slab>> slabs(slots * pipeline.lanes().size());
   auto const read = [&](Lane& lane, std::int64_t part) {
-    auto& slab = slabs[lane.index()];
+    auto& slab = slabs[lane.slot()];
     // Each lane's own, so that the first ones read while others' memory is being pinned.
     if (!slab) slab.emplace(lane.stream(), parts.slab_bytes());
     parts.read(part, slab->host<std::byte>(parts.bytes(part)).data());
     lane.moved(parts.bytes(part));
   };
   auto const copy = [&](Lane& lane, std::int64_t part) {
-    slabs[lane.index()]->to_device(parts.bytes(part), lane.stream());
+    slabs[lane.slot()]->to_device(parts.bytes(part), lane.stream());
     lane.moved(parts.bytes(part));
   };
   auto const convert = [&](Lane& lane, std::int64_t part) {
-    auto const bytes = slabs[lane.index()]->device<std::byte>(parts.bytes(part));
+    auto const bytes = slabs[lane.slot()]->device<std::byte>(parts.bytes(part));
     convert::convert<T>(lane.stream(),
                         {bytes, numbers->type(), parts.first(part), order, source.squares}, target,
                         first_non_finite.span());
@@ -185,7 +183,7 @@ void note_reading(MemoryForecast& forecast, config::FieldSource const& source, s
   std::size_t const bytes = values * sizeof(double);
   auto const parts = static_cast<std::int64_t>((bytes + part_bytes - 1) / part_bytes);
   std::size_t const slabs =
-      std::min(bytes, static_cast<std::size_t>(lanes_for(parts) * part_bytes));
+      std::min(bytes, slots * static_cast<std::size_t>(lanes_for(parts) * part_bytes));
   bool const whole = source.format() == config::FileFormat::matrix_market;
   forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
   forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + (whole ? bytes : 0));

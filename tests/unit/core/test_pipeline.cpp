@@ -32,7 +32,11 @@ TEST(Pipeline, TakesEachChunkOnceThroughAllStagesInTheirOrder) {
       for (int s = 0; s < 4; ++s)
         stages.push_back(
             {"stage", s % 2 == 0 ? StageKind::host : queued, [&, s](Lane& lane, std::int64_t n) {
-               EXPECT_EQ(lane.index(), static_cast<std::size_t>(n % lanes));
+               EXPECT_LT(lane.index(), static_cast<std::size_t>(lanes));
+               EXPECT_EQ(lane.slot(), lane.index());
+               if (n < lanes) {
+                 EXPECT_EQ(lane.index(), static_cast<std::size_t>(n));
+               }
                EXPECT_EQ(passed[static_cast<std::size_t>(n)]++, s);
                dawdle(n + s);
              }});
@@ -51,6 +55,50 @@ TEST(Pipeline, LanesWorkAtTheSameTime) {
                       while (there < 3) std::this_thread::yield();
                     }}});
   EXPECT_EQ(there, 3);
+}
+
+/// A lane that is held up does not hold up the chunks that follow.
+TEST(Pipeline, ChunksGoToTheLaneThatIsFree) {
+  Pipeline pipeline(host(), 2);
+  constexpr std::int64_t chunks = 9;
+  std::atomic<int> others = 0;
+  auto const report = pipeline.run(chunks,
+                                   {{"work", StageKind::host,
+                                     [&](Lane&, std::int64_t n) {
+                                       while (n == 1 && others < chunks - 1)
+                                         std::this_thread::yield();
+                                       if (n != 1) ++others;
+                                     }}},
+                                   true);
+  for (auto const& interval : report.timeline)
+    EXPECT_EQ(interval.lane, interval.chunk == 1 ? 1u : 0u);
+}
+
+/// Each chunk has the memory that the one before the last of its lane had.
+TEST(Pipeline, SlotsOfALaneAreUsedInTurn) {
+  for (int lanes = 1; lanes <= 4; ++lanes)
+    for (auto const chunks : chunk_counts) {
+      Pipeline pipeline(host(), lanes, 2);
+      std::vector<std::vector<std::size_t>> used(static_cast<std::size_t>(lanes));
+      std::vector<std::int64_t> holds(2 * used.size(), -1);
+      std::vector<std::atomic<int>> right(static_cast<std::size_t>(chunks));
+      pipeline.run(chunks, {{"fill", StageKind::host,
+                             [&](Lane& lane, std::int64_t n) {
+                               used[lane.index()].push_back(lane.slot());
+                               holds.at(lane.slot()) = n;
+                               dawdle(n);
+                             }},
+                            {"look", queued,
+                             [&](Lane& lane, std::int64_t n) {
+                               right[static_cast<std::size_t>(n)] += holds[lane.slot()] == n;
+                             }},
+                            {"empty", StageKind::host, [&](Lane& lane, std::int64_t n) {
+                               right[static_cast<std::size_t>(n)] += holds[lane.slot()] == n;
+                             }}});
+      for (auto const& count : right) EXPECT_EQ(count, 2);
+      for (std::size_t l = 0; l < used.size(); ++l)
+        for (std::size_t k = 0; k < used[l].size(); ++k) EXPECT_EQ(used[l][k], 2 * l + k % 2);
+    }
 }
 
 TEST(Pipeline, OneLaneIsTheCallersThread) {
@@ -148,7 +196,7 @@ TEST(Pipeline, ReportsBytesAndTimes) {
     for (auto const& interval : report.timeline) {
       EXPECT_LT(interval.start, interval.end);
       EXPECT_LE(interval.end, report.seconds);
-      EXPECT_EQ(interval.lane, static_cast<std::size_t>(interval.chunk % lanes));
+      EXPECT_LT(interval.lane, static_cast<std::size_t>(lanes));
     }
     for (std::size_t n = 1; n < chunks; ++n) {
       auto const& before = report.timeline[chunks + n - 1];
@@ -177,6 +225,8 @@ TEST(Pipeline, ReportsAddUp) {
 
 TEST(Pipeline, RefusesWhatIsNoNumberOfLanesOrChunks) {
   EXPECT_THROW(Pipeline(host(), 0), std::invalid_argument);
+  EXPECT_THROW(Pipeline(host(), 1, 0), std::invalid_argument);
+  EXPECT_THROW(Pipeline(host(), 1, 3), std::invalid_argument);
   EXPECT_THROW(Pipeline(host(), 1).run(-1, {}), std::invalid_argument);
   EXPECT_EQ(Pipeline(host(), 3).run(5, {}).stages.size(), 0u);
 }

@@ -22,21 +22,41 @@ TEST(CoreGpu, DeviceTellsWhatItIs) {
   EXPECT_THROW(Device::open(Backend::cuda, 1000), Error);
 }
 
+/// Little pinned memory comes from the driver, much is our own.
 TEST(CoreGpu, CopiesBetweenAllSpaces) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));
-  std::vector<int> values(100003);
-  std::iota(values.begin(), values.end(), 7);
-  for (auto const from :
-       {MemorySpace::host, MemorySpace::pinned, MemorySpace::device, MemorySpace::managed}) {
-    for (auto const to :
+  for (std::size_t const size : {100003, 1500007}) {
+    std::vector<int> values(size);
+    std::iota(values.begin(), values.end(), 7);
+    for (auto const from :
          {MemorySpace::host, MemorySpace::pinned, MemorySpace::device, MemorySpace::managed}) {
-      Buffer<int> source(stream, from, values.size()), target(stream, to, values.size());
-      copy_async(source.span(), std::span(values), stream);
-      if (to != MemorySpace::host) zero_async(target.span(), stream);
-      copy_async(target.span(), source.span(), stream);
-      EXPECT_EQ(test::to_host(target.span(), stream), values);
+      for (auto const to :
+           {MemorySpace::host, MemorySpace::pinned, MemorySpace::device, MemorySpace::managed}) {
+        Buffer<int> source(stream, from, size), target(stream, to, size);
+        copy_async(source.span(), std::span(values), stream);
+        if (to != MemorySpace::host) zero_async(target.span(), stream);
+        copy_async(target.span(), source.span(), stream);
+        EXPECT_EQ(test::to_host(target.span(), stream), values);
+      }
     }
+  }
+}
+
+/// Copies that are under way come to their end.
+TEST(CoreGpu, PinnedMemoryGoesAfterItsCopies) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  for (std::size_t const size : {std::size_t{1} << 18, std::size_t{1} << 26}) {
+    std::vector<int> values(size);
+    std::iota(values.begin(), values.end(), 7);
+    Buffer<int> target(stream, MemorySpace::device, size);
+    {
+      Buffer<int> source(stream, MemorySpace::pinned, size);
+      std::copy(values.begin(), values.end(), source.data());
+      copy_async(target.span(), source.span(), stream);
+    }
+    EXPECT_EQ(test::to_host(target.span(), stream), values);
   }
 }
 
@@ -52,7 +72,7 @@ TEST(CoreGpu, FreedMemoryIsFreeAgain) {
 TEST(CoreGpu, TooMuchMemoryIsRefusedWithTheNumbers) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));
-  for (auto const space : {MemorySpace::device, MemorySpace::managed}) {
+  for (auto const space : {MemorySpace::pinned, MemorySpace::device, MemorySpace::managed}) {
     try {
       Buffer<char>(stream, space, std::size_t{1} << 45);
       FAIL() << "32 TiB were given";

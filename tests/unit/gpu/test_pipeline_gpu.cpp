@@ -26,16 +26,19 @@ struct Chunks {
 TEST(PipelineGpu, CarriesEveryChunkThere) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));
-  for (int lanes = 1; lanes <= 8; ++lanes)
+  for (int k = 0; k < 16; ++k)
     for (std::size_t const size : {1u, 1000u, 100'003u}) {
+      int const lanes = 1 + k / 2;
+      std::size_t const slots = 1 + k % 2;
       Chunks const chunks{size, 997};
       std::vector<float> source(size), target(size, -1);
       std::iota(source.begin(), source.end(), 1.0f);
-      Pipeline pipeline(stream, lanes);
+      Pipeline pipeline(stream, lanes, slots);
       std::vector<Slab> slabs;
       std::vector<Buffer<float>> second;
       for (Lane& lane : pipeline.lanes()) {
-        slabs.emplace_back(lane.stream(), chunks.each * sizeof(float));
+        for (std::size_t slot = 0; slot < slots; ++slot)
+          slabs.emplace_back(lane.stream(), chunks.each * sizeof(float));
         second.emplace_back(lane.stream(), MemorySpace::device, chunks.each);
       }
       auto const bytes = [&](std::int64_t n) { return chunks.length(n) * sizeof(float); };
@@ -43,19 +46,19 @@ TEST(PipelineGpu, CarriesEveryChunkThere) {
           chunks.count(),
           {{"read", StageKind::host,
             [&](Lane& lane, std::int64_t n) {
-              auto const slab = slabs[lane.index()].host<float>(chunks.length(n));
+              auto const slab = slabs[lane.slot()].host<float>(chunks.length(n));
               std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(chunks.first(n)),
                           slab.size(), slab.begin());
               lane.moved(bytes(n));
             }},
            {"in", queued,
             [&](Lane& lane, std::int64_t n) {
-              slabs[lane.index()].to_device(bytes(n), lane.stream());
+              slabs[lane.slot()].to_device(bytes(n), lane.stream());
               lane.moved(bytes(n));
             }},
            {"there and back", queued,
             [&](Lane& lane, std::int64_t n) {
-              auto const values = slabs[lane.index()].device<float>(chunks.length(n));
+              auto const values = slabs[lane.slot()].device<float>(chunks.length(n));
               auto const other = second[lane.index()].span().first(values.size());
               copy_async(other, std::span<float const>(values), lane.stream());
               zero_async(values, lane.stream());
@@ -63,18 +66,18 @@ TEST(PipelineGpu, CarriesEveryChunkThere) {
             }},
            {"out", queued,
             [&](Lane& lane, std::int64_t n) {
-              auto& slab = slabs[lane.index()];
+              auto& slab = slabs[lane.slot()];
               slab.to_host(bytes(n), lane.stream());
             },
             true},
            {"write", StageKind::host,
             [&](Lane& lane, std::int64_t n) {
-              auto const slab = slabs[lane.index()].host<float>(chunks.length(n));
+              auto const slab = slabs[lane.slot()].host<float>(chunks.length(n));
               std::copy(slab.begin(), slab.end(),
                         target.begin() + static_cast<std::ptrdiff_t>(chunks.first(n)));
             }}},
           true);
-      EXPECT_EQ(target, source) << lanes << " lanes, " << size;
+      EXPECT_EQ(target, source) << lanes << " lanes of " << slots << ", " << size;
       EXPECT_EQ(report.stages[1].bytes, static_cast<double>(size * sizeof(float)));
       ASSERT_EQ(report.timeline.size(), 5 * static_cast<std::size_t>(chunks.count()));
       // One clock: a chunk's stages follow each other, though it is measured in two ways.
