@@ -85,8 +85,7 @@ Workload workload(Backend backend) {
                                .asks = {{machine::duplex_roof, 2 * one_way, machine::copy_roof}},
                                .set_bytes = 2 * sizeof(T)}),
           .rows = rows_of(transfer::variants<T>(), backend, transfer::default_variant(backend)),
-          .make = problem<T>,
-          .in_place = true};
+          .make = problem<T>};
 }
 
 }  // namespace of_transfer
