@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "io/write_at.hpp"
 
 namespace gridstride::io {
 
@@ -17,7 +18,7 @@ namespace {
 
 int flags_of(PlacedFile::How how) {
   if (how == PlacedFile::How::read) return O_RDONLY;
-  return O_WRONLY | (how == PlacedFile::How::created ? O_CREAT | O_TRUNC : 0);
+  return how == PlacedFile::How::created ? O_RDWR | O_CREAT | O_TRUNC : O_WRONLY;
 }
 
 }  // namespace
@@ -36,14 +37,8 @@ std::uint64_t PlacedFile::size() const {
 }
 
 void PlacedFile::write(std::uint64_t place, std::span<std::byte const> bytes) const {
-  while (!bytes.empty()) {
-    ssize_t const put =
-        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(place));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) fail("writing");
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-    place += static_cast<std::uint64_t>(put);
-  }
+  errno = write_at(descriptor_, place, bytes);
+  if (errno != 0) fail("writing");
 }
 
 void PlacedFile::read(std::uint64_t place, std::span<std::byte> bytes) const {

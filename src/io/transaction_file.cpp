@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "io/write_at.hpp"
+
 namespace gridstride::io::hdf5 {
 
 namespace {
@@ -242,14 +244,13 @@ void TransactionFile::require_uncut() {
 }
 
 void TransactionFile::put(haddr_t address, std::size_t size, std::byte const* source) {
-  while (size > 0) {
-    ssize_t const put = ::pwrite(descriptor_, source, size, static_cast<off_t>(address));
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) fail("writing");
-    source += put;
-    address += static_cast<haddr_t>(put);
-    size -= static_cast<std::size_t>(put);
-  }
+  auto const failure = [&] {
+    std::shared_lock const lock(writing_);
+    return write_at(descriptor_, address, {source, size});
+  }();
+  if (failure == 0) return;
+  errno = failure;
+  fail("writing");
 }
 
 void TransactionFile::synchronize() {
@@ -266,6 +267,7 @@ void TransactionFile::fail(std::string const& what) {
 
 /// Gives a full disk its space back; what was committed ends before it.
 void TransactionFile::give_back() {
+  std::unique_lock const lock(writing_);
   struct stat status = {};
   if (fstat(descriptor_, &status) == 0 && static_cast<haddr_t>(status.st_size) > committed_end_)
     static_cast<void>(!ftruncate(descriptor_, static_cast<off_t>(committed_end_)));

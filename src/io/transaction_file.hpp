@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -75,6 +76,7 @@ class TransactionFile : public H5FD_t {
   bool reserving_ = false;                ///< raw data gets a place and is not written
   haddr_t reserved_ = 0;                  ///< that place
   std::mutex failing_;                    ///< of threads that write raw data
+  std::shared_mutex writing_;             ///< held by who writes, alone by who makes it shorter
   std::string failure_;                   ///< once set, nothing more reaches the disk
 };
 

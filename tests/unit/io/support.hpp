@@ -29,8 +29,9 @@ namespace gridstride::io::test {
 /// A folder of its own that goes with the test.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "gridstride_io_XXXXXX").string();
+  explicit TemporaryFolder(
+      std::filesystem::path const& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "gridstride_io_XXXXXX").string();
     path_ = mkdtemp(name.data());
   }
   TemporaryFolder(TemporaryFolder const&) = delete;
