@@ -59,8 +59,12 @@ Program::Program(Stream& stream, expression::Expression const& expression, std::
   } catch (RuntimeCompilerMissing const& missing) {
     if (variant != "auto") throw;
     variant_ = "interpreter";
-    fallback_ = fmt::format("evaluate: compiled gave way to interpreter ({})", missing.what());
+    fallback_ = fallback_text(missing);
   }
+}
+
+std::string fallback_text(RuntimeCompilerMissing const& missing) {
+  return fmt::format("evaluate: compiled gave way to interpreter ({})", missing.what());
 }
 
 RuntimeModule const& Program::module(Device const& device) const {
@@ -72,22 +76,26 @@ int Program::array_count() const {
   return std::max(0, formula_.variable_count() - expression::first_array);
 }
 
-namespace {
-
 static_assert(expression::first_array + Arrays::most == expression::max_variables);
 
-/// Those of the arrays that the program needs.
-Arrays arrays_of(Program const& program, std::span<ArrayView const> views) {
-  auto const count = static_cast<std::size_t>(program.array_count());
-  if (views.size() < count)
-    throw std::invalid_argument(
-        fmt::format("evaluate: the formula is of {} arrays, {} are given", count, views.size()));
+Arrays arrays_of(std::span<ArrayView const> views) {
   Arrays arrays = {};
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < views.size(); ++i) {
     arrays.data[i] = views[i].data;
     if (views[i].precision == Precision::float32) arrays.singles |= 1U << i;
   }
   return arrays;
+}
+
+namespace {
+
+/// Those of the arrays that the program needs.
+std::span<ArrayView const> needed(Program const& program, std::span<ArrayView const> views) {
+  auto const count = static_cast<std::size_t>(program.array_count());
+  if (views.size() < count)
+    throw std::invalid_argument(
+        fmt::format("evaluate: the formula is of {} arrays, {} are given", count, views.size()));
+  return views.first(count);
 }
 
 }  // namespace
@@ -107,7 +115,7 @@ void evaluate(Stream& stream, Program const& program, Grid const& grid, DeviceCl
                     .clock = clock,
                     .fraction = fraction,
                     .result = result.data(),
-                    .arrays = arrays_of(program, arrays)});
+                    .arrays = arrays_of(needed(program, arrays))});
 }
 
 void set_clock([[maybe_unused]] Stream& stream, DeviceClock* clock, DeviceClock const& value) {

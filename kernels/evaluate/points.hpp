@@ -48,6 +48,11 @@ struct ArraysAt {
   GRIDSTRIDE_HOST_DEVICE double operator[](int i) const { return arrays.at(i, point); }
 };
 
+/// Where the values of formulas go.
+struct Results {
+  void* data[Arrays::most];
+};
+
 /// A grid in plain arrays, which device code can index.
 struct Points {
   long long size;

@@ -7,6 +7,7 @@
 namespace gridstride::evaluate {
 
 Points points_of(Grid const& grid);
+Arrays arrays_of(std::span<ArrayView const> views);
 
 namespace host {
 template <class T>
@@ -14,6 +15,20 @@ EvaluateFunction<T> reference;
 template <class T>
 EvaluateFunction<T> threads;
 }  // namespace host
+
+/// What kernels that are compiled at run time are for: all formulas of a source at the points.
+struct CompiledWork {
+  Points points = {};
+  DeviceClock const* clock = nullptr;
+  double fraction = 0;
+  Results results = {};
+  Arrays arrays = {};
+};
+template <class T>
+void launch_compiled(Stream& stream, RuntimeModule const& module, CompiledWork const& work);
+
+/// What tells that the compiler is missing.
+std::string fallback_text(RuntimeCompilerMissing const& missing);
 
 namespace cuda {
 inline constexpr int block_threads = 128;
@@ -29,7 +44,7 @@ void set_clock(Stream& stream, DeviceClock* clock, DeviceClock const& value);
 void advance_clock(Stream& stream, DeviceClock* clock);
 }  // namespace cuda
 
-/// The code that is compiled for a formula.
+/// The code that is compiled for one formula, of any arrays.
 RuntimeSource source_of(expression::Expression const& formula);
 
 }  // namespace gridstride::evaluate

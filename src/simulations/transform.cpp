@@ -85,6 +85,7 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs)
     files.emplace_back(file != nullptr ? inputs.open(*file->source) : nullptr);
     load.stored_bytes.push_back(file != nullptr ? files.back()->type().bytes : 0);
   }
+  chain.fuse(load.places);
   cut = cut_for(chain, parameters.limits, load);
   auto const refuse = [&](std::string_view key, std::string const& problem) {
     throw ConfigError({run.problem(run.location(fmt::format("limits.{}", key)), problem)});
@@ -169,6 +170,7 @@ class Transform final : public OneShot {
   std::vector<Table> tables() const override;
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override;
+  std::vector<std::string> fallbacks() const override { return engine_->fallbacks(); }
   void write_to(std::vector<FieldTarget> const& targets) override;
 
  private:

@@ -201,8 +201,11 @@ std::vector<RowSet> Chain::needs(std::vector<int> const& places, Rows const& chu
                                  std::vector<std::int64_t> const& scanned) const {
   std::vector<RowSet> needs(links_.size());
   for (int const place : places) add(needs[static_cast<std::size_t>(place)], own(place, chunk));
-  for (std::size_t l = links_.size(); l-- > 0;)
+  for (std::size_t l = links_.size(); l-- > 0;) {
+    for (auto const& group : together_)
+      if (group.members.back() == static_cast<int>(l)) unite(group, needs);
     for (Rows const& rows : RowSet(needs[l])) need_of(links_[l], rows, scanned[l], needs);
+  }
   return needs;
 }
 
@@ -354,18 +357,15 @@ void Examination::spectra(std::size_t step, std::span<std::int64_t const> points
 /// What a running sum has at its end is not known at its beginning.
 void Examination::wrapped_scans() {
   Chain const chain(run_, inputs_);
-  std::vector<bool> scanned;
-  for (auto const& link : chain.links()) {
-    bool const from_scan = std::ranges::any_of(
-        link.from, [&](int from) { return scanned[static_cast<std::size_t>(from)]; });
-    auto const* filter = std::get_if<ByFilter>(&link.work);
-    if (from_scan && filter != nullptr && filter->axis == chain.slowest() &&
+  auto const scanned = chain.scanned();
+  for (std::size_t l = 0; l < scanned.size(); ++l) {
+    auto const* filter = std::get_if<ByFilter>(&chain.links()[l].work);
+    if (scanned[l] && filter != nullptr && filter->axis == chain.slowest() &&
         filter->boundary == convolve::Boundary::wrap)
       return note(run_.location("steps"),
                   fmt::format("a filter along {} whose mode is 'wrap' cannot come after a scan, "
                               "whose end is not known at its beginning",
                               axis_names[static_cast<std::size_t>(filter->axis)]));
-    scanned.push_back(from_scan || std::holds_alternative<ByScan>(link.work));
   }
 }
 

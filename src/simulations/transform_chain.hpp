@@ -76,6 +76,12 @@ struct Ending {
   std::optional<spectrum::Options> spectrum;  ///< none: in order
 };
 
+/// Formulas that are evaluated together, one after the other at each point.
+struct Together {
+  std::vector<int> members = {};  ///< their places in the chain
+  std::vector<int> inputs = {};   ///< other arrays that they are of
+};
+
 class Chain {
  public:
   /// Of a run whose files have no problems.
@@ -83,6 +89,9 @@ class Chain {
 
   /// Adds an array; returns its place.
   int append(Link link);
+  /// Settles which formulas are evaluated together, of those that the arrays at `places` need: these
+  /// are all that any pass looks at.
+  void fuse(std::vector<int> const& places);
 
   Grid const& grid() const { return grid_; }  ///< of the data
   std::string const& evaluate_variant() const { return evaluate_variant_; }
@@ -90,6 +99,7 @@ class Chain {
   std::vector<Link> const& links() const { return links_; }
   std::vector<Picked> const& picked() const { return picked_; }
   std::vector<Ending> const& endings() const { return endings_; }
+  std::vector<Together> const& together() const { return together_; }
   Link const& link(int place) const { return links_[static_cast<std::size_t>(place)]; }
   /// The place of the array that a name means at the end of the steps.
   int place_of(std::string_view name) const;
@@ -106,6 +116,8 @@ class Chain {
   /// Scans go on from the row `scanned[place]`, what is before it they have.
   std::vector<RowSet> needs(std::vector<int> const& places, Rows const& chunk,
                             std::vector<std::int64_t> const& scanned) const;
+  /// Which arrays are scans, or follow from one.
+  std::vector<bool> scanned() const;
   /// Up to which row each array is made for a chunk; 0 where nothing of it is.
   std::vector<std::int64_t> ends(std::vector<int> const& places, Rows const& chunk) const;
 
@@ -115,12 +127,16 @@ class Chain {
   void append_endings(StepOptions const& options);
   void need_of(Link const& link, Rows const& rows, std::int64_t scanned,
                std::vector<RowSet>& needs) const;
+  bool joins(Together const& group, int place, std::vector<bool> const& scanned) const;
+  void join(Together& group, int place) const;
+  void unite(Together const& group, std::vector<RowSet>& needs) const;
 
   Grid grid_;
   std::string evaluate_variant_;
   std::vector<Link> links_;
   std::vector<Picked> picked_;
   std::vector<Ending> endings_;
+  std::vector<Together> together_;
   std::vector<std::pair<std::string, int>> named_;  ///< in the order of `known_before`
 };
 

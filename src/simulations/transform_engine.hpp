@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -90,6 +91,8 @@ class Engine {
          Refuse refuse);
 
   PipelineReport run(PassWork<T> const& work);
+  /// What it does otherwise than asked, a line each.
+  std::vector<std::string> fallbacks() const { return states_.front().worker.fallbacks(); }
 
  private:
   /// What a lane has for the chunk that it is at.

@@ -13,6 +13,34 @@ namespace {
 /// The direct variants: what they make of a point does not depend on where a chunk begins.
 std::string_view direct(Backend backend) { return convolve::default_variant(backend); }
 
+/// Of fewer values than these the interpreter is done before they could be compiled.
+constexpr std::int64_t least_compiled = std::int64_t{1} << 26;
+
+std::string_view evaluate_variant(Chain const& chain, Backend backend) {
+  bool const few = chain.grid().size() < least_compiled;
+  return chain.evaluate_variant() == "auto" && few ? evaluate::default_variant(backend)
+                                                   : std::string_view(chain.evaluate_variant());
+}
+
+/// The formulas of a group, on pieces whose coordinates along the slowest axis are indices.
+std::vector<evaluate::Formula> formulas_of(Chain const& chain, Together const& group) {
+  auto const& [members, inputs] = group;
+  std::vector<evaluate::Formula> formulas;
+  for (int const member : members) {
+    auto const& link = chain.link(member);
+    auto const& work = std::get<ByFormula>(link.work);
+    auto& formula = formulas.emplace_back(
+        evaluate::Formula{evaluate::by_index(work.expression, link.grid, chain.slowest()), {}});
+    for (int const from : link.from) {
+      auto const input = std::ranges::find(inputs, from) - inputs.begin();
+      auto const result = std::ranges::find(members, from) - members.begin();
+      formula.from.push_back(
+          static_cast<int>(input < std::ssize(inputs) ? input : std::ssize(inputs) + result));
+    }
+  }
+  return formulas;
+}
+
 }  // namespace
 
 template <class T>
@@ -20,17 +48,24 @@ Worker<T>::Worker(Stream const& stream, Chain const& chain, std::size_t values)
     : stream_(stream),
       chain_(&chain),
       memory_(stream, MemorySpace::device, values),
-      programs_(chain.links().size()),
       filters_(chain.links().size()) {
-  for (std::size_t l = 0; l < programs_.size(); ++l) {
-    auto const& link = chain.links()[l];
-    if (auto const* formula = std::get_if<ByFormula>(&link.work))
-      programs_[l].emplace(stream_,
-                           evaluate::by_index(formula->expression, link.grid, chain.slowest()),
-                           chain.evaluate_variant());
-    if (auto const* filter = std::get_if<ByFilter>(&link.work))
+  std::string_view const variant = evaluate_variant(chain, stream.backend());
+  for (auto const& group : chain.together())
+    formulas_.emplace_back(stream_, formulas_of(chain, group),
+                           static_cast<int>(group.inputs.size()), variant);
+  for (std::size_t l = 0; l < filters_.size(); ++l)
+    if (auto const* filter = std::get_if<ByFilter>(&chain.links()[l].work))
       filters_[l].emplace(stream_, filter->taps.values, filter->taps.center);
-  }
+}
+
+template <class T>
+std::vector<std::string> Worker<T>::fallbacks() const {
+  std::vector<std::string> lines;
+  for (auto const& formulas : formulas_)
+    if (auto const& line = formulas.fallback();
+        !line.empty() && std::ranges::find(lines, line) == lines.end())
+      lines.push_back(line);
+  return lines;
 }
 
 template <class T>
@@ -39,14 +74,18 @@ void Worker<T>::compute(Layout const& layout, T const* read, std::vector<ScanSta
     throw std::logic_error("transform: a chunk is larger than was foreseen");
   layout_ = &layout;
   read_ = read;
-  for (std::size_t l = 0; l < layout.arrays.size(); ++l)
+  auto const& groups = chain_->together();
+  for (std::size_t l = 0; l < layout.arrays.size(); ++l) {
+    // What a group is of has been made before its first member.
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      if (groups[g].members.front() == static_cast<int>(l)) evaluate(g);
     for (Placed const& piece : layout.arrays[l]) make(static_cast<int>(l), piece, scans);
+  }
 }
 
 template <class T>
 void Worker<T>::make(int place, Placed const& piece, std::vector<ScanState<T>>& scans) {
   auto const& work = chain_->link(place).work;
-  if (std::holds_alternative<ByFormula>(work)) evaluate(place, piece);
   if (std::holds_alternative<ByFilter>(work)) filter(place, piece);
   if (std::holds_alternative<ByDifference>(work)) difference(place, piece);
   if (std::holds_alternative<ByScan>(work))
@@ -72,14 +111,29 @@ Grid Worker<T>::rows_grid(int place, Rows const& rows) const {
   return grid;
 }
 
+/// All members that the layout has are there for the same rows.
 template <class T>
-void Worker<T>::evaluate(int place, Placed const& piece) {
-  std::vector<evaluate::ArrayView> arrays;
-  for (int const from : chain_->link(place).from)
-    arrays.push_back({find(from, piece.rows), precision_of<T>()});
-  auto const grid = rows_grid(place, piece.rows);
-  evaluate::evaluate<T>(stream_, *programs_[static_cast<std::size_t>(place)], grid, nullptr, 0,
-                        {own(piece.offset), static_cast<std::size_t>(grid.size())}, arrays);
+void Worker<T>::evaluate(std::size_t group) {
+  auto const& [members, inputs] = chain_->together()[group];
+  auto const pieces_of = [&](int place) -> std::vector<Placed> const& {
+    return layout_->arrays[static_cast<std::size_t>(place)];
+  };
+  auto const there =
+      std::ranges::find_if(members, [&](int member) { return !pieces_of(member).empty(); });
+  if (there == members.end()) return;
+  for (std::size_t p = 0; p < pieces_of(*there).size(); ++p) {
+    Rows const rows = pieces_of(*there)[p].rows;
+    std::vector<T*> results;
+    std::vector<evaluate::ArrayView> arrays(inputs.size(), {nullptr, precision_of<T>()});
+    for (int const member : members) {
+      bool const wanted = !pieces_of(member).empty();
+      results.push_back(wanted ? own(pieces_of(member)[p].offset) : nullptr);
+      for (int const from : chain_->link(member).from)
+        if (auto const input = std::ranges::find(inputs, from); wanted && input != inputs.end())
+          arrays[static_cast<std::size_t>(input - inputs.begin())].data = find(from, rows);
+    }
+    evaluate::evaluate<T>(stream_, formulas_[group], rows_grid(*there, rows), results, arrays);
+  }
 }
 
 template <class T>

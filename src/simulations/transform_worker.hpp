@@ -3,12 +3,13 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "core/stream.hpp"
 #include "kernels/convolve/convolve.hpp"
-#include "kernels/evaluate/evaluate.hpp"
+#include "kernels/evaluate/formulas.hpp"
 #include "simulations/transform_layout.hpp"
 
 namespace gridstride::transform {
@@ -49,12 +50,14 @@ class Worker {
     return {find(place, rows), static_cast<std::size_t>(rows.count() * chain_->width(place))};
   }
   Stream& stream() { return stream_; }
+  /// What it does otherwise than asked, a line each.
+  std::vector<std::string> fallbacks() const;
 
  private:
   T* own(std::size_t offset) { return memory_.data() + offset; }
   void make(int place, Placed const& piece, std::vector<ScanState<T>>& scans);
   void scan(int place, Placed const& piece, ScanState<T>& state);
-  void evaluate(int place, Placed const& piece);
+  void evaluate(std::size_t group);
   void filter(int place, Placed const& piece);
   T const* join(int place, Placed const& piece);
   void difference(int place, Placed const& piece);
@@ -64,8 +67,8 @@ class Worker {
   Stream stream_;
   Chain const* chain_;
   Buffer<T> memory_;
-  std::vector<std::optional<evaluate::Program>> programs_;  // of each link
-  std::vector<std::optional<convolve::Filter<T>>> filters_;
+  std::vector<evaluate::Formulas> formulas_;                 // of each group of the chain
+  std::vector<std::optional<convolve::Filter<T>>> filters_;  // of each link
   Layout const* layout_ = nullptr;
   T const* read_ = nullptr;
 };

@@ -14,6 +14,7 @@
 #include "core/graph.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/support/runtime_compiler.hpp"
+#include "support/formulas_cases.hpp"
 #include "tests/unit/gpu/gpu.hpp"
 
 namespace gridstride::evaluate {
@@ -263,6 +264,31 @@ TYPED_TEST(EvaluateGpu, ArraysAreReadAtThePoint) {
       EXPECT_EQ(test::to_host(result.span(), this->gpu()), expected) << variant << ' ' << text;
     }
   }
+}
+
+TYPED_TEST(EvaluateGpu, FormulasTogetherAreAsOneAfterTheOther) {
+  for (auto const variant : {"interpreter", "compiled"})
+    test::expect_formulas_together<TypeParam>(this->gpu(), variant);
+  Formulas const chosen(this->gpu(), test::five_formulas(), 2);
+  EXPECT_EQ(chosen.variant() == "compiled", chosen.fallback().empty()) << chosen.fallback();
+}
+
+/// Functions, too: the same code, with and without the interpreter.
+TYPED_TEST(EvaluateGpu, FormulasTogetherHaveTheBitsOfTheInterpreter) {
+  Grid const grid = plane(733, 91);
+  auto const size = static_cast<std::size_t>(grid.size());
+  std::vector<Formula> const formulas = {{Expression::parse("sin(3*x) + exp(y)"), {}},
+                                         {test::formula_of_three("p^3 + cbrt(x)"), {0}},
+                                         {test::formula_of_three("mod(p*q, 0.7)"), {0, 1}}};
+  std::vector<std::vector<TypeParam>> found;
+  for (auto const variant : {"interpreter", "compiled"}) {
+    Formulas const together(this->gpu(), formulas, 0, variant);
+    Buffer<TypeParam> values(this->gpu(), MemorySpace::device, 3 * size);
+    TypeParam* const results[] = {values.data(), values.data() + size, values.data() + 2 * size};
+    evaluate<TypeParam>(this->gpu(), together, grid, results, {});
+    found.push_back(test::to_host(values.span(), this->gpu()));
+  }
+  EXPECT_EQ(std::memcmp(found[0].data(), found[1].data(), 3 * size * sizeof(TypeParam)), 0);
 }
 
 TYPED_TEST(EvaluateGpu, EveryStackCapacityWorks) {

@@ -53,6 +53,19 @@ TEST(TransformGpu, BitsOfSpectraDoNotDependOnTheCut) {
   expect_spectra_of_any_cut(Backend::cuda);
 }
 
+/// Formulas as one kernel, and each by itself.
+TEST(TransformGpu, BitsDoNotDependOnTheCompiler) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (std::string const precision : {"float32", "float64"}) {
+    auto const with = [&](std::string const& variant) {
+      return transform(every_step("13, 17", "wrap", false, precision,
+                                  "limits: {chunk: 500 B}\nkernels: {evaluate: " + variant + "}"),
+                       Backend::cuda);
+    };
+    expect_same_bits(with("interpreter"), with("compiled"));
+  }
+}
+
 /// Formulas, filters and sums differ by rounding alone: the values are below 10, and at most 211 of
 /// them are added up.
 TEST(TransformGpu, EqualsTheHost) {

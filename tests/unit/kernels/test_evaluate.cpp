@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "kernels/evaluate/slabs.hpp"
+#include "support/formulas_cases.hpp"
+#include "support/refusal.hpp"
 
 namespace gridstride::evaluate {
 namespace {
@@ -227,6 +229,41 @@ TEST(EvaluateSlabs, CoverTheGridInOrder) {
   });
   EXPECT_EQ(next, grid.size());
   EXPECT_GT(slabs, 1);
+}
+
+TYPED_TEST(EvaluateTest, FormulasTogetherAreAsOneAfterTheOther) {
+  for (auto const variant : {"reference", "threads", "auto"})
+    test::expect_formulas_together<TypeParam>(this->stream_, variant);
+  EXPECT_EQ(Formulas(this->stream_, test::five_formulas(), 2).variant(), "threads");
+}
+
+TEST(Formulas, ThatCannotBeTogetherAreRefused) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const p = test::formula_of_three("p + x");
+  auto const fault_of = [&](std::vector<Formula> const& formulas, int arrays) {
+    return test::refusal([&] { Formulas(stream, formulas, arrays); });
+  };
+  EXPECT_EQ(fault_of({}, 1),
+            "evaluate: 0 formulas of 1 arrays (1 to 20 of at most as many are possible)");
+  EXPECT_NE(fault_of(std::vector<Formula>(21, {p, {0}}), 1), "nothing");
+  EXPECT_EQ(fault_of({{p, {0}}, {p, {2}}}, 1),
+            "evaluate: formula 1 is from value 2, which does not come before it");
+  EXPECT_EQ(fault_of({{p, {}}}, 1), "evaluate: formula 0 is of more arrays than it is from");
+  EXPECT_EQ(fault_of({{Expression::parse("t"), {}}}, 0),
+            "evaluate: formulas that are evaluated together depend on t");
+  EXPECT_EQ(fault_of({{p, {0}}, {p, {1}}}, 1), "nothing");
+
+  Formulas const both(stream, {{p, {0}}, {p, {1}}}, 1);
+  double a = 0, c = 0, d = 0;
+  auto const fault_with = [&](std::vector<double*> const& results, void const* array) {
+    ArrayView const view[] = {{array, Precision::float64}};
+    return test::refusal([&] { evaluate<double>(stream, both, Grid{}, results, view); });
+  };
+  EXPECT_EQ(fault_with({&c, &d}, &a), "nothing");
+  EXPECT_EQ(fault_with({&c, nullptr}, &a), "nothing");
+  EXPECT_EQ(fault_with({nullptr, &d}, &a), "evaluate: formula 1 needs value 1, which is null");
+  EXPECT_EQ(fault_with({&c, &d}, nullptr), "evaluate: formula 0 needs value 0, which is null");
+  EXPECT_EQ(fault_with({&c}, &a), "evaluate: 1 results and 1 arrays are given, 2 and 1 are needed");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "kernels/riemann/rows.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/support/runtime_files.hpp"
+#include "support/formulas_cases.hpp"
 
 namespace gridstride {
 namespace {
@@ -79,6 +80,7 @@ TEST(RuntimeArchitectures, AllCompile) {
   auto const single = sources<float>();
   all.insert(all.end(), single.begin(), single.end());
   all.push_back(evaluate::source_of(Expression::parse("sin(x) + y*t")));
+  all.push_back(evaluate::source_of(test::five_formulas(), 2));
   for (int const architecture : architectures())
     for (RuntimeSource const& source : all) try {
         compile_cubin(source, architecture);
