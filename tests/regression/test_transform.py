@@ -3,7 +3,7 @@
 import h5py
 import numpy
 import support
-from support import BAD_INPUT, FAILED
+from support import BAD_INPUT, DOES_NOT_HOLD, FAILED
 
 POINTS = 5003
 
@@ -120,6 +120,23 @@ class Transform(support.Case):
             for name, values in whole.items():
                 self.assertEqual(numpy.asarray(values).tobytes(), numpy.asarray(other[name]).tobytes(),
                                  f"{name} with {limits}")
+
+    def test_sorts_and_spectra_are_verified(self):
+        # 8 periods in 64 samples: 2/64·(64/2)^2 at the frequency 8/64, and nothing elsewhere.
+        def verify(sorted_values, density, code):
+            path = self.write("case.yaml", {
+                "simulation": "transform", "device": "cpu", "grid": {"points": 640},
+                "input": {"a": "sin(2*pi*x/8)", "b": "639 - x"},
+                "steps": [{"sort": {"s": {"of": "b"}}},
+                          {"spectrum": {"p": {"of": "a", "segment": 64, "window": "boxcar"}}}],
+                "output": {"fields": ["a", "s", "p"]},
+                "verify": {"exact": {"s": sorted_values, "p": density}, "tolerance": {"max": 1e-10}}})
+            return self.call("run", path, code=code)
+
+        density = "32*(abs(x - 8/64) < 1e-6)"
+        verify("x", density, 0)
+        for wrong in (("639 - x", density), ("x", "32*(abs(x - 9/64) < 1e-6)")):
+            verify(*wrong, DOES_NOT_HOLD)
 
     def test_compressed_big_endian_integers(self):
         path = self.run_case("case", precision="float64",
