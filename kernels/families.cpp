@@ -9,6 +9,7 @@
 #include "kernels/adaptive/adaptive.hpp"
 #include "kernels/advect/advect.hpp"
 #include "kernels/convert/convert.hpp"
+#include "kernels/convert/thin.hpp"
 #include "kernels/convolve/convolve.hpp"
 #include "kernels/cubature/cubature.hpp"
 #include "kernels/difference/difference.hpp"
@@ -85,8 +86,10 @@ std::vector<KernelFamily> const& kernel_families() {
                     family("tanh_sinh", "", tanh_sinh_variants<double>(), default_adaptive)}),
       family("advect", "explicit steps of advection on a uniform grid", advect::variants<double>(),
              advect::default_variant),
-      family("convert", "numbers as files hold them become values", convert::variants<double>(),
-             convert::default_variant),
+      of_functions(
+          "convert", "numbers as files hold them become values, and values such numbers",
+          {family("convert", "", convert::variants<double>(), convert::default_variant),
+           family("thin", "", convert::thin_variants<double, float>(), convert::default_variant)}),
       family("convolve", "filters along an axis of an array", convolve::variants<double>(),
              convolve::default_variant),
       family("cubature", "integrals of several variables to a tolerance",

@@ -1,7 +1,8 @@
-// Stored numbers to values on the host.
+// Stored numbers to values on the host, and back.
 //
 // `reference` decodes one element after the other: the oracle. `threads` shares pieces of 16,384
-// elements among the threads; what type they have is asked once for a piece.
+// elements among the threads; what type they have is asked once for a piece. Of a field that is
+// thinned, `reference` finds the place of each value, `threads` goes from one to the next.
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +11,7 @@
 
 #include "kernels/convert/decode.hpp"
 #include "kernels/convert/rows.hpp"
+#include "kernels/convert/walk.hpp"
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::convert {
@@ -90,10 +92,56 @@ void host_threads(Stream&, Arguments<T> const& a) {
   });
 }
 
+namespace {
+
+/// Returns the place of a value that has become infinite.
+template <class T, class F>
+std::int64_t thin_one(ThinArguments<T, F> const& a, std::int64_t i, std::int64_t place) {
+  a.target[i] = static_cast<F>(a.field[place]);
+  return is_beyond(a.field[place], a.target[i]) ? place : all_fit;
+}
+
+/// Values [first, last).
+template <class T, class F>
+std::int64_t thin_piece(ThinArguments<T, F> const& a, std::int64_t first, std::int64_t last) {
+  std::int64_t found = all_fit;
+  if (a.whole) {
+    for (std::int64_t i = first; i < last; ++i)
+      found = std::min(found, thin_one(a, i, a.first + i));
+    return found;
+  }
+  Walk walk(a.thinning, a.first + first);
+  for (std::int64_t i = first; i < last; ++i, walk.next())
+    found = std::min(found, thin_one(a, i, walk.place()));
+  return found;
+}
+
+}  // namespace
+
+template <class T, class F>
+void host_thin_reference(Stream&, ThinArguments<T, F> const& a) {
+  for (std::int64_t i = 0; i < a.count; ++i)
+    keep_least(*a.first_beyond, thin_one(a, i, a.thinning.place(a.first + i)));
+}
+
+template <class T, class F>
+void host_thin_threads(Stream&, ThinArguments<T, F> const& a) {
+  parallel_for((a.count + piece - 1) / piece, piece, [&](std::int64_t p) {
+    keep_least(*a.first_beyond, thin_piece(a, p * piece, std::min(a.count, (p + 1) * piece)));
+  });
+}
+
 #define GRIDSTRIDE_INSTANTIATE(T)                             \
   template void host_reference(Stream&, Arguments<T> const&); \
   template void host_threads(Stream&, Arguments<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
+
+#define GRIDSTRIDE_INSTANTIATE_THIN(T, F)                                 \
+  template void host_thin_reference(Stream&, ThinArguments<T, F> const&); \
+  template void host_thin_threads(Stream&, ThinArguments<T, F> const&);
+GRIDSTRIDE_INSTANTIATE_THIN(float, float)
+GRIDSTRIDE_INSTANTIATE_THIN(double, double)
+GRIDSTRIDE_INSTANTIATE_THIN(double, float)
 
 }  // namespace gridstride::convert

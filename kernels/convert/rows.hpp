@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "kernels/convert/convert.hpp"
+#include "kernels/convert/thin.hpp"
 
 /// The functions behind the rows of the family's table; for the family's own files only.
 namespace gridstride::convert {
@@ -16,6 +17,16 @@ template <class T>
 void cuda_naive(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_vectorized(Stream&, Arguments<T> const&);
+
+template <class T, class F>
+void host_thin_reference(Stream&, ThinArguments<T, F> const&);
+template <class T, class F>
+void host_thin_threads(Stream&, ThinArguments<T, F> const&);
+
+template <class T, class F>
+void cuda_thin_naive(Stream&, ThinArguments<T, F> const&);
+template <class T, class F>
+void cuda_thin_vectorized(Stream&, ThinArguments<T, F> const&);
 
 /// What `use` makes of the width of a stored number, as a constant.
 template <class Use>

@@ -1,6 +1,7 @@
 #include "kernels/convert/convert.hpp"
 
 #include "bench/workloads.hpp"
+#include "kernels/convert/thin.hpp"
 
 namespace gridstride::bench {
 
@@ -45,11 +46,47 @@ Workload workload(Backend backend) {
       .make = problem<T>};
 }
 
+/// Every second point of a line, as files in float32 hold it.
+Problem thinning_problem(Stream& stream, std::int64_t size, int sets) {
+  convert::Thinning const thinning = {{size, 1, 1}, {2, 1, 1}};
+  Arrays<double> const input(stream, size, sets);
+  Arrays<float> const output(stream, thinning.kept_size(), sets);
+  Arrays<std::int64_t> const found(stream, 1, sets);
+  return {.prepare =
+              [=, &stream](int set) {
+                machine::fill_random(stream, input(set), static_cast<std::uint64_t>(set));
+                spoil(stream, output(set));
+                zero_async(found(set), stream);
+              },
+          .run =
+              [=, &stream](std::string_view variant, int set) {
+                convert::thin<double, float>(stream, input.constant(set), thinning, 0, output(set),
+                                             found(set), variant);
+              },
+          .result = result_of(stream, output, found)};
+}
+
+Workload thinning_workload(Backend backend) {
+  constexpr double moved = sizeof(double) + sizeof(float) / 2.0;
+  constexpr std::int64_t gpu_size = std::int64_t{1} << 28;
+  return {
+      .family = "convert",
+      .operation = "every second of float64 to float32",
+      .type = type_name<double>(),
+      .by_default = false,
+      .size = default_size(backend, gpu_size),
+      .work = per_element(
+          {.bytes = moved, .flops = 0, .asks = {{machine::copy_roof, moved}}, .set_bytes = moved}),
+      .rows = rows_of(convert::thin_variants<double, float>(), backend,
+                      convert::default_variant(backend)),
+      .make = thinning_problem};
+}
+
 }  // namespace of_convert
 
 std::vector<Workload> convert_workloads(Backend backend) {
   using namespace of_convert;
-  return {workload<float>(backend), workload<double>(backend)};
+  return {workload<float>(backend), workload<double>(backend), thinning_workload(backend)};
 }
 
 }  // namespace gridstride::bench

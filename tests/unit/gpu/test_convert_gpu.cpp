@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "support/convert_cases.hpp"
+#include "support/thin_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -43,6 +44,27 @@ TEST(ConvertGpu, VariantsEqualTheReferenceInOtherOrders) {
       compare<double>(type, size - 101, 101, order, 7 * 31 * 37);
     }
   }
+}
+
+template <class F, class T>
+void compare_thinned() {
+  Stream host(Device::open(Backend::cpu)), gpu(Device::open(Backend::cuda));
+  test::for_each_part([&](convert::Thinning const& thinning, std::int64_t first,
+                          std::int64_t count) {
+    auto const field = test::random_field<T>(thinning.size());
+    auto const expected = test::thinned<F>(host, field, thinning, first, count, "reference");
+    for (auto const* variant : {"naive", "vectorized"})
+      for (std::size_t const behind : {0, 1})
+        EXPECT_EQ(expected, test::thinned<F>(gpu, field, thinning, first, count, variant, behind))
+            << variant << ", " << thinning.size() << " from " << first;
+  });
+}
+
+TEST(ThinGpu, VariantsEqualTheReference) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  compare_thinned<float, float>();
+  compare_thinned<double, double>();
+  compare_thinned<float, double>();
 }
 
 }  // namespace
