@@ -36,16 +36,21 @@ void collect_values(Node const& node, std::string const& path,
     collect_values(node.children[i], join_path(path, node.keys[i].text), values);
 }
 
+bool stands_under(std::string_view path, std::span<std::string_view const> keys) {
+  return std::ranges::any_of(keys, [&](std::string_view key) {
+    return path.starts_with(key) && (path.size() == key.size() || path[key.size()] == '.');
+  });
+}
+
 std::map<std::string, std::string> values_of(std::string_view text,
-                                             std::span<std::string_view const> ignored) {
+                                             std::span<std::string_view const> ignored,
+                                             std::span<std::string_view const> only) {
   Faults faults("");
   std::map<std::string, std::string> values;
   if (auto const root = parse_document(text, 0, "", faults)) collect_values(*root, "", values);
   std::erase_if(values, [&](auto const& entry) {
-    return std::ranges::any_of(ignored, [&](std::string_view key) {
-      return entry.first.starts_with(key) &&
-             (entry.first.size() == key.size() || entry.first[key.size()] == '.');
-    });
+    return stands_under(entry.first, ignored) ||
+           (!only.empty() && !stands_under(entry.first, only));
   });
   return values;
 }
@@ -58,10 +63,11 @@ std::string shortened(std::string const& text) {
 }  // namespace
 
 std::string describe_changes(std::string_view before, std::string_view after,
-                             std::span<std::string_view const> ignored) {
+                             std::span<std::string_view const> ignored,
+                             std::span<std::string_view const> only) {
   constexpr std::size_t most_told = 5;
-  auto const old_values = values_of(before, ignored);
-  auto const new_values = values_of(after, ignored);
+  auto const old_values = values_of(before, ignored, only);
+  auto const new_values = values_of(after, ignored, only);
   std::vector<std::string> changes;
   for (auto const& [key, value] : old_values) {
     auto const now = new_values.find(key);

@@ -8,8 +8,10 @@ namespace gridstride::config {
 
 /// In which keys two documents of `resolved_yaml` or `problem_yaml` differ:
 /// `time.scheme was ftcs and is rk4`, the first few of them, separated by semicolons; empty when
-/// they mean the same. What stands under one of the `ignored` keys does not count.
+/// they mean the same. What stands under one of the `ignored` keys does not count; of the `only`
+/// keys, where there are any, nothing else does.
 std::string describe_changes(std::string_view before, std::string_view after,
-                             std::span<std::string_view const> ignored = {});
+                             std::span<std::string_view const> ignored = {},
+                             std::span<std::string_view const> only = {});
 
 }  // namespace gridstride::config

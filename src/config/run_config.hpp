@@ -143,7 +143,10 @@ struct OutputOptions {
   std::filesystem::path directory;
   std::vector<std::string> formats = {};  // in the order of their table
   Cadence every;
-  std::vector<std::string> fields;  // in the simulation's order
+  std::vector<std::string> fields;                 // in the simulation's order
+  std::optional<Precision> precision = {};         // of written values; empty: the run's
+  std::vector<std::int64_t> every_nth_point = {};  // of each axis of the grid; empty: all points
+  std::int64_t compression = 0;                    // deflate's level; 0: none
 
   bool has_format(std::string_view name) const {
     return std::ranges::find(formats, name) != formats.end();

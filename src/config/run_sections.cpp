@@ -153,6 +153,52 @@ void declare_formats(Visitor& visitor, SimulationInfo const& simulation,
     if (std::ranges::find(chosen, format.name) != chosen.end()) formats.emplace_back(format.name);
 }
 
+void declare_written_precision(Visitor& visitor, Precision of_run,
+                               std::optional<Precision>& precision) {
+  constexpr Choice choices[] = {{"auto", "that of the run"},
+                                {"float32", "4 bytes a value, rounded to nearest"},
+                                {"float64", "8 bytes a value"}};
+  std::string name(precision ? name_of(*precision) : "auto");
+  visitor.choice({.name = "precision",
+                  .documentation = "The type of what results hold; checkpoints and diagnostics "
+                                   "have the run's."},
+                 choices, name);
+  precision = {};
+  if (name == "float32") precision = Precision::float32;
+  if (name == "float64") precision = Precision::float64;
+  if (precision == Precision::float64 && of_run == Precision::float32)
+    visitor.fault("precision",
+                  "the run computes in float32, which has no more to write (leave it out, or "
+                  "choose precision: float64 for the run)");
+}
+
+/// A number for all axes, or one for each.
+void declare_thinning(Visitor& v, RunOptions const& run, std::vector<std::int64_t>& every) {
+  auto const& points = run.grid_options.points;
+  std::size_t const axes = points.empty() ? most_axes : points.size();
+  if (every.empty()) every.assign(axes, 1);
+  bool const usable =
+      v.list({.name = "every_nth_point",
+              .documentation = "Only the points 0, n, 2n, … of each axis are written: one n for "
+                               "all axes, or one for each. Fields on grids of their own are "
+                               "written whole.",
+              .minimum = 1},
+             {1, axes, 1.0}, every);
+  if (!usable || points.empty()) return;
+  bool const for_all = every.size() == 1 && axes > 1;
+  if (for_all) every.assign(axes, every.front());
+  if (every.size() != axes)
+    return v.fault("every_nth_point",
+                   fmt::format("1 or {} values expected, here are {}", axes, every.size()));
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    if (every[axis] > 1 && every[axis] >= points[axis]) {
+      v.fault("every_nth_point",
+              fmt::format("n = {} leaves one point of {} along {} (at most {} is possible)",
+                          every[axis], points[axis], axis_names[axis], points[axis] - 1));
+      if (for_all) return;
+    }
+}
+
 void declare_output(Visitor& visitor, RunOptions& run) {
   OutputOptions& output = run.output;
   SimulationInfo const& simulation = *run.simulation;
@@ -181,6 +227,18 @@ void declare_output(Visitor& visitor, RunOptions& run) {
                    fmt::format("{} has no time: its result is written once", simulation.name));
         v.subset({.name = "fields", .documentation = "The fields that are written."}, fields,
                  output.fields);
+        declare_written_precision(v, run.precision, output.precision);
+        if (simulation.has_grid)
+          declare_thinning(v, run, output.every_nth_point);
+        else
+          v.refuse("every_nth_point",
+                   fmt::format("{} has no grid: its results are written whole", simulation.name));
+        v.visit({.name = "compression",
+                 .documentation = "How hard files are packed, by deflate: 0 not at all, 1 fast, 9 "
+                                  "small.",
+                 .minimum = 0,
+                 .maximum = 9},
+                output.compression);
       });
 }
 

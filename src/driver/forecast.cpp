@@ -15,7 +15,9 @@
 #include "driver/diagnostics.hpp"
 #include "driver/formats/format.hpp"
 #include "driver/prepare.hpp"
+#include "driver/reduction.hpp"
 #include "driver/schedule.hpp"
+#include "io/packing.hpp"
 #include "io/slabs.hpp"
 #include "simulations/registry.hpp"
 
@@ -72,19 +74,23 @@ void forecast_time(config::RunConfig const& run, Forecast& result) {
 
 /// Bytes of the fields of a snapshot.
 struct SnapshotBytes {
-  std::size_t written = 0;  ///< those that files hold
-  std::size_t aside = 0;    ///< of a copy of these
-  std::size_t largest = 0;  ///< one of all
+  std::size_t written = 0;    ///< those that files hold, without compression
+  std::size_t aside = 0;      ///< of a copy of these fields
+  io::Slabs::Use slabs = {};  ///< what they go through
 };
 
 SnapshotBytes snapshot_bytes(config::RunConfig const& run, MemoryForecast const& memory) {
   SnapshotBytes bytes;
+  bytes.slabs.packs = run.output.compression > 0;
   for (config::FieldInfo const& field : run.fields) {
-    std::size_t const one = memory.bytes_of(field);
-    bytes.largest = std::max(bytes.largest, one);
-    if (run.output.formats.empty() || std::ranges::count(run.output.fields, field.name) == 0)
-      continue;
-    bytes.written += one;
+    std::size_t const one = memory.bytes_of(field), written = written_bytes(run, field, one);
+    bool const is_written =
+        !run.output.formats.empty() && std::ranges::count(run.output.fields, field.name) > 0;
+    if (run.simulation->has_time || !is_written || written == one)
+      bytes.slabs.largest_array = std::max(bytes.slabs.largest_array, one);
+    if (!is_written) continue;
+    if (written != one) bytes.slabs.largest_made = std::max(bytes.slabs.largest_made, written);
+    bytes.written += written;
     bytes.aside += OutputRoom::of_array(one);
   }
   return bytes;
@@ -145,14 +151,24 @@ std::size_t verification_bytes(config::RunConfig const& run, MemoryForecast cons
   return most;
 }
 
-/// On the host: pinned slabs on the way to files, then what the comparison with the exact solution
-/// takes; before all that, what reading takes.
+/// What results and states go through on their way to files.
+io::Slabs::Memory slab_memory(config::RunConfig const& run, MemoryForecast const& memory,
+                              Backend backend) {
+  auto const [written, aside, use] = snapshot_bytes(run, memory);
+  if (!run.simulation->has_time && written == 0) return {0, 0};
+  return io::Slabs::memory(backend, use);
+}
+
+/// On the host: slabs on the way to files and what packs them, then what the comparison with the
+/// exact solution takes; before all that, what reading takes.
 std::size_t host_bytes(config::RunConfig const& run, MemoryForecast const& memory,
                        Backend backend) {
-  auto const [written, aside, largest] = snapshot_bytes(run, memory);
-  bool const moves = run.simulation->has_time || written > 0;
-  std::size_t const slabs = moves ? io::Slabs::memory(backend, largest) : 0;
-  return std::max(slabs + verification_bytes(run, memory, backend), memory.reading_bytes);
+  auto const [written, aside, use] = snapshot_bytes(run, memory);
+  std::size_t const packing =
+      written > 0 && use.packs ? io::packing_bytes(io::Slabs::lanes(use), use.largest()) : 0;
+  return std::max(
+      slab_memory(run, memory, backend).host + packing + verification_bytes(run, memory, backend),
+      memory.reading_bytes);
 }
 
 void require_memory(config::RunConfig const& run, Device const& device,
@@ -186,13 +202,16 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
   auto memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
   memory.other_bytes += diagnostics_bytes(run, memory);
+  std::size_t const made_slabs = slab_memory(run, memory, device.backend()).device;
   // What libraries and kernels take beside all that is counted.
   constexpr double spare = 256 << 20;
-  double const left = static_cast<double>(device.free_memory()) - total(memory) - spare;
+  double const left = static_cast<double>(device.free_memory()) - total(memory) -
+                      static_cast<double>(made_slabs) - spare;
   result.room = room_for(run, memory, left);
   // What files are read through is gone before the first snapshot is set aside.
   if (device.backend() == Backend::cuda)
-    memory.other_bytes += memory.slab_bytes - std::min(memory.slab_bytes, result.room.bytes);
+    memory.other_bytes +=
+        std::max(memory.slab_bytes, result.room.bytes + made_slabs) - result.room.bytes;
   result.device_bytes = memory.bytes() + result.room.bytes;
   result.host_bytes = host_bytes(run, memory, device.backend());
   // Before a step is looked for, which needs values at every point.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "driver/reduction.hpp"
 #include "driver/run_log.hpp"
 
 namespace gridstride {
@@ -20,9 +21,10 @@ bool is_chosen(config::RunConfig const& run, Field const& field) {
   return std::find(names.begin(), names.end(), field.name) != names.end();
 }
 
-/// The grid of the file, or where there is none that of the first field.
-Grid const& main_grid(config::RunConfig const& run, std::vector<Field> const& fields) {
-  return run.simulation->has_grid || fields.empty() ? run.grid : fields.front().grid;
+/// The points of the grid of the file that are written, or where there is none the grid of the first
+/// field.
+Grid main_grid(config::RunConfig const& run, std::vector<Field> const& fields) {
+  return run.simulation->has_grid || fields.empty() ? written_grid(run) : fields.front().grid;
 }
 
 /// The fields of a run that are written, in the simulation's order.
@@ -43,10 +45,12 @@ OutputFiles::OutputFiles(config::RunConfig const& run, Snapshot const& first,
                 {},
                 diagnostic_names(run, first.fields),
                 provenance,
-                histogram_infos(run, first.fields)},
+                histogram_infos(run, first.fields),
+                {},
+                static_cast<int>(run.output.compression)},
       resumed_(resumed) {
   for (Field const& field : chosen(run, first.fields))
-    contents_.fields.push_back(io::info_of(field, contents_.grid));
+    contents_.fields.push_back(io::info_of(written_form(run, field), contents_.grid));
   for (Table const& table : first.tables) contents_.tables.push_back(io::info_of(table));
   for (auto const& found : first.diagnostics) add_own_name(found.name);
   for (auto const& number : first.numbers) add_own_name(number.name);
@@ -103,21 +107,31 @@ std::vector<std::vector<FieldSink*>> OutputFiles::begin_steps(Clock const& clock
 std::vector<FieldTarget> OutputFiles::begin_snapshot(Clock const& clock,
                                                      std::vector<Field> const& fields) {
   begun_ = begin_steps(clock);
+  rounding_.clear();
   std::vector<FieldTarget> targets;
   auto const written = chosen(run_, fields);
   for (auto const& sinks : begun_)
-    for (std::size_t i = 0; i < written.size(); ++i)
-      if (written[i].data == nullptr) targets.push_back({written[i].name, sinks[i]});
+    for (std::size_t i = 0; i < written.size(); ++i) {
+      if (written[i].data != nullptr) continue;
+      FieldSink* sink = sinks[i];
+      if (written_form(run_, written[i]).precision != written[i].precision)
+        sink = rounding_.emplace_back(rounding_sink(*sink, written[i], clock)).get();
+      targets.push_back({written[i].name, sink});
+    }
   return targets;
 }
 
 void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured, io::Slabs& slabs,
-                        std::function<void()> const& copied_out) {
+                        Stream& copies, std::function<void()> const& copied_out) {
   auto const begun = begun_.empty() ? begin_steps(snapshot.clock) : std::exchange(begun_, {});
   auto const fields = chosen(run_, snapshot.fields);
+  Reducer reducer(run_, copies, fields.size());
   std::vector<io::Slabs::Output> outputs;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    io::Slabs::Output output{static_cast<std::byte const*>(fields[i].data), fields[i].bytes(), {}};
+    io::Slabs::Output output{static_cast<std::byte const*>(fields[i].data),
+                             written_form(run_, fields[i]).bytes(),
+                             {},
+                             reducer.make(fields[i])};
     for (auto const& sinks : begun) {
       output.sinks.push_back(sinks[i]);
       bytes_ += static_cast<std::int64_t>(sinks[i]->bytes());
@@ -125,6 +139,7 @@ void OutputFiles::write(Snapshot const& snapshot, Measurement const& measured, i
     if (fields[i].data != nullptr) outputs.push_back(std::move(output));
   }
   slabs.write(outputs);
+  reducer.check(snapshot.clock);
   copied_out();
   auto values = measured.values;
   values.insert(values.end(), snapshot.diagnostics.begin(), snapshot.diagnostics.end());

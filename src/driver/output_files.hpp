@@ -51,10 +51,10 @@ class OutputFiles {
   /// Begins the snapshot of a moment to come. Returns where its fields without data go, which have
   /// to be there when `write` brings the rest.
   std::vector<FieldTarget> begin_snapshot(Clock const& clock, std::vector<Field> const& fields);
-  /// The fields lie in the memory of the slabs' device, and `copied_out` is called once they are
-  /// needed no more.
+  /// The fields lie in the memory of the slabs' device, of which `copies` is a stream, and
+  /// `copied_out` is called once they are needed no more.
   void write(Snapshot const& snapshot, Measurement const& measured, io::Slabs& slabs,
-             std::function<void()> const& copied_out);
+             Stream& copies, std::function<void()> const& copied_out);
   /// Marks the result as complete.
   void finish(io::Ending const& ending);
   /// Notes why the run ended, as far as the disk still takes it.
@@ -77,7 +77,8 @@ class OutputFiles {
   std::optional<Resumed> resumed_;
   std::vector<std::unique_ptr<FormatWriter>> writers_;
   std::ofstream log_;
-  std::vector<std::vector<FieldSink*>> begun_;  // of each writer, for the next snapshot
+  std::vector<std::vector<FieldSink*>> begun_;        // of each writer, for the next snapshot
+  std::vector<std::unique_ptr<FieldSink>> rounding_;  // in front of some of these
   std::int64_t bytes_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/timer.hpp"
 #include "driver/output_paths.hpp"
+#include "driver/reduction.hpp"
 #include "io/checkpoint.hpp"
 
 namespace gridstride {
@@ -14,13 +15,20 @@ namespace gridstride {
 namespace {
 
 /// Of what goes to the host a slab at a time: written fields, and states where there are steps.
-std::size_t largest_array(config::RunConfig const& run, OutputFiles const& files,
-                          std::span<Field const> fields) {
-  std::size_t largest = 0;
-  for (Field const& field : fields)
-    if (field.data != nullptr && (run.simulation->has_time || files.writes(field)))
-      largest = std::max(largest, field.bytes());
-  return largest;
+io::Slabs::Use use_of_slabs(config::RunConfig const& run, OutputFiles const& files,
+                            std::span<Field const> fields) {
+  io::Slabs::Use use;
+  use.packs = run.output.compression > 0;
+  for (Field const& field : fields) {
+    if (field.data == nullptr) continue;
+    Field const written = written_form(run, field);
+    bool const is_made = written.values() != field.values() || written.precision != field.precision;
+    if (run.simulation->has_time || (files.writes(field) && !is_made))
+      use.largest_array = std::max(use.largest_array, field.bytes());
+    if (files.writes(field) && is_made)
+      use.largest_made = std::max(use.largest_made, written.bytes());
+  }
+  return use;
 }
 
 /// Those that the simulation does not write itself.
@@ -41,7 +49,7 @@ OutputPipeline::OutputPipeline(config::RunConfig const& run, Stream const& strea
       copies_(stream.device()),
       diagnostics_(run, with_data(first.fields), copies_),
       room_(room),
-      slabs_(copies_, largest_array(run, files, first.fields)),
+      slabs_(copies_, use_of_slabs(run, files, first.fields)),
       aside_(compute_, MemorySpace::device, room.bytes),
       numbers_(compute_, MemorySpace::device, first.numbers.size()),
       ready_(stream.device()) {
@@ -162,7 +170,7 @@ void OutputPipeline::write_snapshot(Job& job) {
   auto const measured = diagnostics_.measure(with_data(snapshot.fields), snapshot.clock);
   read_numbers(snapshot);
   if (job.aside || !files_.has_fields()) release(arrays_in_use_);
-  files_.write(snapshot, measured, slabs_, [this] {
+  files_.write(snapshot, measured, slabs_, copies_, [this] {
     release(arrays_in_use_);
     release(memory_in_use_);
   });
@@ -193,7 +201,7 @@ void OutputPipeline::write_state(Job& job) {
       slabs_);
   auto const kept = paths.checkpoints();
   for (std::size_t i = static_cast<std::size_t>(run_.checkpoint.keep); i < kept.size(); ++i)
-    remove_earlier(kept[i]);
+    removal_.remove(kept[i]);
 }
 
 /// What the simulation has found on the device becomes a part of the snapshot.

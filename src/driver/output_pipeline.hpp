@@ -15,6 +15,7 @@
 #include "driver/forecast.hpp"
 #include "driver/output_files.hpp"
 #include "driver/state_record.hpp"
+#include "io/removal.hpp"
 #include "io/slabs.hpp"
 #include "model/simulation.hpp"
 
@@ -74,6 +75,7 @@ class OutputPipeline {
   Diagnostics diagnostics_;
   OutputRoom room_;
   io::Slabs slabs_;
+  io::Removal removal_;  // of checkpoints
   Buffer<std::byte> aside_;
   Buffer<double> numbers_;  // beside it, the simulation's own
   Event ready_;             // what was submitted last is there

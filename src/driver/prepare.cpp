@@ -22,6 +22,7 @@
 #include "driver/formats/format.hpp"
 #include "driver/formulas.hpp"
 #include "driver/output_paths.hpp"
+#include "driver/reduction.hpp"
 #include "driver/result_source.hpp"
 #include "io/dataset.hpp"
 #include "io/matrix_market.hpp"
@@ -343,10 +344,11 @@ void check_reference(config::RunConfig const& run) {
                        path.lexically_normal().string()));
   try {
     io::ResultFile const reference(path);
-    if (run.simulation->has_grid && reference.grid() != run.grid)
-      refuse(fmt::format("{} holds a grid of {} points, or other ends (the run has {})",
+    Grid const written = written_grid(run);
+    if (run.simulation->has_grid && reference.grid() != written)
+      refuse(fmt::format("{} holds a grid of {} points, or other ends (the run {} {})",
                          path.lexically_normal().string(), format_points(reference.grid()),
-                         format_points(run.grid)));
+                         written == run.grid ? "has" : "writes", format_points(written)));
   } catch (IoError const& failed) {
     refuse(failed.what());
   }

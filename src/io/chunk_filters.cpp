@@ -73,6 +73,15 @@ Bytes unshuffled(Bytes const& bytes, Width width) {
   return result;
 }
 
+template <class Width>
+Bytes shuffled_by(std::span<std::byte const> bytes, Width width) {
+  std::size_t const count = bytes.size() / width;
+  Bytes result(bytes.size());
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t b = 0; b < width; ++b) result[b * count + i] = bytes[i * width + b];
+  return result;
+}
+
 Bytes unshuffled(Bytes bytes, std::size_t width) {
   if (width <= 1) return bytes;
   if (width == 2) return unshuffled(bytes, std::integral_constant<std::size_t, 2>());
@@ -82,6 +91,12 @@ Bytes unshuffled(Bytes bytes, std::size_t width) {
 }
 
 }  // namespace
+
+std::vector<std::byte> shuffled(std::span<std::byte const> bytes, Precision precision) {
+  if (precision == Precision::float32)
+    return shuffled_by(bytes, std::integral_constant<std::size_t, sizeof(float)>());
+  return shuffled_by(bytes, std::integral_constant<std::size_t, sizeof(double)>());
+}
 
 std::optional<ChunkFilters> ChunkFilters::of(hdf5::Object const& dataset, hid_t creation) {
   ChunkFilters filters;

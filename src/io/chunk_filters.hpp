@@ -3,12 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "core/precision.hpp"
 #include "io/hdf5.hpp"
 
 namespace gridstride::io {
+
+/// The bytes of whole values as HDF5's filter shuffle orders them: the first bytes of all values,
+/// then the second ones, and so on, which deflate packs better.
+std::vector<std::byte> shuffled(std::span<std::byte const> bytes, Precision precision);
 
 /// What was done to the chunks of an HDF5 dataset before they were written, undone without HDF5, so
 /// that many threads can do it at once.

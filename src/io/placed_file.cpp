@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "io/write_at.hpp"
@@ -50,6 +52,21 @@ void PlacedFile::read(std::uint64_t place, std::span<std::byte> bytes) const {
     bytes = bytes.subspan(static_cast<std::size_t>(got));
     place += static_cast<std::uint64_t>(got);
   }
+}
+
+void PlacedFile::move_down(std::uint64_t from, std::uint64_t to, std::uint64_t size) const {
+  constexpr std::uint64_t most = std::uint64_t{8} << 20;
+  if (from == to) return;
+  std::vector<std::byte> part(std::min(most, size));
+  for (std::uint64_t done = 0; done < size; done += part.size()) {
+    part.resize(std::min(most, size - done));
+    read(from + done, part);
+    write(to + done, part);
+  }
+}
+
+void PlacedFile::resize(std::uint64_t size) const {
+  if (::ftruncate(descriptor_, static_cast<off_t>(size)) != 0) fail("writing");
 }
 
 void PlacedFile::synchronize() const {

@@ -25,6 +25,9 @@ class PlacedFile {
   }
   /// Throws where the file ends before.
   void read(std::uint64_t place, std::span<std::byte> bytes) const;
+  /// Of a file that was created: moves bytes to a lower place.
+  void move_down(std::uint64_t from, std::uint64_t to, std::uint64_t size) const;
+  void resize(std::uint64_t size) const;
   void synchronize() const;
 
  private:

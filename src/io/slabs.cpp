@@ -13,39 +13,53 @@ std::int64_t slabs_of(std::size_t size) {
   return static_cast<std::int64_t>((size + Slabs::bytes - 1) / Slabs::bytes);
 }
 
-/// Enough to copy on while others are in the system's calls: a file takes one write at a time.
-int lanes_for(std::size_t largest_array) {
-  return Pipeline::lanes_for(LaneUse::bus, slabs_of(largest_array));
-}
-
 }  // namespace
 
+/// On the host arrays are taken where they are, and what is made is made in the slab itself.
 struct Slabs::State {
-  State(Stream const& stream, std::size_t largest_array)
-      : pipeline(stream, lanes_for(largest_array)), direct(stream.backend() == Backend::cpu) {
-    for (std::size_t i = 0; i < pipeline.lanes().size() && !direct; ++i)
-      slabs.emplace_back(stream, MemorySpace::pinned, std::min(bytes, largest_array));
+  State(Stream const& stream, Use const& use)
+      : pipeline(stream, Slabs::lanes(use)), direct(stream.backend() == Backend::cpu) {
+    std::size_t const made = std::min(bytes, use.largest_made);
+    for (std::size_t i = 0; i < pipeline.lanes().size(); ++i) {
+      slabs.emplace_back(stream, MemorySpace::pinned,
+                         direct ? made : std::min(bytes, use.largest()));
+      made_slabs.emplace_back(stream, MemorySpace::device, direct ? 0 : made);
+    }
   }
 
   /// It grows where an array is larger than was said.
   std::span<std::byte> slab_of(Lane& lane, std::size_t size) {
-    auto& slab = slabs[lane.index()];
-    if (size > slab.size()) slab = {lane.stream(), MemorySpace::pinned, size};
+    return take(slabs[lane.index()], lane, MemorySpace::pinned, size);
+  }
+  /// Where a slab is made; the same on the host.
+  std::span<std::byte> made_slab_of(Lane& lane, std::size_t size) {
+    return direct ? slab_of(lane, size)
+                  : take(made_slabs[lane.index()], lane, MemorySpace::device, size);
+  }
+  static std::span<std::byte> take(Buffer<std::byte>& slab, Lane& lane, MemorySpace space,
+                                   std::size_t size) {
+    if (size > slab.size()) slab = {lane.stream(), space, size};
     return slab.span().first(size);
   }
 
   Pipeline pipeline;
-  bool direct;                           ///< without pinned memory
-  std::vector<Buffer<std::byte>> slabs;  ///< of each lane
+  bool direct;                                       ///< without pinned memory
+  std::vector<Buffer<std::byte>> slabs, made_slabs;  ///< of each lane
 };
 
-Slabs::Slabs(Stream const& stream, std::size_t largest_array)
-    : state_(std::make_unique<State>(stream, largest_array)) {}
+Slabs::Slabs(Stream const& stream, Use const& use) : state_(std::make_unique<State>(stream, use)) {}
 Slabs::~Slabs() = default;
 
-std::size_t Slabs::memory(Backend backend, std::size_t largest_array) {
-  if (backend == Backend::cpu) return 0;
-  return static_cast<std::size_t>(lanes_for(largest_array)) * std::min(bytes, largest_array);
+/// Enough to copy on while others are in the system's calls: a file takes one write at a time.
+int Slabs::lanes(Use const& use) {
+  return Pipeline::lanes_for(use.packs ? LaneUse::files : LaneUse::bus, slabs_of(use.largest()));
+}
+
+Slabs::Memory Slabs::memory(Backend backend, Use const& use) {
+  auto const count = static_cast<std::size_t>(lanes(use));
+  std::size_t const made = count * std::min(bytes, use.largest_made);
+  if (backend == Backend::cpu) return {made, 0};
+  return {count * std::min(bytes, use.largest()), made};
 }
 
 void Slabs::write(std::span<Output const> arrays) {
@@ -53,22 +67,30 @@ void Slabs::write(std::span<Output const> arrays) {
     Output const* array;
     std::size_t first;
 
-    std::span<std::byte const> values() const {
-      return {array->data + first, std::min(bytes, array->size - first)};
-    }
+    std::size_t size() const { return std::min(bytes, array->size - first); }
+    std::span<std::byte const> values() const { return {array->data + first, size()}; }
   };
   std::vector<Job> jobs;
   for (Output const& array : arrays)
     for (std::size_t first = 0; first < array.size && !array.sinks.empty(); first += bytes)
       jobs.push_back({&array, first});
   auto const copy_out = [&](Lane& lane, std::int64_t n) {
-    auto const values = jobs[static_cast<std::size_t>(n)].values();
-    if (!state_->direct) copy_async(state_->slab_of(lane, values.size()), values, lane.stream());
-    lane.moved(values.size());
+    Job const& job = jobs[static_cast<std::size_t>(n)];
+    if (job.array->make) {
+      auto const made = state_->made_slab_of(lane, job.size());
+      job.array->make(lane.stream(), job.first, made);
+      if (!state_->direct)
+        copy_async(state_->slab_of(lane, job.size()), std::span<std::byte const>(made),
+                   lane.stream());
+    } else if (!state_->direct) {
+      copy_async(state_->slab_of(lane, job.size()), job.values(), lane.stream());
+    }
+    lane.moved(job.size());
   };
   auto const write = [&](Lane& lane, std::int64_t n) {
     Job const& job = jobs[static_cast<std::size_t>(n)];
-    auto const values = state_->direct ? job.values() : state_->slab_of(lane, job.values().size());
+    bool const in_place = state_->direct && !job.array->make;
+    auto const values = in_place ? job.values() : state_->slab_of(lane, job.size());
     auto const& sinks = job.array->sinks;
     // Each slab begins with another file, so that several are written at a time.
     for (std::size_t i = 0; i < sinks.size(); ++i) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <mutex>
 #include <stdexcept>
 
 #include "core/error.hpp"
@@ -158,6 +159,21 @@ haddr_t RawSpace::reserve_chunk(Object const& dataset, Shape const& first,
   haddr_t const place = transaction_->reserved();
   dataset.check(status, "reserving space");
   return place;
+}
+
+void RawSpace::add_chunk(Object const& dataset, Shape const& first,
+                         std::span<std::byte const> bytes) const {
+  haddr_t place = HADDR_UNDEF;
+  {
+    // One thread at a time has a place reserved, also where the library takes care of itself.
+    static std::mutex one_at_a_time;
+    auto const alone = exclusive();
+    std::lock_guard const lock(one_at_a_time);
+    silence();
+    place = reserve_chunk(dataset, first, bytes.size());
+    open();
+  }
+  write(place, bytes);
 }
 
 haddr_t RawSpace::place_of(Object const& dataset) {

@@ -43,6 +43,9 @@ class RawSpace {
   static haddr_t place_of(Object const& dataset);
   /// Makes the file as long as what is reserved.
   void open() const;
+  /// Reserves a chunk and writes it, any thread at a time: for bytes whose number is not known
+  /// before.
+  void add_chunk(Object const& dataset, Shape const& first, std::span<std::byte const> bytes) const;
   /// Any thread, without HDF5.
   void write(haddr_t place, std::span<std::byte const> bytes) const;
 

@@ -79,12 +79,16 @@ void TransactionFile::write(H5FD_mem_t kind, haddr_t address, std::size_t size,
 }
 
 void TransactionFile::extend() {
-  if (!failure_.empty()) throw std::runtime_error(failure_);
+  {
+    std::lock_guard const lock(failing_);
+    if (!failure_.empty()) throw std::runtime_error(failure_);
+  }
   struct stat status = {};
   if (fstat(descriptor_, &status) != 0) fail("asking for the size");
   if (static_cast<haddr_t>(status.st_size) < end_ &&
       ftruncate(descriptor_, static_cast<off_t>(end_)) != 0)
     fail("extending the file");
+  std::lock_guard const lock(failing_);
   written_end_ = std::max(written_end_, end_);
 }
 

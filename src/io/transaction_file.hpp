@@ -45,7 +45,7 @@ class TransactionFile : public H5FD_t {
     reserving_ = false;
     return reserved_;
   }
-  /// The file gets as long as what is allocated.
+  /// The file gets as long as what is allocated, while other threads may write raw data.
   void extend();
   /// Several threads at a time, between `extend` and `commit`.
   void write_raw(haddr_t address, std::span<std::byte const> bytes);

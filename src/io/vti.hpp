@@ -12,13 +12,13 @@
 
 namespace gridstride::io {
 
-/// One step as VTK ImageData: appended raw, not compressed, with `TimeValue` and `Step` in the
-/// field data. The file is complete or absent; without a commit it is never there. Throws
+/// One step as VTK ImageData: appended raw, with `TimeValue` and `Step` in the field data; packed by
+/// deflate of a level from 1 to 9 where `compression` is not 0. The file is complete or absent; without a commit it is never there. Throws
 /// `IoError`.
 class ImageFile {
  public:
   ImageFile(std::filesystem::path const& path, Grid const& grid, std::span<FieldInfo const> fields,
-            double time, std::int64_t step);
+            double time, std::int64_t step, int compression = 0);
   ImageFile(ImageFile&&) noexcept;
   ~ImageFile();
 
@@ -34,6 +34,12 @@ class ImageFile {
 
 /// The same for fields in host memory, on `grid`.
 void write_vti(std::filesystem::path const& path, Grid const& grid,
-               std::span<Field const> host_fields, double time, std::int64_t step);
+               std::span<Field const> host_fields, double time, std::int64_t step,
+               int compression = 0);
+
+/// Throws `IoError` where an image, of this or an earlier version, has its points elsewhere than
+/// `grid`, or values of other types than these fields, as far as it has them.
+void require_like(std::filesystem::path const& path, Grid const& grid,
+                  std::span<FieldInfo const> fields);
 
 }  // namespace gridstride::io

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <deque>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "io/atomic_file.hpp"
+#include "io/chunked_places.hpp"
 #include "io/layout.hpp"
 #include "io/list.hpp"
 #include "io/stored_table.hpp"
@@ -27,37 +28,6 @@ using hdf5::Handle;
 using hdf5::Object;
 using hdf5::Shape;
 
-/// Blocks of at most this size keep memory and the chunk index small and still fill a disk's pipe.
-constexpr std::size_t largest_chunk_bytes = std::size_t{16} << 20;
-
-/// Nearly equal chunks of one step of a field. They cut one axis, have one index of the axes before
-/// it and all of those after it: each is a piece of the field's memory.
-struct ChunkLayout {
-  ChunkLayout(Shape const& shape, std::size_t value_bytes) : chunk(shape) {
-    hsize_t const limit = largest_chunk_bytes / value_bytes;
-    hsize_t inner = 1;
-    for (hsize_t const extent : shape) inner *= extent;
-    for (cut = 0;; ++cut) {
-      inner /= shape[cut];
-      hsize_t const rows = std::max<hsize_t>(1, limit / inner);
-      hsize_t const pieces = (shape[cut] + rows - 1) / rows;
-      chunk[cut] = (shape[cut] + pieces - 1) / pieces;
-      if (inner <= limit) break;
-      groups *= shape[cut];
-    }
-    of_group = (shape[cut] + chunk[cut] - 1) / chunk[cut];
-    chunk_bytes = chunk[cut] * inner * value_bytes;
-    group_bytes = shape[cut] * inner * value_bytes;
-  }
-
-  Shape chunk;
-  std::size_t cut = 0;        ///< the axis
-  hsize_t groups = 1;         ///< indices of the axes before it
-  hsize_t of_group = 1;       ///< chunks for each of them
-  std::uint64_t chunk_bytes;  ///< the last one of a group may reach beyond the field
-  std::uint64_t group_bytes;  ///< of the field
-};
-
 void write_grid(Object const& dataset, Grid const& grid) {
   dataset.write_attribute("dims", grid.dims);
   dataset.write_list_attribute<std::int64_t>("points", grid.points);
@@ -65,13 +35,19 @@ void write_grid(Object const& dataset, Grid const& grid) {
   dataset.write_list_attribute<double>("spacing", grid.spacing);
 }
 
-Object create_field(Object const& group, FieldInfo const& field, Shape const& shape) {
+Object create_field(Object const& group, FieldInfo const& field, Shape const& shape,
+                    int compression) {
   auto const type = layout::type_of(field.precision);
   Handle const creation = hdf5::properties(H5P_DATASET_CREATE);
-  Shape const chunk = with_time(1, ChunkLayout(shape, size_of(field.precision)).chunk);
+  Shape const chunk = with_time(1, chunk_shape(shape, field.precision, compression));
   group.check(H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data()),
               "choosing chunks");
   group.check(H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER), "choosing chunks");
+  if (compression > 0) {
+    group.check(H5Pset_shuffle(creation.id()), "choosing compression");
+    group.check(H5Pset_deflate(creation.id(), static_cast<unsigned>(compression)),
+                "choosing compression");
+  }
   Object dataset = group.create_dataset(field.name, type, hdf5::growing_space(with_time(0, shape)),
                                         creation.id());
   dataset.write_text_attribute("unit", field.unit);
@@ -110,47 +86,6 @@ void require_columns(TableInfo const& table) {
     throw std::invalid_argument(fmt::format("ResultWriter: '{}' has no column", table.name));
 }
 
-/// The chunks of one field at one step, in space that is reserved.
-class ChunkedPlace final : public FieldSink {
- public:
-  ChunkedPlace(hdf5::RawSpace const& space, Object const& dataset, hsize_t step, Shape const& shape,
-               std::size_t value_bytes)
-      : FieldSink(layout::bytes_of(shape, value_bytes)),
-        space_(space),
-        layout_(shape, value_bytes) {
-    for (hsize_t group = 0; group < layout_.groups; ++group) {
-      Shape first(1 + shape.size(), 0);
-      first.front() = step;
-      hsize_t index = group;
-      for (std::size_t axis = layout_.cut; axis-- > 0; index /= shape[axis])
-        first[1 + axis] = index % shape[axis];
-      for (hsize_t i = 0; i < layout_.of_group; ++i) {
-        first[1 + layout_.cut] = i * layout_.chunk[layout_.cut];
-        places_.push_back(space.reserve_chunk(dataset, first, layout_.chunk_bytes));
-      }
-    }
-  }
-
- private:
-  void put(std::uint64_t first_byte, std::span<std::byte const> bytes) override {
-    while (!bytes.empty()) {
-      std::uint64_t const group = first_byte / layout_.group_bytes;
-      std::uint64_t const in_group = first_byte % layout_.group_bytes;
-      std::uint64_t const chunk = in_group / layout_.chunk_bytes;
-      std::uint64_t const in_chunk = in_group % layout_.chunk_bytes;
-      std::uint64_t const size =
-          std::min({layout_.chunk_bytes - in_chunk, layout_.group_bytes - in_group, bytes.size()});
-      space_.write(places_[group * layout_.of_group + chunk] + in_chunk, bytes.first(size));
-      bytes = bytes.subspan(size);
-      first_byte += size;
-    }
-  }
-
-  hdf5::RawSpace const& space_;
-  ChunkLayout layout_;
-  std::vector<haddr_t> places_;
-};
-
 }  // namespace
 
 struct ResultWriter::State {
@@ -167,7 +102,7 @@ struct ResultWriter::State {
   std::vector<StoredTable> tables;
   hsize_t count = 0;  ///< complete steps on disk
   std::optional<hdf5::RawSpace> space;
-  std::deque<ChunkedPlace> places;  ///< of the step that is being written
+  std::vector<std::unique_ptr<FieldSink>> places;  ///< of the step that is being written
   bool in_step = false;
   bool failed = false;
 
@@ -236,7 +171,8 @@ void ResultWriter::State::create_vtkhdf() {
     auto const& field = contents.fields[i];
     if (field.own_grid) continue;
     offsets.push_back(create_list(offset_group, field.name, H5T_STD_I64LE));
-    fields[i] = create_field(data_group, field, layout::shape_of(grid, field.components));
+    fields[i] = create_field(data_group, field, layout::shape_of(grid, field.components),
+                             contents.compression);
   }
 }
 
@@ -274,7 +210,8 @@ void ResultWriter::State::create_own_fields() {
     auto const& field = contents.fields[i];
     if (!field.own_grid) continue;
     if (!group) group = home.create_group(layout::own_fields);
-    fields[i] = create_field(*group, field, layout::shape_of(*field.own_grid, field.components));
+    fields[i] = create_field(*group, field, layout::shape_of(*field.own_grid, field.components),
+                             contents.compression);
     write_grid(fields[i], *field.own_grid);
   }
 }
@@ -286,7 +223,7 @@ std::vector<FieldSink*> ResultWriter::begin_step() {
   });
   state_->in_step = true;
   std::vector<FieldSink*> sinks;
-  for (FieldSink& place : state_->places) sinks.push_back(&place);
+  for (auto const& place : state_->places) sinks.push_back(place.get());
   return sinks;
 }
 
@@ -297,7 +234,7 @@ void ResultWriter::commit_step(std::int64_t step, double time,
   if (!state_->in_step) throw std::logic_error("ResultWriter::commit_step: no step was begun");
   state_->check_histograms(histograms);
   state_->check_tables(tables);
-  for (FieldSink const& place : state_->places) place.require_whole();
+  for (auto const& place : state_->places) place->require_whole();
   state_->in_step = false;
   state_->attempt([&] {
     for (std::size_t i = 0; i < tables.size(); ++i) state_->tables[i].write_rows(tables[i]);
@@ -363,7 +300,8 @@ void ResultWriter::State::reserve_step() {
     FieldInfo const& field = contents.fields[i];
     Shape const shape = layout::shape_of(field.own_grid.value_or(contents.grid), field.components);
     fields[i].resize(with_time(count + 1, shape));
-    places.emplace_back(*space, fields[i], count, shape, size_of(field.precision));
+    places.push_back(
+        chunked_place(*space, fields[i], {count, shape, field.precision}, contents.compression));
   }
   space->open();
 }

@@ -22,6 +22,7 @@ struct ResultContents {
   Provenance provenance;
   std::vector<HistogramInfo> histograms = {};  ///< their names differ from those of the series
   std::vector<TableInfo> tables = {};          ///< names of letters, digits and `_`
+  int compression = 0;  ///< level of deflate, of the fields' bytes shuffled; 0: none
 };
 
 /// Writes a result file that grows by one step at a time: temporal VTKHDF ImageData, which ParaView

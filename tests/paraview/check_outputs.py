@@ -27,6 +27,7 @@ import shlex
 import subprocess
 import sys
 import xml.etree.ElementTree as xml
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -76,14 +77,14 @@ def read_vti(path):
     root = xml.fromstring(head + b"</VTKFile>")
     if root.get("header_type") != "UInt64" or root.get("byte_order") != "LittleEndian":
         raise Fault(f"{path} has an unexpected header")
-    if root.get("compressor"):
-        raise Fault(f"{path} is compressed")
+    if root.get("compressor") not in (None, "vtkZLibDataCompressor"):
+        raise Fault(f"{path} is compressed by {root.get('compressor')}")
     image = root.find("ImageData")
     extent = [int(word) for word in image.get("WholeExtent").split()]
     dimensions = [extent[2 * axis + 1] - extent[2 * axis] + 1 for axis in range(3)]
     fields = {}
     for item in image.iterfind("Piece/PointData/DataArray"):
-        values, kind = read_appended(item, data)
+        values, kind = read_appended(item, data, root.get("compressor"))
         if len(values) != math.prod(dimensions):
             raise Fault(f"{path}: {item.get('Name')} has {len(values)} values")
         finite = [value for value in values if not math.isnan(value)]
@@ -95,22 +96,41 @@ def read_vti(path):
             "corners": [values[i + dimensions[0] * (j + dimensions[1] * k)]
                         for i, j, k in corners(dimensions)],
         }
-    time = [read_appended(item, data)[0][0] if item.get("format") == "appended"
-            else float(item.text) for item in image.iterfind("FieldData/DataArray")
+    time = [float(item.text) for item in image.iterfind("FieldData/DataArray")
             if item.get("Name") == "TimeValue"]
     if len(time) != 1:
         raise Fault(f"{path} has no TimeValue")
     return {"time": time[0], "fields": fields}
 
 
-def read_appended(item, data):
+def inflated(data, start):
+    """A compressed array: how many blocks, their size, that of a shorter last one, what each takes,
+    and the blocks."""
+    word = lambda i: int.from_bytes(data[start + 8 * i:start + 8 * i + 8], "little")
+    blocks, size, last = word(0), word(1), word(2)
+    start, place = start + 8 * (3 + blocks), start + 8 * 3
+    sizes = [int.from_bytes(data[place + 8 * i:place + 8 * i + 8], "little")
+             for i in range(blocks)]
+    parts = []
+    for i, packed in enumerate(sizes):
+        parts.append(zlib.decompress(data[start:start + packed]))
+        if len(parts[-1]) != (last if last and i == blocks - 1 else size):
+            raise Fault("a block of an array has another size than its header says")
+        start += packed
+    return b"".join(parts)
+
+
+def read_appended(item, data, compressor):
     code, kind = ARRAY_CODES.get(item.get("type"), (None, None))
     if code is None:
         raise Fault(f"array {item.get('Name')} has type {item.get('type')}")
     start = int(item.get("offset"))
-    size = int.from_bytes(data[start:start + 8], "little")
     values = array.array(code)
-    values.frombytes(data[start + 8:start + 8 + size])
+    if compressor:
+        values.frombytes(inflated(data, start))
+    else:
+        size = int.from_bytes(data[start:start + 8], "little")
+        values.frombytes(data[start + 8:start + 8 + size])
     return values, kind
 
 

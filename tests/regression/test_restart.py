@@ -79,6 +79,35 @@ class Restart(support.Case):
     def test_rk4_float32(self):
         self.stop_and_go(precision="float32")
 
+    reduced = {"precision": "float32", "every_nth_point": [4, 3], "compression": 1}
+
+    def test_reduced(self):
+        self.stop_and_go(output={"every": {"count": 15}, **self.reduced})
+
+    def test_another_reduction_is_refused(self):
+        def write(formats=("vti", "hdf5"), **changes):
+            output = {"every": {"count": 15}, "formats": list(formats), **self.reduced, **changes}
+            return self.write("case.yaml", moving(output=output))
+
+        self.interrupt(write(), signal.SIGINT, SIGINT_STOP)
+        for change, told in (
+                ({"every_nth_point": 2}, r"\(output.every_nth_point was \[4, 3\] and is \[2, 2\]\)"),
+                ({"precision": "auto"}, r"\(output.precision was float32 and is auto\)")):
+            before = {name: (self.directory / "outputs/case" / name).read_bytes()
+                      for name in self.files("outputs/case")}
+            _, err = self.call("run", write(["hdf5"], **change), "--quiet", "--restart", code=FAILED)
+            self.assertRegex(err, r"case\.h5: holds fields reduced otherwise than this run's " + told)
+            _, err = self.call("run", write(["vti"], **change), "--quiet", "--restart", code=FAILED)
+            self.assertRegex(err, r"case_\d{6}\.vti: holds other points, or values of another type, "
+                                  r"than this run writes \(output\.every_nth_point, "
+                                  r"output\.precision\)")
+            self.assertEqual(before, {name: (self.directory / "outputs/case" / name).read_bytes()
+                                      for name in self.files("outputs/case")})
+        # How it is packed may change: all is packed anew.
+        self.call("run", write(compression=0), "--quiet", "--restart")
+        self.call("run", write(), "--quiet", "--output", "whole")
+        self.assert_same("outputs/case", "whole")
+
     def test_stopped_between_outputs(self):
         file = self.write("case.yaml", moving(time={"end": 5, "scheme": "ftcs"},
                                               output={"every": {"count": 3}}))

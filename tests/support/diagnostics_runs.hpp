@@ -36,6 +36,8 @@ class RunDirectory {
     std::filesystem::remove_all(path_, ignored);
   }
 
+  std::filesystem::path const& path() const { return path_; }
+
   /// Runs a config in the subdirectory of that name; the directory with the results.
   std::filesystem::path run(std::string const& name, std::string const& yaml,
                             RunOptions const& options = {.quiet = true, .checkpoint = {}}) const {

@@ -44,6 +44,25 @@ inline std::vector<MemoryCase> memory_cases() {
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
            "time: {end: 8e-7, step: 2e-7}\n",
        false, "hdf5, vti"},
+      {"heat of every third point",
+       "simulation: heat\n" + plane +
+           "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
+           "time: {end: 8e-7, step: 2e-7}\n",
+       false, "hdf5, vti", ", every_nth_point: [3, 1]"},
+      {"heat in float32 for files",
+       "simulation: heat\ngrid: {points: [2100, 2051]}\n"
+       "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
+       "time: {end: 4e-9, step: 2e-9}\n",
+       false, "hdf5", ", precision: float32"},
+      {"convolution in float32 for files",
+       "simulation: convolution\n" + plane +
+           "parameters: {signal: \"x*y\", filters: [{gaussian: {sigma: 3, axis: [x, y]}}]}\n",
+       false, "hdf5", ", precision: float32"},
+      {"heat that is packed",
+       "simulation: heat\n" + plane +
+           "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
+           "time: {end: 8e-7, step: 2e-7}\n",
+       true, "hdf5, vti", ", compression: 1"},
       {"heat without fields",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"

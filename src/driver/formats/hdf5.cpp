@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "core/error.hpp"
 #include "driver/formats/format.hpp"
 #include "io/result.hpp"
+#include "kernels/convert/convert.hpp"
 
 namespace gridstride {
 
@@ -23,6 +23,32 @@ constexpr std::string_view result = ".h5", previous = ".h5.previous";
 /// What may differ between two parts of a run; variants of kernels are the checkpoint's affair.
 constexpr std::array<std::string_view, 7> free_to_change = {
     "device", "time.end", "output", "checkpoint", "diagnostics", "verify", "kernels"};
+
+/// What decides which points and values of its fields a result holds.
+constexpr std::array<std::string_view, 2> reduction = {"output.precision",
+                                                       "output.every_nth_point"};
+
+/// Moves a field of another file, a part at a time.
+template <class T>
+void carry_field(NumberSource const& from, FieldSink& to) {
+  constexpr std::int64_t most = (std::int64_t{8} << 20) / static_cast<std::int64_t>(sizeof(T));
+  Stream host(Device::open(Backend::cpu));
+  std::int64_t const granule = from.granule(), all = from.size();
+  std::int64_t const part = std::min(all, std::max(granule, most / granule * granule));
+  auto const width = static_cast<std::size_t>(from.type().bytes);
+  std::vector<std::byte> stored(static_cast<std::size_t>(part) * width);
+  std::vector<T> values(static_cast<std::size_t>(part));
+  std::int64_t ignored = convert::all_finite;  // values may be missing
+  for (std::int64_t first = 0; first < all; first += part) {
+    auto const count = static_cast<std::size_t>(std::min(part, all - first));
+    from.read(first, static_cast<std::int64_t>(count), stored.data());
+    auto const target = std::span(values).first(count);
+    convert::convert<T>(host, {std::span(stored).first(count * width), from.type()}, target,
+                        std::span(&ignored, 1));
+    to.write(static_cast<std::uint64_t>(first) * sizeof(T), std::as_bytes(target));
+  }
+  from.check_unchanged();
+}
 
 /// What a result holds of one step's histograms, as far as it has them with as many bins.
 std::vector<io::Histogram> histograms_of(io::ResultFile const& file, std::size_t step,
@@ -65,6 +91,7 @@ class Hdf5Writer final : public FormatWriter {
 
  private:
   void find();
+  [[noreturn]] void refuse_contents(fs::path const& source) const;
   void carry_over();
 
   io::ResultContents const& contents_;
@@ -85,7 +112,7 @@ void Hdf5Writer::find() {
                            contents_.fields.begin(), contents_.fields.end()) ||
       !std::is_permutation(earlier_->tables().begin(), earlier_->tables().end(),
                            contents_.tables.begin(), contents_.tables.end()))
-    throw IoError(source, "holds another grid, other fields or other tables than this run");
+    refuse_contents(source);
   if (earlier_->steps().empty() || earlier_->steps().front() >= resumed_->clock.step)
     require_new_series(source, *resumed_);
   auto const changes = config::describe_changes(
@@ -94,30 +121,40 @@ void Hdf5Writer::find() {
     throw IoError(source, fmt::format("is the result of another problem ({})", changes));
 }
 
+void Hdf5Writer::refuse_contents(fs::path const& source) const {
+  auto const changes = config::describe_changes(
+      earlier_->provenance().resolved_config, contents_.provenance.resolved_config, {}, reduction);
+  throw IoError(source,
+                changes.empty()
+                    ? "holds another grid, other fields or other tables than this run"
+                    : fmt::format("holds fields reduced otherwise than this run's ({})", changes));
+}
+
 void Hdf5Writer::carry_over() {
+  if (earlier_->path() != aside_) {
+    fs::rename(earlier_->path(), aside_);
+    earlier_.emplace(aside_);  // whose parts are looked up by the name that it was opened by
+  }
   auto const& old = *earlier_;
-  if (old.path() != aside_) fs::rename(old.path(), aside_);
   writer_.emplace(path_, contents_);
   for (std::size_t i = 0; i < old.steps().size() && old.steps()[i] < resumed_->clock.step; ++i) {
     std::vector<NamedValue> diagnostics;
     for (auto const& series : old.diagnostics())
       if (std::count(contents_.diagnostics.begin(), contents_.diagnostics.end(), series.name) > 0)
         diagnostics.push_back({series.name, series.values[i]});
-    std::vector<Field> fields;
-    std::deque<std::vector<double>> doubles;
-    std::deque<std::vector<float>> floats;
-    for (auto const& info : contents_.fields) {
-      auto const& values = doubles.emplace_back(old.read(info.name, i));
-      void const* data = values.data();
+    auto const sinks = writer_->begin_step();
+    for (std::size_t f = 0; f < sinks.size(); ++f) {
+      auto const& info = contents_.fields[f];
+      auto const from = old.open(info.name, i);
       if (info.precision == Precision::float32)
-        data = floats.emplace_back(values.begin(), values.end()).data();
-      fields.push_back(
-          {info.name, info.unit, old.grid_of(info), info.precision, data, info.components});
+        carry_field<float>(*from, *sinks[f]);
+      else
+        carry_field<double>(*from, *sinks[f]);
     }
     std::vector<Table> tables;
     for (auto const& info : contents_.tables) tables.push_back(old.read_table(info.name, i));
-    writer_->append(old.steps()[i], old.times()[i], fields, diagnostics,
-                    histograms_of(old, i, contents_.histograms), tables);
+    writer_->commit_step(old.steps()[i], old.times()[i], diagnostics,
+                         histograms_of(old, i, contents_.histograms), tables);
   }
   earlier_.reset();
   fs::remove(aside_);

@@ -46,11 +46,12 @@ void check(config::Visitor& visitor, config::RunOptions const& run) {
 class ImageSeries {
  public:
   ImageSeries(OutputPaths paths, std::optional<Resumed> const& resumed, Grid grid,
-              std::vector<io::FieldInfo> fields)
+              std::vector<io::FieldInfo> fields, int compression)
       : paths_(std::move(paths)),
         resumed_(resumed),
         grid_(std::move(grid)),
         fields_(std::move(fields)),
+        compression_(compression),
         list_(paths_.file(collection)) {
     if (resumed_) find();
   }
@@ -67,7 +68,7 @@ class ImageSeries {
 
   std::vector<FieldSink*> begin_step(Clock const& clock) {
     path_ = paths_.numbered(series_ ? static_cast<std::int64_t>(series_->size()) : 0, image);
-    image_.emplace(path_, grid_, fields_, clock.time, clock.step);
+    image_.emplace(path_, grid_, fields_, clock.time, clock.step, compression_);
     return image_->sinks();
   }
 
@@ -96,7 +97,9 @@ class ImageSeries {
         if (time < resumed_->clock.time)
           earlier_.push_back(
               {time, paths_.numbered(std::ssize(earlier_), image).filename().string()});
-      if (earlier_.empty()) require_new_series(list_, *resumed_);
+      if (earlier_.empty()) return require_new_series(list_, *resumed_);
+      auto const last = list_.parent_path() / earlier_.back().file;
+      if (fs::exists(last)) io::require_like(last, grid_, fields_);
       return;
     }
     require_new_series(list_, *resumed_);
@@ -110,6 +113,7 @@ class ImageSeries {
   std::optional<Resumed> const& resumed_;
   Grid grid_;
   std::vector<io::FieldInfo> fields_;
+  int compression_;
   fs::path list_;
   std::vector<io::SeriesEntry> earlier_;  ///< the entries to carry over
   std::optional<io::Collection> series_;  ///< once there is an image
@@ -139,10 +143,14 @@ class VtiWriter final : public FormatWriter {
       }
       auto const paths = paths_.of_field(infos[i].name);
       require_size(paths, *infos[i].own_grid);
-      series_.push_back({{i}, {paths, setting.resumed, *infos[i].own_grid, {infos[i]}}});
+      series_.push_back(
+          {{i},
+           {paths, setting.resumed, *infos[i].own_grid, {infos[i]}, setting.contents.compression}});
     }
     if (!on_grid.empty())
-      series_.push_back({on_grid, {paths_, setting.resumed, setting.contents.grid, infos_on_grid}});
+      series_.push_back({on_grid,
+                         {paths_, setting.resumed, setting.contents.grid, infos_on_grid,
+                          setting.contents.compression}});
   }
 
   void begin() override {

@@ -22,6 +22,9 @@ output:
   formats: [vti, hdf5]
   every: {count: 10}
   fields: [u]
+  precision: auto
+  every_nth_point: [1, 1]
+  compression: 0
 checkpoint: {keep: 2}
 diagnostics: [norms]
 verify: {rtol: 1e-10, atol: 1e-12}

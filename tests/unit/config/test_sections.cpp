@@ -73,7 +73,7 @@ TEST_F(Sections, AreAsManyAsTheSimulationHas) {
 device: auto
 precision: float64
 parameters: {entry: "10*i + j"}
-output: {directory: outputs/run, formats: [vti, hdf5], fields: [f]}
+output: {directory: outputs/run, formats: [vti, hdf5], fields: [f], precision: auto, compression: 0}
 diagnostics: [norms]
 verify: {rtol: 1e-10, atol: 1e-12}
 kernels: {fill: auto}

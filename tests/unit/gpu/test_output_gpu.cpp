@@ -4,6 +4,7 @@
 #include "core/buffer.hpp"
 #include "io/slabs.hpp"
 #include "support/output_cases.hpp"
+#include "support/reduction_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -45,6 +46,16 @@ TEST(SlabsGpu, MoveEveryByte) {
 TEST(OutputPipelineGpu, SameFilesWithAndWithoutRoom) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_same_files_with_and_without_room(Backend::cuda);
+}
+
+TEST(ReductionGpu, FilesHoldEveryNthPointRounded) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_reductions("cuda");
+}
+
+TEST(ReductionGpu, WhatFloat32DoesNotReachIsTold) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_reach("cuda");
 }
 
 TEST(OutputPipelineGpu, NoCheckpointOfWhatIsNotFinite) {

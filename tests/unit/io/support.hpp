@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -160,7 +161,7 @@ inline void write_bytes(std::filesystem::path const& path, std::string const& by
 
 /// How many more calls of `pwrite` this process survives, and of the one after them how many bytes
 /// reach the file; negative for all. `test_durability.cpp` puts itself in front of the C library's.
-extern int calls_to_live;
+extern std::atomic<int> calls_to_live;
 extern int last_bytes;
 /// A kill, unlike a power cut, takes nothing back that was written.
 extern bool skips_fsync;

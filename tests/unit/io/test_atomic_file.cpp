@@ -1,5 +1,6 @@
 #include "io/atomic_file.hpp"
 
+#include "io/removal.hpp"
 #include "support.hpp"
 
 namespace gridstride::io {
@@ -74,6 +75,19 @@ TEST(WriteTextFile, WritesAllOrNothing) {
   EXPECT_EQ(folder.files(), 1U);
   expect_io_error([&] { write_text_file(folder / "none" / "a.txt", "text"); },
                   {"none/a.txt", "No such file"});
+}
+
+TEST(Removal, TakesNamesAtOnce) {
+  TemporaryFolder const folder;
+  Removal removal;
+  for (auto const* name : {"a", "b", "c"}) {
+    write_bytes(folder / name, std::string(1 << 20, 'x'));
+    removal.remove(folder / name);
+    EXPECT_FALSE(std::filesystem::exists(folder / name));
+  }
+  EXPECT_NO_THROW(removal.remove(folder / "a"));
+  std::filesystem::create_directory(folder / "d");
+  expect_io_error([&] { removal.remove(folder / "d"); }, {"/d: cannot be removed ("});
 }
 
 }  // namespace

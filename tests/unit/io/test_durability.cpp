@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 
 #include "io/hdf5.hpp"
@@ -12,7 +13,7 @@
 
 namespace gridstride::io::test {
 
-int calls_to_live = -1;
+std::atomic<int> calls_to_live = -1;
 int last_bytes = 0;
 bool skips_fsync = false;
 
@@ -24,12 +25,12 @@ using gridstride::io::test::skips_fsync;
 
 /// Stands in for the C library's in this program, to kill it between any two writes.
 extern "C" ssize_t pwrite(int descriptor, void const* bytes, size_t size, off_t offset) {
-  if (calls_to_live == 0) {
+  bool const counts = calls_to_live >= 0;
+  if (counts && calls_to_live.fetch_sub(1) == 0) {
     auto const torn = std::min(size, static_cast<size_t>(last_bytes));
     syscall(SYS_pwrite64, descriptor, bytes, torn, offset);
     kill(getpid(), SIGKILL);
   }
-  if (calls_to_live > 0) --calls_to_live;
   return syscall(SYS_pwrite64, descriptor, bytes, size, offset);
 }
 
