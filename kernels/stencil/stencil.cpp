@@ -335,6 +335,11 @@ Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& w
 }
 
 template <class T>
+int steps_of_pass(Chosen<T> const& chosen, int dims, std::int64_t left) {
+  return next_steps(dims, static_cast<int>(std::min<std::int64_t>(left, chosen.fused_steps)));
+}
+
+template <class T>
 T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second,
                       std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("stencil: {} steps", steps));
@@ -380,6 +385,7 @@ double euler_limit(Grid const& grid, double largest_diffusivity) {
   template void diffuse(Stream&, DiffusionStep<T> const&, std::string_view);             \
   template void diffuse(Stream&, DiffusionStep<T> const&, Chosen<T> const&);             \
   template StepKind kind_of(DiffusionStep<T> const&);                                    \
+  template int steps_of_pass(Chosen<T> const&, int, std::int64_t);                       \
   template Chosen<T> choose(Device const&, StepKind const&, Repetition const&);          \
   template T* diffuse_repeatedly(Stream&, DiffusionStep<T>, T*, T*, std::int64_t,        \
                                  Chosen<T> const&);                                      \

@@ -108,6 +108,11 @@ struct Chosen {
   int fused_steps = 1;  ///< of a pass over memory; only `temporal` has more than one
 };
 
+/// How many steps the next pass over memory makes of so many that are left; it goes from one array
+/// to the other.
+template <class T>
+int steps_of_pass(Chosen<T> const& chosen, int dims, std::int64_t left);
+
 /// The way that is wanted, bound to its rows. `auto` means, for steps of forward Euler that are
 /// alike, with constant diffusivity and no source, `temporal` where several fused steps are wanted,
 /// else the fastest measured for the grid; for others the fastest single steps. Throws

@@ -33,6 +33,7 @@ void print_forecast(config::RunConfig const& config, Forecast const& expected,
   fmt::print("# memory: {} on the device, {} for output\n",
              format_bytes(static_cast<double>(expected.device_bytes)),
              format_bytes(static_cast<double>(expected.host_bytes)));
+  if (!expected.slabs.empty()) fmt::print("# {}\n", expected.slabs);
   if (!expected.room.lack.empty()) fmt::print("# {}\n", expected.room.lack);
   std::string const checkpoints =
       expected.checkpoints == 0
@@ -64,6 +65,7 @@ Json json_forecast(config::RunConfig const& config, Forecast const& expected,
                {"checkpoints", json_number(expected.checkpoints)},
                {"checkpoint_bytes", json_number(expected.checkpoint_bytes)},
                {"disk_free_bytes", json_number(disk_room(config.output.directory).bytes)}});
+  if (!expected.slabs.empty()) json["slabs"] = expected.slabs;
   if (auto const warning = disk_warning(config, expected); !warning.empty())
     json["warning"] = warning;
   return json;

@@ -339,7 +339,8 @@ std::string simulation_markdown(SimulationInfo const& simulation) {
   for (Section const& section : sections_of(simulation))
     for (Row const& row : section.rows)
       if (std::ranges::find(own, section.name) != own.end() || section.name == "kernels" ||
-          row.path == "time.scheme" || row.path.starts_with("verify.exact"))
+          section.name == "limits" || row.path == "time.scheme" ||
+          row.path.starts_with("verify.exact"))
         rows.push_back(row);
   return text + table(rows) + '\n';
 }

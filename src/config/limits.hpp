@@ -13,9 +13,12 @@ struct Limits {
   std::optional<double> host_memory;    ///< bytes
   std::optional<double> streams;        ///< how many chunks are under way; a whole number
   std::optional<double> chunk;          ///< bytes of one array in a chunk
+  std::optional<double> trip_steps;     ///< of a trip to the device, at most; a whole number
 };
 
-/// Declares the section `limits`.
+/// Declares the section `limits` of a run over data.
 void declare_limits(Visitor& visitor, Limits& limits);
+/// That of a run whose grid may be larger than the device.
+void declare_grid_limits(Visitor& visitor, Limits& limits);
 
 }  // namespace gridstride::config

@@ -13,8 +13,10 @@ namespace gridstride::config {
 
 namespace {
 
-std::string yaml_of(RunOptions run, ParameterSet& parameters) {
-  return block_yaml(collect_run(run, parameters).value);
+std::string yaml_of(RunOptions run, ParameterSet& parameters, std::string_view but = "") {
+  Declaration root = collect_run(run, parameters);
+  std::erase_if(root.children, [&](Declaration const& key) { return key.name == but; });
+  return block_yaml(section_value(root));
 }
 
 }  // namespace
@@ -33,7 +35,7 @@ std::string problem_yaml(RunConfig const& config) {
   for (auto const& family : config.simulation->kernels)
     if (family.for_diagnostics) problem.kernels[std::string(family.name)] = "auto";
   problem.fused_steps.reset();
-  return yaml_of(problem, *config.parameters);
+  return yaml_of(problem, *config.parameters, config.simulation->has_limits ? "limits" : "");
 }
 
 }  // namespace gridstride::config

@@ -16,6 +16,7 @@
 
 #include "config/diagnostic.hpp"
 #include "config/field_info.hpp"
+#include "config/limits.hpp"
 #include "config/output_format.hpp"
 #include "config/parameters.hpp"
 #include "core/device.hpp"
@@ -65,6 +66,8 @@ struct SimulationInfo {
   /// The most time steps that its kernels make in one pass over memory: `kernels.fused_steps`; 0:
   /// it has no such key.
   int most_fused_steps = 0;
+  /// Whether its grid may be larger than the device: the section `limits`.
+  bool has_limits = false;
   /// What `diagnostics` may ask for; the first kind is the default.
   std::span<DiagnosticKind const> diagnostics = {};
   /// What `output.formats` may name.
@@ -196,6 +199,7 @@ struct RunOptions {
   VerifyOptions verify;
   std::map<std::string, std::string, std::less<>> kernels;  // family -> variant, or "auto"
   std::optional<double> fused_steps;                        // a whole number; empty: auto
+  Limits limits;                                            // of `has_limits`
   Location initial_location;
   std::map<std::string, Location, std::less<>> locations;  // of every key that is given
 

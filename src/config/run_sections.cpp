@@ -9,6 +9,7 @@
 #include "config/boundary_section.hpp"
 #include "config/diagnostics_section.hpp"
 #include "config/file_source.hpp"
+#include "config/limits.hpp"
 #include "config/run_fields.hpp"
 #include "config/spatial_sections.hpp"
 
@@ -426,6 +427,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   if (!simulation.has_own_sections) declare_diagnostics(visitor, run);
   declare_verify(visitor, run.verify, run.fields, run.file.parent_path());
   declare_kernels(visitor, run);
+  if (simulation.has_limits) declare_grid_limits(visitor, run.limits);
 }
 
 Declaration collect_run(RunOptions& run, ParameterSet& parameters) {

@@ -95,6 +95,10 @@ void zero_bytes_async(void* target, std::size_t bytes, Stream& stream) {
 
 namespace gridstride {
 
+bool is_on_host(void const* memory, Stream const& stream) {
+  return stream.backend() == Backend::cpu || gpu::is_on_host(memory);
+}
+
 MemoryUse memory_use(Backend owner) {
   auto const& count = detail::count_of(owner);
   return {count.now, count.peak};

@@ -61,6 +61,9 @@ class Buffer {
   MemorySpace space_ = MemorySpace::host;
 };
 
+/// Whether the host reads and writes this memory itself, which work on the stream may use.
+bool is_on_host(void const* memory, Stream const& stream);
+
 /// Copies `source` to `target` in stream order, whatever spaces they are in. The sizes must agree.
 template <class T>
 void copy_async(std::span<T> target, std::span<std::type_identity_t<T> const> source,

@@ -55,6 +55,8 @@ double elapsed_seconds(void* start, void* stop);
 std::shared_ptr<void> allocate_device(std::shared_ptr<void> stream, int ordinal, std::size_t bytes);
 std::shared_ptr<void> allocate_pinned(std::size_t bytes);
 std::shared_ptr<void> allocate_managed(int ordinal, std::size_t bytes);
+/// Whether memory is the host's, pinned or not.
+bool is_on_host(void const* memory);
 void copy_async(void* target, void const* source, std::size_t bytes, void* stream);
 void zero_async(void* target, std::size_t bytes, void* stream);
 

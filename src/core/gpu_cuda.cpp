@@ -4,6 +4,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -12,7 +13,9 @@
 #include "core/error.hpp"
 #include "core/gpu.hpp"
 #include "core/host_limits.hpp"
+#include "core/processors.hpp"
 #include "core/text.hpp"
+#include "core/thread_pool.hpp"
 
 namespace gridstride::gpu {
 
@@ -148,6 +151,23 @@ namespace {
 
 constexpr std::size_t small_page = std::size_t{4} << 10, huge_page = std::size_t{2} << 20;
 
+/// Asks for every page of some memory, by several threads where it is much: most of what that takes
+/// is zeroing them.
+void make_pages(char volatile* memory, std::size_t bytes) {
+  constexpr std::size_t part = 32 * huge_page, much = 4 * part;
+  auto const touch = [&](std::int64_t first, std::int64_t last) {
+    std::size_t const end = std::min(static_cast<std::size_t>(last) * part, bytes);
+    for (std::size_t i = static_cast<std::size_t>(first) * part; i < end; i += small_page)
+      memory[i] = 0;
+  };
+  auto const parts = static_cast<std::int64_t>((bytes + part - 1) / part);
+  if (bytes < much) return touch(0, parts);
+  auto const call = [](void const* body, std::int64_t first, std::int64_t last) {
+    (*static_cast<decltype(touch) const*>(body))(first, last);
+  };
+  share_out(parts, available_processors(), {&touch, call});
+}
+
 /// Memory of the host that begins with a huge page, if there are any, and has all its pages.
 std::shared_ptr<void> allocate_in_huge_pages(std::size_t bytes) {
   // Pages beyond what there are would end the process. Of less, asking takes longer than it is worth.
@@ -164,7 +184,7 @@ std::shared_ptr<void> allocate_in_huge_pages(std::size_t bytes) {
   std::size_t space = area;
   std::align(huge_page, size, first, space);
   madvise(first, size, MADV_HUGEPAGE);
-  for (std::size_t i = 0; i < bytes; i += small_page) static_cast<char volatile*>(first)[i] = 0;
+  make_pages(static_cast<char volatile*>(first), bytes);
   return {owner, first};
 }
 
@@ -197,6 +217,12 @@ std::shared_ptr<void> allocate_managed(int ordinal, std::size_t bytes) {
   void* memory = nullptr;
   GRIDSTRIDE_CHECK(cudaMallocManaged(&memory, bytes, cudaMemAttachGlobal));
   return {memory, [](void* m) { log_failure(cudaFree(m), "cudaFree"); }};
+}
+
+bool is_on_host(void const* memory) {
+  cudaPointerAttributes found{};
+  GRIDSTRIDE_CHECK(cudaPointerGetAttributes(&found, memory));
+  return found.type == cudaMemoryTypeHost || found.type == cudaMemoryTypeUnregistered;
 }
 
 void copy_async(void* target, void const* source, std::size_t bytes, void* stream) {

@@ -29,6 +29,7 @@ double elapsed_seconds(void*, void*) { unavailable(); }
 std::shared_ptr<void> allocate_device(std::shared_ptr<void>, int, std::size_t) { unavailable(); }
 std::shared_ptr<void> allocate_pinned(std::size_t) { unavailable(); }
 std::shared_ptr<void> allocate_managed(int, std::size_t) { unavailable(); }
+bool is_on_host(void const*) { return true; }
 void copy_async(void*, void const*, std::size_t, void*) { unavailable(); }
 void zero_async(void*, std::size_t, void*) { unavailable(); }
 std::shared_ptr<void> capture(void*, std::function<void()> const&) { unavailable(); }

@@ -128,11 +128,12 @@ OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, 
                                 std::string_view device, double free) {
   auto const others = static_cast<double>(memory.other_bytes);
   refuse(run, memory.key,
-         fmt::format("{}: {} needs {} x {}{}, the {} has {} free", run.simulation->name,
+         fmt::format("{}: {} needs {} x {}{}, the {} has {} free{}", run.simulation->name,
                      memory.array_name, memory.arrays,
                      format_bytes(static_cast<double>(memory.array_bytes)),
                      others > 0 ? fmt::format(", all else {}", format_bytes(others)) : "", device,
-                     format_bytes(free)));
+                     format_bytes(free),
+                     memory.beyond.empty() ? "" : fmt::format(" ({})", memory.beyond)));
 }
 
 /// Host memory for the comparison of any field with an exact solution.
@@ -166,9 +167,9 @@ std::size_t host_bytes(config::RunConfig const& run, MemoryForecast const& memor
   auto const [written, aside, use] = snapshot_bytes(run, memory);
   std::size_t const packing =
       written > 0 && use.packs ? io::packing_bytes(io::Slabs::lanes(use), use.largest()) : 0;
-  return std::max(
-      slab_memory(run, memory, backend).host + packing + verification_bytes(run, memory, backend),
-      memory.reading_bytes);
+  std::size_t const slabs = slab_memory(run, memory, backend).host;
+  return memory.host_array_bytes +
+         std::max(slabs + packing + verification_bytes(run, memory, backend), memory.reading_bytes);
 }
 
 void require_memory(config::RunConfig const& run, Device const& device,
@@ -180,10 +181,12 @@ void require_memory(config::RunConfig const& run, Device const& device,
     refuse_memory(run, memory, cuda ? "device" : "host", free);
   auto const host_free = static_cast<double>(free_host_memory());
   if (cuda && host > host_free)
-    refuse(run, memory.key,
-           fmt::format("{}: {} of host memory are needed for what goes to and from the disk, the "
-                       "host has {} free",
-                       run.simulation->name, format_bytes(host), format_bytes(host_free)));
+    refuse(
+        run, memory.key,
+        fmt::format("{}: {} of host memory are needed for {}what goes to and from the disk, the "
+                    "host has {} free",
+                    run.simulation->name, format_bytes(host),
+                    memory.host_array_bytes > 0 ? "the grid and " : "", format_bytes(host_free)));
 }
 
 void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, Forecast& result) {
@@ -205,8 +208,11 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   std::size_t const made_slabs = slab_memory(run, memory, device.backend()).device;
   // What libraries and kernels take beside all that is counted.
   constexpr double spare = 256 << 20;
-  double const left = static_cast<double>(device.free_memory()) - total(memory) -
-                      static_cast<double>(made_slabs) - spare;
+  // Fields that are too large for the device have no copy aside there.
+  double const left = memory.host_array_bytes > 0
+                          ? 0
+                          : static_cast<double>(device.free_memory()) - total(memory) -
+                                static_cast<double>(made_slabs) - spare;
   result.room = room_for(run, memory, left);
   // What files are read through is gone before the first snapshot is set aside.
   if (device.backend() == Backend::cuda)
@@ -218,6 +224,9 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   require_memory(run, device, memory, result);
   forecast_time(run, result);
   forecast_disk(run, memory, result);
+  if (memory.trip_steps > 0)
+    result.slabs = fmt::format("larger than the device: {}, {:.0f} trips at least", memory.slabs,
+                               std::ceil(result.steps / static_cast<double>(memory.trip_steps)));
   return result;
 }
 
@@ -239,7 +248,8 @@ double least_seconds(config::RunConfig const& run, Forecast const& expected, Dev
     fastest = std::min(fastest, elapsed_seconds(start, stop));
   }
   double const bandwidth = 2 * static_cast<double>(bytes) / std::max(fastest, 1e-9);
-  return expected.steps * std::max(launch_seconds, static_cast<double>(memory.bytes()) / bandwidth);
+  auto const bytes_of_step = static_cast<double>(memory.bytes() + memory.host_array_bytes);
+  return expected.steps * std::max(launch_seconds, bytes_of_step / bandwidth);
 }
 
 std::string disk_warning(config::RunConfig const& run, Forecast const& expected) {

@@ -318,8 +318,11 @@ Forecast check_before_run(config::RunConfig const& run, Stream& stream) {
   // A grid of which not one field fits has too many points to look at.
   double const field =
       static_cast<double>(run.grid.size()) * static_cast<double>(size_of(run.precision));
-  if (run.simulation->has_grid && field > static_cast<double>(device.free_memory()))
+  if (run.simulation->has_grid && field > static_cast<double>(device.free_memory())) {
+    if (auto problems = variant_problems(run, device); !problems.empty())
+      throw ConfigError(problems);
     forecast(run, device);
+  }
   check_on_device(run, device);
   if (auto problems = place_problems(run); !problems.empty()) throw ConfigError(problems);
   auto const expected = forecast(run, device);

@@ -79,7 +79,7 @@ Beginning without_checkpoint(config::RunConfig const& config, OutputPaths const&
         fmt::format("--restart: the earlier run in {} left no checkpoint; from the start", place);
     return beginning;
   }
-  constexpr std::array<std::string_view, 2> of_no_matter = {"device", "output.directory"};
+  constexpr std::array<std::string_view, 3> of_no_matter = {"device", "output.directory", "limits"};
   auto const changes =
       config::describe_changes(last->config, config::resolved_yaml(config), of_no_matter);
   if (!changes.empty())

@@ -50,7 +50,7 @@ class Run {
  private:
   bool set_up();
   void warn_of_disk(Forecast const& expected);
-  void begin_files(Device const& device, OutputRoom const& room);
+  void begin_files(Device const& device, Forecast const& expected);
   void compute();
   void time_loop();
   void compute_at_once();
@@ -150,7 +150,7 @@ bool Run::set_up() {
   } else if (summary_.has_time) {
     require_finite_start(config_, *simulation_, *stream_);
   }
-  begin_files(device, expected.room);
+  begin_files(device, expected);
   warn_of_disk(expected);
   stream_->synchronize();
   end_phase("set-up");
@@ -166,7 +166,8 @@ void Run::warn_of_disk(Forecast const& expected) {
 }
 
 /// All memory is taken before the first file changes.
-void Run::begin_files(Device const& device, OutputRoom const& room) {
+void Run::begin_files(Device const& device, Forecast const& expected) {
+  auto const& room = expected.room;
   auto const first = snapshot();
   auto const& fields = first.fields;
   summary_.grid_points = fields.empty() ? config_.grid.size() : fields[0].grid.size();
@@ -183,6 +184,7 @@ void Run::begin_files(Device const& device, OutputRoom const& room) {
   files_->log(lock_->holder());
   files_->log(logged_config(config::resolved_yaml(config_)));
   for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
+  if (!expected.slabs.empty()) files_->log(expected.slabs);
   if (!room.lack.empty()) files_->log(room.lack);
   if (!summary_.has_time) return;
   // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
@@ -233,10 +235,12 @@ void Run::advance_to(Schedule::Moment const& moment) {
   // Slices of about a tenth of a second: the device always has one to work on while the host looks
   // at the clock, the progress and the signals.
   constexpr double slice_seconds = 0.1;
+  std::int64_t const least = simulation_->steps_at_once();
   std::optional<Event> before;
   Timer timer;
   while (simulation_->clock().time < moment.time && simulation_->clock().step < moment.step) {
     timer.restart();
+    slice_ = std::max(slice_, least);
     simulation_->advance(std::min(slice_, moment.step - simulation_->clock().step), moment.time);
     Event queued(stream_->device());
     stream_->record(queued);

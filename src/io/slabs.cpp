@@ -18,12 +18,13 @@ std::int64_t slabs_of(std::size_t size) {
 /// On the host arrays are taken where they are, and what is made is made in the slab itself.
 struct Slabs::State {
   State(Stream const& stream, Use const& use)
-      : pipeline(stream, Slabs::lanes(use)), direct(stream.backend() == Backend::cpu) {
+      : stream(stream), pipeline(stream, Slabs::lanes(use)) {
+    bool const on_host = stream.backend() == Backend::cpu;
     std::size_t const made = std::min(bytes, use.largest_made);
     for (std::size_t i = 0; i < pipeline.lanes().size(); ++i) {
       slabs.emplace_back(stream, MemorySpace::pinned,
-                         direct ? made : std::min(bytes, use.largest()));
-      made_slabs.emplace_back(stream, MemorySpace::device, direct ? 0 : made);
+                         on_host ? made : std::min(bytes, use.largest()));
+      made_slabs.emplace_back(stream, MemorySpace::device, on_host ? 0 : made);
     }
   }
 
@@ -33,8 +34,8 @@ struct Slabs::State {
   }
   /// Where a slab is made; the same on the host.
   std::span<std::byte> made_slab_of(Lane& lane, std::size_t size) {
-    return direct ? slab_of(lane, size)
-                  : take(made_slabs[lane.index()], lane, MemorySpace::device, size);
+    if (stream.backend() == Backend::cpu) return slab_of(lane, size);
+    return take(made_slabs[lane.index()], lane, MemorySpace::device, size);
   }
   static std::span<std::byte> take(Buffer<std::byte>& slab, Lane& lane, MemorySpace space,
                                    std::size_t size) {
@@ -42,8 +43,8 @@ struct Slabs::State {
     return slab.span().first(size);
   }
 
+  Stream stream;
   Pipeline pipeline;
-  bool direct;                                       ///< without pinned memory
   std::vector<Buffer<std::byte>> slabs, made_slabs;  ///< of each lane
 };
 
@@ -66,31 +67,34 @@ void Slabs::write(std::span<Output const> arrays) {
   struct Job {
     Output const* array;
     std::size_t first;
+    bool direct;  ///< files take the array itself
 
     std::size_t size() const { return std::min(bytes, array->size - first); }
     std::span<std::byte const> values() const { return {array->data + first, size()}; }
   };
   std::vector<Job> jobs;
-  for (Output const& array : arrays)
-    for (std::size_t first = 0; first < array.size && !array.sinks.empty(); first += bytes)
-      jobs.push_back({&array, first});
+  for (Output const& array : arrays) {
+    if (array.size == 0 || array.sinks.empty()) continue;
+    bool const direct = !array.make && is_on_host(array.data, state_->stream);
+    for (std::size_t first = 0; first < array.size; first += bytes)
+      jobs.push_back({&array, first, direct});
+  }
   auto const copy_out = [&](Lane& lane, std::int64_t n) {
     Job const& job = jobs[static_cast<std::size_t>(n)];
     if (job.array->make) {
       auto const made = state_->made_slab_of(lane, job.size());
       job.array->make(lane.stream(), job.first, made);
-      if (!state_->direct)
+      if (lane.stream().backend() == Backend::cuda)
         copy_async(state_->slab_of(lane, job.size()), std::span<std::byte const>(made),
                    lane.stream());
-    } else if (!state_->direct) {
+    } else if (!job.direct) {
       copy_async(state_->slab_of(lane, job.size()), job.values(), lane.stream());
     }
     lane.moved(job.size());
   };
   auto const write = [&](Lane& lane, std::int64_t n) {
     Job const& job = jobs[static_cast<std::size_t>(n)];
-    bool const in_place = state_->direct && !job.array->make;
-    auto const values = in_place ? job.values() : state_->slab_of(lane, job.size());
+    auto const values = job.direct ? job.values() : state_->slab_of(lane, job.size());
     auto const& sinks = job.array->sinks;
     // Each slab begins with another file, so that several are written at a time.
     for (std::size_t i = 0; i < sinks.size(); ++i) {
@@ -103,6 +107,8 @@ void Slabs::write(std::span<Output const> arrays) {
 }
 
 void Slabs::read(std::span<std::byte> array, Fill const& fill) {
+  if (array.empty()) return;
+  bool const direct = is_on_host(array.data(), state_->stream);
   auto const target_of = [&](std::int64_t n) {
     auto const first = static_cast<std::size_t>(n) * bytes;
     return array.subspan(first, std::min(bytes, array.size() - first));
@@ -110,12 +116,12 @@ void Slabs::read(std::span<std::byte> array, Fill const& fill) {
   auto const read = [&](Lane& lane, std::int64_t n) {
     auto const target = target_of(n);
     fill(static_cast<std::uint64_t>(n) * bytes,
-         state_->direct ? target : state_->slab_of(lane, target.size()));
+         direct ? target : state_->slab_of(lane, target.size()));
     lane.moved(target.size());
   };
   auto const copy_in = [&](Lane& lane, std::int64_t n) {
     auto const target = target_of(n);
-    if (!state_->direct) copy_async(target, state_->slab_of(lane, target.size()), lane.stream());
+    if (!direct) copy_async(target, state_->slab_of(lane, target.size()), lane.stream());
     lane.moved(target.size());
   };
   state_->pipeline.run(slabs_of(array.size()),

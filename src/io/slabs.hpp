@@ -14,7 +14,7 @@
 namespace gridstride::io {
 
 /// Moves arrays between the memory of a device and files in slabs, by a few lanes, each with pinned
-/// memory for a slab: while one copies, others write. On the host files take the arrays themselves.
+/// memory for a slab: while one copies, others write. Of arrays in the host's memory files take the arrays themselves.
 /// Slabs begin at multiples of `bytes` and are that long, but for the last of an array.
 class Slabs {
  public:

@@ -51,6 +51,8 @@ class Simulation {
   /// to land on it. Does not wait for the device. Without time, the one step is the whole
   /// computation, which is done when this returns.
   virtual void advance(std::int64_t max_steps, double until) = 0;
+  /// So many steps take no longer than one.
+  virtual std::int64_t steps_at_once() const { return 1; }
   /// What is written: fields on the grid of the file, or where there is none on that of the first
   /// one, and those on grids of their own (`config::FieldInfo::own_grid`). The views hold until the
   /// next `advance`. Fields without data are those that the simulation writes itself, which it sees
@@ -118,6 +120,10 @@ struct MemoryForecast {
   std::size_t slab_bytes = 0;     ///< of a GPU meanwhile
   /// Of the fields on grids of their own.
   std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};
+  std::size_t host_array_bytes = 0;  ///< arrays that stay in the host's memory
+  std::int64_t trip_steps = 0;       ///< that these make for each trip to the device, at most
+  std::string slabs = {};            ///< how they go there, in words
+  std::string beyond = {};           ///< why arrays larger than the device cannot go there so
 
   std::size_t bytes() const { return array_bytes * static_cast<std::size_t>(arrays) + other_bytes; }
   /// What one of the run's fields takes.

@@ -86,7 +86,10 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
   MemoryForecast result{bytes, 0, rows.front().name, "grid.points", bytes};
   for (Row const& row : rows) {
     auto const values = static_cast<std::size_t>(row.grid.size());
-    if (row.grid == run.grid)
+    if (row.on_host)
+      result.host_array_bytes +=
+          static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
+    else if (row.grid == run.grid)
       result.arrays += row.arrays;
     else
       result.other_bytes += static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
@@ -104,7 +107,8 @@ Array<T>::Array(Stream& stream, Row row, config::RunConfig const& run, Inputs co
                 evaluate::DeviceClock const* clock)
     : row_(std::move(row)) {
   if (row_.role == Role::scratch) return;
-  for (int i = 0; i < row_.arrays; ++i) buffers_.emplace_back(stream, MemorySpace::device, size());
+  auto const space = row_.on_host ? MemorySpace::pinned : MemorySpace::device;
+  for (int i = 0; i < row_.arrays; ++i) buffers_.emplace_back(stream, space, size());
   if (!buffers_.empty()) values_ = buffers_.front().data();
   auto const& source = row_.source;
   if (row_.role == Role::evolved) return;

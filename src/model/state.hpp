@@ -37,6 +37,7 @@ struct Row {
   SideKind side = SideKind::periodic;  ///< of a side
   bool written = false;                ///< is a field of the results
   bool saved = false;                  ///< is part of a checkpoint
+  bool on_host = false;                ///< in the host's memory, pinned for a GPU
   std::string unit = "1";
 };
 
@@ -97,7 +98,7 @@ class Array {
   std::optional<evaluate::Program> program_;
 };
 
-/// All arrays of a simulation, in device memory. Instantiated for float and double.
+/// All arrays of a simulation, in device memory but for rows that are on the host. Instantiated for float and double.
 template <class T>
 class State {
  public:

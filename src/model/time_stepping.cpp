@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/out_of_core.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -18,6 +19,14 @@ TimeStepping<T>::TimeStepping(config::RunConfig const& run, Stream const& stream
 template <class T>
 void TimeStepping<T>::advance(std::int64_t max_steps, double until) {
   clock_.advance(max_steps, until, [this](std::int64_t steps, double) { queue_all(steps); });
+  if (finished()) settle();
+}
+
+template <class T>
+std::vector<NamedText> TimeStepping<T>::with_slabs(std::vector<NamedText> texts) const {
+  if (!sweep_) return texts;
+  for (auto& text : texts_of(sweep_->plan(), sweep_->report())) texts.push_back(std::move(text));
+  return texts;
 }
 
 /// A graph is made where steps of its kind are met again, or are many.
@@ -25,7 +34,7 @@ template <class T>
 void TimeStepping<T>::queue_all(std::int64_t steps) {
   constexpr std::int64_t passes_of_graph = 32;  // even
   std::int64_t const pass = steps_of_pass(), of_graph = passes_of_graph * pass;
-  if (of_graph == 0) return queue(steps);
+  if (of_graph == 0 || sweep_) return queue(steps);
   auto kind = graph_numbers();
   kind.push_back(step_size());
   bool const again = kind == kind_before_ || steps >= 2 * of_graph;
@@ -46,6 +55,7 @@ void TimeStepping<T>::queue_all(std::int64_t steps) {
 
 template <class T>
 void TimeStepping<T>::save(CheckpointSink& sink) const {
+  settle();
   clock_.save(sink);
   state_.save(sink);
 }
@@ -102,7 +112,8 @@ double StagedStepping<T>::values_per_update() const {
 template <class T>
 void StagedStepping<T>::load(CheckpointSource const& source) {
   std::int64_t const steps = source.get_integer("step");
-  move_to(u_.buffer(scheme_.alternates ? static_cast<int>(steps % 2) : 0));
+  bool const alternates = scheme_.alternates && u_.row().arrays > 1;
+  move_to(u_.buffer(alternates ? static_cast<int>(steps % 2) : 0));
   TimeStepping<T>::load(source);
 }
 

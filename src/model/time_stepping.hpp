@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,11 +12,13 @@
 #include "model/simulation.hpp"
 #include "model/state.hpp"
 #include "model/step_clock.hpp"
+#include "model/sweep.hpp"
 
 namespace gridstride {
 
 /// A simulation that makes steps in time. What it adds is how steps are queued; that many of them
-/// go as CUDA graphs, where the clock is, what is written, saved and loaded stands here.
+/// go as CUDA graphs, where the clock is, what is written, saved and loaded stands here. So does
+/// what is the same for all grids that are larger than the device.
 /// Instantiated for float and double, as `StagedStepping` is.
 template <class T>
 class TimeStepping : public Simulation {
@@ -23,7 +26,11 @@ class TimeStepping : public Simulation {
   Clock clock() const override { return clock_.now(); }
   bool finished() const override { return clock_.at_end(); }
   void advance(std::int64_t max_steps, double until) override;
-  std::vector<Field> fields() const override { return state_.fields(); }
+  std::int64_t steps_at_once() const override { return sweep_ ? sweep_->plan().trip_steps : 1; }
+  std::vector<Field> fields() const override {
+    settle();
+    return state_.fields();
+  }
   std::vector<std::string> fallbacks() const override { return state_.fallbacks(); }
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
@@ -43,11 +50,19 @@ class TimeStepping : public Simulation {
   virtual std::vector<double> graph_numbers() const { return {}; }
 
   double step_size() const { return clock_.step(); }
+  /// What is queued after this finds the arrays as all steps queued so far leave them.
+  void settle() const {
+    if (sweep_) sweep_->settle();
+  }
+  /// Adds what there is to tell of how a grid larger than the device went through it.
+  std::vector<NamedText> with_slabs(std::vector<NamedText> texts) const;
 
   mutable Stream stream_;
   Grid grid_;
   StepClock clock_;
   State<T> state_;
+  /// Of a grid that is larger than the device: `queue` uses it then, and makes no graphs.
+  std::unique_ptr<Sweep<T>> sweep_;
 
  private:
   void queue_all(std::int64_t steps);

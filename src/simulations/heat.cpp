@@ -5,12 +5,17 @@
 // with u = g (dirichlet), ∂u/∂n = g (neumann, n outward) or periodic sides. In space: second-order
 // central differences in conservative form, α averaged at the faces between points. In time:
 // `ftcs` (forward Euler, order 1) or `rk4` (the classical Runge-Kutta method, order 4), both stable
-// only below a step that shrinks with the square of the spacing.
+// only below a step that shrinks with the square of the spacing. A grid that does not fit the
+// device stays on the host, where steps are all alike.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "config/visitor.hpp"
@@ -18,6 +23,7 @@
 #include "kernels/families.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "model/entry.hpp"
+#include "model/out_of_core.hpp"
 #include "model/time_stepping.hpp"
 #include "model/values.hpp"
 
@@ -53,7 +59,7 @@ Scheme const& scheme_of(config::RunConfig const& run) {
 }
 
 /// u and what the equation has beside it.
-std::vector<Row> heat_rows(config::RunConfig const& run, Backend) {
+std::vector<Row> heat_rows(config::RunConfig const& run) {
   auto const& parameters = parameters_as<HeatParameters>(run);
   std::vector<Row> rows = {evolved(run, "u", scheme_of(run).buffers),
                            coefficient(run, "diffusivity", source_of(parameters.diffusivity)),
@@ -71,7 +77,7 @@ double heat_time_step(config::RunConfig const& run, Inputs const& inputs) {
   double const alpha = largest_magnitude(run, diffusivity, inputs, run.grid, 0, demand);
   double const limit = stencil::euler_limit(run.grid, alpha) * scheme.stability_extent / 2;
   return stable_step(
-      run, limit, depends_on_time(heat_rows(run, Backend::cpu)),
+      run, limit, depends_on_time(heat_rows(run)),
       fmt::format("{} is stable up to {:.4g}/(4·α·Σ 1/h²), here with α = {:.6g} m²/s",
                   run.time.scheme, scheme.stability_extent, alpha));
 }
@@ -79,7 +85,7 @@ double heat_time_step(config::RunConfig const& run, Inputs const& inputs) {
 /// How a device makes the steps. Those that differ are queued one by one.
 template <class T>
 stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device) {
-  auto const rows = heat_rows(run, device.backend());
+  auto const rows = heat_rows(run);
   auto const& sides = run.sides_of("u");
   stencil::StepKind kind{run.grid, {}};
   kind.variable = has_array(rows, "diffusivity");
@@ -95,6 +101,41 @@ void choose_heat_kernels(config::RunConfig const& run, Inputs const&, Device con
   with_zero_of(run.precision, [&](auto zero) { chosen_for<decltype(zero)>(run, device); });
 }
 
+/// How a grid goes through a device that it does not fit.
+SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
+  auto const rows = heat_rows(run);
+  std::pair<bool, std::string_view> const obstacles[] = {
+      {scheme_of(run).stages.size() > 1, "of the scheme ftcs"},
+      {has_array(rows, "diffusivity"), "with a diffusivity that is a number"},
+      {has_array(rows, "source"), "without a source"},
+      {depends_on_time(rows), "with sides that do not depend on time"}};
+  SlabSteps steps;
+  steps.evolved = {"u"};
+  for (auto const& [is_there, needed] : obstacles)
+    if (is_there && steps.refusal.empty())
+      steps.refusal = fmt::format("grids larger than the device take steps {}", needed);
+  auto& shape = steps.shape;
+  int const slowest = run.grid.dims - 1;
+  shape.grid = run.grid;
+  shape.periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic;
+  shape.value_bytes = size_of(run.precision);
+  if (!steps.refusal.empty()) return steps;
+  shape.fused_steps = with_zero_of(run.precision, [&](auto zero) {
+    return chosen_for<decltype(zero)>(run, device).fused_steps;
+  });
+  shape.values_per_update = 2.0 / shape.fused_steps;
+  return steps;
+}
+
+std::optional<SweepPlan> heat_plan(config::RunConfig const& run, Device const& device) {
+  return plan_slabs(run, device, heat_rows(run), slab_steps(run, device));
+}
+
+MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
+  Device const device = Device::open(backend, run.device.ordinal);
+  return forecast_slabs(run, heat_rows(run), slab_steps(run, device), heat_plan(run, device));
+}
+
 std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) {
   int const dims = run.grid.dims;
   return fused_steps_problems(run, stencil::most_fused_steps(dims), fmt::format("in {}D", dims));
@@ -103,12 +144,29 @@ std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) 
 template <class T>
 class Heat final : public StagedStepping<T> {
   using Base = StagedStepping<T>;
-  using Base::state_, Base::stream_, Base::grid_, Base::scheme_;
+  using Base::state_, Base::stream_, Base::grid_, Base::scheme_, Base::u_, Base::sweep_;
 
  public:
   Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : Base(run, stream, inputs, heat_rows(run, stream.backend()), scheme_of(run),
-             whole_steps(heat_time_step(run, inputs))),
+      : Heat(run, stream, inputs, heat_plan(run, stream.device())) {}
+
+  double values_per_update() const override {
+    if (!sweep_ && this->steps_of_pass() == 0) return 0;  // u stays on the chip
+    return Base::values_per_update() / (repeats_ ? chosen_.fused_steps : 1);
+  }
+  std::vector<NamedText> chosen() const override {
+    // In slabs nothing is resident.
+    auto const& row = sweep_ && chosen_.fused_steps == 1 ? *chosen_.single : *chosen_.row;
+    return this->with_slabs(chosen_texts("stencil", row.name, chosen_.fused_steps));
+  }
+
+ private:
+  Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+       std::optional<SweepPlan> const& plan)
+      : Base(
+            run, stream, inputs,
+            plan ? rows_of_slabs(heat_rows(run), slab_steps(run, stream.device())) : heat_rows(run),
+            scheme_of(run), whole_steps(heat_time_step(run, inputs))),
         repeats_(scheme_.stages.size() == 1 && !state_.changes()),
         chosen_(chosen_for<T>(run, stream.device())) {
     step_.grid = grid_;
@@ -120,18 +178,20 @@ class Heat final : public StagedStepping<T> {
         step_.sides[axis][side] = {run.sides_of("u")[axis][side].kind,
                                    state_.side("u", axis, side)};
     this->fill_initial(run, inputs);
-    stencil::impose_dirichlet(stream_, grid_, step_.sides, this->buffer(0));
+    stencil::impose_dirichlet(stream_, grid_, step_.sides, u_.data());
+    if (plan) make_sweep(*plan);
   }
 
-  double values_per_update() const override {
-    if (this->steps_of_pass() == 0) return 0;  // u stays on the chip
-    return Base::values_per_update() / (repeats_ ? chosen_.fused_steps : 1);
-  }
-  std::vector<NamedText> chosen() const override {
-    return chosen_texts("stencil", chosen_.row->name, chosen_.fused_steps);
+  void make_sweep(SweepPlan const& plan) {
+    for (int axis = 0; axis < grid_.dims; ++axis)
+      for (int side = 0; side < 2; ++side)
+        faces_[axis][side] = {stream_, plan, axis, step_.sides[axis][side].values};
+    auto const next = [chosen = chosen_, dims = grid_.dims](std::int64_t left) {
+      return stencil::steps_of_pass(chosen, dims, left);
+    };
+    sweep_ = std::make_unique<Sweep<T>>(stream_, plan, next);
   }
 
- private:
   void queue_stage(Stage const& stage) override {
     auto step = step_;
     this->set_stage(step, stage);
@@ -144,8 +204,30 @@ class Heat final : public StagedStepping<T> {
     if (!repeats_) return Base::queue(steps);
     auto step = step_;
     step.factor = this->step_size();
+    if (sweep_) {
+      T* const arrays[] = {u_.data()};
+      return sweep_->run(arrays, steps, [this, step](Stream& stream, Window<T> const& window) {
+        queue_window(stream, step, window);
+      });
+    }
     this->move_to(stencil::diffuse_repeatedly(stream_, step, this->buffer(0), this->buffer(1),
                                               steps, chosen_));
+  }
+
+  /// Where the grid goes on it is taken to be periodic, which kernels have least to do for, or,
+  /// where it ends on the other side, to have any derivative.
+  void queue_window(Stream& stream, stencil::DiffusionStep<T> step, Window<T> const& window) {
+    int const slowest = grid_.dims - 1;
+    step.grid = window.grid;
+    for (int axis = 0; axis < grid_.dims; ++axis)
+      for (int side = 0; side < 2; ++side)
+        step.sides[axis][side].values = faces_[axis][side].at(window.first);
+    for (int side = 0; side < 2; ++side)
+      if (window.cut[0] && window.cut[1])
+        step.sides[slowest][side] = {};
+      else if (window.cut[side])
+        step.sides[slowest][side] = {SideKind::neumann, window.in[0]};
+    stencil::diffuse_repeatedly(stream, step, window.in[0], window.out[0], window.steps, chosen_);
   }
 
   /// `resident` makes all steps in one launch.
@@ -156,6 +238,7 @@ class Heat final : public StagedStepping<T> {
   stencil::DiffusionStep<T> step_;  // what all have in common
   bool repeats_;                    // steps are alike, and of one stage
   stencil::Chosen<T> chosen_;
+  std::array<std::array<WindowFace<T>, 2>, 3> faces_;  // of slabs
 };
 
 }  // namespace
@@ -166,11 +249,12 @@ SimulationEntry heat_entry() {
   info.summary = "heat conduction or diffusion: u_t = div(diffusivity grad u) + source";
   info.fields = {{"u", "1", "temperature, concentration, or any quantity that spreads"}};
   info.schemes = {"ftcs", "rk4"};
+  info.has_limits = true;
   info.kernels = {{"stencil", variant_names("stencil")}, {"evaluate", variant_names("evaluate")}};
   for (int const dims : {1, 2, 3})
     info.most_fused_steps = std::max(info.most_fused_steps, stencil::most_fused_steps(dims));
   return entry<Heat, HeatParameters>({.info = info,
-                                      .rows = heat_rows,
+                                      .memory = heat_memory,
                                       .problems = heat_problems,
                                       .time_step = heat_time_step,
                                       .choose_kernels = choose_heat_kernels});

@@ -4,10 +4,13 @@
 //
 // with fixed (u = 0), free (∂u/∂n = 0), absorbing or periodic sides. In space: central differences
 // of order 2 to 8. In time: the leapfrog scheme, of order 2, which conserves a discrete energy. An
-// absorbing side is a fixed one behind a layer where u_tt + 2σ·u_t stands for u_tt.
+// absorbing side is a fixed one behind a layer where u_tt + 2σ·u_t stands for u_tt. A grid that does
+// not fit the device stays on the host, where steps are all alike.
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "model/time_stepping.hpp"
 #include "model/values.hpp"
 #include "simulations/wave_parameters.hpp"
+#include "simulations/wave_slabs.hpp"
 #include "simulations/wave_sources.hpp"
 
 namespace gridstride {
@@ -28,11 +32,37 @@ namespace {
 template <class T>
 class Wave final : public TimeStepping<T> {
   using Base = TimeStepping<T>;
-  using Base::state_, Base::stream_, Base::grid_, Base::clock_;
+  using Base::state_, Base::stream_, Base::grid_, Base::clock_, Base::sweep_;
 
  public:
   Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : Base(run, stream, inputs, wave::rows(run, stream.backend()),
+      : Wave(run, stream, inputs, wave::plan(run, stream.device())) {}
+
+  std::vector<DeviceNumber> measure() override {
+    this->settle();
+    star::energy(stream_, leapfrog_step(), step_before_, energy_.span());
+    return {{"energy", energy_.data()}};
+  }
+  double values_per_update() const override {
+    double const fused = chosen_.fused_steps;
+    return ((fused > 1 ? 4 : 3) + state_.coefficient_arrays()) / fused;
+  }
+  std::vector<NamedText> chosen() const override {
+    return this->with_slabs(chosen_texts("star", chosen_.row->name, chosen_.fused_steps));
+  }
+  void save(CheckpointSink& sink) const override {
+    Base::save(sink);
+    sink.put_real("step_before", step_before_);
+  }
+  void load(CheckpointSource const& source) override {
+    Base::load(source);
+    step_before_ = source.get_real("step_before");
+  }
+
+ private:
+  Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+       std::optional<SweepPlan> const& plan)
+      : Base(run, stream, inputs, rows_of(run, stream.device(), plan),
              equal_steps(wave::time_step(run, inputs))),
         chosen_(wave::chosen_for<T>(run, stream.device())),
         ricker_(on_device<star::RickerTerm>(stream_, wave::ricker_terms(run, inputs))),
@@ -52,52 +82,64 @@ class Wave final : public TimeStepping<T> {
       damping_[axis] = on_device<T>(stream_, wave::damping_of(run, inputs, axis));
       step_.damping[axis] = damping_[axis].data();
     }
+    if (plan)
+      sweep_ = std::make_unique<Sweep<T>>(stream_, *plan, [fused = chosen_.fused_steps](auto left) {
+        return left >= fused ? fused : 1;
+      });
     make_initial(run, inputs, wave::time_step(run, inputs));
   }
 
-  std::vector<DeviceNumber> measure() override {
-    star::energy(stream_, leapfrog_step(), step_before_, energy_.span());
-    return {{"energy", energy_.data()}};
-  }
-  double values_per_update() const override {
-    double const fused = chosen_.fused_steps;
-    return ((fused > 1 ? 4 : 3) + state_.coefficient_arrays()) / fused;
-  }
-  std::vector<NamedText> chosen() const override {
-    return chosen_texts("star", chosen_.row->name, chosen_.fused_steps);
-  }
-  void save(CheckpointSink& sink) const override {
-    Base::save(sink);
-    sink.put_real("step_before", step_before_);
-  }
-  void load(CheckpointSource const& source) override {
-    Base::load(source);
-    step_before_ = source.get_real("step_before");
+  static std::vector<Row> rows_of(config::RunConfig const& run, Device const& device,
+                                  std::optional<SweepPlan> const& plan) {
+    auto rows = wave::rows(run, device.backend());
+    return plan ? rows_of_slabs(std::move(rows), wave::slab_steps(run, device)) : rows;
   }
 
- private:
   /// u at time 0, and as the step before what a step of −dt from there makes: exact to order 2 as
   /// the scheme itself, so that the first step is one like all others.
   void make_initial(config::RunConfig const& run, Inputs const& inputs, double dt) {
     auto const now = now_.span(), before = before_.span();
-    auto const fill_before = [&](config::FieldSource const& source) {
-      fill(stream_, source, grid_, inputs, before, nullptr, run.kernels.at("evaluate"));
+    auto const fill_with = [&](config::FieldSource const& source, std::span<T> target) {
+      fill(stream_, source, grid_, inputs, target, nullptr, run.kernels.at("evaluate"));
     };
-    fill_before(run.initial.at("u"));
     star::LeapfrogStep<T> step = leapfrog_step();
-    step.in = step.previous = before.data();
-    step.out = now.data();
     step.ratio = 0;  // a copy with zeros on fixed sides
-    star::leapfrog(stream_, step, chosen_);
-
-    fill_before(wave::parameters_of(run).initial_velocity);
+    if (sweep_) {
+      fill_with(run.initial.at("u"), now);
+      zero_async(before, stream_);
+      sweep(step, 1);
+      this->settle();
+    } else {
+      fill_with(run.initial.at("u"), before);
+      step.in = step.previous = before.data();
+      step.out = now.data();
+      star::leapfrog(stream_, step, chosen_);
+    }
+    fill_with(wave::parameters_of(run).initial_velocity, before);
     elementwise::scale(stream_, static_cast<T>(dt), before);
     elementwise::add<T>(stream_, now, before, before);
     step = leapfrog_step();  // back in time, from u + dt·v as the moment behind
     step.factor = dt * dt / 2;
     step.damping_time = -dt / 2;
-    apply(step);
+    if (sweep_) {
+      sweep(step, 1);  // which leaves u at time 0 in the place of the moment behind
+      std::swap(arrays_.now, arrays_.before);
+      place_arrays();
+    } else {
+      apply(step);
+    }
     step_before_ = dt;
+  }
+
+  /// Queues steps of a grid that is larger than the device.
+  void sweep(star::LeapfrogStep<T> const& step, std::int64_t steps) {
+    T* const state[] = {arrays_.now, arrays_.before};
+    sweep_->run(state, steps, wave::pass_of(step, chosen_));
+  }
+
+  void place_arrays() {
+    now_.place(arrays_.now);
+    before_.place(arrays_.before);
   }
 
   /// A step of no time from the present state, in the place of the state before.
@@ -125,6 +167,7 @@ class Wave final : public TimeStepping<T> {
   }
 
   void queue(std::int64_t steps) override {
+    if (sweep_) return queue_trips(steps);
     bool const changes = state_.changes() || ricker_.size() > 0;
     for (; steps > 0 && (changes || step_before_ != this->step_size()); --steps) {
       state_.refresh({});
@@ -134,8 +177,16 @@ class Wave final : public TimeStepping<T> {
       if (changes) clock_.tick();
     }
     if (steps > 0) star::leapfrog_repeatedly(stream_, next_step(), arrays_, steps, chosen_);
-    now_.place(arrays_.now);
-    before_.place(arrays_.before);
+    place_arrays();
+  }
+
+  void queue_trips(std::int64_t steps) {
+    if (steps > 0 && step_before_ != this->step_size()) {
+      sweep(next_step(), 1);
+      step_before_ = this->step_size();
+      --steps;
+    }
+    sweep(next_step(), steps);
   }
 
   std::int64_t steps_of_pass() const override { return chosen_.fused_steps; }
@@ -164,12 +215,13 @@ SimulationEntry wave_entry() {
   info.summary = "waves with a speed that may vary: u_tt = speed^2 div grad u + source";
   info.fields = {{"u", "1", "displacement, pressure, or any quantity that travels in waves"}};
   info.schemes = {"leapfrog"};
+  info.has_limits = true;
   info.kernels = {{"star", variant_names("star")}, {"evaluate", variant_names("evaluate")}};
   for (int order = 2; order <= 8; order += 2)
     info.most_fused_steps = std::max(info.most_fused_steps, star::most_fused_steps(2, order));
   info.sides = {SideKind::fixed, SideKind::free, SideKind::absorbing, SideKind::periodic};
   return entry<Wave, wave::Parameters>({.info = info,
-                                        .rows = wave::rows,
+                                        .memory = wave::memory,
                                         .problems = wave::problems,
                                         .time_step = wave::time_step,
                                         .choose_kernels = wave::choose_kernels});

@@ -68,6 +68,17 @@ inline std::vector<MemoryCase> memory_cases() {
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
            "time: {end: 8e-7, step: 2e-7}\n",
        false, "hdf5", ", fields: []"},
+      {"heat larger than the device",
+       "simulation: heat\n" + plane +
+           "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
+           "time: {end: 8e-7, step: 2e-7}\ncheckpoint: {every: {steps: 2}}\n"
+           "limits: {device_memory: 4 MiB}\n",
+       false, "hdf5, vti"},
+      {"wave larger than the device",
+       "simulation: wave\n" + plane +
+           "boundary: {x: free, y: periodic}\ninitial: {u: x}\n"
+           "parameters: {speed: 1}\nlimits: {device_memory: 6 MiB}\n" +
+           wave_steps},
       {"heat of fields",
        "simulation: heat\nprecision: float32\ngrid: {points: [101, 90, 83]}\n"
        "boundary: {x: {neumann: \"t + y\"}, y: {dirichlet: \"x\"}}\n"

@@ -6,6 +6,7 @@
 
 #include "driver/prepare.hpp"
 #include "support/memory_checkpoint.hpp"
+#include "support/slab_cases.hpp"
 #include "support/wave_cases.hpp"
 
 namespace gridstride {
@@ -208,6 +209,38 @@ TEST(Wave, RefusesWhatCannotBeComputed) {
   refuses(wave("speed: 1", "{dirichlet: 0}"), "boundary.x");
   refuses(wave("speed: 1") + "kernels: {fused_steps: 2}\n",
           "kernels.fused_steps: '2' is out of range (must be <= 1 with order 4 in 1D)");
+}
+
+TEST(Wave, InSlabsItHasTheBitsOfARunInCore) {
+  std::string const layer = ", absorbing: {thickness: 2, strength: 0.3}";
+  for (auto const* precision : {"precision: float32\n", ""}) {
+    for (int const order : {2, 4, 8})
+      for (auto const* sides : {"x: periodic", "x: fixed", "x: {lower: free, upper: fixed}"})
+        test::expect_bits_in_slabs(precision + test::long_wave(1, sides, order), Backend::cpu);
+    test::expect_bits_in_slabs(precision + test::long_wave(1, "x: absorbing", 2, layer),
+                               Backend::cpu);
+    test::expect_bits_in_slabs(
+        precision +
+            test::long_wave(2, "x: absorbing, y: {lower: free, upper: absorbing}", 4, layer),
+        Backend::cpu);
+    test::expect_bits_in_slabs(precision + test::long_wave(3, "x: free, y: fixed, z: periodic", 2),
+                               Backend::cpu);
+  }
+}
+
+TEST(Wave, RefusesLimitsThatItCannotKeep) {
+  for (auto const& [more, needed] :
+       {std::pair{", source: x", "without a source"},
+        {", ricker: [{at: 0.5, frequency: 1, amplitude: 1}]", "without point sources"}}) {
+    auto const config =
+        test::config_of(test::long_wave(1, "x: fixed", 2, more) + "limits: {device_memory: 100}\n");
+    try {
+      memory_of(entry_of(config), config, {}, Backend::cpu);
+      ADD_FAILURE() << more;
+    } catch (ConfigError const& error) {
+      EXPECT_NE(error.problems().front().message.find(needed), std::string::npos) << error.what();
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,141 @@
+#include "model/out_of_core.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace gridstride {
+
+namespace {
+
+/// What libraries and kernels take beside all that is counted.
+constexpr double spare = 256 << 20;
+
+/// What the arrays of a run may take of the device.
+double room_of(config::RunConfig const& run, Device const& device) {
+  if (run.limits.device_memory) return *run.limits.device_memory;
+  if (device.backend() == Backend::cpu) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(device.free_memory()) - spare;
+}
+
+/// Values that all cut faces of a run have for each plane.
+std::int64_t values_of_plane(SweepShape const& shape, std::span<Row const> rows) {
+  std::int64_t values = 0;
+  int const slowest = shape.grid.dims - 1;
+  for (Row const& row : rows)
+    if (row.role == Role::side && row.grid.points[slowest] == shape.planes())
+      values += row.arrays * row.grid.size() / shape.planes();
+  return values;
+}
+
+std::size_t face_bytes(SweepPlan const& plan, std::span<Row const> rows) {
+  if (!plan.shape.periodic) return 0;
+  return static_cast<std::size_t>(values_of_plane(plan.shape, rows) * plan.window_planes()) *
+         plan.shape.value_bytes;
+}
+
+bool is_evolved(Row const& row, SlabSteps const& steps) {
+  return std::ranges::find(steps.evolved, row.name) != steps.evolved.end();
+}
+
+}  // namespace
+
+std::vector<Row> rows_of_slabs(std::vector<Row> rows, SlabSteps const& steps) {
+  for (Row& row : rows) {
+    if (row.role != Role::evolved) continue;
+    row.on_host = is_evolved(row, steps);
+    row.arrays = row.on_host ? 1 : 0;
+  }
+  return rows;
+}
+
+std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& device,
+                                    std::span<Row const> rows, SlabSteps const& steps) {
+  double const room = room_of(run, device);
+  std::size_t const needed = forecast(run, rows).bytes();
+  if (static_cast<double>(needed) <= room) return {};
+  bool const is_limit = run.limits.device_memory.has_value();
+  auto const refuse = [&](std::string message) {
+    return ConfigError({run.problem(run.location(is_limit ? "limits.device_memory" : "grid.points"),
+                                    std::move(message))});
+  };
+  if (!steps.refusal.empty()) {
+    if (!is_limit) return {};
+    throw refuse(fmt::format("the arrays take {}, and {}",
+                             format_bytes(static_cast<double>(needed)), steps.refusal));
+  }
+  // Beside the slabs: sides, and what diagnostics take of a device that nobody set a limit for.
+  auto const left = rows_of_slabs({rows.begin(), rows.end()}, steps);
+  SweepPlan longest{steps.shape,
+                    std::max<std::int64_t>(steps.shape.planes() / steps.shape.reach, 1)};
+  double const others =
+      static_cast<double>(forecast(run, left).bytes() + face_bytes(longest, rows));
+  SweepLimits limits{(is_limit ? room : 0.9 * room) - others, run.limits.chunk, {}};
+  if (run.limits.trip_steps) limits.trip_steps = static_cast<std::int64_t>(*run.limits.trip_steps);
+  if (auto const plan = plan_sweep(steps.shape, limits)) return plan;
+  SweepPlan const least{steps.shape};
+  throw refuse(
+      fmt::format("{} are left for slabs, and one of a single line along the slowest axis takes {}",
+                  format_bytes(std::max(limits.device_bytes, 0.0)),
+                  format_bytes(static_cast<double>(least.device_bytes()))));
+}
+
+MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> const& rows,
+                              SlabSteps const& steps, std::optional<SweepPlan> const& plan) {
+  auto memory = forecast(run, plan ? rows_of_slabs(rows, steps) : rows);
+  if (!plan) {
+    memory.beyond = steps.refusal;
+    return memory;
+  }
+  memory.other_bytes += plan->device_bytes() + face_bytes(*plan, rows);
+  memory.trip_steps = plan->trip_steps;
+  memory.slabs = fmt::format("slabs of {} of {} planes, up to {} steps a trip", plan->slab_planes,
+                             plan->shape.planes(), plan->trip_steps);
+  return memory;
+}
+
+std::vector<NamedText> texts_of(SweepPlan const& plan, SweepReport const& report) {
+  auto const rate = [&](double seconds) { return seconds > 0 ? report.bytes / seconds * 1e-9 : 0; };
+  double const on_bus = std::max(report.seconds_in, report.seconds_out);
+  return {{"trips", fmt::format("{} of up to {} steps", report.trips, plan.trip_steps)},
+          {"slabs",
+           fmt::format("{} of {} planes, {} on the device", plan.slab_planes, plan.shape.planes(),
+                       format_bytes(static_cast<double>(plan.device_bytes())))},
+          {"bus", fmt::format("in {:.3g} GB/s for {:.3g} s, out {:.3g} GB/s for {:.3g} s",
+                              rate(report.seconds_in), report.seconds_in, rate(report.seconds_out),
+                              report.seconds_out)},
+          {"steps on the device", fmt::format("{:.3g} s", report.seconds_steps)},
+          {"bound by", on_bus > report.seconds_steps ? "the bus" : "the device"}};
+}
+
+template <class T>
+WindowFace<T>::WindowFace(Stream& stream, SweepPlan const& plan, int axis, T const* values)
+    : values_(values) {
+  auto const& grid = plan.shape.grid;
+  if (axis == grid.dims - 1 || values == nullptr) return;
+  std::int64_t const planes = plan.shape.planes();
+  line_ = grid.face_size(axis) / planes;
+  if (!plan.shape.periodic) return;
+  first_ = plan.first_plane();
+  own_ = Buffer<T>(stream, MemorySpace::device,
+                   static_cast<std::size_t>(line_ * plan.window_planes()));
+  values_ = own_.data();
+  for (std::int64_t plane = first_; plane < first_ + plan.window_planes();) {
+    std::int64_t const at = (plane % planes + planes) % planes;
+    std::int64_t const some = std::min(planes - at, first_ + plan.window_planes() - plane);
+    auto const size = static_cast<std::size_t>(some * line_);
+    copy_async(own_.span().subspan(static_cast<std::size_t>((plane - first_) * line_), size),
+               std::span(values + at * line_, size), stream);
+    plane += some;
+  }
+}
+
+template class WindowFace<float>;
+template class WindowFace<double>;
+
+}  // namespace gridstride

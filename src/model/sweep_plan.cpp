@@ -1,0 +1,97 @@
+#include "model/sweep_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace gridstride {
+
+std::int64_t SweepPlan::pass_steps() const {
+  return std::min<std::int64_t>(shape.fused_steps, trip_steps);
+}
+
+std::int64_t SweepPlan::kept_planes() const {
+  return 2 * trip_steps * shape.reach * shape.made + 2 * halo() * (shape.arrays - shape.made);
+}
+
+std::int64_t SweepPlan::late_planes() const {
+  return shape.periodic ? trip_steps * shape.reach * shape.arrays : 0;
+}
+
+std::size_t SweepPlan::device_bytes() const {
+  return static_cast<std::size_t>(buffers() * capacity() + kept_planes() + late_planes()) *
+         shape.plane_bytes();
+}
+
+/// Trips begin at the first plane or the middle one; a window is a plane longer at most.
+std::int64_t SweepPlan::window_planes() const {
+  std::int64_t const planes = shape.planes();
+  return shape.periodic ? planes + planes / 2 + 1 - first_plane() : planes;
+}
+
+namespace {
+
+/// Bytes per second, measured on an H200: of each direction of the bus while both are used, and of
+/// the device's memory while steps are made. What counts is their ratio.
+constexpr double bus_rate = 46e9, memory_rate = 3e12;
+
+/// The planes of a slab for so many steps a trip; less than 1: they do not fit.
+std::int64_t planes_that_fit(SweepPlan plan, double device_bytes) {
+  plan.slab_planes = 0;
+  auto const plane = static_cast<double>(plan.shape.plane_bytes());
+  double const left = device_bytes - static_cast<double>(plan.device_bytes());
+  if (left < 0) return 0;
+  return static_cast<std::int64_t>(std::min(left / plane / plan.buffers(), 0x1p62));
+}
+
+/// Seconds for a step, in a trip of so many: the longer of the bus and the device.
+double seconds_of_step(SweepPlan const& plan) {
+  auto const& shape = plan.shape;
+  auto const plane = static_cast<double>(shape.plane_bytes());
+  auto const steps = static_cast<double>(plan.trip_steps);
+  auto const halo = static_cast<double>(plan.halo());
+  double const more = steps * static_cast<double>(shape.reach) * (shape.periodic ? 2 : 1);
+  double const all = static_cast<double>(shape.planes()) + more;
+  double const slab = static_cast<double>(plan.slab_planes);
+  double const loaded = shape.periodic ? all : static_cast<double>(shape.planes());
+  double const passes = steps / static_cast<double>(plan.pass_steps());
+  // A pass goes over the halos, too, which are copied in before it and kept for the next slab.
+  double const per_pass =
+      shape.values_per_update * static_cast<double>(plan.pass_steps()) * (slab + 2 * halo) +
+      8 * halo * shape.made;
+  double const on_bus = shape.arrays * loaded * plane / bus_rate;
+  double const on_device = all / slab * passes * per_pass * plane / memory_rate;
+  return std::max(on_bus, on_device) / steps;
+}
+
+}  // namespace
+
+std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& limits) {
+  constexpr std::int64_t most_passes = 4096;  // of a trip
+  constexpr std::int64_t least_slabs = 8;     // such that loading, computing and storing overlap
+  std::int64_t const planes = shape.planes();
+  // The results of a trip must not overtake what it still has to load.
+  std::int64_t const most = std::max<std::int64_t>(planes / shape.reach, 1);
+  std::int64_t const wanted = limits.trip_steps.value_or(most_passes * shape.fused_steps);
+  std::int64_t slab = std::max<std::int64_t>(planes / least_slabs, 1);
+  if (limits.slab_bytes)
+    slab = static_cast<std::int64_t>(
+        std::clamp(*limits.slab_bytes / static_cast<double>(shape.plane_bytes()), 1.0,
+                   static_cast<double>(planes)));
+  std::optional<SweepPlan> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t steps = std::min(wanted, most); steps > 0; --steps) {
+    SweepPlan plan{shape, steps, 1};
+    std::int64_t const fits = planes_that_fit(plan, limits.device_bytes);
+    if (fits < 1) continue;
+    plan.slab_planes = std::min(slab, fits);
+    if (limits.trip_steps) return plan;
+    if (steps > shape.fused_steps && steps % shape.fused_steps != 0) continue;
+    double const seconds = seconds_of_step(plan);
+    if (seconds > least) continue;
+    least = seconds;
+    best = plan;
+  }
+  return best;
+}
+
+}  // namespace gridstride

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "grid/grid.hpp"
+
+/// How arrays that are too large for a device go through it: see model/sweep.hpp.
+namespace gridstride {
+
+/// What is to go through. A plane is all that lies at one place of the slowest axis; in 1D a point.
+struct SweepShape {
+  Grid grid;
+  bool periodic = false;   ///< along the slowest axis
+  std::int64_t reach = 1;  ///< planes to each side that a step looks at
+  int fused_steps = 1;     ///< the most that a pass makes
+  int arrays = 1;          ///< that the state consists of
+  int made = 1;            ///< of these the first ones, which a pass makes anew
+  std::size_t value_bytes = 8;
+  double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
+
+  std::int64_t planes() const { return grid.points[grid.dims - 1]; }
+  std::int64_t plane_values() const { return grid.size() / planes(); }
+  std::size_t plane_bytes() const { return static_cast<std::size_t>(plane_values()) * value_bytes; }
+  /// Of all arrays.
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(arrays) * static_cast<std::size_t>(planes()) * plane_bytes();
+  }
+};
+
+/// What bounds a plan.
+struct SweepLimits {
+  double device_bytes = 0;
+  std::optional<double> slab_bytes = {};        ///< of one array, in whole planes and one at least
+  std::optional<std::int64_t> trip_steps = {};  ///< at most
+};
+
+/// How it goes.
+struct SweepPlan {
+  SweepShape shape;
+  std::int64_t trip_steps = 1;   ///< the most that a trip makes
+  std::int64_t slab_planes = 1;  ///< of a slab that is loaded, at most
+
+  /// Steps that a pass makes of so many that are left in the trip, as far as this plan goes.
+  std::int64_t pass_steps() const;
+  /// Planes that a pass looks at beyond its own, to each side.
+  std::int64_t halo() const { return pass_steps() * shape.reach; }
+  /// Places of a buffer before the first plane of a slab: what comes from the slab before it, as
+  /// far as the buffers of two passes lie apart, and one to make a window large enough.
+  std::int64_t front() const { return 3 * halo() + 1; }
+  /// Planes of a buffer.
+  std::int64_t capacity() const { return slab_planes + front() + halo() + 1; }
+  /// Of each array three are loaded, computed and stored at a time.
+  int buffers() const { return 3 * shape.arrays + shape.made; }
+  /// Planes that slabs leave to the next one, in all passes.
+  std::int64_t kept_planes() const;
+  /// Planes of the results that wait for the end of a trip.
+  std::int64_t late_planes() const;
+  std::size_t device_bytes() const;
+
+  /// Where windows may lie: planes from `first_plane()` on, so many. Around a periodic axis they go
+  /// on beyond the ends of the grid.
+  std::int64_t first_plane() const { return shape.periodic ? -2 * trip_steps * shape.reach : 0; }
+  std::int64_t window_planes() const;
+};
+
+/// The plan that takes the least time by the rates of an H200 and its bus; empty where not even one
+/// plane and one step fit the limit.
+std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& limits);
+
+}  // namespace gridstride
