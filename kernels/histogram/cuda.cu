@@ -137,7 +137,7 @@ void cuda_global_atomic(Stream& stream, Arguments<T> const& a) {
       GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram global_atomic");
       return;
     }
-    if constexpr (sizeof(T) > 1) {
+    if constexpr (std::remove_cvref_t<decltype(bin_of)>::weighable) {
       DeviceSums<T> sums(stream, a);
       global_weigh_kernel<<<blocks, threads, 0, native(stream)>>>(a.input, a.weights, a.size,
                                                                   bin_of, sums.table());
@@ -219,7 +219,8 @@ void cuda_shared_atomic(Stream& stream, Arguments<T> const& a) {
       GRIDSTRIDE_CHECK_LAUNCH(stream, "histogram shared_atomic");
       return;
     }
-    if constexpr (sizeof(T) > 1) weigh_in_shared(stream, a, bin_of);
+    if constexpr (std::remove_cvref_t<decltype(bin_of)>::weighable)
+      weigh_in_shared(stream, a, bin_of);
   });
 }
 

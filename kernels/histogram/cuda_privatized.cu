@@ -73,7 +73,8 @@ __device__ void count_vector(unsigned* table, ByteBins const&, int,
 
 template <class Bins, class T>
 __global__ void __launch_bounds__(privatized_threads)
-    count_kernel(T const* input, VectorCut cut, Bins bins, int log2, std::int64_t* counts) {
+    count_kernel(T const* input, VectorCut cut, __grid_constant__ Bins const bins, int log2,
+                 std::int64_t* counts) {
   __shared__ unsigned table[counters];
   for (int place = threadIdx.x; place < counters; place += privatized_threads) table[place] = 0;
   __syncthreads();
@@ -151,7 +152,7 @@ template <class T>
 void cuda_privatized(Stream& stream, Arguments<T> const& arguments) {
   with_bins(arguments, [&]<class Bins>(Bins const& bins) {
     if (arguments.weights == nullptr) return count(stream, arguments, bins);
-    if constexpr (!std::is_same_v<Bins, ByteBins>) {
+    if constexpr (Bins::weighable) {
       // Input and weights that are not aligned alike leave no common cut into vectors.
       if (misalignment(arguments.input) == misalignment(arguments.weights))
         weigh<vector_width<T>>(stream, arguments, bins);

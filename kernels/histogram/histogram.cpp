@@ -1,5 +1,6 @@
 #include "kernels/histogram/histogram.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/buffer.hpp"
@@ -40,6 +41,8 @@ void run(Stream& stream, Arguments<T> const& arguments, std::string_view variant
   auto const& row = find_variant("histogram", variants<T>(), stream.device(), variant);
   if (row.name == "cub" && arguments.sums != nullptr)
     throw std::invalid_argument("histogram: variant 'cub' takes no weights");
+  if (row.name == "cub" && arguments.range_count > 0)
+    throw std::invalid_argument("histogram: variant 'cub' takes no ranges of numbers");
   auto const bins = static_cast<std::size_t>(arguments.bins);
   if (arguments.sums == nullptr && before == Before::forgotten)
     zero_async(std::span(arguments.counts, bins), stream);
@@ -127,6 +130,38 @@ void count_edges(Stream& stream, std::span<T const> input, std::span<T const> ed
 }
 
 template <class T>
+void count_even_edges(Stream& stream, std::span<T const> input, std::span<T const> edges, T first,
+                      T last, std::span<std::int64_t> counts, std::string_view variant,
+                      Before before) {
+  auto arguments = checked<T>("count_even_edges", input, "counts", counts);
+  set_edges("count_even_edges", edges, "counts", counts, arguments);
+  if (!(first < last))
+    throw std::invalid_argument(
+        fmt::format("count_even_edges: first {} is not below last {}", first, last));
+  arguments.counts = counts.data();
+  arguments.even_edges = true;
+  arguments.lower = first;
+  arguments.upper = last;
+  run(stream, arguments, variant, before);
+}
+
+template <class T>
+void count_numbers(Stream& stream, std::span<T const> input, std::span<NumberRange const> ranges,
+                   std::span<std::int64_t> counts, std::string_view variant, Before before) {
+  auto arguments = checked<T>("count_numbers", input, "counts", counts);
+  if (ranges.empty() || ranges.size() > most_number_ranges)
+    throw std::invalid_argument(fmt::format("count_numbers: there are {} ranges, 1 to {} may be",
+                                            ranges.size(), most_number_ranges));
+  std::int64_t stretches = 0;
+  for (auto const& range : ranges) stretches += range.count;
+  require_size("count_numbers", named("counts", counts), static_cast<std::size_t>(stretches));
+  std::ranges::copy(ranges, arguments.ranges.begin());
+  arguments.range_count = static_cast<int>(ranges.size());
+  arguments.counts = counts.data();
+  run(stream, arguments, variant, before);
+}
+
+template <class T>
 void weigh_even(Stream& stream, std::span<T const> input, std::span<T const> weights, T lower,
                 T upper, std::span<double> sums, std::string_view variant) {
   auto arguments = checked<T>("weigh_even", input, "sums", sums);
@@ -151,6 +186,10 @@ void weigh_edges(Stream& stream, std::span<T const> input, std::span<T const> we
                            std::string_view, Before);                                            \
   template void count_edges(Stream&, std::span<T const>, std::span<T const>,                     \
                             std::span<std::int64_t>, std::string_view, Before);                  \
+  template void count_even_edges(Stream&, std::span<T const>, std::span<T const>, T, T,          \
+                                 std::span<std::int64_t>, std::string_view, Before);             \
+  template void count_numbers(Stream&, std::span<T const>, std::span<NumberRange const>,         \
+                              std::span<std::int64_t>, std::string_view, Before);                \
   template void weigh_even(Stream&, std::span<T const>, std::span<T const>, T, T,                \
                            std::span<double>, std::string_view);                                 \
   template void weigh_edges(Stream&, std::span<T const>, std::span<T const>, std::span<T const>, \

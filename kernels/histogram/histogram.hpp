@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -42,6 +43,31 @@ void count_edges(Stream& stream, std::span<T const> input, std::span<T const> ed
                  std::span<std::int64_t> counts, std::string_view variant = "auto",
                  Before before = Before::forgotten);
 
+/// The same between edges that are even, of which the host knows the first and the last one: each is
+/// within an ulp of the larger of these of first + b·(last − first)/bins. The bin of a value that is
+/// not next to an edge is found by a multiplication; the others' by comparing, as above.
+template <class T>
+void count_even_edges(Stream& stream, std::span<T const> input, std::span<T const> edges, T first,
+                      T last, std::span<std::int64_t> counts, std::string_view variant = "auto",
+                      Before before = Before::forgotten);
+
+/// Stretches of the values of T in their order, in which 0 has the number 0, the least value above
+/// it 1, the greatest below it −1, and so on: `count` of them, of 2^log2 numbers each, from `low`
+/// on. −0 is 0.
+struct NumberRange {
+  std::int64_t low = 0;
+  std::int64_t count = 0;
+  int log2 = 0;
+};
+inline constexpr std::size_t most_number_ranges = 8;
+
+/// Counts in the stretches of several ranges, which do not overlap, one after the other. Throws for
+/// other than 1 to `most_number_ranges` ranges, and unless there are as many counts as stretches.
+template <class T>
+void count_numbers(Stream& stream, std::span<T const> input, std::span<NumberRange const> ranges,
+                   std::span<std::int64_t> counts, std::string_view variant = "auto",
+                   Before before = Before::forgotten);
+
 /// As `count_even`, but sums_b = Σ w_i over the x_i in bin b, rounded once. The sum is one of
 /// integers w·2^k, rounded to nearest: with 2^E above the largest of n finite |w| (inside a bin or
 /// not; E ≥ −1022), k = 126 − ⌈log2 n⌉ − E. So the integers of a sum of any order stay below 2^126,
@@ -64,8 +90,11 @@ struct Arguments {
   T const* weights = nullptr;  ///< null: each value counts one
   std::int64_t size = 0;
   int bins = 256;
-  T lower = 0, upper = 0;          ///< of even bins
-  T const* edges = nullptr;        ///< bins + 1 of them; null: even bins, or bytes
+  T lower = 0, upper = 0;    ///< of even bins
+  T const* edges = nullptr;  ///< bins + 1 of them; null: even bins, or bytes
+  bool even_edges = false;   ///< about even ones from `lower` to `upper`
+  std::array<NumberRange, most_number_ranges> ranges = {};
+  int range_count = 0;             ///< where there are any, they are the bins
   std::int64_t* counts = nullptr;  ///< added to
   double* sums = nullptr;          ///< with weights, in place of counts
 };

@@ -64,12 +64,14 @@ void host_reference(Stream&, Arguments<T> const& a) {
         if (int const bin = bin_of(a.input[i]); bin >= 0) ++a.counts[bin];
       return;
     }
-    WeightScale const scale(largest_exponent(a.weights, a.size), a.size);
-    std::vector<Sum> sums(static_cast<std::size_t>(a.bins));
-    for (std::int64_t i = 0; i < a.size; ++i)
-      if (int const bin = bin_of(a.input[i]); bin >= 0)
-        sums[static_cast<std::size_t>(bin)].add(scale, a.weights[i]);
-    for (int b = 0; b < a.bins; ++b) a.sums[b] = sums[static_cast<std::size_t>(b)].value(scale);
+    if constexpr (std::remove_cvref_t<decltype(bin_of)>::weighable) {
+      WeightScale const scale(largest_exponent(a.weights, a.size), a.size);
+      std::vector<Sum> sums(static_cast<std::size_t>(a.bins));
+      for (std::int64_t i = 0; i < a.size; ++i)
+        if (int const bin = bin_of(a.input[i]); bin >= 0)
+          sums[static_cast<std::size_t>(bin)].add(scale, a.weights[i]);
+      for (int b = 0; b < a.bins; ++b) a.sums[b] = sums[static_cast<std::size_t>(b)].value(scale);
+    }
   });
 }
 
@@ -149,10 +151,8 @@ void weigh_in_threads(Arguments<T> const& a, Bins const& bin_of) {
 template <class T>
 void host_threads(Stream&, Arguments<T> const& a) {
   with_bins(a, [&](auto const& bin_of) {
-    if (a.weights != nullptr)
-      weigh_in_threads(a, bin_of);
-    else
-      count_in_threads(a, bin_of);
+    if (a.weights == nullptr) return count_in_threads(a, bin_of);
+    if constexpr (std::remove_cvref_t<decltype(bin_of)>::weighable) weigh_in_threads(a, bin_of);
   });
 }
 

@@ -49,10 +49,11 @@ OrderStatistics<T>::OrderStatistics(std::vector<std::int64_t> ranks, std::int64_
   set_edges();
 }
 
-/// Numbers from one edge to the next within a range.
+/// Numbers from one edge to the next within a range: a power of two, by which the GPU divides
+/// without dividing.
 template <class T>
 std::uint64_t OrderStatistics<T>::step(Range const& range) const {
-  return (range.high - range.low) / parts_ + 1;
+  return std::bit_ceil((range.high - range.low) / parts_ + 1);
 }
 
 /// The ranges that hold several values, each once, in rising order.
@@ -66,6 +67,15 @@ auto OrderStatistics<T>::unresolved() const -> std::vector<Range> {
   return open;
 }
 
+template <class T>
+int OrderStatistics<T>::passes() const {
+  std::uint64_t widest = 1;
+  for (auto const& range : ranges_) widest = std::max(widest, range.high - range.low + 1);
+  int passes = 0;
+  for (; widest > 1; ++passes) widest = (widest - 1) / parts_ + 1;
+  return passes;
+}
+
 /// Each range has an edge at the beginning of each part. What is after the last one is known from
 /// the number of all; the bin from there to the next range counts for nothing.
 template <class T>
@@ -75,7 +85,7 @@ void OrderStatistics<T>::set_edges() {
   if (open.empty()) return;
   if (open.size() > max_bins / 2)
     throw std::invalid_argument("order statistics: more ranks than can be told apart in a pass");
-  parts_ = (max_bins + 1) / open.size();
+  parts_ = max_bins / open.size();
   for (auto const& range : open)
     for (std::uint64_t number = range.low; number <= range.high; number += step(range))
       edges_.push_back(value_of<T>(number));
@@ -85,9 +95,34 @@ template <class T>
 void OrderStatistics<T>::narrow(std::span<std::int64_t const> counts) {
   if (counts.size() + 1 != edges_.size())
     throw std::invalid_argument("order statistics: there are other bins");
+  narrow(counts, 1);
+}
+
+template <class T>
+std::vector<NumberRange> OrderStatistics<T>::ranges() const {
+  std::vector<NumberRange> ranges;
+  for (auto const& range : unresolved())
+    ranges.push_back({static_cast<std::int64_t>(range.low - number_of_zero),
+                      static_cast<std::int64_t>(last_stretch(range)),
+                      std::countr_zero(step(range))});
+  return ranges;
+}
+
+template <class T>
+void OrderStatistics<T>::narrow_numbers(std::span<std::int64_t const> counts) {
+  std::int64_t stretches = 0;
+  for (auto const& range : ranges()) stretches += range.count;
+  if (std::ssize(counts) != stretches)
+    throw std::invalid_argument("order statistics: there are other bins");
+  narrow(counts, 0);
+}
+
+/// There are `between` bins from the last edge of a range to the next range.
+template <class T>
+void OrderStatistics<T>::narrow(std::span<std::int64_t const> counts, std::uint64_t between) {
   std::size_t first = 0;  // bin of the range
   for (auto const& range : unresolved()) {
-    std::uint64_t const width = step(range), last = (range.high - range.low) / width;
+    std::uint64_t const width = step(range), last = last_stretch(range);
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       if (ranges_[r] != range) continue;
       Range part{range.low, 0, range.before, 0};
@@ -102,7 +137,16 @@ void OrderStatistics<T>::narrow(std::span<std::int64_t const> counts) {
       part.high = std::min(part.low + (width - 1), range.high);
       ranges_[r] = part;
     }
-    first += last + 1;
+    first += last + between;
+  }
+  set_edges();
+}
+
+template <class T>
+void OrderStatistics<T>::bound(T minimum, T maximum) {
+  for (auto& range : ranges_) {
+    range.low = std::max(range.low, number_of(minimum));
+    range.high = std::min(range.high, number_of(maximum));
   }
   set_edges();
 }

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/histogram/histogram.hpp"
+
 /// Exact order statistics, such as medians, of data that are too many to be sorted, or that come
 /// piece by piece. Each pass over the data counts them between edges (`count_edges`) and leaves, for
 /// each rank, fewer values that it may have: floating-point numbers of a range are counted through
@@ -20,11 +22,20 @@ class OrderStatistics {
   OrderStatistics(std::vector<std::int64_t> ranks, std::int64_t size, T minimum, T maximum);
 
   bool done() const { return edges_.empty(); }
+  /// How many more passes it takes, if ranks that are told apart do not part any more.
+  int passes() const;
   /// For the next pass, between which all data have to be counted: they rise strictly, and there
   /// are at most `max_bins` bins between them.
   std::span<T const> edges() const { return edges_; }
   /// Takes in how many of the data lie in each of these bins.
   void narrow(std::span<std::int64_t const> counts);
+  /// The same pass by numbers in place of edges (`count_numbers`), which is faster; there may be more
+  /// ranges than that takes.
+  std::vector<NumberRange> ranges() const;
+  /// Takes in how many of the data lie in each of these stretches.
+  void narrow_numbers(std::span<std::int64_t const> counts);
+  /// Takes in that no value is less than `minimum` or greater than `maximum`.
+  void bound(T minimum, T maximum);
   /// What has been found when all is done, in the order of the ranks.
   std::vector<T> values() const;
 
@@ -36,7 +47,12 @@ class OrderStatistics {
     bool operator==(Range const&) const = default;
   };
   std::uint64_t step(Range const& range) const;
+  /// The last stretch of a range, whose count follows from that of all.
+  std::uint64_t last_stretch(Range const& range) const {
+    return (range.high - range.low) / step(range);
+  }
   std::vector<Range> unresolved() const;
+  void narrow(std::span<std::int64_t const> counts, std::uint64_t between);
   void set_edges();
 
   std::vector<std::int64_t> ranks_;

@@ -16,9 +16,8 @@ RunningReduction<Operation>::RunningReduction(Stream const& stream, std::int64_t
                                               Operation const& operation)
     : operation_(operation),
       size_(size),
-      partials_(stream, MemorySpace::device,
-                static_cast<std::size_t>((size + running_tile - 1) / running_tile)),
-      pending_(stream, MemorySpace::device, inputs * running_tile) {}
+      partials_(stream, MemorySpace::device, tiles_of(size)),
+      pending_(stream, MemorySpace::device, inputs * pending_of(size)) {}
 
 template <class Operation>
 void RunningReduction<Operation>::combine([[maybe_unused]] Stream& stream, T const* x, T const* y,
@@ -38,7 +37,7 @@ void RunningReduction<Operation>::keep(Stream& stream, std::span<T const> x, std
   auto const place = static_cast<std::size_t>(kept_);
   copy_async(pending_.span().subspan(place, x.size()), x, stream);
   if (Operation::two_inputs)
-    copy_async(pending_.span().subspan(running_tile + place, y.size()), y, stream);
+    copy_async(pending_.span().subspan(pending_of(size_) + place, y.size()), y, stream);
   kept_ += std::ssize(x);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -27,6 +28,10 @@ class RunningReduction {
 
   /// Of `size` elements in all.
   RunningReduction(Stream const& stream, std::int64_t size, Operation const& operation = {});
+  /// Of device memory.
+  static std::size_t bytes(std::int64_t size) {
+    return tiles_of(size) * sizeof(Value) + inputs * pending_of(size) * sizeof(T);
+  }
 
   /// Queues the next elements, which lie in the stream's device memory; of a dot product those of
   /// both factors. A call begins, in the order of the device's work, after the one before. Throws
@@ -42,7 +47,13 @@ class RunningReduction {
   /// Combines the tiles from the next one on, the last one as far as there are elements.
   void combine(Stream& stream, T const* x, T const* y, std::int64_t count);
   void keep(Stream& stream, std::span<T const> x, std::span<T const> y);
-  T const* kept(std::size_t input) const { return pending_.data() + input * running_tile; }
+  T const* kept(std::size_t input) const { return pending_.data() + input * pending_of(size_); }
+  static std::size_t tiles_of(std::int64_t size) {
+    return static_cast<std::size_t>((size + running_tile - 1) / running_tile);
+  }
+  static std::size_t pending_of(std::int64_t size) {
+    return static_cast<std::size_t>(std::min(size, running_tile));
+  }
 
   Operation operation_;
   std::int64_t size_;

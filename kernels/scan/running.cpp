@@ -57,6 +57,11 @@ RunningScan<T>::RunningScan(Stream const& stream, Running what, double spacing)
 }
 
 template <class T>
+std::size_t RunningScan<T>::bytes(Device const& device) {
+  return (2 * static_cast<std::size_t>(group_of<T>(device)) + 3) * sizeof(T);
+}
+
+template <class T>
 void RunningScan<T>::scan(Stream& stream, T const* input, T* output, std::int64_t size,
                           bool advances) {
   Arguments<T> arguments;

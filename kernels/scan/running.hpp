@@ -30,6 +30,9 @@ class RunningScan {
  public:
   explicit RunningScan(Stream const& stream, Running what, double spacing = 1);
 
+  /// Of device memory, at most.
+  static std::size_t bytes(Device const& device);
+
   /// Pieces that are multiples of it are all whole groups.
   std::int64_t group() const { return group_; }
 

@@ -168,7 +168,7 @@ std::size_t host_bytes(config::RunConfig const& run, MemoryForecast const& memor
   std::size_t const packing =
       written > 0 && use.packs ? io::packing_bytes(io::Slabs::lanes(use), use.largest()) : 0;
   std::size_t const slabs = slab_memory(run, memory, backend).host;
-  return memory.host_array_bytes +
+  return memory.host_array_bytes + memory.host_bytes +
          std::max(slabs + packing + verification_bytes(run, memory, backend), memory.reading_bytes);
 }
 

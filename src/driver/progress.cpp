@@ -19,6 +19,12 @@ constexpr double seconds_between_lines = 10;
 constexpr double window_seconds = 30;
 constexpr double least_span = 0.5;  // the first steps are often slower than the rest
 
+std::string bar(double share, int width) {
+  if (width <= 0) return {};
+  int const filled = static_cast<int>(share * width);
+  return fmt::format("[{:=<{}}{: <{}}] ", "", filled, "", width - filled);
+}
+
 std::string format_remaining(double seconds) {
   if (seconds >= 24 * 3600) return format_seconds(seconds);
   auto const whole = static_cast<long>(seconds + 0.5);
@@ -60,14 +66,18 @@ std::string progress_line(Clock const& now, double end, double grid_points, Pace
                           int bar_width) {
   double const share = std::clamp(now.time / end, 0.0, 1.0);
   double const rate = pace.steps_per_second();
-  std::string line;
-  if (bar_width > 0) {
-    int const filled = static_cast<int>(share * bar_width);
-    line = fmt::format("[{:=<{}}{: <{}}] ", "", filled, "", bar_width - filled);
-  }
+  std::string line = bar(share, bar_width);
   line += fmt::format("{:3.0f} %  t = {:.4g}  step {}  {} steps/s  {} updates/s", 100 * share,
                       now.time, now.step, format_si(rate), format_si(rate * grid_points));
   if (auto const seconds = pace.seconds_until(end))
+    line += fmt::format("  ETA {}", format_remaining(*seconds));
+  return line;
+}
+
+std::string progress_line(Headway const& now, Pace const& pace, int bar_width) {
+  auto line = fmt::format("{}{:3.0f} %  {}  {}B/s", bar(now.share, bar_width), 100 * now.share,
+                          now.part, format_si(pace.steps_per_second()));
+  if (auto const seconds = pace.seconds_until(1))
     line += fmt::format("  ETA {}", format_remaining(*seconds));
   return line;
 }
@@ -81,15 +91,27 @@ Progress::Progress(double end, std::int64_t grid_points, bool quiet)
 
 Progress::~Progress() { finish(); }
 
-void Progress::update(Clock const& now) {
+template <class Line>
+void Progress::say(Clock const& now, Line const& line) {
   if (quiet_) return;
   double const seconds = timer_.seconds();
   pace_.note(seconds, now);
   if (seconds < next_) return;
   next_ = seconds + (terminal_ ? seconds_between_bars : seconds_between_lines);
-  auto const line = progress_line(now, end_, grid_points_, pace_, terminal_ ? 24 : 0);
-  tell(fmt::format("{}{}{}", terminal_ ? "\r" : "", line, terminal_ ? "\033[K" : "\n"));
+  tell(fmt::format("{}{}{}", terminal_ ? "\r" : "", line(terminal_ ? 24 : 0),
+                   terminal_ ? "\033[K" : "\n"));
   drawn_ = terminal_;
+}
+
+void Progress::update(Clock const& now) {
+  say(now, [&](int width) { return progress_line(now, end_, grid_points_, pace_, width); });
+}
+
+void Progress::update(Headway const& now) {
+  if (now.part != part_) pace_ = {};
+  part_ = now.part;
+  say({static_cast<std::int64_t>(now.bytes), now.share},
+      [&](int width) { return progress_line(now, pace_, width); });
 }
 
 void Progress::finish() {

@@ -35,6 +35,9 @@ class Pace {
 std::string progress_line(Clock const& now, double end, double grid_points, Pace const& pace,
                           int bar_width);
 
+/// The same of a computation without time; its pace has shares as times, and bytes as steps.
+std::string progress_line(Headway const& now, Pace const& pace, int bar_width);
+
 /// Tells how far a run is, on standard error: a bar that is redrawn on a terminal, a line now and
 /// then elsewhere, nothing when quiet.
 class Progress {
@@ -44,10 +47,15 @@ class Progress {
 
   /// Says where the run is, if it is time to say something again.
   void update(Clock const& now);
+  void update(Headway const& now);
   /// Ends the bar's line, so that other output starts on a new one.
   void finish();
 
  private:
+  /// Says it, if it is time to say something again.
+  template <class Line>
+  void say(Clock const& now, Line const& line);
+
   double end_;
   double grid_points_;
   bool quiet_;
@@ -56,6 +64,7 @@ class Progress {
   Timer timer_;
   double next_ = 0;  // seconds on the timer at which to speak again
   Pace pace_;
+  std::string part_;  // of a computation without time
 };
 
 }  // namespace gridstride

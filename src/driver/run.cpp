@@ -222,6 +222,8 @@ void Run::compute_at_once() {
   auto const fields = simulation_->fields();
   if (std::ranges::any_of(fields, [](Field const& field) { return field.data == nullptr; }))
     simulation_->write_to(files_->begin_snapshot({1, 0}, fields));
+  progress_.emplace(1, 1, options_.quiet);
+  simulation_->tell_headway([this](Headway const& now) { progress_->update(now); });
   simulation_->advance(1, 0);
   stream_->synchronize();
   summary_.stepping_seconds = phase_.seconds();

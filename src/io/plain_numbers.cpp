@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/error.hpp"
@@ -30,12 +31,23 @@ class PlainNumbers final : public NumberSource {
 
   void read(std::int64_t first, std::int64_t count, void* target) const override {
     if (!order_) return read_stored(first, count, target);
-    // In the other order each number lies by itself.
-    auto* bytes = static_cast<std::byte*>(target);
-    auto const& shape = order_->shape;
-    for (std::int64_t i = first; i < first + count; ++i, bytes += type_.bytes) {
-      std::int64_t const x = i % shape[2], y = i / shape[2] % shape[1], z = i / shape[2] / shape[1];
-      read_stored((x * shape[1] + y) * shape[0] + z, 1, bytes);
+    auto* const bytes = static_cast<std::byte*>(target);
+    std::int64_t const last = first + count;
+    // The numbers of a column, which share all but the slowest axis longer than 1, lie side by side.
+    auto const [slow, middle, fast] = order_->shape;
+    std::int64_t const columns = slow > 1 ? middle * fast : fast, length = slow > 1 ? slow : middle;
+    std::vector<std::byte> run;
+    for (std::int64_t column = 0; column < columns; ++column) {
+      std::int64_t const begin = (first - column + columns - 1) / columns;
+      std::int64_t const end = (last - column + columns - 1) / columns;
+      if (begin >= end) continue;
+      std::int64_t const y = slow > 1 ? column / fast : 0, x = slow > 1 ? column % fast : column;
+      run.resize(static_cast<std::size_t>((end - begin) * type_.bytes));
+      read_stored((slow > 1 ? x * middle + y : x) * length + begin, end - begin, run.data());
+      for (std::int64_t row = begin; row < end; ++row)
+        std::memcpy(bytes + (row * columns + column - first) * type_.bytes,
+                    run.data() + (row - begin) * type_.bytes,
+                    static_cast<std::size_t>(type_.bytes));
     }
   }
 

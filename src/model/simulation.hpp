@@ -40,6 +40,13 @@ struct FieldTarget {
   FieldSink* sink;
 };
 
+/// How far a computation without time is.
+struct Headway {
+  std::string part;  ///< of the computation: "pass 2 of 4"
+  double share = 0;  ///< of that part that is done, up to 1
+  double bytes = 0;  ///< of data that went by in it so far
+};
+
 /// One simulation. Valid once constructed. Work is queued on the stream it was made with.
 class Simulation {
  public:
@@ -61,6 +68,8 @@ class Simulation {
   /// Where such fields go, each perhaps to several places: they are there until the computation,
   /// which is one without time, is done.
   virtual void write_to(std::vector<FieldTarget> const&) {}
+  /// Whom a computation without time tells how far it is, now and then, in the thread that computes.
+  virtual void tell_headway(std::function<void(Headway const&)>) {}
   /// Tables that are written too: the same ones with the same columns at every moment, with as many
   /// rows as there are then; none before anything is computed.
   virtual std::vector<Table> tables() const { return {}; }
@@ -114,6 +123,7 @@ struct MemoryForecast {
   std::string key;                ///< what of the config decides it: "grid.points"
   std::size_t field_bytes = 0;    ///< a field with one number at each point of the common grid
   std::size_t other_bytes = 0;    ///< all else
+  std::size_t host_bytes = 0;     ///< on the host, as long as it runs
   std::size_t saved_bytes = 0;    ///< of a checkpoint
   std::size_t saved_arrays = 0;   ///< how many those are
   std::size_t reading_bytes = 0;  ///< on the host, while a file is read

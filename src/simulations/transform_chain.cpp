@@ -71,6 +71,7 @@ Chain::Chain(config::RunConfig const& run, Inputs const& inputs)
 }
 
 int Chain::append(Link link) {
+  scans_ = scans_ || std::holds_alternative<ByScan>(link.work);
   links_.push_back(std::move(link));
   auto const& name = links_.back().name;
   int const place = static_cast<int>(links_.size()) - 1;

@@ -105,6 +105,8 @@ class Chain {
   int place_of(std::string_view name) const;
   /// Whether it means an array, and neither a table nor an ending.
   bool has(std::string_view name) const;
+  /// Whether any array is a scan.
+  bool scans() const { return scans_; }
 
   std::int64_t rows(int place) const { return link(place).grid.points[slowest()]; }
   /// Values in a row.
@@ -137,6 +139,7 @@ class Chain {
   std::vector<Picked> picked_;
   std::vector<Ending> endings_;
   std::vector<Together> together_;
+  bool scans_ = false;
   std::vector<std::pair<std::string, int>> named_;  ///< in the order of `known_before`
 };
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -22,72 +23,100 @@ namespace {
 template <class T>
 class Counter {
  public:
-  Counter(Stream const& stream, Chain const& chain, int place)
-      : stream_(stream), chain_(&chain), place_(place) {}
+  /// In at most `bins` bins.
+  Counter(Wanted<T> const& wanted, std::size_t bins)
+      : stream_(wanted.stream),
+        chain_(&wanted.chain),
+        place_(wanted.place),
+        edges_(stream_, MemorySpace::device, bins + 1),
+        counts_(stream_, MemorySpace::device, bins) {}
+  static std::size_t bytes(std::size_t bins) {
+    return (bins + 1) * sizeof(T) + bins * sizeof(std::int64_t);
+  }
 
   int place() const { return place_; }
-  /// For the next pass; edges rise strictly.
-  void set_edges(std::span<T const> edges) {
-    edges_ = {stream_, MemorySpace::device, edges.size()};
-    counts_ = {stream_, MemorySpace::device, edges.size() - 1};
-    copy_async(edges_.span(), edges, stream_);
-    zero_async(counts_.span(), stream_);
-    stream_.synchronize();
+  // For the next pass, which are counted between:
+  /// Edges that rise strictly, of a histogram's even bins or any others.
+  void set_edges(std::span<T const> edges, bool even) {
+    ends_ = even ? std::pair(edges.front(), edges.back()) : std::pair<T, T>();
+    ranges_.clear();
+    copy_async(edges_.span().first(edges.size()), edges, stream_);
+    begin(edges.size() - 1);
+  }
+  void set_ranges(std::vector<histogram::NumberRange> ranges) {
+    ranges_ = std::move(ranges);
+    std::int64_t bins = 0;
+    for (auto const& range : ranges_) bins += range.count;
+    begin(static_cast<std::size_t>(bins));
   }
   void take(Worker<T>& worker, Rows const& chunk) {
     auto const rows = chain_->own(place_, chunk);
     if (rows.empty()) return;
-    histogram::count_edges<T>(worker.stream(), worker.values(place_, rows),
-                              std::as_const(edges_).span(), counts_.span(), "auto",
-                              histogram::Before::added_to);
+    constexpr auto added = histogram::Before::added_to;
+    Stream& stream = worker.stream();
+    auto const values = worker.values(place_, rows);
+    auto const counts = counts_.span().first(bins_);
+    if (!ranges_.empty())
+      return histogram::count_numbers<T>(stream, values, ranges_, counts, "auto", added);
+    auto const edges = std::as_const(edges_).span().first(bins_ + 1);
+    if (auto const [first, last] = ends_; first < last)
+      histogram::count_even_edges<T>(stream, values, edges, first, last, counts, "auto", added);
+    else
+      histogram::count_edges<T>(stream, values, edges, counts, "auto", added);
   }
   std::vector<std::int64_t> counts() {
-    std::vector<std::int64_t> host(counts_.size());
-    copy_async(std::span(host), std::as_const(counts_).span(), stream_);
+    std::vector<std::int64_t> host(bins_);
+    copy_async(std::span(host), std::as_const(counts_).span().first(bins_), stream_);
     stream_.synchronize();
     return host;
   }
 
  private:
+  void begin(std::size_t bins) {
+    bins_ = bins;
+    zero_async(counts_.span(), stream_);
+    stream_.synchronize();
+  }
+
   Stream stream_;
   Chain const* chain_;
   int place_;
   Buffer<T> edges_;
   Buffer<std::int64_t> counts_;
+  std::pair<T, T> ends_ = {};  ///< of even edges
+  std::vector<histogram::NumberRange> ranges_;
+  std::size_t bins_ = 0;
 };
 
 /// Counts in even bins, as numpy.histogram has them: the last one holds its upper edge.
 template <class T>
 class HistogramFinder final : public Finder<T> {
  public:
-  HistogramFinder(Stream const& stream, Chain const& chain, ReduceOptions const& options, int place)
-      : chain_(&chain), options_(options), counter_(stream, chain, place) {
-    if (options.range.empty())
-      moments_.emplace(stream, chain, place);
-    else
-      set_range(options.range[0], options.range[1]);
+  explicit HistogramFinder(Wanted<T> const& wanted)
+      : options_(wanted.options),
+        moments_(wanted.moments),
+        counter_(wanted, static_cast<std::size_t>(options_.bins)) {
+    if (moments_ == nullptr) set_range(options_.range[0], options_.range[1]);
+  }
+  static std::size_t bytes(Chain const&, ReduceOptions const& options, int) {
+    return Counter<T>::bytes(static_cast<std::size_t>(options.bins));
   }
 
   std::vector<int> places() const override {
-    if (done_) return {};
+    if (!counts_.empty()) return {};
     return {counter_.place()};
   }
+  int passes() const override { return !counts_.empty() ? 0 : edges_.empty() ? 2 : 1; }
   void take(Worker<T>& worker, Rows const& chunk) override {
-    if (moments_)
-      moments_->take(worker, chunk);
-    else
-      counter_.take(worker, chunk);
+    if (!edges_.empty()) counter_.take(worker, chunk);
   }
-  void end_pass(Stream& stream) override {
-    if (!moments_) {
+  void end_pass(Stream&) override {
+    if (!edges_.empty()) {
       counts_ = counter_.counts();
-      done_ = true;
       return;
     }
-    auto const found = finite_moments(*moments_, *chain_, options_.of, stream);
-    moments_.reset();
-    auto const lower = static_cast<double>(found.minimum);
-    auto const upper = static_cast<double>(found.maximum);
+    auto const lower = static_cast<double>(moments_->found().minimum);
+    auto const upper = static_cast<double>(moments_->found().maximum);
     if (lower < upper)
       set_range(lower, upper);
     else
@@ -114,16 +143,14 @@ class HistogramFinder final : public Finder<T> {
                       gridstride::name_of(precision_of<T>()), options_.of));
     auto halfopen = edges_;
     halfopen.back() = std::nextafter(halfopen.back(), std::numeric_limits<T>::infinity());
-    counter_.set_edges(halfopen);
+    counter_.set_edges(halfopen, true);
   }
 
-  Chain const* chain_;
   ReduceOptions options_;
-  std::optional<Reduced<reduce::MomentsOperation<T>>> moments_;  ///< where they give the range
+  MomentsFinder<T> const* moments_;  ///< which give the range; null where it is given
   Counter<T> counter_;
-  std::vector<T> edges_;
+  std::vector<T> edges_;  ///< once the range is known
   std::vector<std::int64_t> counts_;
-  bool done_ = false;
 };
 
 /// Where a fraction of n values lies among them in order: between two places.
@@ -139,39 +166,41 @@ struct Between {
 };
 
 /// The values at fractions of an array in order, straight between neighbours as numpy.quantile has
-/// them.
+/// them. The first pass counts in bins over all finite values there are, so that nothing has to be
+/// known before it.
 template <class T>
 class QuantilesFinder final : public Finder<T> {
  public:
-  QuantilesFinder(Stream const& stream, Chain const& chain, ReduceOptions const& options, int place)
-      : chain_(&chain),
-        options_(options),
-        moments_(std::in_place, stream, chain, place),
-        counter_(stream, chain, place),
-        values_(options.at.size(), std::numeric_limits<double>::quiet_NaN()) {}
+  explicit QuantilesFinder(Wanted<T> const& wanted)
+      : options_(wanted.options),
+        size_(wanted.chain.link(wanted.place).grid.size()),
+        moments_(wanted.moments),
+        counter_(wanted, histogram::max_bins),
+        statistics_(ranks(), size_, std::numeric_limits<T>::lowest(),
+                    std::numeric_limits<T>::max()),
+        values_(options_.at.size(), std::numeric_limits<double>::quiet_NaN()) {
+    look_on();
+  }
+  static std::size_t bytes(Chain const&, ReduceOptions const&, int) {
+    return Counter<T>::bytes(histogram::max_bins);
+  }
 
   std::vector<int> places() const override {
-    if (!moments_ && statistics_->done()) return {};
+    if (statistics_.done()) return {};
     return {counter_.place()};
   }
-  void take(Worker<T>& worker, Rows const& chunk) override {
-    if (moments_)
-      moments_->take(worker, chunk);
+  int passes() const override { return statistics_.passes(); }
+  void take(Worker<T>& worker, Rows const& chunk) override { counter_.take(worker, chunk); }
+  void end_pass(Stream&) override {
+    if (by_numbers_)
+      statistics_.narrow_numbers(counter_.counts());
     else
-      counter_.take(worker, chunk);
-  }
-  void end_pass(Stream& stream) override {
-    if (moments_) {
-      auto const found = finite_moments(*moments_, *chain_, options_.of, stream);
-      moments_.reset();
-      statistics_.emplace(ranks(), size(), found.minimum, found.maximum);
-    } else {
-      statistics_->narrow(counter_.counts());
-    }
-    if (statistics_->done())
+      statistics_.narrow(counter_.counts());
+    statistics_.bound(moments_->found().minimum, moments_->found().maximum);
+    if (statistics_.done())
       read();
     else
-      counter_.set_edges(statistics_->edges());
+      look_on();
   }
   std::vector<NamedValue> numbers() const override {
     std::vector<std::string> keys;
@@ -180,52 +209,55 @@ class QuantilesFinder final : public Finder<T> {
   }
 
  private:
-  std::int64_t size() const { return chain_->link(counter_.place()).grid.size(); }
   std::vector<std::int64_t> ranks() const {
     std::vector<std::int64_t> ranks;
     for (double const fraction : options_.at) {
-      auto const between = Between::of(fraction, size());
+      auto const between = Between::of(fraction, size_);
       ranks.insert(ranks.end(), {between.below, between.above});
     }
     return ranks;
   }
+  void look_on() {
+    auto ranges = statistics_.ranges();
+    by_numbers_ = ranges.size() <= histogram::most_number_ranges;
+    if (by_numbers_)
+      counter_.set_ranges(std::move(ranges));
+    else
+      counter_.set_edges(statistics_.edges(), false);
+  }
   void read() {
-    auto const found = statistics_->values();
+    auto const found = statistics_.values();
     for (std::size_t i = 0; i < values_.size(); ++i) {
       auto const below = static_cast<double>(found[2 * i]);
       auto const above = static_cast<double>(found[2 * i + 1]);
-      values_[i] = below + Between::of(options_.at[i], size()).share * (above - below);
+      values_[i] = below + Between::of(options_.at[i], size_).share * (above - below);
     }
   }
 
-  Chain const* chain_;
   ReduceOptions options_;
-  std::optional<Reduced<reduce::MomentsOperation<T>>> moments_;  ///< in the first pass
+  std::int64_t size_;
+  MomentsFinder<T> const* moments_;
   Counter<T> counter_;
-  std::optional<histogram::OrderStatistics<T>> statistics_;
+  histogram::OrderStatistics<T> statistics_;
+  bool by_numbers_ = true;  ///< whether this pass counts stretches of numbers
   std::vector<double> values_;
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<Finder<T>> make_histogram(Stream const& stream, Chain const& chain,
-                                          ReduceOptions const& options, int place) {
-  return std::make_unique<HistogramFinder<T>>(stream, chain, options, place);
+FinderRow<T> histogram_row() {
+  return finder_row<HistogramFinder<T>, T>();
 }
 
 template <class T>
-std::unique_ptr<Finder<T>> make_quantiles(Stream const& stream, Chain const& chain,
-                                          ReduceOptions const& options, int place) {
-  return std::make_unique<QuantilesFinder<T>>(stream, chain, options, place);
+FinderRow<T> quantiles_row() {
+  return finder_row<QuantilesFinder<T>, T>();
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                 \
-  template std::unique_ptr<Finder<T>> make_histogram(Stream const&, Chain const&, \
-                                                     ReduceOptions const&, int);  \
-  template std::unique_ptr<Finder<T>> make_quantiles(Stream const&, Chain const&, \
-                                                     ReduceOptions const&, int);
-GRIDSTRIDE_INSTANTIATE(float)
-GRIDSTRIDE_INSTANTIATE(double)
+template FinderRow<float> histogram_row();
+template FinderRow<double> histogram_row();
+template FinderRow<float> quantiles_row();
+template FinderRow<double> quantiles_row();
 
 }  // namespace gridstride::transform

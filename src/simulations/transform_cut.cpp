@@ -1,46 +1,79 @@
+#include "simulations/transform_cut.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include "simulations/transform_engine.hpp"
+#include "core/pipeline.hpp"
 
 namespace gridstride::transform {
 
 namespace {
 
+/// What a layout reads, as it is stored.
+std::size_t stored_bytes(Chain const& chain, Load const& load, Layout const& layout) {
+  std::size_t bytes = 0;
+  for (std::size_t l = 0; l < load.stored_bytes.size(); ++l)
+    for (Placed const& piece : layout.arrays[l])
+      if (load.stored_bytes[l] > 0 && !piece.resident)
+        bytes += slab_aligned(
+            static_cast<std::size_t>(piece.rows.count() * chain.width(static_cast<int>(l))) *
+            static_cast<std::size_t>(load.stored_bytes[l]));
+  return bytes;
+}
+
+std::size_t own_values(Chain const& chain, std::vector<int> const& places, Rows const& chunk) {
+  std::size_t values = 0;
+  for (int const place : places)
+    values += static_cast<std::size_t>(chain.own(place, chunk).count() * chain.width(place));
+  return values;
+}
+
 /// Notes what a chunk takes, if it is more than what others do.
 void note(Chain const& chain, Load const& load, Layout const& layout, Cut& cut) {
   cut.values = std::max(cut.values, layout.values);
-  std::size_t bytes = 0, read = 0, written = 0, pieces = 0;
-  for (std::size_t l = 0; l < layout.arrays.size(); ++l) {
-    auto const width = chain.width(static_cast<int>(l));
-    bool const is_scan = std::holds_alternative<ByScan>(chain.links()[l].work);
-    bool const is_stored = !load.stored_bytes.empty() && load.stored_bytes[l] > 0;
-    for (Placed const& piece : layout.arrays[l]) {
-      if (is_scan) cut.kept[l] = std::max(cut.kept[l], layout.scanned[l] - piece.rows.first);
-      if (!is_stored) continue;
-      auto const numbers = static_cast<std::size_t>(piece.rows.count() * width);
-      bytes += numbers * static_cast<std::size_t>(load.stored_bytes[l]) + slab_alignment;
-      read = layout.read_values;
-      ++pieces;
-    }
-  }
-  for (int const place : load.written)
-    written +=
-        static_cast<std::size_t>(chain.own(place, layout.chunk).count() * chain.width(place));
-  cut.read_bytes = std::max(cut.read_bytes, bytes);
-  cut.read_values = std::max(cut.read_values, read);
-  cut.written_values = std::max(cut.written_values, written);
-  cut.pieces = std::max(cut.pieces, pieces);
+  cut.read_values = std::max(cut.read_values, layout.read_values);
+  cut.read_bytes = std::max(cut.read_bytes, stored_bytes(chain, load, layout));
+  cut.pieces = std::max(cut.pieces, layout.pieces);
+  cut.written_values = std::max(cut.written_values, own_values(chain, load.written, layout.chunk));
+  cut.picked_values = std::max(cut.picked_values, own_values(chain, load.picked, layout.chunk));
+  for (std::size_t l = 0; l < layout.arrays.size(); ++l)
+    if (std::holds_alternative<ByScan>(chain.links()[l].work))
+      for (Placed const& piece : layout.arrays[l])
+        cut.kept[l] = std::max(cut.kept[l], layout.scanned[l] - piece.rows.first);
 }
 
+/// Whether a chunk needs no row at either end of any array, so that one beside it, which does not
+/// either, takes as much.
+bool is_inside(Chain const& chain, Layout const& layout) {
+  for (std::size_t l = 0; l < layout.arrays.size(); ++l)
+    for (Placed const& piece : layout.arrays[l]) {
+      Rows const& rows = piece.window.rows.empty() ? piece.rows : piece.window.rows;
+      if (rows.first <= 0 || rows.last >= chain.rows(static_cast<int>(l))) return false;
+    }
+  return true;
+}
+
+/// All chunks but those between two that are inside.
 void measure(Chain const& chain, Load const& load, Cut& cut) {
   cut.values = cut.read_values = cut.read_bytes = cut.written_values = cut.pieces = 0;
+  cut.picked_values = 0;
   cut.kept.assign(chain.links().size(), 0);
-  Rows before;
-  for (Rows const& chunk : cut.chunks(chain)) {
-    note(chain, load, layout_of(chain, load.places, before, chunk), cut);
-    before = chunk;
-  }
+  std::int64_t const all = chain.grid().points[chain.slowest()];
+  std::int64_t const count = (all + cut.rows - 1) / cut.rows;
+  auto const chunk = [&](std::int64_t number) -> Rows {
+    if (number < 0) return {};
+    return {number * cut.rows, std::min((number + 1) * cut.rows, all)};
+  };
+  /// Returns whether it is inside.
+  auto const look = [&](std::int64_t number) {
+    auto const layout = layout_of(chain, load.places, chunk(number - 1), chunk(number));
+    note(chain, load, layout, cut);
+    return is_inside(chain, layout);
+  };
+  std::int64_t first = 0;
+  for (int inside = 0; first < count && inside < 2; ++first) inside = look(first) ? inside + 1 : 0;
+  std::int64_t last = count - 1;
+  for (int inside = 0; last >= first && inside < 2; --last) inside = look(last) ? inside + 1 : 0;
 }
 
 std::int64_t first_rows(Chain const& chain, config::Limits const& limits, std::size_t value_bytes) {
@@ -51,28 +84,50 @@ std::int64_t first_rows(Chain const& chain, config::Limits const& limits, std::s
   return static_cast<std::int64_t>(std::clamp(std::floor(bytes / row), 1.0, all));
 }
 
+/// A thread that reads sleeps while the device takes its chunk, and again until its turn to compute
+/// comes: there are three for two processors, so that enough of them always read.
+int first_lanes(config::Limits const& limits, Load const& load, Backend backend,
+                std::int64_t chunks) {
+  if (limits.streams) return static_cast<int>(*limits.streams);
+  bool const reads = std::ranges::any_of(load.stored_bytes, [](int bytes) { return bytes > 0; });
+  if (!reads && load.written.empty()) return Pipeline::lanes_for(LaneUse::bus, chunks);
+  int const threads = Pipeline::lanes_for(LaneUse::files, chunks);
+  bool const sleeps = reads && backend == Backend::cuda;
+  return static_cast<int>(std::min<std::int64_t>(sleeps ? 3 * threads / 2 : threads, chunks));
+}
+
 }  // namespace
 
-std::size_t Cut::device_bytes(std::size_t value_bytes) const {
-  return ((values + read_values) * value_bytes + read_bytes) * static_cast<std::size_t>(lanes);
+bool Cut::holds(Chain const& chain, Load const& load, Layout const& layout) const {
+  return layout.values <= values && layout.read_values <= read_values && layout.pieces <= pieces &&
+         stored_bytes(chain, load, layout) <= read_bytes;
 }
 
-std::size_t Cut::host_bytes(std::size_t value_bytes) const {
-  return (written_values * value_bytes + read_bytes) * static_cast<std::size_t>(lanes);
+/// What kernels take for themselves meanwhile, a word for each of their tiles, comes to less than a
+/// 512th of what they work on.
+std::size_t Cut::device_bytes(Load const& load, Backend backend) const {
+  std::size_t const chunk = (values + read_values) * load.value_bytes;
+  std::size_t lane = load.lane_bytes + chunk + chunk / 512;
+  if (backend == Backend::cuda) lane += read_bytes + pieces * sizeof(std::int64_t);
+  return lane * static_cast<std::size_t>(lanes) +
+         picked_values * (load.value_bytes + sizeof(std::int64_t));
 }
 
-Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load) {
+std::size_t Cut::host_bytes(Load const& load) const {
+  std::size_t const lane =
+      written_values * load.value_bytes + read_bytes + 2 * pieces * sizeof(std::int64_t);
+  return lane * static_cast<std::size_t>(lanes);
+}
+
+Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, Backend backend) {
   Cut cut;
   cut.rows = first_rows(chain, limits, load.value_bytes);
   std::int64_t const all = chain.grid().points[chain.slowest()];
-  auto const chunks = (all + cut.rows - 1) / cut.rows;
-  bool const files = !load.stored_bytes.empty() || !load.written.empty();
-  cut.lanes = limits.streams ? static_cast<int>(*limits.streams)
-                             : Pipeline::lanes_for(files ? LaneUse::files : LaneUse::bus, chunks);
+  cut.lanes = first_lanes(limits, load, backend, (all + cut.rows - 1) / cut.rows);
   auto const fits = [&] {
     measure(chain, load, cut);
-    return static_cast<double>(cut.device_bytes(load.value_bytes)) <= load.device_bytes &&
-           static_cast<double>(cut.host_bytes(load.value_bytes)) <= load.host_bytes;
+    return static_cast<double>(cut.device_bytes(load, backend)) <= load.device_bytes &&
+           static_cast<double>(cut.host_bytes(load)) <= load.host_bytes;
   };
   while (!fits() && (cut.rows > 1 || cut.lanes > 1)) {
     if (cut.lanes > 2 || cut.rows == 1)
@@ -81,6 +136,31 @@ Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load) 
       cut.rows = (cut.rows + 1) / 2;
   }
   return cut;
+}
+
+std::vector<Rows> chunks_of_pass(Chain const& chain, Load const& load, Cut const& cut,
+                                 std::vector<int> const& places,
+                                 std::vector<std::int64_t> const& resident) {
+  // Larger ones gain nothing, and progress is told after each.
+  constexpr double most_bytes = 1 << 30;
+  std::int64_t const all = chain.grid().points[chain.slowest()];
+  double const row = static_cast<double>(chain.grid().face_size(chain.slowest())) *
+                     static_cast<double>(load.value_bytes);
+  auto const most = static_cast<std::int64_t>(most_bytes / row);
+  bool const any = std::ranges::any_of(resident, [](std::int64_t rows) { return rows > 0; });
+  std::vector<Rows> chunks;
+  Rows before;
+  for (std::int64_t first = 0; first < all; first = before.last) {
+    Rows chunk{first, std::min(first + cut.rows, all)};
+    for (std::int64_t rows = 2 * cut.rows; any && rows <= most && chunk.last < all; rows *= 2) {
+      Rows const larger{first, std::min(first + rows, all)};
+      if (!cut.holds(chain, load, layout_of(chain, places, before, larger, resident))) break;
+      chunk = larger;
+    }
+    chunks.push_back(chunk);
+    before = chunk;
+  }
+  return chunks;
 }
 
 }  // namespace gridstride::transform

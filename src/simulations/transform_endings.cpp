@@ -62,14 +62,16 @@ std::vector<int> Endings::brought() const {
 
 template <class T>
 std::unique_ptr<FieldMaker<T>> make_field(Stream const& stream, Chain const& chain,
-                                          Ending const& ending, EndingMemory const& memory) {
-  return ending.spectrum ? make_spectrum<T>(stream, chain, ending)
+                                          Ending const& ending, EndingMemory const& memory,
+                                          MomentsFinder<T> const& moments) {
+  return ending.spectrum ? make_spectrum<T>(stream, chain, ending, moments)
                          : make_sort<T>(stream, chain, ending, memory);
 }
 
-template std::unique_ptr<FieldMaker<float>> make_field(Stream const&, Chain const&, Ending const&,
-                                                       EndingMemory const&);
-template std::unique_ptr<FieldMaker<double>> make_field(Stream const&, Chain const&, Ending const&,
-                                                        EndingMemory const&);
+#define GRIDSTRIDE_INSTANTIATE(T)                     \
+  template std::unique_ptr<FieldMaker<T>> make_field( \
+      Stream const&, Chain const&, Ending const&, EndingMemory const&, MomentsFinder<T> const&);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
 
 }  // namespace gridstride::transform

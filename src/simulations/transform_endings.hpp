@@ -13,7 +13,8 @@
 /// Fields that are made of a whole array at the end: what sorts and spectra give.
 namespace gridstride::transform {
 
-/// Makes the field of an ending, in one pass. T is float or double.
+/// Makes the field of an ending, in one pass, in which its array's moments are found too. T is float
+/// or double.
 template <class T>
 class FieldMaker : public Finder<T> {
  public:
@@ -52,7 +53,8 @@ struct Endings {
 
 template <class T>
 std::unique_ptr<FieldMaker<T>> make_field(Stream const& stream, Chain const& chain,
-                                          Ending const& ending, EndingMemory const& memory);
+                                          Ending const& ending, EndingMemory const& memory,
+                                          MomentsFinder<T> const& moments);
 
 // The two kinds.
 template <class T>
@@ -60,6 +62,6 @@ std::unique_ptr<FieldMaker<T>> make_sort(Stream const& stream, Chain const& chai
                                          Ending const& ending, EndingMemory const& memory);
 template <class T>
 std::unique_ptr<FieldMaker<T>> make_spectrum(Stream const& stream, Chain const& chain,
-                                             Ending const& ending);
+                                             Ending const& ending, MomentsFinder<T> const& moments);
 
 }  // namespace gridstride::transform

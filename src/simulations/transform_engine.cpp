@@ -8,33 +8,31 @@
 
 namespace gridstride::transform {
 
-namespace {
-
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + slab_alignment - 1) / slab_alignment * slab_alignment;
-}
-
-}  // namespace
-
 template <class T>
-Engine<T>::Engine(Stream const& stream, Chain const& chain, Cut const& cut, Files const& files,
-                  Refuse refuse)
+Engine<T>::Engine(Stream const& stream, Chain const& chain, Load const& load, Cut const& cut,
+                  Files const& files, Resident<T>& resident, Refuse refuse)
     : stream_(stream),
       chain_(&chain),
-      chunks_(cut.chunks(chain)),
-      kept_rows_(cut.kept),
+      load_(load),
+      cut_(cut),
       files_(files),
+      resident_(&resident),
       refuse_(std::move(refuse)),
       pipeline_(stream, cut.lanes) {
   for (Lane& lane : pipeline_.lanes()) {
-    Stream const& own = lane.stream();
+    Stream& own = lane.stream();
     states_.push_back({Worker<T>(own, chain, cut.values),
+                       {},
                        {},
                        Slab(own, cut.read_bytes),
                        {own, MemorySpace::device, cut.read_values},
                        {own, MemorySpace::pinned, cut.written_values},
                        {own, MemorySpace::device, cut.pieces},
                        {own, MemorySpace::pinned, cut.pieces}});
+    // They stay so: a number that is not finite ends the run.
+    auto& state = states_.back();
+    std::ranges::fill(state.found.span(), convert::all_finite);
+    copy_async(state.first_non_finite.span(), std::as_const(state.found).span(), own);
   }
 }
 
@@ -42,55 +40,65 @@ Engine<T>::Engine(Stream const& stream, Chain const& chain, Cut const& cut, File
 template <class T>
 std::vector<ScanState<T>> Engine<T>::scans_for(PassWork<T> const& work) const {
   std::vector<ScanState<T>> scans;
-  auto const ends = chain_->ends(work.places, {0, chunks_.back().last});
+  if (!chain_->scans()) return scans;
+  auto const ends = chain_->ends(work.places, {0, chain_->grid().points[chain_->slowest()]});
   for (std::size_t l = 0; l < ends.size(); ++l)
     if (ends[l] > 0 && std::holds_alternative<ByScan>(chain_->links()[l].work))
-      scans.emplace_back(stream_, *chain_, static_cast<int>(l), kept_rows_[l]);
+      scans.emplace_back(stream_, *chain_, static_cast<int>(l), cut_.kept[l]);
   return scans;
 }
 
 template <class T>
 PipelineReport Engine<T>::run(PassWork<T> const& work) {
-  auto scans = scans_for(work);
-  auto const stage = [&](std::string_view name, StageKind kind, auto const& body,
+  Pass pass{work, chunks_of_pass(*chain_, load_, cut_, work.places, resident_->filled),
+            scans_for(work)};
+  auto const stage = [&](std::size_t number, StageKind kind, auto const& body,
                          bool ordered = false) {
-    return PipelineStage{std::string(name), kind,
+    return PipelineStage{std::string(stage_names[number]), kind,
                          [this, body](Lane& lane, std::int64_t chunk) {
                            body(states_[lane.index()], lane, static_cast<std::size_t>(chunk));
                          },
                          ordered};
   };
   std::vector<PipelineStage> const stages = {
-      stage(stage_names[0], StageKind::host,
+      stage(0, StageKind::host,
             [&](LaneState& state, Lane& lane, std::size_t chunk) {
-              lay_out(state, work, chunk);
+              lay_out(state, pass, chunk);
               read(state, lane);
             }),
-      stage(stage_names[1], StageKind::queued,
+      stage(1, StageKind::queued,
             [&](LaneState& state, Lane& lane, std::size_t) { copy_in(state, lane); }),
+      stage(2, StageKind::queued, [&](LaneState& state, Lane&, std::size_t) { convert(state); }),
       stage(
-          stage_names[2], StageKind::queued,
-          [&](LaneState& state, Lane&, std::size_t) {
-            convert(state);
-            compute(state, work, scans);
-          },
-          work.take != nullptr || !scans.empty()),
-      stage(stage_names[3], StageKind::queued,
+          3, StageKind::queued, [&](LaneState& state, Lane&, std::size_t) { compute(state, pass); },
+          work.take != nullptr || !pass.scans.empty()),
+      stage(4, StageKind::queued,
             [&](LaneState& state, Lane& lane, std::size_t) { copy_out(state, work, lane); }),
-      stage(stage_names[4], StageKind::host,
-            [&](LaneState& state, Lane& lane, std::size_t) { write(state, work, lane); })};
-  auto const report = pipeline_.run(std::ssize(chunks_), stages);
+      stage(5, StageKind::host,
+            [&](LaneState& state, Lane& lane, std::size_t) { write(state, pass, lane); })};
+  auto const report = pipeline_.run(std::ssize(pass.chunks), stages);
   for (auto const& file : files_)
     if (file) file->check_unchanged();
+  note_filled(work);
   return report;
 }
 
+/// What the pass went by, and may stay, is there now.
 template <class T>
-void Engine<T>::lay_out(LaneState& state, PassWork<T> const& work, std::size_t chunk) {
-  Rows const before = chunk == 0 ? Rows() : chunks_[chunk - 1];
-  state.layout = layout_of(*chain_, work.places, before, chunks_[chunk]);
-  if (state.layout.read_values > state.read.size())
-    throw std::logic_error("transform: a chunk has more to read than was foreseen");
+void Engine<T>::note_filled(PassWork<T> const& work) {
+  for (int const place : work.places)
+    if (auto const l = static_cast<std::size_t>(place); l < files_.size() && files_[l])
+      resident_->filled[l] = resident_->rows(*chain_, l);
+}
+
+template <class T>
+void Engine<T>::lay_out(LaneState& state, Pass const& pass, std::size_t chunk) {
+  Rows const before = chunk == 0 ? Rows() : pass.chunks[chunk - 1];
+  state.layout =
+      layout_of(*chain_, pass.work.places, before, pass.chunks[chunk], resident_->filled);
+  if (!cut_.holds(*chain_, load_, state.layout))
+    throw std::logic_error("transform: a chunk takes more than was foreseen");
+  state.parts = parts_of(state.layout);
 }
 
 template <class T>
@@ -102,11 +110,12 @@ auto Engine<T>::parts_of(Layout const& layout) const -> std::vector<Part> {
     auto const width = chain_->width(static_cast<int>(l));
     auto const number = static_cast<std::size_t>(files_[l]->type().bytes);
     for (Placed const& piece : layout.arrays[l]) {
+      if (piece.resident) continue;
       std::int64_t const count = piece.rows.count() * width;
       std::size_t const bytes = static_cast<std::size_t>(count) * number;
       parts.push_back(
           {static_cast<int>(l), &piece, piece.rows.first * width, count, offset, bytes});
-      offset += aligned(bytes);
+      offset += slab_aligned(bytes);
     }
   }
   return parts;
@@ -115,7 +124,7 @@ auto Engine<T>::parts_of(Layout const& layout) const -> std::vector<Part> {
 template <class T>
 void Engine<T>::read(LaneState& state, Lane& lane) {
   auto const slab = state.stored.template host<std::byte>(state.stored.bytes());
-  for (Part const& part : parts_of(state.layout)) {
+  for (Part const& part : state.parts) {
     files_[static_cast<std::size_t>(part.place)]->read(part.first, part.count,
                                                        slab.data() + part.offset);
     lane.moved(part.bytes);
@@ -124,7 +133,7 @@ void Engine<T>::read(LaneState& state, Lane& lane) {
 
 template <class T>
 void Engine<T>::copy_in(LaneState& state, Lane& lane) {
-  auto const parts = parts_of(state.layout);
+  auto const& parts = state.parts;
   if (parts.empty()) return;
   std::size_t const bytes = parts.back().offset + parts.back().bytes;
   state.stored.to_device(bytes, lane.stream());
@@ -134,12 +143,9 @@ void Engine<T>::copy_in(LaneState& state, Lane& lane) {
 template <class T>
 void Engine<T>::convert(LaneState& state) {
   Stream& stream = state.worker.stream();
-  auto const parts = parts_of(state.layout);
+  auto const& parts = state.parts;
   if (parts.empty()) return;
   auto const flags = state.first_non_finite.span().first(parts.size());
-  auto const host = state.found.span().first(parts.size());
-  std::ranges::fill(host, convert::all_finite);
-  copy_async(flags, std::span<std::int64_t const>(host), stream);
   auto const slab = state.stored.template device<std::byte>(state.stored.bytes());
   for (std::size_t p = 0; p < parts.size(); ++p) {
     Part const& part = parts[p];
@@ -148,14 +154,33 @@ void Engine<T>::convert(LaneState& state) {
         state.read.span().subspan(part.piece->offset, static_cast<std::size_t>(part.count));
     convert::convert<T>(stream, {slab.subspan(part.offset, part.bytes), file->type()}, target,
                         flags.subspan(p, 1));
+    keep(state, part);
   }
-  copy_async(host, std::span<std::int64_t const>(flags), stream);
+  copy_async(state.found.span().first(parts.size()), std::span<std::int64_t const>(flags), stream);
+}
+
+/// What the chunk is responsible for of those rows that stay.
+template <class T>
+void Engine<T>::keep(LaneState& state, Part const& part) {
+  auto const place = static_cast<std::size_t>(part.place);
+  Rows const own = chain_->own(part.place, state.layout.chunk);
+  Rows const rows{std::max({own.first, part.piece->rows.first, resident_->filled[place]}),
+                  std::min({own.last, part.piece->rows.last, resident_->rows(*chain_, place)})};
+  if (rows.empty()) return;
+  std::int64_t const width = chain_->width(part.place);
+  auto const size = static_cast<std::size_t>(rows.count() * width);
+  auto const offset =
+      part.piece->offset + static_cast<std::size_t>((rows.first - part.piece->rows.first) * width);
+  copy_async(
+      resident_->values[place].span().subspan(static_cast<std::size_t>(rows.first * width), size),
+      std::as_const(state.read).span().subspan(offset, size), state.worker.stream());
 }
 
 template <class T>
-void Engine<T>::compute(LaneState& state, PassWork<T> const& work,
-                        std::vector<ScanState<T>>& scans) {
-  state.worker.compute(state.layout, std::as_const(state.read).data(), scans);
+void Engine<T>::compute(LaneState& state, Pass& pass) {
+  auto const& work = pass.work;
+  state.worker.compute(state.layout, std::as_const(state.read).data(), resident_->values,
+                       pass.scans);
   for (auto const& [place, whole] : work.kept) {
     auto const rows = chain_->own(place, state.layout.chunk);
     if (rows.empty()) continue;
@@ -182,8 +207,9 @@ void Engine<T>::copy_out(LaneState& state, PassWork<T> const& work, Lane& lane) 
 
 /// What was found of the chunk is on the host now, too.
 template <class T>
-void Engine<T>::write(LaneState& state, PassWork<T> const& work, Lane& lane) {
-  auto const parts = parts_of(state.layout);
+void Engine<T>::write(LaneState& state, Pass& pass, Lane& lane) {
+  auto const& work = pass.work;
+  auto const& parts = state.parts;
   for (std::size_t p = 0; p < parts.size(); ++p)
     if (auto const index = state.found.data()[p]; index != convert::all_finite)
       refuse_(parts[p].place, parts[p].first + index,
@@ -199,6 +225,10 @@ void Engine<T>::write(LaneState& state, PassWork<T> const& work, Lane& lane) {
                 std::as_bytes(values));
     lane.moved(values.size_bytes());
   }
+  pass.rows += state.layout.chunk.count();
+  // The first lane is in the caller's thread.
+  if (work.tell && lane.index() == 0)
+    work.tell(static_cast<double>(pass.rows) / static_cast<double>(pass.chunks.back().last));
 }
 
 template class Engine<float>;

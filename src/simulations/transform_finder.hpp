@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,10 @@ class Reduced {
         place_(place),
         running_(stream, chain.link(place).grid.size(), operation),
         result_(stream, MemorySpace::device, 1) {}
+  static std::size_t bytes(Chain const& chain, int place) {
+    return reduce::RunningReduction<Operation>::bytes(chain.link(place).grid.size()) +
+           sizeof(Value);
+  }
 
   int place() const { return place_; }
   void take(Worker<T>& worker, Rows const& chunk) {
@@ -49,30 +55,76 @@ class Reduced {
   Buffer<Value> result_;
 };
 
-/// The moments of an array. Throws `NumericalError` for a value that is not finite.
+/// The moments of an array, for all who ask for them; they are found in the first pass. Ends the
+/// run where a value is infinite or not a number.
 template <class T>
-reduce::Moments<T> finite_moments(Reduced<reduce::MomentsOperation<T>>& reduced, Chain const& chain,
-                                  std::string const& name, Stream& stream);
+class MomentsFinder final : public Finder<T> {
+ public:
+  MomentsFinder(Stream const& stream, Chain const& chain, int place)
+      : chain_(&chain), reduced_(stream, chain, place) {}
+  static std::size_t bytes(Chain const& chain, int place) {
+    return Reduced<reduce::MomentsOperation<T>>::bytes(chain, place);
+  }
+
+  int place() const { return reduced_.place(); }
+  std::vector<int> places() const override {
+    if (found_) return {};
+    return {place()};
+  }
+  void take(Worker<T>& worker, Rows const& chunk) override { reduced_.take(worker, chunk); }
+  void end_pass(Stream& stream) override;
+  /// Once they are.
+  reduce::Moments<T> const& found() const { return found_.value(); }
+
+ private:
+  Chain const* chain_;
+  Reduced<reduce::MomentsOperation<T>> reduced_;
+  std::optional<reduce::Moments<T>> found_;
+};
+
+/// What finds the moments of an array; null where nothing does.
+template <class T>
+MomentsFinder<T> const* moments_at(Finders<T> const& finders, int place);
+
+/// What a finder of a reduction is made of.
+template <class T>
+struct Wanted {
+  Stream const& stream;
+  Chain const& chain;
+  ReduceOptions const& options;
+  int place;                        ///< that it looks at
+  MomentsFinder<T> const* moments;  ///< of that array, or of the one that magnitudes are of
+};
+
+/// A kind of reduction.
+template <class T>
+struct FinderRow {
+  std::unique_ptr<Finder<T>> (*make)(Wanted<T> const& wanted);
+  /// Of device memory, beside that of moments.
+  std::size_t (*bytes)(Chain const& chain, ReduceOptions const& options, int place);
+};
+
+template <class Kind, class T>
+FinderRow<T> finder_row() {
+  return {[](Wanted<T> const& wanted) -> std::unique_ptr<Finder<T>> {
+            return std::make_unique<Kind>(wanted);
+          },
+          &Kind::bytes};
+}
 
 /// `NAME.key` with its value, for each key.
 std::vector<NamedValue> named(std::string const& name, std::vector<std::string> const& keys,
                               std::vector<double> const& values);
 
-/// What finds a table, which takes at most `host_bytes`.
+/// What finds a table of an array of which a chunk has at most `most` values; the table takes at
+/// most `host_bytes`.
 template <class T>
 std::unique_ptr<Finder<T>> make_select(Stream const& stream, Chain const& chain,
-                                       Picked const& picked, double host_bytes);
-
-/// What only sees that an array is finite.
-template <class T>
-std::unique_ptr<Finder<T>> make_finite(Stream const& stream, Chain const& chain,
-                                       std::string const& name, int place);
+                                       Picked const& picked, std::size_t most, double host_bytes);
 
 template <class T>
-std::unique_ptr<Finder<T>> make_histogram(Stream const& stream, Chain const& chain,
-                                          ReduceOptions const& options, int place);
+FinderRow<T> histogram_row();
 template <class T>
-std::unique_ptr<Finder<T>> make_quantiles(Stream const& stream, Chain const& chain,
-                                          ReduceOptions const& options, int place);
+FinderRow<T> quantiles_row();
 
 }  // namespace gridstride::transform

@@ -15,13 +15,17 @@ std::size_t take(std::size_t& used, std::int64_t values) {
   return place;
 }
 
-Placed placed(Chain const& chain, int place, Rows const& rows, Layout& layout) {
+Placed placed(Chain const& chain, int place, Rows const& rows, std::int64_t resident,
+              Layout& layout) {
   auto const& link = chain.link(place);
   std::int64_t const width = chain.width(place);
   Placed result;
   result.rows = rows;
   if (std::holds_alternative<FromFile>(link.work)) {
+    result.resident = rows.last <= resident;
+    if (result.resident) return result;
     result.offset = take(layout.read_values, rows.count() * width);
+    ++layout.pieces;
     return result;
   }
   auto const* filter = std::get_if<ByFilter>(&link.work);
@@ -46,15 +50,17 @@ Placed const& Layout::piece(int place, Rows const& rows) const {
 }
 
 Layout layout_of(Chain const& chain, std::vector<int> const& places, Rows const& before,
-                 Rows const& chunk) {
+                 Rows const& chunk, std::vector<std::int64_t> const& resident) {
   Layout layout;
   layout.chunk = chunk;
-  layout.scanned = chain.ends(places, before);
+  layout.scanned =
+      chain.scans() ? chain.ends(places, before) : std::vector<std::int64_t>(chain.links().size());
   auto const needs = chain.needs(places, chunk, layout.scanned);
   layout.arrays.resize(needs.size());
   for (std::size_t l = 0; l < needs.size(); ++l)
     for (Rows const& rows : needs[l])
-      layout.arrays[l].push_back(placed(chain, static_cast<int>(l), rows, layout));
+      layout.arrays[l].push_back(
+          placed(chain, static_cast<int>(l), rows, resident.empty() ? 0 : resident[l], layout));
   return layout;
 }
 

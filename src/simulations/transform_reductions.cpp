@@ -15,9 +15,9 @@ namespace gridstride::transform {
 
 // ------------------------------------------------------------------------------ what is looked at
 
-std::vector<int> append_reduced(Chain& chain, std::vector<ReduceOptions> const& reductions) {
+Sought::Sought(Chain& chain, std::vector<ReduceOptions> const& reductions)
+    : reductions(&reductions) {
   expression::Variable const variables[] = {{"array", expression::first_array}};
-  std::vector<int> places;
   for (auto const& reduction : reductions) {
     int place = chain.place_of(reduction.kind == ReduceOptions::dot ? reduction.factors.front()
                                                                     : reduction.of);
@@ -26,18 +26,28 @@ std::vector<int> append_reduced(Chain& chain, std::vector<ReduceOptions> const& 
                             {place},
                             ByFormula{expression::Expression::parse("abs(array)", {}, variables)},
                             chain.link(place).grid});
-    places.push_back(place);
+    looked_at.push_back(place);
+  }
+}
+
+std::vector<int> Sought::places(Chain const& chain) const {
+  std::vector<int> places = looked_at;
+  places.insert(places.end(), finite.begin(), finite.end());
+  for (auto const& reduction : *reductions) {
+    if (reduction.kind == ReduceOptions::norms) places.push_back(chain.place_of(reduction.of));
+    if (reduction.kind == ReduceOptions::dot)
+      places.push_back(chain.place_of(reduction.factors[1]));
   }
   return places;
 }
 
-std::vector<int> places_of(Chain const& chain, std::vector<ReduceOptions> const& reductions,
-                           std::vector<int> const& looked_at) {
-  std::vector<int> places = looked_at;
-  for (auto const& reduction : reductions) {
-    if (reduction.kind == ReduceOptions::norms) places.push_back(chain.place_of(reduction.of));
-    if (reduction.kind == ReduceOptions::dot)
-      places.push_back(chain.place_of(reduction.factors[1]));
+std::vector<int> Sought::later_places() const {
+  std::vector<int> places;
+  for (std::size_t r = 0; r < looked_at.size(); ++r) {
+    auto const& reduction = (*reductions)[r];
+    if (reduction.kind == ReduceOptions::moments || reduction.kind == ReduceOptions::quantiles ||
+        (reduction.kind == ReduceOptions::histogram && reduction.range.empty()))
+      places.push_back(looked_at[r]);
   }
   return places;
 }
@@ -57,37 +67,39 @@ bool squares_fit(double largest) { return largest == 0 || (largest > 1e-140 && l
 
 /// Least and greatest value, sum and mean, then the variance about the mean.
 template <class T>
-class MomentsFinder final : public Finder<T> {
+class VarianceFinder final : public Finder<T> {
  public:
-  MomentsFinder(Stream const& stream, Chain const& chain, std::string const& name, int place)
-      : chain_(&chain),
-        name_(name),
-        moments_(stream, chain, place),
-        mean_(stream, MemorySpace::device, 1) {}
+  explicit VarianceFinder(Wanted<T> const& wanted)
+      : chain_(&wanted.chain),
+        name_(wanted.options.of),
+        moments_(wanted.moments),
+        mean_(wanted.stream, MemorySpace::device, 1),
+        squares_(wanted.stream, wanted.chain, wanted.place,
+                 reduce::SquaresOperation<T>{mean_.data()}) {}
+  static std::size_t bytes(Chain const& chain, ReduceOptions const&, int place) {
+    return sizeof(double) + Reduced<reduce::SquaresOperation<T>>::bytes(chain, place);
+  }
 
   std::vector<int> places() const override {
     if (pass_ == 2) return {};
-    return {moments_.place()};
+    return {squares_.place()};
   }
+  int passes() const override { return 2 - pass_; }
   void take(Worker<T>& worker, Rows const& chunk) override {
-    if (pass_ == 0)
-      moments_.take(worker, chunk);
-    else
-      squares_->take(worker, chunk);
+    if (pass_ == 1) squares_.take(worker, chunk);
   }
   void end_pass(Stream& stream) override {
-    auto const size = static_cast<double>(chain_->link(moments_.place()).grid.size());
+    auto const size = static_cast<double>(chain_->link(squares_.place()).grid.size());
     if (pass_++ == 1) {
       if (squares_fit(std::max(std::abs(values_[0]), std::abs(values_[1]))))
-        values_[4] = squares_->finish(stream) / size;
+        values_[4] = squares_.finish(stream) / size;
       return;
     }
-    auto const found = finite_moments(moments_, *chain_, name_, stream);
+    auto const& found = moments_->found();
     values_ = {static_cast<double>(found.minimum), static_cast<double>(found.maximum), found.sum,
                found.sum / size, unknown};
     copy_async(mean_.span(), std::span<double const>(&values_[3], 1), stream);
     stream.synchronize();
-    squares_.emplace(stream, *chain_, moments_.place(), reduce::SquaresOperation<T>{mean_.data()});
   }
   std::vector<NamedValue> numbers() const override {
     return named(name_, {"minimum", "maximum", "sum", "mean", "variance"}, values_);
@@ -96,9 +108,9 @@ class MomentsFinder final : public Finder<T> {
  private:
   Chain const* chain_;
   std::string name_;
-  Reduced<reduce::MomentsOperation<T>> moments_;
+  MomentsFinder<T> const* moments_;
   Buffer<double> mean_;
-  std::optional<Reduced<reduce::SquaresOperation<T>>> squares_;
+  Reduced<reduce::SquaresOperation<T>> squares_;
   int pass_ = 0;
   std::vector<double> values_ = std::vector<double>(5, unknown);
 };
@@ -130,49 +142,24 @@ class OnePass : public Finder<T> {
   bool done_ = false;
 };
 
-template <class T>
-class FiniteFinder final : public Finder<T> {
- public:
-  FiniteFinder(Stream const& stream, Chain const& chain, std::string const& name, int place)
-      : chain_(&chain), name_(name), moments_(stream, chain, place) {}
-
-  std::vector<int> places() const override {
-    if (done_) return {};
-    return {moments_.place()};
-  }
-  void take(Worker<T>& worker, Rows const& chunk) override { moments_.take(worker, chunk); }
-  void end_pass(Stream& stream) override {
-    finite_moments(moments_, *chain_, name_, stream);
-    done_ = true;
-  }
-
- private:
-  Chain const* chain_;
-  std::string name_;
-  Reduced<reduce::MomentsOperation<T>> moments_;
-  bool done_ = false;
-};
-
 /// Σ |x|, the root of Σ x², and the greatest |x|.
 template <class T>
 class NormsFinder final : public OnePass<T> {
  public:
-  NormsFinder(Stream const& stream, Chain const& chain, std::string const& name, int magnitudes)
-      : OnePass<T>(name, {"l1", "l2", "max_norm"}),
-        chain_(&chain),
-        name_(name),
-        sum_(stream, chain, magnitudes),
-        moments_(stream, chain, chain.place_of(name)) {}
-
-  void take(Worker<T>& worker, Rows const& chunk) override {
-    sum_.take(worker, chunk);
-    moments_.take(worker, chunk);
+  explicit NormsFinder(Wanted<T> const& wanted)
+      : OnePass<T>(wanted.options.of, {"l1", "l2", "max_norm"}),
+        moments_(wanted.moments),
+        sum_(wanted.stream, wanted.chain, wanted.place) {}
+  static std::size_t bytes(Chain const& chain, ReduceOptions const&, int place) {
+    return Reduced<reduce::SumOperation<T>>::bytes(chain, place);
   }
 
+  void take(Worker<T>& worker, Rows const& chunk) override { sum_.take(worker, chunk); }
+
  private:
-  std::vector<int> looked_at() const override { return {sum_.place(), moments_.place()}; }
+  std::vector<int> looked_at() const override { return {sum_.place()}; }
   std::vector<double> find(Stream& stream) override {
-    auto const found = finite_moments(moments_, *chain_, name_, stream);
+    auto const& found = moments_->found();
     double const largest = std::max(std::abs(static_cast<double>(found.minimum)),
                                     std::abs(static_cast<double>(found.maximum)));
     if (!squares_fit(largest))
@@ -183,28 +170,30 @@ class NormsFinder final : public OnePass<T> {
     return {sum_.finish(stream), std::sqrt(found.sum_of_squares), largest};
   }
 
-  Chain const* chain_;
-  std::string name_;
+  MomentsFinder<T> const* moments_;
   Reduced<reduce::SumOperation<T>> sum_;
-  Reduced<reduce::MomentsOperation<T>> moments_;
 };
 
 /// The first point that has the least or the greatest value.
 template <class T, class Operation>
 class PlaceFinder final : public OnePass<T> {
  public:
-  PlaceFinder(Stream const& stream, Chain const& chain, std::string const& name,
-              std::string const& what, int place)
-      : OnePass<T>(name, keys_of(chain, what)),
-        grid_(chain.link(place).grid),
-        extreme_(stream, chain, place) {}
+  explicit PlaceFinder(Wanted<T> const& wanted)
+      : OnePass<T>(wanted.options.of, keys_of(wanted)),
+        grid_(wanted.chain.link(wanted.place).grid),
+        extreme_(wanted.stream, wanted.chain, wanted.place) {}
+  static std::size_t bytes(Chain const& chain, ReduceOptions const&, int place) {
+    return Reduced<Operation>::bytes(chain, place);
+  }
 
   void take(Worker<T>& worker, Rows const& chunk) override { extreme_.take(worker, chunk); }
 
  private:
-  static std::vector<std::string> keys_of(Chain const& chain, std::string const& what) {
+  static std::vector<std::string> keys_of(Wanted<T> const& wanted) {
+    std::string const what =
+        wanted.options.kind == ReduceOptions::where_max ? "where_max" : "where_min";
     std::vector<std::string> keys = {what};
-    for (int axis = 0; axis < chain.grid().dims; ++axis)
+    for (int axis = 0; axis < wanted.chain.grid().dims; ++axis)
       keys.push_back(fmt::format("{}.{}", what, axis_names[static_cast<std::size_t>(axis)]));
     return keys;
   }
@@ -225,10 +214,13 @@ class PlaceFinder final : public OnePass<T> {
 template <class T>
 class DotFinder final : public OnePass<T> {
  public:
-  DotFinder(Stream const& stream, Chain const& chain, std::vector<std::string> const& factors)
-      : OnePass<T>(factors[0], {"dot." + factors[1]}),
-        second_(chain.place_of(factors[1])),
-        products_(stream, chain, chain.place_of(factors[0])) {}
+  explicit DotFinder(Wanted<T> const& wanted)
+      : OnePass<T>(wanted.options.factors[0], {"dot." + wanted.options.factors[1]}),
+        second_(wanted.chain.place_of(wanted.options.factors[1])),
+        products_(wanted.stream, wanted.chain, wanted.place) {}
+  static std::size_t bytes(Chain const& chain, ReduceOptions const&, int place) {
+    return Reduced<reduce::DotOperation<T>>::bytes(chain, place);
+  }
 
   void take(Worker<T>& worker, Rows const& chunk) override {
     products_.take(worker, chunk, second_);
@@ -245,9 +237,13 @@ class DotFinder final : public OnePass<T> {
 template <class T>
 class IntegralFinder final : public OnePass<T> {
  public:
-  IntegralFinder(Stream const& stream, Chain const& chain, ReduceOptions const& options, int place)
-      : OnePass<T>(options.of, {options.rule}),
-        integral_(stream, chain, place, operation_of(chain.link(place).grid, options.rule)) {}
+  explicit IntegralFinder(Wanted<T> const& wanted)
+      : OnePass<T>(wanted.options.of, {wanted.options.rule}),
+        integral_(wanted.stream, wanted.chain, wanted.place,
+                  operation_of(wanted.chain.link(wanted.place).grid, wanted.options.rule)) {}
+  static std::size_t bytes(Chain const& chain, ReduceOptions const&, int place) {
+    return Reduced<reduce::IntegralOperation<T>>::bytes(chain, place);
+  }
 
   void take(Worker<T>& worker, Rows const& chunk) override { integral_.take(worker, chunk); }
 
@@ -273,61 +269,99 @@ std::vector<NamedValue> named(std::string const& name, std::vector<std::string> 
 }
 
 template <class T>
-reduce::Moments<T> finite_moments(Reduced<reduce::MomentsOperation<T>>& reduced, Chain const& chain,
-                                  std::string const& name, Stream& stream) {
-  auto const found = reduced.finish(stream);
+void MomentsFinder<T>::end_pass(Stream& stream) {
+  auto const found = reduced_.finish(stream);
+  auto const& link = chain_->link(place());
   if (found.first_non_finite >= 0)
-    throw NumericalError(
-        fmt::format("{} is infinite or not a number at {}", name,
-                    format_place(chain.link(reduced.place()).grid, found.first_non_finite)));
-  return found;
+    throw NumericalError(fmt::format("{} is infinite or not a number at {}", link.name,
+                                     format_place(link.grid, found.first_non_finite)));
+  found_ = found;
 }
 
-template reduce::Moments<float> finite_moments(Reduced<reduce::MomentsOperation<float>>&,
-                                               Chain const&, std::string const&, Stream&);
-template reduce::Moments<double> finite_moments(Reduced<reduce::MomentsOperation<double>>&,
-                                                Chain const&, std::string const&, Stream&);
+namespace {
 
+/// In the order of `ReduceOptions::Kind`.
 template <class T>
-std::unique_ptr<Finder<T>> make_finite(Stream const& stream, Chain const& chain,
-                                       std::string const& name, int place) {
-  return std::make_unique<FiniteFinder<T>>(stream, chain, name, place);
+FinderRow<T> row_of(ReduceOptions const& options) {
+  FinderRow<T> const rows[] = {
+      finder_row<VarianceFinder<T>, T>(),
+      finder_row<NormsFinder<T>, T>(),
+      finder_row<PlaceFinder<T, reduce::MaximumPlace<T>>, T>(),
+      finder_row<PlaceFinder<T, reduce::MinimumPlace<T>>, T>(),
+      finder_row<DotFinder<T>, T>(),
+      finder_row<IntegralFinder<T>, T>(),
+      histogram_row<T>(),
+      quantiles_row<T>(),
+  };
+  return rows[options.kind];
 }
 
-template std::unique_ptr<Finder<float>> make_finite(Stream const&, Chain const&, std::string const&,
-                                                    int);
-template std::unique_ptr<Finder<double>> make_finite(Stream const&, Chain const&,
-                                                     std::string const&, int);
-
-template <class T>
-std::unique_ptr<Finder<T>> make_finder(Stream const& stream, Chain const& chain,
-                                       ReduceOptions const& options, int looked_at) {
-  auto const& of = options.of;
+/// The array whose moments a reduction needs, or -1.
+int moments_of(Chain const& chain, ReduceOptions const& options, int looked_at) {
   switch (options.kind) {
-    case ReduceOptions::moments:
-      return std::make_unique<MomentsFinder<T>>(stream, chain, of, looked_at);
     case ReduceOptions::norms:
-      return std::make_unique<NormsFinder<T>>(stream, chain, of, looked_at);
-    case ReduceOptions::where_max:
-      return std::make_unique<PlaceFinder<T, reduce::MaximumPlace<T>>>(stream, chain, of,
-                                                                       "where_max", looked_at);
-    case ReduceOptions::where_min:
-      return std::make_unique<PlaceFinder<T, reduce::MinimumPlace<T>>>(stream, chain, of,
-                                                                       "where_min", looked_at);
-    case ReduceOptions::dot:
-      return std::make_unique<DotFinder<T>>(stream, chain, options.factors);
-    case ReduceOptions::integral:
-      return std::make_unique<IntegralFinder<T>>(stream, chain, options, looked_at);
-    case ReduceOptions::histogram:
-      return make_histogram<T>(stream, chain, options, looked_at);
+      return chain.place_of(options.of);
+    case ReduceOptions::moments:
+    case ReduceOptions::quantiles:
+      return looked_at;
     default:
-      return make_quantiles<T>(stream, chain, options, looked_at);
+      return options.kind == ReduceOptions::histogram && options.range.empty() ? looked_at : -1;
   }
 }
 
-template std::unique_ptr<Finder<float>> make_finder(Stream const&, Chain const&,
-                                                    ReduceOptions const&, int);
-template std::unique_ptr<Finder<double>> make_finder(Stream const&, Chain const&,
-                                                     ReduceOptions const&, int);
+/// All arrays whose moments are found, each once.
+std::vector<int> moments_of(Chain const& chain, Sought const& sought) {
+  std::vector<int> places = sought.finite;
+  for (std::size_t r = 0; r < sought.looked_at.size(); ++r)
+    places.push_back(moments_of(chain, (*sought.reductions)[r], sought.looked_at[r]));
+  std::ranges::sort(places);
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  std::erase(places, -1);
+  return places;
+}
+
+}  // namespace
+
+template <class T>
+MomentsFinder<T> const* moments_at(Finders<T> const& finders, int place) {
+  auto const found = std::ranges::find(finders.moments, place, &MomentsFinder<T>::place);
+  return found == finders.moments.end() ? nullptr : *found;
+}
+
+template <class T>
+Finders<T> make_finders(Stream const& stream, Chain const& chain, Sought const& sought) {
+  Finders<T> finders;
+  for (int const place : moments_of(chain, sought)) {
+    auto finder = std::make_unique<MomentsFinder<T>>(stream, chain, place);
+    finders.moments.push_back(finder.get());
+    finders.all.push_back(std::move(finder));
+  }
+  for (std::size_t r = 0; r < sought.looked_at.size(); ++r) {
+    auto const& options = (*sought.reductions)[r];
+    int const needed = moments_of(chain, options, sought.looked_at[r]);
+    finders.all.push_back(row_of<T>(options).make(
+        {stream, chain, options, sought.looked_at[r], moments_at(finders, needed)}));
+  }
+  return finders;
+}
+
+template <class T>
+std::size_t finder_bytes(Chain const& chain, Sought const& sought) {
+  std::size_t bytes = 0;
+  for (int const place : moments_of(chain, sought)) bytes += MomentsFinder<T>::bytes(chain, place);
+  for (std::size_t r = 0; r < sought.looked_at.size(); ++r) {
+    auto const& options = (*sought.reductions)[r];
+    bytes += row_of<T>(options).bytes(chain, options, sought.looked_at[r]);
+  }
+  return bytes;
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)                                               \
+  template MomentsFinder<T> const* moments_at(Finders<T> const&, int);          \
+  template class MomentsFinder<T>;                                              \
+  template Finders<T> make_finders(Stream const&, Chain const&, Sought const&); \
+  template std::size_t finder_bytes<T>(Chain const&, Sought const&);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
 
 }  // namespace gridstride::transform

@@ -16,12 +16,14 @@ namespace {
 template <class T>
 class SelectFinder final : public Finder<T> {
  public:
-  SelectFinder(Stream const& stream, Chain const& chain, Picked const& picked, double host_bytes)
+  SelectFinder(Stream const& stream, Chain const& chain, Picked const& picked, std::size_t most,
+               double host_bytes)
       : chain_(&chain),
         picked_(picked),
         host_bytes_(host_bytes),
-        stream_(stream),
-        count_(stream, MemorySpace::device, 1) {}
+        count_(stream, MemorySpace::device, 1),
+        indices_(stream, MemorySpace::device, most),
+        selected_(stream, MemorySpace::device, most) {}
 
   std::vector<int> places() const override {
     if (done_) return {};
@@ -37,7 +39,6 @@ class SelectFinder final : public Finder<T> {
   Chain const* chain_;
   Picked picked_;
   double host_bytes_;  ///< that the table may take
-  Stream stream_;
   Buffer<std::int64_t> count_, indices_;
   Buffer<T> selected_;
   std::vector<std::int64_t> found_indices_;
@@ -50,11 +51,6 @@ void SelectFinder<T>::take(Worker<T>& worker, Rows const& chunk) {
   auto const rows = chain_->own(picked_.of, chunk);
   if (rows.empty()) return;
   auto const values = worker.values(picked_.of, rows);
-  if (selected_.size() < values.size()) {
-    selected_ = {stream_, MemorySpace::device, values.size()};
-    indices_ = {stream_, MemorySpace::device, values.size()};
-    stream_.synchronize();
-  }
   Stream& stream = worker.stream();
   select::flagged<T>(stream, values, worker.values(picked_.where, rows),
                      selected_.span().first(values.size()), indices_.span().first(values.size()),
@@ -105,13 +101,13 @@ std::vector<Table> SelectFinder<T>::tables() const {
 
 template <class T>
 std::unique_ptr<Finder<T>> make_select(Stream const& stream, Chain const& chain,
-                                       Picked const& picked, double host_bytes) {
-  return std::make_unique<SelectFinder<T>>(stream, chain, picked, host_bytes);
+                                       Picked const& picked, std::size_t most, double host_bytes) {
+  return std::make_unique<SelectFinder<T>>(stream, chain, picked, most, host_bytes);
 }
 
 template std::unique_ptr<Finder<float>> make_select(Stream const&, Chain const&, Picked const&,
-                                                    double);
+                                                    std::size_t, double);
 template std::unique_ptr<Finder<double>> make_select(Stream const&, Chain const&, Picked const&,
-                                                     double);
+                                                     std::size_t, double);
 
 }  // namespace gridstride::transform

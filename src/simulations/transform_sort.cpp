@@ -17,7 +17,7 @@ namespace gridstride::transform {
 
 namespace {
 
-/// What makes the field of a sort, which sees that all values are finite.
+/// What makes the field of a sort.
 template <class T>
 class Sort : public FieldMaker<T> {
  public:
@@ -26,14 +26,12 @@ class Sort : public FieldMaker<T> {
     return {ending_.of};
   }
   void end_pass(Stream& stream) override {
-    finite_moments(moments_, *chain_, chain_->link(ending_.of).name, stream);
     sort(stream);
     done_ = true;
   }
 
  protected:
-  Sort(Stream const& stream, Chain const& chain, Ending const& ending)
-      : chain_(&chain), ending_(ending), moments_(stream, chain, ending.of) {}
+  Sort(Chain const& chain, Ending const& ending) : chain_(&chain), ending_(ending) {}
 
   std::size_t size() const { return static_cast<std::size_t>(ending_.grid.size()); }
   Field field_at(T const* data) const {
@@ -42,7 +40,6 @@ class Sort : public FieldMaker<T> {
 
   Chain const* chain_;
   Ending ending_;
-  Reduced<reduce::MomentsOperation<T>> moments_;
 
  private:
   virtual void sort(Stream& stream) = 0;
@@ -54,13 +51,12 @@ template <class T>
 class SortInPlace final : public Sort<T> {
  public:
   SortInPlace(Stream const& stream, Chain const& chain, Ending const& ending)
-      : Sort<T>(stream, chain, ending), values_(stream, MemorySpace::device, this->size()) {
+      : Sort<T>(chain, ending), values_(stream, MemorySpace::device, this->size()) {
     Stream own = stream;
     zero_async(values_.span(), own);
   }
 
   void take(Worker<T>& worker, Rows const& chunk) override {
-    this->moments_.take(worker, chunk);
     int const place = this->ending_.of;
     auto const rows = this->chain_->own(place, chunk);
     if (rows.empty()) return;
@@ -102,11 +98,9 @@ class SortToFiles final : public Sort<T> {
  public:
   SortToFiles(Stream const& stream, Chain const& chain, Ending const& ending,
               std::size_t device_bytes)
-      : Sort<T>(stream, chain, ending),
-        gathered_(stream, this->size()),
-        device_bytes_(device_bytes) {}
+      : Sort<T>(chain, ending), gathered_(stream, this->size()), device_bytes_(device_bytes) {}
 
-  void take(Worker<T>& worker, Rows const& chunk) override { this->moments_.take(worker, chunk); }
+  void take(Worker<T>&, Rows const&) override {}
   Field field() const override { return this->field_at(nullptr); }
   void write_to(FieldSink& sink) override { sinks_.push_back(&sink); }
   std::vector<Written> brought() override { return {{this->ending_.of, &gathered_}}; }

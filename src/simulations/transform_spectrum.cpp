@@ -20,10 +20,11 @@ namespace {
 template <class T>
 class Spectrum final : public FieldMaker<T> {
  public:
-  Spectrum(Stream const& stream, Chain const& chain, Ending const& ending)
+  Spectrum(Stream const& stream, Chain const& chain, Ending const& ending,
+           MomentsFinder<T> const& moments)
       : chain_(&chain),
         ending_(ending),
-        moments_(stream, chain, ending.of),
+        moments_(&moments),
         welch_(stream, *ending.spectrum),
         densities_(stream, MemorySpace::device, static_cast<std::size_t>(ending.grid.size())),
         rounded_(stream, MemorySpace::device, densities_.size()) {
@@ -36,7 +37,6 @@ class Spectrum final : public FieldMaker<T> {
     return {ending_.of};
   }
   void take(Worker<T>& worker, Rows const& chunk) override {
-    moments_.take(worker, chunk);
     auto const rows = chain_->own(ending_.of, chunk);
     if (!rows.empty()) welch_.add(worker.stream(), worker.values(ending_.of, rows));
   }
@@ -57,7 +57,7 @@ class Spectrum final : public FieldMaker<T> {
 
   Chain const* chain_;
   Ending ending_;
-  Reduced<reduce::MomentsOperation<T>> moments_;
+  MomentsFinder<T> const* moments_;
   spectrum::Welch<T> welch_;
   Buffer<double> densities_;
   Buffer<T> rounded_;
@@ -76,7 +76,7 @@ void Spectrum<T>::require_squares(reduce::Moments<T> const& found) const {
 
 template <class T>
 void Spectrum<T>::end_pass(Stream& stream) {
-  require_squares(finite_moments(moments_, *chain_, chain_->link(ending_.of).name, stream));
+  require_squares(moments_->found());
   welch_.finish(stream, densities_.span());
   std::vector<double> densities(densities_.size());
   copy_async(std::span(densities), std::as_const(densities_).span(), stream);
@@ -98,13 +98,16 @@ void Spectrum<T>::end_pass(Stream& stream) {
 
 template <class T>
 std::unique_ptr<FieldMaker<T>> make_spectrum(Stream const& stream, Chain const& chain,
-                                             Ending const& ending) {
-  return std::make_unique<Spectrum<T>>(stream, chain, ending);
+                                             Ending const& ending,
+                                             MomentsFinder<T> const& moments) {
+  return std::make_unique<Spectrum<T>>(stream, chain, ending, moments);
 }
 
 template std::unique_ptr<FieldMaker<float>> make_spectrum(Stream const&, Chain const&,
-                                                          Ending const&);
+                                                          Ending const&,
+                                                          MomentsFinder<float> const&);
 template std::unique_ptr<FieldMaker<double>> make_spectrum(Stream const&, Chain const&,
-                                                           Ending const&);
+                                                           Ending const&,
+                                                           MomentsFinder<double> const&);
 
 }  // namespace gridstride::transform

@@ -69,11 +69,25 @@ std::vector<std::string> Worker<T>::fallbacks() const {
 }
 
 template <class T>
-void Worker<T>::compute(Layout const& layout, T const* read, std::vector<ScanState<T>>& scans) {
+std::size_t Worker<T>::bytes(Chain const& chain) {
+  std::size_t bytes = 0;
+  for (auto const& group : chain.together())
+    for (auto const& formula : formulas_of(chain, group))
+      bytes += formula.expression.nodes().size() * sizeof(evaluate::Instruction);
+  for (auto const& link : chain.links())
+    if (auto const* filter = std::get_if<ByFilter>(&link.work))
+      bytes += filter->taps.values.size() * sizeof(T);
+  return bytes;
+}
+
+template <class T>
+void Worker<T>::compute(Layout const& layout, T const* read, std::span<Buffer<T> const> resident,
+                        std::vector<ScanState<T>>& scans) {
   if (layout.values > memory_.size())
     throw std::logic_error("transform: a chunk is larger than was foreseen");
   layout_ = &layout;
   read_ = read;
+  resident_ = resident;
   auto const& groups = chain_->together();
   for (std::size_t l = 0; l < layout.arrays.size(); ++l) {
     // What a group is of has been made before its first member.
@@ -95,10 +109,12 @@ void Worker<T>::make(int place, Placed const& piece, std::vector<ScanState<T>>& 
 template <class T>
 T const* Worker<T>::find(int place, Rows const& rows) const {
   Placed const& piece = layout_->piece(place, rows);
+  std::int64_t const width = chain_->width(place);
+  if (piece.resident) return resident_[static_cast<std::size_t>(place)].data() + rows.first * width;
   T const* const first = std::holds_alternative<FromFile>(chain_->link(place).work)
                              ? read_ + piece.offset
                              : memory_.data() + piece.offset;
-  return first + (rows.first - piece.rows.first) * chain_->width(place);
+  return first + (rows.first - piece.rows.first) * width;
 }
 
 template <class T>
@@ -201,6 +217,13 @@ ScanState<T>::ScanState(Stream const& stream, Chain const& chain, int place, std
       scan_(stream, std::get<ByScan>(chain.link(place).work).what,
             chain.link(place).grid.spacing[0]),
       kept_(stream, MemorySpace::device, static_cast<std::size_t>(rows * width_)) {}
+
+template <class T>
+std::size_t ScanState<T>::bytes(Device const& device, Chain const& chain, int place,
+                                std::int64_t rows) {
+  return static_cast<std::size_t>(rows * chain.width(place)) * sizeof(T) +
+         scan::RunningScan<T>::bytes(device);
+}
 
 template <class T>
 void ScanState<T>::make(Stream& stream, T const* input, Rows const& piece, std::int64_t scanned,

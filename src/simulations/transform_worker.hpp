@@ -20,6 +20,8 @@ class ScanState {
  public:
   /// Keeps `rows` rows of what it made last.
   ScanState(Stream const& stream, Chain const& chain, int place, std::int64_t rows);
+  /// Of device memory.
+  static std::size_t bytes(Device const& device, Chain const& chain, int place, std::int64_t rows);
 
   int place() const { return place_; }
   /// Queues the rows of a piece from row `scanned` on; those before come from what is kept.
@@ -40,10 +42,14 @@ class Worker {
  public:
   /// With device memory for layouts of so many values.
   Worker(Stream const& stream, Chain const& chain, std::size_t values);
+  /// What it takes of device memory beside these.
+  static std::size_t bytes(Chain const& chain);
 
-  /// Queues the work on a chunk; what it needs of files lies at `read`. The layout has to live until another one is computed. Where there
-  /// are scans, chunks are computed one after the other.
-  void compute(Layout const& layout, T const* read, std::vector<ScanState<T>>& scans);
+  /// Queues the work on a chunk; what it needs of files lies at `read`, or where it is resident, at
+  /// the whole array's `resident[place]`. The layout has to live until another one is computed.
+  /// Where there are scans, chunks are computed one after the other.
+  void compute(Layout const& layout, T const* read, std::span<Buffer<T> const> resident,
+               std::vector<ScanState<T>>& scans);
   /// Rows of an array of the present layout, in device memory.
   T const* find(int place, Rows const& rows) const;
   std::span<T const> values(int place, Rows const& rows) const {
@@ -71,6 +77,7 @@ class Worker {
   std::vector<std::optional<convolve::Filter<T>>> filters_;  // of each link
   Layout const* layout_ = nullptr;
   T const* read_ = nullptr;
+  std::span<Buffer<T> const> resident_;
 };
 
 }  // namespace gridstride::transform

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,10 +9,12 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "kernels/histogram/histogram.hpp"
+#include "model/histogram_edges.hpp"
 
 /// Data for histograms, and calls of the family on any device.
 namespace gridstride::test {
@@ -188,6 +192,94 @@ class HistogramProblem {
   std::size_t bins_;
   DeviceCopy<T> values_, weights_, edges_;
 };
+
+/// Even edges give the counts of any edges, on values on edges, beside them and between them, where
+/// a multiplication tells the bin and where rounding leaves it open.
+template <class T>
+void expect_even_edges(Stream& stream, std::string_view variant) {
+  constexpr T infinity = std::numeric_limits<T>::infinity();
+  constexpr T largest = std::numeric_limits<T>::max();
+  struct Range {
+    T first, last;
+    int bins;
+  };
+  for (auto const& [first, last, bins] :
+       {Range{-1, 1, 64}, Range{T(0.1), 1000, 257}, Range{1000, T(1000.01), 40},
+        Range{T(-1e-3), 7, histogram::max_bins}, Range{-largest / 4, largest / 4, 3},
+        Range{3, 4, 1}}) {
+    auto const edges = histogram_edges<T>(first, last, bins);
+    ASSERT_TRUE(rise(edges));
+    std::vector<T> values = {infinity, -infinity, std::numeric_limits<T>::quiet_NaN(), 0};
+    for (T const edge : edges)
+      values.insert(values.end(),
+                    {edge, std::nextafter(edge, infinity), std::nextafter(edge, -infinity)});
+    std::mt19937_64 generator(13);
+    std::uniform_real_distribution<T> uniform(0, 1);
+    for (int i = 0; i < 20000; ++i)
+      values.push_back(first + uniform(generator) * (last / 2 - first / 2) * 2);
+    DeviceCopy<T> const input(stream, values), on_device(stream, edges);
+    auto const size = static_cast<std::size_t>(bins);
+    EXPECT_EQ(results_of<std::int64_t>(stream, size,
+                                       [&](auto counts) {
+                                         histogram::count_even_edges<T>(stream, input.span(),
+                                                                        on_device.span(), first,
+                                                                        last, counts, variant);
+                                       }),
+              results_of<std::int64_t>(stream, size,
+                                       [&](auto counts) {
+                                         histogram::count_edges<T>(stream, input.span(),
+                                                                   on_device.span(), counts,
+                                                                   variant);
+                                       }))
+        << variant << ": " << bins << " bins from " << first << " to " << last;
+  }
+}
+
+/// Stretches of numbers hold what they are said to, on all kinds of bits.
+template <class T>
+void expect_numbers(Stream& stream, std::string_view variant) {
+  using Signed = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+  auto const number_of = [](T value) -> std::int64_t {
+    auto const magnitude = std::bit_cast<Signed>(std::abs(value));
+    return value < 0 ? -std::int64_t{magnitude} : std::int64_t{magnitude};
+  };
+  std::mt19937_64 generator(17);
+  std::vector<T> values = {0, -T{0}, std::numeric_limits<T>::quiet_NaN(),
+                           -std::numeric_limits<T>::quiet_NaN()};
+  for (int i = 0; i < 30000; ++i) {
+    values.push_back(std::bit_cast<T>(static_cast<Signed>(generator())));
+    values.push_back(static_cast<T>(static_cast<int>(generator() % 41) - 20) *
+                     std::numeric_limits<T>::denorm_min());
+    values.push_back(T(1) + static_cast<T>(generator() % 5000) * std::numeric_limits<T>::epsilon());
+  }
+  std::int64_t const one = number_of(1);
+  int const whole = sizeof(T) == 4 ? 19 : 51;
+  std::int64_t const most = number_of(std::numeric_limits<T>::max());
+  for (std::vector<histogram::NumberRange> const& ranges :
+       {std::vector<histogram::NumberRange>{{-most, (2 * (most >> whole)), whole}},
+        {{-7, 11, 0}},
+        {{-one - 4000, 500, 3}, {-3, 2, 1}, {one, 300, 4}, {one + 4800, 7, 0}}}) {
+    std::int64_t bins = 0;
+    for (auto const& range : ranges) bins += range.count;
+    std::vector<std::int64_t> expected(static_cast<std::size_t>(bins));
+    for (T const value : values) {
+      if (std::isnan(value)) continue;
+      std::int64_t bin = 0;
+      for (auto const& [low, count, log2] : ranges) {
+        auto const from =
+            static_cast<std::uint64_t>(number_of(value)) - static_cast<std::uint64_t>(low);
+        if (number_of(value) >= low && from >> log2 < static_cast<std::uint64_t>(count))
+          ++expected[static_cast<std::size_t>(bin) + static_cast<std::size_t>(from >> log2)];
+        bin += count;
+      }
+    }
+    DeviceCopy<T> const input(stream, values, 1);
+    auto const counted = results_of<std::int64_t>(stream, expected.size(), [&](auto counts) {
+      histogram::count_numbers<T>(stream, input.span(), ranges, counts, variant);
+    });
+    EXPECT_EQ(counted, expected) << variant << ", " << ranges.size() << " ranges";
+  }
+}
 
 inline std::vector<std::int64_t> count_bytes(Stream& stream, std::vector<std::uint8_t> const& bytes,
                                              std::string_view variant, std::size_t offset = 0) {

@@ -251,26 +251,41 @@ void expect_running_scans(Stream& stream, scan::Running what, ScanData kind) {
 
 // ------------------------------------------------------------------------------ order statistics
 
-/// The values of these ranks by counting in passes; `passes` tells how many it took.
+/// The values of these ranks by counting in passes, between edges or by numbers; `passes` tells how
+/// many it took.
 template <class T>
 std::vector<T> order_statistics(Stream& stream, std::vector<T> const& values,
-                                std::vector<std::int64_t> const& ranks, int& passes) {
+                                std::vector<std::int64_t> const& ranks, bool by_numbers,
+                                int& passes) {
   auto const data = on_device(stream, values);
   auto const [least, greatest] = std::ranges::minmax(values);
   histogram::OrderStatistics<T> statistics(ranks, std::ssize(values), least, greatest);
+  EXPECT_EQ(statistics.done(), statistics.passes() == 0);
   for (passes = 0; !statistics.done(); ++passes) {
     auto const edges =
         on_device(stream, std::vector<T>(statistics.edges().begin(), statistics.edges().end()));
-    Buffer<std::int64_t> counts(stream, MemorySpace::device, edges.size() - 1);
+    auto const ranges = statistics.ranges();
+    std::size_t stretches = 0;
+    for (auto const& range : ranges) stretches += static_cast<std::size_t>(range.count);
+    Buffer<std::int64_t> counts(stream, MemorySpace::device,
+                                by_numbers ? stretches : edges.size() - 1);
     zero_async(counts.span(), stream);
     for_pieces(values.size(), values.size() / 3 + 1, [&](std::size_t first, std::size_t count) {
-      histogram::count_edges<T>(stream, data.span().subspan(first, count), edges.span(),
-                                counts.span(), "auto", histogram::Before::added_to);
+      auto const part = data.span().subspan(first, count);
+      if (by_numbers)
+        histogram::count_numbers<T>(stream, part, ranges, counts.span(), "auto",
+                                    histogram::Before::added_to);
+      else
+        histogram::count_edges<T>(stream, part, edges.span(), counts.span(), "auto",
+                                  histogram::Before::added_to);
     });
     std::vector<std::int64_t> host(counts.size());
     copy_async(std::span(host), std::as_const(counts).span(), stream);
     stream.synchronize();
-    statistics.narrow(host);
+    if (by_numbers)
+      statistics.narrow_numbers(host);
+    else
+      statistics.narrow(host);
   }
   return statistics.values();
 }
@@ -293,11 +308,13 @@ void expect_order_statistics(Stream& stream, int most_passes) {
     std::ranges::sort(sorted);
     std::int64_t const size = std::ssize(values);
     std::vector<std::int64_t> const ranks = {size / 2, 0, size - 1, size / 3, size / 2};
-    int passes = 0;
-    auto const found = order_statistics(stream, values, ranks, passes);
-    for (std::size_t r = 0; r < ranks.size(); ++r)
-      EXPECT_EQ(found[r], sorted[static_cast<std::size_t>(ranks[r])]) << "rank " << ranks[r];
-    EXPECT_LE(passes, most_passes);
+    for (bool const by_numbers : {false, true}) {
+      int passes = 0;
+      auto const found = order_statistics(stream, values, ranks, by_numbers, passes);
+      for (std::size_t r = 0; r < ranks.size(); ++r)
+        EXPECT_EQ(found[r], sorted[static_cast<std::size_t>(ranks[r])]) << "rank " << ranks[r];
+      EXPECT_LE(passes, most_passes);
+    }
   }
 }
 

@@ -82,6 +82,10 @@ TEST(ProgressLine, HasARemainingTimeWhenThereIsOne) {
   Clock const now{10000, 100};
   EXPECT_EQ(progress_line(now, 400, 1000, pace, 8),
             "[==      ]  25 %  t = 100  step 10000  100 steps/s  100 k updates/s  ETA 5:00");
+  Pace bytes;
+  for (int i = 0; i <= 4; ++i) bytes.note(i, {i * 2000000000LL, 0.125 * i});
+  EXPECT_EQ(progress_line(Headway{"pass 2 of 4", 0.5, 8e9}, bytes, 8),
+            "[====    ]  50 %  pass 2 of 4  2.00 GB/s  ETA 0:04");
   EXPECT_NE(progress_line(now, 3833, 1, pace, 0).find("  ETA 1:02:13"), std::string::npos);
   EXPECT_NE(progress_line(now, 864100, 1, pace, 0).find("  ETA 10 days"), std::string::npos);
 }

@@ -29,7 +29,7 @@ TEST_P(TransformModes, BitsDoNotDependOnTheCut) {
       };
       auto const whole = transform(yaml("limits: {chunk: 1 GiB, streams: 1}"), cpu);
       for (std::string const limits : {"chunk: 1 B, streams: 3", "chunk: 56 B, streams: 2",
-                                       "chunk: 500 B", "chunk: 1008 B", "device_memory: 64 kB"}) {
+                                       "chunk: 500 B", "chunk: 1008 B", "device_memory: 400 kB"}) {
         SCOPED_TRACE(fmt::format("{} {} {}", precision, points, limits));
         expect_same_bits(whole, transform(yaml("limits: {" + limits + "}"), cpu));
       }

@@ -49,6 +49,19 @@ TEST(HistogramGpu, RowsEqualTheReferenceInFloat64) {
   for (auto const size : test::histogram_sizes) compare_rows<double>(size);
 }
 
+TEST(HistogramGpu, EvenEdgesAndNumbersEqualAnyEdges) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  for (auto const& row : histogram::variants<float>()) {
+    if (row.backend != Backend::cuda) continue;
+    test::expect_even_edges<float>(stream, row.name);
+    test::expect_even_edges<double>(stream, row.name);
+    if (row.name == "cub") continue;
+    test::expect_numbers<float>(stream, row.name);
+    test::expect_numbers<double>(stream, row.name);
+  }
+}
+
 TEST(HistogramGpu, LargeRowsEqualTheReferenceInFloat32) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   compare_rows<float>(test::large_histogram_size);

@@ -216,6 +216,17 @@ TEST(HistogramHost, LargeRowsEqualTheReference) {
   compare_rows<double>(test::large_histogram_size);
 }
 
+TEST(HistogramHost, EvenEdgesAndNumbersEqualAnyEdges) {
+  Stream stream(Device::open(Backend::cpu));
+  for (auto const& row : histogram::variants<float>()) {
+    if (row.backend != Backend::cpu) continue;
+    test::expect_even_edges<float>(stream, row.name);
+    test::expect_even_edges<double>(stream, row.name);
+    test::expect_numbers<float>(stream, row.name);
+    test::expect_numbers<double>(stream, row.name);
+  }
+}
+
 TEST(HistogramHost, BytesEqualTheReference) {
   Stream stream(Device::open(Backend::cpu));
   for (auto const size : {std::int64_t{0}, std::int64_t{1}, std::int64_t{5}, std::int64_t{1025},
@@ -250,6 +261,23 @@ TEST(HistogramHost, CountsAndSumsAreThoseOfTheValues) {
 }
 
 // -------------------------------------------------------------------------------------- arguments
+
+TEST(HistogramArguments, RangesOfNumbersAndEvenEdgesAreChecked) {
+  Stream stream(Device::open(Backend::cpu));
+  std::vector<double> const x(10), edges(5);
+  Counts counts(4);
+  auto const numbers = [&](std::vector<histogram::NumberRange> const& ranges) {
+    return test::refusal([&] { histogram::count_numbers<double>(stream, x, ranges, counts); });
+  };
+  EXPECT_EQ(numbers({}), "count_numbers: there are 0 ranges, 1 to 8 may be");
+  EXPECT_EQ(numbers(std::vector<histogram::NumberRange>(9)),
+            "count_numbers: there are 9 ranges, 1 to 8 may be");
+  EXPECT_NE(numbers({{0, 2, 0}, {9, 3, 0}}).find("counts has 4 elements"), std::string::npos);
+  EXPECT_EQ(numbers({{0, 1, 0}, {9, 3, 0}}), "nothing");
+  EXPECT_EQ(
+      test::refusal([&] { histogram::count_even_edges<double>(stream, x, edges, 1, 1, counts); }),
+      "count_even_edges: first 1 is not below last 1");
+}
 
 TEST(HistogramArguments, SizesAndRangesAreChecked) {
   Stream stream(Device::open(Backend::cpu));
