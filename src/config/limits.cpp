@@ -35,7 +35,7 @@ constexpr Spec section = {
 }  // namespace
 
 void declare_limits(Visitor& visitor, Limits& limits) {
-  constexpr double most_streams = 16;
+  constexpr double most_streams = 64;
   visitor.section(section, [&](Visitor& v) {
     declare_bytes(v, "device_memory",
                   "Memory of the device, as `8 GiB`; `auto`: most of what is free.",

@@ -74,6 +74,9 @@ void measure(Chain const& chain, Load const& load, Cut& cut) {
   for (int inside = 0; first < count && inside < 2; ++first) inside = look(first) ? inside + 1 : 0;
   std::int64_t last = count - 1;
   for (int inside = 0; last >= first && inside < 2; --last) inside = look(last) ? inside + 1 : 0;
+  cut.kept_values = 0;
+  for (std::size_t l = 0; l < cut.kept.size(); ++l)
+    cut.kept_values += static_cast<std::size_t>(cut.kept[l] * chain.width(static_cast<int>(l)));
 }
 
 std::int64_t first_rows(Chain const& chain, config::Limits const& limits, std::size_t value_bytes) {
@@ -109,7 +112,7 @@ std::size_t Cut::device_bytes(Load const& load, Backend backend) const {
   std::size_t const chunk = (values + read_values) * load.value_bytes;
   std::size_t lane = load.lane_bytes + chunk + chunk / 512;
   if (backend == Backend::cuda) lane += read_bytes + pieces * sizeof(std::int64_t);
-  return lane * static_cast<std::size_t>(lanes) +
+  return lane * static_cast<std::size_t>(lanes) + kept_values * load.value_bytes +
          picked_values * (load.value_bytes + sizeof(std::int64_t));
 }
 

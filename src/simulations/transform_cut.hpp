@@ -41,6 +41,7 @@ struct Cut {
   std::size_t written_values = 0;       ///< that go to files
   std::size_t picked_values = 0;        ///< that may go to tables, of all lanes together
   std::vector<std::int64_t> kept = {};  ///< rows of each array that its scan keeps
+  std::size_t kept_values = 0;          ///< in these
 
   /// Whether a chunk does not take more than that.
   bool holds(Chain const& chain, Load const& load, Layout const& layout) const;

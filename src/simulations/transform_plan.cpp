@@ -51,7 +51,9 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
   auto const& limits = parameters_of(run).limits;
   bool const is_float = run.precision == Precision::float32;
   load.value_bytes = size_of(run.precision);
-  double const device_limit = limits.device_memory.value_or(usual_device_bytes(device));
+  // More than there is would let more of the data stay than there is room for.
+  double const usual = usual_device_bytes(device);
+  double const device_limit = std::min(limits.device_memory.value_or(usual), usual);
   double const host_limit =
       limits.host_memory.value_or(static_cast<double>(free_host_memory()) / 2);
   load.device_bytes = device_limit;
@@ -64,6 +66,16 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
   load.device_bytes = device_limit - static_cast<double>(fixed_bytes_);
   load.host_bytes = host_limit - static_cast<double>(endings.host_bytes);
   cut = cut_for(chain, limits, load, backend_);
+  require_room(run, host_limit);
+  device_bytes_ = fixed_bytes_ + cut.device_bytes(load, backend_);
+  host_bytes_ = cut.host_bytes(load);
+  choose_resident();
+  host_bytes_ += endings.host_bytes;
+  table_bytes = host_limit - static_cast<double>(host_bytes_);
+}
+
+/// Throws where the limits do not hold one line.
+void Plan::require_room(config::RunConfig const& run, double host_limit) const {
   auto const refuse = [&](std::string_view key, std::string const& problem) {
     throw ConfigError({run.problem(run.location(fmt::format("limits.{}", key)), problem)});
   };
@@ -83,11 +95,6 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
   };
   require("device_memory", cut.device_bytes(load, backend_), load.device_bytes);
   require("host_memory", cut.host_bytes(load), load.host_bytes);
-  device_bytes_ = fixed_bytes_ + cut.device_bytes(load, backend_);
-  host_bytes_ = cut.host_bytes(load);
-  choose_resident();
-  host_bytes_ += endings.host_bytes;
-  table_bytes = host_limit - static_cast<double>(host_bytes_);
 }
 
 /// What is written, and whether it stays in device memory until the end.

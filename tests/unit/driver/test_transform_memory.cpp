@@ -107,6 +107,14 @@ TEST_F(TransformResidency, StaysWithinItsLimits) {
   EXPECT_GT(runs, 20);
 }
 
+/// A limit beyond the memory there is bounds nothing, and asks for nothing.
+TEST_F(TransformResidency, TakesNoMoreThanThereIs) {
+  write_data(60060);
+  auto const run = config_of(config({60060}, "float32", "device_memory: 1000000 GiB"));
+  Device const device = Device::open(cpu);
+  EXPECT_LT(forecast(run, device).device_bytes, device.free_memory());
+}
+
 TEST_F(TransformResidency, TakesWhatIsForecast) {
   write_data(600600);
   for (std::string const limits : {"", "device_memory: 8 MiB, chunk: 64 kB", "chunk: 256 kB"})
