@@ -1,6 +1,9 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
 
 #include "kernels/reduce/operations.hpp"
 
@@ -43,10 +46,14 @@ using MinimumPlace = ExtremeOperation<T, false>;
 template <class T>
 using MaximumPlace = ExtremeOperation<T, true>;
 
-enum class Rule { trapezoid, simpson };
+enum class Rule { trapezoid, simpson, romberg };
+
+/// Of a table for Rule::romberg: place t has the weight of points whose index ends in t zero bits,
+/// the last place that of both ends.
+constexpr int romberg_places = 64;
 
 /// ∫ x over a uniform grid of up to three axes, x fastest: Σ w_i·x_i in float64 with the products of
-/// the axes' weights, which are whole numbers of twelfths until the end. Along an axis
+/// the axes' weights, which are counted in twelfths until the end. Along an axis
 ///
 ///   trapezoid  h·(½, 1, 1, …, 1, ½)
 ///   simpson    h/3·(1, 4, 2, 4, …, 4, 1) of an odd number of points. Of an even number n > 2 that
@@ -55,6 +62,8 @@ enum class Rule { trapezoid, simpson };
 ///              (K. V. Cartwright, "Simpson's rule cumulative integration with MS Excel and
 ///              irregularly-spaced data", J. Math. Sci. & Math. Educ. 12 (2017); scipy's `simpson`
 ///              since 1.11). Of two points it is the trapezoid's.
+///   romberg    what Richardson's extrapolation makes of the trapezoidal rule with steps h, 2h, 4h,
+///              … of 2^k + 1 points, by a table (`romberg_weights`).
 ///
 /// An axis of one point makes the integral 0.
 template <class T>
@@ -66,6 +75,7 @@ struct IntegralOperation {
   int dims = 1;
   std::array<std::int64_t, 3> points = {1, 1, 1};
   std::array<double, 3> spacing = {1, 1, 1};
+  double const* romberg = nullptr;  ///< a table for each axis, where the operation is used
 
   /// Twelve times the weight of point i of n.
   GRIDSTRIDE_HOST_DEVICE static int twelfths(Rule rule, std::int64_t i, std::int64_t n) {
@@ -76,11 +86,25 @@ struct IntegralOperation {
     if (n % 2 == 1 || i < n - 3) return own;
     return own + (i == n - 1 ? 5 : i == n - 2 ? 8 : -1);
   }
+  GRIDSTRIDE_HOST_DEVICE static int romberg_place(std::int64_t i, std::int64_t n) {
+    if (i == 0 || i == n - 1) return romberg_places - 1;
+#ifdef __CUDA_ARCH__
+    return __ffsll(i) - 1;
+#else
+    return std::countr_zero(static_cast<std::uint64_t>(i));
+#endif
+  }
+  /// Twelve times the weight of point i along an axis.
+  GRIDSTRIDE_HOST_DEVICE double along(int axis, std::int64_t i) const {
+    if (rule == Rule::romberg)
+      return romberg[axis * romberg_places + romberg_place(i, points[axis])];
+    return twelfths(rule, i, points[axis]);
+  }
   GRIDSTRIDE_HOST_DEVICE double weight(std::int64_t i) const {
-    if (dims == 1) return twelfths(rule, i, points[0]);
+    if (dims == 1) return along(0, i);
     double product = 1;
     for (int axis = 0; axis < dims; ++axis) {
-      product *= twelfths(rule, i % points[axis], points[axis]);
+      product *= along(axis, i % points[axis]);
       i /= points[axis];
     }
     return product;
@@ -95,5 +119,10 @@ struct IntegralOperation {
     return v;
   }
 };
+
+/// The table of an axis of `points` = 2^k + 1, k ≥ 1, or, with `of_half`, that of the same rule for
+/// every second one of them, whose result differs by about the error. Throws
+/// `std::invalid_argument` for another number of points.
+std::vector<double> romberg_weights(std::int64_t points, bool of_half = false);
 
 }  // namespace gridstride::reduce

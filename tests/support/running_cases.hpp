@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <string>
 #include <vector>
@@ -172,7 +173,13 @@ void expect_running_integrals(Stream& stream) {
     for (int other = 0; other < dims; ++other)
       if (other != axis)
         exact *= h * static_cast<double>(points[static_cast<std::size_t>(other)] - 1);
-    Operation const operation{rule, dims, points, {h, h, h}};
+    Operation operation{rule, dims, points, {h, h, h}};
+    std::vector<double> tables;
+    for (std::size_t a = 0; rule == reduce::Rule::romberg && a < static_cast<std::size_t>(dims);
+         ++a)
+      std::ranges::copy(reduce::romberg_weights(points[a]), std::back_inserter(tables));
+    auto const device_tables = on_device(stream, tables);
+    operation.romberg = device_tables.data();
     // Of positive values: n roundings of the sum, and one of each value.
     double const bound = static_cast<double>(values.size()) * 0x1p-52 +
                          2 * static_cast<double>(std::numeric_limits<T>::epsilon());
@@ -189,7 +196,9 @@ void expect_running_integrals(Stream& stream) {
     integral(simpson, 3, {33, 35, 41}, axis, {1, 2, 3, 4});
     integral(simpson, 3, {4, 6, 8}, axis, {1, 2, 3, 0});
     integral(trapezoid, 3, {32, 21, 50}, axis, {1, 2, 0, 0});
+    integral(romberg, 3, {33, 5, 65}, axis, {1, 2, 3, 4});
   }
+  for (std::int64_t const n : {3, 5, 9, 1025}) integral(romberg, 1, {n, 1, 1}, 0, {1, 2, 3, 4});
   integral(trapezoid, 2, {300, 301, 1}, 1, {1, 2, 0, 0});
   integral(simpson, 2, {300, 1, 1}, 0, {1, 2, 3, 0});
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "support/line_integral_cases.hpp"
 #include "support/running_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -42,6 +43,12 @@ TYPED_TEST(RunningGpu, ScansOfPieces) {
 TYPED_TEST(RunningGpu, OrderStatistics) {
   Stream stream(Device::open(Backend::cuda));
   test::expect_order_statistics<TypeParam>(stream, sizeof(TypeParam) == 4 ? 3 : 6);
+}
+
+TEST(LineIntegralsGpu, AreSumsOfProducts) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_line_integrals(stream);
 }
 
 TEST(RunningGpuOfIntegers, ScansWrap) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/processors.hpp"
+#include "support/line_integral_cases.hpp"
 #include "support/refusal.hpp"
 #include "support/running_cases.hpp"
 
@@ -103,6 +104,55 @@ TEST(RunningHostOfFloats, ScansCheckTheirArguments) {
             "running scan: input (8 elements) and output (8 elements) overlap");
   EXPECT_EQ(test::refusal([&] { scan::RunningScan<std::int32_t>(stream, Running::integral); }),
             "running scan: integrals are of floating-point numbers");
+}
+
+TEST(RombergWeights, AreThoseOfKnownRules) {
+  auto const expect = [](std::vector<double> const& table, std::vector<double> const& expected,
+                         double end) {
+    for (std::size_t t = 0; t < expected.size(); ++t) EXPECT_NEAR(table[t], expected[t], 1e-13);
+    EXPECT_NEAR(table.back(), end, 1e-13);
+  };
+  expect(reduce::romberg_weights(3), {16}, 4);                            // Simpson's rule
+  expect(reduce::romberg_weights(5), {768. / 45, 288. / 45}, 168. / 45);  // Boole's
+  expect(reduce::romberg_weights(3, true), {0}, 12);
+  expect(reduce::romberg_weights(5, true), {0, 32}, 8);
+  for (int k = 1; k < 40; ++k)
+    for (bool const of_half : {false, true}) {
+      auto const table = reduce::romberg_weights((std::int64_t{1} << k) + 1, of_half);
+      double sum = 2 * table.back();
+      for (int t = 0; t < k; ++t)
+        sum += std::ldexp(table[static_cast<std::size_t>(t)], k - 1 - t);  // as many points
+      EXPECT_NEAR(sum / std::ldexp(12.0, k), 1, 1e-14) << k;
+    }
+  for (std::int64_t const points : {-1, 0, 1, 2, 4, 6, 1024})
+    EXPECT_EQ(test::refusal([&] { reduce::romberg_weights(points); }),
+              fmt::format("romberg: {} points are not 2^k + 1, 3 at least", points));
+}
+
+TEST(LineIntegralsHost, AreSumsOfProducts) {
+  auto stream = host();
+  test::expect_line_integrals(stream);
+}
+
+TEST(LineIntegralsHost, CheckTheirArguments) {
+  auto stream = host();
+  using reduce::LineIntegrals;
+  LineIntegrals lines(stream, {reduce::Rule::trapezoid, 2, {4, 3, 1}, {1, 1, 1}}, 0, 2);
+  std::vector<double> const values(12, 1);
+  std::vector<double> results(3);
+  auto const add = [&](std::size_t count) {
+    return test::refusal([&] { lines.add(stream, std::span(values).first(count)); });
+  };
+  EXPECT_EQ(add(7), "line integrals: 7 elements are not up to 2 rows of 4");
+  EXPECT_EQ(add(12), "line integrals: 12 elements are not up to 2 rows of 4");
+  EXPECT_EQ(add(8), "nothing");
+  EXPECT_EQ(add(8), "line integrals: 8 elements are not up to 1 rows of 4");
+  EXPECT_THROW(lines.finish(stream, results), std::logic_error);
+  EXPECT_EQ(add(4), "nothing");
+  EXPECT_EQ(test::refusal([&] { lines.finish(stream, std::span(results).first(2)); }),
+            "line integrals: target has 2 elements, it needs 3");
+  lines.finish(stream, results);
+  EXPECT_EQ(results, std::vector<double>(3, 3));
 }
 
 TEST(OrderStatisticsArguments, AreChecked) {
