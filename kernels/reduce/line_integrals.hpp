@@ -57,7 +57,7 @@ struct LinePiece {
   std::int64_t first;  ///< index of the first point along the axis
   bool goes_on;        ///< the partial sums have what came before
 
-  std::int64_t strand_values() const { return outer * strands * inner; }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t strand_values() const { return outer * strands * inner; }
 };
 
 void host_line_strands(LinePiece const& piece);

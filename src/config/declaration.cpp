@@ -179,7 +179,7 @@ Declaration Collector::form(Spec const& spec, Form const& form) {
   form.body(*this);
   Declaration result = std::move(levels_.back());
   levels_.pop_back();
-  if (form.kind == Form::Kind::scalar) {
+  if (form.kind == Form::Kind::scalar || form.kind == Form::Kind::list) {
     Declaration scalar = std::move(result.children.front());
     result = std::move(scalar);
   } else {

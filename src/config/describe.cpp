@@ -54,11 +54,21 @@ std::string formula_text(Declaration const& formula) {
   return "formula of " + joined(formula.variables, ", ");
 }
 
+std::string list_text(Declaration const& list) {
+  ListShape const& shape = list.shape;
+  std::string_view const element = list.children.front().kind == Kind::integer ? "whole numbers"
+                                   : shape.infinite ? "numbers, inf or -inf"
+                                                    : "numbers";
+  if (shape.minimum == shape.maximum) return fmt::format("list of {} {}", shape.maximum, element);
+  return fmt::format("list of {} to {} {}", shape.minimum, shape.maximum, element);
+}
+
 /// `'periodic'` or `{lower: ..., upper: ...}`.
 std::string form_text(Declaration const& form) {
   if (form.kind == Kind::word) return fmt::format("'{}'", form.word);
   if (form.kind == Kind::formula) return formula_text(form);
   if (form.kind == Kind::number) return "number";
+  if (form.kind == Kind::list) return list_text(form);
   std::vector<std::string> keys;
   for (Declaration const& key : form.children) keys.push_back(key.name + ": ...");
   return '{' + joined(keys, ", ") + '}';
@@ -72,15 +82,6 @@ std::string forms_text(Declaration const& forms) {
 
 std::string item_text(Declaration const& item) {
   return item.kind == Kind::forms ? forms_text(item) : form_text(item);
-}
-
-std::string list_text(Declaration const& list) {
-  ListShape const& shape = list.shape;
-  std::string_view const element = list.children.front().kind == Kind::integer ? "whole numbers"
-                                   : shape.infinite ? "numbers, inf or -inf"
-                                                    : "numbers";
-  if (shape.minimum == shape.maximum) return fmt::format("list of {} {}", shape.maximum, element);
-  return fmt::format("list of {} to {} {}", shape.minimum, shape.maximum, element);
 }
 
 /// What a key accepts, in words.

@@ -14,6 +14,8 @@ struct Limits {
   std::optional<double> streams;        ///< how many chunks are under way; a whole number
   std::optional<double> chunk;          ///< bytes of one array in a chunk
   std::optional<double> trip_steps;     ///< of a trip to the device, at most; a whole number
+
+  bool operator==(Limits const&) const = default;
 };
 
 /// Declares the section `limits` of a run over data.

@@ -40,6 +40,7 @@ std::string expected_forms(std::span<Form const> forms) {
   for (Form const& form : forms) {
     if (form.kind == Form::Kind::word) texts.push_back(fmt::format("'{}'", form.word));
     if (form.kind == Form::Kind::scalar) texts.emplace_back("a number or a formula");
+    if (form.kind == Form::Kind::list) texts.emplace_back("a list");
     if (form.kind != Form::Kind::mapping) continue;
     std::string keys;
     for (std::string const& key : keys_of(form))
@@ -59,13 +60,14 @@ void Reader::choose_by_word(Spec const& spec, std::span<Form const> forms, Node 
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < forms.size(); ++i) {
     Form const& form = forms[i];
-    if (node.kind != Node::Kind::scalar) break;
+    bool const listed = form.kind == Form::Kind::list;
+    if (node.kind != Node::Kind::scalar && !listed) continue;
     bool const same_word = form.word == node.text;
     if (form.kind == Form::Kind::refused && same_word)
       return report(node, path(spec.name),
                     fmt::format("'{}' cannot stand here ({})", node.text, form.documentation));
     if (form.kind == Form::Kind::word) words.push_back(form.word);
-    if (form.kind == Form::Kind::scalar || (form.kind == Form::Kind::word && same_word)) {
+    if (listed || form.kind == Form::Kind::scalar || (form.kind == Form::Kind::word && same_word)) {
       chosen = static_cast<int>(i);
       if (form.body) form.body(*this);
       return;

@@ -35,7 +35,8 @@ std::string problem_yaml(RunConfig const& config) {
   for (auto const& family : config.simulation->kernels)
     if (family.for_diagnostics) problem.kernels[std::string(family.name)] = "auto";
   problem.fused_steps.reset();
-  return yaml_of(problem, *config.parameters, config.simulation->has_limits ? "limits" : "");
+  return yaml_of(problem, *config.parameters,
+                 config.simulation->limits == SimulationInfo::LimitsOf::nothing ? "" : "limits");
 }
 
 }  // namespace gridstride::config

@@ -56,6 +56,10 @@ struct SimulationInfo {
   /// Whether its parameters are sections of their own at the top of the file, in place of
   /// `parameters`; the numbers that it finds are then among them, in place of `diagnostics`.
   bool has_own_sections = false;
+  /// The section `limits`: whether data from files may go through it in chunks, or its grid may be
+  /// larger than the device.
+  enum class LimitsOf { nothing, data, grid };
+  LimitsOf limits = LimitsOf::nothing;
   /// Whether values of its fields may be missing: NaN is then no reason to stop.
   bool has_gaps = false;
   /// What the sides of its grid may be for fields that do not say it, the default first. Where no
@@ -66,8 +70,6 @@ struct SimulationInfo {
   /// The most time steps that its kernels make in one pass over memory: `kernels.fused_steps`; 0:
   /// it has no such key.
   int most_fused_steps = 0;
-  /// Whether its grid may be larger than the device: the section `limits`.
-  bool has_limits = false;
   /// What `diagnostics` may ask for; the first kind is the default.
   std::span<DiagnosticKind const> diagnostics = {};
   /// What `output.formats` may name.
@@ -197,9 +199,9 @@ struct RunOptions {
   CheckpointOptions checkpoint;
   std::vector<DiagnosticEntry> diagnostics;  // in the order of the table of kinds
   VerifyOptions verify;
+  Limits limits;
   std::map<std::string, std::string, std::less<>> kernels;  // family -> variant, or "auto"
   std::optional<double> fused_steps;                        // a whole number; empty: auto
-  Limits limits;                                            // of `has_limits`
   Location initial_location;
   std::map<std::string, Location, std::less<>> locations;  // of every key that is given
 

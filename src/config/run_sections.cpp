@@ -427,7 +427,8 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   if (!simulation.has_own_sections) declare_diagnostics(visitor, run);
   declare_verify(visitor, run.verify, run.fields, run.file.parent_path());
   declare_kernels(visitor, run);
-  if (simulation.has_limits) declare_grid_limits(visitor, run.limits);
+  if (simulation.limits == SimulationInfo::LimitsOf::data) declare_limits(visitor, run.limits);
+  if (simulation.limits == SimulationInfo::LimitsOf::grid) declare_grid_limits(visitor, run.limits);
 }
 
 Declaration collect_run(RunOptions& run, ParameterSet& parameters) {

@@ -32,18 +32,22 @@ struct SimulationEntry {
                                       Inputs const& inputs) = nullptr;
 };
 
+/// A simulation in the run's precision.
+template <template <class> class Simulated>
+std::unique_ptr<Simulation> make_simulation(config::RunConfig const& run, Stream const& stream,
+                                            Inputs const& inputs) {
+  if (run.precision == Precision::float32)
+    return std::make_unique<Simulated<float>>(run, stream, inputs);
+  return std::make_unique<Simulated<double>>(run, stream, inputs);
+}
+
 /// Completes a row: how the simulation and its parameters are made, in the run's precision.
 template <template <class> class Simulated, class Parameters>
 SimulationEntry entry(SimulationEntry row) {
   row.info.make_parameters = []() -> std::unique_ptr<config::ParameterSet> {
     return std::make_unique<Parameters>();
   };
-  row.make = [](config::RunConfig const& run, Stream const& stream,
-                Inputs const& inputs) -> std::unique_ptr<Simulation> {
-    if (run.precision == Precision::float32)
-      return std::make_unique<Simulated<float>>(run, stream, inputs);
-    return std::make_unique<Simulated<double>>(run, stream, inputs);
-  };
+  row.make = make_simulation<Simulated>;
   return row;
 }
 

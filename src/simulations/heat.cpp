@@ -249,7 +249,7 @@ SimulationEntry heat_entry() {
   info.summary = "heat conduction or diffusion: u_t = div(diffusivity grad u) + source";
   info.fields = {{"u", "1", "temperature, concentration, or any quantity that spreads"}};
   info.schemes = {"ftcs", "rk4"};
-  info.has_limits = true;
+  info.limits = config::SimulationInfo::LimitsOf::grid;
   info.kernels = {{"stencil", variant_names("stencil")}, {"evaluate", variant_names("evaluate")}};
   for (int const dims : {1, 2, 3})
     info.most_fused_steps = std::max(info.most_fused_steps, stencil::most_fused_steps(dims));

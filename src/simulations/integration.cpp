@@ -26,11 +26,13 @@
 #include "model/one_shot.hpp"
 #include "simulations/integration_parameters.hpp"
 #include "simulations/integration_rules.hpp"
+#include "simulations/integration_samples.hpp"
 
 namespace gridstride {
 
 namespace {
 
+using integration::has_number;
 using integration::parameters_of;
 using integration::Solution;
 using quadrature::Estimate;
@@ -47,7 +49,7 @@ void set_axis(Grid& grid, std::size_t axis, integration::Sweep const& values) {
 Grid result_grid(integration::Parameters const& parameters) {
   Grid grid;
   if (parameters.curve_points > 0) {
-    auto const& ends = parameters.variables[0].second;
+    auto const& ends = parameters.variables[0].second.ends;
     set_axis(grid, 0, {ends[0], ends[1], parameters.curve_points});
     return grid;
   }
@@ -60,10 +62,10 @@ Grid result_grid(integration::Parameters const& parameters) {
 
 integration::Problem problem_of(integration::Parameters const& parameters, Grid const& grid) {
   integration::Problem problem;
-  problem.integrand = {parameters.integrand.expression, parameters.dimensions(),
+  problem.integrand = {parameters.integrand.formula.expression, parameters.dimensions(),
                        static_cast<int>(parameters.sweep.size())};
-  for (auto const& [name, ends] : parameters.variables)
-    problem.ranges.push_back({ends[0], ends[1]});
+  for (auto const& [name, range] : parameters.variables)
+    problem.ranges.push_back({range.ends[0], range.ends[1]});
   if (parameters.curve_points > 0) return problem;
   problem.integrals = static_cast<std::size_t>(grid.size());
   for (std::int64_t i = 0; i < grid.size(); ++i) {
@@ -89,8 +91,10 @@ integration::Request request_of(config::RunConfig const& run) {
 }
 
 /// Value and error of each integral, and what the device needs for them while they are computed.
-MemoryForecast integration_memory(config::RunConfig const& run, Inputs const&, Backend) {
+MemoryForecast integration_memory(config::RunConfig const& run, Inputs const& inputs,
+                                  Backend backend) {
   auto const& parameters = parameters_of(run);
+  if (parameters.has_samples()) return integration::samples_memory(run, inputs, backend);
   auto const count = static_cast<std::size_t>(result_grid(parameters).size());
   std::size_t const bytes = count * size_of(run.precision);
   return {.array_bytes = bytes,
@@ -99,13 +103,6 @@ MemoryForecast integration_memory(config::RunConfig const& run, Inputs const&, B
           .key = parameters.curve_points > 0 ? "parameters.running" : "parameters.sweep",
           .field_bytes = bytes,
           .other_bytes = count * (sizeof(Estimate) + parameters.sweep.size() * sizeof(double))};
-}
-
-/// Whether T has a number for the value.
-template <class T>
-bool has_number(double value) {
-  auto const rounded = static_cast<T>(value);
-  return std::isfinite(rounded) && (rounded != 0 || value == 0);
 }
 
 template <class T>
@@ -150,7 +147,7 @@ class Integration final : public OneShot {
 template <class T>
 Integration<T>::Integration(config::RunConfig const& run, Stream const& stream, Inputs const&)
     : OneShot(stream, {"integrate"}),
-      place_(run.problem(parameters_of(run).integrand.location, "")),
+      place_(run.problem(parameters_of(run).integrand.formula.location, "")),
       grid_(result_grid(parameters_of(run))),
       problem_(problem_of(parameters_of(run), grid_)),
       request_(request_of(run)),
@@ -158,7 +155,7 @@ Integration<T>::Integration(config::RunConfig const& run, Stream const& stream, 
       is_falling_(curve_ && problem_.ranges[0].upper < problem_.ranges[0].lower),
       value_(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size())),
       error_(stream_, MemorySpace::device, value_.size()) {
-  for (auto const& [name, ends] : parameters_of(run).variables) variable_names_.push_back(name);
+  for (auto const& [name, range] : parameters_of(run).variables) variable_names_.push_back(name);
   for (auto const& [name, values] : parameters_of(run).sweep) parameter_names_.push_back(name);
   solution_.values = unknown_values(*request_.rule);
   zero_async(value_.span(), stream_);
@@ -386,19 +383,24 @@ std::vector<NamedValue> Integration<T>::diagnostics() const {
 SimulationEntry integration_entry() {
   config::SimulationInfo info;
   info.name = "integration";
-  info.summary = "integrals of formulas, of one to twenty variables";
-  info.fields = {{"value", "1", "the integral, for each value of what is swept"},
-                 {"error", "1", "its estimated absolute error"}};
+  info.summary = "integrals of formulas, of one to twenty variables, and of samples from files";
+  info.fields = integration::all_fields();
   info.kernels = integration::kernel_choices();
   info.has_grid = false;
   info.has_time = false;
+  info.limits = config::SimulationInfo::LimitsOf::data;
   info.has_gaps = true;
   info.variables = {};
-  return entry<Integration, integration::Parameters>(
-      {.info = info,
-       .memory = integration_memory,
-       .problems = integration::problems,
-       .choose_kernels = integration::choose_kernels});
+  auto row =
+      entry<Integration, integration::Parameters>({.info = info,
+                                                   .memory = integration_memory,
+                                                   .problems = integration::problems,
+                                                   .choose_kernels = integration::choose_kernels});
+  row.make = [](config::RunConfig const& run, Stream const& stream, Inputs const& inputs) {
+    if (parameters_of(run).has_samples()) return integration::make_of_samples(run, stream, inputs);
+    return make_simulation<Integration>(run, stream, inputs);
+  };
+  return row;
 }
 
 }  // namespace gridstride

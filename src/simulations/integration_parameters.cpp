@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 
+#include "config/file_source.hpp"
 #include "core/text.hpp"
 #include "kernels/adaptive/adaptive.hpp"
 #include "kernels/adaptive/gauss_kronrod.hpp"
@@ -29,8 +30,10 @@ constexpr RuleInfo rule_table[] = {
      "Riemann sum of right ends, of order 1"},
     {"midpoint", RuleKind::fixed, "riemann", 1, max_dimensions,
      "Riemann sum of middles, of order 2"},
-    {"trapezoid", RuleKind::fixed, "riemann", 1, max_dimensions, "straight lines, of order 2"},
-    {"simpson", RuleKind::fixed, "riemann", 1, max_dimensions, "parabolas, of order 4"},
+    {"trapezoid", RuleKind::fixed, "riemann", 1, max_dimensions, "straight lines, of order 2",
+     RuleInput::both},
+    {"simpson", RuleKind::fixed, "riemann", 1, max_dimensions, "parabolas, of order 4",
+     RuleInput::both},
     {"boole", RuleKind::fixed, "riemann", 1, max_dimensions, "polynomials of degree 4, of order 6"},
     {"gauss_legendre", RuleKind::fixed, "riemann", 1, max_dimensions,
      "panels of `points_per_panel` points n, of order 2 n"},
@@ -46,13 +49,15 @@ constexpr RuleInfo rule_table[] = {
      "samples of scrambled Sobol sequences"},
     {"vegas", RuleKind::sampling, "sampling", 1, max_dimensions,
      "random samples, more of them where the integrand is large"},
+    {"romberg", RuleKind::fixed, "", 1, max_dimensions,
+     "extrapolated trapezoids, of 2^k + 1 samples along each axis", RuleInput::samples},
 };
 
 constexpr std::size_t most_swept = 3;  // axes of an image
 constexpr std::int64_t most_values = std::int64_t{1} << 28;
 
 /// Notes what is wrong with a range.
-void check_range(config::Visitor& visitor, std::string_view name, std::vector<double> const& ends,
+void check_range(config::Visitor& visitor, std::string const& name, std::vector<double> const& ends,
                  Precision precision) {
   double const width = ends[1] - ends[0], far = std::max(std::abs(ends[0]), std::abs(ends[1]));
   if (ends[0] == ends[1]) return visitor.fault(name, "is empty (its ends are the same)");
@@ -111,40 +116,49 @@ std::vector<expression::Variable> numbered(auto const& entries, int first) {
 RuleInfo const& rule_of(Parameters const& parameters) {
   std::string_view name = parameters.rule;
   if (name == "auto")
-    name = parameters.dimensions() == 1   ? "gauss_kronrod"
+    name = parameters.has_samples()       ? "simpson"
+           : parameters.dimensions() == 1 ? "gauss_kronrod"
            : parameters.dimensions() <= 8 ? "genz_malik"
                                           : "quasi_monte_carlo";
   return *std::ranges::find(rule_table, name, &RuleInfo::name);
 }
 
 void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run) {
-  declare_ranges(visitor, run);
+  auto const folder = run.file.parent_path();
+  declare_ranges(visitor, folder);
   declare_sweep(visitor);
-  declare_integrand(visitor);
+  declare_integrand(visitor, folder);
+  check_ranges(visitor, run.precision);
+  declare_axis(visitor);
   declare_curve(visitor);
   declare_rule(visitor);
   declare_tolerance(visitor);
+  if (has_samples()) check_samples(visitor);
   // The exact solution is a formula of what is swept, or of where the curve is.
   std::span const variables_of_curve(formula_variables_);
+  if (has_samples() && axis != all_axes) {
+    std::vector<std::pair<std::string, Range>> kept;
+    std::ranges::copy_if(variables, std::back_inserter(kept),
+                         [&](auto const& variable) { return variable.first != axis; });
+    swept_variables_ = numbered(kept, 0);
+  }
   visitor.variables(curve_points > 0 ? variables_of_curve.first(
                                            std::min<std::size_t>(1, formula_variables_.size()))
                                      : std::span(swept_variables_));
 }
 
-void Parameters::declare_ranges(config::Visitor& visitor, config::RunOptions const& run) {
-  visitor.named<std::vector<double>>(
-      {.name = "variables",
-       .documentation = "What is integrated over: names of your own, each with its range, from the "
-                        "lower to the upper end; `inf` and `-inf` are ends too."},
-      config::Presence::required, variables,
-      [&](config::Spec const& spec, std::vector<double>& ends) {
-        bool const read = visitor.list({.name = spec.name, .documentation = "A range."},
-                                       {.minimum = 2, .maximum = 2, .infinite = true}, ends);
-        if (read) check_range(visitor, spec.name, ends, run.precision);
-      });
-  if (variables.size() > max_dimensions)
-    visitor.fault("variables", fmt::format("{} variables are more than the {} that there may be",
-                                           variables.size(), max_dimensions));
+void Parameters::check_ranges(config::Visitor& visitor, Precision precision) const {
+  for (auto const& [name, range] : variables) {
+    if (has_samples() && !range.ends.empty() &&
+        (std::isinf(range.ends[0]) || std::isinf(range.ends[1])))
+      visitor.fault("variables." + name, "is infinite (samples reach from one number to another)");
+    else if (!range.ends.empty())
+      check_range(visitor, "variables." + name, range.ends,
+                  has_samples() ? Precision::float64 : precision);
+    else if (!has_samples() && (range.has_spacing() || range.has_positions()))
+      visitor.fault("variables." + name,
+                    "tells the places of samples (a formula needs a range, as [lower, upper])");
+  }
 }
 
 void Parameters::declare_sweep(config::Visitor& visitor) {
@@ -187,16 +201,30 @@ void Parameters::declare_sweep(config::Visitor& visitor) {
   }
 }
 
-void Parameters::declare_integrand(config::Visitor& visitor) {
+void Parameters::declare_integrand(config::Visitor& visitor, std::filesystem::path const& folder) {
   formula_variables_ = numbered(variables, 0);
   swept_variables_ = numbered(sweep, 0);
   std::ranges::copy(numbered(sweep, dimensions()), std::back_inserter(formula_variables_));
   visitor.variables(formula_variables_);
   visitor.axes(expression::max_variables);
-  visitor.visit({.name = "integrand",
-                 .documentation = "A formula of the names in `variables` and `sweep`.",
-                 .variables = config::all_variables},
-                integrand);
+  auto const formula = [&](config::Visitor& v) {
+    v.visit({.name = "integrand",
+             .documentation = "A formula of the names in `variables` and `sweep`.",
+             .variables = config::all_variables},
+            integrand.formula);
+  };
+  auto const samples = [&](config::Visitor& v) {
+    config::declare_field(v, folder, {.name = "integrand"}, integrand);
+  };
+  config::Form const forms[] = {{.kind = config::Form::Kind::scalar, .body = formula},
+                                {.kind = config::Form::Kind::mapping, .body = samples}};
+  int chosen = has_samples() ? 1 : !integrand.formula.text.empty() ? 0 : -1;
+  visitor.forms({.name = "integrand",
+                 .documentation = "A formula of the names in `variables` and `sweep`; or a file "
+                                  "with samples, of as many axes as there are `variables`, the "
+                                  "last one for the first of them."},
+                config::Presence::required, forms, chosen);
+  visitor.locate("integrand", integrand.location);
 }
 
 void Parameters::declare_curve(config::Visitor& visitor) {
@@ -210,11 +238,11 @@ void Parameters::declare_curve(config::Visitor& visitor) {
                  .maximum = static_cast<double>(most_values)},
                 curve_points);
       });
-  if (curve_points == 0) return;
+  if (curve_points == 0 || has_samples()) return;
   if (curve_points == 1) visitor.fault("running.points", "1 is no curve (2 at least)");
   if (dimensions() != 1 || !sweep.empty())
     return visitor.fault("running", "a curve needs one variable and no sweep");
-  std::vector<double> const& ends = variables[0].second;
+  std::vector<double> const& ends = variables[0].second.ends;
   if (ends.size() != 2) return;  // a fault that has its message
   if (!std::isfinite(ends[0]) || !std::isfinite(ends[1]))
     return visitor.fault("running", "a curve needs a finite range");
@@ -224,18 +252,25 @@ void Parameters::declare_curve(config::Visitor& visitor) {
 void Parameters::declare_rule(config::Visitor& visitor) {
   std::vector<config::Choice> choices = {
       {"auto",
-       "`gauss_kronrod` for one variable, `genz_malik` for up to 8, else `quasi_monte_carlo`"}};
+       "`gauss_kronrod` for one variable, `genz_malik` for up to 8, else `quasi_monte_carlo`; of "
+       "samples from a file `simpson`"}};
   for (RuleInfo const& info : rule_table) choices.push_back({info.name, info.documentation});
   visitor.choice({.name = "rule", .documentation = "Where the samples are, and what they weigh."},
                  choices, rule);
   RuleInfo const& info = rule_of(*this);
-  if (dimensions() > 0 && dimensions() <= max_dimensions &&
-      (dimensions() < info.least_dimensions || dimensions() > info.most_dimensions))
+  auto const refused = has_samples() ? RuleInput::formulas : RuleInput::samples;
+  if (info.input == refused)
+    visitor.fault("rule", fmt::format("'{}' takes {}", info.name,
+                                      has_samples() ? "formulas (samples are for trapezoid, "
+                                                      "simpson and romberg)"
+                                                    : "samples from a file alone"));
+  else if (dimensions() > 0 && dimensions() <= max_dimensions &&
+           (dimensions() < info.least_dimensions || dimensions() > info.most_dimensions))
     visitor.fault("rule",
                   fmt::format("'{}' takes {} (here {} {})", info.name,
                               info.most_dimensions == 1 ? "one variable" : "two variables or more",
                               dimensions() == 1 ? "is" : "are", dimensions()));
-  if (curve_points > 0 && dimensions() == 1 && info.name != "gauss_kronrod")
+  if (curve_points > 0 && !has_samples() && dimensions() == 1 && info.name != "gauss_kronrod")
     visitor.fault("rule", fmt::format("'{}' gives no curve (gauss_kronrod does)", info.name));
   visitor.visit({.name = "points",
                  .documentation = "Of a fixed rule: samples along each axis, rounded up to whole "
@@ -244,7 +279,8 @@ void Parameters::declare_rule(config::Visitor& visitor) {
                  .minimum = 1,
                  .maximum = std::ldexp(1.0, 40)},
                 points, "auto");
-  if (points && dimensions() >= info.least_dimensions && dimensions() <= info.most_dimensions) {
+  if (points && !has_samples() && dimensions() >= info.least_dimensions &&
+      dimensions() <= info.most_dimensions) {
     auto const problem = points_problem(info, dimensions(), *points);
     if (!problem.empty()) visitor.fault("points", problem);
   }
@@ -302,6 +338,7 @@ std::string_view family_called(std::string_view key) {
 /// of fixed rules, and for curves.
 std::string_view family_of(Parameters const& parameters) {
   RuleInfo const& rule = rule_of(parameters);
+  if (parameters.has_samples()) return "";
   bool const product = rule.kind == RuleKind::fixed && parameters.dimensions() > 1;
   return product || parameters.curve_points > 0 ? "" : rule.family;
 }
@@ -324,7 +361,8 @@ std::string variant_problem(std::string_view key, std::string_view variant,
   if (family != family_of(parameters))
     return fmt::format(
         "'{}' is a variant of {} (here the rule is '{}'{})", variant, rules_of(family), rule.name,
-        parameters.curve_points > 0                                    ? ", for a curve"
+        parameters.has_samples()                                       ? ", of samples"
+        : parameters.curve_points > 0                                  ? ", for a curve"
         : rule.kind != RuleKind::fixed || parameters.dimensions() == 1 ? ""
                                                                        : ", of several");
   auto const own = quadrature::tanh_sinh_variants<double>();
@@ -356,8 +394,13 @@ std::vector<config::SimulationInfo::KernelFamily> kernel_choices() {
   return choices;
 }
 
-std::vector<Problem> problems(config::RunConfig const& run, Inputs const&) {
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
   std::vector<Problem> found;
+  if (parameters_of(run).has_samples())
+    found = sample_problems(run, inputs);
+  else if (run.limits != config::Limits())
+    found.push_back(run.problem(run.location("limits"),
+                                "is for samples from a file (those of formulas take no room)"));
   for (std::string_view const key : kernel_keys) {
     std::string const& variant = run.kernels.find(key)->second;
     if (variant == "auto") continue;

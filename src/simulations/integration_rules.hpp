@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,13 @@
 
 /// From the rule that a config names to the integrators of kernels/.
 namespace gridstride::integration {
+
+/// Whether T has a number for the value.
+template <class T>
+bool has_number(double value) {
+  auto const rounded = static_cast<T>(value);
+  return std::isfinite(rounded) && (rounded != 0 || value == 0);
+}
 
 /// The integrals of one run: the integrand, and a row of its parameters for each of them.
 struct Problem {

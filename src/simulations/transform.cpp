@@ -20,6 +20,7 @@
 #include "simulations/transform_engine.hpp"
 #include "simulations/transform_finder.hpp"
 #include "simulations/transform_plan.hpp"
+#include "simulations/transform_report.hpp"
 
 namespace gridstride {
 
@@ -146,12 +147,7 @@ std::vector<NamedValue> Transform<T>::diagnostics() const {
   std::vector<NamedValue> all;
   for (auto const& finder : finders_.all)
     std::ranges::copy(finder->numbers(), std::back_inserter(all));
-  for (auto const name : transform::stage_names) {
-    auto const stage = std::ranges::find(report_.stages, name, &StageReport::name);
-    bool const known = stage != report_.stages.end();
-    all.push_back(
-        {.name = fmt::format("seconds.{}", name), .value = known ? stage->busy_seconds : 0});
-  }
+  std::ranges::copy(transform::report_seconds(report_), std::back_inserter(all));
   return all;
 }
 
@@ -163,23 +159,11 @@ std::vector<Table> Transform<T>::tables() const {
   return all;
 }
 
-/// How the data went, and what was the longest on the way.
 template <class T>
 std::vector<NamedText> Transform<T>::chosen() const {
-  auto const& stages = report_.stages;
-  std::vector<NamedText> texts = {
-      {"chunks", fmt::format("{} rows, {} at a time", plan_.cut.rows, plan_.cut.lanes)}};
+  auto texts = transform::report_texts(plan_.cut, report_);
   if (auto const kept = plan_.kept_text(); !kept.empty())
-    texts.push_back({"kept for later passes", kept});
-  if (stages.empty()) return texts;
-  auto const longest = std::ranges::max_element(stages, {}, &StageReport::busy_seconds);
-  std::string rates;
-  for (auto const& stage : stages)
-    if (stage.bytes > 0)
-      rates += fmt::format("{}{} {:.3g} GB/s", rates.empty() ? "" : ", ", stage.name,
-                           stage.rate() / 1e9);
-  if (!rates.empty()) texts.push_back({"rates", rates});
-  texts.push_back({"bound by", longest->name});
+    texts.insert(texts.begin() + 1, {"kept for later passes", kept});
   return texts;
 }
 

@@ -84,6 +84,8 @@ struct Together {
 
 class Chain {
  public:
+  /// Of arrays that are yet to be appended, over data at the points of a grid.
+  explicit Chain(Grid const& grid) : grid_(grid), evaluate_variant_("auto") {}
   /// Of a run whose files have no problems.
   Chain(config::RunConfig const& run, Inputs const& inputs);
 

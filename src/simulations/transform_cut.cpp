@@ -1,9 +1,14 @@
 #include "simulations/transform_cut.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.hpp"
+#include "core/host_limits.hpp"
 #include "core/pipeline.hpp"
+#include "core/text.hpp"
 
 namespace gridstride::transform {
 
@@ -139,6 +144,28 @@ Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, 
       cut.rows = (cut.rows + 1) / 2;
   }
   return cut;
+}
+
+Room room_of(config::Limits const& limits, Device const& device) {
+  auto const free = static_cast<double>(device.free_memory());
+  double const usual = device.backend() == Backend::cuda ? free * 15 / 16 : free / 2;
+  // More than there is would let more of the data stay than there is room for.
+  return {std::min(limits.device_memory.value_or(usual), usual),
+          limits.host_memory.value_or(static_cast<double>(free_host_memory()) / 2)};
+}
+
+void require_room(config::RunConfig const& run, Cut const& cut, Load const& load, Backend backend) {
+  auto const require = [&](std::string_view key, std::size_t taken, double there) {
+    if (static_cast<double>(taken) > there)
+      throw ConfigError({run.problem(
+          run.location(fmt::format("limits.{}", key)),
+          fmt::format("{} are left for chunks, but one line of the data and all that it needs "
+                      "takes {}",
+                      format_bytes(std::max(there, 0.0)),
+                      format_bytes(static_cast<double>(taken))))});
+  };
+  require("device_memory", cut.device_bytes(load, backend), load.device_bytes);
+  require("host_memory", cut.host_bytes(load), load.host_bytes);
 }
 
 std::vector<Rows> chunks_of_pass(Chain const& chain, Load const& load, Cut const& cut,

@@ -18,6 +18,15 @@ inline std::size_t slab_aligned(std::size_t bytes) {
   return (bytes + slab_alignment - 1) / slab_alignment * slab_alignment;
 }
 
+/// Bytes that a run may take.
+struct Room {
+  double device, host;
+};
+
+/// What `limits` say. Where they say nothing: of a GPU all but what libraries and the gaps between
+/// arrays take, of the host a half.
+Room room_of(config::Limits const& limits, Device const& device);
+
 /// What a cut is for.
 struct Load {
   std::vector<int> places;             ///< that any pass looks at
@@ -52,6 +61,9 @@ struct Cut {
 
 /// The cut for a load: within its bytes, as far as one row and one lane are.
 Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, Backend backend);
+
+/// Throws `ConfigError` at `limits` where a cut takes more than there is.
+void require_room(config::RunConfig const& run, Cut const& cut, Load const& load, Backend backend);
 
 /// The chunks of one pass, where the first `resident[place]` rows of files are in device memory:
 /// several chunks of the cut together, wherever a lane's memory holds what they take.

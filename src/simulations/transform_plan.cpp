@@ -7,7 +7,6 @@
 #include <iterator>
 
 #include "core/error.hpp"
-#include "core/host_limits.hpp"
 #include "core/text.hpp"
 #include "model/reading.hpp"
 
@@ -22,13 +21,6 @@ std::vector<std::string> wanted_names(config::RunConfig const& run) {
   for (auto const& [name, formula] : run.verify.exact)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   return names;
-}
-
-/// What is there where nothing is said: of a GPU all but what libraries and the gaps between arrays
-/// take, of the host a half.
-double usual_device_bytes(Device const& device) {
-  auto const free = static_cast<double>(device.free_memory());
-  return device.backend() == Backend::cuda ? free * 15 / 16 : free / 2;
 }
 
 template <class T>
@@ -51,11 +43,7 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
   auto const& limits = parameters_of(run).limits;
   bool const is_float = run.precision == Precision::float32;
   load.value_bytes = size_of(run.precision);
-  // More than there is would let more of the data stay than there is room for.
-  double const usual = usual_device_bytes(device);
-  double const device_limit = std::min(limits.device_memory.value_or(usual), usual);
-  double const host_limit =
-      limits.host_memory.value_or(static_cast<double>(free_host_memory()) / 2);
+  auto const [device_limit, host_limit] = room_of(limits, device);
   load.device_bytes = device_limit;
   want(run);
   chain.fuse(load.places);
@@ -66,35 +54,19 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
   load.device_bytes = device_limit - static_cast<double>(fixed_bytes_);
   load.host_bytes = host_limit - static_cast<double>(endings.host_bytes);
   cut = cut_for(chain, limits, load, backend_);
-  require_room(run, host_limit);
+  if (static_cast<double>(endings.host_bytes) > host_limit)
+    throw ConfigError({run.problem(
+        run.location("limits.host_memory"),
+        fmt::format("{} are too little for the {} of values that are sorted, which wait on the "
+                    "host",
+                    format_bytes(host_limit),
+                    format_bytes(static_cast<double>(endings.host_bytes))))});
+  require_room(run, cut, load, backend_);
   device_bytes_ = fixed_bytes_ + cut.device_bytes(load, backend_);
   host_bytes_ = cut.host_bytes(load);
   choose_resident();
   host_bytes_ += endings.host_bytes;
   table_bytes = host_limit - static_cast<double>(host_bytes_);
-}
-
-/// Throws where the limits do not hold one line.
-void Plan::require_room(config::RunConfig const& run, double host_limit) const {
-  auto const refuse = [&](std::string_view key, std::string const& problem) {
-    throw ConfigError({run.problem(run.location(fmt::format("limits.{}", key)), problem)});
-  };
-  if (static_cast<double>(endings.host_bytes) > host_limit)
-    refuse("host_memory",
-           fmt::format("{} are too little for the {} of values that are sorted, which wait on the "
-                       "host",
-                       format_bytes(host_limit),
-                       format_bytes(static_cast<double>(endings.host_bytes))));
-  auto const require = [&](std::string_view key, std::size_t taken, double there) {
-    if (static_cast<double>(taken) > there)
-      refuse(key,
-             fmt::format("{} are left for chunks, but one line of the data and all that it needs "
-                         "takes {}",
-                         format_bytes(std::max(there, 0.0)),
-                         format_bytes(static_cast<double>(taken))));
-  };
-  require("device_memory", cut.device_bytes(load, backend_), load.device_bytes);
-  require("host_memory", cut.host_bytes(load), load.host_bytes);
 }
 
 /// What is written, and whether it stays in device memory until the end.

@@ -43,7 +43,6 @@ struct Plan {
 
  private:
   void want(config::RunConfig const& run);
-  void require_room(config::RunConfig const& run, double host_limit) const;
   void open_files(Inputs const& inputs);
   void choose_resident();
 

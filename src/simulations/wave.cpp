@@ -215,7 +215,7 @@ SimulationEntry wave_entry() {
   info.summary = "waves with a speed that may vary: u_tt = speed^2 div grad u + source";
   info.fields = {{"u", "1", "displacement, pressure, or any quantity that travels in waves"}};
   info.schemes = {"leapfrog"};
-  info.has_limits = true;
+  info.limits = config::SimulationInfo::LimitsOf::grid;
   info.kernels = {{"star", variant_names("star")}, {"evaluate", variant_names("evaluate")}};
   for (int order = 2; order <= 8; order += 2)
     info.most_fused_steps = std::max(info.most_fused_steps, star::most_fused_steps(2, order));

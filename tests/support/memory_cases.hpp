@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,17 @@ struct MemoryCase {
   bool exact = false;       ///< also on a GPU, though it is without time
 };
 
+/// Where a case writes, and finds `zeros.bin`, 801 x 900 numbers in float64.
+inline std::filesystem::path memory_folder() {
+  return std::filesystem::temp_directory_path() / fmt::format("gridstride_memory_{}", getpid());
+}
+
 inline std::vector<MemoryCase> memory_cases() {
   std::string const plane = "grid: {points: [900, 801]}\n";
+  std::string const samples = fmt::format(
+      "simulation: integration\nparameters: {{integrand: {{file: {}/zeros.bin, type: float64, "
+      "shape: [801, 900]}}, variables: {{x: [0, 1], y: [0, 1]}}, rule: simpson, axis: ",
+      memory_folder().string());
   std::string const wave_steps = "time: {end: 2e-4, step: 5e-5}\n";
   return {
       {"heat", "simulation: heat\n" + plane +
@@ -129,6 +139,10 @@ inline std::vector<MemoryCase> memory_cases() {
        "simulation: integration\n"
        "parameters: {integrand: \"exp(-k*x)\", variables: {x: [0, 1]},\n"
        "  sweep: {k: {from: 0, to: 1, count: 300000}}, rule: gauss_kronrod}\n"},
+      {"integration of samples along lines", samples + "x}\nlimits: {chunk: 1 MB}\n", false, "hdf5",
+       "", true},
+      {"integration of samples along columns", samples + "y}\nlimits: {chunk: 1 MB}\n", false,
+       "hdf5", "", true},
   };
 }
 
@@ -137,8 +151,10 @@ inline std::vector<MemoryCase> memory_cases() {
 /// time is a bound alone.
 inline void expect_forecast(MemoryCase const& one, Backend backend) {
   SCOPED_TRACE(one.name);
-  auto const folder =
-      std::filesystem::temp_directory_path() / fmt::format("gridstride_memory_{}", getpid());
+  auto const folder = memory_folder();
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "zeros.bin").close();
+  std::filesystem::resize_file(folder / "zeros.bin", 801 * 900 * sizeof(double));
   auto config =
       config_of(one.yaml + fmt::format("device: {}\noutput: {{directory: {}, formats: "
                                        "[{}]{}}}\n",
