@@ -23,6 +23,7 @@ std::vector<Workload> matmul_workloads(Backend backend);
 std::vector<Workload> pipeline_workloads(Backend backend);
 std::vector<Workload> reduce_workloads(Backend backend);
 std::vector<Workload> riemann_workloads(Backend backend);
+std::vector<Workload> running_workloads(Backend backend);  // of reduce and scan
 std::vector<Workload> sampling_workloads(Backend backend);
 std::vector<Workload> scan_workloads(Backend backend);
 std::vector<Workload> select_workloads(Backend backend);
