@@ -30,9 +30,10 @@ void print_forecast(config::RunConfig const& config, Forecast const& expected,
     fmt::print("# time step: {:.6g} s, {}, at least {}\n", expected.time_step,
                counted(expected.steps, "step"),
                format_seconds(least_seconds(config, expected, device)));
-  fmt::print("# memory: {} on the device, {} for output\n",
+  fmt::print("# memory: {} on the device, {} {}\n",
              format_bytes(static_cast<double>(expected.device_bytes)),
-             format_bytes(static_cast<double>(expected.host_bytes)));
+             format_bytes(static_cast<double>(expected.host_bytes)),
+             expected.slabs.empty() ? "for output" : "on the host");
   if (!expected.slabs.empty()) fmt::print("# {}\n", expected.slabs);
   if (!expected.room.lack.empty()) fmt::print("# {}\n", expected.room.lack);
   std::string const checkpoints =

@@ -127,13 +127,14 @@ OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, 
 [[noreturn]] void refuse_memory(config::RunConfig const& run, MemoryForecast const& memory,
                                 std::string_view device, double free) {
   auto const others = static_cast<double>(memory.other_bytes);
-  refuse(run, memory.key,
-         fmt::format("{}: {} needs {} x {}{}, the {} has {} free{}", run.simulation->name,
-                     memory.array_name, memory.arrays,
-                     format_bytes(static_cast<double>(memory.array_bytes)),
-                     others > 0 ? fmt::format(", all else {}", format_bytes(others)) : "", device,
-                     format_bytes(free),
-                     memory.beyond.empty() ? "" : fmt::format(" ({})", memory.beyond)));
+  refuse(
+      run, memory.key,
+      fmt::format(
+          "{}: {} needs {} x {}{}, the {} has {} free{}", run.simulation->name, memory.array_name,
+          memory.arrays, format_bytes(static_cast<double>(memory.array_bytes)),
+          others > 0 ? fmt::format(", all else {}", format_bytes(others)) : "", device,
+          format_bytes(free),
+          memory.beyond.empty() || device == "host" ? "" : fmt::format(" ({})", memory.beyond)));
 }
 
 /// Host memory for the comparison of any field with an exact solution.
@@ -168,7 +169,7 @@ std::size_t host_bytes(config::RunConfig const& run, MemoryForecast const& memor
   std::size_t const packing =
       written > 0 && use.packs ? io::packing_bytes(io::Slabs::lanes(use), use.largest()) : 0;
   std::size_t const slabs = slab_memory(run, memory, backend).host;
-  return memory.host_array_bytes + memory.host_bytes +
+  return memory.host_bytes +
          std::max(slabs + packing + verification_bytes(run, memory, backend), memory.reading_bytes);
 }
 
@@ -181,12 +182,11 @@ void require_memory(config::RunConfig const& run, Device const& device,
     refuse_memory(run, memory, cuda ? "device" : "host", free);
   auto const host_free = static_cast<double>(free_host_memory());
   if (cuda && host > host_free)
-    refuse(
-        run, memory.key,
-        fmt::format("{}: {} of host memory are needed for {}what goes to and from the disk, the "
-                    "host has {} free",
-                    run.simulation->name, format_bytes(host),
-                    memory.host_array_bytes > 0 ? "the grid and " : "", format_bytes(host_free)));
+    refuse(run, memory.key,
+           fmt::format("{}: {} of host memory are needed for {}what goes to and from the disk, the "
+                       "host has {} free",
+                       run.simulation->name, format_bytes(host),
+                       memory.trip_steps > 0 ? "the grid and " : "", format_bytes(host_free)));
 }
 
 void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, Forecast& result) {
@@ -209,7 +209,7 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   // What libraries and kernels take beside all that is counted.
   constexpr double spare = 256 << 20;
   // Fields that are too large for the device have no copy aside there.
-  double const left = memory.host_array_bytes > 0
+  double const left = memory.trip_steps > 0
                           ? 0
                           : static_cast<double>(device.free_memory()) - total(memory) -
                                 static_cast<double>(made_slabs) - spare;
@@ -248,7 +248,7 @@ double least_seconds(config::RunConfig const& run, Forecast const& expected, Dev
     fastest = std::min(fastest, elapsed_seconds(start, stop));
   }
   double const bandwidth = 2 * static_cast<double>(bytes) / std::max(fastest, 1e-9);
-  auto const bytes_of_step = static_cast<double>(memory.bytes() + memory.host_array_bytes);
+  auto const bytes_of_step = static_cast<double>(memory.bytes() + memory.host_bytes);
   return expected.steps * std::max(launch_seconds, bytes_of_step / bandwidth);
 }
 

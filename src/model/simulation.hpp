@@ -130,10 +130,11 @@ struct MemoryForecast {
   std::size_t slab_bytes = 0;     ///< of a GPU meanwhile
   /// Of the fields on grids of their own.
   std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};
-  std::size_t host_array_bytes = 0;  ///< arrays that stay in the host's memory
-  std::int64_t trip_steps = 0;       ///< that these make for each trip to the device, at most
-  std::string slabs = {};            ///< how they go there, in words
-  std::string beyond = {};           ///< why arrays larger than the device cannot go there so
+  /// Of a grid larger than the device: the most steps that its slabs make for each trip there, and
+  /// how they go, in words. 0: it is none.
+  std::int64_t trip_steps = 0;
+  std::string slabs = {};
+  std::string beyond = {};  ///< why a grid could not go there so, were it larger
 
   std::size_t bytes() const { return array_bytes * static_cast<std::size_t>(arrays) + other_bytes; }
   /// What one of the run's fields takes.

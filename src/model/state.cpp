@@ -87,8 +87,7 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
   for (Row const& row : rows) {
     auto const values = static_cast<std::size_t>(row.grid.size());
     if (row.on_host)
-      result.host_array_bytes +=
-          static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
+      result.host_bytes += static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
     else if (row.grid == run.grid)
       result.arrays += row.arrays;
     else

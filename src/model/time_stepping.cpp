@@ -62,6 +62,7 @@ void TimeStepping<T>::save(CheckpointSink& sink) const {
 
 template <class T>
 void TimeStepping<T>::load(CheckpointSource const& source) {
+  settle();  // or what initial values still have under way would come later
   clock_.load(source);
   state_.load(source);
 }

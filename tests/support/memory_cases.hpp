@@ -83,7 +83,7 @@ inline std::vector<MemoryCase> memory_cases() {
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
            "time: {end: 8e-7, step: 2e-7}\ncheckpoint: {every: {steps: 2}}\n"
-           "limits: {device_memory: 4 MiB}\n",
+           "limits: {device_memory: 8 MiB, chunk: 1600 KiB}\n",
        false, "hdf5, vti"},
       {"wave larger than the device",
        "simulation: wave\n" + plane +
