@@ -14,14 +14,12 @@
 namespace gridstride::expression {
 namespace {
 
-/// A part of a formula in a `Pool`; `none` stands for a derivative that is 0.
-using Part = std::int32_t;
-constexpr Part none = -1;
+constexpr Part none = no_part;
 
 /// Parts that may share operands, so that rewriting takes time in proportion to a formula's length.
-class Pool {
+class Pool final : public PartMaker {
  public:
-  Part number(double value) { return push({.value = value}, 1); }
+  Part number(double value) override { return push({.value = value}, 1); }
 
   /// A copy of a node on other operands.
   Part copy(Node node, std::array<Part, 3> operands) {
@@ -32,7 +30,7 @@ class Pool {
     return push(node, size);
   }
 
-  Part make(Operation operation, Part a, Part b = none, Part c = none) {
+  Part make(Operation operation, Part a, Part b = none, Part c = none) override {
     Part const known = simplification(operation, a, b, c);
     return known != none ? known : copy({.operation = operation}, {a, b, c});
   }
@@ -44,19 +42,16 @@ class Pool {
     return static_cast<Part>(nodes_.size() - 1);
   }
 
-  /// A formula, simplified, with the parts in the places of its variables.
-  Part insert(Expression const& formula, std::span<Part const> variables) {
+  /// A formula, simplified.
+  Part insert(Expression const& formula) {
     std::vector<Part> parts;  // of each node
     for (Node const& node : formula.nodes()) {
-      bool const given = node.operation == Operation::variable &&
-                         static_cast<std::size_t>(node.variable) < variables.size();
       std::array<Part, 3> operands = {none, none, none};
       int const count = operand_count(node.operation);
       for (int i = 0; i < count; ++i)
         operands[i] = parts[static_cast<std::size_t>(node.operands[i])];
-      parts.push_back(given        ? variables[static_cast<std::size_t>(node.variable)]
-                      : count == 0 ? copy(node, operands)
-                                   : make(node.operation, operands[0], operands[1], operands[2]));
+      parts.push_back(count == 0 ? copy(node, operands)
+                                 : make(node.operation, operands[0], operands[1], operands[2]));
     }
     return parts.back();
   }
@@ -180,27 +175,22 @@ constexpr Rule rules[] = {
     {Operation::erfc, "-2/sqrt(pi)*exp(-a^2)"},
 };
 
-/// The derivative of a formula, part by part in the list's order.
-class Derivation {
+/// The rules of calculus.
+class Calculus {
  public:
-  Derivation(Expression const& formula, int variable) : variable_(variable) {
-    for (Part part = 0, end = pool_.append(formula); part <= end; ++part)
-      slopes_.push_back(slope_of(part));
-  }
+  explicit Calculus(PartMaker& maker) : maker_(maker) {}
 
-  Expression result() {
-    return slopes_.back() == none ? Expression(0.0) : pool_.tree(slopes_.back());
-  }
+  Part slope(Operation operation, Part f, std::array<Part, 3> operands, std::array<Part, 3> slopes);
 
  private:
   Part make(Operation operation, Part a, Part b = none, Part c = none) {
-    return pool_.make(operation, a, b, c);
+    return maker_.make(operation, a, b, c);
   }
   Part times(Part a, Part b) { return make(Operation::multiply, a, b); }
   Part over(Part a, Part b) { return make(Operation::divide, a, b); }
-  Part squared(Part a) { return make(Operation::power, a, pool_.number(2)); }
+  Part squared(Part a) { return make(Operation::power, a, maker_.number(2)); }
   Part negative(Part a) { return make(Operation::negate, a); }
-  Part or_zero(Part part) { return part == none ? pool_.number(0) : part; }
+  Part or_zero(Part part) { return part == none ? maker_.number(0) : part; }
 
   /// a' + b' or a' − b', where either may be none.
   Part sum(Operation operation, Part da, Part db) {
@@ -209,33 +199,25 @@ class Derivation {
     return operation == Operation::add ? db : negative(db);
   }
 
-  Part slope_of(Part f);
   Part outer_slope(Part f, Operation operation, Part a);
   Part slope_of_quotient(Part f, Part b, Part da, Part db);
   Part slope_of_power(Part f, Part a, Part b, Part da, Part db);
   Part slope_of_choice(Operation comparison, Part a, Part b, Part da, Part db);
 
-  int variable_;
-  Pool pool_;
-  std::vector<Part> slopes_;
+  PartMaker& maker_;
 };
 
-Part Derivation::slope_of(Part f) {
-  Node const node = pool_[f];
-  auto const slope = [this](Part part) {
-    return part < 0 ? none : slopes_[static_cast<std::size_t>(part)];
-  };
-  if (node.operation == Operation::variable)
-    return node.variable == variable_ ? pool_.number(1) : none;
-  int const count = operand_count(node.operation);
+Part Calculus::slope(Operation operation, Part f, std::array<Part, 3> operands,
+                     std::array<Part, 3> slopes) {
+  int const count = operand_count(operation);
   if (count == 0) return none;
-  auto const [a, b, c] = node.operands;
-  Part const da = slope(a), db = count > 1 ? slope(b) : none, dc = count > 2 ? slope(c) : none;
+  auto const [a, b, c] = operands;
+  Part const da = slopes[0], db = count > 1 ? slopes[1] : none, dc = count > 2 ? slopes[2] : none;
   if (da == none && db == none && dc == none) return none;
-  switch (node.operation) {
+  switch (operation) {
     case Operation::add:
     case Operation::subtract:
-      return sum(node.operation, da, db);
+      return sum(operation, da, db);
     case Operation::multiply:
       return sum(Operation::add, da == none ? none : times(da, b),
                  db == none ? none : times(a, db));
@@ -260,20 +242,32 @@ Part Derivation::slope_of(Part f) {
     }
     default: {
       if (count > 1) return none;  // comparisons
-      Part const outer = outer_slope(f, node.operation, a);
+      Part const outer = outer_slope(f, operation, a);
       return outer == none ? none : times(outer, da);
     }
   }
 }
 
 /// f'(a) of a function f of one argument.
-Part Derivation::outer_slope(Part f, Operation operation, Part a) {
+Part Calculus::outer_slope(Part f, Operation operation, Part a) {
   auto const rule = std::ranges::find(rules, operation, &Rule::operation);
   if (rule == std::end(rules)) return none;
-  return pool_.insert(Expression::parse(rule->slope, {}, argument_and_value), std::array{a, f});
+  Expression const outer = Expression::parse(rule->slope, {}, argument_and_value);
+  std::vector<Part> parts;  // of each of its nodes
+  for (Node const& node : outer.nodes()) {
+    auto const [x, y, z] = node.operands;
+    auto const of = [&](std::int32_t place) {
+      return place < 0 ? none : parts[static_cast<std::size_t>(place)];
+    };
+    parts.push_back(node.operation == Operation::number ? maker_.number(node.value)
+                    : node.operation == Operation::variable
+                        ? (node.variable == 0 ? a : f)
+                        : make(node.operation, of(x), of(y), of(z)));
+  }
+  return parts.back();
 }
 
-Part Derivation::slope_of_quotient(Part f, Part b, Part da, Part db) {
+Part Calculus::slope_of_quotient(Part f, Part b, Part da, Part db) {
   if (db == none) return over(da, b);
   Part const change = times(f, db);
   return over(da == none ? negative(change) : make(Operation::subtract, da, change), b);
@@ -281,17 +275,17 @@ Part Derivation::slope_of_quotient(Part f, Part b, Part da, Part db) {
 
 /// (a^b)' = b·a^(b−1)·a' + a^b·log(a)·b'. The second term exists only where b changes, so that a
 /// negative base has a derivative where the exponent is a number.
-Part Derivation::slope_of_power(Part f, Part a, Part b, Part da, Part db) {
+Part Calculus::slope_of_power(Part f, Part a, Part b, Part da, Part db) {
   Part of_base = none, of_exponent = none;
   if (da != none) {
-    Part const lower = make(Operation::power, a, make(Operation::subtract, b, pool_.number(1)));
+    Part const lower = make(Operation::power, a, make(Operation::subtract, b, maker_.number(1)));
     of_base = times(times(b, lower), da);
   }
   if (db != none) of_exponent = times(times(f, make(Operation::log, a)), db);
   return sum(Operation::add, of_base, of_exponent);
 }
 
-Part Derivation::slope_of_choice(Operation comparison, Part a, Part b, Part da, Part db) {
+Part Calculus::slope_of_choice(Operation comparison, Part a, Part b, Part da, Part db) {
   return make(Operation::select, make(comparison, a, b), or_zero(da), or_zero(db));
 }
 
@@ -324,11 +318,30 @@ Expression operator/(Expression const& a, Expression const& b) {
 
 Expression simplified(Expression const& formula) {
   Pool pool;
-  return pool.tree(pool.insert(formula, {}));
+  return pool.tree(pool.insert(formula));
+}
+
+Part derivative(PartMaker& maker, Operation operation, Part f, std::array<Part, 3> operands,
+                std::array<Part, 3> slopes) {
+  return Calculus(maker).slope(operation, f, operands, slopes);
 }
 
 Expression derivative(Expression const& formula, int variable) {
-  return Derivation(formula, variable).result();
+  Pool pool;
+  Calculus calculus(pool);
+  std::vector<Part> slopes;
+  auto const slope = [&](Part part) {
+    return part < 0 ? none : slopes[static_cast<std::size_t>(part)];
+  };
+  for (Part part = 0, end = pool.append(formula); part <= end; ++part) {
+    Node const node = pool[part];
+    auto const [a, b, c] = node.operands;
+    slopes.push_back(
+        node.operation == Operation::variable && node.variable == variable
+            ? pool.number(1)
+            : calculus.slope(node.operation, part, node.operands, {slope(a), slope(b), slope(c)}));
+  }
+  return slopes.back() == none ? Expression(0.0) : pool.tree(slopes.back());
 }
 
 Expression substitute(Expression const& formula, int variable, Expression const& replacement) {

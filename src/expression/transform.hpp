@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 #include "expression/expression.hpp"
 
 /// Trees made of trees. What is put together may have up to `max_tree_nodes` parts and needs a
@@ -31,5 +34,25 @@ Expression derivative(Expression const& formula, int variable);
 
 /// The formula with `replacement` in the place of a variable.
 Expression substitute(Expression const& formula, int variable, Expression const& replacement);
+
+/// A formula's part by its number, where parts may share operands.
+using Part = std::int32_t;
+inline constexpr Part no_part = -1;
+
+/// What makes parts of formulas.
+class PartMaker {
+ public:
+  virtual Part number(double value) = 0;
+  /// One operation on the operands that it takes, the first of these.
+  virtual Part make(Operation operation, Part a, Part b = no_part, Part c = no_part) = 0;
+
+ protected:
+  ~PartMaker() = default;
+};
+
+/// One step of `derivative`: that of part f, an operation on `operands` whose derivatives are
+/// `slopes`. `no_part` stands for a derivative that is 0.
+Part derivative(PartMaker& maker, Operation operation, Part f, std::array<Part, 3> operands,
+                std::array<Part, 3> slopes);
 
 }  // namespace gridstride::expression
