@@ -112,16 +112,18 @@ Term Terms::make(Node const& node) {
 
 Term Terms::number(double value) { return make({.value = value + 0.0}); }  // −0 + 0 is 0
 
-Term Terms::coordinate(int axis) {
+Term Terms::coordinate(int axis, int offset) {
   check_index(axis, 3, "axis");
-  return make({.kind = Kind::coordinate, .index = axis});
+  Node node = {.kind = Kind::coordinate, .index = axis};
+  node.orders[static_cast<std::size_t>(axis)] = static_cast<std::int8_t>(offset);
+  return make(node);
 }
 
 Term Terms::time() { return make({.kind = Kind::time}); }
 
-Term Terms::unknown(int component) {
+Term Terms::unknown(int component, std::array<std::int8_t, 3> offset) {
   check_index(component, max_components, "unknown");
-  return make({.kind = Kind::unknown, .index = component});
+  return make({.kind = Kind::unknown, .orders = offset, .index = component});
 }
 
 Term Terms::name(int component) {

@@ -38,7 +38,7 @@ enum class Kind : unsigned char {
 struct Node {
   Kind kind = Kind::number;
   expression::Operation operation = expression::Operation::number;
-  std::array<std::int8_t, 3> orders = {0, 0, 0};
+  std::array<std::int8_t, 3> orders = {0, 0, 0};  ///< of an unknown or a coordinate: see `unknown`
   std::int32_t index = 0;
   double value = 0;
   std::array<Term, 3> operands = {-1, -1, -1};
@@ -69,9 +69,11 @@ class Terms {
   std::size_t size() const { return nodes_.size(); }
 
   Term number(double value);
-  Term coordinate(int axis);
+  /// `offset` points further along its axis than where the term stands, as one of `unknown`.
+  Term coordinate(int axis, int offset = 0);
   Term time();
-  Term unknown(int component);
+  /// In what is discretised, `offset` says at which point: so many further along each axis.
+  Term unknown(int component, std::array<std::int8_t, 3> offset = {0, 0, 0});
   Term name(int component);
   Term operation(expression::Operation operation, Term a, Term b = -1, Term c = -1);
   Term add(Term a, Term b) { return operation(expression::Operation::add, a, b); }

@@ -9,13 +9,19 @@ namespace gridstride {
 // rk4 needs no array of slopes: with y2, y3, y4 its stage values,
 // u' = u + ((y2 − u) + 2·(y3 − u) + (y4 − u))/3 + dt/6·L(y4).
 //
-// The values of ssp_rk3 at the sides are what the method itself would give for u_t = g', up to dt³:
-// g + dt·g' and g + dt/2·g' + dt²/4·g''. With g at the stages' own times in their place, the order
+// The values of ssp_rk3 at the sides are what the method itself would give for u_t = g', up to dt³
+// (as those of ssp_rk2): g + dt·g' and g + dt/2·g' + dt²/4·g''. With g at the stages' own times in their place, the order
 // would fall to two (Carpenter and others, SIAM J. Sci. Comput. 16 (1995)).
 std::span<Scheme const> schemes() {
   static std::vector<Scheme> const table = {
       {"euler", 2, true, 2, {{}}},
       {"midpoint", 2, true, 2, {{.time = 0.5}}},
+      {"ssp_rk2",
+       2,
+       false,
+       2,
+       {{.out = 1, .sides = {-2, 4, -1}},
+        {.in = 1, .out = 0, .factor = 0.5, .in_weight = 0.5, .time = 1}}},
       {"ssp_rk3",
        3,
        false,

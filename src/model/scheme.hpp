@@ -37,8 +37,9 @@ struct Scheme {
 };
 
 /// Every scheme: `euler` (forward Euler), `midpoint` (the same with coefficients at the middle of
-/// the step), `ssp_rk3` (Shu and Osher, J. Comput. Phys. 77 (1988)), `rk4` (the classical
-/// Runge-Kutta method).
+/// the step), `ssp_rk2` (Heun's method) and `ssp_rk3` (Shu and Osher, J. Comput. Phys. 77 (1988)),
+/// `rk4` (the classical Runge-Kutta method). But for `midpoint`, each has the order of its number of
+/// stages.
 std::span<Scheme const> schemes();
 
 /// Throws `std::invalid_argument` for a name that there is not.

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "config/run_fields.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "model/reading.hpp"
 #include "model/values.hpp"
@@ -54,16 +55,19 @@ Row scratch(config::RunConfig const& run, std::string_view name, int arrays) {
 }
 
 void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string_view field,
-               Scheme const& scheme) {
+               Scheme const& scheme, std::optional<std::size_t> component) {
+  auto const info = std::ranges::find(run.fields, field, &config::FieldInfo::name);
+  auto const name = component ? config::component_variable(field, info->components[*component])
+                              : std::string(field);
   for (int axis = 0; axis < run.grid.dims; ++axis)
     for (int side = 0; side < 2; ++side) {
       auto const& condition = run.sides_of(field)[axis][static_cast<std::size_t>(side)];
       SideKind const kind = condition.kind;
       if (!has_values(kind)) continue;
-      auto const source = source_of(condition.value);
+      auto const source = source_of(component ? condition.components[*component] : condition.value);
       bool const mixes =
           kind == SideKind::dirichlet && depends_on_time(source) && scheme.mixes_sides();
-      rows.push_back({.name = side_name(field, axis, side),
+      rows.push_back({.name = side_name(name, axis, side),
                       .role = Role::side,
                       .grid = face_of(run.grid, axis, side),
                       .arrays = mixes ? 2 : 1,

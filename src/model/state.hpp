@@ -50,9 +50,10 @@ Row coefficient(config::RunConfig const& run, std::string_view name,
 Row term(config::RunConfig const& run, std::string_view name, config::FieldSource const& source);
 Row scratch(config::RunConfig const& run, std::string_view name, int arrays);
 /// Adds what holds for a field on the sides of the grid: arrays for the kinds that have values, two
-/// where they change and the scheme mixes them.
+/// where they change and the scheme mixes them. Of a vector, for one of its components, whose arrays
+/// are called as `component_variable` has it.
 void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string_view field,
-               Scheme const& scheme);
+               Scheme const& scheme, std::optional<std::size_t> component = {});
 
 /// Whether the formula of a row depends on time.
 bool depends_on_time(std::span<Row const> rows);

@@ -73,7 +73,10 @@ StagedStepping<T>::StagedStepping(config::RunConfig const& run, Stream const& st
                                   StepRule rule)
     : TimeStepping<T>(run, stream, inputs, rows, std::move(rule)),
       scheme_(scheme),
-      u_(this->state_[rows.front().name]) {}
+      u_(this->state_[rows.front().name]) {
+  for (Row const& row : rows)
+    if (row.role == Role::evolved) evolved_.push_back(&this->state_[row.name]);
+}
 
 template <class T>
 void StagedStepping<T>::fill_initial(config::RunConfig const& run, Inputs const& inputs) {
@@ -90,21 +93,22 @@ void StagedStepping<T>::queue(std::int64_t steps) {
       queue_stage(stage);
     }
     if (scheme_.alternates) move_to(buffer(1));
-    if (changes) this->clock_.tick();
+    if (uses_clock()) this->clock_.tick();
   }
 }
 
 template <class T>
 void StagedStepping<T>::move_to(T const* array) {
   current_ = array == u_.buffer(0) ? 0 : 1;
-  u_.place(u_.buffer(current_));
+  for (Array<T>* const each : evolved_) each->place(each->buffer(current_));
 }
 
 template <class T>
 double StagedStepping<T>::values_per_update() const {
   double values = 0;
   for (Stage const& stage : scheme_.stages)
-    values += 2 + (stage.base != stage.in) + static_cast<double>(stage.terms.size()) +
+    values += static_cast<double>(evolved_.size()) *
+                  (2 + (stage.base != stage.in) + static_cast<double>(stage.terms.size())) +
               this->state_.coefficient_arrays();
   return values;
 }

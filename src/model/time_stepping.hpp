@@ -71,7 +71,7 @@ class TimeStepping : public Simulation {
   std::vector<double> graph_kind_, kind_before_;
 };
 
-/// The same by a `Scheme` whose stages work on the buffers of one field.
+/// The same by a `Scheme` whose stages work on the buffers of all evolved rows at once.
 template <class T>
 class StagedStepping : public TimeStepping<T> {
  public:
@@ -80,19 +80,25 @@ class StagedStepping : public TimeStepping<T> {
   void load(CheckpointSource const& source) override;
 
  protected:
-  /// The field is the first row.
+  /// Where there is one field, it is the first row.
   StagedStepping(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
                  std::vector<Row> rows, Scheme const& scheme, StepRule rule);
 
   /// Queues a stage; what depends on time has its values for it.
   virtual void queue_stage(Stage const& stage) = 0;
   void queue(std::int64_t steps) override;
+  /// Whether what is queued looks at the time.
+  virtual bool uses_clock() const { return this->state_.changes(); }
   std::int64_t steps_before_graph() const override {
     return current_ == 0 ? 0 : this->steps_of_pass();
   }
 
   /// The arrays of a stage by their numbers; where two alternate, 0 is that of the present state.
-  T* buffer(int number) { return u_.buffer(scheme_.alternates ? (number + current_) % 2 : number); }
+  T* buffer(int number) { return buffer(number, u_); }
+  /// The same of another evolved row.
+  T* buffer(int number, Array<T>& array) {
+    return array.buffer(scheme_.alternates ? (number + current_) % 2 : number);
+  }
   /// What a stage gives to a kernel's step: its arrays, its weight, and its factor times the step.
   template <class Step>
   void set_stage(Step& step, Stage const& stage) {
@@ -104,13 +110,14 @@ class StagedStepping : public TimeStepping<T> {
   }
   /// Whether the present state lies in the second of two that alternate.
   bool is_odd() const { return current_ == 1; }
-  /// A pass has left the state in this array.
+  /// A pass has left the state in this array of the first row, and in those of the same number.
   void move_to(T const* array);
   /// Queues the field's first values.
   void fill_initial(config::RunConfig const& run, Inputs const& inputs);
 
   Scheme const& scheme_;
   Array<T>& u_;
+  std::vector<Array<T>*> evolved_;  ///< all of them, in the order of the rows
 
  private:
   int current_ = 0;

@@ -33,6 +33,7 @@ TEST(Scheme, MakesTheTaylorPolynomialOfItsOrder) {
   for (double const z : {-2.0, -0.3, 0.1, 1.0}) {
     EXPECT_NEAR(growth(find_scheme("euler"), z), taylor(1, z), 1e-15);
     EXPECT_NEAR(growth(find_scheme("midpoint"), z), taylor(1, z), 1e-15);
+    EXPECT_NEAR(growth(find_scheme("ssp_rk2"), z), taylor(2, z), 1e-15);
     EXPECT_NEAR(growth(find_scheme("ssp_rk3"), z), taylor(3, z), 1e-15);
     EXPECT_NEAR(growth(find_scheme("rk4"), z), taylor(4, z), 1e-15);
   }

@@ -1,0 +1,142 @@
+#pragma once
+
+#include "core/host_device.hpp"
+
+/// How a component goes on beyond the sides of the grid. Free of other headers, so that kernels
+/// that are compiled at run time use it too.
+namespace gridstride::system {
+
+/// One end of an axis with n points. Point −j lies j points beyond the side:
+///
+///   u(−j) = sign·u(n − j)                                     where it wraps around
+///   u(−j) = sign·u(j) + own·u(0) + (value + j·slope)·g        else
+///
+/// At a corner the axes follow each other, x first: a point beyond the sides of y and z is made of
+/// points beyond x. There g goes on along its face as u along the axis where that wraps, else as a
+/// straight line through its value at the edge.
+template <class T>
+struct Side {
+  bool wraps = true;
+  bool given = false;  ///< the side's own points hold g; else they are as those inside
+  T sign = 1;
+  T own = 0;
+  T value = 0;
+  T slope = 0;
+  T const* g = nullptr;  ///< at the points of the face, the remaining axes in order; null: 0
+};
+
+template <class T>
+using Sides = Side<T>[3][2];
+
+/// An array of one component with its sides.
+template <class T>
+struct Input {
+  T const* values = nullptr;
+  Sides<T> sides = {};
+};
+
+/// Place of point (i, j, k) on the face normal to `axis`.
+GRIDSTRIDE_HOST_DEVICE inline long long face_place(int axis, long long const (&points)[3],
+                                                   long long i, long long j, long long k) {
+  return axis == 0 ? j + k * points[1] : i + (axis == 1 ? k : j) * points[0];
+}
+
+/// Which side of an axis a point lies beyond, 0 or 1, and by how much; −1 where it lies inside.
+struct Beyond {
+  int side;
+  long long by;
+};
+GRIDSTRIDE_HOST_DEVICE inline Beyond beyond(long long points, long long i) {
+  if (i < 0) return {0, -i};
+  if (i >= points) return {1, i - points + 1};
+  return {-1, 0};
+}
+
+/// The index of the point that lies `steps` inside the side, or that wraps around to it.
+GRIDSTRIDE_HOST_DEVICE inline long long inside(int side, long long points, long long steps) {
+  return side == 0 ? steps : points - 1 - steps;
+}
+GRIDSTRIDE_HOST_DEVICE inline long long around(int side, long long points, long long by) {
+  return side == 0 ? points - by : by - 1;
+}
+
+/// g of a face at a point that may lie beyond the other axes, from axis `along` − 1 down.
+template <int along, class T>
+GRIDSTRIDE_HOST_DEVICE inline T face_value(Sides<T> const& sides, long long const (&points)[3],
+                                           int axis, T const* g, long long i, long long j,
+                                           long long k) {
+  if constexpr (along == 0) {
+    return g[face_place(axis, points, i, j, k)];
+  } else {
+    constexpr int a = along - 1;
+    if (a == axis) return face_value<a>(sides, points, axis, g, i, j, k);
+    auto const [side, by] = beyond(points[a], a == 0 ? i : a == 1 ? j : k);
+    auto const value = [&](long long m) {
+      return face_value<a>(sides, points, axis, g, a == 0 ? m : i, a == 1 ? m : j, a == 2 ? m : k);
+    };
+    if (side < 0) return face_value<a>(sides, points, axis, g, i, j, k);
+    if (sides[a][side].wraps) return sides[a][side].sign * value(around(side, points[a], by));
+    return T(2) * value(inside(side, points[a], 0)) - value(inside(side, points[a], by));
+  }
+}
+
+/// u at a point that may lie beyond axes up to `axes` − 1, where `source(i, j, k)` is u inside.
+template <int axes, class T, class Source>
+GRIDSTRIDE_HOST_DEVICE inline T value_at(Source const& source, Sides<T> const& sides,
+                                         long long const (&points)[3], long long i, long long j,
+                                         long long k) {
+  if constexpr (axes == 0) {
+    return source(i, j, k);
+  } else {
+    constexpr int a = axes - 1;
+    auto const [side, by] = beyond(points[a], a == 0 ? i : a == 1 ? j : k);
+    if (side < 0) return value_at<a, T>(source, sides, points, i, j, k);
+    Side<T> const& rule = sides[a][side];
+    auto const value = [&](long long m) {
+      return value_at<a, T>(source, sides, points, a == 0 ? m : i, a == 1 ? m : j, a == 2 ? m : k);
+    };
+    if (rule.wraps) return rule.sign * value(around(side, points[a], by));
+    T result = rule.sign * value(inside(side, points[a], by));
+    if (rule.own != 0) result = result + rule.own * value(inside(side, points[a], 0));
+    if (rule.g)
+      result = result +
+               (rule.value + T(by) * rule.slope) * face_value<a>(sides, points, a, rule.g, i, j, k);
+    return result;
+  }
+}
+
+/// The same of an array.
+template <int axes, class T>
+GRIDSTRIDE_HOST_DEVICE inline T value_at(Input<T> const& input, long long const (&points)[3],
+                                         long long i, long long j, long long k) {
+  auto const source = [&](long long x, long long y, long long z) {
+    return input.values[x + points[0] * (y + points[1] * z)];
+  };
+  return value_at<axes, T>(source, input.sides, points, i, j, k);
+}
+
+/// What a point on a side holds where it is given: the side's axis and end, the first of several;
+/// axis 3 where there is none.
+struct Held {
+  int axis;
+  int side;
+};
+template <class T>
+GRIDSTRIDE_HOST_DEVICE inline Held held_by(Sides<T> const& sides, int dims,
+                                           long long const (&points)[3], long long i, long long j,
+                                           long long k) {
+  long long const place[3] = {i, j, k};
+  for (int axis = 0; axis < dims; ++axis)
+    for (int side = 0; side < 2; ++side)
+      if (sides[axis][side].given && place[axis] == inside(side, points[axis], 0))
+        return {axis, side};
+  return {3, 0};
+}
+template <class T>
+GRIDSTRIDE_HOST_DEVICE inline T held_value(Sides<T> const& sides, long long const (&points)[3],
+                                           Held held, long long i, long long j, long long k) {
+  T const* g = sides[held.axis][held.side].g;
+  return g ? g[face_place(held.axis, points, i, j, k)] : T(0);
+}
+
+}  // namespace gridstride::system

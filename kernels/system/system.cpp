@@ -1,0 +1,150 @@
+#include "kernels/system/system.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/support/parallel_for.hpp"
+#include "kernels/system/rows.hpp"
+
+namespace gridstride::system {
+
+template <class T>
+std::span<Variant<SystemFunction<T>> const> variants() {
+  static Variant<SystemFunction<T>> const rows[] = {
+      {"reference", Backend::cpu, host_reference<T>,
+       "the program at every point in turn, on one thread"},
+      {"threads", Backend::cpu, host_threads<T>,
+       "rows shared among threads; each instruction over a piece of a row, in loops that the "
+       "compiler vectorises"},
+  };
+  return rows;
+}
+
+std::string_view default_variant(Backend) { return "threads"; }
+
+namespace {
+
+[[noreturn]] void refuse(std::string const& why) { throw std::invalid_argument("system: " + why); }
+
+template <class T>
+void check_axes(Step<T> const& step) {
+  Grid const& grid = step.grid;
+  for (int axis = 0; axis < grid.dims; ++axis) {
+    auto const a = static_cast<std::size_t>(axis);
+    bool const wraps = step.inputs.empty() || step.inputs.front().sides[axis][0].wraps;
+    for (Input<T> const& input : step.inputs)
+      for (auto const& side : input.sides[axis])
+        if (side.wraps != wraps)
+          refuse(fmt::format("axis {} wraps around on some of its sides only", axis_names[a]));
+    int const fewest = fewest_points(step.program->reach[a], wraps);
+    if (grid.points[a] < fewest)
+      refuse(
+          fmt::format("axis {} has {} points, and the equations reach {} points beyond each "
+                      "({} are the least)",
+                      axis_names[a], grid.points[a], step.program->reach[a], fewest));
+  }
+}
+
+template <class T>
+void check(Step<T> const& step) {
+  if (step.program == nullptr) refuse("there is no program");
+  StencilProgram const& program = *step.program;
+  if (std::ssize(step.inputs) < program.components || step.outputs.size() != program.results.size())
+    refuse(fmt::format("{} inputs and {} outputs for a program of {} components and {} results",
+                       step.inputs.size(), step.outputs.size(), program.components,
+                       program.results.size()));
+  if (step.is_stage && step.inputs.size() != step.outputs.size())
+    refuse("a stage has a rate for each component");
+  if (step.addend_weights.size() > max_addends) refuse("too many addends");
+  for (Output<T> const& output : step.outputs) {
+    if (output.values == nullptr || (step.is_stage && output.base == nullptr))
+      refuse("an output is missing");
+    for (std::size_t i = 0; i < step.addend_weights.size(); ++i)
+      if (output.addends[i] == nullptr) refuse("an addend is missing");
+    for (Input<T> const& input : step.inputs)
+      if (input.values == output.values) refuse("an output is the same array as an input");
+  }
+  for (Input<T> const& input : step.inputs)
+    if (input.values == nullptr) refuse("an input is missing");
+  if (program.depends_on_time() && step.clock == nullptr) refuse("the program needs a clock");
+  check_axes(step);
+}
+
+}  // namespace
+
+template <class T>
+void advance(Stream& stream, Step<T> const& step, std::string_view variant) {
+  check(step);
+  if (variant == "auto") variant = default_variant(stream.backend());
+  find_variant("system", variants<T>(), stream.device(), variant).run(stream, step);
+}
+
+template <class T>
+Side<T> side_of(SideKind kind, double spacing, T const* g) {
+  switch (kind) {
+    case SideKind::periodic:
+      return {};
+    case SideKind::dirichlet:
+      return {.wraps = false, .given = true, .sign = -1, .value = 2, .g = g};
+    case SideKind::neumann:
+      return {.wraps = false, .slope = static_cast<T>(2 * spacing), .g = g};
+    case SideKind::outflow:
+      return {.wraps = false, .sign = -1, .own = 2};
+    default:
+      refuse("there is no rule for this kind of side");
+  }
+}
+
+template <class T>
+void impose_sides(Stream&, Grid const& grid, Sides<T> const& sides, T* values) {
+  Extents const extents(grid);
+  auto const [nx, ny, nz] = extents.points;
+  parallel_for(ny * nz, nx, [&, nx = nx, ny = ny](std::int64_t line) {
+    for (long long i = 0; i < nx; ++i) {
+      auto const held = held_by<T>(sides, grid.dims, extents.points, i, line % ny, line / ny);
+      if (held.axis < 3)
+        values[line * nx + i] = held_value<T>(sides, extents.points, held, i, line % ny, line / ny);
+    }
+  });
+}
+
+namespace {
+constexpr std::int64_t piece = 4096;  // points that are worth handing to a thread
+
+template <class Body>
+void for_each_point(std::size_t points, Body const& body) {
+  auto const count = static_cast<std::int64_t>(points);
+  parallel_for((count + piece - 1) / piece, 2 * piece, [&](std::int64_t p) {
+    for (std::int64_t i = p * piece; i < std::min(count, (p + 1) * piece); ++i)
+      body(static_cast<std::size_t>(i));
+  });
+}
+}  // namespace
+
+template <class T>
+void interleave(Stream&, std::span<T const* const> arrays, std::span<T> result) {
+  for_each_point(result.size() / arrays.size(), [&](std::size_t i) {
+    for (std::size_t c = 0; c < arrays.size(); ++c) result[i * arrays.size() + c] = arrays[c][i];
+  });
+}
+
+template <class T>
+void separate(Stream&, std::span<T const> vectors, std::span<T* const> arrays) {
+  for_each_point(vectors.size() / arrays.size(), [&](std::size_t i) {
+    for (std::size_t c = 0; c < arrays.size(); ++c) arrays[c][i] = vectors[i * arrays.size() + c];
+  });
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)                                             \
+  template std::span<Variant<SystemFunction<T>> const> variants<T>();         \
+  template void advance(Stream&, Step<T> const&, std::string_view);           \
+  template Side<T> side_of(SideKind, double, T const*);                       \
+  template void impose_sides(Stream&, Grid const&, Sides<T> const&, T*);      \
+  template void interleave(Stream&, std::span<T const* const>, std::span<T>); \
+  template void separate(Stream&, std::span<T const>, std::span<T* const>);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
+
+}  // namespace gridstride::system

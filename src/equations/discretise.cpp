@@ -1,0 +1,269 @@
+#include "equations/discretise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace gridstride::equations {
+namespace {
+
+using expression::Operation;
+using Offset = std::array<std::int8_t, 3>;
+using Orders = std::array<std::int8_t, 3>;
+
+/// What has no differences.
+struct Refused {
+  Kind kind;
+  std::string_view what;
+};
+constexpr Refused refused_kinds[] = {
+    {Kind::integral, "an integral over the grid"},
+    {Kind::mean, "a mean over the grid"},
+    {Kind::least, "a minimum over the grid"},
+    {Kind::greatest, "a maximum over the grid"},
+    {Kind::uniform, "random numbers"},
+    {Kind::normal, "random numbers"},
+    {Kind::noise, "noise"},
+    {Kind::name, "a name with sides of its own"},
+};
+
+class Discretiser {
+ public:
+  Discretiser(Terms const& from, Grid const& grid, Terms& to) : from_(from), grid_(grid), to_(to) {}
+
+  /// The value of a term at the point so far off. Operations may be nested as deep as there are
+  /// terms, so they are not left to recursion.
+  Term at(Term term, Offset offset) {
+    if (from_.is_uniform(term)) offset = {};
+    auto const known = [&](Term part) { return points_.contains({part, offset}); };
+    for (Term const part : operations_of(term, known))
+      points_.emplace(std::pair{part, offset}, make(part, offset));
+    return points_.at({term, offset});
+  }
+
+ private:
+  /// A term and what it is made of down to what is no operation, what is known left out; operands
+  /// come first.
+  template <class Known>
+  std::vector<Term> operations_of(Term root, Known const& known) const {
+    if (known(root)) return {};
+    std::vector<Term> waiting = {root};
+    std::set<Term> found = {root};
+    while (!waiting.empty()) {
+      Node const& node = from_[waiting.back()];
+      waiting.pop_back();
+      if (node.kind != Kind::operation) continue;
+      for (int i = 0; i < operand_count(node); ++i) {
+        Term const operand = node.operands[static_cast<std::size_t>(i)];
+        if (!known(operand) && found.insert(operand).second) waiting.push_back(operand);
+      }
+    }
+    return {found.begin(), found.end()};
+  }
+
+  Term make(Term term, Offset offset) {
+    Node const& node = from_[term];
+    auto const [a, b, c] = node.operands;
+    for (auto const& [kind, what] : refused_kinds)
+      if (node.kind == kind) throw Error(fmt::format("{} cannot stand in an equation", what));
+    switch (node.kind) {
+      case Kind::coordinate:
+        return to_.coordinate(node.index, offset[static_cast<std::size_t>(node.index)]);
+      case Kind::unknown:
+        return to_.unknown(node.index, offset);
+      case Kind::time:
+        return to_.time();
+      case Kind::operation:
+        return apply(node, [&](Term operand) { return points_.at({operand, offset}); });
+      case Kind::derivative:
+        return derivative(a, node.orders, offset);
+      case Kind::flux:
+        return flux(a, node.index, offset);
+      case Kind::transport:
+        return to_.multiply(at(a, offset), derivative(b, once(node.index), offset));
+      default:
+        return to_.number(node.value);
+    }
+  }
+
+  static Orders once(int axis) {
+    Orders orders = {};
+    orders[static_cast<std::size_t>(axis)] = 1;
+    return orders;
+  }
+
+  static Offset moved(Offset offset, int axis, int by) {
+    auto& one = offset[static_cast<std::size_t>(axis)];
+    if (std::abs(one + by) > max_reach)
+      throw Error(fmt::format("an equation reaches over more than {} points along {}", max_reach,
+                              axis_names[static_cast<std::size_t>(axis)]));
+    one = static_cast<std::int8_t>(one + by);
+    return offset;
+  }
+
+  double spacing(int axis) const { return grid_.spacing[static_cast<std::size_t>(axis)]; }
+
+  /// An operation, of what `operand` gives for each operand.
+  template <class Operand>
+  Term apply(Node const& node, Operand const& operand) {
+    std::array<Term, 3> operands = {-1, -1, -1};
+    for (int i = 0; i < operand_count(node); ++i)
+      operands[static_cast<std::size_t>(i)] = operand(node.operands[static_cast<std::size_t>(i)]);
+    auto const [a, b, c] = operands;
+    constexpr double most = 8;
+    if (node.operation == Operation::power && to_.is_number(b)) {
+      double const exponent = to_[b].value;
+      if (exponent == std::floor(exponent) && exponent != 0 && std::abs(exponent) <= most) {
+        Term const power = product(a, static_cast<int>(std::abs(exponent)));
+        return exponent > 0 ? power : to_.divide(to_.number(1), power);
+      }
+    }
+    return to_.operation(node.operation, a, b, c);
+  }
+
+  Term product(Term a, int count) {
+    if (count == 1) return a;
+    Term const half = product(a, count / 2);
+    Term const square = to_.multiply(half, half);
+    return count % 2 == 0 ? square : to_.multiply(square, a);
+  }
+
+  Term derivative(Term of, Orders orders, Offset offset) {
+    auto const axis = static_cast<int>(
+        std::ranges::find_if(orders, [](int order) { return order > 0; }) - orders.begin());
+    if (axis == 3) return at(of, offset);
+    auto& order = orders[static_cast<std::size_t>(axis)];
+    bool const second = order >= 2;
+    order = static_cast<std::int8_t>(order - (second ? 2 : 1));
+    auto const value = [&](int by) { return derivative(of, orders, moved(offset, axis, by)); };
+    double const h = spacing(axis);
+    if (!second) return to_.multiply(to_.number(1 / (2 * h)), to_.subtract(value(1), value(-1)));
+    Term const center = value(0);
+    return to_.multiply(to_.number(1 / (h * h)), to_.subtract(to_.subtract(value(1), center),
+                                                              to_.subtract(center, value(-1))));
+  }
+
+  Term flux(Term of, int axis, Offset offset) {
+    if (!meets_face(of, axis)) return derivative(of, once(axis), offset);
+    return to_.multiply(
+        to_.number(1 / spacing(axis)),
+        to_.subtract(face(of, axis, offset), face(of, axis, moved(offset, axis, -1))));
+  }
+
+  /// Whether a derivative stands in it that is the difference of the points on both sides of a face.
+  bool meets_face(Term term, int axis) {
+    auto const known = [&](Term part) { return meets_.contains({part, axis}); };
+    for (Term const part : operations_of(term, known)) {
+      Node const& node = from_[part];
+      bool result = false;
+      if (node.kind == Kind::derivative)
+        result = node.orders[static_cast<std::size_t>(axis)] % 2 != 0;
+      else if (node.kind == Kind::flux || node.kind == Kind::transport)
+        result = node.index == axis;
+      else if (node.kind == Kind::operation)
+        for (int i = 0; i < operand_count(node); ++i)
+          result = result || meets_.at({node.operands[static_cast<std::size_t>(i)], axis});
+      meets_.emplace(std::pair{part, axis}, result);
+    }
+    return meets_.at({term, axis});
+  }
+
+  using Face = std::tuple<Term, int, Offset>;
+
+  /// The value at the face between a point and the next one along an axis.
+  Term face(Term term, int axis, Offset offset) {
+    auto const known = [&](Term part) { return faces_.contains({part, axis, offset}); };
+    for (Term const part : operations_of(term, known))
+      faces_.emplace(Face{part, axis, offset}, make_face(part, axis, offset));
+    return faces_.at({term, axis, offset});
+  }
+
+  Term make_face(Term term, int axis, Offset offset) {
+    Node const& node = from_[term];
+    Offset const next = moved(offset, axis, 1);
+    if (!meets_face(term, axis)) {
+      Term const here = at(term, offset), there = at(term, next);
+      return here == there ? here : to_.multiply(to_.number(0.5), to_.add(here, there));
+    }
+    auto const slope = [&](Term of, Orders orders) {
+      orders[static_cast<std::size_t>(axis)] -= 1;
+      return to_.multiply(
+          to_.number(1 / spacing(axis)),
+          to_.subtract(derivative(of, orders, next), derivative(of, orders, offset)));
+    };
+    switch (node.kind) {
+      case Kind::derivative:
+        return slope(node.operands[0], node.orders);
+      case Kind::flux:
+        return slope(node.operands[0], once(axis));
+      case Kind::transport:
+        return to_.multiply(face(node.operands[0], axis, offset),
+                            slope(node.operands[1], once(axis)));
+      default:
+        return apply(node, [&](Term operand) { return faces_.at({operand, axis, offset}); });
+    }
+  }
+
+  Terms const& from_;
+  Grid grid_;
+  Terms& to_;
+  std::map<std::pair<Term, Offset>, Term> points_;
+  std::map<std::pair<Term, int>, bool> meets_;
+  std::map<Face, Term> faces_;
+};
+
+}  // namespace
+
+Stencil discretise(System const& system, Grid const& grid) {
+  Stencil stencil;
+  Discretiser discretiser(system.terms, grid, stencil.terms);
+  for (Term const rate : system.rates) stencil.rates.push_back(discretiser.at(rate, {}));
+  return stencil;
+}
+
+bool StencilProgram::depends_on_time() const {
+  return std::ranges::any_of(code, [](Node const& node) { return node.kind == Kind::time; });
+}
+
+StencilProgram program_of(Terms const& terms, std::span<Term const> results, int dims) {
+  std::vector<char> needed(terms.size(), 0);
+  for (Term const result : results) needed[static_cast<std::size_t>(result)] = 1;
+  for (std::size_t place = terms.size(); place-- > 0;) {
+    if (!needed[place]) continue;
+    Node const& node = terms[static_cast<Term>(place)];
+    for (int i = 0; i < operand_count(node); ++i)
+      needed[static_cast<std::size_t>(node.operands[static_cast<std::size_t>(i)])] = 1;
+  }
+  StencilProgram program;
+  program.dims = dims;
+  std::vector<std::int32_t> number(terms.size(), -1);
+  for (std::size_t place = 0; place < terms.size(); ++place) {
+    if (!needed[place]) continue;
+    Node node = terms[static_cast<Term>(place)];
+    for (int i = 0; i < operand_count(node); ++i) {
+      auto& operand = node.operands[static_cast<std::size_t>(i)];
+      operand = number[static_cast<std::size_t>(operand)];
+    }
+    if (node.kind == Kind::unknown) {
+      program.components = std::max(program.components, node.index + 1);
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        program.reach[axis] = std::max(program.reach[axis], std::abs(int{node.orders[axis]}));
+    }
+    number[place] = static_cast<std::int32_t>(program.code.size());
+    program.code.push_back(node);
+  }
+  for (Term const result : results)
+    program.results.push_back(number[static_cast<std::size_t>(result)]);
+  return program;
+}
+
+}  // namespace gridstride::equations

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "equations/system.hpp"
+#include "equations/terms.hpp"
+#include "grid/grid.hpp"
+
+/// Differences in the place of derivatives.
+namespace gridstride::equations {
+
+/// The rates of a system at a point of a grid: terms of unknowns and coordinates at points nearby
+/// (`Terms::unknown` with an offset), numbers and the time, without operators in space.
+struct Stencil {
+  Terms terms;
+  std::vector<Term> rates;  ///< ∂/∂t of each component
+};
+
+/// Central differences of second order, each a sum of differences, so that they are 0 where nothing
+/// changes:
+///
+///   ∂a/∂x     (a₁ − a₋₁)/(2h)
+///   ∂²a/∂x²   ((a₁ − a₀) − (a₀ − a₋₁))/h²
+///
+/// one after the other for what is differentiated more often or along several axes; a is evaluated
+/// where it is needed, from the unknowns there. A flux is (F_{1/2} − F_{−1/2})/h. At the faces
+/// between two points, a derivative that is odd along the axis is the difference of the two points
+/// (over h), all else their mean, and operations are made of their operands there; where no such
+/// derivative stands in F, F is the mean of both points. The sum of a flux over a periodic axis is
+/// then 0 but for rounding. Transport is velocity·∂a/∂x. Whole powers up to 8 become products.
+///
+/// Throws `Error` for globals, random numbers and names with sides, which no rate may have here,
+/// and for stencils that are wider than `max_reach`.
+Stencil discretise(System const& system, Grid const& grid);
+
+/// The furthest that a point may be from which a rate is made.
+inline constexpr int max_reach = 16;
+
+/// Terms as straight-line code: value number i is what node i makes of values before it. Its kinds
+/// are number, coordinate (of axis `index`, `orders[index]` points off), time, unknown (component
+/// `index` at the point `orders` off) and operation, whose operands are numbers of values.
+struct StencilProgram {
+  int dims = 1;
+  std::vector<Node> code;
+  std::vector<std::int32_t> results;     ///< the values that are asked for
+  std::array<int, 3> reach = {0, 0, 0};  ///< the furthest offset along each axis
+  int components = 0;                    ///< one more than the greatest number of a component
+
+  bool depends_on_time() const;
+};
+
+/// What it takes to find these terms, each part once, in the order of their places.
+StencilProgram program_of(Terms const& terms, std::span<Term const> results, int dims);
+
+}  // namespace gridstride::equations

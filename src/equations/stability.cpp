@@ -1,0 +1,343 @@
+#include "equations/stability.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <map>
+#include <numbers>
+#include <utility>
+
+#include "equations/eigenvalues.hpp"
+
+namespace gridstride::equations {
+namespace {
+
+using Complex = std::complex<double>;
+using Offset = std::array<std::int8_t, 3>;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Where eigenvalues lie: real parts from `least` to `greatest`, imaginary ones up to ±`imaginary`.
+struct Rectangle {
+  double least;
+  double greatest;
+  double imaginary;
+};
+
+/// |P(z)|² − 1 with P(z) = Σ zᵏ/k! up to the order, without the cancellation of 1.
+double growth(Complex z, int order) {
+  Complex sum = 0;
+  for (int k = order; k >= 1; --k) sum = z / static_cast<double>(k) * (1.0 + sum);
+  return 2 * sum.real() + std::norm(sum);
+}
+
+/// How far the region of a scheme reaches from 0 along a direction with Re z ≤ 0: from a table of
+/// angles, between which it is nearly straight.
+class Region {
+ public:
+  explicit Region(int order) {
+    for (int i = 0; i <= parts; ++i) {
+      double const angle = 0.5 * std::numbers::pi * i / parts;  // from the imaginary axis on
+      reach_[static_cast<std::size_t>(i)] =
+          find({i == 0 ? 0 : -std::sin(angle), std::cos(angle)}, order);
+    }
+  }
+  double along(Complex z) const {
+    double const place = parts * 2 / std::numbers::pi * std::atan2(-z.real(), z.imag());
+    auto const i = std::min(static_cast<std::size_t>(std::max(place, 0.0)), std::size_t{parts - 1});
+    double const part = place - static_cast<double>(i);
+    return (1 - part) * reach_[i] + part * reach_[i + 1];
+  }
+
+ private:
+  static constexpr int parts = 1024;
+
+  static double find(Complex direction, int order) {
+    constexpr double stride = 0.005, furthest = 4;
+    auto const is_stable = [&](double r) { return growth(r * direction, order) <= 1e-15; };
+    double inside = 0, outside = stride;
+    for (; outside < furthest && is_stable(outside); outside += stride) inside = outside;
+    for (int halvings = 0; halvings < 50; ++halvings) {
+      double const middle = 0.5 * (inside + outside);
+      (is_stable(middle) ? inside : outside) = middle;
+    }
+    return inside;
+  }
+
+  std::array<double, parts + 1> reach_;
+};
+
+Region const& region_of(int order) {
+  static std::array<Region, 4> const regions = {Region(1), Region(2), Region(3), Region(4)};
+  return regions.at(static_cast<std::size_t>(order - 1));
+}
+
+/// The longest step with which all of a rectangle lies in the region: |P| is largest on its border.
+double stable_step(Rectangle box, Region const& region) {
+  box.greatest = std::min(box.greatest, 0.0);
+  box.least = std::min(box.least, box.greatest);
+  constexpr int parts = 8;
+  double step = infinity;
+  auto const look = [&](Complex z) {
+    if (std::abs(z) > 0) step = std::min(step, region.along(z) / std::abs(z));
+  };
+  bool const is_point = box.least == box.greatest;
+  for (int i = 0; i <= parts; ++i) {
+    double const part = static_cast<double>(i) / parts;
+    if (!is_point || i == parts)
+      look({box.greatest + part * (box.least - box.greatest), box.imaginary});
+    if (is_point) continue;
+    look({box.least, part * box.imaginary});
+    look({box.greatest, part * box.imaginary});
+  }
+  return step;
+}
+
+/// The same where reactions alone turn things: what turns no faster than these, but for a factor of
+/// 2, may be made to grow as fast as they are.
+double tolerant_step(Rectangle const& box, double reaction, Region const& region) {
+  double const strict = stable_step(box, region);
+  if (box.imaginary > 2 * reaction) return strict;
+  Rectangle const shifted = {std::min(box.least, 0.0) - reaction,
+                             std::min(box.greatest, 0.0) - reaction, box.imaginary};
+  return std::max(strict, stable_step(shifted, region));
+}
+
+/// Sets of components that act on each other, directly or not: the diagonal blocks of the matrix.
+std::vector<std::vector<std::size_t>> blocks_of(std::size_t size, std::vector<char> acts) {
+  for (std::size_t k = 0; k < size; ++k)
+    for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t j = 0; j < size; ++j)
+        if (acts[i * size + k] && acts[k * size + j]) acts[i * size + j] = 1;
+  std::vector<std::vector<std::size_t>> blocks;
+  std::vector<char> placed(size, 0);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (placed[i]) continue;
+    std::vector<std::size_t> block;
+    for (std::size_t j = i; j < size; ++j)
+      if (j == i || (acts[i * size + j] && acts[j * size + i])) {
+        block.push_back(j);
+        placed[j] = 1;
+      }
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+/// Of a matrix without negative entries: that of its blocks.
+double spectral_radius(std::size_t size, std::vector<double> const& entries) {
+  std::vector<char> acts(entries.size());
+  std::ranges::transform(entries, acts.begin(), [](double one) { return one > 0; });
+  double radius = 0;
+  for (auto const& block : blocks_of(size, acts)) {
+    std::vector<double> part;
+    for (std::size_t const i : block)
+      for (std::size_t const j : block) part.push_back(entries[i * size + j]);
+    radius = std::max(radius, perron(block.size(), part).radius);
+  }
+  return radius;
+}
+
+/// An entry of the matrix at one θ: a center, and how far it may be from it, along both axes.
+struct Disc {
+  double real = 0, imaginary = 0;
+  double real_radius = 0, imaginary_radius = 0;
+
+  void add_real(double factor, Range range) { add(factor, range, real, real_radius); }
+  void add_imaginary(double factor, Range range) {
+    add(factor, range, imaginary, imaginary_radius);
+  }
+  double radius() const { return std::hypot(real_radius, imaginary_radius); }
+  double largest() const {
+    return std::hypot(std::abs(real) + real_radius, std::abs(imaginary) + imaginary_radius);
+  }
+
+ private:
+  static void add(double factor, Range range, double& center, double& radius) {
+    center += factor * 0.5 * (range.least + range.greatest);
+    radius += std::abs(factor) * 0.5 * (range.greatest - range.least);
+  }
+};
+
+/// The real parts of the eigenvalues of a Hermitian matrix: the least and the greatest.
+std::pair<double, double> extremes(Matrix const& hermitian) {
+  double least = infinity, greatest = -infinity;
+  for (Complex const& one : eigenvalues(hermitian)) {
+    least = std::min(least, one.real());
+    greatest = std::max(greatest, one.real());
+  }
+  return {least, greatest};
+}
+
+/// Where the eigenvalues of a block lie; `scale` makes it as symmetric as can be.
+std::vector<Rectangle> rectangles_of(std::vector<Disc> const& discs, std::size_t size,
+                                     std::vector<double> const& scale) {
+  if (size == 1) {
+    Disc const& one = discs.front();
+    return {{one.real - one.real_radius, one.real + one.real_radius,
+             std::abs(one.imaginary) + one.imaginary_radius}};
+  }
+  Matrix center(size), real(size), imaginary(size);
+  std::vector<double> radius(size * size), largest(size * size);
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t j = 0; j < size; ++j) {
+      Disc const& one = discs[i * size + j];
+      double const weight = scale[j] / scale[i];
+      center(i, j) = weight * Complex(one.real, one.imaginary);
+      radius[i * size + j] = weight * one.radius();
+      largest[i * size + j] = one.largest();
+    }
+  bool const is_exact = std::ranges::all_of(radius, [](double one) { return one == 0; });
+  std::vector<Rectangle> found;
+  if (is_exact) {
+    for (Complex const& one : eigenvalues(center))
+      found.push_back({one.real(), one.real(), std::abs(one.imag())});
+    return found;
+  }
+  std::vector<double> spread(size * size);
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t j = 0; j < size; ++j) {
+      real(i, j) = 0.5 * (center(i, j) + std::conj(center(j, i)));
+      imaginary(i, j) = Complex(0, -0.5) * (center(i, j) - std::conj(center(j, i)));
+      spread[i * size + j] = 0.5 * (radius[i * size + j] + radius[j * size + i]);
+    }
+  double const more = perron(size, spread).radius, bound = perron(size, largest).radius;
+  auto const [least, greatest] = extremes(real);
+  auto const [down, up] = extremes(imaginary);
+  return {{std::max(least - more, -bound), std::min(greatest + more, bound),
+           std::min(std::max(up, -down) + more, bound)}};
+}
+
+/// θ along each axis that the differences reach along; the other half has the conjugate symbol.
+std::vector<std::array<double, 3>> wave_numbers(std::array<bool, 3> const& reaches) {
+  constexpr int parts_of[] = {1, 32, 16, 8};
+  int const parts = parts_of[std::ranges::count(reaches, true)];
+  std::array<std::vector<double>, 3> along;
+  bool first = true;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (!reaches[axis]) {
+      along[axis] = {0};
+      continue;
+    }
+    for (int i = first ? 0 : 1 - parts; i <= parts; ++i)
+      along[axis].push_back(std::numbers::pi * i / parts);
+    first = false;
+  }
+  std::vector<std::array<double, 3>> all;
+  for (double const x : along[0])
+    for (double const y : along[1])
+      for (double const z : along[2]) all.push_back({x, y, z});
+  return all;
+}
+
+}  // namespace
+
+Linearisation::Linearisation(Stencil stencil)
+    : terms_(std::move(stencil.terms)), components_(stencil.rates.size()) {
+  for (std::size_t row = 0; row < components_; ++row) {
+    Term const rate = stencil.rates[row];
+    std::array<Term, 1> const root = {rate};
+    std::map<std::int32_t, std::map<Offset, Term>> slopes;  // by component and offset
+    for (Node const& node : program_of(terms_, root, 3).code)
+      if (node.kind == Kind::unknown)
+        slopes[node.index][node.orders] =
+            terms_.partial(rate, terms_.unknown(node.index, node.orders));
+    for (auto const& [column, of_offset] : slopes) {
+      Entry entry = {row, static_cast<std::size_t>(column), 0, {}};
+      Term sum = terms_.number(0);
+      for (auto const& [offset, slope] : of_offset) {
+        sum = terms_.add(sum, slope);
+        Offset const opposite = {static_cast<std::int8_t>(-offset[0]),
+                                 static_cast<std::int8_t>(-offset[1]),
+                                 static_cast<std::int8_t>(-offset[2])};
+        auto const other = of_offset.find(opposite);
+        bool const has_other = other != of_offset.end();
+        // One of each pair; the point itself is in the sum alone.
+        if (offset == opposite || (has_other && offset < opposite)) continue;
+        Term const back = has_other ? other->second : terms_.number(0);
+        Term const half = terms_.number(0.5);
+        entry.pairs.push_back({offset, place_of(terms_.multiply(half, terms_.add(slope, back))),
+                               place_of(terms_.multiply(half, terms_.subtract(slope, back)))});
+        for (std::size_t axis = 0; axis < 3; ++axis)
+          reaches_[axis] = reaches_[axis] || offset[axis] != 0;
+      }
+      entry.sum = place_of(sum);
+      entries_.push_back(std::move(entry));
+    }
+  }
+  for (Term const value : values_)
+    if (!terms_.is_number(value)) coefficients_.push_back(value);
+}
+
+int Linearisation::place_of(Term term) {
+  auto const known = std::ranges::find(values_, term);
+  if (known != values_.end()) return static_cast<int>(known - values_.begin());
+  values_.push_back(term);
+  return static_cast<int>(values_.size() - 1);
+}
+
+StepLimit Linearisation::limit(std::span<Range const> ranges, int order) const {
+  Region const& region = region_of(order);
+  std::vector<Range> values;
+  for (std::size_t next = 0; Term const value : values_)
+    values.push_back(terms_.is_number(value) ? Range{terms_[value].value, terms_[value].value}
+                                             : ranges[next++]);
+  auto const of = [&](int place) { return values[static_cast<std::size_t>(place)]; };
+
+  std::size_t const n = components_;
+  std::vector<char> acts(n * n, 0);
+  std::vector<double> sums(n * n, 0);
+  for (Entry const& entry : entries_) {
+    std::size_t const at = entry.row * n + entry.column;
+    auto const is_zero = [&](int place) { return of(place).least == 0 && of(place).greatest == 0; };
+    acts[at] = !is_zero(entry.sum) || std::ranges::any_of(entry.pairs, [&](Pair const& pair) {
+      return !is_zero(pair.even) || !is_zero(pair.odd);
+    });
+    sums[at] = std::max(std::abs(of(entry.sum).least), std::abs(of(entry.sum).greatest));
+  }
+
+  auto const waves = wave_numbers(reaches_);
+  StepLimit result = {.step = infinity, .reaction = spectral_radius(n, sums)};
+  for (auto const& block : blocks_of(n, acts)) {
+    std::size_t const size = block.size();
+    auto const place_in = [&](std::size_t component) {
+      return static_cast<std::size_t>(std::ranges::find(block, component) - block.begin());
+    };
+    std::vector<std::vector<Disc>> discs(waves.size(), std::vector<Disc>(size * size));
+    std::vector<double> largest(size * size, 0);
+    for (Entry const& entry : entries_) {
+      std::size_t const i = place_in(entry.row), j = place_in(entry.column);
+      if (i == size || j == size) continue;
+      for (std::size_t w = 0; w < waves.size(); ++w) {
+        Disc& disc = discs[w][i * size + j];
+        disc.add_real(1, of(entry.sum));
+        for (Pair const& pair : entry.pairs) {
+          double phase = 0;
+          for (std::size_t axis = 0; axis < 3; ++axis) phase += waves[w][axis] * pair.offset[axis];
+          double const half = std::sin(0.5 * phase);
+          disc.add_real(-4 * half * half, of(pair.even));
+          disc.add_imaginary(2 * std::sin(phase), of(pair.odd));
+        }
+        largest[i * size + j] = std::max(largest[i * size + j], disc.largest());
+      }
+    }
+    std::vector<double> transposed(size * size);
+    for (std::size_t i = 0; i < size; ++i)
+      for (std::size_t j = 0; j < size; ++j) transposed[j * size + i] = largest[i * size + j];
+    auto const right = perron(size, largest), left = perron(size, transposed);
+    std::vector<double> scale(size);
+    for (std::size_t i = 0; i < size; ++i) scale[i] = std::sqrt(right.vector[i] / left.vector[i]);
+    for (auto const& at_wave : discs)
+      for (Rectangle const& box : rectangles_of(at_wave, size, scale)) {
+        result.fastest = std::max(
+            result.fastest,
+            std::hypot(std::max(std::abs(box.least), std::abs(box.greatest)), box.imaginary));
+        result.step = std::min(result.step, tolerant_step(box, result.reaction, region));
+      }
+  }
+  // Below a fiftieth of 1/|λ| nothing but rounding holds the scheme.
+  result.hopeless = result.step * result.fastest < 0.02;
+  return result;
+}
+
+}  // namespace gridstride::equations
