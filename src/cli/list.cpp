@@ -13,6 +13,7 @@
 #include "core/text.hpp"
 #include "core/version.hpp"
 #include "driver/simulation_infos.hpp"
+#include "equations/operators.hpp"
 #include "expression/expression.hpp"
 #include "kernels/families.hpp"
 
@@ -77,6 +78,8 @@ void list_kernels(std::string const& family) {
 void list_functions(std::string const&) {
   for (auto const& function : expression::functions())
     fmt::print("{:<14} {}\n", function.signature, function.doc);
+  for (auto const& one : equations::operators())
+    fmt::print("{:<14} in equations: {}\n", one.info.signature, one.info.doc);
 }
 
 void list_devices(std::string const&) {
@@ -138,6 +141,11 @@ Json json_functions(std::string const&) {
   for (auto const& function : expression::functions())
     list.push_back(
         {{"name", function.name}, {"signature", function.signature}, {"summary", function.doc}});
+  for (auto const& one : equations::operators())
+    list.push_back({{"name", one.info.name},
+                    {"signature", one.info.signature},
+                    {"summary", one.info.doc},
+                    {"of", "equations"}});
   return list;
 }
 

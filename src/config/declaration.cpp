@@ -61,6 +61,17 @@ class Collector : public Visitor {
     text.required = form.presence == Presence::required && value.empty();
     if (!value.empty()) text.value = value;
   }
+  void source(Spec const& spec, SourceText& value) override {
+    Declaration& source = add(spec, Kind::items);
+    Spec one = spec;
+    one.variables = all_variables;
+    source.children.push_back(describe(one, Kind::formula));
+    auto& variables = source.children.back().variables;
+    variables.insert(variables.begin(), "fields");
+    source.required = value.texts.empty();
+    for (std::string const& text : value.texts) source.value.push_back(formula_value(text));
+    if (!value.listed && !source.required) source.value = formula_value(value.texts.front());
+  }
   void choice(Spec const& spec, std::span<Choice const> choices, std::string& value) override {
     Declaration& choice = add_words(spec, Kind::choice, choices);
     choice.required = value.empty();

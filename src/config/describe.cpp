@@ -106,6 +106,8 @@ std::string accepted(Declaration const& declaration) {
     case Kind::list:
       return list_text(declaration);
     case Kind::items:
+      if (declaration.children.front().kind == Kind::formula)
+        return formula_text(declaration.children.front()) + ", or a list of these";
       return "list of " + item_text(declaration.children.front());
     case Kind::named:
       return fmt::format("names with a {} each", accepted(declaration.children.front()));

@@ -27,6 +27,12 @@ struct Formula {
   Location location;
 };
 
+/// Text in a language that a simulation reads itself: one, or a list of them.
+struct SourceText {
+  std::vector<std::string> texts;
+  bool listed = false;
+};
+
 /// For `Spec::variables`: every variable that formulas may have where the parameter stands.
 inline constexpr std::string_view all_variables = "*";
 

@@ -121,6 +121,28 @@ void Reader::text(Spec const& spec, TextForm const& form, std::string& value) {
   }
 }
 
+void Reader::source(Spec const& spec, SourceText& value) {
+  constexpr std::string_view expected =
+      "a formula, or a list of them for the components of a vector,";
+  Node const* const node = require(spec, value.texts.empty());
+  if (!node) return;
+  bool const listed = node->kind == Node::Kind::sequence;
+  std::span<Node const> const nodes = listed ? std::span(node->children) : std::span(node, 1);
+  if (nodes.empty()) report(*node, path(spec.name), "is empty (a formula is expected)");
+  SourceText given{{}, listed};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::string const where =
+        listed ? join_path(path(spec.name), std::to_string(i)) : path(spec.name);
+    if (nodes[i].kind != Node::Kind::scalar)
+      report(
+          nodes[i], where,
+          fmt::format("{} expected, not {}", listed ? "a formula" : expected, kind_name(nodes[i])));
+    else
+      given.texts.push_back(nodes[i].text);
+  }
+  if (!nodes.empty() && given.texts.size() == nodes.size()) value = std::move(given);
+}
+
 void Reader::choice(Spec const& spec, std::span<Choice const> choices, std::string& value) {
   if (Node const* node = scalar(spec, value.empty(), format_choices(names_of(choices))))
     read_word(spec, choices, *node, path(spec.name), value);
@@ -275,6 +297,11 @@ void Reader::forms(Spec const& spec, Presence presence, std::span<Form const> fo
 void Reader::fault(std::string_view key, std::string const& message) {
   Found const found = locate_node(key);
   faults_.add(found.place, found.path, message);
+}
+
+void Reader::fault(std::string_view key, expression::ParseError const& error) {
+  Found const found = locate_node(key);
+  if (found.node) report_at(*found.node, found.path, error);
 }
 
 Location Reader::locate(std::string_view key) const {

@@ -29,6 +29,7 @@ class Reader : public Visitor {
   void visit(Spec const& spec, std::optional<double>& value, std::string_view word) override;
   void optional_formula(Spec const& spec, Formula& value) override;
   void text(Spec const& spec, TextForm const& form, std::string& value) override;
+  void source(Spec const& spec, SourceText& value) override;
   void choice(Spec const& spec, std::span<Choice const> choices, std::string& value) override;
   void subset(Spec const& spec, std::span<Choice const> choices,
               std::vector<std::string>& value) override;
@@ -40,6 +41,7 @@ class Reader : public Visitor {
              int& chosen) override;
   void refuse(std::string_view name, std::string const& reason) override;
   void fault(std::string_view key, std::string const& message) override;
+  void fault(std::string_view key, expression::ParseError const& error) override;
   using Visitor::locate;
   Location locate(std::string_view key) const override;
   bool given(std::string_view key) const override { return locate_node(key).node != nullptr; }

@@ -54,8 +54,11 @@ struct SimulationInfo {
   /// `output.every`. Without time the simulation is finished after one step, at time 0.
   bool has_time = true;
   /// Whether its parameters are sections of their own at the top of the file, in place of
-  /// `parameters`; the numbers that it finds are then among them, in place of `diagnostics`.
+  /// `parameters`.
   bool has_own_sections = false;
+  /// Whether the points and the numbers that it finds are among these too, in place of `boundary`
+  /// and `diagnostics`.
+  bool has_own_results = false;
   /// The section `limits`: whether data from files may go through it in chunks, or its grid may be
   /// larger than the device.
   enum class LimitsOf { nothing, data, grid };

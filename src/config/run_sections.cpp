@@ -61,7 +61,10 @@ void refuse_grid(Visitor& visitor, SimulationInfo const& simulation) {
 }
 
 void refuse_shared(Visitor& visitor, SimulationInfo const& simulation) {
-  for (auto const* section : {"boundary", "parameters", "diagnostics"})
+  std::vector<std::string_view> sections;
+  if (simulation.has_own_sections) sections = {"parameters"};
+  if (simulation.has_own_results) sections.insert(sections.end(), {"boundary", "diagnostics"});
+  for (std::string_view const section : sections)
     visitor.refuse(section,
                    fmt::format("{0} has sections of its own in place of it (`gridstride describe "
                                "{0}` tells them)",
@@ -407,11 +410,10 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
                                       "every number but whole ones: a number (with a unit, "
                                       "converted to SI) or a formula of the names before."},
                     run.constants);
-  if (simulation.has_own_sections)
-    refuse_shared(visitor, simulation);
-  else if (simulation.has_grid)
+  refuse_shared(visitor, simulation);
+  if (simulation.has_grid)
     declare_grid(visitor, run);
-  else
+  else if (!simulation.has_own_results)
     refuse_grid(visitor, simulation);
   declare_parameters(visitor, run, parameters);
   declare_fields(visitor, run, parameters);
@@ -424,7 +426,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   declare_output(visitor, run);
   check_formats(visitor, run);
   if (simulation.has_time) declare_checkpoint(visitor, run.checkpoint);
-  if (!simulation.has_own_sections) declare_diagnostics(visitor, run);
+  if (!simulation.has_own_results) declare_diagnostics(visitor, run);
   declare_verify(visitor, run.verify, run.fields, run.file.parent_path());
   declare_kernels(visitor, run);
   if (simulation.limits == SimulationInfo::LimitsOf::data) declare_limits(visitor, run.limits);
@@ -441,9 +443,11 @@ Declaration collect_run(RunOptions& run, ParameterSet& parameters) {
   auto const place = [&](std::string_view name) {
     return std::ranges::find(keys, name, &Declaration::name);
   };
+  auto const of_simulation = place("parameters");
   for (std::string_view const early : {"boundary", "initial"}) {
     auto const key = place(early);
-    if (key != keys.end()) std::rotate(place("parameters"), key, key + 1);
+    if (key != keys.end() && of_simulation != keys.end())
+      std::rotate(place("parameters"), key, key + 1);
   }
   root.value = section_value(root);
   return root;

@@ -75,6 +75,9 @@ class Visitor {
   /// A formula that may be left out: then its text is empty.
   virtual void optional_formula(Spec const& spec, Formula& value) = 0;
   virtual void text(Spec const& spec, TextForm const& form, std::string& value) = 0;
+  /// Formulas in a language of the simulation's own, which reads them after they are given; one
+  /// must be when there is none.
+  virtual void source(Spec const& spec, SourceText& value) = 0;
   /// One of the words; must be given when `value` is empty.
   virtual void choice(Spec const& spec, std::span<Choice const> choices, std::string& value) = 0;
   /// Some of the words, each once, in the order that they are given in.
@@ -123,6 +126,8 @@ class Visitor {
   virtual void refuse(std::string_view, std::string const&) {}
   /// A fault between values; `key` is below the present section.
   virtual void fault(std::string_view, std::string const&) {}
+  /// The same at a character of the value's text.
+  virtual void fault(std::string_view, expression::ParseError const&) {}
   /// Where a value of the present section stands; `key` may be empty.
   virtual Location locate(std::string_view) const { return {}; }
   /// The same, kept as it is by visitors that do not know.

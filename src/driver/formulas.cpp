@@ -50,6 +50,7 @@ class FormulaVisitor final : public config::Visitor {
   void visit(Spec const&, bool&) override {}
   void visit(Spec const&, std::optional<double>&, std::string_view) override {}
   void text(Spec const&, config::TextForm const&, std::string&) override {}
+  void source(Spec const&, config::SourceText&) override {}
   void choice(Spec const&, std::span<config::Choice const>, std::string&) override {}
   void subset(Spec const&, std::span<config::Choice const>, std::vector<std::string>&) override {}
   bool list(Spec const&, config::ListShape const&, std::vector<double>&) override { return false; }

@@ -26,7 +26,7 @@ void add_diagnostic_kernels(config::SimulationInfo& info) {
 
 config::SimulationInfo info_of(SimulationEntry const& entry) {
   config::SimulationInfo info = entry.info;
-  if (!info.has_own_sections) {
+  if (!info.has_own_results) {
     add_diagnostic_kernels(info);
     info.diagnostics = diagnostic_kinds();
   }

@@ -12,6 +12,7 @@ struct Unknown {
   std::string name;
   int components = 1;
   int first = 0;  ///< the number of its first component among those of all unknowns
+  bool is_vector = false;
 };
 
 /// A system of partial differential equations of first order in time, as understood: the rate of
@@ -21,6 +22,10 @@ struct System {
   Terms terms;
   std::vector<Unknown> unknowns;
   std::vector<Term> rates;  ///< ∂/∂t of each component
+
+  int component_count() const {
+    return unknowns.empty() ? 0 : unknowns.back().first + unknowns.back().components;
+  }
 };
 
 }  // namespace gridstride::equations

@@ -22,7 +22,8 @@ constexpr int kind_bits = coordinate_bits + 3;  // 3 coordinates, then a bit for
 constexpr Kind kinds_with_bit[] = {Kind::time,     Kind::derivative, Kind::flux,  Kind::transport,
                                    Kind::integral, Kind::mean,       Kind::least, Kind::greatest,
                                    Kind::uniform,  Kind::normal,     Kind::noise};
-static_assert(kind_bits + std::size(kinds_with_bit) <= 64);
+constexpr int jump_bit = kind_bits + static_cast<int>(std::size(kinds_with_bit));
+static_assert(jump_bit < 64);
 
 std::uint64_t range_of_bits(int first, int count, std::int32_t index) {
   std::uint64_t const all = (std::uint64_t{1} << count) - 1;
@@ -52,6 +53,19 @@ bool is_in_space(Kind kind) {
 std::uint64_t const varying = bits_of(Kind::unknown, -1) | bits_of(Kind::name, -1) |
                               bits_of(Kind::coordinate, -1) | bits_of(Kind::uniform, -1) |
                               bits_of(Kind::normal, -1) | bits_of(Kind::noise, -1);
+
+/// What is no formula of space and time.
+std::uint64_t const of_fields = (varying & ~bits_of(Kind::coordinate, -1)) |
+                                bits_of(Kind::derivative, -1) | bits_of(Kind::flux, -1) |
+                                bits_of(Kind::transport, -1);
+
+/// Whether the operation is a function with jumps.
+bool jumps(Operation operation) {
+  constexpr Operation others[] = {Operation::select, Operation::sign, Operation::floor,
+                                  Operation::ceil,   Operation::mod,  Operation::step};
+  bool const compares = operation >= Operation::less && operation <= Operation::not_equal;
+  return compares || std::ranges::find(others, operation) != std::end(others);
+}
 
 void check_index(std::int32_t index, std::int32_t count, char const* what) {
   if (index < 0 || index >= count)
@@ -86,6 +100,8 @@ std::size_t Terms::Hash::operator()(Node const& node) const {
 
 Terms::Contents Terms::contents_of(Node const& node) const {
   Contents contents = {bits_of(node.kind, node.index), 0};
+  if (node.kind == Kind::operation && jumps(node.operation))
+    contents.all |= std::uint64_t{1} << jump_bit;
   for (int i = 0; i < operand_count(node); ++i) {
     Contents const& of_operand = contents_[static_cast<std::size_t>(node.operands[i])];
     // A global has one value; what varies stands under it only.
@@ -235,6 +251,14 @@ bool Terms::is_uniform(Term term) const {
   return (contents_.at(static_cast<std::size_t>(term)).all & varying) == 0;
 }
 
+bool Terms::is_formula(Term term) const {
+  return (contents_.at(static_cast<std::size_t>(term)).all & of_fields) == 0;
+}
+
+bool Terms::may_jump(Term term) const {
+  return (contents_.at(static_cast<std::size_t>(term)).all >> jump_bit & 1) != 0;
+}
+
 bool Terms::contains(Term term, Kind kind, std::int32_t index) const {
   Contents const& contents = contents_.at(static_cast<std::size_t>(term));
   return ((contents.all | contents.under_operators) & bits_of(kind, index)) != 0;
@@ -297,8 +321,9 @@ Term Terms::partial(Term term, Term of) {
 }
 
 Term Terms::analytic(Term root) {
-  if (contains(root, Kind::unknown) || contains(root, Kind::name) ||
-      contains(root, Kind::uniform) || contains(root, Kind::normal) || contains(root, Kind::noise))
+  constexpr Kind no_formula[] = {Kind::unknown, Kind::name, Kind::uniform, Kind::normal,
+                                 Kind::noise};
+  if (std::ranges::any_of(no_formula, [&](Kind kind) { return contains(root, kind); }))
     throw std::invalid_argument("Terms: what is no formula has no derivative by calculus");
   return rebuilt(root, [this](Node const& node, std::array<Term, 3> const& operands) -> Term {
     switch (node.kind) {

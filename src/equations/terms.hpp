@@ -94,6 +94,11 @@ class Terms {
   /// Whether it has the same value at every point: made of numbers, time and globals.
   bool is_uniform(Term term) const;
   bool is_number(Term term) const { return (*this)[term].kind == Kind::number; }
+  /// Whether it is a formula of space and time: made of numbers, coordinates, time and globals.
+  bool is_formula(Term term) const;
+  /// Whether its value may jump where those of fields do not: it has comparisons, `if`, `sign`,
+  /// `step`, `floor`, `ceil` or `mod` in it.
+  bool may_jump(Term term) const;
   /// Whether a term of this kind and index stands in it.
   bool contains(Term term, Kind kind, std::int32_t index = -1) const;
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/text.hpp"
+#include "expression/print.hpp"
 
 namespace gridstride::expression {
 namespace {
@@ -40,55 +40,6 @@ constexpr FunctionInfo function_table[] = {
     {"atan2", Operation::atan2, 2, false, "atan2(y, x)", "angle of the point (x, y)"},
     {"step", Operation::step, 1, false, "step(v)", "0 where v < 0, else 1"},
 };
-
-/// How tightly printed text holds together.
-enum Level { comparison, sum, product, sign, power, primary };
-
-/// An operator: its text, its own level, and the levels that its operands need to stand bare.
-struct OperatorInfo {
-  Operation operation;
-  std::string_view text;
-  Level level, left, right;
-};
-
-constexpr OperatorInfo operator_table[] = {
-    {Operation::less, " < ", comparison, sum, sum},
-    {Operation::less_equal, " <= ", comparison, sum, sum},
-    {Operation::greater, " > ", comparison, sum, sum},
-    {Operation::greater_equal, " >= ", comparison, sum, sum},
-    {Operation::equal, " == ", comparison, sum, sum},
-    {Operation::not_equal, " != ", comparison, sum, sum},
-    {Operation::add, " + ", sum, sum, product},
-    {Operation::subtract, " - ", sum, sum, product},
-    {Operation::multiply, "*", product, product, sign},
-    {Operation::divide, "/", product, product, sign},
-    {Operation::power, "^", power, primary, sign},
-};
-
-/// Printed text of a subtree.
-struct Piece {
-  std::string text;
-  Level level;
-};
-
-std::string at_level(Piece& piece, Level needed) {
-  return piece.level >= needed ? std::move(piece.text) : fmt::format("({})", piece.text);
-}
-
-/// A call of a function. min and max of a min or max become one call, which parses to the same.
-Piece print_call(Operation operation, std::span<Piece> operands, bool extends_call) {
-  std::string text;
-  if (extends_call) {
-    text = std::move(operands[0].text);
-    text.pop_back();
-  } else {
-    auto const info = std::ranges::find(function_table, operation, &FunctionInfo::operation);
-    text = fmt::format("{}({}", info->name, operands[0].text);
-  }
-  for (Piece const& operand : operands.subspan(1)) text.append(", ").append(operand.text);
-  text.push_back(')');
-  return {std::move(text), primary};
-}
 
 }  // namespace
 
@@ -147,28 +98,13 @@ std::string Expression::to_string(std::span<Variable const> variables) const {
     std::span<Piece> const operands(stack.end() - static_cast<std::ptrdiff_t>(count), stack.end());
     Piece piece;
     if (node.operation == Operation::number) {
-      piece = {format_exact(node.value), std::signbit(node.value) ? sign : primary};
-    } else if (count == 0) {
+      piece = print_number(node.value);
+    } else if (node.operation == Operation::variable) {
       auto const variable = std::ranges::find(variables, node.variable, &Variable::index);
-      piece = {variable == variables.end() ? fmt::format("v{}", node.variable)
-                                           : std::string(variable->name),
-               primary};
-    } else if (node.operation == Operation::negate) {
-      // "-3" is a number, so the negation of the number 3 is written "-(3)".
-      bool const of_number =
-          nodes_[node.operands[0]].operation == Operation::number && operands[0].level == primary;
-      piece.text = of_number ? fmt::format("-({})", operands[0].text)
-                             : fmt::format("-{}", at_level(operands[0], sign));
-      piece.level = sign;
-    } else if (auto const info =
-                   std::ranges::find(operator_table, node.operation, &OperatorInfo::operation);
-               info != std::end(operator_table)) {
-      piece = {at_level(operands[0], info->left), info->level};
-      piece.text.append(info->text).append(at_level(operands[1], info->right));
+      piece.text = variable == variables.end() ? fmt::format("v{}", node.variable)
+                                               : std::string(variable->name);
     } else {
-      bool const variadic = node.operation == Operation::min || node.operation == Operation::max;
-      bool const extends_call = variadic && nodes_[node.operands[0]].operation == node.operation;
-      piece = print_call(node.operation, operands, extends_call);
+      piece = print_operation(node.operation, operands);
     }
     stack.resize(stack.size() - count);
     stack.push_back(std::move(piece));

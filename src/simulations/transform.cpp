@@ -246,6 +246,7 @@ SimulationEntry transform_entry() {
   info.sides = {};
   info.kernels = {{"evaluate", variant_names("evaluate")}};
   info.has_own_sections = true;
+  info.has_own_results = true;
   info.variables = std::span(expression::space_and_time).first(3);
   return entry<Transform, transform::Parameters>(
       {.info = info, .memory = transform_memory, .problems = transform::problems});

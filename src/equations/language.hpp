@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "equations/system.hpp"
+#include "expression/expression.hpp"
+
+namespace gridstride::equations {
+
+/// A name and what it stands for: a text, or one for each component of a vector.
+struct Definition {
+  std::string name;
+  std::vector<std::string> texts;
+  bool listed = false;  ///< whether the texts are components, even if there is one alone
+};
+
+/// An equation: the rate of change of a field.
+struct Equation : Definition {
+  bool is_vector = false;  ///< whether the field is one, with a component for each axis
+};
+
+/// A system as it is written.
+struct SystemText {
+  int dims = 1;
+  expression::Symbols constants;
+  std::vector<Definition> lets;  ///< names for parts of equations and of each other
+  std::vector<Equation> equations;
+};
+
+/// What is wrong in one text.
+struct SystemFault {
+  bool in_equation = false;         ///< or under `lets`
+  std::size_t definition = 0;       ///< its place there
+  std::optional<std::size_t> text;  ///< its place in `texts`; none: the definition as a whole
+  expression::ParseError error;
+};
+
+/// Reads the texts of a system. The grammar is that of formulas, with `[a, b]` for vectors, `v.x`
+/// for their components and `operators()`. Names win over each other in the order operators,
+/// functions, coordinates and time, pi and e, fields, lets, constants; `name_problem` tells which
+/// nobody should give. Adds what is wrong to `faults`, once for each text and not again for those
+/// that need it; then there is no system. Lets that no equation uses have to be right, too.
+std::optional<System> read_system(SystemText const& text, std::vector<SystemFault>& faults);
+
+/// Why a field, a let or a constant cannot have that name beside operators; empty when it can.
+std::string name_problem(std::string_view name);
+
+}  // namespace gridstride::equations

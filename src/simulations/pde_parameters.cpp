@@ -1,0 +1,134 @@
+#include "simulations/pde_parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "equations/language.hpp"
+#include "grid/grid.hpp"
+
+namespace gridstride::pde {
+namespace {
+
+using config::SourceText;
+using config::Spec;
+using config::Visitor;
+
+template <class T>
+bool has_name(Named<T> const& entries, std::string const& name) {
+  return std::ranges::find(entries, name, &std::pair<std::string, T>::first) != entries.end();
+}
+
+equations::Definition definition_of(std::pair<std::string, SourceText> const& entry) {
+  return {entry.first, entry.second.texts, entry.second.listed};
+}
+
+}  // namespace
+
+void Parameters::declare(Visitor& visitor) {
+  visitor.named<SourceText>(
+      {.name = "equations",
+       .documentation = "The rate of change of each field, du/dt, by the field's name: a formula "
+                        "of the fields, of space and time, with operators as laplace(u) "
+                        "(`gridstride list functions`); of a vector a formula with a vector's "
+                        "value, or a list of its components'."},
+      config::Presence::required, equations, [&](Spec const& spec, SourceText& text) {
+        visitor.source({.name = spec.name, .documentation = "The equation's right-hand side."},
+                       text);
+      });
+  visitor.named<SourceText>(
+      {.name = "let",
+       .documentation = "Names for parts of equations and of each other, in any order."},
+      config::Presence::optional, lets, [&](Spec const& spec, SourceText& text) {
+        visitor.source({.name = spec.name, .documentation = "What the name stands for."}, text);
+      });
+  visitor.named<std::string>(
+      {.name = "fields",
+       .documentation = "What fields are; those that are not named here are scalars."},
+      config::Presence::optional, kinds, [&](Spec const& spec, std::string& kind) {
+        constexpr config::Choice choices[] = {{"scalar", "a number at each point"},
+                                              {"vector", "a component for each axis"}};
+        visitor.choice({.name = spec.name, .documentation = "What the field is."}, choices, kind);
+      });
+}
+
+/// Notes faults between the sections; returns whether the equations can be read.
+bool Parameters::check(Visitor& visitor, config::RunOptions const& run) const {
+  auto const check_name = [&](std::string_view section, std::string const& name) {
+    std::string const problem = gridstride::equations::name_problem(name);
+    if (!problem.empty()) visitor.fault(fmt::format("{}.{}", section, name), problem);
+    return problem.empty();
+  };
+  bool right = true;
+  for (auto const& constant : run.constants) right &= check_name("constants", constant.first);
+  for (auto const& [name, text] : equations)
+    right &= check_name("equations", name) && !text.texts.empty();
+  for (auto const& [name, text] : lets) {
+    right &= check_name("let", name) && !text.texts.empty();
+    if (!has_name(equations, name)) continue;
+    visitor.fault(fmt::format("let.{}", name),
+                  fmt::format("the name '{}' is taken (it is a field)", name));
+    right = false;
+  }
+  for (auto const& [name, kind] : kinds)
+    if (!has_name(equations, name))
+      visitor.fault(fmt::format("fields.{}", name),
+                    fmt::format("there is no field '{0}' (a field has an equation, 'equations: "
+                                "{{{0}: ...}}')",
+                                name));
+  if (lets.size() > most_lets) {
+    visitor.fault("let", fmt::format("{} names are more than the {} that there may be", lets.size(),
+                                     most_lets));
+    right = false;
+  }
+  std::size_t const dims = run.grid_options.points.size();
+  std::size_t components = 0;
+  for (auto const& equation : equations) components += is_vector(equation.first) ? dims : 1;
+  if (components > static_cast<std::size_t>(gridstride::equations::max_components)) {
+    visitor.fault("equations", fmt::format("the fields have {} components (at most {})", components,
+                                           gridstride::equations::max_components));
+    right = false;
+  }
+  return right && dims >= 1 && dims <= 3 && !equations.empty();
+}
+
+void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
+  declare(visitor);
+  if (!visitor.given("equations") || !check(visitor, run)) return;
+  gridstride::equations::SystemText text;
+  text.dims = static_cast<int>(run.grid_options.points.size());
+  text.constants = run.constants;
+  for (auto const& entry : lets) text.lets.push_back(definition_of(entry));
+  for (auto const& entry : equations)
+    text.equations.push_back({definition_of(entry), is_vector(entry.first)});
+  std::vector<gridstride::equations::SystemFault> faults;
+  system = gridstride::equations::read_system(text, faults);
+  for (auto const& fault : faults) {
+    gridstride::equations::Definition const& definition =
+        fault.in_equation ? text.equations[fault.definition] : text.lets[fault.definition];
+    std::string key =
+        fmt::format("{}.{}", fault.in_equation ? "equations" : "let", definition.name);
+    if (definition.listed && fault.text) key += fmt::format(".{}", *fault.text);
+    visitor.fault(key, fault.error);
+  }
+}
+
+bool Parameters::is_vector(std::string const& field) const {
+  auto const kind = std::ranges::find(kinds, field, &std::pair<std::string, std::string>::first);
+  return kind != kinds.end() && kind->second == "vector";
+}
+
+std::vector<config::FieldInfo> Parameters::fields_of(config::RunOptions const& run) const {
+  std::vector<config::FieldInfo> fields;
+  for (auto const& equation : equations) {
+    config::FieldInfo field;
+    field.name = equation.first;
+    std::size_t const dims = std::min(run.grid_options.points.size(), axis_names.size());
+    if (is_vector(equation.first))
+      field.components.assign(axis_names.begin(), axis_names.begin() + static_cast<long>(dims));
+    fields.push_back(field);
+  }
+  return fields;
+}
+
+}  // namespace gridstride::pde

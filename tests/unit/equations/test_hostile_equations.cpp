@@ -1,0 +1,197 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "equations/language.hpp"
+#include "equations/operators.hpp"
+#include "equations/text.hpp"
+
+namespace gridstride::equations {
+namespace {
+
+constexpr std::array<std::string_view, 44> words = {
+    "u",        "v",    "q",     "q.x",    "q.y",   "w",     "x",        "y",       "z",
+    "t",        "pi",   "k",     "1",      "0",     "2.5",   "-",        "+",       "*",
+    "/",        "^",    "(",     ")",      "[",     "]",     ",",        "<",       "==",
+    ".",        ".x",   "1e-3",  "if(",    "sin(",  "min(",  "div(",     "dt(",     "grad(",
+    "laplace(", "dot(", "diff(", "outer(", "curl(", "norm(", "d2_dxdy(", "identity"};
+
+class Samples {
+ public:
+  /// An equation of that rank that is right, most of the time.
+  std::string expression(int rank, int depth) {
+    if (depth == 0 || below(6) == 0) return leaf(rank);
+    auto const a = [&](int of_rank) { return expression(of_rank, depth - 1); };
+    if (rank == 0) return scalar(a);
+    if (rank == 2) return below(2) ? "outer(" + a(1) + ", " + a(1) + ")" : "grad(" + a(1) + ")";
+    switch (below(8)) {
+      case 0:
+        return "(" + a(1) + " + " + a(1) + ")";
+      case 1:
+        return "(" + a(0) + ")*" + a(1);
+      case 2:
+        return "[" + a(0) + ", " + a(0) + "]";
+      case 3:
+        return "grad(" + a(0) + ")";
+      case 4:
+        return "div(" + a(2) + ")";
+      case 5:
+        return "-(" + a(1) + ")";
+      case 6:
+        return "laplace(" + a(1) + ")";
+      default:
+        return "if(" + a(0) + " < 1, " + a(1) + ", " + a(1) + ")";
+    }
+  }
+
+  std::string noise() {
+    std::string text;
+    for (int n = 1 + below(24); n > 0; --n) {
+      text += words[static_cast<std::size_t>(below(static_cast<int>(words.size())))];
+      if (below(3) == 0) text += ' ';
+    }
+    return text;
+  }
+
+  /// A few characters taken out, doubled, swapped or replaced.
+  std::string mutated(std::string text) {
+    for (int n = 1 + below(3); n > 0 && !text.empty(); --n) {
+      auto const place = static_cast<std::size_t>(below(static_cast<int>(text.size())));
+      switch (below(4)) {
+        case 0:
+          text.erase(place, 1);
+          break;
+        case 1:
+          text.insert(place, 1, text[place]);
+          break;
+        case 2:
+          text[place] = static_cast<char>(below(256));
+          break;
+        default:
+          text.insert(place, words[static_cast<std::size_t>(below(44))]);
+      }
+    }
+    return text;
+  }
+
+  int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(engine_); }
+
+ private:
+  std::string leaf(int rank) {
+    constexpr std::string_view scalars[] = {"u", "v", "q.x", "q.y", "x", "y", "t", "2", "k", "0.5"};
+    if (rank == 0) return std::string(scalars[below(10)]);
+    if (rank == 1) return below(2) ? "q" : "[u, x]";
+    return "identity";
+  }
+
+  template <class A>
+  std::string scalar(A const& a) {
+    constexpr std::string_view calls[] = {"sin(",  "exp(",  "tanh(",    "sqrt(",    "abs(",
+                                          "d_dx(", "d_dy(", "laplace(", "d2_dxdy(", "d2_dy2("};
+    switch (below(12)) {
+      case 0:
+        return a(0) + " + " + a(0);
+      case 1:
+        return a(0) + " - (" + a(0) + ")";
+      case 2:
+        return "(" + a(0) + ")*(" + a(0) + ")";
+      case 3:
+        return "(" + a(0) + ")/(" + a(0) + ")";
+      case 4:
+        return "(" + a(0) + ")^2";
+      case 5:
+        return "-" + a(0);
+      case 6:
+        return "div(" + a(1) + ")";
+      case 7:
+        return "dot(" + a(1) + ", " + a(1) + ")";
+      case 8:
+        return "advect(" + a(1) + ", " + a(0) + ")";
+      case 9:
+        return "curl(" + a(1) + ")";
+      case 10:
+        return "max(" + a(0) + ", " + a(0) + ", " + a(0) + ")";
+      default:
+        return std::string(calls[below(10)]) + a(0) + ")";
+    }
+  }
+
+  std::mt19937 engine_{20261122};
+};
+
+SystemText system_of(std::string const& of_u, std::string const& of_v) {
+  SystemText text;
+  text.dims = 2;
+  text.constants = {{"k", 0.06}};
+  text.lets = {{"w", {"u^2 + v"}}};
+  text.equations = {{{"u", {of_u}}, false}, {{"v", {of_v}}, false}, {{"q", {"q"}}, true}};
+  return text;
+}
+
+/// The system, after a look at what is wrong with it.
+std::optional<System> looked_at(SystemText const& text) {
+  std::vector<SystemFault> faults;
+  std::optional<System> system = read_system(text, faults);
+  EXPECT_EQ(system.has_value(), faults.empty());
+  for (SystemFault const& fault : faults) {
+    Definition const& definition =
+        fault.in_equation ? text.equations[fault.definition] : text.lets[fault.definition];
+    std::string const& written = definition.texts[*fault.text];
+    EXPECT_LE(fault.error.position(), written.size()) << written;
+    EXPECT_LT(std::string_view(fault.error.what()).size(), 400u) << written;
+  }
+  EXPECT_LE(system ? system->terms.size() : 0, max_terms);
+  return system;
+}
+
+TEST(HostileEquations, WhatIsUnderstoodReadsBack) {
+  Samples samples;
+  int read_back = 0;
+  for (int i = 0; i < 3000; ++i) {
+    std::string const text = samples.expression(0, 1 + i % 6);
+    auto const system = looked_at(system_of(text, "0"));
+    if (!system) continue;
+    std::string const understood = to_text(*system, system->rates[0]);
+    if (understood.find("...") != std::string::npos) continue;
+    auto const both = looked_at(system_of(text, understood));
+    ASSERT_TRUE(both) << text << "\n" << understood;
+    EXPECT_EQ(both->rates[0], both->rates[1]) << text << "\n" << understood;
+    ++read_back;
+  }
+  EXPECT_GT(read_back, 2000) << "the samples must not be refused for the most part";
+}
+
+TEST(HostileEquations, AreReadOrRefused) {
+  Samples samples;
+  int refused = 0;
+  for (int i = 0; i < 6000; ++i) {
+    std::string const text =
+        i % 2 == 0 ? samples.noise() : samples.mutated(samples.expression(i % 4 == 1, 3));
+    auto const system = looked_at(system_of(text, "w"));
+    if (system) to_text(*system);
+    refused += system ? 0 : 1;
+  }
+  EXPECT_GT(refused, 3000);
+  EXPECT_LT(refused, 6000);
+}
+
+TEST(HostileEquations, ChainsOfNamesCostNoStack) {
+  SystemText text = system_of("l0", "0");
+  std::string const opening(190, '('), closing(190, ')');
+  text.lets.clear();
+  for (int k = 0; k < 256; ++k)
+    text.lets.push_back(
+        {"l" + std::to_string(k),
+         {opening + "l" + std::to_string(k + 1) + closing + " + " + std::to_string(k)}});
+  text.lets.push_back({"l256", {"u"}});
+  EXPECT_TRUE(looked_at(text));
+}
+
+}  // namespace
+}  // namespace gridstride::equations
