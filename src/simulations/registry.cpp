@@ -11,6 +11,7 @@ namespace gridstride {
   ROW(heat)                         \
   ROW(integration)                  \
   ROW(linear_system)                \
+  ROW(pde)                          \
   ROW(transform)                    \
   ROW(wave)
 

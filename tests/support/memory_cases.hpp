@@ -116,6 +116,15 @@ inline std::vector<MemoryCase> memory_cases() {
       {"upwind", "simulation: advection\n" + plane +
                      "initial: {u: x}\nparameters: {velocity: {x: 1, y: 1}}\n"
                      "time: {scheme: upwind, end: 1e-3, step: 2.5e-4}\n"},
+      {"pde", "simulation: pde\n" + plane +
+                  "equations: {u: laplace(u)}\ninitial: {u: x}\n"
+                  "time: {scheme: euler, end: 8e-7, step: 2e-7}\n"},
+      {"pde of vectors",
+       "simulation: pde\nfields: {q: vector}\n" + plane +
+           "boundary: {u: {x: {neumann: 0}}, q: {x: {neumann: {x: 0, y: 0}}}, y: periodic}\n"
+           "equations: {u: u*laplace(u), q: \"laplace(q) - advect(q, q)\"}\n"
+           "initial: {u: x, q: {x: x, y: y}}\n"
+           "time: {scheme: rk4, end: 8e-7, step: 2e-7}\n"},
       {"convolution",
        "simulation: convolution\n" + plane +
            "parameters: {signal: \"x*y\", filters: [{gaussian: {sigma: 3, axis: [x, y]}}]}\n"},

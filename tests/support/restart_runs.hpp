@@ -45,6 +45,22 @@ inline std::vector<std::pair<char const*, std::string>> runs_with_time() {
       {"wave float64", wave("float64")},
       {"wave float32", wave("float32")},
       {"advection weno5", advection + "time: {end: 0.08, scheme: weno5}\n"},
+      {"pde of fields that change the step",
+       "simulation: pde\nfields: {q: vector}\n"
+       "grid: {points: [33, 20]}\n"
+       "boundary:\n"
+       "  y: periodic\n"
+       "  q: {x: {lower: {dirichlet: {x: \"2 + sin(40*t)\", y: 0}}, upper: {neumann: {x: 0, y: "
+       "\"cos(30*t)*y\"}}}}\n"
+       "  u: {x: {neumann: \"sin(9*t)\"}}\n"
+       "equations: {u: \"div((0.1 + u^2)*grad(u)) + norm2(q)\", "
+       "q: \"0.05*laplace(q) - advect(q, q) - grad(u)\"}\n"
+       "initial: {u: x, q: {x: \"2 + cos(3*x)\", y: \"sin(2*pi*y)\"}}\n"
+       "time: {end: 0.08, scheme: ssprk3}\n"},
+      {"pde euler float32",
+       "simulation: pde\nprecision: float32\ngrid: {points: 200}\nboundary: {x: periodic}\n"
+       "equations: {u: 0.01*laplace(u) + sin(50*t)*u}\ninitial: {u: \"sin(2*pi*x)\"}\n"
+       "time: {end: 0.08, scheme: euler}\n"},
       {"advection lax_wendroff float32",
        advection + "precision: float32\ntime: {end: 0.08, scheme: lax_wendroff}\n"},
   };

@@ -1,0 +1,338 @@
+// A system of partial differential equations that the file states:
+//
+//   ∂u_a/∂t = f_a(u, ∂u, ∂²u, …, x, t)      on a uniform grid in 1 to 3 dimensions,
+//
+// by central differences of second order (equations/discretise.hpp) and explicit Runge-Kutta schemes
+// whose stages are one kernel for all components. The step follows from the symbol of the
+// linearised differences (equations/stability.hpp), found again as the fields change.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/run_fields.hpp"
+#include "core/error.hpp"
+#include "kernels/families.hpp"
+#include "kernels/system/system.hpp"
+#include "model/entry.hpp"
+#include "model/reading.hpp"
+#include "model/time_stepping.hpp"
+#include "model/values.hpp"
+#include "simulations/pde_parameters.hpp"
+#include "simulations/pde_stability.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using equations::System;
+using equations::Unknown;
+
+/// The names of schemes in files, the default first.
+struct SchemeName {
+  std::string_view name;
+  std::string_view scheme;
+};
+constexpr SchemeName scheme_names[] = {
+    {"rk4", "rk4"}, {"ssprk3", "ssp_rk3"}, {"ssprk2", "ssp_rk2"}, {"euler", "euler"}};
+
+Scheme const& scheme_of(config::RunConfig const& run) {
+  return find_scheme(std::ranges::find(scheme_names, run.time.scheme, &SchemeName::name)->scheme);
+}
+
+System const& system_of(config::RunConfig const& run) {
+  return parameters_as<pde::Parameters>(run).system.value();
+}
+
+equations::Stencil stencil_of(config::RunConfig const& run) {
+  return equations::discretise(system_of(run), run.grid);
+}
+
+/// What the components of an unknown are called: the field's name, of a vector `q.x`, `q.y`, ...
+std::vector<std::string> names_of(config::RunConfig const& run, Unknown const& unknown) {
+  auto const& info = *std::ranges::find(run.fields, unknown.name, &config::FieldInfo::name);
+  if (info.components.empty()) return {unknown.name};
+  std::vector<std::string> names;
+  for (auto const& component : info.components)
+    names.push_back(config::component_variable(unknown.name, component));
+  return names;
+}
+
+/// The components with their sides; of vectors the array that is written; what stability looks at.
+std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
+  Scheme const& scheme = scheme_of(run);
+  std::vector<Row> rows;
+  for (Unknown const& unknown : system_of(run).unknowns)
+    for (auto const& name : names_of(run, unknown))
+      rows.push_back(evolved(run, name, scheme.buffers));
+  for (Unknown const& unknown : system_of(run).unknowns) {
+    if (!unknown.is_vector) {
+      add_sides(rows, run, unknown.name, scheme);
+      continue;
+    }
+    for (std::size_t c = 0; c < static_cast<std::size_t>(unknown.components); ++c)
+      add_sides(rows, run, unknown.name, scheme, c);
+    if (unknown.components > 1) rows.push_back(scratch(run, unknown.name, unknown.components));
+  }
+  if (!equations::Linearisation(stencil_of(run)).coefficients().empty())
+    rows.push_back(scratch(run, "coefficient", 1));
+  return rows;
+}
+
+/// What the equations cannot be on this grid.
+std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
+  std::vector<Problem> problems;
+  try {
+    auto const stencil = stencil_of(run);
+    auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+    for (int axis = 0; axis < run.grid.dims; ++axis) {
+      auto const a = static_cast<std::size_t>(axis);
+      bool const wraps = run.boundary.front()[a][0].kind == SideKind::periodic;
+      int const fewest = system::fewest_points(program.reach[a], wraps);
+      if (run.grid.points[a] < fewest)
+        problems.push_back(run.problem(
+            run.location("grid.points"),
+            fmt::format("{} points along {} are too few (the equations reach {} points to each "
+                        "side; {} are the least)",
+                        run.grid.points[a], axis_names[a], program.reach[a], fewest)));
+    }
+    equations::Linearisation const linearisation(stencil);
+  } catch (Error const& error) {
+    problems.push_back(run.problem(run.location("equations"), error.what()));
+  }
+  return problems;
+}
+
+void choose_pde_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
+  with_zero_of(run.precision, [&](auto zero) {
+    find_variant("system", system::variants<decltype(zero)>(), device,
+                 system::default_variant(device.backend()));
+  });
+}
+
+template <class T>
+class Pde final : public StagedStepping<T> {
+  using Base = StagedStepping<T>;
+  using Base::state_, Base::stream_, Base::grid_, Base::scheme_, Base::evolved_;
+
+ public:
+  Pde(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
+      : Base(run, stream, inputs, pde_rows(run, stream.backend()), scheme_of(run),
+             [this](double time, double until) { return plan(time, until); }),
+        run_(run),
+        finder_(stream, run.grid, stencil_of(run), scheme_of(run)) {
+    auto const stencil = stencil_of(run);
+    program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+    for (Unknown const& unknown : system_of(run).unknowns) make_field(unknown, inputs);
+    depends_on_time_ = program_.depends_on_time() || state_.changes();
+  }
+
+  /// The step that a run begins with. Throws `ConfigError` where there is none.
+  double first_step() {
+    try {
+      auto const limit = finder_.find(present(), this->clock_.device());
+      if (limit.hopeless)
+        throw ConfigError({run_.problem(run_.location("time.scheme"), hopeless())});
+      double const step = stable_step(run_, limit.step, depends_on_time_, describe(limit));
+      return run_.time.step ? step : kept(step);
+    } catch (NumericalError const& error) {
+      throw ConfigError({run_.problem(run_.location("equations"), error.what())});
+    }
+  }
+
+  std::vector<Field> fields() const override {
+    std::vector<Field> fields;
+    for (auto const& field : fields_) {
+      if (field.components.size() == 1) {
+        fields.push_back(described(field, std::as_const(*field.components.front()).data(), 1));
+        continue;
+      }
+      std::vector<T const*> arrays;
+      for (Array<T> const* component : field.components) arrays.push_back(component->data());
+      system::interleave<T>(stream_, arrays, field.written.span());
+      fields.push_back(
+          described(field, field.written.data(), static_cast<int>(field.components.size())));
+    }
+    return fields;
+  }
+  std::vector<NamedText> chosen() const override {
+    return chosen_texts("system", system::default_variant(stream_.backend()), 1);
+  }
+
+ private:
+  /// A field with its components, and the array in which they lie side by side.
+  struct Written {
+    std::string name;
+    std::string unit;
+    std::vector<Array<T>*> components = {};
+    mutable Buffer<T> written = {};  // in `fields`
+  };
+
+  Field described(Written const& field, T const* data, int components) const {
+    return {field.name, field.unit, grid_, precision_of<T>(), data, components};
+  }
+
+  /// The arrays of an unknown, its sides, and its first values.
+  void make_field(Unknown const& unknown, Inputs const& inputs) {
+    auto const& info = *std::ranges::find(run_.fields, unknown.name, &config::FieldInfo::name);
+    Written field = {unknown.name, info.unit};
+    auto const& source = run_.initial.find(unknown.name)->second;
+    auto const size = static_cast<std::size_t>(grid_.size());
+    for (auto const& name : names_of(run_, unknown)) {
+      auto& array = state_[name];
+      field.components.push_back(&array);
+      system::Input<T>& input = inputs_.emplace_back();
+      for (int axis = 0; axis < grid_.dims; ++axis)
+        for (int side = 0; side < 2; ++side)
+          input.sides[axis][side] = system::side_of<T>(
+              run_.sides_of(unknown.name)[axis][side].kind,
+              grid_.spacing[static_cast<std::size_t>(axis)], state_.side(name, axis, side));
+    }
+    if (field.components.size() > 1)
+      field.written = Buffer<T>(stream_, MemorySpace::device, size * field.components.size());
+    fill_components(source, inputs, field);
+    for (std::size_t c = 0; c < field.components.size(); ++c)
+      system::impose_sides<T>(stream_, grid_,
+                              inputs_[static_cast<std::size_t>(unknown.first) + c].sides,
+                              field.components[c]->data());
+    fields_.push_back(std::move(field));
+  }
+
+  /// The first values of a field: formulas of its components, or a file's with the components side
+  /// by side.
+  void fill_components(config::FieldSource const& source, Inputs const& inputs,
+                       Written const& field) {
+    auto const take = [&](config::FieldSource const& from, std::span<T> target) {
+      fill(stream_, from, grid_, inputs, target, nullptr, run_.kernels.at("evaluate"));
+    };
+    if (source.file.empty() && !source.components.empty()) {
+      for (std::size_t c = 0; c < field.components.size(); ++c)
+        take(source_of(source.components[c]), field.components[c]->span());
+    } else if (field.components.size() == 1) {
+      take(source, field.components.front()->span());
+    } else {
+      take(source, field.written.span());
+      std::vector<T*> arrays;
+      for (Array<T>* component : field.components) arrays.push_back(component->data());
+      system::separate<T>(stream_, std::as_const(field.written).span(), arrays);
+    }
+  }
+
+  /// The inputs of a stage that takes these buffers.
+  std::vector<system::Input<T>> inputs_of(int number) {
+    auto inputs = inputs_;
+    for (std::size_t c = 0; c < inputs.size(); ++c)
+      inputs[c].values = this->buffer(number, *evolved_[c]);
+    return inputs;
+  }
+  /// Those of the present state, whatever moment the sides were last filled for.
+  std::vector<system::Input<T>> present() {
+    if (state_.changes()) state_.refresh({.sides = {1, 0, 0}});
+    return inputs_of(0);
+  }
+
+  void queue_stage(Stage const& stage) override {
+    system::Step<T> step;
+    step.program = &program_;
+    step.grid = grid_;
+    step.inputs = inputs_of(stage.in);
+    step.factor = stage.factor * this->step_size();
+    step.in_weight = stage.base == stage.in ? 0 : stage.in_weight;
+    step.clock = this->clock_.device();
+    step.fraction = stage.time;
+    for (auto const& [buffer, weight] : stage.terms) step.addend_weights.push_back(weight);
+    for (Array<T>* const component : evolved_) {
+      system::Output<T> output = {.values = this->buffer(stage.out, *component),
+                                  .base = this->buffer(stage.base, *component)};
+      for (std::size_t i = 0; i < stage.terms.size(); ++i)
+        output.addends[i] = this->buffer(stage.terms[i].first, *component);
+      step.outputs.push_back(output);
+    }
+    system::advance(stream_, step);
+  }
+  bool uses_clock() const override { return depends_on_time_; }
+
+  /// Steps of one length where the limit is the same for every state. Else some, after which the
+  /// limit is found again.
+  StepPlan plan(double time, double until) {
+    constexpr std::int64_t steps_between = 32;
+    if (!step_ || finder_.varies()) step_ = time == 0 ? first_step() : next_step(time);
+    auto plan = whole_steps(*step_)(time, until);
+    if (finder_.varies()) plan.steps = std::min(plan.steps, steps_between);
+    return plan;
+  }
+
+  double next_step(double time) {
+    auto const limit = finder_.find(present(), this->clock_.device());
+    if (limit.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
+    if (!run_.time.step)
+      return kept(std::min(run_.time.safety * limit.step, longest_step(run_, depends_on_time_)));
+    double const step = std::min(*run_.time.step, output_interval(run_));
+    if (step > limit.step)
+      throw NumericalError(
+          fmt::format("at t = {} s the step of {} s is over the stability limit of {:.6g} s ({}); "
+                      "'auto' follows the fields",
+                      time, step, limit.step, describe(limit)));
+    return step;
+  }
+
+  /// Of limits that change, powers of 2^(1/8), so that steps stay the same for a while.
+  double kept(double step) const {
+    return finder_.varies() ? std::exp2(std::floor(8 * std::log2(step)) / 8) : step;
+  }
+
+  std::string describe(equations::StepLimit const& limit) const {
+    return fmt::format("{}, with rates of up to {:.4g} 1/s", run_.time.scheme, limit.fastest);
+  }
+  std::string hopeless() const {
+    return fmt::format(
+        "{} is not stable for what these equations do, whatever the step (they have "
+        "waves that are hardly damped); ssprk3 and rk4 take them",
+        run_.time.scheme);
+  }
+
+  config::RunConfig const& run_;
+  pde::StabilityFinder<T> finder_;
+  equations::StencilProgram program_;
+  std::vector<system::Input<T>> inputs_;  // without their values
+  std::vector<Written> fields_;
+  std::optional<double> step_;
+  bool depends_on_time_ = false;
+};
+
+/// That of a simulation on the host, which finds it from the first values.
+double pde_time_step(config::RunConfig const& run, Inputs const& inputs) {
+  double step = 0;
+  with_zero_of(run.precision, [&](auto zero) {
+    Stream const stream(Device::open(Backend::cpu));
+    step = Pde<decltype(zero)>(run, stream, inputs).first_step();
+  });
+  return step;
+}
+
+}  // namespace
+
+SimulationEntry pde_entry() {
+  config::SimulationInfo info;
+  info.name = "pde";
+  info.summary = "your own equations: u_t = f(u, grad u, laplace u, ..., x, t) for any fields";
+  info.fields = {{.name = "NAME", .documentation = "a field of the equations", .any_name = true}};
+  for (auto const& [name, scheme] : scheme_names) info.schemes.push_back(name);
+  info.kernels = {{"evaluate", variant_names("evaluate")}};
+  info.sides = {SideKind::periodic, SideKind::dirichlet, SideKind::neumann, SideKind::outflow};
+  info.has_own_sections = true;
+  return entry<Pde, pde::Parameters>({.info = info,
+                                      .rows = pde_rows,
+                                      .problems = pde_problems,
+                                      .time_step = pde_time_step,
+                                      .choose_kernels = choose_pde_kernels});
+}
+
+}  // namespace gridstride
