@@ -28,6 +28,7 @@
 #include "kernels/spectrum/spectrum.hpp"
 #include "kernels/star/star.hpp"
 #include "kernels/stencil/stencil.hpp"
+#include "kernels/system/system.hpp"
 #include "kernels/transfer/transfer.hpp"
 
 namespace gridstride {
@@ -127,6 +128,8 @@ std::vector<KernelFamily> const& kernel_families() {
              star::variants<double>(), star::default_variant),
       family("stencil", "explicit steps of diffusion on a uniform grid",
              stencil::variants<double>(), stencil::default_variant),
+      family("system", "stages of explicit schemes for systems of equations",
+             system::variants<double>(), system::default_variant),
       family("transfer", "ways of getting data to the device and back",
              transfer::variants<double>(), transfer::default_variant),
   };

@@ -13,6 +13,20 @@ template <class T>
 void host_reference(Stream&, Step<T> const&);
 template <class T>
 void host_threads(Stream&, Step<T> const&);
+template <class T>
+void cuda_points(Stream&, Step<T> const&);
+
+/// What is compiled for a program; `wraps`: the axes that do.
+template <class T>
+RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const& wraps,
+                        int components);
+
+template <class T>
+void cuda_impose_sides(Stream&, Grid const&, Sides<T> const&, T* values);
+template <class T>
+void cuda_interleave(Stream&, std::span<T const* const> arrays, std::span<T> result);
+template <class T>
+void cuda_separate(Stream&, std::span<T const> vectors, std::span<T* const> arrays);
 
 /// The sides and points of a grid as value_at takes them.
 struct Extents {

@@ -18,11 +18,16 @@ std::span<Variant<SystemFunction<T>> const> variants() {
       {"threads", Backend::cpu, host_threads<T>,
        "rows shared among threads; each instruction over a piece of a row, in loops that the "
        "compiler vectorises"},
+      {"points", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_points<T>),
+       "a thread for four points of a column, with the program compiled into the kernel; "
+       "neighbours come from the caches"},
   };
   return rows;
 }
 
-std::string_view default_variant(Backend) { return "threads"; }
+std::string_view default_variant(Backend backend) {
+  return backend == Backend::cpu ? "threads" : "points";
+}
 
 namespace {
 
@@ -98,7 +103,10 @@ Side<T> side_of(SideKind kind, double spacing, T const* g) {
 }
 
 template <class T>
-void impose_sides(Stream&, Grid const& grid, Sides<T> const& sides, T* values) {
+void impose_sides(Stream& stream, Grid const& grid, Sides<T> const& sides, T* values) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_impose_sides(stream, grid, sides, values);
+#endif
   Extents const extents(grid);
   auto const [nx, ny, nz] = extents.points;
   parallel_for(ny * nz, nx, [&, nx = nx, ny = ny](std::int64_t line) {
@@ -124,14 +132,20 @@ void for_each_point(std::size_t points, Body const& body) {
 }  // namespace
 
 template <class T>
-void interleave(Stream&, std::span<T const* const> arrays, std::span<T> result) {
+void interleave(Stream& stream, std::span<T const* const> arrays, std::span<T> result) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_interleave(stream, arrays, result);
+#endif
   for_each_point(result.size() / arrays.size(), [&](std::size_t i) {
     for (std::size_t c = 0; c < arrays.size(); ++c) result[i * arrays.size() + c] = arrays[c][i];
   });
 }
 
 template <class T>
-void separate(Stream&, std::span<T const> vectors, std::span<T* const> arrays) {
+void separate(Stream& stream, std::span<T const> vectors, std::span<T* const> arrays) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_separate(stream, vectors, arrays);
+#endif
   for_each_point(vectors.size() / arrays.size(), [&](std::size_t i) {
     for (std::size_t c = 0; c < arrays.size(); ++c) arrays[c][i] = vectors[i * arrays.size() + c];
   });

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "equations/discretise.hpp"
 #include "grid/grid.hpp"
 #include "kernels/evaluate/points.hpp"
+#include "kernels/support/runtime_compiler.hpp"
 #include "kernels/system/sides.cuh"
 
 /// Kernel family `system`: stages of explicit schemes for systems of partial differential
@@ -57,7 +59,13 @@ struct Step {
   /// the step.
   evaluate::DeviceClock const* clock = nullptr;
   double fraction = 0;
+  /// The program compiled for the GPU (`module_of`); null: `advance` looks for it each time.
+  std::shared_ptr<RuntimeModule const> module = nullptr;
 };
+
+/// The program of a step compiled for a GPU; null on the host. Throws as `gridstride::compile`.
+template <class T>
+std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step);
 
 template <class T>
 using SystemFunction = void(Stream&, Step<T> const&);

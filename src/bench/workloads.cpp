@@ -9,7 +9,7 @@ std::vector<Workload> workloads(Backend backend) {
       factorize_workloads, histogram_workloads,  matmul_workloads,      pipeline_workloads,
       reduce_workloads,    riemann_workloads,    running_workloads,     sampling_workloads,
       scan_workloads,      select_workloads,     sort_workloads,        spectrum_workloads,
-      star_workloads,      stencil_workloads,    transfer_workloads};
+      star_workloads,      stencil_workloads,    system_workloads,      transfer_workloads};
   std::vector<Workload> all;
   for (auto const family : families)
     for (auto& workload : family(backend)) all.push_back(std::move(workload));

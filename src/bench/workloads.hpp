@@ -31,6 +31,7 @@ std::vector<Workload> sort_workloads(Backend backend);
 std::vector<Workload> spectrum_workloads(Backend backend);
 std::vector<Workload> star_workloads(Backend backend);
 std::vector<Workload> stencil_workloads(Backend backend);
+std::vector<Workload> system_workloads(Backend backend);
 std::vector<Workload> transfer_workloads(Backend backend);
 
 /// Everything there is to measure on a backend, family by family.

@@ -106,8 +106,7 @@ class Printer {
     }
     if (is_commutative(node.operation) && operands[1] < operands[0])
       std::swap(operands[0], operands[1]);
-    auto const pattern = std::ranges::find(patterns, node.operation, &Pattern::operation);
-    return named(fmt::format(fmt::runtime(pattern->text), operands[0], operands[1], operands[2]));
+    return named(operation_in_cuda(node.operation, operands));
   }
 
   /// The name of a value, computed by a line of its own where it is new.
@@ -126,17 +125,7 @@ class Printer {
     return exponent % 2 == 0 ? square : named(fmt::format("{} * {}", base, square));
   }
 
-  std::string literal(double value) const {
-    bool const single = precision_ == Precision::float32;
-    double const rounded = single ? static_cast<double>(static_cast<float>(value)) : value;
-    std::string text =
-        single ? "__int_as_float(0x7fc00000)" : "__longlong_as_double(0x7ff8000000000000)";
-    if (std::isinf(rounded))
-      text = single ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000)";
-    else if (std::isfinite(rounded))
-      text = fmt::format("{:a}{}", std::abs(rounded), single ? "f" : "");
-    return std::signbit(rounded) && !std::isnan(rounded) ? fmt::format("(-{})", text) : text;
-  }
+  std::string literal(double value) const { return number_in_cuda(value, precision_); }
 
   Precision precision_;
   std::span<std::string const> variables_;
@@ -146,6 +135,27 @@ class Printer {
 };
 
 }  // namespace
+
+std::string operation_in_cuda(Operation operation, std::span<std::string const> operands) {
+  auto const pattern = std::ranges::find(patterns, operation, &Pattern::operation);
+  if (pattern == std::end(patterns))
+    throw std::invalid_argument("a number or a variable is no operation");
+  std::array<std::string, 3> all;
+  std::ranges::copy(operands, all.begin());
+  return fmt::format(fmt::runtime(pattern->text), all[0], all[1], all[2]);
+}
+
+std::string number_in_cuda(double value, Precision precision) {
+  bool const single = precision == Precision::float32;
+  double const rounded = single ? static_cast<double>(static_cast<float>(value)) : value;
+  std::string text =
+      single ? "__int_as_float(0x7fc00000)" : "__longlong_as_double(0x7ff8000000000000)";
+  if (std::isinf(rounded))
+    text = single ? "__int_as_float(0x7f800000)" : "__longlong_as_double(0x7ff0000000000000)";
+  else if (std::isfinite(rounded))
+    text = fmt::format("{:a}{}", std::abs(rounded), single ? "f" : "");
+  return std::signbit(rounded) && !std::isnan(rounded) ? fmt::format("(-{})", text) : text;
+}
 
 std::string to_cuda(Expression const& formula, Precision precision,
                     std::span<std::string const> variables, Powers powers) {

@@ -28,4 +28,11 @@ enum class Powers {
 std::string to_cuda(Expression const& formula, Precision precision,
                     std::span<std::string const> variables, Powers powers = Powers::by_function);
 
+/// An operation as CUDA text in terms of its operands, which are names or literals; a power is by
+/// `pow`. Throws `std::invalid_argument` for numbers and variables.
+std::string operation_in_cuda(Operation operation, std::span<std::string const> operands);
+
+/// A number as a literal of CUDA, rounded to the precision; negative ones in parentheses.
+std::string number_in_cuda(double value, Precision precision);
+
 }  // namespace gridstride::expression

@@ -110,10 +110,15 @@ std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
   return problems;
 }
 
+std::string_view variant_of(config::RunConfig const& run, Backend backend) {
+  std::string_view const wanted = run.kernels.at("system");
+  return wanted == "auto" ? system::default_variant(backend) : wanted;
+}
+
 void choose_pde_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
   with_zero_of(run.precision, [&](auto zero) {
     find_variant("system", system::variants<decltype(zero)>(), device,
-                 system::default_variant(device.backend()));
+                 variant_of(run, device.backend()));
   });
 }
 
@@ -163,7 +168,7 @@ class Pde final : public StagedStepping<T> {
     return fields;
   }
   std::vector<NamedText> chosen() const override {
-    return chosen_texts("system", system::default_variant(stream_.backend()), 1);
+    return chosen_texts("system", variant_of(run_, stream_.backend()), 1);
   }
 
  private:
@@ -255,7 +260,9 @@ class Pde final : public StagedStepping<T> {
         output.addends[i] = this->buffer(stage.terms[i].first, *component);
       step.outputs.push_back(output);
     }
-    system::advance(stream_, step);
+    if (!module_) module_ = system::module_of(stream_.device(), step);
+    step.module = module_;
+    system::advance(stream_, step, variant_of(run_, stream_.backend()));
   }
   bool uses_clock() const override { return depends_on_time_; }
 
@@ -301,7 +308,8 @@ class Pde final : public StagedStepping<T> {
   config::RunConfig const& run_;
   pde::StabilityFinder<T> finder_;
   equations::StencilProgram program_;
-  std::vector<system::Input<T>> inputs_;  // without their values
+  std::shared_ptr<RuntimeModule const> module_;  // of a GPU
+  std::vector<system::Input<T>> inputs_;         // without their values
   std::vector<Written> fields_;
   std::optional<double> step_;
   bool depends_on_time_ = false;
@@ -325,7 +333,7 @@ SimulationEntry pde_entry() {
   info.summary = "your own equations: u_t = f(u, grad u, laplace u, ..., x, t) for any fields";
   info.fields = {{.name = "NAME", .documentation = "a field of the equations", .any_name = true}};
   for (auto const& [name, scheme] : scheme_names) info.schemes.push_back(name);
-  info.kernels = {{"evaluate", variant_names("evaluate")}};
+  info.kernels = {{"system", variant_names("system")}, {"evaluate", variant_names("evaluate")}};
   info.sides = {SideKind::periodic, SideKind::dirichlet, SideKind::neumann, SideKind::outflow};
   info.has_own_sections = true;
   return entry<Pde, pde::Parameters>({.info = info,

@@ -12,7 +12,9 @@
 #include "kernels/riemann/rows.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/support/runtime_files.hpp"
+#include "kernels/system/rows.hpp"
 #include "support/formulas_cases.hpp"
+#include "support/system_cases.hpp"
 
 namespace gridstride {
 namespace {
@@ -52,6 +54,9 @@ std::vector<RuntimeSource> sources() {
   std::vector<RuntimeSource> all = {quadrature::compensated_source<T>(integrand)};
   for (Entry const& entry : entries())
     all.push_back(quadrature::source_of<T>(integrand, entry.file, entry.definitions));
+  Grid const grid{.dims = 3, .points = {64, 64, 64}};
+  for (bool const wraps : {true, false})
+    all.push_back(system::source_of<T>(test::mixed_program(grid), {wraps, false, wraps}, 2));
   return all;
 }
 
@@ -64,9 +69,11 @@ std::vector<int> architectures() {
 }
 
 TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
-  // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields.
+  // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields
+  // and of systems.
   std::vector<std::string_view> known = {"kernels/riemann/team.cuh", "kernels/sampling/tiles.cuh",
-                                         "kernels/evaluate/compiled.cuh"};
+                                         "kernels/evaluate/compiled.cuh",
+                                         "kernels/system/compiled.cuh"};
   for (Entry const& entry : entries()) known.push_back(entry.file);
   for (RuntimeFile const& file : runtime_files())
     if (file.text.find("extern \"C\" __global__") != std::string_view::npos) {

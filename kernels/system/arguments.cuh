@@ -1,0 +1,38 @@
+#pragma once
+
+#include "kernels/evaluate/points.hpp"
+#include "kernels/system/sides.cuh"
+
+/// What kernels that are compiled at run time are given. Free of other headers.
+namespace gridstride::system {
+
+inline constexpr int most_components = 24, most_addends = 2;
+
+/// The points, and the time that formulas see.
+struct Place {
+  long long points[3];
+  double origin[3], spacing[3];
+  evaluate::DeviceClock const* clock;
+};
+
+/// out = base + (factor·L + in_weight·(in − base) + Σ weight·(addend − base)).
+template <class T>
+struct Weights {
+  T factor, in_weight, addend_weight[most_addends];
+  int addends;
+  double fraction;  ///< of the step, that the time is taken at
+};
+
+/// One evaluation for the whole grid; `System::Step` in plain arrays.
+template <class T>
+struct StageArguments {
+  Place place;
+  Weights<T> weights;
+  bool is_stage;
+  Input<T> inputs[most_components];
+  T* out[most_components];
+  T const* base[most_components];
+  T const* addends[most_components][most_addends];
+};
+
+}  // namespace gridstride::system

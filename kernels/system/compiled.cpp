@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "equations/source.hpp"
+#include "kernels/system/arguments.cuh"
+#include "kernels/system/rows.hpp"
+
+namespace gridstride::system {
+
+static_assert(most_components == equations::max_components && most_addends == max_addends);
+
+namespace {
+
+constexpr int points_x = 64, points_y = 4;  // threads of a block of the row `points`
+constexpr int rows_of_thread = 4;           // where there is more than one axis
+
+std::string list_of(std::array<int, 3> const& numbers) {
+  return fmt::format("{{{}, {}, {}}}", numbers[0], numbers[1], numbers[2]);
+}
+
+Place place_of(Grid const& grid, evaluate::DeviceClock const* clock) {
+  Place place;
+  std::ranges::copy(grid.points, place.points);
+  std::ranges::copy(grid.origin, place.origin);
+  std::ranges::copy(grid.spacing, place.spacing);
+  place.clock = clock;
+  return place;
+}
+
+template <class T>
+std::array<bool, 3> wraps_of(int dims, std::span<Input<T> const> inputs) {
+  std::array<bool, 3> wraps = {true, true, true};
+  for (int axis = 0; axis < dims; ++axis)
+    wraps[static_cast<std::size_t>(axis)] = inputs.empty() || inputs.front().sides[axis][0].wraps;
+  return wraps;
+}
+
+}  // namespace
+
+template <class T>
+RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const& wraps,
+                        int components) {
+  bool const single = sizeof(T) == 4;
+  std::string text = fmt::format(
+      "#include \"expression/operations.hpp\"\n"
+      "using Real = {};\n"
+      "namespace gridstride::system {{\n"
+      "constexpr int dims = {}, components = {}, results = {}, reach[3] = {};\n"
+      "constexpr bool wraps[3] = {{{}, {}, {}}};\n"
+      "template <class At>\n"
+      "__device__ __forceinline__ void program(At const& at, Real (&result)[results]) {{\n",
+      single ? "float" : "double", program.dims, components, program.results.size(),
+      list_of(program.reach), wraps[0], wraps[1], wraps[2]);
+  text += equations::to_cuda(program, single ? Precision::float32 : Precision::float64);
+  text += fmt::format("}}\n}}\n#define POINTS_X {}\n#define POINTS_Y {}\n#define ROWS {}\n",
+                      points_x, points_y, rows_of_thread);
+  text += "#include \"kernels/system/compiled.cuh\"\n";
+  // What is fused stands in the text, so that all kernels round alike.
+  return {.name = "a system of equations", .text = std::move(text), .options = {"--fmad=false"}};
+}
+
+template RuntimeSource source_of<float>(StencilProgram const&, std::array<bool, 3> const&, int);
+template RuntimeSource source_of<double>(StencilProgram const&, std::array<bool, 3> const&, int);
+
+template <class T>
+std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step) {
+  if (device.backend() == Backend::cpu) return nullptr;
+  return compile(device, source_of<T>(*step.program, wraps_of<T>(step.grid.dims, step.inputs),
+                                      static_cast<int>(step.inputs.size())));
+}
+
+template std::shared_ptr<RuntimeModule const> module_of(Device const&, Step<float> const&);
+template std::shared_ptr<RuntimeModule const> module_of(Device const&, Step<double> const&);
+
+template <class T>
+void cuda_points(Stream& stream, Step<T> const& step) {
+  StageArguments<T> a{};
+  a.place = place_of(step.grid, step.clock);
+  a.weights.factor = static_cast<T>(step.factor);
+  a.weights.in_weight = static_cast<T>(step.in_weight);
+  a.weights.addends = static_cast<int>(step.addend_weights.size());
+  a.weights.fraction = step.fraction;
+  for (std::size_t n = 0; n < step.addend_weights.size(); ++n)
+    a.weights.addend_weight[n] = static_cast<T>(step.addend_weights[n]);
+  a.is_stage = step.is_stage;
+  std::ranges::copy(step.inputs, a.inputs);
+  for (std::size_t c = 0; c < step.outputs.size(); ++c) {
+    a.out[c] = step.outputs[c].values;
+    a.base[c] = step.outputs[c].base;
+    std::ranges::copy(step.outputs[c].addends, a.addends[c]);
+  }
+  auto const module = step.module ? step.module : module_of(stream.device(), step);
+  auto const& points = step.grid.points;
+  constexpr std::int64_t most_blocks = 65'535, block_rows = points_y * rows_of_thread;
+  Extent const blocks(
+      static_cast<unsigned>((points[0] + points_x - 1) / points_x),
+      static_cast<unsigned>(std::min((points[1] + block_rows - 1) / block_rows, most_blocks)),
+      static_cast<unsigned>(std::min(points[2], most_blocks)));
+  module->launch(stream, "points", {.grid = blocks, .block = {points_x, points_y}}, a);
+}
+
+template void cuda_points(Stream&, Step<float> const&);
+template void cuda_points(Stream&, Step<double> const&);
+
+}  // namespace gridstride::system

@@ -1,0 +1,106 @@
+#include "equations/source.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "expression/source.hpp"
+
+namespace gridstride::equations {
+namespace {
+
+using expression::Operation;
+
+class Printer {
+ public:
+  Printer(StencilProgram const& program, Precision precision)
+      : program_(program), precision_(precision), uses_(program.code.size(), 0) {
+    for (Node const& node : program.code)
+      for (int i = 0; i < operand_count(node); ++i) ++uses_[index(operand(node, i))];
+    for (std::int32_t const result : program.results) ++uses_[index(result)];
+  }
+
+  std::string print() {
+    std::string body;
+    for (std::size_t i = 0; i < program_.code.size(); ++i)
+      if (Node const& node = program_.code[i]; node.kind != Kind::number && !is_fused_away(i))
+        body += fmt::format("Real const v{} = {};\n", i, value(node));
+    for (std::size_t r = 0; r < program_.results.size(); ++r)
+      body += fmt::format("result[{}] = {};\n", r, name(program_.results[r]));
+    return body;
+  }
+
+ private:
+  static std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+  static std::int32_t operand(Node const& node, int i) { return node.operands[index(i)]; }
+
+  static bool is_sum(Node const& node) {
+    return node.kind == Kind::operation &&
+           (node.operation == Operation::add || node.operation == Operation::subtract);
+  }
+  bool is_lone_product(std::int32_t value) const {
+    Node const& node = program_.code[index(value)];
+    return node.kind == Kind::operation && node.operation == Operation::multiply &&
+           uses_[index(value)] == 1;
+  }
+  /// Which operand of a sum is a product that becomes one operation with it; −1: none.
+  int fused_operand(Node const& node) const {
+    if (!is_sum(node)) return -1;
+    return is_lone_product(operand(node, 0)) ? 0 : is_lone_product(operand(node, 1)) ? 1 : -1;
+  }
+  bool is_fused_away(std::size_t value) {
+    if (fused_.empty()) {
+      fused_.assign(program_.code.size(), 0);
+      for (Node const& node : program_.code)
+        if (int const which = fused_operand(node); which >= 0)
+          fused_[index(operand(node, which))] = 1;
+    }
+    return fused_[value] != 0;
+  }
+
+  std::string name(std::int32_t value) const {
+    Node const& node = program_.code[index(value)];
+    return node.kind == Kind::number ? expression::number_in_cuda(node.value, precision_)
+                                     : fmt::format("v{}", value);
+  }
+
+  std::string value(Node const& node) const {
+    if (node.kind == Kind::time) return "at.time()";
+    if (node.kind == Kind::coordinate)
+      return fmt::format("at.template coordinate<{}, {}>()", node.index,
+                         node.orders[index(node.index)]);
+    if (node.kind == Kind::unknown)
+      return fmt::format("at.template unknown<{}, {}, {}, {}>()", node.index, node.orders[0],
+                         node.orders[1], node.orders[2]);
+    if (int const which = fused_operand(node); which >= 0) return fused(node, which);
+    std::array<std::string, 3> operands;
+    int const count = operand_count(node);
+    for (int i = 0; i < count; ++i) operands[index(i)] = name(operand(node, i));
+    return expression::operation_in_cuda(node.operation, std::span(operands).first(index(count)));
+  }
+
+  std::string fused(Node const& node, int which) const {
+    Node const& product = program_.code[index(operand(node, which))];
+    std::string const a = name(operand(product, 0)), b = name(operand(product, 1));
+    std::string const other = name(operand(node, 1 - which));
+    if (node.operation == Operation::add) return fmt::format("fma({}, {}, {})", a, b, other);
+    return which == 0 ? fmt::format("fma({}, {}, -{})", a, b, other)
+                      : fmt::format("fma(-{}, {}, {})", a, b, other);
+  }
+
+  StencilProgram const& program_;
+  Precision precision_;
+  std::vector<int> uses_;
+  std::vector<char> fused_;
+};
+
+}  // namespace
+
+std::string to_cuda(StencilProgram const& program, Precision precision) {
+  return Printer(program, precision).print();
+}
+
+}  // namespace gridstride::equations

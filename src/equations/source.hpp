@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "core/precision.hpp"
+#include "equations/discretise.hpp"
+
+namespace gridstride::equations {
+
+/// The body of a CUDA function that finds the results of a program, one line per value:
+///
+///     Real const v0 = at.template unknown<0, 1, 0>();
+///     Real const v1 = fma(v0, 0x1p-1f, v0);
+///     result[0] = v1;
+///
+/// A product that only one sum or difference uses is one fused operation with it: the first operand
+/// where both are such products. Nothing else is fused, reordered or computed twice, so that every
+/// kernel that is compiled without contraction gives the same bits. Numbers are rounded to the
+/// precision. Nothing in the text comes from anywhere but the program and fixed tables.
+std::string to_cuda(StencilProgram const& program, Precision precision);
+
+}  // namespace gridstride::equations

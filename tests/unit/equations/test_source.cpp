@@ -1,0 +1,61 @@
+#include "equations/source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace gridstride::equations {
+namespace {
+
+using expression::Operation;
+
+std::string printed(Terms const& terms, std::vector<Term> const& results,
+                    Precision precision = Precision::float64) {
+  return to_cuda(program_of(terms, results, 2), precision);
+}
+
+TEST(EquationsSource, HasALinePerValue) {
+  Terms terms;
+  Term const u = terms.unknown(0, {1, -2, 0});
+  Term const x = terms.coordinate(1, 2);
+  Term const both = terms.operation(Operation::exp, terms.multiply(u, x));
+  EXPECT_EQ(printed(terms, {both, terms.time()}),
+            "Real const v0 = at.template unknown<0, 1, -2, 0>();\n"
+            "Real const v1 = at.template coordinate<1, 2>();\n"
+            "Real const v2 = v0 * v1;\n"
+            "Real const v3 = exp(v2);\n"
+            "Real const v4 = at.time();\n"
+            "result[0] = v3;\n"
+            "result[1] = v4;\n");
+}
+
+TEST(EquationsSource, FusesProductsThatOneSumUses) {
+  Terms terms;
+  Term const a = terms.unknown(0), b = terms.unknown(1), c = terms.unknown(2);
+  Term const product = terms.multiply(a, b), other = terms.multiply(b, c);
+  auto const last = [&](Term term) {
+    std::string const text = printed(terms, {term});
+    return text.substr(0, text.rfind("result"));
+  };
+  auto const ends_with = [&](Term term, std::string const& line) {
+    EXPECT_TRUE(last(term).ends_with(line + "\n")) << last(term);
+  };
+  ends_with(terms.add(product, c), "fma(v0, v1, v2)");
+  ends_with(terms.add(c, product), "fma(v0, v1, v2)");
+  ends_with(terms.subtract(product, c), "fma(v0, v1, -v2)");
+  ends_with(terms.subtract(c, product), "fma(-v0, v1, v2)");
+  // Of two products the first; and none that something else uses, too.
+  ends_with(terms.add(product, other), "fma(v0, v1, v4)");
+  EXPECT_EQ(printed(terms, {terms.add(product, c), product}).find("fma"), std::string::npos);
+}
+
+TEST(EquationsSource, RoundsNumbersToThePrecision) {
+  Terms terms;
+  Term const scaled = terms.multiply(terms.number(0.1), terms.unknown(0));
+  EXPECT_NE(printed(terms, {scaled}).find("0x1.999999999999ap-4"), std::string::npos);
+  EXPECT_NE(printed(terms, {scaled}, Precision::float32).find("0x1.99999ap-4f"), std::string::npos);
+  EXPECT_EQ(printed(terms, {terms.number(-3)}), "result[0] = (-0x1.8p+1);\n");
+}
+
+}  // namespace
+}  // namespace gridstride::equations
