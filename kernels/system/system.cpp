@@ -103,7 +103,8 @@ Side<T> side_of(SideKind kind, double spacing, T const* g) {
 }
 
 template <class T>
-void impose_sides(Stream& stream, Grid const& grid, Sides<T> const& sides, T* values) {
+void impose_sides([[maybe_unused]] Stream& stream, Grid const& grid, Sides<T> const& sides,
+                  T* values) {
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda_impose_sides(stream, grid, sides, values);
 #endif
@@ -132,7 +133,8 @@ void for_each_point(std::size_t points, Body const& body) {
 }  // namespace
 
 template <class T>
-void interleave(Stream& stream, std::span<T const* const> arrays, std::span<T> result) {
+void interleave([[maybe_unused]] Stream& stream, std::span<T const* const> arrays,
+                std::span<T> result) {
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda_interleave(stream, arrays, result);
 #endif
@@ -142,7 +144,8 @@ void interleave(Stream& stream, std::span<T const* const> arrays, std::span<T> r
 }
 
 template <class T>
-void separate(Stream& stream, std::span<T const> vectors, std::span<T* const> arrays) {
+void separate([[maybe_unused]] Stream& stream, std::span<T const> vectors,
+              std::span<T* const> arrays) {
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda_separate(stream, vectors, arrays);
 #endif

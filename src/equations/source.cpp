@@ -14,9 +14,9 @@ namespace {
 
 using expression::Operation;
 
-class Printer {
+class CudaPrinter {
  public:
-  Printer(StencilProgram const& program, Precision precision)
+  CudaPrinter(StencilProgram const& program, Precision precision)
       : program_(program), precision_(precision), uses_(program.code.size(), 0) {
     for (Node const& node : program.code)
       for (int i = 0; i < operand_count(node); ++i) ++uses_[index(operand(node, i))];
@@ -100,7 +100,7 @@ class Printer {
 }  // namespace
 
 std::string to_cuda(StencilProgram const& program, Precision precision) {
-  return Printer(program, precision).print();
+  return CudaPrinter(program, precision).print();
 }
 
 }  // namespace gridstride::equations

@@ -60,7 +60,7 @@ TEST(TransformRandomChains, EqualNumpy) {
     }
     std::vector<double> const spacing(shape.size(), chains.at("spacing").get<double>());
     for (std::string const precision : {"float32", "float64"})
-      for (std::string const limits :
+      for (std::string const& limits :
            {std::string("chunk: 1 GiB, streams: 1"),
             fmt::format("chunk: {} B, streams: 3", chain.at("chunk").get<int>())}) {
         SCOPED_TRACE(fmt::format("chain {} in {}, {}", number, precision, limits));
