@@ -1,6 +1,7 @@
 #include "simulations/transform_endings.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/sort/out_of_core.hpp"
 
@@ -8,20 +9,16 @@ namespace gridstride::transform {
 
 namespace {
 
-EndingMemory memory_of(Ending const& ending, bool keeps, Precision precision, double device_limit) {
-  auto const bytes = static_cast<std::size_t>(ending.grid.size()) * size_of(precision);
-  if (ending.spectrum) {
-    std::size_t const waiting = precision == Precision::float32
-                                    ? spectrum::Welch<float>::device_bytes(*ending.spectrum)
-                                    : spectrum::Welch<double>::device_bytes(*ending.spectrum);
-    return {true, bytes + waiting, 0};
-  }
-  // The values, and as many that the sort goes to.
-  if (keeps) return {true, 2 * bytes, 0};
-  // Beyond this, more memory makes it no faster.
-  constexpr double most_bytes = 1.125 * (1 << 30);
-  double const share = std::min(device_limit / 4, most_bytes);
-  return {false, std::max(static_cast<std::size_t>(share), sort::least_device_bytes), bytes};
+std::size_t waiting_bytes(spectrum::Options const& options, Precision precision) {
+  return precision == Precision::float32 ? spectrum::Welch<float>::device_bytes(options)
+                                         : spectrum::Welch<double>::device_bytes(options);
+}
+
+/// Of a sort beyond the device's memory; more makes it no faster.
+std::size_t serving_bytes(double device_limit) {
+  constexpr double most = 1.125 * (1 << 30);
+  return std::max(static_cast<std::size_t>(std::min(device_limit / 4, most)),
+                  sort::least_device_bytes);
 }
 
 }  // namespace
@@ -34,16 +31,24 @@ Endings::Endings(Chain const& chain, std::vector<std::string> const& names) {
 void Endings::settle(bool keeps, Precision precision, double device_limit) {
   memory.clear();
   device_bytes = host_bytes = 0;
+  double room = std::isfinite(device_limit) ? device_limit / 2 : 0;
   std::size_t in_turn = 0;
   for (auto const& ending : all) {
-    memory.push_back(memory_of(ending, keeps, precision, device_limit));
-    auto const& [kept, on_device, on_host] = memory.back();
-    if (kept)
-      device_bytes += on_device;
-    else
-      in_turn = std::max(in_turn, on_device);
-    host_bytes += on_host;
+    auto const bytes = static_cast<std::size_t>(ending.grid.size()) * size_of(precision);
+    if (ending.spectrum) {
+      memory.push_back({true, bytes + waiting_bytes(*ending.spectrum, precision), 0});
+    } else if (double const both = 2 * static_cast<double>(bytes); keeps || both <= room) {
+      memory.push_back({true, 2 * bytes, 0});  // the values, and as many that the sort goes to
+      room -= both;
+    } else {
+      memory.push_back({false, 0, bytes});
+      in_turn = serving_bytes(device_limit);
+    }
+    device_bytes += memory.back().device_bytes;
+    host_bytes += memory.back().host_bytes;
   }
+  for (auto& one : memory)
+    if (!one.kept) one.device_bytes = in_turn;
   device_bytes += in_turn;
 }
 

@@ -42,8 +42,8 @@ struct Endings {
 
   Endings(Chain const& chain, std::vector<std::string> const& names);
 
-  /// Spectra are always kept. Sorts are where `keeps` says so; else each in its turn takes as much
-  /// of `device_limit` as serves it.
+  /// Spectra are always kept. Sorts are where `keeps` says so, and as many as half of `device_limit`
+  /// holds, where there is one; each of the others in its turn takes as much of it as serves it.
   void settle(bool keeps, Precision precision, double device_limit);
   /// The arrays that they are of.
   std::vector<int> places() const;
