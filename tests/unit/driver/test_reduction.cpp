@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+
+#include "driver/prepare.hpp"
+#include "io/compare.hpp"
 #include "support/reduction_cases.hpp"
 
 namespace gridstride {
@@ -53,6 +58,65 @@ TEST(Reduction, OtherSimulationsAreRoundedAndPacked) {
                              "grid: {points: 100}\nsteps: [{formula: {b: \"a\"}}]\n"
                              "output: {precision: float32}\n"),
                NumericalError);
+}
+
+/// Every second point of a grid of 17 x 12, of which x is no multiple: those of one of 9 x 6.
+std::string reduced_start(std::string const& points, std::string const& more) {
+  return "simulation: heat\ndevice: cpu\ngrid: {points: " + points +
+         "}\nboundary: {x: {neumann: 0}, y: periodic}\ninitial: {u: \"x + cos(2*pi*y)\"}\n"
+         "parameters: {diffusivity: 1}\ntime: {end: 1e-4, step: 1e-5}\n" +
+         more;
+}
+
+TEST(Reduction, ReducedReferencesAreComparedWithWhatIsWritten) {
+  test::RunDirectory const directory;
+  auto const reduced = reduced_start("[17, 12]", "output: {every_nth_point: 2}\n");
+  auto const reference = directory.run("first", reduced) / "case.h5";
+  auto const whole = directory.run("whole", reduced_start("[17, 12]", "")) / "case.h5";
+  auto const verified = [&](std::filesystem::path const& file) {
+    return test::config_of(reduced + "verify: {reference: " + file.string() + "}\n");
+  };
+  EXPECT_NO_THROW(check_reference(verified(reference)));
+  try {
+    check_reference(verified(whole));
+    FAIL();
+  } catch (ConfigError const& error) {
+    EXPECT_EQ(
+        error.problems().front().message,
+        whole.string() + " holds a grid of 17 x 12 points, or other ends (the run writes 9 x 6)");
+  }
+  auto const again = directory.run("again", reduced) / "case.h5";
+  EXPECT_TRUE(io::compare(again, reference, 0, 0).equal());
+  auto const comparison = io::compare(again, whole, 0, 0);
+  ASSERT_FALSE(comparison.mismatches.empty());
+  EXPECT_EQ(comparison.mismatches.front(), "the grid has 9 x 6 points in A, 17 x 12 in B");
+}
+
+TEST(Reduction, ACoarserRunStartsFromAReducedOne) {
+  test::RunDirectory const directory;
+  auto const first = directory.run(
+      "first", reduced_start("[17, 12]", "output: {every_nth_point: 2, compression: 2}\n"));
+  auto start = reduced_start("[9, 6]", "");
+  auto const formula = start.find("\"x + cos(2*pi*y)\"");
+  start.replace(formula, 17, "{file: " + (first / "case.h5").string() + ", time: last}");
+  io::ResultFile const source(first);
+  io::ResultFile const second(directory.run("second", start));
+  EXPECT_EQ(second.read("u", 0), source.read("u", source.times().size() - 1));
+  // Of x, every third point leaves out the end.
+  auto const cut =
+      directory.run("cut", reduced_start("[17, 12]", "output: {every_nth_point: [3, 2]}\n"));
+  start.replace(start.find("[9, 6]"), 6, "[6, 6]");
+  start.replace(start.find("/first/"), 7, "/cut/");
+  try {
+    directory.run("third", start);
+    FAIL();
+  } catch (ConfigError const& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("its points along x lie elsewhere (from 0 with "
+                        "spacing 0.1875, here from 0 with spacing 0.2)"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace
