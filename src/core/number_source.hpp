@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -42,6 +43,9 @@ class NumberSource {
   /// Elements that are packed together: what is read in whole multiples of them, in the stored
   /// order, is unpacked once.
   virtual std::int64_t granule() const { return 1; }
+
+  /// Host memory that so many threads need for that at most, beside what they read into.
+  virtual std::size_t unpacking_bytes(int /*threads*/) const { return 0; }
 
   /// To be called when all is read. Throws `IoError` where the file is not as it was when it was
   /// opened: another size, or written to meanwhile.

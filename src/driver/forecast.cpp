@@ -19,6 +19,7 @@
 #include "driver/schedule.hpp"
 #include "io/packing.hpp"
 #include "io/slabs.hpp"
+#include "model/reading.hpp"
 #include "simulations/registry.hpp"
 
 namespace gridstride {
@@ -199,11 +200,21 @@ void forecast_disk(config::RunConfig const& run, MemoryForecast const& memory, F
       static_cast<double>(memory.saved_bytes);
 }
 
+/// Files of other formats are not packed.
+void note_packed_files(MemoryForecast& memory, Inputs const& inputs) {
+  for (config::FieldSource const& source : memory.sources)
+    if (auto const format = source.format();
+        format == config::FileFormat::hdf5 || format == config::FileFormat::result)
+      note_packing(memory, *inputs.open(source));
+}
+
 }  // namespace
 
 Forecast forecast(config::RunConfig const& run, Device const& device) {
   Forecast result;
-  auto memory = memory_of(entry_of(run), run, inputs_of(run), device.backend());
+  auto const inputs = inputs_of(run);
+  auto memory = memory_of(entry_of(run), run, inputs, device.backend());
+  note_packed_files(memory, inputs);
   memory.other_bytes += diagnostics_bytes(run, memory);
   std::size_t const made_slabs = slab_memory(run, memory, device.backend()).device;
   // What libraries and kernels take beside all that is counted.

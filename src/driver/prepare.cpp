@@ -199,6 +199,9 @@ class LocatedNumbers final : public NumberSource {
   std::vector<std::int64_t> const& shape() const override { return numbers_->shape(); }
   std::optional<StoredOrder> order() const override { return numbers_->order(); }
   std::int64_t granule() const override { return numbers_->granule(); }
+  std::size_t unpacking_bytes(int threads) const override {
+    return numbers_->unpacking_bytes(threads);
+  }
   void read(std::int64_t first, std::int64_t count, void* target) const override {
     located(run_, source_, [&] { numbers_->read(first, count, target); });
   }

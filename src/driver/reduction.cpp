@@ -100,7 +100,7 @@ Reducer::Reducer(config::RunOptions const& run, Stream& stream, std::size_t fiel
 io::Slabs::Make Reducer::make(Field const& field) {
   auto const thinning = thinning_of(run_, field);
   bool const narrows = written_precision(run_, field.precision) != field.precision;
-  if (thinning.is_whole() && !narrows) return nullptr;
+  if (field.data == nullptr || (thinning.is_whole() && !narrows)) return nullptr;
   fields_.push_back(field);
   auto const beyond = beyond_.span().subspan(fields_.size() - 1, 1);
   if (narrows) return thin_slabs<double, float>(field, thinning, beyond);

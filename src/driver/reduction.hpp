@@ -34,7 +34,8 @@ class Reducer {
   /// For up to so many fields, in the memory of the stream's device. All outlives it.
   Reducer(config::RunOptions const& run, Stream& stream, std::size_t fields);
 
-  /// What makes the slabs of a field that is written otherwise than it is; null for another one.
+  /// What makes the slabs of a field that is written otherwise than it is; null for others, and for
+  /// those without data.
   io::Slabs::Make make(Field const& field);
   /// To be called when all slabs are made. Throws `NumericalError` for the first value that the
   /// precision of output does not reach.

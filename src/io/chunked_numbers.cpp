@@ -47,6 +47,12 @@ class ChunkedNumbers final : public NumberSource {
     bool const whole = !layout_.filters.none() && chunk_bytes_ <= large_chunk;
     return whole ? layout_.order.tile_size() : 1;
   }
+  /// A chunk before and after each filter; of large ones one is unpacked at a time, and two stay.
+  std::size_t unpacking_bytes(int threads) const override {
+    if (layout_.filters.none()) return 0;
+    auto const chunk = static_cast<std::size_t>(chunk_bytes_);
+    return chunk_bytes_ > large_chunk ? 4 * chunk : 2 * static_cast<std::size_t>(threads) * chunk;
+  }
   void check_unchanged() const override { file_.check_unchanged(); }
 
   void read(std::int64_t first, std::int64_t count, void* target) const override {

@@ -51,9 +51,12 @@ struct Slabs::State {
 Slabs::Slabs(Stream const& stream, Use const& use) : state_(std::make_unique<State>(stream, use)) {}
 Slabs::~Slabs() = default;
 
-/// Enough to copy on while others are in the system's calls: a file takes one write at a time.
+/// Without packing, enough to copy on while others are in the system's calls: the pages of a file
+/// are taken by one thread at a time.
 int Slabs::lanes(Use const& use) {
-  return Pipeline::lanes_for(use.packs ? LaneUse::files : LaneUse::bus, slabs_of(use.largest()));
+  constexpr int most = 8;
+  int const threads = Pipeline::lanes_for(LaneUse::files, slabs_of(use.largest()));
+  return use.packs ? threads : std::min(most, threads);
 }
 
 Slabs::Memory Slabs::memory(Backend backend, Use const& use) {

@@ -80,9 +80,9 @@ struct Head {
 };
 
 /// The file up to where `offset` counts from, which has at least so many bytes.
-std::string head_of(Head const& head_fields, std::span<std::uint64_t const> offsets,
+std::string head_of(Head const& contents, std::span<std::uint64_t const> offsets,
                     std::size_t least = 0) {
-  auto const& [grid, fields, time, step, packed] = head_fields;
+  auto const& [grid, fields, time, step, packed] = contents;
   std::string const extent = extent_of(grid);
   std::string arrays;
   for (std::size_t i = 0; i < fields.size(); ++i) arrays += array_element(fields[i], offsets[i]);

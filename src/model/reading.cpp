@@ -187,6 +187,17 @@ void note_reading(MemoryForecast& forecast, config::FieldSource const& source, s
   bool const whole = source.format() == config::FileFormat::matrix_market;
   forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
   forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + (whole ? bytes : 0));
+  forecast.sources.push_back(source);
+}
+
+void note_packing(MemoryForecast& forecast, NumberSource const& numbers) {
+  Parts const parts(numbers);
+  int const lanes = lanes_for(parts.count());
+  std::size_t const unpacking = numbers.unpacking_bytes(lanes);
+  if (unpacking == 0) return;
+  std::size_t const slabs = slots * static_cast<std::size_t>(lanes) * parts.slab_bytes();
+  forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
+  forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + unpacking);
 }
 
 }  // namespace gridstride

@@ -36,7 +36,10 @@ struct LargestNumber {
 LargestNumber find_largest(config::FieldSource const& source, Inputs const& inputs,
                            std::function<bool(double)> const& accepts);
 
-/// Adds to a forecast what reading so many numbers takes.
+/// Adds to a forecast what reading so many numbers takes, as far as it does not depend on how they
+/// are packed.
 void note_reading(MemoryForecast& forecast, config::FieldSource const& source, std::size_t values);
+/// The same of a file that is known: what is packed together is read together.
+void note_packing(MemoryForecast& forecast, NumberSource const& numbers);
 
 }  // namespace gridstride

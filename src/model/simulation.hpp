@@ -128,6 +128,7 @@ struct MemoryForecast {
   std::size_t saved_arrays = 0;   ///< how many those are
   std::size_t reading_bytes = 0;  ///< on the host, while a file is read
   std::size_t slab_bytes = 0;     ///< of a GPU meanwhile
+  std::vector<config::FieldSource> sources = {};  ///< the files that are read so
   /// Of the fields on grids of their own.
   std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};
   /// Of a grid larger than the device: the most steps that its slabs make for each trip there, and

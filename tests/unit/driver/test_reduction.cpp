@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "driver/forecast.hpp"
 #include "driver/prepare.hpp"
 #include "io/compare.hpp"
 #include "support/reduction_cases.hpp"
@@ -117,6 +118,25 @@ TEST(Reduction, ACoarserRunStartsFromAReducedOne) {
               std::string::npos)
         << error.what();
   }
+}
+
+/// Chunks that are packed are read whole, by each lane, and unpacked beside that.
+TEST(Reduction, StartsFromPackedResultsAreForecast) {
+  test::RunDirectory const directory;
+  auto const bytes_from = [&](std::string const& name, std::string const& output) {
+    std::string const plate =
+        "simulation: heat\ndevice: cpu\ngrid: {points: [700, 900]}\n"
+        "parameters: {diffusivity: 1}\ntime: {end: 1e-9, step: 1e-9}\n";
+    auto const first = directory.run(name, plate + "initial: {u: x}\noutput: {" + output + "}\n");
+    auto const config = test::config_of(
+        plate + "initial: {u: {file: " + (first / "case.h5").string() + ", time: last}}\n");
+    return forecast(config, Device::open(Backend::cpu)).host_bytes;
+  };
+  std::size_t const field = 700 * 900 * sizeof(double), chunk = 180 * 700 * sizeof(double);
+  std::size_t const plain = bytes_from("plain", "every: {steps: 1}");
+  EXPECT_GE(plain, field);
+  std::size_t const packed = bytes_from("packed", "every: {steps: 1}, compression: 1");
+  EXPECT_GE(packed, field + 2 * chunk);
 }
 
 }  // namespace

@@ -203,5 +203,15 @@ TEST_F(Chunks, ALinkIntoAnotherFileIsFollowed) {
   EXPECT_EQ(values_of(*open_dataset(folder / "links.h5", "there")), expected);
 }
 
+TEST_F(Chunks, TellWhatUnpackingTakes) {
+  auto const of_threads = [&](Shape const& shape, Shape const& chunk, int filters) {
+    write(shape, chunk, filters, H5T_IEEE_F64LE);
+    return open_dataset(path, "u")->unpacking_bytes(6);
+  };
+  EXPECT_EQ(of_threads({9, 14}, {4, 5}, none), 0U);
+  EXPECT_EQ(of_threads({9, 14}, {4, 5}, deflate), 2U * 6 * 4 * 5 * 8);
+  EXPECT_EQ(of_threads({2, 1200, 2000}, {1, 1200, 2000}, deflate), 4U * 1200 * 2000 * 8);
+}
+
 }  // namespace
 }  // namespace gridstride::io
