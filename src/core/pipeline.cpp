@@ -276,15 +276,16 @@ PipelineReport PipelineRun::report(bool timeline) const {
 }
 
 PipelineReport& PipelineReport::operator+=(PipelineReport const& later) {
-  if (stages.empty())
-    for (auto const& stage : later.stages) stages.push_back({stage.name});
-  if (stages.size() != later.stages.size())
-    throw std::invalid_argument("pipeline: reports of different stages");
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    stages[s].busy_seconds += later.stages[s].busy_seconds;
-    stages[s].bytes += later.stages[s].bytes;
+  std::vector<std::size_t> places;  // of its stages among these
+  for (auto const& stage : later.stages) {
+    auto const known = std::ranges::find(stages, stage.name, &StageReport::name);
+    places.push_back(static_cast<std::size_t>(known - stages.begin()));
+    if (known == stages.end()) stages.push_back({stage.name});
+    stages[places.back()].busy_seconds += stage.busy_seconds;
+    stages[places.back()].bytes += stage.bytes;
   }
   for (auto interval : later.timeline) {
+    interval.stage = places[interval.stage];
     interval.start += seconds;
     interval.end += seconds;
     timeline.push_back(interval);

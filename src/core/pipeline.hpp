@@ -98,7 +98,7 @@ struct PipelineReport {
   std::vector<StageReport> stages;
   std::vector<StageInterval> timeline;  ///< by stage and chunk, where it was asked for
 
-  /// Adds a run of the same stages; its timeline follows.
+  /// Adds a later run; stages of the same name are one, and its timeline follows.
   PipelineReport& operator+=(PipelineReport const& later);
 };
 

@@ -86,6 +86,13 @@ std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
   return rows;
 }
 
+/// The step that a run begins with is found on the host, which holds the state for it.
+MemoryForecast pde_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
+  auto memory = forecast(run, pde_rows(run, backend));
+  if (backend == Backend::cuda) memory.reading_bytes += memory.bytes();
+  return memory;
+}
+
 /// What the equations cannot be on this grid.
 std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
   std::vector<Problem> problems;
@@ -337,7 +344,7 @@ SimulationEntry pde_entry() {
   info.sides = {SideKind::periodic, SideKind::dirichlet, SideKind::neumann, SideKind::outflow};
   info.has_own_sections = true;
   return entry<Pde, pde::Parameters>({.info = info,
-                                      .rows = pde_rows,
+                                      .memory = pde_memory,
                                       .problems = pde_problems,
                                       .time_step = pde_time_step,
                                       .choose_kernels = choose_pde_kernels});

@@ -32,7 +32,7 @@ inline void expect_sorts_of_any_cut(Backend backend) {
       EXPECT_TRUE(std::ranges::is_sorted(whole.fields.at("o")));
       expect_same_bits(whole, transform(yaml("chunk: 20000 B, streams: 3"), backend));
       for (std::string const limits :
-           {"device_memory: 600 kB", "device_memory: 400 kB, chunk: 5 kB, streams: 2"}) {
+           {"device_memory: 2500 kB", "device_memory: 1600 kB, chunk: 5 kB, streams: 2"}) {
         SCOPED_TRACE(fmt::format("{} {} {}", precision, points, limits));
         expect_same_bits(whole, transform_to_files(yaml(limits), backend));
       }

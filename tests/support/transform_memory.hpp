@@ -69,7 +69,7 @@ class TransformMemory : public TransformFiles {
         precision, source("a", "float64"), source("b", "int16"), list, one, one, two, one, limits);
   }
 
-  /// Limits of which the least leave no room for what stays, and the largest room for all.
+  /// Limits of which the least leave room for next to nothing that stays, the largest for all.
   void expect_bits_of_what_stays(std::vector<std::int64_t> const& shape,
                                  std::string const& precision, bool steps, Backend backend) const {
     SCOPED_TRACE(fmt::format("{} [{}] {}", precision, fmt::join(shape, ", "), steps));
@@ -78,7 +78,7 @@ class TransformMemory : public TransformFiles {
     };
     auto const whole = transform(yaml("chunk: 1 GiB, streams: 1"), backend);
     std::set<int> seen;
-    for (int kilobytes = 700; kilobytes < 30000 && !seen.contains(2); kilobytes += kilobytes / 8) {
+    for (int kilobytes = 200; kilobytes < 30000 && !seen.contains(2); kilobytes += kilobytes / 8) {
       auto const limited =
           yaml(fmt::format("chunk: 9 kB, streams: 3, device_memory: {} kB", kilobytes));
       try {
@@ -91,7 +91,6 @@ class TransformMemory : public TransformFiles {
       expect_same_bits(whole, transform(limited, backend));
     }
     EXPECT_TRUE(seen.contains(1) && seen.contains(2));
-    EXPECT_TRUE(seen.contains(0) || shape.size() > 1);
   }
 
   std::vector<double> a_;

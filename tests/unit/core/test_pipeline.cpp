@@ -219,8 +219,14 @@ TEST(Pipeline, ReportsAddUp) {
   ASSERT_EQ(sum.timeline.size(), 2u);
   EXPECT_EQ(sum.timeline[1].start, 3);
   EXPECT_EQ(sum.timeline[1].end, 5);
-  PipelineReport const other{1, {{"a"}}, {}};
-  EXPECT_THROW(sum += other, std::invalid_argument);
+  // Of other stages, those of the same name.
+  sum += {1, {{"c", 1, 5}, {"b", 1, 1}}, {{1, 0, 0, 0, 1}, {0, 0, 0, 0, 1}}};
+  ASSERT_EQ(sum.stages.size(), 3u);
+  EXPECT_EQ(sum.stages[1].bytes, 23);
+  EXPECT_EQ(sum.stages[2].name, "c");
+  EXPECT_EQ(sum.stages[2].bytes, 5);
+  EXPECT_EQ(sum.timeline[2].stage, 1u);
+  EXPECT_EQ(sum.timeline[3].stage, 2u);
 }
 
 TEST(Pipeline, RefusesWhatIsNoNumberOfLanesOrChunks) {

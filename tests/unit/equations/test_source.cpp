@@ -38,7 +38,7 @@ TEST(EquationsSource, FusesProductsThatOneSumUses) {
     return text.substr(0, text.rfind("result"));
   };
   auto const ends_with = [&](Term term, std::string const& line) {
-    EXPECT_TRUE(last(term).ends_with(line + "\n")) << last(term);
+    EXPECT_TRUE(last(term).ends_with(line + ";\n")) << last(term);
   };
   ends_with(terms.add(product, c), "fma(v0, v1, v2)");
   ends_with(terms.add(c, product), "fma(v0, v1, v2)");
