@@ -6,7 +6,7 @@ set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gridstride)
 set_target_properties(gridstride PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS gridstride RUNTIME)
 install(TARGETS ${library_rooms} EXPORT gridstride ARCHIVE)
-foreach(folder src/core src/expression src/grid kernels)
+foreach(folder src/core src/equations src/expression src/grid kernels)
   install(DIRECTORY ${folder} DESTINATION ${headers_folder}
           FILES_MATCHING PATTERN *.hpp PATTERN *.cuh)
 endforeach()

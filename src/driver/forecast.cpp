@@ -87,7 +87,8 @@ SnapshotBytes snapshot_bytes(config::RunConfig const& run, MemoryForecast const&
     std::size_t const one = memory.bytes_of(field), written = written_bytes(run, field, one);
     bool const is_written =
         !run.output.formats.empty() && std::ranges::count(run.output.fields, field.name) > 0;
-    if (run.simulation->has_time || !is_written || written == one)
+    bool const is_streamed = std::ranges::count(memory.streamed, field.name) > 0;
+    if (!is_streamed && (run.simulation->has_time || !is_written || written == one))
       bytes.slabs.largest_array = std::max(bytes.slabs.largest_array, one);
     if (!is_written) continue;
     if (written != one) bytes.slabs.largest_made = std::max(bytes.slabs.largest_made, written);

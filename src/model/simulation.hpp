@@ -131,6 +131,8 @@ struct MemoryForecast {
   std::vector<config::FieldSource> sources = {};  ///< the files that are read so
   /// Of the fields on grids of their own.
   std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};
+  /// Fields that go to files while they are made, through memory that is counted above.
+  std::vector<std::string> streamed = {};
   /// Of a grid larger than the device: the most steps that its slabs make for each trip there, and
   /// how they go, in words. 0: it is none.
   std::int64_t trip_steps = 0;

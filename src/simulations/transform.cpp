@@ -40,6 +40,10 @@ MemoryForecast transform_memory(config::RunConfig const& run, Inputs const& inpu
                           .field_bytes = values * bytes};
   forecast.other_bytes = plan.device_bytes();
   forecast.host_bytes = plan.host_bytes();
+  for (auto const& field : run.fields)
+    if (!plan.keeps && plan.chain.has(field.name)) forecast.streamed.push_back(field.name);
+  for (std::size_t i = 0; i < plan.endings.all.size(); ++i)
+    if (!plan.endings.memory[i].kept) forecast.streamed.push_back(plan.endings.all[i].name);
   for (auto const& field : run.fields) {
     if (!field.own_grid) continue;
     std::int64_t size = 0;  // of tables
