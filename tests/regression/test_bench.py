@@ -42,8 +42,12 @@ class Bench(support.Case):
             self.assertIn(entry["roof"], roofs)
             self.assertEqual(entry["checked"],
                              "checked: every value against the reference at 100000 elements")
-            self.assertEqual([v["name"] for v in entry["variants"]], ["reference", "threads"])
-            self.assertEqual([v["default"] for v in entry["variants"]], [False, True])
+            names = [v["name"] for v in entry["variants"]]
+            by_pieces = entry["operation"] == "sum of pieces"
+            self.assertEqual(names, ["whole", "pieces", "odd_pieces"] if by_pieces
+                             else ["reference", "threads"])
+            self.assertEqual([v["default"] for v in entry["variants"]],
+                             [name in ("pieces", "threads") for name in names])
             for variant in entry["variants"]:
                 self.check_variant(entry, variant)
                 self.assertIn(variant["name"], out)

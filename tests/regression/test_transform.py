@@ -5,7 +5,7 @@ import numpy
 import support
 from support import BAD_INPUT, DOES_NOT_HOLD, FAILED
 
-POINTS = 5003
+POINTS = 20011
 
 
 def config(**changes):
@@ -60,8 +60,8 @@ class Transform(support.Case):
         whole = self.contents(self.run_case("whole"))
         self.assertTrue(any(name.endswith("/s") for name in whole), sorted(whole))
         # Too little for arrays to stay: they are written while they are made.
-        for i, limits in enumerate([{"device_memory": "310 kB"}, {"chunk": "400 B", "streams": 3},
-                                    {"device_memory": "300 kB", "host_memory": "400 kB"}]):
+        for i, limits in enumerate([{"device_memory": "700 kB"}, {"chunk": "400 B", "streams": 3},
+                                    {"device_memory": "750 kB", "host_memory": "800 kB"}]):
             other = self.contents(self.run_case(f"case{i}", limits=limits))
             self.assertEqual(sorted(whole), sorted(other))
             for name, values in whole.items():
@@ -82,7 +82,7 @@ class Transform(support.Case):
         self.assertRegex(err, r"nan at \[4000\]")
         path = self.write("case.yaml", config(steps=[{"formula": {"c": "1/(x - 0.05)", "d": "c"}}],
                                               reduce=[], output={"fields": ["c"]},
-                                              limits={"device_memory": "30 kB"}))
+                                              limits={"device_memory": "100 kB"}))
         _, err = self.call("run", path, code=FAILED)
         self.assertRegex(err, "c is infinite or not a number at x = 0.05")
 
