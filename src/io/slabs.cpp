@@ -17,8 +17,7 @@ std::int64_t slabs_of(std::size_t size) {
 
 /// On the host arrays are taken where they are, and what is made is made in the slab itself.
 struct Slabs::State {
-  State(Stream const& stream, Use const& use)
-      : stream(stream), pipeline(stream, Slabs::lanes(use)) {
+  State(Stream const& of, Use const& use) : stream(of), pipeline(of, Slabs::lanes(use)) {
     bool const on_host = stream.backend() == Backend::cpu;
     std::size_t const made = std::min(bytes, use.largest_made);
     for (std::size_t i = 0; i < pipeline.lanes().size(); ++i) {
