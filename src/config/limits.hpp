@@ -15,7 +15,8 @@ struct Limits {
   std::optional<double> chunk;          ///< bytes of one array in a chunk
   std::optional<double> trip_steps;     ///< of a trip to the device, at most; a whole number
 
-  bool operator==(Limits const&) const = default;
+  /// Whether anything is said.
+  bool is_given() const { return device_memory || host_memory || streams || chunk || trip_steps; }
 };
 
 /// Declares the section `limits` of a run over data.

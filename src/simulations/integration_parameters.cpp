@@ -398,7 +398,7 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
   std::vector<Problem> found;
   if (parameters_of(run).has_samples())
     found = sample_problems(run, inputs);
-  else if (run.limits != config::Limits())
+  else if (run.limits.is_given())
     found.push_back(run.problem(run.location("limits"),
                                 "is for samples from a file (those of formulas take no room)"));
   for (std::string_view const key : kernel_keys) {

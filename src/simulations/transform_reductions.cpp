@@ -15,10 +15,9 @@ namespace gridstride::transform {
 
 // ------------------------------------------------------------------------------ what is looked at
 
-Sought::Sought(Chain& chain, std::vector<ReduceOptions> const& reductions)
-    : reductions(&reductions) {
+Sought::Sought(Chain& chain, std::vector<ReduceOptions> const& wanted) : reductions(&wanted) {
   expression::Variable const variables[] = {{"array", expression::first_array}};
-  for (auto const& reduction : reductions) {
+  for (auto const& reduction : wanted) {
     int place = chain.place_of(reduction.kind == ReduceOptions::dot ? reduction.factors.front()
                                                                     : reduction.of);
     if (reduction.kind == ReduceOptions::norms)
