@@ -10,6 +10,7 @@
 #include <vtkXMLImageDataReader.h>
 
 #include <csignal>
+#include <cstring>
 
 #include "io/checkpoint.hpp"
 #include "io/result.hpp"
