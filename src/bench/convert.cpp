@@ -1,11 +1,24 @@
 #include "kernels/convert/convert.hpp"
 
+#include <functional>
+
 #include "bench/workloads.hpp"
 #include "kernels/convert/thin.hpp"
 
 namespace gridstride::bench {
 
 namespace of_convert {
+
+/// Random input, spoilt output, nothing found yet.
+template <class In, class Out>
+std::function<void(int)> prepare(Stream& stream, Arrays<In> const& input, Arrays<Out> const& output,
+                                 Arrays<std::int64_t> const& found) {
+  return [=, &stream](int set) {
+    machine::fill_random(stream, input(set), static_cast<std::uint64_t>(set));
+    spoil(stream, output(set));
+    zero_async(found(set), stream);
+  };
+}
 
 /// Integers with their bytes in the other order, as files of other machines have them.
 template <class T>
@@ -15,12 +28,7 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
   Arrays<std::int64_t> const found(stream, 1, sets);
   NumberType type = number_type_of<std::int32_t>();
   type.swapped = true;
-  return {.prepare =
-              [=, &stream](int set) {
-                machine::fill_random(stream, input(set), static_cast<std::uint64_t>(set));
-                spoil(stream, output(set));
-                zero_async(found(set), stream);
-              },
+  return {.prepare = prepare(stream, input, output, found),
           .run =
               [=, &stream](std::string_view variant, int set) {
                 convert::convert<T>(stream, {std::as_bytes(input.constant(set)), type}, output(set),
@@ -52,12 +60,7 @@ Problem thinning_problem(Stream& stream, std::int64_t size, int sets) {
   Arrays<double> const input(stream, size, sets);
   Arrays<float> const output(stream, thinning.kept_size(), sets);
   Arrays<std::int64_t> const found(stream, 1, sets);
-  return {.prepare =
-              [=, &stream](int set) {
-                machine::fill_random(stream, input(set), static_cast<std::uint64_t>(set));
-                spoil(stream, output(set));
-                zero_async(found(set), stream);
-              },
+  return {.prepare = prepare(stream, input, output, found),
           .run =
               [=, &stream](std::string_view variant, int set) {
                 convert::thin<double, float>(stream, input.constant(set), thinning, 0, output(set),
