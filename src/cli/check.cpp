@@ -87,14 +87,17 @@ int check_file(CheckArguments const& options) {
   Stream stream(device);
   auto const expected = check_before_run(config, stream);
   check_start(config, stream);
+  auto const lines = understood(config);
   if (options.json) {
     Json json = json_forecast(config, expected, device);
+    if (!lines.empty()) json["understood"] = lines;
     json["fallbacks"] = fallbacks;
     print_json(json);
     return 0;
   }
   fmt::print("{}\n", config::resolved_yaml(config));
   for (auto const& fallback : fallbacks) fmt::print("# {}\n", fallback);
+  for (auto const& line : lines) fmt::print("# {}\n", line);
   print_forecast(config, expected, device);
   return 0;
 }

@@ -32,6 +32,10 @@ Forecast check_before_run(config::RunConfig const& run, Stream& stream);
 /// values that are not finite: sets up the simulation, and throws as it does.
 void check_start(config::RunConfig const& run, Stream& stream);
 
+/// How the simulation understood a run that was checked, a line each; none where there is nothing to
+/// tell.
+std::vector<std::string> understood(config::RunConfig const& run);
+
 /// Throws `ConfigError` when the result to compare with is missing, cannot be read, or is of
 /// another grid.
 void check_reference(config::RunConfig const& run);

@@ -327,12 +327,18 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int order) const {
     auto const right = perron(size, largest), left = perron(size, transposed);
     std::vector<double> scale(size);
     for (std::size_t i = 0; i < size; ++i) scale[i] = std::sqrt(right.vector[i] / left.vector[i]);
-    for (auto const& at_wave : discs)
-      for (Rectangle const& box : rectangles_of(at_wave, size, scale)) {
+    for (std::size_t w = 0; w < waves.size(); ++w)
+      for (Rectangle const& box : rectangles_of(discs[w], size, scale)) {
         result.fastest = std::max(
             result.fastest,
             std::hypot(std::max(std::abs(box.least), std::abs(box.greatest)), box.imaginary));
-        result.step = std::min(result.step, tolerant_step(box, result.reaction, region));
+        double const step = tolerant_step(box, result.reaction, region);
+        if (!(step < result.step)) continue;
+        result.step = step;
+        result.real = box.least;
+        result.imaginary = box.imaginary;
+        result.components = block;
+        result.wave = waves[w];
       }
   }
   // Below a fiftieth of 1/|λ| nothing but rounding holds the scheme.

@@ -21,6 +21,11 @@ struct StepLimit {
   double step = 0;      ///< s, the longest that is stable; infinite where nothing limits it
   double fastest = 0;   ///< 1/s, the largest |λ|
   double reaction = 0;  ///< 1/s, the largest |λ| without differences
+  /// What sets the step: λ = real ± i·imaginary of these components, which act on each other, for
+  /// waves e^{iθ·x/h} with θ = `wave`. Nothing where the step is infinite.
+  double real = 0, imaginary = 0;
+  std::vector<std::size_t> components = {};
+  std::array<double, 3> wave = {0, 0, 0};
   /// No step makes the scheme stable, but for one so small that nobody would take it.
   bool hopeless = false;
 };

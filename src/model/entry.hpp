@@ -23,6 +23,9 @@ struct SimulationEntry {
   /// The step that the run will take; null without time. Throws `ConfigError` for what only the
   /// numbers can show: a diffusivity that is negative somewhere, a step over the stability limit.
   double (*time_step)(config::RunConfig const& run, Inputs const& inputs) = nullptr;
+  /// Lines that tell how the run's parameters were understood, and what follows for it. Throws as
+  /// `time_step` does. Null: there is nothing to tell.
+  std::vector<std::string> (*report)(config::RunConfig const& run, Inputs const& inputs) = nullptr;
   /// Chooses the kernels for a device as a run does; throws what the family throws for a variant
   /// that does not do the run's work. Null: all do.
   void (*choose_kernels)(config::RunConfig const& run, Inputs const& inputs,

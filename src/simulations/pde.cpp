@@ -26,6 +26,7 @@
 #include "model/time_stepping.hpp"
 #include "model/values.hpp"
 #include "simulations/pde_parameters.hpp"
+#include "simulations/pde_report.hpp"
 #include "simulations/pde_stability.hpp"
 
 namespace gridstride {
@@ -157,6 +158,12 @@ class Pde final : public StagedStepping<T> {
     } catch (NumericalError const& error) {
       throw ConfigError({run_.problem(run_.location("equations"), error.what())});
     }
+  }
+
+  /// How the system was understood.
+  std::vector<std::string> report() {
+    return pde::report(run_, system_of(run_), program_, scheme_,
+                       finder_.find(present(), this->clock_.device()), finder_.varies());
   }
 
   std::vector<Field> fields() const override {
@@ -322,14 +329,24 @@ class Pde final : public StagedStepping<T> {
   bool depends_on_time_ = false;
 };
 
-/// That of a simulation on the host, which finds it from the first values.
+/// What a simulation on the host finds from the first values.
+template <class Find>
+auto found_on_host(config::RunConfig const& run, Inputs const& inputs, Find const& find) {
+  Stream const stream(Device::open(Backend::cpu));
+  if (run.precision == Precision::float32) {
+    Pde<float> simulation(run, stream, inputs);
+    return find(simulation);
+  }
+  Pde<double> simulation(run, stream, inputs);
+  return find(simulation);
+}
+
 double pde_time_step(config::RunConfig const& run, Inputs const& inputs) {
-  double step = 0;
-  with_zero_of(run.precision, [&](auto zero) {
-    Stream const stream(Device::open(Backend::cpu));
-    step = Pde<decltype(zero)>(run, stream, inputs).first_step();
-  });
-  return step;
+  return found_on_host(run, inputs, [](auto& simulation) { return simulation.first_step(); });
+}
+
+std::vector<std::string> pde_report(config::RunConfig const& run, Inputs const& inputs) {
+  return found_on_host(run, inputs, [](auto& simulation) { return simulation.report(); });
 }
 
 }  // namespace
@@ -347,6 +364,7 @@ SimulationEntry pde_entry() {
                                       .memory = pde_memory,
                                       .problems = pde_problems,
                                       .time_step = pde_time_step,
+                                      .report = pde_report,
                                       .choose_kernels = choose_pde_kernels});
 }
 

@@ -145,6 +145,12 @@ class Json(support.Case):
                     "least_seconds"):
             self.assertGreater(found[key], 0)
         self.assertEqual(found["host_bytes"], 0)  # files take the device's memory as it is
+        self.assertNotIn("understood", found)
+        system = {"simulation": "pde", "grid": {"points": [16]}, "boundary": {"x": "periodic"},
+                  "equations": {"u": "laplace(u)"}, "initial": {"u": "x"}, "time": {"end": 0.01}}
+        file = self.write("system.yaml", system)
+        self.assertIn("  dt(u) = d2_dx2(u)", self.json("check", file)["understood"])
+        self.assertIn("# reach: 1 point along x\n", self.call("check", file)[0])
         one_shot = {"simulation": "integration", "parameters": {"integrand": "x",
                                                                 "variables": {"x": [0, 1]}}}
         self.assertNotIn("steps", self.json("check", self.write("sum.yaml", one_shot)))

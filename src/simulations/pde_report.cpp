@@ -1,0 +1,97 @@
+#include "simulations/pde_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+#include "equations/text.hpp"
+#include "grid/grid.hpp"
+
+namespace gridstride::pde {
+namespace {
+
+/// `1 stage`
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// The parts of λ that are more than rounding beside the other one.
+std::string eigenvalue(equations::StepLimit const& limit) {
+  constexpr double rounding = 1e-12;
+  double const real = std::abs(limit.real), imaginary = limit.imaginary;
+  if (imaginary <= rounding * real) return fmt::format("{:.6g}", limit.real);
+  if (real <= rounding * imaginary) return fmt::format("±{:.6g}i", imaginary);
+  return fmt::format("{:.6g} ± {:.6g}i", limit.real, imaginary);
+}
+
+/// The phase from point to point of the wave that limits the step, along each axis.
+std::string phases(equations::StepLimit const& limit, int dims) {
+  std::vector<std::string> all;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims); ++axis) {
+    double const share = limit.wave[axis] / std::numbers::pi;
+    all.push_back(share == 0    ? "0"
+                  : share == 1  ? "π"
+                  : share == -1 ? "-π"
+                                : fmt::format("{:g}π", share));
+  }
+  return dims == 1 ? all.front() : fmt::format("({})", fmt::join(all, ", "));
+}
+
+std::string step_line(config::RunConfig const& run, equations::System const& system,
+                      equations::StepLimit const& limit, bool varies) {
+  if (std::isinf(limit.step)) return "step: nothing in the equations limits it";
+  std::vector<std::string> names;
+  for (std::size_t const component : limit.components)
+    names.push_back(equations::component_name(system, static_cast<int>(component)));
+  return fmt::format(
+      "step: {:.6g} s is the longest that is stable{}, set by λ = {} 1/s of {} for "
+      "waves of θ = {}; {}",
+      limit.step, varies ? " for the first values" : "", eigenvalue(limit), fmt::join(names, ", "),
+      phases(limit, run.grid.dims),
+      run.time.step ? "the file gives a shorter one"
+                    : fmt::format("auto takes {:g} of it", run.time.safety));
+}
+
+std::string reach_line(equations::StencilProgram const& program) {
+  std::vector<std::string> axes;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(program.dims); ++axis)
+    axes.push_back(fmt::format("{} along {}",
+                               counted(static_cast<std::size_t>(program.reach[axis]), "point"),
+                               axis_names[axis]));
+  return fmt::format("reach: {}", fmt::join(axes, ", "));
+}
+
+std::string cost_line(config::RunConfig const& run, equations::System const& system,
+                      equations::StencilProgram const& program, Scheme const& scheme) {
+  auto const components = static_cast<std::size_t>(system.component_count());
+  std::size_t loads = 0;
+  for (Stage const& stage : scheme.stages)
+    loads += components * (1 + (stage.base != stage.in ? 1 : 0) + stage.terms.size());
+  std::size_t const stages = scheme.stages.size(), stores = components * stages;
+  auto const flops = static_cast<std::size_t>(
+      std::ranges::count(program.code, equations::Kind::operation, &equations::Node::kind));
+  return fmt::format(
+      "update of a point: {}, {} ({} and {} of {}), {} for the rates", counted(stages, "stage"),
+      counted((loads + stores) * size_of(run.precision), "byte"), counted(loads, "load"),
+      counted(stores, "store"), name_of(run.precision), counted(stages * flops, "flop"));
+}
+
+}  // namespace
+
+std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
+                                equations::StencilProgram const& program, Scheme const& scheme,
+                                equations::StepLimit const& limit, bool varies) {
+  std::vector<std::string> lines = {"equations as understood:"};
+  for (auto const& equation : equations::to_text(system)) lines.push_back("  " + equation);
+  lines.push_back(fmt::format("scheme: {}", run.time.scheme));
+  lines.push_back(step_line(run, system, limit, varies));
+  lines.push_back(reach_line(program));
+  lines.push_back(cost_line(run, system, program, scheme));
+  return lines;
+}
+
+}  // namespace gridstride::pde

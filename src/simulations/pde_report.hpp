@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "equations/discretise.hpp"
+#include "equations/stability.hpp"
+#include "equations/system.hpp"
+#include "model/scheme.hpp"
+
+namespace gridstride::pde {
+
+/// How a system was understood, a line each: its equations, the scheme, the longest stable step and
+/// the eigenvalue that limits it, how far the equations reach, and what an update of one point by
+/// all stages of the scheme moves and computes: each stage loads each array once, and a fused
+/// multiplication and addition counts as two operations.
+std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
+                                equations::StencilProgram const& program, Scheme const& scheme,
+                                equations::StepLimit const& limit, bool varies);
+
+}  // namespace gridstride::pde
