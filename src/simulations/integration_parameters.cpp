@@ -137,10 +137,10 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
   // The exact solution is a formula of what is swept, or of where the curve is.
   std::span const variables_of_curve(formula_variables_);
   if (has_samples() && axis != all_axes) {
-    std::vector<std::pair<std::string, Range>> kept;
-    std::ranges::copy_if(variables, std::back_inserter(kept),
-                         [&](auto const& variable) { return variable.first != axis; });
-    swept_variables_ = numbered(kept, 0);
+    swept_variables_.clear();
+    for (auto const& [name, range] : variables)
+      if (name != axis)
+        swept_variables_.push_back({name, static_cast<int>(swept_variables_.size())});
   }
   visitor.variables(curve_points > 0 ? variables_of_curve.first(
                                            std::min<std::size_t>(1, formula_variables_.size()))
