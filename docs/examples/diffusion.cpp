@@ -31,7 +31,7 @@ std::vector<Row> diffusion_rows(config::RunConfig const& run, Backend) {
   return rows;
 }
 
-double diffusion_time_step(config::RunConfig const& run, Inputs const&) {
+double diffusion_time_step(config::RunConfig const& run, Inputs const&, Device const&) {
   double const diffusivity = parameters_as<DiffusionParameters>(run).diffusivity;
   return stable_step(run, stencil::euler_limit(run.grid, diffusivity),
                      depends_on_time(diffusion_rows(run, Backend::cpu)), "1/(2·D·Σ 1/h²)");
@@ -42,7 +42,8 @@ class Diffusion final : public StagedStepping<T> {
  public:
   Diffusion(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
       : StagedStepping<T>(run, stream, inputs, diffusion_rows(run, stream.backend()),
-                          find_scheme("euler"), whole_steps(diffusion_time_step(run, inputs))) {
+                          find_scheme("euler"),
+                          whole_steps(diffusion_time_step(run, inputs, stream.device()))) {
     step_.grid = run.grid;
     step_.diffusivity = parameters_as<DiffusionParameters>(run).diffusivity;
     for (int axis = 0; axis < run.grid.dims; ++axis)

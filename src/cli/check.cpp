@@ -87,7 +87,7 @@ int check_file(CheckArguments const& options) {
   Stream stream(device);
   auto const expected = check_before_run(config, stream);
   check_start(config, stream);
-  auto const lines = understood(config);
+  auto const lines = understood(config, device);
   if (options.json) {
     Json json = json_forecast(config, expected, device);
     if (!lines.empty()) json["understood"] = lines;

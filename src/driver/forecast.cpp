@@ -33,8 +33,8 @@ constexpr double most_moments = 1e9;
 }
 
 /// The step that the run will take; every one of them must bring the time forward.
-double time_step_of(config::RunConfig const& run) {
-  double const step = entry_of(run).time_step(run, inputs_of(run));
+double time_step_of(config::RunConfig const& run, Device const& device) {
+  double const step = entry_of(run).time_step(run, inputs_of(run), device);
   if (!std::isfinite(step) || step <= 0)
     refuse(run, "time.step",
            fmt::format("comes out as {} s (spacings or coefficients are beyond what float64 can "
@@ -59,13 +59,13 @@ void require_possible(config::RunConfig const& run, std::string_view key, std::s
 
 bool is_periodic(config::Cadence const& every) { return every.time || every.steps || every.count; }
 
-void forecast_time(config::RunConfig const& run, Forecast& result) {
+void forecast_time(config::RunConfig const& run, Device const& device, Forecast& result) {
   if (!run.simulation->has_time) return;
   Schedule const outputs(run.output.every, run.time.end);
   Schedule const checkpoints(run.checkpoint.every, run.time.end);
   require_possible(run, "output.every", "outputs", outputs.moments());
   require_possible(run, "checkpoint.every", "checkpoints", checkpoints.moments());
-  result.time_step = time_step_of(run);
+  result.time_step = time_step_of(run, device);
   result.steps = count_steps(outputs, checkpoints, run.time.end, result.time_step);
   result.snapshots += outputs.count(result.steps);
   if (is_periodic(run.checkpoint.every)) result.checkpoints = checkpoints.count(result.steps);
@@ -234,7 +234,7 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   result.host_bytes = host_bytes(run, memory, device.backend());
   // Before a step is looked for, which needs values at every point.
   require_memory(run, device, memory, result);
-  forecast_time(run, result);
+  forecast_time(run, device, result);
   forecast_disk(run, memory, result);
   if (memory.trip_steps > 0)
     result.slabs = fmt::format("larger than the device: {}, {:.0f} trips at least", memory.slabs,

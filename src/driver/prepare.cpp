@@ -338,9 +338,9 @@ void check_start(config::RunConfig const& run, Stream& stream) {
   if (run.simulation->has_time) require_finite_start(run, *simulation, stream);
 }
 
-std::vector<std::string> understood(config::RunConfig const& run) {
+std::vector<std::string> understood(config::RunConfig const& run, Device const& device) {
   auto const report = entry_of(run).report;
-  return report ? report(run, inputs_of(run)) : std::vector<std::string>();
+  return report ? report(run, inputs_of(run), device) : std::vector<std::string>();
 }
 
 void check_reference(config::RunConfig const& run) {

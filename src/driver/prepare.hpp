@@ -34,7 +34,7 @@ void check_start(config::RunConfig const& run, Stream& stream);
 
 /// How the simulation understood a run that was checked, a line each; none where there is nothing to
 /// tell.
-std::vector<std::string> understood(config::RunConfig const& run);
+std::vector<std::string> understood(config::RunConfig const& run, Device const& device);
 
 /// Throws `ConfigError` when the result to compare with is missing, cannot be read, or is of
 /// another grid.

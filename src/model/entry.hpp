@@ -20,12 +20,15 @@ struct SimulationEntry {
   std::vector<Row> (*rows)(config::RunConfig const& run, Backend backend) = nullptr;
   /// What only the files can show of the parameters: their shapes. Null: nothing.
   std::vector<Problem> (*problems)(config::RunConfig const& run, Inputs const& inputs) = nullptr;
-  /// The step that the run will take; null without time. Throws `ConfigError` for what only the
-  /// numbers can show: a diffusivity that is negative somewhere, a step over the stability limit.
-  double (*time_step)(config::RunConfig const& run, Inputs const& inputs) = nullptr;
+  /// The step that the run will take on a device, which has room for all of it; null without time.
+  /// Throws `ConfigError` for what only the numbers can show: a diffusivity that is negative
+  /// somewhere, a step over the stability limit.
+  double (*time_step)(config::RunConfig const& run, Inputs const& inputs,
+                      Device const& device) = nullptr;
   /// Lines that tell how the run's parameters were understood, and what follows for it. Throws as
   /// `time_step` does. Null: there is nothing to tell.
-  std::vector<std::string> (*report)(config::RunConfig const& run, Inputs const& inputs) = nullptr;
+  std::vector<std::string> (*report)(config::RunConfig const& run, Inputs const& inputs,
+                                     Device const& device) = nullptr;
   /// Chooses the kernels for a device as a run does; throws what the family throws for a variant
   /// that does not do the run's work. Null: all do.
   void (*choose_kernels)(config::RunConfig const& run, Inputs const& inputs,

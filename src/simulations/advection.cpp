@@ -135,7 +135,11 @@ SimulationEntry advection_entry() {
   info.kernels = {{"advect", variant_names("advect")}, {"evaluate", variant_names("evaluate")}};
   info.sides = {SideKind::outflow, SideKind::dirichlet, SideKind::periodic};
   return entry<Advection, advection::Parameters>(
-      {.info = info, .rows = advection::rows, .time_step = advection::time_step});
+      {.info = info,
+       .rows = advection::rows,
+       .time_step = [](config::RunConfig const& run, Inputs const& inputs, Device const&) {
+         return advection::time_step(run, inputs);
+       }});
 }
 
 }  // namespace gridstride

@@ -253,11 +253,13 @@ SimulationEntry heat_entry() {
   info.kernels = {{"stencil", variant_names("stencil")}, {"evaluate", variant_names("evaluate")}};
   for (int const dims : {1, 2, 3})
     info.most_fused_steps = std::max(info.most_fused_steps, stencil::most_fused_steps(dims));
-  return entry<Heat, HeatParameters>({.info = info,
-                                      .memory = heat_memory,
-                                      .problems = heat_problems,
-                                      .time_step = heat_time_step,
-                                      .choose_kernels = choose_heat_kernels});
+  return entry<Heat, HeatParameters>(
+      {.info = info,
+       .memory = heat_memory,
+       .problems = heat_problems,
+       .time_step = [](config::RunConfig const& run, Inputs const& inputs,
+                       Device const&) { return heat_time_step(run, inputs); },
+       .choose_kernels = choose_heat_kernels});
 }
 
 }  // namespace gridstride

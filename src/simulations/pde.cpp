@@ -87,13 +87,6 @@ std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
   return rows;
 }
 
-/// The step that a run begins with is found on the host, which holds the state for it.
-MemoryForecast pde_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
-  auto memory = forecast(run, pde_rows(run, backend));
-  if (backend == Backend::cuda) memory.reading_bytes += memory.bytes();
-  return memory;
-}
-
 /// What the equations cannot be on this grid.
 std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
   std::vector<Problem> problems;
@@ -329,10 +322,11 @@ class Pde final : public StagedStepping<T> {
   bool depends_on_time_ = false;
 };
 
-/// What a simulation on the host finds from the first values.
+/// What a simulation finds from the first values.
 template <class Find>
-auto found_on_host(config::RunConfig const& run, Inputs const& inputs, Find const& find) {
-  Stream const stream(Device::open(Backend::cpu));
+auto found_at_start(config::RunConfig const& run, Inputs const& inputs, Device const& device,
+                    Find const& find) {
+  Stream const stream(device);
   if (run.precision == Precision::float32) {
     Pde<float> simulation(run, stream, inputs);
     return find(simulation);
@@ -341,12 +335,14 @@ auto found_on_host(config::RunConfig const& run, Inputs const& inputs, Find cons
   return find(simulation);
 }
 
-double pde_time_step(config::RunConfig const& run, Inputs const& inputs) {
-  return found_on_host(run, inputs, [](auto& simulation) { return simulation.first_step(); });
+double pde_time_step(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
+  return found_at_start(run, inputs, device,
+                        [](auto& simulation) { return simulation.first_step(); });
 }
 
-std::vector<std::string> pde_report(config::RunConfig const& run, Inputs const& inputs) {
-  return found_on_host(run, inputs, [](auto& simulation) { return simulation.report(); });
+std::vector<std::string> pde_report(config::RunConfig const& run, Inputs const& inputs,
+                                    Device const& device) {
+  return found_at_start(run, inputs, device, [](auto& simulation) { return simulation.report(); });
 }
 
 }  // namespace
@@ -361,7 +357,7 @@ SimulationEntry pde_entry() {
   info.sides = {SideKind::periodic, SideKind::dirichlet, SideKind::neumann, SideKind::outflow};
   info.has_own_sections = true;
   return entry<Pde, pde::Parameters>({.info = info,
-                                      .memory = pde_memory,
+                                      .rows = pde_rows,
                                       .problems = pde_problems,
                                       .time_step = pde_time_step,
                                       .report = pde_report,

@@ -220,11 +220,13 @@ SimulationEntry wave_entry() {
   for (int order = 2; order <= 8; order += 2)
     info.most_fused_steps = std::max(info.most_fused_steps, star::most_fused_steps(2, order));
   info.sides = {SideKind::fixed, SideKind::free, SideKind::absorbing, SideKind::periodic};
-  return entry<Wave, wave::Parameters>({.info = info,
-                                        .memory = wave::memory,
-                                        .problems = wave::problems,
-                                        .time_step = wave::time_step,
-                                        .choose_kernels = wave::choose_kernels});
+  return entry<Wave, wave::Parameters>(
+      {.info = info,
+       .memory = wave::memory,
+       .problems = wave::problems,
+       .time_step = [](config::RunConfig const& run, Inputs const& inputs,
+                       Device const&) { return wave::time_step(run, inputs); },
+       .choose_kernels = wave::choose_kernels});
 }
 
 }  // namespace gridstride

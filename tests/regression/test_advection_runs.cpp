@@ -78,7 +78,7 @@ TEST(AdvectionRestart, GivesTheSameBits) {
 std::string refusal(std::string const& yaml) {
   try {
     auto const config = test::config_of(yaml);
-    entry_of(config).time_step(config, {});
+    entry_of(config).time_step(config, {}, Device::open(Backend::cpu));
   } catch (ConfigError const& error) {
     return error.problems().front().path + ": " + error.problems().front().message;
   }

@@ -23,14 +23,14 @@ TEST(TimeSteps, RepeatInTheSameBits) { test::expect_steps_to_repeat(Backend::cpu
 TEST(TimeSteps, AreRefusedForAJetOfOneColumn) {
   auto const config = test::config_of(
       test::jet("cos(t) + 11*exp(-((x - 301/701)/1e-4)^2)", "end: 0.02, step: 0.001"));
-  EXPECT_THROW(entry_of(config).time_step(config, {}), ConfigError);
+  EXPECT_THROW(entry_of(config).time_step(config, {}, Device::open(Backend::cpu)), ConfigError);
 }
 
 /// Ten steps at least between two outputs where formulas depend on time, and in a wavelet's period.
 TEST(TimeSteps, AreManyEnoughForWhatChanges) {
   auto const step = [](std::string const& yaml) {
     auto const config = test::config_of(yaml + "output: {every: {time: 0.3}}\ninitial: {u: 0}\n");
-    return entry_of(config).time_step(config, {});
+    return entry_of(config).time_step(config, {}, Device::open(Backend::cpu));
   };
   std::string const heat = "simulation: heat\ngrid: {points: 5}\ntime: {end: 2}\n";
   EXPECT_DOUBLE_EQ(step(heat + "boundary: {x: {neumann: 0}}\nparameters: {diffusivity: 1e-9}\n"),

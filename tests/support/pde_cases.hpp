@@ -90,7 +90,7 @@ inline PdeResult run_pde(std::string const& yaml, Backend backend = Backend::cpu
 /// The step that a run begins with; throws what `check` does.
 inline double step_of(std::string const& yaml) {
   auto const config = config_of(yaml);
-  return entry_of(config).time_step(config, {});
+  return entry_of(config).time_step(config, {}, Device::open(Backend::cpu));
 }
 
 }  // namespace gridstride::test

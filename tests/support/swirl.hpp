@@ -150,7 +150,7 @@ inline config::SimulationInfo const& swirl() {
     return entry<Swirl, SwirlParameters>(
         {.info = info,
          .memory = swirl_memory,
-         .time_step = [](config::RunConfig const& run, Inputs const&) {
+         .time_step = [](config::RunConfig const& run, Inputs const&, Device const&) {
            return run.time.step.value_or(0.25);
          }});
   }();

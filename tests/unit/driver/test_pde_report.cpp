@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::string> report_of(std::string const& yaml) {
   auto const config = test::config_of(yaml);
-  return entry_of(config).report(config, {});
+  return entry_of(config).report(config, {}, Device::open(Backend::cpu));
 }
 
 /// With h = 1/10 and D = 1/2, λ = −4D/h² = −200 for waves of two points.

@@ -143,7 +143,7 @@ TEST(Wave, GoesOnFromACheckpointWithTheSameBits) {
 TEST(Wave, AutoStepsDivideTheTimeBetweenOutputs) {
   auto const step = [](std::string const& more) {
     auto const config = test::config_of(wave("speed: 1, order: 2", "periodic", "end: 1") + more);
-    return entry_of(config).time_step(config, {});
+    return entry_of(config).time_step(config, {}, Device::open(Backend::cpu));
   };
   double const longest = 0.9 / 50;  // Courant number 1 is the limit of order 2 on a line
   for (auto const& [more, interval] : {std::pair("output: {every: {time: 0.1}}\n", 0.1),
@@ -178,7 +178,7 @@ std::string refusal(std::string const& yaml) {
   try {
     auto const config = test::config_of(yaml);
     check_on_device(config, Device::open(Backend::cpu));
-    entry_of(config).time_step(config, {});
+    entry_of(config).time_step(config, {}, Device::open(Backend::cpu));
   } catch (ConfigError const& error) {
     return error.what();
   }

@@ -59,7 +59,7 @@ TEST(Example, RefusesAStepOverTheLimit) {
       "simulation: diffusion\ngrid: {points: 11, lower: 0, upper: 1}\ninitial: {u: 0}\n"
       "parameters: {diffusivity: 1}\ntime: {end: 1, step: 0.006}\n",
       infos);
-  EXPECT_THROW(entry.time_step(config, {}), ConfigError);
+  EXPECT_THROW(entry.time_step(config, {}, Device::open(Backend::cpu)), ConfigError);
 }
 
 }  // namespace
