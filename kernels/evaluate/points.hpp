@@ -22,7 +22,10 @@ struct DeviceClock {
   double origin = 0;
   double step_size = 0;
   long long steps = 0;
+  long long steps_before = 0;  ///< of the run, until the origin
 
+  /// How many steps the run has made.
+  GRIDSTRIDE_HOST_DEVICE long long number() const { return steps_before + steps; }
   GRIDSTRIDE_HOST_DEVICE double time(double fraction) const {
     return add_product(origin, static_cast<double>(steps) + fraction, step_size);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/reduce/operations.hpp"
+#include "kernels/reduce/running_operations.hpp"
 #include "kernels/support/vector_widths.hpp"
 
 /// Reductions of a stretch of elements by one thread of the host, in the lanes of its vectors. For
@@ -69,6 +69,22 @@ Moments<T> reduce_block(MomentsOperation<T>, T const* x, T const*, std::int64_t 
       if (found != x + end) part.first_non_finite = offset + (found - x);
     }
     MomentsOperation<T>::combine(result, part);
+  }
+  return result;
+}
+
+/// Neither are these; where all points count as much, their parts are found in the same way.
+template <class T>
+FieldNumbers reduce_block(FieldOperation<T> operation, T const* x, T const*, std::int64_t first,
+                          std::int64_t last, std::int64_t offset = 0) {
+  if (!operation.is_even()) return reduce_lanes(operation, x, x, first, last, offset);
+  constexpr std::int64_t piece = 8192;
+  auto result = FieldOperation<T>::identity();
+  for (std::int64_t begin = first; begin < last; begin += piece) {
+    std::int64_t const end = std::min(begin + piece, last);
+    FieldOperation<T>::combine(result, {reduce_lanes(MinimumOperation<T>{}, x, x, begin, end),
+                                        reduce_lanes(MaximumOperation<T>{}, x, x, begin, end), 0,
+                                        reduce_lanes(SumOperation<T>{}, x, x, begin, end)});
   }
   return result;
 }

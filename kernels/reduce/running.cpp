@@ -89,6 +89,17 @@ void RunningReduction<Operation>::finish(Stream& stream, std::span<Value> result
 }
 
 template <class Operation>
+void RunningReduction<Operation>::find(Stream& stream, std::span<T const> x,
+                                       std::span<Value> result) requires(!Operation::two_inputs) {
+  if (std::ssize(x) != size_)
+    throw std::invalid_argument(
+        fmt::format("running reduction: {} elements in place of {}", x.size(), size_));
+  done_ = 0;
+  combine(stream, x.data(), nullptr, size_);
+  finish(stream, result);
+}
+
+template <class Operation>
 void host_tiles(Tiles<Operation> const& tiles) {
   parallel_for(tiles.count(), running_tile, [&](std::int64_t tile) {
     std::int64_t const first = tile * running_tile;

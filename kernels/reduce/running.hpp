@@ -19,7 +19,7 @@ namespace gridstride::reduce {
 constexpr std::int64_t running_tile = std::int64_t{1} << 15;
 
 /// `Operation` is SumOperation, DotOperation, SquaresOperation, MomentsOperation, MinimumPlace,
-/// MaximumPlace or IntegralOperation, of float or double.
+/// MaximumPlace, IntegralOperation or FieldOperation, of float or double.
 template <class Operation>
 class RunningReduction {
  public:
@@ -41,6 +41,11 @@ class RunningReduction {
 
   /// Queues the result, an array of one. Throws `std::logic_error` before all elements have come.
   void finish(Stream& stream, std::span<Value> result);
+
+  /// Queues the result of `size` elements that are there, as often as it is called; nothing else
+  /// is. Throws `std::invalid_argument` for another number of them.
+  void find(Stream& stream, std::span<T const> x,
+            std::span<Value> result) requires(!Operation::two_inputs);
 
  private:
   static constexpr std::size_t inputs = Operation::two_inputs ? 2 : 1;

@@ -120,6 +120,65 @@ struct IntegralOperation {
   }
 };
 
+/// What one pass finds out about a field.
+struct FieldNumbers {
+  double least;
+  double greatest;
+  double mean;      ///< the integral over the measure of the grid
+  double integral;  ///< by the trapezoidal rule
+};
+
+/// All of these, of a grid of which some axes wrap around: along these each point counts as much,
+/// along others those at the ends half as much. The sum is in float64; a NaN makes everything NaN.
+template <class T>
+struct FieldOperation {
+  using Element = T;
+  using Value = FieldNumbers;
+  static constexpr bool two_inputs = false;
+  int dims = 1;
+  std::array<std::int64_t, 3> points = {1, 1, 1};
+  std::array<double, 3> spacing = {1, 1, 1};
+  std::array<bool, 3> wraps = {true, true, true};
+
+  GRIDSTRIDE_HOST_DEVICE double weight(std::int64_t i) const {
+    double product = 1;
+    for (int axis = 0; axis < dims; ++axis) {
+      std::int64_t const at = i % points[axis];
+      if (!wraps[axis] && (at == 0 || at == points[axis] - 1)) product *= 0.5;
+      i /= points[axis];
+    }
+    return product;
+  }
+  GRIDSTRIDE_HOST_DEVICE bool is_even() const {
+    bool even = true;
+    for (int axis = 0; axis < dims; ++axis) even = even && wraps[axis];
+    return even;
+  }
+  GRIDSTRIDE_HOST_DEVICE static Value identity() {
+    return {reduce::greatest<double>(), reduce::least<double>(), 0, 0};
+  }
+  GRIDSTRIDE_HOST_DEVICE void add(Value& v, T x, T, std::int64_t i) const {
+    double const value = static_cast<double>(x);
+    if (value < v.least) v.least = value;
+    if (v.greatest < value) v.greatest = value;
+    v.integral += is_even() ? value : weight(i) * value;
+  }
+  GRIDSTRIDE_HOST_DEVICE static void combine(Value& v, Value const& w) {
+    if (w.least < v.least) v.least = w.least;
+    if (v.greatest < w.greatest) v.greatest = w.greatest;
+    v.integral += w.integral;
+  }
+  GRIDSTRIDE_HOST_DEVICE Value finish(Value v) const {
+    if (is_nan(v.integral)) v.least = v.greatest = v.integral;
+    v.mean = v.integral;
+    for (int axis = 0; axis < dims; ++axis) {
+      v.mean /= static_cast<double>(points[axis] - (wraps[axis] ? 0 : 1));
+      v.integral *= spacing[axis];
+    }
+    return v;
+  }
+};
+
 /// The table of an axis of `points` = 2^k + 1, k ≥ 1, or, with `of_half`, that of the same rule for
 /// every second one of them, whose result differs by about the error. Throws
 /// `std::invalid_argument` for another number of points.

@@ -32,6 +32,8 @@ void cuda_combine_tiles(Stream& stream, Operation const& operation,
   instantiate(MaximumPlace<float>);                    \
   instantiate(MaximumPlace<double>);                   \
   instantiate(IntegralOperation<float>);               \
-  instantiate(IntegralOperation<double>)
+  instantiate(IntegralOperation<double>);              \
+  instantiate(FieldOperation<float>);                  \
+  instantiate(FieldOperation<double>)
 
 }  // namespace gridstride::reduce

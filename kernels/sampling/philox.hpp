@@ -22,7 +22,7 @@ struct PhiloxKey {
 };
 
 /// What a key is used for: blocks of different tags differ.
-enum class PhiloxTag : unsigned { samples, scrambling };
+enum class PhiloxTag : unsigned { samples, scrambling, uniform_field, normal_field, noise };
 
 GRIDSTRIDE_HOST_DEVICE constexpr PhiloxKey philox_key(unsigned long long seed) {
   return {static_cast<unsigned>(seed), static_cast<unsigned>(seed >> 32)};

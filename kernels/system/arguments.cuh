@@ -8,11 +8,12 @@ namespace gridstride::system {
 
 inline constexpr int most_components = 24, most_addends = 2;
 
-/// The points, and the time that formulas see.
+/// The points, the time that formulas see, and what is found beforehand.
 struct Place {
   long long points[3];
   double origin[3], spacing[3];
   evaluate::DeviceClock const* clock;
+  double const* found;
 };
 
 /// out = base + (factor·L + in_weight·(in − base) + Σ weight·(addend − base)).

@@ -21,12 +21,13 @@ std::string list_of(std::array<int, 3> const& numbers) {
   return fmt::format("{{{}, {}, {}}}", numbers[0], numbers[1], numbers[2]);
 }
 
-Place place_of(Grid const& grid, evaluate::DeviceClock const* clock) {
+Place place_of(Grid const& grid, evaluate::DeviceClock const* clock, double const* found) {
   Place place;
   std::ranges::copy(grid.points, place.points);
   std::ranges::copy(grid.origin, place.origin);
   std::ranges::copy(grid.spacing, place.spacing);
   place.clock = clock;
+  place.found = found;
   return place;
 }
 
@@ -78,7 +79,7 @@ template std::shared_ptr<RuntimeModule const> module_of(Device const&, Step<doub
 template <class T>
 void cuda_points(Stream& stream, Step<T> const& step) {
   StageArguments<T> a{};
-  a.place = place_of(step.grid, step.clock);
+  a.place = place_of(step.grid, step.clock, step.found);
   a.weights.factor = static_cast<T>(step.factor);
   a.weights.in_weight = static_cast<T>(step.in_weight);
   a.weights.addends = static_cast<int>(step.addend_weights.size());

@@ -5,8 +5,8 @@
 //   constexpr bool wraps[3] = {…};                                // axes
 //   template <class At> __device__ __forceinline__ void program(At const& at, Real (&result)[results]);
 //
-// where the program asks for at.unknown<c, dx, dy, dz>(), at.coordinate<axis, offset>() and
-// at.time(). It says itself which product and sum are one fused operation.
+// where the program asks for at.unknown<c, dx, dy, dz>(), at.coordinate<axis, offset>(), at.time(),
+// at.found<i>() and uniform, normal and noise of <seed, dx, dy, dz>. It says itself which product and sum are one fused operation.
 //
 // A thread has four points of a column, whose neighbours come from the caches: what two of them read
 // is loaded once. Where all that a program reads lies inside, it reads arrays; else each value comes
@@ -14,6 +14,7 @@
 // what a stage has beside that; its neighbours' share of them is in the caches.
 
 #include "kernels/system/arguments.cuh"
+#include "kernels/system/random.cuh"
 
 namespace gridstride::system {
 
@@ -38,6 +39,26 @@ struct Point {
   }
   __device__ __forceinline__ Real time() const {
     return static_cast<Real>(place.clock->time(fraction));
+  }
+  template <int number>
+  __device__ __forceinline__ Real found() const {
+    return static_cast<Real>(__ldg(place.found + number));
+  }
+  template <int seed, int dx, int dy, int dz>
+  __device__ __forceinline__ Real uniform() const {
+    return uniform_at<Real>(
+        seed, random_place(wraps, place.points, {at[0] + dx, at[1] + dy, at[2] + dz}));
+  }
+  template <int seed, int dx, int dy, int dz>
+  __device__ __forceinline__ Real normal() const {
+    return normal_at<Real>(seed,
+                           random_place(wraps, place.points, {at[0] + dx, at[1] + dy, at[2] + dz}));
+  }
+  template <int seed, int dx, int dy, int dz>
+  __device__ __forceinline__ Real noise() const {
+    return noise_at<Real>(seed,
+                          random_place(wraps, place.points, {at[0] + dx, at[1] + dy, at[2] + dz}),
+                          *place.clock);
   }
 };
 

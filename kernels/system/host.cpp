@@ -12,6 +12,7 @@
 
 #include "kernels/support/parallel_for.hpp"
 #include "kernels/support/vector_widths.hpp"
+#include "kernels/system/random.cuh"
 #include "kernels/system/rows.hpp"
 
 namespace gridstride::system {
@@ -21,6 +22,11 @@ namespace {
 using equations::Kind;
 using equations::Node;
 using expression::Operation;
+
+/// Whether a value is the same at all points.
+bool is_lasting(Node const& node) {
+  return node.kind == Kind::number || node.kind == Kind::time || node.kind == Kind::found;
+}
 
 template <class T>
 T time_of(Step<T> const& step) {
@@ -40,6 +46,26 @@ T coordinate(Step<T> const& step, int axis, long long i) {
   if (wraps(step, axis)) i = i < 0 ? i + points : i >= points ? i - points : i;
   return static_cast<T>(
       evaluate::add_product(step.grid.origin[a], static_cast<double>(i), step.grid.spacing[a]));
+}
+
+/// A random number of the point so far off (i, j, k).
+template <class T>
+T random(Step<T> const& step, Extents const& extents, Node const& node, long long i, long long j,
+         long long k) {
+  bool const around[3] = {wraps(step, 0), wraps(step, 1), wraps(step, 2)};
+  long long const place = random_place(
+      around, extents.points, {i + node.orders[0], j + node.orders[1], k + node.orders[2]});
+  return node.kind == Kind::uniform  ? uniform_at<T>(node.index, place)
+         : node.kind == Kind::normal ? normal_at<T>(node.index, place)
+                                     : noise_at<T>(node.index, place, *step.clock);
+}
+
+/// What is the same at all points.
+template <class T>
+T lasting_value(Step<T> const& step, Node const& node) {
+  return node.kind == Kind::time    ? time_of(step)
+         : node.kind == Kind::found ? static_cast<T>(step.found[node.index])
+                                    : static_cast<T>(node.value);
 }
 
 /// What becomes of `L` in component `r` at a place of its arrays.
@@ -87,10 +113,10 @@ void host_reference(Stream&, Step<T> const& step) {
           Node const& node = code[n];
           auto const& offset = node.orders;
           auto const axis = static_cast<std::size_t>(node.index);
-          if (node.kind == Kind::number)
-            values[n] = static_cast<T>(node.value);
-          else if (node.kind == Kind::time)
-            values[n] = time_of(step);
+          if (is_lasting(node))
+            values[n] = lasting_value(step, node);
+          else if (is_random(node.kind))
+            values[n] = random(step, extents, node, i, j, k);
           else if (node.kind == Kind::coordinate)
             values[n] = coordinate(step, node.index, at[axis] + offset[axis]);
           else if (node.kind == Kind::unknown)
@@ -172,8 +198,7 @@ GRIDSTRIDE_VECTOR_WIDTHS void finish_piece(Step<T> const& step, std::size_t r, T
   for (long long i = 0; i < points; ++i) out[i] = base[i] + change[i];
 }
 
-/// Where each value of a program lies: numbers and the time in slots of their own, which are filled
-/// once, all else in slots that are taken again.
+/// Where each value of a program lies: what lasts in slots of their own, which are filled once, all else in slots that are taken again.
 struct Slots {
   std::vector<int> of_value;
   int count = 0;
@@ -203,10 +228,6 @@ struct Slots {
       }
     }
   }
-
-  static bool is_lasting(Node const& node) {
-    return node.kind == Kind::number || node.kind == Kind::time;
-  }
 };
 
 /// Runs the program over pieces of rows; each thread has its own.
@@ -222,9 +243,8 @@ class PieceRunner {
     for (std::size_t n = 0; n < place_of_.size(); ++n) {
       Node const& node = step.program->code[n];
       place_of_[n] = slot(slots_.of_value[n]);
-      if (Slots::is_lasting(node))
-        std::fill_n(slot(slots_.of_value[n]), most_points,
-                    node.kind == Kind::time ? time_of(step) : static_cast<T>(node.value));
+      if (is_lasting(node))
+        std::fill_n(slot(slots_.of_value[n]), most_points, lasting_value(step, node));
     }
   }
 
@@ -243,6 +263,9 @@ class PieceRunner {
         place_of_[n] = load(node, i, j, k, points, target);
       } else if (node.kind == Kind::coordinate) {
         coordinates(node, i, j, k, points, target);
+      } else if (is_random(node.kind)) {
+        for (long long m = 0; m < points; ++m)
+          target[m] = random(step_, extents_, node, i + m, j, k);
       }
     }
     finish(i, j, k, points);

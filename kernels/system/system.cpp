@@ -73,7 +73,8 @@ void check(Step<T> const& step) {
   }
   for (Input<T> const& input : step.inputs)
     if (input.values == nullptr) refuse("an input is missing");
-  if (program.depends_on_time() && step.clock == nullptr) refuse("the program needs a clock");
+  if (program.needs_clock() && step.clock == nullptr) refuse("the program needs a clock");
+  if (program.found > 0 && step.found == nullptr) refuse("what is found beforehand is missing");
   check_axes(step);
 }
 

@@ -43,8 +43,8 @@ struct Output {
 /// Every component has an array of its own, `grid.size()` values, x fastest, without ghost points:
 /// what an instruction loads beyond a side is `value_at`. Along an axis either all sides wrap or
 /// none. Coordinates are origin + i·h in float64, rounded to T, where i counts around an axis that
-/// wraps and beyond the sides else; the time is the clock's, rounded to T. Numbers are rounded to
-/// T, operations are those of `apply_in`, in the order of the program.
+/// wraps and beyond the sides else; the time is the clock's, rounded to T. Random numbers are those of
+/// random.cuh, where noise is of the clock's present step. Numbers are rounded to T, operations are those of `apply_in`, in the order of the program.
 template <class T>
 struct Step {
   StencilProgram const* program = nullptr;
@@ -56,9 +56,12 @@ struct Step {
   double in_weight = 0;  ///< 0 where `base` is `in`
   std::vector<double> addend_weights = {};
   /// In device memory, needed where the program depends on time, which is taken at `fraction` of
-  /// the step.
+  /// the step, or has noise.
   evaluate::DeviceClock const* clock = nullptr;
   double fraction = 0;
+  /// In device memory: the numbers that the program has found beforehand, at least as many as it
+  /// looks at.
+  double const* found = nullptr;
   /// The program compiled for the GPU (`module_of`); null: `advance` looks for it each time.
   std::shared_ptr<RuntimeModule const> module = nullptr;
 };
@@ -80,7 +83,7 @@ std::span<Variant<SystemFunction<T>> const> variants();
 std::string_view default_variant(Backend backend);
 
 /// Queues an evaluation. `variant` is a row's name or "auto". Throws `std::invalid_argument` for a
-/// missing array or clock, an output that is an input, numbers of arrays that do not fit the
+/// missing array, clock or numbers, an output that is an input, numbers of arrays that do not fit the
 /// program, axes that wrap on one side or for one component only, an axis with too few points for
 /// what the program reads beyond its sides (`fewest_points`), or a variant that this backend does
 /// not have. Never synchronises.

@@ -26,19 +26,13 @@ struct Refused {
   std::string_view what;
 };
 constexpr Refused refused_kinds[] = {
-    {Kind::integral, "an integral over the grid"},
-    {Kind::mean, "a mean over the grid"},
-    {Kind::least, "a minimum over the grid"},
-    {Kind::greatest, "a maximum over the grid"},
-    {Kind::uniform, "random numbers"},
-    {Kind::normal, "random numbers"},
-    {Kind::noise, "noise"},
     {Kind::name, "a name with sides of its own"},
 };
 
 class Discretiser {
  public:
-  Discretiser(Terms const& from, Grid const& grid, Terms& to) : from_(from), grid_(grid), to_(to) {}
+  Discretiser(Terms const& from, Grid const& grid, Terms& to, std::vector<Term>& operands)
+      : from_(from), grid_(grid), to_(to), operands_(operands) {}
 
   /// The value of a term at the point so far off. Operations may be nested as deep as there are
   /// terms, so they are not left to recursion.
@@ -90,9 +84,36 @@ class Discretiser {
         return flux(a, node.index, offset);
       case Kind::transport:
         return to_.multiply(at(a, offset), derivative(b, once(node.index), offset));
+      case Kind::uniform:
+      case Kind::normal:
+      case Kind::noise:
+        return to_.random(node.kind, node.index, offset);
+      case Kind::integral:
+      case Kind::mean:
+      case Kind::least:
+      case Kind::greatest:
+        return global(node.kind, a);
       default:
         return to_.number(node.value);
     }
+  }
+
+  /// The number that a global is: what it is of becomes an operand, where it is none yet.
+  Term global(Kind kind, Term of) {
+    auto const check = [](std::ptrdiff_t operands) {
+      if (operands > max_operands)
+        throw Error(fmt::format(
+            "equations may have integrals, means and extremes of {} expressions at most",
+            max_operands));
+    };
+    check(++depth_);
+    Term const operand = at(of, {});
+    --depth_;
+    auto const known = std::ranges::find(operands_, operand) - operands_.begin();
+    if (known == std::ssize(operands_)) operands_.push_back(operand);
+    check(std::ssize(operands_));
+    auto const which = std::ranges::find(global_kinds, kind) - std::begin(global_kinds);
+    return to_.found(static_cast<int>(numbers_of_operand * known + which));
   }
 
   static Orders once(int axis) {
@@ -216,6 +237,8 @@ class Discretiser {
   Terms const& from_;
   Grid grid_;
   Terms& to_;
+  std::vector<Term>& operands_;
+  int depth_ = 0;  // of globals
   std::map<std::pair<Term, Offset>, Term> points_;
   std::map<std::pair<Term, int>, bool> meets_;
   std::map<Face, Term> faces_;
@@ -225,13 +248,20 @@ class Discretiser {
 
 Stencil discretise(System const& system, Grid const& grid) {
   Stencil stencil;
-  Discretiser discretiser(system.terms, grid, stencil.terms);
+  Discretiser discretiser(system.terms, grid, stencil.terms, stencil.operands);
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    if (static_cast<int>(axis) < grid.dims)
+      stencil.measure *= static_cast<double>(grid.points[axis]) * grid.spacing[axis];
   for (Term const rate : system.rates) stencil.rates.push_back(discretiser.at(rate, {}));
   return stencil;
 }
 
 bool StencilProgram::depends_on_time() const {
   return std::ranges::any_of(code, [](Node const& node) { return node.kind == Kind::time; });
+}
+
+bool StencilProgram::has_noise() const {
+  return std::ranges::any_of(code, [](Node const& node) { return node.kind == Kind::noise; });
 }
 
 StencilProgram program_of(Terms const& terms, std::span<Term const> results, int dims) {
@@ -253,8 +283,10 @@ StencilProgram program_of(Terms const& terms, std::span<Term const> results, int
       auto& operand = node.operands[static_cast<std::size_t>(i)];
       operand = number[static_cast<std::size_t>(operand)];
     }
-    if (node.kind == Kind::unknown) {
+    if (node.kind == Kind::found) program.found = std::max(program.found, node.index + 1);
+    if (node.kind == Kind::unknown)
       program.components = std::max(program.components, node.index + 1);
+    if (node.kind == Kind::unknown || is_random(node.kind)) {
       for (std::size_t axis = 0; axis < 3; ++axis)
         program.reach[axis] = std::max(program.reach[axis], std::abs(int{node.orders[axis]}));
     }
@@ -264,6 +296,12 @@ StencilProgram program_of(Terms const& terms, std::span<Term const> results, int
   for (Term const result : results)
     program.results.push_back(number[static_cast<std::size_t>(result)]);
   return program;
+}
+
+StencilProgram whole_program(Stencil const& stencil, int dims) {
+  auto results = stencil.rates;
+  results.insert(results.end(), stencil.operands.begin(), stencil.operands.end());
+  return program_of(stencil.terms, results, dims);
 }
 
 }  // namespace gridstride::equations

@@ -12,12 +12,23 @@
 /// Differences in the place of derivatives.
 namespace gridstride::equations {
 
-/// The rates of a system at a point of a grid: terms of unknowns and coordinates at points nearby
-/// (`Terms::unknown` with an offset), numbers and the time, without operators in space.
+/// The rates of a system at a point of a grid: terms of unknowns, coordinates and random numbers at
+/// points nearby (`Terms::unknown` with an offset), numbers, the time and what is found beforehand,
+/// without operators in space.
 struct Stencil {
   Terms terms;
   std::vector<Term> rates;  ///< ∂/∂t of each component
+  /// What globals are of, each once, after those that stand in it. Of number i, `Terms::found` of
+  /// 4·i + k stands for that of kind `global_kinds[k]`.
+  std::vector<Term> operands;
+  double measure = 1;  ///< of the grid: what an integral is to a mean, at most
 };
+
+inline constexpr Kind global_kinds[] = {Kind::least, Kind::greatest, Kind::mean, Kind::integral};
+inline constexpr int numbers_of_operand = 4;
+
+/// The most operands that globals may have, and the deepest that globals may stand in each other.
+inline constexpr int max_operands = 64;
 
 /// Central differences of second order, each a sum of differences, so that they are 0 where nothing
 /// changes:
@@ -32,8 +43,8 @@ struct Stencil {
 /// derivative stands in F, F is the mean of both points. The sum of a flux over a periodic axis is
 /// then 0 but for rounding. Transport is velocity·∂a/∂x. Whole powers up to 8 become products.
 ///
-/// Throws `Error` for globals, random numbers and names with sides, which no rate may have here,
-/// and for stencils that are wider than `max_reach`.
+/// Throws `Error` for names with sides, which no rate may have here, for stencils that are wider
+/// than `max_reach`, and for more than `max_operands`.
 Stencil discretise(System const& system, Grid const& grid);
 
 /// The furthest that a point may be from which a rate is made.
@@ -41,18 +52,25 @@ inline constexpr int max_reach = 16;
 
 /// Terms as straight-line code: value number i is what node i makes of values before it. Its kinds
 /// are number, coordinate (of axis `index`, `orders[index]` points off), time, unknown (component
-/// `index` at the point `orders` off) and operation, whose operands are numbers of values.
+/// `index` at the point `orders` off), uniform, normal and noise (by the seed `index`, `orders` off),
+/// found (number `index`) and operation, whose operands are numbers of values.
 struct StencilProgram {
   int dims = 1;
   std::vector<Node> code;
   std::vector<std::int32_t> results;     ///< the values that are asked for
   std::array<int, 3> reach = {0, 0, 0};  ///< the furthest offset along each axis
   int components = 0;                    ///< one more than the greatest number of a component
+  int found = 0;                         ///< the same of what is found beforehand
 
   bool depends_on_time() const;
+  bool has_noise() const;
+  bool needs_clock() const { return depends_on_time() || has_noise(); }
 };
 
 /// What it takes to find these terms, each part once, in the order of their places.
 StencilProgram program_of(Terms const& terms, std::span<Term const> results, int dims);
+
+/// That of all rates and operands: what it takes in all.
+StencilProgram whole_program(Stencil const& stencil, int dims);
 
 }  // namespace gridstride::equations

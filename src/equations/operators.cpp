@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <tuple>
 
 #include "expression/lexer.hpp"
@@ -243,6 +246,26 @@ Ranked make_dt(OperatorCall const& call) {
   });
 }
 
+template <Kind kind>
+Ranked make_global(OperatorCall const& call) {
+  bool const orders = kind == Kind::least || kind == Kind::greatest;
+  if (orders && call.arguments[0].rank > 0) fail_rank(call, 0, "a scalar", "norm");
+  return each(call, call.arguments[0], [&](Term term) { return call.terms.global(kind, term); });
+}
+
+template <Kind kind>
+Ranked make_random(OperatorCall const& call) {
+  Ranked const& seed = call.arguments[0];
+  constexpr double most = std::numeric_limits<std::int32_t>::max();
+  Node const& node = call.terms[seed.terms[0]];
+  double const value = node.value;
+  if (seed.rank > 0 || node.kind != Kind::number || !(value >= 0 && value <= most) ||
+      value != std::floor(value))
+    fail_at(seed.begin, fmt::format("'{}' takes a seed", call.operation.name),
+            fmt::format("a whole number from 0 to {:.0f}", most));
+  return scalar(call.terms.random(kind, static_cast<std::int32_t>(value)));
+}
+
 constexpr Operation none = Operation::number;
 
 constexpr Operator operator_table[] = {
@@ -288,6 +311,23 @@ constexpr Operator operator_table[] = {
       "derivative of e by a name, by the rules of calculus"},
      make_diff},
     {{"dt", none, 1, false, "dt(u)", "the right-hand side of a field's equation"}, make_dt},
+    {{"integral", none, 1, false, "integral(v)",
+      "integral over the grid by the trapezoidal rule, of any rank"},
+     make_global<Kind::integral>},
+    {{"mean", none, 1, false, "mean(v)", "the integral over the measure of the grid"},
+     make_global<Kind::mean>},
+    {{"min", Operation::min, 1, true, "min(v)", "the least of a scalar over all points"},
+     make_global<Kind::least>},
+    {{"max", Operation::max, 1, true, "max(v)", "the greatest of a scalar over all points"},
+     make_global<Kind::greatest>},
+    {{"uniform", none, 1, false, "uniform(seed)",
+      "random numbers between 0 and 1, one at each point"},
+     make_random<Kind::uniform>},
+    {{"normal", none, 1, false, "normal(seed)", "random numbers of mean 0 and variance 1"},
+     make_random<Kind::normal>},
+    {{"noise", none, 1, false, "noise(seed)",
+      "noise that is white in time: normal numbers over sqrt(dt), anew in each step"},
+     make_random<Kind::noise>},
 };
 
 }  // namespace

@@ -75,6 +75,13 @@ class CudaPrinter {
     if (node.kind == Kind::unknown)
       return fmt::format("at.template unknown<{}, {}, {}, {}>()", node.index, node.orders[0],
                          node.orders[1], node.orders[2]);
+    if (node.kind == Kind::found) return fmt::format("at.template found<{}>()", node.index);
+    if (is_random(node.kind))
+      return fmt::format("at.template {}<{}, {}, {}, {}>()",
+                         node.kind == Kind::uniform  ? "uniform"
+                         : node.kind == Kind::normal ? "normal"
+                                                     : "noise",
+                         node.index, node.orders[0], node.orders[1], node.orders[2]);
     if (int const which = fused_operand(node); which >= 0) return fused(node, which);
     std::array<std::string, 3> operands;
     int const count = operand_count(node);

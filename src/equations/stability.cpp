@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <optional>
 #include <utility>
 
 #include "equations/eigenvalues.hpp"
@@ -230,43 +231,131 @@ std::vector<std::array<double, 3>> wave_numbers(std::array<bool, 3> const& reach
   return all;
 }
 
+/// Puts 0 in the place of noise.
+void leave_out_noise(Terms& terms, std::vector<Term>& from) {
+  for (Node const& node : program_of(terms, from, 3).code)
+    if (node.kind == Kind::noise)
+      for (Term& term : from)
+        term = terms.substitute(term, terms.random(node.kind, node.index, node.orders),
+                                terms.number(0));
+}
+
 }  // namespace
 
 Linearisation::Linearisation(Stencil stencil)
-    : terms_(std::move(stencil.terms)), components_(stencil.rates.size()) {
-  for (std::size_t row = 0; row < components_; ++row) {
-    Term const rate = stencil.rates[row];
-    std::array<Term, 1> const root = {rate};
-    std::map<std::int32_t, std::map<Offset, Term>> slopes;  // by component and offset
-    for (Node const& node : program_of(terms_, root, 3).code)
-      if (node.kind == Kind::unknown)
-        slopes[node.index][node.orders] =
-            terms_.partial(rate, terms_.unknown(node.index, node.orders));
-    for (auto const& [column, of_offset] : slopes) {
-      Entry entry = {row, static_cast<std::size_t>(column), 0, {}};
-      Term sum = terms_.number(0);
-      for (auto const& [offset, slope] : of_offset) {
-        sum = terms_.add(sum, slope);
-        Offset const opposite = {static_cast<std::int8_t>(-offset[0]),
-                                 static_cast<std::int8_t>(-offset[1]),
-                                 static_cast<std::int8_t>(-offset[2])};
-        auto const other = of_offset.find(opposite);
-        bool const has_other = other != of_offset.end();
-        // One of each pair; the point itself is in the sum alone.
-        if (offset == opposite || (has_other && offset < opposite)) continue;
-        Term const back = has_other ? other->second : terms_.number(0);
-        Term const half = terms_.number(0.5);
-        entry.pairs.push_back({offset, place_of(terms_.multiply(half, terms_.add(slope, back))),
-                               place_of(terms_.multiply(half, terms_.subtract(slope, back)))});
-        for (std::size_t axis = 0; axis < 3; ++axis)
-          reaches_[axis] = reaches_[axis] || offset[axis] != 0;
-      }
-      entry.sum = place_of(sum);
-      entries_.push_back(std::move(entry));
-    }
-  }
+    : terms_(std::move(stencil.terms)),
+      components_(stencil.rates.size()),
+      operands_(std::move(stencil.operands)),
+      measure_(stencil.measure) {
+  leave_out_noise(terms_, stencil.rates);
+  leave_out_noise(terms_, operands_);
+  for (std::size_t row = 0; row < components_; ++row) of_rates_.add(*this, row, stencil.rates[row]);
+  for (Entry const& entry : of_rates_.entries)
+    for (Pair const& pair : entry.pairs)
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        reaches_[axis] = reaches_[axis] || pair.offset[axis] != 0;
+  if (!of_rates_.couplings.empty())
+    for (std::size_t row = 0; row < operands_.size(); ++row)
+      of_operands_.add(*this, row, operands_[row]);
   for (Term const value : values_)
     if (!terms_.is_number(value)) coefficients_.push_back(value);
+}
+
+void Linearisation::Slopes::add(Linearisation& to, std::size_t row, Term of) {
+  Terms& terms = to.terms_;
+  std::array<Term, 1> const root = {of};
+  std::map<std::int32_t, std::map<Offset, Term>> slopes;  // by component and offset
+  for (Node const& node : program_of(terms, root, 3).code) {
+    if (node.kind == Kind::unknown)
+      slopes[node.index][node.orders] = terms.partial(of, terms.unknown(node.index, node.orders));
+    if (node.kind == Kind::found)
+      couplings.push_back(
+          {row, node.index, to.place_of(terms.partial(of, terms.found(node.index)))});
+  }
+  for (auto const& [column, of_offset] : slopes) {
+    Entry entry = {row, static_cast<std::size_t>(column), 0, {}};
+    Term sum = terms.number(0);
+    for (auto const& [offset, slope] : of_offset) {
+      sum = terms.add(sum, slope);
+      Offset const opposite = {static_cast<std::int8_t>(-offset[0]),
+                               static_cast<std::int8_t>(-offset[1]),
+                               static_cast<std::int8_t>(-offset[2])};
+      auto const other = of_offset.find(opposite);
+      bool const has_other = other != of_offset.end();
+      // One of each pair; the point itself is in the sum alone.
+      if (offset == opposite || (has_other && offset < opposite)) continue;
+      Term const back = has_other ? other->second : terms.number(0);
+      Term const half = terms.number(0.5);
+      entry.pairs.push_back({offset, to.place_of(terms.multiply(half, terms.add(slope, back))),
+                             to.place_of(terms.multiply(half, terms.subtract(slope, back)))});
+    }
+    entry.sum = to.place_of(sum);
+    entries.push_back(std::move(entry));
+  }
+}
+
+/// What a global is changed by, for each operand and component, first of all points alike: S where
+/// that is a number and nothing else counts.
+std::vector<Linearisation::Bound> Linearisation::bounds(std::span<Range const> values) const {
+  std::size_t const n = components_;
+  auto const most = [&](int place) {
+    Range const range = range_of(values, place);
+    return std::max(std::abs(range.least), std::abs(range.greatest));
+  };
+  auto const is_number = [&](int place) {
+    return terms_.is_number(values_[static_cast<std::size_t>(place)]);
+  };
+  struct Change {
+    double mean = 0, at_a_point = 0;  // at most
+    std::optional<double> exact = {};
+  };
+  std::vector<Change> changes(operands_.size() * n);
+  for (Entry const& entry : of_operands_.entries) {
+    Change& change = changes[entry.row * n + entry.column];
+    change.mean = change.at_a_point = most(entry.sum);
+    if (is_number(entry.sum)) change.exact = range_of(values, entry.sum).least;
+    for (Pair const& pair : entry.pairs)
+      for (auto const& [place, factor] : {std::pair{pair.even, 4.0}, {pair.odd, 2.0}}) {
+        change.at_a_point += factor * most(place);
+        if (is_number(place)) continue;
+        change.mean += factor * most(place);
+        change.exact.reset();
+      }
+  }
+  // |δG| of a number that is found, and what it is exactly.
+  auto const change_of = [&](int found, std::size_t column) {
+    Change const& change =
+        changes[static_cast<std::size_t>(found / numbers_of_operand) * n + column];
+    Kind const kind = global_kinds[found % numbers_of_operand];
+    if (kind == Kind::least || kind == Kind::greatest) return Change{.mean = change.at_a_point};
+    double const factor = kind == Kind::integral ? measure_ : 1;
+    Change result = {.mean = factor * change.mean};
+    if (change.exact) result.exact = factor * *change.exact;
+    return result;
+  };
+  for (Coupling const& coupling : of_operands_.couplings)
+    for (std::size_t column = 0; column < n; ++column) {
+      double const more = most(coupling.slope) * change_of(coupling.found, column).mean;
+      if (more == 0) continue;
+      Change& change = changes[coupling.row * n + column];
+      change.mean += more;
+      change.at_a_point += more;
+      change.exact.reset();
+    }
+  std::vector<Bound> result(n * n);
+  for (Coupling const& coupling : of_rates_.couplings)
+    for (std::size_t column = 0; column < n; ++column) {
+      Change const change = change_of(coupling.found, column);
+      Bound& bound = result[coupling.row * n + column];
+      if (change.exact && is_number(coupling.slope)) {
+        double const product = range_of(values, coupling.slope).least * *change.exact;
+        bound.exact.least += std::min(product, 0.0);
+        bound.exact.greatest += std::max(product, 0.0);
+      } else {
+        bound.radius += most(coupling.slope) * change.mean;
+      }
+    }
+  return result;
 }
 
 int Linearisation::place_of(Term term) {
@@ -287,13 +376,20 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int order) const {
   std::size_t const n = components_;
   std::vector<char> acts(n * n, 0);
   std::vector<double> sums(n * n, 0);
-  for (Entry const& entry : entries_) {
+  for (Entry const& entry : of_rates_.entries) {
     std::size_t const at = entry.row * n + entry.column;
     auto const is_zero = [&](int place) { return of(place).least == 0 && of(place).greatest == 0; };
     acts[at] = !is_zero(entry.sum) || std::ranges::any_of(entry.pairs, [&](Pair const& pair) {
       return !is_zero(pair.even) || !is_zero(pair.odd);
     });
     sums[at] = std::max(std::abs(of(entry.sum).least), std::abs(of(entry.sum).greatest));
+  }
+  auto const coupled = bounds(values);
+  for (std::size_t at = 0; at < n * n; ++at) {
+    auto const& [exact, radius] = coupled[at];
+    double const more = std::max(-exact.least, exact.greatest) + radius;
+    acts[at] = acts[at] || more > 0;
+    sums[at] += more;
   }
 
   auto const waves = wave_numbers(reaches_);
@@ -305,7 +401,7 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int order) const {
     };
     std::vector<std::vector<Disc>> discs(waves.size(), std::vector<Disc>(size * size));
     std::vector<double> largest(size * size, 0);
-    for (Entry const& entry : entries_) {
+    for (Entry const& entry : of_rates_.entries) {
       std::size_t const i = place_in(entry.row), j = place_in(entry.column);
       if (i == size || j == size) continue;
       for (std::size_t w = 0; w < waves.size(); ++w) {
@@ -318,9 +414,18 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int order) const {
           disc.add_real(-4 * half * half, of(pair.even));
           disc.add_imaginary(2 * std::sin(phase), of(pair.odd));
         }
-        largest[i * size + j] = std::max(largest[i * size + j], disc.largest());
       }
     }
+    for (auto& at_wave : discs)
+      for (std::size_t i = 0; i < size; ++i)
+        for (std::size_t j = 0; j < size; ++j) {
+          Disc& disc = at_wave[i * size + j];
+          auto const& [exact, radius] = coupled[block[i] * n + block[j]];
+          disc.add_real(1, exact);
+          disc.add_real(1, {-radius, radius});
+          disc.add_imaginary(1, {-radius, radius});
+          largest[i * size + j] = std::max(largest[i * size + j], disc.largest());
+        }
     std::vector<double> transposed(size * size);
     for (std::size_t i = 0; i < size; ++i)
       for (std::size_t j = 0; j < size; ++j) transposed[j * size + i] = largest[i * size + j];

@@ -38,6 +38,16 @@ struct StepLimit {
 ///   M(θ) = S + Σ (2·even_k·(cos θ·k − 1) + 2i·odd_k·sin θ·k),   S = Σ_k J_k
 ///
 /// where even and odd are (J_k ± J_{−k})/2. S is what the rates do without differences.
+///
+/// A rate that depends on a global G of an operand e ties all points to each other. Of a small
+/// change δ of component b, at most Δ at a point, the operand's own S and pairs make
+///
+///   |δG| ≤ (|S| + Σ over pairs (4|even| + 2|odd|))·Δ
+///
+/// at most, where a mean leaves out the pairs that are numbers, whose sum over a periodic grid is
+/// 0; an integral is a mean times the measure; what globals do that stand in e is added. Times
+/// |∂rate/∂G| this is a bound on what the coupling adds to eigenvalues, and counts as a reaction.
+/// Where slope and S are numbers, it is their product at θ = 0, and 0 elsewhere. Noise counts as 0.
 class Linearisation {
  public:
   /// Throws `Error` where that takes more than `max_terms`.
@@ -47,6 +57,8 @@ class Linearisation {
   /// S, even and odd of all pairs, in terms at a point, but for those that are numbers: what they
   /// are between has to be found over the present fields.
   std::span<Term const> coefficients() const { return coefficients_; }
+  /// What globals in the coefficients are of, as in a `Stencil`, without noise.
+  std::span<Term const> operands() const { return operands_; }
 
   /// The longest stable step of an explicit Runge-Kutta scheme with as many stages as its order,
   /// 1 to 4, for these ranges of the coefficients. Each eigenvalue λ(θ) of M lies in a rectangle:
@@ -69,14 +81,37 @@ class Linearisation {
     int sum;
     std::vector<Pair> pairs;
   };
+  /// What a rate, or an operand, makes of a number that is found.
+  struct Coupling {
+    std::size_t row;
+    int found, slope;
+  };
+  /// A term's change with each component, and with numbers that are found.
+  struct Slopes {
+    std::vector<Entry> entries;
+    std::vector<Coupling> couplings;
+
+    void add(Linearisation& to, std::size_t row, Term of);
+  };
+  /// What all couplings add to entry (row, column).
+  struct Bound {
+    Range exact;        ///< a real number at θ = 0, 0 elsewhere
+    double radius = 0;  ///< anywhere
+  };
   int place_of(Term term);
+  Range range_of(std::span<Range const> values, int place) const {
+    return values[static_cast<std::size_t>(place)];
+  }
+  std::vector<Bound> bounds(std::span<Range const> values) const;
 
   Terms terms_;
   std::size_t components_;
-  std::vector<Entry> entries_;
+  Slopes of_rates_, of_operands_;
+  std::vector<Term> operands_;
+  double measure_;
   std::vector<Term> values_;        // of all coefficients, each once
   std::vector<Term> coefficients_;  // those that are no numbers, in the same order
-  std::array<bool, 3> reaches_ = {false, false, false};
+  std::array<bool, 3> reaches_ = {false, false, false};  // of rates
 };
 
 }  // namespace gridstride::equations

@@ -241,10 +241,14 @@ Term Terms::global(Kind kind, Term of) {
   return make({.kind = kind, .operands = {of, -1, -1}});
 }
 
-Term Terms::random(Kind kind, std::int32_t seed) {
-  if (kind != Kind::uniform && kind != Kind::normal && kind != Kind::noise)
-    throw std::invalid_argument("Terms: the kind is none of random numbers");
-  return make({.kind = kind, .index = seed});
+Term Terms::random(Kind kind, std::int32_t seed, std::array<std::int8_t, 3> offset) {
+  if (!is_random(kind)) throw std::invalid_argument("Terms: the kind is none of random numbers");
+  return make({.kind = kind, .orders = offset, .index = seed});
+}
+
+Term Terms::found(int number) {
+  if (number < 0) throw std::invalid_argument("Terms: numbers that are found count from 0");
+  return make({.kind = Kind::found, .index = number});
 }
 
 bool Terms::is_uniform(Term term) const {
@@ -299,7 +303,9 @@ std::vector<Term> Terms::parts(Term root, std::function<bool(Term)> const& skipp
 
 Term Terms::partial(Term term, Term of) {
   Kind const kind = (*this)[of].kind;
-  if (kind != Kind::unknown && kind != Kind::name && kind != Kind::coordinate && kind != Kind::time)
+  constexpr Kind variables[] = {Kind::unknown, Kind::name, Kind::coordinate, Kind::time,
+                                Kind::found};
+  if (std::ranges::find(variables, kind) == std::end(variables))
     throw std::invalid_argument("Terms: a derivative is with respect to a variable");
   Maker maker(*this);
   auto const slope = [&](Term part) {

@@ -32,13 +32,18 @@ enum class Kind : unsigned char {
   uniform,  ///< in [0, 1) at each point, by the seed `index`
   normal,   ///< of mean 0 and variance 1
   noise,    ///< white in time: normal numbers, anew for each step, over √dt
+  found,    ///< number `index` of those that are found from all points before rates are made
 };
+
+constexpr bool is_random(Kind kind) {
+  return kind == Kind::uniform || kind == Kind::normal || kind == Kind::noise;
+}
 
 /// One term: a scalar at each point.
 struct Node {
   Kind kind = Kind::number;
   expression::Operation operation = expression::Operation::number;
-  std::array<std::int8_t, 3> orders = {0, 0, 0};  ///< of an unknown or a coordinate: see `unknown`
+  std::array<std::int8_t, 3> orders = {0, 0, 0};  ///< of what is at a point: see `unknown`
   std::int32_t index = 0;
   double value = 0;
   std::array<Term, 3> operands = {-1, -1, -1};
@@ -88,8 +93,10 @@ class Terms {
   Term transport(Term velocity, Term of, int axis);
   /// `kind` is integral, mean, least or greatest.
   Term global(Kind kind, Term of);
-  /// `kind` is uniform, normal or noise.
-  Term random(Kind kind, std::int32_t seed);
+  /// `kind` is uniform, normal or noise; `offset` as of an unknown.
+  Term random(Kind kind, std::int32_t seed, std::array<std::int8_t, 3> offset = {0, 0, 0});
+  /// In what is discretised, it stands for a global.
+  Term found(int number);
 
   /// Whether it has the same value at every point: made of numbers, time and globals.
   bool is_uniform(Term term) const;
@@ -105,8 +112,8 @@ class Terms {
   /// Whether such a term stands under an operator in space or a global in it.
   bool contains_under_operator(Term term, Kind kind, std::int32_t index = -1) const;
 
-  /// ∂term/∂of, where `of` is an unknown, a name, a coordinate or the time, by the rules of
-  /// `expression::derivative`. Derivatives in space, globals and random numbers count as constant:
+  /// ∂term/∂of, where `of` is an unknown, a name, a coordinate, the time or a number that is found,
+  /// by the rules of `expression::derivative`. Derivatives in space, globals and random numbers count as constant:
   /// `contains_under_operator` says whether that leaves something out.
   Term partial(Term term, Term of);
   /// A term without unknowns, names and random numbers, with its derivatives, fluxes and transport

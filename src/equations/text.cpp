@@ -7,6 +7,7 @@
 #include <array>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "expression/print.hpp"
@@ -28,6 +29,17 @@ struct AxisSum {
   int last = 0;  ///< the greatest axis
   int members = 1;
 };
+
+/// Operators that are called as they are stored.
+constexpr std::pair<Kind, std::string_view> calls[] = {
+    {Kind::integral, "integral"}, {Kind::mean, "mean"},       {Kind::least, "min"},
+    {Kind::greatest, "max"},      {Kind::uniform, "uniform"}, {Kind::normal, "normal"},
+    {Kind::noise, "noise"},
+};
+
+std::string_view call_of(Kind kind) {
+  return std::ranges::find(calls, kind, &std::pair<Kind, std::string_view>::first)->second;
+}
 
 class Printer {
  public:
@@ -172,6 +184,15 @@ Piece Printer::piece(Term term) const {
       return {component_name(system_, node.index)};
     case Kind::derivative:
       return {derivative(node)};
+    case Kind::integral:
+    case Kind::mean:
+    case Kind::least:
+    case Kind::greatest:
+      return {fmt::format("{}({})", call_of(node.kind), text(node.operands[0]))};
+    case Kind::uniform:
+    case Kind::normal:
+    case Kind::noise:
+      return {fmt::format("{}({})", call_of(node.kind), node.index)};
     case Kind::operation: {
       std::vector<Piece> operands;
       for (int i = 0; i < operand_count(node); ++i)

@@ -34,6 +34,11 @@ Operator const* find_operator(std::string_view name) {
   return found == operators().end() ? nullptr : &*found;
 }
 
+FunctionInfo const* find_function(std::string_view name) {
+  auto const found = std::ranges::find(expression::functions(), name, &FunctionInfo::name);
+  return found == expression::functions().end() ? nullptr : &*found;
+}
+
 /// The number of the axis of that name, -1 for others.
 int axis_called(std::string_view name) {
   auto const found = std::ranges::find(axis_names, name);
@@ -92,8 +97,7 @@ EquationVocabulary::Value EquationVocabulary::add(std::size_t begin, std::size_t
 FunctionInfo const* EquationVocabulary::function(std::string_view name) const {
   if (Operator const* const known = find_operator(name))
     return known->info.arguments > 0 ? &known->info : nullptr;
-  auto const found = std::ranges::find(expression::functions(), name, &FunctionInfo::name);
-  return found == expression::functions().end() ? nullptr : &*found;
+  return find_function(name);
 }
 
 std::string_view EquationVocabulary::noun_of(std::string_view name, std::size_t position) const {
@@ -190,7 +194,10 @@ EquationVocabulary::Value EquationVocabulary::call(FunctionInfo const& function,
   for (Value const argument : arguments) values.push_back((*this)[argument]);
   return add(position, position, [&] {
     Operator const* const known = find_operator(function.name);
-    if (known == nullptr) return call_function(function, values, position);
+    // min(a) is of all points, min(a, b) at each.
+    bool const at_points = known != nullptr && std::ssize(values) > known->info.arguments;
+    if (known == nullptr || at_points)
+      return call_function(*find_function(function.name), values, position);
     auto const rate = [&](int component) { return names_.rate_of(component, position); };
     return known->make({terms_, dims_, function, position, values, rate});
   });

@@ -75,7 +75,7 @@ StepClock::StepClock(Stream& stream, StepRule rule, double end)
 
 void StepClock::begin_leg(double until) {
   double const now = leg_.time(), rounding = time_rounding(until);
-  Leg leg = {.origin = now, .until = until, .end = until, .step = leg_.step};
+  Leg leg = {.origin = now, .until = until, .end = until, .step = leg_.step, .before = steps_};
   if (until - now > rounding) {
     auto const [step, steps] = rule_(now, until);
     leg.step = step;
@@ -121,6 +121,7 @@ void StepClock::load(CheckpointSource const& source) {
           .step = source.get_real("leg/step"),
           .steps = source.get_integer("leg/steps"),
           .done = source.get_integer("leg/done")};
+  leg_.before = steps_ - leg_.done;
   evaluate::set_clock(stream_, device_.data(), leg_.clock());
 }
 

@@ -79,8 +79,9 @@ class StepClock {
     double step = 0;
     std::int64_t steps = 0;
     std::int64_t done = 0;
+    std::int64_t before = 0;  // of the run
 
-    evaluate::DeviceClock clock() const { return {origin, step, done}; }
+    evaluate::DeviceClock clock() const { return {origin, step, done, before}; }
     double time() const { return done == steps ? end : clock().time(0); }
   };
 

@@ -25,6 +25,7 @@
 #include "model/reading.hpp"
 #include "model/time_stepping.hpp"
 #include "model/values.hpp"
+#include "simulations/pde_globals.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_report.hpp"
 #include "simulations/pde_stability.hpp"
@@ -56,6 +57,15 @@ equations::Stencil stencil_of(config::RunConfig const& run) {
   return equations::discretise(system_of(run), run.grid);
 }
 
+pde::Wraps wraps_of(config::RunConfig const& run) {
+  pde::Wraps wraps = {true, true, true};
+  for (int axis = 0; axis < run.grid.dims; ++axis) {
+    auto const a = static_cast<std::size_t>(axis);
+    wraps[a] = run.boundary.front()[a][0].kind == SideKind::periodic;
+  }
+  return wraps;
+}
+
 /// What the components of an unknown are called: the field's name, of a vector `q.x`, `q.y`, ...
 std::vector<std::string> names_of(config::RunConfig const& run, Unknown const& unknown) {
   auto const& info = *std::ranges::find(run.fields, unknown.name, &config::FieldInfo::name);
@@ -82,7 +92,10 @@ std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
       add_sides(rows, run, unknown.name, scheme, c);
     if (unknown.components > 1) rows.push_back(scratch(run, unknown.name, unknown.components));
   }
-  if (!equations::Linearisation(stencil_of(run)).coefficients().empty())
+  auto const stencil = stencil_of(run);
+  if (pde::GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands))
+    rows.push_back(scratch(run, "operand", 1));
+  if (!equations::Linearisation(stencil).coefficients().empty())
     rows.push_back(scratch(run, "coefficient", 1));
   return rows;
 }
@@ -92,10 +105,11 @@ std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
   std::vector<Problem> problems;
   try {
     auto const stencil = stencil_of(run);
-    auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+    auto const program = equations::whole_program(stencil, run.grid.dims);
+    auto const wraps_around = wraps_of(run);
     for (int axis = 0; axis < run.grid.dims; ++axis) {
       auto const a = static_cast<std::size_t>(axis);
-      bool const wraps = run.boundary.front()[a][0].kind == SideKind::periodic;
+      bool const wraps = wraps_around[a];
       int const fewest = system::fewest_points(program.reach[a], wraps);
       if (run.grid.points[a] < fewest)
         problems.push_back(run.problem(
@@ -104,6 +118,12 @@ std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
                         "side; {} are the least)",
                         run.grid.points[a], axis_names[a], program.reach[a], fewest)));
     }
+    if (program.has_noise() && run.time.scheme != "euler")
+      problems.push_back(run.problem(
+          run.location("time.scheme"),
+          fmt::format("{} takes no noise (its order needs rates that are smooth in time); did you "
+                      "mean 'euler'?",
+                      run.time.scheme)));
     equations::Linearisation const linearisation(stencil);
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
@@ -133,11 +153,16 @@ class Pde final : public StagedStepping<T> {
       : Base(run, stream, inputs, pde_rows(run, stream.backend()), scheme_of(run),
              [this](double time, double until) { return plan(time, until); }),
         run_(run),
-        finder_(stream, run.grid, stencil_of(run), scheme_of(run)) {
+        finder_(stream, run.grid, wraps_of(run), stencil_of(run), scheme_of(run)) {
     auto const stencil = stencil_of(run);
+    globals_.emplace(stream, run.grid, wraps_of(run), stencil.terms, stencil.operands);
+    if (pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
+      operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     for (Unknown const& unknown : system_of(run).unknowns) make_field(unknown, inputs);
-    depends_on_time_ = program_.depends_on_time() || state_.changes();
+    auto const whole = equations::whole_program(stencil, run.grid.dims);
+    depends_on_time_ = whole.depends_on_time() || state_.changes();
+    uses_clock_ = depends_on_time_ || whole.has_noise();
   }
 
   /// The step that a run begins with. Throws `ConfigError` where there is none.
@@ -267,11 +292,14 @@ class Pde final : public StagedStepping<T> {
         output.addends[i] = this->buffer(stage.terms[i].first, *component);
       step.outputs.push_back(output);
     }
+    globals_->find(step.inputs, step.clock, step.fraction, operand_.span(),
+                   variant_of(run_, stream_.backend()));
+    step.found = globals_->values();
     if (!module_) module_ = system::module_of(stream_.device(), step);
     step.module = module_;
     system::advance(stream_, step, variant_of(run_, stream_.backend()));
   }
-  bool uses_clock() const override { return depends_on_time_; }
+  bool uses_clock() const override { return uses_clock_; }
 
   /// Steps of one length where the limit is the same for every state. Else some, after which the
   /// limit is found again.
@@ -315,11 +343,13 @@ class Pde final : public StagedStepping<T> {
   config::RunConfig const& run_;
   pde::StabilityFinder<T> finder_;
   equations::StencilProgram program_;
+  std::optional<pde::GlobalFinder<T>> globals_;
+  Buffer<T> operand_;                            // for these
   std::shared_ptr<RuntimeModule const> module_;  // of a GPU
   std::vector<system::Input<T>> inputs_;         // without their values
   std::vector<Written> fields_;
   std::optional<double> step_;
-  bool depends_on_time_ = false;
+  bool depends_on_time_ = false, uses_clock_ = false;
 };
 
 /// What a simulation finds from the first values.

@@ -10,9 +10,13 @@
 namespace gridstride::pde {
 
 template <class T>
-StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid,
+StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
                                     equations::Stencil stencil, Scheme const& scheme)
-    : stream_(stream), grid_(grid), linearisation_(std::move(stencil)), scheme_(scheme) {
+    : stream_(stream),
+      grid_(grid),
+      linearisation_(std::move(stencil)),
+      scheme_(scheme),
+      globals_(stream, grid, wraps, linearisation_.terms(), linearisation_.operands()) {
   for (equations::Term const coefficient : linearisation_.coefficients())
     programs_.push_back(
         equations::program_of(linearisation_.terms(), std::array{coefficient}, grid.dims));
@@ -30,6 +34,8 @@ equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> cons
   step.outputs = {{.values = values_.data()}};
   step.is_stage = false;
   step.clock = clock;
+  if (varies()) globals_.find(inputs, clock, 0, values_.span());
+  step.found = globals_.values();
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     step.program = &programs_[i];
     system::advance(stream_, step);

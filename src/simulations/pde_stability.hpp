@@ -9,6 +9,7 @@
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/system/system.hpp"
 #include "model/scheme.hpp"
+#include "simulations/pde_globals.hpp"
 
 namespace gridstride::pde {
 
@@ -18,8 +19,8 @@ namespace gridstride::pde {
 template <class T>
 class StabilityFinder {
  public:
-  StabilityFinder(Stream const& stream, Grid const& grid, equations::Stencil stencil,
-                  Scheme const& scheme);
+  StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
+                  equations::Stencil stencil, Scheme const& scheme);
 
   /// Whether the limit depends on the state.
   bool varies() const { return !programs_.empty(); }
@@ -33,6 +34,7 @@ class StabilityFinder {
   equations::Linearisation linearisation_;
   Scheme const& scheme_;
   std::vector<equations::StencilProgram> programs_;  // of the coefficients
+  GlobalFinder<T> globals_;
   Buffer<T> values_;
   Buffer<reduce::Moments<T>> moments_;
 };

@@ -42,6 +42,13 @@ inline equations::StencilProgram mixed_program(Grid const& grid) {
       terms.operation(Operation::select, positive, terms.operation(Operation::exp, terms.negate(u)),
                       terms.operation(Operation::abs, u));
   other = terms.add(other, terms.divide(chosen, terms.add(number(2), terms.multiply(v, v))));
+  // Numbers that are found, and random ones, also where they lie beyond a side.
+  using equations::Kind;
+  rate =
+      terms.add(rate, terms.multiply(terms.global(Kind::mean, u), terms.random(Kind::uniform, 5)));
+  rate = terms.add(rate, terms.derivative(terms.random(Kind::normal, 6), {4, 0, 0}));
+  other = terms.add(other, terms.global(Kind::greatest, v));
+  other = terms.add(other, terms.flux(terms.random(Kind::noise, 7), grid.dims - 1));
   system.rates = {rate, terms.add(other, terms.operation(Operation::power, u, number(3)))};
   auto const stencil = equations::discretise(system, grid);
   return equations::program_of(stencil.terms, stencil.rates, grid.dims);
@@ -128,9 +135,13 @@ std::vector<T> run_system(Stream& stream, SystemCase const& one, std::string_vie
   auto const program = mixed_program(one.grid);
   Buffer<evaluate::DeviceClock> clock(stream, MemorySpace::device, 1);
   evaluate::set_clock(stream, clock.data(), {0.25, 0.5, 3});
+  std::vector<double> const numbers = {-1, 1, 0.1, 0.3, -2, 0.7, 0, 0};
+  Buffer<double> found(stream, MemorySpace::device, numbers.size());
+  copy_async(found.span(), std::span(numbers), stream);
   system::Step<T> step;
   step.program = &program;
   step.grid = one.grid;
+  step.found = found.data();
   step.is_stage = one.is_stage;
   step.factor = 0.01;
   step.clock = clock.data();

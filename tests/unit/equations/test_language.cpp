@@ -257,8 +257,16 @@ TEST(Language, RefusesWithAPositionAndAReason) {
            {2, "laplace()",
             "0: 'laplace' takes 1 argument, here are none (it is called as "
             "laplace(v))"},
-           {2, "min(u)",
-            "0: 'min' takes 2 or more arguments, here are only 1 (it is called as min(a, b, ...))"},
+           {2, "min()",
+            "0: 'min' takes 1 or more arguments, here are none (it is called as min(v))"},
+           {2, "min(q)",
+            "4: 'min' takes a scalar, here is a vector (it is called as min(v)); did you mean "
+            "'norm'?"},
+           {2, "uniform(0.5)", "8: 'uniform' takes a seed (a whole number from 0 to 2147483647)"},
+           {2, "normal(-1)", "7: 'normal' takes a seed (a whole number from 0 to 2147483647)"},
+           {2, "noise(u)", "6: 'noise' takes a seed (a whole number from 0 to 2147483647)"},
+           {2, "noise(2^31)", "6: 'noise' takes a seed (a whole number from 0 to 2147483647)"},
+           {2, "uniform(q)", "8: 'uniform' takes a seed (a whole number from 0 to 2147483647)"},
            // ranks
            {2, "div(u)",
             "4: 'div' takes a vector or a tensor, here is a scalar (it is called as div(v))"},

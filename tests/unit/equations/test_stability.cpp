@@ -130,6 +130,54 @@ TEST(Stability, AWaveOfSecondOrderIsOne) {
                   .hopeless);
 }
 
+TEST(Stability, GlobalsOfConstantCoefficientsAreSharp) {
+  Equations e;
+  auto const global = [&](Kind kind, Term of) { return e.terms.global(kind, of); };
+  // The measure is 6.4·12.8; what differences make has the mean 0.
+  Term const with = e.terms.add(e.times(3, e.u), e.laplace(e.u));
+  EXPECT_NEAR(e.limit({e.times(-50, global(Kind::mean, with))}, 1).step, 2.0 / 150, 1e-12);
+  EXPECT_NEAR(e.limit({e.times(-50, global(Kind::integral, with))}, 1).step,
+              2.0 / (150 * 6.4 * 12.8), 1e-12);
+  EXPECT_NEAR(e.limit({e.times(-50, global(Kind::mean, e.u))}, 1).reaction, 50, 1e-6);
+  // Beside diffusion it does not count twice: −1500 at the shortest wave, −50 at θ = 0.
+  auto const both = e.limit(
+      {e.terms.subtract(e.times(3, e.laplace(e.u)), e.times(50, global(Kind::mean, e.u)))}, 1);
+  EXPECT_NEAR(both.fastest, 1550, 1e-6);
+  EXPECT_FALSE(both.hopeless);
+  // Growth limits no step by itself.
+  EXPECT_FALSE(e.limit({e.times(50, global(Kind::mean, e.u))}, 1).hopeless);
+}
+
+TEST(Stability, OfOtherGlobalsThereIsABound) {
+  Equations e;
+  auto const step = [&](Term rate, std::vector<Range> const& ranges) {
+    auto const found = e.limit({rate}, 1, ranges);
+    EXPECT_FALSE(found.hopeless);
+    return found.step;
+  };
+  // The extremes of 3u + laplace(u) change by 3 + 4·Σ1/h² times as much as u at most; a disc of
+  // that radius R, moved by R: 1/R·2·2/(4 + 1).
+  double const radius = 2 * (3 + 4 * 125);
+  Term const with = e.terms.add(e.times(3, e.u), e.laplace(e.u));
+  EXPECT_NEAR(step(e.times(-2, e.terms.global(Kind::greatest, with)), {}), 0.8 / radius,
+              1e-4 / radius);
+  // mean(u³) by 3u² ≤ 12; times v nested in another mean as well.
+  Term const cube = e.terms.operation(expression::Operation::power, e.u, e.terms.number(3));
+  Term const mean = e.terms.global(Kind::mean, cube);
+  EXPECT_NEAR(step(mean, {{0, 12}}), 0.8 / 12, 1e-3);
+  EXPECT_NEAR(step(e.terms.global(Kind::mean, e.terms.multiply(mean, e.terms.coordinate(0))),
+                   {{0, 5}, {0, 12}}),
+              0.8 / 60, 1e-3);
+}
+
+TEST(Stability, NoiseIsLeftOut) {
+  Equations e;
+  Term const noise = e.terms.random(Kind::noise, 1);
+  EXPECT_EQ(e.limit({noise}, 1).fastest, 0);
+  EXPECT_NEAR(e.limit({e.terms.multiply(e.u, e.terms.subtract(noise, e.terms.number(4)))}, 1).step,
+              0.5, 1e-12);
+}
+
 TEST(Stability, EulerTakesWavesThatDiffuse) {
   Equations e;
   auto const of = [&](double viscosity) {

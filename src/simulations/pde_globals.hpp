@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "equations/discretise.hpp"
+#include "kernels/reduce/running.hpp"
+#include "kernels/system/system.hpp"
+
+/// Values over the whole grid within equations: integrals, means, minima and maxima.
+namespace gridstride::pde {
+
+/// The axes that wrap around.
+using Wraps = std::array<bool, 3>;
+
+/// Finds what the globals of a stencil are for a state: each operand is evaluated at all points, in
+/// the order in which they need each other, and reduced in float64, all four numbers in one pass.
+/// The bits are the same every time. Nothing is allocated and nobody waits for the device, so that
+/// it may be part of a graph. Instantiated for float and double.
+template <class T>
+class GlobalFinder {
+ public:
+  GlobalFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
+               equations::Terms const& terms, std::span<equations::Term const> operands);
+
+  bool empty() const { return operands_.empty(); }
+  /// Whether an operand is more than a component as it is, so that it needs an array.
+  static bool needs_scratch(equations::Terms const& terms,
+                            std::span<equations::Term const> operands);
+
+  /// Queues it for these inputs. `scratch` has a value for each point, where one is needed.
+  /// `fraction` of the step and the clock are those of `system::Step`.
+  void find(std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock,
+            double fraction, std::span<T> scratch, std::string_view variant = "auto");
+  /// What `find` last found, in device memory, for `system::Step::found`.
+  double const* values() const { return reinterpret_cast<double const*>(values_.data()); }
+  /// The same on the host; waits for the device.
+  std::vector<double> on_host() const;
+
+ private:
+  struct Operand {
+    equations::StencilProgram program;
+    int component = -1;  ///< that it is; −1: it has to be evaluated
+    std::shared_ptr<RuntimeModule const> module = {};
+  };
+
+  mutable Stream stream_;
+  Grid grid_;
+  std::vector<Operand> operands_;
+  Buffer<reduce::FieldNumbers> values_;  // of each operand
+  reduce::RunningReduction<reduce::FieldOperation<T>> reduction_;
+};
+
+/// What a term without unknowns, coordinates and random numbers is, by numbers that were found, in
+/// float64: a condition as `min(h) < 1e-6`.
+double value_of(equations::Terms const& terms, equations::Term term, double time,
+                std::span<double const> found);
+
+}  // namespace gridstride::pde
