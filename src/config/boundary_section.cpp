@@ -49,8 +49,8 @@ bool takes(FieldInfo const& field, SideKind kind) {
 }
 
 /// Of some fields at once: what each of them takes. A value of fields with different units is a
-/// number without one.
-Terms terms_of(std::vector<FieldInfo> const& fields) {
+/// number without one. Where the solution is known, mere words of some kinds will do, too.
+Terms terms_of(std::vector<FieldInfo> const& fields, bool is_solved) {
   FieldInfo const& first = fields.front();
   Terms terms{{}, first.unit, first.unit + "/m", first.components, {}};
   bool const same_unit =
@@ -71,6 +71,12 @@ Terms terms_of(std::vector<FieldInfo> const& fields) {
     else if (!std::ranges::all_of(fields, does_not))
       terms.refused.emplace_back(one.word, why + "; say it by field, as " + first.name + ": {...}");
   }
+  if (!is_solved) return terms;
+  for (SideWord const& one : side_words)
+    if (follows_from_solution(one.kind) &&
+        std::ranges::none_of(fields,
+                             [&](FieldInfo const& field) { return !takes(field, one.kind); }))
+      terms.words.push_back({one.kind, one.word, false, "The same, as `verify.manufactured` is."});
   return terms;
 }
 
@@ -175,7 +181,7 @@ bool is_periodic(Sides const& sides, int axis) { return sides[axis][0].kind == S
 /// The section `boundary` as it is met.
 class BoundarySection {
  public:
-  explicit BoundarySection(RunOptions& run) : run_(run) {
+  BoundarySection(RunOptions& run, bool is_solved) : run_(run), is_solved_(is_solved) {
     for (std::size_t i = 0; i < run.fields.size(); ++i)
       if (!run.fields[i].sides->empty()) places_.push_back(i);
   }
@@ -203,7 +209,7 @@ class BoundarySection {
   void declare_all(Visitor& v) {
     std::vector<FieldInfo> fields;
     for (std::size_t const i : places_) fields.push_back(run_.fields[i]);
-    Terms const terms = terms_of(fields);
+    Terms const terms = terms_of(fields, is_solved_);
     for_each_axis(v, run_, [&](int a) {
       if (terms.words.empty())
         return v.refuse(axis_names[a],
@@ -218,7 +224,7 @@ class BoundarySection {
   }
 
   void declare_one(Visitor& v, std::size_t i) {
-    Terms const terms = terms_of({run_.fields[i]});
+    Terms const terms = terms_of({run_.fields[i]}, is_solved_);
     for_each_axis(v, run_, [&](int a) {
       auto const sides = read(v, a, terms, is_single() ? nullptr : &run_.boundary[i][a]);
       if (sides) run_.boundary[i][a] = *sides;
@@ -253,6 +259,7 @@ class BoundarySection {
   }
 
   RunOptions& run_;
+  bool is_solved_;                            // by a solution that is made up
   std::vector<std::size_t> places_;           // of the fields that have sides
   std::array<bool, most_axes> unclear_ = {};  // axes with faults
 };
@@ -280,6 +287,10 @@ void complete_grid(RunOptions& run) {
 
 }  // namespace
 
+bool follows_from_solution(SideKind kind) {
+  return kind == SideKind::dirichlet || kind == SideKind::neumann;
+}
+
 Sides default_sides(FieldInfo const& field) {
   Formula const zero{"0", expression::Expression(0.0), {}};
   SideCondition const side{field.sides->empty() ? SideKind::free : field.sides->front(), zero,
@@ -290,7 +301,7 @@ Sides default_sides(FieldInfo const& field) {
 }
 
 void declare_boundary(Visitor& visitor, RunOptions& run) {
-  BoundarySection section(run);
+  BoundarySection section(run, run.language != nullptr && visitor.given("verify.manufactured"));
   if (section.empty()) {
     visitor.refuse("boundary", fmt::format("{} has no conditions on the sides of its grid",
                                            run.simulation->name));

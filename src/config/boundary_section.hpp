@@ -9,6 +9,10 @@ namespace gridstride::config {
 /// the value 0.
 Sides default_sides(FieldInfo const& field);
 
+/// Whether the value on such a side follows from a solution that is known, so that `boundary` needs
+/// only its word.
+bool follows_from_solution(SideKind kind);
+
 /// `boundary`, of all fields together and of each; completes `run.grid`, whose spacing depends on
 /// the axes that are periodic.
 void declare_boundary(Visitor& visitor, RunOptions& run);

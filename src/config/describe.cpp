@@ -330,6 +330,15 @@ std::string missing_sections(SimulationInfo const& simulation) {
   return fmt::format("It has no {}{}.\n\n", joined(missing, ", "), every);
 }
 
+/// Whether a row of a section that all simulations have differs from one to another.
+bool is_own(Row const& row, std::string_view section) {
+  constexpr std::string_view sections[] = {"kernels", "limits"};
+  constexpr std::string_view paths[] = {"time.scheme", "output.derived", "verify.exact",
+                                        "verify.manufactured"};
+  return std::ranges::find(sections, section) != std::end(sections) ||
+         std::ranges::any_of(paths, [&](auto path) { return row.path.starts_with(path); });
+}
+
 std::string simulation_markdown(SimulationInfo const& simulation) {
   std::string text = fmt::format("## `{}`\n\n{}\n\n", simulation.name, simulation.summary);
   text += missing_sections(simulation);
@@ -341,9 +350,7 @@ std::string simulation_markdown(SimulationInfo const& simulation) {
   std::vector<Row> rows;
   for (Section const& section : sections_of(simulation))
     for (Row const& row : section.rows)
-      if (std::ranges::find(own, section.name) != own.end() || section.name == "kernels" ||
-          section.name == "limits" || row.path == "time.scheme" ||
-          row.path.starts_with("verify.exact"))
+      if (std::ranges::find(own, section.name) != own.end() || is_own(row, section.name))
         rows.push_back(row);
   return text + table(rows) + '\n';
 }

@@ -21,6 +21,8 @@ struct FieldInfo {
   /// Whether it lies on another grid than the section `grid` describes: it has no sides, and its
   /// first values come from the simulation.
   bool own_grid = false;
+  /// Whether it follows from others at each moment: it has no sides and no first values.
+  bool derived = false;
   /// Stands for all fields that the parameters name, as long as these are not read.
   bool any_name = false;
 

@@ -53,6 +53,7 @@ inline constexpr double required_number = std::numeric_limits<double>::quiet_NaN
 inline constexpr std::int64_t required_integer = std::numeric_limits<std::int64_t>::min();
 
 class Visitor;
+class Language;
 struct RunOptions;
 
 /// A simulation's own parameters. A value left as constructed is the default; a `Formula` with
@@ -67,6 +68,8 @@ class ParameterSet {
   /// The fields of a run with these parameters; none: those of `SimulationInfo`. Names that the
   /// user chooses are read by `Visitor::named`, which checks that formulas can have them.
   virtual std::vector<FieldInfo> fields_of(RunOptions const&) const { return {}; }
+  /// Of parameters that are equations; it lives as long as they do.
+  virtual Language* language() { return nullptr; }
 };
 
 }  // namespace gridstride::config

@@ -32,6 +32,7 @@ std::string problem_yaml(RunConfig const& config) {
   problem.checkpoint = {};
   problem.diagnostics = default_diagnostics(*config.simulation);
   problem.verify = {};
+  problem.verify.manufactured = config.verify.manufactured;
   for (auto const& family : config.simulation->kernels)
     if (family.for_diagnostics) problem.kernels[std::string(family.name)] = "auto";
   problem.fused_steps.reset();

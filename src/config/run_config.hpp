@@ -151,7 +151,8 @@ struct OutputOptions {
   std::filesystem::path directory;
   std::vector<std::string> formats = {};  // in the order of their table
   Cadence every;
-  std::vector<std::string> fields;                 // in the simulation's order
+  std::vector<std::pair<std::string, SourceText>> derived = {};  // fields that follow from others
+  std::vector<std::string> fields;                               // in the simulation's order
   std::optional<Precision> precision = {};         // of written values; empty: the run's
   std::vector<std::int64_t> every_nth_point = {};  // of each axis of the grid; empty: all points
   std::int64_t compression = 0;                    // deflate's level; 0: none
@@ -167,6 +168,8 @@ struct CheckpointOptions {
 };
 
 struct VerifyOptions {
+  /// Fields with texts in the simulation's language; `exact`, where it is said nowhere else, is this.
+  std::vector<std::pair<std::string, SourceText>> manufactured = {};
   /// Fields, or components of vectors as `velocity.x`, with formulas of x, y, z, t.
   std::vector<std::pair<std::string, Formula>> exact;
   std::optional<double> l2_tolerance;   // root of the mean squared error at the end
@@ -194,8 +197,9 @@ struct RunOptions {
   expression::Symbols constants;
   GridOptions grid_options;
   Grid grid;
-  std::vector<FieldInfo> fields;  // their `sides` are known
-  std::vector<Sides> boundary;    // of each field
+  std::vector<FieldInfo> fields;  // their `sides` are known; those that are `derived` come last
+  std::vector<Sides> boundary;    // of each field that is not
+  Language* language = nullptr;   // of the parameters; null: they have none
   std::map<std::string, FieldSource, std::less<>> initial;
   TimeOptions time;
   OutputOptions output;

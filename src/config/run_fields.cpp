@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "config/boundary_section.hpp"
@@ -58,7 +59,9 @@ void take_fields(RunOptions& run, std::vector<FieldInfo> fields) {
 
 void declare_fields(Visitor& visitor, RunOptions& run, ParameterSet const& parameters) {
   std::vector<FieldInfo> fields = completed(parameters.fields_of(run), *run.simulation);
-  if (!fields.empty() && fields != run.fields) take_fields(run, std::move(fields));
+  auto const derived = std::ranges::find(run.fields, true, &FieldInfo::derived);
+  if (!fields.empty() && !std::ranges::equal(fields, std::span(run.fields.begin(), derived)))
+    take_fields(run, std::move(fields));
   check_names(visitor, run);
   check_variables(visitor, run);
 }

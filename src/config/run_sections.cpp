@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "config/boundary_section.hpp"
+#include "config/derived_sections.hpp"
 #include "config/diagnostics_section.hpp"
 #include "config/file_source.hpp"
 #include "config/limits.hpp"
@@ -206,9 +207,6 @@ void declare_thinning(Visitor& v, RunOptions const& run, std::vector<std::int64_
 void declare_output(Visitor& visitor, RunOptions& run) {
   OutputOptions& output = run.output;
   SimulationInfo const& simulation = *run.simulation;
-  std::vector<Choice> fields;
-  for (FieldInfo const& field : run.fields)
-    fields.push_back({.name = field.name, .any_name = field.any_name});
   visitor.section(
       {.name = "output", .documentation = "What is written, where and how often."},
       [&](Visitor& v) {
@@ -229,6 +227,10 @@ void declare_output(Visitor& visitor, RunOptions& run) {
         else
           v.refuse("every",
                    fmt::format("{} has no time: its result is written once", simulation.name));
+        declare_derived(v, run);
+        std::vector<Choice> fields;
+        for (FieldInfo const& field : run.fields)
+          fields.push_back({.name = field.name, .any_name = field.any_name});
         v.subset({.name = "fields", .documentation = "The fields that are written."}, fields,
                  output.fields);
         declare_written_precision(v, run.precision, output.precision);
@@ -312,22 +314,27 @@ void declare_exact(Visitor& visitor, VerifyOptions& verify, std::vector<FieldInf
       verify.exact.emplace_back(number.name, formulas[number.name]);
 }
 
-void declare_verify(Visitor& visitor, VerifyOptions& verify, std::vector<FieldInfo> const& fields,
-                    std::filesystem::path const& folder) {
+void declare_verify(Visitor& visitor, RunOptions& run) {
+  VerifyOptions& verify = run.verify;
   visitor.section(
       {.name = "verify", .documentation = "What the result is compared with after the run."},
       [&](Visitor& v) {
-        declare_exact(v, verify, fields);
+        declare_manufactured(v, run);
+        VerifyOptions beside;
+        bool const is_made = !verify.manufactured.empty();
+        declare_exact(v, is_made ? beside : verify, run.fields);
+        if (!beside.exact.empty())
+          v.fault("exact", "cannot stand beside 'manufactured' (which is the exact solution)");
         declare_tolerance(v, verify);
         bool const bounded = v.given("tolerance.l2") || v.given("tolerance.max");
-        if (bounded && !v.given("exact"))
+        if (bounded && !v.given("exact") && !is_made)
           v.fault("tolerance", "a tolerance needs an exact solution (exact: {FIELD: ...})");
 
         declare_input_path(v,
                            {.name = "reference",
                             .documentation = "Results of an earlier run (NAME.h5) to compare with, "
                                              "relative to the config's folder."},
-                           Presence::optional, folder, verify.reference);
+                           Presence::optional, run.file.parent_path(), verify.reference);
         v.visit({.name = "rtol",
                  .documentation = "Relative tolerance of the comparison with `reference`.",
                  .minimum = 0},
@@ -381,6 +388,7 @@ RunConfig default_run(SimulationInfo const& simulation, std::string const& name)
   run.name = name;
   run.simulation = &simulation;
   run.parameters = simulation.make_parameters();
+  run.language = run.parameters->language();
   if (!simulation.schemes.empty()) run.time.scheme = simulation.schemes.front();
   run.time.end = simulation.has_time ? required_number : 0;
   run.output.directory = std::filesystem::path("outputs") / name;
@@ -427,7 +435,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   check_formats(visitor, run);
   if (simulation.has_time) declare_checkpoint(visitor, run.checkpoint);
   if (!simulation.has_own_results) declare_diagnostics(visitor, run);
-  declare_verify(visitor, run.verify, run.fields, run.file.parent_path());
+  declare_verify(visitor, run);
   declare_kernels(visitor, run);
   if (simulation.limits == SimulationInfo::LimitsOf::data) declare_limits(visitor, run.limits);
   if (simulation.limits == SimulationInfo::LimitsOf::grid) declare_grid_limits(visitor, run.limits);

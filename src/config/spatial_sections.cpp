@@ -55,7 +55,7 @@ void check_bounds(Visitor& v, GridOptions const& grid) {
 }
 
 void declare_source(Visitor& visitor, FieldInfo const& field, std::filesystem::path const& folder,
-                    FieldSource& source) {
+                    Presence presence, FieldSource& source) {
   Spec const spec{.name = field.name,
                   .unit = field.unit,
                   .documentation = field.documentation,
@@ -83,7 +83,7 @@ void declare_source(Visitor& visitor, FieldInfo const& field, std::filesystem::p
                         {.kind = Form::Kind::mapping, .body = dataset}};
   bool const given = is_vector ? !source.components.empty() : !source.formula.text.empty();
   int chosen = !source.file.empty() ? 1 : given ? 0 : -1;
-  visitor.forms(spec, Presence::required, forms, chosen);
+  visitor.forms(spec, presence, forms, chosen);
   source.location = visitor.locate(field.name);
   source.numbers = std::max(1, static_cast<int>(field.components.size()));
 }
@@ -122,11 +122,13 @@ void declare_grid(Visitor& visitor, RunOptions& run) {
 }
 
 void declare_initial(Visitor& visitor, RunOptions& run) {
+  bool const is_solved = run.language != nullptr && visitor.given("verify.manufactured");
+  Presence const presence = is_solved ? Presence::optional : Presence::required;
   visitor.section({.name = "initial", .documentation = "The fields at time 0."}, [&](Visitor& v) {
     run.initial_location = v.locate("");
     for (FieldInfo const& field : run.fields)
-      if (!field.own_grid)
-        declare_source(v, field, run.file.parent_path(), run.initial[field.name]);
+      if (!field.own_grid && !field.derived)
+        declare_source(v, field, run.file.parent_path(), presence, run.initial[field.name]);
   });
 }
 

@@ -210,6 +210,12 @@ class FieldDiagnostics {
   std::vector<Number> numbers_;
 };
 
+std::vector<Field> together(std::span<Field const> fields, std::span<Field const> quantities) {
+  std::vector<Field> all(fields.begin(), fields.end());
+  all.insert(all.end(), quantities.begin(), quantities.end());
+  return all;
+}
+
 }  // namespace
 
 struct Diagnostics::State {
@@ -220,7 +226,7 @@ struct Diagnostics::State {
 };
 
 Diagnostics::Diagnostics(config::RunOptions const& run, std::span<Field const> fields,
-                         Stream const& stream)
+                         Stream const& stream, std::span<Field const> quantities)
     : state_(std::make_unique<State>(stream)) {
   for (Field const& field : fields) {
     if (field.precision == Precision::float32)
@@ -229,21 +235,24 @@ Diagnostics::Diagnostics(config::RunOptions const& run, std::span<Field const> f
       state_->fields.emplace_back(FieldDiagnostics<double>(run, field, state_->stream));
   }
   state_->names_of_all = names_of_all(run, fields);
+  auto const all = together(fields, quantities);
   for (DiagnosticRow const& row : diagnostic_rows())
     if (row.of_all && !row.names_of_all(run, fields).empty())
-      state_->of_all.push_back(row.of_all(run, fields, state_->stream));
+      state_->of_all.push_back(row.of_all(run, all, state_->stream));
 }
 
 Diagnostics::Diagnostics(Diagnostics&&) noexcept = default;
 Diagnostics& Diagnostics::operator=(Diagnostics&&) noexcept = default;
 Diagnostics::~Diagnostics() = default;
 
-Measurement Diagnostics::measure(std::span<Field const> fields, Clock const& clock) {
+Measurement Diagnostics::measure(std::span<Field const> fields, Clock const& clock,
+                                 std::span<Field const> quantities) {
   Measurement result;
   for (std::size_t i = 0; i < fields.size(); ++i)
     std::visit([&](auto& field) { field.measure(fields[i], clock, state_->stream, result); },
                state_->fields[i]);
-  Scene const scene{fields, clock, state_->stream};
+  auto const all = together(fields, quantities);
+  Scene const scene{all, clock, state_->stream};
   std::vector<double> found;
   for (auto const& finder : state_->of_all) finder->queue(scene);
   if (!state_->of_all.empty()) state_->stream.synchronize();

@@ -61,14 +61,17 @@ class Diagnostics {
   /// For fields like these, in the memory of the stream's device. Throws `std::invalid_argument`
   /// for a vector that does not have the components that the run knows of, and for a field on
   /// another grid where only the file's can be.
-  Diagnostics(config::RunOptions const& run, std::span<Field const> fields, Stream const& stream);
+  /// Formulas may be of `quantities`, too (`Simulation::quantities`).
+  Diagnostics(config::RunOptions const& run, std::span<Field const> fields, Stream const& stream,
+              std::span<Field const> quantities = {});
   Diagnostics(Diagnostics&&) noexcept;
   Diagnostics& operator=(Diagnostics&&) noexcept;
   ~Diagnostics();
 
   /// Queues the kernels on the stream and waits for it. Throws `NumericalError` for the first
   /// value, of a field or of a formula, that is not finite.
-  Measurement measure(std::span<Field const> fields, Clock const& clock);
+  Measurement measure(std::span<Field const> fields, Clock const& clock,
+                      std::span<Field const> quantities = {});
 
  private:
   struct State;

@@ -214,12 +214,15 @@ void require_finite_start(config::RunConfig const& run, Simulation const& simula
     stream.synchronize();
     auto const source = run.initial.find(field.name);
     bool const given = source != run.initial.end();
+    std::string const derived = "output.derived." + field.name;
     std::string const number =
         given && field.components == 1
             ? std::string()
             : number_name(run.fields, field, static_cast<int>(index % field.components)) + ' ';
     throw ConfigError({run.problem(
-        given ? source->second.location : run.initial_location,
+        given                             ? source->second.location
+        : run.locations.contains(derived) ? run.location(derived)
+                                          : run.initial_location,
         fmt::format("{}is {} at {} in {} (all values have to be finite)", number,
                     format_number(value), format_place(field.grid, index / field.components),
                     name_of(run.precision)))});

@@ -47,7 +47,7 @@ OutputPipeline::OutputPipeline(config::RunConfig const& run, Stream const& strea
       files_(files),
       compute_(stream),
       copies_(stream.device()),
-      diagnostics_(run, with_data(first.fields), copies_),
+      diagnostics_(run, with_data(first.fields), copies_, first.quantities),
       room_(room),
       slabs_(copies_, use_of_slabs(run, files, first.fields)),
       aside_(compute_, MemorySpace::device, room.bytes),
@@ -116,9 +116,9 @@ std::byte const* OutputPipeline::copy_aside(void const* data, std::size_t bytes,
 /// Returns when the simulation may go on.
 void OutputPipeline::hand_over(Job job) {
   compute_.record(ready_);
-  bool const all_aside = job.aside && std::ranges::all_of(job.snapshot.fields, [&](auto const& f) {
-                           return files_.writes(f);
-                         });
+  bool const all_aside =
+      job.aside && job.snapshot.quantities.empty() &&
+      std::ranges::all_of(job.snapshot.fields, [&](auto const& f) { return files_.writes(f); });
   std::unique_lock lock(mutex_);
   waiting_ = std::move(job);
   memory_in_use_ = true;
@@ -167,7 +167,8 @@ void OutputPipeline::work() {
 
 void OutputPipeline::write_snapshot(Job& job) {
   Snapshot& snapshot = job.snapshot;
-  auto const measured = diagnostics_.measure(with_data(snapshot.fields), snapshot.clock);
+  auto const measured =
+      diagnostics_.measure(with_data(snapshot.fields), snapshot.clock, snapshot.quantities);
   read_numbers(snapshot);
   if (job.aside || !files_.has_fields()) release(arrays_in_use_);
   files_.write(snapshot, measured, slabs_, copies_, [this] {

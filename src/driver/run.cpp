@@ -117,8 +117,8 @@ void Run::end_phase(std::string const& name) {
 }
 
 Snapshot Run::snapshot() const {
-  return {simulation_->clock(), simulation_->fields(), simulation_->diagnostics(),
-          simulation_->measure(), simulation_->tables()};
+  return {simulation_->clock(),   simulation_->fields(), simulation_->diagnostics(),
+          simulation_->measure(), simulation_->tables(), simulation_->quantities()};
 }
 
 /// Whether there is anything to compute.

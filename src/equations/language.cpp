@@ -22,7 +22,7 @@ struct Unread {
 /// A text needs a definition whose own fault is told.
 struct Spoiled {};
 
-/// Reads definitions: lets, then equations.
+/// Reads definitions: lets, then equations; or one quantity, and what it needs of them.
 class SystemReader final : public Names {
  public:
   SystemReader(SystemText const& text, std::vector<SystemFault>& faults)
@@ -30,7 +30,18 @@ class SystemReader final : public Names {
     add_unknowns();
   }
 
+  /// Of a system that was read.
+  SystemReader(SystemText const& text, std::vector<SystemFault>& faults, System system,
+               Definition const& quantity)
+      : text_(text),
+        faults_(faults),
+        quantity_(&quantity),
+        states_(text.lets.size() + text.equations.size() + 1),
+        system_(std::move(system)) {}
+
   std::optional<System> read();
+  std::optional<Ranked> read_quantity();
+  System take_system() { return std::move(system_); }
 
   std::string_view noun_of(std::string_view name) const override;
   Ranked value_of(std::string_view name, std::size_t position) override;
@@ -48,8 +59,14 @@ class SystemReader final : public Names {
     Ranked value = {};
   };
 
-  bool is_equation(std::size_t definition) const { return definition >= text_.lets.size(); }
+  bool is_quantity(std::size_t definition) const {
+    return definition == text_.lets.size() + text_.equations.size();
+  }
+  bool is_equation(std::size_t definition) const {
+    return definition >= text_.lets.size() && !is_quantity(definition);
+  }
   Definition const& operator[](std::size_t definition) const {
+    if (is_quantity(definition)) return *quantity_;
     if (!is_equation(definition)) return text_.lets[definition];
     return text_.equations[definition - text_.lets.size()];
   }
@@ -68,6 +85,7 @@ class SystemReader final : public Names {
 
   SystemText const& text_;
   std::vector<SystemFault>& faults_;
+  Definition const* quantity_ = nullptr;
   std::vector<State> states_;
   std::vector<std::size_t> waiting_;  // each for the next
   System system_;
@@ -90,6 +108,12 @@ std::optional<System> SystemReader::read() {
     for (int i = 0; i < term_count(states_[k].value.rank, text_.dims); ++i)
       system_.rates.push_back(states_[k].value.terms[static_cast<std::size_t>(i)]);
   return std::move(system_);
+}
+
+std::optional<Ranked> SystemReader::read_quantity() {
+  read_with_needs(states_.size() - 1);
+  if (states_.back().progress != Progress::done) return std::nullopt;
+  return states_.back().value;
 }
 
 /// A definition that needs another is read again after that: the recursion is as deep as one text,
@@ -116,6 +140,9 @@ void SystemReader::read_one(std::size_t definition) {
   try {
     Ranked const value = read_texts((*this)[definition], place);
     if (is_equation(definition)) check_rank(system_.unknowns[definition - lets], value);
+    if (is_quantity(definition) && value.rank > 1)
+      fail_at(value.begin,
+              fmt::format("a scalar or a vector expected, here is {}", noun_of_rank(value.rank)));
     state = {Progress::done, value};
   } catch (Spoiled const&) {
     state.progress = Progress::spoiled;
@@ -190,6 +217,7 @@ Ranked SystemReader::value_of(std::string_view name, std::size_t position) {
 }
 
 Term SystemReader::rate_of(int component, std::size_t position) {
+  if (quantity_ != nullptr) return system_.rates[static_cast<std::size_t>(component)];
   auto const after = std::ranges::upper_bound(system_.unknowns, component, {}, &Unknown::first);
   auto const field = std::prev(after);
   std::size_t const equation = static_cast<std::size_t>(field - system_.unknowns.begin());
@@ -227,6 +255,16 @@ std::vector<std::string_view> SystemReader::all() const {
 
 std::optional<System> read_system(SystemText const& text, std::vector<SystemFault>& faults) {
   return SystemReader(text, faults).read();
+}
+
+std::optional<Ranked> read_quantity(SystemText const& text, Definition const& quantity,
+                                    System& system, std::optional<SystemFault>& fault) {
+  std::vector<SystemFault> faults;
+  SystemReader reader(text, faults, std::move(system), quantity);
+  auto const value = reader.read_quantity();
+  system = reader.take_system();
+  if (!faults.empty()) fault = std::move(faults.front());
+  return value;
 }
 
 std::string name_problem(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "equations/operators.hpp"
 #include "equations/system.hpp"
 #include "expression/expression.hpp"
 
@@ -46,6 +47,12 @@ struct SystemFault {
 /// nobody should give. Adds what is wrong to `faults`, once for each text and not again for those
 /// that need it; then there is no system. Lets that no equation uses have to be right, too.
 std::optional<System> read_system(SystemText const& text, std::vector<SystemFault>& faults);
+
+/// Reads the text of what follows from the fields of a system that `text` was read into: a scalar or
+/// a vector. Its terms come to those of the system. `dt(u)` is the rate that the system has. What is
+/// wrong goes to `fault`; then there is no value.
+std::optional<Ranked> read_quantity(SystemText const& text, Definition const& quantity,
+                                    System& system, std::optional<SystemFault>& fault);
 
 /// Why a field, a let or a constant cannot have that name beside operators; empty when it can.
 std::string name_problem(std::string_view name);

@@ -70,6 +70,9 @@ class Simulation {
   virtual void write_to(std::vector<FieldTarget> const&) {}
   /// Whom a computation without time tells how far it is, now and then, in the thread that computes.
   virtual void tell_headway(std::function<void(Headway const&)>) {}
+  /// What diagnostics look at beside the fields, in the simulation's own language
+  /// (`config::Language`). The views hold as those of the fields do.
+  virtual std::vector<Field> quantities() const { return {}; }
   /// Tables that are written too: the same ones with the same columns at every moment, with as many
   /// rows as there are then; none before anything is computed.
   virtual std::vector<Table> tables() const { return {}; }

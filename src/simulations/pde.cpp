@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -27,6 +28,7 @@
 #include "model/values.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_parameters.hpp"
+#include "simulations/pde_quantities.hpp"
 #include "simulations/pde_report.hpp"
 #include "simulations/pde_stability.hpp"
 
@@ -55,15 +57,6 @@ System const& system_of(config::RunConfig const& run) {
 
 equations::Stencil stencil_of(config::RunConfig const& run) {
   return equations::discretise(system_of(run), run.grid);
-}
-
-pde::Wraps wraps_of(config::RunConfig const& run) {
-  pde::Wraps wraps = {true, true, true};
-  for (int axis = 0; axis < run.grid.dims; ++axis) {
-    auto const a = static_cast<std::size_t>(axis);
-    wraps[a] = run.boundary.front()[a][0].kind == SideKind::periodic;
-  }
-  return wraps;
 }
 
 /// What the components of an unknown are called: the field's name, of a vector `q.x`, `q.y`, ...
@@ -97,27 +90,33 @@ std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
     rows.push_back(scratch(run, "operand", 1));
   if (!equations::Linearisation(stencil).coefficients().empty())
     rows.push_back(scratch(run, "coefficient", 1));
+  pde::add_quantities(rows, run);
   return rows;
 }
 
-/// What the equations cannot be on this grid.
+/// Notes where the grid has too few points for what reaches so far.
+void check_reach(config::RunConfig const& run, equations::StencilProgram const& program,
+                 std::string_view what, std::vector<Problem>& problems) {
+  pde::Wraps const wraps = pde::wraps_of(run);
+  for (int axis = 0; axis < run.grid.dims; ++axis) {
+    auto const a = static_cast<std::size_t>(axis);
+    int const fewest = system::fewest_points(program.reach[a], wraps[a]);
+    if (run.grid.points[a] < fewest)
+      problems.push_back(run.problem(
+          run.location("grid.points"),
+          fmt::format("{} points along {} are too few ({} {} points to each side; {} "
+                      "are the least)",
+                      run.grid.points[a], axis_names[a], what, program.reach[a], fewest)));
+  }
+}
+
+/// What the equations, and what follows from them, cannot be on this grid.
 std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
   std::vector<Problem> problems;
   try {
     auto const stencil = stencil_of(run);
     auto const program = equations::whole_program(stencil, run.grid.dims);
-    auto const wraps_around = wraps_of(run);
-    for (int axis = 0; axis < run.grid.dims; ++axis) {
-      auto const a = static_cast<std::size_t>(axis);
-      bool const wraps = wraps_around[a];
-      int const fewest = system::fewest_points(program.reach[a], wraps);
-      if (run.grid.points[a] < fewest)
-        problems.push_back(run.problem(
-            run.location("grid.points"),
-            fmt::format("{} points along {} are too few (the equations reach {} points to each "
-                        "side; {} are the least)",
-                        run.grid.points[a], axis_names[a], program.reach[a], fewest)));
-    }
+    check_reach(run, program, "the equations reach", problems);
     if (program.has_noise() && run.time.scheme != "euler")
       problems.push_back(run.problem(
           run.location("time.scheme"),
@@ -127,6 +126,17 @@ std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
     equations::Linearisation const linearisation(stencil);
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
+  }
+  for (pde::Quantity const& quantity : parameters_as<pde::Parameters>(run).quantities) {
+    try {
+      auto const program = equations::whole_program(pde::stencil_of(run, quantity), run.grid.dims);
+      check_reach(run, program, quantity.key + " reaches", problems);
+      if (program.has_noise())
+        problems.push_back(
+            run.problem(run.location(quantity.key), "has noise in it, which only steps make"));
+    } catch (Error const& error) {
+      problems.push_back(run.problem(run.location(quantity.key), error.what()));
+    }
   }
   return problems;
 }
@@ -153,9 +163,10 @@ class Pde final : public StagedStepping<T> {
       : Base(run, stream, inputs, pde_rows(run, stream.backend()), scheme_of(run),
              [this](double time, double until) { return plan(time, until); }),
         run_(run),
-        finder_(stream, run.grid, wraps_of(run), stencil_of(run), scheme_of(run)) {
+        finder_(stream, run.grid, pde::wraps_of(run), stencil_of(run), scheme_of(run)),
+        quantities_(run, stream) {
     auto const stencil = stencil_of(run);
-    globals_.emplace(stream, run.grid, wraps_of(run), stencil.terms, stencil.operands);
+    globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
     if (pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
       operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
@@ -197,8 +208,10 @@ class Pde final : public StagedStepping<T> {
       fields.push_back(
           described(field, field.written.data(), static_cast<int>(field.components.size())));
     }
+    for (Field const& derived : found_quantities(true)) fields.push_back(derived);
     return fields;
   }
+  std::vector<Field> quantities() const override { return found_quantities(false); }
   std::vector<NamedText> chosen() const override {
     return chosen_texts("system", variant_of(run_, stream_.backend()), 1);
   }
@@ -274,6 +287,10 @@ class Pde final : public StagedStepping<T> {
     if (state_.changes()) state_.refresh({.sides = {1, 0, 0}});
     return inputs_of(0);
   }
+  std::vector<Field> found_quantities(bool written) const {
+    if (!quantities_.has(written)) return {};
+    return quantities_.find(written, present_(), this->clock().time);
+  }
 
   void queue_stage(Stage const& stage) override {
     system::Step<T> step;
@@ -342,6 +359,9 @@ class Pde final : public StagedStepping<T> {
 
   config::RunConfig const& run_;
   pde::StabilityFinder<T> finder_;
+  mutable pde::QuantityFinder<T> quantities_;
+  /// For views of the state: that of the sides may have to be found anew.
+  std::function<std::vector<system::Input<T>>()> present_ = [this] { return present(); };
   equations::StencilProgram program_;
   std::optional<pde::GlobalFinder<T>> globals_;
   Buffer<T> operand_;                            // for these

@@ -34,6 +34,13 @@ reduce::FieldOperation<T> operation_of(Grid const& grid, Wraps const& wraps) {
 
 }  // namespace
 
+Wraps wraps_of(config::RunConfig const& run) {
+  Wraps wraps = {true, true, true};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis)
+    wraps[axis] = run.boundary.front()[axis][0].kind == SideKind::periodic;
+  return wraps;
+}
+
 template <class T>
 GlobalFinder<T>::GlobalFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
                               Terms const& terms, std::span<Term const> operands)

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/run_config.hpp"
 #include "core/buffer.hpp"
 #include "equations/discretise.hpp"
 #include "kernels/reduce/running.hpp"
@@ -16,6 +17,7 @@ namespace gridstride::pde {
 
 /// The axes that wrap around.
 using Wraps = std::array<bool, 3>;
+Wraps wraps_of(config::RunConfig const& run);
 
 /// Finds what the globals of a stencil are for a state: each operand is evaluated at all points, in
 /// the order in which they need each other, and reduced in float64, all four numbers in one pass.

@@ -95,7 +95,8 @@ bool Parameters::check(Visitor& visitor, config::RunOptions const& run) const {
 void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   declare(visitor);
   if (!visitor.given("equations") || !check(visitor, run)) return;
-  gridstride::equations::SystemText text;
+  gridstride::equations::SystemText& text = text_;
+  text = {};
   text.dims = static_cast<int>(run.grid_options.points.size());
   text.constants = run.constants;
   for (auto const& entry : lets) text.lets.push_back(definition_of(entry));

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "config/language.hpp"
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
+#include "equations/language.hpp"
 #include "equations/system.hpp"
 
 /// What a config says of a system of equations.
@@ -18,21 +20,47 @@ using Named = std::vector<std::pair<std::string, T>>;
 /// The most names under `let`.
 inline constexpr std::size_t most_lets = 256;
 
-class Parameters final : public config::ParameterSet {
+/// What follows from the fields at each moment: a derived field, or what diagnostics look at.
+struct Quantity {
+  gridstride::equations::Definition definition;
+  std::string key;      ///< where it stands in the file
+  bool written = true;  ///< is a field of the results
+  gridstride::equations::Ranked value = {};
+
+  std::string const& name() const { return definition.name; }
+};
+
+class Parameters final : public config::ParameterSet, public config::Language {
  public:
   Named<config::SourceText> equations;  ///< the rate of change of each field
   Named<config::SourceText> lets;       ///< names for parts of equations
   Named<std::string> kinds;             ///< of fields: `scalar` or `vector`
   /// The equations as they were understood; none as long as no file was read without faults.
   std::optional<gridstride::equations::System> system;
+  std::vector<Quantity> quantities;
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
   std::vector<config::FieldInfo> fields_of(config::RunOptions const& run) const override;
+
+  config::Language* language() override { return this; }
+  std::string name_problem(config::RunOptions const& run, std::string const& name) const override;
+  std::optional<config::FieldInfo> take_quantity(config::Visitor& visitor, std::string const& key,
+                                                 std::string const& name,
+                                                 config::SourceText const& text,
+                                                 bool written) override;
+  std::vector<config::MadeSolution> manufacture(
+      config::Visitor& visitor, std::string const& key,
+      Named<config::SourceText> const& solutions) override;
 
  private:
   void declare(config::Visitor& visitor);
   bool check(config::Visitor& visitor, config::RunOptions const& run) const;
   bool is_vector(std::string const& field) const;
+  std::optional<gridstride::equations::Ranked> read(config::Visitor& visitor,
+                                                    std::string const& key,
+                                                    gridstride::equations::Definition const& text);
+
+  gridstride::equations::SystemText text_;  // of the system
 };
 
 inline Parameters const& parameters_of(config::RunConfig const& run) {

@@ -125,6 +125,12 @@ inline std::vector<MemoryCase> memory_cases() {
            "equations: {u: u*laplace(u), q: \"laplace(q) - advect(q, q)\"}\n"
            "initial: {u: x, q: {x: x, y: y}}\n"
            "time: {scheme: rk4, end: 8e-7, step: 2e-7}\n"},
+      {"pde with what follows from it",
+       "simulation: pde\nfields: {q: vector}\n" + plane +
+           "equations: {q: laplace(q)}\ninitial: {q: {x: x, y: y}}\n"
+           "time: {scheme: rk4, end: 8e-7, step: 2e-7}\n"
+           "diagnostics: [{integral: norm2(grad(q))}, {maximum: {of: div(q), where: true}}]\n",
+       false, "hdf5", ", derived: {speed: norm(q), turn: curl(q), more: q + t*q}"},
       {"convolution",
        "simulation: convolution\n" + plane +
            "parameters: {signal: \"x*y\", filters: [{gaussian: {sigma: 3, axis: [x, y]}}]}\n"},

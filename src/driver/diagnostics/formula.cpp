@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "config/language.hpp"
 #include "config/run_fields.hpp"
 #include "config/visitor.hpp"
 #include "core/buffer.hpp"
@@ -88,6 +89,8 @@ class FormulaDiagnostic : public config::Diagnostic {
   explicit FormulaDiagnostic(Find find) : find_(find) {}
 
   Expression const& formula() const { return formula_.expression; }
+  /// What the formula is as a quantity of the simulation's; empty: a formula of the fields.
+  std::string const& quantity() const { return quantity_; }
   bool where() const { return where_; }
   std::string name() const {
     if (!name_.empty()) return name_;
@@ -114,10 +117,38 @@ class FormulaDiagnostic : public config::Diagnostic {
                        config::RunOptions const& run) {
     auto const arrays = arrays_of(run);
     auto const variables = variables_of(run, arrays);
+    if (run.language != nullptr) return read_source(v, key, documentation, run, variables);
     v.variables(variables);
     v.visit({.name = key, .documentation = documentation, .variables = config::all_variables},
             formula_);
     v.variables(run.simulation->variables);
+  }
+
+  /// A formula of the fields, or one in the language of the equations.
+  void read_source(Visitor& v, std::string_view name, std::string_view documentation,
+                   config::RunOptions const& run, std::span<expression::Variable const> variables) {
+    std::string const key(name);
+    config::SourceText source;
+    if (!formula_.text.empty()) source.texts = {formula_.text};
+    v.source({.name = name, .documentation = documentation}, source);
+    if (!v.given(key) || source.texts.empty()) return;
+    if (source.listed) return v.fault(key, "a formula expected, not a list");
+    std::string const& text = source.texts.front();
+    try {
+      auto const formula = Expression::parse(text, run.constants, variables);
+      auto const axes = static_cast<int>(run.grid_options.points.size());
+      bool fits = true;
+      for (int axis = axes; axis < config::most_axes; ++axis)
+        fits = fits && !formula.depends_on(axis);
+      if (fits) {
+        formula_ = {text, formula, v.locate(key)};
+        return;
+      }
+    } catch (expression::ParseError const&) {  // then it may have operators and `let`s in it
+    }
+    if (!run.language->take_quantity(v, key, text, source, false)) return;
+    quantity_ = text;
+    formula_ = {text, Expression(), v.locate(key)};
   }
 
   void declare_keys(Visitor& v, config::RunOptions const& run) {
@@ -157,6 +188,7 @@ class FormulaDiagnostic : public config::Diagnostic {
 
   Find find_;
   config::Formula formula_;
+  std::string quantity_;
   bool where_ = false;
   std::string name_;
 };
@@ -198,26 +230,28 @@ class FormulaFinder final : public SceneFinder {
         pieces_(pieces_of(run, grid_)),
         may_have_gaps_(run.simulation->has_gaps),
         reduce_variant_(variant_of(run, "reduce")) {
-    for (Variable const& array : arrays_of(run)) {
-      if (array.own_grid) continue;
-      auto const field = std::ranges::find(fields, array.field, &Field::name);
-      if (field == fields.end() || field->grid != grid_ || array.component >= field->components)
-        throw std::invalid_argument("diagnostics: a field is missing, or on another grid");
-      arrays_.push_back({static_cast<std::size_t>(field - fields.begin()), array.component});
-    }
+    std::vector<Array> of_fields;
+    for (Variable const& array : arrays_of(run))
+      if (!array.own_grid) of_fields.push_back(place(fields, array.field, array.component));
     if (find == Find::integral) {
       weights_ = {stream, MemorySpace::device, values_of_piece(grid_)};
       copy_async(weights_.span(), weights_of(run, grid_), stream);
     }
     std::string variant = variant_of(run, "evaluate");
     if (variant == "auto") variant = evaluate::default_variant(stream.backend());
-    int const weight = expression::first_array + static_cast<int>(arrays_.size());
     for (auto const* asked : asked_for<Of<find>>(run)) {
-      Expression formula = evaluate::by_index(asked->formula(), grid_, grid_.dims - 1);
+      bool const is_quantity = !asked->quantity().empty();
+      auto const arrays =
+          is_quantity ? std::vector{place(fields, asked->quantity(), 0)} : of_fields;
+      Expression formula = is_quantity
+                               ? Expression::variable(expression::first_array)
+                               : evaluate::by_index(asked->formula(), grid_, grid_.dims - 1);
+      int const weight = expression::first_array + static_cast<int>(arrays.size());
       if (find == Find::integral) formula = formula * Expression::variable(weight);
       tasks_.push_back({asked->name(),
                         asked->where(),
-                        reads(formula, arrays_.size()),
+                        arrays,
+                        reads(formula, arrays.size()),
                         evaluate::Program(stream, formula, variant),
                         {stream, MemorySpace::pinned, pieces_.size()}});
     }
@@ -252,19 +286,27 @@ class FormulaFinder final : public SceneFinder {
  private:
   using Moments = reduce::Moments<double>;
 
-  struct Task {
-    std::string name;
-    bool where;
-    std::vector<bool> reads;  ///< which of the arrays
-    evaluate::Program program;
-    Buffer<Moments> found;  ///< of each piece, in pinned memory
-  };
-
   /// A field, or a component of a vector.
   struct Array {
     std::size_t place;  ///< of the field among those of a scene
     int component;
   };
+
+  struct Task {
+    std::string name;
+    bool where;
+    std::vector<Array> arrays;  ///< that its formula may read
+    std::vector<bool> reads;    ///< which of them it does
+    evaluate::Program program;
+    Buffer<Moments> found;  ///< of each piece, in pinned memory
+  };
+
+  Array place(std::span<Field const> fields, std::string_view name, int component) const {
+    auto const field = std::ranges::find(fields, name, &Field::name);
+    if (field == fields.end() || field->grid != grid_ || component >= field->components)
+      throw std::invalid_argument("diagnostics: a field is missing, or on another grid");
+    return {static_cast<std::size_t>(field - fields.begin()), component};
+  }
 
   /// The values of an array on a piece; those of a component, which are brought side by side, lie in
   /// one of the buffers.
@@ -286,8 +328,8 @@ class FormulaFinder final : public SceneFinder {
     std::vector<evaluate::ArrayView> arrays;
     std::vector<Buffer<float>> floats;
     std::vector<Buffer<double>> doubles;
-    for (std::size_t i = 0; i < arrays_.size(); ++i) {
-      auto const [place, component] = arrays_[i];
+    for (std::size_t i = 0; i < task.arrays.size(); ++i) {
+      auto const [place, component] = task.arrays[i];
       Field const& field = scene.fields[place];
       if (!task.reads[i])
         arrays.push_back({field.data, field.precision});
@@ -360,7 +402,6 @@ class FormulaFinder final : public SceneFinder {
   std::vector<Piece> pieces_;
   bool may_have_gaps_;
   std::string reduce_variant_;
-  std::vector<Array> arrays_;
   Buffer<double> weights_;  ///< of an integral, on one piece
   std::vector<Task> tasks_;
 };

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "core/buffer.hpp"
+#include "kernels/system/system.hpp"
+#include "model/simulation.hpp"
+#include "model/state.hpp"
+#include "simulations/pde_globals.hpp"
+#include "simulations/pde_parameters.hpp"
+
+namespace gridstride::pde {
+
+/// The differences that find a quantity of a system on a grid, as rates.
+equations::Stencil stencil_of(config::RunConfig const& run, Quantity const& quantity);
+
+/// What quantities take of memory: an array for each scalar, for each vector one with its components
+/// side by side, and those in which they are found one by one.
+void add_quantities(std::vector<Row>& rows, config::RunConfig const& run);
+
+/// Finds what follows from the fields of a system: derived fields, and what diagnostics look at.
+/// Instantiated for float and double.
+template <class T>
+class QuantityFinder {
+ public:
+  QuantityFinder(config::RunConfig const& run, Stream const& stream);
+
+  /// Whether any of them is `written`, or else one for diagnostics.
+  bool has(bool written) const;
+  /// Queues these from the present fields, at a time. The views hold until the next call.
+  std::vector<Field> find(bool written, std::vector<system::Input<T>> const& inputs, double time);
+
+ private:
+  struct Task {
+    Quantity const* quantity;
+    equations::StencilProgram program;
+    std::unique_ptr<GlobalFinder<T>> globals = {};
+    std::shared_ptr<RuntimeModule const> module = {};  // of a GPU
+    Buffer<T> values = {};
+  };
+  void queue(Task& task, std::vector<system::Input<T>> const& inputs);
+
+  Stream stream_;
+  Grid grid_;
+  std::vector<Task> tasks_;
+  std::vector<Buffer<T>> components_;  // of one vector at a time
+  Buffer<T> operand_;                  // of values over the whole grid
+  Buffer<evaluate::DeviceClock> clock_;
+};
+
+}  // namespace gridstride::pde
