@@ -25,6 +25,7 @@ struct Formula {
   std::string text;  ///< as the user wrote it
   expression::Expression expression;
   Location location;
+  bool is_foreign = false;  ///< only a simulation can read it; its expression is 0
 };
 
 /// Text in a language that a simulation reads itself: one, or a list of them.
@@ -45,7 +46,8 @@ struct Spec {
   double maximum = std::numeric_limits<double>::infinity();
   bool exclusive_minimum = false;
   std::string_view variables = "";  ///< a formula may depend on these, "xyz", or `all_variables`
-  bool any_name = false;            ///< stands for keys whose names are not known: none is read
+  bool is_foreign = false;  ///< what is no formula is left to the simulation (`check_initial`)
+  bool any_name = false;    ///< stands for keys whose names are not known: none is read
 };
 
 /// As values before reading: there is no default, the file must give one.
@@ -70,6 +72,9 @@ class ParameterSet {
   virtual std::vector<FieldInfo> fields_of(RunOptions const&) const { return {}; }
   /// Of parameters that are equations; it lives as long as they do.
   virtual Language* language() { return nullptr; }
+  /// Whether it reads what stands under `initial` and is no formula of space, and does so.
+  virtual bool reads_initial() const { return false; }
+  virtual void check_initial(Visitor&, RunOptions const&) {}
 };
 
 }  // namespace gridstride::config

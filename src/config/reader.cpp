@@ -336,7 +336,8 @@ void Reader::read_formula(Spec const& spec, Node const& node, Formula& value) {
     if (!problem.empty()) return report(node, where, problem);
     value = {node.text, std::move(formula), locate(spec.name)};
   } catch (ValueError const& error) {
-    report_at(node, where, error);
+    if (!spec.is_foreign) return report_at(node, where, error);
+    value = {node.text, expression::Expression(0.0), locate(spec.name), true};
   }
 }
 

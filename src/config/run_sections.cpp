@@ -426,7 +426,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   declare_parameters(visitor, run, parameters);
   declare_fields(visitor, run, parameters);
   if (simulation.has_grid) declare_boundary(visitor, run);
-  if (simulation.has_time) declare_initial(visitor, run);
+  if (simulation.has_time) declare_initial(visitor, run, parameters);
   if (simulation.has_time)
     declare_time(visitor, run.time, simulation);
   else

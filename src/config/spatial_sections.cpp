@@ -55,7 +55,11 @@ void check_bounds(Visitor& v, GridOptions const& grid) {
 }
 
 void declare_source(Visitor& visitor, FieldInfo const& field, std::filesystem::path const& folder,
-                    Presence presence, FieldSource& source) {
+                    Presence presence, bool is_foreign, FieldSource& source) {
+  std::string_view const documentation =
+      is_foreign ? "A formula of space, or what an equation may say of other fields at time 0, of "
+                   "names under `let` and of random numbers."
+                 : "A formula of space.";
   Spec const spec{.name = field.name,
                   .unit = field.unit,
                   .documentation = field.documentation,
@@ -63,8 +67,9 @@ void declare_source(Visitor& visitor, FieldInfo const& field, std::filesystem::p
   auto const formula = [&](Visitor& v) {
     v.visit({.name = field.name,
              .unit = field.unit,
-             .documentation = "A formula of space.",
-             .variables = "xyz"},
+             .documentation = documentation,
+             .variables = "xyz",
+             .is_foreign = is_foreign},
             source.formula);
   };
   auto const formulas = [&](Visitor& v) {
@@ -72,8 +77,9 @@ void declare_source(Visitor& visitor, FieldInfo const& field, std::filesystem::p
     for (std::size_t i = 0; i < field.components.size(); ++i)
       v.visit({.name = field.components[i],
                .unit = field.unit,
-               .documentation = "A formula of space.",
-               .variables = "xyz"},
+               .documentation = documentation,
+               .variables = "xyz",
+               .is_foreign = is_foreign},
               source.components[i]);
   };
   auto const dataset = [&](Visitor& v) { declare_field(v, folder, spec, source); };
@@ -121,15 +127,17 @@ void declare_grid(Visitor& visitor, RunOptions& run) {
   if (axes_of(run) > 0) visitor.axes(axes_of(run));
 }
 
-void declare_initial(Visitor& visitor, RunOptions& run) {
+void declare_initial(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   bool const is_solved = run.language != nullptr && visitor.given("verify.manufactured");
   Presence const presence = is_solved ? Presence::optional : Presence::required;
   visitor.section({.name = "initial", .documentation = "The fields at time 0."}, [&](Visitor& v) {
     run.initial_location = v.locate("");
     for (FieldInfo const& field : run.fields)
       if (!field.own_grid && !field.derived)
-        declare_source(v, field, run.file.parent_path(), presence, run.initial[field.name]);
+        declare_source(v, field, run.file.parent_path(), presence, parameters.reads_initial(),
+                       run.initial[field.name]);
   });
+  parameters.check_initial(visitor, run);
 }
 
 }  // namespace gridstride::config

@@ -8,7 +8,7 @@ namespace gridstride::config {
 
 /// `grid`; tells the visitor how many axes there are.
 void declare_grid(Visitor& visitor, RunOptions& run);
-void declare_initial(Visitor& visitor, RunOptions& run);
+void declare_initial(Visitor& visitor, RunOptions& run, ParameterSet& parameters);
 
 /// A list with one value for each axis of the grid.
 ListShape per_axis(RunOptions const& run);

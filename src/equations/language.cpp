@@ -191,12 +191,14 @@ Ranked SystemReader::read_text(std::string const& text) {
 void SystemReader::check_rank(Unknown const& field, Ranked const& value) const {
   int const rank = field.is_vector ? 1 : 0;
   if (value.rank == rank) return;
+  bool const is_value = field.name.find('.') != std::string::npos;  // no field has this name
   fail_at(value.begin,
-          fmt::format("'{}' is {}, but its equation is {}", field.name, noun_of_rank(rank),
-                      noun_of_rank(value.rank)),
-          field.is_vector   ? "a vector of components is written [a, b]"
-          : value.rank == 1 ? fmt::format("'fields: {{{}: vector}}' makes it a vector", field.name)
-                            : std::string());
+          fmt::format("'{}' is {}, but its {} is {}", field.name, noun_of_rank(rank),
+                      is_value ? "first value" : "equation", noun_of_rank(value.rank)),
+          field.is_vector ? "a vector of components is written [a, b]"
+          : value.rank == 1 && !is_value
+              ? fmt::format("'fields: {{{}: vector}}' makes it a vector", field.name)
+              : std::string());
 }
 
 std::string_view SystemReader::noun_of(std::string_view name) const {

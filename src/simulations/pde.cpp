@@ -27,6 +27,7 @@
 #include "model/time_stepping.hpp"
 #include "model/values.hpp"
 #include "simulations/pde_globals.hpp"
+#include "simulations/pde_initial.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_report.hpp"
@@ -123,6 +124,8 @@ std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
           fmt::format("{} takes no noise (its order needs rates that are smooth in time); did you "
                       "mean 'euler'?",
                       run.time.scheme)));
+    auto const initial = pde::initial_problems(run, pde::parameters_of(run).initial, wraps_around);
+    problems.insert(problems.end(), initial.begin(), initial.end());
     equations::Linearisation const linearisation(stencil);
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
@@ -171,6 +174,8 @@ class Pde final : public StagedStepping<T> {
       operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     for (Unknown const& unknown : system_of(run).unknowns) make_field(unknown, inputs);
+    if (auto const& initial = pde::parameters_of(run).initial)
+      for (Unknown const& unknown : pde::in_order(run, *initial)) fill_read(*initial, unknown);
     auto const whole = equations::whole_program(stencil, run.grid.dims);
     depends_on_time_ = whole.depends_on_time() || state_.changes();
     uses_clock_ = depends_on_time_ || whole.has_noise();
@@ -247,12 +252,31 @@ class Pde final : public StagedStepping<T> {
     }
     if (field.components.size() > 1)
       field.written = Buffer<T>(stream_, MemorySpace::device, size * field.components.size());
-    fill_components(source, inputs, field);
-    for (std::size_t c = 0; c < field.components.size(); ++c)
-      system::impose_sides<T>(stream_, grid_,
-                              inputs_[static_cast<std::size_t>(unknown.first) + c].sides,
-                              field.components[c]->data());
+    if (!pde::is_read(run_, unknown.name)) {
+      fill_components(source, inputs, field);
+      impose_sides(unknown);
+    }
     fields_.push_back(std::move(field));
+  }
+
+  void impose_sides(Unknown const& unknown) {
+    for (int c = unknown.first; c < unknown.first + unknown.components; ++c)
+      system::impose_sides<T>(stream_, grid_, inputs_[static_cast<std::size_t>(c)].sides,
+                              evolved_[static_cast<std::size_t>(c)]->data());
+  }
+
+  /// First values that are made of those of other fields, by way of arrays that are free yet.
+  void fill_read(System const& initial, Unknown const& unknown) {
+    std::vector<T*> free;
+    for (int c = unknown.first; c < unknown.first + unknown.components; ++c)
+      free.push_back(evolved_[static_cast<std::size_t>(c)]->buffer(1));
+    pde::fill_initial<T>(stream_, grid_, wraps_of(run_), initial, unknown, inputs_of(0),
+                         this->clock_.device(), free, variant_of(run_, stream_.backend()));
+    for (std::size_t c = 0; c < free.size(); ++c) {
+      auto const target = evolved_[static_cast<std::size_t>(unknown.first) + c]->span();
+      copy_async(target, std::span<T const>(free[c], target.size()), stream_);
+    }
+    impose_sides(unknown);
   }
 
   /// The first values of a field: formulas of its components, or a file's with the components side

@@ -6,6 +6,7 @@
 
 #include "equations/language.hpp"
 #include "grid/grid.hpp"
+#include "simulations/pde_initial.hpp"
 
 namespace gridstride::pde {
 namespace {
@@ -92,16 +93,25 @@ bool Parameters::check(Visitor& visitor, config::RunOptions const& run) const {
   return right && dims >= 1 && dims <= 3 && !equations.empty();
 }
 
-void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
-  declare(visitor);
-  if (!visitor.given("equations") || !check(visitor, run)) return;
-  gridstride::equations::SystemText& text = text_;
-  text = {};
+gridstride::equations::SystemText Parameters::text_of(config::RunOptions const& run) const {
+  gridstride::equations::SystemText text;
   text.dims = static_cast<int>(run.grid_options.points.size());
   text.constants = run.constants;
   for (auto const& entry : lets) text.lets.push_back(definition_of(entry));
   for (auto const& entry : equations)
     text.equations.push_back({definition_of(entry), is_vector(entry.first)});
+  return text;
+}
+
+void Parameters::check_initial(Visitor& visitor, config::RunOptions const& run) {
+  initial = system ? read_initial(visitor, run, text_of(run)) : std::nullopt;
+}
+
+void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
+  declare(visitor);
+  if (!visitor.given("equations") || !check(visitor, run)) return;
+  text_ = text_of(run);
+  gridstride::equations::SystemText const& text = text_;
   std::vector<gridstride::equations::SystemFault> faults;
   system = gridstride::equations::read_system(text, faults);
   for (auto const& fault : faults) {

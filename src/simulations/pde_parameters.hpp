@@ -41,6 +41,10 @@ class Parameters final : public config::ParameterSet, public config::Language {
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
   std::vector<config::FieldInfo> fields_of(config::RunOptions const& run) const override;
+  /// First values that are no formulas of space (`read_initial`); none: there are no such.
+  std::optional<gridstride::equations::System> initial;
+  bool reads_initial() const override { return true; }
+  void check_initial(config::Visitor& visitor, config::RunOptions const& run) override;
 
   config::Language* language() override { return this; }
   std::string name_problem(config::RunOptions const& run, std::string const& name) const override;
@@ -59,6 +63,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   std::optional<gridstride::equations::Ranked> read(config::Visitor& visitor,
                                                     std::string const& key,
                                                     gridstride::equations::Definition const& text);
+  gridstride::equations::SystemText text_of(config::RunOptions const& run) const;
 
   gridstride::equations::SystemText text_;  // of the system
 };
