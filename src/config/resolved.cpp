@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/declaration.hpp"
 #include "config/diagnostics_section.hpp"
@@ -13,9 +15,12 @@ namespace gridstride::config {
 
 namespace {
 
-std::string yaml_of(RunOptions run, ParameterSet& parameters, std::string_view but = "") {
+std::string yaml_of(RunOptions run, ParameterSet& parameters,
+                    std::vector<std::string_view> const& but = {}) {
   Declaration root = collect_run(run, parameters);
-  std::erase_if(root.children, [&](Declaration const& key) { return key.name == but; });
+  std::erase_if(root.children, [&](Declaration const& key) {
+    return std::ranges::find(but, key.name) != but.end();
+  });
   return block_yaml(section_value(root));
 }
 
@@ -36,8 +41,10 @@ std::string problem_yaml(RunConfig const& config) {
   for (auto const& family : config.simulation->kernels)
     if (family.for_diagnostics) problem.kernels[std::string(family.name)] = "auto";
   problem.fused_steps.reset();
-  return yaml_of(problem, *config.parameters,
-                 config.simulation->limits == SimulationInfo::LimitsOf::nothing ? "" : "limits");
+  std::vector<std::string_view> of_no_matter = {"stop"};
+  if (config.simulation->limits != SimulationInfo::LimitsOf::nothing)
+    of_no_matter.push_back("limits");
+  return yaml_of(problem, *config.parameters, of_no_matter);
 }
 
 }  // namespace gridstride::config

@@ -101,6 +101,7 @@ void Run::compute() {
   if (!config_.verify.exact.empty()) verify();
   summary_.diagnostics = pipeline_->last_numbers();
   summary_.chosen = simulation_->chosen();
+  summary_.ending = simulation_->ending();
   summary_.shortfall = simulation_->shortfall();
   auto fallbacks = simulation_->fallbacks();
   summary_.fallbacks.insert(summary_.fallbacks.end(), fallbacks.begin(), fallbacks.end());
@@ -202,12 +203,15 @@ void Run::time_loop() {
     auto const output = outputs.next(simulation_->clock());
     auto const checkpoint = checkpoints.next(simulation_->clock());
     advance_to({std::min(output.step, checkpoint.step), std::min(output.time, checkpoint.time)});
-    Clock const now = simulation_->clock();
-    if (simulation_->finished()) {
+    bool const finished = simulation_->finished();
+    if (finished) {
       stream_->synchronize();
       summary_.stepping_seconds = phase_.seconds();
     }
-    if (outputs.due(now) || simulation_->finished()) pipeline_->submit(snapshot());
+    // A run that ends before its time leaves what it leaves at the end.
+    Clock const now = {simulation_->clock().step,
+                       finished ? config_.time.end : simulation_->clock().time};
+    if (outputs.due(now) || finished) pipeline_->submit(snapshot());
     if (int const signal = signals_->pending()) stop_on_signal(signal);
     bool const asked_for = signals_->take_checkpoint_request();
     if (asked_for || checkpoints.due(now)) pipeline_->submit_state(*simulation_);
@@ -240,7 +244,8 @@ void Run::advance_to(Schedule::Moment const& moment) {
   std::int64_t const least = simulation_->steps_at_once();
   std::optional<Event> before;
   Timer timer;
-  while (simulation_->clock().time < moment.time && simulation_->clock().step < moment.step) {
+  while (!simulation_->finished() && simulation_->clock().time < moment.time &&
+         simulation_->clock().step < moment.step) {
     timer.restart();
     slice_ = std::max(slice_, least);
     simulation_->advance(std::min(slice_, moment.step - simulation_->clock().step), moment.time);

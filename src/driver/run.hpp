@@ -54,6 +54,7 @@ struct RunSummary {
   std::vector<NamedValue> verified;     ///< errors against the exact solution
   std::vector<NamedValue> diagnostics;  ///< the simulation's own, at the end
   std::vector<NamedText> chosen;        ///< what the config left to the simulation
+  std::string ending;                   ///< why the run ended before `time.end`; else empty
   bool done_before = false;  ///< there was nothing left to do: all but `fallbacks` is empty
   std::string shortfall;     ///< what the result lacks of what was asked for; empty when nothing
   std::vector<std::string> fallbacks;

@@ -23,6 +23,7 @@ std::string format_summary(RunSummary const& summary) {
     text = fmt::format("step {}, time {} on {}\n{} steps, {} updates/s, {:.1f} GB/s\n",
                        summary.clock.step, summary.clock.time, summary.device, summary.steps,
                        format_si(rate), rate * summary.bytes_per_update * 1e-9);
+  if (!summary.ending.empty()) text += summary.ending + '\n';
   for (auto const& phase : summary.phases)
     text += fmt::format("  {:<22} {:>9.3f} s\n", phase.name, phase.value);
   if (summary.read.bytes > 0)
@@ -60,6 +61,7 @@ nlohmann::ordered_json json_of(RunSummary const& summary) {
     json["time"] = summary.clock.time;
     json["steps"] = summary.steps;
   }
+  if (!summary.ending.empty()) json["ending"] = summary.ending;
   json["grid_points"] = summary.grid_points;
   if (summary.has_time) json["updates_per_second"] = summary.updates_per_second();
   json["startup_seconds"] = summary.startup_seconds;

@@ -54,6 +54,8 @@ class Simulation {
 
   virtual Clock clock() const = 0;
   virtual bool finished() const = 0;
+  /// Why it is finished before the end of its time, in words; else empty.
+  virtual std::string ending() const { return {}; }
   /// Queues up to `max_steps` steps, never past `until`; the step that would pass it is shortened
   /// to land on it. Does not wait for the device. Without time, the one step is the whole
   /// computation, which is done when this returns.

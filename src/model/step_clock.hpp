@@ -57,6 +57,8 @@ class StepClock {
 
   Clock now() const { return {steps_, leg_.time()}; }
   bool at_end() const { return now().time >= end_; }
+  /// Whether the last step ended at a moment that was asked for.
+  bool at_moment() const { return leg_.done == leg_.steps && leg_.end == leg_.until; }
   /// The length of the present leg's steps (s).
   double step() const { return leg_.step; }
   evaluate::DeviceClock const* device() const { return device_.data(); }

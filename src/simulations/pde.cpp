@@ -26,12 +26,15 @@
 #include "model/reading.hpp"
 #include "model/time_stepping.hpp"
 #include "model/values.hpp"
+#include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_initial.hpp"
 #include "simulations/pde_parameters.hpp"
+#include "simulations/pde_problems.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_report.hpp"
 #include "simulations/pde_stability.hpp"
+#include "simulations/pde_stop.hpp"
 
 namespace gridstride {
 
@@ -95,53 +98,8 @@ std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
   return rows;
 }
 
-/// Notes where the grid has too few points for what reaches so far.
-void check_reach(config::RunConfig const& run, equations::StencilProgram const& program,
-                 std::string_view what, std::vector<Problem>& problems) {
-  pde::Wraps const wraps = pde::wraps_of(run);
-  for (int axis = 0; axis < run.grid.dims; ++axis) {
-    auto const a = static_cast<std::size_t>(axis);
-    int const fewest = system::fewest_points(program.reach[a], wraps[a]);
-    if (run.grid.points[a] < fewest)
-      problems.push_back(run.problem(
-          run.location("grid.points"),
-          fmt::format("{} points along {} are too few ({} {} points to each side; {} "
-                      "are the least)",
-                      run.grid.points[a], axis_names[a], what, program.reach[a], fewest)));
-  }
-}
-
-/// What the equations, and what follows from them, cannot be on this grid.
 std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
-  std::vector<Problem> problems;
-  try {
-    auto const stencil = stencil_of(run);
-    auto const program = equations::whole_program(stencil, run.grid.dims);
-    check_reach(run, program, "the equations reach", problems);
-    if (program.has_noise() && run.time.scheme != "euler")
-      problems.push_back(run.problem(
-          run.location("time.scheme"),
-          fmt::format("{} takes no noise (its order needs rates that are smooth in time); did you "
-                      "mean 'euler'?",
-                      run.time.scheme)));
-    auto const initial = pde::initial_problems(run, pde::parameters_of(run).initial, wraps_around);
-    problems.insert(problems.end(), initial.begin(), initial.end());
-    equations::Linearisation const linearisation(stencil);
-  } catch (Error const& error) {
-    problems.push_back(run.problem(run.location("equations"), error.what()));
-  }
-  for (pde::Quantity const& quantity : parameters_as<pde::Parameters>(run).quantities) {
-    try {
-      auto const program = equations::whole_program(pde::stencil_of(run, quantity), run.grid.dims);
-      check_reach(run, program, quantity.key + " reaches", problems);
-      if (program.has_noise())
-        problems.push_back(
-            run.problem(run.location(quantity.key), "has noise in it, which only steps make"));
-    } catch (Error const& error) {
-      problems.push_back(run.problem(run.location(quantity.key), error.what()));
-    }
-  }
-  return problems;
+  return pde::problems_of(run);
 }
 
 std::string_view variant_of(config::RunConfig const& run, Backend backend) {
@@ -167,6 +125,9 @@ class Pde final : public StagedStepping<T> {
              [this](double time, double until) { return plan(time, until); }),
         run_(run),
         finder_(stream, run.grid, pde::wraps_of(run), stencil_of(run), scheme_of(run)),
+        events_(stream, run),
+        stop_(stream, run),
+        now_(stream_, MemorySpace::device, 1),
         quantities_(run, stream) {
     auto const stencil = stencil_of(run);
     globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
@@ -198,6 +159,31 @@ class Pde final : public StagedStepping<T> {
   std::vector<std::string> report() {
     return pde::report(run_, system_of(run_), program_, scheme_,
                        finder_.find(present(), this->clock_.device()), finder_.varies());
+  }
+
+  bool finished() const override { return !ending_.empty() || Base::finished(); }
+  std::string ending() const override { return ending_; }
+
+  /// Steps end at events, which are done at once: what is written or saved at their time comes
+  /// after them.
+  void advance(std::int64_t max_steps, double until) override {
+    until = std::min(until, run_.time.end);
+    while (max_steps > 0 && !finished() && this->clock().time < until) {
+      Clock const before = this->clock();
+      std::int64_t steps = max_steps;
+      if (stop_.is_asked_for())
+        steps = std::min(steps, pde::steps_between_tests - before.step % pde::steps_between_tests);
+      Base::advance(steps, std::min(until, events_.next(before.time)));
+      Clock const now = this->clock();
+      max_steps -= now.step - before.step;
+      if (events_.due(before.time, now.time)) events_.apply(before.time, moment(), state_arrays());
+      test_stop();
+    }
+  }
+  /// What ended a run ends it again.
+  void load(CheckpointSource const& source) override {
+    Base::load(source);
+    test_stop();
   }
 
   std::vector<Field> fields() const override {
@@ -316,6 +302,33 @@ class Pde final : public StagedStepping<T> {
     return quantities_.find(written, present_(), this->clock().time);
   }
 
+  /// The present state for what happens between steps.
+  pde::Moment<T> moment() {
+    pde::Moment<T> moment;
+    moment.time = this->clock().time;
+    moment.clock = now_.data();
+    moment.inputs = present();
+    for (Array<T>* const component : evolved_) moment.spare.push_back(this->buffer(1, *component));
+    evaluate::set_clock(stream_, now_.data(), {moment.time, 0, 0});
+    return moment;
+  }
+  std::vector<T*> state_arrays() {
+    std::vector<T*> arrays;
+    for (Array<T>* const component : evolved_) arrays.push_back(this->buffer(0, *component));
+    return arrays;
+  }
+  /// Ends the run where a condition holds. When that is tested follows from the steps and the
+  /// moments that they end at alone, however the run is cut into pieces.
+  void test_stop() {
+    auto const [step, time] = this->clock();
+    bool const is_time = step % pde::steps_between_tests == 0 || this->clock_.at_moment();
+    if (!stop_.is_asked_for() || step == 0 || !is_time) return;
+    auto const now = moment();
+    globals_->find(now.inputs, now.clock, 0, operand_.span());
+    std::string const reason = stop_.reason(program_, globals_->values(), now);
+    if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", time, reason);
+  }
+
   void queue_stage(Stage const& stage) override {
     system::Step<T> step;
     step.program = &program_;
@@ -383,6 +396,10 @@ class Pde final : public StagedStepping<T> {
 
   config::RunConfig const& run_;
   pde::StabilityFinder<T> finder_;
+  pde::Events<T> events_;
+  pde::StopTest<T> stop_;
+  Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
+  std::string ending_;                 // why, where the run ended before its time
   mutable pde::QuantityFinder<T> quantities_;
   /// For views of the state: that of the sides may have to be found anew.
   std::function<std::vector<system::Input<T>>()> present_ = [this] { return present(); };

@@ -51,6 +51,7 @@ void Parameters::declare(Visitor& visitor) {
                                               {"vector", "a component for each axis"}};
         visitor.choice({.name = spec.name, .documentation = "What the field is."}, choices, kind);
       });
+  sections.declare(visitor);
 }
 
 /// Notes faults between the sections; returns whether the equations can be read.
@@ -77,6 +78,7 @@ bool Parameters::check(Visitor& visitor, config::RunOptions const& run) const {
                     fmt::format("there is no field '{0}' (a field has an equation, 'equations: "
                                 "{{{0}: ...}}')",
                                 name));
+  right &= sections.check(visitor, [&](auto const& name) { return has_name(equations, name); });
   if (lets.size() > most_lets) {
     visitor.fault("let", fmt::format("{} names are more than the {} that there may be", lets.size(),
                                      most_lets));
@@ -122,6 +124,10 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
     if (definition.listed && fault.text) key += fmt::format(".{}", *fault.text);
     visitor.fault(key, fault.error);
   }
+  if (!system) return;
+  sections.understand(visitor, *system, [&](std::string const& key, auto const& formula) {
+    return read(visitor, key, formula);
+  });
 }
 
 bool Parameters::is_vector(std::string const& field) const {

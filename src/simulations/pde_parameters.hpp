@@ -10,6 +10,7 @@
 #include "config/visitor.hpp"
 #include "equations/language.hpp"
 #include "equations/system.hpp"
+#include "simulations/pde_events_sections.hpp"
 
 /// What a config says of a system of equations.
 namespace gridstride::pde {
@@ -38,6 +39,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   /// The equations as they were understood; none as long as no file was read without faults.
   std::optional<gridstride::equations::System> system;
   std::vector<Quantity> quantities;
+  EventSections sections;  ///< `stop` and `events`
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
   std::vector<config::FieldInfo> fields_of(config::RunOptions const& run) const override;

@@ -61,6 +61,12 @@ inline std::vector<std::pair<char const*, std::string>> runs_with_time() {
        "simulation: pde\nprecision: float32\ngrid: {points: 200}\nboundary: {x: periodic}\n"
        "equations: {u: 0.01*laplace(u) + sin(50*t)*u}\ninitial: {u: \"sin(2*pi*x)\"}\n"
        "time: {end: 0.08, scheme: euler}\n"},
+      {"pde with events",
+       "simulation: pde\ngrid: {points: [20, 17]}\n"
+       "boundary: {x: periodic, y: {lower: {dirichlet: \"sin(40*t)\"}, upper: {neumann: 0}}}\n"
+       "equations: {u: \"div((1 + u^2)*grad(u))/9\", v: u - v}\n"
+       "initial: {u: \"cos(2*pi*x)\", v: y}\ntime: {end: 0.08}\nstop: {steady: 1e-9}\n"
+       "events: [{at: [0.015, 0.02, 0.03, 0.07], set: {u: \"u + v*t\", v: u}}]\n"},
       {"advection lax_wendroff float32",
        advection + "precision: float32\ntime: {end: 0.08, scheme: lax_wendroff}\n"},
   };

@@ -1,0 +1,97 @@
+#include "simulations/pde_problems.hpp"
+
+#include <fmt/format.h>
+
+#include "equations/stability.hpp"
+#include "kernels/system/system.hpp"
+#include "simulations/pde_events.hpp"
+#include "simulations/pde_globals.hpp"
+#include "simulations/pde_initial.hpp"
+#include "simulations/pde_parameters.hpp"
+#include "simulations/pde_quantities.hpp"
+#include "simulations/pde_stop.hpp"
+
+namespace gridstride::pde {
+namespace {
+
+/// Notes where the grid has too few points for what reaches so far.
+void check_reach(config::RunConfig const& run, equations::StencilProgram const& program,
+                 std::string_view what, std::vector<Problem>& problems) {
+  Wraps const wraps = wraps_of(run);
+  for (int axis = 0; axis < run.grid.dims; ++axis) {
+    auto const a = static_cast<std::size_t>(axis);
+    int const fewest = system::fewest_points(program.reach[a], wraps[a]);
+    if (run.grid.points[a] < fewest)
+      problems.push_back(run.problem(
+          run.location("grid.points"),
+          fmt::format("{} points along {} are too few ({} {} points to each side; {} "
+                      "are the least)",
+                      run.grid.points[a], axis_names[a], what, program.reach[a], fewest)));
+  }
+}
+
+/// Notes what differences beside those of the equations, which `make` makes, cannot be.
+template <class Make>
+void check_others(config::RunConfig const& run, std::string const& key, std::string const& what,
+                  Make const& make, std::vector<Problem>& problems) {
+  try {
+    auto const program = equations::whole_program(make(), run.grid.dims);
+    check_reach(run, program, what, problems);
+    if (program.has_noise())
+      problems.push_back(run.problem(run.location(key), "has noise in it, which only steps make"));
+  } catch (Error const& error) {
+    problems.push_back(run.problem(run.location(key), error.what()));
+  }
+}
+
+/// What events and the condition that ends a run cannot be.
+void check_sections(config::RunConfig const& run, std::vector<Problem>& problems) {
+  auto const& sections = parameters_of(run).sections;
+  for (std::size_t i = 0; i < sections.events.size(); ++i) {
+    std::string const key = sections.key_of_event(i);
+    check_others(
+        run, key + ".set", key + " reaches", [&] { return event_stencil(run, i); }, problems);
+    for (double const at : sections.events[i].at)
+      if (at > run.time.end)
+        problems.push_back(
+            run.problem(run.location(key + ".at"),
+                        fmt::format("{} s is after the end of the run ({} s, see time.end)", at,
+                                    run.time.end)));
+  }
+  if (sections.stop.condition >= 0)
+    check_others(
+        run, "stop.when", "stop.when reaches", [&] { return condition_stencil(run); }, problems);
+}
+
+}  // namespace
+
+std::vector<Problem> problems_of(config::RunConfig const& run) {
+  std::vector<Problem> problems;
+  try {
+    auto const stencil = equations::discretise(parameters_of(run).system.value(), run.grid);
+    auto const program = equations::whole_program(stencil, run.grid.dims);
+    check_reach(run, program, "the equations reach", problems);
+    if (program.has_noise() && run.time.scheme != "euler")
+      problems.push_back(run.problem(
+          run.location("time.scheme"),
+          fmt::format("{} takes no noise (its order needs rates that are smooth in time); did you "
+                      "mean 'euler'?",
+                      run.time.scheme)));
+    if (program.has_noise() && parameters_of(run).sections.stop.steady)
+      problems.push_back(run.problem(run.location("stop.steady"),
+                                     "the equations have noise, and are never steady"));
+    auto const initial = initial_problems(run, parameters_of(run).initial, wraps_of(run));
+    problems.insert(problems.end(), initial.begin(), initial.end());
+    equations::Linearisation const linearisation(stencil);
+  } catch (Error const& error) {
+    problems.push_back(run.problem(run.location("equations"), error.what()));
+  }
+  for (Quantity const& quantity : parameters_of(run).quantities)
+    check_others(
+        run, quantity.key, quantity.key + " reaches", [&] { return stencil_of(run, quantity); },
+        problems);
+  check_sections(run, problems);
+  return problems;
+}
+
+}  // namespace gridstride::pde
