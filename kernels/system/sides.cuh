@@ -9,11 +9,11 @@ namespace gridstride::system {
 /// One end of an axis with n points. Point −j lies j points beyond the side:
 ///
 ///   u(−j) = sign·u(n − j)                                     where it wraps around
-///   u(−j) = sign·u(j) + own·u(0) + (value + j·slope)·g        else
+///   u(−j) = sign·u(j) + own·u(0) + (value + j·slope)·(g − a·u(0))   else
 ///
 /// At a corner the axes follow each other, x first: a point beyond the sides of y and z is made of
 /// points beyond x. There g goes on along its face as u along the axis where that wraps, else as a
-/// straight line through its value at the edge.
+/// straight line through its value at the edge, and so does a, which keeps its sign.
 template <class T>
 struct Side {
   bool wraps = true;
@@ -23,6 +23,7 @@ struct Side {
   T value = 0;
   T slope = 0;
   T const* g = nullptr;  ///< at the points of the face, the remaining axes in order; null: 0
+  T const* a = nullptr;  ///< the same
 };
 
 template <class T>
@@ -60,22 +61,27 @@ GRIDSTRIDE_HOST_DEVICE inline long long around(int side, long long points, long 
   return side == 0 ? points - by : by - 1;
 }
 
-/// g of a face at a point that may lie beyond the other axes, from axis `along` − 1 down.
+/// g of a face at a point that may lie beyond the other axes, from axis `along` − 1 down. `turns`:
+/// whether it takes the sign of axes that wrap.
 template <int along, class T>
 GRIDSTRIDE_HOST_DEVICE inline T face_value(Sides<T> const& sides, long long const (&points)[3],
                                            int axis, T const* g, long long i, long long j,
-                                           long long k) {
+                                           long long k, bool turns = true) {
   if constexpr (along == 0) {
     return g[face_place(axis, points, i, j, k)];
   } else {
     constexpr int a = along - 1;
-    if (a == axis) return face_value<a>(sides, points, axis, g, i, j, k);
+    if (a == axis) return face_value<a>(sides, points, axis, g, i, j, k, turns);
     auto const [side, by] = beyond(points[a], a == 0 ? i : a == 1 ? j : k);
     auto const value = [&](long long m) {
-      return face_value<a>(sides, points, axis, g, a == 0 ? m : i, a == 1 ? m : j, a == 2 ? m : k);
+      return face_value<a>(sides, points, axis, g, a == 0 ? m : i, a == 1 ? m : j, a == 2 ? m : k,
+                           turns);
     };
-    if (side < 0) return face_value<a>(sides, points, axis, g, i, j, k);
-    if (sides[a][side].wraps) return sides[a][side].sign * value(around(side, points[a], by));
+    if (side < 0) return face_value<a>(sides, points, axis, g, i, j, k, turns);
+    if (sides[a][side].wraps) {
+      T const around_axis = value(around(side, points[a], by));
+      return turns ? sides[a][side].sign * around_axis : around_axis;
+    }
     return T(2) * value(inside(side, points[a], 0)) - value(inside(side, points[a], by));
   }
 }
@@ -101,6 +107,10 @@ GRIDSTRIDE_HOST_DEVICE inline T value_at(Source const& source, Sides<T> const& s
     if (rule.g)
       result = result +
                (rule.value + T(by) * rule.slope) * face_value<a>(sides, points, a, rule.g, i, j, k);
+    if (rule.a)
+      result = result - (rule.value + T(by) * rule.slope) *
+                            (face_value<a>(sides, points, a, rule.a, i, j, k, false) *
+                             value(inside(side, points[a], 0)));
     return result;
   }
 }

@@ -60,8 +60,8 @@ void check(Step<T> const& step) {
     refuse(fmt::format("{} inputs and {} outputs for a program of {} components and {} results",
                        step.inputs.size(), step.outputs.size(), program.components,
                        program.results.size()));
-  if (step.is_stage && step.inputs.size() != step.outputs.size())
-    refuse("a stage has a rate for each component");
+  if (step.is_stage && step.inputs.size() < step.outputs.size())
+    refuse("a stage has more rates than components");
   if (step.addend_weights.size() > max_addends) refuse("too many addends");
   for (Output<T> const& output : step.outputs) {
     if (output.values == nullptr || (step.is_stage && output.base == nullptr))
@@ -88,14 +88,20 @@ void advance(Stream& stream, Step<T> const& step, std::string_view variant) {
 }
 
 template <class T>
-Side<T> side_of(SideKind kind, double spacing, T const* g) {
+Side<T> side_of(SideKind kind, double spacing, T const* g, T const* a, bool is_along_normal) {
   switch (kind) {
     case SideKind::periodic:
       return {};
+    case SideKind::antiperiodic:
+      return {.sign = -1};
     case SideKind::dirichlet:
       return {.wraps = false, .given = true, .sign = -1, .value = 2, .g = g};
     case SideKind::neumann:
       return {.wraps = false, .slope = static_cast<T>(2 * spacing), .g = g};
+    case SideKind::robin:
+      return {.wraps = false, .slope = static_cast<T>(2 * spacing), .g = g, .a = a};
+    case SideKind::wall:
+      return {.wraps = false, .given = is_along_normal, .sign = T(is_along_normal ? -1 : 1)};
     case SideKind::outflow:
       return {.wraps = false, .sign = -1, .own = 2};
     default:
@@ -158,7 +164,7 @@ void separate([[maybe_unused]] Stream& stream, std::span<T const> vectors,
 #define GRIDSTRIDE_INSTANTIATE(T)                                             \
   template std::span<Variant<SystemFunction<T>> const> variants<T>();         \
   template void advance(Stream&, Step<T> const&, std::string_view);           \
-  template Side<T> side_of(SideKind, double, T const*);                       \
+  template Side<T> side_of(SideKind, double, T const*, T const*, bool);       \
   template void impose_sides(Stream&, Grid const&, Sides<T> const&, T*);      \
   template void interleave(Stream&, std::span<T const* const>, std::span<T>); \
   template void separate(Stream&, std::span<T const>, std::span<T* const>);

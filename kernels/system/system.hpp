@@ -33,7 +33,8 @@ struct Output {
 };
 
 /// One evaluation of a program L at every point of a grid, from the components `inputs` (`in`).
-/// Where `is_stage`, result r is the rate of component r, and
+/// Where `is_stage`, result r is the rate of component r (what the program reads beside may follow
+/// these), and
 ///
 ///   out = base + (factor·L + in_weight·(in − base) + Σ weight·(addend − base))
 ///
@@ -96,14 +97,18 @@ inline int fewest_points(int reach, bool wraps) { return reach + (wraps ? 0 : 1)
 
 /// The rule of a kind of side, of second order, on an axis with a spacing of h:
 ///
-///   periodic   u(−j) = u(n − j)
-///   dirichlet  the side's points hold g, and u(−j) = 2g − u(j)
-///   neumann    u(−j) = u(j) + 2jh·g, g the derivative along the outward normal
-///   outflow    u(−j) = 2u(0) − u(j): a straight line
+///   periodic      u(−j) = u(n − j)
+///   antiperiodic  u(−j) = −u(n − j)
+///   dirichlet     the side's points hold g, and u(−j) = 2g − u(j)
+///   neumann       u(−j) = u(j) + 2jh·g, g the derivative along the outward normal
+///   robin         u(−j) = u(j) + 2jh·(g − a·u(0)), where that derivative is g − a·u
+///   wall          u(−j) = u(j); as dirichlet with g = 0 for the component along the normal
+///   outflow       u(−j) = 2u(0) − u(j): a straight line
 ///
 /// Throws `std::invalid_argument` for other kinds.
 template <class T>
-Side<T> side_of(SideKind kind, double spacing, T const* g);
+Side<T> side_of(SideKind kind, double spacing, T const* g, T const* a = nullptr,
+                bool is_along_normal = false);
 
 /// Queues u = g at the points of sides where it is given.
 template <class T>

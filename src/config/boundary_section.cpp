@@ -21,18 +21,23 @@ using AxisSides = std::array<SideCondition, 2>;
 struct SideWord {
   SideKind kind;
   std::string_view word;
-  bool has_value;
+  int values;  // that it takes
   std::string_view documentation;
 };
 
 constexpr SideWord side_words[] = {
-    {SideKind::periodic, "periodic", false, "What leaves one side enters the other."},
-    {SideKind::dirichlet, "dirichlet", true, "The value on the side."},
-    {SideKind::neumann, "neumann", true, "The derivative along the outward normal on the side."},
-    {SideKind::fixed, "fixed", false, "Held at zero."},
-    {SideKind::free, "free", false, "Without a derivative along the normal."},
-    {SideKind::absorbing, "absorbing", false, "Waves leave and do not come back."},
-    {SideKind::outflow, "outflow", false, "What flows out leaves; nothing flows in."},
+    {SideKind::periodic, "periodic", 0, "What leaves one side enters the other."},
+    {SideKind::antiperiodic, "antiperiodic", 0, "The same with the other sign."},
+    {SideKind::dirichlet, "dirichlet", 1, "The value on the side."},
+    {SideKind::neumann, "neumann", 1, "The derivative along the outward normal on the side."},
+    {SideKind::robin, "robin", 2,
+     "a and g on the side, where du/dn + a u = g with the outward normal n."},
+    {SideKind::fixed, "fixed", 0, "Held at zero."},
+    {SideKind::free, "free", 0, "Without a derivative along the normal."},
+    {SideKind::wall, "wall", 0,
+     "Of a vector nothing along the normal, all else without a derivative along it."},
+    {SideKind::absorbing, "absorbing", 0, "Waves leave and do not come back."},
+    {SideKind::outflow, "outflow", 0, "What flows out leaves; nothing flows in."},
 };
 
 /// What an entry may say of sides.
@@ -64,7 +69,7 @@ Terms terms_of(std::vector<FieldInfo> const& fields, bool is_solved) {
     std::string why;
     if (without != fields.end())
       why = fmt::format("{} does not take it", without->name);
-    else if (one.has_value && other_shape != fields.end())
+    else if (one.values > 0 && other_shape != fields.end())
       why = fmt::format("{} and {} have different components", first.name, other_shape->name);
     if (why.empty())
       terms.words.push_back(one);
@@ -76,8 +81,39 @@ Terms terms_of(std::vector<FieldInfo> const& fields, bool is_solved) {
     if (follows_from_solution(one.kind) &&
         std::ranges::none_of(fields,
                              [&](FieldInfo const& field) { return !takes(field, one.kind); }))
-      terms.words.push_back({one.kind, one.word, false, "The same, as `verify.manufactured` is."});
+      terms.words.push_back({one.kind, one.word, 0, "The same, as `verify.manufactured` is."});
   return terms;
+}
+
+/// `[a, g]`, of a vector for each component.
+void declare_pair(Visitor& visitor, Spec const& spec, Terms const& terms,
+                  SideCondition& condition) {
+  bool const is_vector = !terms.components.empty();
+  std::size_t const count = is_vector ? terms.components.size() : 1;
+  condition.factors.resize(count);
+  condition.components.resize(is_vector ? count : 0);
+  auto const declare_one = [&](Visitor& v, std::string_view key, std::size_t c) {
+    Formula& factor = condition.factors[c];
+    Formula& value = is_vector ? condition.components[c] : condition.value;
+    Spec pair = spec;
+    pair.name = key;
+    pair.length = 2;
+    std::vector<Formula> both;
+    if (!factor.text.empty()) both = {factor, value};
+    v.items<Formula>(pair, both, [&](Spec const& item, Formula& formula) {
+      Spec one = item;
+      one.unit = item.name == "0" ? "1/m" : terms.derivative_unit;
+      one.variables = spec.variables;
+      v.visit(one, formula);
+    });
+    if (both.size() != 2) return;
+    factor = both.front();
+    value = both.back();
+  };
+  if (!is_vector) return declare_one(visitor, spec.name, 0);
+  visitor.section({.name = spec.name, .documentation = spec.documentation}, [&](Visitor& v) {
+    for (std::size_t c = 0; c < count; ++c) declare_one(v, terms.components[c], c);
+  });
 }
 
 /// A form for each word; what is read comes into the condition of the same place.
@@ -85,7 +121,7 @@ std::vector<Form> forms_of(Terms const& terms, std::vector<SideCondition>& condi
   std::vector<Form> forms;
   for (std::size_t i = 0; i < terms.words.size(); ++i) {
     SideWord const one = terms.words[i];
-    if (!one.has_value) {
+    if (one.values == 0) {
       forms.push_back({.word = one.word, .documentation = one.documentation});
       continue;
     }
@@ -95,7 +131,10 @@ std::vector<Form> forms_of(Terms const& terms, std::vector<SideCondition>& condi
           .unit = one.kind == SideKind::neumann ? terms.derivative_unit : terms.value_unit,
           .documentation = one.documentation,
           .variables = "xyzt"};
-      declare_value(v, spec, terms.components, conditions[i].value, conditions[i].components);
+      if (one.values == 2)
+        declare_pair(v, spec, terms, conditions[i]);
+      else
+        declare_value(v, spec, terms.components, conditions[i].value, conditions[i].components);
     };
     forms.push_back({.kind = Form::Kind::mapping, .body = body});
   }
@@ -119,8 +158,10 @@ int place_of(Terms const& terms, SideKind kind) {
 
 /// The terms of one end of an axis, which is periodic as a whole.
 Terms terms_of_side(Terms terms) {
-  if (std::erase_if(terms.words, [](auto const& one) { return one.kind == SideKind::periodic; }))
-    terms.refused.emplace_back("periodic", "an axis is periodic as a whole");
+  for (SideWord const& one : side_words)
+    if (wraps(one.kind) &&
+        std::erase_if(terms.words, [&](SideWord const& word) { return word.kind == one.kind; }) > 0)
+      terms.refused.emplace_back(one.word, fmt::format("an axis is {} as a whole", one.word));
   return terms;
 }
 
@@ -136,7 +177,8 @@ std::optional<SideCondition> declare_side(Visitor& visitor, Spec const& spec, Te
 
 bool is_same(SideCondition const& a, SideCondition const& b) {
   return a.kind == b.kind && a.value.text == b.value.text &&
-         std::ranges::equal(a.components, b.components, {}, &Formula::text, &Formula::text);
+         std::ranges::equal(a.components, b.components, {}, &Formula::text, &Formula::text) &&
+         std::ranges::equal(a.factors, b.factors, {}, &Formula::text, &Formula::text);
 }
 
 /// The same for an axis, whose two sides are said at once or each.
@@ -176,14 +218,14 @@ void for_each_axis(Visitor& v, RunOptions const& run, std::function<void(int)> c
                                         axis_names[a], axes, axes == 1 ? "entry" : "entries"));
 }
 
-bool is_periodic(Sides const& sides, int axis) { return sides[axis][0].kind == SideKind::periodic; }
+bool is_periodic(Sides const& sides, int axis) { return wraps(sides[axis][0].kind); }
 
 /// The section `boundary` as it is met.
 class BoundarySection {
  public:
   BoundarySection(RunOptions& run, bool is_solved) : run_(run), is_solved_(is_solved) {
-    for (std::size_t i = 0; i < run.fields.size(); ++i)
-      if (!run.fields[i].sides->empty()) places_.push_back(i);
+    for (std::size_t i = 0; i < run.boundary.size(); ++i)
+      if (!run.sided(i).sides->empty() && !is_unclear(i)) places_.push_back(i);
   }
 
   bool empty() const { return places_.empty(); }
@@ -191,25 +233,32 @@ class BoundarySection {
   void declare(Visitor& v) {
     declare_all(v);
     for (std::size_t const i : places_) {
-      FieldInfo const& field = run_.fields[i];
+      FieldInfo const& field = run_.sided(i);
       v.section({.name = field.name,
                  .documentation = "The sides for this field alone. For an axis that is here, what "
                                   "is said for all fields does not count.",
                  .any_name = field.any_name},
                 [&](Visitor& own) { declare_one(own, i); });
     }
+    for (std::size_t i = 0; i < run_.boundary.size(); ++i)
+      if (is_unclear(i)) v.section({.name = run_.sided(i).name, .any_name = true}, [](Visitor&) {});
     for (int a = 0; a < most_axes; ++a)
       if (!unclear_[a]) check_periodic(v, a);
   }
 
  private:
   /// Whether there is one field only: what holds for it is then said where all are meant.
-  bool is_single() const { return places_.size() == 1 && !run_.fields[places_[0]].any_name; }
+  bool is_single() const { return places_.size() == 1 && !run_.sided(places_[0]).any_name; }
+
+  /// Whether nothing is known of a name but that it has faults, which are told elsewhere.
+  bool is_unclear(std::size_t place) const {
+    return run_.is_name(place) && run_.sided(place).any_name;
+  }
 
   void declare_all(Visitor& v) {
     std::vector<FieldInfo> fields;
-    for (std::size_t const i : places_) fields.push_back(run_.fields[i]);
-    Terms const terms = terms_of(fields, is_solved_);
+    for (std::size_t const i : places_) fields.push_back(run_.sided(i));
+    Terms const terms = terms_of(fields, is_solved_ && run_.names.empty());
     for_each_axis(v, run_, [&](int a) {
       if (terms.words.empty())
         return v.refuse(axis_names[a],
@@ -224,7 +273,11 @@ class BoundarySection {
   }
 
   void declare_one(Visitor& v, std::size_t i) {
-    Terms const terms = terms_of({run_.fields[i]}, is_solved_);
+    Terms terms = terms_of({run_.sided(i)}, is_solved_ && !run_.is_name(i));
+    for (SideWord const& one : side_words)
+      if (run_.is_name(i) && !takes(run_.sided(i), one.kind) &&
+          std::ranges::count(run_.simulation->sides, one.kind) > 0)
+        terms.refused.emplace_back(one.word, "fields alone take it");
     for_each_axis(v, run_, [&](int a) {
       auto const sides = read(v, a, terms, is_single() ? nullptr : &run_.boundary[i][a]);
       if (sides) run_.boundary[i][a] = *sides;
@@ -248,13 +301,13 @@ class BoundarySection {
       if (periodic == is_periodic(run_.boundary[first], a)) continue;
       std::string key;
       for (std::size_t const place : {first, i}) {
-        std::string const own = fmt::format("{}.{}", run_.fields[place].name, axis_names[a]);
+        std::string const own = fmt::format("{}.{}", run_.sided(place).name, axis_names[a]);
         if (v.given(own)) key = own;
       }
       return v.fault(key, fmt::format("{} is periodic along {} and {} is not (an axis is periodic "
                                       "for all fields or for none)",
-                                      run_.fields[periodic ? i : first].name, axis_names[a],
-                                      run_.fields[periodic ? first : i].name));
+                                      run_.sided(periodic ? i : first).name, axis_names[a],
+                                      run_.sided(periodic ? first : i).name));
     }
   }
 

@@ -214,7 +214,9 @@ void Collector::forms(Spec const& spec, Presence presence, std::span<Form const>
 
 void Collector::visit_items(Spec const& spec, std::size_t count, Element const& element) {
   Declaration items = describe(spec, Kind::items);
-  items.value = ordered_json::array();
+  items.shape = {spec.length, spec.length};
+  items.required = count < spec.length;
+  if (!items.required) items.value = ordered_json::array();
   levels_.emplace_back();
   Spec const item{.name = "item"};
   for (std::size_t i = 0; i < std::max<std::size_t>(count, 1); ++i) element(item, i);

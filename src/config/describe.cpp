@@ -106,6 +106,9 @@ std::string accepted(Declaration const& declaration) {
     case Kind::list:
       return list_text(declaration);
     case Kind::items:
+      if (declaration.shape.minimum > 0)
+        return fmt::format("list of {}, each a {}", declaration.shape.minimum,
+                           item_text(declaration.children.front()));
       if (declaration.children.front().kind == Kind::formula)
         return formula_text(declaration.children.front()) + ", or a list of these";
       return "list of " + item_text(declaration.children.front());

@@ -204,9 +204,13 @@ std::optional<std::size_t> Reader::given_items(Spec const& spec) {
 }
 
 void Reader::visit_items(Spec const& spec, std::size_t count, Element const& element) {
-  Node const* node = require(spec, false);
+  Node const* node = require(spec, spec.length > 0);
   if (!node) return;
   bool const single = node->kind != Node::Kind::sequence;
+  if (spec.length > 0 && (single || count != spec.length))
+    return report(*node, path(spec.name),
+                  single ? wrong_kind(fmt::format("a list of {} values", spec.length), *node)
+                         : fmt::format("{} values expected, here are {}", spec.length, count));
   enter({.node = node, .place = node->place, .path = path(spec.name), .single = single});
   for (std::size_t i = 0; i < count; ++i) {
     std::string const index = std::to_string(i);

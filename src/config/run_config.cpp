@@ -76,10 +76,9 @@ void append_locations(Node const& node, std::string const& path, Faults const& f
 }  // namespace
 
 Sides const& RunOptions::sides_of(std::string_view field) const {
-  auto const found = std::ranges::find(fields, field, &FieldInfo::name);
-  if (found == fields.end() || found->derived)
-    throw std::invalid_argument(fmt::format("sides_of: there is no field '{}'", field));
-  return boundary[static_cast<std::size_t>(found - fields.begin())];
+  for (std::size_t i = 0; i < boundary.size(); ++i)
+    if (sided(i).name == field) return boundary[i];
+  throw std::invalid_argument(fmt::format("sides_of: there is no field '{}'", field));
 }
 
 Location RunConfig::location(std::string_view path) const {

@@ -127,6 +127,8 @@ struct SideCondition {
   SideKind kind = SideKind::dirichlet;
   Formula value = {};                    // of x, y, z, t
   std::vector<Formula> components = {};  // of a vector, in place of the value
+  /// a of ∂u/∂n + a·u = g, for the value or for each of the components; else none.
+  std::vector<Formula> factors = {};
 };
 
 /// What holds at the lower and the upper end of each axis.
@@ -198,7 +200,8 @@ struct RunOptions {
   GridOptions grid_options;
   Grid grid;
   std::vector<FieldInfo> fields;  // their `sides` are known; those that are `derived` come last
-  std::vector<Sides> boundary;    // of each field that is not
+  std::vector<FieldInfo> names;   // what has sides beside the fields
+  std::vector<Sides> boundary;    // of each field that is not derived, then of each of the names
   Language* language = nullptr;   // of the parameters; null: they have none
   std::map<std::string, FieldSource, std::less<>> initial;
   TimeOptions time;
@@ -212,8 +215,13 @@ struct RunOptions {
   Location initial_location;
   std::map<std::string, Location, std::less<>> locations;  // of every key that is given
 
-  /// What holds on the sides for one of the fields. Throws `std::invalid_argument` for others.
+  /// What holds on the sides for one of the fields or names. Throws `std::invalid_argument` for others.
   Sides const& sides_of(std::string_view field) const;
+  /// What has the sides of that place in `boundary`.
+  FieldInfo const& sided(std::size_t place) const {
+    return is_name(place) ? names[place + names.size() - boundary.size()] : fields[place];
+  }
+  bool is_name(std::size_t place) const { return place + names.size() >= boundary.size(); }
 };
 
 struct RunConfig : RunOptions {

@@ -50,6 +50,7 @@ void check_names(Visitor& visitor, RunOptions const& run) {
 void take_fields(RunOptions& run, std::vector<FieldInfo> fields) {
   run.fields = completed(std::move(fields), *run.simulation);
   run.boundary.clear();
+  run.names.clear();
   run.output.fields.clear();
   for (FieldInfo const& field : run.fields) {
     run.boundary.push_back(default_sides(field));
@@ -62,6 +63,11 @@ void declare_fields(Visitor& visitor, RunOptions& run, ParameterSet const& param
   auto const derived = std::ranges::find(run.fields, true, &FieldInfo::derived);
   if (!fields.empty() && !std::ranges::equal(fields, std::span(run.fields.begin(), derived)))
     take_fields(run, std::move(fields));
+  if (std::vector<FieldInfo> names = parameters.names_of(run); names != run.names) {
+    run.boundary.resize(run.boundary.size() - run.names.size());
+    run.names = std::move(names);
+    for (FieldInfo const& name : run.names) run.boundary.push_back(default_sides(name));
+  }
   check_names(visitor, run);
   check_variables(visitor, run);
 }

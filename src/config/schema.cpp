@@ -79,7 +79,7 @@ ordered_json list_schema(Declaration const& list) {
 }
 
 ordered_json items_schema(Declaration const& items) {
-  return array_schema(schema_of(items.children.front()), 0, 0);
+  return array_schema(schema_of(items.children.front()), items.shape.minimum, items.shape.maximum);
 }
 
 /// A mapping of names, as formulas have them, to values of one schema.

@@ -176,10 +176,11 @@ void look_at_sides(Search& search, config::RunConfig const& run, config::Sides c
   for (int axis = 0; axis < run.grid.dims; ++axis)
     for (int side = 0; side < 2; ++side) {
       auto const& condition = sides[static_cast<std::size_t>(axis)][static_cast<std::size_t>(side)];
-      if (condition.kind != SideKind::dirichlet && condition.kind != SideKind::neumann) continue;
-      Grid const face = face_of(run.grid, axis, side);
-      search.look(condition.value, condition.components,
-                  without_given_sides(face, {&sides, 1}, axis));
+      constexpr SideKind with_values[] = {SideKind::dirichlet, SideKind::neumann, SideKind::robin};
+      if (std::ranges::find(with_values, condition.kind) == std::end(with_values)) continue;
+      Grid const face = without_given_sides(face_of(run.grid, axis, side), {&sides, 1}, axis);
+      search.look(condition.value, condition.components, face);
+      for (Formula const& factor : condition.factors) search.look(factor, face, 0);
     }
 }
 

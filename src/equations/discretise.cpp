@@ -20,19 +20,16 @@ using expression::Operation;
 using Offset = std::array<std::int8_t, 3>;
 using Orders = std::array<std::int8_t, 3>;
 
-/// What has no differences.
-struct Refused {
-  Kind kind;
-  std::string_view what;
-};
-constexpr Refused refused_kinds[] = {
-    {Kind::name, "a name with sides of its own"},
-};
-
 class Discretiser {
  public:
-  Discretiser(Terms const& from, Grid const& grid, Terms& to, std::vector<Term>& operands)
-      : from_(from), grid_(grid), to_(to), operands_(operands) {}
+  Discretiser(System const& system, Grid const& grid, NamesAs names, Terms& to,
+              std::vector<Term>& operands)
+      : system_(system),
+        names_(names),
+        from_(system.terms),
+        grid_(grid),
+        to_(to),
+        operands_(operands) {}
 
   /// The value of a term at the point so far off. Operations may be nested as deep as there are
   /// terms, so they are not left to recursion.
@@ -67,13 +64,15 @@ class Discretiser {
   Term make(Term term, Offset offset) {
     Node const& node = from_[term];
     auto const [a, b, c] = node.operands;
-    for (auto const& [kind, what] : refused_kinds)
-      if (node.kind == kind) throw Error(fmt::format("{} cannot stand in an equation", what));
     switch (node.kind) {
       case Kind::coordinate:
         return to_.coordinate(node.index, offset[static_cast<std::size_t>(node.index)]);
       case Kind::unknown:
         return to_.unknown(node.index, offset);
+      case Kind::name:
+        return names_ == NamesAs::arrays
+                   ? to_.unknown(system_.component_count() + node.index, offset)
+                   : at(system_.meaning(node.index), offset);
       case Kind::time:
         return to_.time();
       case Kind::operation:
@@ -234,6 +233,8 @@ class Discretiser {
     }
   }
 
+  System const& system_;
+  NamesAs names_;
   Terms const& from_;
   Grid grid_;
   Terms& to_;
@@ -246,12 +247,16 @@ class Discretiser {
 
 }  // namespace
 
-Stencil discretise(System const& system, Grid const& grid) {
+Stencil discretise(System const& system, Grid const& grid, NamesAs names) {
   Stencil stencil;
-  Discretiser discretiser(system.terms, grid, stencil.terms, stencil.operands);
+  Discretiser discretiser(system, grid, names, stencil.terms, stencil.operands);
   for (std::size_t axis = 0; axis < 3; ++axis)
     if (static_cast<int>(axis) < grid.dims)
       stencil.measure *= static_cast<double>(grid.points[axis]) * grid.spacing[axis];
+  for (SidedName const& one : system.names) {
+    auto& components = stencil.names.emplace_back();
+    for (Term const term : one.terms) components.push_back(discretiser.at(term, {}));
+  }
   for (Term const rate : system.rates) stencil.rates.push_back(discretiser.at(rate, {}));
   return stencil;
 }
@@ -301,6 +306,7 @@ StencilProgram program_of(Terms const& terms, std::span<Term const> results, int
 StencilProgram whole_program(Stencil const& stencil, int dims) {
   auto results = stencil.rates;
   results.insert(results.end(), stencil.operands.begin(), stencil.operands.end());
+  for (auto const& name : stencil.names) results.insert(results.end(), name.begin(), name.end());
   return program_of(stencil.terms, results, dims);
 }
 

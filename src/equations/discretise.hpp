@@ -12,6 +12,11 @@
 /// Differences in the place of derivatives.
 namespace gridstride::equations {
 
+/// What becomes of names with sides of their own: arrays are loads of components that follow the
+/// unknowns, formulas what the names stand for at the same points. Both agree but beyond sides that
+/// do not wrap.
+enum class NamesAs { arrays, formulas };
+
 /// The rates of a system at a point of a grid: terms of unknowns, coordinates and random numbers at
 /// points nearby (`Terms::unknown` with an offset), numbers, the time and what is found beforehand,
 /// without operators in space.
@@ -22,6 +27,7 @@ struct Stencil {
   /// 4·i + k stands for that of kind `global_kinds[k]`.
   std::vector<Term> operands;
   double measure = 1;  ///< of the grid: what an integral is to a mean, at most
+  std::vector<std::vector<Term>> names = {};  ///< of each name with sides its components
 };
 
 inline constexpr Kind global_kinds[] = {Kind::least, Kind::greatest, Kind::mean, Kind::integral};
@@ -43,9 +49,8 @@ inline constexpr int max_operands = 64;
 /// derivative stands in F, F is the mean of both points. The sum of a flux over a periodic axis is
 /// then 0 but for rounding. Transport is velocity·∂a/∂x. Whole powers up to 8 become products.
 ///
-/// Throws `Error` for names with sides, which no rate may have here, for stencils that are wider
-/// than `max_reach`, and for more than `max_operands`.
-Stencil discretise(System const& system, Grid const& grid);
+/// Throws `Error` for stencils that are wider than `max_reach`, and for more than `max_operands`.
+Stencil discretise(System const& system, Grid const& grid, NamesAs names = NamesAs::arrays);
 
 /// The furthest that a point may be from which a rate is made.
 inline constexpr int max_reach = 16;

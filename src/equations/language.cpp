@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "equations/vocabulary.hpp"
@@ -81,6 +82,7 @@ class SystemReader final : public Names {
   Ranked read_texts(Definition const& definition, std::optional<std::size_t>& place);
   Ranked read_text(std::string const& text);
   void check_rank(Unknown const& field, Ranked const& value) const;
+  Ranked with_sides(std::string const& name, Ranked const& value);
   Ranked const& value_of_definition(std::size_t definition, std::size_t position) const;
 
   SystemText const& text_;
@@ -138,11 +140,12 @@ void SystemReader::read_one(std::size_t definition) {
   std::size_t const lets = text_.lets.size();
   std::optional<std::size_t> place;
   try {
-    Ranked const value = read_texts((*this)[definition], place);
+    Ranked value = read_texts((*this)[definition], place);
     if (is_equation(definition)) check_rank(system_.unknowns[definition - lets], value);
     if (is_quantity(definition) && value.rank > 1)
       fail_at(value.begin,
               fmt::format("a scalar or a vector expected, here is {}", noun_of_rank(value.rank)));
+    if ((*this)[definition].has_sides) value = with_sides((*this)[definition].name, value);
     state = {Progress::done, value};
   } catch (Spoiled const&) {
     state.progress = Progress::spoiled;
@@ -199,6 +202,36 @@ void SystemReader::check_rank(Unknown const& field, Ranked const& value) const {
           : value.rank == 1 && !is_value
               ? fmt::format("'fields: {{{}: vector}}' makes it a vector", field.name)
               : std::string());
+}
+
+/// What a name stands for is kept; where it is used it stands for itself.
+Ranked SystemReader::with_sides(std::string const& name, Ranked const& value) {
+  if (value.rank > 1)
+    fail_at(value.begin, fmt::format("'{}' is a tensor, which has no sides", name),
+            "scalars and vectors have");
+  int const count = term_count(value.rank, text_.dims);
+  auto known =
+      std::ranges::find(system_.names, name, [](SidedName const& one) { return one.name.name; });
+  if (known == system_.names.end()) {  // else another reader has been here
+    for (int k = 0; k < count; ++k)
+      for (Kind const kind : {Kind::integral, Kind::mean, Kind::least, Kind::greatest, Kind::noise})
+        if (system_.terms.contains(value.terms[static_cast<std::size_t>(k)], kind))
+          fail_at(value.begin,
+                  fmt::format("'{}' has sides, and {} in it", name,
+                              kind == Kind::noise ? "noise" : "a value over the whole grid"),
+                  "it is found before these");
+    int const first = system_.name_count(), all = system_.component_count() + first + count;
+    if (all > max_components)
+      fail_at(0, fmt::format("fields and names with sides have {} components (at most {})", all,
+                             max_components));
+    auto const terms = value.terms.begin();
+    system_.names.push_back({{name, count, first, value.rank == 1}, {terms, terms + count}});
+    known = std::prev(system_.names.end());
+  }
+  Ranked result = value;
+  for (int k = 0; k < count; ++k)
+    result.terms[static_cast<std::size_t>(k)] = system_.terms.name(known->name.first + k);
+  return result;
 }
 
 std::string_view SystemReader::noun_of(std::string_view name) const {

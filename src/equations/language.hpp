@@ -18,6 +18,9 @@ struct Definition {
   std::string name;
   std::vector<std::string> texts;
   bool listed = false;  ///< whether the texts are components, even if there is one alone
+  /// Of a let: whether it goes on beyond the sides of the grid by rules of its own. Then it is
+  /// `Kind::name` wherever it is used.
+  bool has_sides = false;
 };
 
 /// An equation: the rate of change of a field.

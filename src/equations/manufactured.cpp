@@ -69,14 +69,24 @@ void manufacture(System& system, std::span<Term const> solutions) {
   Terms& terms = system.terms;
   if (solutions.size() != system.rates.size())
     throw std::invalid_argument("manufacture: a solution for each component is needed");
-  for (Term const rate : system.rates)
+  std::vector<Term> all = system.rates;
+  for (SidedName const& one : system.names)
+    all.insert(all.end(), one.terms.begin(), one.terms.end());
+  for (Term const rate : all)
     for (Kind const kind : {Kind::uniform, Kind::normal, Kind::noise})
       if (terms.contains(rate, kind))
         throw Error("equations with random numbers have no solution of their own");
-  for (std::size_t c = 0; c < solutions.size(); ++c) {
-    Term rate = system.rates[c];
+  std::vector<Term> names;  // what those with sides are, by the solutions
+  auto const solved = [&](Term term) {
     for (std::size_t k = 0; k < solutions.size(); ++k)
-      rate = terms.substitute(rate, terms.unknown(static_cast<int>(k)), solutions[k]);
+      term = terms.substitute(term, terms.unknown(static_cast<int>(k)), solutions[k]);
+    for (std::size_t k = 0; k < names.size(); ++k)
+      term = terms.substitute(term, terms.name(static_cast<int>(k)), names[k]);
+    return term;
+  };
+  for (int k = 0; k < system.name_count(); ++k) names.push_back(solved(system.meaning(k)));
+  for (std::size_t c = 0; c < solutions.size(); ++c) {
+    Term const rate = solved(system.rates[c]);
     Term const source =
         terms.subtract(terms.partial(solutions[c], terms.time()), terms.analytic(rate));
     system.rates[c] = terms.add(system.rates[c], source);

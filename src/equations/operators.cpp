@@ -213,6 +213,8 @@ Ranked make_advect(OperatorCall const& call) {
 void check_diff(OperatorCall const& call, Term of, Node const& by) {
   Terms const& terms = call.terms;
   std::size_t const where = call.arguments[0].begin;
+  if (terms.contains(of, Kind::name))
+    fail_at(where, "'diff' is at a point by itself", "a name with sides of its own stands in it");
   if (by.kind == Kind::coordinate && !terms.is_formula(of))
     fail_at(where, "'diff' knows no derivative of fields in space",
             "d_dx, d_dy and d_dz are by differences");

@@ -365,7 +365,8 @@ int Linearisation::place_of(Term term) {
   return static_cast<int>(values_.size() - 1);
 }
 
-StepLimit Linearisation::limit(std::span<Range const> ranges, int order) const {
+StepLimit Linearisation::limit(std::span<Range const> ranges, int order,
+                               std::span<RobinSide const> sides) const {
   Region const& region = region_of(order);
   std::vector<Range> values;
   for (std::size_t next = 0; Term const value : values_)
@@ -404,9 +405,11 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int order) const {
     for (Entry const& entry : of_rates_.entries) {
       std::size_t const i = place_in(entry.row), j = place_in(entry.column);
       if (i == size || j == size) continue;
+      Range const added = added_by_sides(entry, values, sides);
       for (std::size_t w = 0; w < waves.size(); ++w) {
         Disc& disc = discs[w][i * size + j];
         disc.add_real(1, of(entry.sum));
+        disc.add_real(1, added);
         for (Pair const& pair : entry.pairs) {
           double phase = 0;
           for (std::size_t axis = 0; axis < 3; ++axis) phase += waves[w][axis] * pair.offset[axis];

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -15,16 +18,34 @@ struct Unknown {
   bool is_vector = false;
 };
 
+/// A name under `let` that has sides of its own, a scalar or a vector: an array that is made anew
+/// for each stage, from the unknowns and the names before it.
+struct SidedName {
+  Unknown name;             ///< its components count among those of all names with sides
+  std::vector<Term> terms;  ///< what each component stands for
+};
+
 /// A system of partial differential equations of first order in time, as understood: the rate of
 /// change of each component of each unknown as a term.
 struct System {
   int dims = 1;
   Terms terms;
   std::vector<Unknown> unknowns;
-  std::vector<Term> rates;  ///< ∂/∂t of each component
+  std::vector<Term> rates;            ///< ∂/∂t of each component
+  std::vector<SidedName> names = {};  ///< `Kind::name` in terms; each needs only those before it
 
   int component_count() const {
     return unknowns.empty() ? 0 : unknowns.back().first + unknowns.back().components;
+  }
+  int name_count() const {
+    return names.empty() ? 0 : names.back().name.first + names.back().name.components;
+  }
+  /// What a component of a name with sides stands for.
+  Term meaning(int component) const {
+    auto const after = std::ranges::upper_bound(
+        names, component, {}, [](SidedName const& one) { return one.name.first; });
+    auto const& [name, of_components] = *std::prev(after);
+    return of_components[static_cast<std::size_t>(component - name.first)];
   }
 };
 

@@ -41,6 +41,18 @@ std::string_view call_of(Kind kind) {
   return std::ranges::find(calls, kind, &std::pair<Kind, std::string_view>::first)->second;
 }
 
+std::string component_of(Unknown const& field, int component) {
+  if (!field.is_vector) return field.name;
+  return fmt::format("{}.{}", field.name,
+                     axis_names[static_cast<std::size_t>(component - field.first)]);
+}
+
+std::string sided_name(System const& system, int component) {
+  for (SidedName const& one : system.names)
+    if (component < one.name.first + one.name.components) return component_of(one.name, component);
+  throw std::invalid_argument(fmt::format("to_text: there is no name {}", component));
+}
+
 class Printer {
  public:
   explicit Printer(System const& system) : system_(system), terms_(system.terms) {}
@@ -182,6 +194,8 @@ Piece Printer::piece(Term term) const {
       return {"t"};
     case Kind::unknown:
       return {component_name(system_, node.index)};
+    case Kind::name:
+      return {sided_name(system_, node.index)};
     case Kind::derivative:
       return {derivative(node)};
     case Kind::integral:
@@ -228,16 +242,16 @@ std::string component_name(System const& system, int component) {
   auto const after = std::ranges::upper_bound(system.unknowns, component, {}, &Unknown::first);
   if (component < 0 || component >= system.component_count())
     throw std::invalid_argument(fmt::format("component_name: there is no component {}", component));
-  Unknown const& field = *std::prev(after);
-  if (!field.is_vector) return field.name;
-  return fmt::format("{}.{}", field.name,
-                     axis_names[static_cast<std::size_t>(component - field.first)]);
+  return component_of(*std::prev(after), component);
 }
 
 std::string to_text(System const& system, Term term) { return Printer(system).print(term); }
 
 std::vector<std::string> to_text(System const& system) {
   std::vector<std::string> lines;
+  for (int component = 0; component < system.name_count(); ++component)
+    lines.push_back(fmt::format("{} = {}", sided_name(system, component),
+                                to_text(system, system.meaning(component))));
   for (int component = 0; component < system.component_count(); ++component)
     lines.push_back(
         fmt::format("dt({}) = {}", component_name(system, component),

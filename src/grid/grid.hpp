@@ -59,13 +59,21 @@ struct Field {
 
 /// What holds on one side of the grid; a simulation takes some of them.
 enum class SideKind {
-  periodic,   ///< what leaves it enters the other side
-  dirichlet,  ///< a value that is given
-  neumann,    ///< a derivative along the outward normal that is given
-  fixed,      ///< held at zero
-  free,       ///< no derivative along the normal
-  absorbing,  ///< waves leave
-  outflow,    ///< what flows out leaves, and nothing flows in
+  periodic,      ///< what leaves it enters the other side
+  antiperiodic,  ///< the same with the other sign
+  dirichlet,     ///< a value that is given
+  neumann,       ///< a derivative along the outward normal that is given
+  robin,         ///< ∂u/∂n + a·u = g, with a and g that are given
+  fixed,         ///< held at zero
+  free,          ///< no derivative along the normal
+  wall,          ///< of a vector nothing along the normal, all else without a derivative along it
+  absorbing,     ///< waves leave
+  outflow,       ///< what flows out leaves, and nothing flows in
 };
+
+/// Whether an axis with such sides has no ends: its last point lies beside the first one.
+inline bool wraps(SideKind kind) {
+  return kind == SideKind::periodic || kind == SideKind::antiperiodic;
+}
 
 }  // namespace gridstride

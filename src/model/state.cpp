@@ -15,11 +15,17 @@ namespace gridstride {
 
 namespace {
 
-bool has_values(SideKind kind) { return kind == SideKind::dirichlet || kind == SideKind::neumann; }
+bool has_values(SideKind kind) {
+  return kind == SideKind::dirichlet || kind == SideKind::neumann || kind == SideKind::robin;
+}
 
 std::string side_name(std::string_view field, int axis, int side) {
   return fmt::format("{}.{}.{}", field, axis_names[static_cast<std::size_t>(axis)],
                      side == 0 ? "lower" : "upper");
+}
+
+std::string factor_name(std::string_view field, int axis, int side) {
+  return side_name(field, axis, side) + ".factor";
 }
 
 }  // namespace
@@ -56,7 +62,9 @@ Row scratch(config::RunConfig const& run, std::string_view name, int arrays) {
 
 void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string_view field,
                Scheme const& scheme, std::optional<std::size_t> component) {
-  auto const info = std::ranges::find(run.fields, field, &config::FieldInfo::name);
+  bool const evolves = std::ranges::count(run.fields, field, &config::FieldInfo::name) > 0;
+  auto const& infos = evolves ? run.fields : run.names;
+  auto const info = std::ranges::find(infos, field, &config::FieldInfo::name);
   auto const name = component ? config::component_variable(field, info->components[*component])
                               : std::string(field);
   for (int axis = 0; axis < run.grid.dims; ++axis)
@@ -65,14 +73,19 @@ void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string
       SideKind const kind = condition.kind;
       if (!has_values(kind)) continue;
       auto const source = source_of(component ? condition.components[*component] : condition.value);
-      bool const mixes =
-          kind == SideKind::dirichlet && depends_on_time(source) && scheme.mixes_sides();
+      bool const held = kind == SideKind::dirichlet && evolves;
+      bool const mixes = held && depends_on_time(source) && scheme.mixes_sides();
       rows.push_back({.name = side_name(name, axis, side),
                       .role = Role::side,
                       .grid = face_of(run.grid, axis, side),
                       .arrays = mixes ? 2 : 1,
                       .source = source,
-                      .side = kind});
+                      .held = held});
+      if (kind == SideKind::robin)
+        rows.push_back({.name = factor_name(name, axis, side),
+                        .role = Role::side,
+                        .grid = face_of(run.grid, axis, side),
+                        .source = source_of(condition.factors[component.value_or(0)])});
     }
 }
 
@@ -127,7 +140,7 @@ Array<T>::Array(Stream& stream, Row row, config::RunConfig const& run, Inputs co
 
 template <class T>
 void Array<T>::refresh(Stream& stream, evaluate::DeviceClock const* clock, Stage const& stage) {
-  if (row_.role == Role::side && row_.side == SideKind::dirichlet)
+  if (row_.held)
     mix(stream, clock, stage.sides);
   else
     evaluate(stream, clock, stage.time, values_);
@@ -174,7 +187,16 @@ Array<T>& State<T>::operator[](std::string_view name) {
 
 template <class T>
 T const* State<T>::side(std::string_view field, int axis, int side) const {
-  auto const name = side_name(field, axis, side);
+  return find(side_name(field, axis, side));
+}
+
+template <class T>
+T const* State<T>::side_factor(std::string_view field, int axis, int side) const {
+  return find(factor_name(field, axis, side));
+}
+
+template <class T>
+T const* State<T>::find(std::string_view name) const {
   for (auto const& array : arrays_)
     if (array->row().name == name) return array->data();
   return nullptr;

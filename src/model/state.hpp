@@ -31,13 +31,13 @@ enum class Role {
 struct Row {
   std::string name;
   Role role = Role::evolved;
-  Grid grid;                           ///< its points
-  int arrays = 1;                      ///< 0: there is no array, since a number says it all
-  config::FieldSource source = {};     ///< of a coefficient or a side
-  SideKind side = SideKind::periodic;  ///< of a side
-  bool written = false;                ///< is a field of the results
-  bool saved = false;                  ///< is part of a checkpoint
-  bool on_host = false;                ///< in the host's memory, pinned for a GPU
+  Grid grid;                        ///< its points
+  int arrays = 1;                   ///< 0: there is no array, since a number says it all
+  config::FieldSource source = {};  ///< of a coefficient or a side
+  bool held = false;                ///< of a side: what a field that goes through time is there
+  bool written = false;             ///< is a field of the results
+  bool saved = false;               ///< is part of a checkpoint
+  bool on_host = false;             ///< in the host's memory, pinned for a GPU
   std::string unit = "1";
 };
 
@@ -49,8 +49,8 @@ Row coefficient(config::RunConfig const& run, std::string_view name,
 /// A term of an equation; no array where it is zero.
 Row term(config::RunConfig const& run, std::string_view name, config::FieldSource const& source);
 Row scratch(config::RunConfig const& run, std::string_view name, int arrays);
-/// Adds what holds for a field on the sides of the grid: arrays for the kinds that have values, two
-/// where they change and the scheme mixes them. Of a vector, for one of its components, whose arrays
+/// Adds what holds for a field, or a name with sides, on the sides of the grid: arrays for the kinds
+/// that have values, two where they change and the scheme mixes them. Of a vector, for one of its components, whose arrays
 /// are called as `component_variable` has it.
 void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string_view field,
                Scheme const& scheme, std::optional<std::size_t> component = {});
@@ -110,6 +110,8 @@ class State {
   Array<T>& operator[](std::string_view name);
   /// The values on a side for a field; null for kinds that have none.
   T const* side(std::string_view field, int axis, int side) const;
+  /// The same of a in ∂u/∂n + a·u = g.
+  T const* side_factor(std::string_view field, int axis, int side) const;
   /// Whether values of a coefficient or a side depend on time.
   bool changes() const;
   /// Queues what changes, for a stage of the clock's present step.
@@ -123,6 +125,8 @@ class State {
   void load(CheckpointSource const& source);
 
  private:
+  T const* find(std::string_view name) const;  // null where no row is called so
+
   mutable Stream stream_;
   evaluate::DeviceClock const* clock_;
   std::vector<std::unique_ptr<Array<T>>> arrays_;  // that others point to

@@ -29,6 +29,7 @@
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_initial.hpp"
+#include "simulations/pde_names.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_problems.hpp"
 #include "simulations/pde_quantities.hpp"
@@ -62,10 +63,16 @@ System const& system_of(config::RunConfig const& run) {
 equations::Stencil stencil_of(config::RunConfig const& run) {
   return equations::discretise(system_of(run), run.grid);
 }
+/// The same without names that have sides: for a linearisation, which knows none.
+equations::Stencil closed_stencil_of(config::RunConfig const& run) {
+  return equations::discretise(system_of(run), run.grid, equations::NamesAs::formulas);
+}
 
-/// What the components of an unknown are called: the field's name, of a vector `q.x`, `q.y`, ...
+/// What the components of an unknown or a name are called: as it is, those of a vector `q_x`, `q_y`.
 std::vector<std::string> names_of(config::RunConfig const& run, Unknown const& unknown) {
-  auto const& info = *std::ranges::find(run.fields, unknown.name, &config::FieldInfo::name);
+  bool const evolves = std::ranges::count(run.fields, unknown.name, &config::FieldInfo::name) > 0;
+  auto const& info =
+      *std::ranges::find(evolves ? run.fields : run.names, unknown.name, &config::FieldInfo::name);
   if (info.components.empty()) return {unknown.name};
   std::vector<std::string> names;
   for (auto const& component : info.components)
@@ -80,19 +87,23 @@ std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
   for (Unknown const& unknown : system_of(run).unknowns)
     for (auto const& name : names_of(run, unknown))
       rows.push_back(evolved(run, name, scheme.buffers));
-  for (Unknown const& unknown : system_of(run).unknowns) {
-    if (!unknown.is_vector) {
-      add_sides(rows, run, unknown.name, scheme);
-      continue;
-    }
+  auto const add_all_sides = [&](Unknown const& unknown) {
+    if (!unknown.is_vector) return add_sides(rows, run, unknown.name, scheme);
     for (std::size_t c = 0; c < static_cast<std::size_t>(unknown.components); ++c)
       add_sides(rows, run, unknown.name, scheme, c);
+  };
+  for (Unknown const& unknown : system_of(run).unknowns) {
+    add_all_sides(unknown);
     if (unknown.components > 1) rows.push_back(scratch(run, unknown.name, unknown.components));
+  }
+  for (auto const& [name, terms] : system_of(run).names) {
+    add_all_sides(name);
+    rows.push_back(scratch(run, name.name, name.components));
   }
   auto const stencil = stencil_of(run);
   if (pde::GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands))
     rows.push_back(scratch(run, "operand", 1));
-  if (!equations::Linearisation(stencil).coefficients().empty())
+  if (!equations::Linearisation(closed_stencil_of(run)).coefficients().empty())
     rows.push_back(scratch(run, "coefficient", 1));
   pde::add_quantities(rows, run);
   return rows;
@@ -100,6 +111,18 @@ std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
 
 std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
   return pde::problems_of(run);
+}
+
+/// Whether a of some side with ∂u/∂n + a·u = g depends on time.
+bool factors_change(config::RunConfig const& run) {
+  for (config::Sides const& sides : run.boundary)
+    for (auto const& ends : sides)
+      for (config::SideCondition const& side : ends)
+        if (std::ranges::any_of(side.factors, [](config::Formula const& factor) {
+              return factor.expression.depends_on(expression::time_variable);
+            }))
+          return true;
+  return false;
 }
 
 std::string_view variant_of(config::RunConfig const& run, Backend backend) {
@@ -124,10 +147,12 @@ class Pde final : public StagedStepping<T> {
       : Base(run, stream, inputs, pde_rows(run, stream.backend()), scheme_of(run),
              [this](double time, double until) { return plan(time, until); }),
         run_(run),
-        finder_(stream, run.grid, pde::wraps_of(run), stencil_of(run), scheme_of(run)),
+        finder_(stream, run.grid, pde::wraps_of(run), closed_stencil_of(run), scheme_of(run),
+                factors_change(run)),
         events_(stream, run),
         stop_(stream, run),
         now_(stream_, MemorySpace::device, 1),
+        names_(stream, run.grid, pde::name_programs(stencil_of(run), run.grid.dims)),
         quantities_(run, stream) {
     auto const stencil = stencil_of(run);
     globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
@@ -135,6 +160,7 @@ class Pde final : public StagedStepping<T> {
       operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     for (Unknown const& unknown : system_of(run).unknowns) make_field(unknown, inputs);
+    for (auto const& [name, terms] : system_of(run).names) add_name(name);
     if (auto const& initial = pde::parameters_of(run).initial)
       for (Unknown const& unknown : pde::in_order(run, *initial)) fill_read(*initial, unknown);
     auto const whole = equations::whole_program(stencil, run.grid.dims);
@@ -157,7 +183,7 @@ class Pde final : public StagedStepping<T> {
 
   /// How the system was understood.
   std::vector<std::string> report() {
-    return pde::report(run_, system_of(run_), program_, scheme_,
+    return pde::report(run_, system_of(run_), names_.programs(), program_, scheme_,
                        finder_.find(present(), this->clock_.device()), finder_.varies());
   }
 
@@ -220,6 +246,8 @@ class Pde final : public StagedStepping<T> {
     return {field.name, field.unit, grid_, precision_of<T>(), data, components};
   }
 
+  static constexpr int no_component = -1;  // of a scalar
+
   /// The arrays of an unknown, its sides, and its first values.
   void make_field(Unknown const& unknown, Inputs const& inputs) {
     auto const& info = *std::ranges::find(run_.fields, unknown.name, &config::FieldInfo::name);
@@ -227,14 +255,10 @@ class Pde final : public StagedStepping<T> {
     auto const& source = run_.initial.find(unknown.name)->second;
     auto const size = static_cast<std::size_t>(grid_.size());
     for (auto const& name : names_of(run_, unknown)) {
-      auto& array = state_[name];
-      field.components.push_back(&array);
-      system::Input<T>& input = inputs_.emplace_back();
-      for (int axis = 0; axis < grid_.dims; ++axis)
-        for (int side = 0; side < 2; ++side)
-          input.sides[axis][side] = system::side_of<T>(
-              run_.sides_of(unknown.name)[axis][side].kind,
-              grid_.spacing[static_cast<std::size_t>(axis)], state_.side(name, axis, side));
+      int const component =
+          unknown.is_vector ? static_cast<int>(field.components.size()) : no_component;
+      field.components.push_back(&state_[name]);
+      set_sides(inputs_.emplace_back(), run_.sides_of(unknown.name), name, component);
     }
     if (field.components.size() > 1)
       field.written = Buffer<T>(stream_, MemorySpace::device, size * field.components.size());
@@ -256,13 +280,34 @@ class Pde final : public StagedStepping<T> {
     std::vector<T*> free;
     for (int c = unknown.first; c < unknown.first + unknown.components; ++c)
       free.push_back(evolved_[static_cast<std::size_t>(c)]->buffer(1));
-    pde::fill_initial<T>(stream_, grid_, wraps_of(run_), initial, unknown, inputs_of(0),
+    pde::fill_initial<T>(stream_, grid_, pde::wraps_of(run_), initial, unknown, inputs_of(0),
                          this->clock_.device(), free, variant_of(run_, stream_.backend()));
     for (std::size_t c = 0; c < free.size(); ++c) {
       auto const target = evolved_[static_cast<std::size_t>(unknown.first) + c]->span();
       copy_async(target, std::span<T const>(free[c], target.size()), stream_);
     }
     impose_sides(unknown);
+  }
+
+  /// The arrays of a name with sides among what stages read.
+  void add_name(Unknown const& name) {
+    auto const components = names_of(run_, name);
+    for (int c = 0; c < name.components; ++c) {
+      inputs_.emplace_back().values = names_.values(name.first + c);
+      set_sides(inputs_.back(), run_.sides_of(name.name), components[static_cast<std::size_t>(c)],
+                name.is_vector ? c : no_component);
+    }
+  }
+
+  /// What holds on the sides for an array; of a vector for this one of its components.
+  void set_sides(system::Input<T>& input, config::Sides const& sides, std::string_view name,
+                 int component) {
+    for (int axis = 0; axis < grid_.dims; ++axis)
+      for (int side = 0; side < 2; ++side)
+        input.sides[axis][side] = system::side_of<T>(
+            sides[static_cast<std::size_t>(axis)][static_cast<std::size_t>(side)].kind,
+            grid_.spacing[static_cast<std::size_t>(axis)], state_.side(name, axis, side),
+            state_.side_factor(name, axis, side), component == axis);
   }
 
   /// The first values of a field: formulas of its components, or a file's with the components side
@@ -288,14 +333,19 @@ class Pde final : public StagedStepping<T> {
   /// The inputs of a stage that takes these buffers.
   std::vector<system::Input<T>> inputs_of(int number) {
     auto inputs = inputs_;
-    for (std::size_t c = 0; c < inputs.size(); ++c)
+    for (std::size_t c = 0; c < evolved_.size(); ++c)
       inputs[c].values = this->buffer(number, *evolved_[c]);
     return inputs;
   }
   /// Those of the present state, whatever moment the sides were last filled for.
   std::vector<system::Input<T>> present() {
     if (state_.changes()) state_.refresh({.sides = {1, 0, 0}});
-    return inputs_of(0);
+    system::Step<T> step;
+    step.grid = grid_;
+    step.inputs = inputs_of(0);
+    step.clock = this->clock_.device();
+    names_.fill(step, variant_of(run_, stream_.backend()));
+    return step.inputs;
   }
   std::vector<Field> found_quantities(bool written) const {
     if (!quantities_.has(written)) return {};
@@ -331,13 +381,14 @@ class Pde final : public StagedStepping<T> {
 
   void queue_stage(Stage const& stage) override {
     system::Step<T> step;
-    step.program = &program_;
     step.grid = grid_;
     step.inputs = inputs_of(stage.in);
-    step.factor = stage.factor * this->step_size();
-    step.in_weight = stage.base == stage.in ? 0 : stage.in_weight;
     step.clock = this->clock_.device();
     step.fraction = stage.time;
+    names_.fill(step, variant_of(run_, stream_.backend()));
+    step.program = &program_;
+    step.factor = stage.factor * this->step_size();
+    step.in_weight = stage.base == stage.in ? 0 : stage.in_weight;
     for (auto const& [buffer, weight] : stage.terms) step.addend_weights.push_back(weight);
     for (Array<T>* const component : evolved_) {
       system::Output<T> output = {.values = this->buffer(stage.out, *component),
@@ -358,10 +409,9 @@ class Pde final : public StagedStepping<T> {
   /// Steps of one length where the limit is the same for every state. Else some, after which the
   /// limit is found again.
   StepPlan plan(double time, double until) {
-    constexpr std::int64_t steps_between = 32;
     if (!step_ || finder_.varies()) step_ = time == 0 ? first_step() : next_step(time);
     auto plan = whole_steps(*step_)(time, until);
-    if (finder_.varies()) plan.steps = std::min(plan.steps, steps_between);
+    if (finder_.varies()) plan.steps = std::min(plan.steps, finder_.steps_between());
     return plan;
   }
 
@@ -400,6 +450,7 @@ class Pde final : public StagedStepping<T> {
   pde::StopTest<T> stop_;
   Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
   std::string ending_;                 // why, where the run ended before its time
+  pde::SidedNames<T> names_;
   mutable pde::QuantityFinder<T> quantities_;
   /// For views of the state: that of the sides may have to be found anew.
   std::function<std::vector<system::Input<T>>()> present_ = [this] { return present(); };
@@ -407,7 +458,7 @@ class Pde final : public StagedStepping<T> {
   std::optional<pde::GlobalFinder<T>> globals_;
   Buffer<T> operand_;                            // for these
   std::shared_ptr<RuntimeModule const> module_;  // of a GPU
-  std::vector<system::Input<T>> inputs_;         // without their values
+  std::vector<system::Input<T>> inputs_;         // of fields without their values, then of names
   std::vector<Written> fields_;
   std::optional<double> step_;
   bool depends_on_time_ = false, uses_clock_ = false;
@@ -445,7 +496,8 @@ SimulationEntry pde_entry() {
   info.fields = {{.name = "NAME", .documentation = "a field of the equations", .any_name = true}};
   for (auto const& [name, scheme] : scheme_names) info.schemes.push_back(name);
   info.kernels = {{"system", variant_names("system")}, {"evaluate", variant_names("evaluate")}};
-  info.sides = {SideKind::periodic, SideKind::dirichlet, SideKind::neumann, SideKind::outflow};
+  info.sides = {SideKind::periodic, SideKind::antiperiodic, SideKind::dirichlet, SideKind::neumann,
+                SideKind::robin,    SideKind::wall,         SideKind::outflow};
   info.has_own_sections = true;
   return entry<Pde, pde::Parameters>({.info = info,
                                       .rows = pde_rows,

@@ -37,7 +37,7 @@ reduce::FieldOperation<T> operation_of(Grid const& grid, Wraps const& wraps) {
 Wraps wraps_of(config::RunConfig const& run) {
   Wraps wraps = {true, true, true};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis)
-    wraps[axis] = run.boundary.front()[axis][0].kind == SideKind::periodic;
+    wraps[axis] = gridstride::wraps(run.boundary.front()[axis][0].kind);
   return wraps;
 }
 

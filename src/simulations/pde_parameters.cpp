@@ -39,7 +39,10 @@ void Parameters::declare(Visitor& visitor) {
       });
   visitor.named<SourceText>(
       {.name = "let",
-       .documentation = "Names for parts of equations and of each other, in any order."},
+       .documentation =
+           "Names for parts of equations and of each other, in any order. One that has "
+           "sides under `boundary`, as a field has them, becomes an array that is "
+           "made before the equations."},
       config::Presence::optional, lets, [&](Spec const& spec, SourceText& text) {
         visitor.source({.name = spec.name, .documentation = "What the name stands for."}, text);
       });
@@ -99,19 +102,29 @@ gridstride::equations::SystemText Parameters::text_of(config::RunOptions const& 
   gridstride::equations::SystemText text;
   text.dims = static_cast<int>(run.grid_options.points.size());
   text.constants = run.constants;
-  for (auto const& entry : lets) text.lets.push_back(definition_of(entry));
+  for (auto const& entry : lets) {
+    text.lets.push_back(definition_of(entry));
+    text.lets.back().has_sides = std::ranges::count(sided_, entry.first) > 0;
+  }
   for (auto const& entry : equations)
     text.equations.push_back({definition_of(entry), is_vector(entry.first)});
   return text;
 }
 
 void Parameters::check_initial(Visitor& visitor, config::RunOptions const& run) {
-  initial = system ? read_initial(visitor, run, text_of(run)) : std::nullopt;
+  // Names have no sides yet.
+  auto text = text_of(run);
+  for (auto& let : text.lets) let.has_sides = false;
+  initial = system ? read_initial(visitor, run, std::move(text)) : std::nullopt;
 }
 
 void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   declare(visitor);
-  if (!visitor.given("equations") || !check(visitor, run)) return;
+  if (!visitor.given("equations")) return;
+  sided_.clear();
+  for (auto const& [name, text] : lets)
+    if (visitor.given(fmt::format("boundary.{}", name))) sided_.push_back(name);
+  if (!check(visitor, run)) return;
   text_ = text_of(run);
   gridstride::equations::SystemText const& text = text_;
   std::vector<gridstride::equations::SystemFault> faults;
@@ -146,6 +159,23 @@ std::vector<config::FieldInfo> Parameters::fields_of(config::RunOptions const& r
     fields.push_back(field);
   }
   return fields;
+}
+
+std::vector<config::FieldInfo> Parameters::names_of(config::RunOptions const&) const {
+  std::vector<config::FieldInfo> names;
+  for (std::string const& name : sided_) {
+    config::FieldInfo& info = names.emplace_back();
+    info.name = name;
+    info.any_name = !system;
+    info.sides = {SideKind::periodic, SideKind::antiperiodic, SideKind::dirichlet,
+                  SideKind::neumann,  SideKind::wall,         SideKind::outflow};
+    auto const is_this = [&](gridstride::equations::SidedName const& one) {
+      return one.name.name == name && one.name.is_vector;
+    };
+    if (system && std::ranges::any_of(system->names, is_this))
+      info.components.assign(axis_names.begin(), axis_names.begin() + system->dims);
+  }
+  return names;
 }
 
 }  // namespace gridstride::pde

@@ -47,6 +47,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   std::optional<gridstride::equations::System> initial;
   bool reads_initial() const override { return true; }
   void check_initial(config::Visitor& visitor, config::RunOptions const& run) override;
+  std::vector<config::FieldInfo> names_of(config::RunOptions const& run) const override;
 
   config::Language* language() override { return this; }
   std::string name_problem(config::RunOptions const& run, std::string const& name) const override;
@@ -68,6 +69,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   gridstride::equations::SystemText text_of(config::RunOptions const& run) const;
 
   gridstride::equations::SystemText text_;  // of the system
+  std::vector<std::string> sided_;          // names under `let` that the file gives sides to
 };
 
 inline Parameters const& parameters_of(config::RunConfig const& run) {

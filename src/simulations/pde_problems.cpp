@@ -82,7 +82,15 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
                                      "the equations have noise, and are never steady"));
     auto const initial = initial_problems(run, parameters_of(run).initial, wraps_of(run));
     problems.insert(problems.end(), initial.begin(), initial.end());
-    equations::Linearisation const linearisation(stencil);
+    for (std::size_t i = 0; i < stencil.names.size(); ++i)
+      if (equations::program_of(stencil.terms, stencil.names[i], run.grid.dims).found > 0)
+        problems.push_back(run.problem(
+            run.location("let." + parameters_of(run).system->names[i].name.name),
+            "a name with sides of its own has a value over the whole grid in it (which is found "
+            "from arrays that this one comes before)"));
+    // Names with sides stand for what they are there.
+    equations::Linearisation const linearisation(equations::discretise(
+        parameters_of(run).system.value(), run.grid, equations::NamesAs::formulas));
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
   }

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <set>
 
 #include "equations/text.hpp"
 #include "grid/grid.hpp"
@@ -56,24 +58,46 @@ std::string step_line(config::RunConfig const& run, equations::System const& sys
                     : fmt::format("auto takes {:g} of it", run.time.safety));
 }
 
-std::string reach_line(equations::StencilProgram const& program) {
+using Programs = std::span<equations::StencilProgram const>;
+
+std::string reach_line(Programs names, equations::StencilProgram const& program) {
   std::vector<std::string> axes;
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(program.dims); ++axis)
-    axes.push_back(fmt::format("{} along {}",
-                               counted(static_cast<std::size_t>(program.reach[axis]), "point"),
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(program.dims); ++axis) {
+    int reach = program.reach[axis];
+    for (auto const& one : names) reach = std::max(reach, one.reach[axis]);
+    axes.push_back(fmt::format("{} along {}", counted(static_cast<std::size_t>(reach), "point"),
                                axis_names[axis]));
+  }
   return fmt::format("reach: {}", fmt::join(axes, ", "));
 }
 
-std::string cost_line(config::RunConfig const& run, equations::System const& system,
+std::size_t operations_of(equations::StencilProgram const& program) {
+  return static_cast<std::size_t>(
+      std::ranges::count(program.code, equations::Kind::operation, &equations::Node::kind));
+}
+
+/// How many arrays a program reads.
+std::size_t arrays_of(equations::StencilProgram const& program) {
+  std::set<std::int32_t> arrays;
+  for (equations::Node const& node : program.code)
+    if (node.kind == equations::Kind::unknown) arrays.insert(node.index);
+  return arrays.size();
+}
+
+std::string cost_line(config::RunConfig const& run, equations::System const& system, Programs names,
                       equations::StencilProgram const& program, Scheme const& scheme) {
   auto const components = static_cast<std::size_t>(system.component_count());
   std::size_t loads = 0;
   for (Stage const& stage : scheme.stages)
     loads += components * (1 + (stage.base != stage.in ? 1 : 0) + stage.terms.size());
-  std::size_t const stages = scheme.stages.size(), stores = components * stages;
-  auto const flops = static_cast<std::size_t>(
-      std::ranges::count(program.code, equations::Kind::operation, &equations::Node::kind));
+  auto const made = static_cast<std::size_t>(system.name_count());
+  std::size_t const stages = scheme.stages.size(), stores = (components + made) * stages;
+  std::size_t flops = operations_of(program);
+  loads += stages * made;
+  for (auto const& one : names) {
+    loads += stages * arrays_of(one);
+    flops += operations_of(one);
+  }
   return fmt::format(
       "update of a point: {}, {} ({} and {} of {}), {} for the rates", counted(stages, "stage"),
       counted((loads + stores) * size_of(run.precision), "byte"), counted(loads, "load"),
@@ -83,14 +107,15 @@ std::string cost_line(config::RunConfig const& run, equations::System const& sys
 }  // namespace
 
 std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
-                                equations::StencilProgram const& program, Scheme const& scheme,
-                                equations::StepLimit const& limit, bool varies) {
+                                Programs names, equations::StencilProgram const& program,
+                                Scheme const& scheme, equations::StepLimit const& limit,
+                                bool varies) {
   std::vector<std::string> lines = {"equations as understood:"};
   for (auto const& equation : equations::to_text(system)) lines.push_back("  " + equation);
   lines.push_back(fmt::format("scheme: {}", run.time.scheme));
   lines.push_back(step_line(run, system, limit, varies));
-  lines.push_back(reach_line(program));
-  lines.push_back(cost_line(run, system, program, scheme));
+  lines.push_back(reach_line(names, program));
+  lines.push_back(cost_line(run, system, names, program, scheme));
   return lines;
 }
 

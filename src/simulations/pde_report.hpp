@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,10 @@ namespace gridstride::pde {
 /// How a system was understood, a line each: its equations, the scheme, the longest stable step and
 /// the eigenvalue that limits it, how far the equations reach, and what an update of one point by
 /// all stages of the scheme moves and computes: each stage loads each array once, and a fused
-/// multiplication and addition counts as two operations.
+/// multiplication and addition counts as two operations. `names` are the programs of names with
+/// sides, `program` that of the rates.
 std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
+                                std::span<equations::StencilProgram const> names,
                                 equations::StencilProgram const& program, Scheme const& scheme,
                                 equations::StepLimit const& limit, bool varies);
 

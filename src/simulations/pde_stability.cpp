@@ -11,19 +11,46 @@ namespace gridstride::pde {
 
 template <class T>
 StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                                    equations::Stencil stencil, Scheme const& scheme)
+                                    equations::Stencil stencil, Scheme const& scheme,
+                                    bool factors_change)
     : stream_(stream),
       grid_(grid),
       linearisation_(std::move(stencil)),
       scheme_(scheme),
+      factors_change_(factors_change),
       globals_(stream, grid, wraps, linearisation_.terms(), linearisation_.operands()) {
   for (equations::Term const coefficient : linearisation_.coefficients())
     programs_.push_back(
         equations::program_of(linearisation_.terms(), std::array{coefficient}, grid.dims));
-  if (!varies()) return;
-  values_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
-  moments_ = Buffer<reduce::Moments<T>>(stream_, MemorySpace::device, programs_.size());
+  if (!programs_.empty())
+    values_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
 }
+
+namespace {
+
+/// Sides with a factor; their a is not known yet.
+template <class T>
+struct Factors {
+  std::vector<equations::RobinSide> sides = {};
+  std::vector<std::span<T const>> values = {};
+
+  Factors(Grid const& grid, std::vector<system::Input<T>> const& inputs) {
+    for (std::size_t c = 0; c < inputs.size(); ++c)
+      for (int axis = 0; axis < grid.dims; ++axis)
+        for (int end = 0; end < 2; ++end)
+          if (T const* const a = inputs[c].sides[axis][end].a) {
+            sides.push_back({c, axis, end, grid.spacing[static_cast<std::size_t>(axis)], {}});
+            values.emplace_back(a, static_cast<std::size_t>(grid.face_size(axis)));
+          }
+  }
+};
+
+template <class T>
+equations::Range range_of(reduce::Moments<T> const& found) {
+  return {static_cast<double>(found.minimum), static_cast<double>(found.maximum)};
+}
+
+}  // namespace
 
 template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
@@ -34,25 +61,40 @@ equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> cons
   step.outputs = {{.values = values_.data()}};
   step.is_stage = false;
   step.clock = clock;
-  if (varies()) globals_.find(inputs, clock, 0, values_.span());
+  if (!programs_.empty()) globals_.find(inputs, clock, 0, values_.span());
   step.found = globals_.values();
+  Factors<T> factors(grid_, inputs);
+  std::size_t const coefficients = programs_.size(), all = coefficients + factors.sides.size();
+  if (moments_.size() < all)
+    moments_ = Buffer<reduce::Moments<T>>(stream_, MemorySpace::device, all);
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     step.program = &programs_[i];
     system::advance(stream_, step);
     reduce::moments<T>(stream_, std::as_const(values_).span(), moments_.span().subspan(i, 1));
   }
-  std::vector<reduce::Moments<T>> found(programs_.size());
-  if (varies()) copy_async(std::span(found), moments_.span(), stream_);
+  for (std::size_t i = 0; i < factors.sides.size(); ++i)
+    reduce::moments<T>(stream_, factors.values[i], moments_.span().subspan(coefficients + i, 1));
+  std::vector<reduce::Moments<T>> found(all);
+  if (all > 0) copy_async(std::span(found), std::as_const(moments_).span().first(all), stream_);
   stream_.synchronize();
   std::vector<equations::Range> ranges;
-  for (auto const& one : found) {
+  for (std::size_t i = 0; i < coefficients; ++i) {
+    auto const& one = found[i];
     if (one.first_non_finite >= 0)
       throw NumericalError(fmt::format(
           "how the rates change with the fields is not finite at {}, so that no step is stable",
           format_place(grid_, one.first_non_finite)));
-    ranges.push_back({static_cast<double>(one.minimum), static_cast<double>(one.maximum)});
+    ranges.push_back(range_of(one));
   }
-  return linearisation_.limit(ranges, static_cast<int>(scheme_.stages.size()));
+  for (std::size_t i = 0; i < factors.sides.size(); ++i) {
+    auto& [component, axis, end, spacing, a] = factors.sides[i];
+    if (found[coefficients + i].first_non_finite >= 0)
+      throw NumericalError(fmt::format("a of 'robin: [a, g]' is not finite on the {} side of {}",
+                                       end == 0 ? "lower" : "upper",
+                                       axis_names[static_cast<std::size_t>(axis)]));
+    a = range_of(found[coefficients + i]);
+  }
+  return linearisation_.limit(ranges, static_cast<int>(scheme_.stages.size()), factors.sides);
 }
 
 template class StabilityFinder<float>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,17 +15,20 @@
 namespace gridstride::pde {
 
 /// Finds the longest stable step of a state: evaluates each coefficient of the linearisation that is
-/// no number at all points, one after the other, and takes the extremes by `reduce`. Instantiated
-/// for float and double.
+/// no number at all points, one after the other, and takes the extremes by `reduce`; those of the
+/// factors on sides as well. Instantiated for float and double.
 template <class T>
 class StabilityFinder {
  public:
   StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                  equations::Stencil stencil, Scheme const& scheme);
+                  equations::Stencil stencil, Scheme const& scheme, bool factors_change);
 
-  /// Whether the limit depends on the state.
-  bool varies() const { return !programs_.empty(); }
-  /// Waits for the device. Throws `NumericalError` for a coefficient that is not finite.
+  /// Whether the limit depends on the state, or on factors on sides that change.
+  bool varies() const { return factors_change_ || !programs_.empty(); }
+  /// How many steps a limit holds for, at most: fields change by what the equations do in a step,
+  /// factors as their formulas say.
+  std::int64_t steps_between() const { return factors_change_ ? 1 : 32; }
+  /// Waits for the device. Throws `NumericalError` for a coefficient or a factor that is not finite.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs,
                             evaluate::DeviceClock const* clock);
 
@@ -33,6 +37,7 @@ class StabilityFinder {
   Grid grid_;
   equations::Linearisation linearisation_;
   Scheme const& scheme_;
+  bool factors_change_;
   std::vector<equations::StencilProgram> programs_;  // of the coefficients
   GlobalFinder<T> globals_;
   Buffer<T> values_;

@@ -13,7 +13,8 @@ namespace gridstride::test {
 
 /// u = 2 + exp(−t) Σ_a sin(2π x_a + φ_a) on the unit cube, which solves u_t = `rate` + source, where
 /// the source is what the equation lacks, by calculus: `rate` speaks of the field and of the exact
-/// solution as `#`. `sides` tells the kind of side of each axis, lower and upper: p, d or n.
+/// solution as `#`. `sides` tells the kind of side of each axis, lower and upper: p, d, n or r, where
+/// ∂u/∂n + a·u = g with an a that changes along the side and in time.
 inline std::string manufactured_pde(std::string const& rate, int dims, std::string const& sides,
                                     int cells, std::string const& scheme) {
   static constexpr std::array<char const*, 3> axes = {"x", "y", "z"};
@@ -27,10 +28,13 @@ inline std::string manufactured_pde(std::string const& rate, int dims, std::stri
   std::string const exact = fmt::format("2 + exp(-t)*({})", sum);
   for (int a = 0; a < dims; ++a) {
     auto const side = [&](std::size_t end) {
-      return sides[2 * static_cast<std::size_t>(a) + end] == 'd'
-                 ? fmt::format("{{dirichlet: \"{}\"}}", exact)
-                 : fmt::format("{{neumann: \"{}exp(-t)*2*pi*cos(2*pi*{} + {})\"}}",
-                               end == 0 ? "-" : "", axes[a], phases[a]);
+      char const kind = sides[2 * static_cast<std::size_t>(a) + end];
+      if (kind == 'd') return fmt::format("{{dirichlet: \"{}\"}}", exact);
+      auto const slope =
+          fmt::format("{}exp(-t)*2*pi*cos(2*pi*{} + {})", end == 0 ? "-" : "", axes[a], phases[a]);
+      if (kind == 'n') return fmt::format("{{neumann: \"{}\"}}", slope);
+      auto const factor = fmt::format("(2 + cos(t + 2*pi*{}))", axes[(a + 1) % dims]);
+      return fmt::format("{{robin: [\"{0}\", \"{1} + {0}*({2})\"]}}", factor, slope, exact);
     };
     bool const wraps = sides[2 * static_cast<std::size_t>(a)] == 'p';
     boundary += wraps ? fmt::format("  {}: periodic\n", axes[a])

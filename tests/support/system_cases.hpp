@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -54,6 +55,14 @@ inline equations::StencilProgram mixed_program(Grid const& grid) {
   return equations::program_of(stencil.terms, stencil.rates, grid.dims);
 }
 
+inline char letter_of(SideKind kind) {
+  static std::map<SideKind, char> const letters = {
+      {SideKind::periodic, 'p'}, {SideKind::antiperiodic, 'a'}, {SideKind::dirichlet, 'd'},
+      {SideKind::neumann, 'n'},  {SideKind::robin, 'r'},        {SideKind::wall, 'w'},
+      {SideKind::outflow, 'o'}};
+  return letters.at(kind);
+}
+
 struct SystemCase {
   Grid grid;
   std::array<std::array<SideKind, 2>, 3> kinds;
@@ -64,11 +73,7 @@ struct SystemCase {
   std::string text() const {
     std::string sides;
     for (int axis = 0; axis < grid.dims; ++axis)
-      for (auto kind : kinds[static_cast<std::size_t>(axis)])
-        sides += kind == SideKind::periodic    ? 'p'
-                 : kind == SideKind::dirichlet ? 'd'
-                 : kind == SideKind::neumann   ? 'n'
-                                               : 'o';
+      for (auto kind : kinds[static_cast<std::size_t>(axis)]) sides += letter_of(kind);
     return format_points(grid) + " " + sides + (is_stage ? " stage " : " rates ") +
            std::to_string(addends) + (in_place ? " in place" : "");
   }
@@ -77,9 +82,10 @@ struct SystemCase {
 /// Sizes that are no multiples of anything, down to the fewest points that the sides take.
 inline std::vector<SystemCase> system_cases() {
   constexpr SideKind p = SideKind::periodic, d = SideKind::dirichlet, n = SideKind::neumann,
-                     o = SideKind::outflow;
-  static constexpr std::array<std::array<SideKind, 2>, 6> pairs = {
-      {{p, p}, {d, d}, {n, n}, {d, n}, {n, o}, {o, d}}};
+                     o = SideKind::outflow, a = SideKind::antiperiodic, r = SideKind::robin,
+                     w = SideKind::wall;
+  static constexpr std::array<std::array<SideKind, 2>, 11> pairs = {
+      {{p, p}, {d, d}, {n, n}, {d, n}, {n, o}, {o, d}, {a, a}, {r, r}, {w, d}, {r, w}, {o, r}}};
   static constexpr std::array<std::array<std::int64_t, 3>, 16> sizes = {{{3, 1, 1},
                                                                          {4, 1, 1},
                                                                          {5, 1, 1},
@@ -104,7 +110,8 @@ inline std::vector<SystemCase> system_cases() {
       one.grid.dims = sizes[s][2] > 1 ? 3 : sizes[s][1] > 1 ? 2 : 1;
       one.grid.origin = {-0.3, 0.2, 0.1};
       one.grid.spacing = {0.5, 0.25, 0.75};
-      for (std::size_t axis = 0; axis < 3; ++axis) one.kinds[axis] = pairs[(b + axis * s) % 6];
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        one.kinds[axis] = pairs[(b + axis * s) % pairs.size()];
       one.is_stage = (s + b) % 5 != 0;
       one.addends = one.is_stage ? static_cast<int>((s + 2 * b) % 3) : 0;
       one.in_place = one.is_stage && b % 2 == 0;
@@ -157,9 +164,10 @@ std::vector<T> run_system(Stream& stream, SystemCase const& one, std::string_vie
         // The second component has other rules beyond sides that do not wrap.
         auto kind = one.kinds[static_cast<std::size_t>(axis)]
                              [static_cast<std::size_t>(c == 0 ? side : 1 - side)];
-        input.sides[axis][side] =
-            system::side_of<T>(kind, one.grid.spacing[static_cast<std::size_t>(axis)],
-                               c == 1 && side == 1 ? nullptr : filled(one.grid.face_size(axis)));
+        input.sides[axis][side] = system::side_of<T>(
+            kind, one.grid.spacing[static_cast<std::size_t>(axis)],
+            c == 1 && side == 1 ? nullptr : filled(one.grid.face_size(axis)),
+            c == 1 && side == 0 ? nullptr : filled(one.grid.face_size(axis)), c == axis);
       }
     system::Output<T> output;
     if (one.is_stage) output.base = one.in_place ? filled(size) : input.values;

@@ -15,7 +15,7 @@ std::int64_t lines_of_piece(Grid const& grid) {
 /// An axis is periodic for all fields that have sides, or for none.
 bool is_periodic(config::RunOptions const& run, int axis) {
   return std::ranges::any_of(run.boundary, [axis](config::Sides const& sides) {
-    return sides[static_cast<std::size_t>(axis)][0].kind == SideKind::periodic;
+    return wraps(sides[static_cast<std::size_t>(axis)][0].kind);
   });
 }
 

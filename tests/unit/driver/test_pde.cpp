@@ -293,7 +293,7 @@ TEST(Pde, TheExamplesRun) {
     }
     ++count;
   }
-  EXPECT_EQ(count, 7);
+  EXPECT_EQ(count, 8);
 }
 
 /// Vectors: a flow of its own, by components and as a whole, with sides of each component.

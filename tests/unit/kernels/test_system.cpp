@@ -83,6 +83,45 @@ TEST(SystemReference, SidesByHand) {
   EXPECT_EQ(diffuse(SideKind::periodic, 0, 0), (std::vector<double>{4.25, 1.5, 4.5, 9.5, 10.25}));
   EXPECT_EQ(diffuse(SideKind::neumann, 2, -4), (std::vector<double>{1, 1.5, 4.5, 9.5, 11.5}));
   EXPECT_EQ(diffuse(SideKind::outflow, 9, 9), (std::vector<double>{0, 1.5, 4.5, 9.5, 16}));
+  EXPECT_EQ(diffuse(SideKind::antiperiodic, 9, 9),
+            (std::vector<double>{-3.75, 1.5, 4.5, 9.5, 10.25}));
+  EXPECT_EQ(diffuse(SideKind::wall, 9, 9), (std::vector<double>{0.5, 1.5, 4.5, 9.5, 12.5}));
+}
+
+/// u(−j) = u(j) + 2jh(g − a·u(0)), here with h = 0.5.
+TEST(SystemReference, RobinByHand) {
+  OneField line({5}, SideKind::robin);
+  line.grid.spacing = {0.5, 1, 1};
+  line.in = {1, 2, 4, 8, 16};
+  std::vector<double> const g = {3, -2}, a = {5, 0.25};
+  auto step = line.step(line.terms.derivative(line.u, {4, 0, 0}));
+  for (std::size_t side = 0; side < 2; ++side)
+    step.inputs[0].sides[0][side] = system::side_of(SideKind::robin, 0.5, &g[side], &a[side]);
+  step.is_stage = false;
+  system::advance(line.stream, step, "reference");
+  // slopes 3 − 5·1 = −2 and −2 − 16/4 = −6
+  std::vector<double> const u = {4 - 2 * 2, 2 - 2, 1, 2, 4, 8, 16, 8 - 6, 4 - 2 * 6};
+  for (std::size_t i = 0; i < 5; ++i)
+    EXPECT_EQ(line.out[i], 16 * (u[i] - 4 * u[i + 1] + 6 * u[i + 2] - 4 * u[i + 3] + u[i + 4]))
+        << i;
+  // Without g: 0.
+  step.inputs[0].sides[0][0] = system::side_of<double>(SideKind::robin, 0.5, nullptr, &a[0]);
+  system::advance(line.stream, step, "reference");
+  EXPECT_EQ(line.out[0], 16 * ((4 - 10) - 4 * (2 - 5) + 6 - 4 * 2 + 4));
+}
+
+/// Around an antiperiodic axis g changes its sign as u does, and a does not.
+TEST(SystemReference, FactorsGoAroundAnAntiperiodicAxisWithTheirSign) {
+  OneField plane({4, 3}, SideKind::antiperiodic);
+  plane.kinds[1] = {SideKind::robin, SideKind::neumann};
+  plane.in.assign(12, 1);
+  std::vector<double> const g = {1, 2, 3, 4}, a = {5, 6, 7, 8};
+  auto step = plane.step(plane.terms.derivative(plane.u, {1, 1, 0}));
+  step.inputs[0].sides[1][0] = system::side_of(SideKind::robin, 1.0, g.data(), a.data());
+  step.is_stage = false;
+  system::advance(plane.stream, step, "reference");
+  // u(−1, 1) = −1 and u(−1, 0) = −1: u(−1, −1) = −1 + 2(−4 + 8) = 7; u(1, −1) = 1 + 2(2 − 6) = −7.
+  EXPECT_EQ(plane.out[0], ((1 - -7) - (-1 - 7)) / 4);
 }
 
 TEST(SystemReference, TwoPointsBeyondASide) {

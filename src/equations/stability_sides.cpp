@@ -1,0 +1,101 @@
+// What sides add to a linearisation that knows of none. Where ∂u/∂n = g − a·u, a point j beyond the
+// side has −2jh·a·u(0) in it, beside what a mirror would show. For diffusion over reach 1 that is a
+// term of the matrix's diagonal at the side's own points, so that eigenvalues move by no more
+// (Weyl); wider stencils have it in rows further inside too, whose size is taken off the real part.
+#include <algorithm>
+#include <cmath>
+
+#include "equations/stability.hpp"
+
+namespace gridstride::equations {
+namespace {
+
+constexpr int ends = 2;
+
+Range product(Range a, Range b) {
+  double const all[] = {a.least * b.least, a.least * b.greatest, a.greatest * b.least,
+                        a.greatest * b.greatest};
+  return {*std::ranges::min_element(all), *std::ranges::max_element(all)};
+}
+
+Range sum(Range a, Range b) { return {a.least + b.least, a.greatest + b.greatest}; }
+
+double magnitude(Range range) { return std::max(std::abs(range.least), std::abs(range.greatest)); }
+
+/// ∂rate/∂u at an offset.
+struct Slope {
+  std::array<std::int8_t, 3> offset;
+  Range value;
+
+  /// How far it reaches towards an end of an axis.
+  int towards(int axis, int end) const {
+    int const along = offset[static_cast<std::size_t>(axis)];
+    return std::max(0, end == 0 ? -along : along);
+  }
+};
+
+/// What one side adds to its own points' rates, and to those of points further inside, which count
+/// either way.
+Range added_by(RobinSide const& side, std::span<Slope const> slopes) {
+  int reach = 0;
+  for (Slope const& slope : slopes) reach = std::max(reach, slope.towards(side.axis, side.end));
+  Range all = {0, 0};
+  for (int inside = 0; inside < reach; ++inside) {
+    Range row = {0, 0};
+    for (Slope const& slope : slopes) {
+      double const beyond = std::max(0, slope.towards(side.axis, side.end) - inside);
+      double const factor = -2 * beyond * side.spacing;
+      row = sum(row, product({factor, factor}, product(side.a, slope.value)));
+    }
+    double const size = magnitude(row);
+    all = sum(all, inside == 0 ? Range{std::min(0.0, row.least), std::max(0.0, row.greatest)}
+                               : Range{-size, size});
+  }
+  return all;
+}
+
+/// What differences along several axes add at a corner beyond the sum of its sides.
+double added_by_corner(std::span<RobinSide const> corner, std::span<Slope const> slopes) {
+  double all = 0;
+  for (Slope const& slope : slopes) {
+    double product = 1, sum = 0;
+    for (RobinSide const& side : corner) {
+      int const beyond = slope.towards(side.axis, side.end);
+      double const one = beyond * (beyond + 1) * side.spacing * magnitude(side.a);
+      product *= 1 + one;
+      sum += one;
+    }
+    all += magnitude(slope.value) * (product - 1 - sum);
+  }
+  return all;
+}
+
+}  // namespace
+
+Range Linearisation::added_by_sides(Entry const& entry, std::span<Range const> values,
+                                    std::span<RobinSide const> sides) const {
+  std::vector<Slope> slopes;
+  for (Pair const& pair : entry.pairs) {
+    Range const even = values[static_cast<std::size_t>(pair.even)];
+    Range const odd = values[static_cast<std::size_t>(pair.odd)];
+    Slope one = {pair.offset, sum(even, odd)};
+    slopes.push_back(one);
+    for (auto& along : one.offset) along = static_cast<std::int8_t>(-along);
+    one.value = {even.least - odd.greatest, even.greatest - odd.least};
+    slopes.push_back(one);
+  }
+  Range all = {0, 0};
+  for (int corner = 0; corner < ends * ends * ends; ++corner) {
+    std::vector<RobinSide> meeting;
+    for (RobinSide const& side : sides)
+      if (side.component == entry.column && ((corner >> side.axis) & 1) == side.end)
+        meeting.push_back(side);
+    double const both = added_by_corner(meeting, slopes);
+    Range here = {-both, both};
+    for (RobinSide const& side : meeting) here = sum(here, added_by(side, slopes));
+    all = {std::min(all.least, here.least), std::max(all.greatest, here.greatest)};
+  }
+  return all;
+}
+
+}  // namespace gridstride::equations
