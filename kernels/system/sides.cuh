@@ -9,7 +9,7 @@ namespace gridstride::system {
 /// One end of an axis with n points. Point −j lies j points beyond the side:
 ///
 ///   u(−j) = sign·u(n − j)                                     where it wraps around
-///   u(−j) = sign·u(j) + own·u(0) + (value + j·slope)·(g − a·u(0))   else
+///   u(−j) = sign·u(j) + own·u(0) + j·slope·(g − a·u(0))       else
 ///
 /// At a corner the axes follow each other, x first: a point beyond the sides of y and z is made of
 /// points beyond x. There g goes on along its face as u along the axis where that wraps, else as a
@@ -20,7 +20,6 @@ struct Side {
   bool given = false;  ///< the side's own points hold g; else they are as those inside
   T sign = 1;
   T own = 0;
-  T value = 0;
   T slope = 0;
   T const* g = nullptr;  ///< at the points of the face, the remaining axes in order; null: 0
   T const* a = nullptr;  ///< the same
@@ -104,11 +103,10 @@ GRIDSTRIDE_HOST_DEVICE inline T value_at(Source const& source, Sides<T> const& s
     if (rule.wraps) return rule.sign * value(around(side, points[a], by));
     T result = rule.sign * value(inside(side, points[a], by));
     if (rule.own != 0) result = result + rule.own * value(inside(side, points[a], 0));
-    if (rule.g)
-      result = result +
-               (rule.value + T(by) * rule.slope) * face_value<a>(sides, points, a, rule.g, i, j, k);
+    if (rule.slope != 0 && rule.g)
+      result = result + T(by) * rule.slope * face_value<a>(sides, points, a, rule.g, i, j, k);
     if (rule.a)
-      result = result - (rule.value + T(by) * rule.slope) *
+      result = result - T(by) * rule.slope *
                             (face_value<a>(sides, points, a, rule.a, i, j, k, false) *
                              value(inside(side, points[a], 0)));
     return result;

@@ -95,7 +95,7 @@ Side<T> side_of(SideKind kind, double spacing, T const* g, T const* a, bool is_a
     case SideKind::antiperiodic:
       return {.sign = -1};
     case SideKind::dirichlet:
-      return {.wraps = false, .given = true, .sign = -1, .value = 2, .g = g};
+      return {.wraps = false, .given = true, .sign = -1, .own = 2, .g = g};
     case SideKind::neumann:
       return {.wraps = false, .slope = static_cast<T>(2 * spacing), .g = g};
     case SideKind::robin:

@@ -99,7 +99,7 @@ inline int fewest_points(int reach, bool wraps) { return reach + (wraps ? 0 : 1)
 ///
 ///   periodic      u(−j) = u(n − j)
 ///   antiperiodic  u(−j) = −u(n − j)
-///   dirichlet     the side's points hold g, and u(−j) = 2g − u(j)
+///   dirichlet     the side's points hold g, and u(−j) = 2u(0) − u(j)
 ///   neumann       u(−j) = u(j) + 2jh·g, g the derivative along the outward normal
 ///   robin         u(−j) = u(j) + 2jh·(g − a·u(0)), where that derivative is g − a·u
 ///   wall          u(−j) = u(j); as dirichlet with g = 0 for the component along the normal

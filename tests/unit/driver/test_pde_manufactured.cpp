@@ -88,6 +88,13 @@ INSTANTIATE_TEST_SUITE_P(
                          "equations: {u: \"0.05*laplace(u) - u*v\", v: \"0.05*div(flux) + dt(u)\"}",
                          "u: \"2 + exp(-t)*sin(2*pi*x)\", v: \"1 + t*cos(2*pi*x)/2\"",
                          "u: {x: dirichlet}, v: {x: neumann}", 1, 32},
+        // What v sees of u beyond a side is of the moment at which u is inside.
+        ManufacturedCase{"coupled_to_a_side_that_moves",
+                         "let: {flux: v*grad(u)}\n"
+                         "equations: {u: \"0.05*laplace(u) - u*v\", v: \"0.05*div(flux) + dt(u)\"}",
+                         "u: \"2 + x + 20*t*(2 - x) + exp(-t)*sin(2*pi*x)\", "
+                         "v: \"1 + t*cos(2*pi*x)/2\"",
+                         "u: {x: dirichlet}, v: {x: neumann}", 1, 32},
         ManufacturedCase{
             "vector",
             "fields: {q: vector}\n"
