@@ -202,7 +202,9 @@ class Pde final : public StagedStepping<T> {
       Base::advance(steps, std::min(until, events_.next(before.time)));
       Clock const now = this->clock();
       max_steps -= now.step - before.step;
-      if (events_.due(before.time, now.time)) events_.apply(before.time, moment(), state_arrays());
+      if (events_.due(before.time, now.time))
+        events_.apply(
+            before.time, now.time, [this] { return moment(); }, state_arrays());
       test_stop();
     }
   }

@@ -49,12 +49,12 @@ double Events<T>::next(double time) const {
 }
 
 template <class T>
-void Events<T>::apply(double before, Moment<T> const& moment, std::span<T* const> state) {
+void Events<T>::apply(double before, double now, std::function<Moment<T>()> const& moment,
+                      std::span<T* const> state) {
   for (std::size_t i = 0; i < events_.size(); ++i)
-    if (std::ranges::any_of(events_[i].at, [&](double at) {
-          return at > latest(before) && at <= latest(moment.time);
-        }))
-      set(i, moment, state);
+    if (std::ranges::any_of(events_[i].at,
+                            [&](double at) { return at > latest(before) && at <= latest(now); }))
+      set(i, moment(), state);
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,9 +30,11 @@ class Events {
   /// Whether events lie after `before` and up to `now`.
   bool due(double before, double now) const { return next(before) <= latest(now); }
   /// Does the events that do, in their order: evaluates all that one sets from the values of
-  /// before, then writes it to `state`, the arrays of all components, and holds the sides. Waits for
-  /// the device. Throws `NumericalError` for a value that is not finite.
-  void apply(double before, Moment<T> const& moment, std::span<T* const> state);
+  /// before, then writes it to `state`, the arrays of all components, and holds the sides. `moment`
+  /// gives the present one before each. Waits for the device. Throws `NumericalError` for a value
+  /// that is not finite.
+  void apply(double before, double now, std::function<Moment<T>()> const& moment,
+             std::span<T* const> state);
 
  private:
   /// The latest time that is still the same.

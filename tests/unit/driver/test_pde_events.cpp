@@ -71,6 +71,17 @@ TEST(PdeEvents, KnowGlobalValues) {
   EXPECT_EQ(result.fields[1], std::vector<double>(5, 1));
 }
 
+/// A name with sides is that of the fields as the event before has left them.
+TEST(PdeEvents, KnowNamesWithSides) {
+  auto const result = run_events(
+      "simulation: pde\ngrid: {points: 5}\n"
+      "boundary: {u: {x: {neumann: 0}}, m: {x: {dirichlet: 7}}}\nlet: {m: 2*u}\n"
+      "equations: {u: laplace(m) - 2*laplace(u)}\ninitial: {u: 1}\n"
+      "time: {end: 0.001, step: 0.001}\n"
+      "events: [{at: 0.001, set: {u: 2}}, {at: 0.001, set: {u: m}}]\n");
+  EXPECT_EQ(result.fields[0], (std::vector<double>{7, 4, 4, 4, 7}));
+}
+
 TEST(PdeEvents, LeaveWhatSidesGive) {
   auto const result = run_events(
       "simulation: pde\ngrid: {points: 5}\n"
