@@ -15,7 +15,10 @@ static_assert(most_components == equations::max_components && most_addends == ma
 namespace {
 
 constexpr int points_x = 64, points_y = 4;  // threads of a block of the row `points`
-constexpr int rows_of_thread = 4;           // where there is more than one axis
+
+/// Points of a thread where there is more than one axis: for long programs one, since four would
+/// need too many registers and take too long to compile.
+int rows_of(StencilProgram const& program) { return program.code.size() > 512 ? 1 : 4; }
 
 std::string list_of(std::array<int, 3> const& numbers) {
   return fmt::format("{{{}, {}, {}}}", numbers[0], numbers[1], numbers[2]);
@@ -57,7 +60,7 @@ RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const
       list_of(program.reach), wraps[0], wraps[1], wraps[2]);
   text += equations::to_cuda(program, single ? Precision::float32 : Precision::float64);
   text += fmt::format("}}\n}}\n#define POINTS_X {}\n#define POINTS_Y {}\n#define ROWS {}\n",
-                      points_x, points_y, rows_of_thread);
+                      points_x, points_y, rows_of(program));
   text += "#include \"kernels/system/compiled.cuh\"\n";
   // What is fused stands in the text, so that all kernels round alike.
   return {.name = "a system of equations", .text = std::move(text), .options = {"--fmad=false"}};
@@ -95,7 +98,8 @@ void cuda_points(Stream& stream, Step<T> const& step) {
   }
   auto const module = step.module ? step.module : module_of(stream.device(), step);
   auto const& points = step.grid.points;
-  constexpr std::int64_t most_blocks = 65'535, block_rows = points_y * rows_of_thread;
+  constexpr std::int64_t most_blocks = 65'535;
+  std::int64_t const block_rows = points_y * rows_of(*step.program);
   Extent const blocks(
       static_cast<unsigned>((points[0] + points_x - 1) / points_x),
       static_cast<unsigned>(std::min((points[1] + block_rows - 1) / block_rows, most_blocks)),

@@ -164,6 +164,8 @@ GRIDSTRIDE_VECTOR_WIDTHS void apply_to_piece(Operation operation, T const* a, T 
     GRIDSTRIDE_LOOP(select)
     GRIDSTRIDE_LOOP(sqrt)
     GRIDSTRIDE_LOOP(abs)
+    GRIDSTRIDE_LOOP(min)
+    GRIDSTRIDE_LOOP(max)
 #undef GRIDSTRIDE_LOOP
     default:
       for (long long i = 0; i < points; ++i) result[i] = apply_in(operation, a[i], b[i], c[i]);

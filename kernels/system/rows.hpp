@@ -56,6 +56,8 @@ __attribute__((always_inline)) inline T apply_in(expression::Operation operation
     case Operation::select: return a != 0 ? b : c;
     case Operation::sqrt: return std::sqrt(a);
     case Operation::abs: return std::abs(a);
+    case Operation::min: return b != b || a < b ? a : b;  // as fmin, in loops that become vectors
+    case Operation::max: return b != b || a > b ? a : b;
     default:
       return static_cast<T>(expression::apply(operation, static_cast<double>(a),
                                               static_cast<double>(b), static_cast<double>(c)));

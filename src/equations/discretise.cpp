@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -20,16 +21,50 @@ using expression::Operation;
 using Offset = std::array<std::int8_t, 3>;
 using Orders = std::array<std::int8_t, 3>;
 
+/// Weights of pairs of points, from the nearest on, over a common divisor.
+struct Pairs {
+  double divisor;
+  std::vector<double> weights;
+};
+/// Central differences of an order.
+struct Differences {
+  Pairs first;
+  Pairs second;
+  Pairs across;  ///< from points to the face between two of them, or from faces to a point
+  std::vector<double> mean;  ///< at a face, beside the mean of the nearest two, of each further
+                             ///< pair's distance from them
+};
+
+Differences const& differences_of(int order) {
+  static Differences const all[] = {
+      {{2, {1}}, {1, {1}}, {1, {1}}, {}},
+      {{12, {8, -1}}, {12, {16, -1}}, {24, {27, -1}}, {1.0 / 16}},
+      {{60, {45, -9, 1}}, {180, {270, -27, 2}}, {1920, {2250, -125, 9}}, {25.0 / 256, -3.0 / 256}}};
+  if (order != 2 && order != 4 && order != 6)
+    throw std::invalid_argument("discretise: differences are of order 2, 4 or 6");
+  return all[order / 2 - 1];
+}
+
 class Discretiser {
  public:
-  Discretiser(System const& system, Grid const& grid, NamesAs names, Terms& to,
-              std::vector<Term>& operands)
+  /// Of the system's terms and those that were made of them.
+  Discretiser(System const& system, Terms const& from, Grid const& grid, Space const& space,
+              NamesAs names, Stencil& to)
       : system_(system),
         names_(names),
-        from_(system.terms),
+        from_(from),
         grid_(grid),
-        to_(to),
-        operands_(operands) {}
+        differences_(differences_of(space.order)),
+        to_(to.terms),
+        operands_(to.operands) {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (static_cast<int>(axis) < grid.dims)
+        to.measure *= static_cast<double>(grid.points[axis]) * grid.spacing[axis];
+    for (SidedName const& one : system.names) {
+      auto& components = to.names.emplace_back();
+      for (Term const term : one.terms) components.push_back(at(term, {}));
+    }
+  }
 
   /// The value of a term at the point so far off. Operations may be nested as deep as there are
   /// terms, so they are not left to recursion.
@@ -166,17 +201,30 @@ class Discretiser {
     order = static_cast<std::int8_t>(order - (second ? 2 : 1));
     auto const value = [&](int by) { return derivative(of, orders, moved(offset, axis, by)); };
     double const h = spacing(axis);
-    if (!second) return to_.multiply(to_.number(1 / (2 * h)), to_.subtract(value(1), value(-1)));
+    if (!second)
+      return sum(differences_.first, h, [&](int k) { return to_.subtract(value(k), value(-k)); });
     Term const center = value(0);
-    return to_.multiply(to_.number(1 / (h * h)), to_.subtract(to_.subtract(value(1), center),
-                                                              to_.subtract(center, value(-1))));
+    return sum(differences_.second, h * h, [&](int k) {
+      return to_.subtract(to_.subtract(value(k), center), to_.subtract(center, value(-k)));
+    });
+  }
+
+  /// Σ weight_k·difference(k)/(divisor·unit)
+  template <class Difference>
+  Term sum(Pairs const& pairs, double unit, Difference const& difference) {
+    Term sum = to_.number(0);
+    for (std::size_t i = 0; i < pairs.weights.size(); ++i)
+      sum = to_.add(sum, to_.multiply(to_.number(pairs.weights[i] / (pairs.divisor * unit)),
+                                      difference(static_cast<int>(i) + 1)));
+    return sum;
   }
 
   Term flux(Term of, int axis, Offset offset) {
     if (!meets_face(of, axis)) return derivative(of, once(axis), offset);
-    return to_.multiply(
-        to_.number(1 / spacing(axis)),
-        to_.subtract(face(of, axis, offset), face(of, axis, moved(offset, axis, -1))));
+    return sum(differences_.across, spacing(axis), [&](int k) {
+      return to_.subtract(face(of, axis, moved(offset, axis, k - 1)),
+                          face(of, axis, moved(offset, axis, -k)));
+    });
   }
 
   /// Whether a derivative stands in it that is the difference of the points on both sides of a face.
@@ -209,16 +257,13 @@ class Discretiser {
 
   Term make_face(Term term, int axis, Offset offset) {
     Node const& node = from_[term];
-    Offset const next = moved(offset, axis, 1);
-    if (!meets_face(term, axis)) {
-      Term const here = at(term, offset), there = at(term, next);
-      return here == there ? here : to_.multiply(to_.number(0.5), to_.add(here, there));
-    }
+    if (!meets_face(term, axis)) return mean(term, axis, offset);
     auto const slope = [&](Term of, Orders orders) {
       orders[static_cast<std::size_t>(axis)] -= 1;
-      return to_.multiply(
-          to_.number(1 / spacing(axis)),
-          to_.subtract(derivative(of, orders, next), derivative(of, orders, offset)));
+      return sum(differences_.across, spacing(axis), [&](int k) {
+        return to_.subtract(derivative(of, orders, moved(offset, axis, k)),
+                            derivative(of, orders, moved(offset, axis, 1 - k)));
+      });
     };
     switch (node.kind) {
       case Kind::derivative:
@@ -233,10 +278,26 @@ class Discretiser {
     }
   }
 
+  /// Between a point and the next one.
+  Term mean(Term term, int axis, Offset offset) {
+    auto const value = [&](int by) { return at(term, moved(offset, axis, by)); };
+    Term const here = value(0), there = value(1);
+    if (here == there) return here;
+    Term result = to_.multiply(to_.number(0.5), to_.add(here, there));
+    for (std::size_t i = 0; i < differences_.mean.size(); ++i) {
+      int const k = static_cast<int>(i) + 2;
+      Term const distance =
+          to_.add(to_.subtract(here, value(1 - k)), to_.subtract(there, value(k)));
+      result = to_.add(result, to_.multiply(to_.number(differences_.mean[i]), distance));
+    }
+    return result;
+  }
+
   System const& system_;
   NamesAs names_;
   Terms const& from_;
   Grid grid_;
+  Differences const& differences_;
   Terms& to_;
   std::vector<Term>& operands_;
   int depth_ = 0;  // of globals
@@ -245,20 +306,112 @@ class Discretiser {
   std::map<Face, Term> faces_;
 };
 
+/// What is left of the rates, and what is carried along.
+class SplitDiscretiser {
+ public:
+  SplitDiscretiser(System const& system, Grid const& grid, Space const& space, NamesAs names)
+      : split_(split_convection(system)),
+        grid_(grid),
+        stencil_{.terms = {}, .rates = {}, .convection = space.convection},
+        discretiser_(system, split_.terms, grid, space, names, stencil_),
+        central_(differences_of(space.convection == Convection::weno5 ? 6 : 2)) {
+    for (std::size_t c = 0; c < split_.rests.size(); ++c) {
+      stencil_.rates.push_back(discretiser_.at(split_.rests[c], {}));
+      variables_.push_back(split_.terms.unknown(static_cast<int>(c)));
+    }
+  }
+
+  Stencil complete() {
+    for (auto const& one : split_.fluxes) {
+      Term& rate = stencil_.rates[one.component];
+      rate = terms().subtract(rate,
+                              convective_difference(terms(), stencil_.convection, values_, one,
+                                                    variables_[one.component], spacing(one.axis)));
+    }
+    for (auto const& one : split_.transports) {
+      Term& rate = stencil_.rates[one.component];
+      rate = terms().add(rate, terms().multiply(value(one.velocity), difference(one)));
+    }
+    return std::move(stencil_);
+  }
+
+  Stencil for_stability() {
+    auto const speed = [&](Term of, int axis) {
+      return terms().multiply(terms().number(1 / spacing(axis)), value(of));
+    };
+    for (auto const& one : split_.fluxes)
+      stencil_.carried.push_back({one.component, one.family, speed(one.speed, one.axis)});
+    for (auto const& one : split_.transports) {
+      stencil_.carried.push_back({one.component, one.component,
+                                  terms().operation(Operation::abs, speed(one.drift, one.axis))});
+      // What neighbours do to the velocity counts.
+      if (one.has_operators) add_slopes_of_velocity(one);
+    }
+    for (auto const& one : split_.couplings) add_slopes(one);
+    return std::move(stencil_);
+  }
+
+ private:
+  Terms& terms() { return stencil_.terms; }
+  double spacing(int axis) const { return grid_.spacing[static_cast<std::size_t>(axis)]; }
+  Term value(Term term) { return discretiser_.at(term, {}); }
+  Term difference(ConvectiveTransport const& one) {
+    return transported_difference(terms(), stencil_.convection, values_, one, spacing(one.axis));
+  }
+
+  void add_slopes_of_velocity(ConvectiveTransport const& one) {
+    Term const velocity = value(one.velocity), slope = difference(one);
+    std::array<Term, 1> const root = {velocity};
+    for (Node const& node : program_of(terms(), root, 3).code) {
+      if (node.kind != Kind::unknown) continue;
+      Term const of_velocity = terms().partial(velocity, terms().unknown(node.index, node.orders));
+      stencil_.slopes.push_back({one.component, static_cast<std::size_t>(node.index), node.orders,
+                                 terms().multiply(of_velocity, slope)});
+    }
+  }
+
+  void add_slopes(Coupling const& one) {
+    for (std::size_t i = 0; i < central_.first.weights.size(); ++i)
+      for (int const side : {1, -1}) {
+        Offset offset = {};
+        offset[static_cast<std::size_t>(one.axis)] =
+            static_cast<std::int8_t>(side * static_cast<int>(i + 1));
+        double const weight =
+            -side * central_.first.weights[i] / (central_.first.divisor * spacing(one.axis));
+        stencil_.slopes.push_back(
+            {one.component, one.other, offset,
+             terms().multiply(terms().number(weight), discretiser_.at(one.slope, offset))});
+      }
+  }
+
+  SplitSystem split_;
+  Grid grid_;
+  Stencil stencil_;
+  Discretiser discretiser_;
+  Differences const& central_;
+  std::vector<Term> variables_;
+  ValueAlong values_ = [this](Term term, int axis, int by) {
+    Offset offset = {};
+    offset[static_cast<std::size_t>(axis)] = static_cast<std::int8_t>(by);
+    return discretiser_.at(term, offset);
+  };
+};
+
 }  // namespace
 
-Stencil discretise(System const& system, Grid const& grid, NamesAs names) {
+Stencil discretise(System const& system, Grid const& grid, Space const& space, NamesAs names) {
+  if (space.convection != Convection::central)
+    return SplitDiscretiser(system, grid, space, names).complete();
   Stencil stencil;
-  Discretiser discretiser(system, grid, names, stencil.terms, stencil.operands);
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    if (static_cast<int>(axis) < grid.dims)
-      stencil.measure *= static_cast<double>(grid.points[axis]) * grid.spacing[axis];
-  for (SidedName const& one : system.names) {
-    auto& components = stencil.names.emplace_back();
-    for (Term const term : one.terms) components.push_back(discretiser.at(term, {}));
-  }
+  Discretiser discretiser(system, system.terms, grid, space, names, stencil);
   for (Term const rate : system.rates) stencil.rates.push_back(discretiser.at(rate, {}));
   return stencil;
+}
+
+Stencil discretise_for_stability(System const& system, Grid const& grid, Space const& space) {
+  constexpr auto names = NamesAs::formulas;
+  if (space.convection == Convection::central) return discretise(system, grid, space, names);
+  return SplitDiscretiser(system, grid, space, names).for_stability();
 }
 
 bool StencilProgram::depends_on_time() const {

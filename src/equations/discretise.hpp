@@ -1,16 +1,24 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "equations/system.hpp"
 #include "equations/terms.hpp"
+#include "equations/upwind.hpp"
 #include "grid/grid.hpp"
 
 /// Differences in the place of derivatives.
 namespace gridstride::equations {
+
+/// What takes the place of derivatives.
+struct Space {
+  int order = 2;  ///< of central differences: 2, 4 or 6
+  Convection convection = Convection::central;
+};
 
 /// What becomes of names with sides of their own: arrays are loads of components that follow the
 /// unknowns, formulas what the names stand for at the same points. Both agree but beyond sides that
@@ -21,13 +29,30 @@ enum class NamesAs { arrays, formulas };
 /// points nearby (`Terms::unknown` with an offset), numbers, the time and what is found beforehand,
 /// without operators in space.
 struct Stencil {
+  /// ∂rate/∂(component `of` at the offset) of something that the rates leave out.
+  struct Slope {
+    std::size_t rate;
+    std::size_t of;
+    std::array<std::int8_t, 3> offset;
+    Term value;
+  };
+  /// What the rates leave out because it only carries a component along.
+  struct Carried {
+    std::size_t component;
+    std::size_t with;  ///< a component that it acts on and that acts on it, maybe itself
+    Term speed;        ///< points per s, at most
+  };
+
   Terms terms;
   std::vector<Term> rates;  ///< ∂/∂t of each component
   /// What globals are of, each once, after those that stand in it. Of number i, `Terms::found` of
   /// 4·i + k stands for that of kind `global_kinds[k]`.
-  std::vector<Term> operands;
+  std::vector<Term> operands = {};
   double measure = 1;  ///< of the grid: what an integral is to a mean, at most
   std::vector<std::vector<Term>> names = {};  ///< of each name with sides its components
+  std::vector<Slope> slopes = {};
+  std::vector<Carried> carried = {};
+  Convection convection = Convection::central;  ///< of `carried`
 };
 
 inline constexpr Kind global_kinds[] = {Kind::least, Kind::greatest, Kind::mean, Kind::integral};
@@ -36,21 +61,28 @@ inline constexpr int numbers_of_operand = 4;
 /// The most operands that globals may have, and the deepest that globals may stand in each other.
 inline constexpr int max_operands = 64;
 
-/// Central differences of second order, each a sum of differences, so that they are 0 where nothing
-/// changes:
+/// Central differences, each a sum of differences, so that they are 0 where nothing changes. With
+/// a_k the value k points further, those of order 2, 4 and 6 have 1, 2 and 3 pairs of points:
 ///
-///   ∂a/∂x     (a₁ − a₋₁)/(2h)
-///   ∂²a/∂x²   ((a₁ − a₀) − (a₀ − a₋₁))/h²
+///   ∂a/∂x     Σ w_k·(a_k − a_{−k})/h
+///   ∂²a/∂x²   Σ w_k·((a_k − a₀) − (a₀ − a_{−k}))/h²
 ///
 /// one after the other for what is differentiated more often or along several axes; a is evaluated
-/// where it is needed, from the unknowns there. A flux is (F_{1/2} − F_{−1/2})/h. At the faces
-/// between two points, a derivative that is odd along the axis is the difference of the two points
-/// (over h), all else their mean, and operations are made of their operands there; where no such
-/// derivative stands in F, F is the mean of both points. The sum of a flux over a periodic axis is
-/// then 0 but for rounding. Transport is velocity·∂a/∂x. Whole powers up to 8 become products.
+/// where it is needed, from the unknowns there. A flux is Σ w_k·(F_{k−1/2} − F_{1/2−k})/h. At the
+/// faces between two points, a derivative that is odd along the axis is such a sum over pairs of
+/// points around the face, all else their mean (of order 4 and 6 with the next pairs), and
+/// operations are made of their operands there; where no such derivative stands in F, ∂F/∂x is as
+/// above. The sum of a flux over a periodic axis is then 0 but for rounding. Transport is
+/// velocity·∂a/∂x. Whole powers up to 8 become products. Where convection is not central, what
+/// `split_convection` finds is as in upwind.hpp.
 ///
 /// Throws `Error` for stencils that are wider than `max_reach`, and for more than `max_operands`.
-Stencil discretise(System const& system, Grid const& grid, NamesAs names = NamesAs::arrays);
+Stencil discretise(System const& system, Grid const& grid, Space const& space = {},
+                   NamesAs names = NamesAs::arrays);
+
+/// The same for `Linearisation`: names with sides are formulas, and what is carried along from
+/// upwind is left out, and told.
+Stencil discretise_for_stability(System const& system, Grid const& grid, Space const& space = {});
 
 /// The furthest that a point may be from which a rate is made.
 inline constexpr int max_reach = 16;

@@ -9,7 +9,9 @@
 #include <optional>
 #include <utility>
 
+#include "equations/blocks.hpp"
 #include "equations/eigenvalues.hpp"
+#include "equations/upwind.hpp"
 
 namespace gridstride::equations {
 namespace {
@@ -73,14 +75,20 @@ Region const& region_of(int order) {
   return regions.at(static_cast<std::size_t>(order - 1));
 }
 
-/// The longest step with which all of a rectangle lies in the region: |P| is largest on its border.
-double stable_step(Rectangle box, Region const& region) {
+/// The longest step with which all of a rectangle, and of what the points of `around` add to it,
+/// lies in the region: |P| is largest on its border.
+double stable_step(Rectangle box, std::span<Complex const> around, Region const& region) {
   box.greatest = std::min(box.greatest, 0.0);
   box.least = std::min(box.least, box.greatest);
-  constexpr int parts = 8;
+  int const parts = around.empty() ? 8 : 2;
   double step = infinity;
+  auto const look_at = [&](Complex z) {
+    if (std::abs(z) > 0)
+      step = std::min(step, region.along({z.real(), std::abs(z.imag())}) / std::abs(z));
+  };
   auto const look = [&](Complex z) {
-    if (std::abs(z) > 0) step = std::min(step, region.along(z) / std::abs(z));
+    look_at(z);
+    for (Complex const& more : around) look_at(z + more);
   };
   bool const is_point = box.least == box.greatest;
   for (int i = 0; i <= parts; ++i) {
@@ -96,33 +104,13 @@ double stable_step(Rectangle box, Region const& region) {
 
 /// The same where reactions alone turn things: what turns no faster than these, but for a factor of
 /// 2, may be made to grow as fast as they are.
-double tolerant_step(Rectangle const& box, double reaction, Region const& region) {
-  double const strict = stable_step(box, region);
+double tolerant_step(Rectangle const& box, std::span<Complex const> around, double reaction,
+                     Region const& region) {
+  double const strict = stable_step(box, around, region);
   if (box.imaginary > 2 * reaction) return strict;
   Rectangle const shifted = {std::min(box.least, 0.0) - reaction,
                              std::min(box.greatest, 0.0) - reaction, box.imaginary};
-  return std::max(strict, stable_step(shifted, region));
-}
-
-/// Sets of components that act on each other, directly or not: the diagonal blocks of the matrix.
-std::vector<std::vector<std::size_t>> blocks_of(std::size_t size, std::vector<char> acts) {
-  for (std::size_t k = 0; k < size; ++k)
-    for (std::size_t i = 0; i < size; ++i)
-      for (std::size_t j = 0; j < size; ++j)
-        if (acts[i * size + k] && acts[k * size + j]) acts[i * size + j] = 1;
-  std::vector<std::vector<std::size_t>> blocks;
-  std::vector<char> placed(size, 0);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (placed[i]) continue;
-    std::vector<std::size_t> block;
-    for (std::size_t j = i; j < size; ++j)
-      if (j == i || (acts[i * size + j] && acts[j * size + i])) {
-        block.push_back(j);
-        placed[j] = 1;
-      }
-    blocks.push_back(std::move(block));
-  }
-  return blocks;
+  return std::max(strict, stable_step(shifted, around, region));
 }
 
 /// Of a matrix without negative entries: that of its blocks.
@@ -232,7 +220,7 @@ std::vector<std::array<double, 3>> wave_numbers(std::array<bool, 3> const& reach
 }
 
 /// Puts 0 in the place of noise.
-void leave_out_noise(Terms& terms, std::vector<Term>& from) {
+void leave_out_noise(Terms& terms, std::span<Term> from) {
   for (Node const& node : program_of(terms, from, 3).code)
     if (node.kind == Kind::noise)
       for (Term& term : from)
@@ -246,10 +234,14 @@ Linearisation::Linearisation(Stencil stencil)
     : terms_(std::move(stencil.terms)),
       components_(stencil.rates.size()),
       operands_(std::move(stencil.operands)),
-      measure_(stencil.measure) {
+      measure_(stencil.measure),
+      convection_(stencil.convection) {
   leave_out_noise(terms_, stencil.rates);
   leave_out_noise(terms_, operands_);
-  for (std::size_t row = 0; row < components_; ++row) of_rates_.add(*this, row, stencil.rates[row]);
+  for (auto& slope : stencil.slopes) leave_out_noise(terms_, {&slope.value, 1});
+  for (auto& one : stencil.carried) leave_out_noise(terms_, {&one.speed, 1});
+  for (std::size_t row = 0; row < components_; ++row)
+    of_rates_.add(*this, row, stencil.rates[row], stencil.slopes);
   for (Entry const& entry : of_rates_.entries)
     for (Pair const& pair : entry.pairs)
       for (std::size_t axis = 0; axis < 3; ++axis)
@@ -257,11 +249,14 @@ Linearisation::Linearisation(Stencil stencil)
   if (!of_rates_.couplings.empty())
     for (std::size_t row = 0; row < operands_.size(); ++row)
       of_operands_.add(*this, row, operands_[row]);
+  for (auto const& [component, with, speed] : stencil.carried)
+    carried_.push_back({component, with, place_of(speed)});
   for (Term const value : values_)
     if (!terms_.is_number(value)) coefficients_.push_back(value);
 }
 
-void Linearisation::Slopes::add(Linearisation& to, std::size_t row, Term of) {
+void Linearisation::Slopes::add(Linearisation& to, std::size_t row, Term of,
+                                std::span<Stencil::Slope const> more) {
   Terms& terms = to.terms_;
   std::array<Term, 1> const root = {of};
   std::map<std::int32_t, std::map<Offset, Term>> slopes;  // by component and offset
@@ -271,6 +266,13 @@ void Linearisation::Slopes::add(Linearisation& to, std::size_t row, Term of) {
     if (node.kind == Kind::found)
       couplings.push_back(
           {row, node.index, to.place_of(terms.partial(of, terms.found(node.index)))});
+  }
+  for (auto const& one : more) {
+    if (one.rate != row) continue;
+    auto& slope = slopes[static_cast<std::int32_t>(one.of)]
+                      .try_emplace(one.offset, terms.number(0))
+                      .first->second;
+    slope = terms.add(slope, one.value);
   }
   for (auto const& [column, of_offset] : slopes) {
     Entry entry = {row, static_cast<std::size_t>(column), 0, {}};
@@ -365,6 +367,13 @@ int Linearisation::place_of(Term term) {
   return static_cast<int>(values_.size() - 1);
 }
 
+std::vector<double> Linearisation::speeds(std::span<Range const> values) const {
+  std::vector<double> found(components_, 0);
+  for (Carried const& one : carried_)
+    found[one.component] += values[static_cast<std::size_t>(one.speed)].greatest;
+  return found;
+}
+
 StepLimit Linearisation::limit(std::span<Range const> ranges, int order,
                                std::span<RobinSide const> sides) const {
   Region const& region = region_of(order);
@@ -392,11 +401,24 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int order,
     acts[at] = acts[at] || more > 0;
     sums[at] += more;
   }
+  for (Carried const& one : carried_)
+    acts[one.component * n + one.with] = acts[one.with * n + one.component] = 1;
 
+  auto const speed = speeds(values);
+  auto const symbol = convection_symbol(convection_);
   auto const waves = wave_numbers(reaches_);
   StepLimit result = {.step = infinity, .reaction = spectral_radius(n, sums)};
   for (auto const& block : blocks_of(n, acts)) {
     std::size_t const size = block.size();
+    double fastest = 0;
+    for (std::size_t const component : block) fastest = std::max(fastest, speed[component]);
+    std::vector<Complex> around;
+    for (Complex const& one : symbol)
+      if (fastest > 0) around.push_back(fastest * one);
+    double const furthest =
+        around.empty() ? 0 : std::abs(*std::ranges::max_element(around, {}, [](Complex z) {
+          return std::abs(z);
+        }));
     auto const place_in = [&](std::size_t component) {
       return static_cast<std::size_t>(std::ranges::find(block, component) - block.begin());
     };
@@ -419,6 +441,10 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int order,
         }
       }
     }
+    for (std::size_t i = 0; i < size; ++i) {
+      Range const added = carried_by_sides(fastest, block[i], sides);
+      for (auto& at_wave : discs) at_wave[i * size + i].add_real(1, added);
+    }
     for (auto& at_wave : discs)
       for (std::size_t i = 0; i < size; ++i)
         for (std::size_t j = 0; j < size; ++j) {
@@ -439,12 +465,14 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int order,
       for (Rectangle const& box : rectangles_of(discs[w], size, scale)) {
         result.fastest = std::max(
             result.fastest,
-            std::hypot(std::max(std::abs(box.least), std::abs(box.greatest)), box.imaginary));
-        double const step = tolerant_step(box, result.reaction, region);
+            std::hypot(std::max(std::abs(box.least), std::abs(box.greatest)), box.imaginary) +
+                furthest);
+        double const step = tolerant_step(box, around, result.reaction, region);
         if (!(step < result.step)) continue;
         result.step = step;
         result.real = box.least;
         result.imaginary = box.imaginary;
+        result.carried = fastest;
         result.components = block;
         result.wave = waves[w];
       }

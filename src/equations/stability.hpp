@@ -33,6 +33,7 @@ struct StepLimit {
   /// What sets the step: λ = real ± i·imaginary of these components, which act on each other, for
   /// waves e^{iθ·x/h} with θ = `wave`. Nothing where the step is infinite.
   double real = 0, imaginary = 0;
+  double carried = 0;  ///< points per s that they are carried from upwind, which λ is without
   std::vector<std::size_t> components = {};
   std::array<double, 3> wave = {0, 0, 0};
   /// No step makes the scheme stable, but for one so small that nobody would take it.
@@ -59,12 +60,12 @@ struct StepLimit {
 /// Where slope and S are numbers, it is their product at θ = 0, and 0 elsewhere. Noise counts as 0.
 class Linearisation {
  public:
-  /// Throws `Error` where that takes more than `max_terms`.
+  /// Of `discretise_for_stability`. Throws `Error` where that takes more than `max_terms`.
   explicit Linearisation(Stencil stencil);
 
   Terms const& terms() const { return terms_; }
-  /// S, even and odd of all pairs, in terms at a point, but for those that are numbers: what they
-  /// are between has to be found over the present fields.
+  /// S, even and odd of all pairs, and the speeds of what is carried along, in terms at a point, but
+  /// for those that are numbers: what they are between has to be found over the present fields.
   std::span<Term const> coefficients() const { return coefficients_; }
   /// What globals in the coefficients are of, as in a `Stencil`, without noise.
   std::span<Term const> operands() const { return operands_; }
@@ -78,6 +79,13 @@ class Linearisation {
   /// all of the rectangle. Where |Im λ| is at most twice the reaction, λ − reaction will do as
   /// well: what only turns without differences may grow by as much. θ is taken at so many places of [−π, π] along each axis that what
   /// lies between is 4 % further at most (0.1 % in 1D, 1 % in 2D).
+  ///
+  /// What is carried along from upwind adds to each λ a point of the convex hull H of 0 and
+  /// `convection_symbol` times σ, the sum over the axes of the largest speeds of a component of the
+  /// set, in points per second. That is where the eigenvalues of −Σ (i·sin θ_x·A_x + α_x·(1 −
+  /// cos θ_x))/h_x + … lie, and those of higher order alike: those of sums of Jacobians of hyperbolic
+  /// systems are at most the sums of theirs (Gårding), whatever shares of α they are, and H with
+  /// itself is 2·H.
   ///
   /// The analysis knows no sides. What `sides` add to the rates of the points near them widens M's
   /// real parts; where a is positive this shortens the step, as −2a/h beside −4/h² for diffusion.
@@ -104,27 +112,40 @@ class Linearisation {
     std::vector<Entry> entries;
     std::vector<Coupling> couplings;
 
-    void add(Linearisation& to, std::size_t row, Term of);
+    /// `more`: what changes a rate and does not stand in it.
+    void add(Linearisation& to, std::size_t row, Term of,
+             std::span<Stencil::Slope const> more = {});
   };
   /// What all couplings add to entry (row, column).
   struct Bound {
     Range exact;        ///< a real number at θ = 0, 0 elsewhere
     double radius = 0;  ///< anywhere
   };
+  struct Carried {
+    std::size_t component, with;
+    int speed;
+  };
   int place_of(Term term);
   Range range_of(std::span<Range const> values, int place) const {
     return values[static_cast<std::size_t>(place)];
   }
   std::vector<Bound> bounds(std::span<Range const> values) const;
+  /// For each component, how many points per second it is carried along.
+  std::vector<double> speeds(std::span<Range const> values) const;
   /// `values`: ranges of values_.
   Range added_by_sides(Entry const& entry, std::span<Range const> values,
                        std::span<RobinSide const> sides) const;
+  /// The same of what is carried along so fast.
+  Range carried_by_sides(double speed, std::size_t component,
+                         std::span<RobinSide const> sides) const;
 
   Terms terms_;
   std::size_t components_;
   Slopes of_rates_, of_operands_;
   std::vector<Term> operands_;
   double measure_;
+  std::vector<Carried> carried_;
+  Convection convection_;
   std::vector<Term> values_;        // of all coefficients, each once
   std::vector<Term> coefficients_;  // those that are no numbers, in the same order
   std::array<bool, 3> reaches_ = {false, false, false};  // of rates

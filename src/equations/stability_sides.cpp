@@ -70,6 +70,29 @@ double added_by_corner(std::span<RobinSide const> corner, std::span<Slope const>
   return all;
 }
 
+/// What slopes of a component add at its sides, at the worst corner.
+Range added_by_slopes(std::span<Slope const> slopes, std::span<RobinSide const> sides) {
+  Range all = {0, 0};
+  for (int corner = 0; corner < ends * ends * ends; ++corner) {
+    std::vector<RobinSide> meeting;
+    for (RobinSide const& side : sides)
+      if (((corner >> side.axis) & 1) == side.end) meeting.push_back(side);
+    double const both = added_by_corner(meeting, slopes);
+    Range here = {-both, both};
+    for (RobinSide const& side : meeting) here = sum(here, added_by(side, slopes));
+    all = {std::min(all.least, here.least), std::max(all.greatest, here.greatest)};
+  }
+  return all;
+}
+
+/// ∂rate/∂u at the points 1, 2 and 3 off, for a speed of 1 point per s either way: of weno5 for any
+/// weights of its three parabolas.
+std::vector<Range> slopes_of(Convection convection) {
+  if (convection == Convection::upwind) return {{0, 1}};
+  if (convection == Convection::weno5) return {{-1, 3}, {-1.5, 1.0 / 6}, {0, 1.0 / 3}};
+  return {};
+}
+
 }  // namespace
 
 Range Linearisation::added_by_sides(Entry const& entry, std::span<Range const> values,
@@ -84,18 +107,29 @@ Range Linearisation::added_by_sides(Entry const& entry, std::span<Range const> v
     one.value = {even.least - odd.greatest, even.greatest - odd.least};
     slopes.push_back(one);
   }
-  Range all = {0, 0};
-  for (int corner = 0; corner < ends * ends * ends; ++corner) {
-    std::vector<RobinSide> meeting;
-    for (RobinSide const& side : sides)
-      if (side.component == entry.column && ((corner >> side.axis) & 1) == side.end)
-        meeting.push_back(side);
-    double const both = added_by_corner(meeting, slopes);
-    Range here = {-both, both};
-    for (RobinSide const& side : meeting) here = sum(here, added_by(side, slopes));
-    all = {std::min(all.least, here.least), std::max(all.greatest, here.greatest)};
+  std::vector<RobinSide> own;
+  for (RobinSide const& side : sides)
+    if (side.component == entry.column) own.push_back(side);
+  return added_by_slopes(slopes, own);
+}
+
+Range Linearisation::carried_by_sides(double speed, std::size_t component,
+                                      std::span<RobinSide const> sides) const {
+  std::vector<RobinSide> own;
+  std::vector<Slope> slopes;
+  auto const of_convection = slopes_of(convection_);
+  for (RobinSide const& side : sides) {
+    if (side.component != component) continue;
+    own.push_back(side);
+    for (std::size_t i = 0; i < of_convection.size(); ++i) {
+      Slope one = {{}, product({speed, speed}, of_convection[i])};
+      auto const points = static_cast<int>(i) + 1;
+      one.offset[static_cast<std::size_t>(side.axis)] =
+          static_cast<std::int8_t>(side.end == 0 ? -points : points);
+      slopes.push_back(one);
+    }
   }
-  return all;
+  return added_by_slopes(slopes, own);
 }
 
 }  // namespace gridstride::equations

@@ -2,7 +2,7 @@
 //
 //   ∂u_a/∂t = f_a(u, ∂u, ∂²u, …, x, t)      on a uniform grid in 1 to 3 dimensions,
 //
-// by central differences of second order (equations/discretise.hpp) and explicit Runge-Kutta schemes
+// by differences of points nearby (equations/discretise.hpp) and explicit Runge-Kutta schemes
 // whose stages are one kernel for all components. The step follows from the symbol of the
 // linearised differences (equations/stability.hpp), found again as the fields change.
 
@@ -60,12 +60,16 @@ System const& system_of(config::RunConfig const& run) {
   return parameters_as<pde::Parameters>(run).system.value();
 }
 
-equations::Stencil stencil_of(config::RunConfig const& run) {
-  return equations::discretise(system_of(run), run.grid);
+equations::Space const& space_of(config::RunConfig const& run) {
+  return parameters_as<pde::Parameters>(run).space;
 }
-/// The same without names that have sides: for a linearisation, which knows none.
-equations::Stencil closed_stencil_of(config::RunConfig const& run) {
-  return equations::discretise(system_of(run), run.grid, equations::NamesAs::formulas);
+
+equations::Stencil stencil_of(config::RunConfig const& run) {
+  return equations::discretise(system_of(run), run.grid, space_of(run));
+}
+
+equations::Stencil stability_of(config::RunConfig const& run) {
+  return equations::discretise_for_stability(system_of(run), run.grid, space_of(run));
 }
 
 /// What the components of an unknown or a name are called: as it is, those of a vector `q_x`, `q_y`.
@@ -103,7 +107,7 @@ std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
   auto const stencil = stencil_of(run);
   if (pde::GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands))
     rows.push_back(scratch(run, "operand", 1));
-  if (!equations::Linearisation(closed_stencil_of(run)).coefficients().empty())
+  if (!equations::Linearisation(stability_of(run)).coefficients().empty())
     rows.push_back(scratch(run, "coefficient", 1));
   pde::add_quantities(rows, run);
   return rows;
@@ -147,7 +151,7 @@ class Pde final : public StagedStepping<T> {
       : Base(run, stream, inputs, pde_rows(run, stream.backend()), scheme_of(run),
              [this](double time, double until) { return plan(time, until); }),
         run_(run),
-        finder_(stream, run.grid, pde::wraps_of(run), closed_stencil_of(run), scheme_of(run),
+        finder_(stream, run.grid, pde::wraps_of(run), stability_of(run), scheme_of(run),
                 factors_change(run)),
         events_(stream, run),
         stop_(stream, run),
@@ -282,8 +286,9 @@ class Pde final : public StagedStepping<T> {
     std::vector<T*> free;
     for (int c = unknown.first; c < unknown.first + unknown.components; ++c)
       free.push_back(evolved_[static_cast<std::size_t>(c)]->buffer(1));
-    pde::fill_initial<T>(stream_, grid_, pde::wraps_of(run_), initial, unknown, inputs_of(0),
-                         this->clock_.device(), free, variant_of(run_, stream_.backend()));
+    pde::fill_initial<T>(stream_, grid_, pde::space_of_values(run_), pde::wraps_of(run_), initial,
+                         unknown, inputs_of(0), this->clock_.device(), free,
+                         variant_of(run_, stream_.backend()));
     for (std::size_t c = 0; c < free.size(); ++c) {
       auto const target = evolved_[static_cast<std::size_t>(unknown.first) + c]->span();
       copy_async(target, std::span<T const>(free[c], target.size()), stream_);
@@ -413,8 +418,16 @@ class Pde final : public StagedStepping<T> {
   StepPlan plan(double time, double until) {
     if (!step_ || finder_.varies()) step_ = time == 0 ? first_step() : next_step(time);
     auto plan = whole_steps(*step_)(time, until);
-    if (finder_.varies()) plan.steps = std::min(plan.steps, finder_.steps_between());
+    if (finder_.varies()) plan.steps = std::min(plan.steps, steps_between());
     return plan;
+  }
+
+  /// A jump makes faster waves than any that were there, within a few steps; where it is carried
+  /// from upwind, nothing but the limit holds them.
+  std::int64_t steps_between() const {
+    std::int64_t const most = finder_.steps_between();
+    if (space_of(run_).convection == equations::Convection::central) return most;
+    return std::min(most, std::clamp<std::int64_t>(this->clock_.now().step, 1, 8));
   }
 
   double next_step(double time) {

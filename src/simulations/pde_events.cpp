@@ -18,7 +18,7 @@ equations::Stencil event_stencil(config::RunConfig const& run, std::size_t event
   system.rates.clear();
   for (auto const& assignment : parameters.sections.events[event].values)
     system.rates.push_back(assignment.second);
-  return equations::discretise(system, run.grid);
+  return equations::discretise(system, run.grid, space_of_values(run));
 }
 
 template <class T>

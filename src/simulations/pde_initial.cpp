@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "equations/discretise.hpp"
+#include "simulations/pde_parameters.hpp"
 
 namespace gridstride::pde {
 
@@ -90,11 +91,12 @@ constexpr Refused refused_kinds[] = {
     {Kind::noise, "has noise in it (it is of steps in time); did you mean 'normal'?"},
 };
 
-Stencil stencil_of(System const& initial, Unknown const& field, Grid const& grid) {
+Stencil stencil_of(System const& initial, Unknown const& field, Grid const& grid,
+                   equations::Space const& space) {
   System one = {.dims = initial.dims, .terms = initial.terms, .unknowns = {}, .rates = {}};
   auto const terms = terms_of(initial, field);
   one.rates.assign(terms.begin(), terms.end());
-  return equations::discretise(one, grid);
+  return equations::discretise(one, grid, space);
 }
 
 }  // namespace
@@ -175,7 +177,7 @@ std::vector<Problem> initial_problems(config::RunConfig const& run,
   for (Unknown const& field : in_order(run, *initial)) {
     auto const location = run.location(name_of(field.name));
     try {
-      auto const stencil = stencil_of(*initial, field, run.grid);
+      auto const stencil = stencil_of(*initial, field, run.grid, space_of_values(run));
       auto const program = whole_program(stencil, run.grid.dims);
       for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis) {
         int const fewest = system::fewest_points(program.reach[axis], wraps[axis]);
@@ -194,12 +196,12 @@ std::vector<Problem> initial_problems(config::RunConfig const& run,
 }
 
 template <class T>
-void fill_initial(Stream const& stream, Grid const& grid, Wraps const& wraps, System const& initial,
-                  Unknown const& field, std::vector<system::Input<T>> const& inputs,
-                  evaluate::DeviceClock const* clock, std::span<T* const> targets,
-                  std::string_view variant) {
+void fill_initial(Stream const& stream, Grid const& grid, equations::Space const& space,
+                  Wraps const& wraps, System const& initial, Unknown const& field,
+                  std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock,
+                  std::span<T* const> targets, std::string_view variant) {
   Stream queue = stream;
-  auto const stencil = stencil_of(initial, field, grid);
+  auto const stencil = stencil_of(initial, field, grid, space);
   auto const program = equations::program_of(stencil.terms, stencil.rates, grid.dims);
   GlobalFinder<T> globals(stream, grid, wraps, stencil.terms, stencil.operands);
   // The last target is free until everything is known that it is made of.
@@ -216,9 +218,9 @@ void fill_initial(Stream const& stream, Grid const& grid, Wraps const& wraps, Sy
   system::advance(queue, step, variant);
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                     \
-  template void fill_initial(Stream const&, Grid const&, Wraps const&, System const&, \
-                             Unknown const&, std::vector<system::Input<T>> const&,    \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
+  template void fill_initial(Stream const&, Grid const&, equations::Space const&, Wraps const&,   \
+                             System const&, Unknown const&, std::vector<system::Input<T>> const&, \
                              evaluate::DeviceClock const*, std::span<T* const>, std::string_view);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

@@ -36,9 +36,10 @@ std::vector<equations::Unknown> in_order(config::RunOptions const& run,
 /// Queues the first values of a field, component by component into `targets`, which no input is.
 /// Instantiated for float and double.
 template <class T>
-void fill_initial(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                  equations::System const& initial, equations::Unknown const& field,
-                  std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock,
-                  std::span<T* const> targets, std::string_view variant);
+void fill_initial(Stream const& stream, Grid const& grid, equations::Space const& space,
+                  Wraps const& wraps, equations::System const& initial,
+                  equations::Unknown const& field, std::vector<system::Input<T>> const& inputs,
+                  evaluate::DeviceClock const* clock, std::span<T* const> targets,
+                  std::string_view variant);
 
 }  // namespace gridstride::pde

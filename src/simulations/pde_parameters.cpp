@@ -54,7 +54,46 @@ void Parameters::declare(Visitor& visitor) {
                                               {"vector", "a component for each axis"}};
         visitor.choice({.name = spec.name, .documentation = "What the field is."}, choices, kind);
       });
+  declare_space(visitor);
   sections.declare(visitor);
+}
+
+void Parameters::declare_space(Visitor& visitor) {
+  using gridstride::equations::Convection;
+  struct Named {
+    config::Choice choice;
+    Convection convection;
+  };
+  static constexpr Named kinds_of_convection[] = {
+      {{"central", "as all else, by central differences"}, Convection::central},
+      {{"upwind", "of first order, from where it comes"}, Convection::upwind},
+      {{"weno5", "of fifth order, from where it comes and past shocks"}, Convection::weno5}};
+  visitor.section(
+      {.name = "space", .documentation = "What takes the place of derivatives in space."},
+      [&](Visitor& v) {
+        std::int64_t order = space.order;
+        v.visit({.name = "order",
+                 .documentation = "The order of central differences: 2, 4 or 6.",
+                 .minimum = 2,
+                 .maximum = 6},
+                order);
+        if (order % 2 != 0)
+          v.fault("order", fmt::format("{} is no order of central differences (2, 4 or 6)", order));
+        else
+          space.order = static_cast<int>(order);
+        std::vector<config::Choice> choices;
+        for (Named const& one : kinds_of_convection) choices.push_back(one.choice);
+        std::string convection(
+            std::ranges::find(kinds_of_convection, space.convection, &Named::convection)
+                ->choice.name);
+        v.choice({.name = "convection",
+                  .documentation = "How what is carried along is differenced: fluxes `div(F)` "
+                                   "without derivatives in F, and `advect`."},
+                 choices, convection);
+        auto const found = std::ranges::find(kinds_of_convection, convection,
+                                             [](Named const& one) { return one.choice.name; });
+        if (found != std::end(kinds_of_convection)) space.convection = found->convection;
+      });
 }
 
 /// Notes faults between the sections; returns whether the equations can be read.

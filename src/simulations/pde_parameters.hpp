@@ -8,6 +8,7 @@
 #include "config/language.hpp"
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
+#include "equations/discretise.hpp"
 #include "equations/language.hpp"
 #include "equations/system.hpp"
 #include "simulations/pde_events_sections.hpp"
@@ -36,6 +37,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   Named<config::SourceText> equations;  ///< the rate of change of each field
   Named<config::SourceText> lets;       ///< names for parts of equations
   Named<std::string> kinds;             ///< of fields: `scalar` or `vector`
+  gridstride::equations::Space space;   ///< what takes the place of derivatives
   /// The equations as they were understood; none as long as no file was read without faults.
   std::optional<gridstride::equations::System> system;
   std::vector<Quantity> quantities;
@@ -61,6 +63,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
 
  private:
   void declare(config::Visitor& visitor);
+  void declare_space(config::Visitor& visitor);
   bool check(config::Visitor& visitor, config::RunOptions const& run) const;
   bool is_vector(std::string const& field) const;
   std::optional<gridstride::equations::Ranked> read(config::Visitor& visitor,
@@ -74,6 +77,11 @@ class Parameters final : public config::ParameterSet, public config::Language {
 
 inline Parameters const& parameters_of(config::RunConfig const& run) {
   return static_cast<Parameters const&>(*run.parameters);
+}
+
+/// What takes the place of derivatives in all that is no rate, of which nothing is carried along.
+inline gridstride::equations::Space space_of_values(config::RunConfig const& run) {
+  return {.order = parameters_of(run).space.order};
 }
 
 }  // namespace gridstride::pde

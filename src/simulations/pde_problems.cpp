@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "equations/convection.hpp"
 #include "equations/stability.hpp"
 #include "kernels/system/system.hpp"
 #include "simulations/pde_events.hpp"
@@ -68,9 +69,16 @@ void check_sections(config::RunConfig const& run, std::vector<Problem>& problems
 std::vector<Problem> problems_of(config::RunConfig const& run) {
   std::vector<Problem> problems;
   try {
-    auto const stencil = equations::discretise(parameters_of(run).system.value(), run.grid);
+    equations::System const& system = parameters_of(run).system.value();
+    equations::Space const& space = parameters_of(run).space;
+    auto const stencil = equations::discretise(system, run.grid, space);
     auto const program = equations::whole_program(stencil, run.grid.dims);
     check_reach(run, program, "the equations reach", problems);
+    if (space.convection != equations::Convection::central && !equations::has_convection(system))
+      problems.push_back(run.problem(
+          run.location("space.convection"),
+          "nothing is carried along in these equations (no 'div' of a flux without derivatives and "
+          "no 'advect' of a field by itself is a term of a rate)"));
     if (program.has_noise() && run.time.scheme != "euler")
       problems.push_back(run.problem(
           run.location("time.scheme"),
@@ -88,9 +96,8 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
             run.location("let." + parameters_of(run).system->names[i].name.name),
             "a name with sides of its own has a value over the whole grid in it (which is found "
             "from arrays that this one comes before)"));
-    // Names with sides stand for what they are there.
-    equations::Linearisation const linearisation(equations::discretise(
-        parameters_of(run).system.value(), run.grid, equations::NamesAs::formulas));
+    equations::Linearisation const linearisation(
+        equations::discretise_for_stability(system, run.grid, space));
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
   }

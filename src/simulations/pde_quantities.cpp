@@ -25,7 +25,7 @@ equations::Stencil stencil_of(config::RunConfig const& run, Quantity const& quan
   equations::System system = parameters_of(run).system.value();
   auto const numbers = static_cast<std::size_t>(numbers_of(quantity, run.grid.dims));
   system.rates.assign(quantity.value.terms.begin(), quantity.value.terms.begin() + numbers);
-  return equations::discretise(system, run.grid);
+  return equations::discretise(system, run.grid, space_of_values(run));
 }
 
 void add_quantities(std::vector<Row>& rows, config::RunConfig const& run) {

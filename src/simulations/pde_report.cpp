@@ -30,6 +30,16 @@ std::string eigenvalue(equations::StepLimit const& limit) {
   return fmt::format("{:.6g} ± {:.6g}i", limit.real, imaginary);
 }
 
+/// λ, and what is carried along.
+std::string cause(equations::StepLimit const& limit) {
+  bool const turns = limit.real != 0 || limit.imaginary != 0;
+  std::string text =
+      turns || limit.carried == 0 ? fmt::format("λ = {} 1/s", eigenvalue(limit)) : "";
+  if (limit.carried > 0)
+    text += fmt::format("{}transport over {:.6g} points/s", turns ? " and " : "", limit.carried);
+  return text;
+}
+
 /// The phase from point to point of the wave that limits the step, along each axis.
 std::string phases(equations::StepLimit const& limit, int dims) {
   std::vector<std::string> all;
@@ -49,13 +59,14 @@ std::string step_line(config::RunConfig const& run, equations::System const& sys
   std::vector<std::string> names;
   for (std::size_t const component : limit.components)
     names.push_back(equations::component_name(system, static_cast<int>(component)));
-  return fmt::format(
-      "step: {:.6g} s is the longest that is stable{}, set by λ = {} 1/s of {} for "
-      "waves of θ = {}; {}",
-      limit.step, varies ? " for the first values" : "", eigenvalue(limit), fmt::join(names, ", "),
-      phases(limit, run.grid.dims),
-      run.time.step ? "the file gives a shorter one"
-                    : fmt::format("auto takes {:g} of it", run.time.safety));
+  return fmt::format("step: {:.6g} s is the longest that is stable{}, set by {} of {}{}; {}",
+                     limit.step, varies ? " for the first values" : "", cause(limit),
+                     fmt::join(names, ", "),
+                     limit.real == 0 && limit.imaginary == 0
+                         ? ""
+                         : fmt::format(" for waves of θ = {}", phases(limit, run.grid.dims)),
+                     run.time.step ? "the file gives a shorter one"
+                                   : fmt::format("auto takes {:g} of it", run.time.safety));
 }
 
 using Programs = std::span<equations::StencilProgram const>;

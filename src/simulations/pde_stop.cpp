@@ -15,7 +15,7 @@ equations::Stencil condition_stencil(config::RunConfig const& run) {
   Parameters const& parameters = parameters_of(run);
   equations::System system = parameters.system.value();
   system.rates = {parameters.sections.stop.condition};
-  return equations::discretise(system, run.grid);
+  return equations::discretise(system, run.grid, space_of_values(run));
 }
 
 template <class T>

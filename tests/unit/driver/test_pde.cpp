@@ -293,7 +293,7 @@ TEST(Pde, TheExamplesRun) {
     }
     ++count;
   }
-  EXPECT_EQ(count, 8);
+  EXPECT_EQ(count, 10);
 }
 
 /// Vectors: a flow of its own, by components and as a whole, with sides of each component.

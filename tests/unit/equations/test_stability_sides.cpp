@@ -23,6 +23,7 @@ struct Case {
   Term (*rate)(Terms&, Term);
   bool euler;        // whether forward Euler takes it
   double sharpness;  // the bound over what it had to be, at most, for large a
+  equations::Convection convection = equations::Convection::central;
 };
 
 Term times(Terms& terms, double factor, Term term) {
@@ -61,6 +62,15 @@ Case const cases[] = {
        return times(t, -0.01, t.derivative(u, {4, 0, 0}));
      },
      false, 3},
+    {"transport from upwind", 1,
+     [](Terms& t, Term u) { return t.negate(t.flux(times(t, 3, u), 0)); }, true, 2,
+     equations::Convection::upwind},
+    {"friction and transport from upwind", 2,
+     [](Terms& t, Term u) {
+       return t.add(times(t, 0.3, t.derivative(u, {2, 0, 0})),
+                    times(t, 2, t.transport(t.number(1), u, 1)));
+     },
+     true, 2, equations::Convection::upwind},
 };
 
 /// The matrix of the rates, column after column, by what the kernels make of unit vectors.
@@ -99,9 +109,11 @@ TEST(StabilityOfSides, NothingGrowsWithAnyFactor) {
     grid.spacing = {spacing[0], spacing[1], 1};
     equations::System system{.dims = one.dims, .terms = {}, .unknowns = {{"u", 1, 0}}, .rates = {}};
     system.rates = {one.rate(system.terms, system.terms.unknown(0))};
-    auto const stencil = equations::discretise(system, grid);
+    equations::Space const space = {.convection = one.convection};
+    auto const stencil = equations::discretise(system, grid, space);
     auto const program = equations::program_of(stencil.terms, stencil.rates, one.dims);
-    equations::Linearisation const linearisation(stencil);
+    equations::Linearisation const linearisation(
+        equations::discretise_for_stability(system, grid, space));
     for (double const ah : {0.0, 0.01, 0.1, 0.3, 1.0, 2.0, 5.0, 20.0, 1e3, 1e6}) {
       system::Input<double> input;
       std::vector<double> a(24, ah / spacing[0]);
