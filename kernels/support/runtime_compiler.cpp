@@ -206,4 +206,8 @@ int RuntimeModule::resident_blocks(char const* name, int block_threads,
   return gpu::resident_blocks(kernel(name), block_threads, shared_bytes);
 }
 
+std::size_t RuntimeModule::local_bytes(char const* name) const {
+  return gpu::local_bytes(kernel(name));
+}
+
 }  // namespace gridstride

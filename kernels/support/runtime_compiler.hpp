@@ -54,6 +54,8 @@ class RuntimeModule {
 
   /// How many blocks of a kernel run on a multiprocessor at a time.
   int resident_blocks(char const* kernel, int block_threads, std::size_t shared_bytes = 0) const;
+  /// What a thread of it has in local memory: registers that are spilled, arrays.
+  std::size_t local_bytes(char const* kernel) const;
 
  private:
   struct Kernels;  // those that were asked for

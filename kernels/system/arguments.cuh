@@ -6,7 +6,7 @@
 /// What kernels that are compiled at run time are given. Free of other headers.
 namespace gridstride::system {
 
-inline constexpr int most_components = 24, most_addends = 2;
+inline constexpr int most_components = 24, most_addends = 2, most_stages = 4;
 
 /// The points, the time that formulas see, and what is found beforehand.
 struct Place {
@@ -34,6 +34,16 @@ struct StageArguments {
   T* out[most_components];
   T const* base[most_components];
   T const* addends[most_components][most_addends];
+};
+
+/// A pass of `march` over the whole grid, cut into strips of columns and chunks of `rows` rows.
+template <class T>
+struct MarchArguments {
+  Place place;
+  Weights<T> weights[most_stages];
+  T const* in[most_components];
+  T* out[most_components];
+  long long strips, chunks, rows;
 };
 
 }  // namespace gridstride::system

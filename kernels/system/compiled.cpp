@@ -24,16 +24,6 @@ std::string list_of(std::array<int, 3> const& numbers) {
   return fmt::format("{{{}, {}, {}}}", numbers[0], numbers[1], numbers[2]);
 }
 
-Place place_of(Grid const& grid, evaluate::DeviceClock const* clock, double const* found) {
-  Place place;
-  std::ranges::copy(grid.points, place.points);
-  std::ranges::copy(grid.origin, place.origin);
-  std::ranges::copy(grid.spacing, place.spacing);
-  place.clock = clock;
-  place.found = found;
-  return place;
-}
-
 template <class T>
 std::array<bool, 3> wraps_of(int dims, std::span<Input<T> const> inputs) {
   std::array<bool, 3> wraps = {true, true, true};
@@ -44,23 +34,38 @@ std::array<bool, 3> wraps_of(int dims, std::span<Input<T> const> inputs) {
 
 }  // namespace
 
-template <class T>
-RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const& wraps,
-                        int components) {
-  bool const single = sizeof(T) == 4;
-  std::string text = fmt::format(
+Place place_of(Grid const& grid, evaluate::DeviceClock const* clock, double const* found) {
+  Place place;
+  std::ranges::copy(grid.points, place.points);
+  std::ranges::copy(grid.origin, place.origin);
+  std::ranges::copy(grid.spacing, place.spacing);
+  place.clock = clock;
+  place.found = found;
+  return place;
+}
+
+std::string program_text(StencilProgram const& program, std::array<bool, 3> const& wraps,
+                         int components, Precision precision, std::string const& body) {
+  return fmt::format(
       "#include \"expression/operations.hpp\"\n"
       "using Real = {};\n"
       "namespace gridstride::system {{\n"
       "constexpr int dims = {}, components = {}, results = {}, reach[3] = {};\n"
       "constexpr bool wraps[3] = {{{}, {}, {}}};\n"
       "template <class At>\n"
-      "__device__ __forceinline__ void program(At const& at, Real (&result)[results]) {{\n",
-      single ? "float" : "double", program.dims, components, program.results.size(),
-      list_of(program.reach), wraps[0], wraps[1], wraps[2]);
-  text += equations::to_cuda(program, single ? Precision::float32 : Precision::float64);
-  text += fmt::format("}}\n}}\n#define POINTS_X {}\n#define POINTS_Y {}\n#define ROWS {}\n",
-                      points_x, points_y, rows_of(program));
+      "__device__ __forceinline__ void program(At const& at, Real (&result)[results]) {{\n"
+      "{}}}\n}}\n",
+      precision == Precision::float32 ? "float" : "double", program.dims, components,
+      program.results.size(), list_of(program.reach), wraps[0], wraps[1], wraps[2], body);
+}
+
+template <class T>
+RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const& wraps,
+                        int components) {
+  std::string text = program_text(program, wraps, components, precision_of<T>(),
+                                  equations::to_cuda(program, precision_of<T>()));
+  text += fmt::format("#define POINTS_X {}\n#define POINTS_Y {}\n#define ROWS {}\n", points_x,
+                      points_y, rows_of(program));
   text += "#include \"kernels/system/compiled.cuh\"\n";
   // What is fused stands in the text, so that all kernels round alike.
   return {.name = "a system of equations", .text = std::move(text), .options = {"--fmad=false"}};

@@ -71,17 +71,23 @@ __device__ __forceinline__ bool is_inside(long long const (&points)[3], long lon
   return inside;
 }
 
-/// What a stage makes of a component's rate: `in`, `base` and `addend` at its point.
+/// What a stage makes of a component's rate: `in`, `base` and `addend` at its point. `mixes_in`:
+/// whether `in` has a weight.
 template <class Addend>
-__device__ __forceinline__ Real stage_value(Weights<Real> const& w, Real rate, Real in, Real base,
-                                            Addend const& addend) {
+__device__ __forceinline__ Real stage_value(Weights<Real> const& w, bool mixes_in, int addends,
+                                            Real rate, Real in, Real base, Addend const& addend) {
   Real change = w.factor * rate;
-  if (w.in_weight != 0) change = fma(w.in_weight, in - base, change);
+  if (mixes_in) change = fma(w.in_weight, in - base, change);
 #pragma unroll
   for (int n = 0; n < most_addends; ++n)
-    if (n < w.addends) change = fma(w.addend_weight[n], addend(n) - base, change);
+    if (n < addends) change = fma(w.addend_weight[n], addend(n) - base, change);
   return base + change;
 }
+
+}  // namespace gridstride::system
+
+#ifdef ROWS  // the kernel `points`
+namespace gridstride::system {
 
 /// Whether a point lies on a side, where a value may be given.
 __device__ __forceinline__ bool on_side(long long const (&points)[3], long long const (&at)[3]) {
@@ -141,8 +147,8 @@ __device__ __forceinline__ void store_point(StageArguments<Real> const& a, Point
     if (a.is_stage) {
       Real const base = a.base[c][offset];
       Real const in = a.inputs[c].values[offset];
-      result[c] = stage_value(a.weights, result[c], in, base,
-                              [&](int n) { return a.addends[c][n][offset]; });
+      result[c] = stage_value(a.weights, a.weights.in_weight != 0, a.weights.addends, result[c], in,
+                              base, [&](int n) { return a.addends[c][n][offset]; });
       if (held_here) {
         auto const& sides = a.inputs[c].sides;
         Held const held = held_by<Real>(sides, dims, points, point.at[0], point.at[1], point.at[2]);
@@ -190,3 +196,4 @@ extern "C" __global__ void __launch_bounds__(POINTS_X* POINTS_Y)
     for (long long j = first; j < a.place.points[1]; j += stride)
       gridstride::system::stage_points(a, i, j, k);
 }
+#endif

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "expression/operations.hpp"
+#include "kernels/system/arguments.cuh"
 #include "kernels/system/system.hpp"
 
 /// The functions behind the rows of the family's table; for the family's own files only.
@@ -15,6 +16,14 @@ template <class T>
 void host_threads(Stream&, Step<T> const&);
 template <class T>
 void cuda_points(Stream&, Step<T> const&);
+template <class T>
+void cuda_march(Stream&, Step<T> const&);
+
+/// What stands before the kernels of a program: the numbers and the function that compiled.cuh asks
+/// for, the function's body given.
+std::string program_text(StencilProgram const& program, std::array<bool, 3> const& wraps,
+                         int components, Precision precision, std::string const& body);
+Place place_of(Grid const& grid, evaluate::DeviceClock const* clock, double const* found);
 
 /// What is compiled for a program; `wraps`: the axes that do.
 template <class T>

@@ -21,6 +21,8 @@ std::span<Variant<SystemFunction<T>> const> variants() {
       {"points", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_points<T>),
        "a thread for four points of a column, with the program compiled into the kernel; "
        "neighbours come from the caches"},
+      {"march", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_march<T>),
+       "in 2D, warps march along y with the rows of all stages of several steps in registers"},
   };
   return rows;
 }

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <span>
+#include <utility>
 
 #include "bench/workloads.hpp"
 #include "equations/discretise.hpp"
+#include "kernels/system/march.hpp"
 
 namespace gridstride::bench {
 
@@ -144,12 +148,137 @@ Workload workload(Backend backend, std::int64_t size) {
           .rounded = [](std::int64_t wanted) { return grid_of(of.dims, wanted).size(); }};
 }
 
+constexpr int steps_of_run = 8;
+
+/// The rows of runs of several steps: single steps, and passes of some.
+struct PassRow {
+  std::string_view name;
+  int steps;  ///< of a pass; 0: none
+};
+constexpr PassRow pass_rows[] = {
+    {"points", 0}, {"march, 1", 1}, {"march, 2", 2}, {"march, 4", 4}, {"march, 8", 8}};
+
+/// The arrays of a set, and where the last run has left its result.
+template <class T>
+struct Pair {
+  std::vector<T*> from, to;
+
+  Pair(Arrays<T> const& first, Arrays<T> const& second, int set, Setting const& setting) {
+    for (int c = 0; c < setting.components; ++c) {
+      from.push_back(first(set).data() + c * setting.grid.size());
+      to.push_back(second(set).data() + c * setting.grid.size());
+    }
+  }
+};
+
+/// Steps of forward Euler on a periodic grid, as they come from `points` or in passes.
+template <class T>
+struct Stepper {
+  std::shared_ptr<Setting const> setting;
+  system::Step<T> step;
+  std::map<int, system::March<T>> marches = {};  // by the steps of a pass
+
+  void run(Stream& stream, int pass, Pair<T>& pair) {
+    for (int done = 0; done < steps_of_run; done += std::max(pass, 1)) {
+      if (pass == 0) {
+        auto one = step;
+        for (std::size_t c = 0; c < pair.from.size(); ++c) {
+          one.inputs[c].values = pair.from[c];
+          one.outputs[c] = {.values = pair.to[c], .base = pair.from[c]};
+        }
+        system::advance(stream, one, "points");
+      } else {
+        march(stream.device(), pass)
+            .queue(stream, {{pair.from.begin(), pair.from.end()}, pair.to}, step.factor, nullptr);
+      }
+      std::swap(pair.from, pair.to);
+    }
+  }
+
+ private:
+  system::March<T> const& march(Device const& device, int pass) {
+    if (auto const found = marches.find(pass); found != marches.end()) return found->second;
+    system::Marched const what = {.program = &setting->program,
+                                  .grid = setting->grid,
+                                  .wraps = {true, true, true},
+                                  .stages = {{}}};
+    auto shapes = system::march_shapes(what, sizeof(T), pass);
+    std::erase_if(shapes, [&](auto const& shape) { return shape.steps != pass; });
+    return marches.emplace(pass, system::March<T>(device, what, shapes)).first->second;
+  }
+};
+
+template <class T, Case const& of>
+Problem passes_problem(Stream& stream, std::int64_t size, int sets) {
+  auto const setting = std::make_shared<Setting>(of.make(grid_of(of.dims, size)));
+  std::int64_t const values = setting->grid.size() * setting->components;
+  Arrays<T> const first(stream, values, sets), second(stream, values, sets);
+  auto const stepper = std::make_shared<Stepper<T>>(Stepper<T>{.setting = setting, .step = {}});
+  stepper->step.program = &setting->program;
+  stepper->step.grid = setting->grid;
+  stepper->step.factor = 0.125;
+  stepper->step.inputs.resize(static_cast<std::size_t>(setting->components));
+  stepper->step.outputs.resize(stepper->step.inputs.size());
+  stepper->step.module = system::module_of(stream.device(), stepper->step);
+  auto const pairs = std::make_shared<std::vector<Pair<T>>>();
+  for (int set = 0; set < sets; ++set) pairs->emplace_back(first, second, set, *setting);
+  return {.prepare =
+              [=, &stream](int set) {
+                machine::fill_random(stream, first(set), static_cast<std::uint64_t>(set),
+                                     {.bits = 3});
+                spoil(stream, second(set));
+                (*pairs)[static_cast<std::size_t>(set)] = {first, second, set, *setting};
+              },
+          .run =
+              [=, &stream](std::string_view variant, int set) {
+                auto const row = std::ranges::find(pass_rows, variant, &PassRow::name);
+                stepper->run(stream, row->steps, (*pairs)[static_cast<std::size_t>(set)]);
+              },
+          .result =
+              [=, &stream](int set) {
+                Values found;
+                for (T* const array : (*pairs)[static_cast<std::size_t>(set)].from)
+                  sample(stream,
+                         std::span<T const>(array, static_cast<std::size_t>(setting->grid.size())),
+                         found);
+                return found;
+              }};
+}
+
+/// Eight steps as `points` and as passes of several lengths make them, on a GPU.
+template <class T, Case const& of>
+Workload passes_workload(std::int64_t size, std::string_view operation) {
+  auto result = workload<T, of>(Backend::cuda, size);
+  auto const setting = of.make(grid_of(of.dims, 64));
+  double flops = 2.0 * setting.components;
+  for (auto const& node : setting.program.code)
+    flops += node.kind == equations::Kind::operation ? 1 : 0;
+  double const moved = 2.0 * sizeof(T) * setting.components;
+  result.operation = operation;
+  result.work = per_element(
+      {.bytes = moved,
+       .flops = steps_of_run * flops,
+       .asks = {{machine::copy_roof, moved}, {arithmetic_roof<T>(), steps_of_run * flops}},
+       .set_bytes = moved,
+       .elements = steps_of_run});
+  if (result.rows.empty()) return result;  // a build without CUDA
+  result.rows.clear();
+  for (auto const& [name, steps] : pass_rows)
+    result.rows.push_back({name, steps == 0 ? "a step after the other" : "so many steps in a pass",
+                           name == system::default_variant(Backend::cuda), false});
+  result.make = passes_problem<T, of>;
+  return result;
+}
+
 template <class T>
 void append_workloads(Backend backend, std::vector<Workload>& all) {
   constexpr std::int64_t gpu_size = std::int64_t{1} << 26;
   all.push_back(workload<T, reaction_2d>(backend, gpu_size));
   all.push_back(workload<T, reaction_3d>(backend, gpu_size));
   all.push_back(workload<T, phases_2d>(backend, gpu_size));
+  if (backend == Backend::cpu) return;
+  all.push_back(passes_workload<T, reaction_2d>(gpu_size, "Gray-Scott 2D, 8 Euler steps"));
+  all.push_back(passes_workload<T, phases_2d>(gpu_size, "Cahn-Hilliard 2D, 8 Euler steps"));
 }
 
 }  // namespace of_system

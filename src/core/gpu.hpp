@@ -78,6 +78,8 @@ void launch(Kernel const& kernel, std::array<unsigned, 3> blocks, std::array<uns
             std::size_t shared_bytes, std::span<void const* const> arguments, void* stream);
 /// How many blocks of a kernel fit a multiprocessor at a time.
 int resident_blocks(Kernel const& kernel, int block_threads, std::size_t shared_bytes);
+/// Local memory of each of its threads.
+std::size_t local_bytes(Kernel const& kernel);
 
 /// The kernels that `work` queues on `stream`, in their order; it is captured and not run. When it
 /// cannot be captured, this throws and the stream is as before.

@@ -398,4 +398,10 @@ int resident_blocks(Kernel const& kernel, int block_threads, std::size_t shared_
   return blocks;
 }
 
+std::size_t local_bytes(Kernel const& kernel) {
+  cudaFuncAttributes attributes{};
+  GRIDSTRIDE_CHECK(cudaFuncGetAttributes(&attributes, kernel.handle));
+  return attributes.localSizeBytes;
+}
+
 }  // namespace gridstride::gpu

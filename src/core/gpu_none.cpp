@@ -41,6 +41,7 @@ void launch(Kernel const&, std::array<unsigned, 3>, std::array<unsigned, 3>, std
   unavailable();
 }
 int resident_blocks(Kernel const&, int, std::size_t) { unavailable(); }
+std::size_t local_bytes(Kernel const&) { unavailable(); }
 std::vector<KernelInfo> captured_kernels(void*, std::function<void()> const&) { unavailable(); }
 
 }  // namespace gridstride::gpu

@@ -26,14 +26,68 @@ class CudaPrinter {
   std::string print() {
     std::string body;
     for (std::size_t i = 0; i < program_.code.size(); ++i)
-      if (Node const& node = program_.code[i]; node.kind != Kind::number && !is_fused_away(i))
-        body += fmt::format("Real const v{} = {};\n", i, value(node));
-    for (std::size_t r = 0; r < program_.results.size(); ++r)
-      body += fmt::format("result[{}] = {};\n", r, name(program_.results[r]));
-    return body;
+      if (is_line(i)) body += line(i);
+    return body + result_lines();
+  }
+
+  ColumnText print_along_columns() {
+    find_columns();
+    ColumnText text;
+    for (std::size_t i = 0; i < program_.code.size(); ++i) {
+      if (!is_line(i)) continue;
+      if (!of_column_[i]) {
+        text.body += line(i);
+        continue;
+      }
+      text.columns += line(i);
+      if (!kept_[i]) continue;
+      text.columns += fmt::format("kept[{}] = v{};\n", text.kept, i);
+      text.body += fmt::format("Real const v{} = at.template kept<{}>();\n", i, text.kept++);
+    }
+    text.body += result_lines();
+    return text;
   }
 
  private:
+  /// Whether a value has a line of its own.
+  bool is_line(std::size_t i) { return program_.code[i].kind != Kind::number && !is_fused_away(i); }
+  std::string line(std::size_t i) const {
+    return fmt::format("Real const v{} = {};\n", i, value(program_.code[i]));
+  }
+  std::string result_lines() const {
+    std::string lines;
+    for (std::size_t r = 0; r < program_.results.size(); ++r)
+      lines += fmt::format("result[{}] = {};\n", r, name(program_.results[r]));
+    return lines;
+  }
+
+  /// Which values are those of a column, and which of them other lines use.
+  void find_columns() {
+    auto const& code = program_.code;
+    of_column_.assign(code.size(), 0);
+    kept_.assign(code.size(), 0);
+    auto const is_known = [&](std::int32_t of) {
+      return code[index(of)].kind == Kind::number || of_column_[index(of)] != 0;
+    };
+    for (std::size_t i = 0; i < code.size(); ++i) {
+      Node const& node = code[i];
+      bool known = node.kind == Kind::operation;
+      for (int n = 0; n < operand_count(node); ++n) known = known && is_known(operand(node, n));
+      of_column_[i] = known || (node.kind == Kind::coordinate && node.index == 0);
+    }
+    for (std::size_t i = 0; i < code.size(); ++i)
+      if (is_line(i) && !of_column_[i]) keep_operands(code[i]);
+    for (std::int32_t const result : program_.results) keep(result);
+  }
+  void keep(std::int32_t value) { kept_[index(value)] = of_column_[index(value)]; }
+  void keep_operands(Node const& node) {
+    for (int n = 0; n < operand_count(node); ++n)
+      if (is_fused_away(index(operand(node, n))))
+        keep_operands(program_.code[index(operand(node, n))]);
+      else
+        keep(operand(node, n));
+  }
+
   static std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
   static std::int32_t operand(Node const& node, int i) { return node.operands[index(i)]; }
 
@@ -102,12 +156,17 @@ class CudaPrinter {
   Precision precision_;
   std::vector<int> uses_;
   std::vector<char> fused_;
+  std::vector<char> of_column_, kept_;
 };
 
 }  // namespace
 
 std::string to_cuda(StencilProgram const& program, Precision precision) {
   return CudaPrinter(program, precision).print();
+}
+
+ColumnText to_cuda_along_columns(StencilProgram const& program, Precision precision) {
+  return CudaPrinter(program, precision).print_along_columns();
 }
 
 }  // namespace gridstride::equations

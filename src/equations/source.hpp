@@ -19,4 +19,13 @@ namespace gridstride::equations {
 /// precision. Nothing in the text comes from anywhere but the program and fixed tables.
 std::string to_cuda(StencilProgram const& program, Precision precision);
 
+/// The same in two bodies, for a kernel that goes along columns: what follows from numbers and the
+/// first coordinate alone is the same all along, and found once.
+struct ColumnText {
+  std::string columns;  ///< assigns kept[0], kept[1], ...
+  std::string body;     ///< has at.template kept<0>(), ... in their place
+  int kept = 0;
+};
+ColumnText to_cuda_along_columns(StencilProgram const& program, Precision precision);
+
 }  // namespace gridstride::equations

@@ -12,8 +12,10 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +31,7 @@
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_initial.hpp"
+#include "simulations/pde_march.hpp"
 #include "simulations/pde_names.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_problems.hpp"
@@ -72,6 +75,27 @@ equations::Stencil stability_of(config::RunConfig const& run) {
   return equations::discretise_for_stability(system_of(run), run.grid, space_of(run));
 }
 
+std::string_view variant_of(config::RunConfig const& run, Backend backend) {
+  std::string_view const wanted = run.kernels.at("system");
+  return wanted == "auto" ? system::default_variant(backend) : wanted;
+}
+
+/// Whether steps go by passes that have all their stages.
+bool goes_by_passes(config::RunConfig const& run, Backend backend) {
+  return backend == Backend::cuda && variant_of(run, backend) == "march";
+}
+
+/// The scheme, with the buffers that it needs where the steps are made.
+Scheme const& scheme_of(config::RunConfig const& run, Backend backend) {
+  static std::map<std::string_view, Scheme> const in_passes = [] {
+    std::map<std::string_view, Scheme> all;
+    for (Scheme const& scheme : schemes()) all.emplace(scheme.name, pde::in_one_pass(scheme));
+    return all;
+  }();
+  Scheme const& scheme = scheme_of(run);
+  return goes_by_passes(run, backend) ? in_passes.at(scheme.name) : scheme;
+}
+
 /// What the components of an unknown or a name are called: as it is, those of a vector `q_x`, `q_y`.
 std::vector<std::string> names_of(config::RunConfig const& run, Unknown const& unknown) {
   bool const evolves = std::ranges::count(run.fields, unknown.name, &config::FieldInfo::name) > 0;
@@ -85,8 +109,8 @@ std::vector<std::string> names_of(config::RunConfig const& run, Unknown const& u
 }
 
 /// The components with their sides; of vectors the array that is written; what stability looks at.
-std::vector<Row> pde_rows(config::RunConfig const& run, Backend) {
-  Scheme const& scheme = scheme_of(run);
+std::vector<Row> pde_rows(config::RunConfig const& run, Backend backend) {
+  Scheme const& scheme = scheme_of(run, backend);
   std::vector<Row> rows;
   for (Unknown const& unknown : system_of(run).unknowns)
     for (auto const& name : names_of(run, unknown))
@@ -129,16 +153,16 @@ bool factors_change(config::RunConfig const& run) {
   return false;
 }
 
-std::string_view variant_of(config::RunConfig const& run, Backend backend) {
-  std::string_view const wanted = run.kernels.at("system");
-  return wanted == "auto" ? system::default_variant(backend) : wanted;
-}
-
 void choose_pde_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
   with_zero_of(run.precision, [&](auto zero) {
     find_variant("system", system::variants<decltype(zero)>(), device,
                  variant_of(run, device.backend()));
   });
+  if (!goes_by_passes(run, device.backend())) return;
+  auto const stencil = stencil_of(run);
+  auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+  auto const why = system::march_refusal(pde::marched(run, program, scheme_of(run)));
+  if (!why.empty()) throw std::invalid_argument("system: " + why);
 }
 
 template <class T>
@@ -148,7 +172,7 @@ class Pde final : public StagedStepping<T> {
 
  public:
   Pde(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : Base(run, stream, inputs, pde_rows(run, stream.backend()), scheme_of(run),
+      : Base(run, stream, inputs, pde_rows(run, stream.backend()), scheme_of(run, stream.backend()),
              [this](double time, double until) { return plan(time, until); }),
         run_(run),
         finder_(stream, run.grid, pde::wraps_of(run), stability_of(run), scheme_of(run),
@@ -170,6 +194,7 @@ class Pde final : public StagedStepping<T> {
     auto const whole = equations::whole_program(stencil, run.grid.dims);
     depends_on_time_ = whole.depends_on_time() || state_.changes();
     uses_clock_ = depends_on_time_ || whole.has_noise();
+    goes_by_passes_ = goes_by_passes(run, stream.backend());
   }
 
   /// The step that a run begins with. Throws `ConfigError` where there is none.
@@ -236,7 +261,12 @@ class Pde final : public StagedStepping<T> {
   }
   std::vector<Field> quantities() const override { return found_quantities(false); }
   std::vector<NamedText> chosen() const override {
-    return chosen_texts("system", variant_of(run_, stream_.backend()), 1);
+    return chosen_texts("system", variant_of(run_, stream_.backend()),
+                        static_cast<int>(steps_of_pass()));
+  }
+  double values_per_update() const override {
+    if (!goes_by_passes_) return Base::values_per_update();
+    return 2.0 * static_cast<double>(evolved_.size()) / passes().longest();
   }
 
  private:
@@ -411,6 +441,27 @@ class Pde final : public StagedStepping<T> {
     step.module = module_;
     system::advance(stream_, step, variant_of(run_, stream_.backend()));
   }
+  void queue(std::int64_t steps) override {
+    if (!goes_by_passes_) return Base::queue(steps);
+    while (steps > 0) {
+      auto const& pass = passes().within(steps);
+      system::PassArrays<T> arrays;
+      for (Array<T>* const component : evolved_) {
+        arrays.in.push_back(this->buffer(0, *component));
+        arrays.out.push_back(this->buffer(1, *component));
+      }
+      pass.queue(stream_, arrays, this->step_size(), this->clock_.device());
+      this->move_to(this->buffer(1));
+      for (int step = 0; step < pass.steps() && uses_clock(); ++step) this->clock_.tick();
+      steps -= pass.steps();
+    }
+  }
+  std::int64_t steps_of_pass() const override { return goes_by_passes_ ? passes().longest() : 1; }
+  /// Compiled when a step is first made: who asks for the first step's size makes none.
+  pde::Passes<T>& passes() const {
+    if (!passes_) passes_.emplace(stream_.device(), pde::marched(run_, program_, scheme_));
+    return *passes_;
+  }
   bool uses_clock() const override { return uses_clock_; }
 
   /// Steps of one length where the limit is the same for every state. Else some, after which the
@@ -473,10 +524,11 @@ class Pde final : public StagedStepping<T> {
   std::optional<pde::GlobalFinder<T>> globals_;
   Buffer<T> operand_;                            // for these
   std::shared_ptr<RuntimeModule const> module_;  // of a GPU
-  std::vector<system::Input<T>> inputs_;         // of fields without their values, then of names
+  mutable std::optional<pde::Passes<T>> passes_;
+  std::vector<system::Input<T>> inputs_;  // of fields without their values, then of names
   std::vector<Written> fields_;
   std::optional<double> step_;
-  bool depends_on_time_ = false, uses_clock_ = false;
+  bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };
 
 /// What a simulation finds from the first values.

@@ -57,5 +57,37 @@ TEST(EquationsSource, RoundsNumbersToThePrecision) {
   EXPECT_EQ(printed(terms, {terms.number(-3)}), "result[0] = (-0x1.8p+1);\n");
 }
 
+/// In u·(exp(x)·x) + x·y, exp(x)·x and x are the same all along a column, y is not; exp(x) alone is
+/// for the column's own use.
+TEST(EquationsSource, WhatIsTheSameAlongAColumnIsFoundOnce) {
+  Terms terms;
+  Term const u = terms.unknown(0), x = terms.coordinate(0), y = terms.coordinate(1);
+  Term const of_column = terms.multiply(terms.operation(Operation::exp, x), x);
+  Term const rate = terms.add(terms.multiply(u, of_column), terms.multiply(x, y));
+  auto const program = program_of(terms, std::vector<Term>{rate, of_column}, 2);
+  auto const text = to_cuda_along_columns(program, Precision::float64);
+  EXPECT_EQ(text.kept, 2);
+  EXPECT_EQ(text.columns,
+            "Real const v1 = at.template coordinate<0, 0>();\n"
+            "kept[0] = v1;\n"
+            "Real const v3 = exp(v1);\n"
+            "Real const v4 = v3 * v1;\n"
+            "kept[1] = v4;\n");
+  EXPECT_EQ(text.body,
+            "Real const v0 = at.template unknown<0, 0, 0, 0>();\n"
+            "Real const v1 = at.template kept<0>();\n"
+            "Real const v2 = at.template coordinate<1, 0>();\n"
+            "Real const v4 = at.template kept<1>();\n"
+            "Real const v5 = v1 * v2;\n"
+            "Real const v7 = fma(v0, v4, v5);\n"
+            "result[0] = v7;\n"
+            "result[1] = v4;\n");
+  auto const without = program_of(terms, std::vector<Term>{terms.multiply(u, y)}, 2);
+  auto const plain = to_cuda_along_columns(without, Precision::float32);
+  EXPECT_EQ(plain.kept, 0);
+  EXPECT_EQ(plain.columns, "");
+  EXPECT_EQ(plain.body, to_cuda(without, Precision::float32));
+}
+
 }  // namespace
 }  // namespace gridstride::equations

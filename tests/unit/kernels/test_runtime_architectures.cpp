@@ -12,6 +12,7 @@
 #include "kernels/riemann/rows.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/support/runtime_files.hpp"
+#include "kernels/system/march.hpp"
 #include "kernels/system/rows.hpp"
 #include "support/formulas_cases.hpp"
 #include "support/system_cases.hpp"
@@ -57,6 +58,11 @@ std::vector<RuntimeSource> sources() {
   Grid const grid{.dims = 3, .points = {64, 64, 64}};
   for (bool const wraps : {true, false})
     all.push_back(system::source_of<T>(test::mixed_program(grid), {wraps, false, wraps}, 2));
+  Grid const plane{.dims = 2, .points = {64, 64, 1}};
+  auto const program = test::mixed_program(plane);
+  system::Marched const what = {
+      .program = &program, .grid = plane, .wraps = {true, true, true}, .stages = {{}}};
+  all.push_back(system::march_source<T>(what, system::march_shapes(what, sizeof(T), 1).front()));
   return all;
 }
 
@@ -70,10 +76,10 @@ std::vector<int> architectures() {
 
 TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
   // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields
-  // and of systems.
+  // and of systems, `march` of systems.
   std::vector<std::string_view> known = {"kernels/riemann/team.cuh", "kernels/sampling/tiles.cuh",
                                          "kernels/evaluate/compiled.cuh",
-                                         "kernels/system/compiled.cuh"};
+                                         "kernels/system/compiled.cuh", "kernels/system/march.cuh"};
   for (Entry const& entry : entries()) known.push_back(entry.file);
   for (RuntimeFile const& file : runtime_files())
     if (file.text.find("extern \"C\" __global__") != std::string_view::npos) {

@@ -1,0 +1,172 @@
+#include "kernels/system/march.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+#include "equations/source.hpp"
+#include "kernels/system/rows.hpp"
+
+namespace gridstride::system {
+
+namespace {
+
+constexpr char const* kernel = "march";
+
+std::string table_of(std::vector<std::vector<int>> const& rows) {
+  std::string text;
+  for (auto const& row : rows) text += fmt::format("{{{}}}, ", fmt::join(row, ", "));
+  return text;
+}
+
+std::string table_of(std::vector<PassStage> const& stages) {
+  std::string text;
+  for (PassStage const& stage : stages) {
+    std::array<int, max_addends> addends = {};
+    for (std::size_t i = 0; i < stage.addends.size(); ++i) addends[i] = stage.addends[i].first;
+    text += fmt::format("{{{}, {}, {}, {{{}}}}}, ", stage.base, stage.in_weight != 0,
+                        stage.addends.size(), fmt::join(addends, ", "));
+  }
+  return text;
+}
+
+template <class T>
+std::string vector_name(int points) {
+  std::string const name = sizeof(T) == 4 ? "float" : "double";
+  return points == 1 ? name : name + std::to_string(points);
+}
+
+bool is_aligned(void const* array, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(array) % bytes == 0;
+}
+
+[[noreturn]] void refuse(std::string const& why) { throw std::invalid_argument("system: " + why); }
+
+}  // namespace
+
+template <class T>
+RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
+  auto const layout = layout_of(what, sizeof(T), shape);
+  auto const components = static_cast<int>(what.program->results.size());
+  auto const columns = equations::to_cuda_along_columns(*what.program, precision_of<T>());
+  std::string text =
+      program_text(*what.program, what.wraps, components, precision_of<T>(), columns.body);
+  text += fmt::format(
+      "#define MARCH_WARPS {}\n#define MARCH_BLOCKS {}\n"
+      "namespace gridstride::system {{\n"
+      "constexpr int steps = {}, stages = {}, lane_points = {}, vector_points = {}, turns = {};\n"
+      "constexpr int halo = {}, stored = {}, most_rows = {}, kept_values = {};\n"
+      "constexpr bool has_time = {};\n"
+      "using Vector = {};\n",
+      march_warps, shape.blocks, shape.steps, what.stages.size(), shape.lane_points,
+      shape.vector_points, shape.turns, layout.halo, layout.stored,
+      std::ranges::max(layout.rows_held), std::max(columns.kept, 1),
+      what.program->depends_on_time(), vector_name<T>(shape.vector_points));
+  text += fmt::format(
+      "struct StageShape {{\n  int base;\n  bool mixes_in;\n  int addends, addend[{}];\n}};\n"
+      "constexpr StageShape stage_shapes[] = {{{}}};\n"
+      "constexpr int rows_held[] = {{{}}};\n"
+      "constexpr int left[][{}] = {{{}}};\n"
+      "constexpr int right[][{}] = {{{}}};\n",
+      max_addends, table_of(what.stages), fmt::join(layout.rows_held, ", "), components,
+      table_of(layout.left), components, table_of(layout.right));
+  text += fmt::format(
+      "template <class At>\n"
+      "__device__ __forceinline__ void find_columns(At const& at, Real (&kept)[kept_values]) {{\n"
+      "{}}}\n}}\n",
+      columns.columns);
+  text += "#include \"kernels/system/march.cuh\"\n";
+  return {.name = "passes of a system of equations", .text = text, .options = {"--fmad=false"}};
+}
+
+template <class T>
+March<T>::March(Device const& device, Marched const& what, std::span<MarchShape const> shapes)
+    : what_(what) {
+  if (std::string const refusal = march_refusal(what); !refusal.empty()) refuse(refusal);
+  if (device.backend() != Backend::cuda) refuse("'march' is a row of GPUs");
+  if (shapes.empty()) refuse("there is no shape");
+  auto const take = [&](MarchShape const& shape) {
+    shape_ = shape;
+    module_ = compile(device, march_source<T>(what, shape));
+    return module_->local_bytes(kernel) == 0;
+  };
+  auto const fits = [&](MarchShape shape) {
+    if (take(shape)) return true;
+    bool const has_room = shape.blocks > march_blocks;
+    shape.blocks = march_blocks;
+    return has_room && take(shape);
+  };
+  if (std::ranges::none_of(shapes, fits)) take(shapes.front());
+  int const blocks = std::max(module_->resident_blocks(kernel, 32 * march_warps), 1);
+  tiling_ = cut_for_march(what.grid, layout_of(what, sizeof(T), shape_), what.program->reach[1],
+                          static_cast<long long>(device.processors()) * blocks * march_warps);
+  if (tiling_.strips * tiling_.chunks > 2147483647) refuse("the grid needs too many blocks");
+}
+
+template <class T>
+void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
+                     evaluate::DeviceClock const* clock) const {
+  auto const components = what_.program->results.size();
+  if (arrays.in.size() != components || arrays.out.size() != components)
+    refuse(fmt::format("{} inputs and {} outputs for {} components", arrays.in.size(),
+                       arrays.out.size(), components));
+  if (what_.program->depends_on_time() && clock == nullptr) refuse("the program needs a clock");
+  MarchArguments<T> a{};
+  a.place = place_of(what_.grid, clock, nullptr);
+  for (std::size_t s = 0; s < what_.stages.size(); ++s) {
+    PassStage const& stage = what_.stages[s];
+    auto& weights = a.weights[s];
+    weights.factor = static_cast<T>(stage.factor * dt);
+    weights.in_weight = static_cast<T>(stage.in_weight);
+    weights.addends = static_cast<int>(stage.addends.size());
+    for (std::size_t i = 0; i < stage.addends.size(); ++i)
+      weights.addend_weight[i] = static_cast<T>(stage.addends[i].second);
+    weights.fraction = stage.fraction;
+  }
+  std::size_t const vector_bytes = static_cast<std::size_t>(shape_.vector_points) * sizeof(T);
+  for (std::size_t c = 0; c < components; ++c) {
+    if (arrays.in[c] == nullptr || arrays.out[c] == nullptr) refuse("an array is missing");
+    if (!is_aligned(arrays.in[c], vector_bytes) || !is_aligned(arrays.out[c], vector_bytes))
+      refuse(fmt::format("'march' takes arrays that are aligned to {} bytes", vector_bytes));
+    if (std::ranges::count(arrays.in, arrays.out[c]) > 0)
+      refuse("an output is the same array as an input");
+    a.in[c] = arrays.in[c];
+    a.out[c] = arrays.out[c];
+  }
+  a.strips = tiling_.strips;
+  a.chunks = tiling_.chunks;
+  a.rows = tiling_.rows;
+  auto const blocks = (tiling_.strips * tiling_.chunks + march_warps - 1) / march_warps;
+  module_->launch(stream, kernel,
+                  {.grid = static_cast<unsigned>(blocks), .block = 32 * march_warps}, a);
+}
+
+/// A stage of a scheme of one stage: a pass of one step.
+template <class T>
+void cuda_march(Stream& stream, Step<T> const& step) {
+  Marched const what = {.program = step.program,
+                        .grid = step.grid,
+                        .wraps = plain_wraps<T>(step.grid, step.inputs),
+                        .stages = {{.fraction = step.fraction}}};
+  PassArrays<T> arrays;
+  for (std::size_t c = 0; c < step.outputs.size(); ++c) {
+    if (!step.is_stage || step.outputs[c].base != step.inputs[c].values ||
+        !step.addend_weights.empty() || step.in_weight != 0)
+      refuse("'march' takes single stages of forward Euler");
+    arrays.in.push_back(step.inputs[c].values);
+    arrays.out.push_back(step.outputs[c].values);
+  }
+  March<T>(stream.device(), what, march_shapes(what, sizeof(T), 1))
+      .queue(stream, arrays, step.factor, step.clock);
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)                                            \
+  template RuntimeSource march_source<T>(Marched const&, MarchShape const&); \
+  template class March<T>;                                                   \
+  template void cuda_march(Stream&, Step<T> const&);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
+
+}  // namespace gridstride::system

@@ -1,0 +1,244 @@
+// Several stages and steps of a system in one pass over memory, in 2D. After what compiled.cuh asks
+// for stand
+//
+//   constexpr int steps, stages, lane_points, vector_points, turns, blocks, halo, stored, most_rows,
+//       kept_values;
+//   constexpr bool has_time;                          // the program asks for it
+//   using Vector = float4;                            // vector_points values
+//   struct StageShape { int base; bool mixes_in; int addends, addend[most_addends]; };
+//   constexpr StageShape stage_shapes[stages];        // states are numbered as in march.hpp
+//   constexpr int rows_held[levels], left[2·reach_y + 1][components], right[…][…];
+//   template <class At> __device__ void find_columns(At const& at, Real (&kept)[kept_values]);
+//
+// where the program asks for at.kept<i>(), too: what is the same all along a column.
+//
+// Thread-to-data: a warp owns a strip, 32·lane_points columns wide, and marches along y over a chunk
+// of rows. A level is a stage of a step. Row r of the old values comes from memory; of it and the
+// rows before, level 0 makes row r − reach of its state, of which level 1 makes row r − 2·reach of
+// the next, and so on down to the row that is stored, all within one turn of the march. Of each
+// state, a thread keeps the rows that the levels after it still look at, in registers: 2·reach + 1
+// for the level that it goes into, more where a later stage of the step asks for it again. Values
+// beside a thread's columns come by shuffles. A warp waits for nobody else.
+//
+// Columns at the ends of a strip are wrong, with each level `reach` more of them, and are not
+// stored: strips overlap, and so do chunks, by as many rows as all levels reach.
+//
+// Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps. Flops: the
+// program's, for each level.
+
+#include "kernels/system/compiled.cuh"
+
+namespace gridstride::system {
+
+constexpr int levels = steps * stages, reach_y = reach[1];
+constexpr int loaded_rows = 2;  // ahead of their use
+
+/// The rows that a thread keeps, by level, age and component.
+struct Rows {
+  Real at[levels][most_rows][components][lane_points];
+};
+
+/// Values beside a thread's columns, of the state that a level takes: the nearest first.
+struct Beside {
+  Real left[2 * reach_y + 1][components][reach[0] + 1];
+  Real right[2 * reach_y + 1][components][reach[0] + 1];
+};
+
+template <int level>
+__device__ __forceinline__ void exchange(Rows const& rows, Beside& beside) {
+#pragma unroll
+  for (int age = 0; age <= 2 * reach_y; ++age)
+#pragma unroll
+    for (int c = 0; c < components; ++c) {
+#pragma unroll
+      for (int j = 0; j < reach[0]; ++j) {
+        int const lanes = 1 + j / lane_points, column = j % lane_points;
+        auto const& row = rows.at[level][age][c];
+        if (j < left[age][c])
+          beside.left[age][c][j] = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
+        if (j < right[age][c]) beside.right[age][c][j] = __shfl_down_sync(~0u, row[column], lanes);
+      }
+    }
+}
+
+/// The place of a warp's march in the grid.
+struct Strip {
+  MarchArguments<Real> const& a;
+  evaluate::DeviceClock clock;
+  long long column;  // a thread's first, which may lie beyond the grid
+  long long row;     // the newest that was loaded, which may too
+  Real kept[lane_points][kept_values];
+};
+
+/// What a program sees of a thread's column in the row that a level makes.
+template <int level, int column>
+struct ColumnSource : Point {
+  Rows const& rows;
+  Beside const& beside;
+  Strip const& strip;
+
+  template <int component, int dx, int dy, int dz>
+  __device__ __forceinline__ Real unknown() const {
+    constexpr int x = column + dx, age = reach_y - dy;
+    if constexpr (x < 0)
+      return beside.left[age][component][-1 - x];
+    else if constexpr (x >= lane_points)
+      return beside.right[age][component][x - lane_points];
+    else
+      return rows.at[level][age][component][x];
+  }
+  __device__ __forceinline__ Real time() const {
+    auto clock = strip.clock;
+    clock.steps += level / stages;
+    return static_cast<Real>(clock.time(fraction));
+  }
+  template <int i>
+  __device__ __forceinline__ Real kept() const {
+    return strip.kept[column][i];
+  }
+};
+
+/// The columns from `column` on of the row that a level makes.
+template <int level, int column>
+__device__ __forceinline__ void make_columns(Strip const& strip, Rows const& rows,
+                                             Beside const& beside,
+                                             Real (&made)[components][lane_points]) {
+  if constexpr (column < lane_points) {
+    constexpr int stage = level % stages, first = level - stage;
+    constexpr StageShape shape = stage_shapes[stage];
+    auto const& weights = strip.a.weights[stage];
+    Point const point = {strip.a.place,
+                         weights.fraction,
+                         {strip.column + column, strip.row - (level + 1) * reach_y, 0}};
+    Real result[results];
+    program(ColumnSource<level, column>{point, rows, beside, strip}, result);
+    // State i of the step is the input of level first + i, and its newest row lies
+    // (level − first − i)·reach_y above that of this level's input.
+    auto const state = [&](int i, int c) {
+      return rows.at[first + i][(stage + 1 - i) * reach_y][c][column];
+    };
+#pragma unroll
+    for (int c = 0; c < results; ++c)
+      made[c][column] =
+          stage_value(weights, shape.mixes_in, shape.addends, result[c], state(stage, c),
+                      state(shape.base, c), [&](int n) { return state(shape.addend[n], c); });
+    make_columns<level, column + 1>(strip, rows, beside, made);
+  }
+}
+
+/// Takes the newest row of a level's input, and leaves that of the last level's state in its place.
+template <int level>
+__device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
+                                               Real (&row)[components][lane_points]) {
+  if constexpr (level < levels) {
+#pragma unroll
+    for (int c = 0; c < components; ++c)
+#pragma unroll
+      for (int e = 0; e < lane_points; ++e) {
+#pragma unroll
+        for (int age = rows_held[level] - 1; age > 0; --age)
+          rows.at[level][age][c][e] = rows.at[level][age - 1][c][e];
+        rows.at[level][0][c][e] = row[c][e];
+      }
+    Beside beside;
+    exchange<level>(rows, beside);
+    make_columns<level, 0>(strip, rows, beside, row);
+    advance_levels<level + 1>(strip, rows, row);
+  }
+}
+
+struct Values {
+  Real at[vector_points];
+};
+
+/// A thread's columns of old rows, one row after the other and the first after the last.
+struct OldRows {
+  MarchArguments<Real> const& a;
+  int columns[lane_points / vector_points];  // of the grid
+  int row;
+
+  __device__ __forceinline__ void load(Real (&values)[components][lane_points]) {
+    long long const offset = row * a.place.points[0];
+    row = row + 1 == a.place.points[1] ? 0 : row + 1;
+#pragma unroll
+    for (int c = 0; c < components; ++c)
+#pragma unroll
+      for (int v = 0; v < lane_points / vector_points; ++v) {
+        auto const loaded = __builtin_bit_cast(
+            Values, __ldcs(reinterpret_cast<Vector const*>(a.in[c] + offset + columns[v])));
+#pragma unroll
+        for (int e = 0; e < vector_points; ++e) values[c][v * vector_points + e] = loaded.at[e];
+      }
+  }
+};
+
+/// Stores what a strip has of a row: whole vectors, for lines are a multiple of them.
+__device__ __forceinline__ void store_row(MarchArguments<Real> const& a, long long column,
+                                          long long row, bool (&is_stored)[lane_points],
+                                          Real (&values)[components][lane_points]) {
+  long long const offset = row * a.place.points[0] + column;
+#pragma unroll
+  for (int v = 0; v < lane_points / vector_points; ++v) {
+    if (!is_stored[v]) continue;
+#pragma unroll
+    for (int c = 0; c < components; ++c) {
+      Values stored;
+#pragma unroll
+      for (int e = 0; e < vector_points; ++e) stored.at[e] = values[c][v * vector_points + e];
+      __stcs(reinterpret_cast<Vector*>(a.out[c] + offset + v * vector_points),
+             __builtin_bit_cast(Vector, stored));
+    }
+  }
+}
+
+__device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long long number) {
+  int const lane = static_cast<int>(threadIdx.x % 32);
+  long long const first = number / a.strips * a.rows;
+  long long const last = min(first + a.rows, a.place.points[1]);
+  constexpr int lag = levels * reach_y;
+  long long const start = number % a.strips * stored - halo;
+
+  Strip strip = {a, {}, start + lane * lane_points, first - lag - 1, {}};
+  if constexpr (has_time) strip.clock = *a.place.clock;
+#pragma unroll
+  for (int e = 0; e < lane_points; ++e)
+    find_columns(Point{a.place, 0, {strip.column + e, 0, 0}}, strip.kept[e]);
+  OldRows old = {a, {}, static_cast<int>(wrapped(first - lag, a.place.points[1]))};
+  bool is_stored[lane_points] = {};
+#pragma unroll
+  for (int v = 0; v < lane_points / vector_points; ++v) {
+    long long const column = strip.column + v * vector_points;
+    old.columns[v] = static_cast<int>(wrapped(column, a.place.points[0]));
+    is_stored[v] =
+        column >= start + halo && column < start + halo + stored && column < a.place.points[0];
+  }
+
+  Rows rows = {};
+  Real loaded[loaded_rows][components][lane_points];
+#pragma unroll
+  for (int g = 0; g < loaded_rows; ++g) old.load(loaded[g]);
+  long long to = first - 2 * lag;  // the row that a turn ends with
+  while (to < last) {
+#pragma unroll
+    for (int g = 0; g < turns; ++g) {
+      Real row[components][lane_points];
+#pragma unroll
+      for (int c = 0; c < components; ++c)
+#pragma unroll
+        for (int e = 0; e < lane_points; ++e) row[c][e] = loaded[g % loaded_rows][c][e];
+      old.load(loaded[g % loaded_rows]);
+      ++strip.row;
+      advance_levels<0>(strip, rows, row);
+      if (to >= first && to < last) store_row(a, strip.column, to, is_stored, row);
+      ++to;
+    }
+  }
+}
+
+}  // namespace gridstride::system
+
+extern "C" __global__ void __launch_bounds__(32 * MARCH_WARPS, MARCH_BLOCKS)
+    march(__grid_constant__ gridstride::system::MarchArguments<Real> const a) {
+  long long const number = static_cast<long long>(blockIdx.x) * MARCH_WARPS + threadIdx.x / 32;
+  if (number < a.strips * a.chunks) gridstride::system::march_strip(a, number);  // whole warps
+}

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/system/arguments.cuh"
+#include "kernels/system/system.hpp"
+
+/// Several steps of a scheme, with all their stages, in one pass over memory: the row `march`.
+namespace gridstride::system {
+
+/// The most steps of a pass.
+inline constexpr int most_march_steps = 8;
+
+/// One stage of a scheme. State 0 is the step's first one, state i + 1 what stage i makes of state
+/// i; the last one is the next step's first:
+///
+///   out = base + (factor·dt·L(in) + in_weight·(in − base) + Σ weight·(addend − base))
+struct PassStage {
+  int base = 0;                                      ///< a state
+  double factor = 1;                                 ///< of the time step
+  double in_weight = 0;                              ///< 0 where the base is the stage's input
+  std::vector<std::pair<int, double>> addends = {};  ///< states, with their weights
+  double fraction = 0;                               ///< of the step, that the time is taken at
+};
+
+/// What a pass advances: a system on a grid by a scheme.
+struct Marched {
+  StencilProgram const* program = nullptr;  ///< with a result for each component
+  Grid grid;
+  std::array<bool, 3> wraps = {};  ///< axes that are periodic
+  std::vector<PassStage> stages;
+};
+
+/// Why `march` does not take it; empty where it does: it takes two dimensions, both periodic, whose
+/// levels leave columns of a strip to be stored.
+std::string march_refusal(Marched const& what);
+/// Whether every side of an axis wraps around to the value itself, for all inputs.
+template <class T>
+std::array<bool, 3> plain_wraps(Grid const& grid, std::span<Input<T> const> inputs);
+
+/// How a pass is laid out. A warp has a strip of 32·`lane_points` columns, of which `halo` at each
+/// end are not stored: with each level, `reach` columns more at each end are wrong.
+struct MarchShape {
+  int steps = 1;
+  int lane_points = 1;    ///< columns of a thread
+  int vector_points = 1;  ///< of them, those that are loaded at once
+  int turns = 1;          ///< rows for which the march's loop is written out
+  int blocks = 1;         ///< that registers leave room for on a multiprocessor
+  bool operator==(MarchShape const&) const = default;
+};
+
+inline constexpr int march_warps = 2;   ///< of a block
+inline constexpr int march_blocks = 4;  ///< with so many, a thread has all registers that it may
+
+/// What a shape means for a program: the rows that a thread keeps of each state, from the newest,
+/// `rows_held[level]`, and of the row that is `age` rows older than the newest, how many columns
+/// beyond its own a thread takes of component c: `left[age][c]`, `right[age][c]`.
+struct MarchLayout {
+  int levels = 1;
+  int halo = 0, stored = 32;
+  std::vector<int> rows_held;
+  std::vector<std::vector<int>> left, right;
+  int registers = 0;  ///< 32 bits each, that it takes to hold this: an estimate
+};
+MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape);
+
+/// Shapes for passes of at most so many steps, one of each length, the one that should be fastest
+/// first. Where `march_refusal` has nothing to say, there is one of a step.
+std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int most_steps);
+
+/// How the grid is cut: strips beside each other, chunks of `rows` rows above each other.
+struct MarchTiling {
+  long long strips, chunks, rows;
+};
+/// `at_once`: warps that run at a time. The cut with which the last of them is done first, if all
+/// take turns at the same pace.
+MarchTiling cut_for_march(Grid const& grid, MarchLayout const& layout, int reach,
+                          long long at_once);
+
+/// What is compiled for passes of a shape.
+template <class T>
+RuntimeSource march_source(Marched const& what, MarchShape const& shape);
+
+/// The arrays of a pass, one for each component, in device memory, aligned to the vectors of its
+/// shape (to 16 bytes at most). No output is an input.
+template <class T>
+struct PassArrays {
+  std::vector<T const*> in;
+  std::vector<T*> out;
+};
+
+/// Passes of one shape on a GPU.
+template <class T>
+class March {
+ public:
+  /// The first of these shapes that spills no registers, if need be with all that a thread may have;
+  /// where all do, the first. Throws
+  /// `std::invalid_argument` for what it does not take (`march_refusal`), and as
+  /// `gridstride::compile`.
+  March(Device const& device, Marched const& what, std::span<MarchShape const> shapes);
+
+  int steps() const { return shape_.steps; }
+  /// Queues a pass: `steps()` steps of dt, with the bits of as many steps by `points`. The clock is
+  /// the first step's, and stays as it is; it may be null where the program does not depend on time.
+  /// Throws `std::invalid_argument` for arrays that are missing or not aligned.
+  void queue(Stream& stream, PassArrays<T> const& arrays, double dt,
+             evaluate::DeviceClock const* clock) const;
+
+ private:
+  Marched what_;
+  MarchShape shape_;
+  MarchTiling tiling_ = {};
+  std::shared_ptr<RuntimeModule const> module_;
+};
+
+}  // namespace gridstride::system

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+
+#include "equations/source.hpp"
+#include "kernels/system/march.hpp"
+
+namespace gridstride::system {
+
+namespace {
+
+constexpr int warp_lanes = 32, vector_bytes = 16;
+constexpr int most_registers = 240;  // of the 255 that a thread may have
+/// Registers for places, counters and the values of a program that is under way.
+constexpr int other_registers = 56;
+/// Operations that a loop is written out to: what fits the caches of instructions, and compiles in
+/// good time.
+constexpr std::int64_t good_length = 4096, greatest_length = 16'384;
+/// In float32, that one H200 does while it moves a byte, at two thirds of its peak.
+constexpr double operations_per_byte = 4.6;
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+
+std::int64_t operations_of(StencilProgram const& program) {
+  return std::ranges::count(program.code, equations::Kind::operation, &equations::Node::kind);
+}
+
+bool is_taken(equations::Node const& node) {
+  using equations::Kind;
+  constexpr std::array taken = {Kind::number, Kind::coordinate, Kind::time, Kind::unknown,
+                                Kind::operation};
+  return std::ranges::find(taken, node.kind) != taken.end();
+}
+
+/// How many rows of the state that a level takes are kept: those that it reads, and those up to the
+/// oldest that a later stage of its step asks for.
+std::vector<int> rows_held_by(Marched const& what, int steps) {
+  int const stages = static_cast<int>(what.stages.size()), reach = what.program->reach[1];
+  std::vector<int> of_stage(what.stages.size(), 2 * reach + 1);
+  for (int stage = 0; stage < stages; ++stage) {
+    auto const& one = what.stages[index(stage)];
+    auto const held = [&](int state) {
+      auto& rows = of_stage[index(state)];
+      rows = std::max(rows, (stage + 1 - state) * reach + 1);
+    };
+    held(one.base);
+    for (auto const& [state, weight] : one.addends) held(state);
+  }
+  std::vector<int> rows;
+  for (int step = 0; step < steps; ++step)
+    rows.insert(rows.end(), of_stage.begin(), of_stage.end());
+  return rows;
+}
+
+std::int64_t operations_of_turn(Marched const& what, MarchShape const& shape) {
+  return static_cast<std::int64_t>(what.stages.size()) * shape.steps * shape.lane_points *
+         operations_of(*what.program);
+}
+
+/// A pass of so many steps, where each thread has `lane_points`.
+MarchShape shape_of(Marched const& what, int value_bytes, int steps, int lane_points) {
+  MarchShape shape{.steps = steps, .lane_points = lane_points};
+  shape.vector_points = std::min(lane_points, vector_bytes / value_bytes);
+  while (what.grid.points[0] % shape.vector_points != 0) shape.vector_points /= 2;
+  auto const layout = layout_of(what, value_bytes, shape);
+  // With as many turns as rows are carried over none has to move to other registers, and more turns
+  // share more with each other.
+  int const wanted = std::max(4, std::ranges::max(layout.rows_held) - 1);
+  shape.turns = 2;  // a multiple of the rows that are loaded ahead
+  while (shape.turns < wanted && (shape.turns + 2) * operations_of_turn(what, shape) <= good_length)
+    shape.turns += 2;
+  // 65536 registers for blocks of two warps: 128, 168 or 255 a thread.
+  shape.blocks = layout.registers <= 104 ? 8 : layout.registers <= 152 ? 6 : march_blocks;
+  return shape;
+}
+
+/// Whether a thread can hold it, strips are not mostly overlap, and it compiles in good time.
+bool is_fit(Marched const& what, int value_bytes, MarchShape const& shape) {
+  auto const layout = layout_of(what, value_bytes, shape);
+  return layout.registers <= most_registers &&
+         shape.turns * operations_of_turn(what, shape) <= greatest_length &&
+         2 * layout.stored >= warp_lanes * shape.lane_points;
+}
+
+/// The shape of a pass of so many steps with the most columns a thread that is fit.
+std::vector<MarchShape> fit_shapes(Marched const& what, int value_bytes, int steps) {
+  for (int lane_points = vector_bytes / value_bytes; lane_points >= 1; lane_points /= 2)
+    if (auto const shape = shape_of(what, value_bytes, steps, lane_points);
+        is_fit(what, value_bytes, shape))
+      return {shape};
+  return {};
+}
+
+/// What a step takes at a point, in bytes of memory or as many as could be moved during its
+/// operations, whichever are more; both for the columns that are not stored, too.
+double cost_of(Marched const& what, int value_bytes, MarchShape const& shape) {
+  auto const layout = layout_of(what, value_bytes, shape);
+  auto const components = static_cast<double>(what.program->results.size());
+  double const bytes = 2 * value_bytes * components / shape.steps;
+  double const operations = static_cast<double>(what.stages.size()) *
+                            (static_cast<double>(operations_of(*what.program)) + 3 * components);
+  double const per_byte = value_bytes == 4 ? operations_per_byte : operations_per_byte / 2;
+  return std::max(bytes, operations / per_byte) * warp_lanes * shape.lane_points / layout.stored;
+}
+
+}  // namespace
+
+MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
+  StencilProgram const& program = *what.program;
+  int const stages = static_cast<int>(what.stages.size());
+  auto const components = program.results.size();
+  MarchLayout layout;
+  layout.levels = shape.steps * stages;
+  int const wrong = layout.levels * program.reach[0];
+  layout.halo = (wrong + shape.lane_points - 1) / shape.lane_points * shape.lane_points;
+  layout.stored = warp_lanes * shape.lane_points - 2 * layout.halo;
+  layout.rows_held = rows_held_by(what, shape.steps);
+  layout.left.assign(index(2 * program.reach[1] + 1), std::vector<int>(components, 0));
+  layout.right = layout.left;
+  for (equations::Node const& node : program.code) {
+    if (node.kind != equations::Kind::unknown) continue;
+    auto const age = index(program.reach[1] - node.orders[1]);
+    int& left = layout.left[age][index(node.index)];
+    int& right = layout.right[age][index(node.index)];
+    left = std::max(left, -int{node.orders[0]});
+    right = std::max(right, int{node.orders[0]});
+  }
+  int beside = 0;
+  for (std::size_t age = 0; age < layout.left.size(); ++age)
+    beside = std::accumulate(
+        layout.left[age].begin(), layout.left[age].end(),
+        std::accumulate(layout.right[age].begin(), layout.right[age].end(), beside));
+  // What is carried over from turn to turn, two rows loaded ahead, and the row on its way; what is
+  // kept of columns.
+  int rows = 3;
+  for (int const held : layout.rows_held) rows += held - 1;
+  int const kept = equations::to_cuda_along_columns(program, Precision::float64).kept;
+  int const values = (rows * static_cast<int>(components) + kept) * shape.lane_points + beside;
+  layout.registers = values * value_bytes / 4 + other_registers;
+  return layout;
+}
+
+std::string march_refusal(Marched const& what) {
+  auto const no = [](std::string const& why) { return fmt::format("'march' takes {}", why); };
+  if (what.grid.dims != 2) return no(fmt::format("grids in 2D, not in {}D", what.grid.dims));
+  for (int axis = 0; axis < 2; ++axis) {
+    auto const a = index(axis);
+    if (!what.wraps[a]) return no(fmt::format("periodic axes, and {} is none", axis_names[a]));
+    if (what.grid.points[a] > std::numeric_limits<int>::max())
+      return no("axes of less than 2^31 points");
+  }
+  auto const& program = *what.program;
+  if (program.components > std::ssize(program.results)) return no("a rate for each field");
+  if (!std::ranges::all_of(program.code, is_taken))
+    return no("equations of fields, coordinates and the time alone");
+  if (std::ssize(what.stages) > most_stages) return no("schemes of at most four stages");
+  // In float64 everything takes the most registers.
+  if (fit_shapes(what, 8, 1).empty())
+    return fmt::format(
+        "'march' keeps some rows of {} stages of {} fields in registers, which these equations are "
+        "too many or reach too far for",
+        what.stages.size(), program.results.size());
+  return {};
+}
+
+std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int most_steps) {
+  std::vector<MarchShape> shapes;
+  for (int steps = most_march_steps; steps >= 1; steps /= 2)
+    if (steps <= most_steps) {
+      auto const found = fit_shapes(what, value_bytes, steps);
+      shapes.insert(shapes.end(), found.begin(), found.end());
+    }
+  std::ranges::stable_sort(
+      shapes, {}, [&](MarchShape const& shape) { return cost_of(what, value_bytes, shape); });
+  return shapes;
+}
+
+MarchTiling cut_for_march(Grid const& grid, MarchLayout const& layout, int reach,
+                          long long at_once) {
+  long long const rows = grid.points[1];
+  long long const strips = (grid.points[0] + layout.stored - 1) / layout.stored;
+  MarchTiling best = {strips, 0, 0};
+  long long best_cost = 0;
+  for (int waves = 1; waves <= 8; ++waves) {
+    long long const wanted = std::clamp(waves * at_once / strips, 1LL, rows);
+    long long const of_chunk = (rows + wanted - 1) / wanted;
+    long long const chunks = (rows + of_chunk - 1) / of_chunk;
+    long long const turns = of_chunk + 2LL * layout.levels * reach;
+    long long const cost = (strips * chunks + at_once - 1) / at_once * turns;
+    if (best.chunks > 0 && cost >= best_cost) continue;
+    best = {strips, chunks, of_chunk};
+    best_cost = cost;
+  }
+  return best;
+}
+
+template <class T>
+std::array<bool, 3> plain_wraps(Grid const& grid, std::span<Input<T> const> inputs) {
+  std::array<bool, 3> wraps = {true, true, true};
+  for (Input<T> const& input : inputs)
+    for (int axis = 0; axis < grid.dims; ++axis)
+      for (auto const& side : input.sides[axis])
+        if (!side.wraps || side.sign != 1) wraps[index(axis)] = false;
+  return wraps;
+}
+
+template std::array<bool, 3> plain_wraps(Grid const&, std::span<Input<float> const>);
+template std::array<bool, 3> plain_wraps(Grid const&, std::span<Input<double> const>);
+
+}  // namespace gridstride::system

@@ -1,0 +1,220 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <random>
+
+#include "model/entry.hpp"
+#include "support/heat_cases.hpp"
+#include "support/march_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+namespace gridstride {
+namespace {
+
+/// The states of a step, each with an array for every component.
+template <class T>
+class States {
+ public:
+  States(Stream& stream, int states, std::size_t components, Grid const& grid) : stream_(stream) {
+    for (int state = 0; state < states; ++state)
+      for (std::size_t c = 0; c < components; ++c)
+        buffers_.emplace_back(stream, MemorySpace::device, static_cast<std::size_t>(grid.size()));
+    components_ = components;
+  }
+  std::vector<T*> operator[](int state) {
+    std::vector<T*> arrays;
+    for (std::size_t c = 0; c < components_; ++c) arrays.push_back(at(state, c).data());
+    return arrays;
+  }
+  void fill(int state) {
+    std::mt19937 random(11);
+    std::uniform_real_distribution<double> uniform(0.1, 0.9);
+    for (std::size_t c = 0; c < components_; ++c) {
+      std::vector<T> values(at(state, c).size());
+      for (T& value : values) value = static_cast<T>(uniform(random));
+      copy_async(at(state, c).span(), std::span<T const>(values), stream_);
+      stream_.synchronize();
+    }
+  }
+  void copy(int from, int to) {
+    for (std::size_t c = 0; c < components_; ++c)
+      copy_async(at(to, c).span(), std::as_const(at(from, c)).span(), stream_);
+  }
+  std::vector<T> values(int state) {
+    std::vector<T> all;
+    for (std::size_t c = 0; c < components_; ++c) {
+      std::vector<T> part(at(state, c).size());
+      copy_async(std::span(part), std::as_const(at(state, c)).span(), stream_);
+      stream_.synchronize();
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+
+ private:
+  Buffer<T>& at(int state, std::size_t c) {
+    return buffers_[static_cast<std::size_t>(state) * components_ + c];
+  }
+  Stream& stream_;
+  std::vector<Buffer<T>> buffers_;
+  std::size_t components_ = 0;
+};
+
+/// So many steps, stage by stage with `points`.
+template <class T>
+std::vector<T> by_points(Stream& stream, test::MarchCase const& one, system::Marched const& what,
+                         int steps, evaluate::DeviceClock clock) {
+  auto const components = what.program->results.size();
+  int const stages = static_cast<int>(what.stages.size());
+  States<T> states(stream, stages + 1, components, what.grid);
+  Buffer<evaluate::DeviceClock> device_clock(stream, MemorySpace::device, 1);
+  states.fill(0);
+  for (int step = 0; step < steps; ++step) {
+    evaluate::set_clock(stream, device_clock.data(), clock);
+    for (int s = 0; s < stages; ++s) {
+      auto const& stage = what.stages[static_cast<std::size_t>(s)];
+      system::Step<T> queued;
+      queued.program = what.program;
+      queued.grid = what.grid;
+      queued.factor = stage.factor * one.dt;
+      queued.in_weight = stage.in_weight;
+      queued.clock = device_clock.data();
+      queued.fraction = stage.fraction;
+      for (auto const& addend : stage.addends) queued.addend_weights.push_back(addend.second);
+      for (std::size_t c = 0; c < components; ++c) {
+        queued.inputs.push_back({.values = states[s][c]});
+        system::Output<T> output = {.values = states[s + 1][c], .base = states[stage.base][c]};
+        for (std::size_t i = 0; i < stage.addends.size(); ++i)
+          output.addends[i] = states[stage.addends[i].first][c];
+        queued.outputs.push_back(output);
+      }
+      system::advance(stream, queued, "points");
+    }
+    states.copy(stages, 0);
+    ++clock.steps;
+  }
+  return states.values(0);
+}
+
+/// The same in two passes.
+template <class T>
+std::vector<T> by_march(Stream& stream, test::MarchCase const& one, system::Marched const& what,
+                        system::MarchShape const& shape, evaluate::DeviceClock clock) {
+  auto const components = what.program->results.size();
+  States<T> states(stream, 2, components, what.grid);
+  Buffer<evaluate::DeviceClock> device_clock(stream, MemorySpace::device, 1);
+  states.fill(0);
+  system::March<T> const march(stream.device(), what, std::array{shape});
+  for (int pass = 0; pass < 2; ++pass) {
+    evaluate::set_clock(stream, device_clock.data(), clock);
+    auto const from = states[pass], to = states[1 - pass];
+    march.queue(stream, {{from.begin(), from.end()}, to}, one.dt, device_clock.data());
+    clock.steps += march.steps();
+  }
+  return states.values(0);
+}
+
+template <class T>
+void expect_bits_of_points() {
+  Stream gpu(Device::open(Backend::cuda));
+  evaluate::DeviceClock const clock{0.25, 0.01, 3};
+  for (auto const& one : test::march_cases())
+    for (std::array<std::int64_t, 3> const points :
+         {std::array<std::int64_t, 3>{131, 37, 1}, {1032, 250, 1}, {8, 5, 1}, {2, 2, 1}}) {
+      Grid const grid{
+          .dims = 2, .points = points, .origin = {-1.5, 0.25, 0}, .spacing = {0.4, 0.3, 1}};
+      auto const program = test::program_of(one, grid);
+      auto const what = test::marched_of(one, program, grid);
+      for (auto const& shape : system::march_shapes(what, sizeof(T), 8))
+        ASSERT_EQ(by_march<T>(gpu, one, what, shape, clock),
+                  by_points<T>(gpu, one, what, 2 * shape.steps, clock))
+            << one.name << ", " << shape.steps << " steps, " << points[0] << " x " << points[1];
+    }
+}
+
+TEST(MarchGpu, HasTheBitsOfPointsInFloat32) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points<float>();
+}
+
+TEST(MarchGpu, HasTheBitsOfPointsInFloat64) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points<double>();
+}
+
+/// A single stage, as the row of the family's table takes it, and what it refuses.
+TEST(MarchGpu, TakesAStageOfEuler) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream gpu(Device::open(Backend::cuda));
+  Grid const grid{.dims = 2, .points = {77, 33, 1}};
+  auto const one = test::march_cases().front();
+  auto const program = test::program_of(one, grid);
+  States<float> states(gpu, 3, 2, grid);
+  states.fill(0);
+  system::Step<float> step;
+  step.program = &program;
+  step.grid = grid;
+  step.factor = 0.125;
+  for (std::size_t c = 0; c < 2; ++c) {
+    step.inputs.push_back({.values = states[0][c]});
+    step.outputs.push_back({.values = states[1][c], .base = states[0][c]});
+  }
+  system::advance(gpu, step, "points");
+  for (std::size_t c = 0; c < 2; ++c) step.outputs[c].values = states[2][c];
+  system::advance(gpu, step, "march");
+  EXPECT_EQ(states.values(1), states.values(2));
+  step.outputs[1].base = states[1][1];
+  EXPECT_THROW(system::advance(gpu, step, "march"), std::invalid_argument);
+}
+
+/// Both fields of a run that stops at three moments between which lies no multiple of a pass.
+std::vector<std::byte> run_with(std::string const& row, std::string const& scheme) {
+  auto const config = test::config_of(
+      "simulation: pde\n"
+      "precision: float32\n"
+      "grid: {points: [130, 67]}\n"
+      "boundary: {x: periodic, y: periodic}\n"
+      "let: {r: u*v^2}\n"
+      "equations:\n"
+      "  u: 2e-5*laplace(u) - r + 0.04*(1 - u) + 0.01*sin(t)\n"
+      "  v: 1e-5*laplace(v) + r - 0.1*v\n"
+      "initial: {u: \"1 - sin(2*pi*x)^2/2\", v: \"sin(2*pi*y)^2/4\"}\n"
+      "kernels: {system: " +
+      row + "}\ntime: {scheme: " + scheme + ", step: 0.01, end: 7.5}\n");
+  Stream stream(Device::open(Backend::cuda));
+  auto const simulation = entry_of(config).make(config, stream, {});
+  for (double const until : {0.05, 1.37, 7.5})
+    simulation->advance(std::numeric_limits<std::int64_t>::max(), until);
+  std::vector<std::byte> bytes;
+  for (Field const& field : simulation->fields()) {
+    auto const host = test::to_host(field, stream);
+    bytes.insert(bytes.end(), host.memory.begin(), host.memory.end());
+  }
+  return bytes;
+}
+
+TEST(MarchGpu, SidesAreRefusedByName) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  auto const config = test::config_of(
+      "simulation: pde\n"
+      "grid: {points: [130, 67]}\n"
+      "boundary: {x: periodic, y: {dirichlet: 0}}\n"
+      "equations: {u: laplace(u)}\n"
+      "initial: {u: 0}\n"
+      "kernels: {system: march}\n"
+      "time: {scheme: rk4, end: 1}\n");
+  auto const problems = variant_problems(entry_of(config), config, {}, Device::open(Backend::cuda));
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_NE(problems[0].text().find("'march' takes periodic axes, and y is none"),
+            std::string::npos);
+}
+
+TEST(MarchGpu, RunsHaveTheBitsOfPoints) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (std::string const scheme : {"euler", "ssprk2", "ssprk3", "rk4"})
+    EXPECT_EQ(run_with("march", scheme), run_with("points", scheme)) << scheme;
+}
+
+}  // namespace
+}  // namespace gridstride

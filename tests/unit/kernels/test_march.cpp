@@ -1,0 +1,193 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/support/runtime_compiler.hpp"
+#include "support/march_cases.hpp"
+
+namespace gridstride {
+namespace {
+
+using system::MarchShape;
+
+/// A program of one component that reads these points.
+equations::StencilProgram reading(std::vector<std::array<std::int8_t, 3>> const& offsets) {
+  equations::Terms terms;
+  equations::Term sum = terms.number(0);
+  for (auto const& offset : offsets) sum = terms.add(sum, terms.unknown(0, offset));
+  return equations::program_of(terms, std::vector<equations::Term>{sum}, 2);
+}
+
+system::Marched marched(equations::StencilProgram const& program, int stages = 1) {
+  return {.program = &program,
+          .grid = {.dims = 2, .points = {1024, 1024, 1}},
+          .wraps = {true, true, true},
+          .stages = std::vector<system::PassStage>(static_cast<std::size_t>(stages))};
+}
+
+TEST(March, LayoutByHand) {
+  // Three points to the left in the row above, one to the right in the row two below.
+  auto const program = reading({{-3, 1, 0}, {1, -2, 0}, {0, 0, 0}});
+  auto what = marched(program);
+  auto const layout = system::layout_of(what, 4, {.steps = 2, .lane_points = 4});
+  EXPECT_EQ(layout.levels, 2);
+  EXPECT_EQ(layout.halo, 8);  // six columns are wrong; a thread has four
+  EXPECT_EQ(layout.stored, 112);
+  EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 5}));
+  // Of the rows of a reach of 2, the newest is that two above.
+  EXPECT_EQ(layout.left, (std::vector<std::vector<int>>{{0}, {3}, {0}, {0}, {0}}));
+  EXPECT_EQ(layout.right, (std::vector<std::vector<int>>{{0}, {0}, {0}, {0}, {1}}));
+}
+
+/// The last stage of rk4 asks for all states of its step: of the first one the row that is four
+/// levels behind.
+TEST(March, StagesKeepRowsForLaterOnes) {
+  auto const program = reading({{0, 1, 0}, {0, -1, 0}});
+  auto what = marched(program, 4);
+  what.stages[3].addends = {{1, 0.25}, {2, 0.5}};
+  auto const layout = system::layout_of(what, 8, {.steps = 2, .lane_points = 2});
+  EXPECT_EQ(layout.levels, 8);
+  EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 4, 3, 3, 5, 4, 3, 3}));
+  EXPECT_EQ(layout.halo, 0);
+}
+
+TEST(March, ShapesAreFit) {
+  for (auto const& one : test::march_cases())
+    for (int const bytes : {4, 8}) {
+      Grid const grid{.dims = 2, .points = {1000, 1000, 1}};
+      auto const program = test::program_of(one, grid);
+      auto const what = test::marched_of(one, program, grid);
+      ASSERT_EQ(system::march_refusal(what), "") << one.name;
+      auto const shapes = system::march_shapes(what, bytes, 8);
+      ASSERT_FALSE(shapes.empty()) << one.name;
+      EXPECT_EQ(std::ranges::count(shapes, 1, &MarchShape::steps), 1) << one.name;
+      for (MarchShape const& shape : shapes) {
+        auto const layout = system::layout_of(what, bytes, shape);
+        EXPECT_LE(layout.registers, 255);
+        EXPECT_GE(layout.halo, layout.levels * program.reach[0]);
+        EXPECT_EQ(layout.halo % shape.lane_points, 0);
+        EXPECT_GT(layout.stored, 0);
+        EXPECT_EQ(shape.turns % 2, 0);
+        EXPECT_EQ(shape.lane_points % shape.vector_points, 0);
+        EXPECT_EQ(grid.points[0] % shape.vector_points, 0);
+      }
+      EXPECT_EQ(system::march_shapes(what, bytes, 1).size(), 1U);
+    }
+}
+
+/// Lines that are no multiple of 16 bytes are loaded in shorter vectors.
+TEST(March, VectorsDivideLines) {
+  auto const program = reading({{0, 0, 0}});
+  for (auto const& [points, expected] :
+       std::vector<std::pair<std::int64_t, int>>{{1024, 4}, {1022, 2}, {1021, 1}, {2, 2}}) {
+    auto what = marched(program);
+    what.grid.points[0] = points;
+    for (auto const& shape : system::march_shapes(what, 4, 8))
+      EXPECT_EQ(shape.vector_points, expected) << points;
+  }
+}
+
+/// Strips and chunks hold every point once.
+TEST(March, CutsHoldEveryPoint) {
+  auto const program = reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}});
+  auto const what = marched(program);
+  for (MarchShape const& shape : system::march_shapes(what, 4, 8)) {
+    auto const layout = system::layout_of(what, 4, shape);
+    for (std::int64_t const columns : {1, 7, 112, 113, 8192})
+      for (std::int64_t const rows : {1, 2, 37, 8192})
+        for (long long const at_once : {1LL, 12LL, 2112LL}) {
+          Grid const grid{.dims = 2, .points = {columns, rows, 1}};
+          auto const cut = system::cut_for_march(grid, layout, 1, at_once);
+          EXPECT_GE(cut.strips * layout.stored, columns);
+          EXPECT_LT((cut.strips - 1) * layout.stored, columns);
+          EXPECT_GE(cut.chunks * cut.rows, rows);
+          EXPECT_LT((cut.chunks - 1) * cut.rows, rows);
+        }
+  }
+}
+
+TEST(March, RefusesWhatItDoesNotTake) {
+  auto const program = reading({{-1, 0, 0}, {1, 0, 0}});
+  EXPECT_EQ(system::march_refusal(marched(program)), "");
+  auto what = marched(program);
+  what.grid.dims = 3;
+  EXPECT_EQ(system::march_refusal(what), "'march' takes grids in 2D, not in 3D");
+  what = marched(program);
+  what.wraps[1] = false;
+  EXPECT_EQ(system::march_refusal(what), "'march' takes periodic axes, and y is none");
+  EXPECT_EQ(system::march_refusal(marched(program, 5)),
+            "'march' takes schemes of at most four stages");
+  auto random = program;
+  random.code.front().kind = equations::Kind::uniform;
+  EXPECT_EQ(system::march_refusal(marched(random)),
+            "'march' takes equations of fields, coordinates and the time alone");
+  auto const far = reading({{-16, 0, 0}, {0, 16, 0}});
+  EXPECT_EQ(system::march_refusal(marched(far, 4)),
+            "'march' keeps some rows of 4 stages of 1 fields in registers, which these equations "
+            "are too many or reach too far for");
+}
+
+TEST(March, WrapsThatChangeNothing) {
+  Grid const grid{.dims = 2, .points = {8, 8, 1}};
+  std::vector<system::Input<double>> inputs(2);
+  using Wraps = std::array<bool, 3>;
+  EXPECT_EQ(system::plain_wraps<double>(grid, inputs), (Wraps{true, true, true}));
+  inputs[1].sides[0][1].sign = -1;
+  EXPECT_EQ(system::plain_wraps<double>(grid, inputs), (Wraps{false, true, true}));
+  inputs[0].sides[1][0].wraps = false;
+  EXPECT_EQ(system::plain_wraps<double>(grid, inputs), (Wraps{false, false, true}));
+}
+
+TEST(March, StagesOfSchemes) {
+  auto const euler = pde::pass_stages(find_scheme("euler"));
+  ASSERT_EQ(euler.size(), 1U);
+  EXPECT_EQ(euler[0].in_weight, 0);
+  auto const third = pde::pass_stages(find_scheme("ssp_rk3"));
+  ASSERT_EQ(third.size(), 3U);
+  EXPECT_EQ(third[2].base, 0);
+  EXPECT_EQ(third[2].in_weight, 2.0 / 3);
+  EXPECT_EQ(third[2].fraction, 0.5);
+  auto const fourth = pde::pass_stages(find_scheme("rk4"));
+  ASSERT_EQ(fourth.size(), 4U);
+  for (auto const& stage : fourth) EXPECT_EQ(stage.base, 0);
+  using Addends = std::vector<std::pair<int, double>>;
+  EXPECT_EQ(fourth[3].addends, (Addends{{1, 1.0 / 3}, {2, 2.0 / 3}}));
+  // A stage that goes on from another one than the last.
+  Scheme scheme{"other", 3, false, 2, {{.out = 1}, {.in = 0, .out = 2}}};
+  EXPECT_THROW(pde::pass_stages(scheme), std::invalid_argument);
+}
+
+TEST(March, PassesGoBetweenTwoBuffers) {
+  Scheme const scheme = pde::in_one_pass(find_scheme("rk4"));
+  EXPECT_EQ(scheme.buffers, 2);
+  EXPECT_TRUE(scheme.alternates);
+  EXPECT_EQ(scheme.stages.size(), 4U);
+}
+
+/// What should be fastest comes first: what moves more than it computes takes several steps.
+TEST(March, LongPassesWhereMemoryBinds) {
+  auto const light = reading({{-1, 0, 0}, {1, 0, 0}});
+  EXPECT_GT(system::march_shapes(marched(light), 4, 8).front().steps, 1);
+  Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
+  auto const cases = test::march_cases();
+  auto const burgers = std::ranges::find(cases, "Burgers", &test::MarchCase::name);
+  auto const program = test::program_of(*burgers, grid);
+  auto const what = test::marched_of(*burgers, program, grid);
+  EXPECT_EQ(system::march_shapes(what, 8, 8).front().steps, 1);
+}
+
+TEST(March, Compiles) {
+  for (auto const& one : test::march_cases()) try {
+      Grid const grid{.dims = 2, .points = {1000, 1000, 1}};
+      auto const program = test::program_of(one, grid);
+      auto const what = test::marched_of(one, program, grid);
+      auto const shape = system::march_shapes(what, 8, 1).front();
+      EXPECT_FALSE(compile_cubin(system::march_source<double>(what, shape), 90).empty());
+    } catch (RuntimeCompilerMissing const& missing) {
+      GTEST_SKIP() << missing.what();
+    }
+}
+
+}  // namespace
+}  // namespace gridstride
