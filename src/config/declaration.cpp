@@ -190,7 +190,7 @@ Declaration Collector::form(Spec const& spec, Form const& form) {
   form.body(*this);
   Declaration result = std::move(levels_.back());
   levels_.pop_back();
-  if (form.kind == Form::Kind::scalar || form.kind == Form::Kind::list) {
+  if (form.kind != Form::Kind::mapping) {
     Declaration scalar = std::move(result.children.front());
     result = std::move(scalar);
   } else {

@@ -63,12 +63,15 @@ std::string list_text(Declaration const& list) {
   return fmt::format("list of {} to {} {}", shape.minimum, shape.maximum, element);
 }
 
+std::string accepted(Declaration const& declaration);
+
 /// `'periodic'` or `{lower: ..., upper: ...}`.
 std::string form_text(Declaration const& form) {
   if (form.kind == Kind::word) return fmt::format("'{}'", form.word);
   if (form.kind == Kind::formula) return formula_text(form);
   if (form.kind == Kind::number) return "number";
   if (form.kind == Kind::list) return list_text(form);
+  if (form.kind == Kind::items) return accepted(form);
   std::vector<std::string> keys;
   for (Declaration const& key : form.children) keys.push_back(key.name + ": ...");
   return '{' + joined(keys, ", ") + '}';

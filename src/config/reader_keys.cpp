@@ -40,7 +40,8 @@ std::string expected_forms(std::span<Form const> forms) {
   for (Form const& form : forms) {
     if (form.kind == Form::Kind::word) texts.push_back(fmt::format("'{}'", form.word));
     if (form.kind == Form::Kind::scalar) texts.emplace_back("a number or a formula");
-    if (form.kind == Form::Kind::list) texts.emplace_back("a list");
+    if (form.kind == Form::Kind::list || form.kind == Form::Kind::items)
+      texts.emplace_back("a list");
     if (form.kind != Form::Kind::mapping) continue;
     std::string keys;
     for (std::string const& key : keys_of(form))
@@ -60,7 +61,8 @@ void Reader::choose_by_word(Spec const& spec, std::span<Form const> forms, Node 
   std::vector<std::string_view> words;
   for (std::size_t i = 0; i < forms.size(); ++i) {
     Form const& form = forms[i];
-    bool const listed = form.kind == Form::Kind::list;
+    bool const listed = form.kind == Form::Kind::list ||
+                        (form.kind == Form::Kind::items && node.kind == Node::Kind::sequence);
     if (node.kind != Node::Kind::scalar && !listed) continue;
     bool const same_word = form.word == node.text;
     if (form.kind == Form::Kind::refused && same_word)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "config/file_source.hpp"
 #include "config/run_fields.hpp"
@@ -64,29 +65,32 @@ void declare_source(Visitor& visitor, FieldInfo const& field, std::filesystem::p
                   .unit = field.unit,
                   .documentation = field.documentation,
                   .any_name = field.any_name};
-  auto const formula = [&](Visitor& v) {
-    v.visit({.name = field.name,
+  auto const visit = [&](Visitor& v, std::string_view name, Formula& value) {
+    v.visit({.name = name,
              .unit = field.unit,
              .documentation = documentation,
              .variables = "xyz",
              .is_foreign = is_foreign},
-            source.formula);
+            value);
   };
+  auto const formula = [&](Visitor& v) { visit(v, field.name, source.formula); };
   auto const formulas = [&](Visitor& v) {
     source.components.resize(field.components.size());
     for (std::size_t i = 0; i < field.components.size(); ++i)
-      v.visit({.name = field.components[i],
-               .unit = field.unit,
-               .documentation = documentation,
-               .variables = "xyz",
-               .is_foreign = is_foreign},
-              source.components[i]);
+      visit(v, field.components[i], source.components[i]);
+  };
+  auto const listed = [&](Visitor& v) {
+    Spec list = spec;
+    list.length = field.components.size();
+    v.items<Formula>(list, source.components,
+                     [&](Spec const& item, Formula& value) { visit(v, item.name, value); });
   };
   auto const dataset = [&](Visitor& v) { declare_field(v, folder, spec, source); };
   bool const is_vector = !field.components.empty();
-  Form const forms[] = {is_vector ? Form{.kind = Form::Kind::mapping, .body = formulas}
-                                  : Form{.kind = Form::Kind::scalar, .body = formula},
-                        {.kind = Form::Kind::mapping, .body = dataset}};
+  std::vector<Form> forms = {is_vector ? Form{.kind = Form::Kind::mapping, .body = formulas}
+                                       : Form{.kind = Form::Kind::scalar, .body = formula},
+                             {.kind = Form::Kind::mapping, .body = dataset}};
+  if (is_vector) forms.push_back({.kind = Form::Kind::items, .body = listed});
   bool const given = is_vector ? !source.components.empty() : !source.formula.text.empty();
   int chosen = !source.file.empty() ? 1 : given ? 0 : -1;
   visitor.forms(spec, presence, forms, chosen);

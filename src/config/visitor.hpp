@@ -50,6 +50,7 @@ struct Form {
     word,     ///< the text `word`
     scalar,   ///< the body declares a value under the key itself
     list,     ///< the body declares a list under the key itself; a value stands for a list of one
+    items,    ///< the same, but nothing else stands for it
     mapping,  ///< the body declares the mapping's keys; a file that has one of them means this form
     refused,  ///< the word or key `word`, an error for the reason in `documentation`
   };

@@ -258,12 +258,27 @@ TEST_F(Fields, ResolvedTextOfVectors) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
+TEST_F(Fields, VectorsMayBeListedAtTheStart) {
+  auto const listed = read(
+      "simulation: flow\ngrid: {points: [8, 8]}\n"
+      "initial: {velocity: [-y, x], p: 1 bar, depth: 2}\ntime: {end: 1}\n");
+  EXPECT_EQ(resolved_yaml(listed), resolved_yaml(read(minimal_flow)));
+  EXPECT_EQ(faults("simulation: flow\ngrid: {points: [8, 8]}\n"
+                   "initial: {velocity: [0, z, 0], p: 0, depth: 0}\ntime: {end: 1}\n"),
+            "run:3:21: initial.velocity: 2 values expected, here are 3\n");
+  EXPECT_EQ(
+      faults("simulation: flow\ngrid: {points: [8, 8]}\n"
+             "initial: {velocity: [0, z], p: 0, depth: 0}\ntime: {end: 1}\n"),
+      "run:3:25: initial.velocity.1: the formula depends on 'z', but the grid has 2 axes (see "
+      "grid.points)\n");
+}
+
 TEST_F(Fields, FaultsOfVectorsHaveTheirPlace) {
   EXPECT_EQ(faults("simulation: flow\ngrid: {points: [8, 8]}\n"
                    "initial: {velocity: 0, p: {x: 0}, depth: z}\ntime: {end: 1}\n"),
-            "run:3:21: initial.velocity: {x: ..., y: ...} or {file: ..., dataset: ..., time: ..., "
-            "step: ..., type: ..., shape: ..., byte_order: ..., offset: ..., rest: ...} expected, "
-            "not '0'\n"
+            "run:3:21: initial.velocity: {x: ..., y: ...}, {file: ..., dataset: ..., time: ..., "
+            "step: ..., type: ..., shape: ..., byte_order: ..., offset: ..., rest: ...} or a list "
+            "expected, not '0'\n"
             "run:3:28: initial.p.x: unknown key here; did you mean 'boundary: {x: ...}'?\n"
             "run:3:42: initial.depth: the formula depends on 'z', but the grid has 2 axes (see "
             "grid.points)\n");
