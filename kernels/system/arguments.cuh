@@ -30,6 +30,7 @@ struct StageArguments {
   Place place;
   Weights<T> weights;
   bool is_stage;
+  bool needs_step;  ///< of the clock; nothing is done without
   Input<T> inputs[most_components];
   T* out[most_components];
   T const* base[most_components];

@@ -95,6 +95,7 @@ void cuda_points(Stream& stream, Step<T> const& step) {
   for (std::size_t n = 0; n < step.addend_weights.size(); ++n)
     a.weights.addend_weight[n] = static_cast<T>(step.addend_weights[n]);
   a.is_stage = step.is_stage;
+  a.needs_step = step.needs_step;
   std::ranges::copy(step.inputs, a.inputs);
   for (std::size_t c = 0; c < step.outputs.size(); ++c) {
     a.out[c] = step.outputs[c].values;

@@ -188,6 +188,7 @@ __device__ __forceinline__ void stage_points(StageArguments<Real> const& a, long
 extern "C" __global__ void __launch_bounds__(POINTS_X* POINTS_Y)
     points(__grid_constant__ gridstride::system::StageArguments<Real> const a) {
   using gridstride::system::rows;
+  if (a.needs_step && a.place.clock->step_size == 0) return;
   long long const i = static_cast<long long>(blockIdx.x) * POINTS_X + threadIdx.x;
   if (i >= a.place.points[0]) return;
   long long const first = (static_cast<long long>(blockIdx.y) * POINTS_Y + threadIdx.y) * rows;

@@ -75,7 +75,8 @@ void check(Step<T> const& step) {
   }
   for (Input<T> const& input : step.inputs)
     if (input.values == nullptr) refuse("an input is missing");
-  if (program.needs_clock() && step.clock == nullptr) refuse("the program needs a clock");
+  if ((program.needs_clock() || step.needs_step) && step.clock == nullptr)
+    refuse("the program needs a clock");
   if (program.found > 0 && step.found == nullptr) refuse("what is found beforehand is missing");
   check_axes(step);
 }
@@ -86,6 +87,7 @@ template <class T>
 void advance(Stream& stream, Step<T> const& step, std::string_view variant) {
   check(step);
   if (variant == "auto") variant = default_variant(stream.backend());
+  if (stream.backend() == Backend::cpu && step.needs_step && step.clock->step_size == 0) return;
   find_variant("system", variants<T>(), stream.device(), variant).run(stream, step);
 }
 

@@ -63,6 +63,8 @@ struct Step {
   /// In device memory: the numbers that the program has found beforehand, at least as many as it
   /// looks at.
   double const* found = nullptr;
+  /// Nothing is done where the clock has no step, which then has to be given.
+  bool needs_step = false;
   /// The program compiled for the GPU (`module_of`); null: `advance` looks for it each time.
   std::shared_ptr<RuntimeModule const> module = nullptr;
 };

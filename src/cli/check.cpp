@@ -27,7 +27,8 @@ void print_forecast(config::RunConfig const& config, Forecast const& expected,
   fmt::print("# device: {}, {} free\n", device.name(),
              format_bytes(static_cast<double>(device.free_memory())));
   if (config.simulation->has_time)
-    fmt::print("# time step: {:.6g} s, {}, at least {}\n", expected.time_step,
+    fmt::print("# time step: {}{:.6g} s, {}, at least {}\n",
+               config.time.adaptive ? "adaptive, at most " : "", expected.time_step,
                counted(expected.steps, "step"),
                format_seconds(least_seconds(config, expected, device)));
   fmt::print("# memory: {} on the device, {} {}\n",

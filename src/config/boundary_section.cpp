@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/run_fields.hpp"
+#include "expression/transform.hpp"
 
 namespace gridstride::config {
 namespace {
@@ -317,6 +318,45 @@ class BoundarySection {
   std::array<bool, most_axes> unclear_ = {};  // axes with faults
 };
 
+/// That of a value which a made-up solution gives later is given with it.
+Formula rate_of(Formula const& formula) {
+  if (formula.text.empty()) return formula;
+  auto const rate =
+      expression::simplified(expression::derivative(formula.expression, expression::time_variable));
+  return {rate.to_string(), rate, formula.location};
+}
+
+/// Whether a of ∂u/∂n + a·u = g depends on time.
+bool has_changing_factor(SideCondition const& side) {
+  return std::ranges::any_of(side.factors, [](Formula const& factor) {
+    return factor.expression.depends_on(expression::time_variable);
+  });
+}
+
+/// On sides a field that is the rate of another has the rates of that one's values.
+void follow_rates(Visitor& visitor, RunOptions& run) {
+  for (std::size_t i = 0; i < run.fields.size(); ++i) {
+    if (run.fields[i].rate_of.empty()) continue;
+    std::string const& name = run.fields[i].rate_of;
+    auto const of = std::ranges::find(run.fields, name, &FieldInfo::name);
+    run.boundary[i] = run.boundary[static_cast<std::size_t>(of - run.fields.begin())];
+    for (auto& sides : run.boundary[i]) {
+      if (std::ranges::any_of(sides, has_changing_factor)) {
+        auto const axis = axis_names[static_cast<std::size_t>(&sides - run.boundary[i].data())];
+        std::string const own = fmt::format("boundary.{}.{}", name, axis);
+        visitor.fault(visitor.given(own) ? own : fmt::format("boundary.{}", axis),
+                      fmt::format("a of 'robin: [a, g]' depends on t (on sides {} has the rate of "
+                                  "what {} has there, which takes an a that does not change)",
+                                  run.fields[i].name, name));
+      }
+      for (SideCondition& side : sides) {
+        side.value = rate_of(side.value);
+        for (Formula& component : side.components) component = rate_of(component);
+      }
+    }
+  }
+}
+
 /// `run.grid` from what the file says; an axis that is periodic leaves out the last point.
 void complete_grid(RunOptions& run) {
   GridOptions const& options = run.grid_options;
@@ -363,6 +403,7 @@ void declare_boundary(Visitor& visitor, RunOptions& run) {
         {.name = "boundary", .documentation = "What holds on the two sides of each axis."},
         [&](Visitor& v) { section.declare(v); });
   }
+  follow_rates(visitor, run);
   complete_grid(run);
 }
 

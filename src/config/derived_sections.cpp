@@ -114,7 +114,7 @@ bool check_fields(Visitor& v, RunOptions const& run) {
   bool right = true;
   std::vector<std::string_view> evolved;
   for (FieldInfo const& field : run.fields) {
-    if (field.derived) continue;
+    if (field.derived || !field.rate_of.empty()) continue;  // these follow
     evolved.push_back(field.name);
     if (is_solved(field)) continue;
     v.fault("manufactured",

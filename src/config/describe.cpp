@@ -356,7 +356,8 @@ std::string simulation_markdown(SimulationInfo const& simulation) {
   std::vector<Row> rows;
   for (Section const& section : sections_of(simulation))
     for (Row const& row : section.rows)
-      if (std::ranges::find(own, section.name) != own.end() || is_own(row, section.name))
+      if (std::ranges::find(own, section.name) != own.end() || is_own(row, section.name) ||
+          (simulation.adapts_steps && row.path.starts_with("time.") && row.path != "time.end"))
         rows.push_back(row);
   return text + table(rows) + '\n';
 }

@@ -23,6 +23,9 @@ struct FieldInfo {
   bool own_grid = false;
   /// Whether it follows from others at each moment: it has no sides and no first values.
   bool derived = false;
+  /// The field whose rate of change it is: on sides it has the rates of that one's values. Empty:
+  /// of none.
+  std::string rate_of = {};
   /// Stands for all fields that the parameters name, as long as these are not read.
   bool any_name = false;
 

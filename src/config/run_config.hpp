@@ -46,7 +46,9 @@ struct SimulationInfo {
   /// (`ParameterSet::fields_of`).
   std::vector<FieldInfo> fields;
   std::vector<std::string_view> schemes;  // the default first
-  std::vector<KernelFamily> kernels;      // the families that a run works with
+  /// Whether `time.step` may be `adaptive`.
+  bool adapts_steps = false;
+  std::vector<KernelFamily> kernels;  // the families that a run works with
   std::unique_ptr<ParameterSet> (*make_parameters)() = nullptr;
   /// Whether the fields lie on the grid that the file describes: sections `grid` and `boundary`.
   bool has_grid = true;
@@ -134,10 +136,18 @@ struct SideCondition {
 /// What holds at the lower and the upper end of each axis.
 using Sides = std::array<std::array<SideCondition, 2>, 3>;
 
+/// What the error of a step may be at a point: absolute + relative·|u|.
+struct StepTolerance {
+  double relative = 1e-6;
+  double absolute = 1e-6;
+};
+
 struct TimeOptions {
   std::string scheme;
   double end = 0;
-  std::optional<double> step;  // empty: auto
+  std::optional<double> step;  // empty: auto, or adaptive
+  bool adaptive = false;       // steps that the error of each decides on
+  std::optional<StepTolerance> tolerance;
   double safety = 0.9;
   Location step_location;
 };

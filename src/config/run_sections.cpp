@@ -13,6 +13,7 @@
 #include "config/limits.hpp"
 #include "config/run_fields.hpp"
 #include "config/spatial_sections.hpp"
+#include "config/time_section.hpp"
 
 namespace gridstride::config {
 namespace {
@@ -79,37 +80,6 @@ void refuse_time(Visitor& visitor, SimulationInfo const& simulation) {
       {"checkpoint", "it is computed in one go, and leaves no state to go on from"}};
   for (auto const& [section, why] : sections)
     visitor.refuse(section, fmt::format("{} has no time: {}", simulation.name, why));
-}
-
-void declare_time(Visitor& visitor, TimeOptions& time, SimulationInfo const& simulation) {
-  auto const schemes = choices_of(simulation.schemes);
-  visitor.section(
-      {.name = "time", .documentation = "How the run goes through time."}, [&](Visitor& v) {
-        if (!schemes.empty())
-          v.choice({.name = "scheme", .documentation = "Time integration scheme."}, schemes,
-                   time.scheme);
-        v.visit({.name = "end",
-                 .unit = "s",
-                 .documentation = "The time at which the run ends; it begins at 0.",
-                 .minimum = 0,
-                 .exclusive_minimum = true},
-                time.end);
-        v.visit({.name = "step",
-                 .unit = "s",
-                 .documentation =
-                     "Time step; `auto` is `safety` times the stability limit, at most the "
-                     "time between outputs, a tenth of it where formulas depend on time.",
-                 .minimum = 0,
-                 .exclusive_minimum = true},
-                time.step, "auto");
-        time.step_location = v.locate("step");
-        v.visit({.name = "safety",
-                 .documentation = "What part of the stability limit an `auto` step is.",
-                 .minimum = 0,
-                 .maximum = 1,
-                 .exclusive_minimum = true},
-                time.safety);
-      });
 }
 
 /// The forms of a cadence; at most one of its values is set.

@@ -67,8 +67,10 @@ std::string progress_line(Clock const& now, double end, double grid_points, Pace
   double const share = std::clamp(now.time / end, 0.0, 1.0);
   double const rate = pace.steps_per_second();
   std::string line = bar(share, bar_width);
-  line += fmt::format("{:3.0f} %  t = {:.4g}  step {}  {} steps/s  {} updates/s", 100 * share,
-                      now.time, now.step, format_si(rate), format_si(rate * grid_points));
+  std::string const rejected =
+      now.rejected > 0 ? fmt::format(" ({} rejected)", now.rejected) : std::string();
+  line += fmt::format("{:3.0f} %  t = {:.4g}  step {}{}  {} steps/s  {} updates/s", 100 * share,
+                      now.time, now.step, rejected, format_si(rate), format_si(rate * grid_points));
   if (auto const seconds = pace.seconds_until(end))
     line += fmt::format("  ETA {}", format_remaining(*seconds));
   return line;

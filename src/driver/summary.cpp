@@ -20,8 +20,11 @@ std::string format_summary(RunSummary const& summary) {
   double const rate = summary.updates_per_second();
   std::string text = fmt::format("computed on {}\n", summary.device);
   if (summary.has_time)
-    text = fmt::format("step {}, time {} on {}\n{} steps, {} updates/s, {:.1f} GB/s\n",
+    text = fmt::format("step {}, time {} on {}\n{} steps{}, {} updates/s, {:.1f} GB/s\n",
                        summary.clock.step, summary.clock.time, summary.device, summary.steps,
+                       summary.clock.rejected > 0
+                           ? fmt::format(" ({} more rejected)", summary.clock.rejected)
+                           : std::string(),
                        format_si(rate), rate * summary.bytes_per_update * 1e-9);
   if (!summary.ending.empty()) text += summary.ending + '\n';
   for (auto const& phase : summary.phases)
@@ -60,6 +63,7 @@ nlohmann::ordered_json json_of(RunSummary const& summary) {
     json["step"] = summary.clock.step;
     json["time"] = summary.clock.time;
     json["steps"] = summary.steps;
+    if (summary.clock.rejected > 0) json["rejected_steps"] = summary.clock.rejected;
   }
   if (!summary.ending.empty()) json["ending"] = summary.ending;
   json["grid_points"] = summary.grid_points;

@@ -27,10 +27,11 @@ struct Rectangle {
   double imaginary;
 };
 
-/// |P(z)|² − 1 with P(z) = Σ zᵏ/k! up to the order, without the cancellation of 1.
-double growth(Complex z, int order) {
+/// |P(z)|² − 1 without the cancellation of 1, where P(z) = Σ zᵏ/k! up to the degree, of degree 6
+/// with z⁶/600.
+double growth(Complex z, int degree) {
   Complex sum = 0;
-  for (int k = order; k >= 1; --k) sum = z / static_cast<double>(k) * (1.0 + sum);
+  for (int k = degree; k >= 1; --k) sum = z / static_cast<double>(std::min(k, 5)) * (1.0 + sum);
   return 2 * sum.real() + std::norm(sum);
 }
 
@@ -38,11 +39,11 @@ double growth(Complex z, int order) {
 /// angles, between which it is nearly straight.
 class Region {
  public:
-  explicit Region(int order) {
+  explicit Region(int degree) {
     for (int i = 0; i <= parts; ++i) {
       double const angle = 0.5 * std::numbers::pi * i / parts;  // from the imaginary axis on
       reach_[static_cast<std::size_t>(i)] =
-          find({i == 0 ? 0 : -std::sin(angle), std::cos(angle)}, order);
+          find({i == 0 ? 0 : -std::sin(angle), std::cos(angle)}, degree);
     }
   }
   double along(Complex z) const {
@@ -55,9 +56,9 @@ class Region {
  private:
   static constexpr int parts = 1024;
 
-  static double find(Complex direction, int order) {
+  static double find(Complex direction, int degree) {
     constexpr double stride = 0.005, furthest = 4;
-    auto const is_stable = [&](double r) { return growth(r * direction, order) <= 1e-15; };
+    auto const is_stable = [&](double r) { return growth(r * direction, degree) <= 1e-15; };
     double inside = 0, outside = stride;
     for (; outside < furthest && is_stable(outside); outside += stride) inside = outside;
     for (int halvings = 0; halvings < 50; ++halvings) {
@@ -70,9 +71,10 @@ class Region {
   std::array<double, parts + 1> reach_;
 };
 
-Region const& region_of(int order) {
-  static std::array<Region, 4> const regions = {Region(1), Region(2), Region(3), Region(4)};
-  return regions.at(static_cast<std::size_t>(order - 1));
+Region const& region_of(int degree) {
+  static std::array<Region, 6> const regions = {Region(1), Region(2), Region(3),
+                                                Region(4), Region(5), Region(6)};
+  return regions.at(static_cast<std::size_t>(degree - 1));
 }
 
 /// The longest step with which all of a rectangle, and of what the points of `around` add to it,
@@ -374,9 +376,9 @@ std::vector<double> Linearisation::speeds(std::span<Range const> values) const {
   return found;
 }
 
-StepLimit Linearisation::limit(std::span<Range const> ranges, int order,
+StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
                                std::span<RobinSide const> sides) const {
-  Region const& region = region_of(order);
+  Region const& region = region_of(degree);
   std::vector<Range> values;
   for (std::size_t next = 0; Term const value : values_)
     values.push_back(terms_.is_number(value) ? Range{terms_[value].value, terms_[value].value}

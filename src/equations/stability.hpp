@@ -70,8 +70,8 @@ class Linearisation {
   /// What globals in the coefficients are of, as in a `Stencil`, without noise.
   std::span<Term const> operands() const { return operands_; }
 
-  /// The longest stable step of an explicit Runge-Kutta scheme with as many stages as its order,
-  /// 1 to 4, for these ranges of the coefficients. Each eigenvalue λ(θ) of M lies in a rectangle:
+  /// The longest stable step of an explicit Runge-Kutta scheme with a polynomial of this degree: 1 to
+  /// 4, as many stages as its order, or 6, the pair of Dormand and Prince; for these ranges of the coefficients. Each eigenvalue λ(θ) of M lies in a rectangle:
   /// for constant coefficients it is a point; else, for each set of components that act on each
   /// other, it follows from the ranges, for several components by the numerical range of M, scaled
   /// so that it is as small as can be (Perron). With λ moved to Re λ ≤ 0, since what grows by itself
@@ -89,7 +89,7 @@ class Linearisation {
   ///
   /// The analysis knows no sides. What `sides` add to the rates of the points near them widens M's
   /// real parts; where a is positive this shortens the step, as −2a/h beside −4/h² for diffusion.
-  StepLimit limit(std::span<Range const> ranges, int order,
+  StepLimit limit(std::span<Range const> ranges, int degree,
                   std::span<RobinSide const> sides = {}) const;
 
  private:

@@ -55,7 +55,8 @@ Scheme const& find_scheme(std::string_view name) {
 
 bool Scheme::mixes_sides() const {
   return std::ranges::any_of(stages, [](Stage const& stage) {
-    return std::ranges::count(stage.sides, 0.0) < std::ssize(stage.sides) - 1;
+    return !stage.sides_at_time &&
+           std::ranges::count(stage.sides, 0.0) < std::ssize(stage.sides) - 1;
   });
 }
 

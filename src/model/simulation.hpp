@@ -25,6 +25,7 @@ namespace gridstride {
 struct Clock {
   std::int64_t step = 0;
   double time = 0;
+  std::int64_t rejected = 0;  ///< steps that were tried and had too large an error
 };
 
 /// A number that the device finds: `factor` times what lies at `data`, in its memory.

@@ -140,7 +140,7 @@ Array<T>::Array(Stream& stream, Row row, config::RunConfig const& run, Inputs co
 
 template <class T>
 void Array<T>::refresh(Stream& stream, evaluate::DeviceClock const* clock, Stage const& stage) {
-  if (row_.held)
+  if (row_.held && !stage.sides_at_time)
     mix(stream, clock, stage.sides);
   else
     evaluate(stream, clock, stage.time, values_);

@@ -53,6 +53,11 @@ double longest_step(config::RunConfig const& run, bool depends_on_time) {
   return output_interval(run) / (depends_on_time ? steps_between_outputs : 1);
 }
 
+double dividing_step(config::RunConfig const& run, double longest) {
+  double const interval = output_interval(run);
+  return interval / std::max(1.0, std::ceil(interval / longest * (1 - 1e-12)));
+}
+
 double stable_step(config::RunConfig const& run, double limit, bool depends_on_time,
                    std::string const& bound) {
   if (!run.time.step) return std::min(run.time.safety * limit, longest_step(run, depends_on_time));
@@ -101,6 +106,12 @@ void StepClock::advance(std::int64_t max_steps, double until,
     steps_ += steps;
     max_steps -= steps;
   }
+}
+
+void StepClock::place(std::int64_t steps, double time, double until) {
+  steps_ = steps;
+  leg_ = {.origin = time, .until = until, .end = time, .before = steps};
+  evaluate::set_clock(stream_, device_.data(), leg_.clock());
 }
 
 void StepClock::save(CheckpointSink& sink) const {

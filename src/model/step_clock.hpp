@@ -37,6 +37,10 @@ double output_interval(config::RunConfig const& run);
 /// formulas depend on time, a tenth of it, so that ten steps at least see how they change.
 double longest_step(config::RunConfig const& run, bool depends_on_time);
 
+/// The longest step up to `longest` that goes into the time between outputs a whole number of
+/// times. Leapfrog conserves its energy as long as the step is the same.
+double dividing_step(config::RunConfig const& run, double longest);
+
 /// The step of a run whose scheme is stable up to `limit` (s): the one that the config gives, or
 /// `safety` times the limit, at most `longest_step`. Throws `ConfigError` for one over the limit;
 /// `bound` says in words where that comes from.
@@ -62,6 +66,8 @@ class StepClock {
   /// The length of the present leg's steps (s).
   double step() const { return leg_.step; }
   evaluate::DeviceClock const* device() const { return device_.data(); }
+  /// For what makes steps of its own on the device.
+  evaluate::DeviceClock* device() { return device_.data(); }
 
   /// What `Simulation::advance` has to do. `queue` queues so many steps of the same length, which
   /// is `step()`.
@@ -69,6 +75,9 @@ class StepClock {
                std::function<void(std::int64_t count, double step)> const& queue);
   /// Queues one step more of the clock in device memory.
   void tick() { evaluate::advance_clock(stream_, device_.data()); }
+
+  /// So many steps are done on the way to `until`, which the device has made of lengths of its own.
+  void place(std::int64_t steps, double time, double until);
 
   void save(CheckpointSink& sink) const;
   void load(CheckpointSource const& source);

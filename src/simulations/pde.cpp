@@ -12,10 +12,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +35,9 @@
 #include "simulations/pde_problems.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_report.hpp"
+#include "simulations/pde_schemes.hpp"
+#include "simulations/pde_set_up.hpp"
+#include "simulations/pde_slopes.hpp"
 #include "simulations/pde_stability.hpp"
 #include "simulations/pde_stop.hpp"
 
@@ -44,149 +45,43 @@ namespace gridstride {
 
 namespace {
 
-using equations::System;
 using equations::Unknown;
-
-/// The names of schemes in files, the default first.
-struct SchemeName {
-  std::string_view name;
-  std::string_view scheme;
-};
-constexpr SchemeName scheme_names[] = {
-    {"rk4", "rk4"}, {"ssprk3", "ssp_rk3"}, {"ssprk2", "ssp_rk2"}, {"euler", "euler"}};
-
-Scheme const& scheme_of(config::RunConfig const& run) {
-  return find_scheme(std::ranges::find(scheme_names, run.time.scheme, &SchemeName::name)->scheme);
-}
-
-System const& system_of(config::RunConfig const& run) {
-  return parameters_as<pde::Parameters>(run).system.value();
-}
-
-equations::Space const& space_of(config::RunConfig const& run) {
-  return parameters_as<pde::Parameters>(run).space;
-}
-
-equations::Stencil stencil_of(config::RunConfig const& run) {
-  return equations::discretise(system_of(run), run.grid, space_of(run));
-}
-
-equations::Stencil stability_of(config::RunConfig const& run) {
-  return equations::discretise_for_stability(system_of(run), run.grid, space_of(run));
-}
-
-std::string_view variant_of(config::RunConfig const& run, Backend backend) {
-  std::string_view const wanted = run.kernels.at("system");
-  return wanted == "auto" ? system::default_variant(backend) : wanted;
-}
-
-/// Whether steps go by passes that have all their stages.
-bool goes_by_passes(config::RunConfig const& run, Backend backend) {
-  return backend == Backend::cuda && variant_of(run, backend) == "march";
-}
-
-/// The scheme, with the buffers that it needs where the steps are made.
-Scheme const& scheme_of(config::RunConfig const& run, Backend backend) {
-  static std::map<std::string_view, Scheme> const in_passes = [] {
-    std::map<std::string_view, Scheme> all;
-    for (Scheme const& scheme : schemes()) all.emplace(scheme.name, pde::in_one_pass(scheme));
-    return all;
-  }();
-  Scheme const& scheme = scheme_of(run);
-  return goes_by_passes(run, backend) ? in_passes.at(scheme.name) : scheme;
-}
-
-/// What the components of an unknown or a name are called: as it is, those of a vector `q_x`, `q_y`.
-std::vector<std::string> names_of(config::RunConfig const& run, Unknown const& unknown) {
-  bool const evolves = std::ranges::count(run.fields, unknown.name, &config::FieldInfo::name) > 0;
-  auto const& info =
-      *std::ranges::find(evolves ? run.fields : run.names, unknown.name, &config::FieldInfo::name);
-  if (info.components.empty()) return {unknown.name};
-  std::vector<std::string> names;
-  for (auto const& component : info.components)
-    names.push_back(config::component_variable(unknown.name, component));
-  return names;
-}
-
-/// The components with their sides; of vectors the array that is written; what stability looks at.
-std::vector<Row> pde_rows(config::RunConfig const& run, Backend backend) {
-  Scheme const& scheme = scheme_of(run, backend);
-  std::vector<Row> rows;
-  for (Unknown const& unknown : system_of(run).unknowns)
-    for (auto const& name : names_of(run, unknown))
-      rows.push_back(evolved(run, name, scheme.buffers));
-  auto const add_all_sides = [&](Unknown const& unknown) {
-    if (!unknown.is_vector) return add_sides(rows, run, unknown.name, scheme);
-    for (std::size_t c = 0; c < static_cast<std::size_t>(unknown.components); ++c)
-      add_sides(rows, run, unknown.name, scheme, c);
-  };
-  for (Unknown const& unknown : system_of(run).unknowns) {
-    add_all_sides(unknown);
-    if (unknown.components > 1) rows.push_back(scratch(run, unknown.name, unknown.components));
-  }
-  for (auto const& [name, terms] : system_of(run).names) {
-    add_all_sides(name);
-    rows.push_back(scratch(run, name.name, name.components));
-  }
-  auto const stencil = stencil_of(run);
-  if (pde::GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands))
-    rows.push_back(scratch(run, "operand", 1));
-  if (!equations::Linearisation(stability_of(run)).coefficients().empty())
-    rows.push_back(scratch(run, "coefficient", 1));
-  pde::add_quantities(rows, run);
-  return rows;
-}
+using pde::degree_of, pde::is_leapfrog, pde::scheme_of, pde::slopes_of, pde::space_of,
+    pde::stability_of, pde::stencil_of, pde::system_of;
 
 std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
   return pde::problems_of(run);
 }
 
-/// Whether a of some side with ∂u/∂n + a·u = g depends on time.
-bool factors_change(config::RunConfig const& run) {
-  for (config::Sides const& sides : run.boundary)
-    for (auto const& ends : sides)
-      for (config::SideCondition const& side : ends)
-        if (std::ranges::any_of(side.factors, [](config::Formula const& factor) {
-              return factor.expression.depends_on(expression::time_variable);
-            }))
-          return true;
-  return false;
-}
-
-void choose_pde_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
-  with_zero_of(run.precision, [&](auto zero) {
-    find_variant("system", system::variants<decltype(zero)>(), device,
-                 variant_of(run, device.backend()));
-  });
-  if (!goes_by_passes(run, device.backend())) return;
-  auto const stencil = stencil_of(run);
-  auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
-  auto const why = system::march_refusal(pde::marched(run, program, scheme_of(run)));
-  if (!why.empty()) throw std::invalid_argument("system: " + why);
-}
-
 template <class T>
-class Pde final : public StagedStepping<T> {
-  using Base = StagedStepping<T>;
+class Pde final : public pde::SlopeStepping<T> {
+  using Base = pde::SlopeStepping<T>;
   using Base::state_, Base::stream_, Base::grid_, Base::scheme_, Base::evolved_;
 
  public:
   Pde(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : Base(run, stream, inputs, pde_rows(run, stream.backend()), scheme_of(run, stream.backend()),
+      : Base(run, stream, inputs, pde::rows_of(run, stream.backend()),
+             pde::scheme_of(run, stream.backend()), slopes_of(run), pde::errors_of(run),
              [this](double time, double until) { return plan(time, until); }),
         run_(run),
-        finder_(stream, run.grid, pde::wraps_of(run), stability_of(run), scheme_of(run),
-                factors_change(run)),
         events_(stream, run),
         stop_(stream, run),
         now_(stream_, MemorySpace::device, 1),
         names_(stream, run.grid, pde::name_programs(stencil_of(run), run.grid.dims)),
         quantities_(run, stream) {
+    if (!run.time.adaptive)
+      finder_.emplace(stream, run.grid, pde::wraps_of(run), stability_of(run), degree_of(run),
+                      pde::factors_change(run));
     auto const stencil = stencil_of(run);
     globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
     if (pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
       operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+    all_rates_ = program_;
+    if (is_leapfrog(run)) {
+      auto const all = equations::discretise(system_of(run), run.grid, space_of(run));
+      all_rates_ = equations::program_of(all.terms, all.rates, run.grid.dims);
+    }
     for (Unknown const& unknown : system_of(run).unknowns) make_field(unknown, inputs);
     for (auto const& [name, terms] : system_of(run).names) add_name(name);
     if (auto const& initial = pde::parameters_of(run).initial)
@@ -194,17 +89,18 @@ class Pde final : public StagedStepping<T> {
     auto const whole = equations::whole_program(stencil, run.grid.dims);
     depends_on_time_ = whole.depends_on_time() || state_.changes();
     uses_clock_ = depends_on_time_ || whole.has_noise();
-    goes_by_passes_ = goes_by_passes(run, stream.backend());
+    goes_by_passes_ = pde::goes_by_passes(run, stream.backend());
   }
 
   /// The step that a run begins with. Throws `ConfigError` where there is none.
   double first_step() {
     try {
-      auto const limit = finder_.find(present(), this->clock_.device());
+      auto const limit = find_limit();
       if (limit.hopeless)
         throw ConfigError({run_.problem(run_.location("time.scheme"), hopeless())});
       double const step = stable_step(run_, limit.step, depends_on_time_, describe(limit));
-      return run_.time.step ? step : kept(step);
+      if (run_.time.step) return step;
+      return is_leapfrog(run_) ? dividing_step(run_, step) : kept(step);
     } catch (NumericalError const& error) {
       throw ConfigError({run_.problem(run_.location("equations"), error.what())});
     }
@@ -212,8 +108,14 @@ class Pde final : public StagedStepping<T> {
 
   /// How the system was understood.
   std::vector<std::string> report() {
-    return pde::report(run_, system_of(run_), names_.programs(), program_, scheme_,
-                       finder_.find(present(), this->clock_.device()), finder_.varies());
+    std::optional<equations::StepLimit> limit;
+    if (finder_) limit = find_limit();
+    std::optional<pde::SlopeCost> cost;
+    if (auto const* slopes = slopes_of(run_))
+      cost = {slopes->stages.size() - (slopes->first_is_last() ? 1 : 0),
+              static_cast<std::size_t>(this->values_per_update())};
+    return pde::report(run_, system_of(run_), names_.programs(), program_, scheme_, limit,
+                       finder_ && finder_->varies(), cost);
   }
 
   bool finished() const override { return !ending_.empty() || Base::finished(); }
@@ -261,7 +163,7 @@ class Pde final : public StagedStepping<T> {
   }
   std::vector<Field> quantities() const override { return found_quantities(false); }
   std::vector<NamedText> chosen() const override {
-    return chosen_texts("system", variant_of(run_, stream_.backend()),
+    return chosen_texts("system", pde::variant_of(run_, stream_.backend()),
                         static_cast<int>(steps_of_pass()));
   }
   double values_per_update() const override {
@@ -290,7 +192,7 @@ class Pde final : public StagedStepping<T> {
     Written field = {unknown.name, info.unit};
     auto const& source = run_.initial.find(unknown.name)->second;
     auto const size = static_cast<std::size_t>(grid_.size());
-    for (auto const& name : names_of(run_, unknown)) {
+    for (auto const& name : pde::names_of(run_, unknown)) {
       int const component =
           unknown.is_vector ? static_cast<int>(field.components.size()) : no_component;
       field.components.push_back(&state_[name]);
@@ -312,13 +214,13 @@ class Pde final : public StagedStepping<T> {
   }
 
   /// First values that are made of those of other fields, by way of arrays that are free yet.
-  void fill_read(System const& initial, Unknown const& unknown) {
+  void fill_read(equations::System const& initial, Unknown const& unknown) {
     std::vector<T*> free;
     for (int c = unknown.first; c < unknown.first + unknown.components; ++c)
       free.push_back(evolved_[static_cast<std::size_t>(c)]->buffer(1));
     pde::fill_initial<T>(stream_, grid_, pde::space_of_values(run_), pde::wraps_of(run_), initial,
                          unknown, inputs_of(0), this->clock_.device(), free,
-                         variant_of(run_, stream_.backend()));
+                         pde::variant_of(run_, stream_.backend()));
     for (std::size_t c = 0; c < free.size(); ++c) {
       auto const target = evolved_[static_cast<std::size_t>(unknown.first) + c]->span();
       copy_async(target, std::span<T const>(free[c], target.size()), stream_);
@@ -328,7 +230,7 @@ class Pde final : public StagedStepping<T> {
 
   /// The arrays of a name with sides among what stages read.
   void add_name(Unknown const& name) {
-    auto const components = names_of(run_, name);
+    auto const components = pde::names_of(run_, name);
     for (int c = 0; c < name.components; ++c) {
       inputs_.emplace_back().values = names_.values(name.first + c);
       set_sides(inputs_.back(), run_.sides_of(name.name), components[static_cast<std::size_t>(c)],
@@ -381,7 +283,7 @@ class Pde final : public StagedStepping<T> {
     step.grid = grid_;
     step.inputs = inputs_of(0);
     step.clock = this->clock_.device();
-    names_.fill(step, variant_of(run_, stream_.backend()));
+    names_.fill(step, pde::variant_of(run_, stream_.backend()));
     return step.inputs;
   }
   std::vector<Field> found_quantities(bool written) const {
@@ -407,23 +309,40 @@ class Pde final : public StagedStepping<T> {
   /// Ends the run where a condition holds. When that is tested follows from the steps and the
   /// moments that they end at alone, however the run is cut into pieces.
   void test_stop() {
-    auto const [step, time] = this->clock();
-    bool const is_time = step % pde::steps_between_tests == 0 || this->clock_.at_moment();
-    if (!stop_.is_asked_for() || step == 0 || !is_time) return;
-    auto const now = moment();
-    globals_->find(now.inputs, now.clock, 0, operand_.span());
-    std::string const reason = stop_.reason(program_, globals_->values(), now);
-    if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", time, reason);
+    Clock const now = this->clock();
+    bool const is_time = now.step % pde::steps_between_tests == 0 || this->clock_.at_moment();
+    if (!stop_.is_asked_for() || now.step == 0 || !is_time) return;
+    auto const state = moment();
+    globals_->find(state.inputs, state.clock, 0, operand_.span());
+    std::string const reason = stop_.reason(all_rates_, globals_->values(), state);
+    if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", now.time, reason);
+  }
+
+  /// An evaluation of the equations for these buffers at a part of the step: queues what has to be
+  /// known before, names with sides and values over the whole grid. Where it `needs_step`, what
+  /// comes of it counts only if the clock has one.
+  system::Step<T> evaluation(int in, double fraction, bool needs_step) {
+    system::Step<T> step;
+    step.grid = grid_;
+    step.inputs = inputs_of(in);
+    step.clock = this->clock_.device();
+    step.fraction = fraction;
+    step.needs_step = needs_step;
+    names_.fill(step, pde::variant_of(run_, stream_.backend()));
+    globals_->find(step.inputs, step.clock, step.fraction, operand_.span(),
+                   pde::variant_of(run_, stream_.backend()));
+    step.found = globals_->values();
+    step.program = &program_;
+    return step;
+  }
+  void queue_evaluation(system::Step<T>& step) {
+    if (!module_) module_ = system::module_of(stream_.device(), step);
+    step.module = module_;
+    system::advance(stream_, step, pde::variant_of(run_, stream_.backend()));
   }
 
   void queue_stage(Stage const& stage) override {
-    system::Step<T> step;
-    step.grid = grid_;
-    step.inputs = inputs_of(stage.in);
-    step.clock = this->clock_.device();
-    step.fraction = stage.time;
-    names_.fill(step, variant_of(run_, stream_.backend()));
-    step.program = &program_;
+    auto step = evaluation(stage.in, stage.time, false);
     step.factor = stage.factor * this->step_size();
     step.in_weight = stage.base == stage.in ? 0 : stage.in_weight;
     for (auto const& [buffer, weight] : stage.terms) step.addend_weights.push_back(weight);
@@ -434,12 +353,17 @@ class Pde final : public StagedStepping<T> {
         output.addends[i] = this->buffer(stage.terms[i].first, *component);
       step.outputs.push_back(output);
     }
-    globals_->find(step.inputs, step.clock, step.fraction, operand_.span(),
-                   variant_of(run_, stream_.backend()));
-    step.found = globals_->values();
-    if (!module_) module_ = system::module_of(stream_.device(), step);
-    step.module = module_;
-    system::advance(stream_, step, variant_of(run_, stream_.backend()));
+    queue_evaluation(step);
+  }
+  void queue_rates(Stage const& moment, int in, int out) override {
+    auto step = evaluation(in, moment.time, true);
+    step.is_stage = false;
+    for (std::size_t c = this->first_rate(); c < evolved_.size(); ++c)
+      step.outputs.push_back({.values = this->buffer(out, *evolved_[c])});
+    queue_evaluation(step);
+  }
+  system::Sides<T> const& sides_of(std::size_t component) const override {
+    return inputs_[component].sides;
   }
   void queue(std::int64_t steps) override {
     if (!goes_by_passes_) return Base::queue(steps);
@@ -467,22 +391,36 @@ class Pde final : public StagedStepping<T> {
   /// Steps of one length where the limit is the same for every state. Else some, after which the
   /// limit is found again.
   StepPlan plan(double time, double until) {
-    if (!step_ || finder_.varies()) step_ = time == 0 ? first_step() : next_step(time);
-    auto plan = whole_steps(*step_)(time, until);
-    if (finder_.varies()) plan.steps = std::min(plan.steps, steps_between());
+    if (!step_ || finder_->varies()) step_ = time == 0 ? first_step() : next_step(time);
+    auto plan =
+        is_leapfrog(run_) ? equal_steps(*step_)(time, until) : whole_steps(*step_)(time, until);
+    if (finder_->varies()) plan.steps = std::min(plan.steps, steps_between());
     return plan;
   }
 
   /// A jump makes faster waves than any that were there, within a few steps; where it is carried
   /// from upwind, nothing but the limit holds them.
   std::int64_t steps_between() const {
-    std::int64_t const most = finder_.steps_between();
+    std::int64_t const most = finder_->steps_between();
     if (space_of(run_).convection == equations::Convection::central) return most;
     return std::min(most, std::clamp<std::int64_t>(this->clock_.now().step, 1, 8));
   }
 
+  /// Of leapfrog from the eigenvalues −ω² of the accelerations, for which forward Euler would have
+  /// 2/ω²: 2/ω. Others than these, as those of waves that are carried along, it does not take.
+  equations::StepLimit find_limit() {
+    auto limit = finder_->find(present(), this->clock_.device());
+    if (!is_leapfrog(run_)) return limit;
+    limit.hopeless = limit.step * limit.fastest < 1.9;
+    limit.step = std::sqrt(2 * limit.step);
+    limit.fastest = std::sqrt(limit.fastest);
+    limit.imaginary = std::sqrt(std::abs(limit.real));
+    limit.real = 0;
+    return limit;
+  }
+
   double next_step(double time) {
-    auto const limit = finder_.find(present(), this->clock_.device());
+    auto const limit = find_limit();
     if (limit.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
     if (!run_.time.step)
       return kept(std::min(run_.time.safety * limit.step, longest_step(run_, depends_on_time_)));
@@ -497,13 +435,16 @@ class Pde final : public StagedStepping<T> {
 
   /// Of limits that change, powers of 2^(1/8), so that steps stay the same for a while.
   double kept(double step) const {
-    return finder_.varies() ? std::exp2(std::floor(8 * std::log2(step)) / 8) : step;
+    return finder_->varies() ? std::exp2(std::floor(8 * std::log2(step)) / 8) : step;
   }
 
   std::string describe(equations::StepLimit const& limit) const {
     return fmt::format("{}, with rates of up to {:.4g} 1/s", run_.time.scheme, limit.fastest);
   }
   std::string hopeless() const {
+    if (is_leapfrog(run_))
+      return "leapfrog is not stable for what these equations do: what they make of waves is not "
+             "real and negative (rk4 takes them)";
     return fmt::format(
         "{} is not stable for what these equations do, whatever the step (they have "
         "waves that are hardly damped); ssprk3 and rk4 take them",
@@ -511,7 +452,7 @@ class Pde final : public StagedStepping<T> {
   }
 
   config::RunConfig const& run_;
-  pde::StabilityFinder<T> finder_;
+  std::optional<pde::StabilityFinder<T>> finder_;  // none where steps follow their error
   pde::Events<T> events_;
   pde::StopTest<T> stop_;
   Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
@@ -521,6 +462,7 @@ class Pde final : public StagedStepping<T> {
   /// For views of the state: that of the sides may have to be found anew.
   std::function<std::vector<system::Input<T>>()> present_ = [this] { return present(); };
   equations::StencilProgram program_;
+  equations::StencilProgram all_rates_;  // also those that leapfrog needs no program for
   std::optional<pde::GlobalFinder<T>> globals_;
   Buffer<T> operand_;                            // for these
   std::shared_ptr<RuntimeModule const> module_;  // of a GPU
@@ -544,7 +486,9 @@ auto found_at_start(config::RunConfig const& run, Inputs const& inputs, Device c
   return find(simulation);
 }
 
+/// Of steps that follow their error the longest.
 double pde_time_step(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
+  if (auto const errors = pde::errors_of(run)) return errors->longest;
   return found_at_start(run, inputs, device,
                         [](auto& simulation) { return simulation.first_step(); });
 }
@@ -561,17 +505,18 @@ SimulationEntry pde_entry() {
   info.name = "pde";
   info.summary = "your own equations: u_t = f(u, grad u, laplace u, ..., x, t) for any fields";
   info.fields = {{.name = "NAME", .documentation = "a field of the equations", .any_name = true}};
-  for (auto const& [name, scheme] : scheme_names) info.schemes.push_back(name);
+  info.schemes = pde::scheme_names();
   info.kernels = {{"system", variant_names("system")}, {"evaluate", variant_names("evaluate")}};
   info.sides = {SideKind::periodic, SideKind::antiperiodic, SideKind::dirichlet, SideKind::neumann,
                 SideKind::robin,    SideKind::wall,         SideKind::outflow};
   info.has_own_sections = true;
+  info.adapts_steps = true;
   return entry<Pde, pde::Parameters>({.info = info,
-                                      .rows = pde_rows,
+                                      .memory = pde::memory_of,
                                       .problems = pde_problems,
                                       .time_step = pde_time_step,
                                       .report = pde_report,
-                                      .choose_kernels = choose_pde_kernels});
+                                      .choose_kernels = pde::choose_kernels});
 }
 
 }  // namespace gridstride

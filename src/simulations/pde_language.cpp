@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -34,6 +35,10 @@ FieldInfo info_of(Quantity const& quantity, int dims) {
   if (quantity.value.rank == 1)
     info.components.assign(axis_names.begin(), axis_names.begin() + dims);
   return info;
+}
+
+bool has_name(Named<SourceText> const& entries, std::string const& name) {
+  return std::ranges::find(entries, name, &Named<SourceText>::value_type::first) != entries.end();
 }
 
 /// Why a value cannot solve the equation of a field; empty when it can.
@@ -95,11 +100,25 @@ std::vector<config::MadeSolution> Parameters::manufacture(Visitor& visitor, std:
   auto& terms = system->terms;
   std::vector<Term> values;  // of the components
   std::vector<config::MadeSolution> made;
+  auto const add = [&](Unknown const& field, int component, Term term, std::string const& path) {
+    values.push_back(term);
+    auto& one = made.emplace_back();
+    one.field = field.name;
+    one.component = component;
+    one.value = gridstride::equations::to_expression(terms, term);
+    for (int axis = 0; axis < text_.dims; ++axis)
+      one.slopes[static_cast<std::size_t>(axis)] =
+          gridstride::equations::to_expression(terms, terms.partial(term, terms.coordinate(axis)));
+    one.location = visitor.locate(path);
+  };
+  std::map<std::string, std::vector<Term>> solved;
   for (Unknown const& field : system->unknowns) {
-    auto const& given =
-        std::ranges::find(solutions, field.name, &Named<SourceText>::value_type::first)->second;
+    auto const given =
+        std::ranges::find(solutions, field.name, &Named<SourceText>::value_type::first);
+    if (given == solutions.end()) continue;  // a rate
     std::string const path = fmt::format("{}.{}", key, field.name);
-    auto const value = read(visitor, path, {field.name, given.texts, given.listed});
+    auto const& text = given->second;
+    auto const value = read(visitor, path, {field.name, text.texts, text.listed});
     if (!value) continue;
     std::span const components(value->terms.begin(), static_cast<std::size_t>(field.components));
     bool const is_formula = std::ranges::all_of(
@@ -111,16 +130,24 @@ std::vector<config::MadeSolution> Parameters::manufacture(Visitor& visitor, std:
     try {
       for (int c = 0; c < field.components; ++c) {
         Term const term = terms.analytic(components[static_cast<std::size_t>(c)]);
-        values.push_back(term);
-        auto& one = made.emplace_back();
-        one.field = field.name;
-        one.component = c;
-        one.value = gridstride::equations::to_expression(terms, term);
-        for (int axis = 0; axis < text_.dims; ++axis)
-          one.slopes[static_cast<std::size_t>(axis)] = gridstride::equations::to_expression(
-              terms, terms.partial(term, terms.coordinate(axis)));
-        one.location = visitor.locate(path);
+        solved[rate_name(field.name)].push_back(terms.partial(term, terms.time()));
+        add(field, c, term, path);
       }
+    } catch (Error const& error) {
+      visitor.fault(path, error.what());
+    }
+  }
+  // Rates come after all fields.
+  for (Unknown const& field : system->unknowns) {
+    if (has_name(solutions, field.name) || values.size() != static_cast<std::size_t>(field.first))
+      continue;
+    auto const& of = std::ranges::find_if(equations, [&](auto const& equation) {
+                       return rate_name(equation.first) == field.name;
+                     })->first;
+    std::string const path = fmt::format("{}.{}", key, of);
+    try {
+      for (int c = 0; c < field.components; ++c)
+        add(field, c, solved.at(field.name)[static_cast<std::size_t>(c)], path);
     } catch (Error const& error) {
       visitor.fault(path, error.what());
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "equations/language.hpp"
 #include "grid/grid.hpp"
@@ -24,7 +25,35 @@ equations::Definition definition_of(std::pair<std::string, SourceText> const& en
   return {entry.first, entry.second.texts, entry.second.listed};
 }
 
+/// `vector`, or `{kind: vector, order: 2}`.
+std::function<void(Spec const&, FieldKind&)> declare_kind(Visitor& visitor) {
+  return [&visitor](Spec const& spec, FieldKind& field) {
+    static constexpr config::Choice choices[] = {{"scalar", "a number at each point"},
+                                                 {"vector", "a component for each axis"}};
+    auto const mapping = [&](Visitor& v) {
+      v.choice({.name = "kind", .documentation = "What the field is."}, choices, field.kind);
+      v.visit({.name = "order",
+               .documentation = "The order in time of its equation: with 2 that is the rate of "
+                                "change of NAME_t, a field which is that of NAME.",
+               .minimum = 1,
+               .maximum = 2},
+              field.order);
+    };
+    config::Form const forms[] = {
+        {.word = choices[0].name, .documentation = choices[0].documentation},
+        {.word = choices[1].name, .documentation = choices[1].documentation},
+        {.kind = config::Form::Kind::mapping, .body = mapping}};
+    enum { scalar, vector, each };
+    int chosen = field.order == 2 ? each : field.kind == "vector" ? vector : scalar;
+    visitor.forms({.name = spec.name, .documentation = "What the field is."},
+                  config::Presence::optional, forms, chosen);
+    if (chosen != each) field = {.kind = chosen == vector ? "vector" : "scalar"};
+  };
+}
+
 }  // namespace
+
+std::string rate_name(std::string const& field) { return field + "_t"; }
 
 void Parameters::declare(Visitor& visitor) {
   visitor.named<SourceText>(
@@ -46,14 +75,11 @@ void Parameters::declare(Visitor& visitor) {
       config::Presence::optional, lets, [&](Spec const& spec, SourceText& text) {
         visitor.source({.name = spec.name, .documentation = "What the name stands for."}, text);
       });
-  visitor.named<std::string>(
+  visitor.named<FieldKind>(
       {.name = "fields",
-       .documentation = "What fields are; those that are not named here are scalars."},
-      config::Presence::optional, kinds, [&](Spec const& spec, std::string& kind) {
-        constexpr config::Choice choices[] = {{"scalar", "a number at each point"},
-                                              {"vector", "a component for each axis"}};
-        visitor.choice({.name = spec.name, .documentation = "What the field is."}, choices, kind);
-      });
+       .documentation = "What fields are; those that are not named here are scalars with equations "
+                        "of first order in time."},
+      config::Presence::optional, kinds, declare_kind(visitor));
   declare_space(visitor);
   sections.declare(visitor);
 }
@@ -114,13 +140,24 @@ bool Parameters::check(Visitor& visitor, config::RunOptions const& run) const {
                   fmt::format("the name '{}' is taken (it is a field)", name));
     right = false;
   }
-  for (auto const& [name, kind] : kinds)
+  for (auto const& [name, kind] : kinds) {
+    std::string const rate = rate_name(name);
+    bool const taken =
+        has_name(equations, rate) || has_name(lets, rate) || run.constants.contains(rate);
+    if (kind.order == 2 && taken) {
+      visitor.fault(fmt::format("fields.{}", name),
+                    fmt::format("the name '{}' is taken (a field of order 2 has its rate of change "
+                                "under that name)",
+                                rate));
+      right = false;
+    }
     if (!has_name(equations, name))
       visitor.fault(fmt::format("fields.{}", name),
                     fmt::format("there is no field '{0}' (a field has an equation, 'equations: "
                                 "{{{0}: ...}}')",
                                 name));
-  right &= sections.check(visitor, [&](auto const& name) { return has_name(equations, name); });
+  }
+  right &= sections.check(visitor, [this](auto const& name) { return is_field(name); });
   if (lets.size() > most_lets) {
     visitor.fault("let", fmt::format("{} names are more than the {} that there may be", lets.size(),
                                      most_lets));
@@ -128,7 +165,8 @@ bool Parameters::check(Visitor& visitor, config::RunOptions const& run) const {
   }
   std::size_t const dims = run.grid_options.points.size();
   std::size_t components = 0;
-  for (auto const& equation : equations) components += is_vector(equation.first) ? dims : 1;
+  for (auto const& equation : equations)
+    components += (is_vector(equation.first) ? dims : 1) * (has_rate(equation.first) ? 2 : 1);
   if (components > static_cast<std::size_t>(gridstride::equations::max_components)) {
     visitor.fault("equations", fmt::format("the fields have {} components (at most {})", components,
                                            gridstride::equations::max_components));
@@ -145,8 +183,18 @@ gridstride::equations::SystemText Parameters::text_of(config::RunOptions const& 
     text.lets.push_back(definition_of(entry));
     text.lets.back().has_sides = std::ranges::count(sided_, entry.first) > 0;
   }
-  for (auto const& entry : equations)
-    text.equations.push_back({definition_of(entry), is_vector(entry.first)});
+  // u_tt = f as u_t = the field of that name, whose rate is f; the rates come after all fields.
+  for (auto const& entry : equations) {
+    auto definition = definition_of(entry);
+    if (has_rate(entry.first)) definition = {entry.first, {rate_name(entry.first)}, false};
+    text.equations.push_back({definition, is_vector(entry.first)});
+  }
+  for (auto const& entry : equations) {
+    if (!has_rate(entry.first)) continue;
+    auto definition = definition_of(entry);
+    definition.name = rate_name(entry.first);
+    text.equations.push_back({definition, is_vector(entry.first)});
+  }
   return text;
 }
 
@@ -166,13 +214,17 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   if (!check(visitor, run)) return;
   text_ = text_of(run);
   gridstride::equations::SystemText const& text = text_;
+  std::vector<std::string> given_in;  // of each equation the key
+  for (auto const& entry : equations) given_in.push_back(entry.first);
+  for (auto const& entry : equations)
+    if (has_rate(entry.first)) given_in.push_back(entry.first);
   std::vector<gridstride::equations::SystemFault> faults;
   system = gridstride::equations::read_system(text, faults);
   for (auto const& fault : faults) {
     gridstride::equations::Definition const& definition =
         fault.in_equation ? text.equations[fault.definition] : text.lets[fault.definition];
     std::string key =
-        fmt::format("{}.{}", fault.in_equation ? "equations" : "let", definition.name);
+        fault.in_equation ? "equations." + given_in[fault.definition] : "let." + definition.name;
     if (definition.listed && fault.text) key += fmt::format(".{}", *fault.text);
     visitor.fault(key, fault.error);
   }
@@ -182,9 +234,28 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   });
 }
 
+FieldKind Parameters::kind_of(std::string const& field) const {
+  auto const kind = std::ranges::find(kinds, field, &std::pair<std::string, FieldKind>::first);
+  return kind == kinds.end() ? FieldKind{} : kind->second;
+}
+
 bool Parameters::is_vector(std::string const& field) const {
-  auto const kind = std::ranges::find(kinds, field, &std::pair<std::string, std::string>::first);
-  return kind != kinds.end() && kind->second == "vector";
+  return kind_of(field).kind == "vector";
+}
+
+bool Parameters::has_rate(std::string const& field) const { return kind_of(field).order == 2; }
+
+/// Whether a field, or the rate of one of order 2, is called so.
+bool Parameters::is_field(std::string const& name) const {
+  return std::ranges::any_of(equations, [&](auto const& equation) {
+    return equation.first == name ||
+           (has_rate(equation.first) && rate_name(equation.first) == name);
+  });
+}
+
+bool Parameters::is_of_order_2() const {
+  return std::ranges::all_of(equations,
+                             [&](auto const& equation) { return has_rate(equation.first); });
 }
 
 std::vector<config::FieldInfo> Parameters::fields_of(config::RunOptions const& run) const {
@@ -196,6 +267,15 @@ std::vector<config::FieldInfo> Parameters::fields_of(config::RunOptions const& r
     if (is_vector(equation.first))
       field.components.assign(axis_names.begin(), axis_names.begin() + static_cast<long>(dims));
     fields.push_back(field);
+  }
+  std::size_t const given = fields.size();
+  for (std::size_t i = 0; i < given; ++i) {
+    if (!has_rate(fields[i].name)) continue;
+    config::FieldInfo rate = fields[i];
+    rate.name = rate_name(fields[i].name);
+    rate.sides.emplace();  // that of the field tells
+    rate.rate_of = fields[i].name;
+    fields.push_back(rate);
   }
   return fields;
 }

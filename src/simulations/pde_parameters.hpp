@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +23,15 @@ using Named = std::vector<std::pair<std::string, T>>;
 /// The most names under `let`.
 inline constexpr std::size_t most_lets = 256;
 
+/// What a field is.
+struct FieldKind {
+  std::string kind = "scalar";  ///< or `vector`
+  std::int64_t order = 1;       ///< in time, of its equation
+};
+
+/// What the rate of change of a field of order 2 is called: `u_t`.
+std::string rate_name(std::string const& field);
+
 /// What follows from the fields at each moment: a derived field, or what diagnostics look at.
 struct Quantity {
   gridstride::equations::Definition definition;
@@ -36,7 +46,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
  public:
   Named<config::SourceText> equations;  ///< the rate of change of each field
   Named<config::SourceText> lets;       ///< names for parts of equations
-  Named<std::string> kinds;             ///< of fields: `scalar` or `vector`
+  Named<FieldKind> kinds;               ///< of fields
   gridstride::equations::Space space;   ///< what takes the place of derivatives
   /// The equations as they were understood; none as long as no file was read without faults.
   std::optional<gridstride::equations::System> system;
@@ -45,6 +55,9 @@ class Parameters final : public config::ParameterSet, public config::Language {
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
   std::vector<config::FieldInfo> fields_of(config::RunOptions const& run) const override;
+  /// Whether all equations are of order 2. Then the rates of the fields are the second half of the
+  /// system's unknowns.
+  bool is_of_order_2() const;
   /// First values that are no formulas of space (`read_initial`); none: there are no such.
   std::optional<gridstride::equations::System> initial;
   bool reads_initial() const override { return true; }
@@ -66,6 +79,9 @@ class Parameters final : public config::ParameterSet, public config::Language {
   void declare_space(config::Visitor& visitor);
   bool check(config::Visitor& visitor, config::RunOptions const& run) const;
   bool is_vector(std::string const& field) const;
+  bool is_field(std::string const& name) const;
+  bool has_rate(std::string const& field) const;
+  FieldKind kind_of(std::string const& field) const;
   std::optional<gridstride::equations::Ranked> read(config::Visitor& visitor,
                                                     std::string const& key,
                                                     gridstride::equations::Definition const& text);

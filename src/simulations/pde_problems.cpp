@@ -10,6 +10,7 @@
 #include "simulations/pde_initial.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_quantities.hpp"
+#include "simulations/pde_schemes.hpp"
 #include "simulations/pde_stop.hpp"
 
 namespace gridstride::pde {
@@ -68,17 +69,24 @@ void check_sections(config::RunConfig const& run, std::vector<Problem>& problems
 
 std::vector<Problem> problems_of(config::RunConfig const& run) {
   std::vector<Problem> problems;
+  check_tolerance(run, problems);
   try {
-    equations::System const& system = parameters_of(run).system.value();
-    equations::Space const& space = parameters_of(run).space;
-    auto const stencil = equations::discretise(system, run.grid, space);
+    check_leapfrog(run, problems);
+    if (!problems.empty()) return problems;
+    auto const stencil = stencil_of(run);
     auto const program = equations::whole_program(stencil, run.grid.dims);
     check_reach(run, program, "the equations reach", problems);
-    if (space.convection != equations::Convection::central && !equations::has_convection(system))
+    if (space_of(run).convection != equations::Convection::central &&
+        !equations::has_convection(system_of(run)))
       problems.push_back(run.problem(
           run.location("space.convection"),
           "nothing is carried along in these equations (no 'div' of a flux without derivatives and "
           "no 'advect' of a field by itself is a term of a rate)"));
+    if (program.has_noise() && run.time.adaptive)
+      problems.push_back(run.problem(
+          run.location("time.step"),
+          "adaptive steps take no noise (a step that is tried again would have other numbers); "
+          "did you mean 'auto'?"));
     if (program.has_noise() && run.time.scheme != "euler")
       problems.push_back(run.problem(
           run.location("time.scheme"),
@@ -96,8 +104,7 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
             run.location("let." + parameters_of(run).system->names[i].name.name),
             "a name with sides of its own has a value over the whole grid in it (which is found "
             "from arrays that this one comes before)"));
-    equations::Linearisation const linearisation(
-        equations::discretise_for_stability(system, run.grid, space));
+    equations::Linearisation const linearisation(stability_of(run));
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
   }

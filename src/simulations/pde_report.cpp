@@ -115,18 +115,36 @@ std::string cost_line(config::RunConfig const& run, equations::System const& sys
       counted(stores, "store"), name_of(run.precision), counted(stages * flops, "flop"));
 }
 
+std::string cost_line(config::RunConfig const& run, equations::System const& system, Programs names,
+                      equations::StencilProgram const& program, SlopeCost const& cost) {
+  std::size_t flops = operations_of(program);
+  auto of_names = 2 * static_cast<std::size_t>(system.name_count());  // made, and read by the rates
+  for (auto const& one : names) {
+    of_names += arrays_of(one);
+    flops += operations_of(one);
+  }
+  std::size_t const values = cost.values + cost.evaluations * of_names;
+  return fmt::format("update of a point: {}, {} ({} of {} read or written), {} for the rates",
+                     counted(cost.evaluations, "evaluation"),
+                     counted(values * size_of(run.precision), "byte"), counted(values, "value"),
+                     name_of(run.precision), counted(cost.evaluations * flops, "flop"));
+}
+
 }  // namespace
 
 std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
                                 Programs names, equations::StencilProgram const& program,
-                                Scheme const& scheme, equations::StepLimit const& limit,
-                                bool varies) {
+                                Scheme const& scheme,
+                                std::optional<equations::StepLimit> const& limit, bool varies,
+                                std::optional<SlopeCost> const& cost) {
   std::vector<std::string> lines = {"equations as understood:"};
   for (auto const& equation : equations::to_text(system)) lines.push_back("  " + equation);
   lines.push_back(fmt::format("scheme: {}", run.time.scheme));
-  lines.push_back(step_line(run, system, limit, varies));
+  lines.push_back(limit ? step_line(run, system, *limit, varies)
+                        : std::string("step: follows its error"));
   lines.push_back(reach_line(names, program));
-  lines.push_back(cost_line(run, system, names, program, scheme));
+  lines.push_back(cost ? cost_line(run, system, names, program, *cost)
+                       : cost_line(run, system, names, program, scheme));
   return lines;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,14 +14,22 @@
 
 namespace gridstride::pde {
 
+/// What an update takes of a scheme that keeps its slopes.
+struct SlopeCost {
+  std::size_t evaluations;  ///< of the equations
+  std::size_t values;       ///< that are read or written
+};
+
 /// How a system was understood, a line each: its equations, the scheme, the longest stable step and
 /// the eigenvalue that limits it, how far the equations reach, and what an update of one point by
 /// all stages of the scheme moves and computes: each stage loads each array once, and a fused
 /// multiplication and addition counts as two operations. `names` are the programs of names with
-/// sides, `program` that of the rates.
+/// sides, `program` that of the rates. Without a limit steps follow their error; `cost` is that of a
+/// scheme with slopes.
 std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
                                 std::span<equations::StencilProgram const> names,
                                 equations::StencilProgram const& program, Scheme const& scheme,
-                                equations::StepLimit const& limit, bool varies);
+                                std::optional<equations::StepLimit> const& limit, bool varies,
+                                std::optional<SlopeCost> const& cost);
 
 }  // namespace gridstride::pde

@@ -11,12 +11,11 @@ namespace gridstride::pde {
 
 template <class T>
 StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                                    equations::Stencil stencil, Scheme const& scheme,
-                                    bool factors_change)
+                                    equations::Stencil stencil, int degree, bool factors_change)
     : stream_(stream),
       grid_(grid),
       linearisation_(std::move(stencil)),
-      scheme_(scheme),
+      degree_(degree),
       factors_change_(factors_change),
       globals_(stream, grid, wraps, linearisation_.terms(), linearisation_.operands()) {
   for (equations::Term const coefficient : linearisation_.coefficients())
@@ -94,7 +93,7 @@ equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> cons
                                        axis_names[static_cast<std::size_t>(axis)]));
     a = range_of(found[coefficients + i]);
   }
-  return linearisation_.limit(ranges, static_cast<int>(scheme_.stages.size()), factors.sides);
+  return linearisation_.limit(ranges, degree_, factors.sides);
 }
 
 template class StabilityFinder<float>;

@@ -9,19 +9,19 @@
 #include "equations/stability.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/system/system.hpp"
-#include "model/scheme.hpp"
 #include "simulations/pde_globals.hpp"
 
 namespace gridstride::pde {
 
 /// Finds the longest stable step of a state: evaluates each coefficient of the linearisation that is
 /// no number at all points, one after the other, and takes the extremes by `reduce`; those of the
-/// factors on sides as well. Instantiated for float and double.
+/// factors on sides as well. `degree` is that of the scheme (equations::Linearisation::limit).
+/// Instantiated for float and double.
 template <class T>
 class StabilityFinder {
  public:
   StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                  equations::Stencil stencil, Scheme const& scheme, bool factors_change);
+                  equations::Stencil stencil, int degree, bool factors_change);
 
   /// Whether the limit depends on the state, or on factors on sides that change.
   bool varies() const { return factors_change_ || !programs_.empty(); }
@@ -36,7 +36,7 @@ class StabilityFinder {
   Stream stream_;
   Grid grid_;
   equations::Linearisation linearisation_;
-  Scheme const& scheme_;
+  int degree_;
   bool factors_change_;
   std::vector<equations::StencilProgram> programs_;  // of the coefficients
   GlobalFinder<T> globals_;

@@ -260,13 +260,6 @@ double longest_step(config::RunConfig const& run) {
   return longest;
 }
 
-/// The longest step up to `longest` that goes into the time between outputs a whole number of
-/// times. Leapfrog conserves its energy as long as the step is the same.
-double dividing_step(config::RunConfig const& run, double longest) {
-  double const interval = output_interval(run);
-  return interval / std::max(1.0, std::ceil(interval / longest * (1 - 1e-12)));
-}
-
 /// σ at the outer end of an axis' layers.
 double strongest_damping(config::RunConfig const& run, Inputs const& inputs, int axis) {
   auto const& parameters = parameters_of(run);

@@ -119,6 +119,14 @@ inline std::vector<MemoryCase> memory_cases() {
       {"pde", "simulation: pde\n" + plane +
                   "equations: {u: laplace(u)}\ninitial: {u: x}\n"
                   "time: {scheme: euler, end: 8e-7, step: 2e-7}\n"},
+      {"pde with steps that follow their error",
+       "simulation: pde\nfields: {q: vector}\n" + plane +
+           "boundary: {q: {x: {neumann: {x: 0, y: 0}}}, y: periodic}\n"
+           "equations: {q: \"laplace(q) - advect(q, q)\"}\ninitial: {q: {x: x, y: y}}\n"
+           "time: {scheme: rk45, step: adaptive, end: 8e-7}\n"},
+      {"pde leapfrog", "simulation: pde\nfields: {u: {order: 2}}\n" + plane +
+                           "equations: {u: laplace(u)}\ninitial: {u: x, u_t: y}\n"
+                           "time: {scheme: leapfrog, end: 2e-4, step: 5e-5}\n"},
       {"pde of vectors",
        "simulation: pde\nfields: {q: vector}\n" + plane +
            "boundary: {u: {x: {neumann: 0}}, q: {x: {neumann: {x: 0, y: 0}}}, y: periodic}\n"

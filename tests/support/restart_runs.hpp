@@ -57,6 +57,16 @@ inline std::vector<std::pair<char const*, std::string>> runs_with_time() {
        "q: \"0.05*laplace(q) - advect(q, q) - grad(u)\"}\n"
        "initial: {u: x, q: {x: \"2 + cos(3*x)\", y: \"sin(2*pi*y)\"}}\n"
        "time: {end: 0.08, scheme: ssprk3}\n"},
+      {"pde of steps that follow their error",
+       "simulation: pde\ngrid: {points: 60}\n"
+       "boundary: {x: {lower: {dirichlet: \"sin(40*t)\"}, upper: {neumann: \"cos(30*t)\"}}}\n"
+       "equations: {u: \"0.1*laplace(u) + sin(90*t)*u^2\"}\ninitial: {u: \"sin(7*x)\"}\n"
+       "time: {scheme: rk45, step: adaptive, tolerance: 1e-7, end: 0.08}\n"},
+      {"pde leapfrog",
+       "simulation: pde\ngrid: {points: 60}\nfields: {u: {order: 2}}\n"
+       "boundary: {x: {lower: {dirichlet: \"sin(40*t)\"}, upper: {neumann: \"cos(30*t)\"}}}\n"
+       "equations: {u: \"laplace(u) + sin(90*t)*u^2\"}\ninitial: {u: \"sin(7*x)\", u_t: 0}\n"
+       "time: {scheme: leapfrog, end: 0.08}\n"},
       {"pde euler float32",
        "simulation: pde\nprecision: float32\ngrid: {points: 200}\nboundary: {x: periodic}\n"
        "equations: {u: 0.01*laplace(u) + sin(50*t)*u}\ninitial: {u: \"sin(2*pi*x)\"}\n"

@@ -101,6 +101,24 @@ INSTANTIATE_TEST_SUITE_P(
             "equations: {q: \"0.05*laplace(q) - advect(q, q)\", h: \"0.05*laplace(h) - div(q)\"}",
             "q: [\"sin(2*pi*x)*cos(y + t)\", \"0.5 + sin(2*pi*x + y)\"], h: exp(-t)*cos(y)",
             "x: periodic, y: dirichlet", 2, 20},
+        ManufacturedCase{"order_two",
+                         "fields: {u: {order: 2}}\n"
+                         "equations: {u: \"laplace(u) + 0.1*laplace(dt(u)) - u^3\"}",
+                         waves, "x: {lower: dirichlet, upper: neumann}", 1, 32},
+        ManufacturedCase{"order_two_robin",
+                         "fields: {u: {order: 2}}\n"
+                         "equations: {u: \"laplace(u) + 0.1*laplace(u_t)\", v: d_dx(u_t)}",
+                         "u: \"exp(-t)*sin(2*pi*x)\", v: x*t",
+                         "v: {x: neumann}, u: {x: {lower: {robin: [2, -2*pi*exp(-t)]}, "
+                         "upper: {robin: [2, 2*pi*exp(-t)]}}}",
+                         1, 32},
+        ManufacturedCase{
+            "order_two_vector",
+            "fields: {q: {kind: vector, order: 2}}\n"
+            "equations: {q: \"0.5*laplace(q) - q\", h: \"0.05*laplace(h) - div(q_t)\"}",
+            "h: exp(-t)*cos(y), q: [\"sin(2*pi*x)*cos(y + t)\", \"0.5 + sin(2*pi*x + "
+            "y)*exp(t)\"]",
+            "x: periodic, y: dirichlet", 2, 20},
         ManufacturedCase{"gradient", "fields: {q: vector}\nequations: {q: \"0.05*laplace(q) - q\"}",
                          "q: \"grad(exp(-t)*sin(2*pi*x)*cos(3*y))\"", "x: periodic, y: neumann", 2,
                          20}),

@@ -58,6 +58,73 @@ TEST(Scheme, WeighsTheValuesOnSidesToOne) {
   EXPECT_FALSE(find_scheme("euler").mixes_sides());
 }
 
+/// The same by slopes, and the error that it finds beside it.
+std::pair<double, double> growth(SlopeScheme const& scheme, double z) {
+  std::vector<double> slopes(static_cast<std::size_t>(scheme.scheme.buffers - 2));
+  auto const slope = [&](std::size_t stage) -> double& {
+    return slopes[static_cast<std::size_t>(scheme.stages[stage].slope)];
+  };
+  auto const sum = [&](std::vector<double> const& weights) {
+    double total = 0;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      if (weights[i] != 0) total += weights[i] * slope(i);
+    return total;
+  };
+  double value = 1;
+  for (std::size_t i = 0; i < scheme.stages.size(); ++i) {
+    value = 1 + z * sum(scheme.stages[i].weights);
+    slope(i) = value;
+  }
+  if (!scheme.first_is_last()) value = 1 + z * sum(scheme.weights);
+  return {value, z * sum(scheme.error)};
+}
+
+// leapfrog is for equations of order 2 alone: tests/unit/driver/test_pde_order_two.cpp.
+constexpr char const* slope_schemes[] = {"euler", "ssp_rk2", "ssp_rk3", "rk4", "rk45"};
+
+TEST(SlopeScheme, MakesThePolynomialOfItsScheme) {
+  for (char const* name : slope_schemes) {
+    SlopeScheme const& scheme = find_slope_scheme(name);
+    for (double const z : {-2.0, -0.3, 0.1, 1.0}) {
+      double expected = taylor(std::min(scheme.degree, 5), z);
+      if (scheme.degree == 6) expected += std::pow(z, 6) / 600;
+      EXPECT_NEAR(growth(scheme, z).first, expected, 1e-14) << name;
+    }
+  }
+}
+
+TEST(SlopeScheme, HasAnErrorOfItsOrder) {
+  for (char const* name : slope_schemes) {
+    SlopeScheme const& scheme = find_slope_scheme(name);
+    double const coarse = growth(scheme, 0.02).second, fine = growth(scheme, 0.01).second;
+    EXPECT_NEAR(std::log2(coarse / fine), scheme.error_order, 0.05) << name;
+  }
+}
+
+/// Weights of a stage sum to its time, also those of the error (to 0), and integrate polynomials in
+/// time as far as the order says: also a source alone makes an error.
+TEST(SlopeScheme, IntegratesWhatDependsOnTimeAlone) {
+  for (char const* name : slope_schemes) {
+    SlopeScheme const& scheme = find_slope_scheme(name);
+    auto const sum = [&](std::vector<double> const& weights, int power) {
+      double total = 0;
+      for (std::size_t i = 0; i < weights.size(); ++i)
+        total += weights[i] * std::pow(scheme.stages[i].moment.time, power);
+      return total;
+    };
+    auto const& weights = scheme.first_is_last() ? scheme.stages.back().weights : scheme.weights;
+    int const order = std::min(scheme.degree, 5);
+    for (int power = 0; power < order; ++power)
+      EXPECT_NEAR(sum(weights, power), 1.0 / (power + 1), 1e-14) << name << power;
+    for (int power = 0; power < scheme.error_order - 1; ++power)
+      EXPECT_NEAR(sum(scheme.error, power), 0, 1e-14) << name << power;
+    EXPECT_GT(std::abs(sum(scheme.error, scheme.error_order - 1)), 1e-4) << name;
+    for (SlopeStage const& stage : scheme.stages)
+      EXPECT_NEAR(sum(stage.weights, 0), stage.moment.time, 1e-14) << name;
+  }
+  EXPECT_THROW(find_slope_scheme("midpoint"), std::invalid_argument);
+}
+
 TEST(Scheme, IsFoundByItsNameAlone) {
   EXPECT_THROW(find_scheme("leapfrog"), std::invalid_argument);
 }

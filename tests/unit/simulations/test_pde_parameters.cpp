@@ -130,7 +130,7 @@ TEST_F(PdeParameters, TellFaultsOfSections) {
             "run:6:21: let.x: the name 'x' is taken (it is a variable)\n"
             "run:7:13: fields.w: there is no field 'w' (a field has an equation, 'equations: {w: "
             "...}')\n"
-            "run:7:24: fields.u: unknown value 'tensor' ('scalar' or 'vector' expected)\n"
+            "run:7:24: fields.u: 'scalar', 'vector' or {kind: ..., order: ...} expected, not 'tensor'\n"
             "run:9:1: parameters: pde has sections of its own in place of it (`gridstride describe "
             "pde` tells them)");
   std::string many = "equations: {u: 0, v: 0}\nlet:\n";

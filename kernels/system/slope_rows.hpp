@@ -1,0 +1,41 @@
+#pragma once
+
+#include "kernels/system/slopes.hpp"
+
+/// What slopes.cpp and slopes.cu share; for the family's own files only.
+namespace gridstride::system {
+
+/// Of a component.
+inline constexpr std::int64_t most_error_parts = 512;
+
+/// The points of a grid in plain arrays.
+struct GridPoints {
+  long long points[3];
+  int dims;
+  explicit GridPoints(Grid const& grid) : dims(grid.dims) {
+    for (int axis = 0; axis < 3; ++axis) points[axis] = grid.points[static_cast<std::size_t>(axis)];
+  }
+};
+
+/// Whether a side gives values.
+template <class T>
+bool is_given(Sides<T> const& sides, int dims) {
+  for (int axis = 0; axis < dims; ++axis)
+    if (sides[axis][0].given || sides[axis][1].given) return true;
+  return false;
+}
+
+template <class T>
+void cuda_combine(Stream&, Grid const&, std::span<Slopes<T> const>, std::span<double const>,
+                  StepClockView);
+template <class T>
+void cuda_worst_error(Stream&, Grid const&, std::span<Slopes<T> const>, std::span<double const>,
+                      ErrorScale, StepClockView, std::span<WorstError>);
+void cuda_set_control(Stream&, StepControl*, StepControl const&);
+void cuda_begin_attempt(Stream&, StepControl*, evaluate::DeviceClock*);
+void cuda_end_attempt(Stream&, StepControl*, evaluate::DeviceClock const*,
+                      std::span<WorstError const>);
+template <class T>
+void cuda_commit(Stream&, std::span<Taken<T> const>, std::int64_t, StepControl const*);
+
+}  // namespace gridstride::system

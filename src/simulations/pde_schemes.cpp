@@ -1,0 +1,121 @@
+#include "simulations/pde_schemes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "model/entry.hpp"
+#include "simulations/pde_parameters.hpp"
+
+namespace gridstride::pde {
+
+namespace {
+
+/// The names of schemes in files, the default first.
+struct SchemeName {
+  std::string_view name;
+  std::string_view scheme;
+};
+constexpr SchemeName names_of_schemes[] = {{"rk4", "rk4"},        {"rk45", "rk45"},
+                                           {"ssprk3", "ssp_rk3"}, {"ssprk2", "ssp_rk2"},
+                                           {"euler", "euler"},    {"leapfrog", "leapfrog"}};
+
+/// By leapfrog fields of order 2 have no rates of their own: they follow those of their rates.
+equations::Stencil without_rates(config::RunConfig const& run, equations::Stencil stencil) {
+  if (is_leapfrog(run) && parameters_as<Parameters>(run).is_of_order_2())
+    stencil.rates.erase(stencil.rates.begin(),
+                        stencil.rates.begin() + std::ssize(stencil.rates) / 2);
+  return stencil;
+}
+
+}  // namespace
+
+std::vector<std::string_view> scheme_names() {
+  std::vector<std::string_view> names;
+  for (auto const& [name, scheme] : names_of_schemes) names.push_back(name);
+  return names;
+}
+
+bool is_leapfrog(config::RunConfig const& run) { return run.time.scheme == "leapfrog"; }
+
+SlopeScheme const* slopes_of(config::RunConfig const& run) {
+  if (!run.time.adaptive && run.time.scheme != "rk45" && !is_leapfrog(run)) return nullptr;
+  return &find_slope_scheme(
+      std::ranges::find(names_of_schemes, run.time.scheme, &SchemeName::name)->scheme);
+}
+
+Scheme const& scheme_of(config::RunConfig const& run) {
+  if (auto const* slopes = slopes_of(run)) return slopes->scheme;
+  return find_scheme(
+      std::ranges::find(names_of_schemes, run.time.scheme, &SchemeName::name)->scheme);
+}
+
+int degree_of(config::RunConfig const& run) {
+  auto const* slopes = slopes_of(run);
+  return slopes ? slopes->degree : static_cast<int>(scheme_of(run).stages.size());
+}
+
+equations::System const& system_of(config::RunConfig const& run) {
+  return parameters_as<Parameters>(run).system.value();
+}
+
+equations::Space const& space_of(config::RunConfig const& run) {
+  return parameters_as<Parameters>(run).space;
+}
+
+equations::Stencil stencil_of(config::RunConfig const& run) {
+  return without_rates(run, equations::discretise(system_of(run), run.grid, space_of(run)));
+}
+
+equations::Stencil stability_of(config::RunConfig const& run) {
+  return without_rates(
+      run, equations::discretise_for_stability(system_of(run), run.grid, space_of(run)));
+}
+
+void check_leapfrog(config::RunConfig const& run, std::vector<Problem>& problems) {
+  if (!is_leapfrog(run)) return;
+  auto const refuse = [&](std::string const& why) {
+    problems.push_back(run.problem(run.location("time.scheme"), why));
+  };
+  if (run.time.adaptive)
+    return refuse(
+        "leapfrog takes steps of one length, without which it keeps no energy (rk45 and "
+        "the others follow their error)");
+  if (!parameters_as<Parameters>(run).is_of_order_2())
+    return refuse(
+        "leapfrog takes equations of order 2 in time alone ('fields: {u: {order: 2}}' "
+        "makes one u_tt = ...)");
+  if (space_of(run).convection != equations::Convection::central)
+    return refuse("leapfrog takes waves that nothing carries along (see space.convection)");
+  auto const stencil = stability_of(run);
+  auto const accelerations = equations::whole_program(stencil, run.grid.dims);
+  auto const& unknowns = system_of(run).unknowns;
+  auto const half = static_cast<int>(stencil.rates.size());
+  for (auto const& node : accelerations.code) {
+    if (node.kind != equations::Kind::unknown || node.index < half) continue;
+    auto const after =
+        std::ranges::upper_bound(unknowns, node.index, {}, &equations::Unknown::first);
+    return refuse(
+        fmt::format("leapfrog takes no equations with rates in them, and here is {} "
+                    "(rk4 takes them)",
+                    std::prev(after)->name));
+  }
+}
+
+void check_tolerance(config::RunConfig const& run, std::vector<Problem>& problems) {
+  if (!run.time.tolerance) return;
+  double const rounding = run.precision == Precision::float32
+                              ? double{std::numeric_limits<float>::epsilon()}
+                              : std::numeric_limits<double>::epsilon();
+  double const relative = run.time.tolerance->relative;
+  if (relative >= 8 * rounding) return;
+  problems.push_back(run.problem(
+      run.location("time.tolerance"),
+      fmt::format("{} is too small for {} (numbers are rounded to {:.2g} of themselves; {:.2g} is "
+                  "the least)",
+                  relative, name_of(run.precision), rounding, 8 * rounding)));
+}
+
+}  // namespace gridstride::pde

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "core/error.hpp"
+#include "equations/discretise.hpp"
+#include "equations/system.hpp"
+#include "model/scheme.hpp"
+
+/// How a run of a system goes through time.
+namespace gridstride::pde {
+
+/// The names of schemes in files, the default first.
+std::vector<std::string_view> scheme_names();
+bool is_leapfrog(config::RunConfig const& run);
+/// Where the slopes of stages are kept, for their error or since the scheme knows no other way;
+/// else null.
+SlopeScheme const* slopes_of(config::RunConfig const& run);
+Scheme const& scheme_of(config::RunConfig const& run);
+/// The degree of the polynomial that tells where the scheme is stable.
+int degree_of(config::RunConfig const& run);
+
+equations::System const& system_of(config::RunConfig const& run);
+equations::Space const& space_of(config::RunConfig const& run);
+/// All rates; by `leapfrog` those of rates of fields, which are the second half.
+equations::Stencil stencil_of(config::RunConfig const& run);
+/// The same for a linearisation.
+equations::Stencil stability_of(config::RunConfig const& run);
+
+/// Adds what leapfrog does not take of a run that goes by it.
+void check_leapfrog(config::RunConfig const& run, std::vector<Problem>& problems);
+/// Adds a tolerance that the numbers cannot keep.
+void check_tolerance(config::RunConfig const& run, std::vector<Problem>& problems);
+
+}  // namespace gridstride::pde

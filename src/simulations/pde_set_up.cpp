@@ -1,0 +1,133 @@
+#include "simulations/pde_set_up.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+
+#include "config/run_fields.hpp"
+#include "equations/stability.hpp"
+#include "kernels/families.hpp"
+#include "kernels/system/system.hpp"
+#include "model/values.hpp"
+#include "simulations/pde_globals.hpp"
+#include "simulations/pde_march.hpp"
+#include "simulations/pde_quantities.hpp"
+#include "simulations/pde_schemes.hpp"
+
+namespace gridstride::pde {
+
+using equations::Unknown;
+
+std::string_view variant_of(config::RunConfig const& run, Backend backend) {
+  std::string_view const wanted = run.kernels.at("system");
+  return wanted == "auto" ? system::default_variant(backend) : wanted;
+}
+
+bool goes_by_passes(config::RunConfig const& run, Backend backend) {
+  return backend == Backend::cuda && variant_of(run, backend) == "march";
+}
+
+Scheme const& scheme_of(config::RunConfig const& run, Backend backend) {
+  static std::map<std::string_view, Scheme> const in_passes = [] {
+    std::map<std::string_view, Scheme> all;
+    for (Scheme const& scheme : schemes()) all.emplace(scheme.name, in_one_pass(scheme));
+    return all;
+  }();
+  Scheme const& scheme = scheme_of(run);
+  bool const in_pass = goes_by_passes(run, backend) && slopes_of(run) == nullptr;
+  return in_pass ? in_passes.at(scheme.name) : scheme;
+}
+
+std::vector<std::string> names_of(config::RunConfig const& run, Unknown const& unknown) {
+  bool const evolves = std::ranges::count(run.fields, unknown.name, &config::FieldInfo::name) > 0;
+  auto const& info =
+      *std::ranges::find(evolves ? run.fields : run.names, unknown.name, &config::FieldInfo::name);
+  if (info.components.empty()) return {unknown.name};
+  std::vector<std::string> names;
+  for (auto const& component : info.components)
+    names.push_back(config::component_variable(unknown.name, component));
+  return names;
+}
+
+std::vector<Row> rows_of(config::RunConfig const& run, Backend backend) {
+  Scheme const& scheme = scheme_of(run, backend);
+  std::vector<Row> rows;
+  // By leapfrog only rates have a slope.
+  int const fields = is_leapfrog(run) ? system_of(run).component_count() / 2 : 0;
+  for (Unknown const& unknown : system_of(run).unknowns)
+    for (auto const& name : names_of(run, unknown))
+      rows.push_back(evolved(run, name, scheme.buffers - (std::ssize(rows) < fields ? 1 : 0)));
+  auto const add_all_sides = [&](Unknown const& unknown) {
+    if (!unknown.is_vector) return add_sides(rows, run, unknown.name, scheme);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(unknown.components); ++c)
+      add_sides(rows, run, unknown.name, scheme, c);
+  };
+  for (Unknown const& unknown : system_of(run).unknowns) {
+    add_all_sides(unknown);
+    if (unknown.components > 1) rows.push_back(scratch(run, unknown.name, unknown.components));
+  }
+  for (auto const& [name, terms] : system_of(run).names) {
+    add_all_sides(name);
+    rows.push_back(scratch(run, name.name, name.components));
+  }
+  auto const stencil = stencil_of(run);
+  if (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands))
+    rows.push_back(scratch(run, "operand", 1));
+  if (!run.time.adaptive && !equations::Linearisation(stability_of(run)).coefficients().empty())
+    rows.push_back(scratch(run, "coefficient", 1));
+  add_quantities(rows, run);
+  return rows;
+}
+
+bool factors_change(config::RunConfig const& run) {
+  for (config::Sides const& sides : run.boundary)
+    for (auto const& ends : sides)
+      for (config::SideCondition const& side : ends)
+        if (std::ranges::any_of(side.factors, [](config::Formula const& factor) {
+              return factor.expression.depends_on(expression::time_variable);
+            }))
+          return true;
+  return false;
+}
+
+namespace {
+
+bool changes_in_time(config::RunConfig const& run) {
+  return equations::whole_program(stencil_of(run), run.grid.dims).depends_on_time() ||
+         depends_on_time(rows_of(run, Backend::cpu));
+}
+
+}  // namespace
+
+std::optional<ErrorControl> errors_of(config::RunConfig const& run) {
+  if (!run.time.adaptive) return {};
+  return ErrorControl{run.time.tolerance.value_or(config::StepTolerance{}), run.time.safety,
+                      longest_step(run, changes_in_time(run))};
+}
+
+MemoryForecast memory_of(config::RunConfig const& run, Inputs const&, Backend backend) {
+  auto memory = forecast(run, rows_of(run, backend));
+  if (run.time.adaptive)
+    memory.other_bytes += error_control_bytes(run.grid, stencil_of(run).rates.size());
+  return memory;
+}
+
+void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
+  with_zero_of(run.precision, [&](auto zero) {
+    find_variant("system", system::variants<decltype(zero)>(), device,
+                 variant_of(run, device.backend()));
+  });
+  if (!goes_by_passes(run, device.backend())) return;
+  if (slopes_of(run) != nullptr)
+    throw std::invalid_argument(
+        fmt::format("system: 'march' takes no {} (it has stages alone)",
+                    run.time.adaptive ? "adaptive steps" : run.time.scheme));
+  auto const stencil = stencil_of(run);
+  auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+  auto const why = system::march_refusal(marched(run, program, scheme_of(run)));
+  if (!why.empty()) throw std::invalid_argument("system: " + why);
+}
+
+}  // namespace gridstride::pde

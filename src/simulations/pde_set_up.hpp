@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "equations/system.hpp"
+#include "model/entry.hpp"
+#include "model/scheme.hpp"
+#include "simulations/pde_slopes.hpp"
+
+/// What a run of a system takes: arrays, kernels, control of its steps.
+namespace gridstride::pde {
+
+/// The variant of family `system`.
+std::string_view variant_of(config::RunConfig const& run, Backend backend);
+/// Whether steps go by passes that have all their stages.
+bool goes_by_passes(config::RunConfig const& run, Backend backend);
+/// The scheme, with the buffers that it needs where the steps are made.
+Scheme const& scheme_of(config::RunConfig const& run, Backend backend);
+
+/// What the components of an unknown or a name are called: as it is, those of a vector `q_x`, `q_y`.
+std::vector<std::string> names_of(config::RunConfig const& run, equations::Unknown const& unknown);
+/// The components with their sides; of vectors the array that is written; what stability looks at.
+std::vector<Row> rows_of(config::RunConfig const& run, Backend backend);
+MemoryForecast memory_of(config::RunConfig const& run, Inputs const& inputs, Backend backend);
+
+/// Whether a of some side with ∂u/∂n + a·u = g depends on time.
+bool factors_change(config::RunConfig const& run);
+/// What decides on steps that follow their error; none where they do not.
+std::optional<ErrorControl> errors_of(config::RunConfig const& run);
+
+/// As `SimulationEntry::choose_kernels`.
+void choose_kernels(config::RunConfig const& run, Inputs const& inputs, Device const& device);
+
+}  // namespace gridstride::pde

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/system/slopes.hpp"
+#include "model/time_stepping.hpp"
+
+namespace gridstride::pde {
+
+/// What decides on steps that follow their error.
+struct ErrorControl {
+  config::StepTolerance tolerance;
+  double safety;   ///< of the step that the tolerance allows
+  double longest;  ///< s
+};
+
+/// Steps by a `Scheme`, or by a scheme that keeps its slopes: of given lengths, or as long as the
+/// error of each allows. Of the latter many attempts are queued before the host looks how far they
+/// came: step, time and what becomes of an attempt stay on the device, and an attempt after the
+/// moment that was asked for does nothing. So the bits do not depend on how many are queued, and
+/// `advance` waits for the device once for each batch. Instantiated for float and double.
+template <class T>
+class SlopeStepping : public StagedStepping<T> {
+  using Base = StagedStepping<T>;
+
+ public:
+  void advance(std::int64_t max_steps, double until) override;
+  Clock clock() const override;
+  std::vector<NamedValue> diagnostics() const override;
+  double values_per_update() const override;
+  void save(CheckpointSink& sink) const override;
+  void load(CheckpointSource const& source) override;
+
+ protected:
+  /// Without `slopes` it is a `StagedStepping`; its scheme is `slopes->scheme` else. `control` needs
+  /// slopes.
+  SlopeStepping(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+                std::vector<Row> rows, Scheme const& scheme, SlopeScheme const* slopes,
+                std::optional<ErrorControl> const& control, StepRule rule);
+
+  /// Queues L of the state in buffer `in` to buffer `out`, at the moment of a stage, unless the
+  /// clock has no step.
+  virtual void queue_rates(Stage const& moment, int in, int out) = 0;
+  /// The sides of a component.
+  virtual system::Sides<T> const& sides_of(std::size_t component) const = 0;
+  /// By `leapfrog` the second half of the components are the rates of the first, and what is queued
+  /// for them alone are the rates of rates. The first of these components; 0 for other schemes.
+  std::size_t first_rate() const { return is_leapfrog() ? this->evolved_.size() / 2 : 0; }
+
+  void queue(std::int64_t steps) override;
+
+ private:
+  bool is_leapfrog() const { return slopes_ != nullptr && slopes_->error.empty(); }
+  void queue_stages(bool has_first_slope);
+  void queue_leapfrog(bool has_first_slope);
+  void queue_attempts(std::int64_t attempts);
+  std::vector<system::Slopes<T>> slopes_of(std::vector<double> const& weights,
+                                           std::vector<double>& given);
+  void combine(std::vector<double> const& weights);
+  void find_error(std::vector<double> const& weights, bool of_state);
+  void commit(system::StepControl const* control);
+  double first_step();
+  std::string failure() const;
+
+  SlopeScheme const* slopes_;
+  std::optional<ErrorControl> errors_;
+  double end_;
+  system::StepControl control_;  // as the host last saw it
+  Buffer<system::StepControl> device_control_;
+  Buffer<system::WorstError> parts_;
+  Graph batch_;
+  bool warm_ = false;  // a batch was queued
+};
+
+/// Device memory that errors take beside the buffers of the scheme.
+std::size_t error_control_bytes(Grid const& grid, std::size_t components);
+
+}  // namespace gridstride::pde
