@@ -42,9 +42,15 @@ std::string number_name(std::span<config::FieldInfo const> infos, Field const& f
 
 FieldNumber find_number(std::span<config::FieldInfo const> infos, std::span<Field const> fields,
                         std::string_view name) {
-  for (Field const& field : fields)
+  for (Field const& field : fields) {
     for (int component = 0; component < field.components; ++component)
       if (number_name(infos, field, component) == name) return {field, component};
+    // A vector in one dimension is called as it is, and may be by its component.
+    auto const* info = find_info(infos, field.name);
+    if (field.components == 1 && info != nullptr && info->components.size() == 1 &&
+        fmt::format("{}.{}", field.name, info->components.front()) == name)
+      return {field, 0};
+  }
   throw std::invalid_argument(fmt::format("there is no field '{}'", name));
 }
 

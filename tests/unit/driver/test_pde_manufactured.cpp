@@ -119,6 +119,9 @@ INSTANTIATE_TEST_SUITE_P(
             "h: exp(-t)*cos(y), q: [\"sin(2*pi*x)*cos(y + t)\", \"0.5 + sin(2*pi*x + "
             "y)*exp(t)\"]",
             "x: periodic, y: dirichlet", 2, 20},
+        ManufacturedCase{"vector_on_a_line",
+                         "fields: {q: vector}\nequations: {q: \"0.05*laplace(q) - advect(q, q)\"}",
+                         "q: [\"sin(2*pi*x)*exp(-t)\"]", "x: periodic", 1, 32},
         ManufacturedCase{"gradient", "fields: {q: vector}\nequations: {q: \"0.05*laplace(q) - q\"}",
                          "q: \"grad(exp(-t)*sin(2*pi*x)*cos(3*y))\"", "x: periodic, y: neumann", 2,
                          20}),
