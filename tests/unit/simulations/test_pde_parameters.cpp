@@ -120,19 +120,20 @@ TEST_F(PdeParameters, TellFaultsOfSections) {
             "run:5:26: equations.v: has no value");
   EXPECT_EQ(faults(head + initial + "equations: {u: '', v: 0}\n"),
             "run:5:17: equations.u: the formula is empty (0 is written '0')");
-  EXPECT_EQ(faults(head + initial +
-                   "constants: {curl: 1}\nlet: {u: 1, div: 2, x: 3}\n"
-                   "fields: {w: vector, u: tensor}\n"
-                   "equations: {u: 0, v: 0}\nparameters: {a: 1}\n"),
-            "run:5:19: constants.curl: the name 'curl' is taken (it is an operator)\n"
-            "run:6:10: let.u: the name 'u' is taken (it is a field)\n"
-            "run:6:18: let.div: the name 'div' is taken (it is an operator)\n"
-            "run:6:21: let.x: the name 'x' is taken (it is a variable)\n"
-            "run:7:13: fields.w: there is no field 'w' (a field has an equation, 'equations: {w: "
-            "...}')\n"
-            "run:7:24: fields.u: 'scalar', 'vector' or {kind: ..., order: ...} expected, not 'tensor'\n"
-            "run:9:1: parameters: pde has sections of its own in place of it (`gridstride describe "
-            "pde` tells them)");
+  EXPECT_EQ(
+      faults(head + initial +
+             "constants: {curl: 1}\nlet: {u: 1, div: 2, x: 3}\n"
+             "fields: {w: vector, u: tensor}\n"
+             "equations: {u: 0, v: 0}\nparameters: {a: 1}\n"),
+      "run:5:19: constants.curl: the name 'curl' is taken (it is an operator)\n"
+      "run:6:10: let.u: the name 'u' is taken (it is a field)\n"
+      "run:6:18: let.div: the name 'div' is taken (it is an operator)\n"
+      "run:6:21: let.x: the name 'x' is taken (it is a variable)\n"
+      "run:7:13: fields.w: there is no field 'w' (a field has an equation, 'equations: {w: "
+      "...}')\n"
+      "run:7:24: fields.u: 'scalar', 'vector' or {kind: ..., order: ...} expected, not 'tensor'\n"
+      "run:9:1: parameters: pde has sections of its own in place of it (`gridstride describe "
+      "pde` tells them)");
   std::string many = "equations: {u: 0, v: 0}\nlet:\n";
   for (int k = 0; k < 257; ++k) many += "  l" + std::to_string(k) + ": u\n";
   EXPECT_EQ(faults(head + initial + many),
