@@ -103,7 +103,7 @@ void declare_pair(Visitor& visitor, Spec const& spec, Terms const& terms,
     if (!factor.text.empty()) both = {factor, value};
     v.items<Formula>(pair, both, [&](Spec const& item, Formula& formula) {
       Spec one = item;
-      one.unit = item.name == "0" ? "1/m" : terms.derivative_unit;
+      one.unit = item.name == "0" ? std::string_view("1/m") : terms.derivative_unit;
       one.variables = spec.variables;
       v.visit(one, formula);
     });
