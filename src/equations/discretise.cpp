@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "equations/upwind.hpp"
 
 namespace gridstride::equations {
 namespace {
@@ -312,6 +313,7 @@ class SplitDiscretiser {
   SplitDiscretiser(System const& system, Grid const& grid, Space const& space, NamesAs names)
       : split_(split_convection(system)),
         grid_(grid),
+        space_(space),
         stencil_{.terms = {}, .rates = {}, .convection = space.convection},
         discretiser_(system, split_.terms, grid, space, names, stencil_),
         central_(differences_of(space.convection == Convection::weno5 ? 6 : 2)) {
@@ -324,9 +326,9 @@ class SplitDiscretiser {
   Stencil complete() {
     for (auto const& one : split_.fluxes) {
       Term& rate = stencil_.rates[one.component];
-      rate = terms().subtract(rate,
-                              convective_difference(terms(), stencil_.convection, values_, one,
-                                                    variables_[one.component], spacing(one.axis)));
+      rate = terms().subtract(
+          rate, convective_difference(terms(), space_, values_, one, variables_[one.component],
+                                      spacing(one.axis)));
     }
     for (auto const& one : split_.transports) {
       Term& rate = stencil_.rates[one.component];
@@ -356,7 +358,7 @@ class SplitDiscretiser {
   double spacing(int axis) const { return grid_.spacing[static_cast<std::size_t>(axis)]; }
   Term value(Term term) { return discretiser_.at(term, {}); }
   Term difference(ConvectiveTransport const& one) {
-    return transported_difference(terms(), stencil_.convection, values_, one, spacing(one.axis));
+    return transported_difference(terms(), space_, values_, one, spacing(one.axis));
   }
 
   void add_slopes_of_velocity(ConvectiveTransport const& one) {
@@ -386,6 +388,7 @@ class SplitDiscretiser {
 
   SplitSystem split_;
   Grid grid_;
+  Space space_;
   Stencil stencil_;
   Discretiser discretiser_;
   Differences const& central_;

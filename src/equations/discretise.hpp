@@ -6,19 +6,13 @@
 #include <span>
 #include <vector>
 
+#include "equations/space.hpp"
 #include "equations/system.hpp"
 #include "equations/terms.hpp"
-#include "equations/upwind.hpp"
 #include "grid/grid.hpp"
 
 /// Differences in the place of derivatives.
 namespace gridstride::equations {
-
-/// What takes the place of derivatives.
-struct Space {
-  int order = 2;  ///< of central differences: 2, 4 or 6
-  Convection convection = Convection::central;
-};
 
 /// What becomes of names with sides of their own: arrays are loads of components that follow the
 /// unknowns, formulas what the names stand for at the same points. Both agree but beyond sides that

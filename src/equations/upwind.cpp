@@ -16,16 +16,16 @@ using Five = std::array<Term, 5>;
 
 class Reconstruction {
  public:
-  explicit Reconstruction(Terms& terms) : terms_(terms) {}
+  Reconstruction(Terms& terms, double least) : terms_(terms), least_(least) {}
 
   /// The value at the face: the third one, and a mean of three ways to go on from it, of differences
   /// of values, with weights that fall where these are large.
   Term face(Five const& values) {
     if (values[0] == values[4]) return values[2];
-    std::array<Term, 4> difference, scaled;
-    for (std::size_t k = 0; k < 4; ++k) difference[k] = terms_.subtract(values[k + 1], values[k]);
-    Term const scale = terms_.divide(terms_.number(1), size_of(values));
-    for (std::size_t k = 0; k < 4; ++k) scaled[k] = terms_.multiply(difference[k], scale);
+    Term const size = size_of(values), scale = terms_.divide(terms_.number(1), size);
+    std::array<Term, 4> scaled;
+    for (std::size_t k = 0; k < 4; ++k)
+      scaled[k] = terms_.multiply(terms_.subtract(values[k + 1], values[k]), scale);
     auto const [a, b, c, d] = scaled;
     std::array<Term, 3> const rough = {roughness(b, a, terms_.subtract(times(3, b), a)),
                                        roughness(c, b, terms_.add(b, c)),
@@ -34,26 +34,24 @@ class Reconstruction {
     std::array<Term, 3> const weights = {times(0.1, square(terms_.multiply(rough[1], rough[2]))),
                                          times(0.6, square(terms_.multiply(rough[0], rough[2]))),
                                          times(0.3, square(terms_.multiply(rough[0], rough[1])))};
-    std::array<Term, 3> const ways = {
-        terms_.subtract(times(5, difference[1]), times(2, difference[0])),
-        terms_.add(times(2, difference[2]), difference[1]),
-        terms_.subtract(times(4, difference[2]), difference[3])};
+    std::array<Term, 3> const ways = {terms_.subtract(times(5, b), times(2, a)),
+                                      terms_.add(times(2, c), b), terms_.subtract(times(4, c), d)};
     Term const all = terms_.add(terms_.add(weights[0], weights[1]), weights[2]);
     Term const sum = terms_.add(
         terms_.add(terms_.multiply(weights[0], ways[0]), terms_.multiply(weights[1], ways[1])),
         terms_.multiply(weights[2], ways[2]));
-    return terms_.add(values[2], terms_.divide(sum, times(6, all)));
+    // In the field's unit at last: weights are some 1e-25 where all is smooth.
+    return terms_.add(values[2], terms_.multiply(size, terms_.divide(sum, times(6, all))));
   }
 
  private:
-  static constexpr double smooth = 1e-6;    // squared relative differences that count as nothing
-  static constexpr double nothing = 1e-30;  // beside which values count, in float32 too
+  static constexpr double smooth = 1e-6;  // squared relative differences that count as nothing
 
   Term times(double factor, Term of) { return terms_.multiply(terms_.number(factor), of); }
   Term square(Term of) { return terms_.multiply(of, of); }
 
   Term size_of(Five const& values) {
-    Term size = terms_.number(nothing);
+    Term size = terms_.number(least_);
     for (Term const value : values)
       size = terms_.operation(Operation::max, size, terms_.operation(Operation::abs, value));
     return size;
@@ -67,6 +65,7 @@ class Reconstruction {
   }
 
   Terms& terms_;
+  double least_;  // beside which values count
 };
 
 /// (face(0) − face(−1))/h
@@ -77,20 +76,20 @@ Term difference(Terms& to, double spacing, Face const& face) {
 
 }  // namespace
 
-Term convective_difference(Terms& to, Convection scheme, ValueAlong const& at,
+Term convective_difference(Terms& to, Space const& space, ValueAlong const& at,
                            ConvectiveFlux const& flux, Term unknown, double spacing) {
-  Reconstruction reconstruction(to);
+  Reconstruction reconstruction(to, space.least_normal);
   return difference(to, spacing, [&](int here) {
     auto const value = [&](Term term, int point) { return at(term, flux.axis, here + point); };
     // From the third point before the face to the third after it, or the nearest two.
-    int const first = scheme == Convection::weno5 ? -2 : 0, last = 1 - first;
+    int const first = space.convection == Convection::weno5 ? -2 : 0, last = 1 - first;
     std::set<Term> speeds;
     for (int point = first; point <= last; ++point) speeds.insert(value(flux.speed, point));
     Term speed = *speeds.begin();
     for (Term const other : speeds)
       if (other != speed) speed = to.operation(Operation::max, speed, other);
     auto const half = [&](Term of) { return to.multiply(to.number(0.5), of); };
-    if (scheme == Convection::upwind) {
+    if (space.convection == Convection::upwind) {
       Term const mean = half(to.add(value(flux.flux, 0), value(flux.flux, 1)));
       return to.subtract(
           mean, to.multiply(half(speed), to.subtract(value(unknown, 1), value(unknown, 0))));
@@ -106,16 +105,16 @@ Term convective_difference(Terms& to, Convection scheme, ValueAlong const& at,
   });
 }
 
-Term transported_difference(Terms& to, Convection scheme, ValueAlong const& at,
+Term transported_difference(Terms& to, Space const& space, ValueAlong const& at,
                             ConvectiveTransport const& transport, double spacing) {
   int const axis = transport.axis;
   auto const value = [&](int point) { return at(transport.of, axis, point); };
   Term const onward = to.operation(Operation::greater, at(transport.drift, axis, 0), to.number(0));
   auto const choose = [&](Term a, Term b) { return to.operation(Operation::select, onward, a, b); };
-  if (scheme == Convection::upwind)
+  if (space.convection == Convection::upwind)
     return to.multiply(to.number(1 / spacing),
                        choose(to.subtract(value(0), value(-1)), to.subtract(value(1), value(0))));
-  Reconstruction reconstruction(to);
+  Reconstruction reconstruction(to, space.least_normal);
   return difference(to, spacing, [&](int here) {
     Five values;
     for (int k = 0; k < 5; ++k)

@@ -6,16 +6,10 @@
 #include <vector>
 
 #include "equations/convection.hpp"
+#include "equations/space.hpp"
 
 /// Differences of what is carried along, from upwind.
 namespace gridstride::equations {
-
-/// How convection is discretised.
-enum class Convection {
-  central,
-  upwind,  ///< of first order
-  weno5,   ///< of fifth order where all is smooth
-};
 
 /// The value of a split system's term at the point so far along an axis, as a term of a stencil.
 using ValueAlong = std::function<Term(Term term, int axis, int offset)>;
@@ -31,11 +25,11 @@ using ValueAlong = std::function<Term(Term term, int axis, int offset)>;
 /// (1996), of squared differences by the square of the largest of the five values, so that units do
 /// not matter and nothing overflows in float32, plus 1e-6: differences of less than a thousandth
 /// count as smooth, and rounding by far as none.
-Term convective_difference(Terms& to, Convection scheme, ValueAlong const& at,
+Term convective_difference(Terms& to, Space const& space, ValueAlong const& at,
                            ConvectiveFlux const& flux, Term unknown, double spacing);
 
 /// ∂of/∂x by R on the side where it comes from.
-Term transported_difference(Terms& to, Convection scheme, ValueAlong const& at,
+Term transported_difference(Terms& to, Space const& space, ValueAlong const& at,
                             ConvectiveTransport const& transport, double spacing);
 
 /// −h·(symbol of ∂/∂x) for a speed of 1, with R that does not depend on values: what waves around

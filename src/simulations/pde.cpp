@@ -18,20 +18,17 @@
 #include <utility>
 #include <vector>
 
-#include "config/run_fields.hpp"
 #include "core/error.hpp"
 #include "kernels/families.hpp"
 #include "kernels/system/system.hpp"
 #include "model/entry.hpp"
 #include "model/reading.hpp"
 #include "model/time_stepping.hpp"
-#include "model/values.hpp"
 #include "simulations/pde_events.hpp"
+#include "simulations/pde_fields.hpp"
 #include "simulations/pde_globals.hpp"
-#include "simulations/pde_initial.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_names.hpp"
-#include "simulations/pde_parameters.hpp"
 #include "simulations/pde_problems.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_report.hpp"
@@ -45,7 +42,6 @@ namespace gridstride {
 
 namespace {
 
-using equations::Unknown;
 using pde::degree_of, pde::is_leapfrog, pde::scheme_of, pde::slopes_of, pde::space_of,
     pde::stability_of, pde::stencil_of, pde::system_of;
 
@@ -64,6 +60,7 @@ class Pde final : public pde::SlopeStepping<T> {
              pde::scheme_of(run, stream.backend()), slopes_of(run), pde::errors_of(run),
              [this](double time, double until) { return plan(time, until); }),
         run_(run),
+        fields_(stream, run, state_, evolved_),
         events_(stream, run),
         stop_(stream, run),
         now_(stream_, MemorySpace::device, 1),
@@ -82,10 +79,12 @@ class Pde final : public pde::SlopeStepping<T> {
       auto const all = equations::discretise(system_of(run), run.grid, space_of(run));
       all_rates_ = equations::program_of(all.terms, all.rates, run.grid.dims);
     }
-    for (Unknown const& unknown : system_of(run).unknowns) make_field(unknown, inputs);
-    for (auto const& [name, terms] : system_of(run).names) add_name(name);
-    if (auto const& initial = pde::parameters_of(run).initial)
-      for (Unknown const& unknown : pde::in_order(run, *initial)) fill_read(*initial, unknown);
+    for (auto const& [name, terms] : system_of(run).names) {
+      std::vector<T*> arrays;
+      for (int c = 0; c < name.components; ++c) arrays.push_back(names_.values(name.first + c));
+      fields_.add_name(name, arrays);
+    }
+    fields_.fill(inputs, this->clock_.device());
     auto const whole = equations::whole_program(stencil, run.grid.dims);
     depends_on_time_ = whole.depends_on_time() || state_.changes();
     uses_clock_ = depends_on_time_ || whole.has_noise();
@@ -146,18 +145,7 @@ class Pde final : public pde::SlopeStepping<T> {
   }
 
   std::vector<Field> fields() const override {
-    std::vector<Field> fields;
-    for (auto const& field : fields_) {
-      if (field.components.size() == 1) {
-        fields.push_back(described(field, std::as_const(*field.components.front()).data(), 1));
-        continue;
-      }
-      std::vector<T const*> arrays;
-      for (Array<T> const* component : field.components) arrays.push_back(component->data());
-      system::interleave<T>(stream_, arrays, field.written.span());
-      fields.push_back(
-          described(field, field.written.data(), static_cast<int>(field.components.size())));
-    }
+    std::vector<Field> fields = fields_.written();
     for (Field const& derived : found_quantities(true)) fields.push_back(derived);
     return fields;
   }
@@ -172,106 +160,9 @@ class Pde final : public pde::SlopeStepping<T> {
   }
 
  private:
-  /// A field with its components, and the array in which they lie side by side.
-  struct Written {
-    std::string name;
-    std::string unit;
-    std::vector<Array<T>*> components = {};
-    mutable Buffer<T> written = {};  // in `fields`
-  };
-
-  Field described(Written const& field, T const* data, int components) const {
-    return {field.name, field.unit, grid_, precision_of<T>(), data, components};
-  }
-
-  static constexpr int no_component = -1;  // of a scalar
-
-  /// The arrays of an unknown, its sides, and its first values.
-  void make_field(Unknown const& unknown, Inputs const& inputs) {
-    auto const& info = *std::ranges::find(run_.fields, unknown.name, &config::FieldInfo::name);
-    Written field = {unknown.name, info.unit};
-    auto const& source = run_.initial.find(unknown.name)->second;
-    auto const size = static_cast<std::size_t>(grid_.size());
-    for (auto const& name : pde::names_of(run_, unknown)) {
-      int const component =
-          unknown.is_vector ? static_cast<int>(field.components.size()) : no_component;
-      field.components.push_back(&state_[name]);
-      set_sides(inputs_.emplace_back(), run_.sides_of(unknown.name), name, component);
-    }
-    if (field.components.size() > 1)
-      field.written = Buffer<T>(stream_, MemorySpace::device, size * field.components.size());
-    if (!pde::is_read(run_, unknown.name)) {
-      fill_components(source, inputs, field);
-      impose_sides(unknown);
-    }
-    fields_.push_back(std::move(field));
-  }
-
-  void impose_sides(Unknown const& unknown) {
-    for (int c = unknown.first; c < unknown.first + unknown.components; ++c)
-      system::impose_sides<T>(stream_, grid_, inputs_[static_cast<std::size_t>(c)].sides,
-                              evolved_[static_cast<std::size_t>(c)]->data());
-  }
-
-  /// First values that are made of those of other fields, by way of arrays that are free yet.
-  void fill_read(equations::System const& initial, Unknown const& unknown) {
-    std::vector<T*> free;
-    for (int c = unknown.first; c < unknown.first + unknown.components; ++c)
-      free.push_back(evolved_[static_cast<std::size_t>(c)]->buffer(1));
-    pde::fill_initial<T>(stream_, grid_, pde::space_of_values(run_), pde::wraps_of(run_), initial,
-                         unknown, inputs_of(0), this->clock_.device(), free,
-                         pde::variant_of(run_, stream_.backend()));
-    for (std::size_t c = 0; c < free.size(); ++c) {
-      auto const target = evolved_[static_cast<std::size_t>(unknown.first) + c]->span();
-      copy_async(target, std::span<T const>(free[c], target.size()), stream_);
-    }
-    impose_sides(unknown);
-  }
-
-  /// The arrays of a name with sides among what stages read.
-  void add_name(Unknown const& name) {
-    auto const components = pde::names_of(run_, name);
-    for (int c = 0; c < name.components; ++c) {
-      inputs_.emplace_back().values = names_.values(name.first + c);
-      set_sides(inputs_.back(), run_.sides_of(name.name), components[static_cast<std::size_t>(c)],
-                name.is_vector ? c : no_component);
-    }
-  }
-
-  /// What holds on the sides for an array; of a vector for this one of its components.
-  void set_sides(system::Input<T>& input, config::Sides const& sides, std::string_view name,
-                 int component) {
-    for (int axis = 0; axis < grid_.dims; ++axis)
-      for (int side = 0; side < 2; ++side)
-        input.sides[axis][side] = system::side_of<T>(
-            sides[static_cast<std::size_t>(axis)][static_cast<std::size_t>(side)].kind,
-            grid_.spacing[static_cast<std::size_t>(axis)], state_.side(name, axis, side),
-            state_.side_factor(name, axis, side), component == axis);
-  }
-
-  /// The first values of a field: formulas of its components, or a file's with the components side
-  /// by side.
-  void fill_components(config::FieldSource const& source, Inputs const& inputs,
-                       Written const& field) {
-    auto const take = [&](config::FieldSource const& from, std::span<T> target) {
-      fill(stream_, from, grid_, inputs, target, nullptr, run_.kernels.at("evaluate"));
-    };
-    if (source.file.empty() && !source.components.empty()) {
-      for (std::size_t c = 0; c < field.components.size(); ++c)
-        take(source_of(source.components[c]), field.components[c]->span());
-    } else if (field.components.size() == 1) {
-      take(source, field.components.front()->span());
-    } else {
-      take(source, field.written.span());
-      std::vector<T*> arrays;
-      for (Array<T>* component : field.components) arrays.push_back(component->data());
-      system::separate<T>(stream_, std::as_const(field.written).span(), arrays);
-    }
-  }
-
   /// The inputs of a stage that takes these buffers.
   std::vector<system::Input<T>> inputs_of(int number) {
-    auto inputs = inputs_;
+    auto inputs = fields_.inputs();
     for (std::size_t c = 0; c < evolved_.size(); ++c)
       inputs[c].values = this->buffer(number, *evolved_[c]);
     return inputs;
@@ -363,7 +254,7 @@ class Pde final : public pde::SlopeStepping<T> {
     queue_evaluation(step);
   }
   system::Sides<T> const& sides_of(std::size_t component) const override {
-    return inputs_[component].sides;
+    return fields_.inputs()[component].sides;
   }
   void queue(std::int64_t steps) override {
     if (!goes_by_passes_) return Base::queue(steps);
@@ -452,6 +343,7 @@ class Pde final : public pde::SlopeStepping<T> {
   }
 
   config::RunConfig const& run_;
+  pde::SystemFields<T> fields_;
   std::optional<pde::StabilityFinder<T>> finder_;  // none where steps follow their error
   pde::Events<T> events_;
   pde::StopTest<T> stop_;
@@ -467,8 +359,6 @@ class Pde final : public pde::SlopeStepping<T> {
   Buffer<T> operand_;                            // for these
   std::shared_ptr<RuntimeModule const> module_;  // of a GPU
   mutable std::optional<pde::Passes<T>> passes_;
-  std::vector<system::Input<T>> inputs_;  // of fields without their values, then of names
-  std::vector<Written> fields_;
   std::optional<double> step_;
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };

@@ -63,16 +63,7 @@ void Events<T>::set(std::size_t event, Moment<T> const& moment, std::span<T* con
   auto& [program, globals] = programs_[event];
   auto const size = static_cast<std::size_t>(run_.grid.size());
   globals.find(moment.inputs, moment.clock, 0, std::span(moment.spare.front(), size));
-  system::Step<T> step;
-  step.program = &program;
-  step.grid = run_.grid;
-  step.inputs = moment.inputs;
-  step.is_stage = false;
-  step.clock = moment.clock;
-  step.found = globals.values();
-  for (std::size_t r = 0; r < values_set.size(); ++r)
-    step.outputs.push_back({.values = moment.spare[r]});
-  system::advance(stream_, step);
+  system::advance(stream_, moment.evaluation(program, run_.grid, globals.values()));
   for (std::size_t r = 0; r < values_set.size(); ++r) {
     auto const component = static_cast<std::size_t>(values_set[r].first);
     std::span<T> const values(state[component], size);

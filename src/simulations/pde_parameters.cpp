@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 
 #include "equations/language.hpp"
 #include "grid/grid.hpp"
@@ -207,6 +208,7 @@ void Parameters::check_initial(Visitor& visitor, config::RunOptions const& run) 
 
 void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   declare(visitor);
+  if (run.precision == Precision::float32) space.least_normal = std::numeric_limits<float>::min();
   if (!visitor.given("equations")) return;
   sided_.clear();
   for (auto const& [name, text] : lets)

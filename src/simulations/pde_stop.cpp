@@ -31,14 +31,7 @@ StopTest<T>::StopTest(Stream const& stream, config::RunConfig const& run)
 template <class T>
 void StopTest<T>::queue_rates(equations::StencilProgram const& rates, double const* found,
                               Moment<T> const& moment) {
-  system::Step<T> step;
-  step.program = &rates;
-  step.grid = run_.grid;
-  step.inputs = moment.inputs;
-  step.is_stage = false;
-  step.clock = moment.clock;
-  step.found = found;
-  for (T* const values : moment.spare) step.outputs.push_back({.values = values});
+  auto step = moment.evaluation(rates, run_.grid, found);
   if (!module_) module_ = system::module_of(stream_.device(), step);
   step.module = module_;
   system::advance(stream_, step);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "support/heat_cases.hpp"
@@ -52,6 +53,20 @@ inline std::string manufactured_pde(std::string const& rate, int dims, std::stri
       "output: {{every: {{count: 1}}}}\n"
       "verify: {{exact: {{u: \"{}\"}}, tolerance: {{l2: 1}}}}\n",
       points, boundary, exact, of("u"), of("exact"), sum, scheme, exact);
+}
+
+/// What the equation is, dimensions, sides, cells of the coarser grid.
+using OrderCase = std::tuple<char const*, char const*, int, char const*, int>;
+
+/// The error falls to a quarter where the spacing is halved.
+inline void expect_order_two(OrderCase const& one) {
+  auto const& [name, rate, dims, sides, cells] = one;
+  auto const error = [&](int n) {
+    return solution_error(manufactured_pde(rate, dims, sides, n, "rk4"), Backend::cpu);
+  };
+  auto const coarse = error(cells), fine = error(2 * cells);
+  EXPECT_NEAR(observed_order(coarse, fine), 2, 0.2)
+      << "errors " << coarse.maximum << ", " << fine.maximum;
 }
 
 /// u = (1 + x²) cos(3t), which central differences take exactly: all error is that of time.

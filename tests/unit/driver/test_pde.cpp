@@ -14,22 +14,13 @@
 namespace gridstride {
 namespace {
 
+using test::OrderCase;
 using test::run_pde;
 using test::step_of;
 
-/// What the equation is, dimensions, sides, cells of the coarser grid.
-using OrderCase = std::tuple<char const*, char const*, int, char const*, int>;
 class PdeSpaceOrder : public testing::TestWithParam<OrderCase> {};
 
-TEST_P(PdeSpaceOrder, IsTwo) {
-  auto const& [name, rate, dims, sides, cells] = GetParam();
-  auto const error = [&](int n) {
-    return test::solution_error(test::manufactured_pde(rate, dims, sides, n, "rk4"), Backend::cpu);
-  };
-  auto const coarse = error(cells), fine = error(2 * cells);
-  EXPECT_NEAR(test::observed_order(coarse, fine), 2, 0.2)
-      << "errors " << coarse.maximum << ", " << fine.maximum;
-}
+TEST_P(PdeSpaceOrder, IsTwo) { test::expect_order_two(GetParam()); }
 
 constexpr char const* diffusion = "div((0.02 + 0.01*#^2)*grad(#))";
 constexpr char const* fourth = "-1e-4*laplace(laplace(#)) + 0.1*laplace(#)";

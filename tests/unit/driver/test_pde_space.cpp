@@ -158,6 +158,25 @@ TEST(PdeConvection, WenoHardlyRings) {
   }
 }
 
+/// The unit that a field is in makes no bit of difference, short of values that are not normal.
+TEST(PdeConvection, UnitsDoNotMatter) {
+  auto const values = [](char const* rate, std::string const& precision, int power) {
+    return run_pde(fmt::format("simulation: pde\nprecision: {}\ngrid: {{points: 100}}\n"
+                               "boundary: {{x: periodic}}\nconstants: {{unit: 2^({})}}\n"
+                               "initial: {{u: \"unit*if(abs(x - 0.5) < 0.2, 1, 0.3*x)\"}}\n"
+                               "equations: {{u: \"{}\"}}\nspace: {{convection: weno5}}\n"
+                               "time: {{scheme: ssprk3, end: 0.2, step: 0.004}}\n",
+                               precision, power, rate))
+        .fields[0];
+  };
+  for (char const* rate : {"-div([u])", "-advect([1], u)", "-div([u^2/unit])"})
+    for (auto const& [precision, power] : {std::pair{"float32", -40}, {"float64", -400}}) {
+      auto const expected = values(rate, precision, 0), found = values(rate, precision, power);
+      for (std::size_t i = 0; i < found.size(); ++i)
+        EXPECT_EQ(std::ldexp(found[i], -power), expected[i]) << rate << precision << i;
+    }
+}
+
 /// Sod's tube: p and u between fan and shock, ρ on both sides of the contact.
 std::vector<double> sod(double x, double t) {
   double const gamma = 1.4, p = 0.3031302, u = 0.9274526;
