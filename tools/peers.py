@@ -19,6 +19,7 @@ import tempfile
 import time
 
 import peers_integrals
+import peers_pde
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE if (HERE / "inputs").is_dir() else HERE.parent  # a bundle, or a checkout
@@ -31,7 +32,7 @@ ORDER_8 = (-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560)
 class Work:
     """One row of the table: `count` units of work in a run of `steps` steps."""
 
-    steps_in_time = True
+    steps_in_time, compiles, sets = True, False, ()
 
     def __init__(self, name, unit, shape, precision, steps=1, taps=0, config=None, bench=None):
         self.name, self.unit, self.shape, self.precision = name, unit, shape, precision
@@ -69,6 +70,7 @@ WORKS = (
     filtering(9, 28),
     filtering(255, 26),
     filtering(8191, 26),
+    *peers_pde.WORKS,
     *peers_integrals.WORKS,
 )
 
@@ -195,8 +197,8 @@ NAMES = tuple(dict.fromkeys((*PEERS, *peers_integrals.PEERS)))
 
 def ways(peer, work):
     """The forms of a peer that does such work, as (name, function that runs once and waits)."""
-    integrals = isinstance(work, peers_integrals.Integrals)
-    find = (peers_integrals.PEERS if integrals else PEERS).get(peer)
+    kinds = {peers_integrals.Integrals: peers_integrals.PEERS, peers_pde.Systems: peers_pde.PEERS}
+    find = kinds.get(type(work), PEERS).get(peer)
     return find(work) if find else ()
 
 
@@ -209,7 +211,9 @@ def gridstride_rate(program, work):
         if work.config:
             command = [program, "run", ROOT / "inputs/bench" / f"{work.config}.yaml", "--device",
                        "cuda", "--quiet", "--output", scratch, "--summary", result]
-            if not work.steps_in_time:  # a first run compiles the formula
+            for key in work.sets:
+                command += ["--set", key]
+            if work.compiles:  # a first run compiles what is the work's own
                 subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         else:
             size = 1

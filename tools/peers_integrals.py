@@ -4,7 +4,7 @@
 class Integrals:
     """A work of `count` samples or integrals, each run."""
 
-    steps, taps, steps_in_time = 1, 0, False
+    steps, taps, steps_in_time, compiles, sets = 1, 0, False, True, ()
 
     def __init__(self, name, unit, count, precision="float64", config=None, bench=None,
                  genz=None):
