@@ -285,16 +285,19 @@ class Pde final : public pde::SlopeStepping<T> {
     if (!step_ || finder_->varies()) step_ = time == 0 ? first_step() : next_step(time);
     auto plan =
         is_leapfrog(run_) ? equal_steps(*step_)(time, until) : whole_steps(*step_)(time, until);
-    if (finder_->varies()) plan.steps = std::min(plan.steps, steps_between());
+    if (finder_->varies()) plan.steps = std::min(plan.steps, steps_between(time));
     return plan;
   }
 
-  /// A jump makes faster waves than any that were there, within a few steps; where it is carried
-  /// from upwind, nothing but the limit holds them.
-  std::int64_t steps_between() const {
+  /// A jump, at the start or by an event, makes faster waves than any that were there, within a few
+  /// steps; where it is carried from upwind, nothing but the limit holds them.
+  std::int64_t steps_between(double time) const {
     std::int64_t const most = finder_->steps_between();
     if (space_of(run_).convection == equations::Convection::central) return most;
-    return std::min(most, std::clamp<std::int64_t>(this->clock_.now().step, 1, 8));
+    std::int64_t since = this->clock_.now().step;
+    if (auto const event = events_.last(time))
+      since = std::min<std::int64_t>(since, std::llround((time - *event) / *step_));
+    return std::min(most, std::clamp<std::int64_t>(since, 1, 8));
   }
 
   /// Of leapfrog from the eigenvalues −ω² of the accelerations, for which forward Euler would have

@@ -49,6 +49,15 @@ double Events<T>::next(double time) const {
 }
 
 template <class T>
+std::optional<double> Events<T>::last(double time) const {
+  std::optional<double> last;
+  for (EventOptions const& event : events_)
+    for (double const at : event.at)
+      if (at <= latest(time)) last = std::max(at, last.value_or(at));
+  return last;
+}
+
+template <class T>
 void Events<T>::apply(double before, double now, std::function<Moment<T>()> const& moment,
                       std::span<T* const> state) {
   for (std::size_t i = 0; i < events_.size(); ++i)

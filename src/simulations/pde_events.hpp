@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ class Events {
 
   /// The next moment of an event (s), after `time` by more than rounding; infinite: there is none.
   double next(double time) const;
+  /// That of the last event up to this time; none: there is none.
+  std::optional<double> last(double time) const;
   /// Whether events lie after `before` and up to `now`.
   bool due(double before, double now) const { return next(before) <= latest(now); }
   /// Does the events that do, in their order: evaluates all that one sets from the values of

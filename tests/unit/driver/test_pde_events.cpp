@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,6 +48,24 @@ TEST(PdeEvents, HappenOnceWhateverStepsAreCut) {
     for (std::int64_t const steps : {1, 2, 100})
       EXPECT_EQ(run_events(yaml, Backend::cpu, steps, every).fields[0], std::vector<double>(5, 4))
           << every << ' ' << steps;
+}
+
+/// After a jump steps are as careful as at the start: a dam that breaks by an event makes the steps
+/// of one that breaks at once.
+TEST(PdeEvents, JumpsShortenTheStepsAfterThem) {
+  auto const dam = [](std::string const& initial, double end, std::string const& more) {
+    return run_events(fmt::format(
+        "simulation: pde\ngrid: {{points: 65}}\nboundary: {{x: wall}}\nfields: {{q: vector}}\n"
+        "equations: {{h: -div(q), q: \"-div(outer(q, q)/h + 4*h^2*identity)\"}}\n"
+        "space: {{convection: upwind}}\ninitial: {{h: \"{}\", q: [0]}}\n"
+        "time: {{scheme: ssprk3, end: {}}}\n{}",
+        initial, end, more));
+  };
+  std::string const broken = "if(x < 0.5, 16, 1)";
+  auto const at_once = dam(broken, 0.0625, "");
+  auto const later = dam("1", 0.3125, "events: {at: 0.25, set: {h: \"" + broken + "\"}}\n");
+  auto const before = dam("1", 0.25, "");
+  EXPECT_EQ(later.clock.step - before.clock.step, at_once.clock.step);
 }
 
 TEST(PdeEvents, AreOfSpaceTimeAndDifferences) {
