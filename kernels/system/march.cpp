@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "equations/source.hpp"
+#include "kernels/system/inner_levels.hpp"
 #include "kernels/system/rows.hpp"
 
 namespace gridstride::system {
@@ -50,33 +51,51 @@ template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   auto const layout = layout_of(what, sizeof(T), shape);
   auto const components = static_cast<int>(what.program->results.size());
-  auto const columns = equations::to_cuda_along_columns(*what.program, precision_of<T>());
-  std::string text =
-      program_text(*what.program, what.wraps, components, precision_of<T>(), columns.body);
+  auto const parts = shape.in_parts ? parts_of(*what.program) : std::vector{*what.program};
+  std::string inner, columns, body;
+  std::vector<int> first_kept;
+  int kept = 0;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    auto const text = equations::to_cuda_along_columns(parts[part], precision_of<T>());
+    first_kept.push_back(kept);
+    columns += fmt::format("{{\nReal* const kept = all + {};\n{}}}\n", kept, text.columns);
+    kept += text.kept;
+    body = text.body;
+    if (part + 1 < parts.size())
+      inner += fmt::format("if constexpr (part == {}) {{\n{}}}\n", part, text.body);
+  }
+  auto inner_held = layout.inner_held;
+  inner_held.push_back(0);  // of the last part, whose rows are the next state's
+  std::string text = program_text(*what.program, what.wraps, components, precision_of<T>(), body);
   text += fmt::format(
       "#define MARCH_WARPS {}\n#define MARCH_BLOCKS {}\n"
       "namespace gridstride::system {{\n"
       "constexpr int steps = {}, stages = {}, lane_points = {}, vector_points = {}, turns = {};\n"
-      "constexpr int halo = {}, stored = {}, most_rows = {}, kept_values = {};\n"
+      "constexpr int halo = {}, stored = {}, most_rows = {}, kept_values = {}, parts = {};\n"
       "constexpr bool has_time = {};\n"
       "using Vector = {};\n",
       march_warps, shape.blocks, shape.steps, what.stages.size(), shape.lane_points,
       shape.vector_points, shape.turns, layout.halo, layout.stored,
-      std::ranges::max(layout.rows_held), std::max(columns.kept, 1),
-      what.program->depends_on_time(), vector_name<T>(shape.vector_points));
+      std::max(std::ranges::max(layout.rows_held), std::ranges::max(inner_held)), std::max(kept, 1),
+      parts.size(), what.program->depends_on_time(), vector_name<T>(shape.vector_points));
+  auto const sources = static_cast<std::size_t>(components) + parts.size() - 1;
   text += fmt::format(
       "struct StageShape {{\n  int base;\n  bool mixes_in;\n  int addends, addend[{}];\n}};\n"
       "constexpr StageShape stage_shapes[] = {{{}}};\n"
-      "constexpr int rows_held[] = {{{}}};\n"
+      "constexpr int rows_held[] = {{{}}}, inner_held[] = {{{}}};\n"
+      "constexpr int lags[] = {{{}}}, first_kept[] = {{{}}};\n"
       "constexpr int left[][{}] = {{{}}};\n"
       "constexpr int right[][{}] = {{{}}};\n",
-      max_addends, table_of(what.stages), fmt::join(layout.rows_held, ", "), components,
-      table_of(layout.left), components, table_of(layout.right));
+      max_addends, table_of(what.stages), fmt::join(layout.rows_held, ", "),
+      fmt::join(inner_held, ", "), fmt::join(layout.lags, ", "), fmt::join(first_kept, ", "),
+      sources, table_of(layout.left), sources, table_of(layout.right));
   text += fmt::format(
+      "template <int part, class At>\n"
+      "__device__ __forceinline__ void inner_program(At const& at, Real (&result)[1]) {{\n{}}}\n"
       "template <class At>\n"
-      "__device__ __forceinline__ void find_columns(At const& at, Real (&kept)[kept_values]) {{\n"
+      "__device__ __forceinline__ void find_columns(At const& at, Real (&all)[kept_values]) {{\n"
       "{}}}\n}}\n",
-      columns.columns);
+      inner, columns);
   text += "#include \"kernels/system/march.cuh\"\n";
   return {.name = "passes of a system of equations", .text = text, .options = {"--fmad=false"}};
 }

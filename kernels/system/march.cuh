@@ -1,16 +1,19 @@
 // Several stages and steps of a system in one pass over memory, in 2D. After what compiled.cuh asks
 // for stand
 //
-//   constexpr int steps, stages, lane_points, vector_points, turns, blocks, halo, stored, most_rows,
-//       kept_values;
+//   constexpr int steps, stages, lane_points, vector_points, turns, halo, stored, most_rows,
+//       kept_values, parts;
 //   constexpr bool has_time;                          // the program asks for it
 //   using Vector = float4;                            // vector_points values
 //   struct StageShape { int base; bool mixes_in; int addends, addend[most_addends]; };
 //   constexpr StageShape stage_shapes[stages];        // states are numbered as in march.hpp
-//   constexpr int rows_held[levels], left[2·reach_y + 1][components], right[…][…];
-//   template <class At> __device__ void find_columns(At const& at, Real (&kept)[kept_values]);
+//   constexpr int rows_held[levels], inner_held[parts], lags[parts], first_kept[parts],
+//       left[parts·(2·reach_y + 1)][sources], right[…][…];
+//   template <int part, class At> __device__ void inner_program(At const& at, Real (&result)[1]);
+//   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
-// where the program asks for at.kept<i>(), too: what is the same all along a column.
+// where programs ask for at.kept<i>(), too: what is the same all along a column, and for unknowns
+// beyond the components: what parts before have made (inner_levels.hpp).
 //
 // Thread-to-data: a warp owns a strip, 32·lane_points columns wide, and marches along y over a chunk
 // of rows. A level is a stage of a step. Row r of the old values comes from memory; of it and the
@@ -19,6 +22,10 @@
 // state, a thread keeps the rows that the levels after it still look at, in registers: 2·reach + 1
 // for the level that it goes into, more where a later stage of the step asks for it again. Values
 // beside a thread's columns come by shuffles. A warp waits for nobody else.
+//
+// A stage may be made in parts: each but the last makes a row of an inner operator from the state's
+// rows and those of parts before, `lags` rows behind the newest of the state, and its rows are kept
+// and shared by shuffles as those of a state.
 //
 // Columns at the ends of a strip are wrong, with each level `reach` more of them, and are not
 // stored: strips overlap, and so do chunks, by as many rows as all levels reach.
@@ -30,33 +37,54 @@
 
 namespace gridstride::system {
 
-constexpr int levels = steps * stages, reach_y = reach[1];
+constexpr int levels = steps * stages, reach_y = reach[1], ages = 2 * reach_y + 1;
+constexpr int sources = components + parts - 1, rates = parts - 1;  // the part that makes them
 constexpr int loaded_rows = 2;  // ahead of their use
 
-/// The rows that a thread keeps, by level, age and component.
+/// How far the newest row of what a part takes is below that of its stage.
+__device__ constexpr int lag_of(int source) {
+  return source < components ? 0 : lags[source - components];
+}
+
+/// The rows that a thread keeps, by level, age and source: the components of the state that the
+/// level takes, then what its parts have made.
 struct Rows {
-  Real at[levels][most_rows][components][lane_points];
+  Real at[levels][most_rows][sources][lane_points];
 };
 
-/// Values beside a thread's columns, of the state that a level takes: the nearest first.
+/// Values beside a thread's columns, of what a part takes: the nearest first.
 struct Beside {
-  Real left[2 * reach_y + 1][components][reach[0] + 1];
-  Real right[2 * reach_y + 1][components][reach[0] + 1];
+  Real left[ages][sources][reach[0] + 1];
+  Real right[ages][sources][reach[0] + 1];
 };
 
-template <int level>
+/// Takes the newest row of a source in, of which so many are held.
+template <int held>
+__device__ __forceinline__ void push(Rows& rows, int level, int source,
+                                     Real const (&newest)[lane_points]) {
+#pragma unroll
+  for (int e = 0; e < lane_points; ++e) {
+#pragma unroll
+    for (int age = held - 1; age > 0; --age)
+      rows.at[level][age][source][e] = rows.at[level][age - 1][source][e];
+    rows.at[level][0][source][e] = newest[e];
+  }
+}
+
+template <int level, int part>
 __device__ __forceinline__ void exchange(Rows const& rows, Beside& beside) {
 #pragma unroll
-  for (int age = 0; age <= 2 * reach_y; ++age)
+  for (int age = 0; age < ages; ++age)
 #pragma unroll
-    for (int c = 0; c < components; ++c) {
+    for (int c = 0; c < sources; ++c) {
 #pragma unroll
       for (int j = 0; j < reach[0]; ++j) {
         int const lanes = 1 + j / lane_points, column = j % lane_points;
         auto const& row = rows.at[level][age][c];
-        if (j < left[age][c])
+        if (j < left[part * ages + age][c])
           beside.left[age][c][j] = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
-        if (j < right[age][c]) beside.right[age][c][j] = __shfl_down_sync(~0u, row[column], lanes);
+        if (j < right[part * ages + age][c])
+          beside.right[age][c][j] = __shfl_down_sync(~0u, row[column], lanes);
       }
     }
 }
@@ -70,8 +98,8 @@ struct Strip {
   Real kept[lane_points][kept_values];
 };
 
-/// What a program sees of a thread's column in the row that a level makes.
-template <int level, int column>
+/// What a program sees of a thread's column in the row that a part of a level makes.
+template <int level, int part, int column>
 struct ColumnSource : Point {
   Rows const& rows;
   Beside const& beside;
@@ -79,7 +107,7 @@ struct ColumnSource : Point {
 
   template <int component, int dx, int dy, int dz>
   __device__ __forceinline__ Real unknown() const {
-    constexpr int x = column + dx, age = reach_y - dy;
+    constexpr int x = column + dx, age = lags[part] - lag_of(component) - dy;
     if constexpr (x < 0)
       return beside.left[age][component][-1 - x];
     else if constexpr (x >= lane_points)
@@ -94,9 +122,47 @@ struct ColumnSource : Point {
   }
   template <int i>
   __device__ __forceinline__ Real kept() const {
-    return strip.kept[column][i];
+    return strip.kept[column][first_kept[part] + i];
   }
 };
+
+template <int level, int part, int column>
+__device__ __forceinline__ ColumnSource<level, part, column> source_at(Strip const& strip,
+                                                                       Rows const& rows,
+                                                                       Beside const& beside) {
+  return {{strip.a.place,
+           strip.a.weights[level % stages].fraction,
+           {strip.column + column, strip.row - level * reach_y - lags[part], 0}},
+          rows,
+          beside,
+          strip};
+}
+
+/// The columns from `column` on of the row that an inner part of a level makes.
+template <int level, int part, int column>
+__device__ __forceinline__ void make_inner_columns(Strip const& strip, Rows const& rows,
+                                                   Beside const& beside,
+                                                   Real (&made)[lane_points]) {
+  if constexpr (column < lane_points) {
+    Real result[1];
+    inner_program<part>(source_at<level, part, column>(strip, rows, beside), result);
+    made[column] = result[0];
+    make_inner_columns<level, part, column + 1>(strip, rows, beside, made);
+  }
+}
+
+/// The newest rows of the inner parts of a level from `part` on.
+template <int level, int part>
+__device__ __forceinline__ void make_inner_rows(Strip const& strip, Rows& rows) {
+  if constexpr (part < rates) {
+    Beside beside;
+    exchange<level, part>(rows, beside);
+    Real made[lane_points];
+    make_inner_columns<level, part, 0>(strip, rows, beside, made);
+    push<inner_held[part]>(rows, level, components + part, made);
+    make_inner_rows<level, part + 1>(strip, rows);
+  }
+}
 
 /// The columns from `column` on of the row that a level makes.
 template <int level, int column>
@@ -106,12 +172,8 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
   if constexpr (column < lane_points) {
     constexpr int stage = level % stages, first = level - stage;
     constexpr StageShape shape = stage_shapes[stage];
-    auto const& weights = strip.a.weights[stage];
-    Point const point = {strip.a.place,
-                         weights.fraction,
-                         {strip.column + column, strip.row - (level + 1) * reach_y, 0}};
     Real result[results];
-    program(ColumnSource<level, column>{point, rows, beside, strip}, result);
+    program(source_at<level, rates, column>(strip, rows, beside), result);
     // State i of the step is the input of level first + i, and its newest row lies
     // (level − first − i)·reach_y above that of this level's input.
     auto const state = [&](int i, int c) {
@@ -119,9 +181,9 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
     };
 #pragma unroll
     for (int c = 0; c < results; ++c)
-      made[c][column] =
-          stage_value(weights, shape.mixes_in, shape.addends, result[c], state(stage, c),
-                      state(shape.base, c), [&](int n) { return state(shape.addend[n], c); });
+      made[c][column] = stage_value(strip.a.weights[stage], shape.mixes_in, shape.addends,
+                                    result[c], state(stage, c), state(shape.base, c),
+                                    [&](int n) { return state(shape.addend[n], c); });
     make_columns<level, column + 1>(strip, rows, beside, made);
   }
 }
@@ -132,16 +194,10 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
                                                Real (&row)[components][lane_points]) {
   if constexpr (level < levels) {
 #pragma unroll
-    for (int c = 0; c < components; ++c)
-#pragma unroll
-      for (int e = 0; e < lane_points; ++e) {
-#pragma unroll
-        for (int age = rows_held[level] - 1; age > 0; --age)
-          rows.at[level][age][c][e] = rows.at[level][age - 1][c][e];
-        rows.at[level][0][c][e] = row[c][e];
-      }
+    for (int c = 0; c < components; ++c) push<rows_held[level]>(rows, level, c, row[c]);
+    make_inner_rows<level, 0>(strip, rows);
     Beside beside;
-    exchange<level>(rows, beside);
+    exchange<level, rates>(rows, beside);
     make_columns<level, 0>(strip, rows, beside, row);
     advance_levels<level + 1>(strip, rows, row);
   }

@@ -51,6 +51,7 @@ struct MarchShape {
   int vector_points = 1;  ///< of them, those that are loaded at once
   int turns = 1;          ///< rows for which the march's loop is written out
   int blocks = 1;         ///< that registers leave room for on a multiprocessor
+  bool in_parts = false;  ///< inner operators are levels, too (inner_levels.hpp)
   bool operator==(MarchShape const&) const = default;
 };
 
@@ -58,12 +59,15 @@ inline constexpr int march_warps = 2;   ///< of a block
 inline constexpr int march_blocks = 4;  ///< with so many, a thread has all registers that it may
 
 /// What a shape means for a program: the rows that a thread keeps of each state, from the newest,
-/// `rows_held[level]`, and of the row that is `age` rows older than the newest, how many columns
-/// beyond its own a thread takes of component c: `left[age][c]`, `right[age][c]`.
+/// `rows_held[level]`, and of what part i of a stage makes for later ones, `inner_held[i]`; how far
+/// the newest row that a part makes is below that of its stage, `lags[part]`; and of the row that is
+/// `age` rows older than the newest, how many columns beyond its own a thread takes of component c
+/// for a part, `left[part·ages + age][c]` and `right[…][c]`.
 struct MarchLayout {
   int levels = 1;
   int halo = 0, stored = 32;
-  std::vector<int> rows_held;
+  int ages = 1;  ///< 2·reach + 1
+  std::vector<int> rows_held, inner_held, lags;
   std::vector<std::vector<int>> left, right;
   int registers = 0;  ///< 32 bits each, that it takes to hold this: an estimate
 };

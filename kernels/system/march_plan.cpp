@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "equations/source.hpp"
+#include "kernels/system/inner_levels.hpp"
 #include "kernels/system/march.hpp"
 
 namespace gridstride::system {
@@ -35,11 +38,11 @@ bool is_taken(equations::Node const& node) {
   return std::ranges::find(taken, node.kind) != taken.end();
 }
 
-/// How many rows of the state that a level takes are kept: those that it reads, and those up to the
-/// oldest that a later stage of its step asks for.
-std::vector<int> rows_held_by(Marched const& what, int steps) {
+/// How many rows of the state that a level takes are kept: `read`, those that its parts take, and
+/// those up to the oldest that its own stage or a later one of its step asks for.
+std::vector<int> rows_held_by(Marched const& what, int steps, int read) {
   int const stages = static_cast<int>(what.stages.size()), reach = what.program->reach[1];
-  std::vector<int> of_stage(what.stages.size(), 2 * reach + 1);
+  std::vector<int> of_stage(what.stages.size(), std::max(read, reach + 1));
   for (int stage = 0; stage < stages; ++stage) {
     auto const& one = what.stages[index(stage)];
     auto const held = [&](int state) {
@@ -55,22 +58,113 @@ std::vector<int> rows_held_by(Marched const& what, int steps) {
   return rows;
 }
 
-std::int64_t operations_of_turn(Marched const& what, MarchShape const& shape) {
-  return static_cast<std::int64_t>(what.stages.size()) * shape.steps * shape.lane_points *
-         operations_of(*what.program);
+/// How a stage is made: in parts or at once.
+struct Plan {
+  Marched const& what;
+  bool in_parts;
+  std::vector<StencilProgram> parts;
+  std::int64_t operations = 0;
+  int kept = 0;  ///< values of a column
+
+  Plan(Marched const& marched, bool splits) : what(marched), in_parts(splits) {
+    parts = splits ? parts_of(*what.program) : std::vector{*what.program};
+    for (StencilProgram const& part : parts) {
+      operations += operations_of(part);
+      kept += equations::to_cuda_along_columns(part, Precision::float64).kept;
+    }
+  }
+};
+
+/// For each part how far the newest row that it makes is below that of its stage; the last lies as
+/// far below as the stage reaches.
+std::vector<int> lags_of(Plan const& plan) {
+  int const components = static_cast<int>(plan.what.program->results.size());
+  std::vector<int> lags;
+  for (StencilProgram const& part : plan.parts) {
+    int lag = 0;
+    for (equations::Node const& node : part.code)
+      if (node.kind == equations::Kind::unknown)
+        lag =
+            std::max(lag, node.orders[1] +
+                              (node.index < components ? 0 : lags[index(node.index - components)]));
+    lags.push_back(lag);
+  }
+  lags.back() = plan.what.program->reach[1];
+  return lags;
+}
+
+/// Adds what a part takes of columns beside and of rows of parts before. Returns how many rows it
+/// takes of the state.
+int add_part(MarchLayout& layout, Plan const& plan, int part) {
+  int const components = static_cast<int>(plan.what.program->results.size());
+  int read = 1;
+  for (equations::Node const& node : plan.parts[index(part)].code) {
+    if (node.kind != equations::Kind::unknown) continue;
+    int const inner = node.index - components;
+    int const lag = inner < 0 ? 0 : layout.lags[index(inner)];
+    int const age = layout.lags[index(part)] - lag - node.orders[1];
+    int& rows = inner < 0 ? read : layout.inner_held[index(inner)];
+    rows = std::max(rows, age + 1);
+    int& left = layout.left[index(part * layout.ages + age)][index(node.index)];
+    int& right = layout.right[index(part * layout.ages + age)][index(node.index)];
+    left = std::max(left, -int{node.orders[0]});
+    right = std::max(right, int{node.orders[0]});
+  }
+  return read;
+}
+
+MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
+  StencilProgram const& program = *plan.what.program;
+  int const parts = static_cast<int>(plan.parts.size());
+  auto const components = program.results.size();
+  MarchLayout layout;
+  layout.levels = shape.steps * static_cast<int>(plan.what.stages.size());
+  int const wrong = layout.levels * program.reach[0];
+  layout.halo = (wrong + shape.lane_points - 1) / shape.lane_points * shape.lane_points;
+  layout.stored = warp_lanes * shape.lane_points - 2 * layout.halo;
+  layout.ages = 2 * program.reach[1] + 1;
+  layout.inner_held.assign(plan.parts.size() - 1, 1);
+  layout.lags = lags_of(plan);
+  layout.left.assign(index(parts * layout.ages),
+                     std::vector<int>(components + plan.parts.size() - 1, 0));
+  layout.right = layout.left;
+  int read = 1;
+  for (int part = 0; part < parts; ++part) read = std::max(read, add_part(layout, plan, part));
+  layout.rows_held = rows_held_by(plan.what, shape.steps, read);
+  // What is carried over from turn to turn, two rows loaded ahead, and the row on its way; what is
+  // kept of columns; and what is beside a part's.
+  int rows = 3, inner_rows = 0, beside = 0;
+  for (int const held : layout.rows_held) rows += held - 1;
+  for (int const held : layout.inner_held) inner_rows += layout.levels * (held - 1) + 1;
+  for (int part = 0; part < parts; ++part) {
+    int of_part = 0;
+    for (int row = part * layout.ages; row < (part + 1) * layout.ages; ++row)
+      of_part += std::reduce(layout.left[index(row)].begin(), layout.left[index(row)].end()) +
+                 std::reduce(layout.right[index(row)].begin(), layout.right[index(row)].end());
+    beside = std::max(beside, of_part);
+  }
+  int const values =
+      (rows * static_cast<int>(components) + inner_rows + plan.kept) * shape.lane_points + beside;
+  layout.registers = values * value_bytes / 4 + other_registers;
+  return layout;
+}
+
+std::int64_t operations_of_turn(Plan const& plan, MarchShape const& shape) {
+  return static_cast<std::int64_t>(plan.what.stages.size()) * shape.steps * shape.lane_points *
+         plan.operations;
 }
 
 /// A pass of so many steps, where each thread has `lane_points`.
-MarchShape shape_of(Marched const& what, int value_bytes, int steps, int lane_points) {
-  MarchShape shape{.steps = steps, .lane_points = lane_points};
+MarchShape shape_of(Plan const& plan, int value_bytes, int steps, int lane_points) {
+  MarchShape shape{.steps = steps, .lane_points = lane_points, .in_parts = plan.in_parts};
   shape.vector_points = std::min(lane_points, vector_bytes / value_bytes);
-  while (what.grid.points[0] % shape.vector_points != 0) shape.vector_points /= 2;
-  auto const layout = layout_of(what, value_bytes, shape);
+  while (plan.what.grid.points[0] % shape.vector_points != 0) shape.vector_points /= 2;
+  auto const layout = layout_of(plan, value_bytes, shape);
   // With as many turns as rows are carried over none has to move to other registers, and more turns
   // share more with each other.
   int const wanted = std::max(4, std::ranges::max(layout.rows_held) - 1);
   shape.turns = 2;  // a multiple of the rows that are loaded ahead
-  while (shape.turns < wanted && (shape.turns + 2) * operations_of_turn(what, shape) <= good_length)
+  while (shape.turns < wanted && (shape.turns + 2) * operations_of_turn(plan, shape) <= good_length)
     shape.turns += 2;
   // 65536 registers for blocks of two warps: 128, 168 or 255 a thread.
   shape.blocks = layout.registers <= 104 ? 8 : layout.registers <= 152 ? 6 : march_blocks;
@@ -78,69 +172,55 @@ MarchShape shape_of(Marched const& what, int value_bytes, int steps, int lane_po
 }
 
 /// Whether a thread can hold it, strips are not mostly overlap, and it compiles in good time.
-bool is_fit(Marched const& what, int value_bytes, MarchShape const& shape) {
-  auto const layout = layout_of(what, value_bytes, shape);
+bool is_fit(Plan const& plan, int value_bytes, MarchShape const& shape) {
+  auto const layout = layout_of(plan, value_bytes, shape);
   return layout.registers <= most_registers &&
-         shape.turns * operations_of_turn(what, shape) <= greatest_length &&
+         shape.turns * operations_of_turn(plan, shape) <= greatest_length &&
          2 * layout.stored >= warp_lanes * shape.lane_points;
-}
-
-/// The shape of a pass of so many steps with the most columns a thread that is fit.
-std::vector<MarchShape> fit_shapes(Marched const& what, int value_bytes, int steps) {
-  for (int lane_points = vector_bytes / value_bytes; lane_points >= 1; lane_points /= 2)
-    if (auto const shape = shape_of(what, value_bytes, steps, lane_points);
-        is_fit(what, value_bytes, shape))
-      return {shape};
-  return {};
 }
 
 /// What a step takes at a point, in bytes of memory or as many as could be moved during its
 /// operations, whichever are more; both for the columns that are not stored, too.
-double cost_of(Marched const& what, int value_bytes, MarchShape const& shape) {
-  auto const layout = layout_of(what, value_bytes, shape);
-  auto const components = static_cast<double>(what.program->results.size());
+double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
+  auto const layout = layout_of(plan, value_bytes, shape);
+  auto const components = static_cast<double>(plan.what.program->results.size());
   double const bytes = 2 * value_bytes * components / shape.steps;
-  double const operations = static_cast<double>(what.stages.size()) *
-                            (static_cast<double>(operations_of(*what.program)) + 3 * components);
+  double const operations = static_cast<double>(plan.what.stages.size()) *
+                            (static_cast<double>(plan.operations) + 3 * components);
   double const per_byte = value_bytes == 4 ? operations_per_byte : operations_per_byte / 2;
   return std::max(bytes, operations / per_byte) * warp_lanes * shape.lane_points / layout.stored;
+}
+
+/// The ways to make a stage, that in parts first.
+std::vector<Plan> plans_of(Marched const& what) {
+  std::vector<Plan> plans = {Plan(what, true)};
+  if (plans.front().parts.size() == 1)
+    plans.front().in_parts = false;
+  else
+    plans.emplace_back(what, false);
+  return plans;
+}
+
+/// The shape of a pass of so many steps that should be fastest, with its cost: of each way the one
+/// with the most columns a thread that is fit.
+std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const& plans,
+                                                        int value_bytes, int steps) {
+  std::optional<std::pair<double, MarchShape>> best;
+  for (Plan const& plan : plans)
+    for (int lane_points = vector_bytes / value_bytes; lane_points >= 1; lane_points /= 2) {
+      auto const shape = shape_of(plan, value_bytes, steps, lane_points);
+      if (!is_fit(plan, value_bytes, shape)) continue;
+      double const cost = cost_of(plan, value_bytes, shape);
+      if (!best || cost < best->first) best = {cost, shape};
+      break;
+    }
+  return best;
 }
 
 }  // namespace
 
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
-  StencilProgram const& program = *what.program;
-  int const stages = static_cast<int>(what.stages.size());
-  auto const components = program.results.size();
-  MarchLayout layout;
-  layout.levels = shape.steps * stages;
-  int const wrong = layout.levels * program.reach[0];
-  layout.halo = (wrong + shape.lane_points - 1) / shape.lane_points * shape.lane_points;
-  layout.stored = warp_lanes * shape.lane_points - 2 * layout.halo;
-  layout.rows_held = rows_held_by(what, shape.steps);
-  layout.left.assign(index(2 * program.reach[1] + 1), std::vector<int>(components, 0));
-  layout.right = layout.left;
-  for (equations::Node const& node : program.code) {
-    if (node.kind != equations::Kind::unknown) continue;
-    auto const age = index(program.reach[1] - node.orders[1]);
-    int& left = layout.left[age][index(node.index)];
-    int& right = layout.right[age][index(node.index)];
-    left = std::max(left, -int{node.orders[0]});
-    right = std::max(right, int{node.orders[0]});
-  }
-  int beside = 0;
-  for (std::size_t age = 0; age < layout.left.size(); ++age)
-    beside = std::accumulate(
-        layout.left[age].begin(), layout.left[age].end(),
-        std::accumulate(layout.right[age].begin(), layout.right[age].end(), beside));
-  // What is carried over from turn to turn, two rows loaded ahead, and the row on its way; what is
-  // kept of columns.
-  int rows = 3;
-  for (int const held : layout.rows_held) rows += held - 1;
-  int const kept = equations::to_cuda_along_columns(program, Precision::float64).kept;
-  int const values = (rows * static_cast<int>(components) + kept) * shape.lane_points + beside;
-  layout.registers = values * value_bytes / 4 + other_registers;
-  return layout;
+  return layout_of(Plan(what, shape.in_parts), value_bytes, shape);
 }
 
 std::string march_refusal(Marched const& what) {
@@ -158,7 +238,7 @@ std::string march_refusal(Marched const& what) {
     return no("equations of fields, coordinates and the time alone");
   if (std::ssize(what.stages) > most_stages) return no("schemes of at most four stages");
   // In float64 everything takes the most registers.
-  if (fit_shapes(what, 8, 1).empty())
+  if (!best_shape(plans_of(what), 8, 1))
     return fmt::format(
         "'march' keeps some rows of {} stages of {} fields in registers, which these equations are "
         "too many or reach too far for",
@@ -167,14 +247,14 @@ std::string march_refusal(Marched const& what) {
 }
 
 std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int most_steps) {
-  std::vector<MarchShape> shapes;
+  auto const plans = plans_of(what);
+  std::vector<std::pair<double, MarchShape>> found;
   for (int steps = most_march_steps; steps >= 1; steps /= 2)
-    if (steps <= most_steps) {
-      auto const found = fit_shapes(what, value_bytes, steps);
-      shapes.insert(shapes.end(), found.begin(), found.end());
-    }
-  std::ranges::stable_sort(
-      shapes, {}, [&](MarchShape const& shape) { return cost_of(what, value_bytes, shape); });
+    if (steps <= most_steps)
+      if (auto const best = best_shape(plans, value_bytes, steps)) found.push_back(*best);
+  std::ranges::stable_sort(found, {}, &std::pair<double, MarchShape>::first);
+  std::vector<MarchShape> shapes;
+  for (auto const& [cost, shape] : found) shapes.push_back(shape);
   return shapes;
 }
 

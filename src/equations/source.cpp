@@ -14,13 +14,19 @@ namespace {
 
 using expression::Operation;
 
+std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
+std::int32_t operand(Node const& node, int i) { return node.operands[index(i)]; }
+
 class CudaPrinter {
  public:
   CudaPrinter(StencilProgram const& program, Precision precision)
-      : program_(program), precision_(precision), uses_(program.code.size(), 0) {
-    for (Node const& node : program.code)
-      for (int i = 0; i < operand_count(node); ++i) ++uses_[index(operand(node, i))];
-    for (std::int32_t const result : program.results) ++uses_[index(result)];
+      : program_(program),
+        precision_(precision),
+        fused_operands_(fused_operands(program)),
+        is_fused_away_(program.code.size(), 0) {
+    for (std::size_t i = 0; i < program.code.size(); ++i)
+      if (int const which = fused_operands_[i]; which >= 0)
+        is_fused_away_[index(operand(program.code[i], which))] = 1;
   }
 
   std::string print() {
@@ -50,9 +56,11 @@ class CudaPrinter {
 
  private:
   /// Whether a value has a line of its own.
-  bool is_line(std::size_t i) { return program_.code[i].kind != Kind::number && !is_fused_away(i); }
+  bool is_line(std::size_t i) const {
+    return program_.code[i].kind != Kind::number && is_fused_away_[i] == 0;
+  }
   std::string line(std::size_t i) const {
-    return fmt::format("Real const v{} = {};\n", i, value(program_.code[i]));
+    return fmt::format("Real const v{} = {};\n", i, value(i));
   }
   std::string result_lines() const {
     std::string lines;
@@ -82,37 +90,10 @@ class CudaPrinter {
   void keep(std::int32_t value) { kept_[index(value)] = of_column_[index(value)]; }
   void keep_operands(Node const& node) {
     for (int n = 0; n < operand_count(node); ++n)
-      if (is_fused_away(index(operand(node, n))))
+      if (is_fused_away_[index(operand(node, n))] != 0)
         keep_operands(program_.code[index(operand(node, n))]);
       else
         keep(operand(node, n));
-  }
-
-  static std::size_t index(std::int32_t value) { return static_cast<std::size_t>(value); }
-  static std::int32_t operand(Node const& node, int i) { return node.operands[index(i)]; }
-
-  static bool is_sum(Node const& node) {
-    return node.kind == Kind::operation &&
-           (node.operation == Operation::add || node.operation == Operation::subtract);
-  }
-  bool is_lone_product(std::int32_t value) const {
-    Node const& node = program_.code[index(value)];
-    return node.kind == Kind::operation && node.operation == Operation::multiply &&
-           uses_[index(value)] == 1;
-  }
-  /// Which operand of a sum is a product that becomes one operation with it; −1: none.
-  int fused_operand(Node const& node) const {
-    if (!is_sum(node)) return -1;
-    return is_lone_product(operand(node, 0)) ? 0 : is_lone_product(operand(node, 1)) ? 1 : -1;
-  }
-  bool is_fused_away(std::size_t value) {
-    if (fused_.empty()) {
-      fused_.assign(program_.code.size(), 0);
-      for (Node const& node : program_.code)
-        if (int const which = fused_operand(node); which >= 0)
-          fused_[index(operand(node, which))] = 1;
-    }
-    return fused_[value] != 0;
   }
 
   std::string name(std::int32_t value) const {
@@ -121,7 +102,8 @@ class CudaPrinter {
                                      : fmt::format("v{}", value);
   }
 
-  std::string value(Node const& node) const {
+  std::string value(std::size_t number) const {
+    Node const& node = program_.code[number];
     if (node.kind == Kind::time) return "at.time()";
     if (node.kind == Kind::coordinate)
       return fmt::format("at.template coordinate<{}, {}>()", node.index,
@@ -136,7 +118,7 @@ class CudaPrinter {
                          : node.kind == Kind::normal ? "normal"
                                                      : "noise",
                          node.index, node.orders[0], node.orders[1], node.orders[2]);
-    if (int const which = fused_operand(node); which >= 0) return fused(node, which);
+    if (int const which = fused_operands_[number]; which >= 0) return fused(node, which);
     std::array<std::string, 3> operands;
     int const count = operand_count(node);
     for (int i = 0; i < count; ++i) operands[index(i)] = name(operand(node, i));
@@ -154,12 +136,33 @@ class CudaPrinter {
 
   StencilProgram const& program_;
   Precision precision_;
-  std::vector<int> uses_;
-  std::vector<char> fused_;
+  std::vector<int> fused_operands_;
+  std::vector<char> is_fused_away_;
   std::vector<char> of_column_, kept_;
 };
 
 }  // namespace
+
+std::vector<int> fused_operands(StencilProgram const& program) {
+  std::vector<int> uses(program.code.size(), 0);
+  for (Node const& node : program.code)
+    for (int i = 0; i < operand_count(node); ++i) ++uses[index(operand(node, i))];
+  for (std::int32_t const result : program.results) ++uses[index(result)];
+  auto const is = [](Node const& node, Operation operation) {
+    return node.kind == Kind::operation && node.operation == operation;
+  };
+  auto const is_lone_product = [&](std::int32_t value) {
+    return is(program.code[index(value)], Operation::multiply) && uses[index(value)] == 1;
+  };
+  std::vector<int> fused(program.code.size(), -1);
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    Node const& node = program.code[i];
+    if (!is(node, Operation::add) && !is(node, Operation::subtract)) continue;
+    for (int which = 1; which >= 0; --which)
+      if (is_lone_product(operand(node, which))) fused[i] = which;
+  }
+  return fused;
+}
 
 std::string to_cuda(StencilProgram const& program, Precision precision) {
   return CudaPrinter(program, precision).print();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/precision.hpp"
 #include "equations/discretise.hpp"
@@ -18,6 +19,9 @@ namespace gridstride::equations {
 /// kernel that is compiled without contraction gives the same bits. Numbers are rounded to the
 /// precision. Nothing in the text comes from anywhere but the program and fixed tables.
 std::string to_cuda(StencilProgram const& program, Precision precision);
+
+/// Of each value of the program, which of its operands is such a product: 0, 1, or −1 where none is.
+std::vector<int> fused_operands(StencilProgram const& program);
 
 /// The same in two bodies, for a kernel that goes along columns: what follows from numbers and the
 /// first coordinate alone is the same all along, and found once.

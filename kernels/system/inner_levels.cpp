@@ -1,0 +1,284 @@
+#include "kernels/system/inner_levels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "equations/source.hpp"
+
+namespace gridstride::system {
+
+namespace {
+
+using equations::Kind;
+using equations::Node;
+using equations::StencilProgram;
+using Offset = std::array<int, 3>;
+
+/// Operations that it takes to be worth the shuffles and registers of a part, per point.
+constexpr double worthwhile = 6;
+
+std::size_t index(int i) { return static_cast<std::size_t>(i); }
+std::size_t operand(Node const& node, int i) { return index(node.operands[index(i)]); }
+
+/// What a value is, but for where: equal for equal terms of points that lie alike, whose roundings
+/// are the same.
+struct Pattern {
+  Node node;  ///< with patterns for its operands
+  std::array<Offset, 3> operands_at = {};
+  int fused = -1;
+
+  auto key() const {
+    return std::make_tuple(node.kind, node.operation, node.index,
+                           std::bit_cast<std::uint64_t>(node.value), node.operands, operands_at,
+                           fused);
+  }
+  bool operator<(Pattern const& other) const { return key() < other.key(); }
+};
+
+/// A value as a pattern at a place, along the axes that it has one on.
+struct Placed {
+  int pattern = 0;
+  Offset at = {};
+  std::array<bool, 3> is_placed = {};
+};
+
+/// The values of a program by their patterns.
+class Patterns {
+ public:
+  explicit Patterns(StencilProgram const& program) : fused_(equations::fused_operands(program)) {
+    for (std::size_t i = 0; i < program.code.size(); ++i) place(program.code[i], fused_[i]);
+  }
+
+  std::vector<Placed> const& placed() const { return placed_; }
+  std::vector<int> const& fused() const { return fused_; }
+  /// The values of each pattern.
+  std::vector<std::vector<int>> groups() const {
+    std::vector<std::vector<int>> groups(numbers_.size());
+    for (std::size_t i = 0; i < placed_.size(); ++i)
+      groups[index(placed_[i].pattern)].push_back(static_cast<int>(i));
+    return groups;
+  }
+
+ private:
+  void place(Node const& node, int fused) {
+    Placed result;
+    Pattern pattern{.node = node, .fused = fused};
+    pattern.node.orders = {};
+    if (node.kind == Kind::unknown || node.kind == Kind::coordinate)
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        result.is_placed[axis] = node.kind == Kind::unknown || index(node.index) == axis;
+        result.at[axis] = result.is_placed[axis] ? node.orders[axis] : 0;
+      }
+    int const operands = equations::operand_count(node);
+    for (int i = 0; i < operands; ++i) {
+      Placed const& of = placed_[operand(node, i)];
+      pattern.node.operands[index(i)] = of.pattern;
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        if (!of.is_placed[axis]) continue;
+        if (!std::exchange(result.is_placed[axis], true)) result.at[axis] = of.at[axis];
+        pattern.operands_at[index(i)][axis] = of.at[axis] - result.at[axis];
+      }
+    }
+    result.pattern = numbers_.try_emplace(pattern, static_cast<int>(numbers_.size())).first->second;
+    placed_.push_back(result);
+  }
+
+  std::vector<int> fused_;
+  std::vector<Placed> placed_;
+  std::map<Pattern, int> numbers_;
+};
+
+/// Values that another takes, itself among them, in the order of the program.
+std::vector<int> cone_of(StencilProgram const& program, std::vector<int> const& roots) {
+  std::vector<char> needed(program.code.size(), 0);
+  for (int const root : roots) needed[index(root)] = 1;
+  std::vector<int> cone;
+  for (std::size_t i = index(std::ranges::max(roots)) + 1; i-- > 0;) {
+    if (!needed[i]) continue;
+    cone.push_back(static_cast<int>(i));
+    Node const& node = program.code[i];
+    for (int n = 0; n < equations::operand_count(node); ++n) needed[operand(node, n)] = 1;
+  }
+  std::ranges::reverse(cone);
+  return cone;
+}
+
+/// How often one of these places has to be looked at for each point of a tile, where what two of
+/// them share is found once; less the one time that a part takes.
+double times_again(std::vector<Offset> const& places) {
+  constexpr int side = 4;
+  std::set<std::pair<int, int>> points;
+  for (Offset const& at : places)
+    for (int y = 0; y < side; ++y)
+      for (int x = 0; x < side; ++x) points.emplace(at[0] + x, at[1] + y);
+  return static_cast<double>(points.size()) / (side * side) - 1;
+}
+
+/// The values of these numbers as a program of their own, whose unknowns stand where they stood or
+/// `from` that place. `origin`: what each of its values was.
+struct Cut {
+  StencilProgram program;
+  std::vector<int> origin;
+};
+Cut cut_out(StencilProgram const& program, std::vector<int> const& results, Offset const& from) {
+  Cut cut;
+  cut.origin = cone_of(program, results);
+  cut.program.dims = program.dims;
+  std::vector<std::int32_t> number(program.code.size(), -1);
+  for (int const i : cut.origin) {
+    Node node = program.code[index(i)];
+    for (int n = 0; n < equations::operand_count(node); ++n)
+      node.operands[index(n)] = number[operand(node, n)];
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (node.kind == Kind::unknown ||
+          (node.kind == Kind::coordinate && index(node.index) == axis))
+        node.orders[axis] = static_cast<std::int8_t>(node.orders[axis] - from[axis]);
+    if (node.kind == Kind::unknown) {
+      cut.program.components = std::max(cut.program.components, node.index + 1);
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        cut.program.reach[axis] =
+            std::max(cut.program.reach[axis], std::abs(int{node.orders[axis]}));
+    }
+    number[index(i)] = static_cast<std::int32_t>(cut.program.code.size());
+    cut.program.code.push_back(node);
+  }
+  for (int const result : results) cut.program.results.push_back(number[index(result)]);
+  return cut;
+}
+
+/// Whether each value is fused as it was; `but`: those that are now looked up.
+bool rounds_alike(Cut const& cut, std::vector<int> const& fused, std::vector<int> const& but) {
+  auto const now = equations::fused_operands(cut.program);
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if (now[i] != fused[index(cut.origin[i])] && !std::ranges::binary_search(but, cut.origin[i]))
+      return false;
+  return true;
+}
+
+bool has_unknowns(StencilProgram const& program, std::vector<int> const& cone) {
+  return std::ranges::any_of(cone,
+                             [&](int i) { return program.code[index(i)].kind == Kind::unknown; });
+}
+
+/// The point in the middle of the unknowns that a value takes.
+Offset middle_of(StencilProgram const& program, std::vector<int> const& cone) {
+  Offset least, greatest, middle;
+  least.fill(std::numeric_limits<int>::max());
+  greatest.fill(std::numeric_limits<int>::min());
+  for (int const i : cone) {
+    Node const& node = program.code[index(i)];
+    if (node.kind != Kind::unknown) continue;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      least[axis] = std::min(least[axis], int{node.orders[axis]});
+      greatest[axis] = std::max(greatest[axis], int{node.orders[axis]});
+    }
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    middle[axis] = (least[axis] + greatest[axis]) >> 1;  // rounded down below 0, too
+  return middle;
+}
+
+/// Cuts programs until nothing in them is worth a part.
+class Splitter {
+ public:
+  explicit Splitter(StencilProgram const& program)
+      : results_(static_cast<int>(program.results.size())), next_(results_) {
+    split(program, -1);
+  }
+
+  std::vector<StencilProgram> parts() {
+    std::map<int, int> renumbered;
+    std::vector<StencilProgram> parts;
+    for (auto& [component, program] : parts_) {
+      program.components = 0;
+      for (Node& node : program.code) {
+        if (node.kind != Kind::unknown) continue;
+        if (node.index >= results_) node.index = renumbered.at(node.index);
+        program.components = std::max(program.components, node.index + 1);
+      }
+      renumbered.emplace(component, results_ + static_cast<int>(parts.size()));
+      parts.push_back(std::move(program));
+    }
+    return parts;
+  }
+
+ private:
+  struct Candidate {
+    std::vector<int> values;
+    double gain = 0;
+  };
+
+  /// Adds the parts of a program that finds a component.
+  void split(StencilProgram const& program, int component) {
+    Patterns const patterns(program);
+    for (Candidate const& candidate : candidates(program, patterns))
+      if (auto cuts = cut(program, patterns, candidate.values)) {
+        split(cuts->first, next_++);
+        return split(cuts->second, component);
+      }
+    parts_.emplace_back(component, program);
+  }
+
+  /// Patterns that are worth a part, the one that spares most first.
+  static std::vector<Candidate> candidates(StencilProgram const& program,
+                                           Patterns const& patterns) {
+    std::vector<Candidate> found;
+    for (auto& values : patterns.groups()) {
+      if (values.size() < 2) continue;
+      auto const cone = cone_of(program, {values.front()});
+      if (!has_unknowns(program, cone)) continue;
+      std::vector<Offset> places;
+      for (int const value : values) places.push_back(patterns.placed()[index(value)].at);
+      auto const operations = std::ranges::count_if(
+          cone, [&](int i) { return program.code[index(i)].kind == Kind::operation; });
+      double const gain = static_cast<double>(operations) * times_again(places);
+      if (gain >= worthwhile) found.push_back({std::move(values), gain});
+    }
+    std::ranges::stable_sort(found, std::greater<>(), &Candidate::gain);
+    return found;
+  }
+
+  /// A program for one of these values, and one that looks them up as component `next_`; nothing
+  /// where they would round differently.
+  std::optional<std::pair<StencilProgram, StencilProgram>> cut(StencilProgram const& program,
+                                                               Patterns const& patterns,
+                                                               std::vector<int> const& values) {
+    int const one = values.front();
+    auto const cone = cone_of(program, {one});
+    Offset const middle = middle_of(program, cone), at = patterns.placed()[index(one)].at;
+    Cut inner = cut_out(program, {one}, middle);
+    StencilProgram looking = program;
+    for (int const value : values) {
+      Node& node = looking.code[index(value)];
+      node = {.kind = Kind::unknown, .index = next_};
+      for (std::size_t axis = 0; axis < 3; ++axis)
+        node.orders[axis] = static_cast<std::int8_t>(
+            middle[axis] + patterns.placed()[index(value)].at[axis] - at[axis]);
+    }
+    Cut outer = cut_out(looking, {program.results.begin(), program.results.end()}, {});
+    if (!rounds_alike(inner, patterns.fused(), {}) ||
+        !rounds_alike(outer, patterns.fused(), values))
+      return {};
+    return std::pair(std::move(inner.program), std::move(outer.program));
+  }
+
+  int results_, next_;
+  std::vector<std::pair<int, StencilProgram>> parts_;  // with the components that they find
+};
+
+}  // namespace
+
+std::vector<StencilProgram> parts_of(StencilProgram const& program) {
+  return Splitter(program).parts();
+}
+
+}  // namespace gridstride::system

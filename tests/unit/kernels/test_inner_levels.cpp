@@ -1,0 +1,200 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "equations/source.hpp"
+#include "kernels/system/inner_levels.hpp"
+#include "kernels/system/rows.hpp"
+#include "support/march_cases.hpp"
+
+namespace gridstride {
+namespace {
+
+using equations::Kind;
+using equations::Node;
+using equations::StencilProgram;
+using Offset = std::array<int, 3>;
+
+/// What a program in parts finds at a point, operation by operation as its text has it.
+template <class T>
+class Evaluation {
+ public:
+  Evaluation(std::vector<StencilProgram> const& parts, unsigned seed) : parts_(parts), seed_(seed) {
+    for (auto const& part : parts) fused_.push_back(equations::fused_operands(part));
+  }
+
+  std::vector<T> results() const { return of_part(parts_.size() - 1, {}); }
+
+ private:
+  static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
+
+  std::vector<T> of_part(std::size_t part, Offset const& at) const {
+    StencilProgram const& program = parts_[part];
+    std::vector<T> values(program.code.size());
+    auto const value = [&](Node const& node, int i) {
+      return values[index(node.operands[index(i)])];
+    };
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      Node const& node = program.code[i];
+      if (node.kind != Kind::operation)
+        values[i] = leaf(node, at);
+      else if (int const which = fused_[part][i]; which >= 0)
+        values[i] = fused(program, node, which, values);
+      else
+        values[i] = system::apply_in(node.operation, value(node, 0),
+                                     equations::operand_count(node) > 1 ? value(node, 1) : T(0),
+                                     equations::operand_count(node) > 2 ? value(node, 2) : T(0));
+    }
+    std::vector<T> results;
+    for (std::int32_t const result : program.results) results.push_back(values[index(result)]);
+    return results;
+  }
+
+  static T fused(StencilProgram const& program, Node const& node, int which,
+                 std::vector<T> const& values) {
+    Node const& product = program.code[index(node.operands[index(which)])];
+    T const a = values[index(product.operands[0])], b = values[index(product.operands[1])];
+    T const other = values[index(node.operands[index(1 - which)])];
+    if (node.operation == expression::Operation::add) return std::fma(a, b, other);
+    return which == 0 ? std::fma(a, b, -other) : std::fma(-a, b, other);
+  }
+
+  /// Numbers without a pattern at each place, and those of inner operators from their parts.
+  T leaf(Node const& node, Offset at) const {
+    if (node.kind == Kind::number) return static_cast<T>(node.value);
+    if (node.kind == Kind::time) return static_cast<T>(0.625);
+    for (std::size_t axis = 0; axis < 3; ++axis) at[axis] += node.orders[axis];
+    if (node.kind == Kind::coordinate) return static_cast<T>(0.3 * at[index(node.index)] + 0.1);
+    int const inner = node.index - static_cast<int>(parts_.back().results.size());
+    if (inner >= 0) return of_part(index(inner), at).front();
+    std::seed_seq sequence{int(seed_), node.index, at[0], at[1], at[2]};
+    std::mt19937 random(sequence);
+    return static_cast<T>(std::uniform_real_distribution<double>(0.1, 0.9)(random));
+  }
+
+  std::vector<StencilProgram> const& parts_;
+  unsigned seed_;
+  std::vector<std::vector<int>> fused_;
+};
+
+StencilProgram program_of(std::vector<equations::Definition> const& lets, std::string const& rate,
+                          Grid const& grid = {.dims = 2, .points = {100, 100, 1}}) {
+  return test::program_of({"a system", lets, {test::rate("u", rate)}, "euler", 1}, grid);
+}
+
+std::int64_t operations_of(StencilProgram const& program) {
+  return std::ranges::count(program.code, Kind::operation, &Node::kind);
+}
+
+TEST(InnerLevels, WhatIsFoundOnceIsOnePart) {
+  for (std::string const rate :
+       {"laplace(u)", "u*(1 - u) + x*sin(t)", "d_dx(exp(-x^2 - y^2)) - u"}) {
+    auto const program = program_of({}, rate);
+    auto const parts = system::parts_of(program);
+    ASSERT_EQ(parts.size(), 1U) << rate;
+    EXPECT_EQ(parts[0].code, program.code) << rate;
+    EXPECT_EQ(parts[0].results, program.results) << rate;
+  }
+}
+
+/// A pointwise operator, one of a Laplacian, and one of another: each reads what is before it.
+TEST(InnerLevels, OperatorsWithinOperators) {
+  auto const program =
+      program_of({{"w", {"u + laplace(u)"}}, {"mu", {"w + laplace(w) + u^3"}}}, "laplace(mu)");
+  EXPECT_EQ(program.reach, (std::array<int, 3>{3, 3, 0}));
+  auto const parts = system::parts_of(program);
+  ASSERT_EQ(parts.size(), 3U);
+  for (auto const& part : parts) {
+    EXPECT_EQ(part.reach, (std::array<int, 3>{1, 1, 0}));
+    EXPECT_EQ(part.results.size(), 1U);
+  }
+  EXPECT_EQ(parts[0].components, 1);
+  EXPECT_EQ(parts[1].components, 2);
+  EXPECT_EQ(parts[2].components, 3);
+  for (Node const& node : parts[2].code)
+    if (node.kind == Kind::unknown) EXPECT_EQ(node.index, 2);
+  EXPECT_LT(operations_of(parts[0]) + operations_of(parts[1]) + operations_of(parts[2]),
+            operations_of(program) / 4);
+
+  auto const pointwise = system::parts_of(
+      program_of({{"f", {"(u^3 - u)*exp(-u^2) + sin(u)*u"}}}, "d_dx(f) + laplace(f)"));
+  ASSERT_EQ(pointwise.size(), 2U);
+  EXPECT_EQ(pointwise[0].reach, (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(pointwise[1].reach, (std::array<int, 3>{1, 1, 0}));
+}
+
+/// f·g at two points, each fused with the sum that takes it: a part would round the product. What it
+/// is made of may still be a part.
+TEST(InnerLevels, NoPartRoundsWhatIsFused) {
+  std::vector<equations::Definition> const lets = {{"f", {"exp(-u^2)*(1 + u^3)/(2 + u^4)"}},
+                                                   {"g", {"sin(u)*(2 - u^3)/(1 + u^2)"}}};
+  auto const program = program_of(lets, "laplace(f*g)");
+  for (auto const& part : system::parts_of(program))
+    for (std::int32_t const result : part.results)
+      if (Node const& node = part.code[static_cast<std::size_t>(result)];
+          node.kind == Kind::operation && node.operation == expression::Operation::multiply)
+        EXPECT_EQ(part.results.size(), program.results.size());
+}
+
+/// A product that another rate takes, too, is not fused where it is; alone in a part it would be.
+TEST(InnerLevels, ValuesThatRoundDifferentlyAreNotAlike) {
+  equations::Terms terms;
+  using expression::Operation;
+  std::vector<equations::Term> sums, products;
+  for (std::int8_t const x : {-1, 0, 1}) {
+    auto const u = terms.unknown(0, {x, 0, 0});
+    auto value = terms.operation(Operation::exp, u);
+    for (int i = 0; i < 12; ++i) value = terms.operation(Operation::sin, terms.add(value, u));
+    products.push_back(terms.multiply(value, u));
+    sums.push_back(terms.operation(Operation::cos, terms.add(products.back(), u)));
+  }
+  auto const rate = terms.add(terms.add(sums[0], sums[1]), sums[2]);
+  auto const other = terms.operation(Operation::abs, products[1]);
+  auto const alike = equations::program_of(terms, std::vector{rate}, 2);
+  auto const unlike = equations::program_of(terms, std::vector{rate, other}, 2);
+  // How often the first part, which ends with the cosine, is looked up by the last.
+  auto const looked_up = [](StencilProgram const& program) {
+    auto const parts = system::parts_of(program);
+    EXPECT_EQ(parts.size(), 2U);
+    auto const& code = parts[0].code;
+    EXPECT_EQ(code[static_cast<std::size_t>(parts[0].results[0])].operation, Operation::cos);
+    auto const component = static_cast<std::int32_t>(program.results.size());
+    return std::ranges::count(parts[1].code, component, [](Node const& node) {
+      return node.kind == Kind::unknown ? node.index : -1;
+    });
+  };
+  EXPECT_EQ(looked_up(alike), 3);
+  EXPECT_EQ(looked_up(unlike), 2);
+}
+
+template <class T>
+void expect_bits(StencilProgram const& program, std::string const& name) {
+  auto const parts = system::parts_of(program);
+  std::vector<StencilProgram> const whole = {program};
+  for (unsigned const seed : {1U, 2U, 3U})
+    EXPECT_EQ(Evaluation<T>(parts, seed).results(), Evaluation<T>(whole, seed).results())
+        << name << " in " << parts.size() << " parts";
+}
+
+TEST(InnerLevels, PartsHaveTheBitsOfTheWhole) {
+  auto cases = test::march_cases();
+  for (std::string const rate : {"d_dx(f) + d2_dxdy(f*f)", "laplace(f) + f - u*u*u*3",
+                                 "div(f*grad(u)) + laplace(x*y*f)", "f*d_dx(f) - u*d_dy(f*u)"})
+    cases.push_back({rate,
+                     {{"f", {"(u^3 - u)*exp(-u^2) + sin(u)*cos(3*u)*u - u*u*u*3"}}},
+                     {test::rate("u", rate)},
+                     "euler",
+                     1});
+  for (auto const& one : cases)
+    for (std::array<double, 3> const spacing : {std::array{1.0, 1.0, 1.0}, {0.3, 0.7, 1.0}}) {
+      Grid const grid{.dims = 2, .points = {100, 100, 1}, .spacing = spacing};
+      expect_bits<float>(test::program_of(one, grid), one.name);
+      expect_bits<double>(test::program_of(one, grid), one.name);
+    }
+}
+
+}  // namespace
+}  // namespace gridstride
