@@ -148,6 +148,13 @@ std::string cubin_of(std::string const& key, RuntimeSource const& source, int co
 
 }  // namespace
 
+bool has_runtime_compiler() try {
+  nvrtc();
+  return true;
+} catch (RuntimeCompilerMissing const&) {
+  return false;
+}
+
 std::string compile_cubin(RuntimeSource const& source, int compute_capability) {
   Program program(source);
   int const status = program.compile(options_for(source, compute_capability));

@@ -74,6 +74,9 @@ class RuntimeCompilerMissing : public Error {
   using Error::Error;
 };
 
+/// Whether NVRTC is there.
+bool has_runtime_compiler();
+
 /// What to compile. `text` may include the project's embedded files (`runtime_files()`) by their
 /// path; there is no other header, the standard library's included.
 struct RuntimeSource {

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <compare>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "equations/source.hpp"
@@ -54,12 +53,11 @@ struct Placed {
 /// The values of a program by their patterns.
 class Patterns {
  public:
-  explicit Patterns(StencilProgram const& program) : fused_(equations::fused_operands(program)) {
-    for (std::size_t i = 0; i < program.code.size(); ++i) place(program.code[i], fused_[i]);
+  explicit Patterns(Part const& part) {
+    for (std::size_t i = 0; i < part.fused.size(); ++i) place(part.program.code[i], part.fused[i]);
   }
 
   std::vector<Placed> const& placed() const { return placed_; }
-  std::vector<int> const& fused() const { return fused_; }
   /// The values of each pattern.
   std::vector<std::vector<int>> groups() const {
     std::vector<std::vector<int>> groups(numbers_.size());
@@ -92,7 +90,6 @@ class Patterns {
     placed_.push_back(result);
   }
 
-  std::vector<int> fused_;
   std::vector<Placed> placed_;
   std::map<Pattern, int> numbers_;
 };
@@ -123,45 +120,38 @@ double times_again(std::vector<Offset> const& places) {
   return static_cast<double>(points.size()) / (side * side) - 1;
 }
 
-/// The values of these numbers as a program of their own, whose unknowns stand where they stood or
-/// `from` that place. `origin`: what each of its values was.
-struct Cut {
-  StencilProgram program;
-  std::vector<int> origin;
-};
-Cut cut_out(StencilProgram const& program, std::vector<int> const& results, Offset const& from) {
-  Cut cut;
-  cut.origin = cone_of(program, results);
-  cut.program.dims = program.dims;
-  std::vector<std::int32_t> number(program.code.size(), -1);
-  for (int const i : cut.origin) {
-    Node node = program.code[index(i)];
+/// The values that these results take as a part of their own, whose unknowns are counted from a point.
+Part cut_out(Part const& part, std::vector<int> const& results, Offset const& from) {
+  Part cut;
+  cut.program.dims = part.program.dims;
+  std::vector<std::int32_t> number(part.program.code.size(), -1);
+  for (int const i : cone_of(part.program, results)) {
+    Node node = part.program.code[index(i)];
     for (int n = 0; n < equations::operand_count(node); ++n)
       node.operands[index(n)] = number[operand(node, n)];
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (node.kind == Kind::unknown ||
           (node.kind == Kind::coordinate && index(node.index) == axis))
         node.orders[axis] = static_cast<std::int8_t>(node.orders[axis] - from[axis]);
-    if (node.kind == Kind::unknown) {
-      cut.program.components = std::max(cut.program.components, node.index + 1);
+    if (node.kind == Kind::unknown)
       for (std::size_t axis = 0; axis < 3; ++axis)
         cut.program.reach[axis] =
             std::max(cut.program.reach[axis], std::abs(int{node.orders[axis]}));
-    }
     number[index(i)] = static_cast<std::int32_t>(cut.program.code.size());
     cut.program.code.push_back(node);
+    cut.fused.push_back(part.fused[index(i)]);
   }
   for (int const result : results) cut.program.results.push_back(number[index(result)]);
   return cut;
 }
 
-/// Whether each value is fused as it was; `but`: those that are now looked up.
-bool rounds_alike(Cut const& cut, std::vector<int> const& fused, std::vector<int> const& but) {
-  auto const now = equations::fused_operands(cut.program);
-  for (std::size_t i = 0; i < now.size(); ++i)
-    if (now[i] != fused[index(cut.origin[i])] && !std::ranges::binary_search(but, cut.origin[i]))
-      return false;
-  return true;
+/// Whether one of these values is a product that is fused with a sum, and not rounded by itself.
+bool is_fused_away(Part const& part, std::vector<int> const& values) {
+  for (std::size_t i = 0; i < part.fused.size(); ++i)
+    if (part.fused[i] >= 0 &&
+        std::ranges::binary_search(values, part.program.code[i].operands[index(part.fused[i])]))
+      return true;
+  return false;
 }
 
 bool has_unknowns(StencilProgram const& program, std::vector<int> const& cone) {
@@ -192,93 +182,79 @@ class Splitter {
  public:
   explicit Splitter(StencilProgram const& program)
       : results_(static_cast<int>(program.results.size())), next_(results_) {
-    split(program, -1);
+    split(whole(program), -1);
   }
 
-  std::vector<StencilProgram> parts() {
+  std::vector<Part> parts() {
     std::map<int, int> renumbered;
-    std::vector<StencilProgram> parts;
-    for (auto& [component, program] : parts_) {
-      program.components = 0;
-      for (Node& node : program.code) {
+    std::vector<Part> parts;
+    for (auto& [component, part] : parts_) {
+      for (Node& node : part.program.code) {
         if (node.kind != Kind::unknown) continue;
         if (node.index >= results_) node.index = renumbered.at(node.index);
-        program.components = std::max(program.components, node.index + 1);
+        part.program.components = std::max(part.program.components, node.index + 1);
       }
       renumbered.emplace(component, results_ + static_cast<int>(parts.size()));
-      parts.push_back(std::move(program));
+      parts.push_back(std::move(part));
     }
     return parts;
   }
 
  private:
-  struct Candidate {
-    std::vector<int> values;
-    double gain = 0;
-  };
-
-  /// Adds the parts of a program that finds a component.
-  void split(StencilProgram const& program, int component) {
-    Patterns const patterns(program);
-    for (Candidate const& candidate : candidates(program, patterns))
-      if (auto cuts = cut(program, patterns, candidate.values)) {
-        split(cuts->first, next_++);
-        return split(cuts->second, component);
-      }
-    parts_.emplace_back(component, program);
-  }
-
-  /// Patterns that are worth a part, the one that spares most first.
-  static std::vector<Candidate> candidates(StencilProgram const& program,
-                                           Patterns const& patterns) {
-    std::vector<Candidate> found;
-    for (auto& values : patterns.groups()) {
-      if (values.size() < 2) continue;
-      auto const cone = cone_of(program, {values.front()});
-      if (!has_unknowns(program, cone)) continue;
-      std::vector<Offset> places;
-      for (int const value : values) places.push_back(patterns.placed()[index(value)].at);
-      auto const operations = std::ranges::count_if(
-          cone, [&](int i) { return program.code[index(i)].kind == Kind::operation; });
-      double const gain = static_cast<double>(operations) * times_again(places);
-      if (gain >= worthwhile) found.push_back({std::move(values), gain});
+  /// Adds the parts of one that finds a component.
+  void split(Part const& part, int component) {
+    Patterns const patterns(part);
+    auto const values = best_of(part, patterns);
+    if (values.empty()) {
+      parts_.emplace_back(component, part);
+      return;
     }
-    std::ranges::stable_sort(found, std::greater<>(), &Candidate::gain);
-    return found;
-  }
-
-  /// A program for one of these values, and one that looks them up as component `next_`; nothing
-  /// where they would round differently.
-  std::optional<std::pair<StencilProgram, StencilProgram>> cut(StencilProgram const& program,
-                                                               Patterns const& patterns,
-                                                               std::vector<int> const& values) {
-    int const one = values.front();
-    auto const cone = cone_of(program, {one});
-    Offset const middle = middle_of(program, cone), at = patterns.placed()[index(one)].at;
-    Cut inner = cut_out(program, {one}, middle);
-    StencilProgram looking = program;
+    int const inner = next_++;
+    auto const cone = cone_of(part.program, {values.front()});
+    Offset const middle = middle_of(part.program, cone);
+    split(cut_out(part, {values.front()}, middle), inner);
+    Part looking = part;
+    Offset const& at = patterns.placed()[index(values.front())].at;
     for (int const value : values) {
-      Node& node = looking.code[index(value)];
-      node = {.kind = Kind::unknown, .index = next_};
+      Node& node = looking.program.code[index(value)];
+      node = {.kind = Kind::unknown, .index = inner};
+      looking.fused[index(value)] = -1;
       for (std::size_t axis = 0; axis < 3; ++axis)
         node.orders[axis] = static_cast<std::int8_t>(
             middle[axis] + patterns.placed()[index(value)].at[axis] - at[axis]);
     }
-    Cut outer = cut_out(looking, {program.results.begin(), program.results.end()}, {});
-    if (!rounds_alike(inner, patterns.fused(), {}) ||
-        !rounds_alike(outer, patterns.fused(), values))
-      return {};
-    return std::pair(std::move(inner.program), std::move(outer.program));
+    split(cut_out(looking, {part.program.results.begin(), part.program.results.end()}, {}),
+          component);
+  }
+
+  /// The values of the pattern that spares most as a part; none where none is worth it.
+  static std::vector<int> best_of(Part const& part, Patterns const& patterns) {
+    std::vector<int> best;
+    double best_gain = worthwhile;
+    for (auto const& values : patterns.groups()) {
+      if (values.size() < 2) continue;
+      auto const cone = cone_of(part.program, {values.front()});
+      if (!has_unknowns(part.program, cone) || is_fused_away(part, values)) continue;
+      std::vector<Offset> places;
+      for (int const value : values) places.push_back(patterns.placed()[index(value)].at);
+      auto const operations = std::ranges::count_if(
+          cone, [&](int i) { return part.program.code[index(i)].kind == Kind::operation; });
+      double const gain = static_cast<double>(operations) * times_again(places);
+      if (gain < best_gain || (gain == best_gain && !best.empty())) continue;
+      best = values;
+      best_gain = gain;
+    }
+    return best;
   }
 
   int results_, next_;
-  std::vector<std::pair<int, StencilProgram>> parts_;  // with the components that they find
+  std::vector<std::pair<int, Part>> parts_;  // with the components that they find
 };
 
 }  // namespace
 
-std::vector<StencilProgram> parts_of(StencilProgram const& program) {
-  return Splitter(program).parts();
-}
+Part whole(StencilProgram const& program) { return {program, equations::fused_operands(program)}; }
+
+std::vector<Part> parts_of(StencilProgram const& program) { return Splitter(program).parts(); }
 
 }  // namespace gridstride::system

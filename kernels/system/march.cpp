@@ -51,12 +51,13 @@ template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   auto const layout = layout_of(what, sizeof(T), shape);
   auto const components = static_cast<int>(what.program->results.size());
-  auto const parts = shape.in_parts ? parts_of(*what.program) : std::vector{*what.program};
+  auto const parts = shape.in_parts ? parts_of(*what.program) : std::vector{whole(*what.program)};
   std::string inner, columns, body;
   std::vector<int> first_kept;
   int kept = 0;
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    auto const text = equations::to_cuda_along_columns(parts[part], precision_of<T>());
+    auto const text =
+        equations::to_cuda_along_columns(parts[part].program, parts[part].fused, precision_of<T>());
     first_kept.push_back(kept);
     columns += fmt::format("{{\nReal* const kept = all + {};\n{}}}\n", kept, text.columns);
     kept += text.kept;
@@ -119,8 +120,10 @@ March<T>::March(Device const& device, Marched const& what, std::span<MarchShape 
   };
   if (std::ranges::none_of(shapes, fits)) take(shapes.front());
   int const blocks = std::max(module_->resident_blocks(kernel, 32 * march_warps), 1);
-  tiling_ = cut_for_march(what.grid, layout_of(what, sizeof(T), shape_), what.program->reach[1],
-                          static_cast<long long>(device.processors()) * blocks * march_warps);
+  constexpr int schedulers = 4;  // of a processor
+  tiling_ = cut_for_march(what.grid, shape_, layout_of(what, sizeof(T), shape_),
+                          {static_cast<long long>(device.processors()) * schedulers,
+                           std::max(blocks * march_warps / schedulers, 1)});
   if (tiling_.strips * tiling_.chunks > 2147483647) refuse("the grid needs too many blocks");
 }
 

@@ -67,6 +67,7 @@ struct MarchLayout {
   int levels = 1;
   int halo = 0, stored = 32;
   int ages = 1;  ///< 2·reach + 1
+  int lag = 0;   ///< rows that all levels together reach
   std::vector<int> rows_held, inner_held, lags;
   std::vector<std::vector<int>> left, right;
   int registers = 0;  ///< 32 bits each, that it takes to hold this: an estimate
@@ -81,10 +82,15 @@ std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int m
 struct MarchTiling {
   long long strips, chunks, rows;
 };
-/// `at_once`: warps that run at a time. The cut with which the last of them is done first, if all
-/// take turns at the same pace.
-MarchTiling cut_for_march(Grid const& grid, MarchLayout const& layout, int reach,
-                          long long at_once);
+/// What runs the warps: as many schedulers, each with so many of them at a time.
+struct MarchMachine {
+  long long schedulers;
+  int resident;
+};
+/// The cut with which the last warp is done first. Where n warps share a scheduler a turn of each
+/// takes as long as n + 1 of what one has to issue: alone, it mostly waits.
+MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,
+                          MarchMachine const& machine);
 
 /// What is compiled for passes of a shape.
 template <class T>

@@ -22,8 +22,12 @@ constexpr int other_registers = 56;
 /// Operations that a loop is written out to: what fits the caches of instructions, and compiles in
 /// good time.
 constexpr std::int64_t good_length = 4096, greatest_length = 16'384;
-/// In float32, that one H200 does while it moves a byte, at two thirds of its peak.
-constexpr double operations_per_byte = 4.6;
+/// What the choice of a shape takes for the machine, an H200: its processors, and in their cycles
+/// what a pass takes beside its work, for its launch and its first rows.
+constexpr int processors = 132, schedulers_of_processor = 4;
+constexpr double bytes_per_cycle = 2400, cycles_beside = 5000;
+/// Instructions of a turn that are not the program's: for places, loads, stores.
+constexpr double instructions_beside = 30;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
@@ -62,15 +66,15 @@ std::vector<int> rows_held_by(Marched const& what, int steps, int read) {
 struct Plan {
   Marched const& what;
   bool in_parts;
-  std::vector<StencilProgram> parts;
+  std::vector<Part> parts;
   std::int64_t operations = 0;
   int kept = 0;  ///< values of a column
 
   Plan(Marched const& marched, bool splits) : what(marched), in_parts(splits) {
-    parts = splits ? parts_of(*what.program) : std::vector{*what.program};
-    for (StencilProgram const& part : parts) {
-      operations += operations_of(part);
-      kept += equations::to_cuda_along_columns(part, Precision::float64).kept;
+    parts = splits ? parts_of(*what.program) : std::vector{whole(*what.program)};
+    for (auto const& [program, fused] : parts) {
+      operations += operations_of(program);
+      kept += equations::to_cuda_along_columns(program, fused, Precision::float64).kept;
     }
   }
 };
@@ -80,9 +84,9 @@ struct Plan {
 std::vector<int> lags_of(Plan const& plan) {
   int const components = static_cast<int>(plan.what.program->results.size());
   std::vector<int> lags;
-  for (StencilProgram const& part : plan.parts) {
+  for (Part const& part : plan.parts) {
     int lag = 0;
-    for (equations::Node const& node : part.code)
+    for (equations::Node const& node : part.program.code)
       if (node.kind == equations::Kind::unknown)
         lag =
             std::max(lag, node.orders[1] +
@@ -98,7 +102,7 @@ std::vector<int> lags_of(Plan const& plan) {
 int add_part(MarchLayout& layout, Plan const& plan, int part) {
   int const components = static_cast<int>(plan.what.program->results.size());
   int read = 1;
-  for (equations::Node const& node : plan.parts[index(part)].code) {
+  for (equations::Node const& node : plan.parts[index(part)].program.code) {
     if (node.kind != equations::Kind::unknown) continue;
     int const inner = node.index - components;
     int const lag = inner < 0 ? 0 : layout.lags[index(inner)];
@@ -123,6 +127,7 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   layout.halo = (wrong + shape.lane_points - 1) / shape.lane_points * shape.lane_points;
   layout.stored = warp_lanes * shape.lane_points - 2 * layout.halo;
   layout.ages = 2 * program.reach[1] + 1;
+  layout.lag = layout.levels * program.reach[1];
   layout.inner_held.assign(plan.parts.size() - 1, 1);
   layout.lags = lags_of(plan);
   layout.left.assign(index(parts * layout.ages),
@@ -179,16 +184,42 @@ bool is_fit(Plan const& plan, int value_bytes, MarchShape const& shape) {
          2 * layout.stored >= warp_lanes * shape.lane_points;
 }
 
-/// What a step takes at a point, in bytes of memory or as many as could be moved during its
-/// operations, whichever are more; both for the columns that are not stored, too.
+/// How long the last warp takes with a cut, in turns of a warp that has a scheduler to itself; see
+/// `cut_for_march`.
+long long turns_of(MarchTiling const& tiling, MarchShape const& shape, MarchLayout const& layout,
+                   MarchMachine const& machine) {
+  long long const turns = (tiling.rows + 2LL * layout.lag + shape.turns - 1) / shape.turns;
+  long long const warps = tiling.strips * tiling.chunks;
+  long long const sharing = (warps + machine.schedulers - 1) / machine.schedulers;
+  return turns * shape.turns * (sharing + (sharing + machine.resident - 1) / machine.resident);
+}
+
+/// What one has to issue in a turn.
+double instructions_of_turn(Plan const& plan, int value_bytes, MarchShape const& shape,
+                            MarchLayout const& layout) {
+  auto const components = static_cast<double>(plan.what.program->results.size());
+  int const words = value_bytes / 4;
+  int shuffles = 0;
+  for (auto const* sides : {&layout.left, &layout.right})
+    for (auto const& row : *sides) shuffles += std::reduce(row.begin(), row.end());
+  double const of_point = words * (static_cast<double>(plan.operations) + 3 * components);
+  return layout.levels * (shape.lane_points * of_point + words * shuffles) + instructions_beside;
+}
+
+/// What a step takes, in cycles: for what is issued or for memory, whichever is longer, and its
+/// share of what a pass takes beside.
 double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   auto const layout = layout_of(plan, value_bytes, shape);
-  auto const components = static_cast<double>(plan.what.program->results.size());
-  double const bytes = 2 * value_bytes * components / shape.steps;
-  double const operations = static_cast<double>(plan.what.stages.size()) *
-                            (static_cast<double>(plan.operations) + 3 * components);
-  double const per_byte = value_bytes == 4 ? operations_per_byte : operations_per_byte / 2;
-  return std::max(bytes, operations / per_byte) * warp_lanes * shape.lane_points / layout.stored;
+  Grid const& grid = plan.what.grid;
+  MarchMachine const machine = {processors * schedulers_of_processor,
+                                shape.blocks * march_warps / schedulers_of_processor};
+  auto const tiling = cut_for_march(grid, shape, layout, machine);
+  double const issued = static_cast<double>(turns_of(tiling, shape, layout, machine)) *
+                        instructions_of_turn(plan, value_bytes, shape, layout);
+  double const bytes = 2.0 * value_bytes * static_cast<double>(plan.what.program->results.size()) *
+                       static_cast<double>(grid.size()) * warp_lanes * shape.lane_points /
+                       layout.stored;
+  return (std::max(issued, bytes / bytes_per_cycle) + cycles_beside) / shape.steps;
 }
 
 /// The ways to make a stage, that in parts first.
@@ -201,8 +232,7 @@ std::vector<Plan> plans_of(Marched const& what) {
   return plans;
 }
 
-/// The shape of a pass of so many steps that should be fastest, with its cost: of each way the one
-/// with the most columns a thread that is fit.
+/// The shape of a pass of so many steps that should be fastest, with its cost.
 std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const& plans,
                                                         int value_bytes, int steps) {
   std::optional<std::pair<double, MarchShape>> best;
@@ -212,7 +242,6 @@ std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const&
       if (!is_fit(plan, value_bytes, shape)) continue;
       double const cost = cost_of(plan, value_bytes, shape);
       if (!best || cost < best->first) best = {cost, shape};
-      break;
     }
   return best;
 }
@@ -258,20 +287,19 @@ std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int m
   return shapes;
 }
 
-MarchTiling cut_for_march(Grid const& grid, MarchLayout const& layout, int reach,
-                          long long at_once) {
+MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,
+                          MarchMachine const& machine) {
   long long const rows = grid.points[1];
   long long const strips = (grid.points[0] + layout.stored - 1) / layout.stored;
   MarchTiling best = {strips, 0, 0};
   long long best_cost = 0;
-  for (int waves = 1; waves <= 8; ++waves) {
-    long long const wanted = std::clamp(waves * at_once / strips, 1LL, rows);
+  for (int sharing = 1; sharing <= 8 * machine.resident; ++sharing) {
+    long long const wanted = std::clamp(sharing * machine.schedulers / strips, 1LL, rows);
     long long const of_chunk = (rows + wanted - 1) / wanted;
-    long long const chunks = (rows + of_chunk - 1) / of_chunk;
-    long long const turns = of_chunk + 2LL * layout.levels * reach;
-    long long const cost = (strips * chunks + at_once - 1) / at_once * turns;
+    MarchTiling const tiling = {strips, (rows + of_chunk - 1) / of_chunk, of_chunk};
+    long long const cost = turns_of(tiling, shape, layout, machine);
     if (best.chunks > 0 && cost >= best_cost) continue;
-    best = {strips, chunks, of_chunk};
+    best = tiling;
     best_cost = cost;
   }
   return best;

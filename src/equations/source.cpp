@@ -19,10 +19,10 @@ std::int32_t operand(Node const& node, int i) { return node.operands[index(i)]; 
 
 class CudaPrinter {
  public:
-  CudaPrinter(StencilProgram const& program, Precision precision)
+  CudaPrinter(StencilProgram const& program, std::vector<int> const& fused, Precision precision)
       : program_(program),
         precision_(precision),
-        fused_operands_(fused_operands(program)),
+        fused_operands_(fused),
         is_fused_away_(program.code.size(), 0) {
     for (std::size_t i = 0; i < program.code.size(); ++i)
       if (int const which = fused_operands_[i]; which >= 0)
@@ -136,7 +136,7 @@ class CudaPrinter {
 
   StencilProgram const& program_;
   Precision precision_;
-  std::vector<int> fused_operands_;
+  std::vector<int> const& fused_operands_;
   std::vector<char> is_fused_away_;
   std::vector<char> of_column_, kept_;
 };
@@ -165,11 +165,13 @@ std::vector<int> fused_operands(StencilProgram const& program) {
 }
 
 std::string to_cuda(StencilProgram const& program, Precision precision) {
-  return CudaPrinter(program, precision).print();
+  auto const fused = fused_operands(program);
+  return CudaPrinter(program, fused, precision).print();
 }
 
-ColumnText to_cuda_along_columns(StencilProgram const& program, Precision precision) {
-  return CudaPrinter(program, precision).print_along_columns();
+ColumnText to_cuda_along_columns(StencilProgram const& program, std::vector<int> const& fused,
+                                 Precision precision) {
+  return CudaPrinter(program, fused, precision).print_along_columns();
 }
 
 }  // namespace gridstride::equations

@@ -24,12 +24,14 @@ std::string to_cuda(StencilProgram const& program, Precision precision);
 std::vector<int> fused_operands(StencilProgram const& program);
 
 /// The same in two bodies, for a kernel that goes along columns: what follows from numbers and the
-/// first coordinate alone is the same all along, and found once.
+/// first coordinate alone is the same all along, and found once. `fused` is as by `fused_operands`, or
+/// what that is of a longer program that has all of this one's values.
 struct ColumnText {
   std::string columns;  ///< assigns kept[0], kept[1], ...
   std::string body;     ///< has at.template kept<0>(), ... in their place
   int kept = 0;
 };
-ColumnText to_cuda_along_columns(StencilProgram const& program, Precision precision);
+ColumnText to_cuda_along_columns(StencilProgram const& program, std::vector<int> const& fused,
+                                 Precision precision);
 
 }  // namespace gridstride::equations

@@ -174,7 +174,7 @@ class Pde final : public pde::SlopeStepping<T> {
     step.grid = grid_;
     step.inputs = inputs_of(0);
     step.clock = this->clock_.device();
-    names_.fill(step, pde::variant_of(run_, stream_.backend()));
+    names_.fill(step, pde::evaluating_variant(run_));
     return step.inputs;
   }
   std::vector<Field> found_quantities(bool written) const {
@@ -219,9 +219,9 @@ class Pde final : public pde::SlopeStepping<T> {
     step.clock = this->clock_.device();
     step.fraction = fraction;
     step.needs_step = needs_step;
-    names_.fill(step, pde::variant_of(run_, stream_.backend()));
+    names_.fill(step, pde::evaluating_variant(run_));
     globals_->find(step.inputs, step.clock, step.fraction, operand_.span(),
-                   pde::variant_of(run_, stream_.backend()));
+                   pde::evaluating_variant(run_));
     step.found = globals_->values();
     step.program = &program_;
     return step;
@@ -229,7 +229,7 @@ class Pde final : public pde::SlopeStepping<T> {
   void queue_evaluation(system::Step<T>& step) {
     if (!module_) module_ = system::module_of(stream_.device(), step);
     step.module = module_;
-    system::advance(stream_, step, pde::variant_of(run_, stream_.backend()));
+    system::advance(stream_, step, pde::evaluating_variant(run_));
   }
 
   void queue_stage(Stage const& stage) override {

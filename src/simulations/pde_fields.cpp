@@ -100,7 +100,7 @@ void SystemFields<T>::fill_read(Written const& field, equations::System const& i
   std::vector<T*> free;
   for (Array<T>* const component : field.components) free.push_back(component->buffer(1));
   fill_initial<T>(stream_, grid_, space_of_values(run_), wraps_of(run_), initial, field.unknown,
-                  present, clock, free, variant_of(run_, stream_.backend()));
+                  present, clock, free, evaluating_variant(run_));
   for (std::size_t c = 0; c < free.size(); ++c) {
     auto const target = field.components[c]->span();
     copy_async(target, std::span<T const>(free[c], target.size()), stream_);

@@ -9,6 +9,7 @@
 #include "config/run_fields.hpp"
 #include "equations/stability.hpp"
 #include "kernels/families.hpp"
+#include "kernels/support/runtime_compiler.hpp"
 #include "kernels/system/system.hpp"
 #include "model/values.hpp"
 #include "simulations/pde_globals.hpp"
@@ -20,9 +21,31 @@ namespace gridstride::pde {
 
 using equations::Unknown;
 
+namespace {
+
+/// Why a run's steps do not go by `march`; empty where they do.
+std::string march_refusal(config::RunConfig const& run) {
+  if (slopes_of(run) != nullptr)
+    return fmt::format("'march' takes no {} (it has stages alone)",
+                       run.time.adaptive ? "adaptive steps" : run.time.scheme);
+  auto const stencil = stencil_of(run);
+  auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+  return system::march_refusal(marched(run, program, scheme_of(run)));
+}
+
+}  // namespace
+
 std::string_view variant_of(config::RunConfig const& run, Backend backend) {
   std::string_view const wanted = run.kernels.at("system");
-  return wanted == "auto" ? system::default_variant(backend) : wanted;
+  if (wanted != "auto") return wanted;
+  bool const marches =
+      backend == Backend::cuda && has_runtime_compiler() && march_refusal(run).empty();
+  return marches ? "march" : system::default_variant(backend);
+}
+
+std::string_view evaluating_variant(config::RunConfig const& run) {
+  std::string_view const wanted = run.kernels.at("system");
+  return wanted == "march" ? "points" : wanted;
 }
 
 bool goes_by_passes(config::RunConfig const& run, Backend backend) {
@@ -119,14 +142,8 @@ void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& d
     find_variant("system", system::variants<decltype(zero)>(), device,
                  variant_of(run, device.backend()));
   });
-  if (!goes_by_passes(run, device.backend())) return;
-  if (slopes_of(run) != nullptr)
-    throw std::invalid_argument(
-        fmt::format("system: 'march' takes no {} (it has stages alone)",
-                    run.time.adaptive ? "adaptive steps" : run.time.scheme));
-  auto const stencil = stencil_of(run);
-  auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
-  auto const why = system::march_refusal(marched(run, program, scheme_of(run)));
+  if (run.kernels.at("system") != "march") return;
+  auto const why = march_refusal(run);
   if (!why.empty()) throw std::invalid_argument("system: " + why);
 }
 

@@ -14,8 +14,11 @@
 /// What a run of a system takes: arrays, kernels, control of its steps.
 namespace gridstride::pde {
 
-/// The variant of family `system`.
+/// The variant of family `system` that steps go by: on a GPU `auto` is `march` where it takes the
+/// run, and can be compiled.
 std::string_view variant_of(config::RunConfig const& run, Backend backend);
+/// That of evaluations by themselves: what the run asks for, but where that takes whole steps.
+std::string_view evaluating_variant(config::RunConfig const& run);
 /// Whether steps go by passes that have all their stages.
 bool goes_by_passes(config::RunConfig const& run, Backend backend);
 /// The scheme, with the buffers that it needs where the steps are made.

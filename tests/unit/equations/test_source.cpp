@@ -65,7 +65,7 @@ TEST(EquationsSource, WhatIsTheSameAlongAColumnIsFoundOnce) {
   Term const of_column = terms.multiply(terms.operation(Operation::exp, x), x);
   Term const rate = terms.add(terms.multiply(u, of_column), terms.multiply(x, y));
   auto const program = program_of(terms, std::vector<Term>{rate, of_column}, 2);
-  auto const text = to_cuda_along_columns(program, Precision::float64);
+  auto const text = to_cuda_along_columns(program, fused_operands(program), Precision::float64);
   EXPECT_EQ(text.kept, 2);
   EXPECT_EQ(text.columns,
             "Real const v1 = at.template coordinate<0, 0>();\n"
@@ -83,7 +83,7 @@ TEST(EquationsSource, WhatIsTheSameAlongAColumnIsFoundOnce) {
             "result[0] = v7;\n"
             "result[1] = v4;\n");
   auto const without = program_of(terms, std::vector<Term>{terms.multiply(u, y)}, 2);
-  auto const plain = to_cuda_along_columns(without, Precision::float32);
+  auto const plain = to_cuda_along_columns(without, fused_operands(without), Precision::float32);
   EXPECT_EQ(plain.kept, 0);
   EXPECT_EQ(plain.columns, "");
   EXPECT_EQ(plain.body, to_cuda(without, Precision::float32));

@@ -120,9 +120,9 @@ TEST(March, ShapesAreFit) {
 TEST(March, VectorsDivideLines) {
   auto const program = reading({{0, 0, 0}});
   for (auto const& [points, expected] :
-       std::vector<std::pair<std::int64_t, int>>{{1024, 4}, {1022, 2}, {1021, 1}, {2, 2}}) {
+       std::vector<std::pair<std::int64_t, int>>{{8192, 4}, {8190, 2}, {8189, 1}}) {
     auto what = marched(program);
-    what.grid.points[0] = points;
+    what.grid.points = {points, 8192, 1};
     for (auto const& shape : system::march_shapes(what, 4, 8))
       EXPECT_EQ(shape.vector_points, expected) << points;
   }
@@ -136,15 +136,51 @@ TEST(March, CutsHoldEveryPoint) {
     auto const layout = system::layout_of(what, 4, shape);
     for (std::int64_t const columns : {1, 7, 112, 113, 8192})
       for (std::int64_t const rows : {1, 2, 37, 8192})
-        for (long long const at_once : {1LL, 12LL, 2112LL}) {
+        for (system::MarchMachine const machine : {system::MarchMachine{1, 1}, {4, 3}, {528, 4}}) {
           Grid const grid{.dims = 2, .points = {columns, rows, 1}};
-          auto const cut = system::cut_for_march(grid, layout, 1, at_once);
+          auto const cut = system::cut_for_march(grid, shape, layout, machine);
           EXPECT_GE(cut.strips * layout.stored, columns);
           EXPECT_LT((cut.strips - 1) * layout.stored, columns);
           EXPECT_GE(cut.chunks * cut.rows, rows);
           EXPECT_LT((cut.chunks - 1) * cut.rows, rows);
         }
   }
+}
+
+/// A grid with many points gives each scheduler the warps that it can hold; one with few gives it one
+/// warp with few rows, since what two share is done no sooner.
+TEST(March, CutsForTheMachine) {
+  auto const program = reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, -1, 0}});
+  auto const cut_of = [&](std::int64_t points, int lane_points) {
+    auto what = marched(program);
+    what.grid.points = {points, points, 1};
+    system::MarchShape const shape = {.steps = 4, .lane_points = lane_points, .turns = 4};
+    return system::cut_for_march(what.grid, shape, system::layout_of(what, 4, shape), {528, 3});
+  };
+  auto const large = cut_of(8192, 4);  // 69 strips of 120 columns
+  EXPECT_EQ(large.strips, 69);
+  EXPECT_LE(large.strips * large.chunks, 3 * 528);
+  EXPECT_GT(large.strips * large.chunks, 3 * 528 - 69);
+  auto const small = cut_of(256, 1);  // 11 strips of 24 columns
+  EXPECT_EQ(small.strips, 11);
+  EXPECT_EQ(small.rows, 6);
+  EXPECT_EQ(small.chunks, 43);
+}
+
+/// Small grids take narrow strips, so that there are warps for all schedulers, and long passes,
+/// which share the time of a launch; large grids wide ones.
+TEST(March, ShapesFollowTheGrid) {
+  auto const cases = test::march_cases();
+  auto const& one = cases.front();
+  ASSERT_EQ(one.name, "Gray-Scott");
+  auto const shape_on = [&](std::int64_t points) {
+    Grid const grid{.dims = 2, .points = {points, points, 1}};
+    auto const program = test::program_of(one, grid);
+    return system::march_shapes(test::marched_of(one, program, grid), 4, 8).front();
+  };
+  EXPECT_EQ(shape_on(256).lane_points, 1);
+  EXPECT_GE(shape_on(256).steps, 4);
+  EXPECT_EQ(shape_on(8192).lane_points, 4);
 }
 
 TEST(March, RefusesWhatItDoesNotTake) {
@@ -209,7 +245,7 @@ TEST(March, PassesGoBetweenTwoBuffers) {
 TEST(March, LongPassesWhereMemoryBinds) {
   auto const light = reading({{-1, 0, 0}, {1, 0, 0}});
   EXPECT_GT(system::march_shapes(marched(light), 4, 8).front().steps, 1);
-  Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
+  Grid const grid{.dims = 2, .points = {8192, 8192, 1}};
   auto const cases = test::march_cases();
   auto const burgers = std::ranges::find(cases, "Burgers", &test::MarchCase::name);
   auto const program = test::program_of(*burgers, grid);
