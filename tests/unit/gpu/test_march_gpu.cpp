@@ -115,21 +115,34 @@ std::vector<T> by_march(Stream& stream, test::MarchCase const& one, system::Marc
   return states.values(0);
 }
 
+/// Shapes for a grid: the one that it gets and, where it is not tiny, those of a large grid with lines
+/// that are as well aligned, the fastest and the slowest.
+std::vector<system::MarchShape> shapes_for(system::Marched const& what, int value_bytes) {
+  std::vector<system::MarchShape> shapes = {system::march_shapes(what, value_bytes, 8).front()};
+  if (what.grid.points[0] < 100) return shapes;
+  auto large = what;
+  large.grid.points = {what.grid.points[0] + 8192, 8192, 1};
+  auto const of_large = system::march_shapes(large, value_bytes, 8);
+  shapes.insert(shapes.end(), {of_large.front(), of_large.back()});
+  return shapes;
+}
+
 template <class T>
 void expect_bits_of_points() {
   Stream gpu(Device::open(Backend::cuda));
   evaluate::DeviceClock const clock{0.25, 0.01, 3};
   for (auto const& one : test::march_cases())
     for (std::array<std::int64_t, 3> const points :
-         {std::array<std::int64_t, 3>{131, 37, 1}, {1032, 250, 1}, {8, 5, 1}, {2, 2, 1}}) {
+         {std::array<std::int64_t, 3>{131, 37, 1}, {1032, 250, 1}, {8, 5, 1}, {3, 3, 1}}) {
       Grid const grid{
           .dims = 2, .points = points, .origin = {-1.5, 0.25, 0}, .spacing = {0.4, 0.3, 1}};
       auto const program = test::program_of(one, grid);
       auto const what = test::marched_of(one, program, grid);
-      for (auto const& shape : system::march_shapes(what, sizeof(T), 8))
+      for (auto const& shape : shapes_for(what, sizeof(T)))
         ASSERT_EQ(by_march<T>(gpu, one, what, shape, clock),
                   by_points<T>(gpu, one, what, 2 * shape.steps, clock))
-            << one.name << ", " << shape.steps << " steps, " << points[0] << " x " << points[1];
+            << one.name << ", " << shape.steps << " steps, " << shape.lane_points << " columns, "
+            << points[0] << " x " << points[1];
     }
 }
 
@@ -169,7 +182,8 @@ TEST(MarchGpu, TakesAStageOfEuler) {
 }
 
 /// Both fields of a run that stops at three moments between which lies no multiple of a pass.
-std::vector<std::byte> run_with(std::string const& row, std::string const& scheme) {
+std::vector<std::byte> run_with(std::string const& row, std::string const& scheme,
+                                std::string const& second = "sin(2*pi*y)^2/4") {
   auto const config = test::config_of(
       "simulation: pde\n"
       "precision: float32\n"
@@ -179,9 +193,9 @@ std::vector<std::byte> run_with(std::string const& row, std::string const& schem
       "equations:\n"
       "  u: 2e-5*laplace(u) - r + 0.04*(1 - u) + 0.01*sin(t)\n"
       "  v: 1e-5*laplace(v) + r - 0.1*v\n"
-      "initial: {u: \"1 - sin(2*pi*x)^2/2\", v: \"sin(2*pi*y)^2/4\"}\n"
-      "kernels: {system: " +
-      row + "}\ntime: {scheme: " + scheme + ", step: 0.01, end: 7.5}\n");
+      "initial: {u: \"1 - sin(2*pi*x)^2/2\", v: \"" +
+      second + "\"}\nkernels: {system: " + row + "}\ntime: {scheme: " + scheme +
+      ", step: 0.01, end: 7.5}\n");
   Stream stream(Device::open(Backend::cuda));
   auto const simulation = entry_of(config).make(config, stream, {});
   for (double const until : {0.05, 1.37, 7.5})
@@ -214,6 +228,13 @@ TEST(MarchGpu, RunsHaveTheBitsOfPoints) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   for (std::string const scheme : {"euler", "ssprk2", "ssprk3", "rk4"})
     EXPECT_EQ(run_with("march", scheme), run_with("points", scheme)) << scheme;
+  EXPECT_EQ(run_with("auto", "rk4"), run_with("points", "rk4"));
+}
+
+/// First values that are made of other fields are no step, and left to `points`.
+TEST(MarchGpu, FirstValuesOfOtherFields) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  EXPECT_EQ(run_with("march", "euler", "u^2/4"), run_with("points", "euler", "u^2/4"));
 }
 
 }  // namespace
