@@ -47,4 +47,14 @@ struct MarchArguments {
   long long strips, chunks, rows;
 };
 
+/// A stage by `planes`. The core is what lies `margin` points inside each side: tiles of threads,
+/// chunks of `planes` planes. `shell_blocks` have the points that are not in it.
+template <class T>
+struct PlanesArguments {
+  StageArguments<T> stage;
+  long long margin[3];
+  long long planes;
+  unsigned x_tiles, y_tiles, shell_blocks;
+};
+
 }  // namespace gridstride::system

@@ -6,6 +6,7 @@
 
 #include "equations/source.hpp"
 #include "kernels/system/arguments.cuh"
+#include "kernels/system/planes.hpp"
 #include "kernels/system/rows.hpp"
 
 namespace gridstride::system {
@@ -24,15 +25,19 @@ std::string list_of(std::array<int, 3> const& numbers) {
   return fmt::format("{{{}, {}, {}}}", numbers[0], numbers[1], numbers[2]);
 }
 
+}  // namespace
+
 template <class T>
-std::array<bool, 3> wraps_of(int dims, std::span<Input<T> const> inputs) {
+std::array<bool, 3> wraps_of(Step<T> const& step) {
   std::array<bool, 3> wraps = {true, true, true};
-  for (int axis = 0; axis < dims; ++axis)
-    wraps[static_cast<std::size_t>(axis)] = inputs.empty() || inputs.front().sides[axis][0].wraps;
+  for (int axis = 0; axis < step.grid.dims; ++axis)
+    wraps[static_cast<std::size_t>(axis)] =
+        step.inputs.empty() || step.inputs.front().sides[axis][0].wraps;
   return wraps;
 }
 
-}  // namespace
+template std::array<bool, 3> wraps_of(Step<float> const&);
+template std::array<bool, 3> wraps_of(Step<double> const&);
 
 Place place_of(Grid const& grid, evaluate::DeviceClock const* clock, double const* found) {
   Place place;
@@ -66,7 +71,7 @@ RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const
                                   equations::to_cuda(program, precision_of<T>()));
   text += fmt::format("#define POINTS_X {}\n#define POINTS_Y {}\n#define ROWS {}\n", points_x,
                       points_y, rows_of(program));
-  text += "#include \"kernels/system/compiled.cuh\"\n";
+  text += "#include \"kernels/system/points.cuh\"\n";
   // What is fused stands in the text, so that all kernels round alike.
   return {.name = "a system of equations", .text = std::move(text), .options = {"--fmad=false"}};
 }
@@ -75,17 +80,22 @@ template RuntimeSource source_of<float>(StencilProgram const&, std::array<bool, 
 template RuntimeSource source_of<double>(StencilProgram const&, std::array<bool, 3> const&, int);
 
 template <class T>
-std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step) {
+std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step,
+                                               std::string_view variant) {
   if (device.backend() == Backend::cpu) return nullptr;
-  return compile(device, source_of<T>(*step.program, wraps_of<T>(step.grid.dims, step.inputs),
-                                      static_cast<int>(step.inputs.size())));
+  if (variant == "auto") variant = default_variant(device.backend(), step.grid.dims);
+  return compile(device, variant == "planes" ? planes_source(step)
+                                             : source_of<T>(*step.program, wraps_of(step),
+                                                            static_cast<int>(step.inputs.size())));
 }
 
-template std::shared_ptr<RuntimeModule const> module_of(Device const&, Step<float> const&);
-template std::shared_ptr<RuntimeModule const> module_of(Device const&, Step<double> const&);
+template std::shared_ptr<RuntimeModule const> module_of(Device const&, Step<float> const&,
+                                                        std::string_view);
+template std::shared_ptr<RuntimeModule const> module_of(Device const&, Step<double> const&,
+                                                        std::string_view);
 
 template <class T>
-void cuda_points(Stream& stream, Step<T> const& step) {
+StageArguments<T> arguments_of(Step<T> const& step) {
   StageArguments<T> a{};
   a.place = place_of(step.grid, step.clock, step.found);
   a.weights.factor = static_cast<T>(step.factor);
@@ -102,7 +112,15 @@ void cuda_points(Stream& stream, Step<T> const& step) {
     a.base[c] = step.outputs[c].base;
     std::ranges::copy(step.outputs[c].addends, a.addends[c]);
   }
-  auto const module = step.module ? step.module : module_of(stream.device(), step);
+  return a;
+}
+
+template StageArguments<float> arguments_of(Step<float> const&);
+template StageArguments<double> arguments_of(Step<double> const&);
+
+template <class T>
+void cuda_points(Stream& stream, Step<T> const& step) {
+  auto const module = step.module ? step.module : module_of(stream.device(), step, "points");
   auto const& points = step.grid.points;
   constexpr std::int64_t most_blocks = 65'535;
   std::int64_t const block_rows = points_y * rows_of(*step.program);
@@ -110,7 +128,8 @@ void cuda_points(Stream& stream, Step<T> const& step) {
       static_cast<unsigned>((points[0] + points_x - 1) / points_x),
       static_cast<unsigned>(std::min((points[1] + block_rows - 1) / block_rows, most_blocks)),
       static_cast<unsigned>(std::min(points[2], most_blocks)));
-  module->launch(stream, "points", {.grid = blocks, .block = {points_x, points_y}}, a);
+  module->launch(stream, "points", {.grid = blocks, .block = {points_x, points_y}},
+                 arguments_of(step));
 }
 
 template void cuda_points(Stream&, Step<float> const&);

@@ -19,6 +19,16 @@ void cuda_points(Stream&, Step<T> const&);
 template <class T>
 void cuda_march(Stream&, Step<T> const&);
 
+template <class T>
+void cuda_planes(Stream&, Step<T> const&);
+
+/// A step's numbers and arrays for a kernel.
+template <class T>
+StageArguments<T> arguments_of(Step<T> const& step);
+/// The axes that wrap.
+template <class T>
+std::array<bool, 3> wraps_of(Step<T> const& step);
+
 /// What stands before the kernels of a program: the numbers and the function that compiled.cuh asks
 /// for, the function's body given.
 std::string program_text(StencilProgram const& program, std::array<bool, 3> const& wraps,

@@ -21,6 +21,8 @@ std::span<Variant<SystemFunction<T>> const> variants() {
       {"points", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_points<T>),
        "a thread for four points of a column, with the program compiled into the kernel; "
        "neighbours come from the caches"},
+      {"planes", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_planes<T>),
+       "in 3D, threads march along z with vectors of the planes within reach in registers"},
       {"march", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_march<T>),
        "in 2D, warps march along y with the rows of all stages of several steps in registers"},
   };
@@ -29,6 +31,10 @@ std::span<Variant<SystemFunction<T>> const> variants() {
 
 std::string_view default_variant(Backend backend) {
   return backend == Backend::cpu ? "threads" : "points";
+}
+
+std::string_view default_variant(Backend backend, int dims) {
+  return backend == Backend::cuda && dims == 3 ? "planes" : default_variant(backend);
 }
 
 namespace {
@@ -86,7 +92,7 @@ void check(Step<T> const& step) {
 template <class T>
 void advance(Stream& stream, Step<T> const& step, std::string_view variant) {
   check(step);
-  if (variant == "auto") variant = default_variant(stream.backend());
+  if (variant == "auto") variant = default_variant(stream.backend(), step.grid.dims);
   if (stream.backend() == Backend::cpu && step.needs_step && step.clock->step_size == 0) return;
   find_variant("system", variants<T>(), stream.device(), variant).run(stream, step);
 }

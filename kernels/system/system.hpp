@@ -65,13 +65,16 @@ struct Step {
   double const* found = nullptr;
   /// Nothing is done where the clock has no step, which then has to be given.
   bool needs_step = false;
-  /// The program compiled for the GPU (`module_of`); null: `advance` looks for it each time.
+  /// The program compiled for the GPU (`module_of` of the same variant, for arrays that begin at
+  /// multiples of 16 bytes); null: `advance` looks for it each time.
   std::shared_ptr<RuntimeModule const> module = nullptr;
 };
 
-/// The program of a step compiled for a GPU; null on the host. Throws as `gridstride::compile`.
+/// The program of a step compiled for a variant of a GPU; null on the host. Throws as
+/// `gridstride::compile`.
 template <class T>
-std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step);
+std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step,
+                                               std::string_view variant = "auto");
 
 template <class T>
 using SystemFunction = void(Stream&, Step<T> const&);
@@ -82,8 +85,9 @@ using SystemFunction = void(Stream&, Step<T> const&);
 template <class T>
 std::span<Variant<SystemFunction<T>> const> variants();
 
-/// The variant that `auto` means.
+/// The variant that `auto` means; in 3D a GPU has another one.
 std::string_view default_variant(Backend backend);
+std::string_view default_variant(Backend backend, int dims);
 
 /// Queues an evaluation. `variant` is a row's name or "auto". Throws `std::invalid_argument` for a
 /// missing array, clock or numbers, an output that is an input, numbers of arrays that do not fit the

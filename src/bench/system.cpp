@@ -112,26 +112,30 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
     }
     return result;
   };
-  step.module = system::module_of(stream.device(), with_arrays(0));
-  return {
-      .prepare =
-          [=, &stream](int set) {
-            machine::fill_random(stream, in(set), static_cast<std::uint64_t>(set), {.bits = 3});
-            spoil(stream, out(set));
-          },
-      .run =
-          [=, &stream, module = step.module, keep = setting](std::string_view variant, int set) {
-            auto one = with_arrays(set);
-            one.module = module;
-            system::advance(stream, one, variant);
-          },
-      .result = result_of(stream, out)};
+  std::map<std::string_view, std::shared_ptr<RuntimeModule const>> modules;
+  if (stream.backend() == Backend::cuda)
+    for (std::string_view const row : {"points", of.dims == 3 ? "planes" : "march"})
+      modules[row] = system::module_of(stream.device(), with_arrays(0), row);
+  return {.prepare =
+              [=, &stream](int set) {
+                machine::fill_random(stream, in(set), static_cast<std::uint64_t>(set), {.bits = 3});
+                spoil(stream, out(set));
+              },
+          .run =
+              [=, &stream, keep = setting](std::string_view variant, int set) {
+                auto one = with_arrays(set);
+                if (auto const found = modules.find(variant); found != modules.end())
+                  one.module = found->second;
+                system::advance(stream, one, variant);
+              },
+          .result = result_of(stream, out)};
 }
 
 template <class T, Case const& of>
 Workload workload(Backend backend, std::int64_t size) {
   auto const setting = of.make(grid_of(of.dims, 64));
   double const moved = 2.0 * sizeof(T) * setting.components;
+  auto const usual = system::default_variant(backend, of.dims);
   double flops = 2.0 * setting.components;
   for (auto const& node : setting.program.code)
     flops += node.kind == equations::Kind::operation ? 1 : 0;
@@ -144,7 +148,7 @@ Workload workload(Backend backend, std::int64_t size) {
                                .flops = flops,
                                .asks = {{machine::copy_roof, moved}, {arithmetic_roof<T>(), flops}},
                                .set_bytes = moved}),
-          .rows = rows_of(system::variants<T>(), backend, system::default_variant(backend)),
+          .rows = rows_of(system::variants<T>(), backend, usual),
           .make = problem<T, of>,
           .rounded = [](std::int64_t wanted) { return grid_of(of.dims, wanted).size(); }};
 }
@@ -229,7 +233,7 @@ Problem passes_problem(Stream& stream, std::int64_t size, int sets) {
   stepper->step.factor = 0.125;
   stepper->step.inputs.resize(static_cast<std::size_t>(setting->components));
   stepper->step.outputs.resize(stepper->step.inputs.size());
-  stepper->step.module = system::module_of(stream.device(), stepper->step);
+  stepper->step.module = system::module_of(stream.device(), stepper->step, "points");
   auto const pairs = std::make_shared<std::vector<Pair<T>>>();
   for (int set = 0; set < sets; ++set) pairs->emplace_back(first, second, set, *setting);
   auto const prepare = [=, &stream](int set) {
@@ -278,7 +282,7 @@ Workload passes_workload(std::int64_t size, std::string_view operation) {
   result.rows.clear();
   for (auto const& [name, steps] : pass_rows)
     result.rows.push_back({name, steps == 0 ? "a step after the other" : "so many steps in a pass",
-                           name == system::default_variant(Backend::cuda), false});
+                           name == system::default_variant(Backend::cuda, of.dims), false});
   result.make = passes_problem<T, of>;
   result.error = "largest deviation from single steps";
   return result;

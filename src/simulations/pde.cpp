@@ -12,6 +12,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -226,10 +227,13 @@ class Pde final : public pde::SlopeStepping<T> {
     step.program = &program_;
     return step;
   }
-  void queue_evaluation(system::Step<T>& step) {
-    if (!module_) module_ = system::module_of(stream_.device(), step);
-    step.module = module_;
-    system::advance(stream_, step, pde::evaluating_variant(run_));
+  /// `stage`: what a stage is made of is compiled too; null for rates alone.
+  void queue_evaluation(system::Step<T>& step, Stage const* stage) {
+    auto const variant = pde::evaluating_variant(run_);
+    auto& module = modules_[stage];
+    if (!module) module = system::module_of(stream_.device(), step, variant);
+    step.module = module;
+    system::advance(stream_, step, variant);
   }
 
   void queue_stage(Stage const& stage) override {
@@ -244,14 +248,14 @@ class Pde final : public pde::SlopeStepping<T> {
         output.addends[i] = this->buffer(stage.terms[i].first, *component);
       step.outputs.push_back(output);
     }
-    queue_evaluation(step);
+    queue_evaluation(step, &stage);
   }
   void queue_rates(Stage const& moment, int in, int out) override {
     auto step = evaluation(in, moment.time, true);
     step.is_stage = false;
     for (std::size_t c = this->first_rate(); c < evolved_.size(); ++c)
       step.outputs.push_back({.values = this->buffer(out, *evolved_[c])});
-    queue_evaluation(step);
+    queue_evaluation(step, nullptr);
   }
   system::Sides<T> const& sides_of(std::size_t component) const override {
     return fields_.inputs()[component].sides;
@@ -359,8 +363,8 @@ class Pde final : public pde::SlopeStepping<T> {
   equations::StencilProgram program_;
   equations::StencilProgram all_rates_;  // also those that leapfrog needs no program for
   std::optional<pde::GlobalFinder<T>> globals_;
-  Buffer<T> operand_;                            // for these
-  std::shared_ptr<RuntimeModule const> module_;  // of a GPU
+  Buffer<T> operand_;                                                     // for these
+  std::map<Stage const*, std::shared_ptr<RuntimeModule const>> modules_;  // of a GPU
   mutable std::optional<pde::Passes<T>> passes_;
   std::optional<double> step_;
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;

@@ -40,7 +40,7 @@ void SidedNames<T>::fill(system::Step<T> step, std::string_view variant) {
     auto const components = static_cast<std::ptrdiff_t>(programs_[name].results.size());
     for (std::ptrdiff_t c = 0; c < components; ++c)
       step.outputs.push_back({.values = arrays_[array++].data()});
-    if (!modules_[name]) modules_[name] = system::module_of(stream_.device(), step);
+    if (!modules_[name]) modules_[name] = system::module_of(stream_.device(), step, variant);
     step.module = modules_[name];
     system::advance(stream_, step, variant);
     for (std::ptrdiff_t c = 0; c < components; ++c, ++first)

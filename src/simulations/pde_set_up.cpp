@@ -40,7 +40,7 @@ std::string_view variant_of(config::RunConfig const& run, Backend backend) {
   if (wanted != "auto") return wanted;
   bool const marches =
       backend == Backend::cuda && has_runtime_compiler() && march_refusal(run).empty();
-  return marches ? "march" : system::default_variant(backend);
+  return marches ? "march" : system::default_variant(backend, run.grid.dims);
 }
 
 std::string_view evaluating_variant(config::RunConfig const& run) {

@@ -13,6 +13,7 @@
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/support/runtime_files.hpp"
 #include "kernels/system/march.hpp"
+#include "kernels/system/planes.hpp"
 #include "kernels/system/rows.hpp"
 #include "support/formulas_cases.hpp"
 #include "support/system_cases.hpp"
@@ -58,6 +59,17 @@ std::vector<RuntimeSource> sources() {
   Grid const grid{.dims = 3, .points = {64, 64, 64}};
   for (bool const wraps : {true, false})
     all.push_back(system::source_of<T>(test::mixed_program(grid), {wraps, false, wraps}, 2));
+  auto const of_volumes = test::mixed_program(grid);
+  for (bool const wraps : {true, false}) {
+    system::Step<T> step;
+    step.program = &of_volumes;
+    step.grid = grid;
+    step.inputs.resize(2);
+    step.outputs.resize(2);
+    for (auto& input : step.inputs)
+      for (auto& side : input.sides[0]) side.wraps = wraps;
+    all.push_back(system::planes_source(step));
+  }
   Grid const plane{.dims = 2, .points = {64, 64, 1}};
   auto const program = test::mixed_program(plane);
   system::Marched const what = {
@@ -75,11 +87,11 @@ std::vector<int> architectures() {
 }
 
 TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
-  // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields
-  // and of systems, `march` of systems.
-  std::vector<std::string_view> known = {"kernels/riemann/team.cuh", "kernels/sampling/tiles.cuh",
-                                         "kernels/evaluate/compiled.cuh",
-                                         "kernels/system/compiled.cuh", "kernels/system/march.cuh"};
+  // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields, what
+  // follows of systems.
+  std::vector<std::string_view> known = {
+      "kernels/riemann/team.cuh",  "kernels/sampling/tiles.cuh", "kernels/evaluate/compiled.cuh",
+      "kernels/system/points.cuh", "kernels/system/planes.cuh",  "kernels/system/march.cuh"};
   for (Entry const& entry : entries()) known.push_back(entry.file);
   for (RuntimeFile const& file : runtime_files())
     if (file.text.find("extern \"C\" __global__") != std::string_view::npos) {

@@ -1,0 +1,62 @@
+// The kernel `points`: a stage of a scheme, or rates alone. POINTS_X and POINTS_Y are the threads of
+// a block, ROWS the points of a thread where there is more than one axis.
+//
+// A thread has four points of a column, whose neighbours come from the caches: what two of them read
+// is loaded once. Where all that a program reads lies inside, it reads arrays; else values beyond a
+// side come from a function that knows the sides. Bytes: each component is read once and written
+// once, and what a stage has beside that; its neighbours' share of them is in the caches.
+
+#include "kernels/system/stage.cuh"
+
+namespace gridstride::system {
+
+/// Points that a thread takes at a time, along y: rows beside each other share what they read.
+constexpr int rows = dims > 1 ? ROWS : 1;
+
+struct GlobalInside : Point {
+  StageArguments<Real> const& a;
+  long long offset, line, plane;
+
+  template <int component, int dx, int dy, int dz>
+  __device__ __forceinline__ Real unknown() const {
+    return __ldg(a.inputs[component].values + offset + dx + dy * line + dz * plane);
+  }
+};
+
+__device__ __forceinline__ void stage_points(StageArguments<Real> const& a, long long i,
+                                             long long j, long long k) {
+  auto const& points = a.place.points;
+  long long const line = points[0], plane = line * points[1];
+  long long const offset = i + j * line + k * plane;
+  auto const point = [&](int row) { return Point{a.place, a.weights.fraction, {i, j + row, k}}; };
+  Real result[rows][results];
+  if (is_inside(points, point(0).at) && is_inside(points, point(rows - 1).at)) {
+#pragma unroll
+    for (int row = 0; row < rows; ++row)
+      program(GlobalInside{point(row), a, offset + row * line, line, plane}, result[row]);
+#pragma unroll
+    for (int row = 0; row < rows; ++row)
+      store_point(a, point(row), offset + row * line, result[row]);
+    return;
+  }
+#pragma unroll 1
+  for (int row = 0; row < rows && j + row < points[1]; ++row) {
+    program(GlobalAnywhere{point(row), a}, result[0]);
+    store_point(a, point(row), offset + row * line, result[0]);
+  }
+}
+
+}  // namespace gridstride::system
+
+extern "C" __global__ void __launch_bounds__(POINTS_X* POINTS_Y)
+    points(__grid_constant__ gridstride::system::StageArguments<Real> const a) {
+  using gridstride::system::rows;
+  if (a.needs_step && a.place.clock->step_size == 0) return;
+  long long const i = static_cast<long long>(blockIdx.x) * POINTS_X + threadIdx.x;
+  if (i >= a.place.points[0]) return;
+  long long const first = (static_cast<long long>(blockIdx.y) * POINTS_Y + threadIdx.y) * rows;
+  long long const stride = static_cast<long long>(gridDim.y) * POINTS_Y * rows;
+  for (long long k = blockIdx.z; k < a.place.points[2]; k += gridDim.z)
+    for (long long j = first; j < a.place.points[1]; j += stride)
+      gridstride::system::stage_points(a, i, j, k);
+}

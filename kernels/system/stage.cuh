@@ -1,0 +1,70 @@
+#pragma once
+
+// One stage at points of the grid, whether they lie near its sides or not: what `points` and
+// `planes` share.
+
+#include "kernels/system/compiled.cuh"
+
+namespace gridstride::system {
+
+/// Whether a point lies on a side, where a value may be given.
+__device__ __forceinline__ bool on_side(long long const (&points)[3], long long const (&at)[3]) {
+  bool on = false;
+#pragma unroll
+  for (int axis = 0; axis < dims; ++axis)
+    on = on || (!wraps[axis] && (at[axis] == 0 || at[axis] == points[axis] - 1));
+  return on;
+}
+
+struct GlobalSource {
+  Real const* values;
+  long long line, plane;
+  __device__ Real operator()(long long i, long long j, long long k) const {
+    return values[i + j * line + k * plane];
+  }
+};
+
+/// One function for all, since it is long and seldom called.
+__device__ __noinline__ Real value_anywhere(StageArguments<Real> const& a, int component,
+                                            long long i, long long j, long long k) {
+  Input<Real> const& input = a.inputs[component];
+  auto const& points = a.place.points;
+  GlobalSource const source = {input.values, points[0], points[0] * points[1]};
+  bool const inside = i >= 0 && i < points[0] && j >= 0 && j < points[1] && k >= 0 && k < points[2];
+  return inside ? source(i, j, k) : value_at<dims>(source, input.sides, points, i, j, k);
+}
+
+/// What a program sees of a point that may lie near a side.
+struct GlobalAnywhere : Point {
+  StageArguments<Real> const& a;
+
+  template <int component, int dx, int dy, int dz>
+  __device__ __forceinline__ Real unknown() const {
+    return value_anywhere(a, component, at[0] + dx, at[1] + dy, at[2] + dz);
+  }
+};
+
+/// What becomes of the results of one point.
+__device__ __forceinline__ void store_point(StageArguments<Real> const& a, Point const& point,
+                                            long long offset, Real (&result)[results]) {
+  auto const& points = a.place.points;
+  bool const held_here = a.is_stage && on_side(points, point.at);
+#pragma unroll
+  for (int c = 0; c < results; ++c) {
+    if (a.is_stage) {
+      Real const base = a.base[c][offset];
+      Real const in = a.inputs[c].values[offset];
+      result[c] = stage_value(a.weights, a.weights.in_weight != 0, a.weights.addends, result[c], in,
+                              base, [&](int n) { return a.addends[c][n][offset]; });
+      if (held_here) {
+        auto const& sides = a.inputs[c].sides;
+        Held const held = held_by<Real>(sides, dims, points, point.at[0], point.at[1], point.at[2]);
+        if (held.axis < 3)
+          result[c] = held_value<Real>(sides, points, held, point.at[0], point.at[1], point.at[2]);
+      }
+    }
+    a.out[c][offset] = result[c];
+  }
+}
+
+}  // namespace gridstride::system
