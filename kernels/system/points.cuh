@@ -13,16 +13,6 @@ namespace gridstride::system {
 /// Points that a thread takes at a time, along y: rows beside each other share what they read.
 constexpr int rows = dims > 1 ? ROWS : 1;
 
-struct GlobalInside : Point {
-  StageArguments<Real> const& a;
-  long long offset, line, plane;
-
-  template <int component, int dx, int dy, int dz>
-  __device__ __forceinline__ Real unknown() const {
-    return __ldg(a.inputs[component].values + offset + dx + dy * line + dz * plane);
-  }
-};
-
 __device__ __forceinline__ void stage_points(StageArguments<Real> const& a, long long i,
                                              long long j, long long k) {
   auto const& points = a.place.points;

@@ -34,7 +34,18 @@ __device__ __noinline__ Real value_anywhere(StageArguments<Real> const& a, int c
   return inside ? source(i, j, k) : value_at<dims>(source, input.sides, points, i, j, k);
 }
 
-/// What a program sees of a point that may lie near a side.
+/// What a program sees of a point whose neighbours lie inside.
+struct GlobalInside : Point {
+  StageArguments<Real> const& a;
+  long long offset, line, plane;
+
+  template <int component, int dx, int dy, int dz>
+  __device__ __forceinline__ Real unknown() const {
+    return __ldg(a.inputs[component].values + offset + dx + dy * line + dz * plane);
+  }
+};
+
+/// What it sees of one that may lie near a side.
 struct GlobalAnywhere : Point {
   StageArguments<Real> const& a;
 

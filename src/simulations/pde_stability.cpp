@@ -17,12 +17,10 @@ StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid, Wrap
       linearisation_(std::move(stencil)),
       degree_(degree),
       factors_change_(factors_change),
+      extremes_(stream, grid, linearisation_.terms(), linearisation_.coefficients()),
       globals_(stream, grid, wraps, linearisation_.terms(), linearisation_.operands()) {
-  for (equations::Term const coefficient : linearisation_.coefficients())
-    programs_.push_back(
-        equations::program_of(linearisation_.terms(), std::array{coefficient}, grid.dims));
-  if (!programs_.empty())
-    values_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
+  if (extremes_.size() > 0)
+    scratch_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
 }
 
 namespace {
@@ -55,45 +53,46 @@ template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
                                               evaluate::DeviceClock const* clock) {
   system::Step<T> step;
-  step.grid = grid_;
   step.inputs = inputs;
-  step.outputs = {{.values = values_.data()}};
-  step.is_stage = false;
   step.clock = clock;
-  if (!programs_.empty()) globals_.find(inputs, clock, 0, values_.span());
+  if (extremes_.size() > 0) globals_.find(inputs, clock, 0, scratch_.span());
   step.found = globals_.values();
-  Factors<T> factors(grid_, inputs);
-  std::size_t const coefficients = programs_.size(), all = coefficients + factors.sides.size();
-  if (moments_.size() < all)
-    moments_ = Buffer<reduce::Moments<T>>(stream_, MemorySpace::device, all);
-  for (std::size_t i = 0; i < programs_.size(); ++i) {
-    step.program = &programs_[i];
-    system::advance(stream_, step);
-    reduce::moments<T>(stream_, std::as_const(values_).span(), moments_.span().subspan(i, 1));
-  }
-  for (std::size_t i = 0; i < factors.sides.size(); ++i)
-    reduce::moments<T>(stream_, factors.values[i], moments_.span().subspan(coefficients + i, 1));
-  std::vector<reduce::Moments<T>> found(all);
-  if (all > 0) copy_async(std::span(found), std::as_const(moments_).span().first(all), stream_);
-  stream_.synchronize();
   std::vector<equations::Range> ranges;
-  for (std::size_t i = 0; i < coefficients; ++i) {
-    auto const& one = found[i];
-    if (one.first_non_finite >= 0)
+  for (auto const& [least, greatest, first_non_finite] :
+       extremes_.find(std::move(step), scratch_.span())) {
+    if (first_non_finite >= 0)
       throw NumericalError(fmt::format(
           "how the rates change with the fields is not finite at {}, so that no step is stable",
-          format_place(grid_, one.first_non_finite)));
-    ranges.push_back(range_of(one));
+          format_place(grid_, first_non_finite)));
+    ranges.push_back({least, greatest});
   }
-  for (std::size_t i = 0; i < factors.sides.size(); ++i) {
+  auto const sides = find_factors(inputs);
+  return linearisation_.limit(ranges, degree_, sides);
+}
+
+/// The sides with a factor, and its range on each.
+template <class T>
+std::vector<equations::RobinSide> StabilityFinder<T>::find_factors(
+    std::vector<system::Input<T>> const& inputs) {
+  Factors<T> factors(grid_, inputs);
+  std::size_t const count = factors.sides.size();
+  if (moments_.size() < count)
+    moments_ = Buffer<reduce::Moments<T>>(stream_, MemorySpace::device, count);
+  for (std::size_t i = 0; i < count; ++i)
+    reduce::moments<T>(stream_, factors.values[i], moments_.span().subspan(i, 1));
+  std::vector<reduce::Moments<T>> found(count);
+  if (count == 0) return {};
+  copy_async(std::span(found), std::as_const(moments_).span().first(count), stream_);
+  stream_.synchronize();
+  for (std::size_t i = 0; i < count; ++i) {
     auto& [component, axis, end, spacing, a] = factors.sides[i];
-    if (found[coefficients + i].first_non_finite >= 0)
+    if (found[i].first_non_finite >= 0)
       throw NumericalError(fmt::format("a of 'robin: [a, g]' is not finite on the {} side of {}",
                                        end == 0 ? "lower" : "upper",
                                        axis_names[static_cast<std::size_t>(axis)]));
-    a = range_of(found[coefficients + i]);
+    a = range_of(found[i]);
   }
-  return linearisation_.limit(ranges, degree_, factors.sides);
+  return std::move(factors.sides);
 }
 
 template class StabilityFinder<float>;

@@ -8,14 +8,13 @@
 #include "core/buffer.hpp"
 #include "equations/stability.hpp"
 #include "kernels/reduce/reduce.hpp"
-#include "kernels/system/system.hpp"
+#include "kernels/system/extremes.hpp"
 #include "simulations/pde_globals.hpp"
 
 namespace gridstride::pde {
 
-/// Finds the longest stable step of a state: evaluates each coefficient of the linearisation that is
-/// no number at all points, one after the other, and takes the extremes by `reduce`; those of the
-/// factors on sides as well. `degree` is that of the scheme (equations::Linearisation::limit).
+/// Finds the longest stable step of a state from the extremes of each coefficient of the
+/// linearisation that is no number, and of the factors on sides. `degree` is that of the scheme (equations::Linearisation::limit).
 /// Instantiated for float and double.
 template <class T>
 class StabilityFinder {
@@ -24,7 +23,7 @@ class StabilityFinder {
                   equations::Stencil stencil, int degree, bool factors_change);
 
   /// Whether the limit depends on the state, or on factors on sides that change.
-  bool varies() const { return factors_change_ || !programs_.empty(); }
+  bool varies() const { return factors_change_ || extremes_.size() > 0; }
   /// How many steps a limit holds for, at most: fields change by what the equations do in a step,
   /// factors as their formulas say.
   std::int64_t steps_between() const { return factors_change_ ? 1 : 32; }
@@ -33,14 +32,16 @@ class StabilityFinder {
                             evaluate::DeviceClock const* clock);
 
  private:
+  std::vector<equations::RobinSide> find_factors(std::vector<system::Input<T>> const& inputs);
+
   Stream stream_;
   Grid grid_;
   equations::Linearisation linearisation_;
   int degree_;
   bool factors_change_;
-  std::vector<equations::StencilProgram> programs_;  // of the coefficients
+  system::ExtremesFinder<T> extremes_;  // of the coefficients
   GlobalFinder<T> globals_;
-  Buffer<T> values_;
+  Buffer<T> scratch_;
   Buffer<reduce::Moments<T>> moments_;
 };
 

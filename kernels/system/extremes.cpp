@@ -1,0 +1,130 @@
+#include "kernels/system/extremes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "equations/source.hpp"
+#include "kernels/system/arguments.cuh"
+#include "kernels/system/extreme_keys.hpp"
+#include "kernels/system/rows.hpp"
+
+namespace gridstride::system {
+
+namespace {
+
+constexpr int points_x = 64, points_y = 4;   // threads of a block
+constexpr std::size_t terms_of_a_group = 8;  // whose extremes a thread has in registers
+
+double number_of(unsigned long long key) { return std::bit_cast<double>(bits_of_key(key)); }
+
+Extremes extremes_of(unsigned long long const* keys, std::int64_t points) {
+  Extremes found;
+  found.least = -number_of(keys[0]);
+  found.greatest = number_of(keys[1]);
+  if (keys[2] != 0) found.first_non_finite = points - static_cast<std::int64_t>(keys[2]);
+  return found;
+}
+
+template <class T>
+RuntimeSource source_of(Step<T> const& step) {
+  std::string text =
+      program_text(*step.program, wraps_of(step), static_cast<int>(step.inputs.size()),
+                   precision_of<T>(), equations::to_cuda(*step.program, precision_of<T>()));
+  text += fmt::format("#define POINTS_X {}\n#define POINTS_Y {}\n", points_x, points_y);
+  text += "#include \"kernels/system/extremes.cuh\"\n";
+  return {.name = "extremes of terms", .text = std::move(text), .options = {"--fmad=false"}};
+}
+
+}  // namespace
+
+template <class T>
+ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
+                                  equations::Terms const& terms,
+                                  std::span<equations::Term const> of)
+    : stream_(stream), grid_(grid) {
+  for (equations::Term const term : of)
+    programs_.push_back(equations::program_of(terms, std::array{term}, grid.dims));
+  if (of.empty()) return;
+  moments_ = Buffer<reduce::Moments<T>>(stream_, MemorySpace::device, of.size());
+  if (stream_.backend() == Backend::cpu) return;
+  for (std::size_t first = 0; first < of.size(); first += terms_of_a_group)
+    groups_.push_back(equations::program_of(
+        terms, of.subspan(first, std::min(terms_of_a_group, of.size() - first)), grid.dims));
+  keys_ = Buffer<unsigned long long>(stream_, MemorySpace::device, keys_of_term * of.size());
+}
+
+template <class T>
+std::vector<Extremes> ExtremesFinder<T>::find(Step<T> step, std::span<T> scratch) {
+  if (programs_.empty()) return {};
+  step.grid = grid_;
+  step.is_stage = false;
+  step.outputs.clear();
+  if (!queue_compiled(step)) return find_one_by_one(step, scratch);
+  std::vector<unsigned long long> keys(keys_.size());
+  copy_async(std::span(keys), std::as_const(keys_).span(), stream_);
+  stream_.synchronize();
+  std::vector<Extremes> found;
+  for (std::size_t term = 0; term < programs_.size(); ++term)
+    found.push_back(extremes_of(&keys[keys_of_term * term], grid_.size()));
+  return found;
+}
+
+/// False where nothing can be compiled.
+template <class T>
+bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
+  if (groups_.empty() || !can_compile_) return false;
+  try {
+    while (modules_.size() < groups_.size()) {
+      step.program = &groups_[modules_.size()];
+      modules_.push_back(compile(stream_.device(), source_of(step)));
+    }
+  } catch (RuntimeCompilerMissing const&) {
+    can_compile_ = false;
+    return false;
+  }
+  auto const& points = grid_.points;
+  auto const blocks_x = (points[0] + points_x - 1) / points_x;
+  auto const blocks_y = (points[1] + points_y - 1) / points_y;
+  std::int64_t const most =
+      std::max<std::int64_t>(1, 16 * stream_.device().processors() / blocks_x);
+  auto const along_y = std::min(blocks_y, most);
+  Extent const blocks(
+      static_cast<unsigned>(blocks_x), static_cast<unsigned>(along_y),
+      static_cast<unsigned>(std::clamp<std::int64_t>(most / along_y, 1, points[2])));
+  zero_async(keys_.span(), stream_);
+  unsigned long long* keys = keys_.data();
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    modules_[g]->launch(stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}},
+                        arguments_of(step), keys);
+    keys += keys_of_term * groups_[g].results.size();
+  }
+  return true;
+}
+
+template <class T>
+std::vector<Extremes> ExtremesFinder<T>::find_one_by_one(Step<T>& step, std::span<T> scratch) {
+  step.outputs = {{.values = scratch.data()}};
+  for (std::size_t term = 0; term < programs_.size(); ++term) {
+    step.program = &programs_[term];
+    advance(stream_, step);
+    reduce::moments<T>(stream_, scratch, moments_.span().subspan(term, 1));
+  }
+  std::vector<reduce::Moments<T>> moments(programs_.size());
+  copy_async(std::span(moments), std::as_const(moments_).span(), stream_);
+  stream_.synchronize();
+  std::vector<Extremes> found;
+  for (auto const& one : moments)
+    found.push_back(
+        {static_cast<double>(one.minimum), static_cast<double>(one.maximum), one.first_non_finite});
+  return found;
+}
+
+template class ExtremesFinder<float>;
+template class ExtremesFinder<double>;
+
+}  // namespace gridstride::system

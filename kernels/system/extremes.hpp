@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/reduce/reduce.hpp"
+#include "kernels/system/system.hpp"
+
+namespace gridstride::system {
+
+/// Of the values that a term has at the points of a grid.
+struct Extremes {
+  double least = 0;
+  double greatest = 0;
+  std::int64_t first_non_finite = -1;  ///< index of the first NaN or infinity; -1: there is none
+};
+
+/// Finds the extremes of terms over a grid. On a GPU a kernel that is compiled for several terms at
+/// a time reads the inputs once for these, and nothing is stored; on the host, and without NVRTC,
+/// each term is evaluated into an array for `reduce`. Instantiated for float and double.
+template <class T>
+class ExtremesFinder {
+ public:
+  /// `of`: terms of a stencil.
+  ExtremesFinder(Stream const& stream, Grid const& grid, equations::Terms const& terms,
+                 std::span<equations::Term const> of);
+
+  std::size_t size() const { return programs_.size(); }
+  /// Of all terms, in their order. `step` says inputs, clock, fraction and what was found
+  /// beforehand; `scratch` is an array over the grid. Waits for the device.
+  std::vector<Extremes> find(Step<T> step, std::span<T> scratch);
+
+ private:
+  bool queue_compiled(Step<T>& step);
+  std::vector<Extremes> find_one_by_one(Step<T>& step, std::span<T> scratch);
+
+  Stream stream_;
+  Grid grid_;
+  std::vector<StencilProgram> programs_;                       // one for each term
+  std::vector<StencilProgram> groups_;                         // for several
+  std::vector<std::shared_ptr<RuntimeModule const>> modules_;  // of the groups
+  bool can_compile_ = true;
+  Buffer<unsigned long long> keys_;
+  Buffer<reduce::Moments<T>> moments_;
+};
+
+}  // namespace gridstride::system

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/system/extremes.hpp"
+
+/// Extremes of terms over grids of all kinds, beside those of the values that they have.
+namespace gridstride::test {
+
+/// More terms of u and v than a kernel takes at a time; the last is 1/u.
+inline std::vector<equations::Term> terms_for_extremes(equations::Terms& terms) {
+  using expression::Operation;
+  auto const u = terms.unknown(0), v = terms.unknown(1);
+  std::vector<equations::Term> of = {u,
+                                     terms.negate(v),
+                                     terms.multiply(u, v),
+                                     terms.subtract(terms.unknown(0, {2, 0, 0}), u),
+                                     terms.add(terms.unknown(1, {-1, 0, 0}), terms.coordinate(0)),
+                                     terms.operation(Operation::abs, v),
+                                     terms.operation(Operation::min, u, terms.number(-3)),
+                                     terms.add(v, terms.number(1e6)),
+                                     terms.operation(Operation::exp, u)};
+  of.push_back(terms.divide(terms.number(1), u));
+  return of;
+}
+
+/// The extremes that `values` have.
+template <class T>
+system::Extremes extremes_of(std::vector<T> const& values) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  system::Extremes found = {infinity, -infinity};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double const value = values[i];
+    if (!std::isfinite(value)) {
+      if (found.first_non_finite < 0) found.first_non_finite = static_cast<std::int64_t>(i);
+      continue;
+    }
+    found.least = std::min(found.least, value);
+    found.greatest = std::max(found.greatest, value);
+  }
+  return found;
+}
+
+/// For a grid whose u is 0 at `zero`, where there is such a point: all terms have the extremes of
+/// what an evaluation of theirs stores.
+template <class T>
+void expect_extremes(Stream& stream, std::array<std::int64_t, 3> const& points, SideKind kind,
+                     std::int64_t zero) {
+  Grid grid = {.dims = points[2] > 1 ? 3 : points[1] > 1 ? 2 : 1, .points = points};
+  grid.origin = {-0.3, 0.2, 0.1};
+  grid.spacing = {0.5, 0.25, 0.75};
+  auto const size = static_cast<std::size_t>(grid.size());
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  system::Step<T> step;
+  step.grid = grid;
+  step.is_stage = false;
+  std::vector<Buffer<T>> arrays;
+  for (int c = 0; c < 2; ++c) {
+    std::vector<T> values(size);
+    for (T& value : values) value = static_cast<T>(uniform(random));
+    if (c == 0 && zero >= 0) values[static_cast<std::size_t>(zero)] = 0;
+    arrays.emplace_back(stream, MemorySpace::device, size);
+    copy_async(arrays.back().span(), std::span<T const>(values), stream);
+    stream.synchronize();
+    system::Input<T> input;
+    input.values = arrays.back().data();
+    for (int axis = 0; axis < grid.dims; ++axis)
+      for (int end = 0; end < 2; ++end)
+        input.sides[axis][end] = system::side_of<T>(kind, 1, nullptr);
+    step.inputs.push_back(input);
+  }
+  equations::Terms terms;
+  auto const of = terms_for_extremes(terms);
+  system::ExtremesFinder<T> finder(stream, grid, terms, of);
+  Buffer<T> scratch(stream, MemorySpace::device, size);
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    auto const found = finder.find(step, scratch.span());
+    ASSERT_EQ(found.size(), of.size());
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      auto const program = equations::program_of(terms, std::array{of[i]}, grid.dims);
+      step.program = &program;
+      step.outputs = {{.values = scratch.data()}};
+      system::advance(stream, step);
+      std::vector<T> values(size);
+      copy_async(std::span(values), std::as_const(scratch).span(), stream);
+      stream.synchronize();
+      auto const expected = extremes_of(values);
+      EXPECT_EQ(found[i].first_non_finite, expected.first_non_finite) << format_points(grid) << i;
+      if (expected.first_non_finite >= 0) continue;
+      EXPECT_EQ(found[i].least, expected.least) << format_points(grid) << " term " << i;
+      EXPECT_EQ(found[i].greatest, expected.greatest) << format_points(grid) << " term " << i;
+    }
+  }
+}
+
+template <class T>
+void expect_extremes_of_all_grids(Stream& stream) {
+  expect_extremes<T>(stream, {3, 1, 1}, SideKind::neumann, -1);
+  expect_extremes<T>(stream, {1031, 1, 1}, SideKind::periodic, 0);
+  expect_extremes<T>(stream, {263, 67, 1}, SideKind::outflow, 263 * 67 - 1);
+  expect_extremes<T>(stream, {31, 33, 18}, SideKind::periodic, 7777);
+  expect_extremes<T>(stream, {5, 4, 300}, SideKind::wall, -1);
+}
+
+}  // namespace gridstride::test

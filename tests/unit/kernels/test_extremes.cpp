@@ -1,0 +1,20 @@
+#include "support/extremes_cases.hpp"
+
+namespace gridstride {
+namespace {
+
+TEST(Extremes, AreThoseOfTheValues) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_extremes_of_all_grids<float>(stream);
+  test::expect_extremes_of_all_grids<double>(stream);
+}
+
+TEST(Extremes, OfNothingAreNone) {
+  Stream stream(Device::open(Backend::cpu));
+  system::ExtremesFinder<double> finder(stream, {}, {}, {});
+  EXPECT_EQ(finder.size(), 0);
+  EXPECT_TRUE(finder.find({}, {}).empty());
+}
+
+}  // namespace
+}  // namespace gridstride
