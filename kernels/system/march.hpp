@@ -43,6 +43,10 @@ std::string march_refusal(Marched const& what);
 template <class T>
 std::array<bool, 3> plain_wraps(Grid const& grid, std::span<Input<T> const> inputs);
 
+/// Whether steps go by it where nothing else is asked for: it takes them, and the program is not so
+/// long that arithmetic binds each stage by itself and a pass takes seconds to compile.
+bool marches_by_default(Marched const& what);
+
 /// How a pass is laid out. A warp has a strip of 32·`lane_points` columns, of which `halo` at each
 /// end are not stored: with each level, `reach` columns more at each end are wrong.
 struct MarchShape {

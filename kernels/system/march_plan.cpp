@@ -275,6 +275,11 @@ std::string march_refusal(Marched const& what) {
   return {};
 }
 
+bool marches_by_default(Marched const& what) {
+  constexpr std::int64_t long_program = 512;  // operations
+  return march_refusal(what).empty() && plans_of(what).front().operations <= long_program;
+}
+
 std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int most_steps) {
   auto const plans = plans_of(what);
   std::vector<std::pair<double, MarchShape>> found;

@@ -23,23 +23,27 @@ using equations::Unknown;
 
 namespace {
 
-/// Why a run's steps do not go by `march`; empty where they do.
-std::string march_refusal(config::RunConfig const& run) {
-  if (slopes_of(run) != nullptr)
-    return fmt::format("'march' takes no {} (it has stages alone)",
-                       run.time.adaptive ? "adaptive steps" : run.time.scheme);
-  auto const stencil = stencil_of(run);
-  auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
-  return system::march_refusal(marched(run, program, scheme_of(run)));
-}
+/// What passes of a run would advance, with its program.
+struct Passing {
+  equations::StencilProgram program;
+  system::Marched what;
+
+  explicit Passing(config::RunConfig const& run) {
+    auto const stencil = stencil_of(run);
+    program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+    what = marched(run, program, scheme_of(run));
+  }
+  Passing(Passing const&) = delete;
+  Passing& operator=(Passing const&) = delete;
+};
 
 }  // namespace
 
 std::string_view variant_of(config::RunConfig const& run, Backend backend) {
   std::string_view const wanted = run.kernels.at("system");
   if (wanted != "auto") return wanted;
-  bool const marches =
-      backend == Backend::cuda && has_runtime_compiler() && march_refusal(run).empty();
+  bool const marches = backend == Backend::cuda && slopes_of(run) == nullptr &&
+                       has_runtime_compiler() && system::marches_by_default(Passing(run).what);
   return marches ? "march" : system::default_variant(backend, run.grid.dims);
 }
 
@@ -143,7 +147,11 @@ void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& d
                  variant_of(run, device.backend()));
   });
   if (run.kernels.at("system") != "march") return;
-  auto const why = march_refusal(run);
+  if (slopes_of(run) != nullptr)
+    throw std::invalid_argument(
+        fmt::format("system: 'march' takes no {} (it has stages alone)",
+                    run.time.adaptive ? "adaptive steps" : run.time.scheme));
+  auto const why = system::march_refusal(Passing(run).what);
   if (!why.empty()) throw std::invalid_argument("system: " + why);
 }
 

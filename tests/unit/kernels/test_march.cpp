@@ -204,6 +204,29 @@ TEST(March, RefusesWhatItDoesNotTake) {
             "are too many or reach too far for");
 }
 
+/// A long program is taken by name only; parts make it shorter.
+TEST(March, LongProgramsDoNotMarchByDefault) {
+  auto const of_length = [](int operations, std::vector<std::int8_t> const& places) {
+    equations::Terms terms;
+    auto sum = terms.number(0);
+    for (std::int8_t const x : places) {
+      auto const u = terms.unknown(0, {x, 0, 0});
+      auto value = terms.operation(expression::Operation::exp, u);
+      for (int i = 1; i < operations; ++i)
+        value = terms.operation(expression::Operation::sin, value);
+      sum = terms.add(sum, value);
+    }
+    return equations::program_of(terms, std::vector<equations::Term>{sum}, 2);
+  };
+  EXPECT_TRUE(system::marches_by_default(marched(of_length(512, {0}))));
+  EXPECT_FALSE(system::marches_by_default(marched(of_length(513, {0}))));
+  EXPECT_EQ(system::march_refusal(marched(of_length(513, {0}))), "");
+  EXPECT_TRUE(system::marches_by_default(marched(of_length(400, {-1, 0, 1}))));
+  auto what = marched(of_length(1, {0}));
+  what.grid.dims = 3;
+  EXPECT_FALSE(system::marches_by_default(what));
+}
+
 TEST(March, WrapsThatChangeNothing) {
   Grid const grid{.dims = 2, .points = {8, 8, 1}};
   std::vector<system::Input<double>> inputs(2);
