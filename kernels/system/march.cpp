@@ -107,16 +107,20 @@ March<T>::March(Device const& device, Marched const& what, std::span<MarchShape 
   if (std::string const refusal = march_refusal(what); !refusal.empty()) refuse(refusal);
   if (device.backend() != Backend::cuda) refuse("'march' is a row of GPUs");
   if (shapes.empty()) refuse("there is no shape");
+  constexpr std::size_t few_bytes = 32;  // that a thread may spill
   auto const take = [&](MarchShape const& shape) {
     shape_ = shape;
     module_ = compile(device, march_source<T>(what, shape));
-    return module_->local_bytes(kernel) == 0;
+    return module_->local_bytes(kernel) <= few_bytes;
   };
   auto const fits = [&](MarchShape shape) {
     if (take(shape)) return true;
-    bool const has_room = shape.blocks > march_blocks;
-    shape.blocks = march_blocks;
-    return has_room && take(shape);
+    for (int const blocks : {6, march_blocks}) {  // with more registers each
+      if (blocks >= shape.blocks) continue;
+      shape.blocks = blocks;
+      if (take(shape)) return true;
+    }
+    return false;
   };
   if (std::ranges::none_of(shapes, fits)) take(shapes.front());
   int const blocks = std::max(module_->resident_blocks(kernel, 32 * march_warps), 1);

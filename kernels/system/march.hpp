@@ -92,7 +92,7 @@ struct MarchMachine {
   int resident;
 };
 /// The cut with which the last warp is done first. Where n warps share a scheduler a turn of each
-/// takes as long as n + 1 of what one has to issue: alone, it mostly waits.
+/// takes what n of them issue, and a little for what none of them can.
 MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,
                           MarchMachine const& machine);
 
@@ -112,8 +112,8 @@ struct PassArrays {
 template <class T>
 class March {
  public:
-  /// The first of these shapes that spills no registers, if need be with all that a thread may have;
-  /// where all do, the first. Throws
+  /// The first of these shapes that spills next to no registers, if need be with all that a thread
+  /// may have; where all do, the first. Throws
   /// `std::invalid_argument` for what it does not take (`march_refusal`), and as
   /// `gridstride::compile`.
   March(Device const& device, Marched const& what, std::span<MarchShape const> shapes);

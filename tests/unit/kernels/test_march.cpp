@@ -270,9 +270,9 @@ TEST(March, LongPassesWhereMemoryBinds) {
   EXPECT_GT(system::march_shapes(marched(light), 4, 8).front().steps, 1);
   Grid const grid{.dims = 2, .points = {8192, 8192, 1}};
   auto const cases = test::march_cases();
-  auto const burgers = std::ranges::find(cases, "Burgers", &test::MarchCase::name);
-  auto const program = test::program_of(*burgers, grid);
-  auto const what = test::marched_of(*burgers, program, grid);
+  auto const waves = std::ranges::find(cases, "Schroedinger", &test::MarchCase::name);
+  auto const program = test::program_of(*waves, grid);
+  auto const what = test::marched_of(*waves, program, grid);
   EXPECT_EQ(system::march_shapes(what, 8, 8).front().steps, 1);
 }
 
