@@ -19,11 +19,11 @@ namespace {
 constexpr int vector_bytes = 16;
 /// Registers for places, counters and the values of a program that is under way.
 constexpr int other_registers = 24;
-/// So many, as they are estimated, leave room for three blocks and for two.
-constexpr int registers_of_three = 84, registers_of_two = 128;
+/// So many, as they are estimated, leave room for four blocks, for three and for two.
+constexpr int registers_of_four = 80, registers_of_three = 96, registers_of_two = 128;
 /// Operations that a loop is written out to.
 constexpr std::int64_t good_length = 4096;
-constexpr long long longest_chunk = 32;
+constexpr long long longest_chunk = 16;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
@@ -71,8 +71,9 @@ int width_of(Grid const& grid) {
 
 template <class T>
 PlanesShape shape_of(Step<T> const& step) {
+  auto const around = plain_wraps<T>(step.grid, step.inputs);
   return planes_shape(*step.program, static_cast<int>(step.inputs.size()), sizeof(T),
-                      width_of(step));
+                      width_of(step), std::ranges::count(around, false) > 0);
 }
 
 /// Whether a stage goes on from its input.
@@ -142,7 +143,7 @@ std::vector<PlanesLine> lines_read(StencilProgram const& program) {
 }
 
 PlanesShape planes_shape(StencilProgram const& program, int components, int value_bytes,
-                         int most_width) {
+                         int most_width, bool has_shell) {
   std::int64_t const operations =
       std::ranges::count(program.code, equations::Kind::operation, &equations::Node::kind);
   PlanesShape shape{.width = most_width};
@@ -150,9 +151,13 @@ PlanesShape planes_shape(StencilProgram const& program, int components, int valu
     return registers_of(program, components, value_bytes, shape.width);
   };
   while (shape.width > 1 &&
-         (registers() > registers_of_two_blocks || shape.width * operations > good_length))
+         (registers() > registers_of_two || shape.width * operations > good_length))
     shape.width /= 2;
-  shape.blocks = registers() <= registers_of_three ? 3 : registers() <= registers_of_two ? 2 : 1;
+  shape.blocks = registers() <= registers_of_four    ? 4
+                 : registers() <= registers_of_three ? 3
+                 : registers() <= registers_of_two   ? 2
+                                                     : 1;
+  if (has_shell) shape.blocks = std::min(shape.blocks, 3);  // its points take some registers
   // After as many turns as planes are held each is back in its registers.
   shape.turns = 2 * program.reach[2] + 2;
   if (shape.turns * shape.width * operations > good_length) shape.turns = 1;

@@ -3,7 +3,7 @@
 //
 //   constexpr int width, turns;               // points of a vector; planes that the loop is written
 //                                             // out for
-//   constexpr bool goes_around[3];                // axes that wrap to the value itself
+//   constexpr bool goes_around[3];            // axes that wrap to the value itself
 //   using Vector = float4;                    // `width` values
 //   using Index = int;                        // of a point of a plane
 //   constexpr Line lines[] = {…};             // what the program reads along x, and how far beside
@@ -167,7 +167,8 @@ __device__ __forceinline__ void find_elements(StageArguments<Real> const& a, Col
   }
 }
 
-/// What a stage makes of a component's rates at `offset`, whose value there is `in`.
+/// What a stage makes of a component's rates at `offset` of the plane that begins at `start`, where
+/// its value is `in`.
 __device__ __forceinline__ void finish_stage(StageArguments<Real> const& a, int c, long long start,
                                              Index offset, Values const& in, Values& found) {
   Values base = in, addends[most_addends];

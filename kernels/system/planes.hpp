@@ -32,9 +32,10 @@ struct PlanesShape {
 
 inline constexpr int planes_threads = 256;  ///< of a block
 
-/// The shape for a program where vectors may have up to `most_width` points.
+/// The shape for a program where vectors may have up to `most_width` points; `has_shell`: some axis
+/// has sides that do not wrap to the value itself.
 PlanesShape planes_shape(StencilProgram const& program, int components, int value_bytes,
-                         int most_width);
+                         int most_width, bool has_shell = false);
 
 /// What is compiled for a step: its program, its axes, and vectors that its lines and arrays allow.
 template <class T>

@@ -292,7 +292,7 @@ template <class T>
 void append_workloads(Backend backend, std::vector<Workload>& all) {
   constexpr std::int64_t gpu_size = std::int64_t{1} << 26;
   all.push_back(workload<T, reaction_2d>(backend, gpu_size));
-  all.push_back(workload<T, reaction_3d>(backend, gpu_size));
+  all.push_back(workload<T, reaction_3d>(backend, 2 * gpu_size));
   all.push_back(workload<T, phases_2d>(backend, gpu_size));
   if (backend == Backend::cpu) return;
   all.push_back(passes_workload<T, reaction_2d>(gpu_size, "Gray-Scott 2D, 8 Euler steps"));

@@ -60,16 +60,14 @@ std::vector<RuntimeSource> sources() {
   for (bool const wraps : {true, false})
     all.push_back(system::source_of<T>(test::mixed_program(grid), {wraps, false, wraps}, 2));
   auto const of_volumes = test::mixed_program(grid);
-  for (bool const wraps : {true, false}) {
-    system::Step<T> step;
-    step.program = &of_volumes;
-    step.grid = grid;
-    step.inputs.resize(2);
-    step.outputs.resize(2);
-    for (auto& input : step.inputs)
-      for (auto& side : input.sides[0]) side.wraps = wraps;
-    all.push_back(system::planes_source(step));
-  }
+  system::Step<T> step;
+  step.program = &of_volumes;
+  step.grid = grid;
+  step.inputs.resize(2);
+  step.outputs.resize(2);
+  for (auto& input : step.inputs)
+    for (auto& side : input.sides[0]) side.wraps = false;
+  all.push_back(system::planes_source(step));
   Grid const plane{.dims = 2, .points = {64, 64, 1}};
   auto const program = test::mixed_program(plane);
   system::Marched const what = {
