@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstddef>
 
 #include "kernels/stencil/rows.hpp"
@@ -160,8 +161,8 @@ bool can_hold_on(Device const& device, Layout const& most) {
   Capabilities const& has = device.capabilities();
   if (!has.clusters || has.shared_bytes < most.shared_bytes) return false;
   constexpr int devices = 64;
-  static int found[devices] = {};  // 1: no, 2: yes; each device finds the same
-  int& entry = found[device.ordinal() % devices];
+  static std::atomic<int> found[devices] = {};  // 1: no, 2: yes; each device finds the same
+  std::atomic<int>& entry = found[device.ordinal() % devices];
   if (entry == 0) entry = can_hold(kernel, most) ? 2 : 1;
   return entry == 2;
 }

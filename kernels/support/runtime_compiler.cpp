@@ -166,15 +166,23 @@ std::string compile_cubin(RuntimeSource const& source, int compute_capability) {
 std::shared_ptr<RuntimeModule const> compile(Device const& device, RuntimeSource const& source) {
   if (device.backend() != Backend::cuda)
     throw std::invalid_argument("compile: code is compiled at run time for GPUs only");
+  struct Loaded {
+    std::mutex mutex;
+    std::shared_ptr<RuntimeModule const> module;
+  };
   static std::mutex mutex;
-  static std::map<std::pair<int, std::string>, std::shared_ptr<RuntimeModule const>> modules;
+  static std::map<std::pair<int, std::string>, Loaded> modules;  // which stay where they are
   int const capability = device.compute_capability();
   std::string const key = key_of(source, options_for(source, capability));
-  std::lock_guard const lock(mutex);
-  auto& module = modules[{device.ordinal(), key}];
-  if (module == nullptr)
-    module = std::make_shared<RuntimeModule const>(device, cubin_of(key, source, capability));
-  return module;
+  // Threads compile side by side, but none what another one compiles.
+  std::unique_lock finding(mutex);
+  Loaded& loaded = modules[{device.ordinal(), key}];
+  finding.unlock();
+  std::lock_guard const loading(loaded.mutex);
+  if (loaded.module == nullptr)
+    loaded.module =
+        std::make_shared<RuntimeModule const>(device, cubin_of(key, source, capability));
+  return loaded.module;
 }
 
 struct RuntimeModule::Kernels {

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
@@ -12,6 +14,7 @@
 #include "driver/forecast.hpp"
 #include "driver/prepare.hpp"
 #include "driver/simulation_infos.hpp"
+#include "driver/sweep.hpp"
 
 namespace gridstride::cli {
 
@@ -22,15 +25,21 @@ std::string counted(double count, std::string_view what) {
   return fmt::format("{:.0f} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-void print_forecast(config::RunConfig const& config, Forecast const& expected,
-                    Device const& device) {
+void print_device(Device const& device) {
   fmt::print("# device: {}, {} free\n", device.name(),
              format_bytes(static_cast<double>(device.free_memory())));
-  if (config.simulation->has_time)
-    fmt::print("# time step: {}{:.6g} s, {}, at least {}\n",
-               config.time.adaptive ? "adaptive, at most " : "", expected.time_step,
-               counted(expected.steps, "step"),
-               format_seconds(least_seconds(config, expected, device)));
+}
+
+std::string steps_text(config::RunConfig const& config, Forecast const& expected,
+                       Device const& device) {
+  return fmt::format("time step: {}{:.6g} s, {}, at least {}",
+                     config.time.adaptive ? "adaptive, at most " : "", expected.time_step,
+                     counted(expected.steps, "step"),
+                     format_seconds(least_seconds(config, expected, device)));
+}
+
+/// What a run takes, or several.
+void print_forecast(config::RunConfig const& config, Forecast const& expected) {
   fmt::print("# memory: {} on the device, {} {}\n",
              format_bytes(static_cast<double>(expected.device_bytes)),
              format_bytes(static_cast<double>(expected.host_bytes)),
@@ -49,14 +58,16 @@ void print_forecast(config::RunConfig const& config, Forecast const& expected,
     fmt::print("# warning: {}\n", warning);
 }
 
+Json json_head(config::RunConfig const& config, Device const& device) {
+  return {{"file", config.file.string()},
+          {"resolved_config", config::resolved_yaml(config)},
+          {"device", fmt::format("{}: {}", name_of(device.backend()), device.name())},
+          {"device_free_bytes", device.free_memory()}};
+}
+
 Json json_forecast(config::RunConfig const& config, Forecast const& expected,
                    Device const& device) {
-  Json json = {{"file", config.file.string()},
-               {"resolved_config", config::resolved_yaml(config)},
-               {"device", fmt::format("{}: {}", name_of(device.backend()), device.name())},
-               {"device_free_bytes", device.free_memory()},
-               {"device_bytes", expected.device_bytes},
-               {"host_bytes", expected.host_bytes}};
+  Json json = {{"device_bytes", expected.device_bytes}, {"host_bytes", expected.host_bytes}};
   if (config.simulation->has_time) {
     json["time_step"] = json_number(expected.time_step);
     json["steps"] = json_number(expected.steps);
@@ -73,6 +84,76 @@ Json json_forecast(config::RunConfig const& config, Forecast const& expected,
   return json;
 }
 
+void print_notes(std::vector<std::string> const& fallbacks, std::vector<std::string> const& lines) {
+  for (auto const& fallback : fallbacks) fmt::print("# {}\n", fallback);
+  for (auto const& line : lines) fmt::print("# {}\n", line);
+}
+
+int check_run(config::RunConfig const& config, Stream& stream,
+              std::vector<std::string> const& fallbacks, bool as_json) {
+  Device const& device = stream.device();
+  auto const expected = check_before_run(config, stream);
+  check_start(config, stream);
+  auto const lines = understood(config, device);
+  if (as_json) {
+    Json json = json_head(config, device);
+    json.update(json_forecast(config, expected, device));
+    if (!lines.empty()) json["understood"] = lines;
+    json["fallbacks"] = fallbacks;
+    print_json(json);
+    return 0;
+  }
+  fmt::print("{}\n", config::resolved_yaml(config));
+  print_notes(fallbacks, lines);
+  print_device(device);
+  if (config.simulation->has_time) fmt::print("# {}\n", steps_text(config, expected, device));
+  print_forecast(config, expected);
+  return 0;
+}
+
+Json json_member(config::RunConfig const& member, Forecast const& expected, Device const& device) {
+  Json json;
+  for (auto const& [name, value, digits] : member.swept) json["sweep"][name] = value;
+  json["directory"] = member.output.directory.string();
+  json.update(json_forecast(member, expected, device));
+  return json;
+}
+
+/// The equations are told as the first run has them.
+int check_sweep(config::RunFile const& file, Stream& stream,
+                std::vector<std::string> const& fallbacks, bool as_json) {
+  Device const& device = stream.device();
+  auto const& members = file.members;
+  auto const expected = forecast_sweep(members, stream);
+  for (auto const& member : members)
+    config::for_member(member.swept, [&] { check_start(member, stream); });
+  auto const lines = understood(members.front(), device);
+  if (as_json) {
+    Json json = json_head(file.run, device);
+    json["at_once"] = expected.at_once;
+    json["device_bytes"] = expected.together.device_bytes;
+    json["host_bytes"] = expected.together.host_bytes;
+    for (std::size_t i = 0; i < members.size(); ++i)
+      json["runs"].push_back(json_member(members[i], expected.runs[i], device));
+    if (!lines.empty()) json["understood"] = lines;
+    json["fallbacks"] = fallbacks;
+    print_json(json);
+    return 0;
+  }
+  fmt::print("{}\n", config::resolved_yaml(file.run));
+  print_notes(fallbacks, lines);
+  print_device(device);
+  fmt::print("# sweep: {} in {}, {} at a time{}\n",
+             counted(static_cast<double>(members.size()), "run"),
+             file.run.output.directory.string(), expected.at_once,
+             expected.bound.empty() ? "" : " (" + expected.bound + ")");
+  for (std::size_t i = 0; i < members.size(); ++i)
+    fmt::print("# {}: {}\n", config::member_name(members[i].swept),
+               steps_text(members[i], expected.runs[i], device));
+  print_forecast(file.run, expected.together);
+  return 0;
+}
+
 struct CheckArguments {
   std::string file;
   OverrideOptions changes;
@@ -80,27 +161,13 @@ struct CheckArguments {
 };
 
 int check_file(CheckArguments const& options) {
-  auto const config =
-      config::read_run_config(options.file, options.changes.overrides(), simulation_infos());
-  check_reference(config);
+  auto const file =
+      config::read_run_file(options.file, options.changes.overrides(), simulation_infos());
+  check_reference(file.run);
   std::vector<std::string> fallbacks;
-  Device const device = choose_device(config, fallbacks);
-  Stream stream(device);
-  auto const expected = check_before_run(config, stream);
-  check_start(config, stream);
-  auto const lines = understood(config, device);
-  if (options.json) {
-    Json json = json_forecast(config, expected, device);
-    if (!lines.empty()) json["understood"] = lines;
-    json["fallbacks"] = fallbacks;
-    print_json(json);
-    return 0;
-  }
-  fmt::print("{}\n", config::resolved_yaml(config));
-  for (auto const& fallback : fallbacks) fmt::print("# {}\n", fallback);
-  for (auto const& line : lines) fmt::print("# {}\n", line);
-  print_forecast(config, expected, device);
-  return 0;
+  Stream stream(choose_device(file.run, fallbacks));
+  return file.is_sweep() ? check_sweep(file, stream, fallbacks, options.json)
+                         : check_run(file.run, stream, fallbacks, options.json);
 }
 
 }  // namespace

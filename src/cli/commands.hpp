@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/run_config.hpp"
+#include "config/run_file.hpp"
 
 namespace gridstride::cli {
 
@@ -34,7 +34,7 @@ struct OverrideOptions {
 };
 
 /// Reads and checks all files, of which one may be `-`, standard input.
-std::vector<config::RunConfig> read_configs(std::vector<std::string> const& files,
-                                            OverrideOptions const& changes);
+std::vector<config::RunFile> read_files(std::vector<std::string> const& files,
+                                        OverrideOptions const& changes);
 
 }  // namespace gridstride::cli

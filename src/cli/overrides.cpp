@@ -39,15 +39,15 @@ std::vector<config::Override> OverrideOptions::overrides() const {
   return result;
 }
 
-std::vector<config::RunConfig> read_configs(std::vector<std::string> const& files,
-                                            OverrideOptions const& changes) {
+std::vector<config::RunFile> read_files(std::vector<std::string> const& files,
+                                        OverrideOptions const& changes) {
   if (std::ranges::count(files, "-") > 1)
     throw ConfigError({{"-", 0, 0, "", "standard input can be read once"}});
   auto const overrides = changes.overrides();
-  std::vector<config::RunConfig> runs;
+  std::vector<config::RunFile> read;
   for (auto const& file : files)
-    runs.push_back(config::read_run_config(file, overrides, simulation_infos()));
-  return runs;
+    read.push_back(config::read_run_file(file, overrides, simulation_infos()));
+  return read;
 }
 
 }  // namespace gridstride::cli

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
+#include <exception>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -12,6 +15,7 @@
 #include "driver/prepare.hpp"
 #include "driver/restart.hpp"
 #include "driver/run.hpp"
+#include "driver/sweep.hpp"
 #include "io/atomic_file.hpp"
 #include "simulations/registry.hpp"
 
@@ -30,10 +34,21 @@ struct RunArguments {
   std::string summary;
 };
 
+using Files = std::vector<config::RunFile>;
+
+/// All that there is to run.
+std::vector<config::RunConfig const*> runs_of(Files const& files) {
+  std::vector<config::RunConfig const*> runs;
+  for (auto const& file : files)
+    for (auto const& run : file.runs()) runs.push_back(&run);
+  return runs;
+}
+
 /// What a single run finds before it writes anything.
-void check_together(std::vector<config::RunConfig> const& runs, RunOptions const& how) {
+void check_together(Files const& files, RunOptions const& how) {
   std::map<std::filesystem::path, std::filesystem::path> results;
-  for (auto const& config : runs) {
+  for (auto const* run : runs_of(files)) {
+    auto const& config = *run;
     std::vector<std::string> fallbacks;
     Stream stream(choose_device(config, fallbacks));
     check_before_run(config, stream);
@@ -49,9 +64,10 @@ void check_together(std::vector<config::RunConfig> const& runs, RunOptions const
 }
 
 /// A summary does not replace what the runs read or write.
-void require_free(std::filesystem::path const& path, std::vector<config::RunConfig> const& runs) {
+void require_free(std::filesystem::path const& path, Files const& files) {
   std::error_code none;
-  for (auto const& config : runs) {
+  for (auto const* run : runs_of(files)) {
+    auto const& config = *run;
     bool taken = OutputPaths(config).owns(path);
     std::vector<std::filesystem::path> inputs = {config.file, config.verify.reference};
     for (auto const& [field, source] : config.initial) inputs.push_back(source.file);
@@ -63,37 +79,52 @@ void require_free(std::filesystem::path const& path, std::vector<config::RunConf
   }
 }
 
+/// Runs one file and adds what became of it. Returns what its end is to be, once that is told.
+std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
+                            std::vector<RunSummary>& summaries) {
+  if (file.is_sweep()) {
+    auto sweep = run_sweep(file, how);
+    if (!how.quiet) tell(format_summary(sweep) + '\n');
+    std::ranges::move(sweep.runs, std::back_inserter(summaries));
+    return sweep.failure;
+  }
+  auto const& summary = summaries.emplace_back(run(file.run, how));
+  if (!how.quiet) tell(format_summary(summary) + '\n');
+  if (summary.shortfall.empty()) return nullptr;
+  return std::make_exception_ptr(NumericalError(summary.shortfall));
+}
+
 int run_files(RunArguments const& options) {
   // Every file is checked before the first one runs.
-  auto const runs = read_configs(options.files, options.changes);
-  for (auto const& config : runs) check_reference(config);
+  auto const files = read_files(options.files, options.changes);
+  for (auto const& file : files) check_reference(file.run);
   RunOptions how;
   how.quiet = options.quiet;
   how.restart = options.restart_given->count() > 0;
   how.checkpoint = options.restart;
   how.overwrite = options.overwrite;
   how.new_series = options.new_series;
-  if (runs.size() > 1) check_together(runs, how);
-  if (!options.summary.empty() && options.summary != "-") require_free(options.summary, runs);
+  if (files.size() > 1) check_together(files, how);
+  if (!options.summary.empty() && options.summary != "-") require_free(options.summary, files);
   std::signal(SIGPIPE, SIG_IGN);  // who reads the progress may leave
   std::vector<RunSummary> summaries;
   auto const write_summaries = [&] {
     if (options.summary.empty() || summaries.empty()) return;
-    io::write_text_file(options.summary, runs.size() > 1 ? summary_json(summaries)
-                                                         : summary_json(summaries.front()));
+    bool const is_one = files.size() == 1 && !files.front().is_sweep();
+    io::write_text_file(options.summary,
+                        is_one ? summary_json(summaries.front()) : summary_json(summaries));
   };
   bool const at_once = io::is_stream(options.summary);  // else all that is known, after each run
-  for (auto const& config : runs) {
+  for (auto const& file : files) {
+    std::exception_ptr failure;
     try {
-      summaries.push_back(run(config, how));
+      failure = run_file(file, how, summaries);
     } catch (Error const&) {
       if (at_once) write_summaries();
       throw;
     }
-    auto const& summary = summaries.back();
-    if (!options.quiet) tell(format_summary(summary) + '\n');
-    if (!at_once || &config == &runs.back() || !summary.shortfall.empty()) write_summaries();
-    if (!summary.shortfall.empty()) throw NumericalError(summary.shortfall);
+    if (!at_once || &file == &files.back() || failure) write_summaries();
+    if (failure) std::rethrow_exception(failure);
   }
   return 0;
 }

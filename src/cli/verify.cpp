@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
@@ -60,6 +63,8 @@ Verdict verify_file(config::RunConfig const& config, bool update, bool overwrite
   how.quiet = true;
   how.overwrite = overwrite;
   Verdict verdict{.file = config.file.string()};
+  if (!config.swept.empty())
+    verdict.file += fmt::format(" ({})", config::member_name(config.swept));
   RunSummary summary;
   try {
     summary = run(config, how);
@@ -114,7 +119,13 @@ struct VerifyArguments {
 };
 
 int verify_files(VerifyArguments const& options) {
-  auto runs = read_configs(options.files, options.changes);
+  std::vector<config::RunConfig> runs;  // those of a sweep one by one
+  for (auto& file : read_files(options.files, options.changes)) {
+    if (file.is_sweep())
+      std::ranges::move(file.members, std::back_inserter(runs));
+    else
+      runs.push_back(std::move(file.run));
+  }
   for (auto& config : runs) {
     if (!config.output.has_format("hdf5")) config.output.formats.emplace_back("hdf5");
     require_something_to_verify(config, options.update);

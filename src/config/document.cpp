@@ -309,6 +309,10 @@ std::string_view kind_name(Node const& node) {
   return "";
 }
 
+std::filesystem::path file_named(std::filesystem::path const& given) {
+  return given == "-" ? std::filesystem::path(standard_input) : given;
+}
+
 std::string read_document(std::filesystem::path const& file) {
   std::string bytes = read_bytes(file);
   auto const strange = find_non_text(bytes);

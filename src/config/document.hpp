@@ -40,6 +40,9 @@ inline constexpr std::size_t max_document_nodes = 20000;
 /// What stands for standard input in the place of a file, in messages too.
 inline constexpr std::string_view standard_input = "<standard input>";
 
+/// The file of that name; `-` is standard input.
+std::filesystem::path file_named(std::filesystem::path const& given);
+
 /// The bytes of a config file, or of standard input. Throws `ConfigError` for a file that cannot be
 /// read, is too large or is no text.
 std::string read_document(std::filesystem::path const& file);

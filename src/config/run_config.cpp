@@ -99,13 +99,17 @@ Problem RunConfig::problem(Location const& location, std::string message) const 
           location.path, std::move(message)};
 }
 
-RunConfig read_run_config(std::filesystem::path const& given_file,
-                          std::span<Override const> overrides,
+RunConfig read_run_config(std::filesystem::path const& file, std::span<Override const> overrides,
                           std::span<SimulationInfo const> simulations) {
-  bool const is_standard_input = given_file == "-";
-  auto const file = is_standard_input ? std::filesystem::path(standard_input) : given_file;
+  return parse_run_config(file, read_document(file_named(file)), overrides, simulations);
+}
+
+RunConfig parse_run_config(std::filesystem::path const& given_file, std::string const& text,
+                           std::span<Override const> overrides,
+                           std::span<SimulationInfo const> simulations) {
+  auto const file = file_named(given_file);
+  bool const is_standard_input = file != given_file;
   Faults faults(file.string());
-  std::string const text = read_document(file);
   Node const root = load(text, overrides, faults);
 
   Node const* const given = root.child("simulation");

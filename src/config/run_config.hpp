@@ -21,6 +21,7 @@
 #include "config/parameters.hpp"
 #include "core/device.hpp"
 #include "core/file_stamp.hpp"
+#include "core/named_value.hpp"
 #include "core/precision.hpp"
 #include "expression/expression.hpp"
 #include "grid/grid.hpp"
@@ -207,6 +208,9 @@ struct RunOptions {
   DeviceChoice device;
   Precision precision = Precision::float64;
   expression::Symbols constants;
+  /// Constants that take several values, in a run for each; empty: this is one run.
+  std::vector<std::pair<std::string, std::vector<double>>> sweep;
+  std::vector<NamedValue> swept;  // of a run of a sweep: these constants, in the sweep's order
   GridOptions grid_options;
   Grid grid;
   std::vector<FieldInfo> fields;  // their `sides` are known; those that are `derived` come last
@@ -255,6 +259,10 @@ struct Override {
 /// `ConfigError` with every fault it finds.
 RunConfig read_run_config(std::filesystem::path const& file, std::span<Override const> overrides,
                           std::span<SimulationInfo const> simulations);
+/// The same of a file's text.
+RunConfig parse_run_config(std::filesystem::path const& file, std::string const& text,
+                           std::span<Override const> overrides,
+                           std::span<SimulationInfo const> simulations);
 
 /// The run as a YAML document with every default filled in; reads back to the same run.
 std::string resolved_yaml(RunConfig const& config);

@@ -13,6 +13,7 @@
 #include "config/limits.hpp"
 #include "config/run_fields.hpp"
 #include "config/spatial_sections.hpp"
+#include "config/sweep_section.hpp"
 #include "config/time_section.hpp"
 
 namespace gridstride::config {
@@ -388,6 +389,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
                                       "every number but whole ones: a number (with a unit, "
                                       "converted to SI) or a formula of the names before."},
                     run.constants);
+  if (simulation.has_time) declare_sweep(visitor, run);
   refuse_shared(visitor, simulation);
   if (simulation.has_grid)
     declare_grid(visitor, run);
@@ -406,6 +408,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   if (simulation.has_time) declare_checkpoint(visitor, run.checkpoint);
   if (!simulation.has_own_results) declare_diagnostics(visitor, run);
   declare_verify(visitor, run);
+  check_beside_sweep(visitor, run);
   declare_kernels(visitor, run);
   if (simulation.limits == SimulationInfo::LimitsOf::data) declare_limits(visitor, run.limits);
   if (simulation.limits == SimulationInfo::LimitsOf::grid) declare_grid_limits(visitor, run.limits);

@@ -87,6 +87,8 @@ int threads_asked_for() {
 /// 0 until it is known.
 std::atomic<int> threads_in_use = 0;
 
+thread_local HostShare share_of_thread;
+
 }  // namespace
 
 int available_processors() {
@@ -99,10 +101,15 @@ int available_processors() {
 }
 
 int host_threads() {
+  if (share_of_thread.threads > 0) return share_of_thread.threads;
   int count = threads_in_use.load(std::memory_order_relaxed);
   if (count == 0) threads_in_use = count = threads_asked_for();
   return count;
 }
+
+HostShare host_share() { return share_of_thread; }
+
+void set_host_share(HostShare share) { share_of_thread = share; }
 
 void set_host_threads(int count) { threads_in_use = count; }
 

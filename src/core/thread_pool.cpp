@@ -55,7 +55,10 @@ thread_local bool within_body = false;
 class Loop {
  public:
   Loop(std::int64_t count, int threads, LoopBody body)
-      : body_(body), threads_(threads), parts_(std::make_unique<Part[]>(unsigned(threads))) {
+      : body_(body),
+        first_(host_share().first),
+        threads_(threads),
+        parts_(std::make_unique<Part[]>(unsigned(threads))) {
     for (int k = 0; k < threads; ++k) {
       parts_[unsigned(k)].next = count * k / threads;
       parts_[unsigned(k)].end = count * (k + 1) / threads;
@@ -63,11 +66,14 @@ class Loop {
     piece_ = std::max<std::int64_t>(1, count / threads / pieces_of_part);
   }
 
-  /// Works as thread `place` of the loop, until no piece is left.
+  /// The place of its own thread among those of the pool; the others follow.
+  int first() const { return first_; }
+
+  /// Works as the thread at `place`, until no piece is left.
   void work(int place) noexcept {
     within_body = true;
     try {
-      for (int k = 0; k < threads_; ++k) take(parts_[unsigned((place + k) % threads_)]);
+      for (int k = 0; k < threads_; ++k) take(parts_[unsigned((place - first_ + k) % threads_)]);
     } catch (...) {
       std::lock_guard const lock(failure_mutex_);
       if (!failure_) failure_ = std::current_exception();
@@ -79,7 +85,8 @@ class Loop {
   }
 
   bool takes(int place) const {
-    return place < threads_ && !exhausted_.load(std::memory_order_relaxed);
+    return place > first_ && place < first_ + threads_ &&
+           !exhausted_.load(std::memory_order_relaxed);
   }
   void throw_failure() const {
     if (failure_) std::rethrow_exception(failure_);
@@ -102,6 +109,7 @@ class Loop {
   }
 
   LoopBody body_;
+  int first_;
   int threads_;
   std::int64_t piece_;
   std::unique_ptr<Part[]> parts_;
@@ -115,12 +123,12 @@ class ThreadPool {
   void run(Loop& loop, int threads) {
     {
       std::lock_guard const lock(mutex_);
-      while (started_ < threads - 1) start_one();
+      while (started_ < loop.first() + threads - 1) start_one();
       loops_.push_back(&loop);
       news_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
-    loop.work(0);
+    loop.work(loop.first());
     {
       std::lock_guard const lock(mutex_);
       std::erase(loops_, &loop);  // from here on nobody joins it

@@ -218,13 +218,11 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   note_packed_files(memory, inputs);
   memory.other_bytes += diagnostics_bytes(run, memory);
   std::size_t const made_slabs = slab_memory(run, memory, device.backend()).device;
-  // What libraries and kernels take beside all that is counted.
-  constexpr double spare = 256 << 20;
   // Fields that are too large for the device have no copy aside there.
   double const left = memory.trip_steps > 0
                           ? 0
                           : static_cast<double>(device.free_memory()) - total(memory) -
-                                static_cast<double>(made_slabs) - spare;
+                                static_cast<double>(made_slabs) - spare_device_bytes;
   result.room = room_for(run, memory, left);
   // What files are read through is gone before the first snapshot is set aside.
   if (device.backend() == Backend::cuda)

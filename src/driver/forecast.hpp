@@ -21,6 +21,9 @@ struct OutputRoom {
   static constexpr std::size_t of_array(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 };
 
+/// What libraries and kernels take of a GPU's memory beside all that is counted.
+inline constexpr double spare_device_bytes = 256 << 20;
+
 /// What a run will take.
 struct Forecast {
   double time_step = 0;  ///< s; 0 without time

@@ -5,6 +5,7 @@
 
 #include "config/run_config.hpp"
 #include "core/error.hpp"
+#include "core/processors.hpp"
 #include "core/timer.hpp"
 #include "driver/output_paths.hpp"
 #include "driver/reduction.hpp"
@@ -53,7 +54,10 @@ OutputPipeline::OutputPipeline(config::RunConfig const& run, Stream const& strea
       aside_(compute_, MemorySpace::device, room.bytes),
       numbers_(compute_, MemorySpace::device, first.numbers.size()),
       ready_(stream.device()) {
-  thread_ = std::thread([this] { work(); });
+  thread_ = std::thread([this, share = host_share()] {
+    set_host_share(share);
+    work();
+  });
 }
 
 OutputPipeline::~OutputPipeline() {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/console.hpp"
 #include "core/text.hpp"
@@ -84,10 +85,21 @@ std::string progress_line(Headway const& now, Pace const& pace, int bar_width) {
   return line;
 }
 
-Progress::Progress(double end, std::int64_t grid_points, bool quiet)
+std::string progress_line(SweepHeadway const& now, Pace const& pace, int bar_width) {
+  auto line = fmt::format("{}{:3.0f} %  {} of {} runs ended", bar(now.share, bar_width),
+                          100 * now.share, now.ended, now.runs);
+  if (now.failed > 0) line += fmt::format(" ({} failed)", now.failed);
+  if (auto const seconds = pace.seconds_until(1))
+    line += fmt::format("  ETA {}", format_remaining(*seconds));
+  return line;
+}
+
+Progress::Progress(double end, std::int64_t grid_points, bool quiet,
+                   std::function<void(double)> listener)
     : end_(end),
       grid_points_(static_cast<double>(grid_points)),
       quiet_(quiet),
+      listener_(std::move(listener)),
       terminal_(isatty(STDERR_FILENO) == 1),
       next_(terminal_ ? seconds_between_bars : seconds_between_lines) {}
 
@@ -106,6 +118,7 @@ void Progress::say(Clock const& now, Line const& line) {
 }
 
 void Progress::update(Clock const& now) {
+  if (listener_) return listener_(std::clamp(now.time / end_, 0.0, 1.0));
   say(now, [&](int width) { return progress_line(now, end_, grid_points_, pace_, width); });
 }
 
@@ -114,6 +127,10 @@ void Progress::update(Headway const& now) {
   part_ = now.part;
   say({static_cast<std::int64_t>(now.bytes), now.share},
       [&](int width) { return progress_line(now, pace_, width); });
+}
+
+void Progress::update(SweepHeadway const& now) {
+  say({now.ended, now.share}, [&](int width) { return progress_line(now, pace_, width); });
 }
 
 void Progress::finish() {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -38,16 +39,30 @@ std::string progress_line(Clock const& now, double end, double grid_points, Pace
 /// The same of a computation without time; its pace has shares as times, and bytes as steps.
 std::string progress_line(Headway const& now, Pace const& pace, int bar_width);
 
+/// How far the runs of a sweep are.
+struct SweepHeadway {
+  std::int64_t runs = 0;
+  std::int64_t ended = 0;
+  std::int64_t failed = 0;  ///< of those that ended
+  double share = 0;         ///< of all that there is to do
+};
+
+/// The same of these; its pace has shares as times.
+std::string progress_line(SweepHeadway const& now, Pace const& pace, int bar_width);
+
 /// Tells how far a run is, on standard error: a bar that is redrawn on a terminal, a line now and
 /// then elsewhere, nothing when quiet.
 class Progress {
  public:
-  Progress(double end, std::int64_t grid_points, bool quiet);
+  /// With `listener` it tells that alone the run's share.
+  Progress(double end, std::int64_t grid_points, bool quiet,
+           std::function<void(double)> listener = {});
   ~Progress();
 
   /// Says where the run is, if it is time to say something again.
   void update(Clock const& now);
   void update(Headway const& now);
+  void update(SweepHeadway const& now);
   /// Ends the bar's line, so that other output starts on a new one.
   void finish();
 
@@ -59,6 +74,7 @@ class Progress {
   double end_;
   double grid_points_;
   bool quiet_;
+  std::function<void(double)> listener_;
   bool terminal_;
   bool drawn_ = false;
   Timer timer_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 
 #include "core/console.hpp"
 #include "core/stream.hpp"
@@ -125,6 +126,7 @@ Snapshot Run::snapshot() const {
 /// Whether there is anything to compute.
 bool Run::set_up() {
   summary_.config = config_.file;
+  summary_.swept = config_.swept;
   summary_.has_time = config_.simulation->has_time;
   summary_.directory = paths_.directory;
   Device const device = choose_device(config_, summary_.fallbacks);
@@ -191,7 +193,7 @@ void Run::begin_files(Device const& device, Forecast const& expected) {
   // What an earlier run wrote of the moment that it was stopped at may be missing: written anew.
   Schedule const outputs(config_.output.every, config_.time.end);
   if (!resumed_ || outputs.due(first.clock) || simulation_->finished()) pipeline_->submit(first);
-  progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet);
+  progress_.emplace(config_.time.end, config_.grid.size(), options_.quiet, options_.tell_share);
 }
 
 void Run::time_loop() {
@@ -299,6 +301,7 @@ void Run::verify() {
 }  // namespace
 
 RunSummary run(config::RunConfig const& config, RunOptions const& options) {
+  if (!config.sweep.empty()) throw std::invalid_argument("run: a sweep is several runs");
   return Run(config, options).go();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,12 +34,15 @@ struct RunOptions {
   bool overwrite = false;
   /// With `restart`: begin anew the files of results that the first part of the run left elsewhere.
   bool new_series = false;
+  /// Is told what share of the run is done, in place of a line for people.
+  std::function<void(double)> tell_share = {};
 };
 
 /// What a run did and what it took.
 struct RunSummary {
   std::filesystem::path config;
-  bool has_time = true;  ///< else there are no steps and updates to speak of
+  std::vector<NamedValue> swept;  ///< of a run of a sweep: its constants
+  bool has_time = true;           ///< else there are no steps and updates to speak of
   Clock clock;
   std::string device;
   std::int64_t steps = 0;  ///< of this process
@@ -58,11 +62,13 @@ struct RunSummary {
   bool done_before = false;  ///< there was nothing left to do: all but `fallbacks` is empty
   std::string shortfall;     ///< what the result lacks of what was asked for; empty when nothing
   std::vector<std::string> fallbacks;
+  std::string failure;  ///< of a run of a sweep: why there is no result; empty when there is
 
   double updates_per_second() const;
 };
 
-/// Runs a config from its start, or a checkpoint, to its end. Throws `ConfigError`, `IoError`,
+/// Runs a config without a sweep from its start, or a checkpoint, to its end. Several may go side
+/// by side in threads of their own where `io::serves_several_runs`. Throws `ConfigError`, `IoError`,
 /// `CudaError`, `NumericalError`, `Interrupted`, and `VerificationError` when the final fields are
 /// further from `verify.exact` than its tolerance.
 RunSummary run(config::RunConfig const& config, RunOptions const& options);

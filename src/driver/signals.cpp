@@ -1,7 +1,14 @@
 #include "driver/signals.hpp"
 
-#include <csignal>
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <ctime>
+#include <mutex>
+#include <utility>
 
 namespace gridstride {
 
@@ -20,24 +27,26 @@ constexpr std::array<Watched, 6> watched = {{{SIGINT, "SIGINT", true},
                                              {SIGUSR1, "SIGUSR1", false},
                                              {SIGUSR2, "SIGUSR2", false}}};
 
-volatile std::sig_atomic_t first_signal = 0;
-volatile std::sig_atomic_t wants_checkpoint = 0;
-timespec first_came = {};
+std::atomic<int> first_signal = 0;
+std::atomic<int> checkpoint_requests = 0;
+std::atomic<std::int64_t> first_came = 0;  // ns
+static_assert(std::atomic<int>::is_always_lock_free &&
+              std::atomic<std::int64_t>::is_always_lock_free);  // as handlers need it
 
-/// Key presses and schedulers send several at once, which are one wish.
-bool soon_after_first() {
+std::int64_t nanoseconds() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
-  double const seconds = static_cast<double>(now.tv_sec - first_came.tv_sec) +
-                         1e-9 * static_cast<double>(now.tv_nsec - first_came.tv_nsec);
-  return seconds < 1;
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
+
+/// Key presses and schedulers send several at once, which are one wish.
+bool soon_after_first() { return nanoseconds() - first_came < 1'000'000'000; }
 
 extern "C" void note_signal(int signal) {
   if (signal == SIGUSR2) {
-    wants_checkpoint = 1;
+    ++checkpoint_requests;
   } else if (first_signal == 0) {
-    clock_gettime(CLOCK_MONOTONIC, &first_came);
+    first_came = nanoseconds();
     first_signal = signal;
   } else if (!soon_after_first()) {
     for (auto const& one : watched)
@@ -48,11 +57,20 @@ extern "C" void note_signal(int signal) {
   }
 }
 
-}  // namespace
+/// The watches that live, and what the signals did before the first of them.
+struct Watches {
+  std::mutex mutex;
+  int count = 0;
+  std::array<struct sigaction, watched.size()> before = {};
+};
 
-SignalWatch::SignalWatch() {
+Watches& watches() {
+  static Watches all;
+  return all;
+}
+
+void begin_noting(Watches& all) {
   first_signal = 0;
-  wants_checkpoint = 0;
   struct sigaction noting = {};
   noting.sa_handler = note_signal;
   noting.sa_flags = SA_RESTART;
@@ -60,25 +78,35 @@ SignalWatch::SignalWatch() {
   // One handler at a time: they share what they note.
   for (auto const& one : watched) sigaddset(&noting.sa_mask, one.number);
   for (std::size_t i = 0; i < watched.size(); ++i) {
-    sigaction(watched[i].number, nullptr, &before_[i]);
-    if (watched[i].number == SIGHUP && before_[i].sa_handler == SIG_IGN) continue;
+    sigaction(watched[i].number, nullptr, &all.before[i]);
+    if (watched[i].number == SIGHUP && all.before[i].sa_handler == SIG_IGN) continue;
     sigaction(watched[i].number, &noting, nullptr);
   }
 }
 
+}  // namespace
+
+SignalWatch::SignalWatch() : requests_taken_(checkpoint_requests) {
+  auto& all = watches();
+  std::lock_guard const lock(all.mutex);
+  if (all.count++ == 0) begin_noting(all);
+}
+
 SignalWatch::~SignalWatch() {
+  auto& all = watches();
+  std::lock_guard const lock(all.mutex);
+  if (--all.count > 0) return;
   for (std::size_t i = 0; i < watched.size(); ++i)
-    sigaction(watched[i].number, &before_[i], nullptr);
+    sigaction(watched[i].number, &all.before[i], nullptr);
 }
 
 int SignalWatch::pending() const { return first_signal; }
 
-bool SignalWatch::checkpoint_requested() const { return wants_checkpoint != 0; }
+bool SignalWatch::checkpoint_requested() const { return checkpoint_requests != requests_taken_; }
 
 bool SignalWatch::take_checkpoint_request() {
-  bool const requested = checkpoint_requested();
-  wants_checkpoint = 0;
-  return requested;
+  int const requests = checkpoint_requests;
+  return std::exchange(requests_taken_, requests) != requests;
 }
 
 std::string_view signal_name(int signal) {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <signal.h>
-
-#include <array>
 #include <string_view>
 
 namespace gridstride {
@@ -13,6 +10,8 @@ namespace gridstride {
 /// was, as under nohup.
 ///
 /// More than a second after the first, another SIGINT, SIGTERM or SIGHUP ends the program at once.
+///
+/// Several may live at a time, in any threads: what comes is for each of them.
 class SignalWatch {
  public:
   SignalWatch();
@@ -20,14 +19,15 @@ class SignalWatch {
   SignalWatch& operator=(SignalWatch const&) = delete;
   ~SignalWatch();
 
-  /// The first signal that came and asks to end, or 0.
+  /// The first signal that came and asks to end since there is a watch, or 0.
   int pending() const;
-  /// Whether a checkpoint was asked for since the last call of `take_checkpoint_request`.
+  /// Whether a checkpoint was asked for since this watch began, or since its last call of
+  /// `take_checkpoint_request`.
   bool checkpoint_requested() const;
   bool take_checkpoint_request();
 
  private:
-  std::array<struct sigaction, 6> before_ = {};
+  int requests_taken_;
 };
 
 /// `SIGTERM`.

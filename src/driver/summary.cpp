@@ -53,6 +53,11 @@ namespace {
 nlohmann::ordered_json json_of(RunSummary const& summary) {
   nlohmann::ordered_json json;
   json["config"] = summary.config.string();
+  for (auto const& [name, value, digits] : summary.swept) json["sweep"][name] = value;
+  if (!summary.failure.empty()) {
+    json["failure"] = summary.failure;
+    return json;
+  }
   json["device"] = summary.device;
   if (summary.done_before) {
     json["done_before"] = true;

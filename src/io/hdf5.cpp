@@ -324,3 +324,9 @@ void keep_no_times(Handle const& creation) {
 }
 
 }  // namespace gridstride::io::hdf5
+
+namespace gridstride::io {
+
+bool serves_several_runs() { return hdf5::is_safe_for_threads(); }
+
+}  // namespace gridstride::io

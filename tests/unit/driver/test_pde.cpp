@@ -284,7 +284,7 @@ TEST(Pde, TheExamplesRun) {
     }
     ++count;
   }
-  EXPECT_EQ(count, 10);
+  EXPECT_EQ(count, 11);
 }
 
 /// Vectors: a flow of its own, by components and as a whole, with sides of each component.
