@@ -6,8 +6,8 @@
 //   template <class At> __device__ __forceinline__ void program(At const& at, Real (&result)[results]);
 //
 // where the program asks for at.unknown<c, dx, dy, dz>(), at.coordinate<axis, offset>(), at.time(),
-// at.found<i>() and uniform, normal and noise of <seed, dx, dy, dz>. It says itself which product
-// and sum are one fused operation.
+// at.on_side<axis, end, offset>(), at.found<i>() and uniform, normal and noise of
+// <seed, dx, dy, dz>. It says itself which product and sum are one fused operation.
 
 #pragma once
 
@@ -34,6 +34,10 @@ struct Point {
     if (wraps[axis]) i = wrapped(i, place.points[axis]);
     return static_cast<Real>(
         evaluate::add_product(place.origin[axis], static_cast<double>(i), place.spacing[axis]));
+  }
+  template <int axis, int end, int offset>
+  __device__ __forceinline__ Real on_side() const {
+    return Real(at[axis] + offset == inside(end, place.points[axis], 0));
   }
   __device__ __forceinline__ Real time() const {
     return static_cast<Real>(place.clock->time(fraction));

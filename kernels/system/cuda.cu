@@ -1,4 +1,4 @@
-// What stands beside the stages of a system: values that are given on sides, and vectors whose
+// What stands beside the stages of a system: values that are given on sides, those of fields there, and vectors whose
 // components lie side by side in files and apart here. A thread for each point; the neighbours of
 // a warp's points lie beside each other in every array that it reads or writes, but for the
 // vectors, of which it takes whole sectors.
@@ -41,6 +41,14 @@ __global__ void __launch_bounds__(block_threads)
     Held const held = held_by<T>(a.sides, a.dims, a.points, i, j, k);
     if (held.axis < 3) a.values[n] = held_value<T>(a.sides, a.points, held, i, j, k);
   }
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    copy_face_kernel(__grid_constant__ FaceCopy<T> const copy, long long size) {
+  for (long long n = static_cast<long long>(blockIdx.x) * block_threads + threadIdx.x; n < size;
+       n += static_cast<long long>(gridDim.x) * block_threads)
+    copy(n);
 }
 
 inline constexpr int most_numbers = 3;  // of a vector
@@ -94,6 +102,13 @@ void cuda_impose_sides(Stream& stream, Grid const& grid, Sides<T> const& sides, 
 }
 
 template <class T>
+void cuda_copy_face(Stream& stream, FaceCopy<T> const& copy) {
+  copy_face_kernel<T>
+      <<<blocks_of(copy.size()), block_threads, 0, native(stream)>>>(copy, copy.size());
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "system face");
+}
+
+template <class T>
 void cuda_interleave(Stream& stream, std::span<T const* const> arrays, std::span<T> result) {
   launch_vectors<false, T>(stream, arrays, result.data(), result.size());
 }
@@ -105,6 +120,7 @@ void cuda_separate(Stream& stream, std::span<T const> vectors, std::span<T* cons
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                  \
   template void cuda_impose_sides(Stream&, Grid const&, Sides<T> const&, T*);      \
+  template void cuda_copy_face(Stream&, FaceCopy<T> const&);                       \
   template void cuda_interleave(Stream&, std::span<T const* const>, std::span<T>); \
   template void cuda_separate(Stream&, std::span<T const>, std::span<T* const>);
 GRIDSTRIDE_INSTANTIATE(float)

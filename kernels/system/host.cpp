@@ -60,6 +60,13 @@ T random(Step<T> const& step, Extents const& extents, Node const& node, long lon
                                      : noise_at<T>(node.index, place, *step.clock);
 }
 
+/// Whether the point i of its axis lies on a side.
+template <class T>
+T on_side(Step<T> const& step, Node const& node, long long i) {
+  long long const points = step.grid.points[static_cast<std::size_t>(node.index / 2)];
+  return T(i == inside(node.index % 2, points, 0));
+}
+
 /// What is the same at all points.
 template <class T>
 T lasting_value(Step<T> const& step, Node const& node) {
@@ -119,6 +126,8 @@ void host_reference(Stream&, Step<T> const& step) {
             values[n] = random(step, extents, node, i, j, k);
           else if (node.kind == Kind::coordinate)
             values[n] = coordinate(step, node.index, at[axis] + offset[axis]);
+          else if (node.kind == Kind::on_side)
+            values[n] = on_side(step, node, at[axis / 2] + offset[axis / 2]);
           else if (node.kind == Kind::unknown)
             values[n] = value_at<3>(step.inputs[axis], extents.points, i + offset[0], j + offset[1],
                                     k + offset[2]);
@@ -264,7 +273,11 @@ class PieceRunner {
       } else if (node.kind == Kind::unknown) {
         place_of_[n] = load(node, i, j, k, points, target);
       } else if (node.kind == Kind::coordinate) {
-        coordinates(node, i, j, k, points, target);
+        along_axis(node.index, node, i, j, k, points, target,
+                   [&](long long at) { return coordinate(step_, node.index, at); });
+      } else if (node.kind == Kind::on_side) {
+        along_axis(node.index / 2, node, i, j, k, points, target,
+                   [&](long long at) { return on_side(step_, node, at); });
       } else if (is_random(node.kind)) {
         for (long long m = 0; m < points; ++m)
           target[m] = random(step_, extents_, node, i + m, j, k);
@@ -299,14 +312,15 @@ class PieceRunner {
     return target;
   }
 
-  void coordinates(Node const& node, long long i, long long j, long long k, long long points,
-                   T* target) const {
-    int const axis = node.index;
+  /// What depends on a point's place along an axis alone.
+  template <class Value>
+  void along_axis(int axis, Node const& node, long long i, long long j, long long k,
+                  long long points, T* target, Value const& value) const {
     int const offset = node.orders[static_cast<std::size_t>(axis)];
     if (axis == 0)
-      for (long long n = 0; n < points; ++n) target[n] = coordinate(step_, 0, i + n + offset);
+      for (long long n = 0; n < points; ++n) target[n] = value(i + n + offset);
     else
-      std::fill_n(target, points, coordinate(step_, axis, (axis == 1 ? j : k) + offset));
+      std::fill_n(target, points, value((axis == 1 ? j : k) + offset));
   }
 
   void finish(long long i, long long j, long long k, long long points) {

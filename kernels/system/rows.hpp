@@ -42,6 +42,34 @@ RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const
 
 template <class T>
 void cuda_impose_sides(Stream&, Grid const&, Sides<T> const&, T* values);
+/// The values at the points of a side, from the array of the whole grid; value number n by itself.
+template <class T>
+struct FaceCopy {
+  long long counts[3];   // points of the side along each axis
+  long long strides[3];  // of the array
+  T const* values;
+  T* face;
+
+  FaceCopy(Grid const& grid, int axis, int end, T const* array, T* target)
+      : values(array), face(target) {
+    long long stride = 1;
+    for (int a = 0; a < 3; ++a) {
+      long long const points = grid.points[static_cast<std::size_t>(a)];
+      counts[a] = a == axis ? 1 : points;
+      strides[a] = stride;
+      if (a == axis) values += inside(end, points, 0) * stride;
+      stride *= points;
+    }
+  }
+  long long size() const { return counts[0] * counts[1] * counts[2]; }
+  GRIDSTRIDE_HOST_DEVICE void operator()(long long n) const {
+    long long const line = n / counts[0];
+    face[n] = values[n % counts[0] * strides[0] + line % counts[1] * strides[1] +
+                     line / counts[1] * strides[2]];
+  }
+};
+template <class T>
+void cuda_copy_face(Stream&, FaceCopy<T> const& copy);
 template <class T>
 void cuda_interleave(Stream&, std::span<T const* const> arrays, std::span<T> result);
 template <class T>

@@ -112,6 +112,7 @@ Side<T> side_of(SideKind kind, double spacing, T const* g, T const* a, bool is_a
       return {.wraps = false, .slope = static_cast<T>(2 * spacing), .g = g, .a = a};
     case SideKind::wall:
       return {.wraps = false, .given = is_along_normal, .sign = T(is_along_normal ? -1 : 1)};
+    case SideKind::flux:
     case SideKind::outflow:
       return {.wraps = false, .sign = -1, .own = 2};
     default:
@@ -133,6 +134,19 @@ void impose_sides([[maybe_unused]] Stream& stream, Grid const& grid, Sides<T> co
       if (held.axis < 3)
         values[line * nx + i] = held_value<T>(sides, extents.points, held, i, line % ny, line / ny);
     }
+  });
+}
+
+template <class T>
+void copy_face([[maybe_unused]] Stream& stream, Grid const& grid, int axis, int end,
+               T const* values, T* face) {
+  FaceCopy<T> const copy(grid, axis, end, values, face);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_copy_face(stream, copy);
+#endif
+  long long const rows = copy.counts[1] * copy.counts[2];
+  parallel_for(rows, copy.counts[0], [&](std::int64_t row) {
+    for (long long i = 0; i < copy.counts[0]; ++i) copy(row * copy.counts[0] + i);
   });
 }
 
@@ -176,6 +190,7 @@ void separate([[maybe_unused]] Stream& stream, std::span<T const> vectors,
   template void advance(Stream&, Step<T> const&, std::string_view);           \
   template Side<T> side_of(SideKind, double, T const*, T const*, bool);       \
   template void impose_sides(Stream&, Grid const&, Sides<T> const&, T*);      \
+  template void copy_face(Stream&, Grid const&, int, int, T const*, T*);      \
   template void interleave(Stream&, std::span<T const* const>, std::span<T>); \
   template void separate(Stream&, std::span<T const>, std::span<T* const>);
 GRIDSTRIDE_INSTANTIATE(float)

@@ -109,7 +109,7 @@ inline int fewest_points(int reach, bool wraps) { return reach + (wraps ? 0 : 1)
 ///   neumann       u(−j) = u(j) + 2jh·g, g the derivative along the outward normal
 ///   robin         u(−j) = u(j) + 2jh·(g − a·u(0)), where that derivative is g − a·u
 ///   wall          u(−j) = u(j); as dirichlet with g = 0 for the component along the normal
-///   outflow       u(−j) = 2u(0) − u(j): a straight line
+///   outflow, flux u(−j) = 2u(0) − u(j): a straight line
 ///
 /// Throws `std::invalid_argument` for other kinds.
 template <class T>
@@ -119,6 +119,10 @@ Side<T> side_of(SideKind kind, double spacing, T const* g, T const* a = nullptr,
 /// Queues u = g at the points of sides where it is given.
 template <class T>
 void impose_sides(Stream& stream, Grid const& grid, Sides<T> const& sides, T* values);
+
+/// Queues a copy of a component's values at the points of a side, in the order of `face_place`.
+template <class T>
+void copy_face(Stream& stream, Grid const& grid, int axis, int end, T const* values, T* face);
 
 /// Queues result[c + components·i] = arrays[c][i]: a vector's components side by side.
 template <class T>

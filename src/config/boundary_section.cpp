@@ -33,6 +33,9 @@ constexpr SideWord side_words[] = {
     {SideKind::neumann, "neumann", 1, "The derivative along the outward normal on the side."},
     {SideKind::robin, "robin", 2,
      "a and g on the side, where du/dn + a u = g with the outward normal n."},
+    {SideKind::flux, "flux", 1,
+     "What flows out through the side: n F of the term div(F) of the field's equation, with the "
+     "outward normal n."},
     {SideKind::fixed, "fixed", 0, "Held at zero."},
     {SideKind::free, "free", 0, "Without a derivative along the normal."},
     {SideKind::wall, "wall", 0,
@@ -48,6 +51,7 @@ struct Terms {
   std::string derivative_unit;
   std::vector<std::string> components;  // of the values; none for plain numbers
   std::vector<std::pair<std::string_view, std::string>> refused;  // words, and why
+  bool of_fields = false;                                         // values may be made of these
 };
 
 bool takes(FieldInfo const& field, SideKind kind) {
@@ -105,6 +109,7 @@ void declare_pair(Visitor& visitor, Spec const& spec, Terms const& terms,
       Spec one = item;
       one.unit = item.name == "0" ? std::string_view("1/m") : terms.derivative_unit;
       one.variables = spec.variables;
+      one.is_foreign = spec.is_foreign;
       v.visit(one, formula);
     });
     if (both.size() != 2) return;
@@ -131,7 +136,8 @@ std::vector<Form> forms_of(Terms const& terms, std::vector<SideCondition>& condi
           .name = one.word,
           .unit = one.kind == SideKind::neumann ? terms.derivative_unit : terms.value_unit,
           .documentation = one.documentation,
-          .variables = "xyzt"};
+          .variables = "xyzt",
+          .is_foreign = terms.of_fields};
       if (one.values == 2)
         declare_pair(v, spec, terms, conditions[i]);
       else
@@ -259,7 +265,8 @@ class BoundarySection {
   void declare_all(Visitor& v) {
     std::vector<FieldInfo> fields;
     for (std::size_t const i : places_) fields.push_back(run_.sided(i));
-    Terms const terms = terms_of(fields, is_solved_ && run_.names.empty());
+    Terms terms = terms_of(fields, is_solved_ && run_.names.empty());
+    terms.of_fields = run_.language != nullptr;
     for_each_axis(v, run_, [&](int a) {
       if (terms.words.empty())
         return v.refuse(axis_names[a],
@@ -275,6 +282,7 @@ class BoundarySection {
 
   void declare_one(Visitor& v, std::size_t i) {
     Terms terms = terms_of({run_.sided(i)}, is_solved_ && !run_.is_name(i));
+    terms.of_fields = run_.language != nullptr;
     for (SideWord const& one : side_words)
       if (run_.is_name(i) && !takes(run_.sided(i), one.kind) &&
           std::ranges::count(run_.simulation->sides, one.kind) > 0)
@@ -393,16 +401,21 @@ Sides default_sides(FieldInfo const& field) {
   return sides;
 }
 
-void declare_boundary(Visitor& visitor, RunOptions& run) {
+void declare_boundary(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   BoundarySection section(run, run.language != nullptr && visitor.given("verify.manufactured"));
   if (section.empty()) {
     visitor.refuse("boundary", fmt::format("{} has no conditions on the sides of its grid",
                                            run.simulation->name));
   } else {
     visitor.section(
-        {.name = "boundary", .documentation = "What holds on the two sides of each axis."},
+        {.name = "boundary",
+         .documentation = run.language != nullptr
+                              ? "What holds on the two sides of each axis. Values are formulas of "
+                                "space and time, of fields and of names under `let`."
+                              : "What holds on the two sides of each axis."},
         [&](Visitor& v) { section.declare(v); });
   }
+  parameters.check_sides(visitor, run);
   follow_rates(visitor, run);
   complete_grid(run);
 }

@@ -13,8 +13,8 @@ Sides default_sides(FieldInfo const& field);
 /// only its word.
 bool follows_from_solution(SideKind kind);
 
-/// `boundary`, of all fields together and of each; completes `run.grid`, whose spacing depends on
+/// `boundary`, of all fields together and of each, and `ParameterSet::check_sides`; completes `run.grid`, whose spacing depends on
 /// the axes that are periodic.
-void declare_boundary(Visitor& visitor, RunOptions& run);
+void declare_boundary(Visitor& visitor, RunOptions& run, ParameterSet& parameters);
 
 }  // namespace gridstride::config

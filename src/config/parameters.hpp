@@ -46,9 +46,10 @@ struct Spec {
   double maximum = std::numeric_limits<double>::infinity();
   bool exclusive_minimum = false;
   std::string_view variables = "";  ///< a formula may depend on these, "xyz", or `all_variables`
-  bool is_foreign = false;  ///< what is no formula is left to the simulation (`check_initial`)
-  bool any_name = false;    ///< stands for keys whose names are not known: none is read
-  std::size_t length = 0;   ///< of a list of items: how many; 0: any number
+  /// What is no formula is left to the simulation (`check_initial`, `check_sides`).
+  bool is_foreign = false;
+  bool any_name = false;   ///< stands for keys whose names are not known: none is read
+  std::size_t length = 0;  ///< of a list of items: how many; 0: any number
 };
 
 /// As values before reading: there is no default, the file must give one.
@@ -76,6 +77,9 @@ class ParameterSet {
   /// Whether it reads what stands under `initial` and is no formula of space, and does so.
   virtual bool reads_initial() const { return false; }
   virtual void check_initial(Visitor&, RunOptions const&) {}
+  /// Of simulations with a language: reads what stands under `boundary` and is no formula of space
+  /// and time, but for what comes to one, which it becomes.
+  virtual void check_sides(Visitor&, RunOptions&) {}
   /// What else has sides under `boundary`: of these nothing is initial, written or measured. One
   /// with `any_name` has faults, and is not looked at.
   virtual std::vector<FieldInfo> names_of(RunOptions const&) const { return {}; }

@@ -196,6 +196,18 @@ void Reader::section(Spec const& spec, Body const& body) {
   leave();
 }
 
+namespace {
+
+/// Where a comma of a list has cut a formula in two.
+std::string_view hint_of_comma(Node const& list) {
+  bool const is_cut = std::ranges::any_of(list.children, [](Node const& item) {
+    return std::ranges::count(item.text, '(') > std::ranges::count(item.text, ')');
+  });
+  return is_cut ? " (in a list, a formula with a comma in it needs quotes)" : "";
+}
+
+}  // namespace
+
 std::optional<std::size_t> Reader::given_items(Spec const& spec) {
   Scope const& scope = scopes_.back();
   Node const* node = scope.node ? scope.node->child(spec.name) : nullptr;
@@ -210,7 +222,8 @@ void Reader::visit_items(Spec const& spec, std::size_t count, Element const& ele
   if (spec.length > 0 && (single || count != spec.length))
     return report(*node, path(spec.name),
                   single ? wrong_kind(fmt::format("a list of {} values", spec.length), *node)
-                         : fmt::format("{} values expected, here are {}", spec.length, count));
+                         : fmt::format("{} values expected, here are {}{}", spec.length, count,
+                                       hint_of_comma(*node)));
   enter({.node = node, .place = node->place, .path = path(spec.name), .single = single});
   for (std::size_t i = 0; i < count; ++i) {
     std::string const index = std::to_string(i);

@@ -397,7 +397,7 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
     refuse_grid(visitor, simulation);
   declare_parameters(visitor, run, parameters);
   declare_fields(visitor, run, parameters);
-  if (simulation.has_grid) declare_boundary(visitor, run);
+  if (simulation.has_grid) declare_boundary(visitor, run, parameters);
   if (simulation.has_time) declare_initial(visitor, run, parameters);
   if (simulation.has_time)
     declare_time(visitor, run.time, simulation);

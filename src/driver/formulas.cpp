@@ -176,7 +176,8 @@ void look_at_sides(Search& search, config::RunConfig const& run, config::Sides c
   for (int axis = 0; axis < run.grid.dims; ++axis)
     for (int side = 0; side < 2; ++side) {
       auto const& condition = sides[static_cast<std::size_t>(axis)][static_cast<std::size_t>(side)];
-      constexpr SideKind with_values[] = {SideKind::dirichlet, SideKind::neumann, SideKind::robin};
+      constexpr SideKind with_values[] = {SideKind::dirichlet, SideKind::neumann, SideKind::robin,
+                                          SideKind::flux};
       if (std::ranges::find(with_values, condition.kind) == std::end(with_values)) continue;
       Grid const face = without_given_sides(face_of(run.grid, axis, side), {&sides, 1}, axis);
       search.look(condition.value, condition.components, face);

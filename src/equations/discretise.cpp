@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "equations/sides.hpp"
 #include "equations/upwind.hpp"
 
 namespace gridstride::equations {
@@ -58,6 +59,7 @@ class Discretiser {
         differences_(differences_of(space.order)),
         to_(to.terms),
         operands_(to.operands) {
+    to.spacing = grid.spacing;
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (static_cast<int>(axis) < grid.dims)
         to.measure *= static_cast<double>(grid.points[axis]) * grid.spacing[axis];
@@ -75,6 +77,24 @@ class Discretiser {
     for (Term const part : operations_of(term, known))
       points_.emplace(std::pair{part, offset}, make(part, offset));
     return points_.at({term, offset});
+  }
+
+  /// Slopes count on their own side; numbers everywhere.
+  void add(SideSlopes const& slopes, Stencil& stencil) {
+    auto const on_side = [&](Term of, int axis, int end) {
+      Term const value = at(of, {});
+      if (to_.is_number(value)) return value;
+      return to_.operation(Operation::select, to_.on_side(axis, end), value, to_.number(0));
+    };
+    for (Stencil::SideSlope one : slopes.of_values) {
+      one.slope = on_side(one.slope, one.axis, one.end);
+      stencil.side_slopes.push_back(one);
+    }
+    for (Stencil::FluxSlope one : slopes.of_fluxes) {
+      one.here = on_side(one.here, one.axis, one.end);
+      one.inside = on_side(one.inside, one.axis, one.end);
+      stencil.flux_slopes.push_back(one);
+    }
   }
 
  private:
@@ -116,7 +136,7 @@ class Discretiser {
       case Kind::derivative:
         return derivative(a, node.orders, offset);
       case Kind::flux:
-        return flux(a, node.index, offset);
+        return flux_between_sides(node, offset);
       case Kind::transport:
         return to_.multiply(at(a, offset), derivative(b, once(node.index), offset));
       case Kind::uniform:
@@ -228,6 +248,42 @@ class Discretiser {
     });
   }
 
+  /// What flows through the face to the next point, so that `flux` is a difference of two of these.
+  Term through(Term of, int axis, Offset offset) {
+    bool const meets = meets_face(of, axis);
+    Pairs const& pairs = meets ? differences_.across : differences_.first;
+    Term result = to_.number(0);
+    for (std::size_t i = 0; i < pairs.weights.size(); ++i) {
+      int const k = static_cast<int>(i) + 1;
+      Term sum = to_.number(0);
+      for (int m = 1 - k; m <= (meets ? k - 1 : k); ++m) {
+        Offset const place = moved(offset, axis, m);
+        sum = to_.add(sum, meets ? face(of, axis, place) : at(of, place));
+      }
+      result = to_.add(result, to_.multiply(to_.number(pairs.weights[i] / pairs.divisor), sum));
+    }
+    return result;
+  }
+
+  Term flux_between_sides(Node const& node, Offset offset) {
+    int const axis = node.index;
+    Term const of = node.operands[0];
+    Term result = flux(of, axis, offset);
+    if (names_ == NamesAs::formulas) return result;
+    auto const given = flux_through_sides(node, node.operands);
+    for (int end = 0; end < 2; ++end) {
+      if (given[static_cast<std::size_t>(end)] < 0) continue;
+      Term const outward = at(given[static_cast<std::size_t>(end)], offset);
+      Term const change = end == 0
+                              ? to_.add(through(of, axis, offset), outward)
+                              : to_.subtract(outward, through(of, axis, moved(offset, axis, -1)));
+      Term const here = to_.on_side(axis, end, offset[static_cast<std::size_t>(axis)]);
+      result = to_.operation(Operation::select, here,
+                             to_.multiply(to_.number(2 / spacing(axis)), change), result);
+    }
+    return result;
+  }
+
   /// Whether a derivative stands in it that is the difference of the points on both sides of a face.
   bool meets_face(Term term, int axis) {
     auto const known = [&](Term part) { return meets_.contains({part, axis}); };
@@ -337,7 +393,8 @@ class SplitDiscretiser {
     return std::move(stencil_);
   }
 
-  Stencil for_stability() {
+  Stencil for_stability(SideSlopes const& slopes) {
+    discretiser_.add(slopes, stencil_);
     auto const speed = [&](Term of, int axis) {
       return terms().multiply(terms().number(1 / spacing(axis)), value(of));
     };
@@ -413,57 +470,15 @@ Stencil discretise(System const& system, Grid const& grid, Space const& space, N
 
 Stencil discretise_for_stability(System const& system, Grid const& grid, Space const& space) {
   constexpr auto names = NamesAs::formulas;
-  if (space.convection == Convection::central) return discretise(system, grid, space, names);
-  return SplitDiscretiser(system, grid, space, names).for_stability();
-}
-
-bool StencilProgram::depends_on_time() const {
-  return std::ranges::any_of(code, [](Node const& node) { return node.kind == Kind::time; });
-}
-
-bool StencilProgram::has_noise() const {
-  return std::ranges::any_of(code, [](Node const& node) { return node.kind == Kind::noise; });
-}
-
-StencilProgram program_of(Terms const& terms, std::span<Term const> results, int dims) {
-  std::vector<char> needed(terms.size(), 0);
-  for (Term const result : results) needed[static_cast<std::size_t>(result)] = 1;
-  for (std::size_t place = terms.size(); place-- > 0;) {
-    if (!needed[place]) continue;
-    Node const& node = terms[static_cast<Term>(place)];
-    for (int i = 0; i < operand_count(node); ++i)
-      needed[static_cast<std::size_t>(node.operands[static_cast<std::size_t>(i)])] = 1;
-  }
-  StencilProgram program;
-  program.dims = dims;
-  std::vector<std::int32_t> number(terms.size(), -1);
-  for (std::size_t place = 0; place < terms.size(); ++place) {
-    if (!needed[place]) continue;
-    Node node = terms[static_cast<Term>(place)];
-    for (int i = 0; i < operand_count(node); ++i) {
-      auto& operand = node.operands[static_cast<std::size_t>(i)];
-      operand = number[static_cast<std::size_t>(operand)];
-    }
-    if (node.kind == Kind::found) program.found = std::max(program.found, node.index + 1);
-    if (node.kind == Kind::unknown)
-      program.components = std::max(program.components, node.index + 1);
-    if (node.kind == Kind::unknown || is_random(node.kind)) {
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        program.reach[axis] = std::max(program.reach[axis], std::abs(int{node.orders[axis]}));
-    }
-    number[place] = static_cast<std::int32_t>(program.code.size());
-    program.code.push_back(node);
-  }
-  for (Term const result : results)
-    program.results.push_back(number[static_cast<std::size_t>(result)]);
-  return program;
-}
-
-StencilProgram whole_program(Stencil const& stencil, int dims) {
-  auto results = stencil.rates;
-  results.insert(results.end(), stencil.operands.begin(), stencil.operands.end());
-  for (auto const& name : stencil.names) results.insert(results.end(), name.begin(), name.end());
-  return program_of(stencil.terms, results, dims);
+  System with_slopes = system;
+  SideSlopes const slopes = slopes_of_sides(with_slopes, grid, space);
+  if (space.convection != Convection::central)
+    return SplitDiscretiser(with_slopes, grid, space, names).for_stability(slopes);
+  Stencil stencil;
+  Discretiser discretiser(with_slopes, with_slopes.terms, grid, space, names, stencil);
+  for (Term const rate : system.rates) stencil.rates.push_back(discretiser.at(rate, {}));
+  discretiser.add(slopes, stencil);
+  return stencil;
 }
 
 }  // namespace gridstride::equations

@@ -16,7 +16,7 @@ namespace gridstride::equations {
 
 /// What becomes of names with sides of their own: arrays are loads of components that follow the
 /// unknowns, formulas what the names stand for at the same points. Both agree but beyond sides that
-/// do not wrap.
+/// do not wrap, where formulas leave out as well what is given of fluxes.
 enum class NamesAs { arrays, formulas };
 
 /// The rates of a system at a point of a grid: terms of unknowns, coordinates and random numbers at
@@ -37,16 +37,41 @@ struct Stencil {
     Term speed;        ///< points per s, at most
   };
 
+  /// How what is given on a side follows from a component: of what that is there, ∂u/∂n has
+  /// −slope times as much where the sides are `neumann` or `robin`, u slope times as much where they
+  /// are `dirichlet`.
+  struct SideSlope {
+    SideKind kind;
+    std::size_t component;
+    std::size_t of;
+    int axis;
+    int end;
+    Term slope;
+  };
+  /// What the rate at the points of a side where a flux is given has beside what a mirror would
+  /// show: ∂rate/∂of at the point itself, and for the points next to it.
+  struct FluxSlope {
+    std::size_t rate;
+    std::size_t of;
+    int axis;
+    int end;
+    Term here;
+    Term inside;
+  };
+
   Terms terms;
   std::vector<Term> rates;  ///< ∂/∂t of each component
   /// What globals are of, each once, after those that stand in it. Of number i, `Terms::found` of
   /// 4·i + k stands for that of kind `global_kinds[k]`.
   std::vector<Term> operands = {};
   double measure = 1;  ///< of the grid: what an integral is to a mean, at most
+  std::array<double, 3> spacing = {1, 1, 1};
   std::vector<std::vector<Term>> names = {};  ///< of each name with sides its components
   std::vector<Slope> slopes = {};
   std::vector<Carried> carried = {};
   Convection convection = Convection::central;  ///< of `carried`
+  std::vector<SideSlope> side_slopes = {};
+  std::vector<FluxSlope> flux_slopes = {};
 };
 
 inline constexpr Kind global_kinds[] = {Kind::least, Kind::greatest, Kind::mean, Kind::integral};
@@ -67,15 +92,19 @@ inline constexpr int max_operands = 64;
 /// points around the face, all else their mean (of order 4 and 6 with the next pairs), and
 /// operations are made of their operands there; where no such derivative stands in F, ∂F/∂x is as
 /// above. The sum of a flux over a periodic axis is then 0 but for rounding. Transport is
-/// velocity·∂a/∂x. Whole powers up to 8 become products. Where convection is not central, what
+/// velocity·∂a/∂x. At the points of a side through which a flux F_n is given along the outward
+/// normal n, the change of F along the axis is that of the half cell beside the side, ±2(F_n ∓ H)/h,
+/// where H is what flows through its other end: of a flux at all other points it is (H_{1/2} −
+/// H_{−1/2})/h, whatever its order. With half weights on the sides, as integrals have them, the sum
+/// of a flux is then what is given, but for rounding. Whole powers up to 8 become products. Where convection is not central, what
 /// `split_convection` finds is as in upwind.hpp.
 ///
 /// Throws `Error` for stencils that are wider than `max_reach`, and for more than `max_operands`.
 Stencil discretise(System const& system, Grid const& grid, Space const& space = {},
                    NamesAs names = NamesAs::arrays);
 
-/// The same for `Linearisation`: names with sides are formulas, and what is carried along from
-/// upwind is left out, and told.
+/// The same for `Linearisation`: names with sides are formulas, what is carried along from upwind is
+/// left out, and told, and so is what is given on sides by fields.
 Stencil discretise_for_stability(System const& system, Grid const& grid, Space const& space = {});
 
 /// The furthest that a point may be from which a rate is made.
@@ -84,7 +113,7 @@ inline constexpr int max_reach = 16;
 /// Terms as straight-line code: value number i is what node i makes of values before it. Its kinds
 /// are number, coordinate (of axis `index`, `orders[index]` points off), time, unknown (component
 /// `index` at the point `orders` off), uniform, normal and noise (by the seed `index`, `orders` off),
-/// found (number `index`) and operation, whose operands are numbers of values.
+/// found (number `index`), on_side (of the point `orders` off) and operation, whose operands are numbers of values.
 struct StencilProgram {
   int dims = 1;
   std::vector<Node> code;

@@ -108,6 +108,9 @@ class CudaPrinter {
     if (node.kind == Kind::coordinate)
       return fmt::format("at.template coordinate<{}, {}>()", node.index,
                          node.orders[index(node.index)]);
+    if (node.kind == Kind::on_side)
+      return fmt::format("at.template on_side<{}, {}, {}>()", node.index / 2, node.index % 2,
+                         node.orders[index(node.index / 2)]);
     if (node.kind == Kind::unknown)
       return fmt::format("at.template unknown<{}, {}, {}, {}>()", node.index, node.orders[0],
                          node.orders[1], node.orders[2]);

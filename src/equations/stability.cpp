@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <numbers>
-#include <optional>
 #include <utility>
 
 #include "equations/blocks.hpp"
@@ -138,6 +137,10 @@ struct Disc {
   void add_imaginary(double factor, Range range) {
     add(factor, range, imaginary, imaginary_radius);
   }
+  void add_radius(double radius) {
+    real_radius += radius;
+    imaginary_radius += radius;
+  }
   double radius() const { return std::hypot(real_radius, imaginary_radius); }
   double largest() const {
     return std::hypot(std::abs(real) + real_radius, std::abs(imaginary) + imaginary_radius);
@@ -237,6 +240,7 @@ Linearisation::Linearisation(Stencil stencil)
       components_(stencil.rates.size()),
       operands_(std::move(stencil.operands)),
       measure_(stencil.measure),
+      spacing_(stencil.spacing),
       convection_(stencil.convection) {
   leave_out_noise(terms_, stencil.rates);
   leave_out_noise(terms_, operands_);
@@ -253,6 +257,12 @@ Linearisation::Linearisation(Stencil stencil)
       of_operands_.add(*this, row, operands_[row]);
   for (auto const& [component, with, speed] : stencil.carried)
     carried_.push_back({component, with, place_of(speed)});
+  for (auto const& one : stencil.side_slopes)
+    side_slopes_.push_back(
+        {one.kind, one.component, one.of, one.axis, one.end, place_of(one.slope)});
+  for (auto const& one : stencil.flux_slopes)
+    if (one.rate < components_)
+      flux_slopes_.push_back({one.rate, one.of, place_of(one.here), place_of(one.inside)});
   for (Term const value : values_)
     if (!terms_.is_number(value)) coefficients_.push_back(value);
 }
@@ -298,70 +308,6 @@ void Linearisation::Slopes::add(Linearisation& to, std::size_t row, Term of,
   }
 }
 
-/// What a global is changed by, for each operand and component, first of all points alike: S where
-/// that is a number and nothing else counts.
-std::vector<Linearisation::Bound> Linearisation::bounds(std::span<Range const> values) const {
-  std::size_t const n = components_;
-  auto const most = [&](int place) {
-    Range const range = range_of(values, place);
-    return std::max(std::abs(range.least), std::abs(range.greatest));
-  };
-  auto const is_number = [&](int place) {
-    return terms_.is_number(values_[static_cast<std::size_t>(place)]);
-  };
-  struct Change {
-    double mean = 0, at_a_point = 0;  // at most
-    std::optional<double> exact = {};
-  };
-  std::vector<Change> changes(operands_.size() * n);
-  for (Entry const& entry : of_operands_.entries) {
-    Change& change = changes[entry.row * n + entry.column];
-    change.mean = change.at_a_point = most(entry.sum);
-    if (is_number(entry.sum)) change.exact = range_of(values, entry.sum).least;
-    for (Pair const& pair : entry.pairs)
-      for (auto const& [place, factor] : {std::pair{pair.even, 4.0}, {pair.odd, 2.0}}) {
-        change.at_a_point += factor * most(place);
-        if (is_number(place)) continue;
-        change.mean += factor * most(place);
-        change.exact.reset();
-      }
-  }
-  // |δG| of a number that is found, and what it is exactly.
-  auto const change_of = [&](int found, std::size_t column) {
-    Change const& change =
-        changes[static_cast<std::size_t>(found / numbers_of_operand) * n + column];
-    Kind const kind = global_kinds[found % numbers_of_operand];
-    if (kind == Kind::least || kind == Kind::greatest) return Change{.mean = change.at_a_point};
-    double const factor = kind == Kind::integral ? measure_ : 1;
-    Change result = {.mean = factor * change.mean};
-    if (change.exact) result.exact = factor * *change.exact;
-    return result;
-  };
-  for (Coupling const& coupling : of_operands_.couplings)
-    for (std::size_t column = 0; column < n; ++column) {
-      double const more = most(coupling.slope) * change_of(coupling.found, column).mean;
-      if (more == 0) continue;
-      Change& change = changes[coupling.row * n + column];
-      change.mean += more;
-      change.at_a_point += more;
-      change.exact.reset();
-    }
-  std::vector<Bound> result(n * n);
-  for (Coupling const& coupling : of_rates_.couplings)
-    for (std::size_t column = 0; column < n; ++column) {
-      Change const change = change_of(coupling.found, column);
-      Bound& bound = result[coupling.row * n + column];
-      if (change.exact && is_number(coupling.slope)) {
-        double const product = range_of(values, coupling.slope).least * *change.exact;
-        bound.exact.least += std::min(product, 0.0);
-        bound.exact.greatest += std::max(product, 0.0);
-      } else {
-        bound.radius += most(coupling.slope) * change.mean;
-      }
-    }
-  return result;
-}
-
 int Linearisation::place_of(Term term) {
   auto const known = std::ranges::find(values_, term);
   if (known != values_.end()) return static_cast<int>(known - values_.begin());
@@ -405,6 +351,13 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
   }
   for (Carried const& one : carried_)
     acts[one.component * n + one.with] = acts[one.with * n + one.component] = 1;
+  auto const [slopes, others] = at_sides(values, sides);
+  for (std::size_t at = 0; at < n * n; ++at)
+    acts[at] = acts[at] || others[at].radius > 0 || others[at].exact.least < 0;
+  for (RobinSide const& side : slopes)
+    for (std::size_t row = 0; row < n; ++row)
+      if (acts[row * n + side.component] && (side.a.least != 0 || side.a.greatest != 0))
+        acts[row * n + side.of] = 1;
 
   auto const speed = speeds(values);
   auto const symbol = convection_symbol(convection_);
@@ -428,8 +381,15 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
     std::vector<double> largest(size * size, 0);
     for (Entry const& entry : of_rates_.entries) {
       std::size_t const i = place_in(entry.row), j = place_in(entry.column);
-      if (i == size || j == size) continue;
-      Range const added = added_by_sides(entry, values, sides);
+      if (i == size) continue;
+      for (std::size_t other = 0; other < size; ++other) {
+        if (block[other] == entry.column) continue;
+        Range const added = added_by_sides(entry, block[other], values, slopes);
+        double const most = std::max(-added.least, added.greatest);
+        for (auto& at_wave : discs) at_wave[i * size + other].add_radius(most);
+      }
+      if (j == size) continue;
+      Range const added = added_by_sides(entry, entry.column, values, slopes);
       for (std::size_t w = 0; w < waves.size(); ++w) {
         Disc& disc = discs[w][i * size + j];
         disc.add_real(1, of(entry.sum));
@@ -444,8 +404,15 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
       }
     }
     for (std::size_t i = 0; i < size; ++i) {
-      Range const added = carried_by_sides(fastest, block[i], sides);
-      for (auto& at_wave : discs) at_wave[i * size + i].add_real(1, added);
+      for (std::size_t j = 0; j < size; ++j) {
+        Range const added = carried_by_sides(fastest, block[i], block[j], slopes);
+        double const most = std::max(-added.least, added.greatest);
+        for (auto& at_wave : discs)
+          if (i == j)
+            at_wave[i * size + i].add_real(1, added);
+          else
+            at_wave[i * size + j].add_radius(most);
+      }
     }
     for (auto& at_wave : discs)
       for (std::size_t i = 0; i < size; ++i)
@@ -453,8 +420,9 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
           Disc& disc = at_wave[i * size + j];
           auto const& [exact, radius] = coupled[block[i] * n + block[j]];
           disc.add_real(1, exact);
-          disc.add_real(1, {-radius, radius});
-          disc.add_imaginary(1, {-radius, radius});
+          disc.add_radius(radius);
+          disc.add_radius(others[block[i] * n + block[j]].radius);
+          disc.add_real(1, others[block[i] * n + block[j]].exact);
           largest[i * size + j] = std::max(largest[i * size + j], disc.largest());
         }
     std::vector<double> transposed(size * size);

@@ -16,13 +16,15 @@ struct Range {
   double greatest = 0;
 };
 
-/// A side where ∂u/∂n + a·u = g for a component.
+/// A side where ∂u/∂n is −a times what another component is there, or u itself, beside what does
+/// not follow from fields.
 struct RobinSide {
-  std::size_t component;
+  std::size_t component;  ///< of u
   int axis;
   int end;         ///< 0 or 1
   double spacing;  ///< along the axis
   Range a;         ///< over all of the side
+  std::size_t of;  ///< the other component
 };
 
 /// What limits a step.
@@ -87,8 +89,10 @@ class Linearisation {
   /// systems are at most the sums of theirs (Gårding), whatever shares of α they are, and H with
   /// itself is 2·H.
   ///
-  /// The analysis knows no sides. What `sides` add to the rates of the points near them widens M's
-  /// real parts; where a is positive this shortens the step, as −2a/h beside −4/h² for diffusion.
+  /// The analysis knows no sides. What `sides`, and those of the stencil that follow from fields, add
+  /// to the rates of the points near them widens M's real parts; where a is positive this shortens
+  /// the step, as −2a/h beside −4/h² for diffusion. What they make of other components counts as a
+  /// disc around 0, and so does u = g(v) on a Dirichlet side, for which each ∂rate/∂u counts twice.
   StepLimit limit(std::span<Range const> ranges, int degree,
                   std::span<RobinSide const> sides = {}) const;
 
@@ -125,6 +129,22 @@ class Linearisation {
     std::size_t component, with;
     int speed;
   };
+  /// As in a `Stencil`.
+  struct SideSlope {
+    SideKind kind;
+    std::size_t component, of;
+    int axis, end, slope;
+  };
+  struct FluxSlope {
+    std::size_t rate, of;
+    int here, inside;
+  };
+  /// What the sides of a state add, in all.
+  struct AtSides {
+    std::vector<RobinSide> slopes;
+    std::vector<Bound> others;  ///< for each entry of the matrix; `exact` of the diagonal
+  };
+  AtSides at_sides(std::span<Range const> values, std::span<RobinSide const> sides) const;
   int place_of(Term term);
   Range range_of(std::span<Range const> values, int place) const {
     return values[static_cast<std::size_t>(place)];
@@ -133,10 +153,11 @@ class Linearisation {
   /// For each component, how many points per second it is carried along.
   std::vector<double> speeds(std::span<Range const> values) const;
   /// `values`: ranges of values_.
-  Range added_by_sides(Entry const& entry, std::span<Range const> values,
+  /// What sides of an entry's column that follow from a component add to that one's.
+  Range added_by_sides(Entry const& entry, std::size_t of, std::span<Range const> values,
                        std::span<RobinSide const> sides) const;
   /// The same of what is carried along so fast.
-  Range carried_by_sides(double speed, std::size_t component,
+  Range carried_by_sides(double speed, std::size_t component, std::size_t of,
                          std::span<RobinSide const> sides) const;
 
   Terms terms_;
@@ -145,6 +166,9 @@ class Linearisation {
   std::vector<Term> operands_;
   double measure_;
   std::vector<Carried> carried_;
+  std::vector<SideSlope> side_slopes_;
+  std::vector<FluxSlope> flux_slopes_;
+  std::array<double, 3> spacing_;
   Convection convection_;
   std::vector<Term> values_;        // of all coefficients, each once
   std::vector<Term> coefficients_;  // those that are no numbers, in the same order

@@ -95,7 +95,8 @@ std::vector<Range> slopes_of(Convection convection) {
 
 }  // namespace
 
-Range Linearisation::added_by_sides(Entry const& entry, std::span<Range const> values,
+Range Linearisation::added_by_sides(Entry const& entry, std::size_t of,
+                                    std::span<Range const> values,
                                     std::span<RobinSide const> sides) const {
   std::vector<Slope> slopes;
   for (Pair const& pair : entry.pairs) {
@@ -109,17 +110,57 @@ Range Linearisation::added_by_sides(Entry const& entry, std::span<Range const> v
   }
   std::vector<RobinSide> own;
   for (RobinSide const& side : sides)
-    if (side.component == entry.column) own.push_back(side);
+    if (side.component == entry.column && side.of == of) own.push_back(side);
+  if (own.empty()) return {0, 0};
   return added_by_slopes(slopes, own);
 }
 
-Range Linearisation::carried_by_sides(double speed, std::size_t component,
+Linearisation::AtSides Linearisation::at_sides(std::span<Range const> values,
+                                               std::span<RobinSide const> sides) const {
+  std::size_t const n = components_;
+  AtSides all = {{sides.begin(), sides.end()}, std::vector<Bound>(n * n)};
+  for (SideSlope const& one : side_slopes_) {
+    Range const slope = range_of(values, one.slope);
+    double const h = spacing_[static_cast<std::size_t>(one.axis)];
+    if (one.kind != SideKind::dirichlet) {
+      all.slopes.push_back({one.component, one.axis, one.end, h, slope, one.of});
+      continue;
+    }
+    for (Entry const& entry : of_rates_.entries) {
+      if (entry.column != one.component) continue;
+      double size = magnitude(range_of(values, entry.sum));
+      for (Pair const& pair : entry.pairs)
+        size +=
+            4 * magnitude(range_of(values, pair.even)) + 4 * magnitude(range_of(values, pair.odd));
+      all.others[entry.row * n + one.of].radius += 2 * magnitude(slope) * size;
+    }
+    double carried = 0;
+    for (Range const points : slopes_of(convection_)) carried += magnitude(points);
+    for (Carried const& other : carried_)
+      if (other.component == one.component || other.with == one.component)
+        all.others[other.component * n + one.of].radius +=
+            4 * magnitude(slope) * carried * magnitude(range_of(values, other.speed));
+  }
+  for (FluxSlope const& one : flux_slopes_) {
+    Range const here = range_of(values, one.here);
+    double const inside = magnitude(range_of(values, one.inside));
+    Bound& bound = all.others[one.rate * n + one.of];
+    // What grows at the side grows by itself.
+    if (one.rate == one.of)
+      bound.exact.least = std::min(bound.exact.least, std::min(here.least, 0.0) - inside);
+    else
+      bound.radius += magnitude(here) + inside;
+  }
+  return all;
+}
+
+Range Linearisation::carried_by_sides(double speed, std::size_t component, std::size_t of,
                                       std::span<RobinSide const> sides) const {
   std::vector<RobinSide> own;
   std::vector<Slope> slopes;
   auto const of_convection = slopes_of(convection_);
   for (RobinSide const& side : sides) {
-    if (side.component != component) continue;
+    if (side.component != component || side.of != of) continue;
     own.push_back(side);
     for (std::size_t i = 0; i < of_convection.size(); ++i) {
       Slope one = {{}, product({speed, speed}, of_convection[i])};

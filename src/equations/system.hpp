@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "equations/terms.hpp"
+#include "grid/grid.hpp"
 
 namespace gridstride::equations {
 
@@ -25,6 +26,18 @@ struct SidedName {
   std::vector<Term> terms;  ///< what each component stands for
 };
 
+/// What fields make of a side where something is given for a component: of kind `dirichlet` or
+/// `neumann` the value, of `robin` g and a, each where it is a formula of fields at the side's points,
+/// else −1.
+struct SideValue {
+  SideKind kind;
+  int component;
+  int axis;
+  int end;  ///< 0 or 1
+  Term value = -1;
+  Term factor = -1;
+};
+
 /// A system of partial differential equations of first order in time, as understood: the rate of
 /// change of each component of each unknown as a term.
 struct System {
@@ -33,6 +46,7 @@ struct System {
   std::vector<Unknown> unknowns;
   std::vector<Term> rates;            ///< ∂/∂t of each component
   std::vector<SidedName> names = {};  ///< `Kind::name` in terms; each needs only those before it
+  std::vector<SideValue> sides = {};  ///< those that follow from fields
 
   int component_count() const {
     return unknowns.empty() ? 0 : unknowns.back().first + unknowns.back().components;

@@ -21,7 +21,7 @@ constexpr int coordinate_bits = name_bits + max_components;
 constexpr int kind_bits = coordinate_bits + 3;  // 3 coordinates, then a bit for each kind of these:
 constexpr Kind kinds_with_bit[] = {Kind::time,     Kind::derivative, Kind::flux,  Kind::transport,
                                    Kind::integral, Kind::mean,       Kind::least, Kind::greatest,
-                                   Kind::uniform,  Kind::normal,     Kind::noise};
+                                   Kind::uniform,  Kind::normal,     Kind::noise, Kind::on_side};
 constexpr int jump_bit = kind_bits + static_cast<int>(std::size(kinds_with_bit));
 static_assert(jump_bit < 64);
 
@@ -52,7 +52,8 @@ bool is_in_space(Kind kind) {
 /// What differs from point to point.
 std::uint64_t const varying = bits_of(Kind::unknown, -1) | bits_of(Kind::name, -1) |
                               bits_of(Kind::coordinate, -1) | bits_of(Kind::uniform, -1) |
-                              bits_of(Kind::normal, -1) | bits_of(Kind::noise, -1);
+                              bits_of(Kind::normal, -1) | bits_of(Kind::noise, -1) |
+                              bits_of(Kind::on_side, -1);
 
 /// What is no formula of space and time.
 std::uint64_t const of_fields = (varying & ~bits_of(Kind::coordinate, -1)) |
@@ -81,7 +82,17 @@ std::uint64_t key_of(Term term, Term of) {
 int operand_count(Node const& node) {
   if (node.kind == Kind::operation) return expression::operand_count(node.operation);
   if (node.kind == Kind::transport) return 2;
+  if (node.kind == Kind::flux) return 1 + node.orders[0] + node.orders[1];
   return is_in_space(node.kind) || is_global(node.kind) ? 1 : 0;
+}
+
+// `orders` tells at which ends a flux is given; these operands follow the first.
+std::array<Term, 2> flux_through_sides(Node const& flux, std::array<Term, 3> const& operands) {
+  std::array<Term, 2> sides = {-1, -1};
+  std::size_t next = 1;
+  for (std::size_t end = 0; end < 2; ++end)
+    if (flux.orders[end] != 0) sides[end] = operands[next++];
+  return sides;
 }
 
 std::size_t Terms::Hash::operator()(Node const& node) const {
@@ -223,10 +234,18 @@ Term Terms::derivative(Term of, std::array<std::int8_t, 3> orders) {
   return make({.kind = Kind::derivative, .orders = orders, .operands = {of, -1, -1}});
 }
 
-Term Terms::flux(Term of, int axis) {
+Term Terms::flux(Term of, int axis, std::array<Term, 2> const& through_sides) {
   check_index(axis, 3, "axis");
-  if (is_uniform(of)) return number(0);
-  return make({.kind = Kind::flux, .index = axis, .operands = {of, -1, -1}});
+  bool const is_given = through_sides != std::array<Term, 2>{-1, -1};
+  if (is_uniform(of) && !is_given) return number(0);
+  Node node = {.kind = Kind::flux, .index = axis, .operands = {of, -1, -1}};
+  std::size_t next = 1;
+  for (std::size_t end = 0; end < 2; ++end)
+    if (through_sides[end] >= 0) {
+      node.orders[end] = 1;
+      node.operands[next++] = through_sides[end];
+    }
+  return make(node);
 }
 
 Term Terms::transport(Term velocity, Term of, int axis) {
@@ -244,6 +263,14 @@ Term Terms::global(Kind kind, Term of) {
 Term Terms::random(Kind kind, std::int32_t seed, std::array<std::int8_t, 3> offset) {
   if (!is_random(kind)) throw std::invalid_argument("Terms: the kind is none of random numbers");
   return make({.kind = kind, .orders = offset, .index = seed});
+}
+
+Term Terms::on_side(int axis, int end, int offset) {
+  check_index(axis, 3, "axis");
+  check_index(end, 2, "end");
+  Node node = {.kind = Kind::on_side, .index = 2 * axis + end};
+  node.orders[static_cast<std::size_t>(axis)] = static_cast<std::int8_t>(offset);
+  return make(node);
 }
 
 Term Terms::found(int number) {
@@ -377,7 +404,7 @@ Term Terms::with_operands(Node const& node, std::array<Term, 3> const& operands)
     case Kind::derivative:
       return derivative(a, node.orders);
     case Kind::flux:
-      return flux(a, node.index);
+      return flux(a, node.index, flux_through_sides(node, operands));
     case Kind::transport:
       return transport(a, b, node.index);
     case Kind::integral:

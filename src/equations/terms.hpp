@@ -23,16 +23,17 @@ enum class Kind : unsigned char {
   name,        ///< component number `index` of names that have sides of their own
   operation,   ///< pointwise, of its operands
   derivative,  ///< of operand 0, as often along each axis as `orders` says; promises no conservation
-  flux,        ///< ∂/∂x_index of operand 0, by differences of fluxes through faces
-  transport,   ///< operand 0 · ∂(operand 1)/∂x_index, which may be taken from upwind
-  integral,    ///< of operand 0 over the grid, by the trapezoidal rule; a number
-  mean,        ///< the integral over the measure of the grid
-  least,       ///< of operand 0 over all points
+  flux,  ///< ∂/∂x_index of operand 0, by differences of fluxes through faces; see `Terms::flux`
+  transport,  ///< operand 0 · ∂(operand 1)/∂x_index, which may be taken from upwind
+  integral,   ///< of operand 0 over the grid, by the trapezoidal rule; a number
+  mean,       ///< the integral over the measure of the grid
+  least,      ///< of operand 0 over all points
   greatest,
   uniform,  ///< in [0, 1) at each point, by the seed `index`
   normal,   ///< of mean 0 and variance 1
   noise,    ///< white in time: normal numbers, anew for each step, over √dt
   found,    ///< number `index` of those that are found from all points before rates are made
+  on_side,  ///< 1 at the points of side `index`, 2·axis + end, and 0 elsewhere
 };
 
 constexpr bool is_random(Kind kind) {
@@ -52,6 +53,9 @@ struct Node {
 
 /// How many operands a node has, the first of `operands`.
 int operand_count(Node const& node);
+
+/// What flows out through the sides of a flux, by its operands; −1 where nothing is given.
+std::array<Term, 2> flux_through_sides(Node const& flux, std::array<Term, 3> const& operands);
 
 /// The most terms that a system may have.
 inline constexpr std::size_t max_terms = 65'536;
@@ -89,7 +93,9 @@ class Terms {
   /// Derivatives of derivatives are one; that of what is alike everywhere is 0, as are such a
   /// flux and transport. Throws `Error` beyond `max_order`.
   Term derivative(Term of, std::array<std::int8_t, 3> orders);
-  Term flux(Term of, int axis);
+  /// `through_sides`: what flows out through the lower and the upper side of the grid where that is
+  /// given, else −1.
+  Term flux(Term of, int axis, std::array<Term, 2> const& through_sides = {-1, -1});
   Term transport(Term velocity, Term of, int axis);
   /// `kind` is integral, mean, least or greatest.
   Term global(Kind kind, Term of);
@@ -97,6 +103,8 @@ class Terms {
   Term random(Kind kind, std::int32_t seed, std::array<std::int8_t, 3> offset = {0, 0, 0});
   /// In what is discretised, it stands for a global.
   Term found(int number);
+  /// `offset` as of a coordinate.
+  Term on_side(int axis, int end, int offset = 0);
 
   /// Whether it has the same value at every point: made of numbers, time and globals.
   bool is_uniform(Term term) const;

@@ -48,6 +48,29 @@ constexpr ForeignSign foreign_signs[] = {
     {"\u03c0", "formulas are plain ASCII", "pi"},
 };
 
+/// The same where a formula has operators in space.
+constexpr ForeignSign foreign_signs_of_equations[] = {
+    {"\u2207\u00b2", "operators have names", "laplace(u)"},
+    {"\u2206", "operators have names", "laplace(u)"},
+    {"\u0394", "operators have names", "laplace(u)"},
+    {"\u2207\u00b7", "operators have names", "div(v)"},
+    {"\u2207\u22c5", "operators have names", "div(v)"},
+    {"\u2207\u00d7", "operators have names", "curl(v)"},
+    {"\u2207", "operators have names", "grad(u)"},
+    {"\u2202", "operators have names", "d_dx(u)"},
+    {"\u222b", "operators have names", "integral(u)"},
+};
+
+/// Bytes of the character of UTF-8 that a text begins with; 1 where there is none.
+std::size_t character_length(std::string_view text) {
+  auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  std::size_t const length = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : byte(0) >= 0xC2 ? 2 : 1;
+  if (length > text.size() || byte(0) > 0xF4) return 1;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xC0) != 0x80) return 1;
+  return length;
+}
+
 /// Words of other languages that join conditions.
 constexpr ForeignSign foreign_operators[] = {
     {"and", "conditions are 0 or 1: both hold where their product is 1", "*"},
@@ -93,13 +116,16 @@ Token Lexer::next() {
     return take(Token::Kind::symbol, 1);
   for (std::string_view const symbol : {"<=", ">=", "==", "!="})
     if (rest.starts_with(symbol)) return take(Token::Kind::symbol, 2);
-  for (ForeignSign const& sign : foreign_signs)
+  auto const refuse_sign = [&](ForeignSign const& sign) {
     if (rest.starts_with(sign.text))
       fail_at(position_, fmt::format("'{}' is not used in formulas", sign.text), sign.why,
               sign.suggestion);
+  };
+  if (with_vectors_) std::ranges::for_each(foreign_signs_of_equations, refuse_sign);
+  std::ranges::for_each(foreign_signs, refuse_sign);
   if (std::string_view("+-*/^()<>,").find(rest[0]) != std::string_view::npos)
     return take(Token::Kind::symbol, 1);
-  refuse(rest[0]);
+  refuse(rest);
 }
 
 bool Lexer::before(char c) const {
@@ -123,8 +149,12 @@ Token Lexer::number(std::string_view rest) {
   return take(Token::Kind::number, length, value);
 }
 
-void Lexer::refuse(char c) const {
+void Lexer::refuse(std::string_view rest) const {
+  char const c = rest[0];
   auto const byte = static_cast<unsigned char>(c);
+  if (std::size_t const length = character_length(rest); length > 1)
+    fail_at(position_, fmt::format("'{}' is not used in formulas", rest.substr(0, length)),
+            "formulas are plain ASCII");
   if (byte >= 0x80)
     fail_at(position_, fmt::format("the byte 0x{:02X} is not ASCII", byte),
             "formulas are plain ASCII");

@@ -39,7 +39,8 @@ class Lexer {
  private:
   Token take(Token::Kind kind, std::size_t length, double value = 0);
   Token number(std::string_view rest);
-  [[noreturn]] void refuse(char c) const;
+  /// Throws for the character that the rest begins with.
+  [[noreturn]] void refuse(std::string_view rest) const;
 
   std::string_view text_;
   bool with_vectors_;

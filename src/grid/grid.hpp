@@ -64,6 +64,7 @@ enum class SideKind {
   dirichlet,     ///< a value that is given
   neumann,       ///< a derivative along the outward normal that is given
   robin,         ///< ∂u/∂n + a·u = g, with a and g that are given
+  flux,          ///< what flows through it, along the outward normal, that is given
   fixed,         ///< held at zero
   free,          ///< no derivative along the normal
   wall,          ///< of a vector nothing along the normal, all else without a derivative along it

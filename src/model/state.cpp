@@ -186,17 +186,17 @@ Array<T>& State<T>::operator[](std::string_view name) {
 }
 
 template <class T>
-T const* State<T>::side(std::string_view field, int axis, int side) const {
+T* State<T>::side(std::string_view field, int axis, int side) {
   return find(side_name(field, axis, side));
 }
 
 template <class T>
-T const* State<T>::side_factor(std::string_view field, int axis, int side) const {
+T* State<T>::side_factor(std::string_view field, int axis, int side) {
   return find(factor_name(field, axis, side));
 }
 
 template <class T>
-T const* State<T>::find(std::string_view name) const {
+T* State<T>::find(std::string_view name) {
   for (auto const& array : arrays_)
     if (array->row().name == name) return array->data();
   return nullptr;

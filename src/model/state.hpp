@@ -109,9 +109,9 @@ class State {
   /// Throws `std::out_of_range` for a name that no row has.
   Array<T>& operator[](std::string_view name);
   /// The values on a side for a field; null for kinds that have none.
-  T const* side(std::string_view field, int axis, int side) const;
+  T* side(std::string_view field, int axis, int side);
   /// The same of a in ∂u/∂n + a·u = g.
-  T const* side_factor(std::string_view field, int axis, int side) const;
+  T* side_factor(std::string_view field, int axis, int side);
   /// Whether values of a coefficient or a side depend on time.
   bool changes() const;
   /// Queues what changes, for a stage of the clock's present step.
@@ -125,7 +125,7 @@ class State {
   void load(CheckpointSource const& source);
 
  private:
-  T const* find(std::string_view name) const;  // null where no row is called so
+  T* find(std::string_view name);  // null where no row is called so
 
   mutable Stream stream_;
   evaluate::DeviceClock const* clock_;

@@ -35,6 +35,7 @@
 #include "simulations/pde_report.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
+#include "simulations/pde_side_values.hpp"
 #include "simulations/pde_slopes.hpp"
 #include "simulations/pde_stability.hpp"
 #include "simulations/pde_stop.hpp"
@@ -66,6 +67,7 @@ class Pde final : public pde::SlopeStepping<T> {
         stop_(stream, run),
         now_(stream_, MemorySpace::device, 1),
         names_(stream, run.grid, pde::name_programs(stencil_of(run), run.grid.dims)),
+        side_values_(stream, run, state_),
         quantities_(run, stream) {
     if (!run.time.adaptive)
       finder_.emplace(stream, run.grid, pde::wraps_of(run), stability_of(run), degree_of(run),
@@ -85,9 +87,13 @@ class Pde final : public pde::SlopeStepping<T> {
       for (int c = 0; c < name.components; ++c) arrays.push_back(names_.values(name.first + c));
       fields_.add_name(name, arrays);
     }
-    fields_.fill(inputs, this->clock_.device());
+    fields_.fill_given(inputs);
+    hold_sides(0, 0);
+    fields_.fill_read(this->clock_.device());
+    hold_sides(0, 0);
     auto const whole = equations::whole_program(stencil, run.grid.dims);
-    depends_on_time_ = whole.depends_on_time() || state_.changes();
+    depends_on_time_ =
+        whole.depends_on_time() || state_.changes() || pde::field_sides_depend_on_time(run);
     uses_clock_ = depends_on_time_ || whole.has_noise();
     goes_by_passes_ = pde::goes_by_passes(run, stream.backend());
   }
@@ -133,9 +139,16 @@ class Pde final : public pde::SlopeStepping<T> {
       Base::advance(steps, std::min(until, events_.next(before.time)));
       Clock const now = this->clock();
       max_steps -= now.step - before.step;
-      if (events_.due(before.time, now.time))
+      if (events_.due(before.time, now.time)) {
         events_.apply(
-            before.time, now.time, [this] { return moment(); }, state_arrays());
+            before.time, now.time,
+            [this] {
+              hold_sides(0, 0);
+              return moment();
+            },
+            state_arrays());
+        hold_sides(0, 0);
+      }
       test_stop();
     }
   }
@@ -175,7 +188,7 @@ class Pde final : public pde::SlopeStepping<T> {
     step.grid = grid_;
     step.inputs = inputs_of(0);
     step.clock = this->clock_.device();
-    names_.fill(step, pde::evaluating_variant(run_));
+    fill_sides_and_names(step);
     return step.inputs;
   }
   std::vector<Field> found_quantities(bool written) const {
@@ -193,11 +206,12 @@ class Pde final : public pde::SlopeStepping<T> {
     evaluate::set_clock(stream_, now_.data(), {moment.time, 0, 0});
     return moment;
   }
-  std::vector<T*> state_arrays() {
+  std::vector<T*> arrays_of(int number) {
     std::vector<T*> arrays;
-    for (Array<T>* const component : evolved_) arrays.push_back(this->buffer(0, *component));
+    for (Array<T>* const component : evolved_) arrays.push_back(this->buffer(number, *component));
     return arrays;
   }
+  std::vector<T*> state_arrays() { return arrays_of(0); }
   /// Ends the run where a condition holds. When that is tested follows from the steps and the
   /// moments that they end at alone, however the run is cut into pieces.
   void test_stop() {
@@ -220,12 +234,33 @@ class Pde final : public pde::SlopeStepping<T> {
     step.clock = this->clock_.device();
     step.fraction = fraction;
     step.needs_step = needs_step;
-    names_.fill(step, pde::evaluating_variant(run_));
+    fill_sides_and_names(step);
     globals_->find(step.inputs, step.clock, step.fraction, operand_.span(),
                    pde::evaluating_variant(run_));
     step.found = globals_->values();
     step.program = &program_;
     return step;
+  }
+  void fill_sides_and_names(system::Step<T> const& step) {
+    auto const variant = pde::evaluating_variant(run_);
+    side_values_.fill(step, variant);
+    names_.fill(step, variant);
+  }
+  /// Queues what buffers of this number hold on Dirichlet sides that follow from fields, at a part
+  /// of the step.
+  void hold_sides(int number, double fraction) override {
+    if (!side_values_.holds()) return;
+    system::Step<T> step;
+    step.grid = grid_;
+    step.inputs = inputs_of(number);
+    step.clock = this->clock_.device();
+    step.fraction = fraction;
+    side_values_.hold(step, arrays_of(number), pde::evaluating_variant(run_));
+  }
+  /// The part of the step that a stage leads to: where the next one looks at the time.
+  double end_of(Stage const& stage) const {
+    Stage const* const next = &stage + 1;
+    return next == scheme_.stages.data() + scheme_.stages.size() ? 1 : next->time;
   }
   /// `stage`: what a stage is made of is compiled too; null for rates alone.
   void queue_evaluation(system::Step<T>& step, Stage const* stage) {
@@ -249,6 +284,7 @@ class Pde final : public pde::SlopeStepping<T> {
       step.outputs.push_back(output);
     }
     queue_evaluation(step, &stage);
+    hold_sides(stage.out, end_of(stage));
   }
   void queue_rates(Stage const& moment, int in, int out) override {
     auto step = evaluation(in, moment.time, true);
@@ -357,6 +393,7 @@ class Pde final : public pde::SlopeStepping<T> {
   Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
   std::string ending_;                 // why, where the run ended before its time
   pde::SidedNames<T> names_;
+  pde::SideValues<T> side_values_;
   mutable pde::QuantityFinder<T> quantities_;
   /// For views of the state: that of the sides may have to be found anew.
   std::function<std::vector<system::Input<T>>()> present_ = [this] { return present(); };
@@ -405,7 +442,7 @@ SimulationEntry pde_entry() {
   info.schemes = pde::scheme_names();
   info.kernels = {{"system", variant_names("system")}, {"evaluate", variant_names("evaluate")}};
   info.sides = {SideKind::periodic, SideKind::antiperiodic, SideKind::dirichlet, SideKind::neumann,
-                SideKind::robin,    SideKind::wall,         SideKind::outflow};
+                SideKind::robin,    SideKind::flux,         SideKind::wall,      SideKind::outflow};
   info.has_own_sections = true;
   info.adapts_steps = true;
   return entry<Pde, pde::Parameters>({.info = info,

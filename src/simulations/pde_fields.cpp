@@ -59,9 +59,13 @@ void SystemFields<T>::set_sides(system::Input<T>& input, config::Sides const& si
 }
 
 template <class T>
-void SystemFields<T>::fill(Inputs const& inputs, evaluate::DeviceClock const* clock) {
+void SystemFields<T>::fill_given(Inputs const& inputs) {
   for (Written const& field : fields_)
     if (!is_read(run_, field.unknown.name)) fill_given(field, inputs);
+}
+
+template <class T>
+void SystemFields<T>::fill_read(evaluate::DeviceClock const* clock) {
   auto const& initial = parameters_of(run_).initial;
   if (!initial) return;
   for (Unknown const& unknown : in_order(run_, *initial))

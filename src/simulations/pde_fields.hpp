@@ -28,8 +28,11 @@ class SystemFields {
   /// Adds a name with sides; `values` are the arrays of its components.
   void add_name(equations::Unknown const& name, std::span<T* const> values);
 
-  /// Queues the first values. `clock` is that of the present time.
-  void fill(Inputs const& inputs, evaluate::DeviceClock const* clock);
+  /// Queues the first values that are formulas of space or files.
+  void fill_given(Inputs const& inputs);
+  /// Queues those that are made of other fields', which are there. `clock` is that of the present
+  /// time.
+  void fill_read(evaluate::DeviceClock const* clock);
 
   /// The present values: those of a vector with its components side by side, by a kernel that is
   /// queued.

@@ -204,6 +204,27 @@ void Parameters::check_initial(Visitor& visitor, config::RunOptions const& run) 
   auto text = text_of(run);
   for (auto& let : text.lets) let.has_sides = false;
   initial = system ? read_initial(visitor, run, std::move(text)) : std::nullopt;
+  if (initial) check_initial_fluxes(visitor, run);
+}
+
+/// First values are read from the equations by themselves.
+void Parameters::check_initial_fluxes(Visitor& visitor, config::RunOptions const& run) {
+  bool const has_sides = std::ranges::any_of(run.boundary, [](config::Sides const& sides) {
+    return std::ranges::any_of(sides, [](auto const& ends) {
+      return std::ranges::count(ends, SideKind::flux, &config::SideCondition::kind) > 0;
+    });
+  });
+  if (!has_sides) return;
+  for (gridstride::equations::Unknown const& field : initial->unknowns)
+    for (int c = field.first; c < field.first + field.components; ++c)
+      if (is_read(run, field.name) &&
+          initial->terms.contains(initial->rates[static_cast<std::size_t>(c)],
+                                  gridstride::equations::Kind::flux)) {
+        visitor.fault("initial." + field.name,
+                      "has 'div' or 'dt' in it, which do not know here what flows through the "
+                      "sides (see boundary; 'd_dx(F)' asks for no flux)");
+        break;
+      }
 }
 
 void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {

@@ -62,6 +62,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   std::optional<gridstride::equations::System> initial;
   bool reads_initial() const override { return true; }
   void check_initial(config::Visitor& visitor, config::RunOptions const& run) override;
+  void check_sides(config::Visitor& visitor, config::RunOptions& run) override;
   std::vector<config::FieldInfo> names_of(config::RunOptions const& run) const override;
 
   config::Language* language() override { return this; }
@@ -81,6 +82,8 @@ class Parameters final : public config::ParameterSet, public config::Language {
   bool is_vector(std::string const& field) const;
   bool is_field(std::string const& name) const;
   bool has_rate(std::string const& field) const;
+  class SideReader;
+  void check_initial_fluxes(config::Visitor& visitor, config::RunOptions const& run);
   FieldKind kind_of(std::string const& field) const;
   std::optional<gridstride::equations::Ranked> read(config::Visitor& visitor,
                                                     std::string const& key,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "equations/convection.hpp"
 #include "equations/stability.hpp"
 #include "kernels/system/system.hpp"
@@ -30,6 +32,13 @@ void check_reach(config::RunConfig const& run, equations::StencilProgram const& 
                       "are the least)",
                       run.grid.points[a], axis_names[a], what, program.reach[a], fewest)));
   }
+}
+
+bool has_given_flux(config::RunConfig const& run) {
+  for (config::Sides const& sides : run.boundary)
+    for (auto const& ends : sides)
+      if (std::ranges::count(ends, SideKind::flux, &config::SideCondition::kind) > 0) return true;
+  return false;
 }
 
 /// Notes what differences beside those of the equations, which `make` makes, cannot be.
@@ -82,6 +91,11 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
           run.location("space.convection"),
           "nothing is carried along in these equations (no 'div' of a flux without derivatives and "
           "no 'advect' of a field by itself is a term of a rate)"));
+    if (space_of(run).convection != equations::Convection::central && has_given_flux(run))
+      problems.push_back(run.problem(
+          run.location("space.convection"),
+          "a side has a 'flux', which central differences take alone (did you mean 'neumann', or "
+          "'dirichlet' where it flows in and 'outflow' where it leaves?)"));
     if (program.has_noise() && run.time.adaptive)
       problems.push_back(run.problem(
           run.location("time.step"),

@@ -89,12 +89,13 @@ void check_leapfrog(config::RunConfig const& run, std::vector<Problem>& problems
         "makes one u_tt = ...)");
   if (space_of(run).convection != equations::Convection::central)
     return refuse("leapfrog takes waves that nothing carries along (see space.convection)");
-  auto const stencil = stability_of(run);
+  auto const stencil = stencil_of(run);
   auto const accelerations = equations::whole_program(stencil, run.grid.dims);
   auto const& unknowns = system_of(run).unknowns;
   auto const half = static_cast<int>(stencil.rates.size());
   for (auto const& node : accelerations.code) {
-    if (node.kind != equations::Kind::unknown || node.index < half) continue;
+    if (node.kind != equations::Kind::unknown || node.index < half || node.index >= 2 * half)
+      continue;
     auto const after =
         std::ranges::upper_bound(unknowns, node.index, {}, &equations::Unknown::first);
     return refuse(

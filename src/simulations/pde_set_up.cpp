@@ -16,6 +16,7 @@
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_schemes.hpp"
+#include "simulations/pde_side_values.hpp"
 
 namespace gridstride::pde {
 
@@ -43,7 +44,7 @@ std::string_view variant_of(config::RunConfig const& run, Backend backend) {
   std::string_view const wanted = run.kernels.at("system");
   if (wanted != "auto") return wanted;
   bool const marches = backend == Backend::cuda && slopes_of(run) == nullptr &&
-                       has_runtime_compiler() && system::marches_by_default(Passing(run).what);
+                       system_of(run).sides.empty() && has_runtime_compiler() && system::marches_by_default(Passing(run).what);
   return marches ? "march" : system::default_variant(backend, run.grid.dims);
 }
 
@@ -104,11 +105,17 @@ std::vector<Row> rows_of(config::RunConfig const& run, Backend backend) {
     rows.push_back(scratch(run, "operand", 1));
   if (!run.time.adaptive && !equations::Linearisation(stability_of(run)).coefficients().empty())
     rows.push_back(scratch(run, "coefficient", 1));
+  add_side_values(rows, run);
   add_quantities(rows, run);
   return rows;
 }
 
 bool factors_change(config::RunConfig const& run) {
+  equations::System const& system = system_of(run);
+  if (std::ranges::any_of(system.sides, [&](equations::SideValue const& side) {
+        return side.factor >= 0 && system.terms.contains(side.factor, equations::Kind::time);
+      }))
+    return true;
   for (config::Sides const& sides : run.boundary)
     for (auto const& ends : sides)
       for (config::SideCondition const& side : ends)
@@ -123,7 +130,7 @@ namespace {
 
 bool changes_in_time(config::RunConfig const& run) {
   return equations::whole_program(stencil_of(run), run.grid.dims).depends_on_time() ||
-         depends_on_time(rows_of(run, Backend::cpu));
+         depends_on_time(rows_of(run, Backend::cpu)) || field_sides_depend_on_time(run);
 }
 
 }  // namespace
@@ -151,6 +158,9 @@ void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& d
     throw std::invalid_argument(
         fmt::format("system: 'march' takes no {} (it has stages alone)",
                     run.time.adaptive ? "adaptive steps" : run.time.scheme));
+  if (!system_of(run).sides.empty())
+    throw std::invalid_argument(
+        "system: 'march' takes no values on sides that follow from fields ('points' does)");
   auto const why = system::march_refusal(Passing(run).what);
   if (!why.empty()) throw std::invalid_argument("system: " + why);
 }

@@ -128,13 +128,13 @@ void SlopeStepping<T>::queue_stages(bool has_first_slope) {
   for (SlopeStage const& stage : slopes_->stages) {
     bool const is_known = first && has_first_slope && slopes_->first_is_last();
     if (changes && !is_known) this->state_.refresh(stage.moment);
-    if (!first) combine(stage.weights);
+    if (!first) combine(stage.weights, stage.moment.time);
     if (!is_known) queue_rates(stage.moment, first ? 0 : 1, 2 + stage.slope);
     first = false;
   }
   if (slopes_->first_is_last()) return;
   if (changes) this->state_.refresh({.time = 1, .sides_at_time = true});
-  combine(slopes_->weights);
+  combine(slopes_->weights, 1);
 }
 
 /// Velocity Verlet: the rates in buffer 1 go half a step ahead of the fields, then the other half.
@@ -190,10 +190,11 @@ std::vector<system::Slopes<T>> SlopeStepping<T>::slopes_of(std::vector<double> c
 }
 
 template <class T>
-void SlopeStepping<T>::combine(std::vector<double> const& weights) {
+void SlopeStepping<T>::combine(std::vector<double> const& weights, double fraction) {
   std::vector<double> given;
   auto const components = slopes_of(weights, given);
   system::combine<T>(this->stream_, this->grid_, components, given, this->clock_.device());
+  hold_sides(1, fraction);
 }
 
 template <class T>

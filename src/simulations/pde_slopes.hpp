@@ -45,6 +45,9 @@ class SlopeStepping : public StagedStepping<T> {
   /// Queues L of the state in buffer `in` to buffer `out`, at the moment of a stage, unless the
   /// clock has no step.
   virtual void queue_rates(Stage const& moment, int in, int out) = 0;
+  /// Queues what is held on sides and follows from fields, for the state in a buffer at a part of the
+  /// step.
+  virtual void hold_sides(int buffer, double fraction) = 0;
   /// The sides of a component.
   virtual system::Sides<T> const& sides_of(std::size_t component) const = 0;
   /// By `leapfrog` the second half of the components are the rates of the first, and what is queued
@@ -60,7 +63,8 @@ class SlopeStepping : public StagedStepping<T> {
   void queue_attempts(std::int64_t attempts);
   std::vector<system::Slopes<T>> slopes_of(std::vector<double> const& weights,
                                            std::vector<double>& given);
-  void combine(std::vector<double> const& weights);
+  /// What they combine to is the state at a part of the step.
+  void combine(std::vector<double> const& weights, double fraction);
   void find_error(std::vector<double> const& weights, bool of_state);
   void commit(system::StepControl const* control);
   double first_step();

@@ -36,7 +36,7 @@ struct Factors {
       for (int axis = 0; axis < grid.dims; ++axis)
         for (int end = 0; end < 2; ++end)
           if (T const* const a = inputs[c].sides[axis][end].a) {
-            sides.push_back({c, axis, end, grid.spacing[static_cast<std::size_t>(axis)], {}});
+            sides.push_back({c, axis, end, grid.spacing[static_cast<std::size_t>(axis)], {}, c});
             values.emplace_back(a, static_cast<std::size_t>(grid.face_size(axis)));
           }
   }
@@ -85,7 +85,7 @@ std::vector<equations::RobinSide> StabilityFinder<T>::find_factors(
   copy_async(std::span(found), std::as_const(moments_).span().first(count), stream_);
   stream_.synchronize();
   for (std::size_t i = 0; i < count; ++i) {
-    auto& [component, axis, end, spacing, a] = factors.sides[i];
+    auto& [component, axis, end, spacing, a, of] = factors.sides[i];
     if (found[i].first_non_finite >= 0)
       throw NumericalError(fmt::format("a of 'robin: [a, g]' is not finite on the {} side of {}",
                                        end == 0 ? "lower" : "upper",

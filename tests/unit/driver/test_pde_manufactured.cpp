@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/diagnostics/numbers.hpp"
-#include "support/pde_cases.hpp"
+#include "support/pde_side_value_cases.hpp"
 
 // Solutions that are made up: the source, first values and those on sides follow from them.
 namespace gridstride {
@@ -13,20 +12,7 @@ namespace {
 
 using test::config_of;
 
-/// The largest error of each number of the solution at the end.
-std::vector<double> errors_of(std::string const& yaml) {
-  auto const config = config_of(yaml);
-  Stream stream(Device::open(Backend::cpu));
-  auto const simulation = entry_of(config).make(config, stream, {});
-  while (!simulation->finished()) simulation->advance(1000, config.time.end);
-  std::vector<double> errors;
-  for (auto const& [name, formula] : config.verify.exact) {
-    auto const [field, component] = find_number(config.fields, simulation->fields(), name);
-    errors.push_back(
-        error_norms(field, formula.expression, config.time.end, stream, component).maximum);
-  }
-  return errors;
-}
+using test::errors_of;
 using test::solution_error;
 
 struct ManufacturedCase {

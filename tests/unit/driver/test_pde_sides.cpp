@@ -252,9 +252,10 @@ TEST(PdeSides, FaultsAreToldInTheirPlaces) {
   EXPECT_EQ(of_robin("[]"), "boundary.u.x.robin: 2 values expected, here are 0");
   EXPECT_EQ(of_robin("{a: 1, g: 2}"),
             "boundary.u.x.robin: a list of 2 values expected, not a mapping");
-  EXPECT_EQ(of_robin("[1, u]"),
-            "boundary.u.x.robin.1: unknown name 'u' (a formula knows x, y, z, t, pi, e, functions "
-            "and names defined for it)");
+  EXPECT_EQ(of_robin("[1, u]"), "");
+  EXPECT_EQ(of_robin("[1, w]"),
+            "boundary.u.x.robin.1: unknown name 'w' (an equation knows x, y, t, pi, e, fields, "
+            "names under 'let', constants, functions and operators)");
   EXPECT_EQ(of_robin(""), "boundary.u.x.robin: has no value");
   auto const of_vector = [](std::string const& value) {
     return problems_of("{q: {x: {robin: " + value + "}}, u: {x: wall}}");

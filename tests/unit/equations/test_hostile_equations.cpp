@@ -15,12 +15,66 @@
 namespace gridstride::equations {
 namespace {
 
-constexpr std::array<std::string_view, 44> words = {
-    "u",        "v",    "q",     "q.x",    "q.y",   "w",     "x",        "y",       "z",
-    "t",        "pi",   "k",     "1",      "0",     "2.5",   "-",        "+",       "*",
-    "/",        "^",    "(",     ")",      "[",     "]",     ",",        "<",       "==",
-    ".",        ".x",   "1e-3",  "if(",    "sin(",  "min(",  "div(",     "dt(",     "grad(",
-    "laplace(", "dot(", "diff(", "outer(", "curl(", "norm(", "d2_dxdy(", "identity"};
+constexpr std::array<std::string_view, 60> words = {"u",
+                                                    "v",
+                                                    "q",
+                                                    "q.x",
+                                                    "q.y",
+                                                    "w",
+                                                    "x",
+                                                    "y",
+                                                    "z",
+                                                    "t",
+                                                    "pi",
+                                                    "k",
+                                                    "1",
+                                                    "0",
+                                                    "2.5",
+                                                    "-",
+                                                    "+",
+                                                    "*",
+                                                    "/",
+                                                    "^",
+                                                    "(",
+                                                    ")",
+                                                    "[",
+                                                    "]",
+                                                    ",",
+                                                    "<",
+                                                    "==",
+                                                    ".",
+                                                    ".x",
+                                                    "1e-3",
+                                                    "if(",
+                                                    "sin(",
+                                                    "min(",
+                                                    "div(",
+                                                    "dt(",
+                                                    "grad(",
+                                                    "laplace(",
+                                                    "dot(",
+                                                    "diff(",
+                                                    "outer(",
+                                                    "curl(",
+                                                    "norm(",
+                                                    "d2_dxdy(",
+                                                    "identity",
+                                                    "1e308",
+                                                    "1e-320",
+                                                    "1e999",
+                                                    "99999999999999999999",
+                                                    "0x1F",
+                                                    "1.5.2",
+                                                    "mean(",
+                                                    "uniform(",
+                                                    "noise(",
+                                                    "-1",
+                                                    "\u2207\u00b2",
+                                                    "\u2202",
+                                                    "\u00b2",
+                                                    "\u2212",
+                                                    "\xff",
+                                                    "\xe2\x88"};
 
 class Samples {
  public:
@@ -53,7 +107,7 @@ class Samples {
   std::string noise() {
     std::string text;
     for (int n = 1 + below(24); n > 0; --n) {
-      text += words[static_cast<std::size_t>(below(static_cast<int>(words.size())))];
+      text += words[static_cast<std::size_t>(below(std::ssize(words)))];
       if (below(3) == 0) text += ' ';
     }
     return text;
@@ -74,13 +128,15 @@ class Samples {
           text[place] = static_cast<char>(below(256));
           break;
         default:
-          text.insert(place, words[static_cast<std::size_t>(below(44))]);
+          text.insert(place, words[static_cast<std::size_t>(below(std::ssize(words)))]);
       }
     }
     return text;
   }
 
-  int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(engine_); }
+  int below(std::ptrdiff_t n) {
+    return std::uniform_int_distribution<int>(0, static_cast<int>(n) - 1)(engine_);
+  }
 
  private:
   std::string leaf(int rank) {
@@ -179,6 +235,45 @@ TEST(HostileEquations, AreReadOrRefused) {
   }
   EXPECT_GT(refused, 3000);
   EXPECT_LT(refused, 6000);
+}
+
+/// What is nested deeper than a stack may be, closed or not, is refused at some place in it.
+TEST(HostileEquations, DeepNestsAreRefused) {
+  struct Nest {
+    std::string opening, closing;
+  };
+  for (auto const& [opening, closing] :
+       {Nest{"(", ")"}, Nest{"[", "]"}, Nest{"-", ""}, Nest{"sin(", ")"}, Nest{"laplace(", ")"},
+        Nest{"mean(u*", ")"}, Nest{"if(u < 1, ", ", u)"}, Nest{"grad(", ")"}, Nest{"u^", ""},
+        Nest{"diff(", ", u)"}, Nest{"outer(q, ", ")"}, Nest{"2*(u + ", ")"}})
+    for (int const depth : {201, 5000}) {
+      std::string text;
+      for (int i = 0; i < depth; ++i) text += opening;
+      EXPECT_FALSE(looked_at(system_of(text, "0"))) << opening;
+      text += "u";
+      for (int i = 0; i < depth; ++i) text += closing;
+      EXPECT_FALSE(looked_at(system_of(text, "0"))) << opening;
+    }
+}
+
+/// Numbers at the ends of their range, which rules of algebra and calculus may leave.
+TEST(HostileEquations, HugeNumbersAreReadOrRefused) {
+  constexpr std::string_view numbers[] = {"1e308", "5e-324", "-1e308", "1e-308",
+                                          "1e154", "0",      "1e400"};
+  int read = 0;
+  for (std::string_view const a : numbers)
+    for (std::string_view const b : numbers)
+      for (std::string_view const with : {" + ", " - ", "*", "/", "^", " < "}) {
+        std::string const both =
+            "(" + std::string(a) + ")" + std::string(with) + "(" + std::string(b) + ")";
+        for (std::string const& text :
+             {both, "u*" + both, "laplace(" + both + "*u)", "diff(" + both + "*u^3, u)"}) {
+          auto const system = looked_at(system_of(text, "0"));
+          read += system ? 1 : 0;
+          if (system) to_text(*system);
+        }
+      }
+  EXPECT_GT(read, 300);
 }
 
 TEST(HostileEquations, ChainsOfNamesCostNoStack) {

@@ -389,7 +389,12 @@ TEST(Language, RefusesWithAPositionAndAReason) {
            {2, "u = 3",
             "2: '=' is not used in formulas (equality is written with two signs); did "
             "you mean '=='?"},
-           {2, "\u2207u", "0: the byte 0xE2 is not ASCII (formulas are plain ASCII)"},
+           {2, "\u2207u",
+            "0: '\u2207' is not used in formulas (operators have names); did you mean 'grad(u)'?"},
+           {2, "2*\u2207\u00b2u",
+            "2: '\u2207\u00b2' is not used in formulas (operators have names); did you mean "
+            "'laplace(u)'?"},
+           {2, "\u03b1*u", "0: '\u03b1' is not used in formulas (formulas are plain ASCII)"},
            {2, "{u}",
             "0: '{' is not used in formulas (only round parentheses group); did you mean "
             "'('?"},

@@ -122,7 +122,7 @@ TEST(StabilityOfSides, NothingGrowsWithAnyFactor) {
         for (int end = 0; end < 2; ++end) {
           input.sides[axis][end] =
               system::side_of<double>(SideKind::robin, spacing[axis], nullptr, a.data());
-          sides.push_back({0, axis, end, spacing[axis], {a[0], a[0]}});
+          sides.push_back({0, axis, end, spacing[axis], {a[0], a[0]}, 0});
         }
       auto const modes = equations::eigenvalues(matrix_of(program, grid, input));
       for (int order = 1; order <= 4; ++order) {
@@ -159,9 +159,9 @@ TEST(StabilityOfSides, TheLimitOfDiffusion) {
     return linearisation.limit({}, 1, sides).step;
   };
   EXPECT_DOUBLE_EQ(step({}), 2 / 200.0);
-  EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {3, 30}}}), 2 / (200.0 + 300));
-  EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {3, 30}}, {0, 0, 1, 0.1, {0, 40}}}), 2 / (200.0 + 400));
-  EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {-30, -3}}}), 2 / 200.0);  // grows, and may
+  EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {3, 30}, 0}}), 2 / (200.0 + 300));
+  EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {3, 30}, 0}, {0, 0, 1, 0.1, {0, 40}, 0}}), 2 / (200.0 + 400));
+  EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {-30, -3}, 0}}), 2 / 200.0);  // grows, and may
 }
 
 }  // namespace

@@ -200,7 +200,9 @@ TEST(Parser, RefusesFaultsWithTheirPositions) {
            {"[x]", 0, "only round parentheses group"},
            {"2\u00d7x", 1, "(formulas are plain ASCII); did you mean '*'?"},
            {"2*\u03c0", 2, "; did you mean 'pi'?"},
-           {"1 + \u00e9", 4, "the byte 0xC3 is not ASCII"},
+           {"1 + \u00e9", 4, "'\u00e9' is not used in formulas"},
+           {"1 + \xc3", 4, "the byte 0xC3 is not ASCII"},
+           {"1 + \xf8\x80\x80\x80", 4, "the byte 0xF8 is not ASCII"},
            {"x\x07", 1, "the control character 0x07"},
            {std::string_view("x\0y", 3), 1, "the control character 0x00"},
        }) {
