@@ -30,8 +30,10 @@ Extremes extremes_of(unsigned long long const* keys, std::int64_t points) {
   return found;
 }
 
+}  // namespace
+
 template <class T>
-RuntimeSource source_of(Step<T> const& step) {
+RuntimeSource extremes_source(Step<T> const& step) {
   std::string text =
       program_text(*step.program, wraps_of(step), static_cast<int>(step.inputs.size()),
                    precision_of<T>(), equations::to_cuda(*step.program, precision_of<T>()));
@@ -40,7 +42,8 @@ RuntimeSource source_of(Step<T> const& step) {
   return {.name = "extremes of terms", .text = std::move(text), .options = {"--fmad=false"}};
 }
 
-}  // namespace
+template RuntimeSource extremes_source(Step<float> const&);
+template RuntimeSource extremes_source(Step<double> const&);
 
 template <class T>
 ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
@@ -81,7 +84,7 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
   try {
     while (modules_.size() < groups_.size()) {
       step.program = &groups_[modules_.size()];
-      modules_.push_back(compile(stream_.device(), source_of(step)));
+      modules_.push_back(compile(stream_.device(), extremes_source(step)));
     }
   } catch (RuntimeCompilerMissing const&) {
     can_compile_ = false;

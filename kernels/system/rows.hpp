@@ -40,6 +40,10 @@ template <class T>
 RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const& wraps,
                         int components);
 
+/// The kernel `extremes` for the results of a step's program.
+template <class T>
+RuntimeSource extremes_source(Step<T> const& step);
+
 template <class T>
 void cuda_impose_sides(Stream&, Grid const&, Sides<T> const&, T* values);
 /// The values at the points of a side, from the array of the whole grid; value number n by itself.

@@ -68,6 +68,7 @@ std::vector<RuntimeSource> sources() {
   for (auto& input : step.inputs)
     for (auto& side : input.sides[0]) side.wraps = false;
   all.push_back(system::planes_source(step));
+  all.push_back(system::extremes_source(step));
   Grid const plane{.dims = 2, .points = {64, 64, 1}};
   auto const program = test::mixed_program(plane);
   system::Marched const what = {
@@ -88,8 +89,9 @@ TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
   // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields, what
   // follows of systems.
   std::vector<std::string_view> known = {
-      "kernels/riemann/team.cuh",  "kernels/sampling/tiles.cuh", "kernels/evaluate/compiled.cuh",
-      "kernels/system/points.cuh", "kernels/system/planes.cuh",  "kernels/system/march.cuh"};
+      "kernels/riemann/team.cuh",   "kernels/sampling/tiles.cuh", "kernels/evaluate/compiled.cuh",
+      "kernels/system/points.cuh",  "kernels/system/planes.cuh",  "kernels/system/march.cuh",
+      "kernels/system/extremes.cuh"};
   for (Entry const& entry : entries()) known.push_back(entry.file);
   for (RuntimeFile const& file : runtime_files())
     if (file.text.find("extern \"C\" __global__") != std::string_view::npos) {
