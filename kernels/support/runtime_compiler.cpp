@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include "kernels/support/runtime_cache.hpp"
 #include "kernels/support/runtime_files.hpp"
 #include "kernels/support/vendor_library.hpp"
+#include "kernels/support/without_runtime_compiler.hpp"
 #ifdef GRIDSTRIDE_WITH_CUDA
 #include "kernels/support/launch.cuh"
 #endif
@@ -55,13 +57,22 @@ class Nvrtc {
   VendorLibrary library_{"libnvrtc.so.13"};
 };
 
+std::atomic<int> hidden = 0;  // how many hide NVRTC
+
+/// Throws where it is missing, and says why.
+void require_compiler(std::string const& missing) {
+  if (missing.empty()) return;
+  throw RuntimeCompilerMissing(
+      fmt::format("formulas cannot be compiled for the GPU: libnvrtc.so.13 cannot be used ({}); "
+                  "install NVRTC of the CUDA toolkit, or run with 'device: cpu'",
+                  missing));
+}
+void require_visible_compiler() { require_compiler(hidden > 0 ? "it is hidden for a test" : ""); }
+
 Nvrtc const& nvrtc() {
+  require_visible_compiler();
   static Nvrtc const library;
-  if (!library.missing().empty())
-    throw RuntimeCompilerMissing(
-        fmt::format("formulas cannot be compiled for the GPU: libnvrtc.so.13 cannot be used ({}); "
-                    "install NVRTC of the CUDA toolkit, or run with 'device: cpu'",
-                    library.missing()));
+  require_compiler(library.missing());
   return library;
 }
 
@@ -148,6 +159,9 @@ std::string cubin_of(std::string const& key, RuntimeSource const& source, int co
 
 }  // namespace
 
+WithoutRuntimeCompiler::WithoutRuntimeCompiler() { ++hidden; }
+WithoutRuntimeCompiler::~WithoutRuntimeCompiler() { --hidden; }
+
 bool has_runtime_compiler() try {
   nvrtc();
   return true;
@@ -166,6 +180,7 @@ std::string compile_cubin(RuntimeSource const& source, int compute_capability) {
 std::shared_ptr<RuntimeModule const> compile(Device const& device, RuntimeSource const& source) {
   if (device.backend() != Backend::cuda)
     throw std::invalid_argument("compile: code is compiled at run time for GPUs only");
+  require_visible_compiler();
   struct Loaded {
     std::mutex mutex;
     std::shared_ptr<RuntimeModule const> module;

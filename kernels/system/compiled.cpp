@@ -21,6 +21,23 @@ constexpr int points_x = 64, points_y = 4;  // threads of a block of the row `po
 /// need too many registers and take too long to compile.
 int rows_of(StencilProgram const& program) { return program.code.size() > 512 ? 1 : 4; }
 
+/// What a program reads, as points.cuh asks for it.
+std::string loads_text(StencilProgram const& program) {
+  std::string list;
+  int count = 0;
+  for (auto const& node : program.code)
+    if (node.kind == equations::Kind::unknown) {
+      list += fmt::format("{{{}, {}, {}, {}}}, ", node.index, node.orders[0], node.orders[1],
+                          node.orders[2]);
+      ++count;
+    }
+  return fmt::format(
+      "namespace gridstride::system {{\n"
+      "constexpr int load_count = {}, most_loads = {};\n"
+      "constexpr int loads[most_loads][4] = {{{}}};\n}}\n",
+      count, std::max(count, 1), list);
+}
+
 std::string list_of(std::array<int, 3> const& numbers) {
   return fmt::format("{{{}, {}, {}}}", numbers[0], numbers[1], numbers[2]);
 }
@@ -71,6 +88,7 @@ RuntimeSource source_of(StencilProgram const& program, std::array<bool, 3> const
                                   equations::to_cuda(program, precision_of<T>()));
   text += fmt::format("#define POINTS_X {}\n#define POINTS_Y {}\n#define ROWS {}\n", points_x,
                       points_y, rows_of(program));
+  if (rows_of(program) == 1) text += loads_text(program);
   text += "#include \"kernels/system/points.cuh\"\n";
   // What is fused stands in the text, so that all kernels round alike.
   return {.name = "a system of equations", .text = std::move(text), .options = {"--fmad=false"}};
@@ -81,12 +99,10 @@ template RuntimeSource source_of<double>(StencilProgram const&, std::array<bool,
 
 template <class T>
 std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step,
-                                               std::string_view variant) {
-  if (device.backend() == Backend::cpu) return nullptr;
-  if (variant == "auto") variant = default_variant(device.backend(), step.grid.dims);
-  return compile(device, variant == "planes" ? planes_source(step)
-                                             : source_of<T>(*step.program, wraps_of(step),
-                                                            static_cast<int>(step.inputs.size())));
+                                               std::string_view row) {
+  return compile(device, row == "planes" ? planes_source(step)
+                                         : source_of<T>(*step.program, wraps_of(step),
+                                                        static_cast<int>(step.inputs.size())));
 }
 
 template std::shared_ptr<RuntimeModule const> module_of(Device const&, Step<float> const&,
@@ -120,7 +136,6 @@ template StageArguments<double> arguments_of(Step<double> const&);
 
 template <class T>
 void cuda_points(Stream& stream, Step<T> const& step) {
-  auto const module = step.module ? step.module : module_of(stream.device(), step, "points");
   auto const& points = step.grid.points;
   constexpr std::int64_t most_blocks = 65'535;
   std::int64_t const block_rows = points_y * rows_of(*step.program);
@@ -128,8 +143,8 @@ void cuda_points(Stream& stream, Step<T> const& step) {
       static_cast<unsigned>((points[0] + points_x - 1) / points_x),
       static_cast<unsigned>(std::min((points[1] + block_rows - 1) / block_rows, most_blocks)),
       static_cast<unsigned>(std::min(points[2], most_blocks)));
-  module->launch(stream, "points", {.grid = blocks, .block = {points_x, points_y}},
-                 arguments_of(step));
+  step.prepared->module->launch(stream, "points", {.grid = blocks, .block = {points_x, points_y}},
+                                arguments_of(step));
 }
 
 template void cuda_points(Stream&, Step<float> const&);

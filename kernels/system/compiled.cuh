@@ -11,16 +11,10 @@
 
 #pragma once
 
-#include "kernels/system/arguments.cuh"
+#include "kernels/system/point_values.cuh"
 #include "kernels/system/random.cuh"
 
 namespace gridstride::system {
-
-__device__ __forceinline__ long long wrapped(long long i, long long points) {
-  if (i >= 0 && i < points) return i;
-  i %= points;
-  return i < 0 ? i + points : i;
-}
 
 /// What a program sees of its point beside the unknowns.
 struct Point {
@@ -30,10 +24,7 @@ struct Point {
 
   template <int axis, int offset>
   __device__ __forceinline__ Real coordinate() const {
-    long long i = at[axis] + offset;
-    if (wraps[axis]) i = wrapped(i, place.points[axis]);
-    return static_cast<Real>(
-        evaluate::add_product(place.origin[axis], static_cast<double>(i), place.spacing[axis]));
+    return coordinate_of<Real>(place, wraps[axis], axis, at[axis] + offset);
   }
   template <int axis, int end, int offset>
   __device__ __forceinline__ Real on_side() const {
@@ -71,19 +62,6 @@ __device__ __forceinline__ bool is_inside(long long const (&points)[3], long lon
   for (int axis = 0; axis < dims; ++axis)
     inside = inside && at[axis] >= reach[axis] && at[axis] < points[axis] - reach[axis];
   return inside;
-}
-
-/// What a stage makes of a component's rate: `in`, `base` and `addend` at its point. `mixes_in`:
-/// whether `in` has a weight.
-template <class Addend>
-__device__ __forceinline__ Real stage_value(Weights<Real> const& w, bool mixes_in, int addends,
-                                            Real rate, Real in, Real base, Addend const& addend) {
-  Real change = w.factor * rate;
-  if (mixes_in) change = fma(w.in_weight, in - base, change);
-#pragma unroll
-  for (int n = 0; n < most_addends; ++n)
-    if (n < addends) change = fma(w.addend_weight[n], addend(n) - base, change);
-  return base + change;
 }
 
 }  // namespace gridstride::system

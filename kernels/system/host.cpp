@@ -14,6 +14,7 @@
 #include "kernels/support/vector_widths.hpp"
 #include "kernels/system/random.cuh"
 #include "kernels/system/rows.hpp"
+#include "kernels/system/slots.hpp"
 
 namespace gridstride::system {
 
@@ -22,11 +23,6 @@ namespace {
 using equations::Kind;
 using equations::Node;
 using expression::Operation;
-
-/// Whether a value is the same at all points.
-bool is_lasting(Node const& node) {
-  return node.kind == Kind::number || node.kind == Kind::time || node.kind == Kind::found;
-}
 
 template <class T>
 T time_of(Step<T> const& step) {
@@ -209,37 +205,11 @@ GRIDSTRIDE_VECTOR_WIDTHS void finish_piece(Step<T> const& step, std::size_t r, T
   for (long long i = 0; i < points; ++i) out[i] = base[i] + change[i];
 }
 
-/// Where each value of a program lies: what lasts in slots of their own, which are filled once, all else in slots that are taken again.
-struct Slots {
-  std::vector<int> of_value;
-  int count = 0;
-
-  explicit Slots(StencilProgram const& program) : of_value(program.code.size()) {
-    auto const values = program.code.size();
-    std::vector<std::size_t> last_use(values, 0);
-    for (std::size_t n = 0; n < values; ++n)
-      for (int const operand : program.code[n].operands)
-        if (operand >= 0) last_use[static_cast<std::size_t>(operand)] = n;
-    for (int const result : program.results) last_use[static_cast<std::size_t>(result)] = values;
-    std::vector<int> free;
-    for (std::size_t n = 0; n < values; ++n) {
-      if (is_lasting(program.code[n]) || free.empty()) {
-        of_value[n] = count++;
-      } else {
-        of_value[n] = free.back();
-        free.pop_back();
-      }
-      auto operands = program.code[n].operands;
-      std::ranges::sort(operands);
-      for (std::size_t i = 0; i < operands.size(); ++i) {
-        if (operands[i] < 0 || (i > 0 && operands[i] == operands[i - 1])) continue;
-        auto const operand = static_cast<std::size_t>(operands[i]);
-        if (last_use[operand] == n && !is_lasting(program.code[operand]))
-          free.push_back(of_value[operand]);
-      }
-    }
-  }
-};
+Slots slots_of(StencilProgram const& program) {
+  std::vector<SlotValue> values;
+  for (Node const& node : program.code) values.push_back({node.operands, is_lasting(node)});
+  return {values, program.results};
+}
 
 /// Runs the program over pieces of rows; each thread has its own.
 template <class T>
@@ -363,7 +333,7 @@ template <class T>
 void host_threads(Stream&, Step<T> const& step) {
   Extents const extents(step.grid);
   auto const [nx, ny, nz] = extents.points;
-  Slots const slots(*step.program);
+  Slots const slots = slots_of(*step.program);
   auto const pieces = pieces_of(nx, step.program->reach[0]);
   long long const per_row = std::ssize(pieces), all = per_row * ny * nz;
   long long const together = std::clamp(all / (8LL * gridstride::host_threads()), 1LL, 64LL);

@@ -250,7 +250,7 @@ void cuda_planes(Stream& stream, Step<T> const& step) {
         fmt::format("system: 'planes' takes grids in 3D, not in {}D", step.grid.dims));
   bool const is_aligned = width_of(step) == width_of<T>(step.grid);
   auto const module =
-      step.module && is_aligned ? step.module : module_of(stream.device(), step, "planes");
+      is_aligned ? step.prepared->module : module_of(stream.device(), step, "planes");
   auto const launch = planes_launch(step, stream.device().processors());
   module->launch(stream, kernel_of(step).c_str(), launch.shape, launch.arguments);
 }

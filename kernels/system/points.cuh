@@ -5,6 +5,8 @@
 // is loaded once. Where all that a program reads lies inside, it reads arrays; else values beyond a
 // side come from a function that knows the sides. Bytes: each component is read once and written
 // once, and what a stage has beside that; its neighbours' share of them is in the caches.
+//
+// Long programs have one point a thread, and `loads`, all that they read, before this file.
 
 #include "kernels/system/stage.cuh"
 
@@ -12,6 +14,50 @@ namespace gridstride::system {
 
 /// Points that a thread takes at a time, along y: rows beside each other share what they read.
 constexpr int rows = dims > 1 ? ROWS : 1;
+
+#if ROWS == 1
+
+/// What the program reads, where load number n is `loads[n]`: a component and the distance.
+struct Loaded : Point {
+  Real const (&values)[most_loads];
+
+  template <int component, int dx, int dy, int dz>
+  __device__ __forceinline__ Real unknown() const {
+    constexpr int number = number_of(component, dx, dy, dz);
+    return values[number];
+  }
+  __device__ static constexpr int number_of(int component, int dx, int dy, int dz) {
+    int n = 0;
+    while (loads[n][0] != component || loads[n][1] != dx || loads[n][2] != dy || loads[n][3] != dz)
+      ++n;
+    return n;
+  }
+};
+
+/// All loads come first, so that a long program is compiled once, not for points near sides again.
+__device__ __forceinline__ void stage_points(StageArguments<Real> const& a, long long i,
+                                             long long j, long long k) {
+  auto const& points = a.place.points;
+  long long const line = points[0], plane = line * points[1];
+  long long const offset = i + j * line + k * plane;
+  Point const point = {a.place, a.weights.fraction, {i, j, k}};
+  Real values[most_loads], result[results];
+  if (is_inside(points, point.at)) {
+#pragma unroll
+    for (int n = 0; n < load_count; ++n)
+      values[n] = __ldg(a.inputs[loads[n][0]].values + offset + loads[n][1] + loads[n][2] * line +
+                        loads[n][3] * plane);
+  } else {
+#pragma unroll
+    for (int n = 0; n < load_count; ++n)
+      values[n] =
+          value_anywhere(a, loads[n][0], i + loads[n][1], j + loads[n][2], k + loads[n][3]);
+  }
+  program(Loaded{point, values}, result);
+  store_point(a, point, offset, result);
+}
+
+#else
 
 __device__ __forceinline__ void stage_points(StageArguments<Real> const& a, long long i,
                                              long long j, long long k) {
@@ -35,6 +81,8 @@ __device__ __forceinline__ void stage_points(StageArguments<Real> const& a, long
     store_point(a, point(row), offset + row * line, result[0]);
   }
 }
+
+#endif
 
 }  // namespace gridstride::system
 

@@ -18,9 +18,16 @@ template <class T>
 void cuda_points(Stream&, Step<T> const&);
 template <class T>
 void cuda_march(Stream&, Step<T> const&);
-
+template <class T>
+void cuda_interpreter(Stream&, Step<T> const&);
 template <class T>
 void cuda_planes(Stream&, Step<T> const&);
+
+/// The program of a step compiled for the row `points` or `planes` of a GPU. Throws as
+/// `gridstride::compile`.
+template <class T>
+std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step,
+                                               std::string_view row);
 
 /// A step's numbers and arrays for a kernel.
 template <class T>

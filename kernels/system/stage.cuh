@@ -58,24 +58,10 @@ struct GlobalAnywhere : Point {
 /// What becomes of the results of one point.
 __device__ __forceinline__ void store_point(StageArguments<Real> const& a, Point const& point,
                                             long long offset, Real (&result)[results]) {
-  auto const& points = a.place.points;
-  bool const held_here = a.is_stage && on_side(points, point.at);
+  bool const held_here = a.is_stage && on_side(a.place.points, point.at);
 #pragma unroll
-  for (int c = 0; c < results; ++c) {
-    if (a.is_stage) {
-      Real const base = a.base[c][offset];
-      Real const in = a.inputs[c].values[offset];
-      result[c] = stage_value(a.weights, a.weights.in_weight != 0, a.weights.addends, result[c], in,
-                              base, [&](int n) { return a.addends[c][n][offset]; });
-      if (held_here) {
-        auto const& sides = a.inputs[c].sides;
-        Held const held = held_by<Real>(sides, dims, points, point.at[0], point.at[1], point.at[2]);
-        if (held.axis < 3)
-          result[c] = held_value<Real>(sides, points, held, point.at[0], point.at[1], point.at[2]);
-      }
-    }
-    a.out[c][offset] = result[c];
-  }
+  for (int c = 0; c < results; ++c)
+    a.out[c][offset] = stored_value(a, dims, c, result[c], point.at, offset, held_here);
 }
 
 }  // namespace gridstride::system

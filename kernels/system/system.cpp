@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/support/parallel_for.hpp"
+#include "kernels/system/interpreter.hpp"
 #include "kernels/system/rows.hpp"
 
 namespace gridstride::system {
@@ -18,6 +19,9 @@ std::span<Variant<SystemFunction<T>> const> variants() {
       {"threads", Backend::cpu, host_threads<T>,
        "rows shared among threads; each instruction over a piece of a row, in loops that the "
        "compiler vectorises"},
+      {"interpreter", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_interpreter<T>),
+       "a thread for each point runs the program as code, with its values in shared memory; needs "
+       "no compiler at run time"},
       {"points", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_points<T>),
        "a thread for four points of a column, with the program compiled into the kernel; "
        "neighbours come from the caches"},
@@ -89,12 +93,42 @@ void check(Step<T> const& step) {
 
 }  // namespace
 
+namespace {
+
+template <class T>
+Prepared prepared_for(Device const& device, Step<T> const& step, std::string_view variant) {
+  bool const by_default = variant == "auto";
+  auto const wanted = by_default ? default_variant(device.backend(), step.grid.dims) : variant;
+  Prepared result = {.asked_for = std::string(variant),
+                     .variant = find_variant("system", variants<T>(), device, wanted).name};
+  if (result.variant == "points" || result.variant == "planes") try {
+      result.module = module_of(device, step, result.variant);
+    } catch (RuntimeCompilerMissing const& missing) {
+      if (!by_default) throw;
+      result.variant = "interpreter";
+      result.fallback =
+          fmt::format("system: {} gave way to interpreter ({})", wanted, missing.what());
+    }
+  if (result.variant == "interpreter") result.code = interpreter_code(device, *step.program);
+  return result;
+}
+
+}  // namespace
+
 template <class T>
 void advance(Stream& stream, Step<T> const& step, std::string_view variant) {
+  if (step.prepared == nullptr) {
+    Prepared prepared;
+    auto once = step;
+    once.prepared = &prepared;
+    return advance(stream, once, variant);
+  }
   check(step);
-  if (variant == "auto") variant = default_variant(stream.backend(), step.grid.dims);
+  Prepared& prepared = *step.prepared;
+  if (prepared.variant.empty() || prepared.asked_for != variant)
+    prepared = prepared_for(stream.device(), step, variant);
   if (stream.backend() == Backend::cpu && step.needs_step && step.clock->step_size == 0) return;
-  find_variant("system", variants<T>(), stream.device(), variant).run(stream, step);
+  find_variant("system", variants<T>(), stream.device(), prepared.variant).run(stream, step);
 }
 
 template <class T>

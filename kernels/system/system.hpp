@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,19 @@ struct Output {
   T* values = nullptr;  ///< none of the inputs; may be `base` or an addend
   T const* base = nullptr;
   std::array<T const*, max_addends> addends = {};  ///< all that `Step::addend_weights` has
+};
+
+struct InterpreterCode;
+
+/// A program made ready for a device by a row that runs it. Copies share what is in it.
+struct Prepared {
+  std::string asked_for = {};     ///< the variant that was
+  std::string_view variant = {};  ///< the row that runs it; empty: nothing is ready yet
+  std::shared_ptr<RuntimeModule const> module = {};  ///< of rows that are compiled for a GPU
+  std::shared_ptr<InterpreterCode const> code = {};  ///< of `interpreter`
+  /// Why it is not the row that was meant, as "system: points gave way to interpreter (...)"; empty
+  /// where it is.
+  std::string fallback = {};
 };
 
 /// One evaluation of a program L at every point of a grid, from the components `inputs` (`in`).
@@ -65,16 +79,11 @@ struct Step {
   double const* found = nullptr;
   /// Nothing is done where the clock has no step, which then has to be given.
   bool needs_step = false;
-  /// The program compiled for the GPU (`module_of` of the same variant, for arrays that begin at
-  /// multiples of 16 bytes); null: `advance` looks for it each time.
-  std::shared_ptr<RuntimeModule const> module = nullptr;
+  /// The program made ready, by the first `advance`, and kept from one evaluation to the next that
+  /// differs in arrays, numbers and weights alone; null: `advance` makes it ready each time. It is
+  /// best made with arrays that begin at multiples of 16 bytes.
+  Prepared* prepared = nullptr;
 };
-
-/// The program of a step compiled for a variant of a GPU; null on the host. Throws as
-/// `gridstride::compile`.
-template <class T>
-std::shared_ptr<RuntimeModule const> module_of(Device const& device, Step<T> const& step,
-                                               std::string_view variant = "auto");
 
 template <class T>
 using SystemFunction = void(Stream&, Step<T> const&);
@@ -85,7 +94,8 @@ using SystemFunction = void(Stream&, Step<T> const&);
 template <class T>
 std::span<Variant<SystemFunction<T>> const> variants();
 
-/// The variant that `auto` means; in 3D a GPU has another one.
+/// The variant that `auto` means; in 3D a GPU has another one. Without NVRTC that becomes
+/// `interpreter`, which has the same bits.
 std::string_view default_variant(Backend backend);
 std::string_view default_variant(Backend backend, int dims);
 
@@ -93,7 +103,9 @@ std::string_view default_variant(Backend backend, int dims);
 /// missing array, clock or numbers, an output that is an input, numbers of arrays that do not fit the
 /// program, axes that wrap on one side or for one component only, an axis with too few points for
 /// what the program reads beyond its sides (`fewest_points`), or a variant that this backend does
-/// not have. Never synchronises.
+/// not have. On a GPU it throws as `gridstride::compile` where a variant is asked for by name, and
+/// `Error` for a program that is too long for `interpreter`. Never synchronises, but where a program
+/// is made ready.
 template <class T>
 void advance(Stream& stream, Step<T> const& step, std::string_view variant = "auto");
 

@@ -112,10 +112,7 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
     }
     return result;
   };
-  std::map<std::string_view, std::shared_ptr<RuntimeModule const>> modules;
-  if (stream.backend() == Backend::cuda)
-    for (std::string_view const row : {"points", of.dims == 3 ? "planes" : "march"})
-      modules[row] = system::module_of(stream.device(), with_arrays(0), row);
+  auto const prepared = std::make_shared<std::map<std::string, system::Prepared>>();
   return {.prepare =
               [=, &stream](int set) {
                 machine::fill_random(stream, in(set), static_cast<std::uint64_t>(set), {.bits = 3});
@@ -124,8 +121,7 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
           .run =
               [=, &stream, keep = setting](std::string_view variant, int set) {
                 auto one = with_arrays(set);
-                if (auto const found = modules.find(variant); found != modules.end())
-                  one.module = found->second;
+                one.prepared = &(*prepared)[std::string(variant)];
                 system::advance(stream, one, variant);
               },
           .result = result_of(stream, out)};
@@ -182,11 +178,13 @@ struct Stepper {
   std::shared_ptr<Setting const> setting;
   system::Step<T> step;
   std::map<int, system::March<T>> marches = {};  // by the steps of a pass
+  system::Prepared prepared = {};
 
   void run(Stream& stream, int pass, Pair<T>& pair) {
     for (int done = 0; done < steps_of_run; done += std::max(pass, 1)) {
       if (pass == 0) {
         auto one = step;
+        one.prepared = &prepared;
         for (std::size_t c = 0; c < pair.from.size(); ++c) {
           one.inputs[c].values = pair.from[c];
           one.outputs[c] = {.values = pair.to[c], .base = pair.from[c]};
@@ -233,7 +231,6 @@ Problem passes_problem(Stream& stream, std::int64_t size, int sets) {
   stepper->step.factor = 0.125;
   stepper->step.inputs.resize(static_cast<std::size_t>(setting->components));
   stepper->step.outputs.resize(stepper->step.inputs.size());
-  stepper->step.module = system::module_of(stream.device(), stepper->step, "points");
   auto const pairs = std::make_shared<std::vector<Pair<T>>>();
   for (int set = 0; set < sets; ++set) pairs->emplace_back(first, second, set, *setting);
   auto const prepare = [=, &stream](int set) {

@@ -165,8 +165,15 @@ class Pde final : public pde::SlopeStepping<T> {
   }
   std::vector<Field> quantities() const override { return found_quantities(false); }
   std::vector<NamedText> chosen() const override {
-    return chosen_texts("system", pde::variant_of(run_, stream_.backend()),
-                        static_cast<int>(steps_of_pass()));
+    auto const row = prepared_.empty() ? pde::variant_of(run_, stream_.backend())
+                                       : prepared_.begin()->second.variant;
+    return chosen_texts("system", row, static_cast<int>(steps_of_pass()));
+  }
+  std::vector<std::string> fallbacks() const override {
+    auto lines = Base::fallbacks();
+    if (!prepared_.empty() && !prepared_.begin()->second.fallback.empty())
+      lines.push_back(prepared_.begin()->second.fallback);
+    return lines;
   }
   double values_per_update() const override {
     if (!goes_by_passes_) return Base::values_per_update();
@@ -265,9 +272,7 @@ class Pde final : public pde::SlopeStepping<T> {
   /// `stage`: what a stage is made of is compiled too; null for rates alone.
   void queue_evaluation(system::Step<T>& step, Stage const* stage) {
     auto const variant = pde::evaluating_variant(run_);
-    auto& module = modules_[stage];
-    if (!module) module = system::module_of(stream_.device(), step, variant);
-    step.module = module;
+    step.prepared = &prepared_[stage];
     system::advance(stream_, step, variant);
   }
 
@@ -400,8 +405,8 @@ class Pde final : public pde::SlopeStepping<T> {
   equations::StencilProgram program_;
   equations::StencilProgram all_rates_;  // also those that leapfrog needs no program for
   std::optional<pde::GlobalFinder<T>> globals_;
-  Buffer<T> operand_;                                                     // for these
-  std::map<Stage const*, std::shared_ptr<RuntimeModule const>> modules_;  // of a GPU
+  Buffer<T> operand_;                                  // for these
+  std::map<Stage const*, system::Prepared> prepared_;  // the rates
   mutable std::optional<pde::Passes<T>> passes_;
   std::optional<double> step_;
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;

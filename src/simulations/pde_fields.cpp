@@ -20,7 +20,7 @@ constexpr int no_component = -1;  // of a scalar
 
 template <class T>
 SystemFields<T>::SystemFields(Stream const& stream, config::RunConfig const& run,
-                              State<T> const& state, std::span<Array<T>* const> evolved)
+                              State<T>& state, std::span<Array<T>* const> evolved)
     : stream_(stream), run_(run), grid_(run.grid), state_(state), evolved_(evolved) {
   for (Unknown const& unknown : system_of(run).unknowns) {
     auto const& info = *std::ranges::find(run.fields, unknown.name, &config::FieldInfo::name);

@@ -19,7 +19,7 @@ template <class T>
 class SystemFields {
  public:
   /// `evolved`: the arrays of all components, in the order of the unknowns.
-  SystemFields(Stream const& stream, config::RunConfig const& run, State<T> const& state,
+  SystemFields(Stream const& stream, config::RunConfig const& run, State<T>& state,
                std::span<Array<T>* const> evolved);
 
   /// What stages read: the components, then the arrays of names with sides. Those of the components
@@ -57,7 +57,7 @@ class SystemFields {
   mutable Stream stream_;
   config::RunConfig const& run_;
   Grid grid_;
-  State<T> const& state_;
+  State<T>& state_;
   std::span<Array<T>* const> evolved_;
   std::vector<Written> fields_;
   std::vector<system::Input<T>> inputs_;

@@ -83,8 +83,7 @@ void GlobalFinder<T>::find(std::vector<system::Input<T>> const& inputs,
     step.clock = clock;
     step.fraction = fraction;
     step.found = values();
-    if (!one.module) one.module = system::module_of(stream_.device(), step, variant);
-    step.module = one.module;
+    step.prepared = &one.prepared;
     system::advance(stream_, step, variant);
     reduction_.find(stream_, std::span<T const>(scratch), result);
   }

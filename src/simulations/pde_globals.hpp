@@ -47,7 +47,7 @@ class GlobalFinder {
   struct Operand {
     equations::StencilProgram program;
     int component = -1;  ///< that it is; −1: it has to be evaluated
-    std::shared_ptr<RuntimeModule const> module = {};
+    system::Prepared prepared = {};
   };
 
   mutable Stream stream_;

@@ -15,7 +15,7 @@ std::vector<equations::StencilProgram> name_programs(equations::Stencil const& s
 template <class T>
 SidedNames<T>::SidedNames(Stream const& stream, Grid const& grid,
                           std::vector<equations::StencilProgram> programs)
-    : stream_(stream), programs_(std::move(programs)), modules_(programs_.size()) {
+    : stream_(stream), programs_(std::move(programs)), prepared_(programs_.size()) {
   for (auto const& program : programs_)
     for (std::size_t i = 0; i < program.results.size(); ++i)
       arrays_.emplace_back(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
@@ -40,8 +40,7 @@ void SidedNames<T>::fill(system::Step<T> step, std::string_view variant) {
     auto const components = static_cast<std::ptrdiff_t>(programs_[name].results.size());
     for (std::ptrdiff_t c = 0; c < components; ++c)
       step.outputs.push_back({.values = arrays_[array++].data()});
-    if (!modules_[name]) modules_[name] = system::module_of(stream_.device(), step, variant);
-    step.module = modules_[name];
+    step.prepared = &prepared_[name];
     system::advance(stream_, step, variant);
     for (std::ptrdiff_t c = 0; c < components; ++c, ++first)
       if (std::ranges::any_of(first->sides,

@@ -34,7 +34,7 @@ class SidedNames {
  private:
   Stream stream_;
   std::vector<equations::StencilProgram> programs_;
-  std::vector<std::shared_ptr<RuntimeModule const>> modules_;  // of a GPU
+  std::vector<system::Prepared> prepared_;
   std::vector<Buffer<T>> arrays_;
 };
 

@@ -93,8 +93,7 @@ void QuantityFinder<T>::queue(Task& task, std::vector<system::Input<T>> const& i
   bool const is_vector = task.program.results.size() > 1;
   for (std::size_t c = 0; c < task.program.results.size(); ++c)
     step.outputs.push_back({.values = (is_vector ? components_[c] : task.values).data()});
-  if (!task.module) task.module = system::module_of(stream_.device(), step);
-  step.module = task.module;
+  step.prepared = &task.prepared;
   system::advance(stream_, step);
   if (!is_vector) return;
   std::vector<T const*> components;

@@ -38,7 +38,7 @@ class QuantityFinder {
     Quantity const* quantity;
     equations::StencilProgram program;
     std::unique_ptr<GlobalFinder<T>> globals = {};
-    std::shared_ptr<RuntimeModule const> module = {};  // of a GPU
+    system::Prepared prepared = {};
     Buffer<T> values = {};
   };
   void queue(Task& task, std::vector<system::Input<T>> const& inputs);

@@ -44,7 +44,8 @@ std::string_view variant_of(config::RunConfig const& run, Backend backend) {
   std::string_view const wanted = run.kernels.at("system");
   if (wanted != "auto") return wanted;
   bool const marches = backend == Backend::cuda && slopes_of(run) == nullptr &&
-                       system_of(run).sides.empty() && has_runtime_compiler() && system::marches_by_default(Passing(run).what);
+                       system_of(run).sides.empty() && has_runtime_compiler() &&
+                       system::marches_by_default(Passing(run).what);
   return marches ? "march" : system::default_variant(backend, run.grid.dims);
 }
 

@@ -145,8 +145,7 @@ void SideValues<T>::run(Task& task, system::Step<T> const& step, std::string_vie
     face.inputs[static_cast<std::size_t>(component)].values = target;
   }
   for (T* const target : task.targets) face.outputs.push_back({.values = target});
-  if (!task.module) task.module = system::module_of(stream_.device(), face);
-  face.module = task.module;
+  face.prepared = &task.prepared;
   system::advance(stream_, face, variant);
 }
 

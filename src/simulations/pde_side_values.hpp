@@ -1,6 +1,5 @@
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -42,7 +41,7 @@ class SideValues {
     int axis, end;
     equations::StencilProgram program = {};
     std::vector<T*> targets = {};
-    std::shared_ptr<RuntimeModule const> module = {};  // of a GPU
+    system::Prepared prepared = {};
   };
   struct Held {
     int component;

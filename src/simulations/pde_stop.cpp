@@ -32,8 +32,7 @@ template <class T>
 void StopTest<T>::queue_rates(equations::StencilProgram const& rates, double const* found,
                               Moment<T> const& moment) {
   auto step = moment.evaluation(rates, run_.grid, found);
-  if (!module_) module_ = system::module_of(stream_.device(), step);
-  step.module = module_;
+  step.prepared = &prepared_;
   system::advance(stream_, step);
   auto const size = static_cast<std::size_t>(run_.grid.size());
   for (std::size_t c = 0; c < moment.spare.size(); ++c) {

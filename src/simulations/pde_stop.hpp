@@ -43,8 +43,8 @@ class StopTest {
   Stream stream_;
   config::RunConfig const& run_;
   StopOptions const& options_;
-  std::shared_ptr<RuntimeModule const> module_;  // of a GPU
-  Buffer<reduce::Moments<T>> moments_;           // of each component's rates
+  system::Prepared prepared_;           // the rates
+  Buffer<reduce::Moments<T>> moments_;  // of each component's rates
   std::optional<equations::Stencil> condition_;
   std::optional<GlobalFinder<T>> globals_;  // of the condition
 };

@@ -70,6 +70,21 @@ struct OneField {
   equations::StencilProgram program;
 };
 
+TEST(SystemPrepared, IsKeptForAVariant) {
+  OneField line({5}, SideKind::periodic);
+  line.in = {0, 1, 4, 9, 16};
+  auto step = line.step(line.terms.derivative(line.u, {2, 0, 0}));
+  system::Prepared prepared;
+  step.prepared = &prepared;
+  system::advance(line.stream, step);
+  EXPECT_EQ(prepared.asked_for, "auto");
+  EXPECT_EQ(prepared.variant, "threads");
+  system::advance(line.stream, step, "reference");
+  EXPECT_EQ(prepared.variant, "reference");
+  EXPECT_TRUE(prepared.fallback.empty());
+  EXPECT_THROW(system::advance(line.stream, step, "interpreter"), std::invalid_argument);
+}
+
 TEST(SystemReference, SidesByHand) {
   auto const diffuse = [](SideKind kind, double lower, double upper) {
     OneField line({5}, kind);
