@@ -69,13 +69,6 @@ int width_of(Grid const& grid) {
   return width_of<T>(Step<T>{.grid = grid, .inputs = {}, .outputs = {}});
 }
 
-template <class T>
-PlanesShape shape_of(Step<T> const& step) {
-  auto const around = plain_wraps<T>(step.grid, step.inputs);
-  return planes_shape(*step.program, static_cast<int>(step.inputs.size()), sizeof(T),
-                      width_of(step), std::ranges::count(around, false) > 0);
-}
-
 /// Whether a stage goes on from its input.
 template <class T>
 bool base_is_in(Step<T> const& step) {
@@ -88,7 +81,7 @@ bool base_is_in(Step<T> const& step) {
 /// The kernel's name tells what else is compiled into it, so that no other step is made by it.
 template <class T>
 std::string kernel_of(Step<T> const& step) {
-  std::string name = fmt::format("planes_{}", shape_of(step).width);
+  std::string name = fmt::format("planes_{}", width_of(step));
   for (bool const goes_around : plain_wraps<T>(step.grid, step.inputs))
     name += goes_around ? 'p' : 's';
   if (!step.is_stage) return name + "_rates";
@@ -168,8 +161,10 @@ template <class T>
 RuntimeSource planes_source(Step<T> const& step) {
   StencilProgram const& program = *step.program;
   int const inputs = static_cast<int>(step.inputs.size()), components = std::max(inputs, 1);
-  auto const shape = shape_of(step);
   auto const around = plain_wraps<T>(step.grid, step.inputs);
+  int const most_width = width_of(step);
+  auto const shape =
+      planes_shape(program, inputs, sizeof(T), most_width, std::ranges::count(around, false) > 0);
   auto lines = lines_read(program);
   if (lines.empty()) lines.push_back({});  // there are no empty tables
   bool const is_large = step.grid.points[0] * step.grid.points[1] > std::numeric_limits<int>::max();
@@ -179,7 +174,7 @@ RuntimeSource planes_source(Step<T> const& step) {
   text += fmt::format(
       "#define PLANES {}\n#define PLANES_THREADS {}\n#define PLANES_BLOCKS {}\n"
       "namespace gridstride::system {{\n"
-      "constexpr int width = {}, turns = {};\n"
+      "constexpr int width = {}, parts = {}, turns = {};\n"
       "constexpr bool goes_around[3] = {{{}}};\n"
       "using Vector = {};\nusing Index = {};\n"
       "struct Line {{\n  int component, dy, dz, left, right;\n}};\n"
@@ -189,8 +184,9 @@ RuntimeSource planes_source(Step<T> const& step) {
       "struct StageShape {{\n  bool is_stage, base_is_in, mixes_in;\n  int addends;\n}};\n"
       "constexpr StageShape stage_shape = {{{}, {}, {}, {}}};\n}}\n"
       "#include \"kernels/system/planes.cuh\"\n",
-      kernel_of(step), planes_threads, shape.blocks, shape.width, shape.turns,
-      fmt::join(around, ", "), shape.width == 1 ? value : fmt::format("{}{}", value, shape.width),
+      kernel_of(step), planes_threads, shape.blocks, shape.width, most_width / shape.width,
+      shape.turns, fmt::join(around, ", "),
+      shape.width == 1 ? value : fmt::format("{}{}", value, shape.width),
       is_large ? "long long" : "int", table_of(lines), 2 * program.reach[1] + 1,
       2 * program.reach[2] + 1, numbers_of(lines, program, components),
       fmt::join(queued(program, inputs), ", "), step.is_stage, base_is_in(step),
@@ -225,7 +221,7 @@ PlanesTiling tile_planes(Grid const& grid, std::array<long long, 3> const& margi
 template <class T>
 PlanesLaunch<T> planes_launch(Step<T> const& step, int processors) {
   auto const margin = margins_of(step);
-  auto const tiling = tile_planes(step.grid, margin, shape_of(step).width, processors);
+  auto const tiling = tile_planes(step.grid, margin, width_of(step), processors);
   long long const threads = static_cast<long long>(tiling.lanes) * tiling.lines;
   long long const shell_blocks = (tiling.shell + threads - 1) / threads;
   long long const blocks = shell_blocks + tiling.x_tiles * tiling.y_tiles * tiling.chunks;

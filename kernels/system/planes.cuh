@@ -1,7 +1,8 @@
 // The kernel `planes`, by the name of PLANES: a stage of a scheme in 3D, or rates alone. After what
 // compiled.cuh asks for stand
 //
-//   constexpr int width, turns;               // points of a vector; planes that the loop is written
+//   constexpr int width, parts, turns;        // points of a vector; vectors that a thread takes one
+//                                             // after the other; planes that the loop is written
 //                                             // out for
 //   constexpr bool goes_around[3];            // axes that wrap to the value itself
 //   using Vector = float4;                    // `width` values
@@ -208,16 +209,10 @@ __device__ __forceinline__ void make_plane(PlanesArguments<Real> const& a, Colum
   }
 }
 
-/// Marches over a chunk of planes.
-__device__ __forceinline__ void march_planes(PlanesArguments<Real> const& a, unsigned tile) {
+/// Marches with the vector at (x, y) over planes.
+__device__ __forceinline__ void march_column(PlanesArguments<Real> const& a, long long x,
+                                             long long y, long long first, long long last) {
   auto const& points = a.stage.place.points;
-  long long const x = (static_cast<long long>(tile % a.x_tiles) * blockDim.x + threadIdx.x) * width;
-  tile /= a.x_tiles;
-  long long const y =
-      a.margin[1] + static_cast<long long>(tile % a.y_tiles) * blockDim.y + threadIdx.y;
-  long long const first = a.margin[2] + static_cast<long long>(tile / a.y_tiles) * a.planes;
-  long long const last = min(first + a.planes, points[2] - a.margin[2]);
-  if (x >= points[0] || y >= points[1] - a.margin[1]) return;
   Column const column(points, x, y);
   Queue queue;
   Plane ahead(points, first - reach_z), plane(points, first);
@@ -235,6 +230,23 @@ __device__ __forceinline__ void march_planes(PlanesArguments<Real> const& a, uns
       ahead.move_on();
       queue.move_on(next);
     }
+  }
+}
+
+/// A thread's share of a tile in a chunk of planes.
+__device__ __forceinline__ void march_planes(PlanesArguments<Real> const& a, unsigned tile) {
+  auto const& points = a.stage.place.points;
+  long long const first_vector = static_cast<long long>(tile % a.x_tiles) * parts * blockDim.x;
+  tile /= a.x_tiles;
+  long long const y =
+      a.margin[1] + static_cast<long long>(tile % a.y_tiles) * blockDim.y + threadIdx.y;
+  long long const first = a.margin[2] + static_cast<long long>(tile / a.y_tiles) * a.planes;
+  long long const last = min(first + a.planes, points[2] - a.margin[2]);
+  if (y >= points[1] - a.margin[1]) return;
+#pragma unroll 1
+  for (int part = 0; part < parts; ++part) {
+    long long const x = (first_vector + part * blockDim.x + threadIdx.x) * width;
+    if (x < points[0]) march_column(a, x, y, first, last);
   }
 }
 

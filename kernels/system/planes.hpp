@@ -49,8 +49,8 @@ struct PlanesTiling {
   long long shell = 0;   ///< points that are not in the core
 };
 
-/// The core is what lies `margin` points inside each side. Chunks are shorter where the grid would
-/// not fill so many multiprocessors.
+/// The core is what lies `margin` points inside each side. A lane has `width` points, the most that
+/// its vectors may have. Chunks are shorter where the grid would not fill so many multiprocessors.
 PlanesTiling tile_planes(Grid const& grid, std::array<long long, 3> const& margin, int width,
                          int processors);
 

@@ -96,6 +96,14 @@ TEST(Planes, VectorsAreAligned) {
   EXPECT_EQ(width_at(64, 0x1004), 1);
 }
 
+/// A thread takes the points of the widest vector, whatever a program's registers leave room for.
+TEST(Planes, NarrowVectorsComeInParts) {
+  auto const far = reading({{0, 0, -16}, {0, 0, 16}});
+  auto const text = text_of(step_of<float>(far, {.dims = 3, .points = {64, 8, 64}}));
+  EXPECT_TRUE(has(text, "constexpr int width = 2, parts = 2, turns = 34;"));
+  EXPECT_TRUE(has(text, "#define PLANES planes_4ppp_in0\n"));
+}
+
 /// What a stage is made of, and its sides, are compiled in: the kernel's name tells.
 TEST(Planes, StagesHaveKernelsOfTheirOwn) {
   auto const program = reading({{-1, 0, 0}, {0, 0, 1}});
