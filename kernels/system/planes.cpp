@@ -120,6 +120,11 @@ std::array<long long, 3> margins_of(Step<T> const& step) {
 
 }  // namespace
 
+std::string planes_refusal(Grid const& grid) {
+  if (grid.dims == 3) return {};
+  return fmt::format("'planes' takes grids in 3D, not in {}D", grid.dims);
+}
+
 std::vector<PlanesLine> lines_read(StencilProgram const& program) {
   std::vector<PlanesLine> lines;
   for (equations::Node const& node : program.code) {
@@ -159,6 +164,8 @@ PlanesShape planes_shape(StencilProgram const& program, int components, int valu
 
 template <class T>
 RuntimeSource planes_source(Step<T> const& step) {
+  if (auto const why = planes_refusal(step.grid); !why.empty())
+    throw std::invalid_argument("system: " + why);
   StencilProgram const& program = *step.program;
   int const inputs = static_cast<int>(step.inputs.size()), components = std::max(inputs, 1);
   auto const around = plain_wraps<T>(step.grid, step.inputs);
@@ -241,9 +248,6 @@ PlanesLaunch<T> planes_launch(Step<T> const& step, int processors) {
 
 template <class T>
 void cuda_planes(Stream& stream, Step<T> const& step) {
-  if (step.grid.dims != 3)
-    throw std::invalid_argument(
-        fmt::format("system: 'planes' takes grids in 3D, not in {}D", step.grid.dims));
   bool const is_aligned = width_of(step) == width_of<T>(step.grid);
   auto const module =
       is_aligned ? step.prepared->module : module_of(stream.device(), step, "planes");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "kernels/support/runtime_compiler.hpp"
@@ -9,6 +10,9 @@
 
 /// Stages in 3D by marches along z: the row `planes`.
 namespace gridstride::system {
+
+/// Why `planes` does not take a grid; empty where it does.
+std::string planes_refusal(Grid const& grid);
 
 /// Values of a component in a line along x, `dy` lines and `dz` planes away: those at the thread's
 /// own vector, and how many beside it on either side.
@@ -38,6 +42,7 @@ PlanesShape planes_shape(StencilProgram const& program, int components, int valu
                          int most_width, bool has_shell = false);
 
 /// What is compiled for a step: its program, its axes, and vectors that its lines and arrays allow.
+/// Throws `std::invalid_argument` for a grid that it does not take.
 template <class T>
 RuntimeSource planes_source(Step<T> const& step);
 

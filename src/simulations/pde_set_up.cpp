@@ -10,6 +10,7 @@
 #include "equations/stability.hpp"
 #include "kernels/families.hpp"
 #include "kernels/support/runtime_compiler.hpp"
+#include "kernels/system/planes.hpp"
 #include "kernels/system/system.hpp"
 #include "model/values.hpp"
 #include "simulations/pde_globals.hpp"
@@ -154,6 +155,9 @@ void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& d
     find_variant("system", system::variants<decltype(zero)>(), device,
                  variant_of(run, device.backend()));
   });
+  if (run.kernels.at("system") == "planes")
+    if (auto const why = system::planes_refusal(run.grid); !why.empty())
+      throw std::invalid_argument("system: " + why);
   if (run.kernels.at("system") != "march") return;
   if (slopes_of(run) != nullptr)
     throw std::invalid_argument(

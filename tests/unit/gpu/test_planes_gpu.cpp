@@ -98,6 +98,17 @@ TEST(PlanesGpu, AreOfVolumes) {
   EXPECT_EQ(system::default_variant(Backend::cuda, 2), system::default_variant(Backend::cuda));
 }
 
+TEST(PlanesGpu, AreRefusedByName) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  auto const config = test::config_of(
+      "simulation: pde\ngrid: {points: [20, 18]}\nboundary: {x: periodic, y: periodic}\n"
+      "equations: {u: laplace(u)}\ninitial: {u: 0}\nkernels: {system: planes}\n"
+      "time: {scheme: rk4, end: 1}\n");
+  auto const problems = variant_problems(entry_of(config), config, {}, Device::open(Backend::cuda));
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_NE(problems[0].text().find("'planes' takes grids in 3D, not in 2D"), std::string::npos);
+}
+
 constexpr char const* reaction =
     "boundary: {x: periodic, y: {neumann: 0.5}, z: periodic}\n"
     "equations:\n"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,14 @@ system::Step<T> step_of(equations::StencilProgram const& program, Grid const& gr
 std::string text_of(system::Step<float> const& step) { return system::planes_source(step).text; }
 bool has(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
+}
+
+TEST(Planes, AreOfVolumes) {
+  Grid const plane{.dims = 2, .points = {64, 64, 1}};
+  EXPECT_EQ(system::planes_refusal({.dims = 3, .points = {64, 64, 64}}), "");
+  EXPECT_EQ(system::planes_refusal(plane), "'planes' takes grids in 3D, not in 2D");
+  auto const program = reading({{1, 0, 0}});
+  EXPECT_THROW(text_of(step_of<float>(program, plane)), std::invalid_argument);
 }
 
 TEST(Planes, LinesByHand) {
