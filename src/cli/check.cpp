@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -119,6 +121,21 @@ Json json_member(config::RunConfig const& member, Forecast const& expected, Devi
   return json;
 }
 
+/// What the config with every default does not say of a sweep, as it has numbers for constants;
+/// empty where it says all.
+std::string unsaid(config::RunFile const& file) {
+  std::vector<std::string> names;
+  for (auto const& [name, value] : file.run.constants)
+    if (std::ranges::count(file.run.sweep, name, [](auto const& one) { return one.first; }) == 0 &&
+        std::ranges::any_of(file.members, [&](config::RunConfig const& member) {
+          return member.constants.at(name) != value;
+        }))
+      names.push_back(name);
+  if (names.empty()) return {};
+  return fmt::format("the sweep changes {} too, which the constants above do not show",
+                     fmt::join(names, ", "));
+}
+
 /// The equations are told as the first run has them.
 int check_sweep(config::RunFile const& file, Stream& stream,
                 std::vector<std::string> const& fallbacks, bool as_json) {
@@ -127,7 +144,8 @@ int check_sweep(config::RunFile const& file, Stream& stream,
   auto const expected = forecast_sweep(members, stream);
   for (auto const& member : members)
     config::for_member(member.swept, [&] { check_start(member, stream); });
-  auto const lines = understood(members.front(), device);
+  auto lines = understood(members.front(), device);
+  if (auto const note = unsaid(file); !note.empty()) lines.insert(lines.begin(), note);
   if (as_json) {
     Json json = json_head(file.run, device);
     json["at_once"] = expected.at_once;

@@ -62,7 +62,7 @@ void declare_values(Visitor& visitor, Spec const& spec, Values& values) {
 /// What is wrong with the values of a constant; empty when nothing is.
 std::string fault_of(Values values) {
   if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); }))
-    return "is wider than numbers go";
+    return "has values that are too large to reckon with";
   std::ranges::sort(values);
   auto const twice = std::ranges::adjacent_find(values);
   if (twice == values.end()) return {};
@@ -91,7 +91,7 @@ void declare_sweep(Visitor& visitor, RunOptions& run) {
   bool const is_given = visitor.given("sweep");
   if (is_given && !visitor.given("constants"))
     visitor.fault("sweep",
-                  "gives values to constants, of which there are none (constants: {F: …})");
+                  "gives values to constants, of which there are none (constants: {F: 0.04})");
   constexpr std::string_view documentation =
       "The values of a constant: a list, or evenly spaced ones.";
   visitor.section(

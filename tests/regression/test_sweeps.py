@@ -64,6 +64,13 @@ class Sweeps(support.Case):
         self.assertEqual(json.loads(self.call("check", resolved, "--json")[0])["runs"][2]["sweep"],
                          {"D": 2})
 
+    def test_check_tells_what_follows_from_the_constants_of_the_sweep(self):
+        config = {**SPREADING, "constants": {"D": 1, "twice": "2*D", "peak": "1"}}
+        out, _ = self.call("check", self.write("case.yaml", config))
+        self.assertIn("# the sweep changes twice too, which the constants above do not show\n", out)
+        out, _ = self.call("check", self.write("case.yaml", SPREADING))
+        self.assertNotIn("the sweep changes", out)
+
     def test_fewer_side_by_side_where_memory_is_short(self):
         limit = 3 << 30
 
