@@ -274,9 +274,10 @@ TEST(PdeSides, FaultsAreToldInTheirPlaces) {
   EXPECT_EQ(problems_of("{x: wal}"),
             "boundary.x: 'periodic', 'antiperiodic', 'wall', 'outflow' or {lower: ..., upper: ...} "
             "expected, not 'wal'; did you mean 'wall'?");
-  EXPECT_EQ(problems_of("{u: {x: {wall: 0}}, q: {x: wall}}"),
-            "boundary.u.x.wall: unknown key ('dirichlet', 'neumann', 'robin', 'lower' or 'upper' "
-            "expected)");
+  EXPECT_EQ(
+      problems_of("{u: {x: {wall: 0}}, q: {x: wall}}"),
+      "boundary.u.x.wall: unknown key ('dirichlet', 'neumann', 'robin', 'flux', 'lower' or 'upper' "
+      "expected)");
   EXPECT_EQ(problems_of("{v: {x: wall}}"),
             "boundary.v: unknown key ('x', 'y', 'u' or 'q' expected)");
 }
