@@ -92,7 +92,7 @@ class Linearisation {
   /// The analysis knows no sides. What `sides`, and those of the stencil that follow from fields, add
   /// to the rates of the points near them widens M's real parts; where a is positive this shortens
   /// the step, as −2a/h beside −4/h² for diffusion. What they make of other components counts as a
-  /// disc around 0, and so does u = g(v) on a Dirichlet side, for which each ∂rate/∂u counts twice.
+  /// disc around 0, with which forward Euler is hopeless, and so does u = g(v) on a Dirichlet side, for which each ∂rate/∂u counts twice.
   StepLimit limit(std::span<Range const> ranges, int degree,
                   std::span<RobinSide const> sides = {}) const;
 

@@ -85,6 +85,23 @@ Range added_by_slopes(std::span<Slope const> slopes, std::span<RobinSide const> 
   return all;
 }
 
+/// The sides of a component that follow from another one, each once: what a file gives there and
+/// what fields make of it add up.
+std::vector<RobinSide> sides_of(std::span<RobinSide const> sides, std::size_t component,
+                                std::size_t of) {
+  std::vector<RobinSide> all;
+  for (RobinSide const& side : sides) {
+    if (side.component != component || side.of != of) continue;
+    auto const known = std::ranges::find_if(
+        all, [&](RobinSide const& one) { return one.axis == side.axis && one.end == side.end; });
+    if (known == all.end())
+      all.push_back(side);
+    else
+      known->a = sum(known->a, side.a);
+  }
+  return all;
+}
+
 /// ∂rate/∂u at the points 1, 2 and 3 off, for a speed of 1 point per s either way: of weno5 for any
 /// weights of its three parabolas.
 std::vector<Range> slopes_of(Convection convection) {
@@ -108,9 +125,7 @@ Range Linearisation::added_by_sides(Entry const& entry, std::size_t of,
     one.value = {even.least - odd.greatest, even.greatest - odd.least};
     slopes.push_back(one);
   }
-  std::vector<RobinSide> own;
-  for (RobinSide const& side : sides)
-    if (side.component == entry.column && side.of == of) own.push_back(side);
+  auto const own = sides_of(sides, entry.column, of);
   if (own.empty()) return {0, 0};
   return added_by_slopes(slopes, own);
 }
@@ -156,12 +171,10 @@ Linearisation::AtSides Linearisation::at_sides(std::span<Range const> values,
 
 Range Linearisation::carried_by_sides(double speed, std::size_t component, std::size_t of,
                                       std::span<RobinSide const> sides) const {
-  std::vector<RobinSide> own;
+  auto const own = sides_of(sides, component, of);
   std::vector<Slope> slopes;
   auto const of_convection = slopes_of(convection_);
-  for (RobinSide const& side : sides) {
-    if (side.component != component || side.of != of) continue;
-    own.push_back(side);
+  for (RobinSide const& side : own) {
     for (std::size_t i = 0; i < of_convection.size(); ++i) {
       Slope one = {{}, product({speed, speed}, of_convection[i])};
       auto const points = static_cast<int>(i) + 1;

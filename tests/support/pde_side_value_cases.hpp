@@ -105,7 +105,7 @@ inline std::string field_sides_pde(std::string const& of_u, std::string const& o
       "simulation: pde\ngrid: {{points: [{}]}}\n"
       "boundary:\n  u: {{{}}}\n  v: {{{}}}\n"
       "let: {{s: \"1.5 + exp(-t)*({})/4\", r: \"1 + sin(t + x)/4\"}}\n"
-      "equations: {{u: \"0.05*laplace(u) - u*v\", v: \"0.03*laplace(v) + u^2/4\"}}\n"
+      "equations: {{u: \"0.5*laplace(u) - u*v\", v: \"0.3*laplace(v) + u^2/4\"}}\n"
       "time: {}\noutput: {{every: {{count: 1}}}}\n"
       "verify: {{manufactured: {{u: s, v: r}}, tolerance: {{l2: 1}}}}\n",
       points, boundary_u, boundary_v, sum, time);

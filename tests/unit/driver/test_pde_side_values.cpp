@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -41,15 +42,14 @@ TEST_P(PdeSideValues, AreOfOrderTwo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Pde, PdeSideValues,
-    testing::Values(SideCase{"radiation", radiation, exchange, 1, 32},
-                    SideCase{"robin", factor, plain_factor, 1, 32},
-                    SideCase{"held", held, exchange, 1, 32},
-                    SideCase{"held_adaptive", held, exchange, 1, 16,
-                             "{scheme: rk45, end: 0.05, step: adaptive, tolerance: 1e-9}"},
-                    SideCase{"corners", radiation, plain_factor, 2, 16},
-                    SideCase{"held_corners", held, factor, 2, 16, "{scheme: ssprk3, end: 0.05}"},
-                    SideCase{"space", factor, exchange, 3, 8},
-                    SideCase{"held_space", held, radiation, 3, 8}),
+    testing::Values(
+        SideCase{"radiation", radiation, exchange, 1, 32},
+        SideCase{"robin", factor, plain_factor, 1, 32}, SideCase{"held", held, exchange, 1, 32},
+        SideCase{"held_adaptive", held, exchange, 1, 16,
+                 "{scheme: rk45, end: 0.05, step: adaptive, tolerance: 1e-9}"},
+        SideCase{"corners", radiation, plain_factor, 2, 16},
+        SideCase{"held_corners", held, plain_factor, 2, 16, "{scheme: ssprk3, end: 0.05}"},
+        SideCase{"space", factor, exchange, 3, 8}, SideCase{"held_space", held, exchange, 3, 8}),
     [](auto const& one) { return std::string(one.param.name); });
 
 std::string line_pde(std::string const& boundary, std::string const& more,
@@ -84,8 +84,11 @@ TEST(PdeSideValuesOfFields, AreOfTheStageThatTheyStandIn) {
        {"{scheme: euler, end: 0.1, step: 0.001}", "{scheme: ssprk2, end: 0.1, step: 0.001}",
         "{scheme: ssprk3, end: 0.1, step: 0.002}", "{scheme: rk4, end: 0.1, step: 0.002}",
         "{scheme: rk45, end: 0.1, step: 0.002}",
-        "{scheme: rk4, end: 0.1, step: adaptive, tolerance: 1e-4}",
-        "{scheme: rk45, end: 0.1, step: adaptive, tolerance: 1e-4}"})
+        "{scheme: rk4, end: 0.1, step: adaptive, tolerance: 1e-6}",
+        "{scheme: rk45, end: 0.1, step: adaptive, tolerance: 1e-6}"}) {
+    // Steps that follow their error let rounding grow until it is as large as that may be.
+    bool const is_adaptive = std::string_view(time).find("adaptive") != std::string_view::npos;
+    double const tolerance = is_adaptive ? 1e-5 : 1e-14;
     for (char const* side :
          {"{dirichlet: x^2 + v}",
           "{lower: {neumann: v - u}, upper: {neumann: "
@@ -96,9 +99,10 @@ TEST(PdeSideValuesOfFields, AreOfTheStageThatTheyStandIn) {
           "equations: {u: laplace(u) - 2 - v^2, v: -v^2}\ninitial: {u: x^2 + v, v: 1}\n", time));
       for (std::size_t i = 0; i < 11; ++i) {
         double const x = static_cast<double>(i) / 10;
-        EXPECT_NEAR(found.fields[0][i], x * x + found.fields[1][i], 1e-14) << time << side;
+        EXPECT_NEAR(found.fields[0][i], x * x + found.fields[1][i], tolerance) << time << side;
       }
     }
+  }
 }
 
 /// Values that depend on time and fields take both at the end of a stage: as above, with u = x² + v + t.
@@ -135,10 +139,11 @@ TEST(PdeSideValuesOfFields, FollowEachOther) {
     EXPECT_EQ(ends(0), (std::pair{2.0, 8.0})) << at_start;
     simulation->advance(1000, config.time.end);
   }
-  auto const found = run_pde(line_pde(
-      "{u: {x: {dirichlet: 2*v}}, v: {x: {neumann: 0}}}",
-      "equations: {u: laplace(u), v: laplace(v)}\ninitial: {u: v, v: 7}\n"
-      "events: [{at: 0.05, set: {v: 1 + x}}, {at: 0.05, set: {v: u}}, {at: 0.1, set: {v: 9}}]\n"));
+  auto const found =
+      run_pde(line_pde("{u: {x: {dirichlet: 2*v}}, v: {x: {neumann: 0}}}",
+                       "equations: {u: laplace(u), v: laplace(v)}\ninitial: {u: v, v: 7}\n"
+                       "events: [{at: 0.05, set: {v: 1 + x}}, {at: 0.05, set: {v: u}}, {at: 0.1, "
+                       "set: {v: 9}}]\n"));
   EXPECT_EQ(found.fields[0].front(), 18);
   EXPECT_EQ(found.fields[0].back(), 18);
 }
@@ -168,20 +173,28 @@ TEST(PdeSideValuesOfFields, TheStepTakesThem) {
   struct Stable {
     char const* of_u;
     char const* of_v;
+    bool ties_both;
   };
-  for (auto const& [of_u, of_v] :
-       {Stable{"{neumann: -300*(u - v)}", "{neumann: -300*(v - u)}"},
-        Stable{"{neumann: -30*u*abs(u)}", "{neumann: -100*(v - u)}"},
-        Stable{"{dirichlet: v}", "{neumann: -100*(v - 0.5)}"},
-        Stable{"{robin: [\"100*(1 + v^2)\", 0]}", "{robin: [\"50*(1 + u^2)\", 50*u^2]}"}})
-    for (char const* scheme : {"euler", "rk4"}) {
-      auto const found = run_pde(
-          line_pde(fmt::format("{{u: {{x: {}}}, v: {{x: {}}}}}", of_u, of_v),
-                   "equations: {u: laplace(u), v: 0.5*laplace(v)}\n"
-                   "initial: {u: \"0.5 + 0.5*cos(10*pi*x)\", v: \"0.5 - 0.5*cos(10*pi*x)\"}\n",
-                   fmt::format("{{scheme: {}, end: 0.2, safety: 1}}", scheme)));
+  auto const text = [](Stable const& sides, char const* scheme) {
+    return line_pde(fmt::format("{{u: {{x: {}}}, v: {{x: {}}}}}", sides.of_u, sides.of_v),
+                    "equations: {u: laplace(u), v: 0.5*laplace(v)}\n"
+                    "initial: {u: \"0.5 + 0.5*cos(10*pi*x)\", v: \"0.5 - 0.5*cos(10*pi*x)\"}\n",
+                    fmt::format("{{scheme: {}, end: 0.2, safety: 1}}", scheme));
+  };
+  for (Stable const& sides :
+       {Stable{"{neumann: -300*(u - v)}", "{neumann: -300*(v - u)}", true},
+        Stable{"{neumann: -30*u*abs(u)}", "{neumann: -100*(v - u)}", false},
+        Stable{"{dirichlet: v}", "{neumann: -100*(v - 0.5)}", false},
+        Stable{"{robin: [\"100*(1 + v^2)\", 0]}", "{robin: [\"50*(1 + u^2)\", 50*u^2]}", true}})
+    for (char const* scheme : {"euler", "ssprk3", "rk4"}) {
+      // What ties fields to each other may turn, as far as the analysis knows.
+      if (sides.ties_both && scheme == std::string_view("euler")) {
+        EXPECT_THROW(step_of(text(sides, scheme)), ConfigError);
+        continue;
+      }
+      auto const found = run_pde(text(sides, scheme));
       for (auto const& field : found.fields)
-        for (double const value : field) EXPECT_LE(std::abs(value), 1.1) << of_u << scheme;
+        for (double const value : field) EXPECT_LE(std::abs(value), 1.1) << sides.of_u << scheme;
     }
 }
 
@@ -192,7 +205,9 @@ TEST(PdeSideValuesOfFields, TheStepFollows) {
                     "equations: {u: laplace(u), v: 4*v}\ninitial: {u: 1, v: 30}\n",
                     "{scheme: euler, end: 0.5, safety: 1}");
   };
-  EXPECT_NEAR(step_of(text("{neumann: -v*u}")), step_of(text("{robin: [30, 0]}")), 1e-12);
+  // Limits that change become powers of 2^(1/8).
+  double const robin = step_of(text("{robin: [30, 0]}"));
+  EXPECT_EQ(step_of(text("{neumann: -v*u}")), std::exp2(std::floor(8 * std::log2(robin)) / 8));
   for (char const* side : {"{neumann: -v*u}", "{robin: [v, 0]}", "{robin: [v + t, 0]}"}) {
     auto const found = run_pde(text(side));
     for (double const value : found.fields[0]) EXPECT_LE(std::abs(value), 1) << side;
@@ -201,10 +216,10 @@ TEST(PdeSideValuesOfFields, TheStepFollows) {
 
 TEST(PdeSideValuesOfFields, VariantsPiecesAndRestartsHaveTheSameBits) {
   for (std::string const& text :
-       {field_sides_pde(radiation, plain_factor, 2, 7), field_sides_pde(held, factor, 3, 4),
+       {field_sides_pde(radiation, plain_factor, 2, 7), field_sides_pde(held, exchange, 3, 4),
         field_sides_pde(held, exchange, 1, 13,
                         "{scheme: rk45, end: 0.05, step: adaptive, tolerance: 1e-5}"),
-        field_sides_pde(held, radiation, 1, 11, "{scheme: ssprk3, end: 0.05}")}) {
+        field_sides_pde(held, plain_factor, 1, 11, "{scheme: ssprk3, end: 0.05}")}) {
     auto const whole = run_pde(text);
     EXPECT_EQ(whole.fields, run_pde(text + "kernels: {system: reference}\n").fields) << text;
     EXPECT_EQ(whole.fields, run_pde(text, Backend::cpu, 1).fields) << text;
@@ -270,8 +285,8 @@ TEST(PdeSideValuesOfFields, FaultsAreToldInTheirPlaces) {
   std::string const made = " (it is made of fields, space and time at the side's own points)";
   EXPECT_EQ(of_u("{neumann: u*v + q.x}"), "");
   EXPECT_EQ(of_u("{neumann: -k*u}"),
-            at + "unknown name 'k' (an equation knows its fields, names under 'let' and "
-                 "'constants', x, y, z, t, pi and e)");
+            at + "unknown name 'k' (an equation knows x, y, t, pi, e, fields, names under 'let', "
+                 "constants, functions and operators)");
   EXPECT_EQ(of_u("{neumann: q}"), at + "a scalar expected, here is a vector");
   EXPECT_EQ(of_u("{neumann: d_dx(v)}"),
             at + "what is given on a side has a derivative in it" + made);

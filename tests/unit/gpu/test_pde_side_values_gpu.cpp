@@ -18,7 +18,7 @@ std::vector<std::string> texts() {
           flux_pde("u: \"div((0.02 + 0.01*u^2)*grad(u))\"", "(0.02 + 0.01*s^2)*diff(s, @)", 3,
                    "fnppff", 6),
           field_sides_pde(test::radiation, test::plain_factor, 2, 9),
-          field_sides_pde(test::held, test::factor, 3, 5),
+          field_sides_pde(test::factor, test::exchange, 3, 5),
           field_sides_pde(test::held, test::exchange, 1, 70,
                           "{scheme: rk45, end: 0.01, step: 0.0005}")};
 }
