@@ -38,6 +38,20 @@ std::vector<int> queued(StencilProgram const& program, int components) {
   return is_queued;
 }
 
+/// The length of what a program becomes, in operations.
+std::int64_t length_of(StencilProgram const& program) {
+  constexpr std::int64_t of_random = 256, of_function = 32;
+  std::int64_t length = 0;
+  for (equations::Node const& node : program.code) {
+    if (equations::is_random(node.kind)) length += of_random;
+    if (node.kind != equations::Kind::operation) continue;
+    bool const is_function = node.operation == expression::Operation::power ||
+                             node.operation >= expression::Operation::exp;
+    length += is_function ? of_function : 1;
+  }
+  return length;
+}
+
 /// An estimate.
 std::int64_t registers_of(StencilProgram const& program, int components, int value_bytes,
                           int width) {
@@ -142,14 +156,12 @@ std::vector<PlanesLine> lines_read(StencilProgram const& program) {
 
 PlanesShape planes_shape(StencilProgram const& program, int components, int value_bytes,
                          int most_width, bool has_shell) {
-  std::int64_t const operations =
-      std::ranges::count(program.code, equations::Kind::operation, &equations::Node::kind);
+  std::int64_t const length = length_of(program);
   PlanesShape shape{.width = most_width};
   auto const registers = [&] {
     return registers_of(program, components, value_bytes, shape.width);
   };
-  while (shape.width > 1 &&
-         (registers() > registers_of_two || shape.width * operations > good_length))
+  while (shape.width > 1 && (registers() > registers_of_two || shape.width * length > good_length))
     shape.width /= 2;
   shape.blocks = registers() <= registers_of_four    ? 4
                  : registers() <= registers_of_three ? 3
@@ -158,7 +170,7 @@ PlanesShape planes_shape(StencilProgram const& program, int components, int valu
   if (has_shell) shape.blocks = std::min(shape.blocks, 3);  // its points take some registers
   // After as many turns as planes are held each is back in its registers.
   shape.turns = 2 * program.reach[2] + 2;
-  if (shape.turns * shape.width * operations > good_length) shape.turns = 1;
+  if (shape.turns * shape.width * length > good_length) shape.turns = 1;
   return shape;
 }
 

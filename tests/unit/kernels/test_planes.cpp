@@ -10,6 +10,7 @@
 #include "equations/discretise.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/system/planes.hpp"
+#include "support/system_cases.hpp"
 
 namespace gridstride {
 namespace {
@@ -86,6 +87,10 @@ TEST(Planes, ShapesAreFit) {
   auto const long_one = equations::program_of(terms, std::vector<equations::Term>{sum}, 3);
   EXPECT_EQ(system::planes_shape(long_one, 1, 4, 4).width, 1);
   EXPECT_EQ(system::planes_shape(long_one, 1, 4, 4).turns, 1);
+  // Functions and random numbers are long.
+  auto const with_random = test::mixed_program({.dims = 3, .points = {64, 64, 64}});
+  EXPECT_LT(system::planes_shape(with_random, 2, 4, 4).width, 4);
+  EXPECT_EQ(system::planes_shape(with_random, 2, 4, 4).turns, 1);
 }
 
 /// Lines and arrays that do not begin at multiples of 16 bytes.
