@@ -23,8 +23,10 @@ namespace gridstride {
 
 namespace {
 
-/// Chunks of a lane that may be under way on the device: while it is at one, the next is queued.
+/// Chunks of a thread's only lane that may be under way on the device: while it is at one, the next
+/// is queued.
 constexpr std::size_t depth = 2;
+constexpr std::size_t most_each = 2;
 constexpr std::int64_t no_chunk = -1;
 
 /// A point in a lane's stream. Who waits for it sleeps: there may be more lanes than processors, and
@@ -71,8 +73,10 @@ struct Lane::Marks {
   std::array<std::int64_t, depth> chunks;      ///< under way
   std::size_t turn = 0;                        ///< of the chunk at work among those
   std::size_t stage = 0;                       ///< at work
-  bool has_queued = false;                     ///< anything of the chunk at work
   Mark const* queued_last = nullptr;           ///< the end of all that the lane has queued
+  // Of threads with two lanes; guarded by the run's mutex, as is what this waits for.
+  bool all_queued = false;        ///< of the chunk, up to the stage that is put off
+  std::condition_variable awake;  ///< of the thread that has the lane
 
   void prepare(Device const& device, std::size_t stages) {
     while (spans.size() < stages) spans.push_back({Span(device), Span(device)});
@@ -80,28 +84,32 @@ struct Lane::Marks {
     chunks.fill(no_chunk);
     turn = 0;
     queued_last = nullptr;
+    all_queued = false;
   }
 };
 
-Lane::Lane(Device const& device, std::size_t index, std::size_t slots)
-    : index_(index), slots_(slots), stream_(device), marks_(std::make_unique<Marks>()) {}
+Lane::Lane(Device const& device, std::size_t index)
+    : index_(index), stream_(device), marks_(std::make_unique<Marks>()) {}
 Lane::Lane(Lane&&) noexcept = default;
 Lane& Lane::operator=(Lane&&) noexcept = default;
 Lane::~Lane() = default;
 
-std::size_t Lane::slot() const { return index_ * slots_ + marks_->turn % slots_; }
 void Lane::moved(std::size_t bytes) { marks_->moved[marks_->stage] += static_cast<double>(bytes); }
 
 class PipelineRun {
  public:
-  PipelineRun(std::span<Lane> lanes, std::int64_t chunks, std::span<PipelineStage const> stages)
+  PipelineRun(std::span<Lane> lanes, std::size_t each, std::int64_t chunks,
+              std::span<PipelineStage const> stages)
       : lanes_(lanes),
+        each_(each),
         chunks_(chunks),
         stages_(stages),
+        put_off_(first_put_off(stages)),
         times_(stages.size() * static_cast<std::size_t>(chunks)),
         lane_of_(static_cast<std::size_t>(chunks)),
-        next_(std::ssize(lanes)),
+        next_(std::ssize(lanes) / static_cast<std::int64_t>(each)),
         turns_(stages.size(), 0),
+        waiting_(stages.size() * lanes.size(), nullptr),
         last_stops_(stages.size(), nullptr),
         zero_(lanes[0].stream().device()) {
     for (Lane& lane : lanes) lane.marks_->prepare(lane.stream().device(), stages.size());
@@ -114,38 +122,29 @@ class PipelineRun {
     clock_.restart();
   }
 
-  /// The life of a lane. It begins with the chunk of its number, so that neighbouring chunks are in
-  /// different lanes, and goes on with whatever chunk comes next when it has room for one.
-  void work(Lane& lane) noexcept {
-    auto& marks = *lane.marks_;
-    auto chunk = static_cast<std::int64_t>(lane.index());
-    try {
-      if (lane.stream().backend() == Backend::cuda)
-        gpu::use_device(lane.stream().device().ordinal());
-      while (goes_on(chunk)) {
-        lane_of_[static_cast<std::size_t>(chunk)] = lane.index();
-        marks.chunks[marks.turn] = chunk;
-        marks.has_queued = false;
-        for (std::size_t s = 0; s < stages_.size() && goes_on(chunk); ++s) take(lane, s, chunk);
-        marks.turn = (marks.turn + 1) % depth;
-        if (goes_on(chunk)) note_times(marks);
-        chunk = next_++;
-      }
-      if (marks.queued_last != nullptr) marks.queued_last->await();
-      if (failed_ < chunks_) return;
-      for (std::size_t n = 0; n < depth; ++n, marks.turn = (marks.turn + 1) % depth)
-        note_times(marks);
-    } catch (...) {
-      fail(chunk, std::current_exception());
-      finish_after_failure(lane);
-    }
+  /// The life of a thread. It begins with the chunk of its number, so that neighbouring chunks are
+  /// in different threads, and goes on with whatever chunk comes next when it has room for one.
+  void work(std::size_t thread) noexcept {
+    auto const own = lanes_.subspan(thread * each_, each_);
+    auto const first = static_cast<std::int64_t>(thread);
+    attempt(first, [&] {
+      if (own[0].stream().backend() == Backend::cuda)
+        gpu::use_device(own[0].stream().device().ordinal());
+    });
+    if (each_ == 1)
+      go_on(own[0], first);
+    else
+      go_on_in_turn(own, first);
   }
 
   /// Tells all lanes to stop.
   void give_up() { fail(-1, nullptr); }
 
+  /// To be called when no thread is at work any more.
   void throw_failure() const {
-    if (failure_) std::rethrow_exception(failure_);
+    if (!failure_) return;
+    for (Lane& lane : lanes_) finish_after_failure(lane);
+    std::rethrow_exception(failure_);
   }
 
   PipelineReport report(bool timeline) const;
@@ -166,60 +165,203 @@ class PipelineRun {
     return sum;
   }
 
+  /// The first stage of the host that comes after a queued one, or the end.
+  static std::size_t first_put_off(std::span<PipelineStage const> stages) {
+    auto const is = [](StageKind kind) {
+      return [kind](PipelineStage const& stage) { return stage.kind == kind; };
+    };
+    auto const queued = std::ranges::find_if(stages, is(StageKind::queued));
+    auto const off = std::find_if(queued, stages.end(), is(StageKind::host));
+    return static_cast<std::size_t>(off - stages.begin());
+  }
+
   bool goes_on(std::int64_t chunk) const { return chunk < chunks_ && chunk < failed_; }
   Times& times(std::size_t stage, std::int64_t chunk) {
     return times_[stage * static_cast<std::size_t>(chunks_) + static_cast<std::size_t>(chunk)];
   }
 
+  /// Work on a chunk, which fails where that throws.
+  template <class Work>
+  void attempt(std::int64_t chunk, Work const& work) noexcept {
+    try {
+      work();
+    } catch (...) {
+      fail(chunk, std::current_exception());
+    }
+  }
+
+  /// A chunk after the other, in a thread's only lane.
+  void go_on(Lane& lane, std::int64_t chunk) noexcept {
+    auto& marks = *lane.marks_;
+    for (; goes_on(chunk); chunk = next_++) {
+      attempt(chunk, [&] {
+        lane_of_[static_cast<std::size_t>(chunk)] = lane.index();
+        marks.chunks[marks.turn] = chunk;
+        for (std::size_t s = 0; s < stages_.size() && goes_on(chunk); ++s) take(lane, s, chunk);
+        marks.turn = (marks.turn + 1) % depth;
+        if (goes_on(chunk)) note_times(marks);
+      });
+      if (failed_ <= chunk) return finish_after_failure(lane);
+    }
+    attempt(chunk, [&] {
+      if (marks.queued_last != nullptr) marks.queued_last->await();
+      if (failed_ < chunks_) return;
+      for (std::size_t n = 0; n < depth; ++n, marks.turn = (marks.turn + 1) % depth)
+        note_times(marks);
+    });
+  }
+
+  /// A chunk in each of a thread's lanes, begun and finished in turn.
+  void go_on_in_turn(std::span<Lane> own, std::int64_t chunk) noexcept {
+    std::size_t turn = 0;
+    auto const finish_oldest = [&] {
+      turn = (turn + 1) % own.size();
+      finish(own[turn]);
+    };
+    for (; goes_on(chunk); chunk = next_++) {
+      begin(own[turn], chunk);
+      finish_oldest();
+    }
+    for (std::size_t n = 0; n < own.size(); ++n) finish_oldest();
+  }
+
+  /// A chunk up to the stage that is put off, in a lane that has none.
+  void begin(Lane& lane, std::int64_t chunk) noexcept {
+    lane_of_[static_cast<std::size_t>(chunk)] = lane.index();
+    lane.marks_->chunks[0] = chunk;
+    lane.marks_->all_queued = false;
+    std::size_t s = 0;
+    attempt(chunk, [&] {
+      for (; s < put_off_ && stages_[s].kind == StageKind::host && goes_on(chunk); ++s)
+        take(lane, s, chunk);
+    });
+    queue_on(&lane, s, chunk);
+  }
+
+  /// The queued stages of a chunk from s on, up to the one that is put off; then those of chunks
+  /// that have waited for it.
+  void queue_on(Lane* lane, std::size_t s, std::int64_t chunk) noexcept {
+    while (lane != nullptr) {
+      Lane* follower = nullptr;
+      std::size_t follows_from = 0;
+      bool waits = false;
+      attempt(chunk, [&] {
+        for (; s < put_off_ && goes_on(chunk); ++s) {
+          waits = stages_[s].ordered && !has_turn(*lane, s, chunk);
+          if (waits) return;
+          run(*lane, s, chunk);
+          if (!stages_[s].ordered) continue;
+          if (auto* const next = pass_turn(s, chunk)) {
+            follower = next;
+            follows_from = s;
+          }
+        }
+      });
+      if (!waits) note_queued(*lane);
+      lane = follower;
+      s = follows_from;
+      ++chunk;
+    }
+  }
+
+  /// Ends the chunk of a lane, if it has one.
+  void finish(Lane& lane) noexcept {
+    auto& marks = *lane.marks_;
+    std::int64_t const chunk = marks.chunks[0];
+    if (chunk == no_chunk) return;
+    attempt(chunk, [&] {
+      await_queued(lane, chunk);
+      for (std::size_t s = put_off_; s < stages_.size() && goes_on(chunk); ++s)
+        take(lane, s, chunk);
+      if (!goes_on(chunk)) return;
+      if (marks.queued_last != nullptr) marks.queued_last->await();
+      note_times(marks);
+    });
+    marks.chunks[0] = no_chunk;
+  }
+
   /// A chunk's stage; none where its turn does not come any more.
   void take(Lane& lane, std::size_t s, std::int64_t chunk) {
     PipelineStage const& stage = stages_[s];
+    if (auto const* last = lane.marks_->queued_last; stage.kind == StageKind::host && last)
+      last->await();
+    if (stage.ordered && !await_turn(lane, s, chunk)) return;
+    run(lane, s, chunk);
+    if (stage.ordered) pass_turn(s, chunk);
+  }
+
+  void run(Lane& lane, std::size_t s, std::int64_t chunk) {
+    PipelineStage const& stage = stages_[s];
     auto& marks = *lane.marks_;
-    bool const has_own_memory = lane.slots_ > 1 && !marks.has_queued;
-    if (stage.kind == StageKind::host && !has_own_memory && marks.queued_last != nullptr)
-      marks.queued_last->await();
-    if (stage.ordered && !await_turn(s, chunk)) return;
     marks.stage = s;
     gpu::Range const range(stage.name.c_str());
     if (stage.kind == StageKind::host) {
       double const start = clock_.seconds();
       stage.run(lane, chunk);
       times(s, chunk) = {start, clock_.seconds()};
-    } else {
-      auto& [start, stop] = marks.spans[s][marks.turn];
-      if (stage.ordered && chunk > 0) last_stops_[s]->hold(lane.stream());
-      start.record(lane.stream(), clock_);
-      stage.run(lane, chunk);
-      stop.record(lane.stream(), clock_);
-      if (stage.ordered) last_stops_[s] = &stop;
-      marks.queued_last = &stop;
-      marks.has_queued = true;
+      return;
     }
-    if (stage.ordered) pass_turn(s, chunk);
+    auto& [start, stop] = marks.spans[s][marks.turn];
+    if (stage.ordered && chunk > 0) last_stops_[s]->hold(lane.stream());
+    start.record(lane.stream(), clock_);
+    stage.run(lane, chunk);
+    stop.record(lane.stream(), clock_);
+    if (stage.ordered) last_stops_[s] = &stop;
+    marks.queued_last = &stop;
   }
 
-  bool await_turn(std::size_t stage, std::int64_t chunk) {
+  /// Who waits for the turn of a chunk. Chunks that have not had theirs are in different lanes and
+  /// follow each other, so that no two have the same place.
+  Lane*& waiting(std::size_t stage, std::int64_t chunk) {
+    auto const lanes = lanes_.size();
+    return waiting_[stage * lanes + static_cast<std::size_t>(chunk) % lanes];
+  }
+
+  /// Without waiting. Where it is not its turn, who passes that to it goes on with it.
+  bool has_turn(Lane& lane, std::size_t stage, std::int64_t chunk) {
+    std::lock_guard const lock(mutex_);
+    if (turns_[stage] == chunk) return true;
+    waiting(stage, chunk) = &lane;
+    return false;
+  }
+
+  bool await_turn(Lane& lane, std::size_t stage, std::int64_t chunk) {
     std::unique_lock lock(mutex_);
-    turn_.wait(lock, [&] { return turns_[stage] == chunk || failed_ < chunk; });
+    waiting(stage, chunk) = &lane;
+    lane.marks_->awake.wait(lock, [&] { return turns_[stage] == chunk || failed_ < chunk; });
+    waiting(stage, chunk) = nullptr;
     return turns_[stage] == chunk;
   }
 
-  void pass_turn(std::size_t stage, std::int64_t chunk) {
-    {
-      std::lock_guard const lock(mutex_);
-      turns_[stage] = chunk + 1;
-    }
-    turn_.notify_all();
+  /// Wakes who waits for it; or returns the lane of the chunk that this thread goes on with.
+  Lane* pass_turn(std::size_t stage, std::int64_t chunk) {
+    std::lock_guard const lock(mutex_);
+    turns_[stage] = chunk + 1;
+    Lane* const next = std::exchange(waiting(stage, chunk + 1), nullptr);
+    if (next == nullptr ||
+        (each_ > 1 && stage < put_off_ && stages_[stage].kind == StageKind::queued))
+      return next;
+    next->marks_->awake.notify_one();
+    return nullptr;
+  }
+
+  void note_queued(Lane& lane) {
+    std::lock_guard const lock(mutex_);
+    lane.marks_->all_queued = true;
+    lane.marks_->awake.notify_one();
+  }
+
+  void await_queued(Lane& lane, std::int64_t chunk) {
+    std::unique_lock lock(mutex_);
+    lane.marks_->awake.wait(lock, [&] { return lane.marks_->all_queued || failed_ <= chunk; });
   }
 
   void fail(std::int64_t chunk, std::exception_ptr failure) {
-    {
-      std::lock_guard const lock(mutex_);
-      if (chunk >= failed_) return;
-      failed_ = chunk;
-      failure_ = std::move(failure);
-    }
-    turn_.notify_all();
+    std::lock_guard const lock(mutex_);
+    if (chunk >= failed_) return;
+    failed_ = chunk;
+    failure_ = std::move(failure);
+    for (Lane& lane : lanes_) lane.marks_->awake.notify_all();
   }
 
   /// When the queued stages of the lane's oldest chunk under way were at work; waits for them.
@@ -242,14 +384,16 @@ class PipelineRun {
   }
 
   std::span<Lane> lanes_;
+  std::size_t each_;
   std::int64_t chunks_;
   std::span<PipelineStage const> stages_;
+  std::size_t put_off_;  ///< the first stage that is, in threads with two lanes
   std::vector<Times> times_;
   std::vector<std::size_t> lane_of_;  ///< of each chunk
   std::atomic<std::int64_t> next_;    ///< chunk that no lane has yet
   std::mutex mutex_;
-  std::condition_variable turn_;
   std::vector<std::int64_t> turns_;      ///< the chunk that each ordered stage comes to next
+  std::vector<Lane*> waiting_;           ///< for a turn
   std::vector<Mark const*> last_stops_;  ///< the end of the one before, of queued ones
   std::atomic<std::int64_t> failed_ = std::numeric_limits<std::int64_t>::max();  ///< first chunk
   std::exception_ptr failure_;
@@ -299,36 +443,38 @@ int Pipeline::lanes_for(LaneUse use, std::int64_t chunks) {
   return static_cast<int>(std::clamp<std::int64_t>(chunks, 1, wanted));
 }
 
-Pipeline::Pipeline(Stream const& stream, int lanes, std::size_t slots) : stream_(stream) {
-  if (lanes < 1) throw std::invalid_argument("pipeline: at least one lane is needed");
-  if (slots < 1 || slots > depth)
-    throw std::invalid_argument("pipeline: a lane has memory for one chunk or for two");
-  lanes_.reserve(static_cast<std::size_t>(lanes));
-  for (std::size_t i = 0; i < static_cast<std::size_t>(lanes); ++i)
-    lanes_.emplace_back(stream.device(), i, slots);
+Pipeline::Pipeline(Stream const& stream, int threads, std::size_t each)
+    : stream_(stream), each_(each) {
+  if (threads < 1) throw std::invalid_argument("pipeline: at least one lane is needed");
+  if (each < 1 || each > most_each)
+    throw std::invalid_argument("pipeline: a thread has one lane or two");
+  std::size_t const lanes = static_cast<std::size_t>(threads) * each;
+  lanes_.reserve(lanes);
+  for (std::size_t i = 0; i < lanes; ++i) lanes_.emplace_back(stream.device(), i);
 }
 
 PipelineReport Pipeline::run(std::int64_t chunks, std::vector<PipelineStage> const& stages,
                              bool timeline) {
   if (chunks < 0) throw std::invalid_argument("pipeline: the number of chunks is negative");
-  auto const used = lanes().first(
-      static_cast<std::size_t>(std::clamp<std::int64_t>(chunks, 1, std::ssize(lanes_))));
-  PipelineRun run(used, chunks, stages);
+  auto const most = std::ssize(lanes_) / static_cast<std::int64_t>(each_);
+  auto const count = static_cast<std::size_t>(std::clamp<std::int64_t>(chunks, 1, most));
+  auto const used = lanes().first(count * each_);
+  PipelineRun run(used, each_, chunks, stages);
   Event ready(stream_.device());
   stream_.record(ready);
   run.begin();
   for (Lane& lane : used) lane.stream().wait(ready);
   {
     std::vector<std::jthread> threads;
-    threads.reserve(used.size());
+    threads.reserve(count);
     try {
-      for (Lane& lane : used.subspan(1)) threads.emplace_back([&] { run.work(lane); });
+      for (std::size_t t = 1; t < count; ++t) threads.emplace_back([&run, t] { run.work(t); });
     } catch (std::system_error const& refusal) {
       run.give_up();
       throw Error(fmt::format("thread {} of a pipeline of {} cannot be started ({})",
-                              threads.size() + 2, used.size(), refusal.what()));
+                              threads.size() + 2, count, refusal.what()));
     }
-    run.work(used[0]);
+    run.work(0);
   }
   run.throw_failure();
   return run.report(timeline);

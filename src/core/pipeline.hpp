@@ -27,20 +27,16 @@
 ///                                               {"add up", StageKind::queued, add_up, true}});
 namespace gridstride {
 
-/// A worker of a pipeline: a thread, a stream, and what its user keeps for `index()`. It takes one
-/// chunk after the other through all stages. So each lane needs memory for one chunk (or two), which
-/// no other lane touches, and a chunk waits where no lane is free: queues cannot grow.
+/// What a chunk has on its way: a stream, and what its user keeps for `index()`, such as memory for
+/// one chunk, which no other lane touches. A chunk waits where no lane is free: queues cannot grow.
 class Lane {
  public:
-  Lane(Device const& device, std::size_t index, std::size_t slots);
+  Lane(Device const& device, std::size_t index);
   Lane(Lane&&) noexcept;
   Lane& operator=(Lane&&) noexcept;
   ~Lane();
 
   std::size_t index() const { return index_; }
-  /// Which memory the chunk at work has, where lanes have memory for two: from 0 on, over all lanes.
-  /// Else the index.
-  std::size_t slot() const;
   /// What its stages of the kind `queued` queue on.
   Stream& stream() { return stream_; }
   /// Told by a stage: so many bytes more that it moves, for the report.
@@ -49,15 +45,14 @@ class Lane {
  private:
   friend class PipelineRun;
   struct Marks;
-  std::size_t index_, slots_;
+  std::size_t index_;
   Stream stream_;
   std::unique_ptr<Marks> marks_;
 };
 
 enum class StageKind {
-  /// Work of the lane's thread, such as reading a file. It begins when all that the lane has queued
-  /// is done; of a lane with two slots, where the chunk has nothing queued yet, when what used its
-  /// slot is.
+  /// Work of the thread that has the lane, such as reading a file. It begins when all that the lane
+  /// has queued is done.
   host,
   /// Queues work on the lane's stream and returns. It begins on the device after what the lane has
   /// queued before, and waits for nothing else.
@@ -119,16 +114,20 @@ class Pipeline {
   /// as many as the host has threads, 4 to 16. No more than there are chunks, and at least 1.
   static int lanes_for(LaneUse use, std::int64_t chunks);
 
-  /// Makes `lanes` ≥ 1 lanes of the stream's device. They begin with what comes after all that is
-  /// queued on `stream` when a run begins. Of `slots`, 1 or 2, a lane uses one for each chunk, in
-  /// turn: with two its thread reads the next chunk while the device has the one before.
-  Pipeline(Stream const& stream, int lanes, std::size_t slots = 1);
+  /// Makes lanes of the stream's device, one or two (`each`) for each of `threads` ≥ 1 threads. They
+  /// begin with what comes after all that is queued on `stream` when a run begins.
+  ///
+  /// A thread with two has chunks in both: it reads one while the device has the other, whose stages
+  /// of the host that come after queued ones it takes when that is done and it needs the lane. It
+  /// does not wait for the turn of a chunk that is queued in order either: whoever queues the chunk
+  /// before goes on with that one.
+  Pipeline(Stream const& stream, int threads, std::size_t each = 1);
 
   std::span<Lane> lanes() { return lanes_; }
 
-  /// Takes `chunks` ≥ 0 chunks through the stages, each lane in a thread of its own (the first in
-  /// the caller's), and returns when all work is done. Lane i begins with chunk i; then each takes
-  /// the next chunk when it has room for it, so that none waits for a slower one.
+  /// Takes `chunks` ≥ 0 chunks through the stages, by the threads (the first is the caller's), and
+  /// returns when all work is done. Thread i begins with chunk i, in the first of its lanes; then
+  /// each takes the next chunk when it has a lane for it, so that none waits for a slower one.
   ///
   /// Where a stage throws, or the device fails, chunks after that one are given up, those before it
   /// go on to their end, and what the first failing chunk threw is thrown: the same for any number
@@ -141,7 +140,8 @@ class Pipeline {
 
  private:
   Stream stream_;
-  std::vector<Lane> lanes_;
+  std::size_t each_;
+  std::vector<Lane> lanes_;  ///< those of a thread side by side
 };
 
 }  // namespace gridstride

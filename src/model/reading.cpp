@@ -21,10 +21,10 @@ namespace {
 /// what is read, since the bus has nothing to do before the first one is full.
 constexpr std::int64_t part_bytes = std::int64_t{4} << 20;
 
-/// Of each lane: its thread fills one while the device takes the other.
-constexpr std::size_t slots = 2;
+/// Lanes of each thread: it fills the slab of one while the device takes the other's.
+constexpr std::size_t each = 2;
 
-int lanes_for(std::int64_t parts) { return Pipeline::lanes_for(LaneUse::files, parts); }
+int threads_for(std::int64_t parts) { return Pipeline::lanes_for(LaneUse::files, parts); }
 
 /// A file's stored numbers in parts, which do not tear apart what is packed together.
 class Parts {
@@ -87,21 +87,21 @@ void read_numbers(Stream& stream, config::FieldSource const& source, Inputs cons
   Buffer<std::int64_t> first_non_finite(stream, MemorySpace::device, 1);
   copy_async(first_non_finite.span(), std::span(&found, 1), stream);
 
-  Pipeline pipeline(stream, lanes_for(parts.count()), slots);
-  std::vector<std::optional<Slab>> slabs(slots * pipeline.lanes().size());
+  Pipeline pipeline(stream, threads_for(parts.count()), each);
+  std::vector<std::optional<Slab>> slabs(pipeline.lanes().size());
   auto const read = [&](Lane& lane, std::int64_t part) {
-    auto& slab = slabs[lane.slot()];
+    auto& slab = slabs[lane.index()];
     // Each lane's own, so that the first ones read while others' memory is being pinned.
     if (!slab) slab.emplace(lane.stream(), parts.slab_bytes());
     parts.read(part, slab->host<std::byte>(parts.bytes(part)).data());
     lane.moved(parts.bytes(part));
   };
   auto const copy = [&](Lane& lane, std::int64_t part) {
-    slabs[lane.slot()]->to_device(parts.bytes(part), lane.stream());
+    slabs[lane.index()]->to_device(parts.bytes(part), lane.stream());
     lane.moved(parts.bytes(part));
   };
   auto const convert = [&](Lane& lane, std::int64_t part) {
-    auto const bytes = slabs[lane.slot()]->device<std::byte>(parts.bytes(part));
+    auto const bytes = slabs[lane.index()]->device<std::byte>(parts.bytes(part));
     convert::convert<T>(lane.stream(),
                         {bytes, numbers->type(), parts.first(part), order, source.squares}, target,
                         first_non_finite.span());
@@ -142,7 +142,7 @@ LargestNumber find_largest(config::FieldSource const& source, Inputs const& inpu
     std::int64_t non_finite = convert::all_finite, refused = convert::all_finite;
     std::vector<double> values;
   };
-  Pipeline pipeline(Stream(Device::open(Backend::cpu)), lanes_for(parts.count()));
+  Pipeline pipeline(Stream(Device::open(Backend::cpu)), threads_for(parts.count()));
   std::vector<Found> found(pipeline.lanes().size());
   std::vector<Slab> slabs;
   for (Lane& lane : pipeline.lanes()) slabs.emplace_back(lane.stream(), parts.slab_bytes());
@@ -183,7 +183,7 @@ void note_reading(MemoryForecast& forecast, config::FieldSource const& source, s
   std::size_t const bytes = values * sizeof(double);
   auto const parts = static_cast<std::int64_t>((bytes + part_bytes - 1) / part_bytes);
   std::size_t const slabs =
-      std::min(bytes, slots * static_cast<std::size_t>(lanes_for(parts) * part_bytes));
+      std::min(bytes, each * static_cast<std::size_t>(threads_for(parts) * part_bytes));
   bool const whole = source.format() == config::FileFormat::matrix_market;
   forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
   forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + (whole ? bytes : 0));
@@ -192,10 +192,10 @@ void note_reading(MemoryForecast& forecast, config::FieldSource const& source, s
 
 void note_packing(MemoryForecast& forecast, NumberSource const& numbers) {
   Parts const parts(numbers);
-  int const lanes = lanes_for(parts.count());
-  std::size_t const unpacking = numbers.unpacking_bytes(lanes);
+  int const threads = threads_for(parts.count());
+  std::size_t const unpacking = numbers.unpacking_bytes(threads);
   if (unpacking == 0) return;
-  std::size_t const slabs = slots * static_cast<std::size_t>(lanes) * parts.slab_bytes();
+  std::size_t const slabs = each * static_cast<std::size_t>(threads) * parts.slab_bytes();
   forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
   forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + unpacking);
 }

@@ -92,16 +92,15 @@ std::int64_t first_rows(Chain const& chain, config::Limits const& limits, std::s
   return static_cast<std::int64_t>(std::clamp(std::floor(bytes / row), 1.0, all));
 }
 
-/// A thread that reads sleeps while the device takes its chunk, and again until its turn to compute
-/// comes: there are three for two processors, so that enough of them always read.
-int first_lanes(config::Limits const& limits, Load const& load, Backend backend,
-                std::int64_t chunks) {
-  if (limits.streams) return static_cast<int>(*limits.streams);
+/// Threads, and the lanes of each. A thread that reads for a GPU has two, since with one it would
+/// sleep while the device takes its chunk, and again until its turn to compute comes.
+void choose_lanes(config::Limits const& limits, Load const& load, Backend backend,
+                  std::int64_t chunks, Cut& cut) {
   bool const reads = std::ranges::any_of(load.stored_bytes, [](int bytes) { return bytes > 0; });
-  if (!reads && load.written.empty()) return Pipeline::lanes_for(LaneUse::bus, chunks);
-  int const threads = Pipeline::lanes_for(LaneUse::files, chunks);
-  bool const sleeps = reads && backend == Backend::cuda;
-  return static_cast<int>(std::min<std::int64_t>(sleeps ? 3 * threads / 2 : threads, chunks));
+  auto const use = reads || !load.written.empty() ? LaneUse::files : LaneUse::bus;
+  cut.threads =
+      limits.streams ? static_cast<int>(*limits.streams) : Pipeline::lanes_for(use, chunks);
+  cut.each = reads && backend == Backend::cuda && chunks > cut.threads ? 2 : 1;
 }
 
 }  // namespace
@@ -117,29 +116,33 @@ std::size_t Cut::device_bytes(Load const& load, Backend backend) const {
   std::size_t const chunk = (values + read_values) * load.value_bytes;
   std::size_t lane = load.lane_bytes + chunk + chunk / 512;
   if (backend == Backend::cuda) lane += read_bytes + pieces * sizeof(std::int64_t);
-  return lane * static_cast<std::size_t>(lanes) + kept_values * load.value_bytes +
+  return lane * static_cast<std::size_t>(lanes()) + kept_values * load.value_bytes +
          picked_values * (load.value_bytes + sizeof(std::int64_t));
 }
 
 std::size_t Cut::host_bytes(Load const& load) const {
   std::size_t const lane =
       written_values * load.value_bytes + read_bytes + 2 * pieces * sizeof(std::int64_t);
-  return lane * static_cast<std::size_t>(lanes);
+  return lane * static_cast<std::size_t>(lanes());
 }
 
 Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, Backend backend) {
   Cut cut;
   cut.rows = first_rows(chain, limits, load.value_bytes);
   std::int64_t const all = chain.grid().points[chain.slowest()];
-  cut.lanes = first_lanes(limits, load, backend, (all + cut.rows - 1) / cut.rows);
+  choose_lanes(limits, load, backend, (all + cut.rows - 1) / cut.rows, cut);
   auto const fits = [&] {
     measure(chain, load, cut);
     return static_cast<double>(cut.device_bytes(load, backend)) <= load.device_bytes &&
            static_cast<double>(cut.host_bytes(load)) <= load.host_bytes;
   };
-  while (!fits() && (cut.rows > 1 || cut.lanes > 1)) {
-    if (cut.lanes > 2 || cut.rows == 1)
-      --cut.lanes;
+  while (!fits() && (cut.rows > 1 || cut.lanes() > 1)) {
+    if (cut.threads > 2)
+      --cut.threads;
+    else if (cut.each > 1)
+      cut.each = 1;
+    else if (cut.rows == 1)
+      --cut.threads;
     else
       cut.rows = (cut.rows + 1) / 2;
   }

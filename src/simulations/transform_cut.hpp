@@ -41,7 +41,8 @@ struct Load {
 /// How a chain goes through a device.
 struct Cut {
   std::int64_t rows = 0;  ///< of the data in a chunk
-  int lanes = 1;
+  int threads = 1;
+  int each = 1;  ///< lanes of a thread
   // The most that a chunk takes in each lane:
   std::size_t values = 0;               ///< that it makes
   std::size_t read_values = 0;          ///< of files
@@ -52,6 +53,7 @@ struct Cut {
   std::vector<std::int64_t> kept = {};  ///< rows of each array that its scan keeps
   std::size_t kept_values = 0;          ///< in these
 
+  int lanes() const { return threads * each; }
   /// Whether a chunk does not take more than that.
   bool holds(Chain const& chain, Load const& load, Layout const& layout) const;
   /// Bytes of all lanes.

@@ -18,13 +18,13 @@ Engine<T>::Engine(Stream const& stream, Chain const& chain, Load const& load, Cu
       files_(files),
       resident_(&resident),
       refuse_(std::move(refuse)),
-      pipeline_(stream, cut.lanes) {
+      pipeline_(stream, cut.threads, static_cast<std::size_t>(cut.each)) {
   for (Lane& lane : pipeline_.lanes()) {
     Stream& own = lane.stream();
     states_.push_back({Worker<T>(own, chain, cut.values),
                        {},
                        {},
-                       Slab(own, cut.read_bytes),
+                       std::nullopt,
                        {own, MemorySpace::device, cut.read_values},
                        {own, MemorySpace::pinned, cut.written_values},
                        {own, MemorySpace::device, cut.pieces},
@@ -123,7 +123,10 @@ auto Engine<T>::parts_of(Layout const& layout) const -> std::vector<Part> {
 
 template <class T>
 void Engine<T>::read(LaneState& state, Lane& lane) {
-  auto const slab = state.stored.template host<std::byte>(state.stored.bytes());
+  if (state.parts.empty()) return;
+  // In the lane's own thread, so that others read while this memory is being pinned.
+  if (!state.stored) state.stored.emplace(lane.stream(), cut_.read_bytes);
+  auto const slab = state.stored->template host<std::byte>(cut_.read_bytes);
   for (Part const& part : state.parts) {
     files_[static_cast<std::size_t>(part.place)]->read(part.first, part.count,
                                                        slab.data() + part.offset);
@@ -136,7 +139,7 @@ void Engine<T>::copy_in(LaneState& state, Lane& lane) {
   auto const& parts = state.parts;
   if (parts.empty()) return;
   std::size_t const bytes = parts.back().offset + parts.back().bytes;
-  state.stored.to_device(bytes, lane.stream());
+  state.stored->to_device(bytes, lane.stream());
   lane.moved(bytes);
 }
 
@@ -146,7 +149,7 @@ void Engine<T>::convert(LaneState& state) {
   auto const& parts = state.parts;
   if (parts.empty()) return;
   auto const flags = state.first_non_finite.span().first(parts.size());
-  auto const slab = state.stored.template device<std::byte>(state.stored.bytes());
+  auto const slab = state.stored->template device<std::byte>(cut_.read_bytes);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     Part const& part = parts[p];
     auto const& file = files_[static_cast<std::size_t>(part.place)];

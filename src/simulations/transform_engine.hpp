@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,7 +92,7 @@ class Engine {
     Worker<T> worker;
     Layout layout;
     std::vector<Part> parts;                ///< that are read
-    Slab stored;                            ///< numbers as files have them
+    std::optional<Slab> stored;             ///< numbers as files have them; once it has read
     Buffer<T> read;                         ///< the same as values
     Buffer<T> written;                      ///< in pinned memory, on their way to files
     Buffer<std::int64_t> first_non_finite;  ///< of each piece that is read

@@ -9,7 +9,7 @@ namespace gridstride::transform {
 std::vector<NamedText> report_texts(Cut const& cut, PipelineReport const& report) {
   auto const& stages = report.stages;
   std::vector<NamedText> texts = {
-      {"chunks", fmt::format("{} rows, {} at a time", cut.rows, cut.lanes)}};
+      {"chunks", fmt::format("{} rows, {} at a time", cut.rows, cut.lanes())}};
   if (stages.empty()) return texts;
   auto const longest = std::ranges::max_element(stages, {}, &StageReport::busy_seconds);
   std::string rates;

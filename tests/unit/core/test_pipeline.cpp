@@ -33,7 +33,6 @@ TEST(Pipeline, TakesEachChunkOnceThroughAllStagesInTheirOrder) {
         stages.push_back(
             {"stage", s % 2 == 0 ? StageKind::host : queued, [&, s](Lane& lane, std::int64_t n) {
                EXPECT_LT(lane.index(), static_cast<std::size_t>(lanes));
-               EXPECT_EQ(lane.slot(), lane.index());
                if (n < lanes) {
                  EXPECT_EQ(lane.index(), static_cast<std::size_t>(n));
                }
@@ -74,31 +73,67 @@ TEST(Pipeline, ChunksGoToTheLaneThatIsFree) {
     EXPECT_EQ(interval.lane, interval.chunk == 1 ? 1u : 0u);
 }
 
-/// Each chunk has the memory that the one before the last of its lane had.
-TEST(Pipeline, SlotsOfALaneAreUsedInTurn) {
-  for (int lanes = 1; lanes <= 4; ++lanes)
+/// A thread's chunks are in its lanes in turn, and a lane has a chunk until all is done with it.
+TEST(Pipeline, LanesOfAThreadAreUsedInTurn) {
+  for (int threads = 1; threads <= 4; ++threads)
     for (auto const chunks : chunk_counts) {
-      Pipeline pipeline(host(), lanes, 2);
-      std::vector<std::vector<std::size_t>> used(static_cast<std::size_t>(lanes));
+      Pipeline pipeline(host(), threads, 2);
+      ASSERT_EQ(pipeline.lanes().size(), 2 * static_cast<std::size_t>(threads));
+      std::vector<std::vector<std::size_t>> used(static_cast<std::size_t>(threads));
       std::vector<std::int64_t> holds(2 * used.size(), -1);
       std::vector<std::atomic<int>> right(static_cast<std::size_t>(chunks));
       pipeline.run(chunks, {{"fill", StageKind::host,
                              [&](Lane& lane, std::int64_t n) {
-                               used[lane.index()].push_back(lane.slot());
-                               holds.at(lane.slot()) = n;
+                               used[lane.index() / 2].push_back(lane.index());
+                               holds.at(lane.index()) = n;
                                dawdle(n);
                              }},
                             {"look", queued,
                              [&](Lane& lane, std::int64_t n) {
-                               right[static_cast<std::size_t>(n)] += holds[lane.slot()] == n;
+                               right[static_cast<std::size_t>(n)] += holds[lane.index()] == n;
                              }},
                             {"empty", StageKind::host, [&](Lane& lane, std::int64_t n) {
-                               right[static_cast<std::size_t>(n)] += holds[lane.slot()] == n;
+                               right[static_cast<std::size_t>(n)] += holds[lane.index()] == n;
                              }}});
       for (auto const& count : right) EXPECT_EQ(count, 2);
-      for (std::size_t l = 0; l < used.size(); ++l)
-        for (std::size_t k = 0; k < used[l].size(); ++k) EXPECT_EQ(used[l][k], 2 * l + k % 2);
+      for (std::size_t t = 0; t < used.size(); ++t)
+        for (std::size_t k = 0; k < used[t].size(); ++k) EXPECT_EQ(used[t][k], 2 * t + k % 2);
     }
+}
+
+/// A thread with two lanes reads its next chunk before what the host does last with the one before.
+TEST(Pipeline, WhatComesAfterQueuedStagesIsPutOff) {
+  Pipeline pipeline(host(), 1, 2);
+  std::vector<std::string> order;
+  auto const note = [&](char const* what) {
+    return [&order, what](Lane&, std::int64_t n) { order.push_back(what + std::to_string(n)); };
+  };
+  pipeline.run(3, {{"", StageKind::host, note("read")},
+                   {"", queued, note("go")},
+                   {"", StageKind::host, note("write")}});
+  EXPECT_EQ(order, (std::vector<std::string>{"read0", "go0", "read1", "go1", "write0", "read2",
+                                             "go2", "write1", "write2"}));
+}
+
+/// Chunks that are ready before their turn keep no thread waiting: the first chunk's thread, which
+/// reads until others have read all they have room for, queues them.
+TEST(Pipeline, WhoHasTheTurnQueuesThoseThatWaitForIt) {
+  constexpr int threads = 3;
+  Pipeline pipeline(host(), threads, 2);
+  std::atomic<int> read = 0;
+  std::vector<std::thread::id> by(9);
+  pipeline.run(9, {{"read", StageKind::host,
+                    [&](Lane&, std::int64_t n) {
+                      if (n > 0) ++read;
+                      while (n == 0 && read < 2 * (threads - 1)) std::this_thread::yield();
+                    }},
+                   {"queue", queued,
+                    [&](Lane&, std::int64_t n) {
+                      by[static_cast<std::size_t>(n)] = std::this_thread::get_id();
+                    },
+                    true}});
+  EXPECT_EQ(by[0], std::this_thread::get_id());
+  for (std::size_t n = 1; n < 3; ++n) EXPECT_EQ(by[n], by[0]) << n;
 }
 
 TEST(Pipeline, OneLaneIsTheCallersThread) {
@@ -111,24 +146,30 @@ TEST(Pipeline, OneLaneIsTheCallersThread) {
 /// A sum that rounds differently in another order.
 TEST(Pipeline, OrderedStagesGoOnFromChunkToChunk) {
   for (auto const kind : {StageKind::host, queued})
-    for (int lanes = 1; lanes <= 8; ++lanes)
+    for (int k = 0; k < 16; ++k)
       for (auto const chunks : chunk_counts) {
-        Pipeline pipeline(host(), lanes);
-        std::vector<std::int64_t> order;  // and no other lane touches it meanwhile
+        Pipeline pipeline(host(), 1 + k / 2, 1 + static_cast<std::size_t>(k) % 2);
+        std::vector<std::int64_t> order, again, written;  // which no two lanes touch at a time
         float sum = 0, expected = 0;
         for (std::int64_t n = 0; n < chunks; ++n) expected = expected * 0.7f + 1.0f / (n + 3);
-        pipeline.run(chunks, {{"work", kind, [](Lane&, std::int64_t n) { dawdle(n); }},
-                              {"add", kind,
-                               [&](Lane&, std::int64_t n) {
-                                 order.push_back(n);
-                                 dawdle(n);
-                                 sum = sum * 0.7f + 1.0f / (n + 3);
-                               },
-                               true},
-                              {"after", kind, [](Lane&, std::int64_t n) { dawdle(n + 1); }}});
+        pipeline.run(chunks,
+                     {{"work", StageKind::host, [](Lane&, std::int64_t n) { dawdle(n); }},
+                      {"add", kind,
+                       [&](Lane&, std::int64_t n) {
+                         order.push_back(n);
+                         dawdle(n);
+                         sum = sum * 0.7f + 1.0f / (n + 3);
+                       },
+                       true},
+                      {"after", kind, [](Lane&, std::int64_t n) { dawdle(n + 1); }},
+                      {"once more", kind, [&](Lane&, std::int64_t n) { again.push_back(n); }, true},
+                      {"write", StageKind::host,
+                       [&](Lane&, std::int64_t n) { written.push_back(n); }, true}});
         std::vector<std::int64_t> ascending(static_cast<std::size_t>(chunks));
         std::iota(ascending.begin(), ascending.end(), 0);
         EXPECT_EQ(order, ascending);
+        EXPECT_EQ(again, ascending);
+        EXPECT_EQ(written, ascending);
         EXPECT_EQ(sum, expected);
       }
 }
@@ -137,10 +178,10 @@ TEST(Pipeline, OrderedStagesGoOnFromChunkToChunk) {
 /// before it are complete, and nobody waits for a turn that does not come.
 TEST(Pipeline, ThrowsWhatTheFirstFailingChunkThrows) {
   constexpr std::int64_t chunks = 13;
-  for (int lanes = 1; lanes <= 8; ++lanes)
+  for (int k = 0; k < 16; ++k)
     for (std::size_t failing = 0; failing < 4; ++failing)
       for (std::int64_t first = 0; first < chunks; first += 3) {
-        Pipeline pipeline(host(), lanes);
+        Pipeline pipeline(host(), 1 + k / 2, 1 + static_cast<std::size_t>(k) % 2);
         std::vector<int> done(chunks, 0);
         std::vector<PipelineStage> stages;
         for (std::size_t s = 0; s < 4; ++s)
@@ -152,7 +193,7 @@ TEST(Pipeline, ThrowsWhatTheFirstFailingChunkThrows) {
                                 throw std::runtime_error(std::to_string(n));
                               if (s == 3) done[static_cast<std::size_t>(n)] = 1;
                             },
-                            s >= 2});
+                            k % 4 < 2 ? s >= 2 : s == 1 || s == 3});
         try {
           pipeline.run(chunks, stages);
           FAIL() << "nothing was thrown";

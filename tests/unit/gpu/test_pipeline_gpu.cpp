@@ -28,17 +28,16 @@ TEST(PipelineGpu, CarriesEveryChunkThere) {
   Stream stream(Device::open(Backend::cuda));
   for (int k = 0; k < 16; ++k)
     for (std::size_t const size : {1u, 1000u, 100'003u}) {
-      int const lanes = 1 + k / 2;
-      std::size_t const slots = 1 + k % 2;
+      int const threads = 1 + k / 2;
+      std::size_t const each = 1 + k % 2;
       Chunks const chunks{size, 997};
       std::vector<float> source(size), target(size, -1);
       std::iota(source.begin(), source.end(), 1.0f);
-      Pipeline pipeline(stream, lanes, slots);
+      Pipeline pipeline(stream, threads, each);
       std::vector<Slab> slabs;
       std::vector<Buffer<float>> second;
       for (Lane& lane : pipeline.lanes()) {
-        for (std::size_t slot = 0; slot < slots; ++slot)
-          slabs.emplace_back(lane.stream(), chunks.each * sizeof(float));
+        slabs.emplace_back(lane.stream(), chunks.each * sizeof(float));
         second.emplace_back(lane.stream(), MemorySpace::device, chunks.each);
       }
       auto const bytes = [&](std::int64_t n) { return chunks.length(n) * sizeof(float); };
@@ -46,19 +45,19 @@ TEST(PipelineGpu, CarriesEveryChunkThere) {
           chunks.count(),
           {{"read", StageKind::host,
             [&](Lane& lane, std::int64_t n) {
-              auto const slab = slabs[lane.slot()].host<float>(chunks.length(n));
+              auto const slab = slabs[lane.index()].host<float>(chunks.length(n));
               std::copy_n(source.begin() + static_cast<std::ptrdiff_t>(chunks.first(n)),
                           slab.size(), slab.begin());
               lane.moved(bytes(n));
             }},
            {"in", queued,
             [&](Lane& lane, std::int64_t n) {
-              slabs[lane.slot()].to_device(bytes(n), lane.stream());
+              slabs[lane.index()].to_device(bytes(n), lane.stream());
               lane.moved(bytes(n));
             }},
            {"there and back", queued,
             [&](Lane& lane, std::int64_t n) {
-              auto const values = slabs[lane.slot()].device<float>(chunks.length(n));
+              auto const values = slabs[lane.index()].device<float>(chunks.length(n));
               auto const other = second[lane.index()].span().first(values.size());
               copy_async(other, std::span<float const>(values), lane.stream());
               zero_async(values, lane.stream());
@@ -66,18 +65,18 @@ TEST(PipelineGpu, CarriesEveryChunkThere) {
             }},
            {"out", queued,
             [&](Lane& lane, std::int64_t n) {
-              auto& slab = slabs[lane.slot()];
+              auto& slab = slabs[lane.index()];
               slab.to_host(bytes(n), lane.stream());
             },
             true},
            {"write", StageKind::host,
             [&](Lane& lane, std::int64_t n) {
-              auto const slab = slabs[lane.slot()].host<float>(chunks.length(n));
+              auto const slab = slabs[lane.index()].host<float>(chunks.length(n));
               std::copy(slab.begin(), slab.end(),
                         target.begin() + static_cast<std::ptrdiff_t>(chunks.first(n)));
             }}},
           true);
-      EXPECT_EQ(target, source) << lanes << " lanes of " << slots << ", " << size;
+      EXPECT_EQ(target, source) << threads << " threads of " << each << ", " << size;
       EXPECT_EQ(report.stages[1].bytes, static_cast<double>(size * sizeof(float)));
       ASSERT_EQ(report.timeline.size(), 5 * static_cast<std::size_t>(chunks.count()));
       // One clock: a chunk's stages follow each other, though it is measured in two ways.
@@ -98,10 +97,10 @@ TEST(PipelineGpu, OrderedStagesGoOnFromChunkToChunk) {
   auto const value = [](std::int64_t n) { return 1.0f / static_cast<float>(n + 3); };
   float expected = 0;
   for (std::int64_t n = 0; n < chunks; ++n) expected = 0.7f * expected + value(n);
-  for (int const lanes : {1, 2, 3, 8}) {
+  for (int const k : {2, 3, 4, 5, 6, 7, 16, 17}) {
     Buffer<float> sum(stream, MemorySpace::device, size);
     zero_async(sum.span(), stream);  // which the lanes wait for
-    Pipeline pipeline(stream, lanes);
+    Pipeline pipeline(stream, k / 2, 1 + static_cast<std::size_t>(k) % 2);
     std::vector<Buffer<float>> own;
     for (Lane& lane : pipeline.lanes()) own.emplace_back(lane.stream(), MemorySpace::device, size);
     pipeline.run(chunks, {{"prepare", queued,
@@ -115,7 +114,7 @@ TEST(PipelineGpu, OrderedStagesGoOnFromChunkToChunk) {
                                                       sum.span());
                            },
                            true}});
-    EXPECT_EQ(test::to_host(sum.span(), stream), std::vector<float>(size, expected)) << lanes;
+    EXPECT_EQ(test::to_host(sum.span(), stream), std::vector<float>(size, expected)) << k;
   }
 }
 
@@ -123,9 +122,9 @@ TEST(PipelineGpu, ThrowsWhatTheFirstFailingChunkThrows) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));
   constexpr std::size_t size = 1 << 16;
-  for (int const lanes : {1, 2, 5})
+  for (int const k : {2, 3, 4, 5, 10, 11})
     for (int failing = 0; failing < 3; ++failing) {
-      Pipeline pipeline(stream, lanes);
+      Pipeline pipeline(stream, k / 2, 1 + static_cast<std::size_t>(k) % 2);
       std::vector<Slab> slabs;
       for (Lane& lane : pipeline.lanes()) slabs.emplace_back(lane.stream(), size);
       auto const stage = [&](int s, auto const& work) {
