@@ -49,6 +49,13 @@ void require_elements(Stored const& stored, std::size_t target_size) {
                        stored.first + stored.count(), there));
 }
 
+/// Whether stored elements lie where their values go, and are as long.
+template <class T>
+bool is_in_place(Stored const& stored, std::span<T> target) {
+  return !stored.order && stored.type.bytes == sizeof(T) &&
+         static_cast<void const*>(stored.bytes.data()) == target.data() + stored.first;
+}
+
 }  // namespace
 
 template <class T>
@@ -56,7 +63,8 @@ void convert(Stream& stream, Stored const& stored, std::span<T> target,
              std::span<std::int64_t> first_non_finite, std::string_view variant) {
   require_elements(stored, target.size());
   require_size(function, named("first_non_finite", first_non_finite), 1);
-  require_disjoint(function, named("stored", stored.bytes), named("target", target));
+  if (!is_in_place(stored, target))
+    require_disjoint(function, named("stored", stored.bytes), named("target", target));
   if (variant == "auto") variant = default_variant(stream.backend());
   auto const& row = find_variant("convert", variants<T>(), stream.device(), variant);
   Arguments<T> a;

@@ -36,8 +36,9 @@ inline constexpr std::int64_t all_finite = std::numeric_limits<std::int64_t>::ma
 /// `first_non_finite`, an array of one.
 ///
 /// Arrays lie in the stream's device memory. Nothing synchronises. Every variant gives the same
-/// bits. Throws `std::invalid_argument` for bytes that are no whole number of elements, elements
-/// that `target` does not have, arrays that overlap, and unknown variants.
+/// bits. Stored elements in C order may lie where their values go, if they are as long. Throws
+/// `std::invalid_argument` for bytes that are no whole number of elements, elements that `target`
+/// does not have, arrays that overlap otherwise, and unknown variants.
 template <class T>
 void convert(Stream& stream, Stored const& stored, std::span<T> target,
              std::span<std::int64_t> first_non_finite, std::string_view variant = "auto");

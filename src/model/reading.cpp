@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
+#include <cstdint>
 #include <stdexcept>
 #include <utility>
 
@@ -60,6 +60,20 @@ void require_sound(config::FieldSource const& source, Inputs const& inputs,
     inputs.refuse(source, first_non_finite, number_at(numbers, first_non_finite));
 }
 
+/// What a lane reads a part into. Numbers that become values in their places need none on the way:
+/// of the device, and where that is the host none at all.
+struct Memory {
+  Buffer<std::byte> host, device;
+};
+
+/// Whether stored numbers may lie where their values go.
+template <class T>
+bool become_in_place(NumberSource const& numbers, std::span<T> target) {
+  constexpr std::size_t aligned = 16;  // as `convert` wants what is stored
+  return numbers.type().bytes == sizeof(T) && !numbers.order() &&
+         reinterpret_cast<std::uintptr_t>(target.data()) % aligned == 0;
+}
+
 }  // namespace
 
 double number_at(NumberSource const& numbers, std::int64_t place) {
@@ -88,23 +102,44 @@ void read_numbers(Stream& stream, config::FieldSource const& source, Inputs cons
   copy_async(first_non_finite.span(), std::span(&found, 1), stream);
 
   Pipeline pipeline(stream, threads_for(parts.count()), each);
-  std::vector<std::optional<Slab>> slabs(pipeline.lanes().size());
+  bool const on_host = stream.backend() == Backend::cpu;
+  bool const in_place = become_in_place(*numbers, target);
+  std::vector<Memory> memory(pipeline.lanes().size());
+  auto const make_memory = [&](Lane& lane) {
+    auto& [host, device] = memory[lane.index()];
+    std::size_t const bytes = parts.slab_bytes();
+    if (host.size() == 0 && !(on_host && in_place))
+      host = {lane.stream(), MemorySpace::pinned, bytes};
+    if (device.size() == 0 && !on_host && !in_place)
+      device = {lane.stream(), MemorySpace::device, bytes};
+  };
+  // Of a part: where it is read to, and where the device finds it.
+  auto const stored = [&](Lane& lane, std::int64_t part) {
+    auto& [host, device] = memory[lane.index()];
+    if (in_place)
+      return std::as_writable_bytes(target.subspan(static_cast<std::size_t>(parts.first(part)),
+                                                   static_cast<std::size_t>(parts.size(part))));
+    return (on_host ? host : device).span().first(parts.bytes(part));
+  };
+  auto const slab = [&](Lane& lane, std::int64_t part) {
+    if (on_host) return stored(lane, part);
+    return memory[lane.index()].host.span().first(parts.bytes(part));
+  };
   auto const read = [&](Lane& lane, std::int64_t part) {
-    auto& slab = slabs[lane.index()];
     // Each lane's own, so that the first ones read while others' memory is being pinned.
-    if (!slab) slab.emplace(lane.stream(), parts.slab_bytes());
-    parts.read(part, slab->host<std::byte>(parts.bytes(part)).data());
+    make_memory(lane);
+    parts.read(part, slab(lane, part).data());
     lane.moved(parts.bytes(part));
   };
   auto const copy = [&](Lane& lane, std::int64_t part) {
-    slabs[lane.index()]->to_device(parts.bytes(part), lane.stream());
+    if (!on_host) copy_async(stored(lane, part), slab(lane, part), lane.stream());
     lane.moved(parts.bytes(part));
   };
   auto const convert = [&](Lane& lane, std::int64_t part) {
-    auto const bytes = slabs[lane.index()]->device<std::byte>(parts.bytes(part));
-    convert::convert<T>(lane.stream(),
-                        {bytes, numbers->type(), parts.first(part), order, source.squares}, target,
-                        first_non_finite.span());
+    convert::convert<T>(
+        lane.stream(),
+        {stored(lane, part), numbers->type(), parts.first(part), order, source.squares}, target,
+        first_non_finite.span());
   };
   auto const report = pipeline.run(parts.count(), {{"read", StageKind::host, read},
                                                    {"copy in", StageKind::queued, copy},

@@ -98,9 +98,12 @@ void choose_lanes(config::Limits const& limits, Load const& load, Backend backen
                   std::int64_t chunks, Cut& cut) {
   bool const reads = std::ranges::any_of(load.stored_bytes, [](int bytes) { return bytes > 0; });
   auto const use = reads || !load.written.empty() ? LaneUse::files : LaneUse::bus;
-  cut.threads =
-      limits.streams ? static_cast<int>(*limits.streams) : Pipeline::lanes_for(use, chunks);
-  cut.each = reads && backend == Backend::cuda && chunks > cut.threads ? 2 : 1;
+  int const threads = Pipeline::lanes_for(use, chunks);
+  bool const reads_on = reads && backend == Backend::cuda && chunks > threads;
+  int const lanes =
+      limits.streams ? static_cast<int>(*limits.streams) : (reads_on ? 2 : 1) * threads;
+  cut.each = reads_on && lanes % 2 == 0 ? 2 : 1;
+  cut.threads = lanes / cut.each;
 }
 
 }  // namespace

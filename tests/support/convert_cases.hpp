@@ -46,6 +46,26 @@ Converted<T> converted(Stream& stream, convert::Stored stored, std::size_t size,
   return result;
 }
 
+/// The same, of stored numbers as long as T that lie where their values go.
+template <class T>
+Converted<T> converted_in_place(Stream& stream, convert::Stored stored, std::size_t size,
+                                std::string_view variant) {
+  Converted<T> result{std::vector<T>(size, T(-77)), convert::all_finite};
+  if (!stored.bytes.empty())
+    std::memcpy(result.values.data() + stored.first, stored.bytes.data(), stored.bytes.size());
+  Buffer<T> target(stream, MemorySpace::device, size);
+  Buffer<std::int64_t> found(stream, MemorySpace::device, 1);
+  copy_async(target.span(), std::span<T const>(result.values), stream);
+  copy_async(found.span(), std::span(&result.first_non_finite, 1), stream);
+  auto const places = target.span().subspan(static_cast<std::size_t>(stored.first));
+  stored.bytes = std::as_bytes(places).first(stored.bytes.size());
+  convert::convert<T>(stream, stored, target.span(), found.span(), variant);
+  copy_async(std::span(result.values), std::as_const(target).span(), stream);
+  copy_async(std::span(&result.first_non_finite, 1), std::as_const(found).span(), stream);
+  stream.synchronize();
+  return result;
+}
+
 /// Random bytes: of reals also infinities and NaNs, whose payload no conversion keeps, are made
 /// numbers, but for infinities at a few places.
 inline std::vector<std::byte> random_numbers(NumberType const& type, std::size_t count) {

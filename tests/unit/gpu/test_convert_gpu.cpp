@@ -20,6 +20,10 @@ void compare(NumberType const& type, std::size_t size, std::int64_t first,
       EXPECT_EQ(expected, test::converted<T>(gpu, numbers, target_size, variant))
           << variant << ", " << name_of(type) << (type.swapped ? " swapped, " : ", ") << size
           << " from " << first;
+    if (type.bytes != sizeof(T) || order || first % 4 != 0) continue;
+    for (auto const* variant : {"naive", "vectorized"})
+      EXPECT_EQ(expected, test::converted_in_place<T>(gpu, numbers, target_size, variant))
+          << variant << " in place, " << name_of(type) << ", " << size << " from " << first;
   }
 }
 

@@ -142,6 +142,11 @@ void compare_rows(NumberType const& type, std::size_t size, std::optional<Stored
     auto const expected = test::converted<T>(stream, numbers, target_size, "reference");
     EXPECT_EQ(expected, test::converted<T>(stream, numbers, target_size, "threads"))
         << name_of(type) << (type.swapped ? " swapped, " : ", ") << size;
+    if (type.bytes == sizeof(T) && !order) {
+      for (auto const* variant : {"reference", "threads"})
+        EXPECT_EQ(expected, test::converted_in_place<T>(stream, numbers, target_size, variant))
+            << name_of(type) << " in place, " << size;
+    }
     bool const has_infinity = type.kind == NumberKind::real && size > 3 && !order;
     if (has_infinity) {
       EXPECT_EQ(expected.first_non_finite, static_cast<std::int64_t>(size / 3));
@@ -190,8 +195,12 @@ TEST(Convert, RefusesBadArguments) {
             "convert: cpu has no variant 'fastest'");
   EXPECT_EQ(call({std::span(bytes).first(8), real}, "auto", 2),
             "convert::convert: first_non_finite has 2 elements, it needs 1");
-  EXPECT_EQ(call({std::as_bytes(std::span(target)), number_type_of<double>()}),
-            "convert::convert: stored (64 elements) and target (8 elements) overlap");
+  EXPECT_EQ(call({std::as_bytes(std::span(target)).first(32), real}),
+            "convert::convert: stored (32 elements) and target (8 elements) overlap");
+  auto const own = std::as_bytes(std::span(target));
+  EXPECT_EQ(call({own.subspan(8, 16), number_type_of<double>(), 2}),
+            "convert::convert: stored (16 elements) and target (8 elements) overlap");
+  EXPECT_EQ(call({own.subspan(8, 16), number_type_of<std::int64_t>(), 1}), "nothing");
   EXPECT_EQ(call({std::span(bytes).first(8), real, 6}), "nothing");
 }
 
