@@ -16,6 +16,7 @@
 
 #include "core/error.hpp"
 #include "core/gpu.hpp"
+#include "core/mark.hpp"
 #include "core/processors.hpp"
 #include "core/timer.hpp"
 
@@ -26,38 +27,7 @@ namespace {
 /// Chunks of a thread's only lane that may be under way on the device: while it is at one, the next
 /// is queued.
 constexpr std::size_t depth = 2;
-constexpr std::size_t most_each = 2;
 constexpr std::int64_t no_chunk = -1;
-
-/// A point in a lane's stream. Who waits for it sleeps: there may be more lanes than processors, and
-/// those have work for other lanes. On the CPU, where work is done when it is queued, a time.
-class Mark {
- public:
-  explicit Mark(Device const& device) {
-    if (device.backend() == Backend::cuda) event_ = gpu::make_event(device.ordinal(), true);
-  }
-
-  void record(Stream& stream, Timer const& clock) {
-    if (event_ == nullptr)
-      seconds_ = clock.seconds();
-    else
-      gpu::record(event_.get(), stream.native());
-  }
-  void await() const {
-    if (event_ != nullptr) gpu::synchronize_event(event_.get());
-  }
-  void hold(Stream& stream) const {
-    if (event_ != nullptr) gpu::wait(stream.native(), event_.get());
-  }
-  /// On the run's clock, which began with `zero`. Waits for both.
-  double seconds(Mark const& zero) const {
-    return event_ == nullptr ? seconds_ : gpu::elapsed_seconds(zero.event_.get(), event_.get());
-  }
-
- private:
-  std::shared_ptr<void> event_;
-  double seconds_ = 0;
-};
 
 }  // namespace
 
@@ -74,7 +44,7 @@ struct Lane::Marks {
   std::size_t turn = 0;                        ///< of the chunk at work among those
   std::size_t stage = 0;                       ///< at work
   Mark const* queued_last = nullptr;           ///< the end of all that the lane has queued
-  // Of threads with two lanes; guarded by the run's mutex, as is what this waits for.
+  // Of threads with several lanes; guarded by the run's mutex, as is what this waits for.
   bool all_queued = false;        ///< of the chunk, up to the stage that is put off
   std::condition_variable awake;  ///< of the thread that has the lane
 
@@ -88,8 +58,8 @@ struct Lane::Marks {
   }
 };
 
-Lane::Lane(Device const& device, std::size_t index)
-    : index_(index), stream_(device), marks_(std::make_unique<Marks>()) {}
+Lane::Lane(Stream const& stream, std::size_t index)
+    : index_(index), stream_(stream), marks_(std::make_unique<Marks>()) {}
 Lane::Lane(Lane&&) noexcept = default;
 Lane& Lane::operator=(Lane&&) noexcept = default;
 Lane::~Lane() = default;
@@ -117,7 +87,7 @@ class PipelineRun {
 
   /// Both clocks begin: the host's and that of the device's events.
   void begin() {
-    zero_.record(lanes_[0].stream(), clock_);
+    zero_.record(lanes_[0].stream(), 0);
     zero_.await();
     clock_.restart();
   }
@@ -303,9 +273,9 @@ class PipelineRun {
     }
     auto& [start, stop] = marks.spans[s][marks.turn];
     if (stage.ordered && chunk > 0) last_stops_[s]->hold(lane.stream());
-    start.record(lane.stream(), clock_);
+    start.record(lane.stream(), clock_.seconds());
     stage.run(lane, chunk);
-    stop.record(lane.stream(), clock_);
+    stop.record(lane.stream(), clock_.seconds());
     if (stage.ordered) last_stops_[s] = &stop;
     marks.queued_last = &stop;
   }
@@ -387,7 +357,7 @@ class PipelineRun {
   std::size_t each_;
   std::int64_t chunks_;
   std::span<PipelineStage const> stages_;
-  std::size_t put_off_;  ///< the first stage that is, in threads with two lanes
+  std::size_t put_off_;  ///< the first stage that is, in threads with several lanes
   std::vector<Times> times_;
   std::vector<std::size_t> lane_of_;  ///< of each chunk
   std::atomic<std::int64_t> next_;    ///< chunk that no lane has yet
@@ -443,14 +413,16 @@ int Pipeline::lanes_for(LaneUse use, std::int64_t chunks) {
   return static_cast<int>(std::clamp<std::int64_t>(chunks, 1, wanted));
 }
 
-Pipeline::Pipeline(Stream const& stream, int threads, std::size_t each)
+Pipeline::Pipeline(Stream const& stream, int threads, std::size_t each, std::size_t streams)
     : stream_(stream), each_(each) {
   if (threads < 1) throw std::invalid_argument("pipeline: at least one lane is needed");
   if (each < 1 || each > most_each)
-    throw std::invalid_argument("pipeline: a thread has one lane or two");
+    throw std::invalid_argument(fmt::format("pipeline: a thread has 1 to {} lanes", most_each));
   std::size_t const lanes = static_cast<std::size_t>(threads) * each;
   lanes_.reserve(lanes);
-  for (std::size_t i = 0; i < lanes; ++i) lanes_.emplace_back(stream.device(), i);
+  for (std::size_t i = 0; i < lanes; ++i)
+    lanes_.emplace_back(
+        streams == 0 || i < streams ? Stream(stream.device()) : lanes_[i % streams].stream(), i);
 }
 
 PipelineReport Pipeline::run(std::int64_t chunks, std::vector<PipelineStage> const& stages,

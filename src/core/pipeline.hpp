@@ -31,7 +31,7 @@ namespace gridstride {
 /// one chunk, which no other lane touches. A chunk waits where no lane is free: queues cannot grow.
 class Lane {
  public:
-  Lane(Device const& device, std::size_t index);
+  Lane(Stream const& stream, std::size_t index);
   Lane(Lane&&) noexcept;
   Lane& operator=(Lane&&) noexcept;
   ~Lane();
@@ -114,14 +114,18 @@ class Pipeline {
   /// as many as the host has threads, 4 to 16. No more than there are chunks, and at least 1.
   static int lanes_for(LaneUse use, std::int64_t chunks);
 
-  /// Makes lanes of the stream's device, one or two (`each`) for each of `threads` ≥ 1 threads. They
-  /// begin with what comes after all that is queued on `stream` when a run begins.
+  static constexpr std::size_t most_each = 8;
+
+  /// Makes lanes of the stream's device, `each` (1 to `most_each`) for each of `threads` ≥ 1 threads.
+  /// They begin with what comes after all that is queued on `stream` when a run begins. Each has a
+  /// stream of its own, or all share so many `streams`, where work of different lanes need not
+  /// overlap on the device.
   ///
-  /// A thread with two has chunks in both: it reads one while the device has the other, whose stages
-  /// of the host that come after queued ones it takes when that is done and it needs the lane. It
-  /// does not wait for the turn of a chunk that is queued in order either: whoever queues the chunk
-  /// before goes on with that one.
-  Pipeline(Stream const& stream, int threads, std::size_t each = 1);
+  /// A thread with several has chunks in all: it reads one while the device has the others, whose
+  /// stages of the host that come after queued ones it takes when it needs their lane. It does not
+  /// wait for the turn of a chunk that is queued in order either: whoever queues the chunk before
+  /// goes on with that one.
+  Pipeline(Stream const& stream, int threads, std::size_t each = 1, std::size_t streams = 0);
 
   std::span<Lane> lanes() { return lanes_; }
 

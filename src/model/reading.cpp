@@ -21,10 +21,25 @@ namespace {
 /// what is read, since the bus has nothing to do before the first one is full.
 constexpr std::int64_t part_bytes = std::int64_t{4} << 20;
 
-/// Lanes of each thread: it fills the slab of one while the device takes the other's.
-constexpr std::size_t each = 2;
+/// Lanes of each thread, where there are parts for them: it fills the slab of one while the device
+/// takes the other's.
+constexpr std::size_t most_each = 2;
+
+/// Of all lanes: the bus carries one copy at a time, and more streams only make the copies wait for
+/// each other in another order.
+constexpr std::size_t streams = 2;
 
 int threads_for(std::int64_t parts) { return Pipeline::lanes_for(LaneUse::files, parts); }
+
+std::size_t each_for(std::int64_t parts) {
+  return std::clamp<std::size_t>(static_cast<std::size_t>(parts / threads_for(parts)), 1,
+                                 most_each);
+}
+
+/// Of the slabs of all lanes.
+std::size_t slabs_for(std::int64_t parts, std::size_t slab) {
+  return static_cast<std::size_t>(threads_for(parts)) * each_for(parts) * slab;
+}
 
 /// A file's stored numbers in parts, which do not tear apart what is packed together.
 class Parts {
@@ -59,12 +74,6 @@ void require_sound(config::FieldSource const& source, Inputs const& inputs,
   if (first_non_finite != convert::all_finite)
     inputs.refuse(source, first_non_finite, number_at(numbers, first_non_finite));
 }
-
-/// What a lane reads a part into. Numbers that become values in their places need none on the way:
-/// of the device, and where that is the host none at all.
-struct Memory {
-  Buffer<std::byte> host, device;
-};
 
 /// Whether stored numbers may lie where their values go.
 template <class T>
@@ -101,33 +110,30 @@ void read_numbers(Stream& stream, config::FieldSource const& source, Inputs cons
   Buffer<std::int64_t> first_non_finite(stream, MemorySpace::device, 1);
   copy_async(first_non_finite.span(), std::span(&found, 1), stream);
 
-  Pipeline pipeline(stream, threads_for(parts.count()), each);
+  Pipeline pipeline(stream, threads_for(parts.count()), each_for(parts.count()), streams);
   bool const on_host = stream.backend() == Backend::cpu;
   bool const in_place = become_in_place(*numbers, target);
-  std::vector<Memory> memory(pipeline.lanes().size());
-  auto const make_memory = [&](Lane& lane) {
-    auto& [host, device] = memory[lane.index()];
-    std::size_t const bytes = parts.slab_bytes();
-    if (host.size() == 0 && !(on_host && in_place))
-      host = {lane.stream(), MemorySpace::pinned, bytes};
-    if (device.size() == 0 && !on_host && !in_place)
-      device = {lane.stream(), MemorySpace::device, bytes};
-  };
+  // Slabs of all lanes, which are pinned faster together. What becomes values in its place needs
+  // none there, which for the host is all there are.
+  constexpr std::size_t alignment = 256;
+  std::size_t const slab_bytes = (parts.slab_bytes() + alignment - 1) / alignment * alignment;
+  std::size_t const slabs = slabs_for(parts.count(), slab_bytes);
+  Buffer<std::byte> host(stream, MemorySpace::pinned, on_host && in_place ? 0 : slabs);
+  Buffer<std::byte> device(stream, MemorySpace::device, on_host || in_place ? 0 : slabs);
   // Of a part: where it is read to, and where the device finds it.
+  auto const in = [&](Buffer<std::byte>& memory, Lane& lane, std::int64_t part) {
+    return memory.span().subspan(lane.index() * slab_bytes, parts.bytes(part));
+  };
   auto const stored = [&](Lane& lane, std::int64_t part) {
-    auto& [host, device] = memory[lane.index()];
     if (in_place)
       return std::as_writable_bytes(target.subspan(static_cast<std::size_t>(parts.first(part)),
                                                    static_cast<std::size_t>(parts.size(part))));
-    return (on_host ? host : device).span().first(parts.bytes(part));
+    return in(on_host ? host : device, lane, part);
   };
   auto const slab = [&](Lane& lane, std::int64_t part) {
-    if (on_host) return stored(lane, part);
-    return memory[lane.index()].host.span().first(parts.bytes(part));
+    return on_host ? stored(lane, part) : in(host, lane, part);
   };
   auto const read = [&](Lane& lane, std::int64_t part) {
-    // Each lane's own, so that the first ones read while others' memory is being pinned.
-    make_memory(lane);
     parts.read(part, slab(lane, part).data());
     lane.moved(parts.bytes(part));
   };
@@ -217,8 +223,7 @@ void note_reading(MemoryForecast& forecast, config::FieldSource const& source, s
   if (source.file.empty()) return;
   std::size_t const bytes = values * sizeof(double);
   auto const parts = static_cast<std::int64_t>((bytes + part_bytes - 1) / part_bytes);
-  std::size_t const slabs =
-      std::min(bytes, each * static_cast<std::size_t>(threads_for(parts) * part_bytes));
+  std::size_t const slabs = std::min(bytes, slabs_for(parts, static_cast<std::size_t>(part_bytes)));
   bool const whole = source.format() == config::FileFormat::matrix_market;
   forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
   forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + (whole ? bytes : 0));
@@ -230,7 +235,7 @@ void note_packing(MemoryForecast& forecast, NumberSource const& numbers) {
   int const threads = threads_for(parts.count());
   std::size_t const unpacking = numbers.unpacking_bytes(threads);
   if (unpacking == 0) return;
-  std::size_t const slabs = each * static_cast<std::size_t>(threads) * parts.slab_bytes();
+  std::size_t const slabs = slabs_for(parts.count(), parts.slab_bytes());
   forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
   forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + unpacking);
 }

@@ -92,18 +92,25 @@ std::int64_t first_rows(Chain const& chain, config::Limits const& limits, std::s
   return static_cast<std::int64_t>(std::clamp(std::floor(bytes / row), 1.0, all));
 }
 
-/// Threads, and the lanes of each. A thread that reads for a GPU has two, since with one it would
-/// sleep while the device takes its chunk, and again until its turn to compute comes.
+/// Threads, and the lanes of each. A thread that reads for a GPU has many: chunks are computed in
+/// their order, and when one is late, because its thread had to leave its processor to somebody
+/// else, the others go on reading until they have no lane.
 void choose_lanes(config::Limits const& limits, Load const& load, Backend backend,
                   std::int64_t chunks, Cut& cut) {
   bool const reads = std::ranges::any_of(load.stored_bytes, [](int bytes) { return bytes > 0; });
   auto const use = reads || !load.written.empty() ? LaneUse::files : LaneUse::bus;
   int const threads = Pipeline::lanes_for(use, chunks);
-  bool const reads_on = reads && backend == Backend::cuda && chunks > threads;
-  int const lanes =
-      limits.streams ? static_cast<int>(*limits.streams) : (reads_on ? 2 : 1) * threads;
-  cut.each = reads_on && lanes % 2 == 0 ? 2 : 1;
-  cut.threads = lanes / cut.each;
+  // Each lane has room for what goes to files, too.
+  int const most = load.written.empty() ? 4 : 2;
+  cut.threads = threads;
+  if (limits.streams) {
+    auto const lanes = static_cast<int>(*limits.streams);
+    cut.each = (lanes + threads - 1) / threads;
+    if (cut.each > most || lanes % cut.each != 0) cut.each = 1;
+    cut.threads = lanes / cut.each;
+  } else if (reads && backend == Backend::cuda) {
+    cut.each = static_cast<int>(std::clamp<std::int64_t>(chunks / threads, 1, most));
+  }
 }
 
 }  // namespace
@@ -124,9 +131,9 @@ std::size_t Cut::device_bytes(Load const& load, Backend backend) const {
 }
 
 std::size_t Cut::host_bytes(Load const& load) const {
-  std::size_t const lane =
-      written_values * load.value_bytes + read_bytes + 2 * pieces * sizeof(std::int64_t);
-  return lane * static_cast<std::size_t>(lanes());
+  std::size_t const lane = written_values * load.value_bytes + 2 * pieces * sizeof(std::int64_t);
+  return lane * static_cast<std::size_t>(lanes()) +
+         read_bytes * static_cast<std::size_t>(threads * std::min(each, slabs));
 }
 
 Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, Backend backend) {
@@ -140,7 +147,9 @@ Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, 
            static_cast<double>(cut.host_bytes(load)) <= load.host_bytes;
   };
   while (!fits() && (cut.rows > 1 || cut.lanes() > 1)) {
-    if (cut.threads > 2)
+    if (cut.each > 2)
+      --cut.each;
+    else if (cut.threads > 2)
       --cut.threads;
     else if (cut.each > 1)
       cut.each = 1;

@@ -43,6 +43,8 @@ struct Cut {
   std::int64_t rows = 0;  ///< of the data in a chunk
   int threads = 1;
   int each = 1;  ///< lanes of a thread
+  /// Slabs of a thread that reads for a GPU, which are free again when their chunk is there.
+  static constexpr int slabs = 2;
   // The most that a chunk takes in each lane:
   std::size_t values = 0;               ///< that it makes
   std::size_t read_values = 0;          ///< of files

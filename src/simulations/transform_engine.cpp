@@ -24,7 +24,7 @@ Engine<T>::Engine(Stream const& stream, Chain const& chain, Load const& load, Cu
     states_.push_back({Worker<T>(own, chain, cut.values),
                        {},
                        {},
-                       std::nullopt,
+                       {own, MemorySpace::device, cut.read_bytes},
                        {own, MemorySpace::device, cut.read_values},
                        {own, MemorySpace::pinned, cut.written_values},
                        {own, MemorySpace::device, cut.pieces},
@@ -34,6 +34,12 @@ Engine<T>::Engine(Stream const& stream, Chain const& chain, Load const& load, Cu
     std::ranges::fill(state.found.span(), convert::all_finite);
     copy_async(state.first_non_finite.span(), std::as_const(state.found).span(), own);
   }
+  turns_.assign(static_cast<std::size_t>(cut.threads), 0);
+  if (stream.backend() == Backend::cuda)
+    for (int n = 0; n < cut.threads * std::min(cut.each, Cut::slabs); ++n)
+      copied_.emplace_back(stream.device());
+  // Pinned faster together.
+  slabs_ = {stream, MemorySpace::pinned, copied_.size() * cut.read_bytes};
 }
 
 /// Scans of arrays that are needed begin anew.
@@ -121,15 +127,26 @@ auto Engine<T>::parts_of(Layout const& layout) const -> std::vector<Part> {
   return parts;
 }
 
+/// Which slab the chunk goes through that the lane's thread reads and copies in.
+template <class T>
+std::size_t Engine<T>::slab_of(Lane const& lane) const {
+  auto const each = static_cast<std::size_t>(std::min(cut_.each, Cut::slabs));
+  std::size_t const thread = lane.index() / static_cast<std::size_t>(cut_.each);
+  return thread * each + turns_[thread] % each;
+}
+
 template <class T>
 void Engine<T>::read(LaneState& state, Lane& lane) {
   if (state.parts.empty()) return;
-  // In the lane's own thread, so that others read while this memory is being pinned.
-  if (!state.stored) state.stored.emplace(lane.stream(), cut_.read_bytes);
-  auto const slab = state.stored->template host<std::byte>(cut_.read_bytes);
+  std::byte* target = state.stored.data();
+  if (lane.stream().backend() == Backend::cuda) {
+    std::size_t const slab = slab_of(lane);
+    copied_[slab].await();
+    target = slabs_.data() + slab * cut_.read_bytes;
+  }
   for (Part const& part : state.parts) {
     files_[static_cast<std::size_t>(part.place)]->read(part.first, part.count,
-                                                       slab.data() + part.offset);
+                                                       target + part.offset);
     lane.moved(part.bytes);
   }
 }
@@ -139,8 +156,13 @@ void Engine<T>::copy_in(LaneState& state, Lane& lane) {
   auto const& parts = state.parts;
   if (parts.empty()) return;
   std::size_t const bytes = parts.back().offset + parts.back().bytes;
-  state.stored->to_device(bytes, lane.stream());
   lane.moved(bytes);
+  if (lane.stream().backend() == Backend::cpu) return;
+  std::size_t const slab = slab_of(lane);
+  copy_async(state.stored.span().first(bytes),
+             std::as_const(slabs_).span().subspan(slab * cut_.read_bytes, bytes), lane.stream());
+  copied_[slab].record(lane.stream());
+  ++turns_[lane.index() / static_cast<std::size_t>(cut_.each)];
 }
 
 template <class T>
@@ -149,7 +171,7 @@ void Engine<T>::convert(LaneState& state) {
   auto const& parts = state.parts;
   if (parts.empty()) return;
   auto const flags = state.first_non_finite.span().first(parts.size());
-  auto const slab = state.stored->template device<std::byte>(cut_.read_bytes);
+  auto const slab = std::as_const(state.stored).span();
   for (std::size_t p = 0; p < parts.size(); ++p) {
     Part const& part = parts[p];
     auto const& file = files_[static_cast<std::size_t>(part.place)];

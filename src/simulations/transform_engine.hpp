@@ -5,14 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/field_sink.hpp"
+#include "core/mark.hpp"
 #include "core/pipeline.hpp"
-#include "core/slab.hpp"
 #include "model/simulation.hpp"
 #include "simulations/transform_cut.hpp"
 #include "simulations/transform_worker.hpp"
@@ -92,7 +91,7 @@ class Engine {
     Worker<T> worker;
     Layout layout;
     std::vector<Part> parts;                ///< that are read
-    std::optional<Slab> stored;             ///< numbers as files have them; once it has read
+    Buffer<std::byte> stored;               ///< numbers as files have them
     Buffer<T> read;                         ///< the same as values
     Buffer<T> written;                      ///< in pinned memory, on their way to files
     Buffer<std::int64_t> first_non_finite;  ///< of each piece that is read
@@ -110,6 +109,7 @@ class Engine {
   std::vector<Part> parts_of(Layout const& layout) const;
   void note_filled(PassWork<T> const& work);
   void lay_out(LaneState& state, Pass const& pass, std::size_t chunk);
+  std::size_t slab_of(Lane const& lane) const;
   void read(LaneState& state, Lane& lane);
   void copy_in(LaneState& state, Lane& lane);
   void convert(LaneState& state);
@@ -127,6 +127,10 @@ class Engine {
   Refuse refuse_;
   Pipeline pipeline_;
   std::vector<LaneState> states_;
+  // What a GPU's chunks are read into: slabs that a thread uses in turn.
+  Buffer<std::byte> slabs_;
+  std::vector<Mark> copied_;        ///< of each slab, the chunk that was in it last
+  std::vector<std::size_t> turns_;  ///< of each thread, among its slabs
 };
 
 }  // namespace gridstride::transform

@@ -33,7 +33,7 @@ TEST(PipelineGpu, CarriesEveryChunkThere) {
       Chunks const chunks{size, 997};
       std::vector<float> source(size), target(size, -1);
       std::iota(source.begin(), source.end(), 1.0f);
-      Pipeline pipeline(stream, threads, each);
+      Pipeline pipeline(stream, threads, each, static_cast<std::size_t>(k) % 3);
       std::vector<Slab> slabs;
       std::vector<Buffer<float>> second;
       for (Lane& lane : pipeline.lanes()) {
@@ -100,7 +100,7 @@ TEST(PipelineGpu, OrderedStagesGoOnFromChunkToChunk) {
   for (int const k : {2, 3, 4, 5, 6, 7, 16, 17}) {
     Buffer<float> sum(stream, MemorySpace::device, size);
     zero_async(sum.span(), stream);  // which the lanes wait for
-    Pipeline pipeline(stream, k / 2, 1 + static_cast<std::size_t>(k) % 2);
+    Pipeline pipeline(stream, k / 2, k % 2 == 0 ? 1 : 2 + static_cast<std::size_t>(k) % 3);
     std::vector<Buffer<float>> own;
     for (Lane& lane : pipeline.lanes()) own.emplace_back(lane.stream(), MemorySpace::device, size);
     pipeline.run(chunks, {{"prepare", queued,
