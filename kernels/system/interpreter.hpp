@@ -55,8 +55,8 @@ struct InterpretedProgram {
   int slots = 0;                      ///< of all values
 };
 
-/// The instructions of a program, in its order, with the fused operations of `FusedProducts`. Throws
-/// `Error` where it needs more slots than an instruction can name.
+/// The instructions of a program, in its order, with the fused operations of
+/// `equations::fused_operands`. Throws `Error` where it needs more slots than an instruction can name.
 InterpretedProgram interpreted(equations::StencilProgram const& program);
 
 inline constexpr int most_interpreter_threads = 128;
@@ -146,7 +146,8 @@ GRIDSTRIDE_HOST_DEVICE inline Instruction fetched(Instruction const* at) {
 
 /// Runs a program at a point. `values[slot]` is what lies in a slot, `values.set(slot, value)` puts
 /// it there. `point` knows `unknown(component, dx, dy, dz)`, `coordinate(axis, offset)`,
-/// `lies_on(side, offset)`, `random(code, seed, dx, dy, dz)`, and takes what comes of it by `take(result, value)`.
+/// `lies_on(side, offset)`, `random(code, seed, dx, dy, dz)`, and takes what comes of it by
+/// `take(result, value)`.
 template <class T, class Values, class Point>
 GRIDSTRIDE_HOST_DEVICE inline void run_program(Instruction const* code, int length, Values& values,
                                                Point const& point) {

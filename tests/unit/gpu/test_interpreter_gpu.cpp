@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <random>
+#include <regex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/support/runtime_compiler.hpp"
@@ -107,9 +110,9 @@ Outcome outcome_of(std::string const& yaml) {
   while (!simulation->finished()) simulation->advance(std::int64_t{1} << 40, config.time.end);
   Outcome outcome;
   for (Field const& field : simulation->fields()) {
-    auto const host = to_host(field, stream);
+    auto const host = test::to_host(field, stream);
     auto& values = outcome.result.fields.emplace_back();
-    for (std::int64_t i = 0; i < field.values(); ++i) values.push_back(value_at(host, i));
+    for (std::int64_t i = 0; i < field.values(); ++i) values.push_back(test::value_at(host, i));
   }
   outcome.fallbacks = simulation->fallbacks();
   for (auto const& text : simulation->chosen())
