@@ -79,7 +79,7 @@ def burgers(numpy, state):
 def schroedinger(numpy, state):
     a, b = state
     n = a * a + b * b
-    return (-0.5 * laplacian(numpy, b) - n * b, 0.5 * laplacian(numpy, a) + n * a)
+    return (-0.5 * laplacian(numpy, b) + n * b, 0.5 * laplacian(numpy, a) - n * a)
 
 
 def heat(numpy, state):

@@ -111,6 +111,12 @@ Perron perron(std::size_t size, std::vector<double> entries) {
   if (largest == 0) return {0, x};
   // With a little everywhere the vector is positive; the radius grows by the root of that at most.
   for (double& entry : entries) entry = entry / largest + 1e-9;
+  if (size == 2) {
+    double const a = entries[0], b = entries[1], c = entries[2], d = entries[3];
+    double const root = std::hypot(0.5 * (a - d), std::sqrt(b * c)) + 0.5 * std::abs(a - d);
+    x = a >= d ? std::vector{root, c} : std::vector{b, root};
+    return {largest * std::max((a * x[0] + b * x[1]) / x[0], (c * x[0] + d * x[1]) / x[1]), x};
+  }
   double radius = std::numeric_limits<double>::infinity();
   for (int step = 0; step < 300; ++step) {
     // A + 1 has the same vector, and no other eigenvalue of the same size.

@@ -8,6 +8,8 @@
 #include <numbers>
 #include <utility>
 
+#include "core/processors.hpp"
+#include "core/thread_pool.hpp"
 #include "equations/blocks.hpp"
 #include "equations/eigenvalues.hpp"
 #include "equations/upwind.hpp"
@@ -103,14 +105,17 @@ double stable_step(Rectangle box, std::span<Complex const> around, Region const&
   return step;
 }
 
-/// The same where reactions alone turn things: what turns no faster than these, but for a factor of
-/// 2, may be made to grow as fast as they are.
-double tolerant_step(Rectangle const& box, std::span<Complex const> around, double reaction,
-                     Region const& region) {
+/// The same where a scheme may make things grow.
+double tolerant_step(Rectangle const& box, std::span<Complex const> around,
+                     Tolerance const& tolerance, Region const& region) {
   double const strict = stable_step(box, around, region);
-  if (box.imaginary > 2 * reaction) return strict;
-  Rectangle const shifted = {std::min(box.least, 0.0) - reaction,
-                             std::min(box.greatest, 0.0) - reaction, box.imaginary};
+  bool const turns_slowly = box.imaginary <= 2 * tolerance.reaction;
+  bool const is_slow = std::max(-box.least, box.imaginary) <= tolerance.slow;
+  double const rate =
+      std::max(turns_slowly ? tolerance.reaction : 0, is_slow ? tolerance.growth : 0);
+  if (rate == 0) return strict;
+  Rectangle const shifted = {std::min(box.least, 0.0) - rate, std::min(box.greatest, 0.0) - rate,
+                             box.imaginary};
   return std::max(strict, stable_step(shifted, around, region));
 }
 
@@ -155,6 +160,11 @@ struct Disc {
 
 /// The real parts of the eigenvalues of a Hermitian matrix: the least and the greatest.
 std::pair<double, double> extremes(Matrix const& hermitian) {
+  if (hermitian.size == 2) {
+    double const a = hermitian(0, 0).real(), d = hermitian(1, 1).real();
+    double const root = std::hypot(0.5 * (a - d), std::abs(hermitian(0, 1)));
+    return {0.5 * (a + d) - root, 0.5 * (a + d) + root};
+  }
   double least = infinity, greatest = -infinity;
   for (Complex const& one : eigenvalues(hermitian)) {
     least = std::min(least, one.real());
@@ -200,6 +210,46 @@ std::vector<Rectangle> rectangles_of(std::vector<Disc> const& discs, std::size_t
   auto const [down, up] = extremes(imaginary);
   return {{std::max(least - more, -bound), std::min(greatest + more, bound),
            std::min(std::max(up, -down) + more, bound)}};
+}
+
+/// What one wave allows, and which of its eigenvalues does.
+struct WaveLimit {
+  double step = infinity;
+  double fastest = 0;
+  double growth = 0;
+  Rectangle box = {};
+};
+
+WaveLimit limit_of_wave(std::vector<Disc> const& discs, std::vector<double> const& scale,
+                        std::span<Complex const> around, Tolerance const& tolerance,
+                        Region const& region) {
+  WaveLimit result;
+  for (Rectangle const& box : rectangles_of(discs, scale.size(), scale)) {
+    double const size =
+        std::hypot(std::max(std::abs(box.least), std::abs(box.greatest)), box.imaginary);
+    // Also where it is no number.
+    if (!(size <= result.fastest)) result.fastest = size;
+    // Of several components `greatest` is a bound alone.
+    if (scale.size() == 1) result.growth = std::max(result.growth, box.greatest);
+    double const step = tolerant_step(box, around, tolerance, region);
+    if (!(step < result.step)) continue;
+    result.step = step;
+    result.box = box;
+  }
+  return result;
+}
+
+/// Calls `body` for all waves, shared among the host's threads.
+template <class Body>
+void for_each_wave(std::size_t waves, Body const& body) {
+  constexpr std::size_t worth_a_thread = 32;
+  auto const call = [](void const* given, std::int64_t first, std::int64_t last) {
+    for (std::int64_t w = first; w < last; ++w)
+      (*static_cast<Body const*>(given))(static_cast<std::size_t>(w));
+  };
+  auto const threads =
+      std::clamp<std::size_t>(waves / worth_a_thread, 1, static_cast<std::size_t>(host_threads()));
+  share_out(static_cast<std::int64_t>(waves), static_cast<int>(threads), {&body, call});
 }
 
 /// θ along each axis that the differences reach along; the other half has the conjugate symbol.
@@ -324,6 +374,16 @@ std::vector<double> Linearisation::speeds(std::span<Range const> values) const {
 
 StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
                                std::span<RobinSide const> sides) const {
+  StepLimit const strict = limit_with(ranges, degree, sides, {});
+  if (!strict.hopeless || strict.growth == 0) return strict;
+  // Beside waves that grow by themselves slow ones are hardly damped, which no step can follow.
+  Tolerance const tolerance = {.growth = 2 * strict.growth, .slow = 0.1 * strict.fastest};
+  StepLimit const tolerant = limit_with(ranges, degree, sides, tolerance);
+  return tolerant.hopeless ? strict : tolerant;
+}
+
+StepLimit Linearisation::limit_with(std::span<Range const> ranges, int degree,
+                                    std::span<RobinSide const> sides, Tolerance tolerance) const {
   Region const& region = region_of(degree);
   std::vector<Range> values;
   for (std::size_t next = 0; Term const value : values_)
@@ -363,6 +423,7 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
   auto const symbol = convection_symbol(convection_);
   auto const waves = wave_numbers(reaches_);
   StepLimit result = {.step = infinity, .reaction = spectral_radius(n, sums)};
+  tolerance.reaction = result.reaction;
   for (auto const& block : blocks_of(n, acts)) {
     std::size_t const size = block.size();
     double fastest = 0;
@@ -428,27 +489,33 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
     std::vector<double> transposed(size * size);
     for (std::size_t i = 0; i < size; ++i)
       for (std::size_t j = 0; j < size; ++j) transposed[j * size + i] = largest[i * size + j];
+    if (!std::ranges::all_of(largest, [](double one) { return std::isfinite(one); })) {
+      result.fastest = infinity;
+      continue;
+    }
     auto const right = perron(size, largest), left = perron(size, transposed);
     std::vector<double> scale(size);
     for (std::size_t i = 0; i < size; ++i) scale[i] = std::sqrt(right.vector[i] / left.vector[i]);
-    for (std::size_t w = 0; w < waves.size(); ++w)
-      for (Rectangle const& box : rectangles_of(discs[w], size, scale)) {
-        result.fastest = std::max(
-            result.fastest,
-            std::hypot(std::max(std::abs(box.least), std::abs(box.greatest)), box.imaginary) +
-                furthest);
-        double const step = tolerant_step(box, around, result.reaction, region);
-        if (!(step < result.step)) continue;
-        result.step = step;
-        result.real = box.least;
-        result.imaginary = box.imaginary;
-        result.carried = fastest;
-        result.components = block;
-        result.wave = waves[w];
-      }
+    std::vector<WaveLimit> limits(waves.size());
+    for_each_wave(waves.size(), [&](std::size_t w) {
+      limits[w] = limit_of_wave(discs[w], scale, around, tolerance, region);
+    });
+    for (std::size_t w = 0; w < waves.size(); ++w) {
+      WaveLimit const& one = limits[w];
+      if (!(one.fastest + furthest <= result.fastest)) result.fastest = one.fastest + furthest;
+      result.growth = std::max(result.growth, one.growth);
+      if (!(one.step < result.step)) continue;
+      result.step = one.step;
+      result.real = one.box.least;
+      result.imaginary = one.box.imaginary;
+      result.carried = fastest;
+      result.components = block;
+      result.wave = waves[w];
+    }
   }
+  if (!std::isfinite(result.fastest)) result.step = 0;
   // Below a fiftieth of 1/|λ| nothing but rounding holds the scheme.
-  result.hopeless = result.step * result.fastest < 0.02;
+  result.hopeless = !(result.step * result.fastest >= 0.02 || result.fastest == 0);
   return result;
 }
 

@@ -32,6 +32,7 @@ struct StepLimit {
   double step = 0;      ///< s, the longest that is stable; infinite where nothing limits it
   double fastest = 0;   ///< 1/s, the largest |λ|
   double reaction = 0;  ///< 1/s, the largest |λ| without differences
+  double growth = 0;    ///< 1/s, how fast an equation makes waves of its own unknown grow, at most
   /// What sets the step: λ = real ± i·imaginary of these components, which act on each other, for
   /// waves e^{iθ·x/h} with θ = `wave`. Nothing where the step is infinite.
   double real = 0, imaginary = 0;
@@ -40,6 +41,13 @@ struct StepLimit {
   std::array<double, 3> wave = {0, 0, 0};
   /// No step makes the scheme stable, but for one so small that nobody would take it.
   bool hopeless = false;
+};
+
+/// What a scheme may make grow that the equations do not, in 1/s.
+struct Tolerance {
+  double reaction = 0;  ///< what turns no faster than this, but for a factor of 2, as fast as this
+  double growth = 0;    ///< what is no faster than `slow`, as fast as this
+  double slow = 0;
 };
 
 /// A stencil linearised about a state. What e^{iθ·x/h} in component b adds to the rate of component
@@ -93,10 +101,15 @@ class Linearisation {
   /// to the rates of the points near them widens M's real parts; where a is positive this shortens
   /// the step, as −2a/h beside −4/h² for diffusion. What they make of other components counts as a
   /// disc around 0, with which forward Euler is hopeless, and so does u = g(v) on a Dirichlet side, for which each ∂rate/∂u counts twice.
+  /// Where that would be hopeless and an equation makes waves grow by itself, those of a tenth of the
+  /// fastest rate at most may grow twice as fast as these.
   StepLimit limit(std::span<Range const> ranges, int degree,
                   std::span<RobinSide const> sides = {}) const;
 
  private:
+  StepLimit limit_with(std::span<Range const> ranges, int degree, std::span<RobinSide const> sides,
+                       Tolerance tolerance) const;
+
   struct Pair {
     std::array<std::int8_t, 3> offset;
     int even, odd;  // places in values_

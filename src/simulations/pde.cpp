@@ -335,10 +335,13 @@ class Pde final : public pde::SlopeStepping<T> {
   }
 
   /// A jump, at the start or by an event, makes faster waves than any that were there, within a few
-  /// steps; where it is carried from upwind, nothing but the limit holds them.
+  /// steps; where it is carried from upwind, nothing but the limit holds them. So it is with what
+  /// follows from fields on sides, which may be far from where it tends to.
   std::int64_t steps_between(double time) const {
     std::int64_t const most = finder_->steps_between();
-    if (space_of(run_).convection == equations::Convection::central) return most;
+    if (space_of(run_).convection == equations::Convection::central &&
+        system_of(run_).sides.empty())
+      return most;
     std::int64_t since = this->clock_.now().step;
     if (auto const event = events_.last(time))
       since = std::min<std::int64_t>(since, std::llround((time - *event) / *step_));
@@ -349,6 +352,11 @@ class Pde final : public pde::SlopeStepping<T> {
   /// 2/ω²: 2/ω. Others than these, as those of waves that are carried along, it does not take.
   equations::StepLimit find_limit() {
     auto limit = finder_->find(present(), this->clock_.device());
+    if (!std::isfinite(limit.fastest))
+      throw NumericalError(fmt::format(
+          "at t = {} s: what the equations make of small changes is beyond all numbers, so that no "
+          "step is stable",
+          this->clock().time));
     if (!is_leapfrog(run_)) return limit;
     limit.hopeless = limit.step * limit.fastest < 1.9;
     limit.step = std::sqrt(2 * limit.step);

@@ -229,6 +229,39 @@ TEST(Stability, RangesOfCoefficients) {
   EXPECT_GT(one.limit(ranges, 1).step, 1.99 / 1200.0);
 }
 
+/// Beside what grows by itself slow waves that are hardly damped are no reason to refuse a scheme;
+/// fast ones are.
+TEST(Stability, BesideWavesThatGrowSlowOnesAreNotRefused) {
+  Equations e;
+  auto const drift = [&](double speed) {
+    return e.times(speed, e.terms.derivative(e.u, {1, 0, 0}));
+  };
+  Term const rest = e.terms.add(e.laplace(e.u), e.laplace(e.laplace(e.u)));
+  auto const limit = e.limit({e.terms.subtract(drift(0.01), rest)}, 1);
+  EXPECT_FALSE(limit.hopeless);
+  EXPECT_GT(limit.growth, 0);
+  EXPECT_NEAR(limit.step * limit.fastest, 2, 0.1);
+  EXPECT_TRUE(e.limit({drift(0.01)}, 1).hopeless);
+  EXPECT_TRUE(e.limit({e.terms.subtract(drift(1), e.times(1e-5, rest))}, 1).hopeless);
+}
+
+/// Where sums are more than numbers hold no step is stable, and least of all any.
+TEST(Stability, WhatIsBeyondNumbersIsHopeless) {
+  Equations e;
+  for (auto const& rates :
+       {std::vector<Term>{e.terms.multiply(e.terms.coordinate(0), e.laplace(e.u))},
+        {e.terms.multiply(e.terms.coordinate(0), e.laplace(e.v)), e.laplace(e.u)}}) {
+    auto const one = e.linearised(rates);
+    std::vector<Range> const huge(one.coefficients().size(), Range{-1e308, 1e308});
+    for (int const degree : {1, 4}) {
+      auto const limit = one.limit(huge, degree);
+      EXPECT_TRUE(limit.hopeless);
+      EXPECT_EQ(limit.step, 0);
+      EXPECT_FALSE(std::isfinite(limit.fastest));
+    }
+  }
+}
+
 /// Shallow water at rest with heights from h to 4h: waves of up to √(4gh).
 TEST(Stability, CoupledRangesAreBoundedByTheFastestWave) {
   Equations e;

@@ -86,7 +86,7 @@ TEST(InterpreterGpu, HasEveryOperation) {
 std::string whole_run(char const* precision, char const* variant) {
   return fmt::format(
       "simulation: pde\nprecision: {}\ngrid: {{points: [37, 29]}}\n"
-      "boundary: {{x: periodic, y: {{neumann: 0.1}}, p: {{y: neumann}}}}\n"
+      "boundary: {{x: periodic, y: {{neumann: 0.1}}, p: {{y: {{neumann: 0}}}}}}\n"
       "let: {{p: u^2 - 0.1*laplace(u)}}\n"
       "equations:\n"
       "  u: 0.01*laplace(p) - 0.1*(u - mean(u)) + 0.1*noise(5)\n"

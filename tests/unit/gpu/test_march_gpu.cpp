@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "model/entry.hpp"
 #include "support/heat_cases.hpp"
@@ -115,25 +117,27 @@ std::vector<T> by_march(Stream& stream, test::MarchCase const& one, system::Marc
   return states.values(0);
 }
 
-/// Shapes for a grid: the one that it gets and, where it is not tiny, those of a large grid with lines
-/// that are as well aligned, the fastest and the slowest.
+/// Shapes for a grid: the one that it gets and, where it is not tiny, that of a large grid with lines
+/// that are as well aligned.
 std::vector<system::MarchShape> shapes_for(system::Marched const& what, int value_bytes) {
   std::vector<system::MarchShape> shapes = {system::march_shapes(what, value_bytes, 8).front()};
   if (what.grid.points[0] < 100) return shapes;
   auto large = what;
   large.grid.points = {what.grid.points[0] + 8192, 8192, 1};
   auto const of_large = system::march_shapes(large, value_bytes, 8);
-  shapes.insert(shapes.end(), {of_large.front(), of_large.back()});
+  shapes.push_back(of_large.front());
   return shapes;
 }
 
+/// Of so many cases: each is compiled in several shapes.
 template <class T>
-void expect_bits_of_points() {
+void expect_bits_of_points(std::size_t cases) {
   Stream gpu(Device::open(Backend::cuda));
   evaluate::DeviceClock const clock{0.25, 0.01, 3};
-  for (auto const& one : test::march_cases())
+  auto const all = test::march_cases();
+  for (auto const& one : std::span(all).first(std::min(cases, all.size())))
     for (std::array<std::int64_t, 3> const points :
-         {std::array<std::int64_t, 3>{131, 37, 1}, {1032, 250, 1}, {8, 5, 1}, {3, 3, 1}}) {
+         {std::array<std::int64_t, 3>{131, 37, 1}, {1032, 250, 1}, {5, 3, 1}}) {
       Grid const grid{
           .dims = 2, .points = points, .origin = {-1.5, 0.25, 0}, .spacing = {0.4, 0.3, 1}};
       auto const program = test::program_of(one, grid);
@@ -148,12 +152,12 @@ void expect_bits_of_points() {
 
 TEST(MarchGpu, HasTheBitsOfPointsInFloat32) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  expect_bits_of_points<float>();
+  expect_bits_of_points<float>(12);
 }
 
 TEST(MarchGpu, HasTheBitsOfPointsInFloat64) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  expect_bits_of_points<double>();
+  expect_bits_of_points<double>(6);
 }
 
 /// A single stage, as the row of the family's table takes it, and what it refuses.
