@@ -148,9 +148,15 @@ int check_sweep(config::RunFile const& file, Stream& stream,
   if (auto const note = unsaid(file); !note.empty()) lines.insert(lines.begin(), note);
   if (as_json) {
     Json json = json_head(file.run, device);
-    json["at_once"] = expected.at_once;
-    json["device_bytes"] = expected.together.device_bytes;
-    json["host_bytes"] = expected.together.host_bytes;
+    auto const& together = expected.together;
+    json.update({{"at_once", expected.at_once},
+                 {"device_bytes", together.device_bytes},
+                 {"host_bytes", together.host_bytes},
+                 {"steps", json_number(together.steps)},
+                 {"snapshots", json_number(together.snapshots)},
+                 {"output_bytes", json_number(together.output_bytes)},
+                 {"checkpoints", json_number(together.checkpoints)},
+                 {"checkpoint_bytes", json_number(together.checkpoint_bytes)}});
     for (std::size_t i = 0; i < members.size(); ++i)
       json["runs"].push_back(json_member(members[i], expected.runs[i], device));
     if (!lines.empty()) json["understood"] = lines;

@@ -51,9 +51,11 @@ void check_together(Files const& files, RunOptions const& how) {
     auto const& config = *run;
     std::vector<std::string> fallbacks;
     Stream stream(choose_device(config, fallbacks));
-    check_before_run(config, stream);
-    check_start(config, stream);
-    choose_beginning(config, how, OutputPaths(config));
+    config::for_member(config.swept, [&] {
+      check_before_run(config, stream);
+      check_start(config, stream);
+      choose_beginning(config, how, OutputPaths(config));
+    });
     auto const [other, is_new] =
         results.emplace(config.output.directory.lexically_normal() / config.name, config.file);
     if (!is_new)

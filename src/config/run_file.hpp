@@ -35,12 +35,13 @@ std::string member_name(std::span<NamedValue const> swept);
 /// Those faults with the name of the run that they were found in.
 ConfigError in_member(ConfigError const& error, std::span<NamedValue const> swept);
 
-/// Does what is for one run of a sweep; what is wrong with it says with which.
+/// Does what is for one run; what is wrong with one of a sweep says with which.
 template <class Work>
 auto for_member(std::span<NamedValue const> swept, Work const& work) {
   try {
     return work();
   } catch (ConfigError const& error) {
+    if (swept.empty()) throw;
     throw in_member(error, swept);
   }
 }

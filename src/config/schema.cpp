@@ -157,7 +157,8 @@ ordered_json schema_of(Declaration const& declaration) {
   auto const row = std::ranges::find(rows, declaration.kind, &TypeRow::kind);
   ordered_json schema = row->schema(declaration);
   std::string description = declaration.documentation;
-  if (declaration.unit != "1" && declaration.kind != Kind::section)
+  bool const has_unit = !declaration.unit.empty() && declaration.unit != "1";
+  if (has_unit && declaration.kind != Kind::section)
     description += fmt::format("{}Unit: {}.",
                                description.empty()          ? ""
                                : description.ends_with('.') ? " "

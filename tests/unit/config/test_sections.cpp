@@ -191,8 +191,9 @@ TEST_F(Sections, DescriptionsLeaveOthersOut) {
   EXPECT_EQ(text.find("probe"), std::string::npos);
   EXPECT_NE(text.find("verify.exact.f: formula of i, j [m]"), std::string::npos);
   std::string const reference = input_reference(std::span(&table_, 1));
-  EXPECT_NE(reference.find("It has no `grid`, `boundary`, `initial`, `time`, `checkpoint`, and no "
-                           "`output.every`.\n"),
+  EXPECT_NE(reference.find(
+                "It has no `sweep`, `grid`, `boundary`, `initial`, `time`, `checkpoint`, and no "
+                "`output.every`.\n"),
             std::string::npos);
   auto const schema = nlohmann::json::parse(describe_schema(table_));
   EXPECT_EQ(schema["required"], nlohmann::json({"simulation", "parameters"}));
