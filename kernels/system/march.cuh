@@ -39,7 +39,7 @@ namespace gridstride::system {
 
 constexpr int levels = steps * stages, reach_y = reach[1], ages = 2 * reach_y + 1;
 constexpr int sources = components + parts - 1, rates = parts - 1;  // the part that makes them
-constexpr int loaded_rows = 2;  // ahead of their use
+constexpr int loaded_rows = 2;                                      // ahead of their use
 
 /// How far the newest row of what a part takes is below that of its stage.
 __device__ constexpr int lag_of(int source) {

@@ -50,8 +50,7 @@ __device__ __forceinline__ void stage_points(StageArguments<Real> const& a, long
   } else {
 #pragma unroll
     for (int n = 0; n < load_count; ++n)
-      values[n] =
-          value_anywhere(a, loads[n][0], i + loads[n][1], j + loads[n][2], k + loads[n][3]);
+      values[n] = value_anywhere(a, loads[n][0], i + loads[n][1], j + loads[n][2], k + loads[n][3]);
   }
   program(Loaded{point, values}, result);
   store_point(a, point, offset, result);

@@ -227,8 +227,11 @@ WaveLimit limit_of_wave(std::vector<Disc> const& discs, std::vector<double> cons
   for (Rectangle const& box : rectangles_of(discs, scale.size(), scale)) {
     double const size =
         std::hypot(std::max(std::abs(box.least), std::abs(box.greatest)), box.imaginary);
-    // Also where it is no number.
-    if (!(size <= result.fastest)) result.fastest = size;
+    if (!std::isfinite(size)) {
+      result.fastest = infinity;
+      continue;
+    }
+    result.fastest = std::max(result.fastest, size);
     // Of several components `greatest` is a bound alone.
     if (scale.size() == 1) result.growth = std::max(result.growth, box.greatest);
     double const step = tolerant_step(box, around, tolerance, region);
@@ -502,7 +505,7 @@ StepLimit Linearisation::limit_with(std::span<Range const> ranges, int degree,
     });
     for (std::size_t w = 0; w < waves.size(); ++w) {
       WaveLimit const& one = limits[w];
-      if (!(one.fastest + furthest <= result.fastest)) result.fastest = one.fastest + furthest;
+      result.fastest = std::max(result.fastest, one.fastest + furthest);
       result.growth = std::max(result.growth, one.growth);
       if (!(one.step < result.step)) continue;
       result.step = one.step;

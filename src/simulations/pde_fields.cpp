@@ -19,8 +19,8 @@ constexpr int no_component = -1;  // of a scalar
 }  // namespace
 
 template <class T>
-SystemFields<T>::SystemFields(Stream const& stream, config::RunConfig const& run,
-                              State<T>& state, std::span<Array<T>* const> evolved)
+SystemFields<T>::SystemFields(Stream const& stream, config::RunConfig const& run, State<T>& state,
+                              std::span<Array<T>* const> evolved)
     : stream_(stream), run_(run), grid_(run.grid), state_(state), evolved_(evolved) {
   for (Unknown const& unknown : system_of(run).unknowns) {
     auto const& info = *std::ranges::find(run.fields, unknown.name, &config::FieldInfo::name);

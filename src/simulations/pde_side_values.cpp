@@ -79,6 +79,7 @@ SideValues<T>::SideValues(Stream const& stream, config::RunConfig const& run, St
                                         : state.side(name, side.axis, side.end));
     }
     if (!values.empty()) task.program = program_of(run, values);
+    task.components = components_of(task.program);
     return task;
   };
   for (int axis = 0; axis < run.grid.dims; ++axis)
@@ -102,7 +103,7 @@ SideValues<T>::SideValues(Stream const& stream, config::RunConfig const& run, St
   std::size_t arrays = 0;
   std::int64_t size = 0;
   auto const count = [&](Task const& task) {
-    arrays = std::max(arrays, components_of(task.program).size());
+    arrays = std::max(arrays, task.components.size());
     size = std::max(size, face_of(run.grid, task.axis, task.end).size());
   };
   std::ranges::for_each(tasks_, count);
@@ -138,7 +139,7 @@ void SideValues<T>::run(Task& task, system::Step<T> const& step, std::string_vie
   // All have to be there, those as well that the program does not read.
   for (auto& input : face.inputs) input.values = at_side_.front().data();
   std::size_t next = 0;
-  for (int const component : components_of(task.program)) {
+  for (int const component : task.components) {
     T* const target = at_side_[next++].data();
     system::copy_face<T>(stream_, step.grid, task.axis, task.end,
                          step.inputs[static_cast<std::size_t>(component)].values, target);

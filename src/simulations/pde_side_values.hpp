@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,7 @@ class SideValues {
   struct Task {
     int axis, end;
     equations::StencilProgram program = {};
+    std::set<int> components = {};  // that it reads
     std::vector<T*> targets = {};
     system::Prepared prepared = {};
   };

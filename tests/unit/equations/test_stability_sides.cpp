@@ -160,7 +160,8 @@ TEST(StabilityOfSides, TheLimitOfDiffusion) {
   };
   EXPECT_DOUBLE_EQ(step({}), 2 / 200.0);
   EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {3, 30}, 0}}), 2 / (200.0 + 300));
-  EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {3, 30}, 0}, {0, 0, 1, 0.1, {0, 40}, 0}}), 2 / (200.0 + 400));
+  EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {3, 30}, 0}, {0, 0, 1, 0.1, {0, 40}, 0}}),
+                   2 / (200.0 + 400));
   EXPECT_DOUBLE_EQ(step({{0, 0, 0, 0.1, {-30, -3}, 0}}), 2 / 200.0);  // grows, and may
 }
 
