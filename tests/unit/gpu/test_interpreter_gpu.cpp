@@ -94,7 +94,7 @@ std::string whole_run(char const* precision, char const* variant) {
       "initial: {{u: \"0.5 + 0.1*sin(6.28*x)\", v: \"1 - u + 0.1*uniform(2)\"}}\n"
       "events: [{{at: 0.004, set: {{v: \"v + exp(-u^2)/max(v)\"}}}}]\n"
       "stop: {{when: \"min(u) > 100\"}}\n"
-      "time: {{scheme: euler, step: 1e-4, end: 0.01}}\nkernels: {{system: {}}}\n",
+      "time: {{scheme: euler, step: 2e-5, end: 0.01}}\nkernels: {{system: {}}}\n",
       precision, variant);
 }
 
