@@ -43,18 +43,22 @@ struct Lane::Marks {
   std::array<std::int64_t, depth> chunks;      ///< under way
   std::size_t turn = 0;                        ///< of the chunk at work among those
   std::size_t stage = 0;                       ///< at work
+  bool fed = false;                            ///< the stage after it has begun
+  Timer const* clock = nullptr;                ///< of the run
   Mark const* queued_last = nullptr;           ///< the end of all that the lane has queued
   // Of threads with several lanes; guarded by the run's mutex, as is what this waits for.
   bool all_queued = false;        ///< of the chunk, up to the stage that is put off
   std::condition_variable awake;  ///< of the thread that has the lane
 
-  void prepare(Device const& device, std::size_t stages) {
+  void prepare(Device const& device, std::size_t stages, Timer const& clock_of_run) {
     while (spans.size() < stages) spans.push_back({Span(device), Span(device)});
     moved.assign(stages, 0);
     chunks.fill(no_chunk);
     turn = 0;
     queued_last = nullptr;
     all_queued = false;
+    fed = false;
+    clock = &clock_of_run;
   }
 };
 
@@ -65,6 +69,11 @@ Lane& Lane::operator=(Lane&&) noexcept = default;
 Lane::~Lane() = default;
 
 void Lane::moved(std::size_t bytes) { marks_->moved[marks_->stage] += static_cast<double>(bytes); }
+
+void Lane::feed() {
+  if (std::exchange(marks_->fed, true)) return;
+  marks_->spans.at(marks_->stage + 1)[marks_->turn].start.record(stream_, marks_->clock->seconds());
+}
 
 class PipelineRun {
  public:
@@ -82,7 +91,7 @@ class PipelineRun {
         waiting_(stages.size() * lanes.size(), nullptr),
         last_stops_(stages.size(), nullptr),
         zero_(lanes[0].stream().device()) {
-    for (Lane& lane : lanes) lane.marks_->prepare(lane.stream().device(), stages.size());
+    for (Lane& lane : lanes) lane.marks_->prepare(lane.stream().device(), stages.size(), clock_);
   }
 
   /// Both clocks begin: the host's and that of the device's events.
@@ -273,7 +282,7 @@ class PipelineRun {
     }
     auto& [start, stop] = marks.spans[s][marks.turn];
     if (stage.ordered && chunk > 0) last_stops_[s]->hold(lane.stream());
-    start.record(lane.stream(), clock_.seconds());
+    if (!std::exchange(marks.fed, false)) start.record(lane.stream(), clock_.seconds());
     stage.run(lane, chunk);
     stop.record(lane.stream(), clock_.seconds());
     if (stage.ordered) last_stops_[s] = &stop;

@@ -41,6 +41,9 @@ class Lane {
   Stream& stream() { return stream_; }
   /// Told by a stage: so many bytes more that it moves, for the report.
   void moved(std::size_t bytes);
+  /// Told by a stage of the host before it queues something itself on `stream()`, as copies of what
+  /// it has read so far: that is work of the stage after it, a queued one, which begins here.
+  void feed();
 
  private:
   friend class PipelineRun;

@@ -14,6 +14,10 @@ namespace gridstride::transform {
 
 namespace {
 
+/// Of stored numbers that go through a slab at once. All slabs together stay in the cache of a
+/// processor, where the bus finds them.
+constexpr std::size_t slab_piece = std::size_t{4} << 20;
+
 /// What a layout reads, as it is stored.
 std::size_t stored_bytes(Chain const& chain, Load const& load, Layout const& layout) {
   std::size_t bytes = 0;
@@ -79,16 +83,34 @@ void measure(Chain const& chain, Load const& load, Cut& cut) {
   for (int inside = 0; first < count && inside < 2; ++first) inside = look(first) ? inside + 1 : 0;
   std::int64_t last = count - 1;
   for (int inside = 0; last >= first && inside < 2; --last) inside = look(last) ? inside + 1 : 0;
+  cut.slab_bytes = load.in_pieces ? std::min(cut.read_bytes, slab_piece) : cut.read_bytes;
+  cut.slabs = load.in_pieces ? 2 : std::min(cut.each, 2);
   cut.kept_values = 0;
   for (std::size_t l = 0; l < cut.kept.size(); ++l)
     cut.kept_values += static_cast<std::size_t>(cut.kept[l] * chain.width(static_cast<int>(l)));
 }
 
-std::int64_t first_rows(Chain const& chain, config::Limits const& limits, std::size_t value_bytes) {
+bool reads(Load const& load) {
+  return std::ranges::any_of(load.stored_bytes, [](int bytes) { return bytes > 0; });
+}
+
+/// Whether all there is to do is to bring data to a GPU. What a chunk costs beside its bytes is then
+/// what counts, some twenty calls of the driver, which takes one at a time; and a thread that waits
+/// for it does not read.
+bool only_brings(Load const& load, Backend backend) {
+  return backend == Backend::cuda && load.in_pieces && load.written.empty() && reads(load);
+}
+
+std::int64_t first_rows(Chain const& chain, config::Limits const& limits, Load const& load,
+                        Backend backend) {
   double const row = static_cast<double>(chain.grid().face_size(chain.slowest())) *
-                     static_cast<double>(value_bytes);
-  double const bytes = limits.chunk.value_or(static_cast<double>(Pipeline::chunk_bytes));
+                     static_cast<double>(load.value_bytes);
   double const all = static_cast<double>(chain.grid().points[chain.slowest()]);
+  constexpr double usual = Pipeline::chunk_bytes, large = Pipeline::bus_chunk_bytes;
+  // So many that all threads are at work most of the time.
+  constexpr double enough = 64;
+  double const bytes = limits.chunk.value_or(
+      only_brings(load, backend) ? std::clamp(all * row / enough, usual, large) : usual);
   return static_cast<std::int64_t>(std::clamp(std::floor(bytes / row), 1.0, all));
 }
 
@@ -97,18 +119,17 @@ std::int64_t first_rows(Chain const& chain, config::Limits const& limits, std::s
 /// else, the others go on reading until they have no lane.
 void choose_lanes(config::Limits const& limits, Load const& load, Backend backend,
                   std::int64_t chunks, Cut& cut) {
-  bool const reads = std::ranges::any_of(load.stored_bytes, [](int bytes) { return bytes > 0; });
-  auto const use = reads || !load.written.empty() ? LaneUse::files : LaneUse::bus;
+  auto const use = reads(load) || !load.written.empty() ? LaneUse::files : LaneUse::bus;
   int const threads = Pipeline::lanes_for(use, chunks);
-  // Each lane has room for what goes to files, too.
-  int const most = load.written.empty() ? 4 : 2;
+  // Each lane has room for what goes to files, or for a large chunk, too.
+  int const most = load.written.empty() && !only_brings(load, backend) ? 4 : 2;
   cut.threads = threads;
   if (limits.streams) {
     auto const lanes = static_cast<int>(*limits.streams);
     cut.each = (lanes + threads - 1) / threads;
     if (cut.each > most || lanes % cut.each != 0) cut.each = 1;
     cut.threads = lanes / cut.each;
-  } else if (reads && backend == Backend::cuda) {
+  } else if (reads(load) && backend == Backend::cuda) {
     cut.each = static_cast<int>(std::clamp<std::int64_t>(chunks / threads, 1, most));
   }
 }
@@ -133,12 +154,12 @@ std::size_t Cut::device_bytes(Load const& load, Backend backend) const {
 std::size_t Cut::host_bytes(Load const& load) const {
   std::size_t const lane = written_values * load.value_bytes + 2 * pieces * sizeof(std::int64_t);
   return lane * static_cast<std::size_t>(lanes()) +
-         read_bytes * static_cast<std::size_t>(threads * std::min(each, slabs));
+         slab_bytes * static_cast<std::size_t>(threads * slabs);
 }
 
 Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, Backend backend) {
   Cut cut;
-  cut.rows = first_rows(chain, limits, load.value_bytes);
+  cut.rows = first_rows(chain, limits, load, backend);
   std::int64_t const all = chain.grid().points[chain.slowest()];
   choose_lanes(limits, load, backend, (all + cut.rows - 1) / cut.rows, cut);
   auto const fits = [&] {

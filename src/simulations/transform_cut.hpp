@@ -33,6 +33,7 @@ struct Load {
   std::vector<int> written = {};       ///< those that go to files
   std::vector<int> picked = {};        ///< those that values are picked out of, for tables
   std::vector<int> stored_bytes = {};  ///< of a number of each array that comes from a file; else 0
+  bool in_pieces = false;              ///< files may be read number by number: none packs them
   std::size_t value_bytes = 8;
   std::size_t lane_bytes = 0;               ///< of device memory that a lane takes beside its chunk
   double device_bytes = 0, host_bytes = 0;  ///< that there are for the lanes
@@ -43,12 +44,13 @@ struct Cut {
   std::int64_t rows = 0;  ///< of the data in a chunk
   int threads = 1;
   int each = 1;  ///< lanes of a thread
-  /// Slabs of a thread that reads for a GPU, which are free again when their chunk is there.
-  static constexpr int slabs = 2;
+  /// Of a thread that reads for a GPU; each is free again when what was in it is there.
+  int slabs = 1;
   // The most that a chunk takes in each lane:
   std::size_t values = 0;               ///< that it makes
   std::size_t read_values = 0;          ///< of files
   std::size_t read_bytes = 0;           ///< the same as they are stored
+  std::size_t slab_bytes = 0;           ///< of those, what goes through a slab at once
   std::size_t pieces = 0;               ///< stretches of rows that are read
   std::size_t written_values = 0;       ///< that go to files
   std::size_t picked_values = 0;        ///< that may go to tables, of all lanes together

@@ -36,10 +36,9 @@ Engine<T>::Engine(Stream const& stream, Chain const& chain, Load const& load, Cu
   }
   turns_.assign(static_cast<std::size_t>(cut.threads), 0);
   if (stream.backend() == Backend::cuda)
-    for (int n = 0; n < cut.threads * std::min(cut.each, Cut::slabs); ++n)
-      copied_.emplace_back(stream.device());
+    for (int n = 0; n < cut.threads * cut.slabs; ++n) copied_.emplace_back(stream.device());
   // Pinned faster together.
-  slabs_ = {stream, MemorySpace::pinned, copied_.size() * cut.read_bytes};
+  slabs_ = {stream, MemorySpace::pinned, copied_.size() * cut.slab_bytes};
 }
 
 /// Scans of arrays that are needed begin anew.
@@ -73,7 +72,10 @@ PipelineReport Engine<T>::run(PassWork<T> const& work) {
               read(state, lane);
             }),
       stage(1, StageKind::queued,
-            [&](LaneState& state, Lane& lane, std::size_t) { copy_in(state, lane); }),
+            [&](LaneState& state, Lane& lane, std::size_t) {
+              // Reading has queued it.
+              for (Part const& part : state.parts) lane.moved(part.bytes);
+            }),
       stage(2, StageKind::queued, [&](LaneState& state, Lane&, std::size_t) { convert(state); }),
       stage(
           3, StageKind::queued, [&](LaneState& state, Lane&, std::size_t) { compute(state, pass); },
@@ -127,42 +129,38 @@ auto Engine<T>::parts_of(Layout const& layout) const -> std::vector<Part> {
   return parts;
 }
 
-/// Which slab the chunk goes through that the lane's thread reads and copies in.
+/// Slab by slab, each of which the thread takes again when what was in it is on the device.
 template <class T>
-std::size_t Engine<T>::slab_of(Lane const& lane) const {
-  auto const each = static_cast<std::size_t>(std::min(cut_.each, Cut::slabs));
+void Engine<T>::bring(LaneState& state, Lane& lane, Part const& part) {
+  auto const number = part.bytes / static_cast<std::size_t>(part.count);
+  auto const most = static_cast<std::int64_t>(cut_.slab_bytes / number);
   std::size_t const thread = lane.index() / static_cast<std::size_t>(cut_.each);
-  return thread * each + turns_[thread] % each;
+  auto const slabs = static_cast<std::size_t>(cut_.slabs);
+  for (std::int64_t done = 0, count = 0; done < part.count; done += count) {
+    count = std::min(most, part.count - done);
+    std::size_t const bytes = static_cast<std::size_t>(count) * number;
+    std::size_t const slab = thread * slabs + turns_[thread]++ % slabs;
+    copied_[slab].await();
+    auto const target = slabs_.span().subspan(slab * cut_.slab_bytes, bytes);
+    files_[static_cast<std::size_t>(part.place)]->read(part.first + done, count, target.data());
+    lane.feed();
+    copy_async(
+        state.stored.span().subspan(part.offset + static_cast<std::size_t>(done) * number, bytes),
+        std::span<std::byte const>(target), lane.stream());
+    copied_[slab].record(lane.stream());
+  }
 }
 
 template <class T>
 void Engine<T>::read(LaneState& state, Lane& lane) {
-  if (state.parts.empty()) return;
-  std::byte* target = state.stored.data();
-  if (lane.stream().backend() == Backend::cuda) {
-    std::size_t const slab = slab_of(lane);
-    copied_[slab].await();
-    target = slabs_.data() + slab * cut_.read_bytes;
-  }
   for (Part const& part : state.parts) {
-    files_[static_cast<std::size_t>(part.place)]->read(part.first, part.count,
-                                                       target + part.offset);
+    if (lane.stream().backend() == Backend::cuda)
+      bring(state, lane, part);
+    else
+      files_[static_cast<std::size_t>(part.place)]->read(part.first, part.count,
+                                                         state.stored.data() + part.offset);
     lane.moved(part.bytes);
   }
-}
-
-template <class T>
-void Engine<T>::copy_in(LaneState& state, Lane& lane) {
-  auto const& parts = state.parts;
-  if (parts.empty()) return;
-  std::size_t const bytes = parts.back().offset + parts.back().bytes;
-  lane.moved(bytes);
-  if (lane.stream().backend() == Backend::cpu) return;
-  std::size_t const slab = slab_of(lane);
-  copy_async(state.stored.span().first(bytes),
-             std::as_const(slabs_).span().subspan(slab * cut_.read_bytes, bytes), lane.stream());
-  copied_[slab].record(lane.stream());
-  ++turns_[lane.index() / static_cast<std::size_t>(cut_.each)];
 }
 
 template <class T>

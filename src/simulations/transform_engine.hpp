@@ -109,9 +109,8 @@ class Engine {
   std::vector<Part> parts_of(Layout const& layout) const;
   void note_filled(PassWork<T> const& work);
   void lay_out(LaneState& state, Pass const& pass, std::size_t chunk);
-  std::size_t slab_of(Lane const& lane) const;
+  void bring(LaneState& state, Lane& lane, Part const& part);
   void read(LaneState& state, Lane& lane);
-  void copy_in(LaneState& state, Lane& lane);
   void convert(LaneState& state);
   void keep(LaneState& state, Part const& part);
   void compute(LaneState& state, Pass& pass);
@@ -129,7 +128,7 @@ class Engine {
   std::vector<LaneState> states_;
   // What a GPU's chunks are read into: slabs that a thread uses in turn.
   Buffer<std::byte> slabs_;
-  std::vector<Mark> copied_;        ///< of each slab, the chunk that was in it last
+  std::vector<Mark> copied_;        ///< of each slab, the copy of what was in it last
   std::vector<std::size_t> turns_;  ///< of each thread, among its slabs
 };
 

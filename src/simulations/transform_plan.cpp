@@ -109,6 +109,8 @@ void Plan::open_files(Inputs const& inputs) {
     load.stored_bytes.push_back(file != nullptr ? files.back()->type().bytes : 0);
     if (file != nullptr && later[l] > 0) later_.push_back(static_cast<int>(l));
   }
+  load.in_pieces = std::ranges::all_of(
+      files, [](auto const& file) { return !file || (file->granule() == 1 && !file->order()); });
 }
 
 /// First whole arrays whose rows are scattered over their file, which reading row by row would read

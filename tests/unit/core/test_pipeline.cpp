@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <numeric>
 #include <set>
 #include <stdexcept>
 #include <thread>
+
+#include "core/timer.hpp"
 
 namespace gridstride {
 namespace {
@@ -246,6 +250,41 @@ TEST(Pipeline, ReportsBytesAndTimes) {
       EXPECT_LE(report.timeline[n].end, after.start);
     }
     for (auto const& stage : report.stages) EXPECT_LE(stage.busy_seconds, report.seconds);
+  }
+}
+
+TEST(Pipeline, AStageThatIsFedBeginsInTheOneBeforeIt) {
+  Pipeline pipeline(host(), 2, 2);
+  std::array<std::atomic<double>, 9> fed{};
+  Timer const clock;
+  auto const read = [&](Lane& lane, std::int64_t n) {
+    auto const chunk = static_cast<std::size_t>(n);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (n % 3 == 0) return;  // feeds nothing
+    lane.feed();
+    fed[chunk] = clock.seconds();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    lane.feed();
+  };
+  auto const nothing = [](Lane&, std::int64_t) {};
+  for (int again = 0; again < 2; ++again) {
+    double const began = clock.seconds();
+    auto const report = pipeline.run(
+        9, {{"read", StageKind::host, read}, {"copy", queued, nothing}, {"add", queued, nothing}},
+        true);
+    ASSERT_EQ(report.timeline.size(), 27u);
+    for (std::size_t n = 0; n < 9; ++n) {
+      auto const &whole = report.timeline[n], &copy = report.timeline[9 + n];
+      EXPECT_GE(report.timeline[18 + n].start, copy.end);
+      EXPECT_GE(copy.end, whole.end);
+      if (n % 3 == 0) {
+        EXPECT_GE(copy.start, whole.end);
+        continue;
+      }
+      EXPECT_LE(copy.start, fed[n] - began);  // the run's clock began later
+      EXPECT_GE(copy.start, whole.start + 0.001);
+      EXPECT_LE(copy.start + 0.001, whole.end);
+    }
   }
 }
 
