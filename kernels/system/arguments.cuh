@@ -42,7 +42,7 @@ template <class T>
 struct MarchArguments {
   Place place;
   Weights<T> weights[most_stages];
-  T const* in[most_components];
+  Input<T> inputs[most_components];
   T* out[most_components];
   long long strips, chunks, rows;
 };

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "equations/source.hpp"
+#include "expression/source.hpp"
 #include "kernels/system/inner_levels.hpp"
 #include "kernels/system/rows.hpp"
 
@@ -15,6 +16,8 @@ namespace gridstride::system {
 namespace {
 
 constexpr char const* kernel = "march";
+/// Bytes that a thread may spill; more where there are sides, whose text the fewest turns go through.
+constexpr std::size_t few_bytes = 32, spilled_at_sides = 128;
 
 std::string table_of(std::vector<std::vector<int>> const& rows) {
   std::string text;
@@ -29,6 +32,24 @@ std::string table_of(std::vector<PassStage> const& stages) {
     for (std::size_t i = 0; i < stage.addends.size(); ++i) addends[i] = stage.addends[i].first;
     text += fmt::format("{{{}, {}, {}, {{{}}}}}, ", stage.base, stage.in_weight != 0,
                         stage.addends.size(), fmt::join(addends, ", "));
+  }
+  return text;
+}
+
+std::string table_of(std::vector<SideRules> const& sides, Precision precision) {
+  std::string text;
+  auto const number = [&](double value) { return expression::number_in_cuda(value, precision); };
+  for (SideRules const& rules : sides) {
+    text += "{";
+    for (auto const& ends : rules) {
+      text += "{";
+      for (SideRule const& side : ends)
+        text +=
+            fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}, ", side.wraps, side.given,
+                        number(side.sign), number(side.own), side.slopes, side.has_g, side.has_a);
+      text += "}, ";
+    }
+    text += "}, ";
   }
   return text;
 }
@@ -67,7 +88,9 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   }
   auto inner_held = layout.inner_held;
   inner_held.push_back(0);  // of the last part, whose rows are the next state's
-  std::string text = program_text(*what.program, what.wraps, components, precision_of<T>(), body);
+  auto const& sides = what.sides.front();
+  std::string text = program_text(*what.program, {sides[0][0].wraps, sides[1][0].wraps, true},
+                                  components, precision_of<T>(), body);
   text += fmt::format(
       "#define MARCH_WARPS {}\n#define MARCH_BLOCKS {}\n"
       "namespace gridstride::system {{\n"
@@ -91,6 +114,11 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
       fmt::join(inner_held, ", "), fmt::join(layout.lags, ", "), fmt::join(first_kept, ", "),
       sources, table_of(layout.left), sources, table_of(layout.right));
   text += fmt::format(
+      "struct SideRule {{\n  bool wraps, given;\n  Real sign, own;\n  bool slopes, has_g, "
+      "has_a;\n}};\n"
+      "constexpr SideRule side_rules[][2][2] = {{{}}};\n",
+      table_of(what.sides, precision_of<T>()));
+  text += fmt::format(
       "template <int part, class At>\n"
       "__device__ __forceinline__ void inner_program(At const& at, Real (&result)[1]) {{\n{}}}\n"
       "template <class At>\n"
@@ -107,11 +135,11 @@ March<T>::March(Device const& device, Marched const& what, std::span<MarchShape 
   if (std::string const refusal = march_refusal(what); !refusal.empty()) refuse(refusal);
   if (device.backend() != Backend::cuda) refuse("'march' is a row of GPUs");
   if (shapes.empty()) refuse("there is no shape");
-  constexpr std::size_t few_bytes = 32;  // that a thread may spill
+  std::size_t const spilled = has_sides(what) ? spilled_at_sides : few_bytes;
   auto const take = [&](MarchShape const& shape) {
     shape_ = shape;
     module_ = compile(device, march_source<T>(what, shape));
-    return module_->local_bytes(kernel) <= few_bytes;
+    return module_->local_bytes(kernel) <= spilled;
   };
   auto const fits = [&](MarchShape shape) {
     if (take(shape)) return true;
@@ -139,6 +167,7 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
     refuse(fmt::format("{} inputs and {} outputs for {} components", arrays.in.size(),
                        arrays.out.size(), components));
   if (what_.program->depends_on_time() && clock == nullptr) refuse("the program needs a clock");
+  if (side_rules<T>(arrays.in) != what_.sides) refuse("'march' was made for other sides");
   MarchArguments<T> a{};
   a.place = place_of(what_.grid, clock, nullptr);
   for (std::size_t s = 0; s < what_.stages.size(); ++s) {
@@ -153,12 +182,13 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
   }
   std::size_t const vector_bytes = static_cast<std::size_t>(shape_.vector_points) * sizeof(T);
   for (std::size_t c = 0; c < components; ++c) {
-    if (arrays.in[c] == nullptr || arrays.out[c] == nullptr) refuse("an array is missing");
-    if (!is_aligned(arrays.in[c], vector_bytes) || !is_aligned(arrays.out[c], vector_bytes))
+    T const* const in = arrays.in[c].values;
+    if (in == nullptr || arrays.out[c] == nullptr) refuse("an array is missing");
+    if (!is_aligned(in, vector_bytes) || !is_aligned(arrays.out[c], vector_bytes))
       refuse(fmt::format("'march' takes arrays that are aligned to {} bytes", vector_bytes));
-    if (std::ranges::count(arrays.in, arrays.out[c]) > 0)
+    if (std::ranges::count(arrays.in, arrays.out[c], &Input<T>::values) > 0)
       refuse("an output is the same array as an input");
-    a.in[c] = arrays.in[c];
+    a.inputs[c] = arrays.in[c];
     a.out[c] = arrays.out[c];
   }
   a.strips = tiling_.strips;
@@ -172,16 +202,18 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
 /// A stage of a scheme of one stage: a pass of one step.
 template <class T>
 void cuda_march(Stream& stream, Step<T> const& step) {
+  auto const components = std::min(step.inputs.size(), step.outputs.size());
+  auto const inputs = std::span(step.inputs).first(components);
   Marched const what = {.program = step.program,
                         .grid = step.grid,
-                        .wraps = plain_wraps<T>(step.grid, step.inputs),
+                        .sides = side_rules<T>(inputs),
                         .stages = {{.fraction = step.fraction}}};
   PassArrays<T> arrays;
   for (std::size_t c = 0; c < step.outputs.size(); ++c) {
     if (!step.is_stage || step.outputs[c].base != step.inputs[c].values ||
         !step.addend_weights.empty() || step.in_weight != 0)
       refuse("'march' takes single stages of forward Euler");
-    arrays.in.push_back(step.inputs[c].values);
+    arrays.in.push_back(step.inputs[c]);
     arrays.out.push_back(step.outputs[c].values);
   }
   March<T>(stream.device(), what, march_shapes(what, sizeof(T), 1))

@@ -9,6 +9,8 @@
 //   constexpr StageShape stage_shapes[stages];        // states are numbered as in march.hpp
 //   constexpr int rows_held[levels], inner_held[parts], lags[parts], first_kept[parts],
 //       left[parts·(2·reach_y + 1)][sources], right[…][…];
+//   struct SideRule { bool wraps, given; Real sign, own; bool slopes, has_g, has_a; };
+//   constexpr SideRule side_rules[components][2][2];  // by axis and end
 //   template <int part, class At> __device__ void inner_program(At const& at, Real (&result)[1]);
 //   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
@@ -28,7 +30,9 @@
 // and shared by shuffles as those of a state.
 //
 // Columns at the ends of a strip are wrong, with each level `reach` more of them, and are not
-// stored: strips overlap, and so do chunks, by as many rows as all levels reach.
+// stored: strips overlap, and so do chunks, by as many rows as all levels reach. What lies beyond a
+// side is found when a level asks for it (march_sides.cuh); only a warp that comes near one goes
+// through the text for that.
 //
 // Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps. Flops: the
 // program's, for each level.
@@ -58,6 +62,24 @@ struct Beside {
   Real right[ages][sources][reach[0] + 1];
 };
 
+/// The place of a warp's march in the grid.
+struct Strip {
+  MarchArguments<Real> const& a;
+  evaluate::DeviceClock clock;
+  long long column;  // a thread's first, which may lie beyond the grid
+  long long row;     // the newest that was loaded, which may too
+  bool is_at_side;   // of x, of the whole warp
+  Real kept[lane_points][kept_values];
+};
+
+}  // namespace gridstride::system
+
+#include "kernels/system/march_sides.cuh"
+
+namespace gridstride::system {
+
+static_assert(parts == 1 || !(sided[0] || sided[1]), "parts know no sides");
+
 /// Takes the newest row of a source in, of which so many are held.
 template <int held>
 __device__ __forceinline__ void push(Rows& rows, int level, int source,
@@ -71,8 +93,8 @@ __device__ __forceinline__ void push(Rows& rows, int level, int source,
   }
 }
 
-template <int level, int part>
-__device__ __forceinline__ void exchange(Rows const& rows, Beside& beside) {
+template <int level, int part, Near near>
+__device__ __forceinline__ void exchange(Strip const& strip, Rows const& rows, Beside& beside) {
 #pragma unroll
   for (int age = 0; age < ages; ++age)
 #pragma unroll
@@ -81,25 +103,21 @@ __device__ __forceinline__ void exchange(Rows const& rows, Beside& beside) {
       for (int j = 0; j < reach[0]; ++j) {
         int const lanes = 1 + j / lane_points, column = j % lane_points;
         auto const& row = rows.at[level][age][c];
-        if (j < left[part * ages + age][c])
-          beside.left[age][c][j] = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
-        if (j < right[part * ages + age][c])
-          beside.right[age][c][j] = __shfl_down_sync(~0u, row[column], lanes);
+        long long const y = strip.row - level * reach_y - age;
+        if (j < left[part * ages + age][c]) {
+          Real const value = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
+          beside.left[age][c][j] = near.x ? beyond_x<0, near>(strip, c, y, j, row, value) : value;
+        }
+        if (j < right[part * ages + age][c]) {
+          Real const value = __shfl_down_sync(~0u, row[column], lanes);
+          beside.right[age][c][j] = near.x ? beyond_x<1, near>(strip, c, y, j, row, value) : value;
+        }
       }
     }
 }
 
-/// The place of a warp's march in the grid.
-struct Strip {
-  MarchArguments<Real> const& a;
-  evaluate::DeviceClock clock;
-  long long column;  // a thread's first, which may lie beyond the grid
-  long long row;     // the newest that was loaded, which may too
-  Real kept[lane_points][kept_values];
-};
-
 /// What a program sees of a thread's column in the row that a part of a level makes.
-template <int level, int part, int column>
+template <int level, int part, int column, Near near>
 struct ColumnSource : Point {
   Rows const& rows;
   Beside const& beside;
@@ -107,6 +125,14 @@ struct ColumnSource : Point {
 
   template <int component, int dx, int dy, int dz>
   __device__ __forceinline__ Real unknown() const {
+    if constexpr (near.y && dy != 0)
+      return beyond_y<component, dx, dy>(*this);
+    else
+      return held<component, dx, dy>();
+  }
+  /// What the thread has or was handed.
+  template <int component, int dx, int dy>
+  __device__ __forceinline__ Real held() const {
     constexpr int x = column + dx, age = lags[part] - lag_of(component) - dy;
     if constexpr (x < 0)
       return beside.left[age][component][-1 - x];
@@ -126,10 +152,10 @@ struct ColumnSource : Point {
   }
 };
 
-template <int level, int part, int column>
-__device__ __forceinline__ ColumnSource<level, part, column> source_at(Strip const& strip,
-                                                                       Rows const& rows,
-                                                                       Beside const& beside) {
+template <int level, int part, int column, Near near>
+__device__ __forceinline__ ColumnSource<level, part, column, near> source_at(Strip const& strip,
+                                                                             Rows const& rows,
+                                                                             Beside const& beside) {
   return {{strip.a.place,
            strip.a.weights[level % stages].fraction,
            {strip.column + column, strip.row - level * reach_y - lags[part], 0}},
@@ -145,7 +171,7 @@ __device__ __forceinline__ void make_inner_columns(Strip const& strip, Rows cons
                                                    Real (&made)[lane_points]) {
   if constexpr (column < lane_points) {
     Real result[1];
-    inner_program<part>(source_at<level, part, column>(strip, rows, beside), result);
+    inner_program<part>(source_at<level, part, column, nowhere>(strip, rows, beside), result);
     made[column] = result[0];
     make_inner_columns<level, part, column + 1>(strip, rows, beside, made);
   }
@@ -156,7 +182,7 @@ template <int level, int part>
 __device__ __forceinline__ void make_inner_rows(Strip const& strip, Rows& rows) {
   if constexpr (part < rates) {
     Beside beside;
-    exchange<level, part>(rows, beside);
+    exchange<level, part, nowhere>(strip, rows, beside);
     Real made[lane_points];
     make_inner_columns<level, part, 0>(strip, rows, beside, made);
     push<inner_held[part]>(rows, level, components + part, made);
@@ -165,7 +191,7 @@ __device__ __forceinline__ void make_inner_rows(Strip const& strip, Rows& rows) 
 }
 
 /// The columns from `column` on of the row that a level makes.
-template <int level, int column>
+template <int level, int column, Near near>
 __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& rows,
                                              Beside const& beside,
                                              Real (&made)[components][lane_points]) {
@@ -173,7 +199,8 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
     constexpr int stage = level % stages, first = level - stage;
     constexpr StageShape shape = stage_shapes[stage];
     Real result[results];
-    program(source_at<level, rates, column>(strip, rows, beside), result);
+    auto const source = source_at<level, rates, column, near>(strip, rows, beside);
+    program(source, result);
     // State i of the step is the input of level first + i, and its newest row lies
     // (level − first − i)·reach_y above that of this level's input.
     auto const state = [&](int i, int c) {
@@ -184,12 +211,13 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
       made[c][column] = stage_value(strip.a.weights[stage], shape.mixes_in, shape.addends,
                                     result[c], state(stage, c), state(shape.base, c),
                                     [&](int n) { return state(shape.addend[n], c); });
-    make_columns<level, column + 1>(strip, rows, beside, made);
+    hold<column, near>(strip, source.at, made);
+    make_columns<level, column + 1, near>(strip, rows, beside, made);
   }
 }
 
 /// Takes the newest row of a level's input, and leaves that of the last level's state in its place.
-template <int level>
+template <int level, Near near>
 __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
                                                Real (&row)[components][lane_points]) {
   if constexpr (level < levels) {
@@ -197,9 +225,9 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
     for (int c = 0; c < components; ++c) push<rows_held[level]>(rows, level, c, row[c]);
     make_inner_rows<level, 0>(strip, rows);
     Beside beside;
-    exchange<level, rates>(rows, beside);
-    make_columns<level, 0>(strip, rows, beside, row);
-    advance_levels<level + 1>(strip, rows, row);
+    exchange<level, rates, near>(strip, rows, beside);
+    make_columns<level, 0, near>(strip, rows, beside, row);
+    advance_levels<level + 1, near>(strip, rows, row);
   }
 }
 
@@ -221,7 +249,8 @@ struct OldRows {
 #pragma unroll
       for (int v = 0; v < lane_points / vector_points; ++v) {
         auto const loaded = __builtin_bit_cast(
-            Values, __ldcs(reinterpret_cast<Vector const*>(a.in[c] + offset + columns[v])));
+            Values,
+            __ldcs(reinterpret_cast<Vector const*>(a.inputs[c].values + offset + columns[v])));
 #pragma unroll
         for (int e = 0; e < vector_points; ++e) values[c][v * vector_points + e] = loaded.at[e];
       }
@@ -247,47 +276,93 @@ __device__ __forceinline__ void store_row(MarchArguments<Real> const& a, long lo
   }
 }
 
+/// What a warp has while it marches, and the rows that it stores.
+struct March {
+  Strip strip;
+  OldRows old;
+  Rows rows;
+  Real loaded[loaded_rows][components][lane_points];
+  bool is_stored[lane_points];
+  long long first, last;
+  long long to;  // the row that a turn ends with
+
+  /// `ahead`: the rows that were loaded before the turn's own.
+  template <Near near>
+  __device__ __forceinline__ void turn(int ahead) {
+    Real row[components][lane_points];
+#pragma unroll
+    for (int c = 0; c < components; ++c)
+#pragma unroll
+      for (int e = 0; e < lane_points; ++e) row[c][e] = loaded[ahead][c][e];
+    old.load(loaded[ahead]);
+    ++strip.row;
+    advance_levels<0, near>(strip, rows, row);
+    if (to >= first && to < last) store_row(strip.a, strip.column, to, is_stored, row);
+    ++to;
+  }
+  template <Near near>
+  __device__ __forceinline__ void turns_at_once() {
+#pragma unroll
+    for (int g = 0; g < turns; ++g) turn<near>(g % loaded_rows);
+  }
+  /// One turn, with its text once.
+  template <Near near>
+  __device__ __forceinline__ void single_turn() {
+    turn<near>(0);
+#pragma unroll
+    for (int c = 0; c < components; ++c)
+#pragma unroll
+      for (int e = 0; e < lane_points; ++e) {
+        Real const newest = loaded[0][c][e];
+#pragma unroll
+        for (int ahead = 0; ahead + 1 < loaded_rows; ++ahead)
+          loaded[ahead][c][e] = loaded[ahead + 1][c][e];
+        loaded[loaded_rows - 1][c][e] = newest;
+      }
+  }
+};
+
 __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long long number) {
   int const lane = static_cast<int>(threadIdx.x % 32);
   long long const first = number / a.strips * a.rows;
   long long const last = min(first + a.rows, a.place.points[1]);
   constexpr int lag = levels * reach_y;
-  long long const start = number % a.strips * stored - halo;
+  Columns const columns = columns_of(a, number % a.strips);
 
-  Strip strip = {a, {}, start + lane * lane_points, first - lag - 1, {}};
+  March march = {
+      .strip = {a, {}, columns.start + lane * lane_points, first - lag - 1, columns.touch_side, {}},
+      .old = {a, {}, static_cast<int>(wrapped(first - lag, a.place.points[1]))},
+      .rows = {},
+      .first = first,
+      .last = last,
+      .to = first - 2 * lag};
+  Strip& strip = march.strip;
   if constexpr (has_time) strip.clock = *a.place.clock;
 #pragma unroll
   for (int e = 0; e < lane_points; ++e)
     find_columns(Point{a.place, 0, {strip.column + e, 0, 0}}, strip.kept[e]);
-  OldRows old = {a, {}, static_cast<int>(wrapped(first - lag, a.place.points[1]))};
-  bool is_stored[lane_points] = {};
 #pragma unroll
   for (int v = 0; v < lane_points / vector_points; ++v) {
     long long const column = strip.column + v * vector_points;
-    old.columns[v] = static_cast<int>(wrapped(column, a.place.points[0]));
-    is_stored[v] =
-        column >= start + halo && column < start + halo + stored && column < a.place.points[0];
+    march.old.columns[v] = static_cast<int>(wrapped(column, a.place.points[0]));
+    march.is_stored[v] = column >= columns.from && column < columns.until;
   }
-
-  Rows rows = {};
-  Real loaded[loaded_rows][components][lane_points];
 #pragma unroll
-  for (int g = 0; g < loaded_rows; ++g) old.load(loaded[g]);
-  long long to = first - 2 * lag;  // the row that a turn ends with
-  while (to < last) {
-#pragma unroll
-    for (int g = 0; g < turns; ++g) {
-      Real row[components][lane_points];
-#pragma unroll
-      for (int c = 0; c < components; ++c)
-#pragma unroll
-        for (int e = 0; e < lane_points; ++e) row[c][e] = loaded[g % loaded_rows][c][e];
-      old.load(loaded[g % loaded_rows]);
-      ++strip.row;
-      advance_levels<0>(strip, rows, row);
-      if (to >= first && to < last) store_row(a, strip.column, to, is_stored, row);
-      ++to;
+  for (int g = 0; g < loaded_rows; ++g) march.old.load(march.loaded[g]);
+  while (march.to < last) {
+    if constexpr (sided[1]) {
+      if (comes_to_rows_beyond(strip)) {
+        march.single_turn<Near{sided[0], true}>();
+        continue;
+      }
     }
+    if constexpr (sided[0]) {
+      if (strip.is_at_side) {
+        march.turns_at_once<Near{true, false}>();
+        continue;
+      }
+    }
+    march.turns_at_once<nowhere>();
   }
 }
 

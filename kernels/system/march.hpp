@@ -28,20 +28,34 @@ struct PassStage {
   double fraction = 0;                               ///< of the step, that the time is taken at
 };
 
+/// What is compiled of a side's rule (`Side`), and what the pass is given.
+struct SideRule {
+  bool wraps = true, given = false;
+  double sign = 1, own = 0;
+  bool slopes = false;  ///< its slope is not 0
+  bool has_g = false, has_a = false;
+  bool operator==(SideRule const&) const = default;
+};
+using SideRules = std::array<std::array<SideRule, 2>, 2>;  ///< by axis and end
+/// Of inputs in 2D.
+template <class T>
+std::vector<SideRules> side_rules(std::span<Input<T> const> inputs);
+
 /// What a pass advances: a system on a grid by a scheme.
 struct Marched {
   StencilProgram const* program = nullptr;  ///< with a result for each component
   Grid grid;
-  std::array<bool, 3> wraps = {};  ///< axes that are periodic
+  std::vector<SideRules> sides;  ///< of each component
+  bool sides_change = false;     ///< values on them follow the time
   std::vector<PassStage> stages;
 };
 
-/// Why `march` does not take it; empty where it does: it takes two dimensions, both periodic, whose
-/// levels leave columns of a strip to be stored.
+/// Whether anything but the same values follows beyond some axis.
+bool has_sides(Marched const& what);
+
+/// Why `march` does not take it; empty where it does: it takes two dimensions, with sides that stay
+/// as they are, whose levels leave columns of a strip to be stored.
 std::string march_refusal(Marched const& what);
-/// Whether every side of an axis wraps around to the value itself, for all inputs.
-template <class T>
-std::array<bool, 3> plain_wraps(Grid const& grid, std::span<Input<T> const> inputs);
 
 /// Whether steps go by it where nothing else is asked for: it takes them, and the program is not so
 /// long that arithmetic binds each stage by itself and a pass takes seconds to compile.
@@ -70,8 +84,9 @@ inline constexpr int march_blocks = 4;  ///< with so many, a thread has all regi
 struct MarchLayout {
   int levels = 1;
   int halo = 0, stored = 32;
-  int ages = 1;  ///< 2·reach + 1
-  int lag = 0;   ///< rows that all levels together reach
+  int ages = 1;           ///< 2·reach + 1
+  int lag = 0;            ///< rows that all levels together reach
+  bool has_ends = false;  ///< x does not wrap: strips end at its sides
   std::vector<int> rows_held, inner_held, lags;
   std::vector<std::vector<int>> left, right;
   int registers = 0;  ///< 32 bits each, that it takes to hold this: an estimate
@@ -104,7 +119,7 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape);
 /// shape (to 16 bytes at most). No output is an input.
 template <class T>
 struct PassArrays {
-  std::vector<T const*> in;
+  std::vector<Input<T>> in;
   std::vector<T*> out;
 };
 
@@ -121,7 +136,8 @@ class March {
   int steps() const { return shape_.steps; }
   /// Queues a pass: `steps()` steps of dt, with the bits of as many steps by `points`. The clock is
   /// the first step's, and stays as it is; it may be null where the program does not depend on time.
-  /// Throws `std::invalid_argument` for arrays that are missing or not aligned.
+  /// Throws `std::invalid_argument` for arrays that are missing or not aligned, and for sides that
+  /// are not of the kinds that it was made for.
   void queue(Stream& stream, PassArrays<T> const& arrays, double dt,
              evaluate::DeviceClock const* clock) const;
 

@@ -47,6 +47,40 @@ bool is_taken(equations::Node const& node) {
   return std::ranges::find(taken, node.kind) != taken.end();
 }
 
+/// Whether anything but the same values follows beyond an axis.
+bool is_sided(Marched const& what, int axis) {
+  return std::ranges::any_of(what.sides, [&](SideRules const& rules) {
+    return std::ranges::any_of(rules[index(axis)],
+                               [](SideRule const& side) { return !side.wraps || side.sign != 1; });
+  });
+}
+
+bool wraps(Marched const& what, int axis) { return what.sides.front()[index(axis)][0].wraps; }
+
+/// Whether a side of x never lies between two columns of a thread.
+bool ends_between_threads(Marched const& what, int lane_points) {
+  std::int64_t const points = what.grid.points[0];
+  return points % lane_points == 0 || !is_sided(what, 0) ||
+         (!wraps(what, 0) && points >= warp_lanes * lane_points);
+}
+
+/// What lies beyond a side of y comes of the same columns of other rows. That needs nothing more
+/// where only the row itself is looked at beside its column.
+void take_from_all_rows(MarchLayout& layout) {
+  for (auto* const sides : {&layout.left, &layout.right}) {
+    auto const middle = sides->size() / 2;
+    for (std::size_t c = 0; c < sides->front().size(); ++c) {
+      int beyond = 0, most = 0;
+      for (std::size_t age = 0; age < sides->size(); ++age) {
+        most = std::max(most, (*sides)[age][c]);
+        if (age != middle) beyond = std::max(beyond, (*sides)[age][c]);
+      }
+      for (auto& row : *sides)
+        if (beyond > 0) row[c] = most;
+    }
+  }
+}
+
 /// How many rows of the state that a level takes are kept: `read`, those that its parts take, and
 /// those up to the oldest that its own stage or a later one of its step asks for.
 std::vector<int> rows_held_by(Marched const& what, int steps, int read) {
@@ -140,8 +174,13 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   layout.left.assign(index(parts * layout.ages),
                      std::vector<int>(components + plan.parts.size() - 1, 0));
   layout.right = layout.left;
+  layout.has_ends = !wraps(plan.what, 0);
   int read = 1;
   for (int part = 0; part < parts; ++part) read = std::max(read, add_part(layout, plan, part));
+  if (!wraps(plan.what, 1)) {
+    take_from_all_rows(layout);
+    read = layout.ages;
+  }
   layout.rows_held = rows_held_by(plan.what, shape.steps, read);
   // What is carried over from turn to turn, two rows loaded ahead, and the row on its way; what is
   // kept of columns; and what is beside a part's.
@@ -186,7 +225,7 @@ MarchShape shape_of(Plan const& plan, int value_bytes, int steps, int lane_point
 /// Whether a thread can hold it, strips are not mostly overlap, and it compiles in good time.
 bool is_fit(Plan const& plan, int value_bytes, MarchShape const& shape) {
   auto const layout = layout_of(plan, value_bytes, shape);
-  return layout.registers <= most_registers &&
+  return ends_between_threads(plan.what, shape.lane_points) && layout.registers <= most_registers &&
          shape.turns * operations_of_turn(plan, shape) <= greatest_length &&
          2 * layout.stored >= warp_lanes * shape.lane_points;
 }
@@ -232,8 +271,9 @@ double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   return (std::hypot(issued, bytes / bytes_per_cycle) + cycles_beside) / shape.steps;
 }
 
-/// The ways to make a stage, that in parts first.
+/// The ways to make a stage, that in parts first. Parts know no sides.
 std::vector<Plan> plans_of(Marched const& what) {
+  if (has_sides(what)) return {Plan(what, false)};
   std::vector<Plan> plans = {Plan(what, true)};
   if (plans.front().parts.size() == 1)
     plans.front().in_parts = false;
@@ -258,6 +298,8 @@ std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const&
 
 }  // namespace
 
+bool has_sides(Marched const& what) { return is_sided(what, 0) || is_sided(what, 1); }
+
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
   return layout_of(Plan(what, shape.in_parts), value_bytes, shape);
 }
@@ -265,14 +307,19 @@ MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& sh
 std::string march_refusal(Marched const& what) {
   auto const no = [](std::string const& why) { return fmt::format("'march' takes {}", why); };
   if (what.grid.dims != 2) return no(fmt::format("grids in 2D, not in {}D", what.grid.dims));
+  auto const& program = *what.program;
+  if (what.sides.size() != program.results.size() ||
+      program.components > std::ssize(program.results))
+    return no("a rate for each field");
   for (int axis = 0; axis < 2; ++axis) {
     auto const a = index(axis);
-    if (!what.wraps[a]) return no(fmt::format("periodic axes, and {} is none", axis_names[a]));
     if (what.grid.points[a] > std::numeric_limits<int>::max())
       return no("axes of less than 2^31 points");
+    int const fewest = fewest_points(program.reach[a], wraps(what, axis));
+    if (is_sided(what, axis) && what.grid.points[a] < fewest)
+      return no(fmt::format("{} points or more along {}", fewest, axis_names[a]));
   }
-  auto const& program = *what.program;
-  if (program.components > std::ssize(program.results)) return no("a rate for each field");
+  if (what.sides_change) return no("sides whose values do not follow the time");
   if (!std::ranges::all_of(program.code, is_taken))
     return no("equations of fields, coordinates and the time alone");
   if (std::ssize(what.stages) > most_stages) return no("schemes of at most four stages");
@@ -308,7 +355,9 @@ std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int m
 MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,
                           MarchMachine const& machine) {
   long long const rows = grid.points[1];
-  long long const strips = (grid.points[0] + layout.stored - 1) / layout.stored;
+  // The first and the last that end at sides store the columns there, too.
+  long long const columns = grid.points[0] - (layout.has_ends ? 2LL * layout.halo : 0);
+  long long const strips = std::max((columns + layout.stored - 1) / layout.stored, 1LL);
   MarchTiling best = {strips, 0, 0};
   double best_cost = 0;
   for (int sharing = 1; sharing <= 8 * machine.resident; ++sharing) {
@@ -325,16 +374,26 @@ MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout
 }
 
 template <class T>
-std::array<bool, 3> plain_wraps(Grid const& grid, std::span<Input<T> const> inputs) {
-  std::array<bool, 3> wraps = {true, true, true};
-  for (Input<T> const& input : inputs)
-    for (int axis = 0; axis < grid.dims; ++axis)
-      for (auto const& side : input.sides[axis])
-        if (!side.wraps || side.sign != 1) wraps[index(axis)] = false;
-  return wraps;
+std::vector<SideRules> side_rules(std::span<Input<T> const> inputs) {
+  std::vector<SideRules> all;
+  for (Input<T> const& input : inputs) {
+    SideRules& rules = all.emplace_back();
+    for (int axis = 0; axis < 2; ++axis)
+      for (int end = 0; end < 2; ++end) {
+        Side<T> const& side = input.sides[axis][end];
+        rules[index(axis)][index(end)] = {.wraps = side.wraps,
+                                          .given = side.given,
+                                          .sign = side.sign,
+                                          .own = side.own,
+                                          .slopes = side.slope != 0,
+                                          .has_g = side.g != nullptr,
+                                          .has_a = side.a != nullptr};
+      }
+  }
+  return all;
 }
 
-template std::array<bool, 3> plain_wraps(Grid const&, std::span<Input<float> const>);
-template std::array<bool, 3> plain_wraps(Grid const&, std::span<Input<double> const>);
+template std::vector<SideRules> side_rules(std::span<Input<float> const>);
+template std::vector<SideRules> side_rules(std::span<Input<double> const>);
 
 }  // namespace gridstride::system

@@ -9,12 +9,22 @@
 #include <string>
 
 #include "equations/source.hpp"
-#include "kernels/system/march.hpp"
 #include "kernels/system/rows.hpp"
 
 namespace gridstride::system {
 
 namespace {
+
+/// Whether every side of an axis wraps around to the value itself, for all inputs.
+template <class T>
+std::array<bool, 3> plain_wraps(Grid const& grid, std::span<Input<T> const> inputs) {
+  std::array<bool, 3> wraps = {true, true, true};
+  for (Input<T> const& input : inputs)
+    for (int axis = 0; axis < grid.dims; ++axis)
+      for (auto const& side : input.sides[axis])
+        if (!side.wraps || side.sign != 1) wraps[static_cast<std::size_t>(axis)] = false;
+  return wraps;
+}
 
 constexpr int vector_bytes = 16;
 /// Registers for places, counters and the values of a program that is under way.

@@ -85,6 +85,18 @@ GRIDSTRIDE_HOST_DEVICE inline T face_value(Sides<T> const& sides, long long cons
   }
 }
 
+/// u(−by) beyond a side that does not wrap, where `value(steps)` is u so far inside, and
+/// `face(g, turns)` is g there, as `face_value` gives it.
+template <class T, class Value, class Face>
+GRIDSTRIDE_HOST_DEVICE inline T value_beyond_side(Side<T> const& rule, long long by,
+                                                  Value const& value, Face const& face) {
+  T result = rule.sign * value(by);
+  if (rule.own != 0) result = result + rule.own * value(0);
+  if (rule.slope != 0 && rule.g) result = result + T(by) * rule.slope * face(rule.g, true);
+  if (rule.a) result = result - T(by) * rule.slope * (face(rule.a, false) * value(0));
+  return result;
+}
+
 /// u at a point that may lie beyond axes up to `axes` − 1, where `source(i, j, k)` is u inside.
 template <int axes, class T, class Source>
 GRIDSTRIDE_HOST_DEVICE inline T value_at(Source const& source, Sides<T> const& sides,
@@ -101,15 +113,11 @@ GRIDSTRIDE_HOST_DEVICE inline T value_at(Source const& source, Sides<T> const& s
       return value_at<a, T>(source, sides, points, a == 0 ? m : i, a == 1 ? m : j, a == 2 ? m : k);
     };
     if (rule.wraps) return rule.sign * value(around(side, points[a], by));
-    T result = rule.sign * value(inside(side, points[a], by));
-    if (rule.own != 0) result = result + rule.own * value(inside(side, points[a], 0));
-    if (rule.slope != 0 && rule.g)
-      result = result + T(by) * rule.slope * face_value<a>(sides, points, a, rule.g, i, j, k);
-    if (rule.a)
-      result = result - T(by) * rule.slope *
-                            (face_value<a>(sides, points, a, rule.a, i, j, k, false) *
-                             value(inside(side, points[a], 0)));
-    return result;
+    return value_beyond_side(
+        rule, by, [&](long long steps) { return value(inside(side, points[a], steps)); },
+        [&](T const* of_face, bool turns) {
+          return face_value<a>(sides, points, a, of_face, i, j, k, turns);
+        });
   }
 }
 

@@ -191,8 +191,9 @@ struct Stepper {
         }
         system::advance(stream, one, "points");
       } else {
-        march(stream.device(), pass)
-            .queue(stream, {{pair.from.begin(), pair.from.end()}, pair.to}, step.factor, nullptr);
+        system::PassArrays<T> arrays = {.in = step.inputs, .out = pair.to};
+        for (std::size_t c = 0; c < pair.from.size(); ++c) arrays.in[c].values = pair.from[c];
+        march(stream.device(), pass).queue(stream, arrays, step.factor, nullptr);
       }
       std::swap(pair.from, pair.to);
     }
@@ -203,7 +204,7 @@ struct Stepper {
     if (auto const found = marches.find(pass); found != marches.end()) return found->second;
     system::Marched const what = {.program = &setting->program,
                                   .grid = setting->grid,
-                                  .wraps = {true, true, true},
+                                  .sides = system::side_rules<T>(step.inputs),
                                   .stages = {{}}};
     auto shapes = system::march_shapes(what, sizeof(T), pass);
     std::erase_if(shapes, [&](auto const& shape) { return shape.steps != pass; });

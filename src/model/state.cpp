@@ -13,11 +13,11 @@
 
 namespace gridstride {
 
-namespace {
-
 bool has_values(SideKind kind) {
   return kind == SideKind::dirichlet || kind == SideKind::neumann || kind == SideKind::robin;
 }
+
+namespace {
 
 std::string side_name(std::string_view field, int axis, int side) {
   return fmt::format("{}.{}.{}", field, axis_names[static_cast<std::size_t>(axis)],

@@ -49,6 +49,8 @@ Row coefficient(config::RunConfig const& run, std::string_view name,
 /// A term of an equation; no array where it is zero.
 Row term(config::RunConfig const& run, std::string_view name, config::FieldSource const& source);
 Row scratch(config::RunConfig const& run, std::string_view name, int arrays);
+/// Whether a side of this kind has values.
+bool has_values(SideKind kind);
 /// Adds what holds for a field, or a name with sides, on the sides of the grid: arrays for the kinds
 /// that have values, two where they change and the scheme mixes them. Of a vector, for one of its components, whose arrays
 /// are called as `component_variable` has it.

@@ -305,11 +305,8 @@ class Pde final : public pde::SlopeStepping<T> {
     if (!goes_by_passes_) return Base::queue(steps);
     while (steps > 0) {
       auto const& pass = passes().within(steps);
-      system::PassArrays<T> arrays;
-      for (Array<T>* const component : evolved_) {
-        arrays.in.push_back(this->buffer(0, *component));
-        arrays.out.push_back(this->buffer(1, *component));
-      }
+      system::PassArrays<T> arrays = {.in = inputs_of(0), .out = {}};
+      for (Array<T>* const component : evolved_) arrays.out.push_back(this->buffer(1, *component));
       pass.queue(stream_, arrays, this->step_size(), this->clock_.device());
       this->move_to(this->buffer(1));
       for (int step = 0; step < pass.steps() && uses_clock(); ++step) this->clock_.tick();

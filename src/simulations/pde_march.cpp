@@ -1,8 +1,11 @@
 #include "simulations/pde_march.hpp"
 
-#include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <utility>
+
+#include "model/state.hpp"
+#include "simulations/pde_schemes.hpp"
 
 namespace gridstride::pde {
 
@@ -32,17 +35,37 @@ Scheme in_one_pass(Scheme const& scheme) {
   return result;
 }
 
+namespace {
+
+/// The rules of the sides of a field; of a vector for this one of its components.
+system::SideRules side_rules(config::RunConfig const& run, std::string_view field,
+                             std::optional<std::size_t> component) {
+  constexpr double there = 0;
+  std::array<system::Input<double>, 1> input;
+  for (std::size_t axis = 0; axis < 2; ++axis)
+    for (std::size_t end = 0; end < 2; ++end) {
+      SideKind const kind = run.sides_of(field)[axis][end].kind;
+      input[0].sides[axis][end] =
+          system::side_of<double>(kind, run.grid.spacing[axis], has_values(kind) ? &there : nullptr,
+                                  kind == SideKind::robin ? &there : nullptr, component == axis);
+    }
+  return system::side_rules<double>(input).front();
+}
+
+}  // namespace
+
 system::Marched marched(config::RunConfig const& run, equations::StencilProgram const& program,
                         Scheme const& scheme) {
   system::Marched what = {
-      .program = &program, .grid = run.grid, .wraps = {}, .stages = pass_stages(scheme)};
-  for (int axis = 0; axis < run.grid.dims; ++axis)
-    what.wraps[static_cast<std::size_t>(axis)] =
-        std::ranges::all_of(run.boundary, [&](auto const& sides) {
-          auto const& pair = sides[static_cast<std::size_t>(axis)];
-          return std::ranges::all_of(
-              pair, [](auto const& side) { return side.kind == SideKind::periodic; });
-        });
+      .program = &program, .grid = run.grid, .sides = {}, .stages = pass_stages(scheme)};
+  std::vector<Row> arrays;
+  for (equations::Unknown const& unknown : system_of(run).unknowns)
+    for (std::size_t c = 0; c < static_cast<std::size_t>(unknown.components); ++c) {
+      auto const component = unknown.is_vector ? std::optional(c) : std::nullopt;
+      what.sides.push_back(side_rules(run, unknown.name, component));
+      add_sides(arrays, run, unknown.name, scheme, component);
+    }
+  what.sides_change = depends_on_time(arrays);
   return what;
 }
 

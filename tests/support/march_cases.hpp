@@ -1,13 +1,16 @@
 #pragma once
 
+#include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "equations/discretise.hpp"
 #include "equations/language.hpp"
 #include "kernels/system/march.hpp"
 #include "model/scheme.hpp"
+#include "model/state.hpp"
 #include "simulations/pde_march.hpp"
 
 /// Systems with schemes for passes of several stages and steps.
@@ -96,13 +99,56 @@ inline equations::StencilProgram program_of(MarchCase const& one, Grid const& gr
   return equations::program_of(stencil.terms, stencil.rates, grid.dims);
 }
 
-/// The same with periodic axes.
+/// What lies beside the grid, for each component by axis and end. In order: all kinds beside each
+/// other, walls that meet, axes that wrap with signs beside plain ones, and beside walls.
+struct SidesCase {
+  std::string name;
+  std::array<std::vector<SideKind>, 2>
+      kinds;  ///< of x and y: of the ends of the components in turn
+};
+
+inline std::vector<SidesCase> sides_cases() {
+  using enum SideKind;
+  return {
+      {"all kinds", {{{dirichlet, neumann, outflow, robin, wall}, {outflow, robin, dirichlet}}}},
+      {"walls", {{{wall}, {wall}}}},
+      {"antiperiodic along x", {{{antiperiodic, antiperiodic, periodic, periodic}, {periodic}}}},
+      {"antiperiodic along y", {{{periodic}, {antiperiodic, antiperiodic, periodic, periodic}}}},
+      {"antiperiodic, and sides", {{{antiperiodic}, {robin, dirichlet, neumann}}}},
+      {"sides, and antiperiodic", {{{robin, dirichlet, outflow}, {antiperiodic}}}},
+      {"sides, and periodic", {{{neumann, dirichlet, wall}, {periodic}}}},
+  };
+}
+
+/// Inputs with these sides, and no values. `array(points)` gives an array for a face.
+template <class T, class Array>
+std::vector<system::Input<T>> sided_inputs(SidesCase const& sides, Grid const& grid,
+                                           std::size_t components, Array const& array) {
+  std::vector<system::Input<T>> inputs(components);
+  for (std::size_t c = 0; c < components; ++c)
+    for (std::size_t axis = 0; axis < 2; ++axis)
+      for (std::size_t end = 0; end < 2; ++end) {
+        auto const& kinds = sides.kinds[axis];
+        SideKind const kind = kinds[(2 * c + end) % kinds.size()];
+        auto const points = static_cast<std::size_t>(grid.points[1 - axis]);
+        inputs[c].sides[axis][end] =
+            system::side_of<T>(kind, grid.spacing[axis], has_values(kind) ? array(points) : nullptr,
+                               kind == SideKind::robin ? array(points) : nullptr, c == axis);
+      }
+  return inputs;
+}
+
+/// Passes of a case with these sides; the same with periodic axes.
 inline system::Marched marched_of(MarchCase const& one, equations::StencilProgram const& program,
-                                  Grid const& grid) {
+                                  Grid const& grid, std::vector<system::SideRules> sides) {
   return {.program = &program,
           .grid = grid,
-          .wraps = {true, true, true},
+          .sides = std::move(sides),
           .stages = pde::pass_stages(find_scheme(one.scheme))};
+}
+inline system::Marched marched_of(MarchCase const& one, equations::StencilProgram const& program,
+                                  Grid const& grid) {
+  return marched_of(one, program, grid, std::vector<system::SideRules>(program.results.size()));
 }
 
 }  // namespace gridstride::test

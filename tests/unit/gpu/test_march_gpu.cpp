@@ -63,10 +63,14 @@ class States {
   std::size_t components_ = 0;
 };
 
+/// The sides of each component, without values.
+template <class T>
+using Sided = std::vector<system::Input<T>>;
+
 /// So many steps, stage by stage with `points`.
 template <class T>
 std::vector<T> by_points(Stream& stream, test::MarchCase const& one, system::Marched const& what,
-                         int steps, evaluate::DeviceClock clock) {
+                         Sided<T> const& sides, int steps, evaluate::DeviceClock clock) {
   auto const components = what.program->results.size();
   int const stages = static_cast<int>(what.stages.size());
   States<T> states(stream, stages + 1, components, what.grid);
@@ -85,7 +89,8 @@ std::vector<T> by_points(Stream& stream, test::MarchCase const& one, system::Mar
       queued.fraction = stage.fraction;
       for (auto const& addend : stage.addends) queued.addend_weights.push_back(addend.second);
       for (std::size_t c = 0; c < components; ++c) {
-        queued.inputs.push_back({.values = states[s][c]});
+        queued.inputs.push_back(sides[c]);
+        queued.inputs.back().values = states[s][c];
         system::Output<T> output = {.values = states[s + 1][c], .base = states[stage.base][c]};
         for (std::size_t i = 0; i < stage.addends.size(); ++i)
           output.addends[i] = states[stage.addends[i].first][c];
@@ -102,7 +107,8 @@ std::vector<T> by_points(Stream& stream, test::MarchCase const& one, system::Mar
 /// The same in two passes.
 template <class T>
 std::vector<T> by_march(Stream& stream, test::MarchCase const& one, system::Marched const& what,
-                        system::MarchShape const& shape, evaluate::DeviceClock clock) {
+                        Sided<T> const& sides, system::MarchShape const& shape,
+                        evaluate::DeviceClock clock) {
   auto const components = what.program->results.size();
   States<T> states(stream, 2, components, what.grid);
   Buffer<evaluate::DeviceClock> device_clock(stream, MemorySpace::device, 1);
@@ -110,8 +116,9 @@ std::vector<T> by_march(Stream& stream, test::MarchCase const& one, system::Marc
   system::March<T> const march(stream.device(), what, std::array{shape});
   for (int pass = 0; pass < 2; ++pass) {
     evaluate::set_clock(stream, device_clock.data(), clock);
-    auto const from = states[pass], to = states[1 - pass];
-    march.queue(stream, {{from.begin(), from.end()}, to}, one.dt, device_clock.data());
+    system::PassArrays<T> arrays = {.in = sides, .out = states[1 - pass]};
+    for (std::size_t c = 0; c < components; ++c) arrays.in[c].values = states[pass][c];
+    march.queue(stream, arrays, one.dt, device_clock.data());
     clock.steps += march.steps();
   }
   return states.values(0);
@@ -142,9 +149,10 @@ void expect_bits_of_points(std::size_t cases) {
           .dims = 2, .points = points, .origin = {-1.5, 0.25, 0}, .spacing = {0.4, 0.3, 1}};
       auto const program = test::program_of(one, grid);
       auto const what = test::marched_of(one, program, grid);
+      Sided<T> const plain(program.results.size());
       for (auto const& shape : shapes_for(what, sizeof(T)))
-        ASSERT_EQ(by_march<T>(gpu, one, what, shape, clock),
-                  by_points<T>(gpu, one, what, 2 * shape.steps, clock))
+        ASSERT_EQ(by_march<T>(gpu, one, what, plain, shape, clock),
+                  by_points<T>(gpu, one, what, plain, 2 * shape.steps, clock))
             << one.name << ", " << shape.steps << " steps, " << shape.lane_points << " columns, "
             << points[0] << " x " << points[1];
     }
@@ -158,6 +166,83 @@ TEST(MarchGpu, HasTheBitsOfPointsInFloat32) {
 TEST(MarchGpu, HasTheBitsOfPointsInFloat64) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   expect_bits_of_points<double>(6);
+}
+
+class MarchGpuSides : public testing::TestWithParam<test::SidesCase> {};
+
+/// A case in a shape beside these sides. The second grid is narrower than a strip, and its chunks are
+/// shorter than what all levels reach; the third has no more points than the sides need.
+template <class T>
+void expect_bits_of_points_at(test::SidesCase const& sides, std::string const& name,
+                              system::MarchShape const& shape) {
+  Stream gpu(Device::open(Backend::cuda));
+  evaluate::DeviceClock const clock{0.25, 0.01, 3};
+  std::vector<Buffer<T>> faces;
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> uniform(0.1, 0.9);
+  auto const face = [&](std::size_t points) {
+    std::vector<T> values(points);
+    for (T& value : values) value = static_cast<T>(uniform(random));
+    auto& buffer = faces.emplace_back(gpu, MemorySpace::device, points);
+    copy_async(buffer.span(), std::span<T const>(values), gpu);
+    gpu.synchronize();
+    return std::as_const(buffer).data();
+  };
+  auto const cases = test::march_cases();
+  auto const& one = *std::ranges::find(cases, name, &test::MarchCase::name);
+  for (std::array<std::int64_t, 3> const points :
+       {std::array<std::int64_t, 3>{262, 137, 1}, {34, 5, 1}, {4, 4, 1}}) {
+    Grid const grid{
+        .dims = 2, .points = points, .origin = {-1.5, 0.25, 0}, .spacing = {0.4, 0.3, 1}};
+    auto const program = test::program_of(one, grid);
+    auto const inputs = test::sided_inputs<T>(sides, grid, program.results.size(), face);
+    auto const what = test::marched_of(one, program, grid, system::side_rules<T>(inputs));
+    ASSERT_EQ(by_march<T>(gpu, one, what, inputs, shape, clock),
+              by_points<T>(gpu, one, what, inputs, 2 * shape.steps, clock))
+        << name << ", " << points[0] << " x " << points[1];
+  }
+}
+
+TEST_P(MarchGpuSides, SeveralStepsHaveTheBitsOfPoints) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points_at<float>(GetParam(), "Gray-Scott",
+                                  {.steps = 2, .lane_points = 2, .vector_points = 2, .turns = 2});
+}
+
+TEST_P(MarchGpuSides, StagesWithMixedDerivativesHaveTheBitsOfPoints) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points_at<double>(GetParam(), "mixed",
+                                   {.lane_points = 2, .vector_points = 2, .turns = 2});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MarchGpuSides, testing::ValuesIn(test::sides_cases()),
+                         [](auto const& info) {
+                           std::string name = info.param.name;
+                           std::erase_if(name, [](char c) { return c == ' ' || c == ','; });
+                           return name;
+                         });
+
+/// What was compiled for walls is not given sides with values.
+TEST(MarchGpu, SidesAreThoseThatItWasMadeFor) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream gpu(Device::open(Backend::cuda));
+  Grid const grid{.dims = 2, .points = {64, 32, 1}};
+  auto const one = test::march_cases().front();
+  auto const program = test::program_of(one, grid);
+  States<float> states(gpu, 2, 2, grid);
+  auto const inputs_at = [&](SideKind kind) {
+    auto inputs =
+        test::sided_inputs<float>({"", {{{kind}, {kind}}}}, grid, 2,
+                                  [&](std::size_t) -> float const* { return states[1][0]; });
+    for (std::size_t c = 0; c < 2; ++c) inputs[c].values = states[0][c];
+    return inputs;
+  };
+  auto const walls = inputs_at(SideKind::wall);
+  auto const what = test::marched_of(one, program, grid, system::side_rules<float>(walls));
+  system::March<float> const march(gpu.device(), what, system::march_shapes(what, 4, 1));
+  EXPECT_NO_THROW(march.queue(gpu, {walls, states[1]}, 0.1, nullptr));
+  EXPECT_THROW(march.queue(gpu, {inputs_at(SideKind::neumann), states[1]}, 0.1, nullptr),
+               std::invalid_argument);
 }
 
 /// A single stage, as the row of the family's table takes it, and what it refuses.
@@ -187,13 +272,15 @@ TEST(MarchGpu, TakesAStageOfEuler) {
 
 /// Both fields of a run that stops at three moments between which lies no multiple of a pass.
 std::vector<std::byte> run_with(std::string const& row, std::string const& scheme,
-                                std::string const& second = "sin(2*pi*y)^2/4") {
+                                std::string const& second = "sin(2*pi*y)^2/4",
+                                std::string const& sides = "{x: periodic, y: periodic}") {
   auto const config = test::config_of(
       "simulation: pde\n"
       "precision: float32\n"
       "grid: {points: [130, 67]}\n"
-      "boundary: {x: periodic, y: periodic}\n"
-      "let: {r: u*v^2}\n"
+      "boundary: " +
+      sides +
+      "\nlet: {r: u*v^2}\n"
       "equations:\n"
       "  u: 2e-5*laplace(u) - r + 0.04*(1 - u) + 0.01*sin(t)\n"
       "  v: 1e-5*laplace(v) + r - 0.1*v\n"
@@ -212,19 +299,19 @@ std::vector<std::byte> run_with(std::string const& row, std::string const& schem
   return bytes;
 }
 
-TEST(MarchGpu, SidesAreRefusedByName) {
+TEST(MarchGpu, SidesThatChangeAreRefusedByName) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   auto const config = test::config_of(
       "simulation: pde\n"
       "grid: {points: [130, 67]}\n"
-      "boundary: {x: periodic, y: {dirichlet: 0}}\n"
+      "boundary: {x: periodic, y: {dirichlet: sin(t)}}\n"
       "equations: {u: laplace(u)}\n"
       "initial: {u: 0}\n"
       "kernels: {system: march}\n"
       "time: {scheme: rk4, end: 1}\n");
   auto const problems = variant_problems(entry_of(config), config, {}, Device::open(Backend::cuda));
   ASSERT_EQ(problems.size(), 1U);
-  EXPECT_NE(problems[0].text().find("'march' takes periodic axes, and y is none"),
+  EXPECT_NE(problems[0].text().find("'march' takes sides whose values do not follow the time"),
             std::string::npos);
 }
 
@@ -239,6 +326,16 @@ TEST(MarchGpu, RunsHaveTheBitsOfPoints) {
 TEST(MarchGpu, FirstValuesOfOtherFields) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   EXPECT_EQ(run_with("march", "euler", "u^2/4"), run_with("points", "euler", "u^2/4"));
+}
+
+TEST(MarchGpu, RunsWithSidesHaveTheBitsOfPoints) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (std::string const sides :
+       {"{u: {x: {dirichlet: x + y}, y: outflow}, v: {x: {robin: [2, y]}, y: wall}}",
+        "{u: {x: antiperiodic, y: {neumann: x}}, v: {x: periodic, y: {lower: {dirichlet: 0.1}, "
+        "upper: {neumann: 0}}}}"})
+    EXPECT_EQ(run_with("auto", "ssprk2", "0.2", sides), run_with("points", "ssprk2", "0.2", sides))
+        << sides;
 }
 
 }  // namespace

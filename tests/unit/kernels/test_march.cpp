@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <tuple>
 
 #include "kernels/support/runtime_compiler.hpp"
+#include "support/heat_cases.hpp"
 #include "support/march_cases.hpp"
 
 namespace gridstride {
@@ -23,7 +25,7 @@ equations::StencilProgram reading(std::vector<std::array<std::int8_t, 3>> const&
 system::Marched marched(equations::StencilProgram const& program, int stages = 1) {
   return {.program = &program,
           .grid = {.dims = 2, .points = {1024, 1024, 1}},
-          .wraps = {true, true, true},
+          .sides = std::vector<system::SideRules>(program.results.size()),
           .stages = std::vector<system::PassStage>(static_cast<std::size_t>(stages))};
 }
 
@@ -190,8 +192,16 @@ TEST(March, RefusesWhatItDoesNotTake) {
   what.grid.dims = 3;
   EXPECT_EQ(system::march_refusal(what), "'march' takes grids in 2D, not in 3D");
   what = marched(program);
-  what.wraps[1] = false;
-  EXPECT_EQ(system::march_refusal(what), "'march' takes periodic axes, and y is none");
+  what.sides_change = true;
+  EXPECT_EQ(system::march_refusal(what), "'march' takes sides whose values do not follow the time");
+  what = marched(program);
+  what.sides.clear();
+  EXPECT_EQ(system::march_refusal(what), "'march' takes a rate for each field");
+  what = marched(program);
+  what.sides[0][0] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
+  EXPECT_EQ(system::march_refusal(what), "");
+  what.grid.points[0] = 1;
+  EXPECT_EQ(system::march_refusal(what), "'march' takes 2 points or more along x");
   EXPECT_EQ(system::march_refusal(marched(program, 5)),
             "'march' takes schemes of at most four stages");
   auto random = program;
@@ -227,15 +237,105 @@ TEST(March, LongProgramsDoNotMarchByDefault) {
   EXPECT_FALSE(system::marches_by_default(what));
 }
 
-TEST(March, WrapsThatChangeNothing) {
-  Grid const grid{.dims = 2, .points = {8, 8, 1}};
-  std::vector<system::Input<double>> inputs(2);
-  using Wraps = std::array<bool, 3>;
-  EXPECT_EQ(system::plain_wraps<double>(grid, inputs), (Wraps{true, true, true}));
-  inputs[1].sides[0][1].sign = -1;
-  EXPECT_EQ(system::plain_wraps<double>(grid, inputs), (Wraps{false, true, true}));
-  inputs[0].sides[1][0].wraps = false;
-  EXPECT_EQ(system::plain_wraps<double>(grid, inputs), (Wraps{false, false, true}));
+TEST(March, RulesOfSides) {
+  std::vector<system::Input<float>> inputs(2);
+  EXPECT_EQ(system::side_rules<float>(inputs), std::vector<system::SideRules>(2));
+  float const g = 1;
+  inputs[1].sides[0][1] = system::side_of<float>(SideKind::robin, 0.5, &g, &g);
+  inputs[1].sides[1][0] = system::side_of<float>(SideKind::dirichlet, 0.5, nullptr);
+  auto const rules = system::side_rules<float>(inputs);
+  EXPECT_EQ(rules[1][0][1], (system::SideRule{.wraps = false,
+                                              .given = false,
+                                              .sign = 1,
+                                              .own = 0,
+                                              .slopes = true,
+                                              .has_g = true,
+                                              .has_a = true}));
+  EXPECT_EQ(rules[1][1][0],
+            (system::SideRule{.wraps = false, .given = true, .sign = -1, .own = 2}));
+  EXPECT_EQ(rules[1][1][1], system::SideRule());
+}
+
+constexpr system::SideRule mirrors = {.wraps = false};
+
+/// Of vectors, a wall gives the component along its normal.
+TEST(March, RulesOfARun) {
+  auto const marched_at = [](std::string const& value) {
+    auto const config = test::config_of(
+        "simulation: pde\n"
+        "grid: {points: [16, 16]}\n"
+        "fields: {v: vector}\n"
+        "boundary: {v: {x: wall, y: {lower: {robin: {x: [1, 0], y: [2, " +
+        value +
+        "]}}, upper: outflow}}, u: {x: {dirichlet: 1}, y: wall}}\n"
+        "equations: {v: laplace(v), u: laplace(u)}\n"
+        "initial: {v: [0, 0], u: 0}\n"
+        "time: {scheme: euler, end: 1}\n");
+    return pde::marched(config, {}, find_scheme("euler"));
+  };
+  auto const what = marched_at("1");
+  EXPECT_FALSE(what.sides_change);
+  ASSERT_EQ(what.sides.size(), 3U);
+  system::SideRule const robin = {.wraps = false, .slopes = true, .has_g = true, .has_a = true};
+  system::SideRule const outflow = {.wraps = false, .sign = -1, .own = 2};
+  system::SideRule const blocked = {.wraps = false, .given = true, .sign = -1};
+  system::SideRule const one = {.wraps = false, .given = true, .sign = -1, .own = 2, .has_g = true};
+  EXPECT_EQ(what.sides[0], (system::SideRules{{{blocked, blocked}, {robin, outflow}}}));
+  EXPECT_EQ(what.sides[1], (system::SideRules{{{mirrors, mirrors}, {robin, outflow}}}));
+  EXPECT_EQ(what.sides[2], (system::SideRules{{{one, one}, {mirrors, mirrors}}}));
+  EXPECT_TRUE(marched_at("sin(t)").sides_change);
+}
+
+/// Where x has sides, the first and the last strip store up to them.
+TEST(March, CutsAtSidesHoldEveryPoint) {
+  auto const program = reading({{-1, 0, 0}, {1, 0, 0}, {0, 1, 0}});
+  auto what = marched(program);
+  what.sides[0][0] = {mirrors, mirrors};
+  MarchShape const shape = {.steps = 2, .lane_points = 4};
+  auto const layout = system::layout_of(what, 4, shape);
+  ASSERT_EQ(layout.halo, 4);
+  ASSERT_EQ(layout.stored, 120);
+  for (auto const& [columns, strips] : std::vector<std::pair<std::int64_t, int>>{
+           {1, 1}, {127, 1}, {128, 1}, {129, 2}, {248, 2}, {249, 3}, {368, 3}, {369, 4}}) {
+    Grid const grid{.dims = 2, .points = {columns, 8, 1}};
+    EXPECT_EQ(system::cut_for_march(grid, shape, layout, {528, 3}).strips, strips) << columns;
+  }
+}
+
+/// No side lies between two columns of a thread, and whole strips may end at sides anyhow.
+TEST(March, ThreadsEndAtSides) {
+  auto const program = reading({{-1, 0, 0}, {1, 0, 0}});
+  constexpr system::SideRule turns = {.sign = -1};
+  for (auto const& [points, mirroring, turning] :
+       std::vector<std::tuple<std::int64_t, int, int>>{{1024, 4, 4},
+                                                       {1022, 4, 2},
+                                                       {1021, 4, 1},
+                                                       {128, 4, 4},
+                                                       {127, 2, 1},
+                                                       {62, 2, 2},
+                                                       {61, 1, 1}}) {
+    auto what = marched(program);
+    what.grid.points = {points, 1 << 20, 1};
+    what.sides[0][0] = {mirrors, mirrors};
+    EXPECT_EQ(system::march_shapes(what, 4, 1).front().lane_points, mirroring) << points;
+    what.sides[0][0] = {turns, turns};
+    EXPECT_EQ(system::march_shapes(what, 4, 1).front().lane_points, turning) << points;
+  }
+}
+
+/// Beyond a side of y, a mixed derivative takes the columns beside of the row itself, too.
+TEST(March, MirrorsNeedColumnsOfOtherRows) {
+  auto const program = reading({{-1, 1, 0}, {2, -1, 0}});
+  auto what = marched(program);
+  using Columns = std::vector<std::vector<int>>;
+  EXPECT_EQ(system::layout_of(what, 4, {}).left, (Columns{{1}, {0}, {0}}));
+  what.sides[0][1] = {mirrors, mirrors};
+  auto const layout = system::layout_of(what, 4, {});
+  EXPECT_EQ(layout.left, (Columns{{1}, {1}, {1}}));
+  EXPECT_EQ(layout.right, (Columns{{2}, {2}, {2}}));
+  auto const star = reading({{-1, 0, 0}, {0, 1, 0}, {0, -1, 0}});
+  what.program = &star;
+  EXPECT_EQ(system::layout_of(what, 4, {}).left, (Columns{{0}, {1}, {0}}));
 }
 
 TEST(March, StagesOfSchemes) {
@@ -285,6 +385,23 @@ TEST(March, Compiles) {
       auto const what = test::marched_of(one, program, grid);
       auto const shape = system::march_shapes(what, 8, 1).front();
       EXPECT_FALSE(compile_cubin(system::march_source<double>(what, shape), 90).empty());
+    } catch (RuntimeCompilerMissing const& missing) {
+      GTEST_SKIP() << missing.what();
+    }
+}
+
+TEST(March, CompilesWithSides) {
+  auto const cases = test::march_cases();
+  auto const& one = *std::ranges::find(cases, "mixed", &test::MarchCase::name);
+  for (auto const& sides : test::sides_cases()) try {
+      Grid const grid{.dims = 2, .points = {1000, 1000, 1}};
+      auto const program = test::program_of(one, grid);
+      double const there = 0;
+      auto const inputs =
+          test::sided_inputs<double>(sides, grid, 2, [&](std::size_t) { return &there; });
+      auto const what = test::marched_of(one, program, grid, system::side_rules<double>(inputs));
+      ASSERT_EQ(system::march_refusal(what), "") << sides.name;
+      EXPECT_FALSE(compile_cubin(system::march_source<double>(what, {.turns = 2}), 90).empty());
     } catch (RuntimeCompilerMissing const& missing) {
       GTEST_SKIP() << missing.what();
     }

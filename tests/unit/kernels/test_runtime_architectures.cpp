@@ -71,9 +71,13 @@ std::vector<RuntimeSource> sources() {
   all.push_back(system::extremes_source(step));
   Grid const plane{.dims = 2, .points = {64, 64, 1}};
   auto const program = test::mixed_program(plane);
-  system::Marched const what = {
-      .program = &program, .grid = plane, .wraps = {true, true, true}, .stages = {{}}};
-  all.push_back(system::march_source<T>(what, system::march_shapes(what, sizeof(T), 1).front()));
+  for (bool const wraps : {true, false}) {
+    system::SideRule const side = {.wraps = wraps};
+    system::SideRules const sides = {{{side, side}, {side, side}}};
+    system::Marched const what = {
+        .program = &program, .grid = plane, .sides = {sides, sides}, .stages = {{}}};
+    all.push_back(system::march_source<T>(what, {.turns = 2}));
+  }
   return all;
 }
 

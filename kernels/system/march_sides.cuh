@@ -1,0 +1,197 @@
+// What a pass of march.cuh does where a system's grid has sides, as value_at and held_by say
+// (sides.cuh). A component's rules are known when this is compiled (side_rules), its slope
+// and arrays are found in the arguments.
+//
+// Along x, a strip begins at the first side and ends at the last where these do not wrap, so that a
+// thread's nearest column is the side's own; what lies beyond is made of its columns, and of its
+// neighbours', when they are handed over. Where x wraps with a sign, threads beyond a side have what
+// lies around it without, and get it with what they are handed across. Along y, rows beyond the
+// sides are never made: what a program asks for there comes of rows inside, at any column, so that x
+// goes first at corners. Columns and rows that nothing inside asks for hold whatever comes of this.
+
+namespace gridstride::system {
+
+__device__ constexpr bool is_sided(int axis) {
+  for (auto const& of_component : side_rules)
+    for (auto const& side : of_component[axis])
+      if (!side.wraps || side.sign != 1) return true;
+  return false;
+}
+/// Whether beyond an axis anything but the same values follows.
+constexpr bool sided[2] = {is_sided(0), is_sided(1)};
+
+/// Along which axes a warp is so near to a side that a level may look beyond.
+struct Near {
+  bool x, y;
+};
+constexpr Near nowhere = {false, false};
+
+/// Where y has sides, all rows that a level looks at before it comes to them lie between.
+__device__ constexpr bool rows_are_inside(Near near) { return sided[1] && !near.y; }
+
+/// The columns of a strip, and those that it stores.
+struct Columns {
+  long long start, from, until;
+  bool touch_side;
+};
+
+__device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, long long strip) {
+  long long const points = a.place.points[0];
+  constexpr int width = 32 * lane_points;
+  if constexpr (wraps[0]) {
+    long long const start = strip * stored - halo;
+    return {start, start + halo, min(start + halo + stored, points),
+            sided[0] && (start < 0 || start + width > points)};
+  } else {
+    bool const is_first = strip == 0, is_last = strip + 1 == a.strips;
+    return {is_last ? max(points - width, 0LL) : strip * stored,
+            is_first ? 0 : strip * stored + halo, is_last ? points : (strip + 1) * stored + halo,
+            is_first || is_last};
+  }
+}
+
+/// Whether a level comes to a side of y within as many turns as the loop is written out for.
+__device__ __forceinline__ bool comes_to_rows_beyond(Strip const& strip) {
+  constexpr int near = reach_y > 0 ? reach_y : 1;  // the side's own points may be given
+  return strip.row + 1 - levels * reach_y < near ||
+         strip.row + turns - reach_y >= strip.a.place.points[1] - near;
+}
+
+/// The row or column of the grid's own that a thread stands for, the nearest where there is none.
+/// `is_inside`: there is one.
+template <int axis, bool is_inside = false>
+__device__ __forceinline__ long long inner(MarchArguments<Real> const& a, long long i) {
+  if constexpr (is_inside) return i;
+  long long const points = a.place.points[axis];
+  if constexpr (wraps[axis]) return wrapped(i, points);
+  return min(max(i, 0LL), points - 1);
+}
+
+/// A side's rule with what the pass is given.
+__device__ __forceinline__ Side<Real> rule_of(Strip const& strip, int component, int axis,
+                                              int end) {
+  SideRule const& rule = side_rules[component][axis][end];
+  Side<Real> const& given = strip.a.inputs[component].sides[axis][end];
+  return {rule.wraps,
+          rule.given,
+          rule.sign,
+          rule.own,
+          rule.slopes ? given.slope : 0,
+          rule.has_g ? given.g : nullptr,
+          rule.has_a ? given.a : nullptr};
+}
+
+/// The value of a row `within` columns further inside than the outermost that a thread has, from
+/// the thread so many further inside.
+template <int end>
+__device__ __forceinline__ Real further_inside(Real const (&row)[lane_points], int threads,
+                                               int within) {
+  Real const value = row[end == 0 ? within : lane_points - 1 - within];
+  if (threads == 0) return value;
+  return (end == 0) == (threads > 0) ? __shfl_down_sync(~0u, value, abs(threads))
+                                     : __shfl_up_sync(~0u, value, abs(threads));
+}
+
+/// Component c of row y at j + 1 columns before a thread's own (`end` 0) or after them, where
+/// `value` is what its neighbours have there.
+template <int end, Near near>
+__device__ __forceinline__ Real beyond_x(Strip const& strip, int c, long long y, int j,
+                                         Real const (&row)[lane_points], Real value) {
+  long long const points = strip.a.place.points[0];
+  if constexpr (wraps[0]) {
+    long long const column = wrapped(strip.column, points);
+    bool const is_across = end == 0 ? column <= j : column + lane_points + j >= points;
+    return is_across ? side_rules[c][0][end].sign * value : value;
+  }
+  long long const columns =  // between the side and the thread
+      end == 0 ? strip.column : points - strip.column - lane_points;
+#pragma unroll
+  for (int threads = 0; threads * lane_points <= j; ++threads) {
+    int const by = j + 1 - threads * lane_points;
+    Real const mirrored = further_inside<end>(row, by / lane_points - threads, by % lane_points);
+    Real const own = further_inside<end>(row, -threads, 0);
+    if (columns == threads * lane_points)
+      value = value_beyond_side(
+          rule_of(strip, c, 0, end), by, [&](int steps) { return steps > 0 ? mirrored : own; },
+          [&](Real const* g, bool) {
+            return __ldg(g + inner<1, rows_are_inside(near)>(strip.a, y));
+          });
+  }
+  return value;
+}
+
+/// The value that a source asks for where `rows` inside lie between its own row and the side.
+template <int component, int dx, int dy, int rows, class Source>
+__device__ __forceinline__ Real beyond_y_from(Source const& source) {
+  constexpr int end = dy < 0 ? 0 : 1, outward = dy < 0 ? -1 : 1, by = dy * outward - rows;
+  auto const& a = source.strip.a;
+  return value_beyond_side(
+      rule_of(source.strip, component, 1, end), by,
+      [&](int steps) {
+        return steps > 0 ? source.template held<component, dx, outward*(rows - by)>()
+                         : source.template held<component, dx, outward * rows>();
+      },
+      [&](Real const* g, [[maybe_unused]] bool turns) {
+        long long const i = inner<0>(a, source.at[0]);
+        if constexpr (dx == 0)
+          return __ldg(g + i);
+        else
+          return face_value<1>(a.inputs[component].sides, a.place.points, 1, g, i + dx, 0, 0,
+                               turns);
+      });
+}
+
+template <int component, int dx, int dy, int rows, class Source>
+__device__ __forceinline__ Real beyond_y_after(Source const& source, long long inside_rows) {
+  constexpr int distance = dy < 0 ? -dy : dy;
+  if constexpr (rows == distance)
+    return source.template held<component, dx, dy>();
+  else
+    return inside_rows == rows ? beyond_y_from<component, dx, dy, rows>(source)
+                               : beyond_y_after<component, dx, dy, rows + 1>(source, inside_rows);
+}
+
+/// What a source's program asks for in another row than its own.
+template <int component, int dx, int dy, class Source>
+__device__ __forceinline__ Real beyond_y(Source const& source) {
+  long long const points = source.place.points[1];
+  if constexpr (wraps[1]) {
+    long long const row = wrapped(source.at[1], points) + dy;
+    Real const value = source.template held<component, dx, dy>();
+    return row < 0 || row >= points ? side_rules[component][1][dy < 0 ? 0 : 1].sign * value : value;
+  } else {
+    return beyond_y_after<component, dx, dy, 0>(source,
+                                                dy < 0 ? source.at[1] : points - 1 - source.at[1]);
+  }
+}
+
+/// Gives a thread's column of a new row what this side holds there.
+template <int axis, int end, int column, Near near>
+__device__ __forceinline__ void hold_at(Strip const& strip, long long const (&at)[3],
+                                        Real (&made)[components][lane_points]) {
+  if (at[axis] != inside(end, strip.a.place.points[axis], 0)) return;
+  constexpr bool is_inside = axis == 0 && rows_are_inside(near);
+  long long const place = inner<1 - axis, is_inside>(strip.a, at[1 - axis]);
+#pragma unroll
+  for (int c = 0; c < components; ++c) {
+    SideRule const& rule = side_rules[c][axis][end];
+    Real const* const g = strip.a.inputs[c].sides[axis][end].g;
+    if (rule.given) made[c][column] = rule.has_g ? __ldg(g + place) : 0;
+  }
+}
+
+/// The same of all sides, the first one last, which is the one that counts (`held_by`).
+template <int column, Near near>
+__device__ __forceinline__ void hold(Strip const& strip, long long const (&at)[3],
+                                     Real (&made)[components][lane_points]) {
+  if constexpr (near.y && !wraps[1]) {
+    hold_at<1, 1, column, near>(strip, at, made);
+    hold_at<1, 0, column, near>(strip, at, made);
+  }
+  if constexpr (near.x && !wraps[0]) {
+    if constexpr (column == lane_points - 1) hold_at<0, 1, column, near>(strip, at, made);
+    if constexpr (column == 0) hold_at<0, 0, column, near>(strip, at, made);
+  }
+}
+
+}  // namespace gridstride::system
