@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -105,18 +106,35 @@ std::vector<Complex> eigenvalues(Matrix a) {
   return found;
 }
 
+namespace {
+
+/// As parts of the largest, with a little everywhere: the vector is positive then, and the radius
+/// grows by the root of that at most.
+void prepare(std::span<double> entries, double largest) {
+  for (double& entry : entries) entry = entry / largest + 1e-9;
+}
+
+}  // namespace
+
+PerronOfTwo perron_of_two(std::array<double, 4> entries) {
+  double const largest = *std::ranges::max_element(entries);
+  if (largest == 0) return {0, {1, 1}};
+  prepare(entries, largest);
+  auto const [a, b, c, d] = entries;
+  double const root = std::hypot(0.5 * (a - d), std::sqrt(b * c)) + 0.5 * std::abs(a - d);
+  std::array<double, 2> const x = a >= d ? std::array{root, c} : std::array{b, root};
+  return {largest * std::max((a * x[0] + b * x[1]) / x[0], (c * x[0] + d * x[1]) / x[1]), x};
+}
+
 Perron perron(std::size_t size, std::vector<double> entries) {
+  if (size == 2) {
+    auto const [radius, x] = perron_of_two({entries[0], entries[1], entries[2], entries[3]});
+    return {radius, {x[0], x[1]}};
+  }
   double const largest = entries.empty() ? 0 : *std::ranges::max_element(entries);
   std::vector<double> x(size, 1);
   if (largest == 0) return {0, x};
-  // With a little everywhere the vector is positive; the radius grows by the root of that at most.
-  for (double& entry : entries) entry = entry / largest + 1e-9;
-  if (size == 2) {
-    double const a = entries[0], b = entries[1], c = entries[2], d = entries[3];
-    double const root = std::hypot(0.5 * (a - d), std::sqrt(b * c)) + 0.5 * std::abs(a - d);
-    x = a >= d ? std::vector{root, c} : std::vector{b, root};
-    return {largest * std::max((a * x[0] + b * x[1]) / x[0], (c * x[0] + d * x[1]) / x[1]), x};
-  }
+  prepare(entries, largest);
   double radius = std::numeric_limits<double>::infinity();
   for (int step = 0; step < 300; ++step) {
     // A + 1 has the same vector, and no other eigenvalue of the same size.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <vector>
@@ -29,5 +30,10 @@ struct Perron {
   std::vector<double> vector;
 };
 Perron perron(std::size_t size, std::vector<double> entries);
+struct PerronOfTwo {
+  double radius;
+  std::array<double, 2> vector;
+};
+PerronOfTwo perron_of_two(std::array<double, 4> entries);
 
 }  // namespace gridstride::equations

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "equations/discretise.hpp"
+#include "equations/waves.hpp"
 
 /// How large a step explicit schemes may take.
 namespace gridstride::equations {
@@ -26,6 +27,9 @@ struct RobinSide {
   Range a;         ///< over all of the side
   std::size_t of;  ///< the other component
 };
+
+struct Disc;
+class Region;
 
 /// What limits a step.
 struct StepLimit {
@@ -107,12 +111,10 @@ class Linearisation {
                   std::span<RobinSide const> sides = {}) const;
 
  private:
-  StepLimit limit_with(std::span<Range const> ranges, int degree, std::span<RobinSide const> sides,
-                       Tolerance tolerance) const;
-
   struct Pair {
-    std::array<std::int8_t, 3> offset;
-    int even, odd;  // places in values_
+    Offset offset;
+    std::size_t place;  // of the offset among all
+    int even, odd;      // places in values_
   };
   struct Entry {
     std::size_t row, column;
@@ -157,6 +159,32 @@ class Linearisation {
     std::vector<RobinSide> slopes;
     std::vector<Bound> others;  ///< for each entry of the matrix; `exact` of the diagonal
   };
+  /// Of a state, as it bears on the rates.
+  struct Known {
+    std::vector<Range> values;  // of values_
+    std::vector<Bound> coupled;
+    AtSides sides;
+    std::vector<double> speeds;
+  };
+  /// For each entry whether a component acts on another one, and how much without differences.
+  struct Actions {
+    std::vector<char> acts;
+    std::vector<double> sums;
+  };
+
+  Waves find_waves();
+  Known known(std::span<Range const> ranges, std::span<RobinSide const> sides) const;
+  Actions actions(Known const& known) const;
+  /// Of the components of a block, that are carried along so fast, for each wave.
+  std::vector<Disc> matrices(Known const& known, std::vector<std::size_t> const& block,
+                             double speed) const;
+  std::vector<Disc> fixed_part(Known const& known, std::vector<std::size_t> const& block,
+                               double speed) const;
+  /// Makes a limit what these components allow where that is less.
+  void limit_by(Known const& known, std::vector<std::size_t> const& components,
+                Tolerance const& tolerance, Region const& region, StepLimit& result) const;
+  StepLimit limit_with(Known const& known, int degree, Tolerance tolerance) const;
+
   AtSides at_sides(std::span<Range const> values, std::span<RobinSide const> sides) const;
   int place_of(Term term);
   Range range_of(std::span<Range const> values, int place) const {
@@ -185,7 +213,7 @@ class Linearisation {
   Convection convection_;
   std::vector<Term> values_;        // of all coefficients, each once
   std::vector<Term> coefficients_;  // those that are no numbers, in the same order
-  std::array<bool, 3> reaches_ = {false, false, false};  // of rates
+  Waves waves_;                     // for the rates
 };
 
 }  // namespace gridstride::equations

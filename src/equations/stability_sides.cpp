@@ -115,6 +115,8 @@ std::vector<Range> slopes_of(Convection convection) {
 Range Linearisation::added_by_sides(Entry const& entry, std::size_t of,
                                     std::span<Range const> values,
                                     std::span<RobinSide const> sides) const {
+  auto const own = sides_of(sides, entry.column, of);
+  if (own.empty()) return {0, 0};
   std::vector<Slope> slopes;
   for (Pair const& pair : entry.pairs) {
     Range const even = values[static_cast<std::size_t>(pair.even)];
@@ -125,8 +127,6 @@ Range Linearisation::added_by_sides(Entry const& entry, std::size_t of,
     one.value = {even.least - odd.greatest, even.greatest - odd.least};
     slopes.push_back(one);
   }
-  auto const own = sides_of(sides, entry.column, of);
-  if (own.empty()) return {0, 0};
   return added_by_slopes(slopes, own);
 }
 
@@ -172,6 +172,7 @@ Linearisation::AtSides Linearisation::at_sides(std::span<Range const> values,
 Range Linearisation::carried_by_sides(double speed, std::size_t component, std::size_t of,
                                       std::span<RobinSide const> sides) const {
   auto const own = sides_of(sides, component, of);
+  if (own.empty()) return {0, 0};
   std::vector<Slope> slopes;
   auto const of_convection = slopes_of(convection_);
   for (RobinSide const& side : own) {

@@ -40,6 +40,14 @@ Region::Region(int degree) {
     reach_[static_cast<std::size_t>(i)] =
         reach_along({i == 0 ? 0 : -std::sin(angle), std::cos(angle)}, degree);
   }
+  constexpr double well = 1 - 1e-6;  // below what lies between two angles, and rounding
+  half_disc_radius_ = well * *std::ranges::min_element(reach_);
+  disc_radius_ = std::numeric_limits<double>::infinity();
+  for (int i = 1; i <= parts; ++i) {
+    double const angle = 0.5 * std::numbers::pi * i / parts;
+    disc_radius_ =
+        std::min(disc_radius_, well * reach_[static_cast<std::size_t>(i)] / (2 * std::sin(angle)));
+  }
 }
 
 double Region::along(Complex z) const {
@@ -49,24 +57,39 @@ double Region::along(Complex z) const {
   return (1 - part) * reach_[i] + part * reach_[i + 1];
 }
 
-Region const& region_of(int degree) {
-  static std::array<Region, 6> const regions = {Region(1), Region(2), Region(3),
-                                                Region(4), Region(5), Region(6)};
-  return regions.at(static_cast<std::size_t>(degree - 1));
-}
-
 namespace {
 
-/// The longest step with which all of a rectangle, and of what the points of `around` add to it,
-/// lies in the region: |P| is largest on its border.
-double stable_step(Rectangle box, std::span<Complex const> around, Region const& region) {
+template <int degree>
+Region const& one_region() {
+  static Region const region(degree);
+  return region;
+}
+
+/// Whether all of a rectangle, and of what the points of `around` add to it, is well inside with a
+/// step.
+bool is_well_inside(Rectangle const& box, std::span<Complex const> around, Region const& region,
+                    double step) {
+  auto const with = [&](Complex more) {
+    double const imaginary = box.imaginary + std::abs(more.imag());
+    return region.are_well_inside(step * Complex(box.least + more.real(), imaginary),
+                                  step * Complex(box.greatest + more.real(), imaginary));
+  };
+  return with(0) && std::ranges::all_of(around, with);
+}
+
+/// The longest step up to `bound` with which all of a rectangle, and of what the points of `around`
+/// add to it, lies in the region: |P| is largest on its border.
+double stable_step(Rectangle box, std::span<Complex const> around, Region const& region,
+                   double bound) {
   box.greatest = std::min(box.greatest, 0.0);
   box.least = std::min(box.least, box.greatest);
+  if (is_well_inside(box, around, region, bound)) return bound;
   int const parts = around.empty() ? 8 : 2;
-  double step = std::numeric_limits<double>::infinity();
+  double step = bound;
   auto const look_at = [&](Complex z) {
-    if (std::abs(z) > 0)
-      step = std::min(step, region.along({z.real(), std::abs(z.imag())}) / std::abs(z));
+    z = {z.real(), std::abs(z.imag())};
+    if (z != 0.0 && !region.is_well_inside(step * z))
+      step = std::min(step, region.along(z) / std::abs(z));
   };
   auto const look = [&](Complex z) {
     look_at(z);
@@ -86,9 +109,29 @@ double stable_step(Rectangle box, std::span<Complex const> around, Region const&
 
 }  // namespace
 
+Region const& region_of(int degree) {
+  constexpr std::array regions = {one_region<1>, one_region<2>, one_region<3>,
+                                  one_region<4>, one_region<5>, one_region<6>};
+  return regions.at(static_cast<std::size_t>(degree - 1))();
+}
+
+bool takes_surely(Rectangle const& box, std::span<Complex const> around, Tolerance const& tolerance,
+                  Region const& region, double bound) {
+  if (tolerance.growth > 0)
+    return false;  // which parts of the rectangle have, and the rest has not
+  auto const shifted = [&](double rate) {
+    return Rectangle{std::min(box.least, 0.0) - rate, std::min(box.greatest, 0.0) - rate,
+                     box.imaginary};
+  };
+  if (is_well_inside(shifted(0), around, region, bound)) return true;
+  return box.imaginary <= 2 * tolerance.reaction &&
+         is_well_inside(shifted(tolerance.reaction), around, region, bound);
+}
+
 double tolerant_step(Rectangle const& box, std::span<Complex const> around,
-                     Tolerance const& tolerance, Region const& region) {
-  double const strict = stable_step(box, around, region);
+                     Tolerance const& tolerance, Region const& region, double bound) {
+  double const strict = stable_step(box, around, region, bound);
+  if (strict >= bound) return strict;
   bool const turns_slowly = box.imaginary <= 2 * tolerance.reaction;
   bool const is_slow = std::max(-box.least, box.imaginary) <= tolerance.slow;
   double const rate =
@@ -96,7 +139,7 @@ double tolerant_step(Rectangle const& box, std::span<Complex const> around,
   if (rate == 0) return strict;
   Rectangle const shifted = {std::min(box.least, 0.0) - rate, std::min(box.greatest, 0.0) - rate,
                              box.imaginary};
-  return std::max(strict, stable_step(shifted, around, region));
+  return std::max(strict, stable_step(shifted, around, region, bound));
 }
 
 }  // namespace gridstride::equations
