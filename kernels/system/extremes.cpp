@@ -49,7 +49,7 @@ template <class T>
 ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
                                   equations::Terms const& terms,
                                   std::span<equations::Term const> of)
-    : stream_(stream), grid_(grid) {
+    : stream_(stream), grid_(grid), known_(stream.device()) {
   for (equations::Term const term : of)
     programs_.push_back(equations::program_of(terms, std::array{term}, grid.dims));
   if (of.empty()) return;
@@ -59,6 +59,8 @@ ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
     groups_.push_back(equations::program_of(
         terms, of.subspan(first, std::min(terms_of_a_group, of.size() - first)), grid.dims));
   keys_ = Buffer<unsigned long long>(stream_, MemorySpace::device, keys_of_term * of.size());
+  found_keys_ = Buffer<unsigned long long>(stream_, MemorySpace::pinned, keys_.size());
+  zero_async(keys_.span(), stream_);
 }
 
 template <class T>
@@ -68,12 +70,19 @@ std::vector<Extremes> ExtremesFinder<T>::find(Step<T> step, std::span<T> scratch
   step.is_stage = false;
   step.outputs.clear();
   if (!queue_compiled(step)) return find_one_by_one(step, scratch);
-  std::vector<unsigned long long> keys(keys_.size());
-  copy_async(std::span(keys), std::as_const(keys_).span(), stream_);
-  stream_.synchronize();
+  return wait_for_keys();
+}
+
+/// The device makes ready for the next time while the host goes on.
+template <class T>
+std::vector<Extremes> ExtremesFinder<T>::wait_for_keys() {
+  copy_async(found_keys_.span(), std::as_const(keys_).span(), stream_);
+  stream_.record(known_);
+  zero_async(keys_.span(), stream_);
+  known_.synchronize();
   std::vector<Extremes> found;
   for (std::size_t term = 0; term < programs_.size(); ++term)
-    found.push_back(extremes_of(&keys[keys_of_term * term], grid_.size()));
+    found.push_back(extremes_of(found_keys_.data() + keys_of_term * term, grid_.size()));
   return found;
 }
 
@@ -99,7 +108,6 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
   Extent const blocks(
       static_cast<unsigned>(blocks_x), static_cast<unsigned>(along_y),
       static_cast<unsigned>(std::clamp<std::int64_t>(most / along_y, 1, points[2])));
-  zero_async(keys_.span(), stream_);
   unsigned long long* keys = keys_.data();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     modules_[g]->launch(stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}},

@@ -35,6 +35,7 @@ class ExtremesFinder {
 
  private:
   bool queue_compiled(Step<T>& step);
+  std::vector<Extremes> wait_for_keys();
   std::vector<Extremes> find_one_by_one(Step<T>& step, std::span<T> scratch);
 
   Stream stream_;
@@ -43,7 +44,8 @@ class ExtremesFinder {
   std::vector<StencilProgram> groups_;                         // for several
   std::vector<std::shared_ptr<RuntimeModule const>> modules_;  // of the groups
   bool can_compile_ = true;
-  Buffer<unsigned long long> keys_;
+  Event known_;                                   // what is found
+  Buffer<unsigned long long> keys_, found_keys_;  // on the device, 0 between two calls; on the host
   Buffer<reduce::Moments<T>> moments_;
 };
 

@@ -75,31 +75,63 @@ double Rectangle::size() const {
   return length(std::max(std::abs(least), std::abs(greatest)), imaginary);
 }
 
-// The numerical range of the centers is that of two Hermitian matrices, and no radius of a matrix
-// without negative entries is more than its largest row.
-Rectangle rough_rectangle(std::span<Disc const> discs, std::span<double const> scale) {
-  constexpr double rounding = 1e-6;  // of all that find_rectangles does
-  std::size_t const size = scale.size();
-  double least = 0, greatest = 0, imaginary = 0, more = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    double others = 0, spread = 0;
-    for (std::size_t j = 0; j < size; ++j) {
-      Disc const &one = discs[i * size + j], &other = discs[j * size + i];
-      double const weight = 0.5 * scale[j] / scale[i], back = 0.5 * scale[i] / scale[j];
-      spread += weight * (one.real_radius + one.imaginary_radius) +
-                back * (other.real_radius + other.imaginary_radius);
-      if (i != j)
-        others += weight * (std::abs(one.real) + std::abs(one.imaginary)) +
-                  back * (std::abs(other.real) + std::abs(other.imaginary));
-    }
-    Disc const& own = discs[i * size + i];
-    least = std::min(least, own.real - others);
-    greatest = std::max(greatest, own.real + others);
-    imaginary = std::max(imaginary, std::abs(own.imaginary) + others);
-    more = std::max(more, spread);
+namespace {
+
+/// The entries as they are when scaled, one and the one across the diagonal.
+struct Across {
+  double real, imaginary;  // |a + b*|/2 and |a − b*|/2
+  double radius;           // (r_a + r_b)/2
+
+  Across(Disc const& a, Disc const& b, double scale) {
+    double const forth = 0.5 * scale, back = 0.5 / scale;
+    real = length(forth * a.real + back * b.real, forth * a.imaginary - back * b.imaginary);
+    imaginary = length(forth * a.real - back * b.real, forth * a.imaginary + back * b.imaginary);
+    radius =
+        forth * (a.real_radius + a.imaginary_radius) + back * (b.real_radius + b.imaginary_radius);
   }
-  more += rounding * (std::max(-least, greatest) + imaginary + more);
-  return {least - more, greatest + more, imaginary + more};
+};
+
+/// With a bit more, for all roundings of find_rectangles.
+Rectangle enlarged(Rectangle box, double more) {
+  constexpr double rounding = 1e-6;
+  more += rounding * (std::max(std::abs(box.least), std::abs(box.greatest)) + box.imaginary + more);
+  return {box.least - more, box.greatest + more, box.imaginary + more};
+}
+
+}  // namespace
+
+// The numerical range of the centers is that of two Hermitian matrices; neither their eigenvalues
+// nor the radius of a matrix without negative entries are beyond what the rows add up to (Gershgorin).
+Rectangle rough_rectangle(std::span<Disc const> discs, std::span<double const> scale) {
+  std::size_t const size = scale.size();
+  if (size == 2) {
+    Disc const &a = discs[0], &d = discs[3];
+    Across const across(discs[1], discs[2], scale[1] / scale[0]);
+    auto const [least, greatest] = extremes_of(a.real, d.real, across.real);
+    auto const [down, up] = extremes_of(a.imaginary, d.imaginary, across.imaginary);
+    double const more = extremes_of(a.real_radius + a.imaginary_radius,
+                                    d.real_radius + d.imaginary_radius, across.radius)
+                            .second;
+    return enlarged({least, greatest, std::max(up, -down)}, more);
+  }
+  Rectangle box;
+  double more = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    Disc const& own = discs[i * size + i];
+    double real = 0, imaginary = 0, radius = own.real_radius + own.imaginary_radius;
+    for (std::size_t j = 0; j < size; ++j) {
+      if (i == j) continue;
+      Across const across(discs[i * size + j], discs[j * size + i], scale[j] / scale[i]);
+      real += across.real;
+      imaginary += across.imaginary;
+      radius += across.radius;
+    }
+    box.least = std::min(box.least, own.real - real);
+    box.greatest = std::max(box.greatest, own.real + real);
+    box.imaginary = std::max(box.imaginary, std::abs(own.imaginary) + imaginary);
+    more = std::max(more, radius);
+  }
+  return enlarged(box, more);
 }
 
 void find_rectangles(std::span<Disc const> discs, std::span<double const> scale,

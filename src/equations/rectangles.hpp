@@ -56,7 +56,7 @@ struct Disc {
 void find_rectangles(std::span<Disc const> discs, std::span<double const> scale,
                      std::vector<Rectangle>& found);
 
-/// What all of these are in for sure, and larger: found by sums alone (Gershgorin).
+/// What all of these are in for sure, found in less time; of two components hardly larger.
 Rectangle rough_rectangle(std::span<Disc const> discs, std::span<double const> scale);
 
 }  // namespace gridstride::equations

@@ -130,6 +130,7 @@ bool takes_surely(Rectangle const& box, std::span<Complex const> around, Toleran
 
 double tolerant_step(Rectangle const& box, std::span<Complex const> around,
                      Tolerance const& tolerance, Region const& region, double bound) {
+  if (takes_surely(box, around, tolerance, region, bound)) return bound;
   double const strict = stable_step(box, around, region, bound);
   if (strict >= bound) return strict;
   bool const turns_slowly = box.imaginary <= 2 * tolerance.reaction;
