@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what a Python user has for the same work: JAX, CuPy, PyTorch; on the host, scipy.
+"""Measures what a Python user has for the same work: JAX, CuPy, PyTorch, py-pde, pystencils; scipy.
 
 Each work is done by each library that is installed, in the forms that its users write, on random
 data; a figure is the median of several runs after a warm-up, in units of work per second. With
 --gridstride PROGRAM, gridstride does the same work in the same call, and the table shows how many
 times as fast as the best of the others it is: simulations end to end (`gridstride run` of the
-files in inputs/bench), filters and Riemann sums as `gridstride bench` measures them.
+files in inputs/bench), filters and Riemann sums as `gridstride bench` measures them. Of first
+steps the figure is a time: with nothing compiled before, and with all of it on disk.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import time
 
 import peers_integrals
 import peers_pde
+from peers_work import Work
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE if (HERE / "inputs").is_dir() else HERE.parent  # a bundle, or a checkout
@@ -27,26 +29,6 @@ GIGA = 1e9
 
 # Central differences for a second derivative, from the middle outward.
 ORDER_8 = (-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560)
-
-
-class Work:
-    """One row of the table: `count` units of work in a run of `steps` steps."""
-
-    steps_in_time, compiles, sets = True, False, ()
-
-    def __init__(self, name, unit, shape, precision, steps=1, taps=0, config=None, bench=None):
-        self.name, self.unit, self.shape, self.precision = name, unit, shape, precision
-        self.steps, self.taps, self.config, self.bench = steps, taps, config, bench
-
-    @property
-    def count(self):
-        points = 1
-        for n in self.shape:
-            points *= n
-        return self.steps if self.unit == "steps/s" else points * self.steps
-
-    def key(self):
-        return f"{self.name}, {self.precision}"
 
 
 def heat(dims, side, precision, steps):
@@ -192,47 +174,73 @@ def torch_ways(work):
 
 
 PEERS = {"jax": jax_ways, "cupy": cupy_ways, "torch": torch_ways}
-NAMES = tuple(dict.fromkeys((*PEERS, *peers_integrals.PEERS)))
+NAMES = tuple(dict.fromkeys((*PEERS, *peers_pde.PEERS, *peers_integrals.PEERS)))
 
 
 def ways(peer, work):
-    """The forms of a peer that does such work, as (name, function that runs once and waits)."""
-    kinds = {peers_integrals.Integrals: peers_integrals.PEERS, peers_pde.Systems: peers_pde.PEERS}
+    """The forms of a peer that does such work, as (name, function that runs once and waits), and
+    the units of work that it does if they are others than the work's."""
+    kinds = {peers_integrals.Integrals: peers_integrals.PEERS, peers_pde.Systems: peers_pde.PEERS,
+             peers_pde.FirstStep: peers_pde.PEERS}
     find = kinds.get(type(work), PEERS).get(peer)
     return find(work) if find else ()
 
 
 # ------------------------------------------------------------------------------------ gridstride
 
-def gridstride_rate(program, work):
-    """The rate in units per second, and what was measured."""
+def first_step_seconds(program, work, repeats):
+    """From the start of the program to its first step, but for the opening of the GPU."""
+    seconds = []
+    with tempfile.TemporaryDirectory(prefix="gridstride_") as scratch:
+        for attempt in range(repeats + 1):
+            cache = pathlib.Path(scratch) / (str(attempt) if work.is_new else "cache")
+            result = pathlib.Path(scratch) / "result.json"
+            command = run_command(program, work, scratch, result)
+            execute(command, {**os.environ, "XDG_CACHE_HOME": str(cache)})
+            report = json.loads(result.read_text(encoding="utf-8"))
+            if report["steps"] != 1:
+                raise RuntimeError(f"{report['steps']} steps in place of one")
+            seconds.append(report["startup_seconds"] + report["stepping_seconds"])
+    return statistics.median(seconds[1:])  # the first one fills the caches of the disk
+
+
+def run_command(program, work, scratch, result):
+    command = [program, "run", ROOT / "inputs/bench" / f"{work.config}.yaml", "--device", "cuda",
+               "--quiet", "--output", scratch, "--summary", result]
+    for key in work.sets:
+        command += ["--set", key]
+    return command
+
+
+def execute(command, environment=None):
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr else "failed")
+
+
+def gridstride_rate(program, work, repeats):
+    """The rate in units per second, or seconds, and what was measured."""
+    if work.is_duration:
+        return first_step_seconds(program, work, repeats), "run"
     with tempfile.TemporaryDirectory(prefix="gridstride_") as scratch:
         result = pathlib.Path(scratch) / "result.json"
         if work.config:
-            command = [program, "run", ROOT / "inputs/bench" / f"{work.config}.yaml", "--device",
-                       "cuda", "--quiet", "--output", scratch, "--summary", result]
-            for key in work.sets:
-                command += ["--set", key]
+            command = run_command(program, work, scratch, result)
             if work.compiles:  # a first run compiles what is the work's own
                 subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
         else:
-            size = 1
-            for n in work.shape:
-                size *= n
-            command = [program, "bench", work.bench[0], "--size", str(size), "--type",
+            command = [program, "bench", work.bench[0], "--size", str(work.points), "--type",
                        work.precision, "--device", "cuda", "--json", result]
             if work.bench[2]:
                 command += ["--variant", work.bench[2]]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr else "failed")
+        execute(command)
         report = json.loads(result.read_text(encoding="utf-8"))
     if work.config:
         if not work.steps_in_time:
             return work.count / report["diagnostics"]["seconds.integrate"], "run"
         if work.unit == "steps/s":
-            return report["updates_per_second"] / (work.shape[0] * work.shape[1]), "run"
+            return report["updates_per_second"] / work.points, "run"
         return report["updates_per_second"], "run"
     measurement = next(m for m in report["measurements"]
                        if m["operation"].startswith(work.bench[1]))
@@ -243,12 +251,14 @@ def gridstride_rate(program, work):
 # --------------------------------------------------------------------------------------- the table
 
 def measure(work, peers, repeats):
-    """The rates of all ways to do a work, as (name, units per second or None, remark)."""
+    """What all ways to do a work reach, as (name, units per second, seconds or None, remark)."""
     rows = []
     for peer in peers:
         try:
-            for name, run in ways(peer, work):
-                rows.append((name, work.count / median_seconds(run, repeats), ""))
+            for name, run, *count in ways(peer, work):
+                seconds = median_seconds(run, repeats)
+                rows.append((name, seconds if work.is_duration else
+                             (count[0] if count else work.count) / seconds, ""))
         except ImportError as error:
             rows.append((peer, None, f"not installed: {error}"))
         except Exception as error:  # a peer that fails must not end the comparison
@@ -264,7 +274,7 @@ def show(work, rows):
         figure = "-" if rate is None else f"{rate / scale:.4g}"
         ratio = ""
         if rate and name.startswith("gridstride") and peers:
-            ratio = f"{rate / max(peers):.2f}"
+            ratio = f"{min(peers) / rate if work.is_duration else rate / max(peers):.2f}"
         print(f"| {work.key()} | {name} | {figure} {work.unit} | {ratio or remark} |", flush=True)
 
 
@@ -296,13 +306,14 @@ def main():
         rows = measure(work, arguments.peer or NAMES, arguments.repeats)
         if arguments.gridstride:
             try:
-                rate, how = gridstride_rate(arguments.gridstride, work)
+                rate, how = gridstride_rate(arguments.gridstride, work, arguments.repeats)
                 rows.append((f"gridstride {how}", rate, ""))
             except (OSError, RuntimeError, KeyError, StopIteration) as error:
                 rows.append(("gridstride", None, str(error)))
         show(work, rows)
-        results += [{"work": work.key(), "unit": work.unit, "by": name, "per_second": rate,
-                     "remark": remark} for name, rate, remark in rows]
+        results += [{"work": work.key(), "unit": work.unit, "by": name,
+                     "seconds" if work.is_duration else "per_second": rate, "remark": remark}
+                    for name, rate, remark in rows]
     if arguments.json:
         arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 

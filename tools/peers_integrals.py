@@ -1,19 +1,18 @@
 """The integrals of peers.py: what JAX, CuPy and scipy do for them."""
 
 
-class Integrals:
+from peers_work import Work
+
+
+class Integrals(Work):
     """A work of `count` samples or integrals, each run."""
 
-    steps, taps, steps_in_time, compiles, sets = 1, 0, False, True, ()
+    steps_in_time, compiles = False, True
 
     def __init__(self, name, unit, count, precision="float64", config=None, bench=None,
                  genz=None):
-        self.name, self.unit, self.count, self.precision = name, unit, count, precision
-        self.config, self.bench, self.genz = config, bench, genz
-        self.shape = (count,)
-
-    def key(self):
-        return f"{self.name}, {self.precision}"
+        super().__init__(name, unit, (count,), precision, config=config, bench=bench)
+        self.genz = genz
 
 
 def midpoints(precision):

@@ -1,26 +1,35 @@
-"""The systems of equations of peers.py: what JAX does for them."""
+"""The systems of equations of peers.py: what JAX, py-pde and pystencils do for them."""
+
+from peers_work import Work
 
 
-class Systems:
+class Systems(Work):
     """A work of `steps` steps of a system on a grid; `steps` are those of the others."""
 
-    taps, bench, steps_in_time, compiles = 0, None, True, True
+    compiles = True
 
     def __init__(self, name, shape, precision, scheme, steps, config, unit="G point-steps/s",
                  sets=()):
-        self.name, self.shape, self.precision, self.scheme = name, shape, precision, scheme
-        self.steps, self.config, self.unit = steps, config, unit
-        self.sets = (f"precision={precision}", *sets)
+        super().__init__(name, unit, shape, precision, steps, config=config,
+                         sets=(f"precision={precision}", *sets))
+        self.scheme = scheme
 
-    @property
-    def count(self):
-        points = 1
-        for n in self.shape:
-            points *= n
-        return self.steps if self.unit == "steps/s" else points * self.steps
 
-    def key(self):
-        return f"{self.name}, {self.precision}"
+class FirstStep(Systems):
+    """From nothing to the first step of a system: its analysis, its kernels and the step.
+
+    New: what was compiled before is not there. Cached: it is, on disk. Of gridstride it is what a
+    run of one step takes from the start of the program, without the opening of the GPU.
+    """
+
+    def __init__(self, name, shape, config, is_new, sets=()):
+        age = "new" if is_new else "cached"
+        super().__init__(f"first step of {name}, {age}", shape, "float32", "euler", 1, config,
+                         unit="s", sets=("time.end=0.001", *sets))
+        self.is_new = is_new
+
+
+TIME_STEP = 1e-4  # of the others: small, so that random data stay as they are
 
 
 def plane(name, precision, scheme, steps, config, sets=()):
@@ -45,6 +54,10 @@ WORKS = (
           ("time.scheme=rk4", "time.end=2000")),
     Systems("Gray-Scott 256^2", (256, 256), "float32", "euler", 20000, "pde_gray_scott_small",
             unit="steps/s"),
+    *(FirstStep("Gray-Scott 256^2", (256, 256), "pde_gray_scott_small", is_new)
+      for is_new in (True, False)),
+    *(FirstStep("Cahn-Hilliard 256^2", (256, 256), "pde_cahn_hilliard", is_new,
+                ("grid={points: [256, 256], upper: [256, 256]}",)) for is_new in (True, False)),
 )
 
 
@@ -154,6 +167,12 @@ def step_of(scheme, rates, dt):
     return {"euler": euler, "ssprk3": ssprk3, "rk4": rk4}[scheme]
 
 
+def rates_of(work):
+    """The rates that a work's name stands for, and how many fields they have."""
+    rates = next(rates for name, rates in RATES.items() if name in work.name)
+    return rates, {cahn_hilliard: 1, heat: 1, shallow_water: 3}.get(rates, 2)
+
+
 def jax_ways(work):
     import jax
     import jax.numpy as jnp
@@ -166,12 +185,147 @@ def jax_ways(work):
         diffusivity = random(7)
         state, rates = (random(0),), lambda s: heat_diffusivity(jnp, s, diffusivity)
     else:
-        rate = next(rate for name, rate in RATES.items() if work.name.startswith(name))
-        fields = {cahn_hilliard: 1, heat: 1, shallow_water: 3}.get(rate, 2)
+        rate, fields = rates_of(work)
         state, rates = tuple(map(random, range(fields))), lambda s: rate(jnp, s)
-    step = step_of(work.scheme, rates, 1e-4)
-    run = jax.jit(lambda s: jax.lax.fori_loop(0, work.steps, lambda _, v: step(v), s))
+    step = step_of(work.scheme, rates, TIME_STEP)
+
+    def compiled():
+        return jax.jit(lambda s: jax.lax.fori_loop(0, work.steps, lambda _, v: step(v), s))
+    if isinstance(work, FirstStep):
+        if work.is_new:  # XLA keeps nothing on disk unless it is told to
+            def first():
+                jax.clear_caches()
+                jax.block_until_ready(compiled()(state))
+            yield "JAX, jitted anew", first
+        return
+    run = compiled()
     yield "JAX, jitted", lambda: jax.block_until_ready(run(state))
 
 
-PEERS = {"jax": jax_ways}
+# ---------------------------------------------------------------------------------------- py-pde
+
+PY_PDE = {
+    "Gray-Scott": {"u": "0.2*laplace(u) - u*v**2 + 0.04*(1 - u)",
+                   "v": "0.1*laplace(v) + u*v**2 - 0.1*v"},
+    "Cahn-Hilliard": {"c": "5*laplace(10*(c - 0.3)*(0.7 - c)*(1 - 2*c) - 2*laplace(c))"},
+    "Schroedinger": {"a": "-0.5*laplace(b) + (a**2 + b**2)*b",
+                     "b": "0.5*laplace(a) - (a**2 + b**2)*a"},
+    "heat as": {"u": "0.5*laplace(u)"},
+}
+
+
+def py_pde_ways(work):
+    """On a GPU by its own JAX, and on the host by numba, on a grid that the host can do."""
+    equations = next((e for name, e in PY_PDE.items() if work.name.startswith(name)), None)
+    solvers = {"euler": ("EulerSolver", {}), "rk4": ("RungeKuttaSolver", {"adaptive": False})}
+    if equations is None or work.scheme not in solvers:
+        return
+    import numpy
+    import pde
+    solver, options = solvers[work.scheme]
+    generator = numpy.random.default_rng(0)
+
+    def stepper(backend, shape, steps):
+        grid = pde.CartesianGrid([(0, n) for n in shape], shape, periodic=True)
+        fields = [pde.ScalarField(grid, 0.5 + 0.1 * generator.random(shape)) for _ in equations]
+        state = (pde.FieldCollection(fields, dtype=work.precision) if len(fields) > 1 else
+                 pde.ScalarField(grid, fields[0].data, dtype=work.precision))
+        step = getattr(pde, solver)(pde.PDE(equations), backend=backend, **options).make_stepper(
+            state, dt=TIME_STEP)
+        return lambda: step(state, 0, steps * TIME_STEP)
+
+    if work.unit != "steps/s" and len(work.shape) == 2:
+        shape, steps = (1024, 1024), 20
+        yield ("py-pde, numba on the host, 1024^2", stepper("numba", shape, steps),
+               shape[0] * shape[1] * steps)
+    import jax
+    from pde.backends.jax.backend import JaxBackend
+    jax.config.update("jax_enable_x64", work.precision == "float64")  # else it mixes both
+    JaxBackend._dtype_cache.clear()  # which precisions there were
+    # Each call copies the state to the GPU and back: as many steps as make that small.
+    more = 1 if work.unit == "steps/s" else 20
+    yield ("py-pde, JAX on the GPU", stepper("jax:gpu", work.shape, more * work.steps),
+           more * work.count)
+
+
+# ------------------------------------------------------------------------------------ pystencils
+
+def moved(at, axis, by):
+    return tuple(i + by if a == axis else i for a, i in enumerate(at))
+
+
+def differences(value, at):
+    """The Laplacian of what `value` is at places around `at`."""
+    around = sum(value(moved(at, axis, by)) for axis in range(len(at)) for by in (1, -1))
+    return around - 2 * len(at) * value(at)
+
+
+def stencil_gray_scott(at, u, v):
+    r = u(at) * v(at)**2
+    return (0.2 * differences(u, at) - r + 0.04 * (1 - u(at)),
+            0.1 * differences(v, at) + r - 0.1 * v(at))
+
+
+def stencil_cahn_hilliard(at, c):
+    def potential(at):
+        return 10 * (c(at) - 0.3) * (0.7 - c(at)) * (1 - 2 * c(at)) - 2 * differences(c, at)
+    return 5 * differences(potential, at),
+
+
+def stencil_heat(at, u):
+    return 0.5 * differences(u, at),
+
+
+STENCILS = {"Gray-Scott": (stencil_gray_scott, "uv", 1),  # of which fields, reaching how far
+            "Cahn-Hilliard": (stencil_cahn_hilliard, "c", 2), "heat as": (stencil_heat, "u", 1)}
+
+
+def pystencils_ways(work):
+    stencil = next((s for name, s in STENCILS.items() if work.name.startswith(name)), None)
+    if stencil is None or work.scheme != "euler" or isinstance(work, FirstStep):
+        return
+    import pystencils
+    import cupy
+    step, keep_sides = pystencils_step(pystencils, work, *stencil, pystencils.Target.CUDA)
+
+    def steps(each):
+        def run():
+            for _ in range(work.steps):
+                each()
+            cupy.cuda.Device().synchronize()
+        return run
+
+    def whole():
+        keep_sides()
+        step()
+    yield "pystencils", steps(whole)
+    yield "pystencils, without copies to its periodic sides", steps(step)
+
+
+def pystencils_step(pystencils, work, rates, names, reach, target):
+    """A step of Euler's in pystencils' own arrays, and what makes their sides periodic."""
+    import numpy
+    data = pystencils.create_data_handling(work.shape, periodicity=True, default_target=target,
+                                           default_ghost_layers=reach)
+    old = [data.add_array(name, dtype=numpy.dtype(work.precision).type) for name in names]
+    new = [data.add_array_like(f"{name}_next", name) for name in names]
+    generator = numpy.random.default_rng(0)
+    for name in names:
+        data.cpu_arrays[name][...] = 0.5 + 0.1 * generator.random(data.cpu_arrays[name].shape)
+        if target.is_gpu():
+            data.to_gpu(name)
+    here = (0,) * len(work.shape)
+    slopes = rates(here, *((lambda at, field=field: field[at]) for field in old))
+    kernel = pystencils.create_kernel(
+        [pystencils.Assignment(after[here], before[here] + TIME_STEP * slope)
+         for after, before, slope in zip(new, old, slopes)],
+        pystencils.CreateKernelConfig(target=target, default_dtype=work.precision)).compile()
+
+    def step():
+        data.run_kernel(kernel)
+        for name in names:
+            data.swap(name, f"{name}_next")
+    return step, data.synchronization_function(list(names))
+
+
+PEERS = {"jax": jax_ways, "py-pde": py_pde_ways, "pystencils": pystencils_ways}
