@@ -45,6 +45,51 @@ TEST(PdeKnownSolutions, NagumoFrontHasItsSpeed) {
   EXPECT_NEAR(std::log2(coarse / fine), 2, 0.25);
 }
 
+/// The Brusselator with a = 2, b = 3 and D_u = 1. About u = 2, v = 3/2 a mode of wave number k grows
+/// by σ with σ² − (2 − k² − 4 − D·k²)σ + (2 − k²)(−4 − D·k²) + 12 = 0. At D = (1 + √3)² = 7.4641 the
+/// largest σ is 0, for k² = 2/√D; at D = 8 it is 0.0577260. σ is flat about its largest value, and
+/// differences of sixth order with 32 points a wave are off by k²·(2π/32)⁶/560, so that what remains
+/// is what is of second order in the mode.
+TEST(PdeKnownSolutions, BrusselatorIsCriticalWhereItShould) {
+  auto const growth = [](double diffusivity, double k) {
+    double const d = -4 - diffusivity * k * k, a = 2 - k * k;
+    double const root = std::sqrt((a - d) * (a - d) / 4 - 12), sigma = (a + d) / 2 + root;
+    auto const amplitude = [&](double end) {
+      auto const found = run_pde(fmt::format(
+          "simulation: pde\ngrid: {{points: 32, upper: {}}}\nboundary: {{x: periodic}}\n"
+          "space: {{order: 6}}\nequations:\n"
+          "  u: 2 - 4*u + u^2*v + laplace(u)\n"
+          "  v: 3*u - u^2*v + {}*laplace(v)\n"
+          // The mode itself: v follows from the first row of its matrix.
+          "initial: {{u: \"2 + 1e-7*cos({}*x)\", v: \"1.5 + {}*cos({}*x)\"}}\n"
+          "time: {{scheme: rk4, end: {}}}\noutput: {{every: {{count: 1}}}}\n",
+          2 * std::numbers::pi / k, diffusivity, k, 1e-7 * (sigma - a) / 4, k, end));
+      double sum = 0;
+      for (std::size_t i = 0; i < 32; ++i)
+        sum +=
+            (found.fields[0][i] - 2) * std::cos(2 * std::numbers::pi * static_cast<double>(i) / 32);
+      return sum;
+    };
+    return std::log(amplitude(20) / amplitude(4)) / 16;
+  };
+  double const critical = std::pow(1 + std::sqrt(3), 2);
+  EXPECT_NEAR(critical, 7.4641, 5e-6);
+  // Rounding of values of 2 leaves 1e-16·√steps of 1e-7, over a time of 16.
+  EXPECT_NEAR(growth(critical, std::sqrt(2 / std::sqrt(critical))), 0, 1e-6);
+  // dσ/d(k²) = 0 for D = 8, by bisection.
+  double least = 0.5, most = 1;
+  auto const exact = [](double square) {
+    double const a = 2 - square, d = -4 - 8 * square;
+    return (a + d) / 2 + std::sqrt((a - d) * (a - d) / 4 - 12);
+  };
+  for (int i = 0; i < 60; ++i) {
+    double const middle = (least + most) / 2;
+    (exact(middle + 1e-5) > exact(middle - 1e-5) ? least : most) = middle;
+  }
+  EXPECT_NEAR(exact(least), 0.0577260, 5e-8);
+  EXPECT_NEAR(growth(8, std::sqrt(least)), 0.0577260, 1e-6);
+}
+
 /// u = ½ sech²((x − t)/2) solves u_t + 6u·u_x + u_xxx = 0.
 TEST(PdeKnownSolutions, SolitonOfKorteweg) {
   auto const error = [](int points, char const* transport) {

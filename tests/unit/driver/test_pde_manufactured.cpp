@@ -28,8 +28,10 @@ std::string text_of(ManufacturedCase const& one, int cells) {
   std::string points;
   std::string const boundary = one.boundary;
   for (int axis = 0; axis < one.dims; ++axis) {
-    bool const wraps =
-        boundary.find(std::string(1, "xyz"[axis]) + ": periodic") != std::string::npos;
+    auto const is = [&](char const* kind) {
+      return boundary.find(std::string(1, "xyz"[axis]) + ": " + kind) != std::string::npos;
+    };
+    bool const wraps = is("periodic") || is("antiperiodic");
     points += fmt::format("{}{}", axis == 0 ? "" : ", ", wraps ? cells : cells + 1);
   }
   return fmt::format(
@@ -57,6 +59,10 @@ constexpr char const* in_plane = "u: \"2 + exp(-t)*sin(2*pi*x + 0.3)*cos(2*pi*y)
 constexpr char const* in_space =
     "u: \"2 + exp(-t)*(sin(2*pi*x + 0.3) + sin(2*pi*y + 0.7) + sin(2*pi*z + 1.1))\"";
 constexpr char const* porous = "equations: {u: \"div((0.02 + 0.01*u^2)*grad(u))\"}";
+constexpr char const* leaving = "equations: {u: \"div((0.02 + 0.01*u^2)*grad(u)) - 0.3*d_dx(u)\"}";
+constexpr char const* walled =
+    "fields: {q: vector}\n"
+    "equations: {q: \"0.05*laplace(q) - grad(h)\", h: \"0.02*laplace(h) - div(q)\"}";
 INSTANTIATE_TEST_SUITE_P(
     Pde, PdeManufactured,
     testing::Values(
@@ -108,6 +114,32 @@ INSTANTIATE_TEST_SUITE_P(
         ManufacturedCase{"vector_on_a_line",
                          "fields: {q: vector}\nequations: {q: \"0.05*laplace(q) - advect(q, q)\"}",
                          "q: [\"sin(2*pi*x)*exp(-t)\"]", "x: periodic", 1, 32},
+        ManufacturedCase{"antiperiodic", "equations: {u: \"0.05*laplace(u) - u^3 - 0.3*d_dx(u)\"}",
+                         "u: exp(-t)*sin(pi*x + 0.3)", "x: antiperiodic", 1, 32},
+        ManufacturedCase{"antiperiodic_space",
+                         "equations: {u: \"div((0.05 + 0.01*u^2)*grad(u)) + 0.01*d2_dxdz(u)\"}",
+                         "u: exp(-t)*sin(pi*x + 0.3)*(2 + sin(2*pi*y + 0.7))*cos(pi*z + 0.2)",
+                         "x: antiperiodic, y: periodic, z: antiperiodic", 3, 12},
+        ManufacturedCase{"wall_on_a_line", walled, "q: [exp(-t)*sin(pi*x)], h: 2 + t*cos(pi*x)",
+                         "x: wall", 1, 32},
+        ManufacturedCase{"walls_in_space", walled,
+                         "q: [exp(-t)*sin(pi*x)*cos(pi*y)*cos(2*pi*z), "
+                         "exp(-t)*cos(pi*x)*sin(2*pi*y)*cos(pi*z), "
+                         "exp(-t)*cos(2*pi*x)*cos(pi*y)*sin(pi*z)], "
+                         "h: 2 + exp(-t)*cos(pi*x)*cos(pi*y)*cos(pi*z)",
+                         "x: wall, y: wall, z: wall", 3, 12},
+        // Straight lines at the sides, and odd about them.
+        ManufacturedCase{"outflow", leaving, "u: 1 + x + exp(-t)*sin(pi*x)", "x: outflow", 1, 32},
+        ManufacturedCase{"outflow_beside_dirichlet", leaving, "u: 1 + x + exp(-t)*sin(pi*x)",
+                         "x: {lower: dirichlet, upper: outflow}", 1, 32},
+        ManufacturedCase{"outflow_corners",
+                         "equations: {u: \"0.05*laplace(u) + 0.02*d2_dxdy(u) - 0.3*d_dx(u)\"}",
+                         "u: (1 + x + exp(-t)*sin(pi*x))*(2 - y + exp(-t)*sin(2*pi*y))",
+                         "x: outflow, y: outflow", 2, 20},
+        ManufacturedCase{
+            "outflow_space", "equations: {u: \"0.05*laplace(u) - 0.3*d_dx(u)\"}",
+            "u: (1 + x + exp(-t)*sin(pi*x))*(2 - y + exp(-t)*sin(pi*y))*(2 + cos(2*pi*z))",
+            "x: outflow, y: outflow, z: periodic", 3, 12},
         ManufacturedCase{"gradient", "fields: {q: vector}\nequations: {q: \"0.05*laplace(q) - q\"}",
                          "q: \"grad(exp(-t)*sin(2*pi*x)*cos(3*y))\"", "x: periodic, y: neumann", 2,
                          20}),
