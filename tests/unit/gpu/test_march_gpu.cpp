@@ -216,8 +216,8 @@ TEST_P(MarchGpuSides, StagesWithMixedDerivativesHaveTheBitsOfPoints) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MarchGpuSides, testing::ValuesIn(test::sides_cases()),
-                         [](auto const& info) {
-                           std::string name = info.param.name;
+                         [](auto const& tested) {
+                           std::string name = tested.param.name;
                            std::erase_if(name, [](char c) { return c == ' ' || c == ','; });
                            return name;
                          });
