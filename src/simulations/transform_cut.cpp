@@ -106,9 +106,9 @@ std::int64_t first_rows(Chain const& chain, config::Limits const& limits, Load c
   double const row = static_cast<double>(chain.grid().face_size(chain.slowest())) *
                      static_cast<double>(load.value_bytes);
   double const all = static_cast<double>(chain.grid().points[chain.slowest()]);
-  constexpr double usual = Pipeline::chunk_bytes, large = Pipeline::bus_chunk_bytes;
-  // So many that all threads are at work most of the time.
-  constexpr double enough = 64;
+  constexpr double usual = Pipeline::chunk_bytes, large = 2 * Pipeline::bus_chunk_bytes;
+  // So many that all threads end at nearly the same time.
+  constexpr double enough = 256;
   double const bytes = limits.chunk.value_or(
       only_brings(load, backend) ? std::clamp(all * row / enough, usual, large) : usual);
   return static_cast<std::int64_t>(std::clamp(std::floor(bytes / row), 1.0, all));
@@ -120,7 +120,9 @@ std::int64_t first_rows(Chain const& chain, config::Limits const& limits, Load c
 void choose_lanes(config::Limits const& limits, Load const& load, Backend backend,
                   std::int64_t chunks, Cut& cut) {
   auto const use = reads(load) || !load.written.empty() ? LaneUse::files : LaneUse::bus;
-  int const threads = Pipeline::lanes_for(use, chunks);
+  int threads = Pipeline::lanes_for(use, chunks);
+  // Three quarters of the processors read faster than the bus carries; the others serve the driver.
+  if (only_brings(load, backend)) threads = std::max(threads * 3 / 4, 1);
   // Each lane has room for what goes to files, or for a large chunk, too.
   int const most = load.written.empty() && !only_brings(load, backend) ? 4 : 2;
   cut.threads = threads;
