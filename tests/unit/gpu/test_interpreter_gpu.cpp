@@ -19,20 +19,6 @@
 namespace gridstride {
 namespace {
 
-template <class T>
-void expect_bits_of_points() {
-  Stream gpu(Device::open(Backend::cuda));
-  for (auto const& one : test::system_cases())
-    EXPECT_EQ(test::run_system<T>(gpu, one, "interpreter"), test::run_system<T>(gpu, one, "points"))
-        << one.text();
-}
-
-TEST(InterpreterGpu, HasTheBitsOfPoints) {
-  GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  expect_bits_of_points<float>();
-  expect_bits_of_points<double>();
-}
-
 /// Every operation, of values in (0.1, 0.9).
 template <class T>
 void expect_operations() {
