@@ -252,30 +252,37 @@ def gridstride_rate(program, work, repeats):
 
 def measure(work, peers, repeats):
     """What all ways to do a work reach, as (name, units per second, seconds or None, remark)."""
-    rows = []
     for peer in peers:
         try:
             for name, run, *count in ways(peer, work):
                 seconds = median_seconds(run, repeats)
-                rows.append((name, seconds if work.is_duration else
-                             (count[0] if count else work.count) / seconds, ""))
+                yield (name, seconds if work.is_duration else
+                       (count[0] if count else work.count) / seconds, "")
         except ImportError as error:
-            rows.append((peer, None, f"not installed: {error}"))
+            yield peer, None, f"not installed: {error}"
         except Exception as error:  # a peer that fails must not end the comparison
             text = str(error).strip().splitlines()
-            rows.append((peer, None, f"{type(error).__name__}: {text[0][:100] if text else ''}"))
-    return rows
+            yield peer, None, f"{type(error).__name__}: {text[0][:100] if text else ''}"
 
 
-def show(work, rows):
+def measure_gridstride(program, work, repeats):
+    """The same of gridstride."""
+    try:
+        rate, how = gridstride_rate(program, work, repeats)
+        return f"gridstride {how}", rate, ""
+    except (OSError, RuntimeError, KeyError, StopIteration) as error:
+        return "gridstride", None, str(error)
+
+
+def show(work, row, others):
+    """A line of the table, as soon as it is known."""
+    name, rate, remark = row
     scale = GIGA if work.unit.startswith("G ") else 1
-    peers = [rate for name, rate, _ in rows if rate and not name.startswith("gridstride")]
-    for name, rate, remark in rows:
-        figure = "-" if rate is None else f"{rate / scale:.4g}"
-        ratio = ""
-        if rate and name.startswith("gridstride") and peers:
-            ratio = f"{min(peers) / rate if work.is_duration else rate / max(peers):.2f}"
-        print(f"| {work.key()} | {name} | {figure} {work.unit} | {ratio or remark} |", flush=True)
+    figure = "-" if rate is None else f"{rate / scale:.4g}"
+    rates = [other for _, other, _ in others if other]
+    if rate and name.startswith("gridstride") and rates:
+        remark = f"{min(rates) / rate if work.is_duration else rate / max(rates):.2f}"
+    print(f"| {work.key()} | {name} | {figure} {work.unit} | {remark} |", flush=True)
 
 
 def main():
@@ -303,14 +310,14 @@ def main():
     results = []
     print("| work | by | rate | times the best other |\n|---|---|---|---|")
     for work in works:
-        rows = measure(work, arguments.peer or NAMES, arguments.repeats)
+        rows = []
+        for row in measure(work, arguments.peer or NAMES, arguments.repeats):
+            show(work, row, rows)
+            rows.append(row)
         if arguments.gridstride:
-            try:
-                rate, how = gridstride_rate(arguments.gridstride, work, arguments.repeats)
-                rows.append((f"gridstride {how}", rate, ""))
-            except (OSError, RuntimeError, KeyError, StopIteration) as error:
-                rows.append(("gridstride", None, str(error)))
-        show(work, rows)
+            row = measure_gridstride(arguments.gridstride, work, arguments.repeats)
+            show(work, row, rows)
+            rows.append(row)
         results += [{"work": work.key(), "unit": work.unit, "by": name,
                      "seconds" if work.is_duration else "per_second": rate, "remark": remark}
                     for name, rate, remark in rows]

@@ -25,7 +25,7 @@ class FirstStep(Systems):
     def __init__(self, name, shape, config, is_new, sets=()):
         age = "new" if is_new else "cached"
         super().__init__(f"first step of {name}, {age}", shape, "float32", "euler", 1, config,
-                         unit="s", sets=("time.end=0.001", *sets))
+                         unit="s", sets=(f"time.end={0.5**10}", *sets))
         self.is_new = is_new
 
 
@@ -227,7 +227,8 @@ def py_pde_ways(work):
 
     def stepper(backend, shape, steps):
         grid = pde.CartesianGrid([(0, n) for n in shape], shape, periodic=True)
-        fields = [pde.ScalarField(grid, 0.5 + 0.1 * generator.random(shape)) for _ in equations]
+        fields = [pde.ScalarField(grid, 0.5 + 0.1 * generator.random(shape, "float32"))
+                  for _ in equations]
         state = (pde.FieldCollection(fields, dtype=work.precision) if len(fields) > 1 else
                  pde.ScalarField(grid, fields[0].data, dtype=work.precision))
         step = getattr(pde, solver)(pde.PDE(equations), backend=backend, **options).make_stepper(
@@ -311,7 +312,8 @@ def pystencils_step(pystencils, work, rates, names, reach, target):
     new = [data.add_array_like(f"{name}_next", name) for name in names]
     generator = numpy.random.default_rng(0)
     for name in names:
-        data.cpu_arrays[name][...] = 0.5 + 0.1 * generator.random(data.cpu_arrays[name].shape)
+        values = generator.random(data.cpu_arrays[name].shape, "float32")
+        data.cpu_arrays[name][...] = 0.5 + 0.1 * values
         if target.is_gpu():
             data.to_gpu(name)
     here = (0,) * len(work.shape)
