@@ -5,6 +5,7 @@
 #include <complex>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <set>
 #include <utility>
 
@@ -368,7 +369,11 @@ void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const&
   for (std::size_t wave = 0; wave < limits.size(); ++wave) {
     WaveLimit const& one = limits[wave];
     result.fastest = std::max(result.fastest, one.fastest + furthest);
-    result.growth = std::max(result.growth, one.growth);
+    if (one.growth > result.growth) {
+      result.growth = one.growth;
+      result.growing = components.front();
+      result.growing_wave = waves_.place(wave);
+    }
     if (!(one.step < result.step)) continue;
     result.step = one.step;
     result.real = one.box.least;
@@ -400,6 +405,20 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
   Tolerance const tolerance = {.growth = 2 * strict.growth, .slow = 0.1 * strict.fastest};
   StepLimit const tolerant = limit_with(at_present, degree, tolerance);
   return tolerant.hopeless ? strict : tolerant;
+}
+
+std::optional<Linearisation::IllPosed> Linearisation::find_ill_posed() const {
+  if (!coefficients_.empty()) return std::nullopt;
+  auto const all = known({}, {});
+  StepLimit const found = limit_with(all, 4, {});  // the scheme does not matter to what grows
+  bool const is_short = std::ranges::any_of(
+      found.growing_wave, [](double theta) { return std::abs(theta) > 0.999 * std::numbers::pi; });
+  double without_differences = 0;
+  for (Entry const& entry : of_rates_.entries)
+    if (entry.row == found.growing && entry.column == found.growing)
+      without_differences = range_of(all.values, entry.sum).greatest;
+  if (!is_short || found.growth <= (1 + 1e-6) * without_differences) return std::nullopt;
+  return IllPosed{found.growing, found.growth};
 }
 
 }  // namespace gridstride::equations

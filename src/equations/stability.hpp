@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct StepLimit {
   double fastest = 0;   ///< 1/s, the largest |λ|
   double reaction = 0;  ///< 1/s, the largest |λ| without differences
   double growth = 0;    ///< 1/s, how fast an equation makes waves of its own unknown grow, at most
+  /// Which component does, and for which wave.
+  std::size_t growing = 0;
+  std::array<double, 3> growing_wave = {0, 0, 0};
   /// What sets the step: λ = real ± i·imaginary of these components, which act on each other, for
   /// waves e^{iθ·x/h} with θ = `wave`. Nothing where the step is infinite.
   double real = 0, imaginary = 0;
@@ -83,6 +87,15 @@ class Linearisation {
   std::span<Term const> coefficients() const { return coefficients_; }
   /// What globals in the coefficients are of, as in a `Stencil`, without noise.
   std::span<Term const> operands() const { return operands_; }
+
+  /// An equation with constant coefficients that makes the shortest waves of the grid grow faster
+  /// than all others, as diffusion with the wrong sign does: on a finer grid these grow faster still,
+  /// so that no scheme can follow.
+  struct IllPosed {
+    std::size_t component;
+    double growth;  ///< 1/s
+  };
+  std::optional<IllPosed> find_ill_posed() const;
 
   /// The longest stable step of an explicit Runge-Kutta scheme with a polynomial of this degree: 1 to
   /// 4, as many stages as its order, or 6, the pair of Dormand and Prince; for these ranges of the coefficients. Each eigenvalue λ(θ) of M lies in a rectangle:

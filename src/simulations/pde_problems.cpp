@@ -55,6 +55,24 @@ void check_others(config::RunConfig const& run, std::string const& key, std::str
   }
 }
 
+/// Notes an equation that no scheme can take.
+void check_waves(config::RunConfig const& run, equations::Linearisation const& linearisation,
+                 std::vector<Problem>& problems) {
+  auto const fault = linearisation.find_ill_posed();
+  if (!fault) return;
+  auto const& system = system_of(run);
+  int const component = static_cast<int>(fault->component);
+  auto const of = std::ranges::find_if(system.unknowns, [&](equations::Unknown const& unknown) {
+    return component < unknown.first + unknown.components;
+  });
+  problems.push_back(run.problem(
+      run.location("equations." + of->name),
+      fmt::format("the shortest waves of the grid grow fastest, by {:.4g} 1/s, and faster still on "
+                  "a finer grid, which no scheme can follow (is a sign wrong, as that of "
+                  "-laplace(u), or the grid too coarse for what damps them?)",
+                  fault->growth)));
+}
+
 /// What events and the condition that ends a run cannot be.
 void check_sections(config::RunConfig const& run, std::vector<Problem>& problems) {
   auto const& sections = parameters_of(run).sections;
@@ -119,6 +137,7 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
             "a name with sides of its own has a value over the whole grid in it (which is found "
             "from arrays that this one comes before)"));
     equations::Linearisation const linearisation(stability_of(run));
+    check_waves(run, linearisation, problems);
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
   }
