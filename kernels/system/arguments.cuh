@@ -8,9 +8,11 @@ namespace gridstride::system {
 
 inline constexpr int most_components = 24, most_addends = 2, most_stages = 4;
 
-/// The points, the time that formulas see, and what is found beforehand.
+/// The points, the time that formulas see, and what is found beforehand. Coordinates and random
+/// numbers are those of a grid of `whole` points, whose point `first` is the first one here.
 struct Place {
   long long points[3];
+  long long first[3], whole[3];
   double origin[3], spacing[3];
   evaluate::DeviceClock const* clock;
   double const* found;

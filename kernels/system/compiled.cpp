@@ -59,6 +59,8 @@ template std::array<bool, 3> wraps_of(Step<double> const&);
 Place place_of(Grid const& grid, evaluate::DeviceClock const* clock, double const* found) {
   Place place;
   std::ranges::copy(grid.points, place.points);
+  std::ranges::fill(place.first, 0);
+  std::ranges::copy(grid.points, place.whole);
   std::ranges::copy(grid.origin, place.origin);
   std::ranges::copy(grid.spacing, place.spacing);
   place.clock = clock;
@@ -114,6 +116,10 @@ template <class T>
 StageArguments<T> arguments_of(Step<T> const& step) {
   StageArguments<T> a{};
   a.place = place_of(step.grid, step.clock, step.found);
+  if (step.piece) {
+    std::ranges::copy(step.piece->first, a.place.first);
+    std::ranges::copy(step.piece->whole, a.place.whole);
+  }
   a.weights.factor = static_cast<T>(step.factor);
   a.weights.in_weight = static_cast<T>(step.in_weight);
   a.weights.addends = static_cast<int>(step.addend_weights.size());

@@ -12,7 +12,6 @@
 #pragma once
 
 #include "kernels/system/point_values.cuh"
-#include "kernels/system/random.cuh"
 
 namespace gridstride::system {
 
@@ -39,19 +38,15 @@ struct Point {
   }
   template <int seed, int dx, int dy, int dz>
   __device__ __forceinline__ Real uniform() const {
-    return uniform_at<Real>(
-        seed, random_place(wraps, place.points, {at[0] + dx, at[1] + dy, at[2] + dz}));
+    return uniform_at<Real>(seed, random_place(place, wraps, at, dx, dy, dz));
   }
   template <int seed, int dx, int dy, int dz>
   __device__ __forceinline__ Real normal() const {
-    return normal_at<Real>(seed,
-                           random_place(wraps, place.points, {at[0] + dx, at[1] + dy, at[2] + dz}));
+    return normal_at<Real>(seed, random_place(place, wraps, at, dx, dy, dz));
   }
   template <int seed, int dx, int dy, int dz>
   __device__ __forceinline__ Real noise() const {
-    return noise_at<Real>(seed,
-                          random_place(wraps, place.points, {at[0] + dx, at[1] + dy, at[2] + dz}),
-                          *place.clock);
+    return noise_at<Real>(seed, random_place(place, wraps, at, dx, dy, dz), *place.clock);
   }
 };
 

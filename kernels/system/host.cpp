@@ -40,17 +40,21 @@ T coordinate(Step<T> const& step, int axis, long long i) {
   auto const a = static_cast<std::size_t>(axis);
   long long const points = step.grid.points[a];
   if (wraps(step, axis)) i = i < 0 ? i + points : i >= points ? i - points : i;
+  if (step.piece) i += step.piece->first[a];
   return static_cast<T>(
       evaluate::add_product(step.grid.origin[a], static_cast<double>(i), step.grid.spacing[a]));
 }
 
 /// A random number of the point so far off (i, j, k).
 template <class T>
-T random(Step<T> const& step, Extents const& extents, Node const& node, long long i, long long j,
-         long long k) {
+T random(Step<T> const& step, Node const& node, long long i, long long j, long long k) {
   bool const around[3] = {wraps(step, 0), wraps(step, 1), wraps(step, 2)};
-  long long const place = random_place(
-      around, extents.points, {i + node.orders[0], j + node.orders[1], k + node.orders[2]});
+  long long at[3] = {i + node.orders[0], j + node.orders[1], k + node.orders[2]}, whole[3];
+  for (std::size_t a = 0; a < 3; ++a) {
+    whole[a] = step.piece ? step.piece->whole[a] : step.grid.points[a];
+    if (step.piece) at[a] += step.piece->first[a];
+  }
+  long long const place = random_place(around, whole, at);
   return node.kind == Kind::uniform  ? uniform_at<T>(node.index, place)
          : node.kind == Kind::normal ? normal_at<T>(node.index, place)
                                      : noise_at<T>(node.index, place, *step.clock);
@@ -119,7 +123,7 @@ void host_reference(Stream&, Step<T> const& step) {
           if (is_lasting(node))
             values[n] = lasting_value(step, node);
           else if (is_random(node.kind))
-            values[n] = random(step, extents, node, i, j, k);
+            values[n] = random(step, node, i, j, k);
           else if (node.kind == Kind::coordinate)
             values[n] = coordinate(step, node.index, at[axis] + offset[axis]);
           else if (node.kind == Kind::on_side)
@@ -249,8 +253,7 @@ class PieceRunner {
         along_axis(node.index / 2, node, i, j, k, points, target,
                    [&](long long at) { return on_side(step_, node, at); });
       } else if (is_random(node.kind)) {
-        for (long long m = 0; m < points; ++m)
-          target[m] = random(step_, extents_, node, i + m, j, k);
+        for (long long m = 0; m < points; ++m) target[m] = random(step_, node, i + m, j, k);
       }
     }
     finish(i, j, k, points);

@@ -19,7 +19,6 @@
 #include "kernels/support/launch.cuh"
 #include "kernels/system/interpreter.hpp"
 #include "kernels/system/point_values.cuh"
-#include "kernels/system/random.cuh"
 #include "kernels/system/rows.hpp"
 
 namespace gridstride::system {
@@ -82,8 +81,7 @@ struct ProgramPoint {
   }
   __device__ T random(Code code, int seed, int dx, int dy, int dz) const {
     auto const& place = a.stage.place;
-    long long const point =
-        random_place(a.wraps, place.points, {at[0] + dx, at[1] + dy, at[2] + dz});
+    long long const point = random_place(place, a.wraps, at, dx, dy, dz);
     if (code == Code::uniform) return uniform_at<T>(seed, point);
     if (code == Code::normal) return normal_at<T>(seed, point);
     return noise_at<T>(seed, point, *place.clock);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/system/arguments.cuh"
+#include "kernels/system/random.cuh"
 #include "kernels/system/sides.cuh"
 
 /// What the kernels of a stage do at a point beside its program. Free of other headers.
@@ -16,8 +17,17 @@ __device__ __forceinline__ long long wrapped(long long i, long long points) {
 template <class T>
 __device__ __forceinline__ T coordinate_of(Place const& place, bool wraps, int axis, long long i) {
   if (wraps) i = wrapped(i, place.points[axis]);
-  return static_cast<T>(
-      evaluate::add_product(place.origin[axis], static_cast<double>(i), place.spacing[axis]));
+  return static_cast<T>(evaluate::add_product(
+      place.origin[axis], static_cast<double>(place.first[axis] + i), place.spacing[axis]));
+}
+
+/// The place of the point so far from `at` for random numbers.
+__device__ __forceinline__ long long random_place(Place const& place, bool const (&wraps)[3],
+                                                  long long const (&at)[3], int dx, int dy,
+                                                  int dz) {
+  return random_place(
+      wraps, place.whole,
+      {place.first[0] + at[0] + dx, place.first[1] + at[1] + dy, place.first[2] + at[2] + dz});
 }
 
 /// What a stage makes of a component's rate: `in`, `base` and `addend` at its point. `mixes_in`:

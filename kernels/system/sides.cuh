@@ -33,6 +33,10 @@ template <class T>
 struct Input {
   T const* values = nullptr;
   Sides<T> sides = {};
+  /// What is known of points up to `margin` beyond axes that do not wrap, in the order of
+  /// `margin_place`; sides then say which axes do. Null: rules make it.
+  T const* beyond = nullptr;
+  int margin[3] = {};  ///< 0 for axes that wrap
 };
 
 /// Place of point (i, j, k) on the face normal to `axis`.
@@ -58,6 +62,56 @@ GRIDSTRIDE_HOST_DEVICE inline long long inside(int side, long long points, long 
 }
 GRIDSTRIDE_HOST_DEVICE inline long long around(int side, long long points, long long by) {
   return side == 0 ? points - by : by - 1;
+}
+
+/// The points beyond a side, as far as a margin goes: with the margins of axes before it, and inside
+/// those after it. In memory those of the last axis come first, the lower before the upper.
+struct MarginSlab {
+  long long first[3], points[3];
+  GRIDSTRIDE_HOST_DEVICE long long size() const { return points[0] * points[1] * points[2]; }
+  GRIDSTRIDE_HOST_DEVICE long long place(long long const (&at)[3]) const {
+    return at[0] - first[0] + points[0] * (at[1] - first[1] + points[1] * (at[2] - first[2]));
+  }
+};
+GRIDSTRIDE_HOST_DEVICE inline MarginSlab margin_slab(long long const (&points)[3],
+                                                     int const (&margin)[3], int axis, int side) {
+  MarginSlab slab = {};
+  for (int a = 0; a < 3; ++a) {
+    slab.first[a] = a < axis ? -margin[a] : 0;
+    slab.points[a] = a < axis ? points[a] + 2 * margin[a] : points[a];
+  }
+  slab.first[axis] = side == 0 ? -margin[axis] : points[axis];
+  slab.points[axis] = margin[axis];
+  return slab;
+}
+
+/// Where the value at a point that lies beyond a side lies in memory; −1 for points inside.
+GRIDSTRIDE_HOST_DEVICE inline long long margin_place(long long const (&points)[3],
+                                                     int const (&margin)[3],
+                                                     long long const (&at)[3]) {
+  long long before = 0;
+  for (int axis = 2; axis >= 0; --axis)
+    for (int side = 0; side < 2; ++side) {
+      MarginSlab const slab = margin_slab(points, margin, axis, side);
+      if (beyond(points[axis], at[axis]).side == side) return before + slab.place(at);
+      before += slab.size();
+    }
+  return -1;
+}
+
+/// The value at a point of an array that is known beyond its sides.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE inline T known_value(Input<T> const& input, long long const (&points)[3],
+                                            long long i, long long j, long long k) {
+  long long at[3] = {i, j, k};
+  for (int axis = 0; axis < 3; ++axis) {
+    Beyond const out = beyond(points[axis], at[axis]);
+    if (out.side >= 0 && input.sides[axis][out.side].wraps)
+      at[axis] = around(out.side, points[axis], out.by);
+  }
+  long long const place = margin_place(points, input.margin, at);
+  return place >= 0 ? input.beyond[place]
+                    : input.values[at[0] + points[0] * (at[1] + points[1] * at[2])];
 }
 
 /// g of a face at a point that may lie beyond the other axes, from axis `along` − 1 down. `turns`:
@@ -125,6 +179,7 @@ GRIDSTRIDE_HOST_DEVICE inline T value_at(Source const& source, Sides<T> const& s
 template <int axes, class T>
 GRIDSTRIDE_HOST_DEVICE inline T value_at(Input<T> const& input, long long const (&points)[3],
                                          long long i, long long j, long long k) {
+  if (input.beyond) return known_value(input, points, i, j, k);
   auto const source = [&](long long x, long long y, long long z) {
     return input.values[x + points[0] * (y + points[1] * z)];
   };

@@ -31,7 +31,9 @@ __device__ __noinline__ Real value_anywhere(StageArguments<Real> const& a, int c
   auto const& points = a.place.points;
   GlobalSource const source = {input.values, points[0], points[0] * points[1]};
   bool const inside = i >= 0 && i < points[0] && j >= 0 && j < points[1] && k >= 0 && k < points[2];
-  return inside ? source(i, j, k) : value_at<dims>(source, input.sides, points, i, j, k);
+  if (inside) return source(i, j, k);
+  if (input.beyond) return known_value(input, points, i, j, k);
+  return value_at<dims>(source, input.sides, points, i, j, k);
 }
 
 /// What a program sees of a point whose neighbours lie inside.

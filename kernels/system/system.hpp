@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +33,12 @@ struct Output {
   T* values = nullptr;  ///< none of the inputs; may be `base` or an addend
   T const* base = nullptr;
   std::array<T const*, max_addends> addends = {};  ///< all that `Step::addend_weights` has
+};
+
+/// A grid as a piece of a larger one, which may lie beyond its sides.
+struct Piece {
+  std::array<std::int64_t, 3> first = {};  ///< the number of its first point there
+  std::array<std::int64_t, 3> whole = {};  ///< the points there
 };
 
 struct InterpreterCode;
@@ -79,6 +87,9 @@ struct Step {
   double const* found = nullptr;
   /// Nothing is done where the clock has no step, which then has to be given.
   bool needs_step = false;
+  /// Where the grid is a piece of a larger one, coordinates and random numbers are those of that; its
+  /// origin is the larger one's.
+  std::optional<Piece> piece = {};
   /// The program made ready, by the first `advance`, and kept from one evaluation to the next that
   /// differs in arrays, numbers and weights alone; null: `advance` makes it ready each time. It is
   /// best made with arrays that begin at multiples of 16 bytes.

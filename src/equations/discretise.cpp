@@ -7,12 +7,13 @@
 #include <cstdlib>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
+#include "equations/differences.hpp"
+#include "equations/lasting.hpp"
 #include "equations/sides.hpp"
 #include "equations/upwind.hpp"
 
@@ -23,37 +24,15 @@ using expression::Operation;
 using Offset = std::array<std::int8_t, 3>;
 using Orders = std::array<std::int8_t, 3>;
 
-/// Weights of pairs of points, from the nearest on, over a common divisor.
-struct Pairs {
-  double divisor;
-  std::vector<double> weights;
-};
-/// Central differences of an order.
-struct Differences {
-  Pairs first;
-  Pairs second;
-  Pairs across;  ///< from points to the face between two of them, or from faces to a point
-  std::vector<double> mean;  ///< at a face, beside the mean of the nearest two, of each further
-                             ///< pair's distance from them
-};
-
-Differences const& differences_of(int order) {
-  static Differences const all[] = {
-      {{2, {1}}, {1, {1}}, {1, {1}}, {}},
-      {{12, {8, -1}}, {12, {16, -1}}, {24, {27, -1}}, {1.0 / 16}},
-      {{60, {45, -9, 1}}, {180, {270, -27, 2}}, {1920, {2250, -125, 9}}, {25.0 / 256, -3.0 / 256}}};
-  if (order != 2 && order != 4 && order != 6)
-    throw std::invalid_argument("discretise: differences are of order 2, 4 or 6");
-  return all[order / 2 - 1];
-}
-
 class Discretiser {
  public:
   /// Of the system's terms and those that were made of them.
   Discretiser(System const& system, Terms const& from, Grid const& grid, Space const& space,
-              NamesAs names, Stencil& to)
+              NamesAs names, LastingAs lasting, Stencil& to)
       : system_(system),
         names_(names),
+        lasting_(from, system.dims, lasting == LastingAs::arrays ? room_for_lasting(system) : 0),
+        formulas_(to.lasting),
         from_(from),
         grid_(grid),
         differences_(differences_of(space.order)),
@@ -101,14 +80,15 @@ class Discretiser {
   /// A term and what it is made of down to what is no operation, what is known left out; operands
   /// come first.
   template <class Known>
-  std::vector<Term> operations_of(Term root, Known const& known) const {
+  std::vector<Term> operations_of(Term root, Known const& known) {
     if (known(root)) return {};
     std::vector<Term> waiting = {root};
     std::set<Term> found = {root};
     while (!waiting.empty()) {
-      Node const& node = from_[waiting.back()];
+      Term const part = waiting.back();
+      Node const& node = from_[part];
       waiting.pop_back();
-      if (node.kind != Kind::operation) continue;
+      if (!is_operation(part)) continue;
       for (int i = 0; i < operand_count(node); ++i) {
         Term const operand = node.operands[static_cast<std::size_t>(i)];
         if (!known(operand) && found.insert(operand).second) waiting.push_back(operand);
@@ -117,8 +97,29 @@ class Discretiser {
     return {found.begin(), found.end()};
   }
 
+  /// The number of its array; −1: it has none.
+  int array_of(Term term) { return in_formula_ ? -1 : lasting_.number_of(term); }
+  /// Whether it is made of its operands.
+  bool is_operation(Term term) { return from_[term].kind == Kind::operation && array_of(term) < 0; }
+
+  /// What an array holds at the point so far off.
+  Term lasting(int number, Offset offset) {
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (!lasting_.varies_along(lasting_.numbered()[static_cast<std::size_t>(number)], axis))
+        offset[axis] = 0;
+    for (std::size_t n = formulas_.size(); n < lasting_.numbered().size(); ++n) {
+      auto others = std::exchange(points_, {});
+      in_formula_ = true;
+      formulas_.push_back(at(lasting_.numbered()[n], {}));
+      in_formula_ = false;
+      points_ = std::move(others);
+    }
+    return to_.unknown(system_.component_count() + system_.name_count() + number, offset);
+  }
+
   Term make(Term term, Offset offset) {
     Node const& node = from_[term];
+    if (int const array = array_of(term); array >= 0) return lasting(array, offset);
     auto const [a, b, c] = node.operands;
     switch (node.kind) {
       case Kind::coordinate:
@@ -294,7 +295,7 @@ class Discretiser {
         result = node.orders[static_cast<std::size_t>(axis)] % 2 != 0;
       else if (node.kind == Kind::flux || node.kind == Kind::transport)
         result = node.index == axis;
-      else if (node.kind == Kind::operation)
+      else if (is_operation(part))
         for (int i = 0; i < operand_count(node); ++i)
           result = result || meets_.at({node.operands[static_cast<std::size_t>(i)], axis});
       meets_.emplace(std::pair{part, axis}, result);
@@ -350,8 +351,15 @@ class Discretiser {
     return result;
   }
 
+  static int room_for_lasting(System const& system) {
+    return std::min(most_lasting, max_components - system.component_count() - system.name_count());
+  }
+
   System const& system_;
   NamesAs names_;
+  LastingTerms lasting_;
+  std::vector<Term>& formulas_;  // what its arrays hold
+  bool in_formula_ = false;      // of such an array
   Terms const& from_;
   Grid grid_;
   Differences const& differences_;
@@ -366,12 +374,13 @@ class Discretiser {
 /// What is left of the rates, and what is carried along.
 class SplitDiscretiser {
  public:
-  SplitDiscretiser(System const& system, Grid const& grid, Space const& space, NamesAs names)
+  SplitDiscretiser(System const& system, Grid const& grid, Space const& space, NamesAs names,
+                   LastingAs lasting)
       : split_(split_convection(system)),
         grid_(grid),
         space_(space),
         stencil_{.terms = {}, .rates = {}, .convection = space.convection},
-        discretiser_(system, split_.terms, grid, space, names, stencil_),
+        discretiser_(system, split_.terms, grid, space, names, lasting, stencil_),
         central_(differences_of(space.convection == Convection::weno5 ? 6 : 2)) {
     for (std::size_t c = 0; c < split_.rests.size(); ++c) {
       stencil_.rates.push_back(discretiser_.at(split_.rests[c], {}));
@@ -459,23 +468,25 @@ class SplitDiscretiser {
 
 }  // namespace
 
-Stencil discretise(System const& system, Grid const& grid, Space const& space, NamesAs names) {
+Stencil discretise(System const& system, Grid const& grid, Space const& space, NamesAs names,
+                   LastingAs lasting) {
   if (space.convection != Convection::central)
-    return SplitDiscretiser(system, grid, space, names).complete();
+    return SplitDiscretiser(system, grid, space, names, lasting).complete();
   Stencil stencil;
-  Discretiser discretiser(system, system.terms, grid, space, names, stencil);
+  Discretiser discretiser(system, system.terms, grid, space, names, lasting, stencil);
   for (Term const rate : system.rates) stencil.rates.push_back(discretiser.at(rate, {}));
   return stencil;
 }
 
 Stencil discretise_for_stability(System const& system, Grid const& grid, Space const& space) {
   constexpr auto names = NamesAs::formulas;
+  constexpr auto lasting = LastingAs::formulas;
   System with_slopes = system;
   SideSlopes const slopes = slopes_of_sides(with_slopes, grid, space);
   if (space.convection != Convection::central)
-    return SplitDiscretiser(with_slopes, grid, space, names).for_stability(slopes);
+    return SplitDiscretiser(with_slopes, grid, space, names, lasting).for_stability(slopes);
   Stencil stencil;
-  Discretiser discretiser(with_slopes, with_slopes.terms, grid, space, names, stencil);
+  Discretiser discretiser(with_slopes, with_slopes.terms, grid, space, names, lasting, stencil);
   for (Term const rate : system.rates) stencil.rates.push_back(discretiser.at(rate, {}));
   discretiser.add(slopes, stencil);
   return stencil;

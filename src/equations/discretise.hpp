@@ -19,6 +19,10 @@ namespace gridstride::equations {
 /// do not wrap, where formulas leave out as well what is given of fluxes.
 enum class NamesAs { arrays, formulas };
 
+/// What becomes of what depends on space alone and is worth an array (lasting.hpp): arrays are loads of
+/// components that follow the names.
+enum class LastingAs { formulas, arrays };
+
 /// The rates of a system at a point of a grid: terms of unknowns, coordinates and random numbers at
 /// points nearby (`Terms::unknown` with an offset), numbers, the time and what is found beforehand,
 /// without operators in space.
@@ -67,6 +71,7 @@ struct Stencil {
   double measure = 1;  ///< of the grid: what an integral is to a mean, at most
   std::array<double, 3> spacing = {1, 1, 1};
   std::vector<std::vector<Term>> names = {};  ///< of each name with sides its components
+  std::vector<Term> lasting = {};  ///< of arrays for what depends on space alone, what they hold
   std::vector<Slope> slopes = {};
   std::vector<Carried> carried = {};
   Convection convection = Convection::central;  ///< of `carried`
@@ -101,7 +106,7 @@ inline constexpr int max_operands = 64;
 ///
 /// Throws `Error` for stencils that are wider than `max_reach`, and for more than `max_operands`.
 Stencil discretise(System const& system, Grid const& grid, Space const& space = {},
-                   NamesAs names = NamesAs::arrays);
+                   NamesAs names = NamesAs::arrays, LastingAs lasting = LastingAs::formulas);
 
 /// The same for `Linearisation`: names with sides are formulas, what is carried along from upwind is
 /// left out, and told, and so is what is given on sides by fields.

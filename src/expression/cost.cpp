@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "expression/transform.hpp"
 
@@ -31,21 +32,24 @@ double products(double exponent) {
 
 }  // namespace
 
+double arithmetic_cost(Operation operation, double exponent) {
+  if (operand_count(operation) == 0) return 0;
+  bool const whole = exponent == std::floor(exponent) && std::abs(exponent) <= 8;
+  if (operation == Operation::power && whole) return products(exponent) + (exponent < 0 ? 9 : 0);
+  auto const cost = std::ranges::find(costs, operation, &Cost::operation);
+  return cost == std::end(costs) ? 1 : cost->instructions;
+}
+
 double arithmetic_cost(Expression const& formula) {
   Expression const expression = simplified(formula);
   double total = 0;
   for (Node const& node : expression.nodes()) {
-    if (operand_count(node.operation) == 0) continue;
-    auto const cost = std::ranges::find(costs, node.operation, &Cost::operation);
-    double instructions = cost == std::end(costs) ? 1 : cost->instructions;
-    if (node.operation == Operation::power) {
-      Node const& exponent = expression.nodes()[static_cast<std::size_t>(node.operands[1])];
-      bool const whole = exponent.operation == Operation::number &&
-                         exponent.value == std::floor(exponent.value) &&
-                         std::abs(exponent.value) <= 8;
-      if (whole) instructions = products(exponent.value) + (exponent.value < 0 ? 9 : 0);
-    }
-    total += instructions;
+    double exponent = std::numeric_limits<double>::quiet_NaN();
+    if (node.operation == Operation::power)
+      if (Node const& of = expression.nodes()[static_cast<std::size_t>(node.operands[1])];
+          of.operation == Operation::number)
+        exponent = of.value;
+    total += arithmetic_cost(node.operation, exponent);
   }
   return total;
 }

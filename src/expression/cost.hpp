@@ -9,5 +9,7 @@ namespace gridstride::expression {
 /// arguments, each operation of the tree by itself, but those of constants. Whole powers count
 /// their products.
 double arithmetic_cost(Expression const& formula);
+/// The same of one operation, of a power by the number `exponent`, which else does not count.
+double arithmetic_cost(Operation operation, double exponent);
 
 }  // namespace gridstride::expression

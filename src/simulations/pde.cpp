@@ -28,6 +28,7 @@
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_fields.hpp"
 #include "simulations/pde_globals.hpp"
+#include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_names.hpp"
 #include "simulations/pde_problems.hpp"
@@ -66,13 +67,15 @@ class Pde final : public pde::SlopeStepping<T> {
         events_(stream, run),
         stop_(stream, run),
         now_(stream_, MemorySpace::device, 1),
-        names_(stream, run.grid, pde::name_programs(stencil_of(run), run.grid.dims)),
+        names_(stream, run.grid, pde::name_programs(stencil_of(run), run.grid.dims),
+               system_of(run).component_count()),
         side_values_(stream, run, state_),
         quantities_(run, stream) {
     if (!run.time.adaptive)
       finder_.emplace(stream, run.grid, pde::wraps_of(run), stability_of(run), degree_of(run),
                       pde::factors_change(run));
     auto const stencil = stencil_of(run);
+    lasting_.emplace(stream, run, stencil, evolved_.front()->data());
     globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
     if (pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
       operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
@@ -118,10 +121,9 @@ class Pde final : public pde::SlopeStepping<T> {
     if (finder_) limit = find_limit();
     std::optional<pde::SlopeCost> cost;
     if (auto const* slopes = slopes_of(run_))
-      cost = {slopes->stages.size() - (slopes->first_is_last() ? 1 : 0),
-              static_cast<std::size_t>(this->values_per_update())};
-    return pde::report(run_, system_of(run_), names_.programs(), program_, scheme_, limit,
-                       finder_ && finder_->varies(), cost);
+      cost = {evaluations(), static_cast<std::size_t>(this->values_per_update())};
+    return pde::report(run_, system_of(run_), stencil_of(run_), names_.programs(), program_,
+                       scheme_, limit, finder_ && finder_->varies(), cost);
   }
 
   bool finished() const override { return !ending_.empty() || Base::finished(); }
@@ -176,16 +178,25 @@ class Pde final : public pde::SlopeStepping<T> {
     return lines;
   }
   double values_per_update() const override {
-    if (!goes_by_passes_) return Base::values_per_update();
-    return 2.0 * static_cast<double>(evolved_.size()) / passes().longest();
+    auto const lasting = static_cast<double>(pde::lasting_read(run_, program_));
+    if (!goes_by_passes_)
+      return Base::values_per_update() + lasting * static_cast<double>(evaluations());
+    return (2.0 * static_cast<double>(evolved_.size()) + lasting) / passes().longest();
   }
 
  private:
+  /// Of the rates, for a step.
+  std::size_t evaluations() const {
+    if (auto const* slopes = slopes_of(run_))
+      return slopes->stages.size() - (slopes->first_is_last() ? 1 : 0);
+    return scheme_.stages.size();
+  }
   /// The inputs of a stage that takes these buffers.
   std::vector<system::Input<T>> inputs_of(int number) {
     auto inputs = fields_.inputs();
     for (std::size_t c = 0; c < evolved_.size(); ++c)
       inputs[c].values = this->buffer(number, *evolved_[c]);
+    inputs.insert(inputs.end(), lasting_->inputs().begin(), lasting_->inputs().end());
     return inputs;
   }
   /// Those of the present state, whatever moment the sides were last filled for.
@@ -403,6 +414,7 @@ class Pde final : public pde::SlopeStepping<T> {
   Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
   std::string ending_;                 // why, where the run ended before its time
   pde::SidedNames<T> names_;
+  std::optional<pde::LastingArrays<T>> lasting_;
   pde::SideValues<T> side_values_;
   mutable pde::QuantityFinder<T> quantities_;
   /// For views of the state: that of the sides may have to be found anew.

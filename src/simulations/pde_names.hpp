@@ -20,15 +20,16 @@ std::vector<equations::StencilProgram> name_programs(equations::Stencil const& s
 template <class T>
 class SidedNames {
  public:
+  /// `components`: of the unknowns, which come before them.
   SidedNames(Stream const& stream, Grid const& grid,
-             std::vector<equations::StencilProgram> programs);
+             std::vector<equations::StencilProgram> programs, int components);
 
   std::vector<equations::StencilProgram> const& programs() const { return programs_; }
   /// Of all names, component after component.
   T* values(int component) { return arrays_[static_cast<std::size_t>(component)].data(); }
   bool depends_on_time() const;
   /// Queues the values of all names, one after the other, from a step's grid, clock and inputs,
-  /// which end with the names': theirs on sides where they are given are those of the sides.
+  /// theirs among them: on sides where they are given they are those of the sides.
   void fill(system::Step<T> step, std::string_view variant);
 
  private:
@@ -36,6 +37,7 @@ class SidedNames {
   std::vector<equations::StencilProgram> programs_;
   std::vector<system::Prepared> prepared_;
   std::vector<Buffer<T>> arrays_;
+  int components_;
 };
 
 }  // namespace gridstride::pde

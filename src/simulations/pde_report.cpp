@@ -12,6 +12,7 @@
 
 #include "equations/text.hpp"
 #include "grid/grid.hpp"
+#include "simulations/pde_lasting.hpp"
 
 namespace gridstride::pde {
 namespace {
@@ -95,6 +96,16 @@ std::size_t arrays_of(equations::StencilProgram const& program) {
   return arrays.size();
 }
 
+std::string lasting_line(equations::System const& system, equations::Stencil const& stencil) {
+  equations::System shown = system;
+  shown.terms = stencil.terms;
+  std::vector<std::string> formulas;
+  for (equations::Term const term : stencil.lasting)
+    formulas.push_back(equations::to_text(shown, term));
+  return fmt::format("made once, and read from {}: {}",
+                     formulas.size() == 1 ? "an array" : "arrays", fmt::join(formulas, "; "));
+}
+
 std::string cost_line(config::RunConfig const& run, equations::System const& system, Programs names,
                       equations::StencilProgram const& program, Scheme const& scheme) {
   auto const components = static_cast<std::size_t>(system.component_count());
@@ -104,7 +115,7 @@ std::string cost_line(config::RunConfig const& run, equations::System const& sys
   auto const made = static_cast<std::size_t>(system.name_count());
   std::size_t const stages = scheme.stages.size(), stores = (components + made) * stages;
   std::size_t flops = operations_of(program);
-  loads += stages * made;
+  loads += stages * (made + lasting_read(run, program));
   for (auto const& one : names) {
     loads += stages * arrays_of(one);
     flops += operations_of(one);
@@ -133,8 +144,8 @@ std::string cost_line(config::RunConfig const& run, equations::System const& sys
 }  // namespace
 
 std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
-                                Programs names, equations::StencilProgram const& program,
-                                Scheme const& scheme,
+                                equations::Stencil const& stencil, Programs names,
+                                equations::StencilProgram const& program, Scheme const& scheme,
                                 std::optional<equations::StepLimit> const& limit, bool varies,
                                 std::optional<SlopeCost> const& cost) {
   std::vector<std::string> lines = {"equations as understood:"};
@@ -143,6 +154,7 @@ std::vector<std::string> report(config::RunConfig const& run, equations::System 
   lines.push_back(limit ? step_line(run, system, *limit, varies)
                         : std::string("step: follows its error"));
   lines.push_back(reach_line(names, program));
+  if (!stencil.lasting.empty()) lines.push_back(lasting_line(system, stencil));
   lines.push_back(cost ? cost_line(run, system, names, program, *cost)
                        : cost_line(run, system, names, program, scheme));
   return lines;

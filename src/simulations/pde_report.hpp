@@ -25,8 +25,9 @@ struct SlopeCost {
 /// all stages of the scheme moves and computes: each stage loads each array once, and a fused
 /// multiplication and addition counts as two operations. `names` are the programs of names with
 /// sides, `program` that of the rates. Without a limit steps follow their error; `cost` is that of a
-/// scheme with slopes.
+/// scheme with slopes. What lasts and is read from arrays is told, too.
 std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
+                                equations::Stencil const& stencil,
                                 std::span<equations::StencilProgram const> names,
                                 equations::StencilProgram const& program, Scheme const& scheme,
                                 std::optional<equations::StepLimit> const& limit, bool varies,

@@ -66,7 +66,9 @@ equations::Space const& space_of(config::RunConfig const& run) {
 }
 
 equations::Stencil stencil_of(config::RunConfig const& run) {
-  return without_rates(run, equations::discretise(system_of(run), run.grid, space_of(run)));
+  return without_rates(
+      run, equations::discretise(system_of(run), run.grid, space_of(run),
+                                 equations::NamesAs::arrays, equations::LastingAs::arrays));
 }
 
 equations::Stencil stability_of(config::RunConfig const& run) {

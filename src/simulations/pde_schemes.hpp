@@ -24,7 +24,8 @@ int degree_of(config::RunConfig const& run);
 
 equations::System const& system_of(config::RunConfig const& run);
 equations::Space const& space_of(config::RunConfig const& run);
-/// All rates; by `leapfrog` those of rates of fields, which are the second half.
+/// All rates; by `leapfrog` those of rates of fields, which are the second half. What lasts is read
+/// from arrays (`LastingArrays`).
 equations::Stencil stencil_of(config::RunConfig const& run);
 /// The same for a linearisation.
 equations::Stencil stability_of(config::RunConfig const& run);

@@ -14,6 +14,7 @@
 #include "kernels/system/system.hpp"
 #include "model/values.hpp"
 #include "simulations/pde_globals.hpp"
+#include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_schemes.hpp"
@@ -107,6 +108,7 @@ std::vector<Row> rows_of(config::RunConfig const& run, Backend backend) {
     rows.push_back(scratch(run, "operand", 1));
   if (!run.time.adaptive && !equations::Linearisation(stability_of(run)).coefficients().empty())
     rows.push_back(scratch(run, "coefficient", 1));
+  add_lasting(rows, run, stencil);
   add_side_values(rows, run);
   add_quantities(rows, run);
   return rows;

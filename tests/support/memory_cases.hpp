@@ -119,6 +119,11 @@ inline std::vector<MemoryCase> memory_cases() {
       {"pde", "simulation: pde\n" + plane +
                   "equations: {u: laplace(u)}\ninitial: {u: x}\n"
                   "time: {scheme: euler, end: 8e-7, step: 2e-7}\n"},
+      {"pde with formulas of space",
+       "simulation: pde\n" + plane +
+           "boundary: {x: {neumann: 0}, y: periodic}\n"
+           "equations: {u: \"div(exp(-x*y)*grad(u)) + normal(3)*u\"}\ninitial: {u: x}\n"
+           "time: {scheme: euler, end: 8e-7, step: 2e-7}\n"},
       {"pde with steps that follow their error",
        "simulation: pde\nfields: {q: vector}\n" + plane +
            "boundary: {q: {x: {neumann: {x: 0, y: 0}}}, y: periodic}\n"
