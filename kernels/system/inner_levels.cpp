@@ -181,7 +181,8 @@ Offset middle_of(StencilProgram const& program, std::vector<int> const& cone) {
 class Splitter {
  public:
   explicit Splitter(StencilProgram const& program)
-      : results_(static_cast<int>(program.results.size())), next_(results_) {
+      : first_(std::max(static_cast<int>(program.results.size()), program.components)),
+        next_(first_) {
     split(whole(program), -1);
   }
 
@@ -191,10 +192,10 @@ class Splitter {
     for (auto& [component, part] : parts_) {
       for (Node& node : part.program.code) {
         if (node.kind != Kind::unknown) continue;
-        if (node.index >= results_) node.index = renumbered.at(node.index);
+        if (node.index >= first_) node.index = renumbered.at(node.index);
         part.program.components = std::max(part.program.components, node.index + 1);
       }
-      renumbered.emplace(component, results_ + static_cast<int>(parts.size()));
+      renumbered.emplace(component, first_ + static_cast<int>(parts.size()));
       parts.push_back(std::move(part));
     }
     return parts;
@@ -247,7 +248,7 @@ class Splitter {
     return best;
   }
 
-  int results_, next_;
+  int first_, next_;
   std::vector<std::pair<int, Part>> parts_;  // with the components that they find
 };
 

@@ -96,13 +96,15 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
       "namespace gridstride::system {{\n"
       "constexpr int steps = {}, stages = {}, lane_points = {}, vector_points = {}, turns = {};\n"
       "constexpr int halo = {}, stored = {}, most_rows = {}, kept_values = {}, parts = {};\n"
+      "constexpr int lasting = {};\n"
       "constexpr bool has_time = {};\n"
       "using Vector = {};\n",
       march_warps, shape.blocks, shape.steps, what.stages.size(), shape.lane_points,
       shape.vector_points, shape.turns, layout.halo, layout.stored,
       std::max(std::ranges::max(layout.rows_held), std::ranges::max(inner_held)), std::max(kept, 1),
-      parts.size(), what.program->depends_on_time(), vector_name<T>(shape.vector_points));
-  auto const sources = static_cast<std::size_t>(components) + parts.size() - 1;
+      parts.size(), lasting_of(what), what.program->depends_on_time(),
+      vector_name<T>(shape.vector_points));
+  auto const sources = layout.left.front().size();
   text += fmt::format(
       "struct StageShape {{\n  int base;\n  bool mixes_in;\n  int addends, addend[{}];\n}};\n"
       "constexpr StageShape stage_shapes[] = {{{}}};\n"
@@ -163,11 +165,13 @@ template <class T>
 void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
                      evaluate::DeviceClock const* clock) const {
   auto const components = what_.program->results.size();
-  if (arrays.in.size() != components || arrays.out.size() != components)
-    refuse(fmt::format("{} inputs and {} outputs for {} components", arrays.in.size(),
-                       arrays.out.size(), components));
+  auto const read = components + static_cast<std::size_t>(lasting_of(what_));
+  if (arrays.in.size() < read || arrays.out.size() != components)
+    refuse(fmt::format("{} inputs and {} outputs for {} components and {} arrays that last",
+                       arrays.in.size(), arrays.out.size(), components, read - components));
   if (what_.program->depends_on_time() && clock == nullptr) refuse("the program needs a clock");
-  if (side_rules<T>(arrays.in) != what_.sides) refuse("'march' was made for other sides");
+  if (side_rules(std::span(arrays.in).first(components)) != what_.sides)
+    refuse("'march' was made for other sides");
   MarchArguments<T> a{};
   a.place = place_of(what_.grid, clock, nullptr);
   for (std::size_t s = 0; s < what_.stages.size(); ++s) {
@@ -181,14 +185,19 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
     weights.fraction = stage.fraction;
   }
   std::size_t const vector_bytes = static_cast<std::size_t>(shape_.vector_points) * sizeof(T);
-  for (std::size_t c = 0; c < components; ++c) {
-    T const* const in = arrays.in[c].values;
-    if (in == nullptr || arrays.out[c] == nullptr) refuse("an array is missing");
-    if (!is_aligned(in, vector_bytes) || !is_aligned(arrays.out[c], vector_bytes))
+  auto const take = [&](T const* array) {
+    if (array == nullptr) refuse("an array is missing");
+    if (!is_aligned(array, vector_bytes))
       refuse(fmt::format("'march' takes arrays that are aligned to {} bytes", vector_bytes));
+  };
+  for (std::size_t c = 0; c < read; ++c) {
+    take(arrays.in[c].values);
+    a.inputs[c] = arrays.in[c];
+  }
+  for (std::size_t c = 0; c < components; ++c) {
+    take(arrays.out[c]);
     if (std::ranges::count(arrays.in, arrays.out[c], &Input<T>::values) > 0)
       refuse("an output is the same array as an input");
-    a.inputs[c] = arrays.in[c];
     a.out[c] = arrays.out[c];
   }
   a.strips = tiling_.strips;
@@ -199,21 +208,36 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
                   {.grid = static_cast<unsigned>(blocks), .block = 32 * march_warps}, a);
 }
 
+namespace {
+
+/// Whether what lies beyond its sides is known, or the same as around them.
+template <class T>
+bool is_lasting(Input<T> const& input) {
+  for (auto const& ends : input.sides)
+    for (Side<T> const& side : ends)
+      if (!input.beyond && (!side.wraps || side.sign != 1)) return false;
+  return true;
+}
+
+}  // namespace
+
 /// A stage of a scheme of one stage: a pass of one step.
 template <class T>
 void cuda_march(Stream& stream, Step<T> const& step) {
   auto const components = std::min(step.inputs.size(), step.outputs.size());
   auto const inputs = std::span(step.inputs).first(components);
-  Marched const what = {.program = step.program,
-                        .grid = step.grid,
-                        .sides = side_rules<T>(inputs),
-                        .stages = {{.fraction = step.fraction}}};
-  PassArrays<T> arrays;
+  auto const others = std::span(step.inputs).subspan(components);
+  Marched const what = {
+      .program = step.program,
+      .grid = step.grid,
+      .sides = side_rules<T>(inputs),
+      .stages = {{.fraction = step.fraction}},
+      .lasting = std::ranges::all_of(others, is_lasting<T>) ? static_cast<int>(others.size()) : 0};
+  PassArrays<T> arrays = {.in = step.inputs, .out = {}};
   for (std::size_t c = 0; c < step.outputs.size(); ++c) {
     if (!step.is_stage || step.outputs[c].base != step.inputs[c].values ||
         !step.addend_weights.empty() || step.in_weight != 0)
       refuse("'march' takes single stages of forward Euler");
-    arrays.in.push_back(step.inputs[c]);
     arrays.out.push_back(step.outputs[c].values);
   }
   March<T>(stream.device(), what, march_shapes(what, sizeof(T), 1))

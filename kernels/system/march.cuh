@@ -2,7 +2,7 @@
 // for stand
 //
 //   constexpr int steps, stages, lane_points, vector_points, turns, halo, stored, most_rows,
-//       kept_values, parts;
+//       kept_values, parts, lasting;
 //   constexpr bool has_time;                          // the program asks for it
 //   using Vector = float4;                            // vector_points values
 //   struct StageShape { int base; bool mixes_in; int addends, addend[most_addends]; };
@@ -15,7 +15,8 @@
 //   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
 // where programs ask for at.kept<i>(), too: what is the same all along a column, and for unknowns
-// beyond the components: what parts before have made (inner_levels.hpp).
+// beyond the components: `lasting` arrays that stay as they are, and what parts before have made
+// (inner_levels.hpp).
 //
 // Thread-to-data: a warp owns a strip, 32·lane_points columns wide, and marches along y over a chunk
 // of rows. A level is a stage of a step. Row r of the old values comes from memory; of it and the
@@ -29,31 +30,43 @@
 // rows and those of parts before, `lags` rows behind the newest of the state, and its rows are kept
 // and shared by shuffles as those of a state.
 //
+// Of arrays that last a row is loaded once, too, and goes down all levels, so that a thread keeps
+// those from the newest row to the oldest that the last level looks at. Their rows beyond sides are
+// loaded as they are known.
+//
 // Columns at the ends of a strip are wrong, with each level `reach` more of them, and are not
 // stored: strips overlap, and so do chunks, by as many rows as all levels reach. What lies beyond a
 // side is found when a level asks for it (march_sides.cuh); only a warp that comes near one goes
 // through the text for that.
 //
-// Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps. Flops: the
-// program's, for each level.
+// Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps; of arrays
+// that last sizeof(Real), and what overlaps. Flops: the program's, for each level.
 
 #include "kernels/system/compiled.cuh"
 
 namespace gridstride::system {
 
 constexpr int levels = steps * stages, reach_y = reach[1], ages = 2 * reach_y + 1;
-constexpr int sources = components + parts - 1, rates = parts - 1;  // the part that makes them
-constexpr int loaded_rows = 2;                                      // ahead of their use
+constexpr int arrays = components + lasting;                    // that are loaded
+constexpr int sources = arrays + parts - 1, rates = parts - 1;  // the part that makes them
+constexpr int loaded_rows = 2;                                  // ahead of their use
+constexpr int lasting_rows = (levels + 1) * reach_y + 1;
 
 /// How far the newest row of what a part takes is below that of its stage.
-__device__ constexpr int lag_of(int source) {
-  return source < components ? 0 : lags[source - components];
-}
+__device__ constexpr int lag_of(int source) { return source < arrays ? 0 : lags[source - arrays]; }
+__device__ constexpr bool is_lasting(int source) { return source >= components && source < arrays; }
 
 /// The rows that a thread keeps, by level, age and source: the components of the state that the
-/// level takes, then what its parts have made.
+/// level takes, then what its parts have made. Of what lasts those of all levels.
 struct Rows {
-  Real at[levels][most_rows][sources][lane_points];
+  Real at[levels][most_rows][sources - lasting][lane_points];
+  Real lasting_at[lasting_rows][lasting > 0 ? lasting : 1][lane_points];
+
+  template <int level>
+  __device__ __forceinline__ Real const (&row(int age, int source) const)[lane_points] {
+    if (is_lasting(source)) return lasting_at[level * reach_y + age][source - components];
+    return at[level][age][source < components ? source : source - lasting];
+  }
 };
 
 /// Values beside a thread's columns, of what a part takes: the nearest first.
@@ -81,15 +94,14 @@ namespace gridstride::system {
 static_assert(parts == 1 || !(sided[0] || sided[1]), "parts know no sides");
 
 /// Takes the newest row of a source in, of which so many are held.
-template <int held>
-__device__ __forceinline__ void push(Rows& rows, int level, int source,
+template <int held, int most, int count>
+__device__ __forceinline__ void push(Real (&rows)[most][count][lane_points], int source,
                                      Real const (&newest)[lane_points]) {
 #pragma unroll
   for (int e = 0; e < lane_points; ++e) {
 #pragma unroll
-    for (int age = held - 1; age > 0; --age)
-      rows.at[level][age][source][e] = rows.at[level][age - 1][source][e];
-    rows.at[level][0][source][e] = newest[e];
+    for (int age = held - 1; age > 0; --age) rows[age][source][e] = rows[age - 1][source][e];
+    rows[0][source][e] = newest[e];
   }
 }
 
@@ -102,7 +114,7 @@ __device__ __forceinline__ void exchange(Strip const& strip, Rows const& rows, B
 #pragma unroll
       for (int j = 0; j < reach[0]; ++j) {
         int const lanes = 1 + j / lane_points, column = j % lane_points;
-        auto const& row = rows.at[level][age][c];
+        auto const& row = rows.template row<level>(age, c);
         long long const y = strip.row - level * reach_y - age;
         if (j < left[part * ages + age][c]) {
           Real const value = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
@@ -125,7 +137,7 @@ struct ColumnSource : Point {
 
   template <int component, int dx, int dy, int dz>
   __device__ __forceinline__ Real unknown() const {
-    if constexpr (near.y && dy != 0)
+    if constexpr (near.y && dy != 0 && !is_lasting(component))
       return beyond_y<component, dx, dy>(*this);
     else
       return held<component, dx, dy>();
@@ -139,7 +151,7 @@ struct ColumnSource : Point {
     else if constexpr (x >= lane_points)
       return beside.right[age][component][x - lane_points];
     else
-      return rows.at[level][age][component][x];
+      return rows.template row<level>(age, component)[x];
   }
   __device__ __forceinline__ Real time() const {
     auto clock = strip.clock;
@@ -185,7 +197,7 @@ __device__ __forceinline__ void make_inner_rows(Strip const& strip, Rows& rows) 
     exchange<level, part, nowhere>(strip, rows, beside);
     Real made[lane_points];
     make_inner_columns<level, part, 0>(strip, rows, beside, made);
-    push<inner_held[part]>(rows, level, components + part, made);
+    push<inner_held[part]>(rows.at[level], components + part, made);
     make_inner_rows<level, part + 1>(strip, rows);
   }
 }
@@ -222,7 +234,7 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
                                                Real (&row)[components][lane_points]) {
   if constexpr (level < levels) {
 #pragma unroll
-    for (int c = 0; c < components; ++c) push<rows_held[level]>(rows, level, c, row[c]);
+    for (int c = 0; c < components; ++c) push<rows_held[level]>(rows.at[level], c, row[c]);
     make_inner_rows<level, 0>(strip, rows);
     Beside beside;
     exchange<level, rates, near>(strip, rows, beside);
@@ -240,12 +252,13 @@ struct OldRows {
   MarchArguments<Real> const& a;
   int columns[lane_points / vector_points];  // of the grid
   int row;
+  long long at;  // the row as the strip counts it
 
-  __device__ __forceinline__ void load(Real (&values)[components][lane_points]) {
+  __device__ __forceinline__ void load(Real (&values)[arrays][lane_points]) {
     long long const offset = row * a.place.points[0];
     row = row + 1 == a.place.points[1] ? 0 : row + 1;
 #pragma unroll
-    for (int c = 0; c < components; ++c)
+    for (int c = 0; c < arrays; ++c)
 #pragma unroll
       for (int v = 0; v < lane_points / vector_points; ++v) {
         auto const loaded = __builtin_bit_cast(
@@ -254,6 +267,20 @@ struct OldRows {
 #pragma unroll
         for (int e = 0; e < vector_points; ++e) values[c][v * vector_points + e] = loaded.at[e];
       }
+    if constexpr (lasting > 0 && !wraps[1]) load_known(values);
+  }
+
+ private:
+  /// Rows beyond sides of y, of what lasts.
+  __device__ __forceinline__ void load_known(Real (&values)[arrays][lane_points]) {
+    if (at < 0 || at >= a.place.points[1])
+#pragma unroll
+      for (int c = components; c < arrays; ++c)
+#pragma unroll
+        for (int e = 0; e < lane_points; ++e)
+          values[c][e] =
+              known_near(a, c, columns[e / vector_points] + e % vector_points, at, values[c][e]);
+    ++at;
   }
 };
 
@@ -281,7 +308,7 @@ struct March {
   Strip strip;
   OldRows old;
   Rows rows;
-  Real loaded[loaded_rows][components][lane_points];
+  Real loaded[loaded_rows][arrays][lane_points];
   bool is_stored[lane_points];
   long long first, last;
   long long to;  // the row that a turn ends with
@@ -294,6 +321,9 @@ struct March {
     for (int c = 0; c < components; ++c)
 #pragma unroll
       for (int e = 0; e < lane_points; ++e) row[c][e] = loaded[ahead][c][e];
+#pragma unroll
+    for (int c = components; c < arrays; ++c)
+      push<lasting_rows>(rows.lasting_at, c - components, loaded[ahead][c]);
     old.load(loaded[ahead]);
     ++strip.row;
     advance_levels<0, near>(strip, rows, row);
@@ -310,7 +340,7 @@ struct March {
   __device__ __forceinline__ void single_turn() {
     turn<near>(0);
 #pragma unroll
-    for (int c = 0; c < components; ++c)
+    for (int c = 0; c < arrays; ++c)
 #pragma unroll
       for (int e = 0; e < lane_points; ++e) {
         Real const newest = loaded[0][c][e];
@@ -331,7 +361,7 @@ __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long 
 
   March march = {
       .strip = {a, {}, columns.start + lane * lane_points, first - lag - 1, columns.touch_side, {}},
-      .old = {a, {}, static_cast<int>(wrapped(first - lag, a.place.points[1]))},
+      .old = {a, {}, static_cast<int>(wrapped(first - lag, a.place.points[1])), first - lag},
       .rows = {},
       .first = first,
       .last = last,

@@ -48,7 +48,13 @@ struct Marched {
   std::vector<SideRules> sides;  ///< of each component
   bool sides_change = false;     ///< values on them follow the time
   std::vector<PassStage> stages;
+  /// Arrays that the program may read after the components, which stay as they are and whose values
+  /// beyond sides are known (`Input::beyond`).
+  int lasting = 0;
 };
+
+/// How many of these arrays the program reads.
+int lasting_of(Marched const& what);
 
 /// Whether anything but the same values follows beyond some axis.
 bool has_sides(Marched const& what);
@@ -80,7 +86,8 @@ inline constexpr int march_blocks = 4;  ///< with so many, a thread has all regi
 /// `rows_held[level]`, and of what part i of a stage makes for later ones, `inner_held[i]`; how far
 /// the newest row that a part makes is below that of its stage, `lags[part]`; and of the row that is
 /// `age` rows older than the newest, how many columns beyond its own a thread takes of component c
-/// for a part, `left[part·ages + age][c]` and `right[…][c]`.
+/// for a part, `left[part·ages + age][c]` and `right[…][c]`; after the components come the arrays
+/// that last, then what parts make.
 struct MarchLayout {
   int levels = 1;
   int halo = 0, stored = 32;
@@ -115,7 +122,7 @@ MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout
 template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape);
 
-/// The arrays of a pass, one for each component, in device memory, aligned to the vectors of its
+/// The arrays of a pass, one for each component and those that last, in device memory, aligned to the vectors of its
 /// shape (to 16 bytes at most). No output is an input.
 template <class T>
 struct PassArrays {

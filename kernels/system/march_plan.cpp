@@ -109,6 +109,11 @@ struct Plan {
   std::int64_t operations = 0, instructions = 0;  ///< with and without those that are fused
   int kept = 0;                                   ///< values of a column
 
+  /// The part that an unknown is of; negative: a component, or an array that lasts.
+  int part_of(equations::Node const& node) const {
+    return node.index - static_cast<int>(what.program->results.size()) - lasting_of(what);
+  }
+
   Plan(Marched const& marched, bool splits) : what(marched), in_parts(splits) {
     auto const is_fused = [](int which) { return which >= 0; };
     parts = splits ? parts_of(*what.program) : std::vector{whole(*what.program)};
@@ -123,15 +128,13 @@ struct Plan {
 /// For each part how far the newest row that it makes is below that of its stage; the last lies as
 /// far below as the stage reaches.
 std::vector<int> lags_of(Plan const& plan) {
-  int const components = static_cast<int>(plan.what.program->results.size());
   std::vector<int> lags;
   for (Part const& part : plan.parts) {
     int lag = 0;
     for (equations::Node const& node : part.program.code)
       if (node.kind == equations::Kind::unknown)
-        lag =
-            std::max(lag, node.orders[1] +
-                              (node.index < components ? 0 : lags[index(node.index - components)]));
+        lag = std::max(
+            lag, node.orders[1] + (plan.part_of(node) < 0 ? 0 : lags[index(plan.part_of(node))]));
     lags.push_back(lag);
   }
   lags.back() = plan.what.program->reach[1];
@@ -142,13 +145,15 @@ std::vector<int> lags_of(Plan const& plan) {
 /// takes of the state.
 int add_part(MarchLayout& layout, Plan const& plan, int part) {
   int const components = static_cast<int>(plan.what.program->results.size());
-  int read = 1;
+  int read = 1, lasting = 1;
   for (equations::Node const& node : plan.parts[index(part)].program.code) {
     if (node.kind != equations::Kind::unknown) continue;
-    int const inner = node.index - components;
+    int const inner = plan.part_of(node);
     int const lag = inner < 0 ? 0 : layout.lags[index(inner)];
     int const age = layout.lags[index(part)] - lag - node.orders[1];
-    int& rows = inner < 0 ? read : layout.inner_held[index(inner)];
+    int& rows = inner >= 0                ? layout.inner_held[index(inner)]
+                : node.index < components ? read
+                                          : lasting;
     rows = std::max(rows, age + 1);
     int& left = layout.left[index(part * layout.ages + age)][index(node.index)];
     int& right = layout.right[index(part * layout.ages + age)][index(node.index)];
@@ -171,8 +176,9 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   layout.lag = layout.levels * program.reach[1];
   layout.inner_held.assign(plan.parts.size() - 1, 1);
   layout.lags = lags_of(plan);
+  auto const lasting = index(lasting_of(plan.what));
   layout.left.assign(index(parts * layout.ages),
-                     std::vector<int>(components + plan.parts.size() - 1, 0));
+                     std::vector<int>(components + lasting + plan.parts.size() - 1, 0));
   layout.right = layout.left;
   layout.has_ends = !wraps(plan.what, 0);
   int read = 1;
@@ -194,8 +200,11 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
                  std::reduce(layout.right[index(row)].begin(), layout.right[index(row)].end());
     beside = std::max(beside, of_part);
   }
-  int const values =
-      (rows * static_cast<int>(components) + inner_rows + plan.kept) * shape.lane_points + beside;
+  // Of what lasts, the rows from the newest to the last level's oldest, and two loaded ahead.
+  int const lasting_rows = static_cast<int>(lasting) * (layout.lag + program.reach[1] + 3);
+  int const values = (rows * static_cast<int>(components) + inner_rows + lasting_rows + plan.kept) *
+                         shape.lane_points +
+                     beside;
   layout.registers = values * value_bytes / 4 + other_registers;
   return layout;
 }
@@ -265,9 +274,9 @@ double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   double const issued = turns_of(tiling, shape, layout, machine) *
                         instructions_of_turn(plan, value_bytes, shape, layout);
   double const overlap = static_cast<double>(warp_lanes * shape.lane_points) / layout.stored;
-  double const bytes = (1 + overlap) * value_bytes *
-                       static_cast<double>(plan.what.program->results.size()) *
-                       static_cast<double>(grid.size());
+  auto const components = static_cast<double>(plan.what.program->results.size());
+  double const bytes = ((1 + overlap) * components + overlap * lasting_of(plan.what)) *
+                       value_bytes * static_cast<double>(grid.size());
   return (std::hypot(issued, bytes / bytes_per_cycle) + cycles_beside) / shape.steps;
 }
 
@@ -298,6 +307,10 @@ std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const&
 
 }  // namespace
 
+int lasting_of(Marched const& what) {
+  return std::max(what.program->components - static_cast<int>(what.program->results.size()), 0);
+}
+
 bool has_sides(Marched const& what) { return is_sided(what, 0) || is_sided(what, 1); }
 
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
@@ -308,8 +321,7 @@ std::string march_refusal(Marched const& what) {
   auto const no = [](std::string const& why) { return fmt::format("'march' takes {}", why); };
   if (what.grid.dims != 2) return no(fmt::format("grids in 2D, not in {}D", what.grid.dims));
   auto const& program = *what.program;
-  if (what.sides.size() != program.results.size() ||
-      program.components > std::ssize(program.results))
+  if (what.sides.size() != program.results.size() || lasting_of(what) > what.lasting)
     return no("a rate for each field");
   for (int axis = 0; axis < 2; ++axis) {
     auto const a = index(axis);

@@ -92,12 +92,27 @@ __device__ __forceinline__ Real further_inside(Real const (&row)[lane_points], i
                                      : __shfl_up_sync(~0u, value, abs(threads));
 }
 
+/// What is known of an array that lasts at a point, where that is near the grid; else `value`.
+__device__ __forceinline__ Real known_near(MarchArguments<Real> const& a, int c, long long column,
+                                           long long row, Real value) {
+  auto const& input = a.inputs[c];
+  if constexpr (wraps[1]) row = wrapped(row, a.place.points[1]);
+  bool const is_near = column >= -input.margin[0] && column < a.place.points[0] + input.margin[0] &&
+                       row >= -input.margin[1] && row < a.place.points[1] + input.margin[1];
+  return is_near ? known_value(input, a.place.points, column, row, 0) : value;
+}
+
 /// Component c of row y at j + 1 columns before a thread's own (`end` 0) or after them, where
 /// `value` is what its neighbours have there.
 template <int end, Near near>
 __device__ __forceinline__ Real beyond_x(Strip const& strip, int c, long long y, int j,
                                          Real const (&row)[lane_points], Real value) {
   long long const points = strip.a.place.points[0];
+  if (is_lasting(c)) {
+    long long const column = end == 0 ? strip.column - 1 - j : strip.column + lane_points + j;
+    bool const is_beyond = !wraps[0] && (column < 0 || column >= points);
+    return is_beyond ? known_near(strip.a, c, column, y, value) : value;
+  }
   if constexpr (wraps[0]) {
     long long const column = wrapped(strip.column, points);
     bool const is_across = end == 0 ? column <= j : column + lane_points + j >= points;

@@ -66,6 +66,8 @@ system::Marched marched(config::RunConfig const& run, equations::StencilProgram 
       add_sides(arrays, run, unknown.name, scheme, component);
     }
   what.sides_change = depends_on_time(arrays);
+  // Names with sides come before what lasts, and are made for each stage.
+  if (system_of(run).names.empty()) what.lasting = system::lasting_of(what);
   return what;
 }
 
