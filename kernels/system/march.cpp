@@ -88,6 +88,10 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   }
   auto inner_held = layout.inner_held;
   inner_held.push_back(0);  // of the last part, whose rows are the next state's
+  auto const of_lasting = [](std::vector<int> counts) {  // there are no empty tables
+    if (counts.empty()) counts.push_back(0);
+    return counts;
+  };
   auto const& sides = what.sides.front();
   std::string text = program_text(*what.program, {sides[0][0].wraps, sides[1][0].wraps, true},
                                   components, precision_of<T>(), body);
@@ -96,13 +100,14 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
       "namespace gridstride::system {{\n"
       "constexpr int steps = {}, stages = {}, lane_points = {}, vector_points = {}, turns = {};\n"
       "constexpr int halo = {}, stored = {}, most_rows = {}, kept_values = {}, parts = {};\n"
-      "constexpr int lasting = {};\n"
+      "constexpr int lasting = {}, lasting_left[] = {{{}}}, lasting_right[] = {{{}}};\n"
       "constexpr bool has_time = {};\n"
       "using Vector = {};\n",
       march_warps, shape.blocks, shape.steps, what.stages.size(), shape.lane_points,
       shape.vector_points, shape.turns, layout.halo, layout.stored,
       std::max(std::ranges::max(layout.rows_held), std::ranges::max(inner_held)), std::max(kept, 1),
-      parts.size(), lasting_of(what), what.program->depends_on_time(),
+      parts.size(), lasting_of(what), fmt::join(of_lasting(layout.lasting_left), ", "),
+      fmt::join(of_lasting(layout.lasting_right), ", "), what.program->depends_on_time(),
       vector_name<T>(shape.vector_points));
   auto const sources = layout.left.front().size();
   text += fmt::format(

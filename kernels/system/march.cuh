@@ -2,7 +2,8 @@
 // for stand
 //
 //   constexpr int steps, stages, lane_points, vector_points, turns, halo, stored, most_rows,
-//       kept_values, parts, lasting;
+//       kept_values, parts;
+//   constexpr int lasting, lasting_left[], lasting_right[];   // arrays, and columns beside a thread's
 //   constexpr bool has_time;                          // the program asks for it
 //   using Vector = float4;                            // vector_points values
 //   struct StageShape { int base; bool mixes_in; int addends, addend[most_addends]; };
@@ -15,7 +16,7 @@
 //   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
 // where programs ask for at.kept<i>(), too: what is the same all along a column, and for unknowns
-// beyond the components: `lasting` arrays that stay as they are, and what parts before have made
+// beyond the components: `lasting` arrays that stay as they are, then what parts before have made
 // (inner_levels.hpp).
 //
 // Thread-to-data: a warp owns a strip, 32·lane_points columns wide, and marches along y over a chunk
@@ -30,43 +31,43 @@
 // rows and those of parts before, `lags` rows behind the newest of the state, and its rows are kept
 // and shared by shuffles as those of a state.
 //
-// Of arrays that last a row is loaded once, too, and goes down all levels, so that a thread keeps
-// those from the newest row to the oldest that the last level looks at. Their rows beyond sides are
-// loaded as they are known.
+// Of an array that lasts a row is loaded once, with what lies beside a thread's columns, and goes down
+// all levels: a thread keeps those from the newest to the oldest that the last level looks at.
+// Beyond sides it is known, and loaded as it is.
 //
 // Columns at the ends of a strip are wrong, with each level `reach` more of them, and are not
 // stored: strips overlap, and so do chunks, by as many rows as all levels reach. What lies beyond a
 // side is found when a level asks for it (march_sides.cuh); only a warp that comes near one goes
 // through the text for that.
 //
-// Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps; of arrays
-// that last sizeof(Real), and what overlaps. Flops: the program's, for each level.
+// Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps; half of it
+// for an array that lasts. Flops: the program's, for each level.
 
 #include "kernels/system/compiled.cuh"
 
 namespace gridstride::system {
 
 constexpr int levels = steps * stages, reach_y = reach[1], ages = 2 * reach_y + 1;
-constexpr int arrays = components + lasting;                    // that are loaded
-constexpr int sources = arrays + parts - 1, rates = parts - 1;  // the part that makes them
-constexpr int loaded_rows = 2;                                  // ahead of their use
-constexpr int lasting_rows = (levels + 1) * reach_y + 1;
+constexpr int sources = components + parts - 1, rates = parts - 1;  // the part that makes them
+constexpr int loaded_rows = 2;                                      // ahead of their use
+constexpr int arrays = components + lasting;                        // that are loaded
+constexpr int lasting_rows = (levels + 1) * reach_y + 1, lasting_arrays = lasting > 0 ? lasting : 1;
+
+__device__ constexpr bool is_lasting(int component) {
+  return component >= components && component < arrays;
+}
 
 /// How far the newest row of what a part takes is below that of its stage.
-__device__ constexpr int lag_of(int source) { return source < arrays ? 0 : lags[source - arrays]; }
-__device__ constexpr bool is_lasting(int source) { return source >= components && source < arrays; }
+__device__ constexpr int lag_of(int source) {
+  return source < components ? 0 : lags[source - components];
+}
 
 /// The rows that a thread keeps, by level, age and source: the components of the state that the
-/// level takes, then what its parts have made. Of what lasts those of all levels.
+/// level takes, then what its parts have made.
 struct Rows {
-  Real at[levels][most_rows][sources - lasting][lane_points];
-  Real lasting_at[lasting_rows][lasting > 0 ? lasting : 1][lane_points];
-
-  template <int level>
-  __device__ __forceinline__ Real const (&row(int age, int source) const)[lane_points] {
-    if (is_lasting(source)) return lasting_at[level * reach_y + age][source - components];
-    return at[level][age][source < components ? source : source - lasting];
-  }
+  Real at[levels][most_rows][sources][lane_points];
+  /// Of what lasts, for all levels, from `reach` columns before the thread's own on.
+  Real lasting_at[lasting_rows][lasting_arrays][lane_points + 2 * reach[0]];
 };
 
 /// Values beside a thread's columns, of what a part takes: the nearest first.
@@ -94,11 +95,11 @@ namespace gridstride::system {
 static_assert(parts == 1 || !(sided[0] || sided[1]), "parts know no sides");
 
 /// Takes the newest row of a source in, of which so many are held.
-template <int held, int most, int count>
-__device__ __forceinline__ void push(Real (&rows)[most][count][lane_points], int source,
-                                     Real const (&newest)[lane_points]) {
+template <int held, int most, int count, int columns>
+__device__ __forceinline__ void push(Real (&rows)[most][count][columns], int source,
+                                     Real const (&newest)[columns]) {
 #pragma unroll
-  for (int e = 0; e < lane_points; ++e) {
+  for (int e = 0; e < columns; ++e) {
 #pragma unroll
     for (int age = held - 1; age > 0; --age) rows[age][source][e] = rows[age - 1][source][e];
     rows[0][source][e] = newest[e];
@@ -114,7 +115,7 @@ __device__ __forceinline__ void exchange(Strip const& strip, Rows const& rows, B
 #pragma unroll
       for (int j = 0; j < reach[0]; ++j) {
         int const lanes = 1 + j / lane_points, column = j % lane_points;
-        auto const& row = rows.template row<level>(age, c);
+        auto const& row = rows.at[level][age][c];
         long long const y = strip.row - level * reach_y - age;
         if (j < left[part * ages + age][c]) {
           Real const value = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
@@ -137,7 +138,10 @@ struct ColumnSource : Point {
 
   template <int component, int dx, int dy, int dz>
   __device__ __forceinline__ Real unknown() const {
-    if constexpr (near.y && dy != 0 && !is_lasting(component))
+    if constexpr (is_lasting(component))
+      return rows.lasting_at[level * reach_y + lags[part] - dy][component - components]
+                            [reach[0] + column + dx];
+    else if constexpr (near.y && dy != 0)
       return beyond_y<component, dx, dy>(*this);
     else
       return held<component, dx, dy>();
@@ -145,13 +149,14 @@ struct ColumnSource : Point {
   /// What the thread has or was handed.
   template <int component, int dx, int dy>
   __device__ __forceinline__ Real held() const {
-    constexpr int x = column + dx, age = lags[part] - lag_of(component) - dy;
+    constexpr int source = component < components ? component : component - lasting;
+    constexpr int x = column + dx, age = lags[part] - lag_of(source) - dy;
     if constexpr (x < 0)
-      return beside.left[age][component][-1 - x];
+      return beside.left[age][source][-1 - x];
     else if constexpr (x >= lane_points)
-      return beside.right[age][component][x - lane_points];
+      return beside.right[age][source][x - lane_points];
     else
-      return rows.template row<level>(age, component)[x];
+      return rows.at[level][age][source][x];
   }
   __device__ __forceinline__ Real time() const {
     auto clock = strip.clock;
@@ -247,16 +252,23 @@ struct Values {
   Real at[vector_points];
 };
 
-/// A thread's columns of old rows, one row after the other and the first after the last.
+/// A thread's columns of an old row. Of what lasts, what is known beyond the sides of x, the nearest
+/// first.
+struct OldRow {
+  Real at[arrays][lane_points];
+  Real beyond[lasting_arrays][2][reach[0] + 1];
+};
+
+/// Old rows, one after the other and the first after the last.
 struct OldRows {
   MarchArguments<Real> const& a;
+  long long column;                          // the strip's first, which may lie beyond the grid
   int columns[lane_points / vector_points];  // of the grid
   int row;
-  long long at;  // the row as the strip counts it
+  long long strip_row;  // the same as the strip counts it
 
-  __device__ __forceinline__ void load(Real (&values)[arrays][lane_points]) {
+  __device__ __forceinline__ void load(OldRow& old) {
     long long const offset = row * a.place.points[0];
-    row = row + 1 == a.place.points[1] ? 0 : row + 1;
 #pragma unroll
     for (int c = 0; c < arrays; ++c)
 #pragma unroll
@@ -265,24 +277,56 @@ struct OldRows {
             Values,
             __ldcs(reinterpret_cast<Vector const*>(a.inputs[c].values + offset + columns[v])));
 #pragma unroll
-        for (int e = 0; e < vector_points; ++e) values[c][v * vector_points + e] = loaded.at[e];
+        for (int e = 0; e < vector_points; ++e) old.at[c][v * vector_points + e] = loaded.at[e];
       }
-    if constexpr (lasting > 0 && !wraps[1]) load_known(values);
+    if constexpr (lasting > 0 && (!wraps[0] || !wraps[1]))
+#pragma unroll
+      for (int array = 0; array < lasting; ++array) load_known(old, array);
+    row = row + 1 == a.place.points[1] ? 0 : row + 1;
+    ++strip_row;
   }
 
  private:
-  /// Rows beyond sides of y, of what lasts.
-  __device__ __forceinline__ void load_known(Real (&values)[arrays][lane_points]) {
-    if (at < 0 || at >= a.place.points[1])
+  /// What lies beyond the sides.
+  __device__ __forceinline__ void load_known(OldRow& old, int array) const {
+    long long const points = a.place.points[0], margin = a.inputs[components + array].margin[0];
+    KnownRow const known(a.inputs[components + array], a.place.points, row, strip_row);
+    if (known.is_beyond)
 #pragma unroll
-      for (int c = components; c < arrays; ++c)
+      for (int e = 0; e < lane_points; ++e)
+        old.at[components + array][e] =
+            __ldg(known.row + columns[e / vector_points] + e % vector_points);
 #pragma unroll
-        for (int e = 0; e < lane_points; ++e)
-          values[c][e] =
-              known_near(a, c, columns[e / vector_points] + e % vector_points, at, values[c][e]);
-    ++at;
+    for (int j = 0; j < reach[0] && !wraps[0]; ++j) {
+      long long const left = column - 1 - j, right = column + lane_points + j;
+      if (j < lasting_left[array] && left < 0) old.beyond[array][0][j] = __ldg(known.left + left);
+      if (j < lasting_right[array] && right >= points && right < points + margin)
+        old.beyond[array][1][j] = __ldg(known.right + (right - points));
+    }
   }
 };
+
+/// The row of an array that lasts, with what lies beside a thread's columns.
+__device__ __forceinline__ void widen(Strip const& strip, OldRow const& old, int array,
+                                      Real (&wide)[lane_points + 2 * reach[0]]) {
+  auto const& row = old.at[components + array];
+#pragma unroll
+  for (int e = 0; e < lane_points; ++e) wide[reach[0] + e] = row[e];
+#pragma unroll
+  for (int j = 0; j < reach[0]; ++j) {
+    int const lanes = 1 + j / lane_points, column = j % lane_points;
+    Real &left = wide[reach[0] - 1 - j], &right = wide[reach[0] + lane_points + j];
+    if (j < lasting_left[array]) {
+      left = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
+      if (!wraps[0] && strip.column - 1 - j < 0) left = old.beyond[array][0][j];
+    }
+    if (j < lasting_right[array]) {
+      right = __shfl_down_sync(~0u, row[column], lanes);
+      if (!wraps[0] && strip.column + lane_points + j >= strip.a.place.points[0])
+        right = old.beyond[array][1][j];
+    }
+  }
+}
 
 /// Stores what a strip has of a row: whole vectors, for lines are a multiple of them.
 __device__ __forceinline__ void store_row(MarchArguments<Real> const& a, long long column,
@@ -308,7 +352,7 @@ struct March {
   Strip strip;
   OldRows old;
   Rows rows;
-  Real loaded[loaded_rows][arrays][lane_points];
+  OldRow loaded[loaded_rows];
   bool is_stored[lane_points];
   long long first, last;
   long long to;  // the row that a turn ends with
@@ -320,10 +364,13 @@ struct March {
 #pragma unroll
     for (int c = 0; c < components; ++c)
 #pragma unroll
-      for (int e = 0; e < lane_points; ++e) row[c][e] = loaded[ahead][c][e];
+      for (int e = 0; e < lane_points; ++e) row[c][e] = loaded[ahead].at[c][e];
 #pragma unroll
-    for (int c = components; c < arrays; ++c)
-      push<lasting_rows>(rows.lasting_at, c - components, loaded[ahead][c]);
+    for (int array = 0; array < lasting; ++array) {
+      Real wide[lane_points + 2 * reach[0]];
+      widen(strip, loaded[ahead], array, wide);
+      push<lasting_rows>(rows.lasting_at, array, wide);
+    }
     old.load(loaded[ahead]);
     ++strip.row;
     advance_levels<0, near>(strip, rows, row);
@@ -339,16 +386,10 @@ struct March {
   template <Near near>
   __device__ __forceinline__ void single_turn() {
     turn<near>(0);
+    OldRow const newest = loaded[0];
 #pragma unroll
-    for (int c = 0; c < arrays; ++c)
-#pragma unroll
-      for (int e = 0; e < lane_points; ++e) {
-        Real const newest = loaded[0][c][e];
-#pragma unroll
-        for (int ahead = 0; ahead + 1 < loaded_rows; ++ahead)
-          loaded[ahead][c][e] = loaded[ahead + 1][c][e];
-        loaded[loaded_rows - 1][c][e] = newest;
-      }
+    for (int ahead = 0; ahead + 1 < loaded_rows; ++ahead) loaded[ahead] = loaded[ahead + 1];
+    loaded[loaded_rows - 1] = newest;
   }
 };
 
@@ -361,7 +402,11 @@ __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long 
 
   March march = {
       .strip = {a, {}, columns.start + lane * lane_points, first - lag - 1, columns.touch_side, {}},
-      .old = {a, {}, static_cast<int>(wrapped(first - lag, a.place.points[1])), first - lag},
+      .old = {a,
+              columns.start + lane * lane_points,
+              {},
+              static_cast<int>(wrapped(first - lag, a.place.points[1])),
+              first - lag},
       .rows = {},
       .first = first,
       .last = last,

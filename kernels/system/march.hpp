@@ -86,8 +86,8 @@ inline constexpr int march_blocks = 4;  ///< with so many, a thread has all regi
 /// `rows_held[level]`, and of what part i of a stage makes for later ones, `inner_held[i]`; how far
 /// the newest row that a part makes is below that of its stage, `lags[part]`; and of the row that is
 /// `age` rows older than the newest, how many columns beyond its own a thread takes of component c
-/// for a part, `left[part·ages + age][c]` and `right[…][c]`; after the components come the arrays
-/// that last, then what parts make.
+/// for a part, `left[part·ages + age][c]` and `right[…][c]`; after the components comes what parts
+/// make. Of each array that lasts, all parts together take `lasting_left` and `lasting_right`.
 struct MarchLayout {
   int levels = 1;
   int halo = 0, stored = 32;
@@ -96,6 +96,7 @@ struct MarchLayout {
   bool has_ends = false;  ///< x does not wrap: strips end at its sides
   std::vector<int> rows_held, inner_held, lags;
   std::vector<std::vector<int>> left, right;
+  std::vector<int> lasting_left, lasting_right;
   int registers = 0;  ///< 32 bits each, that it takes to hold this: an estimate
 };
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape);

@@ -132,9 +132,10 @@ std::vector<int> lags_of(Plan const& plan) {
   for (Part const& part : plan.parts) {
     int lag = 0;
     for (equations::Node const& node : part.program.code)
-      if (node.kind == equations::Kind::unknown)
-        lag = std::max(
-            lag, node.orders[1] + (plan.part_of(node) < 0 ? 0 : lags[index(plan.part_of(node))]));
+      if (node.kind == equations::Kind::unknown) {
+        int const inner = plan.part_of(node);
+        lag = std::max(lag, node.orders[1] + (inner < 0 ? 0 : lags[index(inner)]));
+      }
     lags.push_back(lag);
   }
   lags.back() = plan.what.program->reach[1];
@@ -145,20 +146,27 @@ std::vector<int> lags_of(Plan const& plan) {
 /// takes of the state.
 int add_part(MarchLayout& layout, Plan const& plan, int part) {
   int const components = static_cast<int>(plan.what.program->results.size());
-  int read = 1, lasting = 1;
+  int const lasting = lasting_of(plan.what);
+  int read = 1;
+  auto const widen = [](int& left, int& right, equations::Node const& node) {
+    left = std::max(left, -int{node.orders[0]});
+    right = std::max(right, int{node.orders[0]});
+  };
   for (equations::Node const& node : plan.parts[index(part)].program.code) {
     if (node.kind != equations::Kind::unknown) continue;
     int const inner = plan.part_of(node);
+    if (inner < 0 && node.index >= components) {
+      auto const array = index(node.index - components);
+      widen(layout.lasting_left[array], layout.lasting_right[array], node);
+      continue;
+    }
     int const lag = inner < 0 ? 0 : layout.lags[index(inner)];
     int const age = layout.lags[index(part)] - lag - node.orders[1];
-    int& rows = inner >= 0                ? layout.inner_held[index(inner)]
-                : node.index < components ? read
-                                          : lasting;
+    int& rows = inner < 0 ? read : layout.inner_held[index(inner)];
     rows = std::max(rows, age + 1);
-    int& left = layout.left[index(part * layout.ages + age)][index(node.index)];
-    int& right = layout.right[index(part * layout.ages + age)][index(node.index)];
-    left = std::max(left, -int{node.orders[0]});
-    right = std::max(right, int{node.orders[0]});
+    auto const source = index(inner < 0 ? node.index : node.index - lasting);
+    widen(layout.left[index(part * layout.ages + age)][source],
+          layout.right[index(part * layout.ages + age)][source], node);
   }
   return read;
 }
@@ -176,10 +184,12 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   layout.lag = layout.levels * program.reach[1];
   layout.inner_held.assign(plan.parts.size() - 1, 1);
   layout.lags = lags_of(plan);
-  auto const lasting = index(lasting_of(plan.what));
   layout.left.assign(index(parts * layout.ages),
-                     std::vector<int>(components + lasting + plan.parts.size() - 1, 0));
+                     std::vector<int>(components + plan.parts.size() - 1, 0));
   layout.right = layout.left;
+  auto const lasting = index(lasting_of(plan.what));
+  layout.lasting_left.assign(lasting, 0);
+  layout.lasting_right.assign(lasting, 0);
   layout.has_ends = !wraps(plan.what, 0);
   int read = 1;
   for (int part = 0; part < parts; ++part) read = std::max(read, add_part(layout, plan, part));
@@ -201,10 +211,12 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
     beside = std::max(beside, of_part);
   }
   // Of what lasts, the rows from the newest to the last level's oldest, and two loaded ahead.
-  int const lasting_rows = static_cast<int>(lasting) * (layout.lag + program.reach[1] + 3);
-  int const values = (rows * static_cast<int>(components) + inner_rows + lasting_rows + plan.kept) *
-                         shape.lane_points +
-                     beside;
+  int columns = static_cast<int>(lasting) * shape.lane_points;
+  for (auto const* sides : {&layout.lasting_left, &layout.lasting_right})
+    columns += std::reduce(sides->begin(), sides->end());
+  int const values =
+      (rows * static_cast<int>(components) + inner_rows + plan.kept) * shape.lane_points + beside +
+      columns * (layout.lag + program.reach[1] + 3);
   layout.registers = values * value_bytes / 4 + other_registers;
   return layout;
 }

@@ -81,6 +81,32 @@ __device__ __forceinline__ Side<Real> rule_of(Strip const& strip, int component,
           rule.has_a ? given.a : nullptr};
 }
 
+/// A row of an array that lasts, and what is known beside it: `left` of columns below 0, `right` of
+/// those after the last, counted from there. `is_beyond`: the row lies beyond a side of y itself.
+struct KnownRow {
+  bool is_beyond;
+  Real const *row, *left, *right;
+
+  /// `inner` is the row of the grid's own that is loaded for `at`, which may lie beyond.
+  __device__ __forceinline__ KnownRow(Input<Real> const& input, long long const (&points)[3],
+                                      long long inner, long long at) {
+    long long const margin = input.margin[0], line = points[0] + 2 * margin;
+    long long const layer = at < 0 ? at + input.margin[1] : at - points[1];
+    is_beyond = !wraps[1] && (at < 0 || at >= points[1]) && layer >= 0 && layer < input.margin[1];
+    // The slabs of y, the lower and the upper, then those of x (margin_slab).
+    if (is_beyond) {
+      long long const lines = at < 0 ? layer : input.margin[1] + layer;
+      row = left = input.beyond + margin + line * lines;
+      right = row + points[0];
+    } else {
+      Real const* const columns = input.beyond + 2 * line * input.margin[1];
+      row = input.values + points[0] * inner;
+      left = columns + margin * (inner + 1);
+      right = columns + margin * (points[1] + inner);
+    }
+  }
+};
+
 /// The value of a row `within` columns further inside than the outermost that a thread has, from
 /// the thread so many further inside.
 template <int end>
@@ -92,27 +118,12 @@ __device__ __forceinline__ Real further_inside(Real const (&row)[lane_points], i
                                      : __shfl_up_sync(~0u, value, abs(threads));
 }
 
-/// What is known of an array that lasts at a point, where that is near the grid; else `value`.
-__device__ __forceinline__ Real known_near(MarchArguments<Real> const& a, int c, long long column,
-                                           long long row, Real value) {
-  auto const& input = a.inputs[c];
-  if constexpr (wraps[1]) row = wrapped(row, a.place.points[1]);
-  bool const is_near = column >= -input.margin[0] && column < a.place.points[0] + input.margin[0] &&
-                       row >= -input.margin[1] && row < a.place.points[1] + input.margin[1];
-  return is_near ? known_value(input, a.place.points, column, row, 0) : value;
-}
-
 /// Component c of row y at j + 1 columns before a thread's own (`end` 0) or after them, where
 /// `value` is what its neighbours have there.
 template <int end, Near near>
 __device__ __forceinline__ Real beyond_x(Strip const& strip, int c, long long y, int j,
                                          Real const (&row)[lane_points], Real value) {
   long long const points = strip.a.place.points[0];
-  if (is_lasting(c)) {
-    long long const column = end == 0 ? strip.column - 1 - j : strip.column + lane_points + j;
-    bool const is_beyond = !wraps[0] && (column < 0 || column >= points);
-    return is_beyond ? known_near(strip.a, c, column, y, value) : value;
-  }
   if constexpr (wraps[0]) {
     long long const column = wrapped(strip.column, points);
     bool const is_across = end == 0 ? column <= j : column + lane_points + j >= points;

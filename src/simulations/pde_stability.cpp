@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -49,9 +50,23 @@ equations::Range range_of(reduce::Moments<T> const& found) {
 
 }  // namespace
 
+/// Whether no coefficient changes with the fields or in time.
+template <class T>
+bool StabilityFinder<T>::follows_space_alone() const {
+  using equations::Kind;
+  return !factors_change_ && linearisation_.operands().empty() &&
+         std::ranges::none_of(linearisation_.coefficients(), [this](equations::Term term) {
+           auto const contains = [&](Kind kind) {
+             return linearisation_.terms().contains(term, kind);
+           };
+           return contains(Kind::unknown) || contains(Kind::time) || contains(Kind::noise);
+         });
+}
+
 template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
                                               evaluate::DeviceClock const* clock) {
+  if (lasting_) return *lasting_;
   system::Step<T> step;
   step.inputs = inputs;
   step.clock = clock;
@@ -67,7 +82,9 @@ equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> cons
     ranges.push_back({least, greatest});
   }
   auto const sides = find_factors(inputs);
-  return linearisation_.limit(ranges, degree_, sides);
+  auto const limit = linearisation_.limit(ranges, degree_, sides);
+  if (follows_space_alone()) lasting_ = limit;
+  return limit;
 }
 
 /// The sides with a factor, and its range on each.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,11 +28,12 @@ class StabilityFinder {
   /// How many steps a limit holds for, at most: fields change by what the equations do in a step,
   /// factors as their formulas say.
   std::int64_t steps_between() const { return factors_change_ ? 1 : 32; }
-  /// Waits for the device. Throws `NumericalError` for a coefficient or a factor that is not finite.
+  /// Waits for the device, but where nothing that it depends on has changed since it was found. Throws `NumericalError` for a coefficient or a factor that is not finite.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs,
                             evaluate::DeviceClock const* clock);
 
  private:
+  bool follows_space_alone() const;
   std::vector<equations::RobinSide> find_factors(std::vector<system::Input<T>> const& inputs);
 
   Stream stream_;
@@ -41,6 +43,7 @@ class StabilityFinder {
   bool factors_change_;
   system::ExtremesFinder<T> extremes_;  // of the coefficients
   GlobalFinder<T> globals_;
+  std::optional<equations::StepLimit> lasting_;  // a limit that is the same for every state
   Buffer<T> scratch_;
   Buffer<reduce::Moments<T>> moments_;
 };
