@@ -32,5 +32,23 @@ TEST(PdeLastingGpu, RowsHaveTheSameBitsNearThoseOfTheHost) {
   }
 }
 
+/// Grids that are wide enough for all that threads may have, of no multiples; steps for long passes
+/// and what is left over.
+TEST(PdeLastingGpu, PassesHaveTheBitsOfSingleSteps) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (char const* precision : {"float32", "float64"})
+    for (char const* boundary :
+         {"{x: periodic, y: periodic}", "{x: {neumann: 0.1}, y: {dirichlet: 1}}"}) {
+      auto const text = fmt::format(
+          "simulation: pde\nprecision: {}\ngrid: {{points: [1804, 907], upper: [9, 7]}}\n"
+          "boundary: {}\nequations: {{u: \"div((1 + 0.5*sin(x)*cos(y))*grad(u))/1e4\"}}\n"
+          "initial: {{u: \"sin(3*x)*cos(2*y)\"}}\ntime: {{scheme: euler, end: 0.23, step: 0.01}}\n",
+          precision, boundary);
+      auto const points = run_pde(text + "kernels: {system: points}\n", Backend::cuda).fields;
+      EXPECT_TRUE(run_pde(text + "kernels: {system: march}\n", Backend::cuda).fields == points)
+          << text;
+    }
+}
+
 }  // namespace
 }  // namespace gridstride
