@@ -69,16 +69,20 @@ inline void expect_order_two(OrderCase const& one) {
       << "errors " << coarse.maximum << ", " << fine.maximum;
 }
 
-/// u = (1 + x²) cos(3t), which central differences take exactly: all error is that of time.
+/// u = (1 + x²) cos(3t), which central differences take exactly: all error is that of time. `side`
+/// tells the kind of both sides: d, n, r, with an a that changes in time, or f for fluxes.
 inline std::string quadratic_pde(std::string const& scheme, char side, int steps) {
-  std::string const condition = side == 'd'
-                                    ? "{dirichlet: \"(1 + x^2)*cos(3*t)\"}"
-                                    : "{lower: {neumann: 0}, upper: {neumann: \"2*cos(3*t)\"}}";
+  std::string const condition =
+      side == 'd'   ? "{dirichlet: \"(1 + x^2)*cos(3*t)\"}"
+      : side == 'n' ? "{lower: {neumann: 0}, upper: {neumann: \"2*cos(3*t)\"}}"
+      : side == 'r' ? "{lower: {robin: [2, \"2*cos(3*t)\"]}, "
+                      "upper: {robin: [1 + t, \"(4 + 2*t)*cos(3*t)\"]}}"
+                    : "{lower: {flux: 0}, upper: {flux: \"0.04*cos(3*t)\"}}";
   return fmt::format(
       "simulation: pde\n"
       "grid: {{points: 9}}\n"
       "boundary: {{x: {}}}\n"
-      "equations: {{u: \"0.02*laplace(u) - 3*(1 + x^2)*sin(3*t) - 0.04*cos(3*t)\"}}\n"
+      "equations: {{u: \"div(0.02*grad(u)) - 3*(1 + x^2)*sin(3*t) - 0.04*cos(3*t)\"}}\n"
       "initial: {{u: \"1 + x^2\"}}\n"
       "time: {{scheme: {}, end: 1, step: {}}}\n"
       "verify: {{exact: {{u: \"(1 + x^2)*cos(3*t)\"}}, tolerance: {{l2: 1}}}}\n",

@@ -52,7 +52,7 @@ TEST(PdeTimeOrder, IsThatOfTheScheme) {
   };
   for (auto const& [scheme, order, steps] : {Order{"euler", 1, 200}, Order{"ssprk2", 2, 100},
                                              Order{"ssprk3", 3, 50}, Order{"rk4", 4, 40}})
-    for (char const side : {'d', 'n'}) {
+    for (char const side : {'d', 'n', 'r', 'f'}) {
       auto const error = [&](int n) {
         return test::solution_error(test::quadratic_pde(scheme, side, n), Backend::cpu);
       };
@@ -296,6 +296,18 @@ TEST(Pde, TheExamplesRun) {
     ++count;
   }
   EXPECT_EQ(count, 11);
+}
+
+/// Constants with units are numbers in SI units.
+TEST(Pde, ConstantsHaveUnits) {
+  auto const of = [](char const* constants) {
+    return run_pde(std::string("simulation: pde\ngrid: {points: 16}\nboundary: {x: periodic}\n"
+                               "equations: {u: D*laplace(u) - u/tau}\ninitial: {u: sin(2*pi*x)}\n"
+                               "time: {scheme: rk4, end: \"20 ms\"}\nconstants: ") +
+                   constants)
+        .fields;
+  };
+  EXPECT_EQ(of("{D: \"25 cm^2/s\", tau: \"4 ms\"}\n"), of("{D: 25e-4, tau: 4e-3}\n"));
 }
 
 /// Files as users write them, with all that they may have beside each other: they have steps, and

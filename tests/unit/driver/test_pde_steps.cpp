@@ -26,7 +26,7 @@ TEST(PdeSteps, HaveTheBitsOfEveryVariant) {
 
 /// Steps of a given length, with sides that change.
 TEST(PdeSteps, OfOneLengthHaveOrderFive) {
-  for (char const side : {'d', 'n'}) {
+  for (char const side : {'d', 'n', 'r', 'f'}) {
     auto const error = [&](int steps) {
       return test::solution_error(test::quadratic_pde("rk45", side, steps), Backend::cpu);
     };

@@ -4,12 +4,16 @@
 #include <cstddef>
 #include <optional>
 #include <random>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
+#include "equations/discretise.hpp"
 #include "equations/language.hpp"
 #include "equations/operators.hpp"
+#include "equations/source.hpp"
 #include "equations/text.hpp"
 
 namespace gridstride::equations {
@@ -235,6 +239,47 @@ TEST(HostileEquations, AreReadOrRefused) {
   }
   EXPECT_GT(refused, 3000);
   EXPECT_LT(refused, 6000);
+}
+
+/// The compiler sees the tree and nothing of the text: names that mean something to it, and the
+/// numbers of arrays, make the same source.
+TEST(HostileEquations, NothingOfTheTextReachesTheCompiler) {
+  constexpr std::array<std::array<char const*, 2>, 5> names = {
+      {{"u", "asm"}, {"v", "return0"}, {"q", "__global__"}, {"w", "blockIdx"}, {"k", "template"}}};
+  auto const renamed = [&](std::string text) {
+    for (auto const& [name, other] : names)
+      text = std::regex_replace(text, std::regex(std::string("\\b") + name + "\\b"), other);
+    return text;
+  };
+  Samples samples;
+  int same = 0;
+  for (int i = 0; i < 600; ++i) {
+    std::string const of_u = samples.expression(0, 1 + i % 4);
+    SystemText const plain = system_of(of_u, "w");
+    SystemText other = plain;
+    other.constants = {{"template", 0.06}};
+    other.lets[0].name = "blockIdx";
+    for (std::size_t e = 0; e < 3; ++e) {
+      other.equations[e].name = names[e][1];
+      other.equations[e].texts[0] = renamed(plain.equations[e].texts[0]);
+    }
+    other.lets[0].texts[0] = renamed(plain.lets[0].texts[0]);
+    auto const one = looked_at(plain), two = looked_at(other);
+    ASSERT_EQ(one.has_value(), two.has_value()) << of_u;
+    if (!one) continue;
+    auto const source = [](System const& system) {
+      Grid const grid{.dims = 2, .points = {64, 64, 1}, .origin = {}, .spacing = {0.1, 0.2, 1}};
+      Stencil const stencil = discretise(system, grid);
+      return to_cuda(program_of(stencil.terms, stencil.rates, 2), Precision::float64);
+    };
+    try {
+      EXPECT_EQ(source(*one), source(*two)) << of_u;
+      ++same;
+    } catch (Error const&) {
+      EXPECT_THROW(source(*two), Error) << of_u;  // too wide, or too long
+    }
+  }
+  EXPECT_GT(same, 300);
 }
 
 /// What is nested deeper than a stack may be, closed or not, is refused at some place in it.
