@@ -1,10 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
-#include "support/memory_checkpoint.hpp"
-#include "support/pde_cases.hpp"
+#include "support/pde_restart_cases.hpp"
 
 /// Runs that go on from a checkpoint, of steps that are not adaptive.
 namespace gridstride {
@@ -17,34 +15,9 @@ struct RestartCase {
 
 class PdeRestart : public testing::TestWithParam<RestartCase> {};
 
-/// Within the first steps, after which limits are found more often, between two looks at the limit
-/// and at one: the bits and the steps are those of a run that never stopped.
 TEST_P(PdeRestart, HasTheBitsOfAWholeRun) {
-  std::string const text = std::string("simulation: pde\n") + GetParam().text;
-  auto const config = test::config_of(text);
-  auto const whole = test::run_pde(text);
-  ASSERT_GT(whole.steps, 60);
-  for (std::int64_t const stop : {3, 32, 45}) {
-    Stream stream(Device::open(Backend::cpu));
-    auto const first = entry_of(config).make(config, stream, {});
-    while (first->clock().step < stop) first->advance(stop - first->clock().step, config.time.end);
-    ASSERT_EQ(first->clock().step, stop);
-    test::MemoryCheckpoint checkpoint;
-    first->save(checkpoint);
-    auto const second = entry_of(config).make(config, stream, {});
-    second->load(checkpoint);
-    EXPECT_EQ(second->clock().time, first->clock().time);
-    while (!second->finished()) second->advance(7, config.time.end);
-    EXPECT_EQ(second->clock().step, whole.steps) << stop;
-    auto const fields = second->fields();
-    ASSERT_EQ(fields.size(), whole.fields.size());
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      auto const host = test::to_host(fields[f], stream);
-      for (std::size_t i = 0; i < whole.fields[f].size(); ++i)
-        ASSERT_EQ(test::value_at(host, static_cast<std::int64_t>(i)), whole.fields[f][i])
-            << stop << ' ' << fields[f].name << ' ' << i;
-    }
-  }
+  test::expect_bits_after_restarts(std::string("simulation: pde\n") + GetParam().text,
+                                   Backend::cpu);
 }
 
 INSTANTIATE_TEST_SUITE_P(
