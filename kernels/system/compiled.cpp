@@ -72,6 +72,7 @@ std::string program_text(StencilProgram const& program, std::array<bool, 3> cons
                          int components, Precision precision, std::string const& body) {
   return fmt::format(
       "#include \"expression/operations.hpp\"\n"
+      "#include \"kernels/system/quotient.cuh\"\n"
       "using Real = {};\n"
       "namespace gridstride::system {{\n"
       "constexpr int dims = {}, components = {}, results = {}, reach[3] = {};\n"

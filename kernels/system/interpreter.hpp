@@ -10,6 +10,7 @@
 #include "core/host_device.hpp"
 #include "equations/discretise.hpp"
 #include "expression/operations.hpp"
+#include "kernels/system/quotient.cuh"
 
 /// Programs of differences as code for a machine of slots: what the row `interpreter` runs.
 namespace gridstride::system {
@@ -92,7 +93,7 @@ GRIDSTRIDE_HOST_DEVICE inline T apply_as(expression::Operation operation, T a, T
     case Operation::add: return a + b;
     case Operation::subtract: return a - b;
     case Operation::multiply: return a * b;
-    case Operation::divide: return a / b;
+    case Operation::divide: return quotient(a, b);
     case Operation::power: return b == 2 ? a * a : ::pow(a, b);
     case Operation::less: return a < b ? 1 : 0;
     case Operation::less_equal: return a <= b ? 1 : 0;

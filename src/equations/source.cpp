@@ -125,6 +125,8 @@ class CudaPrinter {
     std::array<std::string, 3> operands;
     int const count = operand_count(node);
     for (int i = 0; i < count; ++i) operands[index(i)] = name(operand(node, i));
+    if (node.operation == Operation::divide)
+      return fmt::format("quotient({}, {})", operands[0], operands[1]);
     return expression::operation_in_cuda(node.operation, std::span(operands).first(index(count)));
   }
 

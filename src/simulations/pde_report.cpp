@@ -10,6 +10,7 @@
 #include <numbers>
 #include <set>
 
+#include "equations/linear_part.hpp"
 #include "equations/text.hpp"
 #include "grid/grid.hpp"
 #include "simulations/pde_lasting.hpp"
@@ -141,6 +142,23 @@ std::string cost_line(config::RunConfig const& run, equations::System const& sys
                      name_of(run.precision), counted(cost.evaluations * flops, "flop"));
 }
 
+/// The linear part of each rate that has one, as implicit and exponential schemes would take it.
+void add_linear_parts(equations::System system, std::vector<std::string>& lines) {
+  std::vector<std::string> parts;
+  for (int component = 0; component < system.component_count(); ++component) {
+    auto const split =
+        equations::split_linear(system.terms, system.rates[static_cast<std::size_t>(component)]);
+    if (split.linear.empty()) continue;
+    auto const linear = equations::linear_part(system.terms, split);
+    parts.push_back(
+        fmt::format("  of dt({}): {}, beside {}", equations::component_name(system, component),
+                    equations::to_text(system, linear), equations::to_text(system, split.rest)));
+  }
+  if (parts.empty()) return;
+  lines.push_back("linear with constant coefficients:");
+  lines.insert(lines.end(), parts.begin(), parts.end());
+}
+
 }  // namespace
 
 std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
@@ -157,6 +175,7 @@ std::vector<std::string> report(config::RunConfig const& run, equations::System 
   if (!stencil.lasting.empty()) lines.push_back(lasting_line(system, stencil));
   lines.push_back(cost ? cost_line(run, system, names, program, *cost)
                        : cost_line(run, system, names, program, scheme));
+  add_linear_parts(system, lines);
   return lines;
 }
 

@@ -23,7 +23,8 @@ TEST(PdeReport, OfDiffusion) {
       "reach: 1 point along x",
       // ((u₁ − u₀) − (u₀ − u₋₁))·(1/h²)·D
       "update of a point: 1 stage, 16 bytes (1 load and 1 store of float64), 5 flops for the "
-      "rates"};
+      "rates",
+      "linear with constant coefficients:", "  of dt(u): 0.5*d2_dx2(u), beside 0"};
   EXPECT_EQ(report_of("simulation: pde\ngrid: {points: 10}\nboundary: {x: periodic}\n"
                       "equations: {u: 0.5*laplace(u)}\ninitial: {u: x}\n"
                       "time: {scheme: euler, end: 1}\n"),
@@ -37,7 +38,7 @@ TEST(PdeReport, OfWaves) {
       "simulation: pde\nprecision: float32\ngrid: {points: 64}\nboundary: {x: periodic}\n"
       "equations: {a: -laplace(b)/2, b: laplace(a)/2}\ninitial: {a: 1, b: 0}\n"
       "time: {scheme: rk4, end: 1, step: 1e-4}\n");
-  ASSERT_EQ(lines.size(), 7);
+  ASSERT_EQ(lines.size(), 10);
   EXPECT_EQ(lines[4],
             "step: 0.000345267 s is the longest that is stable, set by λ = ±8192i 1/s of a, b for "
             "waves of θ = π; the file gives a shorter one");

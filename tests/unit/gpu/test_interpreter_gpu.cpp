@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <regex>
 #include <sstream>
@@ -65,6 +67,91 @@ TEST(InterpreterGpu, HasEveryOperation) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   expect_operations<float>();
   expect_operations<double>();
+}
+
+/// a / b of both variants.
+template <class T>
+void expect_quotients(std::vector<T> const& a, std::vector<T> const& b, double least) {
+  Stream gpu(Device::open(Backend::cuda));
+  auto const size = std::ssize(a);
+  equations::Terms terms;
+  auto const rate = terms.divide(terms.unknown(0), terms.unknown(1));
+  auto const program = equations::program_of(terms, std::vector{rate}, 1);
+  Buffer<T> of_a(gpu, MemorySpace::device, a.size()), of_b(gpu, MemorySpace::device, a.size()),
+      result(gpu, MemorySpace::device, a.size());
+  copy_async(of_a.span(), std::span(a), gpu);
+  copy_async(of_b.span(), std::span(b), gpu);
+  std::vector<T> first;
+  for (std::string_view const variant : {"points", "interpreter"}) {
+    system::Step<T> step;
+    step.program = &program;
+    step.grid = {.dims = 1, .points = {size, 1, 1}};
+    step.is_stage = false;
+    step.inputs = {{.values = of_a.data()}, {.values = of_b.data()}};
+    step.outputs = {{.values = result.data()}};
+    system::advance(gpu, step, variant);
+    std::vector<T> found(a.size());
+    copy_async(std::span(found), std::as_const(result).span(), gpu);
+    gpu.synchronize();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      T const expected = a[i] / b[i];
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(found[i])) << a[i] << " / " << b[i];
+      } else if ((std::abs(a[i]) >= least && std::isnormal(expected)) || std::isinf(expected)) {
+        EXPECT_EQ(found[i], expected) << a[i] << " / " << b[i];
+      } else {
+        T const next = std::nextafter(std::abs(expected), std::numeric_limits<T>::infinity());
+        EXPECT_LE(std::abs(found[i] - expected), next - std::abs(expected))
+            << a[i] << " / " << b[i];
+      }
+    }
+    if (first.empty()) first = found;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      EXPECT_TRUE(found[i] == first[i] || std::isnan(found[i])) << i;
+  }
+}
+
+/// Of all sizes of a and b, of 0, infinity and what is no number: rounded as IEEE says, but for the
+/// last bit of what is tiny.
+template <class T>
+void expect_quotients(double least) {
+  using Limits = std::numeric_limits<T>;
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> mantissa(1, 2);
+  std::uniform_int_distribution<int> exponent(Limits::min_exponent - Limits::digits,
+                                              Limits::max_exponent - 1),
+      usual(-60, 60);
+  std::vector<T> a, b;
+  for (int i = 0; i < 60000; ++i) {
+    bool const wide = i % 3 == 0;
+    a.push_back(static_cast<T>(
+        std::ldexp(mantissa(random), i % 3 == 2 ? usual(random) : exponent(random))));
+    b.push_back(
+        static_cast<T>(std::ldexp(mantissa(random), wide ? exponent(random) : usual(random))));
+    if (i % 2) a.back() = -a.back();
+    if (i % 5 < 2) b.back() = -b.back();
+  }
+  T const odd[] = {0,
+                   1,
+                   -3,
+                   Limits::infinity(),
+                   -Limits::infinity(),
+                   Limits::quiet_NaN(),
+                   Limits::denorm_min(),
+                   Limits::min(),
+                   Limits::max()};
+  for (T const one : odd)
+    for (T const other : odd) {
+      a.push_back(one);
+      b.push_back(other);
+    }
+  expect_quotients<T>(a, b, least);
+}
+
+TEST(InterpreterGpu, QuotientsAreThoseOfTheHost) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_quotients<float>(0x1p-90);
+  expect_quotients<double>(0x1p-800);
 }
 
 /// Names with sides, values over the whole grid, noise, events, an end that is asked for, first
