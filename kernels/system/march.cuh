@@ -12,6 +12,7 @@
 //       left[parts·(2·reach_y + 1)][sources], right[…][…];
 //   struct SideRule { bool wraps, given; Real sign, own; bool slopes, has_g, has_a; };
 //   constexpr SideRule side_rules[components][2][2];  // by axis and end
+//   constexpr int side_pieces;
 //   template <int part, class At> __device__ void inner_program(At const& at, Real (&result)[1]);
 //   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
@@ -92,7 +93,7 @@ struct Strip {
 
 namespace gridstride::system {
 
-static_assert(parts == 1 || !(sided[0] || sided[1]), "parts know no sides");
+static_assert(parts == 1 || !has_sides, "parts know no sides");
 
 /// Takes the newest row of a source in, of which so many are held.
 template <int held, int most, int count, int columns>
@@ -106,7 +107,7 @@ __device__ __forceinline__ void push(Real (&rows)[most][count][columns], int sou
   }
 }
 
-template <int level, int part, Near near>
+template <int level, int part, bool near>
 __device__ __forceinline__ void exchange(Strip const& strip, Rows const& rows, Beside& beside) {
 #pragma unroll
   for (int age = 0; age < ages; ++age)
@@ -119,18 +120,20 @@ __device__ __forceinline__ void exchange(Strip const& strip, Rows const& rows, B
         long long const y = strip.row - level * reach_y - age;
         if (j < left[part * ages + age][c]) {
           Real const value = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
-          beside.left[age][c][j] = near.x ? beyond_x<0, near>(strip, c, y, j, row, value) : value;
+          beside.left[age][c][j] =
+              near && sided[0] ? beyond_x<0>(strip, c, y, j, row, value) : value;
         }
         if (j < right[part * ages + age][c]) {
           Real const value = __shfl_down_sync(~0u, row[column], lanes);
-          beside.right[age][c][j] = near.x ? beyond_x<1, near>(strip, c, y, j, row, value) : value;
+          beside.right[age][c][j] =
+              near && sided[0] ? beyond_x<1>(strip, c, y, j, row, value) : value;
         }
       }
     }
 }
 
 /// What a program sees of a thread's column in the row that a part of a level makes.
-template <int level, int part, int column, Near near>
+template <int level, int part, int column, bool near>
 struct ColumnSource : Point {
   Rows const& rows;
   Beside const& beside;
@@ -141,7 +144,7 @@ struct ColumnSource : Point {
     if constexpr (is_lasting(component))
       return rows.lasting_at[level * reach_y + lags[part] - dy][component - components]
                             [reach[0] + column + dx];
-    else if constexpr (near.y && dy != 0)
+    else if constexpr (near && sided[1] && dy != 0)
       return beyond_y<component, dx, dy>(*this);
     else
       return held<component, dx, dy>();
@@ -169,7 +172,7 @@ struct ColumnSource : Point {
   }
 };
 
-template <int level, int part, int column, Near near>
+template <int level, int part, int column, bool near>
 __device__ __forceinline__ ColumnSource<level, part, column, near> source_at(Strip const& strip,
                                                                              Rows const& rows,
                                                                              Beside const& beside) {
@@ -188,7 +191,7 @@ __device__ __forceinline__ void make_inner_columns(Strip const& strip, Rows cons
                                                    Real (&made)[lane_points]) {
   if constexpr (column < lane_points) {
     Real result[1];
-    inner_program<part>(source_at<level, part, column, nowhere>(strip, rows, beside), result);
+    inner_program<part>(source_at<level, part, column, false>(strip, rows, beside), result);
     made[column] = result[0];
     make_inner_columns<level, part, column + 1>(strip, rows, beside, made);
   }
@@ -199,7 +202,7 @@ template <int level, int part>
 __device__ __forceinline__ void make_inner_rows(Strip const& strip, Rows& rows) {
   if constexpr (part < rates) {
     Beside beside;
-    exchange<level, part, nowhere>(strip, rows, beside);
+    exchange<level, part, false>(strip, rows, beside);
     Real made[lane_points];
     make_inner_columns<level, part, 0>(strip, rows, beside, made);
     push<inner_held[part]>(rows.at[level], components + part, made);
@@ -208,7 +211,7 @@ __device__ __forceinline__ void make_inner_rows(Strip const& strip, Rows& rows) 
 }
 
 /// The columns from `column` on of the row that a level makes.
-template <int level, int column, Near near>
+template <int level, int column, bool near>
 __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& rows,
                                              Beside const& beside,
                                              Real (&made)[components][lane_points]) {
@@ -228,13 +231,13 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
       made[c][column] = stage_value(strip.a.weights[stage], shape.mixes_in, shape.addends,
                                     result[c], state(stage, c), state(shape.base, c),
                                     [&](int n) { return state(shape.addend[n], c); });
-    hold<column, near>(strip, source.at, made);
+    if constexpr (near) hold<column>(strip, source.at, made);
     make_columns<level, column + 1, near>(strip, rows, beside, made);
   }
 }
 
 /// Takes the newest row of a level's input, and leaves that of the last level's state in its place.
-template <int level, Near near>
+template <int level, bool near>
 __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
                                                Real (&row)[components][lane_points]) {
   if constexpr (level < levels) {
@@ -358,7 +361,8 @@ struct March {
   long long to;  // the row that a turn ends with
 
   /// `ahead`: the rows that were loaded before the turn's own.
-  template <Near near>
+  /// `near`: a level may look beyond a side.
+  template <bool near>
   __device__ __forceinline__ void turn(int ahead) {
     Real row[components][lane_points];
 #pragma unroll
@@ -377,15 +381,14 @@ struct March {
     if (to >= first && to < last) store_row(strip.a, strip.column, to, is_stored, row);
     ++to;
   }
-  template <Near near>
-  __device__ __forceinline__ void turns_at_once() {
+  __device__ __forceinline__ void turns_inside() {
 #pragma unroll
-    for (int g = 0; g < turns; ++g) turn<near>(g % loaded_rows);
+    for (int g = 0; g < turns; ++g) turn<false>(g % loaded_rows);
   }
-  /// One turn, with its text once.
-  template <Near near>
-  __device__ __forceinline__ void single_turn() {
-    turn<near>(0);
+  /// One turn, where a level may look beyond a side: few are, so that the text for it stands there
+  /// once.
+  __device__ __forceinline__ void turn_near_side() {
+    turn<true>(0);
     OldRow const newest = loaded[0];
 #pragma unroll
     for (int ahead = 0; ahead + 1 < loaded_rows; ++ahead) loaded[ahead] = loaded[ahead + 1];
@@ -395,10 +398,10 @@ struct March {
 
 __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long long number) {
   int const lane = static_cast<int>(threadIdx.x % 32);
-  long long const first = number / a.strips * a.rows;
-  long long const last = min(first + a.rows, a.place.points[1]);
+  Share const share = share_of(a, number);
+  long long const first = share.first, last = share.last;
   constexpr int lag = levels * reach_y;
-  Columns const columns = columns_of(a, number % a.strips);
+  Columns const columns = columns_of(a, share);
 
   March march = {
       .strip = {a, {}, columns.start + lane * lane_points, first - lag - 1, columns.touch_side, {}},
@@ -424,20 +427,15 @@ __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long 
   }
 #pragma unroll
   for (int g = 0; g < loaded_rows; ++g) march.old.load(march.loaded[g]);
+#pragma unroll 1
   while (march.to < last) {
-    if constexpr (sided[1]) {
-      if (comes_to_rows_beyond(strip)) {
-        march.single_turn<Near{sided[0], true}>();
+    if constexpr (has_sides) {
+      if (strip.is_at_side || comes_to_rows_beyond(strip)) {
+        march.turn_near_side();
         continue;
       }
     }
-    if constexpr (sided[0]) {
-      if (strip.is_at_side) {
-        march.turns_at_once<Near{true, false}>();
-        continue;
-      }
-    }
-    march.turns_at_once<nowhere>();
+    march.turns_inside();
   }
 }
 

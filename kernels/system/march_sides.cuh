@@ -20,14 +20,29 @@ __device__ constexpr bool is_sided(int axis) {
 /// Whether beyond an axis anything but the same values follows.
 constexpr bool sided[2] = {is_sided(0), is_sided(1)};
 
-/// Along which axes a warp is so near to a side that a level may look beyond.
-struct Near {
-  bool x, y;
-};
-constexpr Near nowhere = {false, false};
+constexpr bool has_sides = sided[0] || sided[1];
 
-/// Where y has sides, all rows that a level looks at before it comes to them lie between.
-__device__ constexpr bool rows_are_inside(Near near) { return sided[1] && !near.y; }
+/// What a warp marches over: rows [first, last) of a strip.
+struct Share {
+  long long strip, strips, first, last;
+};
+
+/// The share of warp `number`. Warps that have a side of x take longer for a row, so that each of
+/// `side_pieces` has a piece of the chunk.
+__device__ __forceinline__ Share share_of(MarchArguments<Real> const& a, long long number) {
+  long long const column = number % a.strips, first = number / a.strips * a.rows;
+  long long const last = min(first + a.rows, a.place.points[1]);
+  if constexpr (wraps[0]) {
+    return {column, a.strips, first, last};
+  } else {
+    int const sides = a.strips > side_pieces ? 2 : 1, at_sides = sides * side_pieces;
+    long long const strips = a.strips - at_sides + sides;
+    if (column >= at_sides) return {column - at_sides + 1, strips, first, last};
+    long long const rows = (a.rows + side_pieces - 1) / side_pieces;
+    long long const begin = first + column % side_pieces * rows;
+    return {column < side_pieces ? 0 : strips - 1, strips, begin, min(begin + rows, last)};
+  }
+}
 
 /// The columns of a strip, and those that it stores.
 struct Columns {
@@ -35,7 +50,8 @@ struct Columns {
   bool touch_side;
 };
 
-__device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, long long strip) {
+__device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, Share const& share) {
+  long long const strip = share.strip;
   long long const points = a.place.points[0];
   constexpr int width = 32 * lane_points;
   if constexpr (wraps[0]) {
@@ -43,7 +59,7 @@ __device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, lon
     return {start, start + halo, min(start + halo + stored, points),
             sided[0] && (start < 0 || start + width > points)};
   } else {
-    bool const is_first = strip == 0, is_last = strip + 1 == a.strips;
+    bool const is_first = strip == 0, is_last = strip + 1 == share.strips;
     return {is_last ? max(points - width, 0LL) : strip * stored,
             is_first ? 0 : strip * stored + halo, is_last ? points : (strip + 1) * stored + halo,
             is_first || is_last};
@@ -52,16 +68,15 @@ __device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, lon
 
 /// Whether a level comes to a side of y within as many turns as the loop is written out for.
 __device__ __forceinline__ bool comes_to_rows_beyond(Strip const& strip) {
+  if constexpr (!sided[1]) return false;
   constexpr int near = reach_y > 0 ? reach_y : 1;  // the side's own points may be given
   return strip.row + 1 - levels * reach_y < near ||
          strip.row + turns - reach_y >= strip.a.place.points[1] - near;
 }
 
 /// The row or column of the grid's own that a thread stands for, the nearest where there is none.
-/// `is_inside`: there is one.
-template <int axis, bool is_inside = false>
+template <int axis>
 __device__ __forceinline__ long long inner(MarchArguments<Real> const& a, long long i) {
-  if constexpr (is_inside) return i;
   long long const points = a.place.points[axis];
   if constexpr (wraps[axis]) return wrapped(i, points);
   return min(max(i, 0LL), points - 1);
@@ -120,7 +135,7 @@ __device__ __forceinline__ Real further_inside(Real const (&row)[lane_points], i
 
 /// Component c of row y at j + 1 columns before a thread's own (`end` 0) or after them, where
 /// `value` is what its neighbours have there.
-template <int end, Near near>
+template <int end>
 __device__ __forceinline__ Real beyond_x(Strip const& strip, int c, long long y, int j,
                                          Real const (&row)[lane_points], Real value) {
   long long const points = strip.a.place.points[0];
@@ -139,9 +154,7 @@ __device__ __forceinline__ Real beyond_x(Strip const& strip, int c, long long y,
     if (columns == threads * lane_points)
       value = value_beyond_side(
           rule_of(strip, c, 0, end), by, [&](int steps) { return steps > 0 ? mirrored : own; },
-          [&](Real const* g, bool) {
-            return __ldg(g + inner<1, rows_are_inside(near)>(strip.a, y));
-          });
+          [&](Real const* g, bool) { return __ldg(g + inner<1>(strip.a, y)); });
   }
   return value;
 }
@@ -192,12 +205,11 @@ __device__ __forceinline__ Real beyond_y(Source const& source) {
 }
 
 /// Gives a thread's column of a new row what this side holds there.
-template <int axis, int end, int column, Near near>
+template <int axis, int end, int column>
 __device__ __forceinline__ void hold_at(Strip const& strip, long long const (&at)[3],
                                         Real (&made)[components][lane_points]) {
   if (at[axis] != inside(end, strip.a.place.points[axis], 0)) return;
-  constexpr bool is_inside = axis == 0 && rows_are_inside(near);
-  long long const place = inner<1 - axis, is_inside>(strip.a, at[1 - axis]);
+  long long const place = inner<1 - axis>(strip.a, at[1 - axis]);
 #pragma unroll
   for (int c = 0; c < components; ++c) {
     SideRule const& rule = side_rules[c][axis][end];
@@ -207,16 +219,16 @@ __device__ __forceinline__ void hold_at(Strip const& strip, long long const (&at
 }
 
 /// The same of all sides, the first one last, which is the one that counts (`held_by`).
-template <int column, Near near>
+template <int column>
 __device__ __forceinline__ void hold(Strip const& strip, long long const (&at)[3],
                                      Real (&made)[components][lane_points]) {
-  if constexpr (near.y && !wraps[1]) {
-    hold_at<1, 1, column, near>(strip, at, made);
-    hold_at<1, 0, column, near>(strip, at, made);
+  if constexpr (!wraps[1]) {
+    hold_at<1, 1, column>(strip, at, made);
+    hold_at<1, 0, column>(strip, at, made);
   }
-  if constexpr (near.x && !wraps[0]) {
-    if constexpr (column == lane_points - 1) hold_at<0, 1, column, near>(strip, at, made);
-    if constexpr (column == 0) hold_at<0, 0, column, near>(strip, at, made);
+  if constexpr (!wraps[0]) {
+    if constexpr (column == lane_points - 1) hold_at<0, 1, column>(strip, at, made);
+    if constexpr (column == 0) hold_at<0, 0, column>(strip, at, made);
   }
 }
 
