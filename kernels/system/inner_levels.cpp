@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -238,9 +239,9 @@ class Splitter {
       if (!has_unknowns(part.program, cone) || is_fused_away(part, values)) continue;
       std::vector<Offset> places;
       for (int const value : values) places.push_back(patterns.placed()[index(value)].at);
-      auto const operations = std::ranges::count_if(
-          cone, [&](int i) { return part.program.code[index(i)].kind == Kind::operation; });
-      double const gain = static_cast<double>(operations) * times_again(places);
+      int operations = 0;
+      for (int const i : cone) operations += additions_of(part.program, index(i));
+      double const gain = operations * times_again(places);
       if (gain < best_gain || (gain == best_gain && !best.empty())) continue;
       best = values;
       best_gain = gain;
@@ -253,6 +254,23 @@ class Splitter {
 };
 
 }  // namespace
+
+int additions_of(StencilProgram const& program, std::size_t i) {
+  using enum expression::Operation;
+  Node const& node = program.code[i];
+  if (node.kind != Kind::operation) return 0;
+  constexpr std::array quick = {negate,  add,           subtract, multiply,  less,   less_equal,
+                                greater, greater_equal, equal,    not_equal, select, abs,
+                                sign,    min,           max,      floor,     ceil,   step};
+  if (std::ranges::find(quick, node.operation) != quick.end()) return 1;
+  if (node.operation == divide) {  // by a power of 2 it is a product
+    int exponent = 0;
+    Node const& divisor = program.code[operand(node, 1)];
+    if (divisor.kind == Kind::number && std::abs(std::frexp(divisor.value, &exponent)) == 0.5)
+      return 1;
+  }
+  return 12;
+}
 
 Part whole(StencilProgram const& program) { return {program, equations::fused_operands(program)}; }
 

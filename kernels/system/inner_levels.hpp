@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "equations/discretise.hpp"
@@ -12,6 +13,10 @@ struct Part {
   equations::StencilProgram program;
   std::vector<int> fused;
 };
+
+/// About how many additions take as long as what node i does: one, or as many as a division with
+/// its tests of operands.
+int additions_of(equations::StencilProgram const& program, std::size_t i);
 
 /// A program as one part.
 Part whole(equations::StencilProgram const& program);

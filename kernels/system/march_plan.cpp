@@ -20,8 +20,8 @@ constexpr int warp_lanes = 32, vector_bytes = 16;
 constexpr int most_registers = 240;  // of the 255 that a thread may have
 /// Registers for places, counters and the values of a program that is under way.
 constexpr int other_registers = 56;
-/// Operations that a loop is written out to: what fits the caches of instructions, and compiles in
-/// good time.
+/// Additions, or what takes as long, that a loop is written out to: what fits the caches of
+/// instructions, and compiles in good time.
 constexpr std::int64_t good_length = 4096, greatest_length = 16'384;
 /// What the choice of a shape takes for the machine, an H200: its processors, and in their cycles
 /// what a pass takes beside its work, for its launch and its first rows.
@@ -38,6 +38,23 @@ std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 std::int64_t operations_of(StencilProgram const& program) {
   return std::ranges::count(program.code, equations::Kind::operation, &equations::Node::kind);
+}
+
+/// Of a point, without what is the same all along a column.
+std::int64_t additions_of_point(StencilProgram const& program) {
+  using equations::Kind;
+  std::int64_t additions = 0;
+  std::vector<char> varies;
+  for (std::size_t n = 0; n < program.code.size(); ++n) {
+    equations::Node const& node = program.code[n];
+    bool of_point = node.kind == Kind::unknown || node.kind == Kind::time ||
+                    (node.kind == Kind::coordinate && node.index == 1);
+    for (int i = 0; i < equations::operand_count(node); ++i)
+      of_point = of_point || varies[index(node.operands[index(i)])] != 0;
+    varies.push_back(of_point ? 1 : 0);
+    if (of_point) additions += additions_of(program, n);
+  }
+  return additions;
 }
 
 bool is_taken(equations::Node const& node) {
@@ -106,8 +123,9 @@ struct Plan {
   Marched const& what;
   bool in_parts;
   std::vector<Part> parts;
-  std::int64_t operations = 0, instructions = 0;  ///< with and without those that are fused
-  int kept = 0;                                   ///< values of a column
+  std::int64_t operations = 0;
+  std::int64_t additions = 0, instructions = 0;  ///< with and without operations that are fused
+  int kept = 0;                                  ///< values of a column
 
   /// The part that an unknown is of; negative: a component, or an array that lasts.
   int part_of(equations::Node const& node) const {
@@ -119,9 +137,11 @@ struct Plan {
     parts = splits ? parts_of(*what.program) : std::vector{whole(*what.program)};
     for (auto const& [program, fused] : parts) {
       operations += operations_of(program);
-      instructions += operations_of(program) - std::ranges::count_if(fused, is_fused);
+      additions += additions_of_point(program);
+      instructions -= std::ranges::count_if(fused, is_fused);
       kept += equations::to_cuda_along_columns(program, fused, Precision::float64).kept;
     }
+    instructions += additions;
   }
 };
 
@@ -221,9 +241,9 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   return layout;
 }
 
-std::int64_t operations_of_turn(Plan const& plan, MarchShape const& shape) {
+std::int64_t additions_of_turn(Plan const& plan, MarchShape const& shape) {
   return static_cast<std::int64_t>(plan.what.stages.size()) * shape.steps * shape.lane_points *
-         plan.operations;
+         plan.additions;
 }
 
 /// A pass of so many steps, where each thread has `lane_points`.
@@ -236,7 +256,7 @@ MarchShape shape_of(Plan const& plan, int value_bytes, int steps, int lane_point
   // share more with each other.
   int const wanted = std::max(4, std::ranges::max(layout.rows_held) - 1);
   shape.turns = 2;  // a multiple of the rows that are loaded ahead
-  while (shape.turns < wanted && (shape.turns + 2) * operations_of_turn(plan, shape) <= good_length)
+  while (shape.turns < wanted && (shape.turns + 2) * additions_of_turn(plan, shape) <= good_length)
     shape.turns += 2;
   // 65536 registers for blocks of two warps: 128, 168 or 255 a thread.
   shape.blocks = layout.registers <= 112 ? 8 : layout.registers <= 152 ? 6 : march_blocks;
@@ -247,7 +267,7 @@ MarchShape shape_of(Plan const& plan, int value_bytes, int steps, int lane_point
 bool is_fit(Plan const& plan, int value_bytes, MarchShape const& shape) {
   auto const layout = layout_of(plan, value_bytes, shape);
   return ends_between_threads(plan.what, shape.lane_points) && layout.registers <= most_registers &&
-         shape.turns * operations_of_turn(plan, shape) <= greatest_length &&
+         shape.turns * additions_of_turn(plan, shape) <= greatest_length &&
          2 * layout.stored >= warp_lanes * shape.lane_points;
 }
 
@@ -381,7 +401,8 @@ MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout
   long long const rows = grid.points[1];
   // The first and the last that end at sides store the columns there, too.
   long long const columns = grid.points[0] - (layout.has_ends ? 2LL * layout.halo : 0);
-  long long const strips = std::max((columns + layout.stored - 1) / layout.stored, 1LL);
+  long long strips = std::max((columns + layout.stored - 1) / layout.stored, 1LL);
+  if (layout.has_ends) strips += std::min(strips, 2LL) * (march_side_pieces - 1);
   MarchTiling best = {strips, 0, 0};
   double best_cost = 0;
   for (int sharing = 1; sharing <= 8 * machine.resident; ++sharing) {
