@@ -147,6 +147,8 @@ class Splitter {
         if (c == block.front() || acts[c * size_ + block.front()])
           speeds[c] = larger(speeds[c], speed);
     }
+    // Fluxes need their roundings, a bound does not.
+    for (Term& speed : speeds) speed = terms_.with_reciprocals(speed);
     for (std::size_t c = 0; c < size_; ++c) {
       if (flux(c) < 0) continue;
       if (is_zero(speeds[c]))

@@ -377,6 +377,14 @@ Term Terms::analytic(Term root) {
   });
 }
 
+Term Terms::with_reciprocals(Term term) {
+  return rebuilt(term, [this](Node const& node, std::array<Term, 3> const& operands) {
+    bool const divides = node.kind == Kind::operation && node.operation == Operation::divide;
+    if (!divides || is_number(operands[1])) return with_operands(node, operands);
+    return multiply(operands[0], divide(number(1), operands[1]));
+  });
+}
+
 Term Terms::substitute(Term root, Term what, Term replacement) {
   Node const replaced = (*this)[what];
   return rebuilt(root, [&](Node const& node, std::array<Term, 3> const& operands) {

@@ -129,6 +129,9 @@ class Terms {
   Term analytic(Term term);
   /// The term with `replacement` for each occurrence of `what`.
   Term substitute(Term term, Term what, Term replacement);
+  /// The term where products with 1/b stand for quotients by what is no number b: alike but for
+  /// roundings, and quicker where several quotients have one divisor.
+  Term with_reciprocals(Term term);
 
  private:
   struct Hash {
