@@ -18,6 +18,7 @@ namespace gridstride::system {
 /// What an instruction does: the operations of expression/operations.hpp by their numbers, then
 /// these. a, b and c are the values of its operands.
 enum class Code : std::uint16_t {
+  divide = static_cast<std::uint16_t>(expression::Operation::divide),  ///< as compiled programs do
   unknown = expression::operation_count,  ///< of component `index`, (a, b, c) points off
   coordinate,                             ///< along axis `index`, a points off
   on_side,  ///< 1 where the point a off lies on side `index`, 2·axis + end, and 0 elsewhere
@@ -83,56 +84,6 @@ struct InterpreterCode {
 std::shared_ptr<InterpreterCode const> interpreter_code(Device const& device,
                                                         equations::StencilProgram const& program);
 
-/// One operation in the arithmetic of T, functions too: what compiled programs do.
-template <class T>
-GRIDSTRIDE_HOST_DEVICE inline T apply_as(expression::Operation operation, T a, T b, T c) {
-  using expression::Operation;
-  // clang-format off
-  switch (operation) {
-    case Operation::negate: return -a;
-    case Operation::add: return a + b;
-    case Operation::subtract: return a - b;
-    case Operation::multiply: return a * b;
-    case Operation::divide: return quotient(a, b);
-    case Operation::power: return b == 2 ? a * a : ::pow(a, b);
-    case Operation::less: return a < b ? 1 : 0;
-    case Operation::less_equal: return a <= b ? 1 : 0;
-    case Operation::greater: return a > b ? 1 : 0;
-    case Operation::greater_equal: return a >= b ? 1 : 0;
-    case Operation::equal: return a == b ? 1 : 0;
-    case Operation::not_equal: return a != b ? 1 : 0;
-    case Operation::select: return a != 0 ? b : c;
-    case Operation::exp: return ::exp(a);
-    case Operation::log: return ::log(a);
-    case Operation::sin: return ::sin(a);
-    case Operation::cos: return ::cos(a);
-    case Operation::tan: return ::tan(a);
-    case Operation::asin: return ::asin(a);
-    case Operation::acos: return ::acos(a);
-    case Operation::atan: return ::atan(a);
-    case Operation::sinh: return ::sinh(a);
-    case Operation::cosh: return ::cosh(a);
-    case Operation::tanh: return ::tanh(a);
-    case Operation::sqrt: return ::sqrt(a);
-    case Operation::cbrt: return ::cbrt(a);
-    case Operation::abs: return ::fabs(a);
-    case Operation::sign: return a > 0 ? T(1) : a < 0 ? T(-1) : a;
-    case Operation::min: return ::fmin(a, b);
-    case Operation::max: return ::fmax(a, b);
-    case Operation::floor: return ::floor(a);
-    case Operation::ceil: return ::ceil(a);
-    case Operation::mod: return expression::floored_modulo(a, b);
-    case Operation::erf: return ::erf(a);
-    case Operation::erfc: return ::erfc(a);
-    case Operation::atan2: return ::atan2(a, b);
-    case Operation::step: return a < 0 ? 0 : 1;
-    case Operation::number:
-    case Operation::variable: break;
-  }
-  // clang-format on
-  return 0;
-}
-
 /// An instruction from memory; on a GPU in one load for all threads of a warp.
 GRIDSTRIDE_HOST_DEVICE inline Instruction fetched(Instruction const* at) {
 #ifdef __CUDA_ARCH__
@@ -185,9 +136,12 @@ GRIDSTRIDE_HOST_DEVICE inline void run_program(Instruction const* code, int leng
       case Code::result:
         point.take(in.index, values[in.a]);
         continue;
+      case Code::divide:
+        value = quotient(static_cast<T>(values[in.a]), static_cast<T>(values[in.b]));
+        break;
       default:
-        value = apply_as<T>(static_cast<expression::Operation>(in.code), values[in.a], values[in.b],
-                            values[in.c]);
+        value = expression::apply_as<T>(static_cast<expression::Operation>(in.code), values[in.a],
+                                        values[in.b], values[in.c]);
     }
     values.set(in.target, value);
   }

@@ -58,13 +58,13 @@ GRIDSTRIDE_HOST_DEVICE Real floored_modulo(Real a, Real b) {
   return (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
-/// The result of one operation on the operands that it takes of a, b and c (in this order).
-/// IEEE semantics: comparisons with NaN are false except `!=`, min and max return the operand that
-/// is a number, sign(0) is 0 and sign(NaN) is NaN, step(NaN) is 1, if(NaN, a, b) is a.
-/// Inlined always, so that a constant `operation` leaves one branch.
-GRIDSTRIDE_HOST_DEVICE __attribute__((always_inline)) inline double apply(Operation operation,
-                                                                          double a, double b,
-                                                                          double c) {
+/// The result of one operation, in the arithmetic of `Real`, on the operands that it takes of a, b
+/// and c (in this order). IEEE semantics: comparisons with NaN are false except `!=`, min and max
+/// return the operand that is a number, sign(0) is 0 and sign(NaN) is NaN, step(NaN) is 1,
+/// if(NaN, a, b) is a. Inlined always, so that a constant `operation` leaves one branch.
+template <class Real>
+GRIDSTRIDE_HOST_DEVICE __attribute__((always_inline)) inline Real apply_as(Operation operation,
+                                                                           Real a, Real b, Real c) {
   // clang-format off
   switch (operation) {
     case Operation::negate: return -a;
@@ -94,7 +94,7 @@ GRIDSTRIDE_HOST_DEVICE __attribute__((always_inline)) inline double apply(Operat
     case Operation::sqrt: return ::sqrt(a);
     case Operation::cbrt: return ::cbrt(a);
     case Operation::abs: return ::fabs(a);
-    case Operation::sign: return a > 0 ? 1 : a < 0 ? -1 : a;
+    case Operation::sign: return a > 0 ? Real(1) : a < 0 ? Real(-1) : a;
     case Operation::min: return ::fmin(a, b);
     case Operation::max: return ::fmax(a, b);
     case Operation::floor: return ::floor(a);
@@ -109,6 +109,13 @@ GRIDSTRIDE_HOST_DEVICE __attribute__((always_inline)) inline double apply(Operat
   }
   // clang-format on
   return 0;
+}
+
+/// The same in float64.
+GRIDSTRIDE_HOST_DEVICE __attribute__((always_inline)) inline double apply(Operation operation,
+                                                                          double a, double b,
+                                                                          double c) {
+  return apply_as<double>(operation, a, b, c);
 }
 
 /// The value at one point of `length` nodes or instructions in post-order. `variables[k]` is the

@@ -54,34 +54,44 @@ bool field_sides_depend_on_time(config::RunConfig const& run) {
   });
 }
 
-void add_side_values(std::vector<Row>& rows, config::RunConfig const& run) {
-  for (SideValue const& side : system_of(run).sides) {
-    Row row = scratch(run, "fields at a side", system_of(run).component_count());
-    row.grid = face_of(run.grid, side.axis, side.end);
-    rows.push_back(std::move(row));
-  }
+namespace {
+
+/// A program for values on one side, of several components at once where they have to be known
+/// before a stage.
+struct SideTask {
+  int axis, end;
+  bool of_factors = false;
+  std::vector<int> targets = {};  // the components whose values they are
+  StencilProgram program = {};
+  std::set<int> components = {};  // that it reads
+};
+/// Of a component that holds its values.
+struct HeldTasks {
+  int component;
+  std::vector<SideTask> tasks = {};
+};
+struct SideTasks {
+  std::vector<SideTask> filled = {};
+  std::vector<HeldTasks> held = {};
+};
+
+SideTask side_task(config::RunConfig const& run, std::span<SideValue const> sides,
+                   bool of_factors) {
+  SideTask task = {sides.front().axis, sides.front().end, of_factors};
+  std::vector<Term> values;
+  for (SideValue const& side : sides)
+    if (Term const value = of_factors ? side.factor : side.value; value >= 0) {
+      values.push_back(value);
+      task.targets.push_back(side.component);
+    }
+  if (!values.empty()) task.program = program_of(run, values);
+  task.components = components_of(task.program);
+  return task;
 }
 
-template <class T>
-SideValues<T>::SideValues(Stream const& stream, config::RunConfig const& run, State<T>& state)
-    : stream_(stream) {
+SideTasks side_tasks(config::RunConfig const& run) {
   System const& system = system_of(run);
-  auto const names = all_names(run);
-  auto const task_of = [&](std::span<SideValue const> sides, bool of_factors) {
-    Task task = {sides.front().axis, sides.front().end};
-    std::vector<Term> values;
-    for (SideValue const& side : sides) {
-      Term const value = of_factors ? side.factor : side.value;
-      if (value < 0) continue;
-      values.push_back(value);
-      auto const& name = names[static_cast<std::size_t>(side.component)];
-      task.targets.push_back(of_factors ? state.side_factor(name, side.axis, side.end)
-                                        : state.side(name, side.axis, side.end));
-    }
-    if (!values.empty()) task.program = program_of(run, values);
-    task.components = components_of(task.program);
-    return task;
-  };
+  SideTasks all;
   for (int axis = 0; axis < run.grid.dims; ++axis)
     for (int end = 0; end < 2; ++end) {
       std::vector<SideValue> here;
@@ -90,26 +100,68 @@ SideValues<T>::SideValues(Stream const& stream, config::RunConfig const& run, St
       });
       for (bool const of_factors : {false, true})
         if (!here.empty())
-          if (Task task = task_of(here, of_factors); !task.targets.empty())
-            tasks_.push_back(std::move(task));
+          if (auto task = side_task(run, here, of_factors); !task.targets.empty())
+            all.filled.push_back(std::move(task));
     }
   for (int const component : equations::order_of_held(system).order) {
-    Held held = {component, {}};
+    HeldTasks held = {component};
     for (SideValue const& side : system.sides)
       if (side.component == component && side.kind == SideKind::dirichlet)
-        held.tasks.push_back(task_of(std::span(&side, 1), false));
-    held_.push_back(std::move(held));
+        held.tasks.push_back(side_task(run, std::span(&side, 1), false));
+    all.held.push_back(std::move(held));
   }
-  std::size_t arrays = 0;
-  std::int64_t size = 0;
-  auto const count = [&](Task const& task) {
-    arrays = std::max(arrays, task.components.size());
-    size = std::max(size, face_of(run.grid, task.axis, task.end).size());
+  return all;
+}
+
+/// The arrays that all tasks share: as many as one reads components, each for the largest face.
+struct Shared {
+  int arrays = 0;
+  Grid face = {};
+
+  Shared(config::RunConfig const& run, SideTasks const& tasks) {
+    auto const count = [&](SideTask const& task) {
+      Grid const here = face_of(run.grid, task.axis, task.end);
+      if (here.size() > face.size()) face = here;
+      arrays = std::max(arrays, static_cast<int>(task.components.size()));
+    };
+    std::ranges::for_each(tasks.filled, count);
+    for (auto const& held : tasks.held) std::ranges::for_each(held.tasks, count);
+  }
+};
+
+}  // namespace
+
+void add_side_values(std::vector<Row>& rows, config::RunConfig const& run) {
+  Shared const shared(run, side_tasks(run));
+  if (shared.arrays == 0) return;
+  Row row = scratch(run, "fields at a side", shared.arrays);
+  row.grid = shared.face;
+  rows.push_back(std::move(row));
+}
+
+template <class T>
+SideValues<T>::SideValues(Stream const& stream, config::RunConfig const& run, State<T>& state)
+    : stream_(stream) {
+  auto const names = all_names(run);
+  auto tasks = side_tasks(run);
+  Shared const shared(run, tasks);
+  auto const with_targets = [&](SideTask& task) {
+    Task made = {task.axis, task.end, std::move(task.program), std::move(task.components)};
+    for (int const component : task.targets) {
+      auto const& name = names[static_cast<std::size_t>(component)];
+      made.targets.push_back(task.of_factors ? state.side_factor(name, task.axis, task.end)
+                                             : state.side(name, task.axis, task.end));
+    }
+    return made;
   };
-  std::ranges::for_each(tasks_, count);
-  for (Held const& held : held_) std::ranges::for_each(held.tasks, count);
-  for (std::size_t i = 0; i < arrays; ++i)
-    at_side_.emplace_back(stream_, MemorySpace::device, static_cast<std::size_t>(size));
+  for (SideTask& task : tasks.filled) tasks_.push_back(with_targets(task));
+  for (auto& [component, of_component] : tasks.held) {
+    Held& held = held_.emplace_back(Held{component, {}});
+    for (SideTask& task : of_component) held.tasks.push_back(with_targets(task));
+  }
+  for (int i = 0; i < shared.arrays; ++i)
+    at_side_.emplace_back(stream_, MemorySpace::device,
+                          static_cast<std::size_t>(shared.face.size()));
 }
 
 template <class T>

@@ -305,5 +305,28 @@ TEST(PdeSideValuesOfFields, FaultsAreToldInTheirPlaces) {
             "boundary.w.x.neumann: has fields in it, which the sides of w under 'let' do not take");
 }
 
+/// What fields are copied to at a side is shared by all sides: two components for the larger face.
+TEST(PdeSideValuesOfFields, AreInTheForecast) {
+  auto const bytes = [](char const* of_x, char const* of_y) {
+    auto const run = test::config_of(
+        fmt::format("simulation: pde\nprecision: float64\ngrid: {{points: [9, 5]}}\n"
+                    "boundary: {{u: {{x: {}, y: {}}}, v: {{x: wall, y: wall}}}}\n"
+                    "equations: {{u: laplace(u), v: laplace(v)}}\ninitial: {{u: 0, v: 0}}\n"
+                    "time: {{end: 1}}\n",
+                    of_x, of_y));
+    return static_cast<long>(memory_of(entry_of(run), run, {}, Backend::cpu).other_bytes);
+  };
+  // The values themselves are there with numbers too.
+  char const* const number = "{neumann: 1}";
+  long const without = bytes(number, number);
+  auto const more = [&](char const* of_x, char const* of_y) {
+    return (bytes(of_x, of_y) - without) / long{sizeof(double)};
+  };
+  EXPECT_EQ(more("{neumann: -u*v}", number), 2 * 5);
+  EXPECT_EQ(more(number, "{neumann: -u}"), 9);
+  EXPECT_EQ(more("{neumann: -u*v}", "{neumann: -u}"), 2 * 9);
+  EXPECT_EQ(more("{lower: {dirichlet: v}, upper: {robin: [v, u]}}", "{neumann: -u}"), 9 + 5);
+}
+
 }  // namespace
 }  // namespace gridstride

@@ -140,8 +140,8 @@ std::vector<T> by_nodes(StencilProgram const& program) {
       bool const adds = node.operation == expression::Operation::add;
       value = adds ? std::fma(a, b, c) : which == 0 ? std::fma(a, b, -c) : std::fma(-a, b, c);
     } else {
-      value = system::apply_as<T>(node.operation, of(node.operands[0]), of(node.operands[1]),
-                                  of(node.operands[2]));
+      value = expression::apply_as<T>(node.operation, of(node.operands[0]), of(node.operands[1]),
+                                      of(node.operands[2]));
     }
     values.push_back(value);
   }

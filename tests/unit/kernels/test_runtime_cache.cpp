@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/support/runtime_cache.hpp"
+#include "support/environment.hpp"
 
 namespace gridstride {
 namespace {
@@ -152,20 +153,7 @@ TEST_F(RuntimeCacheTest, ServesManyAtOnce) {
 }
 
 TEST(RuntimeCacheFolder, IsWhereTheEnvironmentSays) {
-  struct Variable {
-    char const* name;
-    std::optional<std::string> before;
-    explicit Variable(char const* which) : name(which) {
-      if (char const* const value = std::getenv(which)) before = value;
-    }
-    ~Variable() {
-      if (before)
-        setenv(name, before->c_str(), 1);
-      else
-        unsetenv(name);
-    }
-  };
-  Variable const cache("GRIDSTRIDE_CACHE"), xdg("XDG_CACHE_HOME"), home("HOME");
+  test::KeptVariable const cache("GRIDSTRIDE_CACHE"), xdg("XDG_CACHE_HOME"), home("HOME");
   setenv("GRIDSTRIDE_CACHE", "/a", 1);
   setenv("XDG_CACHE_HOME", "/b", 1);
   setenv("HOME", "/c", 1);
