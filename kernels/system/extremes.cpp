@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,12 @@ Extremes extremes_of(unsigned long long const* keys, std::int64_t points) {
   return found;
 }
 
+template <class T>
+Extremes extremes_of(reduce::Moments<T> const& moments) {
+  return {static_cast<double>(moments.minimum), static_cast<double>(moments.maximum),
+          moments.first_non_finite};
+}
+
 }  // namespace
 
 template <class T>
@@ -52,6 +59,7 @@ ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
     : stream_(stream), grid_(grid), known_(stream.device()) {
   for (equations::Term const term : of)
     programs_.push_back(equations::program_of(terms, std::array{term}, grid.dims));
+  prepared_.resize(programs_.size());
   if (of.empty()) return;
   moments_ = Buffer<reduce::Moments<T>>(stream_, MemorySpace::device, of.size());
   if (stream_.backend() == Backend::cpu) return;
@@ -64,13 +72,25 @@ ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
 }
 
 template <class T>
-std::vector<Extremes> ExtremesFinder<T>::find(Step<T> step, std::span<T> scratch) {
-  if (programs_.empty()) return {};
+std::vector<Extremes> ExtremesFinder<T>::find(Step<T> step, std::span<T> scratch,
+                                              std::string_view variant) {
+  add(std::move(step), scratch, variant);
+  return take();
+}
+
+template <class T>
+void ExtremesFinder<T>::add(Step<T> step, std::span<T> scratch, std::string_view variant) {
+  if (programs_.empty()) return;
   step.grid = grid_;
   step.is_stage = false;
   step.outputs.clear();
-  if (!queue_compiled(step)) return find_one_by_one(step, scratch);
-  return wait_for_keys();
+  if (variant == "interpreter" || !queue_compiled(step)) add_one_by_one(step, scratch, variant);
+}
+
+template <class T>
+std::vector<Extremes> ExtremesFinder<T>::take() {
+  if (!joined_.empty()) return std::exchange(joined_, {});
+  return programs_.empty() ? std::vector<Extremes>{} : wait_for_keys();
 }
 
 /// The device makes ready for the next time while the host goes on.
@@ -118,21 +138,29 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
 }
 
 template <class T>
-std::vector<Extremes> ExtremesFinder<T>::find_one_by_one(Step<T>& step, std::span<T> scratch) {
+void ExtremesFinder<T>::add_one_by_one(Step<T>& step, std::span<T> scratch,
+                                       std::string_view variant) {
   step.outputs = {{.values = scratch.data()}};
   for (std::size_t term = 0; term < programs_.size(); ++term) {
     step.program = &programs_[term];
-    advance(stream_, step);
+    step.prepared = &prepared_[term];
+    advance(stream_, step, variant);
     reduce::moments<T>(stream_, scratch, moments_.span().subspan(term, 1));
   }
   std::vector<reduce::Moments<T>> moments(programs_.size());
   copy_async(std::span(moments), std::as_const(moments_).span(), stream_);
   stream_.synchronize();
-  std::vector<Extremes> found;
-  for (auto const& one : moments)
-    found.push_back(
-        {static_cast<double>(one.minimum), static_cast<double>(one.maximum), one.first_non_finite});
-  return found;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (joined_.empty()) joined_.resize(programs_.size(), {infinity, -infinity});
+  for (std::size_t term = 0; term < moments.size(); ++term) {
+    Extremes& joined = joined_[term];
+    auto const& [least, greatest, first_non_finite] = extremes_of(moments[term]);
+    joined.least = std::min(joined.least, least);
+    joined.greatest = std::max(joined.greatest, greatest);
+    if (joined.first_non_finite < 0 ||
+        (first_non_finite >= 0 && first_non_finite < joined.first_non_finite))
+      joined.first_non_finite = first_non_finite;
+  }
 }
 
 template class ExtremesFinder<float>;

@@ -19,8 +19,8 @@ struct Extremes {
 };
 
 /// Finds the extremes of terms over a grid. On a GPU a kernel that is compiled for several terms at
-/// a time reads the inputs once for these, and nothing is stored; on the host, and without NVRTC,
-/// each term is evaluated into an array for `reduce`. Instantiated for float and double.
+/// a time reads the inputs once for these, and nothing is stored; on the host, by `interpreter`, and
+/// without NVRTC, each term is evaluated into an array for `reduce`. Instantiated for float and double.
 template <class T>
 class ExtremesFinder {
  public:
@@ -29,24 +29,30 @@ class ExtremesFinder {
                  std::span<equations::Term const> of);
 
   std::size_t size() const { return programs_.size(); }
-  /// Of all terms, in their order. `step` says inputs, clock, fraction and what was found
-  /// beforehand; `scratch` is an array over the grid. Waits for the device.
-  std::vector<Extremes> find(Step<T> step, std::span<T> scratch);
+  /// Queues a look at all terms. `step` says inputs, clock, fraction and what was found beforehand;
+  /// `scratch` is an array over the grid, `variant` that of the evaluations.
+  void add(Step<T> step, std::span<T> scratch, std::string_view variant);
+  /// What was found since it was last taken, of all terms in their order. Waits for the device.
+  std::vector<Extremes> take();
+  /// Both.
+  std::vector<Extremes> find(Step<T> step, std::span<T> scratch, std::string_view variant = "auto");
 
  private:
   bool queue_compiled(Step<T>& step);
   std::vector<Extremes> wait_for_keys();
-  std::vector<Extremes> find_one_by_one(Step<T>& step, std::span<T> scratch);
+  void add_one_by_one(Step<T>& step, std::span<T> scratch, std::string_view variant);
 
   Stream stream_;
   Grid grid_;
   std::vector<StencilProgram> programs_;                       // one for each term
+  std::vector<Prepared> prepared_;                             // of these
   std::vector<StencilProgram> groups_;                         // for several
   std::vector<std::shared_ptr<RuntimeModule const>> modules_;  // of the groups
   bool can_compile_ = true;
   Event known_;                                   // what is found
   Buffer<unsigned long long> keys_, found_keys_;  // on the device, 0 between two calls; on the host
   Buffer<reduce::Moments<T>> moments_;
+  std::vector<Extremes> joined_;  // of terms one by one
 };
 
 }  // namespace gridstride::system

@@ -65,6 +65,8 @@ class StepClock {
   bool at_moment() const { return leg_.done == leg_.steps && leg_.end == leg_.until; }
   /// The length of the present leg's steps (s).
   double step() const { return leg_.step; }
+  /// How many these are; 0: there was none.
+  std::int64_t steps_of_leg() const { return leg_.steps; }
   evaluate::DeviceClock const* device() const { return device_.data(); }
   /// For what makes steps of its own on the device.
   evaluate::DeviceClock* device() { return device_.data(); }

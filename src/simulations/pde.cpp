@@ -39,6 +39,7 @@
 #include "simulations/pde_side_values.hpp"
 #include "simulations/pde_slopes.hpp"
 #include "simulations/pde_stability.hpp"
+#include "simulations/pde_step_choice.hpp"
 #include "simulations/pde_stop.hpp"
 
 namespace gridstride {
@@ -61,7 +62,9 @@ class Pde final : public pde::SlopeStepping<T> {
   Pde(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
       : Base(run, stream, inputs, pde::rows_of(run, stream.backend()),
              pde::scheme_of(run, stream.backend()), slopes_of(run), pde::errors_of(run),
-             [this](double time, double until) { return plan(time, until); }),
+             [this](double time, double until) {
+               return choice_->plan(time, until, events_.last(time));
+             }),
         run_(run),
         fields_(stream, run, state_, evolved_),
         events_(stream, run),
@@ -71,9 +74,6 @@ class Pde final : public pde::SlopeStepping<T> {
                system_of(run).component_count()),
         side_values_(stream, run, state_),
         quantities_(run, stream) {
-    if (!run.time.adaptive)
-      finder_.emplace(stream, run.grid, pde::wraps_of(run), stability_of(run), degree_of(run),
-                      pde::factors_change(run));
     auto const stencil = stencil_of(run);
     lasting_.emplace(stream, run, stencil, evolved_.front()->data());
     globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
@@ -99,31 +99,21 @@ class Pde final : public pde::SlopeStepping<T> {
         whole.depends_on_time() || state_.changes() || pde::field_sides_depend_on_time(run);
     uses_clock_ = depends_on_time_ || whole.has_noise();
     goes_by_passes_ = pde::goes_by_passes(run, stream.backend());
+    if (!run.time.adaptive) choose_steps();
   }
 
   /// The step that a run begins with. Throws `ConfigError` where there is none.
-  double first_step() {
-    try {
-      auto const limit = find_limit();
-      if (limit.hopeless)
-        throw ConfigError({run_.problem(run_.location("time.scheme"), hopeless())});
-      double const step = stable_step(run_, limit.step, depends_on_time_, describe(limit));
-      if (run_.time.step) return step;
-      return is_leapfrog(run_) ? dividing_step(run_, step) : kept(step);
-    } catch (NumericalError const& error) {
-      throw ConfigError({run_.problem(run_.location("equations"), error.what())});
-    }
-  }
+  double first_step() const { return choice_->first(); }
 
   /// How the system was understood.
   std::vector<std::string> report() {
     std::optional<equations::StepLimit> limit;
-    if (finder_) limit = find_limit();
+    if (choice_) limit = choice_->limit();
     std::optional<pde::SlopeCost> cost;
     if (auto const* slopes = slopes_of(run_))
       cost = {evaluations(), static_cast<std::size_t>(this->values_per_update())};
     return pde::report(run_, system_of(run_), stencil_of(run_), names_.programs(), program_,
-                       scheme_, limit, finder_ && finder_->varies(), cost);
+                       scheme_, limit, choice_ && choice_->varies(), cost);
   }
 
   bool finished() const override { return !ending_.empty() || Base::finished(); }
@@ -154,9 +144,14 @@ class Pde final : public pde::SlopeStepping<T> {
       test_stop();
     }
   }
+  void save(CheckpointSink& sink) const override {
+    Base::save(sink);
+    if (choice_) choice_->save(sink);
+  }
   /// What ended a run ends it again.
   void load(CheckpointSource const& source) override {
     Base::load(source);
+    if (choice_) choice_->load(source);
     test_stop();
   }
 
@@ -191,6 +186,17 @@ class Pde final : public pde::SlopeStepping<T> {
       return slopes->stages.size() - (slopes->first_is_last() ? 1 : 0);
     return scheme_.stages.size();
   }
+  void choose_steps() {
+    finder_.emplace(stream_, run_.grid, pde::wraps_of(run_), stability_of(run_), degree_of(run_),
+                    pde::stage_times(run_), pde::evaluating_variant(run_));
+    auto follows = finder_->follows();
+    if (pde::factors_change(run_)) follows.state = true, follows.steps_between = 1;
+    follows.equations_have_time = depends_on_time_;
+    choice_.emplace(run_, this->clock_, follows, [this](pde::Ahead const& ahead) {
+      return finder_->find(present(), this->clock_.device(), ahead);
+    });
+  }
+
   /// The inputs of a stage that takes these buffers.
   std::vector<system::Input<T>> inputs_of(int number) {
     auto inputs = fields_.inputs();
@@ -237,7 +243,7 @@ class Pde final : public pde::SlopeStepping<T> {
     bool const is_time = now.step % pde::steps_between_tests == 0 || this->clock_.at_moment();
     if (!stop_.is_asked_for() || now.step == 0 || !is_time) return;
     auto const state = moment();
-    globals_->find(state.inputs, state.clock, 0, operand_.span());
+    globals_->find(state.inputs, state.clock, 0, operand_.span(), pde::evaluating_variant(run_));
     std::string const reason = stop_.reason(all_rates_, globals_->values(), state);
     if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", now.time, reason);
   }
@@ -332,83 +338,9 @@ class Pde final : public pde::SlopeStepping<T> {
   }
   bool uses_clock() const override { return uses_clock_; }
 
-  /// Steps of one length where the limit is the same for every state. Else some, after which the
-  /// limit is found again.
-  StepPlan plan(double time, double until) {
-    if (!step_ || finder_->varies()) step_ = time == 0 ? first_step() : next_step(time);
-    auto plan =
-        is_leapfrog(run_) ? equal_steps(*step_)(time, until) : whole_steps(*step_)(time, until);
-    if (finder_->varies()) plan.steps = std::min(plan.steps, steps_between(time));
-    return plan;
-  }
-
-  /// A jump, at the start or by an event, makes faster waves than any that were there, within a few
-  /// steps; where it is carried from upwind, nothing but the limit holds them. So it is with what
-  /// follows from fields on sides, which may be far from where it tends to.
-  std::int64_t steps_between(double time) const {
-    std::int64_t const most = finder_->steps_between();
-    if (space_of(run_).convection == equations::Convection::central &&
-        system_of(run_).sides.empty())
-      return most;
-    std::int64_t since = this->clock_.now().step;
-    if (auto const event = events_.last(time))
-      since = std::min<std::int64_t>(since, std::llround((time - *event) / *step_));
-    return std::min(most, std::clamp<std::int64_t>(since, 1, 8));
-  }
-
-  /// Of leapfrog from the eigenvalues −ω² of the accelerations, for which forward Euler would have
-  /// 2/ω²: 2/ω. Others than these, as those of waves that are carried along, it does not take.
-  equations::StepLimit find_limit() {
-    auto limit = finder_->find(present(), this->clock_.device());
-    if (!std::isfinite(limit.fastest))
-      throw NumericalError(fmt::format(
-          "at t = {} s: what the equations make of small changes is beyond all numbers, so that no "
-          "step is stable",
-          this->clock().time));
-    if (!is_leapfrog(run_)) return limit;
-    limit.hopeless = limit.step * limit.fastest < 1.9;
-    limit.step = std::sqrt(2 * limit.step);
-    limit.fastest = std::sqrt(limit.fastest);
-    limit.imaginary = std::sqrt(std::abs(limit.real));
-    limit.real = 0;
-    return limit;
-  }
-
-  double next_step(double time) {
-    auto const limit = find_limit();
-    if (limit.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
-    if (!run_.time.step)
-      return kept(std::min(run_.time.safety * limit.step, longest_step(run_, depends_on_time_)));
-    double const step = std::min(*run_.time.step, output_interval(run_));
-    if (step > limit.step)
-      throw NumericalError(
-          fmt::format("at t = {} s the step of {} s is over the stability limit of {:.6g} s ({}); "
-                      "'auto' follows the fields",
-                      time, step, limit.step, describe(limit)));
-    return step;
-  }
-
-  /// Of limits that change, powers of 2^(1/8), so that steps stay the same for a while.
-  double kept(double step) const {
-    return finder_->varies() ? std::exp2(std::floor(8 * std::log2(step)) / 8) : step;
-  }
-
-  std::string describe(equations::StepLimit const& limit) const {
-    return fmt::format("{}, with rates of up to {:.4g} 1/s", run_.time.scheme, limit.fastest);
-  }
-  std::string hopeless() const {
-    if (is_leapfrog(run_))
-      return "leapfrog is not stable for what these equations do: what they make of waves is not "
-             "real and negative (rk4 takes them)";
-    return fmt::format(
-        "{} is not stable for what these equations do, whatever the step (they have "
-        "waves that are hardly damped); ssprk3 and rk4 take them",
-        run_.time.scheme);
-  }
-
   config::RunConfig const& run_;
   pde::SystemFields<T> fields_;
-  std::optional<pde::StabilityFinder<T>> finder_;  // none where steps follow their error
+  std::optional<pde::StabilityFinder<T>> finder_;
   pde::Events<T> events_;
   pde::StopTest<T> stop_;
   Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
@@ -425,7 +357,7 @@ class Pde final : public pde::SlopeStepping<T> {
   Buffer<T> operand_;                                  // for these
   std::map<Stage const*, system::Prepared> prepared_;  // the rates
   mutable std::optional<pde::Passes<T>> passes_;
-  std::optional<double> step_;
+  std::optional<pde::StepChoice> choice_;  // none where steps follow their error
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "model/step_clock.hpp"
 #include "simulations/pde_parameters.hpp"
+#include "simulations/pde_set_up.hpp"
 
 namespace gridstride::pde {
 
@@ -71,8 +72,9 @@ void Events<T>::set(std::size_t event, Moment<T> const& moment, std::span<T* con
   auto const& values_set = events_[event].values;
   auto& [program, globals] = programs_[event];
   auto const size = static_cast<std::size_t>(run_.grid.size());
-  globals.find(moment.inputs, moment.clock, 0, std::span(moment.spare.front(), size));
-  system::advance(stream_, moment.evaluation(program, run_.grid, globals.values()));
+  auto const variant = evaluating_variant(run_);
+  globals.find(moment.inputs, moment.clock, 0, std::span(moment.spare.front(), size), variant);
+  system::advance(stream_, moment.evaluation(program, run_.grid, globals.values()), variant);
   for (std::size_t r = 0; r < values_set.size(); ++r) {
     auto const component = static_cast<std::size_t>(values_set[r].first);
     std::span<T> const values(state[component], size);

@@ -37,7 +37,7 @@ class GlobalFinder {
   /// Queues it for these inputs. `scratch` has a value for each point, where one is needed.
   /// `fraction` of the step and the clock are those of `system::Step`.
   void find(std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock,
-            double fraction, std::span<T> scratch, std::string_view variant = "auto");
+            double fraction, std::span<T> scratch, std::string_view variant);
   /// What `find` last found, in device memory, for `system::Step::found`.
   double const* values() const { return reinterpret_cast<double const*>(values_.data()); }
   /// The same on the host; waits for the device.

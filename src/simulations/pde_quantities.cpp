@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "simulations/pde_set_up.hpp"
+
 namespace gridstride::pde {
 namespace {
 
@@ -42,7 +44,7 @@ void add_quantities(std::vector<Row>& rows, config::RunConfig const& run) {
 
 template <class T>
 QuantityFinder<T>::QuantityFinder(config::RunConfig const& run, Stream const& stream)
-    : stream_(stream), grid_(run.grid) {
+    : stream_(stream), grid_(run.grid), variant_(evaluating_variant(run)) {
   auto const size = static_cast<std::size_t>(grid_.size());
   for (Quantity const& quantity : parameters_of(run).quantities) {
     auto const stencil = stencil_of(run, quantity);
@@ -88,13 +90,13 @@ void QuantityFinder<T>::queue(Task& task, std::vector<system::Input<T>> const& i
   step.inputs = inputs;
   step.is_stage = false;
   step.clock = clock_.data();
-  task.globals->find(inputs, clock_.data(), 0, operand_.span());
+  task.globals->find(inputs, clock_.data(), 0, operand_.span(), variant_);
   step.found = task.globals->values();
   bool const is_vector = task.program.results.size() > 1;
   for (std::size_t c = 0; c < task.program.results.size(); ++c)
     step.outputs.push_back({.values = (is_vector ? components_[c] : task.values).data()});
   step.prepared = &task.prepared;
-  system::advance(stream_, step);
+  system::advance(stream_, step, variant_);
   if (!is_vector) return;
   std::vector<T const*> components;
   for (std::size_t c = 0; c < task.program.results.size(); ++c)

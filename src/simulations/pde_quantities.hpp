@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/run_config.hpp"
@@ -45,6 +46,7 @@ class QuantityFinder {
 
   Stream stream_;
   Grid grid_;
+  std::string_view variant_;
   std::vector<Task> tasks_;
   std::vector<Buffer<T>> components_;  // of one vector at a time
   Buffer<T> operand_;                  // of values over the whole grid

@@ -57,6 +57,18 @@ int degree_of(config::RunConfig const& run) {
   return slopes ? slopes->degree : static_cast<int>(scheme_of(run).stages.size());
 }
 
+std::vector<double> stage_times(config::RunConfig const& run) {
+  std::vector<double> times;
+  if (auto const* slopes = slopes_of(run))
+    for (SlopeStage const& stage : slopes->stages) times.push_back(stage.moment.time);
+  else
+    for (Stage const& stage : scheme_of(run).stages) times.push_back(stage.time);
+  std::ranges::sort(times);
+  auto const [first, last] = std::ranges::unique(times);
+  times.erase(first, last);
+  return times;
+}
+
 equations::System const& system_of(config::RunConfig const& run) {
   return parameters_as<Parameters>(run).system.value();
 }

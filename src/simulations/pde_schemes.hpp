@@ -20,6 +20,8 @@ bool is_leapfrog(config::RunConfig const& run);
 SlopeScheme const* slopes_of(config::RunConfig const& run);
 Scheme const& scheme_of(config::RunConfig const& run);
 /// The degree of the polynomial that tells where the scheme is stable.
+/// The parts of a step that its stages look at the time at.
+std::vector<double> stage_times(config::RunConfig const& run);
 int degree_of(config::RunConfig const& run);
 
 equations::System const& system_of(config::RunConfig const& run);

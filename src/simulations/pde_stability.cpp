@@ -10,18 +10,52 @@
 
 namespace gridstride::pde {
 
+namespace {
+
+/// The places of coefficients that depend on the time, by themselves or by what they are found from.
+std::vector<std::size_t> timed_coefficients(equations::Linearisation const& linearisation) {
+  auto const& terms = linearisation.terms();
+  auto const has = [&](equations::Term term, equations::Kind kind) {
+    return terms.contains(term, kind);
+  };
+  bool const timed_globals = std::ranges::any_of(
+      linearisation.operands(), [&](auto term) { return has(term, equations::Kind::time); });
+  std::vector<std::size_t> places;
+  auto const coefficients = linearisation.coefficients();
+  for (std::size_t i = 0; i < coefficients.size(); ++i)
+    if (has(coefficients[i], equations::Kind::time) ||
+        (timed_globals && has(coefficients[i], equations::Kind::found)))
+      places.push_back(i);
+  return places;
+}
+
+std::vector<equations::Term> at_places(std::span<equations::Term const> terms,
+                                       std::vector<std::size_t> const& places) {
+  std::vector<equations::Term> some;
+  for (std::size_t const place : places) some.push_back(terms[place]);
+  return some;
+}
+
+}  // namespace
+
 template <class T>
 StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                                    equations::Stencil stencil, int degree, bool factors_change)
+                                    equations::Stencil stencil, int degree,
+                                    std::vector<double> stage_times, std::string_view variant)
     : stream_(stream),
       grid_(grid),
       linearisation_(std::move(stencil)),
       degree_(degree),
-      factors_change_(factors_change),
+      stage_times_(std::move(stage_times)),
+      variant_(variant),
       extremes_(stream, grid, linearisation_.terms(), linearisation_.coefficients()),
+      timed_(timed_coefficients(linearisation_)),
+      ahead_(stream, grid, linearisation_.terms(),
+             at_places(linearisation_.coefficients(), timed_)),
       globals_(stream, grid, wraps, linearisation_.terms(), linearisation_.operands()) {
   if (extremes_.size() > 0)
     scratch_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
+  if (!timed_.empty()) clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
 }
 
 namespace {
@@ -65,26 +99,69 @@ bool StabilityFinder<T>::follows_space_alone() const {
 
 template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
+<<<<<<< HEAD
                                               evaluate::DeviceClock const* clock) {
   if (lasting_) return *lasting_;
+=======
+                                              evaluate::DeviceClock const* clock,
+                                              Ahead const& ahead) {
+  auto ranges = find_ranges(inputs, clock);
+  if (!timed_.empty() && ahead.steps > 0) look_ahead(inputs, ahead, ranges);
+  auto const sides = find_factors(inputs);
+  return linearisation_.limit(ranges, degree_, sides);
+}
+
+template <class T>
+equations::Range StabilityFinder<T>::checked(system::Extremes const& found) const {
+  if (found.first_non_finite >= 0)
+    throw NumericalError(fmt::format(
+        "how the rates change with the fields is not finite at {}, so that no step is stable",
+        format_place(grid_, found.first_non_finite)));
+  return {found.least, found.greatest};
+}
+
+template <class T>
+std::vector<equations::Range> StabilityFinder<T>::find_ranges(
+    std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock) {
+>>>>>>> ddde136 (Limits of steps are found before the time makes them fall, and more often where they do)
   system::Step<T> step;
   step.inputs = inputs;
   step.clock = clock;
-  if (extremes_.size() > 0) globals_.find(inputs, clock, 0, scratch_.span());
+  if (extremes_.size() > 0) globals_.find(inputs, clock, 0, scratch_.span(), variant_);
   step.found = globals_.values();
   std::vector<equations::Range> ranges;
-  for (auto const& [least, greatest, first_non_finite] :
-       extremes_.find(std::move(step), scratch_.span())) {
-    if (first_non_finite >= 0)
-      throw NumericalError(fmt::format(
-          "how the rates change with the fields is not finite at {}, so that no step is stable",
-          format_place(grid_, first_non_finite)));
-    ranges.push_back({least, greatest});
+  for (auto const& found : extremes_.find(std::move(step), scratch_.span(), variant_))
+    ranges.push_back(checked(found));
+  return ranges;
+}
+
+template <class T>
+void StabilityFinder<T>::look_ahead(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
+                                    std::vector<equations::Range>& ranges) {
+  evaluate::set_clock(stream_, clock_.data(), {ahead.time, ahead.step, 0});
+  system::Step<T> step;
+  step.inputs = inputs;
+  step.clock = clock_.data();
+  for (std::int64_t n = 0; n < ahead.steps; ++n)
+    for (double const part : stage_times_) {
+      step.fraction = static_cast<double>(n) + part;
+      globals_.find(inputs, clock_.data(), step.fraction, scratch_.span(), variant_);
+      step.found = globals_.values();
+      ahead_.add(step, scratch_.span(), variant_);
+    }
+  auto const found = ahead_.take();
+  for (std::size_t i = 0; i < timed_.size(); ++i) {
+    auto& range = ranges[timed_[i]];
+    auto const [least, greatest] = checked(found[i]);
+    range = {std::min(range.least, least), std::max(range.greatest, greatest)};
   }
+<<<<<<< HEAD
   auto const sides = find_factors(inputs);
   auto const limit = linearisation_.limit(ranges, degree_, sides);
   if (follows_space_alone()) lasting_ = limit;
   return limit;
+=======
+>>>>>>> ddde136 (Limits of steps are found before the time makes them fall, and more often where they do)
 }
 
 /// The sides with a factor, and its range on each.

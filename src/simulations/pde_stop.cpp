@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "simulations/pde_parameters.hpp"
+#include "simulations/pde_set_up.hpp"
 
 namespace gridstride::pde {
 
@@ -33,7 +34,7 @@ void StopTest<T>::queue_rates(equations::StencilProgram const& rates, double con
                               Moment<T> const& moment) {
   auto step = moment.evaluation(rates, run_.grid, found);
   step.prepared = &prepared_;
-  system::advance(stream_, step);
+  system::advance(stream_, step, evaluating_variant(run_));
   auto const size = static_cast<std::size_t>(run_.grid.size());
   for (std::size_t c = 0; c < moment.spare.size(); ++c) {
     auto held = moment.inputs[c];  // at zero
@@ -64,7 +65,7 @@ double StopTest<T>::largest_rate(Moment<T> const& moment) {
 template <class T>
 bool StopTest<T>::holds(Moment<T> const& moment) {
   std::span<T> const scratch(moment.spare.front(), static_cast<std::size_t>(run_.grid.size()));
-  globals_->find(moment.inputs, moment.clock, 0, scratch);
+  globals_->find(moment.inputs, moment.clock, 0, scratch, evaluating_variant(run_));
   auto const found = globals_->on_host();
   if (!std::ranges::all_of(found, [](double value) { return std::isfinite(value); }))
     throw NumericalError(

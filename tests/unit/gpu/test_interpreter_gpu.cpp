@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <regex>
@@ -14,6 +17,8 @@
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/support/without_runtime_compiler.hpp"
 #include "kernels/system/system.hpp"
+#include "support/diagnostics_runs.hpp"
+#include "support/environment.hpp"
 #include "support/pde_cases.hpp"
 #include "support/system_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -217,6 +222,28 @@ TEST(InterpreterGpu, RunsWholeSystemsWithoutNvrtc) {
         << without.fallbacks.front();
     EXPECT_THROW(outcome_of(whole_run(precision, "points")), RuntimeCompilerMissing);
   }
+}
+
+/// Who names it wants nothing compiled: nor events, ends, extremes, and what is derived.
+TEST(InterpreterGpu, ByNameCompilesNothing) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::RunDirectory const folder;
+  test::KeptVariable const cache("GRIDSTRIDE_CACHE");
+  setenv("GRIDSTRIDE_CACHE", folder.path().c_str(), 1);
+  auto const compiled = [&](char const* variant, double constant) {
+    // A constant that no other run has, or what is compiled were known.
+    outcome_of(fmt::format(
+        "simulation: pde\ngrid: {{points: [37, 29]}}\nboundary: {{x: periodic, y: periodic}}\n"
+        "equations: {{u: {0}*laplace(u) - {0}*u^3 - 0.1*(u - mean(u^2))}}\n"
+        "initial: {{u: \"0.5 + 0.1*sin(6.28*x)\"}}\noutput: {{derived: {{w: {0}*laplace(u)}}}}\n"
+        "events: [{{at: 0.004, set: {{u: \"{0}*u/max(u)\"}}}}]\n"
+        "stop: {{when: \"min({0}*u^2) > 100\"}}\ntime: {{scheme: euler, end: 0.01}}\n"
+        "kernels: {{system: {1}, evaluate: interpreter}}\n",
+        constant, variant));
+    return std::distance(std::filesystem::directory_iterator(folder.path()), {});
+  };
+  EXPECT_EQ(compiled("interpreter", 0.0123), 0);
+  EXPECT_GT(compiled("points", 0.0124), 3);
 }
 
 TEST(InterpreterGpu, RunsWhatWouldMarch) {

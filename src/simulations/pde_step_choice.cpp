@@ -1,0 +1,155 @@
+#include "simulations/pde_step_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.hpp"
+#include "simulations/pde_schemes.hpp"
+
+namespace gridstride::pde {
+
+StepChoice::StepChoice(config::RunConfig const& run, StepClock const& clock, LimitFollows follows,
+                       FindLimit find)
+    : run_(run), clock_(clock), follows_(follows), find_(std::move(find)) {}
+
+/// Of leapfrog from the eigenvalues −ω² of the accelerations, for which forward Euler would have
+/// 2/ω²: 2/ω. Others than these, as those of waves that are carried along, it does not take.
+equations::StepLimit StepChoice::limit(Ahead const& ahead) const {
+  auto limit = find_(ahead);
+  if (!std::isfinite(limit.fastest))
+    throw NumericalError(fmt::format(
+        "at t = {} s: what the equations make of small changes is beyond all numbers, so that no "
+        "step is stable",
+        clock_.now().time));
+  if (!is_leapfrog(run_)) return limit;
+  limit.hopeless = limit.step * limit.fastest < 1.9;
+  limit.step = std::sqrt(2 * limit.step);
+  limit.fastest = std::sqrt(limit.fastest);
+  limit.imaginary = std::sqrt(std::abs(limit.real));
+  limit.real = 0;
+  return limit;
+}
+
+double StepChoice::first() const {
+  try {
+    auto const present = limit();
+    if (present.hopeless)
+      throw ConfigError({run_.problem(run_.location("time.scheme"), hopeless())});
+    bool const has_time = follows_.equations_have_time;
+    if (run_.time.step) return stable_step(run_, present.step, has_time, describe(present));
+    double const step = longest(present);
+    if (is_leapfrog(run_)) return dividing_step(run_, step);
+    // Of fields that are not there yet a limit says nothing.
+    bool const says_nothing = follows_.state && present.step > 1000 * step;
+    return kept(says_nothing ? std::exp2(-20) * step : step);
+  } catch (NumericalError const& error) {
+    throw ConfigError({run_.problem(run_.location("equations"), error.what())});
+  }
+}
+
+StepPlan StepChoice::plan(double time, double until, std::optional<double> last_event) {
+  std::int64_t steps = 0;
+  if (step_ == 0 || follows_.state) {
+    double step = time == 0 ? first() : next(time);
+    steps = steps_between(time, step, last_event);
+    if (follows_.time) look_ahead(time, step, steps);
+    step_ = step;
+  }
+  auto plan = is_leapfrog(run_) ? equal_steps(step_)(time, until) : whole_steps(step_)(time, until);
+  if (follows_.state) plan.steps = std::min(plan.steps, steps);
+  return plan;
+}
+
+void StepChoice::save(CheckpointSink& sink) const { sink.put_real("limit/step", step_); }
+
+void StepChoice::load(CheckpointSource const& source) { step_ = source.get_real("limit/step"); }
+
+double StepChoice::next(double time) const {
+  auto const present = limit();
+  if (present.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
+  if (run_.time.step) return given(time, present);
+  // What the fields turn into in a step may have another limit by far.
+  double const step = kept(longest(present));
+  return step_ > 0 ? std::min(step, 2 * step_) : step;
+}
+
+/// What `auto` takes at most: in a step that is longer than 1/growth schemes hardly follow what
+/// grows by itself, however stable they are.
+double StepChoice::longest(equations::StepLimit const& limit) const {
+  double const stable = stable_step(run_, limit.step, follows_.equations_have_time, "");
+  return limit.growth > 0 ? std::min(stable, run_.time.safety / limit.growth) : stable;
+}
+
+/// The step that the file gives, held to a limit.
+double StepChoice::given(double time, equations::StepLimit const& limit) const {
+  double const step = std::min(*run_.time.step, output_interval(run_));
+  if (step > limit.step)
+    throw NumericalError(
+        fmt::format("at t = {} s the step of {} s is over the stability limit of {:.6g} s ({}); "
+                    "'auto' follows the fields",
+                    time, step, limit.step, describe(limit)));
+  return step;
+}
+
+/// Of limits that change, powers of 2^(1/8), so that steps stay the same for a while.
+double StepChoice::kept(double step) const {
+  return follows_.state ? std::exp2(std::floor(8 * std::log2(step)) / 8) : step;
+}
+
+/// How many steps until the limit is found again. A jump, at the start or by an event, makes faster
+/// waves than any that were there, within a few steps; where it is carried from upwind, nothing but
+/// the limit holds them. So it is with what follows from fields on sides, which may be far from where
+/// it tends to. Where the limit fell in the last steps it may fall on: for each eighth of a power of
+/// 2 that `kept` let it fall by, half as many.
+std::int64_t StepChoice::steps_between(double time, double step,
+                                       std::optional<double> last_event) const {
+  std::int64_t most = follows_.steps_between;
+  if (space_of(run_).convection != equations::Convection::central || !system_of(run_).sides.empty())
+    most = std::min<std::int64_t>(most, 8);
+  std::int64_t since = clock_.now().step;
+  if (last_event) since = std::min<std::int64_t>(since, std::llround((time - *last_event) / step));
+  most = std::min(most, since);
+  if (step_ == 0) return 1;
+  std::int64_t const before = clock_.steps_of_leg();
+  double const ratio = step / step_;
+  if (ratio < 1)
+    most = std::min<std::int64_t>(most,
+                                  std::llround(static_cast<double>(before) * std::pow(ratio, 8)));
+  else if (ratio >= 2)
+    most = 1;
+  else if (!clock_.at_moment())
+    most = std::min(most, 2 * before);
+  return std::max<std::int64_t>(most, 1);
+}
+
+/// Makes steps fewer, and then shorter, until they are stable for all that the time makes of the
+/// equations in them.
+void StepChoice::look_ahead(double time, double& step, std::int64_t& steps) const {
+  while (true) {
+    auto const ahead = limit({time, step, steps});
+    if (ahead.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
+    double const stable = run_.time.step ? given(time, ahead) : kept(longest(ahead));
+    if (stable >= step) return;
+    if (steps == 1) step = stable;
+    steps = 1;
+  }
+}
+
+std::string StepChoice::describe(equations::StepLimit const& limit) const {
+  return fmt::format("{}, with rates of up to {:.4g} 1/s", run_.time.scheme, limit.fastest);
+}
+
+std::string StepChoice::hopeless() const {
+  if (is_leapfrog(run_))
+    return "leapfrog is not stable for what these equations do: what they make of waves is not "
+           "real and negative (rk4 takes them)";
+  return fmt::format(
+      "{} is not stable for what these equations do, whatever the step (they have waves that are "
+      "hardly damped); ssprk3 and rk4 take them",
+      run_.time.scheme);
+}
+
+}  // namespace gridstride::pde

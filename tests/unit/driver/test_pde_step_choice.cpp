@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "simulations/pde_step_choice.hpp"
+#include "support/memory_checkpoint.hpp"
+#include "support/pde_cases.hpp"
+
+/// Steps by limits that are found again and again.
+namespace gridstride {
+namespace {
+
+using test::run_pde;
+using Legs = std::vector<std::pair<std::int64_t, double>>;  // steps of a length
+
+/// What is chosen where the limit is a function of the time, up to a moment.
+Legs legs_of(pde::LimitFollows follows, std::function<double(pde::Ahead const&, double)> limit,
+             double until, std::string const& more = "time: {end: 1000}") {
+  auto const run = test::config_of(
+      "simulation: pde\ngrid: {points: 8}\nboundary: {x: periodic}\nequations: {u: laplace(u)}\n"
+      "initial: {u: 0}\n" +
+      more + "\noutput: {every: {count: 1}}\n");
+  Stream stream(Device::open(Backend::cpu));
+  std::optional<pde::StepChoice> choice;
+  StepClock clock(
+      stream, [&](double time, double end) { return choice->plan(time, end, {}); }, run.time.end);
+  choice.emplace(run, clock, follows, [&](pde::Ahead const& ahead) {
+    double const step = limit(ahead, clock.now().time);
+    return equations::StepLimit{.step = step, .fastest = 2 / step};
+  });
+  Legs legs;
+  std::int64_t const all = std::int64_t{1} << 40;
+  clock.advance(all, until,
+                [&](std::int64_t steps, double step) { legs.emplace_back(steps, step); });
+  return legs;
+}
+
+std::vector<std::int64_t> counts(Legs const& legs) {
+  std::vector<std::int64_t> counts;
+  for (auto const& [steps, step] : legs) counts.push_back(steps);
+  return counts;
+}
+
+TEST(PdeStepChoice, LimitsAreFoundMoreAndMoreSeldom) {
+  auto const legs = legs_of(
+      {.state = true}, [](auto const&, double) { return 1 / 0.9; }, 250);
+  EXPECT_EQ(counts(legs), (std::vector<std::int64_t>{1, 1, 2, 4, 8, 16, 32, 64, 64, 58}));
+  for (auto const& [steps, step] : legs) EXPECT_EQ(step, 1);
+}
+
+/// A limit that falls by 1 % in a time of 1, and by 20 % at once.
+TEST(PdeStepChoice, LimitsThatFallAreFoundBeforeTheyAreMissed) {
+  auto const limit = [](double time) {
+    return std::pow(0.99, time) * (time > 200 ? 0.8 : 1) / 0.9;
+  };
+  auto const legs = legs_of(
+      {.state = true}, [&](auto const&, double time) { return limit(time); }, 400);
+  double time = 0;
+  std::int64_t most = 0;
+  for (auto const& [steps, step] : legs) {
+    if (time > 200 || time + static_cast<double>(steps) * step < 200) {
+      EXPECT_LE(step, limit(time + static_cast<double>(steps) * step)) << time;
+    }
+    time += static_cast<double>(steps) * step;
+    most = std::max(most, steps);
+  }
+  EXPECT_GE(most, 8);
+}
+
+/// Where nothing limits a step yet, the first ones show what will.
+TEST(PdeStepChoice, FirstStepsAreShortWhereALimitSaysNothing) {
+  auto const legs = legs_of(
+      {.state = true},
+      [](auto const&, double time) { return time == 0 ? 1e300 : 1e4 / (1 + time * time); }, 1000);
+  double time = 0;
+  for (std::size_t i = 0; i + 1 < legs.size(); ++i) {
+    auto const [steps, step] = legs[i];
+    EXPECT_TRUE(i == 0 ? step < 1e-2 : step <= 2 * legs[i - 1].second);
+    time += static_cast<double>(steps) * step;
+    EXPECT_LE(step, 4 * 1e4 / (1 + time * time));
+  }
+  // As many as there have to be, ∫ dt/limit, and a few more.
+  std::int64_t count = 0;
+  for (auto const& [steps, step] : legs) count += steps;
+  EXPECT_LT(static_cast<double>(count), 1.25 * (1e9 / 3) / 1e4 / 0.9 + 100);
+}
+
+/// What the time makes of the limit is known before.
+TEST(PdeStepChoice, LooksAhead) {
+  auto const limit = [](pde::Ahead const& ahead, double time) {
+    double const end =
+        ahead.steps > 0 ? time + static_cast<double>(ahead.steps) * ahead.step : time;
+    return (end > 99.5 && time < 101 ? 0.01 : 1) / 0.9;
+  };
+  pde::LimitFollows const follows = {.state = true, .time = true, .steps_between = 8};
+  auto const legs = legs_of(follows, limit, 200);
+  double time = 0;
+  std::size_t count = 0;
+  for (auto const& [steps, step] : legs) {
+    double const end = time + static_cast<double>(steps) * step;
+    if (end > 99.5 && time < 101) {
+      EXPECT_LE(step, 0.01 / 0.9);
+    }
+    time = end;
+    count += static_cast<std::size_t>(steps);
+  }
+  EXPECT_LT(count, 198U + 2 * 400);
+  EXPECT_THROW(legs_of(follows, limit, 200, "time: {end: 1000, step: 0.5}"), NumericalError);
+}
+
+std::string time_pde(char const* rate, char const* scheme, char const* end) {
+  return fmt::format(
+      "simulation: pde\ngrid: {{points: 128, upper: 12.8}}\nboundary: {{x: periodic}}\n"
+      "equations: {{u: \"{}\"}}\ninitial: {{u: \"sin(2*pi*x/12.8) + 0.01*uniform(1)\"}}\n"
+      "time: {{scheme: {}, end: {}}}\noutput: {{every: {{count: 1}}}}\n",
+      rate, scheme, end);
+}
+
+/// Diffusivities that jump, and pulses that are shorter than the time between limits: whatever they
+/// are, diffusion makes nothing larger.
+TEST(PdeStepChoice, CoefficientsOfTimeAreKnownBeforeTheStep) {
+  for (char const* rate : {"if(t < 0.51, 0.01, 2)*laplace(u)", "if(t < 0.04*x, 0.01, 2)*laplace(u)",
+                           "(0.01 + 4*exp(-((t - 0.33)/0.004)^2))*laplace(u)",
+                           "mean(if(t < 0.51, 0.01, 2)*cosh(x - 6))*laplace(u)/800"})
+    for (char const* scheme : {"euler", "ssprk3", "rk4", "rk45"}) {
+      auto const found = run_pde(time_pde(rate, scheme, "0.6"));
+      for (double const value : found.fields[0]) EXPECT_LE(std::abs(value), 1.0101) << rate;
+    }
+}
+
+/// A diffusivity that grows with the field, which a source makes grow.
+TEST(PdeStepChoice, FieldsThatGrowFastHaveShorterSteps) {
+  auto const yaml = [](char const* time) {
+    return fmt::format(
+        "simulation: pde\ngrid: {{points: 128, upper: 12.8}}\nboundary: {{x: periodic}}\n"
+        "equations: {{u: \"div(exp(u)*grad(u)) + 200*(1 + 0.1*sin(2*pi*x/12.8))\"}}\n"
+        "initial: {{u: \"0.1*sin(2*pi*x/12.8) + 0.01*uniform(2)\"}}\n"
+        "time: {{scheme: euler, end: 0.03, {}}}\noutput: {{every: {{count: 1}}}}\n",
+        time);
+  };
+  auto const found = run_pde(yaml("step: auto")), expected = run_pde(yaml("step: 5e-6"));
+  for (std::size_t i = 0; i < expected.fields[0].size(); ++i)
+    EXPECT_NEAR(found.fields[0][i], expected.fields[0][i], 0.01);
+}
+
+/// A medium that nothing flows through until something is there.
+TEST(PdeStepChoice, FieldsThatBeginWithNothing) {
+  auto const yaml = [](char const* time) {
+    return fmt::format(
+        "simulation: pde\ngrid: {{points: 33, upper: 10}}\nboundary: {{x: {{neumann: 0}}}}\n"
+        "equations: {{u: \"div(u^2*grad(u)) + exp(-(x - 5)^2)\"}}\ninitial: {{u: 0}}\n"
+        "time: {{scheme: rk4, end: 8, {}}}\noutput: {{every: {{count: 1}}}}\n",
+        time);
+  };
+  auto const found = run_pde(yaml("step: auto")), expected = run_pde(yaml("step: 1e-3"));
+  for (std::size_t i = 0; i < expected.fields[0].size(); ++i)
+    EXPECT_NEAR(found.fields[0][i], expected.fields[0][i], 0.02);
+}
+
+/// What grows by itself is followed, though nothing makes longer steps unstable.
+TEST(PdeStepChoice, GrowthIsFollowed) {
+  auto const found = run_pde(
+      "simulation: pde\ngrid: {points: 8}\nboundary: {x: periodic}\n"
+      "equations: {u: 5*u*(1 - u)}\ninitial: {u: 0.01}\ntime: {scheme: rk4, end: 0.8}\n"
+      "output: {every: {count: 1}}\n");
+  EXPECT_NEAR(found.fields[0][0], 1 / (1 + 99 * std::exp(-4)), 0.01);
+  EXPECT_GT(found.steps, 4);
+}
+
+/// The next limit is found after as many steps in pieces and after a restart.
+TEST(PdeStepChoice, PiecesAndRestartsHaveTheSameBits) {
+  for (std::string const& yaml :
+       {time_pde("div(exp(3*u)*grad(u)) + 40", "rk4", "0.02"),
+        time_pde("if(t < 0.51, 0.01, 2)*laplace(u) + u^2*d_dx(u)", "rk4", "0.6")}) {
+    auto const whole = run_pde(yaml);
+    EXPECT_EQ(run_pde(yaml, Backend::cpu, 1).fields, whole.fields) << yaml;
+    auto const config = test::config_of(yaml);
+    Stream stream(Device::open(Backend::cpu));
+    for (std::int64_t const steps : {1, 7, 31, 64}) {
+      auto const first = entry_of(config).make(config, stream, {});
+      auto const second = entry_of(config).make(config, stream, {});
+      first->advance(steps, config.time.end);
+      test::MemoryCheckpoint checkpoint;
+      first->save(checkpoint);
+      second->load(checkpoint);
+      while (!second->finished()) second->advance(1000, config.time.end);
+      EXPECT_EQ(second->clock().step, whole.steps) << steps;
+      auto const host = test::to_host(second->fields()[0], stream);
+      for (std::size_t i = 0; i < whole.fields[0].size(); ++i)
+        ASSERT_EQ(test::value_at(host, static_cast<std::int64_t>(i)), whole.fields[0][i]) << yaml;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gridstride
