@@ -30,6 +30,7 @@
 #include "kernels/stencil/stencil.hpp"
 #include "kernels/system/system.hpp"
 #include "kernels/transfer/transfer.hpp"
+#include "kernels/tridiagonal/tridiagonal.hpp"
 
 namespace gridstride {
 
@@ -132,6 +133,8 @@ std::vector<KernelFamily> const& kernel_families() {
              system::variants<double>(), system::default_variant),
       family("transfer", "ways of getting data to the device and back",
              transfer::variants<double>(), transfer::default_variant),
+      family("tridiagonal", "systems of equations with three coefficients in a row",
+             tridiagonal::variants<double>(), tridiagonal::default_variant),
   };
   return families;
 }

@@ -58,8 +58,9 @@ std::int64_t side_of(std::int64_t size, std::int64_t least) {
 }
 
 bool is_vendor(std::string_view variant) {
-  static constexpr std::array<std::string_view, 7> names = {
-      "cub", "cublas", "cublas_tf32", "cufft", "cusolver", "lapack", "openblas"};
+  static constexpr std::array<std::string_view, 9> names = {
+      "cub",      "cublas",           "cublas_tf32", "cufft",   "cusolver",
+      "cusparse", "cusparse_pivoted", "lapack",      "openblas"};
   return std::ranges::find(names, variant) != names.end();
 }
 

@@ -33,6 +33,7 @@ std::vector<Workload> star_workloads(Backend backend);
 std::vector<Workload> stencil_workloads(Backend backend);
 std::vector<Workload> system_workloads(Backend backend);
 std::vector<Workload> transfer_workloads(Backend backend);
+std::vector<Workload> tridiagonal_workloads(Backend backend);
 
 /// Everything there is to measure on a backend, family by family.
 std::vector<Workload> workloads(Backend backend);

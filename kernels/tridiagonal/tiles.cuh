@@ -1,0 +1,250 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "core/device.hpp"
+#include "kernels/support/async_copy.cuh"
+#include "kernels/tridiagonal/relation.hpp"
+
+/// Systems in tiles of rows, each of which a block brings to its shared memory: what `hybrid` and
+/// `pivoted` have in common.
+namespace gridstride::tridiagonal {
+
+/// Systems of a block, at most.
+constexpr int most_systems = 128;
+
+/// Systems of one level: those of the caller, or of the last unknowns of another level's tiles.
+template <class T>
+struct Level {
+  Arguments<T> work;  ///< of the caller; of another level only the solution counts
+  Places places;
+  T const* rows;           ///< `reduced_arrays` of another level, or null
+  T* reduced;              ///< of `reduce`
+  T const* separators;     ///< for `substitute`: the last unknowns of all tiles
+  std::int64_t tile_rows;  ///< of all tiles of a system but the last
+  std::int64_t tiles;      ///< of a system
+  int systems;             ///< of a block
+  int chunks;              ///< of a whole tile
+  int pitch;               ///< in shared memory, from a tile to that of the next system
+  int exchange;            ///< elements of shared memory in the place of a, b and c, at least
+  bool across;             ///< whether systems lie side by side
+  bool vectors;            ///< whether rows lie in aligned vectors
+  std::int64_t named_size, named_rows;  ///< of the caller's systems, and of what is a row here
+};
+
+/// Elements of shared memory before d, and in all.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE int elements_before_right(Level<T> const& level) {
+  int const arrays = 3 * level.systems * level.pitch;
+  return ((arrays > level.exchange ? arrays : level.exchange) + 3) / 4 * 4;
+}
+template <class T>
+GRIDSTRIDE_HOST_DEVICE int shared_elements(Level<T> const& level) {
+  return elements_before_right(level) + (level.systems * level.pitch + 3) / 4 * 4;
+}
+
+/// What a block keeps of each of its systems, behind the rows: where it begins, and the unknowns
+/// before and at the end of its tile.
+template <class T>
+struct Begins {
+  std::int64_t *coefficients, *values;
+  T *before, *last;
+
+  __device__ Begins(Level<T> const& level, T* memory)
+      : coefficients(reinterpret_cast<std::int64_t*>(memory + shared_elements(level))),
+        values(coefficients + level.systems),
+        before(reinterpret_cast<T*>(values + level.systems)),
+        last(before + level.systems) {}
+};
+template <class T>
+std::size_t shared_bytes(Level<T> const& level) {
+  return shared_elements(level) * sizeof(T) +
+         static_cast<std::size_t>(level.systems) * 2 * (sizeof(std::int64_t) + sizeof(T));
+}
+
+/// A block's part of a level: a tile of up to `systems` systems in shared memory.
+template <class T>
+struct Tile {
+  Level<T> const& level;
+  T* memory;
+  std::int64_t index, first_row, first_system;
+  int rows, systems;
+
+  __device__ Tile(Level<T> const& l, T* shared, std::int64_t block) : level(l), memory(shared) {
+    index = block % l.tiles;
+    first_row = index * l.tile_rows;
+    first_system = block / l.tiles * l.systems;
+    std::int64_t const rows_left = l.places.size - first_row;
+    std::int64_t const systems_left = l.places.count - first_system;
+    rows = static_cast<int>(rows_left < l.tile_rows ? rows_left : l.tile_rows);
+    systems = static_cast<int>(systems_left < l.systems ? systems_left : l.systems);
+  }
+
+  /// Array 0 to 3 is a, b, c or d.
+  __device__ T* array(int which) const {
+    return memory +
+           (which < 3 ? which * level.systems * level.pitch : elements_before_right(level));
+  }
+
+  /// Calls `body(system, row)` for all places of the tile, or only for every `step`th row, so that
+  /// neighbouring threads have neighbouring places in memory.
+  template <class Body>
+  __device__ void each_place(int step, Body const& body) const {
+    int const threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
+    int const steps = (rows + step - 1) / step;
+    int const fast = level.across ? level.systems : steps, slow = level.across ? steps : systems;
+    int i = thread % fast, j = thread / fast;
+    int const next_i = threads % fast, next_j = threads / fast;
+    while (j < slow) {
+      int const system = level.across ? i : j, row = (level.across ? j : i) * step;
+      if (system < systems) body(system, row);
+      i += next_i;
+      j += next_j;
+      if (i >= fast) {
+        i -= fast;
+        ++j;
+      }
+    }
+  }
+};
+
+template <int bytes>
+__device__ void bring(void* target, void const* source) {
+#if __CUDA_ARCH__ >= 800
+  begin_copy<bytes>(static_cast<unsigned>(__cvta_generic_to_shared(target)), source);
+#else
+  memcpy(__builtin_assume_aligned(target, bytes), __builtin_assume_aligned(source, bytes), bytes);
+#endif
+}
+
+/// Finds where the systems begin.
+template <class T>
+__device__ void find_systems(Tile<T> const& tile, Begins<T> const& begins) {
+  int const s = static_cast<int>(threadIdx.x);
+  if (s >= tile.systems) return;
+  begins.coefficients[s] = tile.level.places.coefficients(tile.first_system + s);
+  begins.values[s] = tile.level.places.values(tile.first_system + s);
+}
+
+/// Begins to bring the rows of the caller's arrays to shared memory.
+template <class T>
+__device__ void bring_arrays(Tile<T> const& tile, Begins<T> const& begins_of) {
+  auto const& level = tile.level;
+  constexpr int width = 16 / static_cast<int>(sizeof(T));
+  T const* const sources[4] = {level.work.lower, level.work.diagonal, level.work.upper,
+                               level.work.right};
+#pragma unroll
+  for (int which = 0; which < 4; ++which) {
+    T* const target = tile.array(which);
+    auto const* const begins = which < 3 ? begins_of.coefficients : begins_of.values;
+    std::int64_t const stride =
+        which < 3 ? level.places.coefficient_stride : level.places.value_stride;
+    T const* const source = sources[which] + tile.first_row * stride;
+    tile.each_place(level.vectors ? width : 1, [&](int system, int row) {
+      T* const to = target + system * level.pitch + row;
+      T const* const from = source + begins[system] + row * stride;
+      if (level.vectors && row + width <= tile.rows) {
+        bring<16>(to, from);
+      } else {
+        int const end = level.vectors ? tile.rows : row + 1;
+        for (int r = row; r < end; ++r)
+          bring<static_cast<int>(sizeof(T))>(to + (r - row), from + (r - row) * stride);
+      }
+    });
+  }
+}
+
+template <class T>
+__device__ void write_solution(Tile<T> const& tile, Begins<T> const& begins_of) {
+  auto const& level = tile.level;
+  constexpr int width = 16 / static_cast<int>(sizeof(T));
+  struct alignas(16) Several {
+    T at[width];
+  };
+  std::int64_t const stride = level.places.value_stride;
+  T* const target = level.work.solution + tile.first_row * stride;
+  T const* const source = tile.array(3);
+  tile.each_place(level.vectors ? width : 1, [&](int system, int row) {
+    T const* const from = source + system * level.pitch + row;
+    T* const to = target + begins_of.values[system] + row * stride;
+    if (level.vectors && row + width <= tile.rows) {
+      *reinterpret_cast<Several*>(to) = *reinterpret_cast<Several const*>(from);
+    } else {
+      int const end = level.vectors ? tile.rows : row + 1;
+      for (int r = row; r < end; ++r) to[(r - row) * stride] = from[r - row];
+    }
+  });
+}
+
+// ------------------------------------------------------------------------------------- on the host
+
+/// How a rung cuts systems.
+struct Cut {
+  int chunk_rows;     ///< rows of a thread
+  int threads;        ///< of a block, about, where a tile is not a whole system
+  int exchange;       ///< elements of `Level::exchange` for each thread
+  int least_systems;  ///< of a block, where they lie side by side
+};
+
+/// A level in tiles of `chunks` chunks at most.
+template <class T>
+Level<T> in_tiles(Level<T> level, Cut const& cut, std::int64_t chunks) {
+  std::int64_t const needed = (level.places.size + cut.chunk_rows - 1) / cut.chunk_rows;
+  level.chunks = static_cast<int>(std::min(chunks, needed));
+  level.tile_rows = std::min(std::int64_t{level.chunks} * cut.chunk_rows, level.places.size);
+  level.tiles = (level.places.size + level.tile_rows - 1) / level.tile_rows;
+  int const rows = static_cast<int>(level.tile_rows);
+  level.pitch = level.across ? rows | 1 : (rows + 3) / 4 * 4;
+  level.systems = std::clamp(cut.threads / level.chunks, 1, most_systems);
+  if (level.across) {
+    level.systems = most_systems;
+    while (level.systems > cut.least_systems && level.systems * level.chunks > cut.threads)
+      level.systems /= 2;
+  }
+  level.exchange = cut.exchange * level.systems * level.chunks;
+  return level;
+}
+
+/// Whether systems, not rows, lie next to each other.
+inline bool lie_across(Places const& places) {
+  return places.values_of[0] > 0 && places.values_of[0] < places.value_stride;
+}
+
+/// Whether all rows of all tiles lie in vectors of 16 bytes.
+template <class T>
+bool in_vectors(Level<T> const& level) {
+  constexpr std::int64_t width = 16 / sizeof(T);
+  auto const& places = level.places;
+  auto const& work = level.work;
+  bool aligned = !level.across && places.value_stride == 1 && places.coefficient_stride == 1 &&
+                 (level.tiles == 1 || level.tile_rows % width == 0);
+  T const* const arrays[] = {work.lower, work.diagonal, work.upper, work.right, work.solution};
+  for (T const* array : arrays)
+    aligned = aligned && reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
+  for (int axis = 0; axis < 3; ++axis)
+    aligned =
+        aligned && places.values_of[axis] % width == 0 && places.coefficients_of[axis] % width == 0;
+  return aligned;
+}
+
+template <class T>
+int threads_of(Level<T> const& level) {
+  return (level.systems * level.chunks + 31) / 32 * 32;
+}
+
+template <class T>
+bool fits(Device const& device, Level<T> const& level, int most_threads) {
+  return threads_of(level) <= most_threads &&
+         shared_bytes(level) <= device.capabilities().shared_bytes;
+}
+
+/// The blocks of a level.
+template <class T>
+unsigned blocks_of(Level<T> const& level) {
+  return static_cast<unsigned>((level.places.count + level.systems - 1) / level.systems *
+                               level.tiles);
+}
+
+}  // namespace gridstride::tridiagonal

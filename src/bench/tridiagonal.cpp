@@ -1,0 +1,121 @@
+#include "kernels/tridiagonal/tridiagonal.hpp"
+
+#include <bit>
+#include <limits>
+
+#include "bench/workloads.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+
+namespace gridstride::bench {
+
+namespace of_tridiagonal {
+
+using tridiagonal::Findings;
+using tridiagonal::Shape;
+
+/// The systems of a workload.
+struct Kind {
+  std::string_view operation;
+  std::int64_t unknowns;  ///< of a system; 0 for all of them
+  bool across = false;    ///< systems lie side by side
+  bool shared = false;    ///< all have the same coefficients
+  bool dominant = true;
+};
+
+Shape shape_of(Kind const& kind, std::int64_t size) {
+  std::int64_t const unknowns = kind.unknowns > 0 ? kind.unknowns : size;
+  Shape shape = kind.across ? tridiagonal::interleaved(unknowns, size / unknowns)
+                            : tridiagonal::contiguous(unknowns, size / unknowns);
+  if (kind.shared) shape.coefficients = {1, {0, 0, 0}};
+  return shape;
+}
+
+template <class T>
+Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
+  auto const shape = shape_of(kind, size);
+  auto const coefficients = tridiagonal::extent(shape, shape.coefficients);
+  Arrays<T> const lower(stream, coefficients, sets), diagonal(stream, coefficients, sets),
+      upper(stream, coefficients, sets), right(stream, size, sets), x(stream, size, sets);
+  Arrays<Findings> const findings(stream, 1, sets);
+  auto const run = [=, &stream](std::string_view variant, int set) {
+    tridiagonal::solve<T>(stream, shape,
+                          {lower.constant(set), diagonal.constant(set), upper.constant(set)},
+                          right.constant(set), x(set), findings(set), variant);
+  };
+  return {.prepare =
+              [=, &stream](int set) {
+                auto const seed = static_cast<std::uint64_t>(4 * set);
+                machine::fill_random(stream, lower(set), seed);
+                machine::fill_random(stream, upper(set), seed + 1);
+                machine::fill_random(stream, right(set), seed + 2);
+                if (kind.dominant)
+                  elementwise::fill<T>(stream, 3, diagonal(set));
+                else
+                  machine::fill_random(stream, diagonal(set), seed + 3);
+                spoil(stream, x(set));
+                zero_async(findings(set), stream);
+              },
+          .run = run,
+          .accuracy =
+              [=, &stream](std::string_view variant) {
+                // Once more, with every row judged whether it is dominant or not.
+                Findings found{0, 1, 0};
+                copy_async(findings(0), std::span(&found, 1), stream);
+                run(variant, 0);
+                copy_async(std::span(&found, 1), findings.constant(0), stream);
+                stream.synchronize();
+                double const none = std::numeric_limits<double>::infinity();
+                return Accuracy{
+                    found.bad_pivot != 0 ? none : std::bit_cast<double>(found.backward_error),
+                    256 * double{std::numeric_limits<T>::epsilon()}};
+              }};
+}
+
+template <class T>
+Workload workload(Backend backend, Kind const& kind) {
+  double const arrays = kind.shared ? 2 : 5;
+  Workload result{
+      .family = "tridiagonal",
+      .operation = kind.operation,
+      .type = type_name<T>(),
+      .by_default = sizeof(T) == 8,
+      .size = default_size(backend, std::int64_t{1} << 24),
+      .work = per_element(
+          {.bytes = arrays * sizeof(T),
+           .flops = 8,
+           .asks = {{machine::copy_roof, arrays * sizeof(T)}, {arithmetic_roof<T>(), 8}},
+           .set_bytes = arrays * sizeof(T)}),
+      .rows = rows_of(tridiagonal::variants<T>(), backend, tridiagonal::default_variant(backend)),
+      .make = [kind](Stream& stream, std::int64_t size,
+                     int sets) { return problem<T>(stream, kind, size, sets); },
+      .rounded = kind.unknowns == 0
+                     ? +[](std::int64_t wanted) { return std::max<std::int64_t>(wanted, 1); }
+                     : +[](std::int64_t wanted) { return (wanted + 1023) / 1024 * 1024; },
+      .error = "the largest backward error of a row"};
+  // A thread alone would take seconds for a long system.
+  std::erase_if(result.rows, [&](Row const& row) {
+    return (kind.unknowns == 0 && row.name == "thomas_batch") ||
+           (!kind.dominant && row.name.find("pivoted") == std::string_view::npos);
+  });
+  return result;
+}
+
+}  // namespace of_tridiagonal
+
+std::vector<Workload> tridiagonal_workloads(Backend backend) {
+  using namespace of_tridiagonal;
+  std::vector<Workload> all;
+  for (Kind const& kind :
+       {Kind{"one system", 0},
+        Kind{.operation = "one system, any rows", .unknowns = 0, .dominant = false},
+        Kind{"systems of 1024", 1024},
+        Kind{.operation = "systems of 256, side by side", .unknowns = 256, .across = true},
+        Kind{
+            .operation = "systems of 1024, same coefficients", .unknowns = 1024, .shared = true}}) {
+    all.push_back(workload<double>(backend, kind));
+    all.push_back(workload<float>(backend, kind));
+  }
+  return all;
+}
+
+}  // namespace gridstride::bench

@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include "support/tridiagonal_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+namespace gridstride {
+namespace {
+
+using test::Rows;
+
+template <class T>
+class TridiagonalGpu : public testing::Test {
+ protected:
+  void SetUp() override { GRIDSTRIDE_SKIP_WITHOUT_GPU(); }
+};
+using TridiagonalGpuTypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(TridiagonalGpu, TridiagonalGpuTypes);
+
+TYPED_TEST(TridiagonalGpu, AllSizesAndShapes) {
+  Stream stream(Device::open(Backend::cuda));
+  int solved = 0;
+  test::check_tridiagonal<TypeParam>(stream, {1, 2, 3, 8, 9, 10, 19, 101, 257}, solved);
+  EXPECT_GE(solved, 9 * 12 * 2 * (4 + 1));
+}
+
+TYPED_TEST(TridiagonalGpu, SizesAboutThoseOfBlocksAndTiles) {
+  Stream stream(Device::open(Backend::cuda));
+  int solved = 0;
+  test::check_tridiagonal<TypeParam>(stream, {863, 865, 1024, 1025, 1153}, solved);
+  for (std::int64_t const n : {6911, 6913, 7919, 13825, 100003})
+    for (bool const periodic : {false, true})
+      for (auto shape : {tridiagonal::contiguous(n, 1), tridiagonal::contiguous(n, 3),
+                         tridiagonal::interleaved(n, 11)}) {
+        shape.periodic = periodic;
+        auto const all = test::random_systems<TypeParam>(shape, Rows::dominant, 7);
+        for (bool const in_place : {false, true})
+          test::expect_solved(all, test::solved(stream, all, "hybrid", in_place),
+                              std::to_string(n));
+      }
+}
+
+/// The last unknowns of tiles have tiles of their own, and those again.
+TYPED_TEST(TridiagonalGpu, OneLongSystem) {
+  Stream stream(Device::open(Backend::cuda));
+  for (bool const periodic : {false, true}) {
+    auto shape = tridiagonal::contiguous(8100001, 1);
+    shape.periodic = periodic;
+    auto const all = test::random_systems<TypeParam>(shape, Rows::dominant, 9);
+    test::expect_solved(all, test::solved(stream, all, "hybrid"), "one long system");
+  }
+}
+
+TYPED_TEST(TridiagonalGpu, SameBitsWhateverTheBatch) {
+  Stream stream(Device::open(Backend::cuda));
+  for (auto const name : test::tridiagonal_variants<TypeParam>(Backend::cuda)) {
+    if (name.starts_with("cusparse")) continue;
+    test::check_batches<TypeParam>(stream, 100, name);
+  }
+  test::check_batches<TypeParam>(stream, 1500, "hybrid");
+  test::check_batches<TypeParam>(stream, 9000, "hybrid");
+}
+
+TYPED_TEST(TridiagonalGpu, SameBitsEveryTime) {
+  Stream stream(Device::open(Backend::cuda));
+  auto const all =
+      test::random_systems<TypeParam>(tridiagonal::contiguous(3000, 40), Rows::dominant, 13);
+  auto const first = test::solved(stream, all, "hybrid");
+  for (int run = 0; run < 50; ++run)
+    ASSERT_EQ(test::solved(stream, all, "hybrid").x, first.x) << "run " << run;
+}
+
+TYPED_TEST(TridiagonalGpu, NamesZeroPivots) {
+  Stream stream(Device::open(Backend::cuda));
+  for (auto const name : test::tridiagonal_variants<TypeParam>(Backend::cuda)) {
+    if (name.starts_with("cusparse")) continue;
+    for (std::int64_t const n : {1, 2, 3, 9, 10, 11, 100, 1000})
+      test::check_bad_pivots<TypeParam>(stream, n, name);
+  }
+  for (std::int64_t const n : {2000, 7000, 20000})
+    test::check_bad_pivots<TypeParam>(stream, n, "hybrid");
+}
+
+TYPED_TEST(TridiagonalGpu, JudgesRowsThatAreNotDominant) {
+  using T = TypeParam;
+  Stream stream(Device::open(Backend::cuda));
+  for (auto const& shape : {tridiagonal::contiguous(200, 7), tridiagonal::interleaved(200, 7)}) {
+    auto all = test::random_systems<T>(shape, Rows::dominant, 17);
+    auto const at = all.coefficient(4, 77);
+    all.diagonal[at] /= 4;
+    auto const found = test::solved(stream, all, "hybrid");
+    ASSERT_TRUE(found.report.backward_error.has_value());
+    EXPECT_GT(*found.report.backward_error, 0);
+    EXPECT_LE(*found.report.backward_error, 64 * std::numeric_limits<T>::epsilon());
+    // The judgement, once more in extended precision.
+    double largest = 0;
+    auto const rows = test::residuals(all, found.x);
+    for (std::int64_t s = 0; s < shape.count(); ++s) {
+      long double x = 0;
+      for (auto const value : test::of_system(all, found.x, s))
+        x = std::max(x, std::abs(static_cast<long double>(value)));
+      for (std::int64_t i = 0; i < shape.size; ++i) {
+        auto const c = all.coefficient(s, i);
+        long double row = std::abs(all.diagonal[c]);
+        if (i > 0) row += std::abs(all.lower[c]);
+        if (i + 1 < shape.size) row += std::abs(all.upper[c]);
+        auto const r = std::abs(rows[static_cast<std::size_t>(s * shape.size + i)]);
+        largest = std::max(
+            largest, static_cast<double>(r / (row * x + std::abs(all.right[all.value(s, i)]))));
+      }
+    }
+    EXPECT_NEAR(*found.report.backward_error, largest, 4 * std::numeric_limits<double>::epsilon());
+    EXPECT_NE(test::solved(stream, all, "hybrid", true)
+                  .report.template fault<T>()
+                  .find("cannot be judged"),
+              std::string::npos);
+  }
+}
+
+TYPED_TEST(TridiagonalGpu, NumbersThatAreNoneAreNotSilent) {
+  using T = TypeParam;
+  Stream stream(Device::open(Backend::cuda));
+  for (T const value : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()})
+    for (auto const name : test::tridiagonal_variants<T>(Backend::cuda))
+      for (int which = 0; which < 3 && !name.starts_with("cusparse"); ++which) {
+        auto all = test::random_systems<T>(tridiagonal::contiguous(20, 3), Rows::dominant, 1);
+        (which == 0 ? all.lower : which == 1 ? all.diagonal : all.upper)[25] = value;
+        EXPECT_NE(test::solved(stream, all, name).report.template fault<T>(), "")
+            << name << ' ' << which << ' ' << value;
+      }
+}
+
+TYPED_TEST(TridiagonalGpu, CanBeCapturedInAGraph) {
+  using T = TypeParam;
+  Stream stream(Device::open(Backend::cuda));
+  auto const all = test::random_systems<T>(tridiagonal::contiguous(9000, 2), Rows::dominant, 19);
+  auto const once = test::solved(stream, all, "hybrid");
+  auto const lower = test::to_device(std::span(all.lower), stream),
+             diagonal = test::to_device(std::span(all.diagonal), stream),
+             upper = test::to_device(std::span(all.upper), stream),
+             right = test::to_device(std::span(all.right), stream);
+  Buffer<T> x(stream, MemorySpace::device, right.size());
+  Buffer<tridiagonal::Findings> findings(stream, MemorySpace::device, 1);
+  zero_async(findings.span(), stream);
+  auto const graph = Graph::capture(stream, [&] {
+    tridiagonal::solve<T>(stream, all.shape, {lower.span(), diagonal.span(), upper.span()},
+                          right.span(), x.span(), findings.span());
+  });
+  for (int run = 0; run < 2; ++run) {
+    zero_async(x.span(), stream);
+    graph.launch(stream);
+    EXPECT_EQ(test::to_host(x.span(), stream), once.x);
+  }
+}
+
+}  // namespace
+}  // namespace gridstride
