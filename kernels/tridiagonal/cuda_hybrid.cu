@@ -30,7 +30,7 @@ namespace gridstride::tridiagonal {
 namespace {
 
 /// Side by side: 64 bytes of float64.
-constexpr Cut cut{chunk_rows, 128, 9, 8}, cut_across{chunk_rows, 256, 9, 8};
+constexpr Cut cut{chunk_rows, 31, 128, 9, 8}, cut_across{chunk_rows, 31, 256, 9, 8};
 
 /// The level with its tiles chosen, by size and strides alone: a system's bits depend on them.
 template <class T>
@@ -42,7 +42,7 @@ Level<T> planned(Device const& device, Level<T> level) {
     result = in_tiles(level, how, level.across ? how.threads / how.least_systems : how.threads);
   while (!fits(device, result, most_threads) && result.chunks > 1)
     result = in_tiles(level, how, result.chunks / 2);
-  result.vectors = in_vectors(result);
+  result.vectors = tiles_in_vectors(result, true);
   return result;
 }
 

@@ -3,15 +3,17 @@
 // (after C. Klein and R. Strzodka, "Tridiagonal GPU solver with scaled partial pivoting at maximum
 // bandwidth", ICPP 2021).
 //
-// Thread-to-data: a thread has 31 rows in shared memory. It walks through them down and up at once,
+// Thread-to-data: a thread has 32 rows in shared memory. It walks through them down and up at once,
 // carries a row along in each direction, and comes to the rows of its last and its first unknown
-// without those between. These, two of each thread, are a system again, a fifteenth as long, in
+// without those between. These, two of each thread, are a system again, a sixteenth as long, in
 // global memory. Once they are known, the thread eliminates all between once more, now in the place
-// of the rows, and finds them on the way back. Systems of at most 31 unknowns a thread solves by
+// of the rows, and finds them on the way back. Systems of at most 32 unknowns a thread solves by
 // itself.
 //
-// Not every choice of rows is open to a thread: it cannot take one of another's, so that a matrix
-// with zeros beside zeros may meet a zero pivot although it is not singular. Then that is found.
+// Not every choice of rows is open to a thread: it cannot take one of another's. Where the rows
+// between its first and its last one are singular by themselves, it may meet a zero pivot although
+// the system is not singular, and says so. A diagonal of zeros is met in an even number of rows,
+// which is not singular.
 //
 // Bytes, of n unknowns: 9·n·sizeof(T), and a tenth more for the systems of ends. The roof is the copy
 // bandwidth.
@@ -27,7 +29,7 @@ namespace gridstride::tridiagonal {
 
 namespace {
 
-constexpr Cut cut{pivoted_chunk_rows, 32, 0, 8};
+constexpr Cut cut{pivoted_chunk_rows, pivoted_gap_shift, 32, 0, 8};
 
 template <PivotedTask task, class T>
 void launch(Stream& stream, Level<T> const& level, Ancestors const& ancestors) {
@@ -44,7 +46,6 @@ template <class T>
 void solve_level(Stream& stream, Level<T> level, Ancestors ancestors) {
   level.across = lie_across(level.places);
   level = in_tiles(level, cut, level.across ? cut.threads / cut.least_systems : cut.threads);
-  level.vectors = in_vectors(level);
   std::int64_t const size = level.places.size, count = level.places.count;
   if (size <= pivoted_chunk_rows) return launch<PivotedTask::whole>(stream, level, ancestors);
   std::int64_t const reduced = reduced_size(size), all = reduced * count;

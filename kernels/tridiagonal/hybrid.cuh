@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(most_threads)
     x[size - 1] = own;
   }
   __syncthreads();
-  write_solution(tile, begins);
+  write_solution(tile, tile.array(3), begins.values);
 }
 
 }  // namespace gridstride::tridiagonal

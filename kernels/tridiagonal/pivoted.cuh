@@ -10,8 +10,9 @@
 /// The kernel of the rung `pivoted` (cuda_pivoted.cu).
 namespace gridstride::tridiagonal {
 
-/// Rows of a thread. Odd, as those of `hybrid`; more, since they stay in shared memory.
-constexpr int pivoted_chunk_rows = 31;
+/// Rows of a thread, with an element of shared memory between those of two, so that what the threads
+/// of a warp read at the same time lies in different banks.
+constexpr int pivoted_gap_shift = 5, pivoted_chunk_rows = 1 << pivoted_gap_shift;
 constexpr int most_pivoted_threads = 128;
 
 /// What a kernel makes of the chunks of the systems.
@@ -238,7 +239,7 @@ __global__ void __launch_bounds__(most_pivoted_threads)
   int const begin = index * pivoted_chunk_rows, left = tile.rows - begin;
   std::int64_t const row = tile.first_row + begin, number = tile.first_system + system;
   bool const active = system < tile.systems && left > 0;
-  int const at = system * level.pitch + begin;
+  int const at = system * level.pitch + shared_place(level, begin);
   int const size = left < pivoted_chunk_rows ? left : pivoted_chunk_rows;
   PivotedChunk<T> chunk{tile.array(0) + at,
                         tile.array(1) + at,
@@ -271,7 +272,7 @@ __global__ void __launch_bounds__(most_pivoted_threads)
     raise(level.work.findings->measured, 1);
   if (task == PivotedTask::reduce) return;
   __syncthreads();
-  write_solution(tile, begins);
+  write_solution(tile, tile.array(3), begins.values);
 }
 
 }  // namespace gridstride::tridiagonal

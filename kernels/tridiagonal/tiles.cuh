@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 #include "core/device.hpp"
 #include "kernels/support/async_copy.cuh"
@@ -28,6 +29,7 @@ struct Level {
   int systems;             ///< of a block
   int chunks;              ///< of a whole tile
   int pitch;               ///< in shared memory, from a tile to that of the next system
+  int gap_shift;           ///< a row lies as many elements further as 2^gap_shift go into it
   int exchange;            ///< elements of shared memory in the place of a, b and c, at least
   bool across;             ///< whether systems lie side by side
   bool vectors;            ///< whether rows lie in aligned vectors
@@ -128,36 +130,48 @@ __device__ void find_systems(Tile<T> const& tile, Begins<T> const& begins) {
   begins.values[s] = tile.level.places.values(tile.first_system + s);
 }
 
-/// Begins to bring the rows of the caller's arrays to shared memory.
+/// Where a row lies in shared memory, from the first of its system on.
 template <class T>
-__device__ void bring_arrays(Tile<T> const& tile, Begins<T> const& begins_of) {
-  auto const& level = tile.level;
-  constexpr int width = 16 / static_cast<int>(sizeof(T));
-  T const* const sources[4] = {level.work.lower, level.work.diagonal, level.work.upper,
-                               level.work.right};
-#pragma unroll
-  for (int which = 0; which < 4; ++which) {
-    T* const target = tile.array(which);
-    auto const* const begins = which < 3 ? begins_of.coefficients : begins_of.values;
-    std::int64_t const stride =
-        which < 3 ? level.places.coefficient_stride : level.places.value_stride;
-    T const* const source = sources[which] + tile.first_row * stride;
-    tile.each_place(level.vectors ? width : 1, [&](int system, int row) {
-      T* const to = target + system * level.pitch + row;
-      T const* const from = source + begins[system] + row * stride;
-      if (level.vectors && row + width <= tile.rows) {
-        bring<16>(to, from);
-      } else {
-        int const end = level.vectors ? tile.rows : row + 1;
-        for (int r = row; r < end; ++r)
-          bring<static_cast<int>(sizeof(T))>(to + (r - row), from + (r - row) * stride);
-      }
-    });
-  }
+__device__ int shared_place(Level<T> const& level, int row) {
+  return row + (row >> level.gap_shift);
 }
 
+/// Begins to bring the tile's rows of an array to shared memory.
 template <class T>
-__device__ void write_solution(Tile<T> const& tile, Begins<T> const& begins_of) {
+__device__ void bring_array(Tile<T> const& tile, T* target, T const* source,
+                            std::int64_t const* begins, std::int64_t stride) {
+  auto const& level = tile.level;
+  constexpr int width = 16 / static_cast<int>(sizeof(T));
+  T const* const first = source + tile.first_row * stride;
+  tile.each_place(level.vectors ? width : 1, [&](int system, int row) {
+    T* const to = target + system * level.pitch + shared_place(level, row);
+    T const* const from = first + begins[system] + row * stride;
+    if (level.vectors && row + width <= tile.rows) {
+      bring<16>(to, from);
+    } else {
+      int const end = level.vectors ? tile.rows : row + 1;
+      for (int r = row; r < end; ++r)
+        bring<static_cast<int>(sizeof(T))>(to + (r - row), from + (r - row) * stride);
+    }
+  });
+}
+
+/// The same for all of the caller's arrays.
+template <class T>
+__device__ void bring_arrays(Tile<T> const& tile, Begins<T> const& begins) {
+  auto const& level = tile.level;
+  auto const& places = level.places;
+  T const* const coefficients[3] = {level.work.lower, level.work.diagonal, level.work.upper};
+#pragma unroll
+  for (int which = 0; which < 3; ++which)
+    bring_array(tile, tile.array(which), coefficients[which], begins.coefficients,
+                places.coefficient_stride);
+  bring_array(tile, tile.array(3), level.work.right, begins.values, places.value_stride);
+}
+
+/// Writes the tile's rows of the solution from shared memory.
+template <class T>
+__device__ void write_solution(Tile<T> const& tile, T const* source, std::int64_t const* begins) {
   auto const& level = tile.level;
   constexpr int width = 16 / static_cast<int>(sizeof(T));
   struct alignas(16) Several {
@@ -165,10 +179,9 @@ __device__ void write_solution(Tile<T> const& tile, Begins<T> const& begins_of) 
   };
   std::int64_t const stride = level.places.value_stride;
   T* const target = level.work.solution + tile.first_row * stride;
-  T const* const source = tile.array(3);
   tile.each_place(level.vectors ? width : 1, [&](int system, int row) {
-    T const* const from = source + system * level.pitch + row;
-    T* const to = target + begins_of.values[system] + row * stride;
+    T const* const from = source + system * level.pitch + shared_place(level, row);
+    T* const to = target + begins[system] + row * stride;
     if (level.vectors && row + width <= tile.rows) {
       *reinterpret_cast<Several*>(to) = *reinterpret_cast<Several const*>(from);
     } else {
@@ -183,6 +196,7 @@ __device__ void write_solution(Tile<T> const& tile, Begins<T> const& begins_of) 
 /// How a rung cuts systems.
 struct Cut {
   int chunk_rows;     ///< rows of a thread
+  int gap_shift;      ///< `Level::gap_shift`: no gaps with 31, and vectors only then
   int threads;        ///< of a block, about, where a tile is not a whole system
   int exchange;       ///< elements of `Level::exchange` for each thread
   int least_systems;  ///< of a block, where they lie side by side
@@ -195,7 +209,8 @@ Level<T> in_tiles(Level<T> level, Cut const& cut, std::int64_t chunks) {
   level.chunks = static_cast<int>(std::min(chunks, needed));
   level.tile_rows = std::min(std::int64_t{level.chunks} * cut.chunk_rows, level.places.size);
   level.tiles = (level.places.size + level.tile_rows - 1) / level.tile_rows;
-  int const rows = static_cast<int>(level.tile_rows);
+  level.gap_shift = cut.gap_shift;
+  int const rows = static_cast<int>(level.tile_rows + (level.tile_rows >> cut.gap_shift));
   level.pitch = level.across ? rows | 1 : (rows + 3) / 4 * 4;
   level.systems = std::clamp(cut.threads / level.chunks, 1, most_systems);
   if (level.across) {
@@ -212,20 +227,27 @@ inline bool lie_across(Places const& places) {
   return places.values_of[0] > 0 && places.values_of[0] < places.value_stride;
 }
 
-/// Whether all rows of all tiles lie in vectors of 16 bytes.
+/// Whether arrays with such strides, of which one begins there, lie in vectors of 16 bytes.
 template <class T>
-bool in_vectors(Level<T> const& level) {
+bool in_vectors(T const* array, std::int64_t stride, std::int64_t const (&of)[3]) {
   constexpr std::int64_t width = 16 / sizeof(T);
+  bool aligned = stride == 1 && reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
+  for (std::int64_t const step : of) aligned = aligned && step % width == 0;
+  return aligned;
+}
+
+/// Whether all tiles do.
+template <class T>
+bool tiles_in_vectors(Level<T> const& level, bool with_coefficients) {
   auto const& places = level.places;
   auto const& work = level.work;
-  bool aligned = !level.across && places.value_stride == 1 && places.coefficient_stride == 1 &&
-                 (level.tiles == 1 || level.tile_rows % width == 0);
-  T const* const arrays[] = {work.lower, work.diagonal, work.upper, work.right, work.solution};
-  for (T const* array : arrays)
-    aligned = aligned && reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
-  for (int axis = 0; axis < 3; ++axis)
-    aligned =
-        aligned && places.values_of[axis] % width == 0 && places.coefficients_of[axis] % width == 0;
+  bool aligned =
+      !level.across && level.gap_shift == 31 && (level.tiles == 1 || level.tile_rows % 4 == 0);
+  for (T const* array : std::initializer_list<T const*>{work.right, work.solution})
+    aligned = aligned && in_vectors(array, places.value_stride, places.values_of);
+  for (T const* array : std::initializer_list<T const*>{work.lower, work.diagonal, work.upper})
+    aligned = aligned && (!with_coefficients ||
+                          in_vectors(array, places.coefficient_stride, places.coefficients_of));
   return aligned;
 }
 

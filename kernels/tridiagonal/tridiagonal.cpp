@@ -36,6 +36,8 @@ std::span<Variant<Function<T>> const> variants() {
       {"hybrid", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_hybrid<T>),
        "nine rows in a thread's registers, one of them for the block; long systems in tiles, whose "
        "last unknowns are a system again"},
+      {"constant", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_constant<T>),
+       "systems that share coefficients: factors stay in registers, right-hand sides come by"},
       {"pivoted", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_pivoted<T>),
        "scaled partial pivoting; 31 rows of a thread from both ends, whose ends are a system "
        "again"},

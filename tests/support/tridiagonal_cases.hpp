@@ -234,6 +234,28 @@ void check_tridiagonal(Stream& stream, std::vector<std::int64_t> const& sizes, i
       }
 }
 
+/// Many right-hand sides of one matrix, one after the other and side by side.
+template <class T>
+void check_shared_coefficients(Stream& stream, std::vector<std::int64_t> const& sizes,
+                               std::string_view variant) {
+  for (auto const n : sizes)
+    for (bool const across : {false, true})
+      for (std::int64_t const element : {0, 1}) {
+        auto shape = across ? tridiagonal::interleaved(n, 90) : tridiagonal::contiguous(n, 90);
+        shape.coefficients = {element, {0, 0, 0}};
+        auto const all = random_systems<T>(shape, Rows::dominant, 23);
+        auto const found = solved(stream, all, variant);
+        expect_solved(all, found, std::string(variant) + " of " + std::to_string(n) + " unknowns");
+        EXPECT_EQ(solved(stream, all, variant, true).x, found.x) << variant << ", in place";
+        auto few = all;
+        few.shape.systems[0] = 2;
+        few.shape.values = all.shape.values;
+        auto const first = solved(stream, few, variant);
+        for (std::int64_t const s : {0, 1})
+          EXPECT_EQ(of_system(few, first.x, s), of_system(all, found.x, s)) << variant << ' ' << n;
+      }
+}
+
 /// The bits of each system's solution, gathered.
 template <class T>
 std::vector<T> of_system(Tridiagonal<T> const& all, std::vector<T> const& x, std::int64_t system) {
