@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "kernels/support/openblas.hpp"
 #include "kernels/tridiagonal/tridiagonal.hpp"
 
 /// Tridiagonal systems, solved on any backend, and what they are compared with.
@@ -171,6 +172,43 @@ std::vector<long double> exact_solution(Tridiagonal<T> const& all, std::int64_t 
     x[i] = rest / m[i][i];
   }
   return x;
+}
+
+/// LAPACK's gtsv, where OpenBLAS is there.
+inline std::vector<double> by_lapack(Tridiagonal<double> all) {
+  using Gtsv = void(int const*, int const*, double*, double*, double*, double*, int const*, int*);
+  int const n = static_cast<int>(all.shape.size), columns = 1;
+  int info = 0;
+  openblas().function<Gtsv>("dgtsv_")(&n, &columns, all.lower.data() + 1, all.diagonal.data(),
+                                      all.upper.data(), all.right.data(), &n, &info);
+  EXPECT_EQ(info, 0);
+  return all.right;
+}
+
+/// Checks a variant with exchanges of rows against LAPACK's: both are within the bound of such
+/// elimination, |x − x*| ≤ 16·ε·|A⁻¹|·|A|·|x|, of the exact solution.
+inline void expect_lapack(Stream& stream, std::int64_t n, std::string_view variant) {
+  auto const all = random_systems<double>(tridiagonal::contiguous(n, 1), Rows::any, 22);
+  auto const exact = exact_solution(all, 0);
+  std::vector<long double> bound(static_cast<std::size_t>(n), 0);
+  for (std::size_t row = 0; row < bound.size(); ++row) {
+    auto unit = all;
+    std::ranges::fill(unit.right, 0);
+    unit.right[row] = 1;
+    long double size = std::abs(all.diagonal[row] * exact[row]);
+    if (row > 0) size += std::abs(all.lower[row] * exact[row - 1]);
+    if (row + 1 < bound.size()) size += std::abs(all.upper[row] * exact[row + 1]);
+    auto const column = exact_solution(unit, 0);
+    for (std::size_t i = 0; i < bound.size(); ++i)
+      bound[i] += 16 * std::numeric_limits<double>::epsilon() * std::abs(column[i]) * size;
+  }
+  auto const lapack = by_lapack(all);
+  auto const found = solved(stream, all, variant);
+  EXPECT_EQ(found.report.fault<double>(), "");
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    EXPECT_LE(std::abs(found.x[i] - exact[i]), bound[i]) << n << ", row " << i;
+    EXPECT_LE(std::abs(found.x[i] - lapack[i]), 2 * bound[i]) << n << ", row " << i;
+  }
 }
 
 /// Shapes of every kind: contiguous, side by side, lines along the axes of a grid, many right-hand

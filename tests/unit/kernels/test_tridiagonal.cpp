@@ -177,17 +177,6 @@ TEST(TridiagonalHostOfDoubles, Eigenvectors) {
     }
 }
 
-/// LAPACK's gtsv, where OpenBLAS is there.
-std::vector<double> by_lapack(Tridiagonal<double> all) {
-  using Gtsv = void(int const*, int const*, double*, double*, double*, double*, int const*, int*);
-  int const n = static_cast<int>(all.shape.size), columns = 1;
-  int info = 0;
-  openblas().function<Gtsv>("dgtsv_")(&n, &columns, all.lower.data() + 1, all.diagonal.data(),
-                                      all.upper.data(), all.right.data(), &n, &info);
-  EXPECT_EQ(info, 0);
-  return all.right;
-}
-
 TEST(TridiagonalHostOfDoubles, EqualsLapack) {
   if (!openblas().available()) GTEST_SKIP() << openblas().reason();
   Stream stream(Device::open(Backend::cpu));
@@ -195,7 +184,7 @@ TEST(TridiagonalHostOfDoubles, EqualsLapack) {
   for (std::int64_t const n : {2, 3, 50, 101}) {
     auto const all =
         test::random_systems<double>(tridiagonal::contiguous(n, 1), Rows::dominant, 21);
-    auto const lapack = by_lapack(all);
+    auto const lapack = test::by_lapack(all);
     for (auto const name : test::tridiagonal_variants<double>(Backend::cpu)) {
       auto const found = test::solved(stream, all, name).x;
       double largest = 0;
@@ -204,32 +193,7 @@ TEST(TridiagonalHostOfDoubles, EqualsLapack) {
         EXPECT_NEAR(found[i], lapack[i], 2 * 450 * epsilon * largest) << name;
     }
   }
-  // Without dominance both are within the bound of elimination with exchanges,
-  // |x − x*| ≤ 16·ε·|A⁻¹|·|A|·|x|.
-  for (std::int64_t const n : {2, 3, 50, 101}) {
-    auto const all = test::random_systems<double>(tridiagonal::contiguous(n, 1), Rows::any, 22);
-    auto const exact = test::exact_solution(all, 0);
-    std::vector<long double> bound(static_cast<std::size_t>(n), 0);
-    for (std::int64_t row = 0; row < n; ++row) {
-      auto unit = all;
-      std::ranges::fill(unit.right, 0);
-      auto const at = static_cast<std::size_t>(row);
-      unit.right[at] = 1;
-      long double size = std::abs(all.diagonal[at] * exact[at]);
-      if (row > 0) size += std::abs(all.lower[at] * exact[at - 1]);
-      if (row + 1 < n) size += std::abs(all.upper[at] * exact[at + 1]);
-      auto const column = test::exact_solution(unit, 0);
-      for (std::size_t i = 0; i < column.size(); ++i)
-        bound[i] += 16 * epsilon * std::abs(column[i]) * size;
-    }
-    auto const lapack = by_lapack(all);
-    auto const found = test::solved(stream, all, "pivoted");
-    EXPECT_EQ(found.report.fault<double>(), "");
-    for (std::size_t i = 0; i < bound.size(); ++i) {
-      EXPECT_LE(std::abs(found.x[i] - exact[i]), bound[i]) << n << ", row " << i;
-      EXPECT_LE(std::abs(found.x[i] - lapack[i]), 2 * bound[i]) << n << ", row " << i;
-    }
-  }
+  for (std::int64_t const n : {2, 3, 50, 101}) test::expect_lapack(stream, n, "pivoted");
 }
 
 TEST(Tridiagonal, RefusesWhatDoesNotFit) {
