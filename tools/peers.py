@@ -31,26 +31,6 @@ GIGA = 1e9
 ORDER_8 = (-205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560)
 
 
-<<<<<<< HEAD
-=======
-class Work:
-    """One row of the table: `count` units of work in a run of `steps` steps."""
-
-    steps_in_time, compiles, sets = True, False, ()
-
-    def __init__(self, name, unit, shape, precision, steps=1, taps=0, config=None, bench=None):
-        self.name, self.unit, self.shape, self.precision = name, unit, shape, precision
-        self.steps, self.taps, self.config, self.bench = steps, taps, config, bench
-
-    @property
-    def count(self):
-        return peers_pde.units_of_work(self.unit, self.shape, self.steps)
-
-    def key(self):
-        return f"{self.name}, {self.precision}"
-
-
->>>>>>> 8b9993f (One table of operations for formulas and the interpreter; forecasts of sides count what is shared)
 def heat(dims, side, precision, steps):
     size = "2^27" if dims == 1 else f"{side}^{dims}"
     return Work(f"heat {dims}D {size}", "G updates/s", (side,) * dims, precision, steps,

@@ -2,13 +2,6 @@
 
 from peers_work import Work
 
-import math
-
-
-def units_of_work(unit, shape, steps):
-    """What a rate in this unit counts in a run: its steps, or those of all points."""
-    return steps if unit == "steps/s" else math.prod(shape) * steps
-
 
 class Systems(Work):
     """A work of `steps` steps of a system on a grid; `steps` are those of the others."""
@@ -21,12 +14,6 @@ class Systems(Work):
                          sets=(f"precision={precision}", *sets))
         self.scheme = scheme
 
-<<<<<<< HEAD
-=======
-    @property
-    def count(self):
-        return units_of_work(self.unit, self.shape, self.steps)
->>>>>>> 8b9993f (One table of operations for formulas and the interpreter; forecasts of sides count what is shared)
 
 class FirstStep(Systems):
     """From nothing to the first step of a system: its analysis, its kernels and the step.

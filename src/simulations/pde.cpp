@@ -188,9 +188,9 @@ class Pde final : public pde::SlopeStepping<T> {
   }
   void choose_steps() {
     finder_.emplace(stream_, run_.grid, pde::wraps_of(run_), stability_of(run_), degree_of(run_),
-                    pde::stage_times(run_), pde::evaluating_variant(run_));
+                    pde::factors_change(run_), pde::stage_times(run_),
+                    pde::evaluating_variant(run_));
     auto follows = finder_->follows();
-    if (pde::factors_change(run_)) follows.state = true, follows.steps_between = 1;
     follows.equations_have_time = depends_on_time_;
     choice_.emplace(run_, this->clock_, follows, [this](pde::Ahead const& ahead) {
       return finder_->find(present(), this->clock_.device(), ahead);

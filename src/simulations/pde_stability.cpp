@@ -40,12 +40,13 @@ std::vector<equations::Term> at_places(std::span<equations::Term const> terms,
 
 template <class T>
 StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                                    equations::Stencil stencil, int degree,
+                                    equations::Stencil stencil, int degree, bool factors_change,
                                     std::vector<double> stage_times, std::string_view variant)
     : stream_(stream),
       grid_(grid),
       linearisation_(std::move(stencil)),
       degree_(degree),
+      factors_change_(factors_change),
       stage_times_(std::move(stage_times)),
       variant_(variant),
       extremes_(stream, grid, linearisation_.terms(), linearisation_.coefficients()),
@@ -99,16 +100,15 @@ bool StabilityFinder<T>::follows_space_alone() const {
 
 template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
-<<<<<<< HEAD
-                                              evaluate::DeviceClock const* clock) {
-  if (lasting_) return *lasting_;
-=======
                                               evaluate::DeviceClock const* clock,
                                               Ahead const& ahead) {
+  if (lasting_) return *lasting_;
   auto ranges = find_ranges(inputs, clock);
   if (!timed_.empty() && ahead.steps > 0) look_ahead(inputs, ahead, ranges);
   auto const sides = find_factors(inputs);
-  return linearisation_.limit(ranges, degree_, sides);
+  auto const limit = linearisation_.limit(ranges, degree_, sides);
+  if (follows_space_alone()) lasting_ = limit;
+  return limit;
 }
 
 template <class T>
@@ -123,7 +123,6 @@ equations::Range StabilityFinder<T>::checked(system::Extremes const& found) cons
 template <class T>
 std::vector<equations::Range> StabilityFinder<T>::find_ranges(
     std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock) {
->>>>>>> ddde136 (Limits of steps are found before the time makes them fall, and more often where they do)
   system::Step<T> step;
   step.inputs = inputs;
   step.clock = clock;
@@ -155,13 +154,6 @@ void StabilityFinder<T>::look_ahead(std::vector<system::Input<T>> const& inputs,
     auto const [least, greatest] = checked(found[i]);
     range = {std::min(range.least, least), std::max(range.greatest, greatest)};
   }
-<<<<<<< HEAD
-  auto const sides = find_factors(inputs);
-  auto const limit = linearisation_.limit(ranges, degree_, sides);
-  if (follows_space_alone()) lasting_ = limit;
-  return limit;
-=======
->>>>>>> ddde136 (Limits of steps are found before the time makes them fall, and more often where they do)
 }
 
 /// The sides with a factor, and its range on each.

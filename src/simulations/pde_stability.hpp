@@ -23,57 +23,47 @@ template <class T>
 class StabilityFinder {
  public:
   StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                  equations::Stencil stencil, int degree, std::vector<double> stage_times,
-                  std::string_view variant);
+                  equations::Stencil stencil, int degree, bool factors_change,
+                  std::vector<double> stage_times, std::string_view variant);
 
-<<<<<<< HEAD
-  /// Whether the limit depends on the state, or on factors on sides that change.
-  bool varies() const { return factors_change_ || extremes_.size() > 0; }
-  /// How many steps a limit holds for, at most: fields change by what the equations do in a step,
-  /// factors as their formulas say.
-  std::int64_t steps_between() const { return factors_change_ ? 1 : 32; }
-  /// Waits for the device, but where nothing that it depends on has changed since it was found. Throws `NumericalError` for a coefficient or a factor that is not finite.
-=======
-  /// Fields change by what the equations do in a step; what depends on the time is known before.
+  /// Fields change by what the equations do in a step, factors as their formulas say; what depends
+  /// on the time is known before.
   LimitFollows follows() const {
-    return {.state = extremes_.size() > 0,
+    return {.state = factors_change_ || extremes_.size() > 0,
             .time = ahead_.size() > 0,
-            .steps_between = ahead_.size() > 0 ? 8 : 64};
+            .steps_between = factors_change_     ? 1
+                             : ahead_.size() > 0 ? 8
+                                                 : 64};
   }
   /// For the present fields, and the time as it is at present and in the steps to come. Waits for
-  /// the device. Throws `NumericalError` for a coefficient or a factor that is not finite.
->>>>>>> ddde136 (Limits of steps are found before the time makes them fall, and more often where they do)
+  /// the device, but where nothing that it depends on has changed since it was found. Throws
+  /// `NumericalError` for a coefficient or a factor that is not finite.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs,
                             evaluate::DeviceClock const* clock, Ahead const& ahead);
 
  private:
-<<<<<<< HEAD
   bool follows_space_alone() const;
-=======
   std::vector<equations::Range> find_ranges(std::vector<system::Input<T>> const& inputs,
                                             evaluate::DeviceClock const* clock);
   /// Widens ranges by what coefficients are in steps to come.
   void look_ahead(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
                   std::vector<equations::Range>& ranges);
   equations::Range checked(system::Extremes const& found) const;
->>>>>>> ddde136 (Limits of steps are found before the time makes them fall, and more often where they do)
   std::vector<equations::RobinSide> find_factors(std::vector<system::Input<T>> const& inputs);
 
   Stream stream_;
   Grid grid_;
   equations::Linearisation linearisation_;
   int degree_;
+  bool factors_change_;
   std::vector<double> stage_times_;  // parts of a step
   std::string_view variant_;
   system::ExtremesFinder<T> extremes_;  // of the coefficients
   std::vector<std::size_t> timed_;      // those that depend on the time
   system::ExtremesFinder<T> ahead_;     // of these
   GlobalFinder<T> globals_;
-<<<<<<< HEAD
   std::optional<equations::StepLimit> lasting_;  // a limit that is the same for every state
-=======
-  Buffer<evaluate::DeviceClock> clock_;  // of steps to come
->>>>>>> ddde136 (Limits of steps are found before the time makes them fall, and more often where they do)
+  Buffer<evaluate::DeviceClock> clock_;          // of steps to come
   Buffer<T> scratch_;
   Buffer<reduce::Moments<T>> moments_;
 };
