@@ -269,7 +269,7 @@ int additions_of(StencilProgram const& program, std::size_t i) {
     if (divisor.kind == Kind::number && std::abs(std::frexp(divisor.value, &exponent)) == 0.5)
       return 1;
   }
-  return 12;
+  return 9;
 }
 
 Part whole(StencilProgram const& program) { return {program, equations::fused_operands(program)}; }

@@ -72,18 +72,20 @@ template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   auto const layout = layout_of(what, sizeof(T), shape);
   auto const components = static_cast<int>(what.program->results.size());
-  auto const parts = shape.in_parts ? parts_of(*what.program) : std::vector{whole(*what.program)};
-  std::string inner, columns, body;
+  auto const programs = march_programs(what, shape.in_parts);
+  std::size_t const parts = layout.inner_held.size() + 1;
+  std::string inner, columns, body, near_sides;
   std::vector<int> first_kept;
   int kept = 0;
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    auto const text =
-        equations::to_cuda_along_columns(parts[part].program, parts[part].fused, precision_of<T>());
+  for (std::size_t part = 0; part < programs.size(); ++part) {
+    auto const text = equations::to_cuda_along_columns(programs[part].program, programs[part].fused,
+                                                       precision_of<T>());
     first_kept.push_back(kept);
     columns += fmt::format("{{\nReal* const kept = all + {};\n{}}}\n", kept, text.columns);
     kept += text.kept;
-    body = text.body;
-    if (part + 1 < parts.size())
+    if (part + 1 == parts) body = text.body;
+    if (part == parts) near_sides = text.body;
+    if (part + 1 < parts)
       inner += fmt::format("if constexpr (part == {}) {{\n{}}}\n", part, text.body);
   }
   auto inner_held = layout.inner_held;
@@ -106,7 +108,7 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
       march_warps, shape.blocks, shape.steps, what.stages.size(), shape.lane_points,
       shape.vector_points, shape.turns, layout.halo, layout.stored,
       std::max(std::ranges::max(layout.rows_held), std::ranges::max(inner_held)), std::max(kept, 1),
-      parts.size(), lasting_of(what), fmt::join(of_lasting(layout.lasting_left), ", "),
+      parts, lasting_of(what), fmt::join(of_lasting(layout.lasting_left), ", "),
       fmt::join(of_lasting(layout.lasting_right), ", "), what.program->depends_on_time(),
       vector_name<T>(shape.vector_points));
   auto const sources = layout.left.front().size();
@@ -130,9 +132,12 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
       "template <int part, class At>\n"
       "__device__ __forceinline__ void inner_program(At const& at, Real (&result)[1]) {{\n{}}}\n"
       "template <class At>\n"
+      "__device__ __forceinline__ void program_near_sides(At const& at, Real (&result)[results]) "
+      "{{\n{}}}\n"
+      "template <class At>\n"
       "__device__ __forceinline__ void find_columns(At const& at, Real (&all)[kept_values]) {{\n"
       "{}}}\n}}\n",
-      inner, columns);
+      inner, near_sides, columns);
   text += "#include \"kernels/system/march.cuh\"\n";
   return {.name = "passes of a system of equations", .text = text, .options = {"--fmad=false"}};
 }

@@ -8,12 +8,13 @@
 //   using Vector = float4;                            // vector_points values
 //   struct StageShape { int base; bool mixes_in; int addends, addend[most_addends]; };
 //   constexpr StageShape stage_shapes[stages];        // states are numbered as in march.hpp
-//   constexpr int rows_held[levels], inner_held[parts], lags[parts], first_kept[parts],
-//       left[parts·(2·reach_y + 1)][sources], right[…][…];
+//   constexpr int rows_held[levels], inner_held[parts], lags[programs], first_kept[programs],
+//       left[programs·(2·reach_y + 1)][sources], right[…][…];   // programs: march_programs
 //   struct SideRule { bool wraps, given; Real sign, own; bool slopes, has_g, has_a; };
 //   constexpr SideRule side_rules[components][2][2];  // by axis and end
 //   constexpr int side_pieces;
 //   template <int part, class At> __device__ void inner_program(At const& at, Real (&result)[1]);
+//   template <class At> __device__ void program_near_sides(At const& at, Real (&result)[results]);
 //   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
 // where programs ask for at.kept<i>(), too: what is the same all along a column, and for unknowns
@@ -30,7 +31,9 @@
 //
 // A stage may be made in parts: each but the last makes a row of an inner operator from the state's
 // rows and those of parts before, `lags` rows behind the newest of the state, and its rows are kept
-// and shared by shuffles as those of a state.
+// and shared by shuffles as those of a state. Where a level may look beyond a side the whole program
+// is taken: it reads states alone, of which it is known what follows there. Rows of inner operators
+// are made meanwhile, from rows of which some may be no good; those inside take none of these.
 //
 // Of an array that lasts a row is loaded once, with what lies beside a thread's columns, and goes down
 // all levels: a thread keeps those from the newest to the oldest that the last level looks at.
@@ -93,7 +96,8 @@ struct Strip {
 
 namespace gridstride::system {
 
-static_assert(parts == 1 || !has_sides, "parts know no sides");
+/// The program that makes rates where a level may look beyond a side: parts know no sides.
+constexpr int whole = parts > 1 && has_sides ? parts : rates;
 
 /// Takes the newest row of a source in, of which so many are held.
 template <int held, int most, int count, int columns>
@@ -219,8 +223,12 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
     constexpr int stage = level % stages, first = level - stage;
     constexpr StageShape shape = stage_shapes[stage];
     Real result[results];
-    auto const source = source_at<level, rates, column, near>(strip, rows, beside);
-    program(source, result);
+    auto const source = source_at < level, near ? whole : rates, column,
+               near > (strip, rows, beside);
+    if constexpr (near && whole != rates)
+      program_near_sides(source, result);
+    else
+      program(source, result);
     // State i of the step is the input of level first + i, and its newest row lies
     // (level − first − i)·reach_y above that of this level's input.
     auto const state = [&](int i, int c) {
@@ -243,9 +251,9 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
   if constexpr (level < levels) {
 #pragma unroll
     for (int c = 0; c < components; ++c) push<rows_held[level]>(rows.at[level], c, row[c]);
-    make_inner_rows<level, 0>(strip, rows);
+    if (!near || !strip.is_at_side) make_inner_rows<level, 0>(strip, rows);
     Beside beside;
-    exchange<level, rates, near>(strip, rows, beside);
+    exchange<level, near ? whole : rates, near>(strip, rows, beside);
     make_columns<level, 0, near>(strip, rows, beside, row);
     advance_levels<level + 1, near>(strip, rows, row);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/system/arguments.cuh"
+#include "kernels/system/inner_levels.hpp"
 #include "kernels/system/system.hpp"
 
 /// Several steps of a scheme, with all their stages, in one pass over memory: the row `march`.
@@ -99,8 +100,13 @@ struct MarchLayout {
   std::vector<std::vector<int>> left, right;
   std::vector<int> lasting_left, lasting_right;
   int registers = 0;  ///< 32 bits each, that it takes to hold this: an estimate
+  /// What a warp that waits alone adds to each turn of the warps that share its scheduler.
+  double waiting = 0.5;
 };
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape);
+/// The programs of a stage: its parts, or the whole as the only one; of a stage in parts beside sides
+/// the whole comes after them, for points that are near these: parts know no sides.
+std::vector<Part> march_programs(Marched const& what, bool in_parts);
 
 /// Shapes for passes of at most so many steps, one of each length, the one that should be fastest
 /// first. Where `march_refusal` has nothing to say, there is one of a step.

@@ -27,8 +27,6 @@ constexpr std::int64_t good_length = 4096, greatest_length = 16'384;
 /// what a pass takes beside its work, for its launch and its first rows.
 constexpr int processors = 132, schedulers_of_processor = 4;
 constexpr double bytes_per_cycle = 2080, cycles_beside = 5500;
-/// What a warp that waits alone adds to each turn of the warps that share its scheduler.
-constexpr double waiting = 0.5;
 /// A pass of twice the steps takes as much longer to compile, and leaves more of them over.
 constexpr double worth_twice_the_length = 1.1;
 /// Instructions of a turn that are not the program's: for places, loads, stores.
@@ -84,15 +82,16 @@ bool ends_between_threads(Marched const& what, int lane_points) {
 /// What lies beyond a side of y comes of the same columns of other rows. That needs nothing more
 /// where only the row itself is looked at beside its column.
 void take_from_all_rows(MarchLayout& layout) {
+  auto const ages = index(layout.ages);
   for (auto* const sides : {&layout.left, &layout.right}) {
-    auto const middle = sides->size() / 2;
+    auto const rows = std::span(*sides).last(ages);  // of the program that knows sides
     for (std::size_t c = 0; c < sides->front().size(); ++c) {
       int beyond = 0, most = 0;
-      for (std::size_t age = 0; age < sides->size(); ++age) {
-        most = std::max(most, (*sides)[age][c]);
-        if (age != middle) beyond = std::max(beyond, (*sides)[age][c]);
+      for (std::size_t age = 0; age < ages; ++age) {
+        most = std::max(most, rows[age][c]);
+        if (age != ages / 2) beyond = std::max(beyond, rows[age][c]);
       }
-      for (auto& row : *sides)
+      for (auto& row : rows)
         if (beyond > 0) row[c] = most;
     }
   }
@@ -122,7 +121,8 @@ std::vector<int> rows_held_by(Marched const& what, int steps, int read) {
 struct Plan {
   Marched const& what;
   bool in_parts;
-  std::vector<Part> parts;
+  std::vector<Part> programs;
+  std::size_t parts;  ///< of the programs, all but the one for what is near sides
   std::int64_t operations = 0;
   std::int64_t additions = 0, instructions = 0;  ///< with and without operations that are fused
   int kept = 0;                                  ///< values of a column
@@ -134,22 +134,24 @@ struct Plan {
 
   Plan(Marched const& marched, bool splits) : what(marched), in_parts(splits) {
     auto const is_fused = [](int which) { return which >= 0; };
-    parts = splits ? parts_of(*what.program) : std::vector{whole(*what.program)};
-    for (auto const& [program, fused] : parts) {
+    programs = march_programs(what, splits);
+    parts = programs.size() > 1 && has_sides(what) ? programs.size() - 1 : programs.size();
+    for (auto const& [program, fused] : std::span(programs).first(parts)) {
       operations += operations_of(program);
       additions += additions_of_point(program);
       instructions -= std::ranges::count_if(fused, is_fused);
-      kept += equations::to_cuda_along_columns(program, fused, Precision::float64).kept;
     }
+    for (auto const& [program, fused] : programs)
+      kept += equations::to_cuda_along_columns(program, fused, Precision::float64).kept;
     instructions += additions;
   }
 };
 
-/// For each part how far the newest row that it makes is below that of its stage; the last lies as
-/// far below as the stage reaches.
+/// For each program how far the newest row that it makes is below that of its stage; those of rates
+/// lie as far below as the stage reaches.
 std::vector<int> lags_of(Plan const& plan) {
   std::vector<int> lags;
-  for (Part const& part : plan.parts) {
+  for (Part const& part : plan.programs) {
     int lag = 0;
     for (equations::Node const& node : part.program.code)
       if (node.kind == equations::Kind::unknown) {
@@ -158,7 +160,7 @@ std::vector<int> lags_of(Plan const& plan) {
       }
     lags.push_back(lag);
   }
-  lags.back() = plan.what.program->reach[1];
+  lags[plan.parts - 1] = lags.back() = plan.what.program->reach[1];
   return lags;
 }
 
@@ -172,7 +174,7 @@ int add_part(MarchLayout& layout, Plan const& plan, int part) {
     left = std::max(left, -int{node.orders[0]});
     right = std::max(right, int{node.orders[0]});
   };
-  for (equations::Node const& node : plan.parts[index(part)].program.code) {
+  for (equations::Node const& node : plan.programs[index(part)].program.code) {
     if (node.kind != equations::Kind::unknown) continue;
     int const inner = plan.part_of(node);
     if (inner < 0 && node.index >= components) {
@@ -193,7 +195,7 @@ int add_part(MarchLayout& layout, Plan const& plan, int part) {
 
 MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   StencilProgram const& program = *plan.what.program;
-  int const parts = static_cast<int>(plan.parts.size());
+  int const programs = static_cast<int>(plan.programs.size());
   auto const components = program.results.size();
   MarchLayout layout;
   layout.levels = shape.steps * static_cast<int>(plan.what.stages.size());
@@ -202,17 +204,17 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   layout.stored = warp_lanes * shape.lane_points - 2 * layout.halo;
   layout.ages = 2 * program.reach[1] + 1;
   layout.lag = layout.levels * program.reach[1];
-  layout.inner_held.assign(plan.parts.size() - 1, 1);
+  layout.inner_held.assign(plan.parts - 1, 1);
   layout.lags = lags_of(plan);
-  layout.left.assign(index(parts * layout.ages),
-                     std::vector<int>(components + plan.parts.size() - 1, 0));
+  layout.left.assign(index(programs * layout.ages),
+                     std::vector<int>(components + plan.parts - 1, 0));
   layout.right = layout.left;
   auto const lasting = index(lasting_of(plan.what));
   layout.lasting_left.assign(lasting, 0);
   layout.lasting_right.assign(lasting, 0);
   layout.has_ends = !wraps(plan.what, 0);
   int read = 1;
-  for (int part = 0; part < parts; ++part) read = std::max(read, add_part(layout, plan, part));
+  for (int part = 0; part < programs; ++part) read = std::max(read, add_part(layout, plan, part));
   if (!wraps(plan.what, 1)) {
     take_from_all_rows(layout);
     read = layout.ages;
@@ -223,7 +225,7 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   int rows = 3, inner_rows = 0, beside = 0;
   for (int const held : layout.rows_held) rows += held - 1;
   for (int const held : layout.inner_held) inner_rows += layout.levels * (held - 1) + 1;
-  for (int part = 0; part < parts; ++part) {
+  for (int part = 0; part < static_cast<int>(plan.parts); ++part) {
     int of_part = 0;
     for (int row = part * layout.ages; row < (part + 1) * layout.ages; ++row)
       of_part += std::reduce(layout.left[index(row)].begin(), layout.left[index(row)].end()) +
@@ -238,6 +240,10 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
       (rows * static_cast<int>(components) + inner_rows + plan.kept) * shape.lane_points + beside +
       columns * (layout.lag + program.reach[1] + 3);
   layout.registers = values * value_bytes / 4 + other_registers;
+  // What takes as long as many additions is a chain of them, each of which waits for the one before.
+  layout.waiting +=
+      static_cast<double>(std::max<std::int64_t>(plan.additions - plan.operations, 0)) /
+      static_cast<double>(std::max<std::int64_t>(plan.additions, 1));
   return layout;
 }
 
@@ -279,7 +285,7 @@ double turns_of(MarchTiling const& tiling, MarchShape const& shape, MarchLayout 
   long long const sharing = (warps + machine.schedulers - 1) / machine.schedulers;
   long long const rounds = (sharing + machine.resident - 1) / machine.resident;
   return static_cast<double>(turns * shape.turns) *
-         (static_cast<double>(sharing) + waiting * static_cast<double>(rounds));
+         (static_cast<double>(sharing) + layout.waiting * static_cast<double>(rounds));
 }
 
 /// What one has to issue in a turn.
@@ -312,11 +318,10 @@ double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   return (std::hypot(issued, bytes / bytes_per_cycle) + cycles_beside) / shape.steps;
 }
 
-/// The ways to make a stage, that in parts first. Parts know no sides.
+/// The ways to make a stage, that in parts first.
 std::vector<Plan> plans_of(Marched const& what) {
-  if (has_sides(what)) return {Plan(what, false)};
   std::vector<Plan> plans = {Plan(what, true)};
-  if (plans.front().parts.size() == 1)
+  if (plans.front().parts == 1)
     plans.front().in_parts = false;
   else
     plans.emplace_back(what, false);
@@ -344,6 +349,13 @@ int lasting_of(Marched const& what) {
 }
 
 bool has_sides(Marched const& what) { return is_sided(what, 0) || is_sided(what, 1); }
+
+std::vector<Part> march_programs(Marched const& what, bool in_parts) {
+  if (!in_parts) return {whole(*what.program)};
+  auto programs = parts_of(*what.program);
+  if (programs.size() > 1 && has_sides(what)) programs.push_back(whole(*what.program));
+  return programs;
+}
 
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
   return layout_of(Plan(what, shape.in_parts), value_bytes, shape);

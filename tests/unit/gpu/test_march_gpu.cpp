@@ -215,6 +215,14 @@ TEST_P(MarchGpuSides, StagesWithMixedDerivativesHaveTheBitsOfPoints) {
                                    {.lane_points = 2, .vector_points = 2, .turns = 2});
 }
 
+/// Near sides the whole program makes what parts make inside.
+TEST_P(MarchGpuSides, PartsHaveTheBitsOfPoints) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points_at<float>(
+      GetParam(), "Cahn-Hilliard",
+      {.lane_points = 2, .vector_points = 2, .turns = 2, .in_parts = true});
+}
+
 INSTANTIATE_TEST_SUITE_P(All, MarchGpuSides, testing::ValuesIn(test::sides_cases()),
                          [](auto const& tested) {
                            std::string name = tested.param.name;

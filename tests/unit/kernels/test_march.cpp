@@ -77,6 +77,33 @@ TEST(March, LayoutOfParts) {
   EXPECT_TRUE(system::march_shapes(what, 4, 1).front().in_parts);
 }
 
+/// Beside sides of y the whole program comes after the parts: it takes five rows of c, and where one
+/// is beyond, its columns of any other.
+TEST(March, PartsBesideSides) {
+  auto const cases = test::march_cases();
+  auto const phases = std::ranges::find(cases, "Cahn-Hilliard", &test::MarchCase::name);
+  Grid const grid{.dims = 2, .points = {1024, 1024, 1}};
+  auto const program = test::program_of(*phases, grid);
+  auto what = test::marched_of(*phases, program, grid);
+  EXPECT_EQ(system::march_programs(what, true).size(), 2U);
+  what.sides[0][1] = {system::SideRule{.wraps = false}, system::SideRule{.wraps = false}};
+  auto const programs = system::march_programs(what, true);
+  ASSERT_EQ(programs.size(), 3U);
+  EXPECT_EQ(programs[2].program.code.size(), program.code.size());
+  EXPECT_EQ(system::march_programs(what, false).size(), 1U);
+  auto const layout = system::layout_of(what, 4, {.steps = 2, .lane_points = 4, .in_parts = true});
+  EXPECT_EQ(layout.lags, (std::vector<int>{1, 2, 2}));
+  EXPECT_EQ(layout.rows_held, (std::vector<int>{5, 5}));
+  EXPECT_EQ(layout.inner_held, (std::vector<int>{3}));
+  std::vector<std::vector<int>> beside(15, {0, 0});
+  beside[1] = {1, 0};
+  beside[5 + 1] = {0, 1};
+  std::fill(beside.begin() + 10, beside.end(), std::vector{2, 0});
+  EXPECT_EQ(layout.left, beside);
+  EXPECT_EQ(layout.right, beside);
+  EXPECT_TRUE(system::march_shapes(what, 4, 1).front().in_parts);
+}
+
 /// A stage that mixes in its own input needs the row of it that it adds to, even where its parts
 /// look at newer ones alone.
 TEST(March, PartsAtPointsKeepTheRowOfTheStage) {
@@ -394,19 +421,25 @@ TEST(March, Compiles) {
 
 TEST(March, CompilesWithSides) {
   auto const cases = test::march_cases();
-  auto const& one = *std::ranges::find(cases, "Gray-Scott", &test::MarchCase::name);
-  for (auto const& sides : test::sides_cases()) try {
-      Grid const grid{.dims = 2, .points = {1000, 1000, 1}};
-      auto const program = test::program_of(one, grid);
-      double const there = 0;
-      auto const inputs =
-          test::sided_inputs<double>(sides, grid, 2, [&](std::size_t) { return &there; });
-      auto const what = test::marched_of(one, program, grid, system::side_rules<double>(inputs));
-      ASSERT_EQ(system::march_refusal(what), "") << sides.name;
-      EXPECT_FALSE(compile_cubin(system::march_source<double>(what, {.turns = 2}), 90).empty());
-    } catch (RuntimeCompilerMissing const& missing) {
-      GTEST_SKIP() << missing.what();
-    }
+  auto const all = test::sides_cases();
+  auto const compiles = [&](std::string const& name, test::SidesCase const& sides,
+                            system::MarchShape const& shape) {
+    auto const& one = *std::ranges::find(cases, name, &test::MarchCase::name);
+    Grid const grid{.dims = 2, .points = {1000, 1000, 1}};
+    auto const program = test::program_of(one, grid);
+    double const there = 0;
+    auto const inputs = test::sided_inputs<double>(sides, grid, program.results.size(),
+                                                   [&](std::size_t) { return &there; });
+    auto const what = test::marched_of(one, program, grid, system::side_rules<double>(inputs));
+    EXPECT_EQ(system::march_refusal(what), "") << sides.name;
+    EXPECT_FALSE(compile_cubin(system::march_source<double>(what, shape), 90).empty());
+  };
+  try {
+    for (auto const& sides : all) compiles("Gray-Scott", sides, {.turns = 2});
+    compiles("Cahn-Hilliard", all.front(), {.turns = 2, .in_parts = true});
+  } catch (RuntimeCompilerMissing const& missing) {
+    GTEST_SKIP() << missing.what();
+  }
 }
 
 }  // namespace
