@@ -180,6 +180,17 @@ TEST_F(TermsTest, SubstitutesAndSimplifies) {
   EXPECT_EQ(terms.substitute(flux, x, n(1)), flux);
 }
 
+/// Two quotients by v, one within the other and one by a number.
+TEST_F(TermsTest, ReciprocalsStandForQuotients) {
+  Term const one_over = terms.divide(n(1), v);
+  Term const quotient = terms.divide(u, v), nested = terms.divide(quotient, v);
+  EXPECT_EQ(terms.with_reciprocals(quotient), terms.multiply(u, one_over));
+  EXPECT_EQ(terms.with_reciprocals(nested), terms.multiply(terms.multiply(u, one_over), one_over));
+  EXPECT_EQ(terms.with_reciprocals(one_over), one_over);
+  Term const half = terms.divide(u, n(3));
+  EXPECT_EQ(terms.with_reciprocals(half), half);
+}
+
 TEST_F(TermsTest, RefusesWhatNoSystemHas) {
   EXPECT_THROW(terms.unknown(-1), std::invalid_argument);
   EXPECT_THROW(terms.unknown(max_components), std::invalid_argument);

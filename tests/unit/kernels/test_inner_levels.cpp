@@ -97,6 +97,24 @@ TEST(InnerLevels, WhatIsFoundOnceIsOnePart) {
   }
 }
 
+/// A quotient takes as long as nine sums, but by a power of 2, which is a product.
+TEST(InnerLevels, AdditionsByHand) {
+  equations::Terms terms;
+  auto const u = terms.unknown(0);
+  auto const additions = [&](equations::Term of) {
+    auto const program = equations::program_of(terms, std::vector<equations::Term>{of}, 2);
+    int all = 0;
+    for (std::size_t i = 0; i < program.code.size(); ++i) all += system::additions_of(program, i);
+    return all;
+  };
+  EXPECT_EQ(additions(u), 0);
+  EXPECT_EQ(additions(terms.add(u, terms.multiply(u, u))), 2);
+  EXPECT_EQ(additions(terms.divide(u, terms.number(4))), 1);
+  EXPECT_EQ(additions(terms.divide(u, terms.number(-0.5))), 1);
+  EXPECT_EQ(additions(terms.divide(u, terms.number(3))), 9);
+  EXPECT_EQ(additions(terms.operation(expression::Operation::sqrt, u)), 9);
+}
+
 /// A pointwise operator, one of a Laplacian, and one of another: each reads what is before it.
 TEST(InnerLevels, OperatorsWithinOperators) {
   auto const program =
