@@ -2,9 +2,11 @@
 
 #include <random>
 #include <regex>
+#include <stdexcept>
 #include <string>
 
 #include "simulations/pde_schemes.hpp"
+#include "simulations/pde_stability.hpp"
 #include "support/pde_lasting_cases.hpp"
 
 /// Formulas of space that become arrays.
@@ -101,6 +103,33 @@ TEST(PdeLasting, StabilitySeesItsExtremes) {
   double const at_most_two = step("2*exp(-(x - 0.5)^2 - (y - 0.5)^2)");
   EXPECT_LE(at_most_two, step("2"));
   EXPECT_GE(at_most_two, 0.9 * step("2"));  // powers of 2^(1/8)
+}
+
+/// The second time there are no fields: nothing may look at them where space alone decides.
+TEST(PdeLasting, LimitsThatFollowFromSpaceAreFoundOnce) {
+  auto const finds_again = [](std::string const& D) {
+    auto const run = test::config_of(
+        "simulation: pde\ngrid: {points: [20, 20]}\nboundary: {x: periodic, y: periodic}\n"
+        "equations: {u: \"(" +
+        D + ")*laplace(u)\"}\ninitial: {u: x}\ntime: {scheme: euler, end: 1}\n");
+    Stream stream(Device::open(Backend::cpu));
+    pde::StabilityFinder<double> finder(stream, run.grid, pde::wraps_of(run),
+                                        pde::stability_of(run), pde::degree_of(run), false);
+    std::vector<double> const values(400, 0.5);
+    evaluate::DeviceClock const clock{0.25, 1, 0};
+    auto const limit = finder.find({{.values = values.data()}}, &clock);
+    try {
+      EXPECT_EQ(finder.find({{}}, &clock).step, limit.step);
+    } catch (std::invalid_argument const&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(finds_again("2 + sin(x)*cos(y)"));
+  EXPECT_FALSE(finds_again("2 + x"));
+  EXPECT_TRUE(finds_again("2 + x*t"));
+  EXPECT_TRUE(finds_again("2 + u*x"));
+  EXPECT_TRUE(finds_again("2 + x*mean(u)"));
 }
 
 TEST(PdeLasting, IsTold) {
