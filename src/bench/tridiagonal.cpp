@@ -63,6 +63,7 @@ Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
                 copy_async(findings(0), std::span(&found, 1), stream);
                 run(variant, 0);
                 copy_async(std::span(&found, 1), findings.constant(0), stream);
+                zero_async(findings(0), stream);
                 stream.synchronize();
                 double const none = std::numeric_limits<double>::infinity();
                 return Accuracy{
