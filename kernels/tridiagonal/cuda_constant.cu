@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(most_constant_threads)
       begins[turn][thread] = level.places.values(system);
   };
   auto const bring_group = [&](std::int64_t group, int turn, int buffer) {
-    Tile<T> const tile(level, memory, group);
+    Tile<T> const tile(level, memory, static_cast<unsigned>(group));
     bring_array(tile, memory + buffer * buffer_size, level.work.right, begins[turn],
                 level.places.value_stride);
     close_group();
@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(most_constant_threads)
     await_groups<0>();
     __syncthreads();
     if (next < groups) bring_group(next, next_turn, 1 - buffer);
-    Tile<T> const tile(level, memory, group);
+    Tile<T> const tile(level, memory, static_cast<unsigned>(group));
     T* const rows = memory + buffer * buffer_size;
     solve_rows(level, seat, factors, rows + seat.system * level.pitch + begin, exchange);
     __syncthreads();

@@ -118,6 +118,7 @@ struct Places {
 
   GRIDSTRIDE_HOST_DEVICE std::int64_t place(std::int64_t const (&of)[3],
                                             std::int64_t system) const {
+    if (system < systems[0]) return system * of[0];
     std::int64_t const p = system % systems[0], rest = system / systems[0];
     return p * of[0] + rest % systems[1] * of[1] + rest / systems[1] * of[2];
   }

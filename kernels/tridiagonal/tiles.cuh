@@ -74,10 +74,11 @@ struct Tile {
   std::int64_t index, first_row, first_system;
   int rows, systems;
 
-  __device__ Tile(Level<T> const& l, T* shared, std::int64_t block) : level(l), memory(shared) {
-    index = block % l.tiles;
+  __device__ Tile(Level<T> const& l, T* shared, unsigned block) : level(l), memory(shared) {
+    unsigned const tiles = static_cast<unsigned>(l.tiles);
+    index = block % tiles;
     first_row = index * l.tile_rows;
-    first_system = block / l.tiles * l.systems;
+    first_system = std::int64_t{block / tiles} * l.systems;
     std::int64_t const rows_left = l.places.size - first_row;
     std::int64_t const systems_left = l.places.count - first_system;
     rows = static_cast<int>(rows_left < l.tile_rows ? rows_left : l.tile_rows);
@@ -112,10 +113,18 @@ struct Tile {
   }
 };
 
-template <int bytes>
+/// Begins a copy to shared memory. With `neighbours`, other blocks will soon want what lies beside
+/// it: 256 bytes come to the cache.
+template <int bytes, bool neighbours = false>
 __device__ void bring(void* target, void const* source) {
 #if __CUDA_ARCH__ >= 800
-  begin_copy<bytes>(static_cast<unsigned>(__cvta_generic_to_shared(target)), source);
+  auto const to = static_cast<unsigned>(__cvta_generic_to_shared(target));
+  if constexpr (neighbours)
+    asm volatile("cp.async.ca.shared.global.L2::256B [%0], [%1], %2;" ::"r"(to), "l"(source),
+                 "n"(bytes)
+                 : "memory");
+  else
+    begin_copy<bytes>(to, source);
 #else
   memcpy(__builtin_assume_aligned(target, bytes), __builtin_assume_aligned(source, bytes), bytes);
 #endif
@@ -148,6 +157,8 @@ __device__ void bring_array(Tile<T> const& tile, T* target, T const* source,
     T const* const from = first + begins[system] + row * stride;
     if (level.vectors && row + width <= tile.rows) {
       bring<16>(to, from);
+    } else if (level.across) {
+      bring<static_cast<int>(sizeof(T)), true>(to, from);
     } else {
       int const end = level.vectors ? tile.rows : row + 1;
       for (int r = row; r < end; ++r)
