@@ -240,12 +240,15 @@ inline std::vector<Shape> tridiagonal_shapes(std::int64_t n, bool periodic) {
   return shapes;
 }
 
-/// Which variants of the backend take a shape: a refusal is an exception, never a result.
+/// The variants of the backend that can run here.
 template <class T>
 std::vector<std::string_view> tridiagonal_variants(Backend backend) {
+  static VendorLibrary const cusparse("libcusparse.so.12");
   std::vector<std::string_view> names;
   for (auto const& row : tridiagonal::variants<T>())
-    if (row.backend == backend && row.run != nullptr) names.push_back(row.name);
+    if (row.backend == backend && row.run != nullptr &&
+        (cusparse.available() || !row.name.starts_with("cusparse")))
+      names.push_back(row.name);
   return names;
 }
 
