@@ -199,8 +199,8 @@ __global__ void __launch_bounds__(most_constant_threads)
   };
   auto const bring_group = [&](std::int64_t group, int turn, int buffer) {
     Tile<T> const tile(level, memory, static_cast<unsigned>(group));
-    bring_array(tile, memory + buffer * buffer_size, level.work.right, begins[turn],
-                level.places.value_stride);
+    bring_rows(tile, Sources<T, 1>{{level.work.right}, {memory + buffer * buffer_size}},
+               begins[turn], level.places.value_stride);
     close_group();
   };
 

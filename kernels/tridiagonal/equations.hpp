@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -43,10 +44,6 @@ GRIDSTRIDE_HOST_DEVICE Piece<T> no_rows_behind(T before, T first) {
 }
 
 template <class T>
-GRIDSTRIDE_HOST_DEVICE T magnitude(T value) {
-  return value < 0 ? -value : value;
-}
-template <class T>
 GRIDSTRIDE_HOST_DEVICE T larger(T a, T b) {
   return b > a ? b : a;
 }
@@ -68,13 +65,13 @@ GRIDSTRIDE_HOST_DEVICE T inverse_scale(T size) {
 
 template <class T>
 GRIDSTRIDE_HOST_DEVICE Row<T> scaled(Row<T> const& row) {
-  T const s = inverse_scale(larger(larger(magnitude(row.a), magnitude(row.c)), magnitude(row.b)));
+  T const s = inverse_scale(larger(larger(std::fabs(row.a), std::fabs(row.c)), std::fabs(row.b)));
   return {row.a * s, row.b * s, row.c * s, row.d * s};
 }
 template <class T>
 GRIDSTRIDE_HOST_DEVICE Equation<T> scaled(Equation<T> const& e) {
-  T const s = inverse_scale(larger(larger(magnitude(e.before), magnitude(e.first)),
-                                   larger(magnitude(e.last), magnitude(e.behind))));
+  T const s = inverse_scale(larger(larger(std::fabs(e.before), std::fabs(e.first)),
+                                   larger(std::fabs(e.last), std::fabs(e.behind))));
   return {e.before * s, e.first * s, e.last * s, e.behind * s, e.right * s};
 }
 
@@ -97,8 +94,8 @@ struct Pivot {
 template <class T>
 GRIDSTRIDE_HOST_DEVICE Pivot<T> append(Piece<T>& piece, Row<T> const& row, bool& good) {
   auto& [one, other] = piece;
-  exchange_if(magnitude(other.last) > magnitude(one.last), one, other);
-  bool const by_row = magnitude(row.a) > magnitude(one.last);
+  exchange_if(std::fabs(other.last) > std::fabs(one.last), one, other);
+  bool const by_row = std::fabs(row.a) > std::fabs(one.last);
   T const inverse = 1 / (by_row ? row.a : one.last);
   good = good && !of_zero(inverse);
   // The pivot's row, and those multiples of it that the other two lose.
@@ -160,9 +157,9 @@ GRIDSTRIDE_HOST_DEVICE JointPivots<T> append(Piece<T>& piece, Piece<T> const& ne
     return Joint<T>{T{0}, T{0}, e.before, e.first, e.last, e.behind, e.right};
   };
   Joint<T> a = left(piece.one), b = left(piece.other), c = right(next.one), d = right(next.other);
-  exchange_if(magnitude(b.left) > magnitude(a.left), a, b);
-  exchange_if(magnitude(c.left) > magnitude(a.left), a, c);
-  exchange_if(magnitude(d.left) > magnitude(a.left), a, d);
+  exchange_if(std::fabs(b.left) > std::fabs(a.left), a, b);
+  exchange_if(std::fabs(c.left) > std::fabs(a.left), a, c);
+  exchange_if(std::fabs(d.left) > std::fabs(a.left), a, d);
   JointPivots<T> pivots;
   pivots.left_inverse = 1 / a.left;
   good = good && !of_zero(pivots.left_inverse);
@@ -173,8 +170,8 @@ GRIDSTRIDE_HOST_DEVICE JointPivots<T> append(Piece<T>& piece, Piece<T> const& ne
   b = without(b, b.left * pivots.left_inverse, a);
   c = without(c, c.left * pivots.left_inverse, a);
   d = without(d, d.left * pivots.left_inverse, a);
-  exchange_if(magnitude(c.right_first) > magnitude(b.right_first), b, c);
-  exchange_if(magnitude(d.right_first) > magnitude(b.right_first), b, d);
+  exchange_if(std::fabs(c.right_first) > std::fabs(b.right_first), b, c);
+  exchange_if(std::fabs(d.right_first) > std::fabs(b.right_first), b, d);
   pivots.first_inverse = 1 / b.right_first;
   good = good && !of_zero(pivots.first_inverse);
   pivots.first_last = b.last;
@@ -205,7 +202,7 @@ GRIDSTRIDE_HOST_DEVICE PieceEnds<T> close(Piece<T> const& piece, bool periodic, 
     c += other.behind;
     d += other.before;
   }
-  bool const exchange = magnitude(c) > magnitude(a);
+  bool const exchange = std::fabs(c) > std::fabs(a);
   T const pivot = exchange ? c : a, beside = exchange ? d : b, right = exchange ? y : x;
   T const inverse = 1 / pivot, factor = (exchange ? a : c) * inverse;
   T const second = 1 / ((exchange ? b : d) - factor * beside);

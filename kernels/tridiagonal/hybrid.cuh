@@ -51,35 +51,56 @@ struct Chunk {
   Relation<T> first;  ///< the first unknown, by the one before the chunk and its separator
   Row<T> last;        ///< of the separator, without the unknown before it
   bool dominant = true;
-  int bad = -1;  ///< a row whose pivot is of no use
 };
 
-/// Eliminates `size` rows in shared memory from `begin` on. `opens` and `ends` say whether the first
-/// and the last one are those of an open system, whose coefficients beyond it do not count.
+/// Rows in shared memory, from the first of a chunk on. The coefficients beyond the ends of an open
+/// system do not count.
 template <class T>
-__device__ void eliminate(Tile<T> const& tile, int begin, int size, bool opens, bool ends,
-                          Chunk<T>& chunk) {
+struct ChunkRows {
+  T const *a, *b, *c, *d;
+  int size;
+  bool opens, ends;  ///< whether the first and the last one are those of an open system
+
+  __device__ Row<T> get(int i) const {
+    return {opens && i == 0 ? T{0} : a[i], b[i], ends && i == size - 1 ? T{0} : c[i], d[i]};
+  }
+};
+
+/// Eliminates rows. `whole`: as many as there can be.
+template <bool whole, class T>
+__device__ void eliminate(ChunkRows<T> rows, Chunk<T>& chunk) {
+  if (whole) rows.size = chunk_rows;
   auto const read = [&](int i) {
-    int const at = begin + i;
-    Row<T> row{tile.array(0)[at], tile.array(1)[at], tile.array(2)[at], tile.array(3)[at]};
-    if (opens && i == 0) row.a = 0;
-    if (ends && i == size - 1) row.c = 0;
-    chunk.dominant = chunk.dominant && row.dominant();
+    auto const row = rows.get(i);
+    chunk.dominant &= row.dominant();
     return row;
   };
   auto before = before_piece<T>();
 #pragma unroll
   for (int i = 0; i < chunk_rows - 1; ++i) {
-    if (i + 1 >= size) continue;
     bool good = true;
-    before = chunk.relations[i] = solved(without_lower(read(i), before), good);
-    if (!good && chunk.bad < 0) chunk.bad = i;
+    if (i + 1 < rows.size)
+      before = chunk.relations[i] = solved(without_lower(read(i), before), good);
   }
-  chunk.last = without_lower(read(size - 1), before);
+  chunk.last = without_lower(read(rows.size - 1), before);
   chunk.first = separator<T>();
 #pragma unroll
   for (int i = chunk_rows - 2; i >= 0; --i)
-    if (i + 1 < size) chunk.first = chunk.relations[i] = through(chunk.relations[i], chunk.first);
+    if (i + 1 < rows.size)
+      chunk.first = chunk.relations[i] = through(chunk.relations[i], chunk.first);
+}
+
+/// The row whose pivot is zero, or −1. After one, no right-hand side is finite.
+template <class T>
+__device__ int bad_row(ChunkRows<T> const& rows, Row<T> const& last) {
+  if (std::fabs(last.d) <= std::numeric_limits<T>::max()) return -1;
+  auto before = before_piece<T>();
+  for (int i = 0; i + 1 < rows.size; ++i) {
+    bool good = true;
+    before = solved(without_lower(rows.get(i), before), good);
+    if (!good) return i;
+  }
+  return -1;
 }
 
 /// Notes a bad pivot in row `row` of a tile's system.
@@ -146,9 +167,22 @@ __global__ void __launch_bounds__(most_threads)
   int const size = tile.rows - row < chunk_rows ? tile.rows - row : chunk_rows;
   bool const open = !level.places.periodic;
   Chunk<T> rows;
-  if (active)
-    eliminate(tile, system * level.pitch + row, size, open && tile.first_row + row == 0,
-              open && tile.first_row + row + size == level.places.size, rows);
+  int const begin = system * level.pitch + row;
+  ChunkRows<T> const given{tile.array(0) + begin,
+                           tile.array(1) + begin,
+                           tile.array(2) + begin,
+                           tile.array(3) + begin,
+                           size,
+                           open && tile.first_row + row == 0,
+                           open && tile.first_row + row + size == level.places.size};
+  int bad = -1;
+  if (active) {
+    if (size == chunk_rows)
+      eliminate<true>(given, rows);
+    else
+      eliminate<false>(given, rows);
+    bad = bad_row(given, rows.last);
+  }
   // From here on the memory of a, b and c holds relations.
   if (__syncthreads_or(!rows.dominant) && level.rows == nullptr && thread == 0)
     raise(level.work.findings->measured, 1);
@@ -191,8 +225,8 @@ __global__ void __launch_bounds__(most_threads)
       begins.before[system] = open ? T{0} : end;
     }
   }
-  if (active && rows.bad >= 0)
-    note_bad_pivot(tile, system, row + rows.bad);
+  if (bad >= 0)
+    note_bad_pivot(tile, system, row + bad);
   else if (active && !good)
     note_bad_pivot(tile, system, row + size - 1);
   if (task == Task::reduce) return;

@@ -31,19 +31,13 @@ struct SharedRelations {
 template <class T>
 __device__ Relation<T> reach_further(Relation<T> const& x, SharedRelations<T> const& all, int at,
                                      bool has_lower, bool has_upper, int distance, bool& good) {
-  Row<T> row{x.left, 1, x.right, x.constant};
-  if (has_lower) {
-    auto const lower = all.get(at - distance);
-    row.b -= row.a * lower.right;
-    row.d -= row.a * lower.constant;
-    row.a = -row.a * lower.left;
-  }
-  if (has_upper) {
-    auto const upper = all.get(at + distance);
-    row.b -= row.c * upper.left;
-    row.d -= row.c * upper.constant;
-    row.c = -row.c * upper.right;
-  }
+  auto const lower = all.get(has_lower ? at - distance : at);
+  auto const upper = all.get(has_upper ? at + distance : at);
+  T const left = has_lower ? x.left : T{0}, right = has_upper ? x.right : T{0};
+  Row<T> const row{has_lower ? -x.left * lower.left : x.left,
+                   1 - left * lower.right - right * upper.left,
+                   has_upper ? -x.right * upper.right : x.right,
+                   x.constant - left * lower.constant - right * upper.constant};
   return solved(row, good);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -42,9 +43,8 @@ struct Row {
 
   /// Not for what is infinite or not a number.
   GRIDSTRIDE_HOST_DEVICE bool dominant() const {
-    T const diagonal = b < 0 ? -b : b;
-    return diagonal >= (a < 0 ? -a : a) + (c < 0 ? -c : c) &&
-           diagonal <= std::numeric_limits<T>::max();
+    T const diagonal = std::fabs(b);
+    return (diagonal >= std::fabs(a) + std::fabs(c)) & (diagonal <= std::numeric_limits<T>::max());
   }
 };
 
@@ -64,8 +64,7 @@ GRIDSTRIDE_HOST_DEVICE Row<T> without_upper(Row<T> const& row, Relation<T> const
 /// number, or infinite, comes from another such pivot, or from rows that are not `dominant`.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE bool of_zero(T reciprocal) {
-  T const magnitude = reciprocal < 0 ? -reciprocal : reciprocal;
-  return magnitude > std::numeric_limits<T>::max();
+  return std::fabs(reciprocal) > std::numeric_limits<T>::max();
 }
 
 /// x_i by the unknowns of its row; `good` becomes false where the pivot is zero.
@@ -98,12 +97,11 @@ constexpr std::int64_t window_rows = 4096;
 /// number.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE double backward_error(Row<T> const& row, T lower, T x, T upper, T largest) {
-  auto const magnitude = [](double value) { return value < 0 ? -value : value; };
   double const d = row.d, a = row.a, b = row.b, c = row.c;
-  double const residual = magnitude(d - a * lower - b * x - c * upper);
+  double const residual = std::fabs(d - a * lower - b * x - c * upper);
   if (residual == 0) return 0;
   double const error =
-      residual / ((magnitude(a) + magnitude(b) + magnitude(c)) * largest + magnitude(d));
+      residual / ((std::fabs(a) + std::fabs(b) + std::fabs(c)) * largest + std::fabs(d));
   constexpr double infinity = __builtin_huge_val();
   return error < infinity ? error : infinity;
 }

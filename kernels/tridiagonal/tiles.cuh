@@ -145,24 +145,37 @@ __device__ int shared_place(Level<T> const& level, int row) {
   return row + (row >> level.gap_shift);
 }
 
-/// Begins to bring the tile's rows of an array to shared memory.
-template <class T>
-__device__ void bring_array(Tile<T> const& tile, T* target, T const* source,
-                            std::int64_t const* begins, std::int64_t stride) {
+/// Begins to bring elements of several arrays to shared memory, all from the same place on.
+template <class T, int arrays>
+struct Sources {
+  T const* from[arrays];
+  T* to[arrays];
+
+  template <int bytes, bool neighbours = false>
+  __device__ void bring_from(std::int64_t source, int target) const {
+#pragma unroll
+    for (int i = 0; i < arrays; ++i) bring<bytes, neighbours>(to[i] + target, from[i] + source);
+  }
+};
+
+/// Begins to bring the tile's rows of arrays that lie alike.
+template <class T, int arrays>
+__device__ void bring_rows(Tile<T> const& tile, Sources<T, arrays> const& sources,
+                           std::int64_t const* begins, std::int64_t stride) {
   auto const& level = tile.level;
-  constexpr int width = 16 / static_cast<int>(sizeof(T));
-  T const* const first = source + tile.first_row * stride;
+  constexpr int size = static_cast<int>(sizeof(T)), width = 16 / size;
+  std::int64_t const first = tile.first_row * stride;
   tile.each_place(level.vectors ? width : 1, [&](int system, int row) {
-    T* const to = target + system * level.pitch + shared_place(level, row);
-    T const* const from = first + begins[system] + row * stride;
+    int const to = system * level.pitch + shared_place(level, row);
+    std::int64_t const from = first + begins[system] + row * stride;
     if (level.vectors && row + width <= tile.rows) {
-      bring<16>(to, from);
+      sources.template bring_from<16>(from, to);
     } else if (level.across) {
-      bring<static_cast<int>(sizeof(T)), true>(to, from);
+      sources.template bring_from<size, true>(from, to);
     } else {
       int const end = level.vectors ? tile.rows : row + 1;
       for (int r = row; r < end; ++r)
-        bring<static_cast<int>(sizeof(T))>(to + (r - row), from + (r - row) * stride);
+        sources.template bring_from<size>(from + (r - row) * stride, to + (r - row));
     }
   });
 }
@@ -172,12 +185,11 @@ template <class T>
 __device__ void bring_arrays(Tile<T> const& tile, Begins<T> const& begins) {
   auto const& level = tile.level;
   auto const& places = level.places;
-  T const* const coefficients[3] = {level.work.lower, level.work.diagonal, level.work.upper};
-#pragma unroll
-  for (int which = 0; which < 3; ++which)
-    bring_array(tile, tile.array(which), coefficients[which], begins.coefficients,
-                places.coefficient_stride);
-  bring_array(tile, tile.array(3), level.work.right, begins.values, places.value_stride);
+  Sources<T, 3> const coefficients{{level.work.lower, level.work.diagonal, level.work.upper},
+                                   {tile.array(0), tile.array(1), tile.array(2)}};
+  bring_rows(tile, coefficients, begins.coefficients, places.coefficient_stride);
+  bring_rows(tile, Sources<T, 1>{{level.work.right}, {tile.array(3)}}, begins.values,
+             places.value_stride);
 }
 
 /// Writes the tile's rows of the solution from shared memory.
