@@ -22,7 +22,7 @@ namespace gridstride::tridiagonal {
 
 namespace {
 
-constexpr int rows_of_thread = 9, most_constant_threads = 448, most_steps = 9;
+constexpr int rows_of_thread = 9, most_constant_threads = 384, most_steps = 9;
 static_assert(1 << most_steps >= most_constant_threads);
 constexpr Cut cut{rows_of_thread, 31, 128, 0, 8}, cut_across{rows_of_thread, 31, 256, 0, 8};
 
