@@ -45,6 +45,28 @@ class Refusals(support.Case):
         self.refuse(heat(verify={"exact": {"u": "log(x)"}, "tolerance": {"max": 1}}),
                     r"verify\.exact\.u: is -inf at x = 0, y = 0 \(")
 
+    def test_equations_that_no_scheme_can_follow(self):
+        """Diffusion of the wrong sign, and a grid too coarse for what damps short waves."""
+        def message(growth, field):
+            return (rf"case\.yaml:\d+:\d+: equations\.{field}: the shortest waves of the grid grow "
+                    rf"fastest, by {growth} 1/s, and faster still on a finer grid, which no scheme")
+
+        def case(points, upper, equations, scheme=None, **more):
+            return {"simulation": "pde", "grid": {"points": points, "upper": upper},
+                    "boundary": {"x": "periodic"}, "equations": equations,
+                    "initial": {name: 0 for name in equations},
+                    "time": {"end": 1, **(scheme or {})}, **more}
+        adaptive = {"scheme": "rk45", "step": "adaptive"}
+        self.refuse(case(9, 9, {"v": "laplace(v) + u", "u": "-D*laplace(u) - u"},
+                         constants={"D": 0.5}), message(1, "u"))  # 0.5*4 - 1
+        self.refuse(case([8, 8], [8, 8], {"q": "laplace(laplace(q))"}, adaptive,
+                         boundary={"x": "periodic", "y": {"neumann": {"x": 0, "y": 0}}},
+                         fields={"q": "vector"}, initial={"q": [0, 0]}), r"equations\.q: the short")
+        # Of -u_xx - u_xxxx waves are damped from k = 1 on; the first grid has those up to 1/2.
+        flame = {"u": "-laplace(u) - laplace(laplace(u))"}
+        self.refuse(case(32, 128, flame, {"scheme": "rk4"}), message(r"0\.1875", "u"))
+        self.call("check", self.write("case.yaml", case(128, 128, flame, {"scheme": "rk4"})))
+
     def test_grids_that_have_too_many_points_to_look_at(self):
         grid = {"points": [14, 14 * 10**12]}
         for name, parameters in (("heat", {"diffusivity": "1 + x*y"}), ("wave", {"speed": "1 + x*y"}),
