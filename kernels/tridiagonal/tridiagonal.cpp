@@ -39,8 +39,8 @@ std::span<Variant<Function<T>> const> variants() {
       {"constant", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_constant<T>),
        "systems that share coefficients: factors stay in registers, right-hand sides come by"},
       {"pivoted", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_pivoted<T>),
-       "scaled partial pivoting; 31 rows of a thread from both ends, whose ends are a system "
-       "again"},
+       "scaled partial pivoting: 32 rows of a thread become two equations of what is at their "
+       "ends"},
       {"cusparse", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_cusparse<T>),
        "cuSPARSE without exchanges of rows, to compare with; copies, and no word of pivots and "
        "rows"},
