@@ -20,7 +20,7 @@ std::vector<std::string> texts() {
           field_sides_pde(test::radiation, test::plain_factor, 2, 9),
           field_sides_pde(test::factor, test::exchange, 3, 5),
           field_sides_pde(test::held, test::exchange, 1, 70,
-                          "{scheme: rk45, end: 0.01, step: 0.0005}")};
+                          "{scheme: rk45, end: 0.01, step: 0.00025}")};
 }
 
 TEST(PdeSideValuesGpu, AgreeWithTheHost) {
