@@ -7,7 +7,7 @@
 #include "core/host_device.hpp"
 
 /// Division without the way around that the compiler's takes on a GPU where the dividend or the
-/// quotient is 0 or next to it, which costs many times as much: of water at rest each flux is 0.
+/// quotient is 0 or next to it, as fluxes of water at rest are.
 /// a / b is a·(1/b) with 1/b by Newton's method from the processor's estimate, then twice corrected
 /// by its remainder a − q·b, which fused operations find exactly (Markstein 1990). That is a / b as
 /// IEEE rounds it, but where remainders or the quotient are below what the type holds in full: of
