@@ -11,6 +11,11 @@
 
 namespace gridstride::pde {
 
+namespace {
+/// Of a step over the one before: 2^(1/4), and what rounding may take of it.
+constexpr double most_rise = 1.18921;
+}  // namespace
+
 StepChoice::StepChoice(config::RunConfig const& run, StepClock const& clock, LimitFollows follows,
                        FindLimit find)
     : run_(run), clock_(clock), follows_(follows), find_(std::move(find)) {}
@@ -72,8 +77,8 @@ double StepChoice::next(double time) const {
   if (present.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
   if (run_.time.step) return given(time, present);
   // What the fields turn into in a step may have another limit by far.
-  double const step = kept(longest(present));
-  return step_ > 0 ? std::min(step, 2 * step_) : step;
+  double const step = longest(present);
+  return kept(step_ > 0 ? std::min(step, most_rise * step_) : step);
 }
 
 /// What `auto` takes at most: in a step that is longer than 1/growth schemes hardly follow what
@@ -118,7 +123,7 @@ std::int64_t StepChoice::steps_between(double time, double step,
   if (ratio < 1)
     most = std::min<std::int64_t>(most,
                                   std::llround(static_cast<double>(before) * std::pow(ratio, 8)));
-  else if (ratio >= 2)
+  else if (ratio > 1.1)  // by more than one such part
     most = 1;
   else if (!clock_.at_moment())
     most = std::min(most, 2 * before);

@@ -100,6 +100,53 @@ void expect_extremes(Stream& stream, std::array<std::int64_t, 3> const& points, 
   }
 }
 
+/// Of several looks together: those of the fields, of the fields changed for each other, and of an
+/// infinity that the second one meets before that of the third.
+template <class T>
+void expect_joined_extremes(Stream& stream, std::string_view variant) {
+  Grid const grid{.dims = 2, .points = {37, 21, 1}, .spacing = {1, 1, 1}};
+  auto const size = static_cast<std::size_t>(grid.size());
+  std::vector<Buffer<T>> arrays;
+  auto const input_of = [&](auto const& value) {
+    std::vector<T> values(size);
+    for (std::size_t i = 0; i < size; ++i) values[i] = static_cast<T>(value(i));
+    arrays.emplace_back(stream, MemorySpace::device, size);
+    copy_async(arrays.back().span(), std::span<T const>(values), stream);
+    stream.synchronize();
+    return system::Input<T>{.values = arrays.back().data()};
+  };
+  auto const rising = input_of([](std::size_t i) { return static_cast<double>(i); });
+  auto const falling = input_of([](std::size_t i) { return -3 * static_cast<double>(i); });
+  auto const infinite = [&](std::size_t at) {
+    return input_of([=](std::size_t i) { return i == at ? 1 / 0.0 : 1.0; });
+  };
+  auto const late = infinite(700), early = infinite(40);
+  equations::Terms terms;
+  std::array const of = {terms.unknown(0), terms.negate(terms.unknown(0))};
+  system::ExtremesFinder<T> finder(stream, grid, terms, of);
+  Buffer<T> scratch(stream, MemorySpace::device, size);
+  auto const add = [&](system::Input<T> const& input) {
+    system::Step<T> step;
+    step.inputs = {input};
+    finder.add(step, scratch.span(), variant);
+  };
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    add(rising);
+    add(falling);
+    auto const both = finder.take();
+    ASSERT_EQ(both.size(), 2U);
+    EXPECT_EQ(both[0].least, -3.0 * static_cast<double>(size - 1));
+    EXPECT_EQ(both[0].greatest, static_cast<double>(size - 1));
+    EXPECT_EQ(both[1].least, -both[0].greatest);
+    EXPECT_EQ(both[1].first_non_finite, -1);
+    for (auto const& input : {rising, late, early, rising}) add(input);
+    EXPECT_EQ(finder.take()[1].first_non_finite, 40);
+    // Nothing of what was taken is left.
+    add(rising);
+    EXPECT_EQ(finder.take()[0].least, 0);
+  }
+}
+
 template <class T>
 void expect_extremes_of_all_grids(Stream& stream) {
   expect_extremes<T>(stream, {3, 1, 1}, SideKind::neumann, -1);

@@ -42,6 +42,27 @@ inline std::string busy_pde(std::string const& scheme, std::string const& precis
       precision, scheme);
 }
 
+/// A field on a line with a rate, some of it noise.
+inline std::string time_pde(char const* rate, char const* scheme, char const* end) {
+  return fmt::format(
+      "simulation: pde\ngrid: {{points: 128, upper: 12.8}}\nboundary: {{x: periodic}}\n"
+      "equations: {{u: \"{}\"}}\ninitial: {{u: \"sin(2*pi*x/12.8) + 0.01*uniform(1)\"}}\n"
+      "time: {{scheme: {}, end: {}}}\noutput: {{every: {{count: 1}}}}\n",
+      rate, scheme, end);
+}
+
+/// Diffusivities that jump, and pulses that are shorter than the time between limits: whatever they
+/// are, diffusion makes nothing larger.
+inline void expect_coefficients_of_time_to_be_known(Backend backend) {
+  for (char const* rate : {"if(t < 0.51, 0.01, 2)*laplace(u)", "if(t < 0.04*x, 0.01, 2)*laplace(u)",
+                           "(0.01 + 4*exp(-((t - 0.33)/0.004)^2))*laplace(u)",
+                           "mean(if(t < 0.51, 0.01, 2)*cosh(x - 6))*laplace(u)/800"})
+    for (char const* scheme : {"euler", "ssprk3", "rk4", "rk45"}) {
+      auto const found = run_pde(time_pde(rate, scheme, "0.6"), backend);
+      for (double const value : found.fields[0]) EXPECT_LE(std::abs(value), 1.0101) << rate;
+    }
+}
+
 /// A simulation, and how it goes on.
 struct AdaptiveRun {
   config::RunConfig config;

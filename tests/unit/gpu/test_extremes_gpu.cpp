@@ -12,5 +12,14 @@ TEST(ExtremesGpu, AreThoseOfTheValues) {
   test::expect_extremes_of_all_grids<double>(stream);
 }
 
+TEST(ExtremesGpu, OfSeveralLooksAreJoined) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  for (char const* variant : {"points", "interpreter"}) {
+    test::expect_joined_extremes<float>(stream, variant);
+    test::expect_joined_extremes<double>(stream, variant);
+  }
+}
+
 }  // namespace
 }  // namespace gridstride

@@ -23,6 +23,10 @@ TEST(PdeStepsGpu, SeeAJump) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_a_jump_to_be_seen(Backend::cuda);
 }
+TEST(PdeStepsGpu, KnowCoefficientsOfTimeBefore) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_coefficients_of_time_to_be_known(Backend::cuda);
+}
 TEST(PdeStepsGpu, MeetEveryMoment) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_moments_to_be_met(Backend::cuda);

@@ -9,6 +9,14 @@ TEST(Extremes, AreThoseOfTheValues) {
   test::expect_extremes_of_all_grids<double>(stream);
 }
 
+TEST(Extremes, OfSeveralLooksAreJoined) {
+  Stream stream(Device::open(Backend::cpu));
+  for (char const* variant : {"reference", "threads"}) {
+    test::expect_joined_extremes<float>(stream, variant);
+    test::expect_joined_extremes<double>(stream, variant);
+  }
+}
+
 TEST(Extremes, OfNothingAreNone) {
   Stream stream(Device::open(Backend::cpu));
   system::ExtremesFinder<double> finder(stream, {}, {}, {});
