@@ -78,5 +78,6 @@ std::unique_ptr<FieldMaker<T>> make_field(Stream const& stream, Chain const& cha
       Stream const&, Chain const&, Ending const&, EndingMemory const&, MomentsFinder<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
+#undef GRIDSTRIDE_INSTANTIATE
 
 }  // namespace gridstride::transform

@@ -362,5 +362,6 @@ std::size_t finder_bytes(Chain const& chain, Sought const& sought) {
   template std::size_t finder_bytes<T>(Chain const&, Sought const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
+#undef GRIDSTRIDE_INSTANTIATE
 
 }  // namespace gridstride::transform
