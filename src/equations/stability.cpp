@@ -407,10 +407,10 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
   return tolerant.hopeless ? strict : tolerant;
 }
 
-std::optional<Linearisation::IllPosed> Linearisation::find_ill_posed() const {
+std::optional<Linearisation::IllPosed> Linearisation::find_ill_posed(int degree) const {
   if (!coefficients_.empty()) return std::nullopt;
   auto const all = known({}, {});
-  StepLimit const found = limit_with(all, 4, {});  // the scheme does not matter to what grows
+  StepLimit const found = limit_with(all, degree, {});
   bool const is_short = std::ranges::any_of(
       found.growing_wave, [](double theta) { return std::abs(theta) > 0.999 * std::numbers::pi; });
   double without_differences = 0;

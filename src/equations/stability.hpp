@@ -95,10 +95,12 @@ class Linearisation {
     std::size_t component;
     double growth;  ///< 1/s
   };
-  std::optional<IllPosed> find_ill_posed() const;
+  /// `degree` as in `limit`; the answer does not follow from it.
+  std::optional<IllPosed> find_ill_posed(int degree) const;
 
   /// The longest stable step of an explicit Runge-Kutta scheme with a polynomial of this degree: 1 to
-  /// 4, as many stages as its order, or 6, the pair of Dormand and Prince; for these ranges of the coefficients. Each eigenvalue λ(θ) of M lies in a rectangle:
+  /// 4, as many stages as its order, or 6, the pair of Dormand and Prince; for these ranges of the
+  /// coefficients. Each eigenvalue λ(θ) of M lies in a rectangle:
   /// for constant coefficients it is a point; else, for each set of components that act on each
   /// other, it follows from the ranges, for several components by the numerical range of M, scaled
   /// so that it is as small as can be (Perron). With λ moved to Re λ ≤ 0, since what grows by itself

@@ -58,7 +58,7 @@ void check_others(config::RunConfig const& run, std::string const& key, std::str
 /// Notes an equation that no scheme can take.
 void check_waves(config::RunConfig const& run, equations::Linearisation const& linearisation,
                  std::vector<Problem>& problems) {
-  auto const fault = linearisation.find_ill_posed();
+  auto const fault = linearisation.find_ill_posed(degree_of(run));
   if (!fault) return;
   auto const& system = system_of(run);
   int const component = static_cast<int>(fault->component);

@@ -17,7 +17,9 @@
 namespace gridstride::pde {
 
 /// Finds the longest stable step of a state from the extremes of each coefficient of the
-/// linearisation that is no number, and of the factors on sides, by a variant of family `system`. `degree` is that of the scheme (equations::Linearisation::limit), `stage_times` the parts of a step that it looks at the time at.
+/// linearisation that is no number, and of the factors on sides, by a variant of family `system`.
+/// `degree` is that of the scheme (equations::Linearisation::limit), `stage_times` the parts of a
+/// step that it looks at the time at.
 /// Instantiated for float and double.
 template <class T>
 class StabilityFinder {
