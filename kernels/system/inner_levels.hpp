@@ -8,7 +8,8 @@
 /// Operators within operators, as μ in ∇²μ: values that a program finds at several points nearby.
 namespace gridstride::system {
 
-/// A part of a program, with the products that are fused as in the whole (`equations::fused_operands`).
+/// A part of a program, with the products that are fused as in the whole
+/// (`equations::fused_operands`).
 struct Part {
   equations::StencilProgram program;
   std::vector<int> fused;
@@ -24,9 +25,10 @@ Part whole(equations::StencilProgram const& program);
 /// A program cut into parts, one after the other: of a value that the program finds at several
 /// points nearby, a part finds that of one point, and later parts look it up around theirs, as an
 /// unknown. Each part has one result, part i as component n + i, where n is the number of the
-/// program's components or, where there are more, of its results; the last part has these. Every operation is one of the program's, fused with
-/// the same other, so that results keep their bits wherever unknowns beyond the grid are those of
-/// axes that wrap. A program that has nothing worth a part of its own is its only part.
+/// program's components or, where there are more, of its results; the last part has these. Every
+/// operation is one of the program's, fused with the same other, so that results keep their bits
+/// wherever unknowns beyond the grid are those of axes that wrap. A program that has nothing worth
+/// a part of its own is its only part.
 std::vector<Part> parts_of(equations::StencilProgram const& program);
 
 }  // namespace gridstride::system

@@ -86,10 +86,11 @@ inline constexpr int march_side_pieces = 4;  ///< of a chunk where a strip ends 
 
 /// What a shape means for a program: the rows that a thread keeps of each state, from the newest,
 /// `rows_held[level]`, and of what part i of a stage makes for later ones, `inner_held[i]`; how far
-/// the newest row that a part makes is below that of its stage, `lags[part]`; and of the row that is
-/// `age` rows older than the newest, how many columns beyond its own a thread takes of component c
-/// for a part, `left[part·ages + age][c]` and `right[…][c]`; after the components comes what parts
-/// make. Of each array that lasts, all parts together take `lasting_left` and `lasting_right`.
+/// the newest row that a part makes is below that of its stage, `lags[part]`; and of the row that
+/// is `age` rows older than the newest, how many columns beyond its own a thread takes of component
+/// c for a part, `left[part·ages + age][c]` and `right[…][c]`; after the components comes what
+/// parts make. Of each array that lasts, all parts together take `lasting_left` and
+/// `lasting_right`.
 struct MarchLayout {
   int levels = 1;
   int halo = 0, stored = 32;
@@ -104,8 +105,8 @@ struct MarchLayout {
   double waiting = 0.5;
 };
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape);
-/// The programs of a stage: its parts, or the whole as the only one; of a stage in parts beside sides
-/// the whole comes after them, for points that are near these: parts know no sides.
+/// The programs of a stage: its parts, or the whole as the only one; of a stage in parts beside
+/// sides the whole comes after them, for points that are near these: parts know no sides.
 std::vector<Part> march_programs(Marched const& what, bool in_parts);
 
 /// Shapes for passes of at most so many steps, one of each length, the one that should be fastest
@@ -131,8 +132,8 @@ MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout
 template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape);
 
-/// The arrays of a pass, one for each component and those that last, in device memory, aligned to the vectors of its
-/// shape (to 16 bytes at most). No output is an input.
+/// The arrays of a pass, one for each component and those that last, in device memory, aligned to
+/// the vectors of its shape (to 16 bytes at most). No output is an input.
 template <class T>
 struct PassArrays {
   std::vector<Input<T>> in;
@@ -151,9 +152,9 @@ class March {
 
   int steps() const { return shape_.steps; }
   /// Queues a pass: `steps()` steps of dt, with the bits of as many steps by `points`. The clock is
-  /// the first step's, and stays as it is; it may be null where the program does not depend on time.
-  /// Throws `std::invalid_argument` for arrays that are missing or not aligned, and for sides that
-  /// are not of the kinds that it was made for.
+  /// the first step's, and stays as it is; it may be null where the program does not depend on
+  /// time. Throws `std::invalid_argument` for arrays that are missing or not aligned, and for sides
+  /// that are not of the kinds that it was made for.
   void queue(Stream& stream, PassArrays<T> const& arrays, double dt,
              evaluate::DeviceClock const* clock) const;
 

@@ -66,8 +66,9 @@ struct Prepared {
 /// Every component has an array of its own, `grid.size()` values, x fastest, without ghost points:
 /// what an instruction loads beyond a side is `value_at`. Along an axis either all sides wrap or
 /// none. Coordinates are origin + i·h in float64, rounded to T, where i counts around an axis that
-/// wraps and beyond the sides else; the time is the clock's, rounded to T. Random numbers are those of
-/// random.cuh, where noise is of the clock's present step. Numbers are rounded to T, operations are those of `apply_in`, in the order of the program.
+/// wraps and beyond the sides else; the time is the clock's, rounded to T. Random numbers are those
+/// of random.cuh, where noise is of the clock's present step. Numbers are rounded to T, operations
+/// are those of `apply_in`, in the order of the program.
 template <class T>
 struct Step {
   StencilProgram const* program = nullptr;
@@ -87,8 +88,8 @@ struct Step {
   double const* found = nullptr;
   /// Nothing is done where the clock has no step, which then has to be given.
   bool needs_step = false;
-  /// Where the grid is a piece of a larger one, coordinates and random numbers are those of that; its
-  /// origin is the larger one's.
+  /// Where the grid is a piece of a larger one, coordinates and random numbers are those of that;
+  /// its origin is the larger one's.
   std::optional<Piece> piece = {};
   /// The program made ready, by the first `advance`, and kept from one evaluation to the next that
   /// differs in arrays, numbers and weights alone; null: `advance` makes it ready each time. It is
@@ -111,12 +112,12 @@ std::string_view default_variant(Backend backend);
 std::string_view default_variant(Backend backend, int dims);
 
 /// Queues an evaluation. `variant` is a row's name or "auto". Throws `std::invalid_argument` for a
-/// missing array, clock or numbers, an output that is an input, numbers of arrays that do not fit the
-/// program, axes that wrap on one side or for one component only, an axis with too few points for
-/// what the program reads beyond its sides (`fewest_points`), or a variant that this backend does
-/// not have. On a GPU it throws as `gridstride::compile` where a variant is asked for by name, and
-/// `Error` for a program that is too long for `interpreter`. Never synchronises, but where a program
-/// is made ready.
+/// missing array, clock or numbers, an output that is an input, numbers of arrays that do not fit
+/// the program, axes that wrap on one side or for one component only, an axis with too few points
+/// for what the program reads beyond its sides (`fewest_points`), or a variant that this backend
+/// does not have. On a GPU it throws as `gridstride::compile` where a variant is asked for by name,
+/// and `Error` for a program that is too long for `interpreter`. Never synchronises, but where a
+/// program is made ready.
 template <class T>
 void advance(Stream& stream, Step<T> const& step, std::string_view variant = "auto");
 

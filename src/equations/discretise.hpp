@@ -19,8 +19,8 @@ namespace gridstride::equations {
 /// do not wrap, where formulas leave out as well what is given of fluxes.
 enum class NamesAs { arrays, formulas };
 
-/// What becomes of what depends on space alone and is worth an array (lasting.hpp): arrays are loads of
-/// components that follow the names.
+/// What becomes of what depends on space alone and is worth an array (lasting.hpp): arrays are
+/// loads of components that follow the names.
 enum class LastingAs { formulas, arrays };
 
 /// The rates of a system at a point of a grid: terms of unknowns, coordinates and random numbers at
@@ -42,8 +42,8 @@ struct Stencil {
   };
 
   /// How what is given on a side follows from a component: of what that is there, ∂u/∂n has
-  /// −slope times as much where the sides are `neumann` or `robin`, u slope times as much where they
-  /// are `dirichlet`.
+  /// −slope times as much where the sides are `neumann` or `robin`, u slope times as much where
+  /// they are `dirichlet`.
   struct SideSlope {
     SideKind kind;
     std::size_t component;
@@ -98,18 +98,18 @@ inline constexpr int max_operands = 64;
 /// operations are made of their operands there; where no such derivative stands in F, ∂F/∂x is as
 /// above. The sum of a flux over a periodic axis is then 0 but for rounding. Transport is
 /// velocity·∂a/∂x. At the points of a side through which a flux F_n is given along the outward
-/// normal n, the change of F along the axis is that of the half cell beside the side, ±2(F_n ∓ H)/h,
-/// where H is what flows through its other end: of a flux at all other points it is (H_{1/2} −
-/// H_{−1/2})/h, whatever its order. With half weights on the sides, as integrals have them, the sum
-/// of a flux is then what is given, but for rounding. Whole powers up to 8 become products. Where convection is not central, what
-/// `split_convection` finds is as in upwind.hpp.
+/// normal n, the change of F along the axis is that of the half cell beside the side, ±2(F_n ∓
+/// H)/h, where H is what flows through its other end: of a flux at all other points it is (H_{1/2}
+/// − H_{−1/2})/h, whatever its order. With half weights on the sides, as integrals have them, the
+/// sum of a flux is then what is given, but for rounding. Whole powers up to 8 become products.
+/// Where convection is not central, what `split_convection` finds is as in upwind.hpp.
 ///
 /// Throws `Error` for stencils that are wider than `max_reach`, and for more than `max_operands`.
 Stencil discretise(System const& system, Grid const& grid, Space const& space = {},
                    NamesAs names = NamesAs::arrays, LastingAs lasting = LastingAs::formulas);
 
-/// The same for `Linearisation`: names with sides are formulas, what is carried along from upwind is
-/// left out, and told, and so is what is given on sides by fields.
+/// The same for `Linearisation`: names with sides are formulas, what is carried along from upwind
+/// is left out, and told, and so is what is given on sides by fields.
 Stencil discretise_for_stability(System const& system, Grid const& grid, Space const& space = {});
 
 /// The furthest that a point may be from which a rate is made.
@@ -117,8 +117,9 @@ inline constexpr int max_reach = 16;
 
 /// Terms as straight-line code: value number i is what node i makes of values before it. Its kinds
 /// are number, coordinate (of axis `index`, `orders[index]` points off), time, unknown (component
-/// `index` at the point `orders` off), uniform, normal and noise (by the seed `index`, `orders` off),
-/// found (number `index`), on_side (of the point `orders` off) and operation, whose operands are numbers of values.
+/// `index` at the point `orders` off), uniform, normal and noise (by the seed `index`, `orders`
+/// off), found (number `index`), on_side (of the point `orders` off) and operation, whose operands
+/// are numbers of values.
 struct StencilProgram {
   int dims = 1;
   std::vector<Node> code;

@@ -25,10 +25,10 @@ struct LinearSplit {
   Term rest = -1;
 };
 
-/// Splits a rate: linear + rest = rate, but for rounding, where sides are periodic. Sums, differences,
-/// numbers that multiply or divide, and derivatives are gone into; products of fields are not
-/// multiplied out, so that (u − 1)·(u + 2) stays whole in the rest. Names with sides of their own and
-/// fluxes through sides stay there, too.
+/// Splits a rate: linear + rest = rate, but for rounding, where sides are periodic. Sums,
+/// differences, numbers that multiply or divide, and derivatives are gone into; products of fields
+/// are not multiplied out, so that (u − 1)·(u + 2) stays whole in the rest. Names with sides of
+/// their own and fluxes through sides stay there, too.
 LinearSplit split_linear(Terms& terms, Term rate);
 
 /// The linear part as a term: of each component, with derivatives of one order that have the same

@@ -82,15 +82,15 @@ class Linearisation {
   explicit Linearisation(Stencil stencil);
 
   Terms const& terms() const { return terms_; }
-  /// S, even and odd of all pairs, and the speeds of what is carried along, in terms at a point, but
-  /// for those that are numbers: what they are between has to be found over the present fields.
+  /// S, even and odd of all pairs, and the speeds of what is carried along, in terms at a point,
+  /// but for those that are numbers: what they are between has to be found over the present fields.
   std::span<Term const> coefficients() const { return coefficients_; }
   /// What globals in the coefficients are of, as in a `Stencil`, without noise.
   std::span<Term const> operands() const { return operands_; }
 
   /// An equation with constant coefficients that makes the shortest waves of the grid grow faster
-  /// than all others, as diffusion with the wrong sign does: on a finer grid these grow faster still,
-  /// so that no scheme can follow.
+  /// than all others, as diffusion with the wrong sign does: on a finer grid these grow faster
+  /// still, so that no scheme can follow.
   struct IllPosed {
     std::size_t component;
     double growth;  ///< 1/s
@@ -98,30 +98,31 @@ class Linearisation {
   /// `degree` as in `limit`; the answer does not follow from it.
   std::optional<IllPosed> find_ill_posed(int degree) const;
 
-  /// The longest stable step of an explicit Runge-Kutta scheme with a polynomial of this degree: 1 to
-  /// 4, as many stages as its order, or 6, the pair of Dormand and Prince; for these ranges of the
-  /// coefficients. Each eigenvalue λ(θ) of M lies in a rectangle:
-  /// for constant coefficients it is a point; else, for each set of components that act on each
-  /// other, it follows from the ranges, for several components by the numerical range of M, scaled
-  /// so that it is as small as can be (Perron). With λ moved to Re λ ≤ 0, since what grows by itself
-  /// may, |P(step·λ)| ≤ 1 has to hold on its border, P the scheme's polynomial: then it holds in
-  /// all of the rectangle. Where |Im λ| is at most twice the reaction, λ − reaction will do as
-  /// well: what only turns without differences may grow by as much. θ is taken at so many places of [−π, π] along each axis that what
-  /// lies between is 4 % further at most (0.1 % in 1D, 1 % in 2D).
+  /// The longest stable step of an explicit Runge-Kutta scheme with a polynomial of this degree: 1
+  /// to 4, as many stages as its order, or 6, the pair of Dormand and Prince; for these ranges of
+  /// the coefficients. Each eigenvalue λ(θ) of M lies in a rectangle: for constant coefficients it
+  /// is a point; else, for each set of components that act on each other, it follows from the
+  /// ranges, for several components by the numerical range of M, scaled so that it is as small as
+  /// can be (Perron). With λ moved to Re λ ≤ 0, since what grows by itself may, |P(step·λ)| ≤ 1 has
+  /// to hold on its border, P the scheme's polynomial: then it holds in all of the rectangle. Where
+  /// |Im λ| is at most twice the reaction, λ − reaction will do as well: what only turns without
+  /// differences may grow by as much. θ is taken at so many places of [−π, π] along each axis that
+  /// what lies between is 4 % further at most (0.1 % in 1D, 1 % in 2D).
   ///
   /// What is carried along from upwind adds to each λ a point of the convex hull H of 0 and
   /// `convection_symbol` times σ, the sum over the axes of the largest speeds of a component of the
   /// set, in points per second. That is where the eigenvalues of −Σ (i·sin θ_x·A_x + α_x·(1 −
-  /// cos θ_x))/h_x + … lie, and those of higher order alike: those of sums of Jacobians of hyperbolic
-  /// systems are at most the sums of theirs (Gårding), whatever shares of α they are, and H with
-  /// itself is 2·H.
+  /// cos θ_x))/h_x + … lie, and those of higher order alike: those of sums of Jacobians of
+  /// hyperbolic systems are at most the sums of theirs (Gårding), whatever shares of α they are,
+  /// and H with itself is 2·H.
   ///
-  /// The analysis knows no sides. What `sides`, and those of the stencil that follow from fields, add
-  /// to the rates of the points near them widens M's real parts; where a is positive this shortens
-  /// the step, as −2a/h beside −4/h² for diffusion. What they make of other components counts as a
-  /// disc around 0, with which forward Euler is hopeless, and so does u = g(v) on a Dirichlet side, for which each ∂rate/∂u counts twice.
-  /// Where that would be hopeless and an equation makes waves grow by itself, those of a tenth of the
-  /// fastest rate at most may grow twice as fast as these.
+  /// The analysis knows no sides. What `sides`, and those of the stencil that follow from fields,
+  /// add to the rates of the points near them widens M's real parts; where a is positive this
+  /// shortens the step, as −2a/h beside −4/h² for diffusion. What they make of other components
+  /// counts as a disc around 0, with which forward Euler is hopeless, and so does u = g(v) on a
+  /// Dirichlet side, for which each ∂rate/∂u counts twice. Where that would be hopeless and an
+  /// equation makes waves grow by itself, those of a tenth of the fastest rate at most may grow
+  /// twice as fast as these.
   StepLimit limit(std::span<Range const> ranges, int degree,
                   std::span<RobinSide const> sides = {}) const;
 

@@ -121,8 +121,8 @@ class Terms {
   bool contains_under_operator(Term term, Kind kind, std::int32_t index = -1) const;
 
   /// ∂term/∂of, where `of` is an unknown, a name, a coordinate, the time or a number that is found,
-  /// by the rules of `expression::derivative`. Derivatives in space, globals and random numbers count as constant:
-  /// `contains_under_operator` says whether that leaves something out.
+  /// by the rules of `expression::derivative`. Derivatives in space, globals and random numbers
+  /// count as constant: `contains_under_operator` says whether that leaves something out.
   Term partial(Term term, Term of);
   /// A term without unknowns, names and random numbers, with its derivatives, fluxes and transport
   /// in space taken by the rules of calculus instead of by differences. Globals stay.

@@ -51,9 +51,9 @@ Row term(config::RunConfig const& run, std::string_view name, config::FieldSourc
 Row scratch(config::RunConfig const& run, std::string_view name, int arrays);
 /// Whether a side of this kind has values.
 bool has_values(SideKind kind);
-/// Adds what holds for a field, or a name with sides, on the sides of the grid: arrays for the kinds
-/// that have values, two where they change and the scheme mixes them. Of a vector, for one of its components, whose arrays
-/// are called as `component_variable` has it.
+/// Adds what holds for a field, or a name with sides, on the sides of the grid: arrays for the
+/// kinds that have values, two where they change and the scheme mixes them. Of a vector, for one of
+/// its components, whose arrays are called as `component_variable` has it.
 void add_sides(std::vector<Row>& rows, config::RunConfig const& run, std::string_view field,
                Scheme const& scheme, std::optional<std::size_t> component = {});
 
@@ -101,7 +101,8 @@ class Array {
   std::optional<evaluate::Program> program_;
 };
 
-/// All arrays of a simulation, in device memory but for rows that are on the host. Instantiated for float and double.
+/// All arrays of a simulation, in device memory but for rows that are on the host. Instantiated for
+/// float and double.
 template <class T>
 class State {
  public:

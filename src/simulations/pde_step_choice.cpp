@@ -106,9 +106,9 @@ double StepChoice::kept(double step) const {
 
 /// How many steps until the limit is found again. A jump, at the start or by an event, makes faster
 /// waves than any that were there, within a few steps; where it is carried from upwind, nothing but
-/// the limit holds them. So it is with what follows from fields on sides, which may be far from where
-/// it tends to. Where the limit fell in the last steps it may fall on: for each eighth of a power of
-/// 2 that `kept` let it fall by, half as many.
+/// the limit holds them. So it is with what follows from fields on sides, which may be far from
+/// where it tends to. Where the limit fell in the last steps it may fall on: for each eighth of a
+/// power of 2 that `kept` let it fall by, half as many.
 std::int64_t StepChoice::steps_between(double time, double step,
                                        std::optional<double> last_event) const {
   std::int64_t most = follows_.steps_between;

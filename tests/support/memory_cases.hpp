@@ -174,9 +174,9 @@ inline std::vector<MemoryCase> memory_cases() {
   };
 }
 
-/// What buffers hold at most in a whole run, on the host and on the device, against the forecast: never more,
-/// and at most a twentieth less. What libraries and kernels need on a GPU for simulations without
-/// time is a bound alone.
+/// What buffers hold at most in a whole run, on the host and on the device, against the forecast:
+/// never more, and at most a twentieth less. What libraries and kernels need on a GPU for
+/// simulations without time is a bound alone.
 inline void expect_forecast(MemoryCase const& one, Backend backend) {
   SCOPED_TRACE(one.name);
   auto const folder = memory_folder();
