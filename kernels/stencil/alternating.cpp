@@ -1,0 +1,145 @@
+#include "kernels/stencil/alternating.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+
+#include "kernels/stencil/alternating_work.hpp"
+
+namespace gridstride::stencil {
+
+namespace {
+
+/// r = factor·α/h² along an axis.
+template <class T>
+double reach(HalfStep<T> const& step, int axis) {
+  double const h = step.grid.spacing[axis];
+  return step.factor * step.diffusivity / (h * h);
+}
+
+/// 1 − q, without cancellation.
+double gap(double r) {
+  double const root = std::sqrt(1 + 4 * r);
+  return (1 + root) / (1 + 2 * r + root);
+}
+
+double log_of_q(double r) {
+  double const less = gap(r);
+  return less < 0.5 ? std::log1p(-less) : std::log(2 * r / (1 + 2 * r + std::sqrt(1 + 4 * r)));
+}
+
+/// Rows of a part of a line: a warp's, or a block's.
+template <class T>
+std::int64_t rows_of_part(int along) {
+  return along == 0 ? rows_of_warp<T> : rows_of_block;
+}
+
+template <class T>
+LineMatrix<T> matrix_of(HalfStep<T> const& step, int parts, std::int64_t last_row) {
+  int const along = step.along, across = 1 - along;
+  double const r = reach(step, along), s = reach(step, across), scale = 1 / std::sqrt(1 + 4 * r);
+  double const log_q = log_of_q(r);
+  auto const size = static_cast<double>(step.grid.points[along]);
+  auto const rows = static_cast<double>(rows_of_part<T>(along));
+  auto const power = [&](double n) { return static_cast<T>(std::exp(log_q * n)); };
+  LineMatrix<T> m{};
+  m.log_q = log_q;
+  m.q = power(1);
+  m.center = static_cast<T>(scale * (1 - 2 * s));
+  m.beside = static_cast<T>(scale * s);
+  for (int i = 0; i < 5; ++i) {
+    m.chunk_powers[i] = power(rows_of_thread<T>(along) << i);
+    m.part_powers[i] = power(rows * (1 << i));
+  }
+  m.last_chunk = power(static_cast<double>(last_row + 1));
+  m.last_part = power(size - rows * (parts - 1));
+  m.end_weight = static_cast<T>(scale * 2 * r * step.grid.spacing[along]);
+  m.side_weight = static_cast<T>(2 * step.grid.spacing[across]);
+  if (step.sides[along][0].kind == SideKind::periodic) {
+    m.wrap = static_cast<T>(std::exp(log_q) / -std::expm1(log_q * size));
+    return m;
+  }
+  // x is given at a Dirichlet end. At a Neumann end the row (1 + 2r)·x_0 − 2r·x_1 = d_0, divided by
+  // √(1 + 4r), makes α − q^(n−1)·β of both, and −z of the rest.
+  for (int end = 0; end < 2; ++end)
+    m.sign[end] = step.sides[along][end].kind == SideKind::dirichlet ? 1 : -1;
+  double const both = static_cast<double>(m.sign[0] * m.sign[1]);
+  double const exponent = log_q * (size - 1);
+  double const inverse = 1 / (both > 0 ? -std::expm1(2 * exponent) : 1 + std::exp(2 * exponent));
+  for (int end = 0; end < 2; ++end) {
+    m.own[end] = static_cast<T>(inverse);
+    m.other[end] = static_cast<T>(-m.sign[end] * std::exp(exponent) * inverse);
+  }
+  return m;
+}
+
+SideRule rule_of(SideKind kind) {
+  return kind == SideKind::dirichlet ? SideRule::dirichlet
+         : kind == SideKind::neumann ? SideRule::neumann
+                                     : SideRule::periodic;
+}
+
+}  // namespace
+
+template <class T>
+bool makes_half_steps(Device const& device, HalfStep<T> const& step) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (device.backend() != Backend::cuda || device.compute_capability() < 90 ||
+      device.capabilities().shared_bytes < shared_bytes_of_block)
+    return false;
+#else
+  return false;
+#endif
+  if (step.grid.dims != 2) return false;
+  for (int axis = 0; axis < 2; ++axis) {
+    std::int64_t const points = step.grid.points[axis];
+    if (points < 3 || points > rows_of_block * most_parts) return false;
+    for (auto const& [kind, values] : step.sides[axis])
+      if (kind != SideKind::periodic && kind != SideKind::dirichlet && kind != SideKind::neumann)
+        return false;
+  }
+  double const r = reach(step, step.along);
+  return r > 0 && gap(r) * static_cast<double>(step.grid.points[step.along] - 1) >= 0.125;
+}
+
+template <class T>
+void half_step(Stream& stream, HalfStep<T> const& step) {
+  if (step.in == nullptr || step.out == nullptr || step.in == step.out)
+    throw std::invalid_argument("stencil: a half step needs two arrays");
+  if (!makes_half_steps(stream.device(), step))
+    throw std::invalid_argument("stencil: half steps of this kind are not made here");
+#ifdef GRIDSTRIDE_WITH_CUDA
+  int const along = step.along, across = 1 - along;
+  LineSweep<T> sweep{};
+  sweep.in = step.in;
+  sweep.out = step.out;
+  sweep.size = step.grid.points[along];
+  sweep.lines = step.grid.points[across];
+  for (int side = 0; side < 2; ++side) {
+    sweep.ends[side] = rule_of(step.sides[along][side].kind);
+    sweep.end_values[side] = step.sides[along][side].values;
+    sweep.sides[side] = rule_of(step.sides[across][side].kind);
+    sweep.side_values[side] = step.sides[across][side].values;
+  }
+  std::int64_t const part = rows_of_part<T>(along);
+  sweep.parts = static_cast<int>((sweep.size + part - 1) / part);
+  sweep.last_row = static_cast<int>((sweep.size - 1) % rows_of_thread<T>(along));
+  constexpr std::int64_t width = 16 / sizeof(T);
+  auto const is_aligned = [](T const* array) {
+    return reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
+  };
+  sweep.vectors = step.grid.points[0] % width == 0 && is_aligned(step.in) && is_aligned(step.out);
+  sweep.matrix = matrix_of(step, sweep.parts, sweep.last_row);
+  if (along == 0)
+    cuda_half_step_rows(stream, sweep);
+  else
+    cuda_half_step_columns(stream, sweep);
+#endif
+}
+
+template bool makes_half_steps(Device const&, HalfStep<float> const&);
+template bool makes_half_steps(Device const&, HalfStep<double> const&);
+template void half_step(Stream&, HalfStep<float> const&);
+template void half_step(Stream&, HalfStep<double> const&);
+
+}  // namespace gridstride::stencil

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/stencil/alternating_work.hpp"
+
+// What both kernels of half steps (cuda_alternating_rows.cu, cuda_alternating_columns.cu) have in
+// common.
+//
+// A line of n unknowns has the equations
+//
+//   (1 + 2r)·x_i − r·(x_(i−1) + x_(i+1)) = d_i,   r = factor·α/h²
+//
+// of which only those at its ends differ. On an infinite line the solution is a sum over what is
+// left and what is right of a point, each a geometric one:
+//
+//   z_i = f_i + b_i,   f_i = e_i + q·f_(i−1),   b_i = q·(e_(i+1) + b_(i+1)),
+//   e = d/√(1 + 4r),   q = 2r/(1 + 2r + √(1 + 4r)) < 1,
+//
+// and what the ends do to it is α·qⁱ + β·q^(n−1−i), with α and β that follow from z at the ends. So
+// no factors have to be stored, both directions are summed at once, threads exchange one number for
+// each, and where the line is cut makes no difference to what has to be done.
+namespace gridstride::stencil {
+
+/// What moves at once between memories.
+constexpr int piece_bytes = 16;
+
+/// α and β from what is known at the ends: z less what is given there.
+template <class T>
+struct Ends {
+  T alpha, beta;
+};
+template <class T>
+__device__ Ends<T> ends_of(LineMatrix<T> const& m, bool periodic, T first, T last, T z_first,
+                           T z_last) {
+  if (periodic) return {m.wrap * z_last, m.wrap * z_first};
+  T const at_first = first - m.sign[0] * z_first, at_last = last - m.sign[1] * z_last;
+  return {m.own[0] * at_first + m.other[0] * at_last, m.own[1] * at_last + m.other[1] * at_first};
+}
+
+/// q to the power of a number of rows.
+template <class T>
+__device__ T power(LineMatrix<T> const& m, double rows) {
+  return static_cast<T>(exp(m.log_q * rows));
+}
+
+/// Which index has the values of a line beside one that ends at a side.
+__device__ inline std::int64_t line_at(std::int64_t line, std::int64_t lines,
+                                       SideRule const (&sides)[2]) {
+  if (line < 0)
+    return sides[0] == SideRule::periodic  ? line + lines
+           : sides[0] == SideRule::neumann ? -line
+                                           : 0;
+  if (line < lines) return line;
+  return sides[1] == SideRule::periodic  ? line - lines
+         : sides[1] == SideRule::neumann ? 2 * (lines - 1) - line
+                                         : lines - 1;
+}
+
+/// What the chunks before and after a thread's send it, in units of ρ at its border. Sums over
+/// segments of `width` lanes.
+template <class T>
+struct Carries {
+  T before, after;  ///< without the own chunk
+  T up_to, from;    ///< with it
+};
+template <class T>
+__device__ Carries<T> sum_chunks(T const (&powers)[5], T forward, T backward, int lane, int width) {
+  constexpr unsigned all = 0xffffffffu;
+  Carries<T> sums{0, 0, forward, backward};
+#pragma unroll
+  for (int s = 0; s < 5; ++s) {
+    int const distance = 1 << s;
+    if (distance >= width) break;
+    T const lower = __shfl_up_sync(all, sums.up_to, distance, width);
+    T const upper = __shfl_down_sync(all, sums.from, distance, width);
+    if (lane >= distance) sums.up_to += powers[s] * lower;
+    if (lane + distance < width) sums.from += powers[s] * upper;
+  }
+  T const lower = __shfl_up_sync(all, sums.up_to, 1, width);
+  T const upper = __shfl_down_sync(all, sums.from, 1, width);
+  if (lane > 0) sums.before = lower;
+  if (lane + 1 < width) sums.after = upper;
+  return sums;
+}
+
+/// The chunk's sums, with e = 0 behind `end`: f at its last row, b + e at its first.
+template <class T, int rows>
+__device__ void sum_rows(T q, T const (&e)[rows], T& forward, T& backward) {
+  forward = e[0];
+  backward = e[rows - 1];
+#pragma unroll
+  for (int i = 1; i < rows; ++i) {
+    forward = q * forward + e[i];
+    backward = q * backward + e[rows - 1 - i];
+  }
+}
+
+/// The solution in the place of e. `left` and `right` are what reaches the first and the last row;
+/// in a chunk with the line's end at row `end`, `beta` is what the end itself adds.
+template <bool whole, class T, int rows>
+__device__ void solve_rows(T q, T (&e)[rows], T left, T right, int end, T beta) {
+  e[0] += left;
+#pragma unroll
+  for (int i = 1; i < rows; ++i) e[i] = q * e[i - 1] + e[i];
+#pragma unroll
+  for (int i = rows - 1; i >= 0; --i) {
+    if (!whole && i == end) right = beta;
+    T const own = i > 0 ? e[i] - q * e[i - 1] : T{0};
+    e[i] += right;
+    right = q * (right + own);
+  }
+}
+
+}  // namespace gridstride::stencil
