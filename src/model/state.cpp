@@ -214,6 +214,14 @@ void State<T>::refresh(Stage const& stage) {
 }
 
 template <class T>
+void State<T>::refresh(double part, double part_of_held) {
+  for (auto const& array : arrays_)
+    if (array->changes())
+      array->refresh(stream_, clock_,
+                     {.time = array->row().held ? part_of_held : part, .sides_at_time = true});
+}
+
+template <class T>
 std::vector<Field> State<T>::fields() const {
   std::vector<Field> fields;
   for (auto const& array : arrays_) {

@@ -119,6 +119,8 @@ class State {
   bool changes() const;
   /// Queues what changes, for a stage of the clock's present step.
   void refresh(Stage const& stage);
+  /// The same at a part of that step, and what is held on sides at another one.
+  void refresh(double part, double part_of_held);
 
   std::vector<Field> fields() const;
   std::vector<std::string> fallbacks() const;

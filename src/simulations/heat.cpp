@@ -6,75 +6,42 @@
 // central differences in conservative form, α averaged at the faces between points. In time:
 // `ftcs` (forward Euler, order 1) or `rk4` (the classical Runge-Kutta method, order 4), both stable
 // only below a step that shrinks with the square of the spacing. A grid that does not fit the
-// device stays on the host, where steps are all alike.
+// device stays on the host, where steps are all alike. Implicit steps are in heat_implicit.cpp.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "config/visitor.hpp"
 #include "core/error.hpp"
 #include "kernels/families.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "model/entry.hpp"
 #include "model/out_of_core.hpp"
 #include "model/time_stepping.hpp"
-#include "model/values.hpp"
+#include "simulations/heat_implicit.hpp"
+#include "simulations/heat_parameters.hpp"
 
 namespace gridstride {
 
 namespace {
 
-class HeatParameters final : public config::ParameterSet {
- public:
-  config::Formula diffusivity;
-  config::Formula source{.text = "0", .expression = expression::Expression(0.0), .location = {}};
-
-  void fields(config::Visitor& visitor, config::RunOptions const&) override {
-    visitor.visit({.name = "diffusivity",
-                   .unit = "m^2/s",
-                   .documentation = "how fast u spreads: a number, or a formula of space that is "
-                                    "positive everywhere",
-                   .minimum = 0,
-                   .exclusive_minimum = true,
-                   .variables = "xyz"},
-                  diffusivity);
-    visitor.visit({.name = "source",
-                   .unit = "1/s",
-                   .documentation = "what is added to u per second: a number, or a formula of "
-                                    "space and time",
-                   .variables = "xyzt"},
-                  source);
-  }
-};
-
 Scheme const& scheme_of(config::RunConfig const& run) {
   return find_scheme(run.time.scheme == "ftcs" ? "euler" : run.time.scheme);
 }
 
-/// u and what the equation has beside it.
 std::vector<Row> heat_rows(config::RunConfig const& run) {
-  auto const& parameters = parameters_as<HeatParameters>(run);
-  std::vector<Row> rows = {evolved(run, "u", scheme_of(run).buffers),
-                           coefficient(run, "diffusivity", source_of(parameters.diffusivity)),
-                           term(run, "source", source_of(parameters.source))};
-  add_sides(rows, run, "u", scheme_of(run));
-  return rows;
+  return heat::rows_of(run, scheme_of(run).buffers, scheme_of(run));
 }
 
 double heat_time_step(config::RunConfig const& run, Inputs const& inputs) {
+  if (heat::is_implicit(run)) return heat::implicit_step(run, inputs);
   Scheme const& scheme = scheme_of(run);
-  auto const demand = [](double value) {
-    return value > 0 && std::isfinite(value) ? "" : "a diffusivity is positive everywhere";
-  };
-  auto const diffusivity = source_of(parameters_as<HeatParameters>(run).diffusivity);
-  double const alpha = largest_magnitude(run, diffusivity, inputs, run.grid, 0, demand);
+  double const alpha = heat::largest_diffusivity(run, inputs);
   double const limit = stencil::euler_limit(run.grid, alpha) * scheme.stability_extent / 2;
   return stable_step(
       run, limit, depends_on_time(heat_rows(run)),
@@ -98,6 +65,7 @@ stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device
 }
 
 void choose_heat_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
+  if (heat::is_implicit(run)) return;
   with_zero_of(run.precision, [&](auto zero) { chosen_for<decltype(zero)>(run, device); });
 }
 
@@ -132,11 +100,13 @@ std::optional<SweepPlan> heat_plan(config::RunConfig const& run, Device const& d
 }
 
 MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
+  if (heat::is_implicit(run)) return heat::implicit_memory(run, backend);
   Device const device = Device::open(backend, run.device.ordinal);
   return forecast_slabs(run, heat_rows(run), slab_steps(run, device), heat_plan(run, device));
 }
 
 std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) {
+  if (heat::is_implicit(run)) return heat::implicit_problems(run);
   int const dims = run.grid.dims;
   return fused_steps_problems(run, stencil::most_fused_steps(dims), fmt::format("in {}D", dims));
 }
@@ -173,10 +143,7 @@ class Heat final : public StagedStepping<T> {
     step_.diffusivity = state_["diffusivity"].constant();
     step_.diffusivity_field = state_["diffusivity"].data();
     step_.source = state_["source"].data();
-    for (int axis = 0; axis < grid_.dims; ++axis)
-      for (int side = 0; side < 2; ++side)
-        step_.sides[axis][side] = {run.sides_of("u")[axis][side].kind,
-                                   state_.side("u", axis, side)};
+    step_.sides = heat::sides_of(run, state_);
     this->fill_initial(run, inputs);
     stencil::impose_dirichlet(stream_, grid_, step_.sides, u_.data());
     if (plan) make_sweep(*plan);
@@ -241,6 +208,18 @@ class Heat final : public StagedStepping<T> {
   std::array<std::array<WindowFace<T>, 2>, 3> faces_;  // of slabs
 };
 
+std::vector<std::string> heat_report(config::RunConfig const& run, Inputs const& inputs,
+                                     Device const&) {
+  if (heat::is_implicit(run)) return heat::implicit_report(run, inputs);
+  return {};
+}
+
+std::unique_ptr<Simulation> make_heat(config::RunConfig const& run, Stream const& stream,
+                                      Inputs const& inputs) {
+  if (heat::is_implicit(run)) return heat::make_implicit(run, stream, inputs);
+  return make_simulation<Heat>(run, stream, inputs);
+}
+
 }  // namespace
 
 SimulationEntry heat_entry() {
@@ -249,17 +228,21 @@ SimulationEntry heat_entry() {
   info.summary = "heat conduction or diffusion: u_t = div(diffusivity grad u) + source";
   info.fields = {{"u", "1", "temperature, concentration, or any quantity that spreads"}};
   info.schemes = {"ftcs", "rk4"};
+  for (auto const name : heat::implicit_schemes()) info.schemes.push_back(name);
   info.limits = config::SimulationInfo::LimitsOf::grid;
   info.kernels = {{"stencil", variant_names("stencil")}, {"evaluate", variant_names("evaluate")}};
   for (int const dims : {1, 2, 3})
     info.most_fused_steps = std::max(info.most_fused_steps, stencil::most_fused_steps(dims));
-  return entry<Heat, HeatParameters>(
+  auto row = entry<Heat, heat::Parameters>(
       {.info = info,
        .memory = heat_memory,
        .problems = heat_problems,
        .time_step = [](config::RunConfig const& run, Inputs const& inputs,
                        Device const&) { return heat_time_step(run, inputs); },
+       .report = heat_report,
        .choose_kernels = choose_heat_kernels});
+  row.make = make_heat;
+  return row;
 }
 
 }  // namespace gridstride

@@ -3,7 +3,7 @@
 #include <string>
 #include <tuple>
 
-#include "support/heat_cases.hpp"
+#include "support/heat_implicit_cases.hpp"
 
 namespace gridstride {
 namespace {
@@ -51,6 +51,27 @@ TEST(HeatTimeOrder, Rk4IsFour) {
     EXPECT_NEAR(test::observed_order(coarse, fine), 4, 0.1)
         << side << ": l2 errors " << coarse.l2 << ", " << fine.l2;
   }
+}
+
+/// With sides that change in time, where axes are split and where α varies.
+TEST(HeatTimeOrder, ImplicitSchemesHaveTheirs) {
+  constexpr std::array<double, 3> orders = {1, 2, 2};
+  for (std::size_t i = 0; i < orders.size(); ++i)
+    for (std::string const sides :
+         {"dd", "dn", "dddd", "nnnn", "dnnd", "ddnn", "dddddd", "dnnddn", "ddnndn"})
+      for (bool const variable : {false, true}) {
+        // Differences take α' at a Neumann side to first order.
+        if (variable && !sides.starts_with("dd")) continue;
+        auto const yaml = [&](int steps) {
+          return test::products(test::implicit_schemes[i], sides, variable, steps);
+        };
+        int const steps = orders[i] == 1 ? 128 : 32;
+        auto const coarse = test::solution_error(yaml(steps), Backend::cpu);
+        auto const fine = test::solution_error(yaml(2 * steps), Backend::cpu);
+        EXPECT_NEAR(test::observed_order(coarse, fine), orders[i], 0.1)
+            << test::implicit_schemes[i] << ' ' << sides << ' ' << variable << ": errors "
+            << coarse.maximum << ", " << fine.maximum;
+      }
 }
 
 }  // namespace

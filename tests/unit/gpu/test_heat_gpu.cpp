@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "driver/prepare.hpp"
 #include "kernels/stencil/stencil.hpp"
-#include "support/heat_cases.hpp"
+#include "support/heat_implicit_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -140,6 +140,42 @@ TEST(HeatGpu, HasSecondOrderInSpace) {
         test::solution_error(test::manufactured(dims, sides, 2 * cells, "rk4"), Backend::cuda);
     EXPECT_NEAR(test::observed_order(coarse, fine), 2, 0.1) << sides;
   }
+}
+
+/// Steps are up to 500 times as long as explicit ones, of which rounding comes back as much.
+TEST(HeatGpu, ImplicitStepsAgreeWithTheHost) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const& [precision, tolerance] : {std::pair{"", 1e-11}, {"precision: float32\n", 1e-3}})
+    for (auto const& one : cases())
+      for (auto const* scheme : test::implicit_schemes) {
+        auto yaml = test::manufactured(one.dims, one.sides, one.cells, scheme);
+        yaml.replace(yaml.find("end: 0.1"), 8, "end: 0.1, step: 0.004");
+        auto const config = test::config_of(precision + yaml);
+        auto const once = test::solve(config, Backend::cuda);
+        EXPECT_LE(test::relative_difference(once, test::solve(config, Backend::cpu)), tolerance)
+            << precision << one.sides << ' ' << one.cells << ' ' << scheme;
+        EXPECT_EQ(once.memory, test::solve(config, Backend::cuda, 3).memory) << scheme;
+      }
+}
+
+TEST(HeatGpu, ImplicitStepsDecayDiscreteEigenvectors) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const* scheme : test::implicit_schemes)
+    for (auto const& modes :
+         std::vector<std::vector<test::Mode>>{{{'d', 5001, 3}},
+                                              {{'p', 997, 5}},
+                                              {{'d', 131, 2}, {'n', 137, 3}},
+                                              {{'p', 129, 14}, {'d', 1001, 22}},
+                                              {{'d', 14, 12}, {'p', 11, 3}, {'n', 18, 16}}})
+      for (double const multiple : {0.3, 30.0}) {
+        double rates = 0;
+        for (auto const& mode : modes) rates += 4 / (mode.spacing() * mode.spacing());
+        EXPECT_LE(test::solution_error(test::eigenvector(scheme, modes, multiple * 2 / rates),
+                                       Backend::cuda)
+                      .maximum,
+                  1e-13)
+            << scheme << ' ' << modes.size() << ' ' << modes[0].side << ' ' << multiple;
+      }
 }
 
 }  // namespace

@@ -1,0 +1,196 @@
+#include "kernels/stencil/implicit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/stencil/implicit_rows.hpp"
+
+namespace gridstride::stencil {
+
+namespace {
+
+constexpr char axis_letters[] = "xyz";
+
+SideRule rule_of(SideKind kind) {
+  return kind == SideKind::dirichlet ? SideRule::dirichlet
+         : kind == SideKind::neumann ? SideRule::neumann
+                                     : SideRule::periodic;
+}
+
+template <class T>
+ImplicitArguments<T> arguments_of(Diffusion<T> const& diffusion) {
+  ImplicitArguments<T> w{};
+  auto& a = w.given;
+  bool const variable = diffusion.diffusivity_field != nullptr;
+  a.diffusivity = diffusion.diffusivity_field;
+  a.source = diffusion.source;
+  w.step = diffusion.step;
+  for (int axis = 0; axis < 3; ++axis) {
+    a.points[axis] = diffusion.grid.points[axis];
+    double const h = diffusion.grid.spacing[axis];
+    w.rate[axis] = variable ? 0.5 / (h * h) : diffusion.diffusivity / (h * h);
+    w.side_rate[axis] = (variable ? 2 : 2 * diffusion.diffusivity) / h;
+    for (int side = 0; side < 2; ++side) {
+      auto const& [kind, values] = diffusion.sides[axis][side];
+      a.side[axis][side] = rule_of(kind);
+      a.side_value[axis][side] = values;
+    }
+  }
+  return w;
+}
+
+bool is_held(SideKind kind) { return kind == SideKind::dirichlet; }
+
+/// The lines along an axis that do not lie on a Dirichlet side of another one.
+struct Lines {
+  tridiagonal::Shape shape;
+  std::int64_t first = 0;
+};
+
+template <class T>
+Lines lines_along(Diffusion<T> const& diffusion, int axis) {
+  auto const& points = diffusion.grid.points;
+  std::int64_t const strides[] = {1, points[0], points[0] * points[1]};
+  auto const& sides = diffusion.sides;
+  Lines lines;
+  lines.shape.size = points[axis];
+  lines.shape.values.element = strides[axis];
+  lines.shape.periodic = sides[axis][0].kind == SideKind::periodic;
+  std::size_t place = 0;
+  for (int other = 0; other < 3; ++other) {
+    if (other == axis) continue;
+    bool const split = other < diffusion.grid.dims;
+    int const lower = split && is_held(sides[other][0].kind) ? 1 : 0;
+    int const upper = split && is_held(sides[other][1].kind) ? 1 : 0;
+    lines.shape.systems[place] = points[other] - lower - upper;
+    lines.shape.values.of[place] = strides[other];
+    lines.first += lower * strides[other];
+    ++place;
+  }
+  lines.shape.coefficients.element = 1;
+  if (diffusion.diffusivity_field != nullptr) lines.shape.coefficients = lines.shape.values;
+  return lines;
+}
+
+/// The longest axis: as many rows there are where all lines have the same.
+std::int64_t longest(Grid const& grid) {
+  return *std::max_element(grid.points.begin(), grid.points.end());
+}
+
+}  // namespace
+
+template <class T>
+void find_residual(Stream& stream, Diffusion<T> const& diffusion, Residual<T> const& residual) {
+  if (residual.out == nullptr || residual.out == residual.in || diffusion.step == nullptr)
+    throw std::invalid_argument("stencil: a residual needs a step and an array of its own");
+  auto w = arguments_of(diffusion);
+  auto& a = w.given;
+  w.factor = residual.factor;
+  a.in = residual.in;
+  a.out = residual.out;
+  for (auto const& [values, weight] : residual.terms) {
+    if (values == nullptr) continue;
+    a.term[a.term_count] = values;
+    a.term_weight[a.term_count++] = static_cast<T>(weight);
+  }
+  if (!residual.forced) {
+    a.source = nullptr;
+    for (int axis = 0; axis < 3; ++axis)
+      for (int side = 0; side < 2; ++side)
+        if (a.side[axis][side] == SideRule::neumann) a.side_value[axis][side] = nullptr;
+  }
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_residual(stream, diffusion.grid.dims, w);
+#endif
+  host_residual(stream, diffusion.grid.dims, w);
+}
+
+template <class T>
+AxisSystems<T>::AxisSystems(Stream& stream, Grid const& grid, bool variable)
+    : findings_(stream, MemorySpace::device, 3), grid_(grid) {
+  auto const rows = static_cast<std::size_t>(variable ? grid.size() : longest(grid));
+  for (auto* const buffer : {&lower_, &diagonal_, &upper_})
+    *buffer = Buffer<T>(stream, MemorySpace::device, rows);
+  zero_async(findings_.span(), stream);
+}
+
+template <class T>
+std::size_t AxisSystems<T>::bytes(Grid const& grid, bool variable) {
+  auto const rows = static_cast<std::size_t>(variable ? 0 : 3 * longest(grid));
+  return rows * sizeof(T) + 3 * sizeof(tridiagonal::Findings);
+}
+
+template <class T>
+void AxisSystems<T>::solve(Stream& stream, Diffusion<T> const& diffusion, double theta,
+                           T const* start, T* right, T* x) {
+  auto w = arguments_of(diffusion);
+  w.theta = theta;
+  w.start = start;
+  w.lower = lower_.data();
+  w.diagonal = diagonal_.data();
+  w.upper = upper_.data();
+  int const dims = diffusion.grid.dims;
+  auto const size = static_cast<std::size_t>(diffusion.grid.size());
+  for (int axis = 0; axis < dims; ++axis) {
+    w.axis = axis;
+    w.given.out = right;
+    bool const held =
+        is_held(diffusion.sides[axis][0].kind) || is_held(diffusion.sides[axis][1].kind);
+#ifdef GRIDSTRIDE_WITH_CUDA
+    if (stream.backend() == Backend::cuda) {
+      if (held) cuda_hold(stream, dims, w);
+      cuda_rows_of_axis(stream, w);
+    } else
+#endif
+    {
+      if (held) host_hold(stream, dims, w);
+      host_rows_of_axis(stream, w);
+    }
+    auto const [shape, first] = lines_along(diffusion, axis);
+    auto const from = static_cast<std::size_t>(first);
+    std::size_t const skipped = diffusion.diffusivity_field != nullptr ? from : 0;
+    tridiagonal::Coefficients<T> const coefficients{
+        std::span<T const>(lower_.span()).subspan(skipped),
+        std::span<T const>(diagonal_.span()).subspan(skipped),
+        std::span<T const>(upper_.span()).subspan(skipped)};
+    tridiagonal::solve<T>(stream, shape, coefficients,
+                          std::span<T const>(right, size).subspan(from),
+                          std::span<T>(x, size).subspan(from),
+                          findings_.span().subspan(static_cast<std::size_t>(axis), 1),
+                          variant(stream.backend(), diffusion, axis));
+    right = x;
+  }
+}
+
+template <class T>
+std::string AxisSystems<T>::fault(Stream& stream) const {
+  for (int axis = 0; axis < grid_.dims; ++axis) {
+    tridiagonal::Shape shape;
+    shape.size = grid_.points[axis];
+    auto const report = tridiagonal::read(
+        stream, shape, findings_.span().subspan(static_cast<std::size_t>(axis), 1));
+    if (auto const text = report.template fault<T>(); !text.empty())
+      return fmt::format("the equations along {}: {}", axis_letters[axis], text);
+  }
+  return {};
+}
+
+/// On a GPU lines that share coefficients keep what becomes of these on the chip, where they fit.
+template <class T>
+std::string_view AxisSystems<T>::variant(Backend backend, Diffusion<T> const& diffusion, int axis) {
+  constexpr std::int64_t most_constant = 3456;
+  bool const periodic = diffusion.sides[axis][0].kind == SideKind::periodic;
+  if (backend == Backend::cuda && diffusion.diffusivity_field == nullptr && !periodic &&
+      diffusion.grid.points[axis] <= most_constant)
+    return "constant";
+  return tridiagonal::default_variant(backend);
+}
+
+template void find_residual(Stream&, Diffusion<float> const&, Residual<float> const&);
+template void find_residual(Stream&, Diffusion<double> const&, Residual<double> const&);
+template class AxisSystems<float>;
+template class AxisSystems<double>;
+
+}  // namespace gridstride::stencil

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/stencil/stencil.hpp"
+#include "kernels/tridiagonal/tridiagonal.hpp"
+
+/// Implicit steps of diffusion, one axis after the other (J. Douglas and J. E. Gunn, "A general
+/// formulation of alternating direction methods", Numer. Math. 6, 1964). With L_a what diffusion
+/// along axis a makes of u, and L the sum of these,
+///
+///   Π_a (1 − θ·dt·L_a) δ = r
+///
+/// are tridiagonal systems along the lines of each axis. Where u is given on a side of axis a, what
+/// is left to solve there once the axes before it are done is Π_b (1 − θ·dt·L_b) δ over those
+/// behind it, so that sides may change in time and cost no accuracy.
+namespace gridstride::stencil {
+
+/// The equation. Arrays as in `DiffusionStep`. A side's values are what u is on a Dirichlet side,
+/// ∂u/∂n on a Neumann one, at whatever time the caller has put there.
+template <class T>
+struct Diffusion {
+  Grid grid;
+  double diffusivity = 0;
+  T const* diffusivity_field = nullptr;
+  T const* source = nullptr;
+  std::array<std::array<typename DiffusionStep<T>::Side, 2>, 3> sides;
+  double const* step = nullptr;  ///< dt (s), in the stream's device memory
+};
+
+/// out = factor·dt·(L in + s + N) + Σ_j weight_j·term_j, N what Neumann sides let in; 0 on Dirichlet
+/// sides.
+template <class T>
+struct Residual {
+  T const* in = nullptr;  ///< null: 0
+  T* out = nullptr;       ///< may be a term, but not `in`
+  double factor = 0;
+  bool forced = true;  ///< else without s and N
+  std::array<typename DiffusionStep<T>::Term, max_terms> terms = {};
+};
+
+/// Queues it. Throws `std::invalid_argument` for a missing array and `out` equal to `in`.
+template <class T>
+void find_residual(Stream& stream, Diffusion<T> const& diffusion, Residual<T> const& residual);
+
+/// What solutions need beside their arrays: coefficients, and what is found out about them. For
+/// float and double.
+template <class T>
+class AxisSystems {
+ public:
+  AxisSystems() = default;
+  /// With room for a field of α or without.
+  AxisSystems(Stream& stream, Grid const& grid, bool variable);
+  /// What one takes of the device, in values of T on each point of the grid, and in bytes beside.
+  static std::int64_t arrays(bool variable) { return variable ? 3 : 0; }
+  static std::size_t bytes(Grid const& grid, bool variable);
+
+  /// Queues the solution of Π_a (1 − theta·dt·L_a) x = right, where x is on Dirichlet sides what these
+  /// say, less `start` where there is one. `x` may be `right`, which is changed there in any case.
+  void solve(Stream& stream, Diffusion<T> const& diffusion, double theta, T const* start, T* right,
+             T* x);
+  /// Waits for the stream. What went wrong so far, in words; empty: nothing did.
+  std::string fault(Stream& stream) const;
+  /// The row of family `tridiagonal` that solves along an axis.
+  static std::string_view variant(Backend backend, Diffusion<T> const& diffusion, int axis);
+
+ private:
+  Buffer<T> lower_, diagonal_, upper_;
+  Buffer<tridiagonal::Findings> findings_;  // of each axis
+  Grid grid_;
+};
+
+}  // namespace gridstride::stencil

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "config/visitor.hpp"
+#include "kernels/stencil/stencil.hpp"
+#include "model/entry.hpp"
+#include "model/values.hpp"
+
+/// What explicit and implicit steps of heat have in common.
+namespace gridstride::heat {
+
+class Parameters final : public config::ParameterSet {
+ public:
+  config::Formula diffusivity;
+  config::Formula source{.text = "0", .expression = expression::Expression(0.0), .location = {}};
+
+  void fields(config::Visitor& visitor, config::RunOptions const& run) override;
+};
+
+/// u in so many buffers, and what the equation has beside it; `scheme` decides on how sides change.
+std::vector<Row> rows_of(config::RunConfig const& run, int buffers, Scheme const& scheme);
+
+/// The largest α (m²/s). Throws `ConfigError` where it is not positive.
+double largest_diffusivity(config::RunConfig const& run, Inputs const& inputs);
+
+/// What kinds of sides there are, with their values.
+template <class T>
+std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides_of(
+    config::RunConfig const& run, State<T>& state) {
+  std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides;
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side)
+      sides[axis][side] = {run.sides_of("u")[axis][side].kind, state.side("u", axis, side)};
+  return sides;
+}
+
+}  // namespace gridstride::heat

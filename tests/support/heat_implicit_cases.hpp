@@ -1,0 +1,117 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "support/heat_cases.hpp"
+
+/// Implicit heat problems with known solutions.
+namespace gridstride::test {
+
+inline constexpr std::array<char const*, 3> implicit_schemes = {"backward_euler", "crank_nicolson",
+                                                                "tr_bdf2"};
+
+/// u = (1 + x²)(2 + y²)(1 + z²) cos 3t with α = 0.02(1 + x) or 0.02, which differences take exactly,
+/// so that all error is that of time. `sides` as in `manufactured`, without p; so many steps to t = 1.
+inline std::string products(std::string const& scheme, std::string const& sides, bool variable,
+                            int steps) {
+  static constexpr std::array<char const*, 3> axes = {"x", "y", "z"};
+  static constexpr std::array<char const*, 3> constants = {"1", "2", "1"};
+  auto const dims = sides.size() / 2;
+  auto const product = [&](std::size_t without, std::string const& by) {
+    std::string text = by;
+    for (std::size_t a = 0; a < dims; ++a)
+      if (a != without) text += fmt::format("*({} + {}^2)", constants[a], axes[a]);
+    return text;
+  };
+  std::string const u = product(dims, "1");
+  std::string const alpha = variable ? "0.02*(1 + x)" : "0.02";
+  std::string flow = variable ? "0.02*" + product(0, "2*x") : "0";
+  std::string boundary, points;
+  for (std::size_t a = 0; a < dims; ++a) {
+    flow += fmt::format(" + {}*{}", alpha, product(a, "2"));
+    auto const side = [&](char kind, int sign) {
+      return kind == 'd' ? fmt::format("{{dirichlet: \"{}*cos(3*t)\"}}", u)
+                         : fmt::format("{{neumann: \"{}*cos(3*t)\"}}",
+                                       product(a, fmt::format("{}*{}", 2 * sign, axes[a])));
+    };
+    boundary += fmt::format("  {}: {{lower: {}, upper: {}}}\n", axes[a], side(sides[2 * a], -1),
+                            side(sides[2 * a + 1], 1));
+    points += fmt::format("{}{}", a == 0 ? "" : ", ", 8 + a);
+  }
+  return fmt::format(
+      "simulation: heat\n"
+      "grid: {{points: [{}]}}\n"
+      "boundary:\n{}"
+      "initial: {{u: \"{}\"}}\n"
+      "parameters: {{diffusivity: \"{}\", source: \"-3*{}*sin(3*t) - ({})*cos(3*t)\"}}\n"
+      "time: {{scheme: {}, end: 1, step: {}}}\n"
+      "verify: {{exact: {{u: \"{}*cos(3*t)\"}}, tolerance: {{l2: 1}}}}\n",
+      points, boundary, u, alpha, u, flow, scheme, 1.0 / steps, u);
+}
+
+/// The discrete eigenvector of one axis: how often it goes up and down.
+struct Mode {
+  char side;  ///< p: cos 2πkx, d: sin πkx, n: cos πkx
+  int points;
+  int waves;
+
+  double spacing() const { return 1.0 / (side == 'p' ? points : points - 1); }
+  std::string formula(char axis) const {
+    return fmt::format("{}({}*pi*{})", side == 'd' ? "sin" : "cos", side == 'p' ? 2 * waves : waves,
+                       axis);
+  }
+  /// −λ of ∂²/∂x².
+  double rate() const {
+    double const h = spacing();
+    double const s = std::sin(std::numbers::pi * (side == 'p' ? 2 : 1) * waves * h / 2);
+    return 4 / (h * h) * s * s;
+  }
+};
+
+/// What a step makes of it: heat_implicit.cpp's stages, of numbers.
+inline double decay(std::string const& scheme, std::vector<Mode> const& modes, double step) {
+  auto const factor = [&](double theta, bool backward) {
+    double sum = 0, product = 1;
+    for (auto const& mode : modes) {
+      double const z = theta * step * mode.rate();
+      sum += z;
+      product *= 1 + z;
+    }
+    if (!backward) return -2 * sum / product;
+    double const split = 1 - (1 + sum) / product;
+    return (1 - split * split) / (1 + sum);
+  };
+  double const gamma = 2 - std::sqrt(2.0);
+  if (scheme == "backward_euler") return factor(1, true);
+  if (scheme == "crank_nicolson") return 1 + factor(0.5, false);
+  return (1 + factor(gamma / 2, false) / (gamma * (2 - gamma))) * factor(gamma / 2, true);
+}
+
+/// One step of the product of these with α = 1, and what it makes of it.
+inline std::string eigenvector(std::string const& scheme, std::vector<Mode> const& modes,
+                               double step) {
+  std::string points, boundary, initial = "1";
+  for (std::size_t a = 0; a < modes.size(); ++a) {
+    char const axis = "xyz"[a];
+    points += fmt::format("{}{}", a == 0 ? "" : ", ", modes[a].points);
+    boundary += fmt::format("{}{}: {}", a == 0 ? "" : ", ", axis,
+                            modes[a].side == 'p'   ? "periodic"
+                            : modes[a].side == 'd' ? "{dirichlet: 0}"
+                                                   : "{neumann: 0}");
+    initial += "*" + modes[a].formula(axis);
+  }
+  return fmt::format(
+      "simulation: heat\ngrid: {{points: [{}]}}\nboundary: {{{}}}\ninitial: {{u: \"{}\"}}\n"
+      "parameters: {{diffusivity: 1}}\ntime: {{scheme: {}, end: {}, step: {}}}\n"
+      "output: {{every: {{count: 1}}}}\nverify: {{exact: {{u: \"{:.17g}*{}\"}}, tolerance: {{l2: "
+      "1}}}}\n",
+      points, boundary, initial, scheme, step, step, decay(scheme, modes, step), initial);
+}
+
+}  // namespace gridstride::test
