@@ -290,7 +290,8 @@ def change_list(text, rng, _):
 
 
 def change_simulation(text, rng, _):
-    names = ("heat", "wave", "advection", "convolution", "integration", "linear_system")
+    names = ("heat", "wave", "advection", "convolution", "integration", "linear_system",
+             "poisson")
     return re.sub(r"^simulation: *\w+", f"simulation: {rng.choice(names)}", text, count=1,
                   flags=re.MULTILINE)
 

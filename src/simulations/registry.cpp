@@ -12,6 +12,7 @@ namespace gridstride {
   ROW(integration)                  \
   ROW(linear_system)                \
   ROW(pde)                          \
+  ROW(poisson)                      \
   ROW(transform)                    \
   ROW(wave)
 

@@ -40,6 +40,8 @@ class Determinism(support.Case):
         ("wave_2d_sides", "grid.points=[300,200]", "time.end=0.05"),
         ("wave_3d_earth_float32", "grid.points=[60,50,40]", "time.end=0.02"),
         ("convolution_volume", "grid.points=[50,60,70]"),
+        ("poisson_1d_line_float32", "grid.points=300001"),
+        ("poisson_3d_sides", "grid.points=[50,60,70]"),
         ("integration_sweep",),
         ("integration_peaks",),
         ("linear_system_cholesky", "parameters.matrix.size=300", "kernels.factorize=reference",

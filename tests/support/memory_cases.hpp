@@ -156,6 +156,11 @@ inline std::vector<MemoryCase> memory_cases() {
       {"convolution",
        "simulation: convolution\n" + plane +
            "parameters: {signal: \"x*y\", filters: [{gaussian: {sigma: 3, axis: [x, y]}}]}\n"},
+      {"poisson along a line",
+       "simulation: poisson\nprecision: float32\ngrid: {points: 700001}\n"
+       "parameters: {diffusivity: \"1 + x\", source: \"x\"}\n",
+       false, "hdf5", "", true},
+      {"poisson in a plane", "simulation: poisson\n" + plane + "parameters: {source: \"x*y\"}\n"},
       {"lu",
        "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 + i + "
        "2*j)\", size: 700}, rhs: 1, method: lu}\n"},

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/host_device.hpp"
+#include "kernels/poisson/point.hpp"
+
+/// What is computed at a point of a line, on the host and on the GPU. For the family's own files
+/// only.
+namespace gridstride::poisson {
+
+/// The equation of a point.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE void fill_row(Operator<T> const& a, std::int64_t i, double* lower,
+                                     double* diagonal, double* upper) {
+  Faces const faces = faces_of(a, 0, i, i);
+  bool const none_below = a.side[0][0] != Rule::periodic && a.is_side(0, 0, i);
+  bool const none_above = a.side[0][1] != Rule::periodic && a.is_side(0, 1, i);
+  // At a Neumann side the inner face counts for both.
+  double const to_lower = none_below ? 0 : faces.lower + (none_above ? faces.upper : 0);
+  double const to_upper = none_above ? 0 : faces.upper + (none_below ? faces.lower : 0);
+  lower[i] = -to_lower;
+  upper[i] = -to_upper;
+  diagonal[i] = (to_lower + to_upper) + a.reaction_at(i);
+}
+
+/// A product that is rounded, whatever it is added to.
+GRIDSTRIDE_HOST_DEVICE inline double rounded_product(double x, double y) {
+#ifdef __CUDA_ARCH__
+  return __dmul_rn(x, y);
+#else
+  return x * y;
+#endif
+}
+
+/// A sum of two float64: the rounded one, and what it lacks.
+struct Twofold {
+  double value = 0, rest = 0;
+
+  /// Exact but for what the rest loses (D. Knuth, The Art of Computer Programming 2, 4.2.2).
+  GRIDSTRIDE_HOST_DEVICE void add(double x) {
+    double const sum = value + x, of_x = sum - value;
+    rest += (value - (sum - of_x)) + (x - of_x);
+    value = sum;
+  }
+  GRIDSTRIDE_HOST_DEVICE void add_product(double x, double y) {
+    double const product = rounded_product(x, y);
+    add(product);
+    rest += std::fma(x, y, -product);
+  }
+  GRIDSTRIDE_HOST_DEVICE double rounded() const { return value + rest; }
+};
+
+template <class T>
+GRIDSTRIDE_HOST_DEVICE double line_residual_of(Operator<T> const& a, double const* u,
+                                               T const* right, std::int64_t i) {
+  Faces const faces = faces_of(a, 0, i, i);
+  bool const known_below = a.side[0][0] == Rule::dirichlet && i == 1;
+  bool const known_above = a.side[0][1] == Rule::dirichlet && i == a.points[0] - 2;
+  Twofold residual;
+  residual.add(double{right[i]});
+  residual.add_product(-a.reaction_at(i), u[i]);
+  residual.add_product(-faces.lower, u[i]);
+  residual.add_product(-faces.upper, u[i]);
+  if (!known_below) residual.add_product(faces.lower, u[faces.lower_place]);
+  if (!known_above) residual.add_product(faces.upper, u[faces.upper_place]);
+  return residual.rounded();
+}
+
+template <class T>
+void host_fill_coefficients(Stream&, Operator<T> const&, double* lower, double* diagonal,
+                            double* upper);
+template <class T>
+void host_line_residual(Stream&, Operator<T> const&, double const* u, T const* right,
+                        double* residual);
+template <class T>
+void host_correct(Stream&, std::int64_t size, double const* correction, double* u, T* rounded);
+
+template <class T>
+void cuda_fill_coefficients(Stream&, Operator<T> const&, double* lower, double* diagonal,
+                            double* upper);
+template <class T>
+void cuda_line_residual(Stream&, Operator<T> const&, double const* u, T const* right,
+                        double* residual);
+template <class T>
+void cuda_correct(Stream&, std::int64_t size, double const* correction, double* u, T* rounded);
+
+}  // namespace gridstride::poisson

@@ -1,0 +1,210 @@
+#include "kernels/poisson/poisson.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "kernels/poisson/line.hpp"
+#include "kernels/poisson/point.hpp"
+#include "kernels/support/arguments.hpp"
+
+namespace gridstride::poisson {
+
+namespace {
+
+Rule rule_of(SideKind kind) {
+  switch (kind) {
+    case SideKind::periodic:
+      return Rule::periodic;
+    case SideKind::dirichlet:
+      return Rule::dirichlet;
+    case SideKind::neumann:
+      return Rule::neumann;
+    default:
+      throw std::invalid_argument("poisson: a side is periodic, dirichlet or neumann");
+  }
+}
+
+/// The equation as kernels take it. Throws for what none is of.
+template <class T>
+Operator<T> operator_of(Equation<T> const& equation) {
+  Grid const& grid = equation.grid;
+  Operator<T> a{};
+  a.dims = grid.dims;
+  a.volume = 1;
+  std::int64_t stride = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    a.points[axis] = grid.points[axis];
+    a.stride[axis] = stride;
+    stride *= grid.points[axis];
+    a.count[axis] = 1;
+    if (axis >= grid.dims) continue;
+    auto const [first, count] = unknowns(grid, equation.sides, axis);
+    a.first[axis] = first;
+    a.count[axis] = count;
+    double const h = grid.spacing[axis];
+    a.volume *= h;
+    a.weight[axis] = (equation.diffusivities ? 0.5 : equation.diffusivity) / (h * h);
+    for (int side = 0; side < 2; ++side) {
+      Rule const rule = rule_of(equation.sides[axis][side]);
+      a.side[axis][side] = rule;
+      a.side_weight[axis][side] = a.weight[axis] * (rule == Rule::neumann ? 2 * h : 1);
+    }
+  }
+  a.reaction = equation.reaction;
+  a.diffusivities = equation.diffusivities;
+  a.reactions = equation.reactions;
+  return a;
+}
+
+template <class T>
+void require_points(Equation<T> const& equation, NamedBytes const& array) {
+  require_size("poisson", array, static_cast<std::size_t>(equation.grid.size()));
+}
+
+}  // namespace
+
+Unknowns unknowns(Grid const& grid, Sides const& sides, int axis) {
+  auto const [lower, upper] = sides[axis];
+  std::int64_t const points = grid.points[axis];
+  if (points < 3)
+    throw std::invalid_argument(
+        fmt::format("poisson: an axis has {} points (three at least are needed)", points));
+  if ((lower == SideKind::periodic) != (upper == SideKind::periodic))
+    throw std::invalid_argument("poisson: an axis is periodic as a whole");
+  bool const at_lower = lower == SideKind::dirichlet, at_upper = upper == SideKind::dirichlet;
+  return {at_lower ? 1 : 0, points - (at_lower ? 1 : 0) - (at_upper ? 1 : 0)};
+}
+
+template <class T>
+void add_sides(Stream& stream, Equation<T> const& equation, SideValues<T> const& values,
+               std::span<T> right) {
+  require_points(equation, named("right", right));
+  auto const a = operator_of(equation);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_add_sides(stream, a, values, right.data());
+#endif
+  host_add_sides(stream, a, values, right.data());
+}
+
+template <class T>
+Integral integrate(Stream& stream, Equation<T> const& equation,
+                   std::type_identity_t<std::span<T const>> values,
+                   std::type_identity_t<T const*> factors) {
+  require_points(equation, named("values", values));
+  auto const a = operator_of(equation);
+  Sums sums;
+  if (stream.backend() == Backend::cpu) sums = host_integrate(stream, a, values.data(), factors);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  else
+    sums = cuda_integrate(stream, a, values.data(), factors);
+#endif
+  double volume = a.volume;
+  for (int axis = 0; axis < a.dims; ++axis) {
+    int const halved = (a.side[axis][0] == Rule::neumann) + (a.side[axis][1] == Rule::neumann);
+    volume *= static_cast<double>(a.count[axis]) - 0.5 * halved;
+  }
+  return {a.volume * sums.sum, a.volume * sums.magnitude, volume};
+}
+
+template <class T>
+void shift(Stream& stream, double c, std::span<T> values) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_shift(stream, static_cast<T>(c), values);
+#endif
+  host_shift(stream, static_cast<T>(c), values);
+}
+
+template <class T>
+Residual measure(Stream& stream, Equation<T> const& equation,
+                 std::type_identity_t<std::span<T const>> u,
+                 std::type_identity_t<std::span<T const>> right) {
+  require_points(equation, named("u", u));
+  require_points(equation, named("right", right));
+  auto const a = operator_of(equation);
+  Largest largest;
+  if (stream.backend() == Backend::cpu) largest = host_measure(stream, a, u.data(), right.data());
+#ifdef GRIDSTRIDE_WITH_CUDA
+  else
+    largest = cuda_measure(stream, a, u.data(), right.data());
+#endif
+  auto const number = [](std::uint64_t bits) { return std::bit_cast<double>(bits); };
+  Residual residual{number(largest.residual), 0};
+  if (residual.largest != 0)
+    residual.backward_error = number(largest.relative) / number(largest.value);
+  if (!(residual.backward_error < std::numeric_limits<double>::infinity()))
+    residual.backward_error = std::numeric_limits<double>::infinity();
+  return residual;
+}
+
+namespace {
+
+template <class T>
+Operator<T> line_of(Equation<T> const& equation) {
+  if (equation.grid.dims != 1)
+    throw std::invalid_argument("poisson: a line's equations are those of a grid of one axis");
+  return operator_of(equation);
+}
+
+}  // namespace
+
+template <class T>
+void fill_coefficients(Stream& stream, Equation<T> const& equation, std::span<double> lower,
+                       std::span<double> diagonal, std::span<double> upper) {
+  auto const a = line_of(equation);
+  for (auto const& array :
+       {named("lower", lower), named("diagonal", diagonal), named("upper", upper)})
+    require_points(equation, array);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda)
+    return cuda_fill_coefficients(stream, a, lower.data(), diagonal.data(), upper.data());
+#endif
+  host_fill_coefficients(stream, a, lower.data(), diagonal.data(), upper.data());
+}
+
+template <class T>
+void line_residual(Stream& stream, Equation<T> const& equation, std::span<double const> u,
+                   std::type_identity_t<std::span<T const>> right, std::span<double> residual) {
+  auto const a = line_of(equation);
+  require_points(equation, named("u", u));
+  require_points(equation, named("right", right));
+  require_points(equation, named("residual", residual));
+  require_disjoint("poisson", named("u", u), named("residual", residual));
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda)
+    return cuda_line_residual(stream, a, u.data(), right.data(), residual.data());
+#endif
+  host_line_residual(stream, a, u.data(), right.data(), residual.data());
+}
+
+template <class T>
+void correct(Stream& stream, std::span<double const> correction, std::span<double> u,
+             std::span<T> rounded) {
+  require_same_size("poisson", named("correction", correction), named("u", u));
+  require_same_size("poisson", named("rounded", rounded), named("u", u));
+  require_disjoint("poisson", named("rounded", rounded), named("u", u));
+  auto const size = static_cast<std::int64_t>(u.size());
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda)
+    return cuda_correct(stream, size, correction.data(), u.data(), rounded.data());
+#endif
+  host_correct(stream, size, correction.data(), u.data(), rounded.data());
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
+  template void add_sides(Stream&, Equation<T> const&, SideValues<T> const&, std::span<T>);       \
+  template Integral integrate(Stream&, Equation<T> const&, std::span<T const>, T const*);         \
+  template void shift(Stream&, double, std::span<T>);                                             \
+  template Residual measure(Stream&, Equation<T> const&, std::span<T const>, std::span<T const>); \
+  template void fill_coefficients(Stream&, Equation<T> const&, std::span<double>,                 \
+                                  std::span<double>, std::span<double>);                          \
+  template void line_residual(Stream&, Equation<T> const&, std::span<double const>,               \
+                              std::span<T const>, std::span<double>);                             \
+  template void correct(Stream&, std::span<double const>, std::span<double>, std::span<T>);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
+
+}  // namespace gridstride::poisson

@@ -1,0 +1,242 @@
+// Poisson's and Helmholtz' equation:
+//
+//   −∇·(a∇u) + κu = f      on a uniform grid in 1 to 3 dimensions,
+//
+// with u = g (dirichlet), ∂u/∂n = g (neumann, n outward) or periodic sides, in second-order central
+// differences; a is averaged at the faces between points. Solved without iteration: by `direct`,
+// elimination along a line with any a and κ, or by `fft`, division between two transforms that have
+// the modes of the differences, where a and κ are the same everywhere. Where constants solve the
+// equation without a source, the source has to be in balance with the sides, and the mean of u is
+// fixed.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "kernels/families.hpp"
+#include "kernels/poisson/poisson.hpp"
+#include "kernels/stencil/stencil.hpp"
+#include "model/entry.hpp"
+#include "model/one_shot.hpp"
+#include "model/values.hpp"
+#include "simulations/poisson_line.hpp"
+#include "simulations/poisson_parameters.hpp"
+#include "simulations/poisson_transform.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using poisson::Equation;
+using poisson::Parameters;
+using poisson::parameters_of;
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+/// Of a backward error, or what an eigenvalue is of the largest: above it, or below, rounding alone
+/// may change a solution by a thousandth.
+template <class T>
+constexpr double roundings = 1024 * double{std::numeric_limits<T>::epsilon()};
+
+std::vector<Row> poisson_rows(config::RunConfig const& run, Backend) {
+  auto const& parameters = parameters_of(run);
+  std::vector<Row> rows = {evolved(run, "u", 1), coefficient(run, "source", parameters.source),
+                           coefficient(run, "diffusivity", parameters.diffusivity),
+                           coefficient(run, "reaction", parameters.reaction)};
+  if (poisson::method_of(run) == "direct")
+    rows.push_back(scratch(run, "coefficients",
+                           run.precision == Precision::float32
+                               ? poisson::LineSolver<float>::arrays
+                               : poisson::LineSolver<double>::arrays));
+  rows[0].saved = false;
+  rows[1].arrays = 1;  // what sides come to is added to it
+  add_sides(rows, run, "u", find_scheme("euler"));
+  return rows;
+}
+
+template <class T>
+class Poisson final : public OneShot {
+ public:
+  Poisson(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
+
+  std::vector<Field> fields() const override { return state_->fields(); }
+  std::vector<NamedValue> diagnostics() const override;
+  std::vector<NamedText> chosen() const override {
+    if (line_) return {{"method", method_}, {"tridiagonal", std::string(line_->variant())}};
+    return {{"method", method_}};
+  }
+  std::vector<std::string> fallbacks() const override { return state_->fallbacks(); }
+
+ private:
+  void compute() override;
+  void load(config::RunConfig const& run, Inputs const& inputs);
+  void require_finite(config::RunConfig const& run);
+  void require_balance(config::RunConfig const& run);
+  void require_no_resonance(config::RunConfig const& run);
+  void check();
+  std::span<T> u() { return (*state_)["u"].span(); }
+  std::span<T> right() { return (*state_)["source"].span(); }
+
+  std::string method_;
+  poisson::Coefficients coefficients_;
+  bool is_given_;  // u on some side
+  double mean_;
+  std::optional<State<T>> state_;
+  Equation<T> equation_;
+  std::optional<poisson::LineSolver<T>> line_;  // one of these two
+  std::optional<poisson::TransformSolver<T>> transform_;
+  double imbalance_ = unknown;
+  poisson::Residual residual_{unknown, unknown};
+};
+
+template <class T>
+Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
+    : OneShot(stream, {"read", "solve", "check"}),
+      method_(poisson::method_of(run)),
+      coefficients_(poisson::coefficients_of(run, inputs)),
+      is_given_(poisson::has_given_side(run)),
+      mean_(parameters_of(run).mean.value_or(0)) {
+  times_.measure("read", [&] { load(run, inputs); });
+  if (is_given_) require_finite(run);
+  if (coefficients_.singular) require_balance(run);
+  if (method_ == "direct")
+    line_.emplace(stream_, equation_, coefficients_.singular, !coefficients_.negative);
+  else
+    transform_.emplace(stream_, equation_);
+  if (coefficients_.negative) require_no_resonance(run);
+}
+
+/// What sides come to is moved to the right-hand side; u has its values on sides where it is given.
+template <class T>
+void Poisson<T>::load(config::RunConfig const& run, Inputs const& inputs) {
+  state_.emplace(stream_, poisson_rows(run, stream_.backend()), run, inputs, nullptr);
+  auto& state = *state_;
+  equation_ = {.grid = run.grid,
+               .sides = poisson::sides_of(run),
+               .diffusivity = state["diffusivity"].constant(),
+               .diffusivities = state["diffusivity"].data(),
+               .reaction = state["reaction"].constant(),
+               .reactions = state["reaction"].data()};
+  poisson::SideValues<T> values{};
+  typename stencil::DiffusionStep<T> given{};
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side) {
+      values[axis][side] = state.side("u", axis, side);
+      given.sides[axis][side] = {equation_.sides[axis][side], values[axis][side]};
+    }
+  zero_async(u(), stream_);
+  stencil::impose_dirichlet<T>(stream_, run.grid, given.sides, u().data());
+  poisson::add_sides(stream_, equation_, values, right());
+}
+
+/// Of corners, which no unknown is beside, nobody else looks at the values.
+template <class T>
+void Poisson<T>::require_finite(config::RunConfig const& run) {
+  std::int64_t const place = first_non_finite<T>(stream_, u(), "auto");
+  if (place < 0) return;
+  throw ConfigError(
+      {run.problem(run.location("boundary"),
+                   fmt::format("u is not finite at {} in {} (all values have to be finite)",
+                               format_place(run.grid, place), name_of(precision_of<T>())))});
+}
+
+template <class T>
+void Poisson<T>::require_balance(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  auto const found = poisson::integrate(stream_, equation_, right());
+  imbalance_ = found.sum / found.volume;
+  if (std::abs(found.sum) > parameters.imbalance * found.magnitude)
+    throw ConfigError({run.problem(
+        parameters.source.location,
+        fmt::format("its integral and what flows in through the sides come to {:.6g}, {:.3g} of "
+                    "the integral of the magnitudes, and there is a solution only where they come "
+                    "to 0 (with a reaction or a side on which u is given there always is one; this "
+                    "source less {:.9g} is in balance; parameters.imbalance, {:g}, is how far it "
+                    "may be off)",
+                    found.sum, std::abs(found.sum) / found.magnitude, imbalance_,
+                    parameters.imbalance))});
+  poisson::shift(stream_, -imbalance_, right());
+}
+
+template <class T>
+void Poisson<T>::require_no_resonance(config::RunConfig const& run) {
+  std::string fault;
+  if (line_) {
+    auto const [norm, eigenvalue] = line_->nearest_eigenvalue(stream_, roundings<double>);
+    if (eigenvalue) fault = fmt::format("{:.3g}, beside others up to {:.3g}", *eigenvalue, norm);
+  } else {
+    double const a = equation_.diffusivity, kappa = equation_.reaction;
+    double const eigenvalue = poisson::nearest_eigenvalue(run.grid, equation_.sides, a, kappa);
+    if (std::abs(eigenvalue) <= roundings<T> * std::abs(kappa))
+      fault = fmt::format("{:.3g}, from {:.9g} of the diffusion", eigenvalue, eigenvalue - kappa);
+  }
+  if (fault.empty()) return;
+  throw ConfigError({run.problem(
+      parameters_of(run).reaction.location,
+      fmt::format("the equations have the eigenvalue {}, too near to 0 in {} (resonance; another "
+                  "reaction{} has a solution)",
+                  fault, line_ ? "float64" : name_of(precision_of<T>()),
+                  sizeof(T) == 4 && !line_ ? ", or float64," : ""))});
+}
+
+template <class T>
+void Poisson<T>::compute() {
+  times_.measure("solve", [this] {
+    if (line_)
+      line_->solve(stream_, right(), u());
+    else
+      transform_->solve(stream_, right(), u());
+    if (!coefficients_.singular) return;
+    auto const found = poisson::integrate(stream_, equation_, u());
+    poisson::shift(stream_, mean_ - found.sum / found.volume, u());
+  });
+  times_.measure("check", [this] { check(); });
+}
+
+template <class T>
+void Poisson<T>::check() {
+  residual_ = poisson::measure(stream_, equation_, u(), right());
+  if (residual_.backward_error > roundings<T>)
+    throw NumericalError(fmt::format(
+        "poisson: the solution leaves a backward error of {:.2g}, where {} has {:.2g} at most "
+        "(coefficients or values on sides differ by too many orders of magnitude)",
+        residual_.backward_error, name_of(precision_of<T>()), roundings<T>));
+  if (is_given_) return;
+  auto const found = poisson::integrate(stream_, equation_, u());
+  mean_ = found.sum / found.volume;
+}
+
+template <class T>
+std::vector<NamedValue> Poisson<T>::diagnostics() const {
+  std::vector<NamedValue> values = {{"residual", residual_.largest},
+                                    {"backward_error", residual_.backward_error},
+                                    {"mean", is_given_ ? unknown : mean_},
+                                    {"imbalance", imbalance_},
+                                    {"solves", line_ ? static_cast<double>(line_->solves()) : 1.0}};
+  auto const times = OneShot::diagnostics();
+  values.insert(values.end(), times.begin(), times.end());
+  return values;
+}
+
+}  // namespace
+
+SimulationEntry poisson_entry() {
+  config::SimulationInfo info;
+  info.name = "poisson";
+  info.summary =
+      "Poisson's and Helmholtz' equation: -div(diffusivity grad u) + reaction u = source";
+  info.fields = {{"u", "1", "a potential, or any quantity that has settled"}};
+  info.kernels = {{"evaluate", variant_names("evaluate")}};
+  info.has_time = false;
+  info.variables = std::span(expression::space_and_time).first(3);
+  return entry<Poisson, Parameters>(
+      {.info = info, .rows = poisson_rows, .problems = poisson::problems});
+}
+
+}  // namespace gridstride

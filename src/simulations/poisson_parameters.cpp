@@ -1,0 +1,197 @@
+#include "simulations/poisson_parameters.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "config/file_source.hpp"
+#include "model/values.hpp"
+
+namespace gridstride::poisson {
+
+using config::FieldSource;
+using config::Form;
+using config::Spec;
+using config::Visitor;
+
+namespace {
+
+/// A formula of space, or a file.
+void declare_values(Visitor& visitor, Spec const& spec, config::Presence presence,
+                    std::filesystem::path const& folder, FieldSource& source) {
+  auto const formula = [&](Visitor& v) {
+    v.visit({.name = spec.name,
+             .unit = spec.unit,
+             .documentation = "A formula of space.",
+             .minimum = spec.minimum,
+             .exclusive_minimum = spec.exclusive_minimum,
+             .variables = "xyz"},
+            source.formula);
+  };
+  auto const dataset = [&](Visitor& v) { config::declare_field(v, folder, spec, source); };
+  Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
+                        {.kind = Form::Kind::mapping, .body = dataset}};
+  int chosen = !source.file.empty() ? 1 : source.formula.text.empty() ? -1 : 0;
+  visitor.forms(spec, presence, forms, chosen);
+  visitor.locate(spec.name, source.location);
+}
+
+}  // namespace
+
+FieldSource Parameters::number(std::string_view text) {
+  FieldSource source;
+  source.formula = {std::string(text), expression::Expression::parse(std::string(text)), {}};
+  return source;
+}
+
+void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
+  auto const folder = run.file.parent_path();
+  using config::Presence;
+  declare_values(visitor,
+                 {.name = "diffusivity",
+                  .unit = "1",
+                  .documentation = "a of -div(a grad u) + kappa u = f: positive everywhere.",
+                  .minimum = 0,
+                  .exclusive_minimum = true},
+                 Presence::optional, folder, diffusivity);
+  declare_values(visitor,
+                 {.name = "reaction",
+                  .unit = "1/m^2",
+                  .documentation = "kappa of the same: 0 for Poisson's equation; below 0 only away "
+                                   "from the eigenvalues of -div(a grad u) + kappa u."},
+                 Presence::optional, folder, reaction);
+  declare_values(visitor, {.name = "source", .unit = "1/m^2", .documentation = "f of the same."},
+                 Presence::required, folder, source);
+  visitor.visit({.name = "mean",
+                 .documentation = "The mean of u over the grid where the equation leaves it open: "
+                                  "without a reaction, and with no side on which u is given; "
+                                  "`auto` is 0 there."},
+                mean, "auto");
+  visitor.visit({.name = "imbalance",
+                 .documentation =
+                     "Where the mean is open, the integral of f and of what flows in through the "
+                     "sides has to be 0. So far it may be from that, as a share of the integral of "
+                     "the magnitudes; what is left of it is taken off f.",
+                 .minimum = 0,
+                 .maximum = 1},
+                imbalance);
+  constexpr config::Choice methods[] = {
+      {"auto", "`direct` along a line, else `fft`"},
+      {"direct", "elimination along a line, with any diffusivity and reaction"},
+      {"fft",
+       "Fourier, sine and cosine transforms, with the same diffusivity and reaction everywhere"}};
+  visitor.choice({.name = "method", .documentation = "How the equation is solved."}, methods,
+                 method);
+  check_method(visitor, run);
+}
+
+namespace {
+
+std::string method_for(std::string const& asked, std::size_t axes) {
+  return asked != "auto" ? asked : axes == 1 ? "direct" : "fft";
+}
+
+}  // namespace
+
+void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
+  std::size_t const axes = run.grid_options.points.size();
+  std::string const solver = method_for(method, axes);
+  if (solver == "direct" && axes > 1)
+    visitor.fault("method",
+                  fmt::format("direct solves along a line (grid.points has {} entries)", axes));
+  if (solver != "fft" || axes == 0) return;
+  std::string_view const way_out =
+      axes == 1 ? "method: direct takes others" : "others can be solved along a line alone";
+  if (!is_constant(diffusivity))
+    visitor.fault("diffusivity",
+                  fmt::format("varies, and fft needs the same everywhere ({})", way_out));
+  if (!is_constant(reaction))
+    visitor.fault("reaction",
+                  fmt::format("varies, and fft needs the same everywhere ({})", way_out));
+}
+
+std::string method_of(config::RunConfig const& run) {
+  return method_for(parameters_of(run).method, static_cast<std::size_t>(run.grid.dims));
+}
+
+Sides sides_of(config::RunConfig const& run) {
+  Sides sides{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::size_t side = 0; side < 2; ++side)
+      sides[axis][side] = run.sides_of("u")[axis][side].kind;
+  return sides;
+}
+
+bool has_given_side(config::RunConfig const& run) {
+  auto const sides = sides_of(run);
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (SideKind const kind : sides[static_cast<std::size_t>(axis)])
+      if (kind == SideKind::dirichlet) return true;
+  return false;
+}
+
+Coefficients coefficients_of(config::RunConfig const& run, Inputs const& inputs) {
+  auto const& parameters = parameters_of(run);
+  double const least = run.precision == Precision::float32
+                           ? double{std::numeric_limits<float>::min()}
+                           : std::numeric_limits<double>::min();
+  double const most = run.precision == Precision::float32
+                          ? double{std::numeric_limits<float>::max()}
+                          : std::numeric_limits<double>::max();
+  double squares[] = {std::numeric_limits<double>::infinity(), 0};  // of 1/h, least and most
+  for (int axis = 0; axis < run.grid.dims; ++axis) {
+    double const square = 1 / (run.grid.spacing[axis] * run.grid.spacing[axis]);
+    squares[0] = std::min(squares[0], square);
+    squares[1] = std::max(squares[1], square);
+  }
+  // Sums of twelve of them have to be numbers too.
+  auto const demand = [&](double value) -> std::string_view {
+    if (!(value > 0) || !std::isfinite(value)) return "a diffusivity is positive everywhere";
+    if (value < least || value * squares[0] < least || value > most / 64 ||
+        value * squares[1] > most / 64)
+      return "by the square of the spacing it is beyond what the precision holds; other units may "
+             "help";
+    return "";
+  };
+  largest_magnitude(run, parameters.diffusivity, inputs, run.grid, 0, demand);
+  std::atomic<bool> negative = false;
+  auto const look = [&](double value) -> std::string_view {
+    if (value < 0) negative = true;
+    return std::abs(value) <= most / 64 ? "" : "a reaction is finite everywhere";
+  };
+  double const reaction = largest_magnitude(run, parameters.reaction, inputs, run.grid, 0, look);
+  return {reaction, negative, reaction == 0 && !has_given_side(run)};
+}
+
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
+  std::vector<Problem> found;
+  auto const& parameters = parameters_of(run);
+  auto const examine = [&](auto const& find) {
+    try {
+      find();
+    } catch (ConfigError const& error) {
+      found.insert(found.end(), error.problems().begin(), error.problems().end());
+    }
+  };
+  for (FieldSource const* source :
+       {&parameters.diffusivity, &parameters.reaction, &parameters.source})
+    examine([&] {
+      if (auto const fault = shape_fault(run, *source, inputs); !fault.empty())
+        found.push_back(run.problem(source->location, fault));
+    });
+  if (!found.empty()) return found;
+  examine([&] {
+    auto const coefficients = coefficients_of(run, inputs);
+    if (parameters.mean && !coefficients.singular)
+      found.push_back(run.problem(
+          run.location("parameters.mean"),
+          fmt::format("the solution has its mean by itself ({})",
+                      has_given_side(run) ? "u is given on a side" : "reaction is not 0")));
+  });
+  return found;
+}
+
+}  // namespace gridstride::poisson

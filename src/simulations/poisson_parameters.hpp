@@ -1,0 +1,60 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "config/visitor.hpp"
+#include "kernels/poisson/poisson.hpp"
+#include "model/simulation.hpp"
+
+/// What a config says of Poisson's equation, for the simulation's own files.
+namespace gridstride::poisson {
+
+class Parameters final : public config::ParameterSet {
+ public:
+  config::FieldSource diffusivity = number("1");
+  config::FieldSource reaction = number("0");
+  config::FieldSource source;
+  std::optional<double> mean;  ///< empty: 0 where the equation leaves it open
+  double imbalance = 1e-3;
+  std::string method = "auto";
+
+  void fields(config::Visitor& visitor, config::RunOptions const& run) override;
+
+ private:
+  static config::FieldSource number(std::string_view text);
+  void check_method(config::Visitor& visitor, config::RunOptions const& run);
+};
+
+inline Parameters const& parameters_of(config::RunConfig const& run) {
+  return static_cast<Parameters const&>(*run.parameters);
+}
+
+/// The method that `auto` stands for.
+std::string method_of(config::RunConfig const& run);
+
+/// The kinds of the sides.
+Sides sides_of(config::RunConfig const& run);
+
+/// Whether u is given on some side.
+bool has_given_side(config::RunConfig const& run);
+
+/// What the numbers show of the coefficients.
+struct Coefficients {
+  double reaction = 0;    ///< the largest |κ|
+  bool negative = false;  ///< whether κ is negative somewhere
+  /// Whether constants solve the equation without a source.
+  bool singular = false;
+};
+/// Throws `ConfigError` for a diffusivity that is not positive everywhere, and for coefficients that
+/// the run's precision cannot hold.
+Coefficients coefficients_of(config::RunConfig const& run, Inputs const& inputs);
+
+/// Files of other shapes than the grid, a method that the coefficients do not fit, and a mean where
+/// the solution has one by itself.
+std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);
+
+}  // namespace gridstride::poisson

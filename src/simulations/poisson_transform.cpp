@@ -1,0 +1,88 @@
+#include "simulations/poisson_transform.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "model/values.hpp"
+
+namespace gridstride::poisson {
+
+namespace {
+
+fft::Kind kind_of(std::array<SideKind, 2> const& sides) {
+  if (sides[0] == SideKind::periodic) return fft::Kind::periodic;
+  constexpr fft::Kind kinds[2][2] = {
+      {fft::Kind::neumann_neumann, fft::Kind::neumann_dirichlet},
+      {fft::Kind::dirichlet_neumann, fft::Kind::dirichlet_dirichlet}};
+  return kinds[sides[0] == SideKind::dirichlet][sides[1] == SideKind::dirichlet];
+}
+
+}  // namespace
+
+std::vector<double> eigenvalues(Grid const& grid, Sides const& sides, int axis) {
+  auto const i = static_cast<std::size_t>(axis);
+  auto values = fft::angles(kind_of(sides[i]), unknowns(grid, sides, axis).count);
+  for (double& value : values) {
+    double const root = 2 / grid.spacing[i] * std::sin(value / 2);
+    value = root * root;
+  }
+  return values;
+}
+
+double nearest_eigenvalue(Grid const& grid, Sides const& sides, double diffusivity,
+                          double reaction) {
+  std::array<std::vector<double>, 3> of_axis = {{{0}, {0}, {0}}};
+  for (int axis = 0; axis < grid.dims; ++axis)
+    of_axis[static_cast<std::size_t>(axis)] = eigenvalues(grid, sides, axis);
+  auto& [x, y, z] = of_axis;
+  std::ranges::sort(x);
+  double nearest = std::numeric_limits<double>::infinity();
+  auto const look = [&](double value) {
+    if (std::abs(value) < std::abs(nearest)) nearest = value;
+  };
+  for (double const of_z : z)
+    for (double const of_y : y) {
+      double const rest = diffusivity * (of_y + of_z) + reaction;
+      auto const above = std::ranges::lower_bound(x, -rest / diffusivity);
+      if (above != x.end()) look(diffusivity * *above + rest);
+      if (above != x.begin()) look(diffusivity * *std::prev(above) + rest);
+    }
+  return nearest;
+}
+
+template <class T>
+TransformSolver<T>::TransformSolver(Stream& stream, Equation<T> const& equation)
+    : reaction_(equation.reaction) {
+  Grid const& grid = equation.grid;
+  fft::Strides strides{{0, 0, 0}, 0};
+  std::int64_t stride = 1;
+  for (int axis = 0; axis < grid.dims; ++axis) {
+    auto const i = static_cast<std::size_t>(axis);
+    auto const [first, count] = unknowns(grid, equation.sides, axis);
+    shape_.points[i] = count;
+    shape_.kinds[i] = kind_of(equation.sides[i]);
+    strides.axes[i] = stride;
+    first_ += first * stride;
+    stride *= grid.points[i];
+    auto values = eigenvalues(grid, equation.sides, axis);
+    for (double& value : values) value *= equation.diffusivity;
+    eigenvalues_[i] = on_device<T>(stream, values);
+  }
+  shape_.in = shape_.out = strides;
+}
+
+template <class T>
+void TransformSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T> u) const {
+  fft::Eigenvalues<T> values{static_cast<T>(reaction_), {}};
+  for (std::size_t axis = 0; axis < 3; ++axis) values.axes[axis] = eigenvalues_[axis].span();
+  auto const first = static_cast<std::size_t>(first_);
+  fft::solve<T>(stream, shape_, values, right.subspan(first), u.subspan(first));
+}
+
+template class TransformSolver<float>;
+template class TransformSolver<double>;
+
+}  // namespace gridstride::poisson

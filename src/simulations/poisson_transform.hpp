@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/stream.hpp"
+#include "kernels/fft/fft.hpp"
+#include "kernels/poisson/poisson.hpp"
+
+namespace gridstride::poisson {
+
+/// The eigenvalues of −∂²/∂x² as differences have it, of an axis' modes in the order of
+/// `fft::angles`: 4/h²·sin²(θ/2).
+std::vector<double> eigenvalues(Grid const& grid, Sides const& sides, int axis);
+
+/// The eigenvalue a·Σ λ + κ that is nearest to 0, λ one of each axis.
+double nearest_eigenvalue(Grid const& grid, Sides const& sides, double diffusivity,
+                          double reaction);
+
+/// Equations with constant coefficients, solved by transforms. T is float or double.
+template <class T>
+class TransformSolver {
+ public:
+  TransformSolver(Stream& stream, Equation<T> const& equation);
+
+  /// Queues the solution; where an eigenvalue is 0, the part of it that is open becomes 0.
+  void solve(Stream& stream, std::span<T const> right, std::span<T> u) const;
+
+ private:
+  fft::Shape shape_;
+  std::int64_t first_ = 0;  // place of the first unknown
+  double reaction_;
+  std::array<Buffer<T>, 3> eigenvalues_;
+};
+
+}  // namespace gridstride::poisson

@@ -1,0 +1,70 @@
+"""Coefficients and sources of `poisson` that come from files, and what only they can show."""
+
+import numpy
+
+import support
+from support import BAD_INPUT
+
+
+class Poisson(support.Case):
+    def config(self, points=(16, 9), **parameters):
+        return {"simulation": "poisson", "device": "cpu", "grid": {"points": list(points)},
+                "parameters": parameters, "output": {"formats": ["hdf5"]}}
+
+    def solve(self, config, name):
+        self.call("run", self.write(f"{name}.yaml", config), "--quiet", "--overwrite")
+        return self.directory / f"outputs/{name}"
+
+    def test_files_and_formulas_are_the_same(self):
+        x = numpy.linspace(0, 1, 41)
+        for name, values in (("a", 1 + x * x), ("k", x - 0.5), ("f", numpy.sqrt(x))):
+            numpy.save(self.directory / f"{name}.npy", values)
+        files = {"diffusivity": {"file": "a.npy"}, "reaction": {"file": "k.npy"},
+                 "source": {"file": "f.npy"}}
+        formulas = {"diffusivity": "1 + x*x", "reaction": "x - 0.5", "source": "sqrt(x)"}
+        self.assert_same(self.solve(self.config((41,), **files), "files"),
+                         self.solve(self.config((41,), **formulas), "formulas"))
+
+    def test_a_reaction_of_zeros_leaves_the_mean_open(self):
+        numpy.save(self.directory / "k.npy", numpy.zeros(20))
+        config = self.config((20,), reaction={"file": "k.npy"}, source="cos(2*pi*x)", mean=4)
+        config["boundary"] = {"x": "periodic"}
+        without = self.config((20,), source="cos(2*pi*x)", mean=4)
+        without["boundary"] = {"x": "periodic"}
+        self.assert_same(self.solve(config, "zeros"), self.solve(without, "none"))
+
+    def refuse(self, message, config):
+        file = self.write("case.yaml", config)
+        for command in ("check", "run"):
+            _, err = self.call(command, file, code=BAD_INPUT)
+            self.assertRegex(err, message)
+
+    def test_faults_of_files(self):
+        numpy.save(self.directory / "a.npy", numpy.linspace(1, -1, 16))
+        numpy.save(self.directory / "f.npy", numpy.full((9, 16), numpy.nan))
+        source = {"file": "a.npy"}
+        self.refuse(r"case\.yaml:\d+:\d+: parameters\.source: a\.npy is \[16\], the grid needs "
+                    r"\[9\]\[16\]", self.config(source=source))
+        self.refuse(r"parameters\.source: f\.npy has nan at ", self.config(source={"file": "f.npy"}))
+        self.refuse(r"parameters\.diffusivity: is -0\.0\d+ at x = 0\.53\d* \(a diffusivity is "
+                    r"positive everywhere\)", self.config((16,), source=1, diffusivity=source))
+        self.refuse(r"parameters\.diffusivity: varies, and fft needs the same everywhere",
+                    self.config(source=1, diffusivity=source))
+        self.refuse(r"parameters\.source: is inf at x = 0\.2, y = 0\.125 ",
+                    self.config(source="1/(x - 0.2)"))
+        self.refuse(r"boundary\.x\.dirichlet: is nan at ",
+                    {**self.config(source=1), "boundary": {"x": {"dirichlet": "log(y - 0.5)"}}})
+        self.refuse(r"case\.yaml:\d+:\d+: boundary: u is not finite at x = 0, y = 0 in float64 ",
+                    {**self.config(source=1), "boundary": {"x": {"dirichlet": "log(y)"}}})
+
+    def test_sources_out_of_balance(self):
+        config = {**self.config(source=1), "boundary": {"x": "periodic", "y": {"neumann": 0}}}
+        self.refuse(r"parameters\.source: its integral .* come to 1, 1 of the integral of the "
+                    r"magnitudes", config)
+
+    def test_grids_that_do_not_fit(self):
+        self.refuse(r"grid\.points: poisson: u needs \d+ x ", self.config((10**6, 10**6), source=1))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,235 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "core/error.hpp"
+#include "support/poisson_cases.hpp"
+#include "support/refusal.hpp"
+
+namespace gridstride::test {
+namespace {
+
+TEST(Poisson, ModesComeBackFromEliminationAlongLines) {
+  for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
+    for (int const points : {7, 31, 64}) expect_modes({{points}, sides}, "direct", cpu);
+}
+
+TEST(Poisson, SmallestLines) {
+  for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
+    for (int const points : {3, 4}) expect_modes({{points}, sides}, "direct", cpu);
+}
+
+TEST(Poisson, EliminationIsOfOrderTwoForEveryKindOfSide) {
+  for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
+    for (double const reaction : {0.0, 3.0, -2.0}) {
+      expect_order_two(sides, 32, false, reaction, "direct", cpu);
+      if (sides != "pp") expect_order_two(sides, 32, true, reaction, "direct", cpu);
+    }
+}
+
+TEST(Poisson, ModesComeBackFromTransforms) {
+  for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
+    for (int const points : {3, 4, 7, 31, 64}) expect_modes({{points}, sides}, "fft", cpu);
+  expect_modes({{12, 7}, "ppdd"}, "auto", cpu);
+  expect_modes({{7, 11}, "nndn"}, "auto", cpu);
+  expect_modes({{5, 4}, "nnpp"}, "auto", cpu);
+  expect_modes({{3, 3}, "dddd"}, "auto", cpu);
+  expect_modes({{7, 6, 5}, "pppppp"}, "auto", cpu);
+  expect_modes({{5, 7, 11}, "dddddd"}, "auto", cpu);
+  expect_modes({{5, 4, 7}, "nnnnnn"}, "auto", cpu);
+  expect_modes({{4, 7, 5}, "dnndpp"}, "auto", cpu);
+}
+
+TEST(Poisson, TransformsAreOfOrderTwoForEveryKindOfSide) {
+  for (std::string const sides : {"pp", "dd", "nn", "dn", "nd", "pppp", "dddd", "nnnn", "dnnd",
+                                  "ppdn", "nnpp", "pppppp", "dddddd", "nnnnnn", "dnppnd", "nndnpp"})
+    for (double const reaction : {0.0, 3.0, -2.0})
+      expect_order_two(sides, sides.size() < 6 ? 24 : 12, false, reaction, "fft", cpu);
+}
+
+TEST(Poisson, TheMeanIsWhatIsGiven) {
+  for (std::string const method : {"direct", "fft"})
+    for (std::string const side : {"periodic", "{neumann: 0}"})
+      for (std::string const precision : {"float32", "float64"}) {
+        auto const solved = solve_poisson(
+            fmt::format("simulation: poisson\nprecision: {}\ngrid: {{points: 37}}\n"
+                        "boundary: {{x: {}}}\nparameters: {{source: \"cos(2*pi*x)\", mean: -7, "
+                        "method: {}}}\n",
+                        precision, side, method),
+            cpu);
+        EXPECT_NEAR(solved.diagnostic("mean"), -7, precision == "float32" ? 4e-6 : 1e-14);
+      }
+}
+
+TEST(Poisson, ConstantsAndNothing) {
+  for (std::string const method : {"direct", "fft"}) {
+    auto const line = [&](std::string const& side, std::string const& parameters) {
+      return solve_poisson(
+          fmt::format("simulation: poisson\ngrid: {{points: 12}}\nboundary: {{x: {}}}\n"
+                      "parameters: {{{}, method: {}}}\n",
+                      side, parameters, method),
+          cpu);
+    };
+    for (std::string const side : {"periodic", "{neumann: 0}", "{dirichlet: 0}"}) {
+      auto const nothing = line(side, "source: 0");
+      for (int i = 0; i < 12; ++i) EXPECT_EQ(value_at(nothing.u, i), 0) << side;
+      EXPECT_EQ(nothing.diagnostic("backward_error"), 0);
+    }
+    auto const raised = line("{neumann: 0}", "source: 3, reaction: 2");
+    for (int i = 0; i < 12; ++i) EXPECT_NEAR(value_at(raised.u, i), 1.5, 1e-14);
+  }
+}
+
+/// A source that is infinite where u is given says nothing there.
+TEST(Poisson, SourcesDoNotCountWhereUIsGiven) {
+  for (std::string const method : {"direct", "fft"}) {
+    auto const solved = solve_poisson(
+        fmt::format("simulation: poisson\ngrid: {{points: 33}}\nboundary: {{x: {{dirichlet: 4}}}}\n"
+                    "parameters: {{source: \"1/x - 1/x\", method: {}}}\n",
+                    method),
+        cpu);
+    for (int i = 0; i < 33; ++i) EXPECT_NEAR(value_at(solved.u, i), 4, 1e-13);
+  }
+}
+
+/// Elimination alone would lose the mean: the reaction is down to 5e-14 of the diagonal.
+TEST(Poisson, SmallReactionsCount) {
+  for (std::string const side : {"periodic", "{neumann: 0}"})
+    for (double const reaction : {1e-3, 1e-7}) {
+      auto const solved = solve_poisson(
+          fmt::format("simulation: poisson\ngrid: {{points: 1001}}\nboundary: {{x: {}}}\n"
+                      "parameters: {{source: \"{}*(2 + x^2)\", reaction: {}, method: direct}}\n",
+                      side, reaction, reaction),
+          cpu);
+      bool const periodic = side == "periodic";
+      double mean = 0;  // of 2 + x², as the trapezoidal rule has it
+      for (int i = 0; i < 1001; ++i) {
+        double const x = i / (periodic ? 1001.0 : 1000.0);
+        mean += (2 + x * x) * (!periodic && i % 1000 == 0 ? 0.5 : 1) / (periodic ? 1001 : 1000);
+      }
+      EXPECT_NEAR(solved.diagnostic("mean"), mean, 1e-12);
+    }
+}
+
+TEST(Poisson, LongLinesInFloat32) {
+  PoissonGrid const grid{{20001}, "dn"};
+  auto const solved = solve_poisson(poisson_yaml(grid, "sin(20*x)", {"20*cos(20*x)", "", ""},
+                                                 "source: \"400*sin(20*x)\"", "float32"),
+                                    cpu);
+  EXPECT_LE(solved.error, 1e-6);
+}
+
+/// What `make` says of a file.
+std::string config_fault(std::string const& yaml) {
+  try {
+    auto const config = config_of(yaml);
+    Stream stream(Device::open(cpu));
+    check_on_device(config, stream.device());
+    entry_of(config).make(config, stream, inputs_of(config));
+  } catch (ConfigError const& error) {
+    std::string const text = error.what();
+    return text.substr(text.find(".yaml:") + 6);
+  }
+  return "nothing";
+}
+
+TEST(Poisson, SourcesOutOfBalanceAreRefused) {
+  auto const with = [](std::string const& source, std::string const& more) {
+    return fmt::format(
+        "simulation: poisson\ngrid: {{points: [11, 9]}}\n"
+        "boundary: {{x: {{lower: {{neumann: 0.25}}, upper: {{neumann: 0.25}}}}, "
+        "y: periodic}}\nparameters: {{source: \"{}\"{}}}\n",
+        source, more);
+  };
+  EXPECT_EQ(config_fault(with("-0.25", "")),
+            "4:22: parameters.source: its integral and what flows in through the sides come to "
+            "0.25, 0.357 of the integral of the magnitudes, and there is a solution only where "
+            "they come to 0 (with a reaction or a side on which u is given there always is one; "
+            "this source less 0.25 is in balance; parameters.imbalance, 0.001, is how far it may "
+            "be off)");
+  auto const taken = solve_poisson(with("-0.25", ", imbalance: 0.4"), cpu);
+  EXPECT_NEAR(taken.diagnostic("imbalance"), 0.25, 1e-15);
+  auto const balanced = solve_poisson(with("-0.5", ""), cpu);
+  EXPECT_NEAR(balanced.diagnostic("imbalance"), 0, 1e-15);
+  EXPECT_LE(relative_difference(taken.u, balanced.u), 1e-13);
+  // A reaction leaves nothing open.
+  EXPECT_TRUE(std::isnan(solve_poisson(with("1", ", reaction: 1"), cpu).diagnostic("imbalance")));
+}
+
+TEST(Poisson, ResonanceIsRefused) {
+  for (std::string const method : {"direct", "fft"})
+    for (std::string const sides : {"pp", "dd", "nn", "dn"}) {
+      SCOPED_TRACE(method + " " + sides);
+      PoissonGrid const grid{{21}, sides};
+      double const third = poisson_mode(grid, {3, 0, 0}).eigenvalue;
+      auto const with = [&](double reaction) {
+        return poisson_yaml(
+            grid, "0", {"0", "", ""},
+            fmt::format("source: \"1 + x\", method: {}, reaction: {:.17g}", method, reaction),
+            "float64");
+      };
+      std::string const fault = config_fault(with(-third));
+      EXPECT_NE(fault.find("too near to 0 in float64 (resonance; another reaction has a solution)"),
+                std::string::npos)
+          << fault;
+      EXPECT_NE(config_fault(with(-third * (1 + 1e-14))), "nothing");
+      for (double const away : {1e-6, -1e-6, 0.1}) {
+        auto const solved = solve_poisson(with(-third * (1 + away)), cpu);
+        EXPECT_LE(solved.diagnostic("backward_error"), 1e-15);
+      }
+    }
+  EXPECT_EQ(config_fault("simulation: poisson\nprecision: float32\ngrid: {points: [3, 5]}\n"
+                         "parameters: {source: 1, reaction: -40.001}\n"),
+            "4:35: parameters.reaction: the equations have the eigenvalue -0.001, from 40 of the "
+            "diffusion, too near to 0 in float32 (resonance; another reaction, or float64, has a "
+            "solution)");
+}
+
+/// Of a sum of eigenvalues of two axes, wherever it is among them.
+TEST(Poisson, ResonanceOfTwoAxesIsFound) {
+  PoissonGrid const grid{{12, 9}, "ddnn"};
+  for (std::array<int, 3> const numbers : {std::array{1, 0, 0}, {10, 8, 0}, {4, 5, 0}, {7, 1, 0}}) {
+    double const eigenvalue = poisson_mode(grid, numbers).eigenvalue;
+    auto const yaml = [&](double reaction) {
+      return poisson_yaml(grid, "0", {"0", "0", ""},
+                          fmt::format("source: 1, reaction: {:.17g}", reaction), "float64");
+    };
+    EXPECT_NE(config_fault(yaml(-eigenvalue)), "nothing");
+    EXPECT_EQ(config_fault(yaml(-eigenvalue * (1 + 1e-9))), "nothing");
+  }
+}
+
+TEST(Poisson, CoefficientsAreLookedAt) {
+  auto const line = [](std::string const& parameters, std::string const& more = "") {
+    return config_fault("simulation: poisson\ngrid: {points: 11}\nparameters: {source: 1, " +
+                        parameters + "}\n" + more);
+  };
+  EXPECT_EQ(
+      line("diffusivity: \"x - 0.5\""),
+      "3:38: parameters.diffusivity: is -0.5 at x = 0 (a diffusivity is positive everywhere)");
+  EXPECT_EQ(line("reaction: \"1/(x - 1)\""),
+            "3:35: parameters.reaction: is inf at x = 1 (a reaction is finite everywhere)");
+  EXPECT_EQ(line("diffusivity: 1e-42", "precision: float32\n"),
+            "3:38: parameters.diffusivity: is 1e-42 at x = 0 (by the square of the spacing it is "
+            "beyond what the precision holds; other units may help)");
+  EXPECT_EQ(line("mean: 1"),
+            "3:31: parameters.mean: the solution has its mean by itself (u is given on a side)");
+  EXPECT_EQ(line("mean: 1, reaction: 3", "boundary: {x: periodic}\n"),
+            "3:31: parameters.mean: the solution has its mean by itself (reaction is not 0)");
+  EXPECT_EQ(line("mean: auto"), "nothing");
+}
+
+TEST(Poisson, TheSameBitsEveryTime) {
+  for (std::string const precision : {"float32", "float64"}) {
+    auto const line = poisson_yaml({{5003}, "nd"}, "x", {"1", "", ""},
+                                   "source: \"cos(9*x)\", diffusivity: \"2 + sin(x)\"", precision);
+    EXPECT_EQ(solve_poisson(line, cpu).u.memory, solve_poisson(line, cpu).u.memory);
+    auto const box = poisson_yaml({{13, 8, 11}, "nnppnn"}, "x", {"1", "0", "0"},
+                                  "source: \"cos(pi*x)\"", precision);
+    EXPECT_EQ(solve_poisson(box, cpu).u.memory, solve_poisson(box, cpu).u.memory);
+  }
+}
+
+}  // namespace
+}  // namespace gridstride::test

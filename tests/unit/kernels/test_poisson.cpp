@@ -1,0 +1,103 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "kernels/poisson/line_spectrum.hpp"
+#include "support/poisson_kernel_cases.hpp"
+#include "support/refusal.hpp"
+
+namespace gridstride::poisson::test {
+namespace {
+
+TEST(PoissonKernels, HaveTheEquationsOfMatrices) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_known_equations(stream);
+}
+
+TEST(PoissonKernels, LinesHaveTheirCoefficients) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_coefficients<double>(stream);
+  expect_coefficients<float>(stream);
+}
+
+TEST(PoissonKernels, ManyPieces) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_large(stream);
+}
+
+TEST(PoissonKernels, Refusals) {
+  Stream stream(Device::open(Backend::cpu));
+  Equation<double> equation;
+  equation.grid.points = {2, 1, 1};
+  std::vector<double> values(4);
+  auto const refused = [&] {
+    return gridstride::test::refusal([&] {
+      shift(stream, 1, std::span(values));
+      integrate(stream, equation, values);
+    });
+  };
+  EXPECT_EQ(refused(), "poisson: values has 4 elements, it needs 2");
+  equation.grid.points = {4, 1, 1};
+  equation.sides[0] = {SideKind::periodic, SideKind::neumann};
+  EXPECT_EQ(refused(), "poisson: an axis is periodic as a whole");
+  equation.sides[0] = {SideKind::free, SideKind::neumann};
+  EXPECT_EQ(refused(), "poisson: a side is periodic, dirichlet or neumann");
+  equation.grid.points = {2, 2, 1};
+  equation.grid.dims = 2;
+  EXPECT_EQ(refused(), "poisson: an axis has 2 points (three at least are needed)");
+}
+
+/// −1, 2, −1, of n unknowns; their eigenvalues are 4·sin²(θ/2).
+Line second_differences(std::size_t n, bool periodic) {
+  return {std::vector<double>(n, -1), std::vector<double>(n, 2), std::vector<double>(n, -1),
+          periodic};
+}
+
+std::vector<double> eigenvalues_of(std::size_t n, bool periodic) {
+  std::vector<double> all;
+  for (std::size_t k = 0; k < n; ++k) {
+    auto const number = static_cast<double>(periodic ? k : k + 1);
+    double const sine =
+        std::sin(std::numbers::pi * number / static_cast<double>(periodic ? n : 2 * (n + 1)));
+    all.push_back(4 * sine * sine);
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+TEST(PoissonKernels, EigenvaluesOfLinesAreCounted) {
+  for (bool const periodic : {false, true})
+    for (std::size_t const n : {3, 4, 10, 57}) {
+      SCOPED_TRACE(n);
+      auto const line = second_differences(n, periodic);
+      auto const all = eigenvalues_of(n, periodic);
+      for (double const bound : {-1.0, 0.01, 0.3, 1.99, 2.5, 3.7, 3.99, 5.0})
+        EXPECT_EQ(eigenvalues_below(line, bound),
+                  std::ranges::count_if(all, [&](double value) { return value < bound; }))
+            << bound;
+    }
+  EXPECT_EQ(eigenvalues_below({{0}, {-3}, {0}, false}, 0), 1);
+  EXPECT_EQ(eigenvalues_below({{0}, {-3}, {0}, false}, -4), 0);
+  EXPECT_EQ(eigenvalues_below({}, 1), 0);
+}
+
+TEST(PoissonKernels, TheNearestEigenvalueIsFound) {
+  auto line = second_differences(20, false);
+  double const third = eigenvalues_of(20, false)[2];
+  for (double const away : {1e-9, -1e-9, 3e-4, 0.0}) {
+    for (double& element : line.diagonal) element = 2 - third + away;
+    auto const found = eigenvalue_within(line, 1e-3);
+    ASSERT_TRUE(found);
+    EXPECT_NEAR(*found, away, 2e-9);
+    if (std::abs(away) > 1e-4) {
+      EXPECT_FALSE(eigenvalue_within(line, std::abs(away) / 2));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gridstride::poisson::test
