@@ -20,6 +20,7 @@
 
 #include "core/error.hpp"
 #include "kernels/elementwise/elementwise.hpp"
+#include "kernels/stencil/alternating.hpp"
 #include "kernels/stencil/implicit.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/heat_parameters.hpp"
@@ -101,6 +102,7 @@ class ImplicitHeat final : public TimeStepping<T> {
     diffusion_.source = state_["source"].data();
     diffusion_.sides = sides_of(run, state_);
     diffusion_.step = &clock_.device()->step_size;
+    alternates_ = find_alternating();
     fill(stream_, run.initial.find("u")->second, grid_, inputs, u_, nullptr,
          run.kernels.at("evaluate"));
     hold_sides();
@@ -115,12 +117,14 @@ class ImplicitHeat final : public TimeStepping<T> {
   }
 
   double values_per_update() const override {
+    if (alternates_) return 4;
     int const passes = grid_.dims > 1 && scheme_.backward > 0 ? 2 : scheme_.backward > 0 ? 1 : 0;
     int const stages = scheme_.part > 0 ? 1 : 0, solves = passes + stages;
     int const of_axis = diffusion_.diffusivity_field ? 9 : 2;
     return solves * (4 + state_.coefficient_arrays() + of_axis * grid_.dims);
   }
   std::vector<NamedText> chosen() const override {
+    if (alternates_) return {{"stencil", "alternating"}};
     std::string rows;
     for (int axis = 0; axis < grid_.dims; ++axis) {
       auto const row = stencil::AxisSystems<T>::variant(stream_.backend(), diffusion_, axis);
@@ -141,7 +145,34 @@ class ImplicitHeat final : public TimeStepping<T> {
     }
   }
 
+  /// Whether a step is two half steps, each of which does all along an axis at once: where nothing
+  /// changes in time, and diffusion is all there is.
+  bool find_alternating() {
+    if (scheme_.part != 1 || scheme_.backward > 0 || state_.changes() || grid_.dims != 2 ||
+        diffusion_.diffusivity_field != nullptr || diffusion_.source != nullptr)
+      return false;
+    for (half_.along = 0; half_.along < 2; ++half_.along) {
+      half_.grid = grid_;
+      half_.diffusivity = diffusion_.diffusivity;
+      half_.factor = this->step_size() / 2;
+      half_.sides = diffusion_.sides;
+      if (!stencil::makes_half_steps(stream_.device(), half_)) return false;
+    }
+    return true;
+  }
+
+  void queue_half_steps() {
+    half_.factor = this->step_size() / 2;
+    T* const arrays[] = {u_.data(), work_[0].data()};
+    for (half_.along = 0; half_.along < 2; ++half_.along) {
+      half_.in = arrays[half_.along];
+      half_.out = arrays[1 - half_.along];
+      stencil::half_step(stream_, half_);
+    }
+  }
+
   void queue_trapezoidal() {
+    if (alternates_) return queue_half_steps();
     refresh(scheme_.part / 2, scheme_.part);
     T* const right = work_[0].data();
     stencil::find_residual<T>(stream_, diffusion_,
@@ -187,6 +218,8 @@ class ImplicitHeat final : public TimeStepping<T> {
   stencil::AxisSystems<T> systems_;
   std::vector<Buffer<T>> work_;
   stencil::Diffusion<T> diffusion_;
+  stencil::HalfStep<T> half_;
+  bool alternates_ = false;
 };
 
 }  // namespace
