@@ -8,13 +8,14 @@
 
 namespace gridstride::stencil {
 
+#ifdef GRIDSTRIDE_WITH_CUDA
 namespace {
 
-/// r = factor·α/h² along an axis.
+/// r = dt/2·α/h² along an axis.
 template <class T>
-double reach(HalfStep<T> const& step, int axis) {
+double reach(AlternatingStep<T> const& step, int axis) {
   double const h = step.grid.spacing[axis];
-  return step.factor * step.diffusivity / (h * h);
+  return step.step / 2 * step.diffusivity / (h * h);
 }
 
 /// 1 − q, without cancellation.
@@ -35,9 +36,8 @@ std::int64_t rows_of_part(int along) {
 }
 
 template <class T>
-LineMatrix<T> matrix_of(HalfStep<T> const& step, int parts, std::int64_t last_row) {
-  int const along = step.along, across = 1 - along;
-  double const r = reach(step, along), s = reach(step, across), scale = 1 / std::sqrt(1 + 4 * r);
+LineMatrix<T> matrix_of(AlternatingStep<T> const& step, int along, int parts, int last_row) {
+  double const r = reach(step, along), root = std::sqrt(1 + 4 * r);
   double const log_q = log_of_q(r);
   auto const size = static_cast<double>(step.grid.points[along]);
   auto const rows = static_cast<double>(rows_of_part<T>(along));
@@ -45,16 +45,15 @@ LineMatrix<T> matrix_of(HalfStep<T> const& step, int parts, std::int64_t last_ro
   LineMatrix<T> m{};
   m.log_q = log_q;
   m.q = power(1);
-  m.center = static_cast<T>(scale * (1 - 2 * s));
-  m.beside = static_cast<T>(scale * s);
+  m.less_square = static_cast<T>(-std::expm1(2 * log_q));
+  m.root = static_cast<T>(root);
   for (int i = 0; i < 5; ++i) {
     m.chunk_powers[i] = power(rows_of_thread<T>(along) << i);
     m.part_powers[i] = power(rows * (1 << i));
   }
   m.last_chunk = power(static_cast<double>(last_row + 1));
   m.last_part = power(size - rows * (parts - 1));
-  m.end_weight = static_cast<T>(scale * 2 * r * step.grid.spacing[along]);
-  m.side_weight = static_cast<T>(2 * step.grid.spacing[across]);
+  m.end_weight = static_cast<T>(2 * r / root * step.grid.spacing[along]);
   if (step.sides[along][0].kind == SideKind::periodic) {
     m.wrap = static_cast<T>(std::exp(log_q) / -std::expm1(log_q * size));
     return m;
@@ -79,40 +78,12 @@ SideRule rule_of(SideKind kind) {
                                      : SideRule::periodic;
 }
 
-}  // namespace
-
 template <class T>
-bool makes_half_steps(Device const& device, HalfStep<T> const& step) {
-#ifdef GRIDSTRIDE_WITH_CUDA
-  if (device.backend() != Backend::cuda || device.compute_capability() < 90 ||
-      device.capabilities().shared_bytes < shared_bytes_of_block)
-    return false;
-#else
-  return false;
-#endif
-  if (step.grid.dims != 2) return false;
-  for (int axis = 0; axis < 2; ++axis) {
-    std::int64_t const points = step.grid.points[axis];
-    if (points < 3 || points > rows_of_block * most_parts) return false;
-    for (auto const& [kind, values] : step.sides[axis])
-      if (kind != SideKind::periodic && kind != SideKind::dirichlet && kind != SideKind::neumann)
-        return false;
-  }
-  double const r = reach(step, step.along);
-  return r > 0 && gap(r) * static_cast<double>(step.grid.points[step.along] - 1) >= 0.125;
-}
-
-template <class T>
-void half_step(Stream& stream, HalfStep<T> const& step) {
-  if (step.in == nullptr || step.out == nullptr || step.in == step.out)
-    throw std::invalid_argument("stencil: a half step needs two arrays");
-  if (!makes_half_steps(stream.device(), step))
-    throw std::invalid_argument("stencil: half steps of this kind are not made here");
-#ifdef GRIDSTRIDE_WITH_CUDA
-  int const along = step.along, across = 1 - along;
+LineSweep<T> sweep_of(AlternatingStep<T> const& step, int along) {
+  int const across = 1 - along;
   LineSweep<T> sweep{};
-  sweep.in = step.in;
-  sweep.out = step.out;
+  sweep.in = along == 0 ? step.u : step.work;
+  sweep.out = along == 0 ? step.work : step.u;
   sweep.size = step.grid.points[along];
   sweep.lines = step.grid.points[across];
   for (int side = 0; side < 2; ++side) {
@@ -128,18 +99,55 @@ void half_step(Stream& stream, HalfStep<T> const& step) {
   auto const is_aligned = [](T const* array) {
     return reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
   };
-  sweep.vectors = step.grid.points[0] % width == 0 && is_aligned(step.in) && is_aligned(step.out);
-  sweep.matrix = matrix_of(step, sweep.parts, sweep.last_row);
-  if (along == 0)
-    cuda_half_step_rows(stream, sweep);
-  else
-    cuda_half_step_columns(stream, sweep);
+  sweep.vectors = step.grid.points[0] % width == 0 && is_aligned(step.u) && is_aligned(step.work);
+  sweep.matrix = matrix_of(step, along, sweep.parts, sweep.last_row);
+  double const scale = 1 / std::sqrt(1 + 4 * reach(step, along));
+  double const beside = along == 0 ? reach(step, across) : 0;
+  sweep.center = static_cast<T>(scale * (1 - 2 * beside));
+  sweep.beside = static_cast<T>(scale * beside);
+  sweep.side_weight = static_cast<T>(2 * step.grid.spacing[across]);
+  return sweep;
+}
+}  // namespace
+#endif
+
+template <class T>
+bool takes_alternating(Device const& device, AlternatingStep<T> const& step) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (device.backend() != Backend::cuda || device.compute_capability() < 90 ||
+      device.capabilities().shared_bytes < shared_bytes_of_block || step.grid.dims != 2)
+    return false;
+  for (int axis = 0; axis < 2; ++axis) {
+    std::int64_t const points = step.grid.points[axis];
+    if (points < 3 || points > rows_of_block * most_parts) return false;
+    for (auto const& [kind, values] : step.sides[axis])
+      if (kind != SideKind::periodic && kind != SideKind::dirichlet && kind != SideKind::neumann)
+        return false;
+    double const r = reach(step, axis);
+    if (!(r > 0) || !(gap(r) * static_cast<double>(points - 1) >= 0.125)) return false;
+  }
+  return true;
+#else
+  static_cast<void>(device), static_cast<void>(step);
+  return false;
 #endif
 }
 
-template bool makes_half_steps(Device const&, HalfStep<float> const&);
-template bool makes_half_steps(Device const&, HalfStep<double> const&);
-template void half_step(Stream&, HalfStep<float> const&);
-template void half_step(Stream&, HalfStep<double> const&);
+template <class T>
+void step_alternating(Stream& stream, AlternatingStep<T> const& step) {
+  if (step.u == nullptr || step.work == nullptr || step.u == step.work)
+    throw std::invalid_argument("stencil: an alternating step needs two arrays");
+  if (!takes_alternating(stream.device(), step))
+    throw std::invalid_argument("stencil: alternating steps of this kind are not made here");
+#ifdef GRIDSTRIDE_WITH_CUDA
+  cuda_alternating_rows(stream, sweep_of(step, 0));
+  cuda_alternating_columns(stream, sweep_of(step, 1));
+#endif
+}
+
+template bool takes_alternating(Device const&, AlternatingStep<float> const&);
+template bool takes_alternating(Device const&, AlternatingStep<double> const&);
+template void step_alternating(Stream&, AlternatingStep<float> const&);
+template void step_alternating(Stream&, AlternatingStep<double> const&);
 
 }  // namespace gridstride::stencil

@@ -4,12 +4,11 @@
 
 #include "kernels/stencil/alternating_work.hpp"
 
-// What both kernels of half steps (cuda_alternating_rows.cu, cuda_alternating_columns.cu) have in
-// common.
+// What both passes (cuda_alternating_rows.cu, cuda_alternating_columns.cu) have in common.
 //
 // A line of n unknowns has the equations
 //
-//   (1 + 2r)·x_i − r·(x_(i−1) + x_(i+1)) = d_i,   r = factor·α/h²
+//   (1 + 2r)·x_i − r·(x_(i−1) + x_(i+1)) = d_i,   r = dt/2·α/h²
 //
 // of which only those at its ends differ. On an infinite line the solution is a sum over what is
 // left and what is right of a point, each a geometric one:
@@ -84,7 +83,7 @@ __device__ Carries<T> sum_chunks(T const (&powers)[5], T forward, T backward, in
   return sums;
 }
 
-/// The chunk's sums, with e = 0 behind `end`: f at its last row, b + e at its first.
+/// The chunk's sums: f at its last row, b + e at its first.
 template <class T, int rows>
 __device__ void sum_rows(T q, T const (&e)[rows], T& forward, T& backward) {
   forward = e[0];
@@ -97,18 +96,21 @@ __device__ void sum_rows(T q, T const (&e)[rows], T& forward, T& backward) {
 }
 
 /// The solution in the place of e. `left` and `right` are what reaches the first and the last row;
-/// in a chunk with the line's end at row `end`, `beta` is what the end itself adds.
-template <bool whole, class T, int rows>
-__device__ void solve_rows(T q, T (&e)[rows], T left, T right, int end, T beta) {
+/// in a chunk with the line's end at row `end`, `beta` is what the end itself adds. Since
+/// b_(i−1) = q·(x_i − q·f_(i−1)), all but the last follow from x_(i−1) = q·x_i + (1 − q²)·f_(i−1).
+/// `reflected`: 2x − d = (1 + L) x instead, with L of the line.
+template <bool whole, bool reflected, class T, int rows>
+__device__ void solve_rows(LineMatrix<T> const& m, T (&e)[rows], T left, T right, int end, T beta) {
   e[0] += left;
 #pragma unroll
-  for (int i = 1; i < rows; ++i) e[i] = q * e[i - 1] + e[i];
+  for (int i = 1; i < rows; ++i) e[i] = m.q * e[i - 1] + e[i];
+  T x = e[rows - 1] + right;
 #pragma unroll
   for (int i = rows - 1; i >= 0; --i) {
-    if (!whole && i == end) right = beta;
-    T const own = i > 0 ? e[i] - q * e[i - 1] : T{0};
-    e[i] += right;
-    right = q * (right + own);
+    if (i < rows - 1) x = m.q * x + m.less_square * e[i];
+    if (!whole && i == end) x = e[i] + beta;
+    T const own = e[i] - (i > 0 ? m.q * e[i - 1] : left);
+    e[i] = reflected ? 2 * x - m.root * own : x;
   }
 }
 

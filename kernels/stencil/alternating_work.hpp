@@ -6,26 +6,25 @@
 #include "core/stream.hpp"
 #include "kernels/stencil/diffusion_point.cuh"
 
-/// What `half_step` (alternating.hpp) has kernels do. For the family's own files only.
+/// What `step_alternating` (alternating.hpp) has kernels do. For the family's own files only.
 namespace gridstride::stencil {
 
-/// What all lines have in common; powers of q are of a thread's chunk of rows (ρ), and of further.
+/// What all lines along an axis have in common. ρ is q to the power of a thread's rows.
 template <class T>
 struct LineMatrix {
   double log_q;
-  T q;
-  T center, beside;         ///< e = center·in + beside·(both neighbours across)
+  T q, less_square;         ///< and 1 − q²
+  T root;                   ///< √(1 + 4r)
   T chunk_powers[5];        ///< ρ, ρ², ρ⁴, ρ⁸, ρ¹⁶
   T part_powers[5];         ///< the same of all chunks of a part of the line
   T last_chunk, last_part;  ///< q to the power of the rows of the last chunk, and of the last part
   /// α = own·E_0 + other·E_1, with E = end − sign·z there; β the other way round.
   T own[2], other[2], sign[2];
-  T wrap;         ///< q/(1 − qⁿ) where the line is periodic, else 0
-  T end_weight;   ///< of ∂u/∂n at an end, in units of e
-  T side_weight;  ///< of ∂u/∂n at a side, in units of in
+  T wrap;        ///< q/(1 − qⁿ) where the line is periodic, else 0
+  T end_weight;  ///< of ∂u/∂n at an end, in units of e
 };
 
-/// A half step for a kernel.
+/// A pass along an axis for a kernel.
 template <class T>
 struct LineSweep {
   LineMatrix<T> matrix;
@@ -38,26 +37,29 @@ struct LineSweep {
   int parts;     ///< of a line: warps or blocks
   int last_row;  ///< of the last chunk, its last unknown
   bool vectors;  ///< whether rows in memory are aligned
+  /// e = center·in + beside·(both neighbours across), ∂u/∂n at a side across in units of in
+  T center, beside, side_weight;
 };
 
 /// Rows of a warp's part of a line, and of a block's.
 template <class T>
 constexpr int rows_of_warp = 4096 / sizeof(T);
-constexpr int rows_of_block = 1024, most_parts = 8;
+constexpr int rows_of_block = 512, most_parts = 16, threads_of_block = 256;
 /// What blocks need of a multiprocessor.
 constexpr std::size_t shared_bytes_of_block = 200 * 1024;
 
-/// Lines along x, and along y.
-template <class T>
-void cuda_half_step_rows(Stream& stream, LineSweep<T> const& sweep);
-template <class T>
-void cuda_half_step_columns(Stream& stream, LineSweep<T> const& sweep);
-
-/// Rows of a thread: 128 bytes along x, and as many as 32 threads need for a block's rows along y.
+/// Rows of a thread: 128 bytes along x; along y as many as a block's threads have of 128 bytes.
 template <class T>
 constexpr int rows_of_thread(int along) {
   return along == 0 ? 128 / static_cast<int>(sizeof(T))
-                    : static_cast<int>(rows_of_block * 128 / sizeof(T) / 512);
+                    : static_cast<int>(rows_of_block * 128 / sizeof(T) / threads_of_block);
 }
+
+/// out = (1 + L_x) v, with (1 − L_x) v = (1 + L_y) in, both with dt/2
+template <class T>
+void cuda_alternating_rows(Stream& stream, LineSweep<T> const& sweep);
+/// (1 − L_y) out = in
+template <class T>
+void cuda_alternating_columns(Stream& stream, LineSweep<T> const& sweep);
 
 }  // namespace gridstride::stencil

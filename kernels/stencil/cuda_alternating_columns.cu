@@ -1,10 +1,10 @@
-// Half steps along y: lines lie across rows of memory.
+// The pass along y: lines lie across rows of memory.
 //
-// Thread-to-data: a block takes 1024 rows of 128 bytes, a cluster of up to eight blocks the whole
-// lines of such a strip. A thread has 32 rows of a line in registers (64 of float32); the strip's
-// rows come through shared memory with what lies beside them, the next strip while this one is
-// solved. Threads exchange their sums in the block, where a warp has those of a line, and blocks
-// theirs in each other's shared memory: one barrier of the cluster for each strip.
+// Thread-to-data: a block takes 512 rows of 128 bytes, a cluster of up to sixteen blocks the whole
+// lines of such a strip. A thread has 32 rows of a line in registers (64 of float32); the next
+// strip's rows come to shared memory while this one is solved. Threads exchange their sums in the
+// block, where neighbouring lanes have those of a line, and blocks theirs in each other's shared
+// memory: one barrier of the cluster for each strip.
 //
 // Bytes, of n unknowns: 2·n·sizeof(T). The roof is the copy bandwidth.
 
@@ -22,21 +22,25 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr int threads = 512;
+constexpr int threads = threads_of_block;
 
 template <class T>
 struct Layout {
   static constexpr int width = piece_bytes / static_cast<int>(sizeof(T));
   static constexpr int columns = 128 / static_cast<int>(sizeof(T)), chunks = threads / columns;
-  static constexpr int rows = rows_of_thread<T>(1), pitch = columns + 2 * width;
-  static constexpr std::size_t bytes = sizeof(T) * rows_of_block * pitch;
+  static constexpr int rows = rows_of_thread<T>(1);
+  static constexpr std::size_t bytes = sizeof(T) * rows_of_block * columns;
   static_assert(rows * chunks == rows_of_block);
 };
 
-/// What a block tells the others of each of its lines.
+/// What a block tells the others of each of its lines, and what those at the ends tell.
 template <class T>
 struct Told {
-  T forward, backward, first, last, z_last;
+  T forward, backward;
+};
+template <class T>
+struct ToldAtEnd {
+  T given, z;
 };
 
 template <class T>
@@ -45,60 +49,34 @@ struct Exchange {
   T forward[L::chunks][L::columns + 1], backward[L::chunks][L::columns + 1];
   T first[L::columns], last[L::columns], at_end[L::columns];
   Told<T> told[2][most_parts][L::columns];
+  ToldAtEnd<T> ends[2][2][L::columns];
 };
 
-/// Begins to bring a strip's rows [begin, begin + count), with a column on each side.
+/// Begins to bring a strip's rows [begin, begin + count).
 template <class T>
 __device__ void bring_strip(LineSweep<T> const& sweep, T* memory, std::int64_t strip,
                             std::int64_t begin, int count) {
   using L = Layout<T>;
-  std::int64_t const first = strip * L::columns;
-  std::int64_t const left = sweep.lines - first;
-  int const columns = left < L::columns ? static_cast<int>(left) : L::columns;
-  int const thread = static_cast<int>(threadIdx.x);
-  auto const address = static_cast<unsigned>(__cvta_generic_to_shared(memory));
   constexpr int in_row = L::columns / L::width, stride = threads / in_row;
-  int const column = thread % in_row * L::width;
+  int const thread = static_cast<int>(threadIdx.x), column = thread % in_row * L::width;
+  std::int64_t const first = strip * L::columns + column;
+  auto const address = static_cast<unsigned>(__cvta_generic_to_shared(memory + column));
   T const* const from = sweep.in + begin * sweep.lines + first;
   for (int row = thread / in_row; row < count; row += stride) {
-    auto const to =
-        address + static_cast<unsigned>((row * L::pitch + L::width + column) * sizeof(T));
+    unsigned const to = address + static_cast<unsigned>(row * L::columns * sizeof(T));
     if (sweep.vectors) {
-      if (column < columns) begin_copy<piece_bytes>(to, from + row * sweep.lines + column);
+      if (first < sweep.lines) begin_copy<piece_bytes>(to, from + row * sweep.lines);
     } else {
       for (int j = 0; j < L::width; ++j)
-        if (column + j < columns)
-          begin_copy<sizeof(T)>(to + j * sizeof(T), from + row * sweep.lines + column + j);
+        if (first + j < sweep.lines)
+          begin_copy<sizeof(T)>(to + j * sizeof(T), from + row * sweep.lines + j);
     }
   }
-  int const upper = thread & 1, place = upper != 0 ? columns : -1;
-  std::int64_t const beside = line_at(first + place, sweep.lines, sweep.sides);
-  for (int row = thread / 2; row < count; row += threads / 2)
-    begin_copy<sizeof(T)>(
-        address + static_cast<unsigned>((row * L::pitch + L::width + place) * sizeof(T)),
-        sweep.in + (begin + row) * sweep.lines + beside);
   close_group();
 }
 
-/// The column beside one at a Neumann side is its mirror image, and what the derivative adds.
-template <class T>
-__device__ void add_slopes(LineSweep<T> const& sweep, T* memory, std::int64_t strip,
-                           std::int64_t begin, int count) {
-  using L = Layout<T>;
-  std::int64_t const first = strip * L::columns, behind = first + L::columns;
-  for (int side = 0; side < 2; ++side) {
-    if (sweep.sides[side] != SideRule::neumann || (side == 0 ? first > 0 : behind < sweep.lines))
-      continue;
-    int const place = side == 0 ? -1 : static_cast<int>(sweep.lines - first);
-    for (int row = static_cast<int>(threadIdx.x); row < count; row += threads)
-      memory[row * L::pitch + L::width + place] +=
-          sweep.matrix.side_weight * sweep.side_values[side][begin + row];
-  }
-  __syncthreads();
-}
-
 template <bool whole, class T>
-__global__ void __launch_bounds__(threads, 1)
+__global__ void __launch_bounds__(threads, 2)
     columns_kernel(__grid_constant__ LineSweep<T> const sweep) {
 #if __CUDA_ARCH__ >= 900
   using L = Layout<T>;
@@ -139,13 +117,11 @@ __global__ void __launch_bounds__(threads, 1)
     bool const held = side >= 0 && sweep.sides[side] == SideRule::dirichlet;
     await_groups<0>();
     __syncthreads();
-    if (strip == 0 || strip + 1 == strips) add_slopes(sweep, memory, strip, begin, count);
     T e[rows];
 #pragma unroll
     for (int i = 0; i < rows; ++i) {
-      T const* const here = memory + (chunk * rows + i) * L::pitch + L::width + column;
-      e[i] = m.center * here[0] + m.beside * (here[-1] + here[1]);
-      if (k + i >= sweep.size) e[i] = 0;
+      e[i] = memory[(chunk * rows + i) * L::columns + column] * sweep.center;
+      if (whole ? k >= sweep.size : k + i >= sweep.size) e[i] = 0;
     }
     __syncthreads();
     if (strip + clusters < strips) bring_strip(sweep, memory, strip + clusters, begin, count);
@@ -185,17 +161,19 @@ __global__ void __launch_bounds__(threads, 1)
         sum_chunks(m.chunk_powers, shared.forward[lane_chunk][lane_column],
                    shared.backward[lane_chunk][lane_column], lane_chunk, L::chunks);
     constexpr unsigned all = 0xffffffffu;
-    Told<T> told;
-    told.forward = __shfl_sync(all, carries.up_to, L::chunks - 1, L::chunks);
-    told.backward = __shfl_sync(all, carries.from, 0, L::chunks);
+    Told<T> const told{__shfl_sync(all, carries.up_to, L::chunks - 1, L::chunks),
+                       __shfl_sync(all, carries.from, 0, L::chunks)};
     T const to_end = __shfl_sync(all, carries.before, last_chunk < 0 ? 0 : last_chunk, L::chunks);
-    told.first = shared.first[lane_column];
-    told.last = shared.last[lane_column];
-    told.z_last = shared.at_end[lane_column] + m.last_chunk * to_end;
     shared.forward[lane_chunk][lane_column] = carries.before;
     shared.backward[lane_chunk][lane_column] = carries.after;
-    if (lane_chunk < sweep.parts)
-      *cluster.map_shared_rank(&shared.told[turn][part][lane_column], lane_chunk) = told;
+    for (int p = lane_chunk; p < sweep.parts; p += L::chunks) {
+      auto* const there = cluster.map_shared_rank(&shared, p);
+      there->told[turn][part][lane_column] = told;
+      if (part == 0) there->ends[turn][0][lane_column].given = shared.first[lane_column];
+      if (part + 1 == sweep.parts)
+        there->ends[turn][1][lane_column] = {shared.last[lane_column],
+                                             shared.at_end[lane_column] + m.last_chunk * to_end};
+    }
     cluster.sync();
 
     auto const& all_told = shared.told[turn];
@@ -209,11 +187,12 @@ __global__ void __launch_bounds__(threads, 1)
       if (p == part) after = z_first;
       z_first = m.part_powers[0] * z_first + all_told[p][column].backward;
     }
-    T const z_last = all_told[sweep.parts - 1][column].z_last + m.last_part * forward_to_last;
-    T const first = all_told[0][column].first, last = all_told[sweep.parts - 1][column].last;
+    auto const at_end = shared.ends[turn][1][column];
+    T const z_last = at_end.z + m.last_part * forward_to_last;
+    T const first = shared.ends[turn][0][column].given, last = at_end.given;
     auto const [alpha, beta] = ends_of(m, periodic, first, last, z_first, z_last);
-    solve_rows<whole>(
-        m.q, e, m.q * (shared.forward[chunk][column] + in_block * before) + from_first * alpha,
+    solve_rows<whole, false>(
+        m, e, m.q * (shared.forward[chunk][column] + in_block * before) + from_first * alpha,
         m.q * (shared.backward[chunk][column] + to_block_end * after) + from_last * beta, end,
         beta);
     if (opens && sweep.ends[0] == SideRule::dirichlet) e[0] = first;
@@ -222,12 +201,12 @@ __global__ void __launch_bounds__(threads, 1)
       for (int i = 0; i < rows; ++i)
         if (whole ? i == rows - 1 : i == end) e[i] = last;
     }
-    if (live) {
+    if (live && k < sweep.size) {
       T* const to = sweep.out + k * sweep.lines + x;
       T const* const given = held ? sweep.side_values[side] + k : nullptr;
 #pragma unroll
       for (int i = 0; i < rows; ++i)
-        if (k + i < sweep.size) to[i * sweep.lines] = held ? given[i] : e[i];
+        if (whole || k + i < sweep.size) to[i * sweep.lines] = held ? given[i] : e[i];
     }
   }
 #endif
@@ -239,6 +218,7 @@ void launch_columns(Stream& stream, LineSweep<T> const& sweep) {
   auto* const kernel = columns_kernel<whole, T>;
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                        static_cast<int>(L::bytes)));
+  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   std::int64_t const strips = (sweep.lines + L::columns - 1) / L::columns;
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
@@ -253,22 +233,22 @@ void launch_columns(Stream& stream, LineSweep<T> const& sweep) {
   int clusters = 0;
   GRIDSTRIDE_CUDA(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config));
   config.gridDim =
-      dim3(static_cast<unsigned>(std::min<std::int64_t>(strips, clusters) * sweep.parts));
+      dim3(static_cast<unsigned>(std::clamp<std::int64_t>(clusters, 1, strips) * sweep.parts));
   GRIDSTRIDE_CUDA(cudaLaunchKernelEx(&config, kernel, sweep));
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil half step along columns");
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil alternating columns");
 }
 
 }  // namespace
 
 template <class T>
-void cuda_half_step_columns(Stream& stream, LineSweep<T> const& sweep) {
+void cuda_alternating_columns(Stream& stream, LineSweep<T> const& sweep) {
   if (sweep.last_row + 1 == Layout<T>::rows)
     launch_columns<true>(stream, sweep);
   else
     launch_columns<false>(stream, sweep);
 }
 
-template void cuda_half_step_columns(Stream&, LineSweep<float> const&);
-template void cuda_half_step_columns(Stream&, LineSweep<double> const&);
+template void cuda_alternating_columns(Stream&, LineSweep<float> const&);
+template void cuda_alternating_columns(Stream&, LineSweep<double> const&);
 
 }  // namespace gridstride::stencil

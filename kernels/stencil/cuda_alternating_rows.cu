@@ -1,11 +1,12 @@
-// Half steps along x: lines lie in rows of memory.
+// The pass along x: lines lie in rows of memory.
 //
 // Thread-to-data: a line belongs to one warp for each 4 KiB of it, 128 bytes to a thread in
 // registers, and a block's warps march in step through strips of lines. A line's right-hand side
 // needs the lines below and above: what the one adds is still in registers, the other arrives. Warps
 // bring what they need themselves, two lines ahead, through shared memory, where the 16-byte pieces of a
-// thread lie turned by its number, so that neither rows nor columns of them meet in a bank; their
-// solutions go the same way back. Of each line warps exchange their sums: one barrier.
+// thread lie turned by its number, so that neither rows nor columns of them meet in a bank; what they
+// make of it goes the same way back. Of each line warps exchange their sums: one barrier. With
+// d = (1 − L_x) v, (1 + L_x) v is 2v − d, so that the other pass has nothing to do along x.
 //
 // Bytes, of n unknowns: 2·n·sizeof(T). The roof is the copy bandwidth.
 
@@ -77,21 +78,8 @@ struct Part {
     if (sweep.sides[side] != SideRule::neumann) return;
     for (int i = lane; i < count; i += 32)
       piece(slot, i / width<T>).at[i % width<T>] +=
-          sweep.matrix.side_weight * sweep.side_values[side][base + i];
+          sweep.side_weight * sweep.side_values[side][base + i];
     __syncwarp();
-  }
-
-  /// A line on a Dirichlet side.
-  __device__ void hold(int slot, int side) const {
-    if (sweep.sides[side] != SideRule::dirichlet) return;
-    __syncwarp();
-    for (int i = lane; i < count; i += 32)
-      if (!is_end(base + i))
-        piece(slot, i / width<T>).at[i % width<T>] = sweep.side_values[side][base + i];
-  }
-  __device__ bool is_end(std::int64_t i) const {
-    return (i == 0 && sweep.ends[0] == SideRule::dirichlet) ||
-           (i == sweep.size - 1 && sweep.ends[1] == SideRule::dirichlet);
   }
 
   __device__ void write(std::int64_t line, int slot) const {
@@ -149,7 +137,7 @@ __global__ void __launch_bounds__(most_threads, 1)
     auto const below = mine.piece(0, lane * pieces + i), here = mine.piece(1, lane * pieces + i);
 #pragma unroll
     for (int j = 0; j < width<T>; ++j)
-      known[i * width<T> + j] = m.center * here.at[j] + m.beside * below.at[j];
+      known[i * width<T> + j] = sweep.center * here.at[j] + sweep.beside * below.at[j];
   }
   __syncwarp();
   bring(2, 0);
@@ -172,32 +160,31 @@ __global__ void __launch_bounds__(most_threads, 1)
 #pragma unroll
       for (int j = 0; j < width<T>; ++j) {
         int const at = i * width<T> + j;
-        e[at] = known[at] + m.beside * above.at[j];
-        known[at] = m.center * above.at[j] + m.beside * here.at[j];
+        e[at] = known[at] + sweep.beside * above.at[j];
+        known[at] = sweep.center * above.at[j] + sweep.beside * here.at[j];
       }
     }
-    T first = 0, last = 0;
+    T first = 0, last = 0, e_first = 0, e_last = 0;
     if (!periodic && opens && live) {
+      e_first = e[0];
       first = sweep.end_values[0][y];
-      if (sweep.ends[0] == SideRule::neumann) first = e[0] + m.end_weight * first;
+      if (sweep.ends[0] == SideRule::neumann) first = e_first + m.end_weight * first;
       e[0] = 0;
     }
-    if (!periodic && ends && live) last = sweep.end_values[1][y];
-    if (whole) {
-      if (!periodic && ends && live) {
-        if (sweep.ends[1] == SideRule::neumann) last = e[rows - 1] + m.end_weight * last;
-        e[rows - 1] = 0;
-      }
-    } else {
+    if (!periodic && ends && live) {
 #pragma unroll
-      for (int i = 0; i < rows; ++i) {
-        if (!periodic && i == end) {
-          if (sweep.ends[1] == SideRule::neumann) last = e[i] + m.end_weight * last;
+      for (int i = 0; i < rows; ++i)
+        if (whole ? i == rows - 1 : i == end) {
+          e_last = e[i];
           e[i] = 0;
         }
-        if (k + i >= sweep.size) e[i] = 0;
-      }
+      last = sweep.end_values[1][y];
+      if (sweep.ends[1] == SideRule::neumann) last = e_last + m.end_weight * last;
     }
+    if (!whole)
+#pragma unroll
+      for (int i = 0; i < rows; ++i)
+        if (k + i >= sweep.size) e[i] = 0;
     T forward, backward;
     sum_rows(m.q, e, forward, backward);
     auto const carries = sum_chunks(m.chunk_powers, forward, backward, lane, 32);
@@ -228,21 +215,20 @@ __global__ void __launch_bounds__(most_threads, 1)
         sums.z_last[team] + m.last_part * __shfl_sync(all, parts.before, sweep.parts - 1);
     auto const [alpha, beta] =
         ends_of(m, periodic, sums.first[team], sums.last[team], z_first, z_last);
-    solve_rows<whole>(m.q, e, m.q * (carries.before + in_warp * before) + from_first * alpha,
-                      m.q * (carries.after + to_warp_end * after) + from_last * beta, end, beta);
-    if (opens && sweep.ends[0] == SideRule::dirichlet) e[0] = first;
-    if (ends && sweep.ends[1] == SideRule::dirichlet) {
+    solve_rows<whole, true>(m, e, m.q * (carries.before + in_warp * before) + from_first * alpha,
+                            m.q * (carries.after + to_warp_end * after) + from_last * beta, end,
+                            beta);
+    if (opens) e[0] -= m.root * e_first;
+    if (ends) {
 #pragma unroll
       for (int i = 0; i < rows; ++i)
-        if (whole ? i == rows - 1 : i == end) e[i] = last;
+        if (whole ? i == rows - 1 : i == end) e[i] -= m.root * e_last;
     }
 #pragma unroll
     for (int i = 0; i < pieces; ++i)
 #pragma unroll
       for (int j = 0; j < width<T>; ++j)
         mine.piece(slot, lane * pieces + i).at[j] = e[i * width<T> + j];
-    if (live && y == 0) mine.hold(slot, 0);
-    if (live && y == sweep.lines - 1) mine.hold(slot, 1);
     __syncwarp();
     if (live) mine.write(y, slot);
     __syncwarp();
@@ -264,20 +250,20 @@ void launch_rows(Stream& stream, LineSweep<T> const& sweep) {
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                        static_cast<int>(bytes)));
   kernel<<<blocks, threads, bytes, native(stream)>>>(sweep, teams, height);
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil half step along rows");
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil alternating rows");
 }
 
 }  // namespace
 
 template <class T>
-void cuda_half_step_rows(Stream& stream, LineSweep<T> const& sweep) {
+void cuda_alternating_rows(Stream& stream, LineSweep<T> const& sweep) {
   if (sweep.last_row + 1 == chunk_rows<T>)
     launch_rows<true>(stream, sweep);
   else
     launch_rows<false>(stream, sweep);
 }
 
-template void cuda_half_step_rows(Stream&, LineSweep<float> const&);
-template void cuda_half_step_rows(Stream&, LineSweep<double> const&);
+template void cuda_alternating_rows(Stream&, LineSweep<float> const&);
+template void cuda_alternating_rows(Stream&, LineSweep<double> const&);
 
 }  // namespace gridstride::stencil

@@ -102,7 +102,7 @@ class ImplicitHeat final : public TimeStepping<T> {
     diffusion_.source = state_["source"].data();
     diffusion_.sides = sides_of(run, state_);
     diffusion_.step = &clock_.device()->step_size;
-    alternates_ = find_alternating();
+    alternates_ = find_alternating(implicit_step(run, inputs));
     fill(stream_, run.initial.find("u")->second, grid_, inputs, u_, nullptr,
          run.kernels.at("evaluate"));
     hold_sides();
@@ -145,34 +145,26 @@ class ImplicitHeat final : public TimeStepping<T> {
     }
   }
 
-  /// Whether a step is two half steps, each of which does all along an axis at once: where nothing
+  /// Whether a step is two passes, each of which does all along an axis at once: where nothing
   /// changes in time, and diffusion is all there is.
-  bool find_alternating() {
+  bool find_alternating(double longest) {
     if (scheme_.part != 1 || scheme_.backward > 0 || state_.changes() || grid_.dims != 2 ||
         diffusion_.diffusivity_field != nullptr || diffusion_.source != nullptr)
       return false;
-    for (half_.along = 0; half_.along < 2; ++half_.along) {
-      half_.grid = grid_;
-      half_.diffusivity = diffusion_.diffusivity;
-      half_.factor = this->step_size() / 2;
-      half_.sides = diffusion_.sides;
-      if (!stencil::makes_half_steps(stream_.device(), half_)) return false;
-    }
-    return true;
-  }
-
-  void queue_half_steps() {
-    half_.factor = this->step_size() / 2;
-    T* const arrays[] = {u_.data(), work_[0].data()};
-    for (half_.along = 0; half_.along < 2; ++half_.along) {
-      half_.in = arrays[half_.along];
-      half_.out = arrays[1 - half_.along];
-      stencil::half_step(stream_, half_);
-    }
+    alternating_ = {.grid = grid_,
+                    .diffusivity = diffusion_.diffusivity,
+                    .step = longest,
+                    .u = u_.data(),
+                    .work = work_[0].data(),
+                    .sides = diffusion_.sides};
+    return stencil::takes_alternating(stream_.device(), alternating_);
   }
 
   void queue_trapezoidal() {
-    if (alternates_) return queue_half_steps();
+    if (alternates_) {
+      alternating_.step = this->step_size();
+      return stencil::step_alternating(stream_, alternating_);
+    }
     refresh(scheme_.part / 2, scheme_.part);
     T* const right = work_[0].data();
     stencil::find_residual<T>(stream_, diffusion_,
@@ -218,7 +210,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   stencil::AxisSystems<T> systems_;
   std::vector<Buffer<T>> work_;
   stencil::Diffusion<T> diffusion_;
-  stencil::HalfStep<T> half_;
+  stencil::AlternatingStep<T> alternating_;
   bool alternates_ = false;
 };
 

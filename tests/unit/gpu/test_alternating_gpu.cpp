@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -51,198 +52,231 @@ std::vector<Real> solve_line(Real r, std::vector<Real> d, SideKind lower, SideKi
   return d;
 }
 
-struct HalfStepCase {
-  std::int64_t length, lines;
-  int along;
-  SideKind ends[2], sides[2];
-  double r, s;
+struct Case {
+  std::array<std::int64_t, 2> points;
+  std::array<std::array<SideKind, 2>, 2> sides;
+  std::array<double, 2> reach;  ///< dt/2·α/h² along both axes
 };
 
 template <class T>
-struct HalfStepProblem {
-  explicit HalfStepProblem(HalfStepCase const& one) : given(one) {
-    int const along = given.along, across = 1 - along;
-    grid.dims = 2;
-    grid.points = {1, 1, 1};
-    grid.points[along] = given.length;
-    grid.points[across] = given.lines;
-    grid.spacing = {1, 1, 1};
-    grid.spacing[along] = 0.25;
-    grid.spacing[across] = 0.25 * std::sqrt(given.r / given.s);
+struct Problem {
+  explicit Problem(Case const& one) : given(one) {
+    step.grid.dims = 2;
+    step.grid.points = {given.points[0], given.points[1], 1};
+    step.diffusivity = 2;
+    step.step = 0.125;
+    for (int axis = 0; axis < 2; ++axis)
+      step.grid.spacing[axis] = std::sqrt(0.125 / given.reach[axis]);
     std::mt19937 random(7);
     std::uniform_real_distribution<double> value(-1, 1);
     auto const fill = [&](std::vector<T>& values, std::int64_t size) {
       values.resize(static_cast<std::size_t>(size));
       for (T& v : values) v = static_cast<T>(value(random));
     };
-    fill(in, given.length * given.lines);
-    for (int side = 0; side < 2; ++side) {
-      fill(end_values[side], given.lines);
-      fill(side_values[side], given.length);
+    fill(u, given.points[0] * given.points[1]);
+    for (int axis = 0; axis < 2; ++axis)
+      for (auto& side : values[axis]) fill(side, given.points[1 - axis]);
+    for (int axis : {1, 0})  // where Dirichlet sides meet the first axis counts
+      for (int side = 0; side < 2; ++side)
+        if (given.sides[axis][side] == SideKind::dirichlet) hold(u, axis, side);
+  }
+
+  std::size_t place(std::int64_t i, std::int64_t j) const {
+    return static_cast<std::size_t>(j * given.points[0] + i);
+  }
+
+  template <class V>
+  void hold(std::vector<V>& field, int axis, int side) const {
+    for (std::int64_t i = 0; i < given.points[1 - axis]; ++i) {
+      std::int64_t const at = side == 0 ? 0 : given.points[axis] - 1;
+      field[axis == 0 ? place(at, i) : place(i, at)] =
+          values[axis][side][static_cast<std::size_t>(i)];
     }
   }
 
-  std::size_t place(std::int64_t i, std::int64_t line) const {
-    return static_cast<std::size_t>(given.along == 0 ? line * given.length + i
-                                                     : i * given.lines + line);
+  /// Calls body(line, place of its point i) for the lines along an axis.
+  template <class Body>
+  void each_line(int axis, Body const& body) const {
+    for (std::int64_t line = 0; line < given.points[1 - axis]; ++line)
+      body(static_cast<std::size_t>(line),
+           [&](std::int64_t i) { return axis == 0 ? place(i, line) : place(line, i); });
   }
 
-  /// In extended precision.
-  std::vector<Real> expected() const {
-    std::int64_t const n = given.length, m = given.lines;
-    Real const r = given.r, s = given.s;
-    Real const h = grid.spacing[given.along], g = grid.spacing[1 - given.along];
-    std::vector<Real> out(in.size());
-    for (std::int64_t line = 0; line < m; ++line) {
-      int const side = line == 0 ? 0 : line == m - 1 ? 1 : -1;
-      bool const at_side = side >= 0 && given.sides[side] != SideKind::periodic;
-      std::vector<Real> d(static_cast<std::size_t>(n));
+  /// (1 + L_axis) of a field, and, of what is on the right, the solution of (1 − L_axis) x; `scale`
+  /// rises to what they have.
+  std::vector<Real> apply(std::vector<Real> const& field, int axis) const {
+    auto const& [lower, upper] = given.sides[axis];
+    std::int64_t const n = given.points[axis];
+    Real const r = given.reach[axis], h = step.grid.spacing[axis];
+    std::vector<Real> out = field;
+    each_line(axis, [&](std::size_t line, auto const& at) {
       for (std::int64_t i = 0; i < n; ++i) {
-        Real const here = in[place(i, line)];
-        Real change = 0;
-        if (at_side)
-          change = 2 * (Real{in[place(i, side == 0 ? 1 : m - 2)]} - here) +
-                   2 * g * Real{side_values[side][static_cast<std::size_t>(i)]};
-        else
-          change = Real{in[place(i, (line + 1) % m)]} + in[place(i, (line + m - 1) % m)] - 2 * here;
-        d[static_cast<std::size_t>(i)] = here + s * change;
+        bool const ends = (i == 0 || i == n - 1) && lower != SideKind::periodic;
+        Real below = field[at((i + n - 1) % n)], above = field[at((i + 1) % n)],
+             here = field[at(i)];
+        if (ends && i == 0) below = above + 2 * h * values[axis][0][line];
+        if (ends && i == n - 1) above = below + 2 * h * values[axis][1][line];
+        if (!ends || (i == 0 ? lower : upper) == SideKind::neumann)
+          out[at(i)] = here + r * (below + above - 2 * here);
       }
-      for (int end = 0; end < 2; ++end) {
-        Real const value = end_values[end][static_cast<std::size_t>(line)];
-        Real& at = end == 0 ? d.front() : d.back();
-        if (given.ends[end] == SideKind::dirichlet) at = value;
-        if (given.ends[end] == SideKind::neumann) at += 2 * r * h * value;
-      }
-      auto const x = solve_line(r, d, given.ends[0], given.ends[1]);
-      bool const held = at_side && given.sides[side] == SideKind::dirichlet;
-      for (std::int64_t i = 0; i < n; ++i) {
-        bool const at_end = (i == 0 && given.ends[0] == SideKind::dirichlet) ||
-                            (i == n - 1 && given.ends[1] == SideKind::dirichlet);
-        out[place(i, line)] = held && !(at_end && given.along == 0)
-                                  ? Real{side_values[side][static_cast<std::size_t>(i)]}
-                                  : x[static_cast<std::size_t>(i)];
-      }
-    }
+    });
+    return out;
+  }
+  std::vector<Real> solve(std::vector<Real> const& right, int axis) const {
+    auto const& [lower, upper] = given.sides[axis];
+    std::int64_t const n = given.points[axis];
+    Real const r = given.reach[axis], h = step.grid.spacing[axis];
+    std::vector<Real> out = right;
+    each_line(axis, [&](std::size_t line, auto const& at) {
+      std::vector<Real> d;
+      for (std::int64_t i = 0; i < n; ++i) d.push_back(right[at(i)]);
+      if (lower == SideKind::neumann) d.front() += 2 * r * h * values[axis][0][line];
+      if (upper == SideKind::neumann) d.back() += 2 * r * h * values[axis][1][line];
+      if (lower == SideKind::dirichlet) d.front() = values[axis][0][line];
+      if (upper == SideKind::dirichlet) d.back() = values[axis][1][line];
+      auto const x = solve_line(r, d, lower, upper);
+      for (std::int64_t i = 0; i < n; ++i) out[at(i)] = x[static_cast<std::size_t>(i)];
+    });
     return out;
   }
 
-  std::vector<T> run(Stream& stream) const {
-    auto const source = test::to_device(std::span<T const>(in), stream);
-    Buffer<T> target(stream, MemorySpace::device, in.size());
-    stencil::HalfStep<T> step;
-    step.grid = grid;
-    step.along = given.along;
-    step.diffusivity = 2;
-    step.factor = given.r * grid.spacing[given.along] * grid.spacing[given.along] / 2;
-    step.in = source.data();
-    step.out = target.data();
-    std::vector<Buffer<T>> values;
-    for (int side = 0; side < 2; ++side) {
-      values.push_back(test::to_device(std::span<T const>(end_values[side]), stream));
-      step.sides[given.along][side] = {given.ends[side], values.back().data()};
-      values.push_back(test::to_device(std::span<T const>(side_values[side]), stream));
-      step.sides[1 - given.along][side] = {given.sides[side], values.back().data()};
+  /// In extended precision; the largest number on the way is the scale of rounding.
+  std::vector<Real> expected(Real& scale) const {
+    std::vector<Real> field(u.begin(), u.end());
+    for (int axis = 0; axis < 2; ++axis) {
+      field = apply(field, 1 - axis);
+      for (Real const v : field) scale = std::max(scale, std::fabs(v));
+      field = solve(field, axis);
+      for (int side : {0, 1})  // nothing changes there
+        if (given.sides[1 - axis][side] == SideKind::dirichlet) hold(field, 1 - axis, side);
+      for (int side : {0, 1})
+        if (given.sides[axis][side] == SideKind::dirichlet) hold(field, axis, side);
+      for (Real const v : field) scale = std::max(scale, std::fabs(v));
     }
-    stencil::half_step(stream, step);
-    return test::to_host(std::span<T const>(target.span()), stream);
+    for (int side : {0, 1})
+      if (given.sides[0][side] == SideKind::dirichlet) hold(field, 0, side);
+    return field;
+  }
+
+  std::vector<T> run(Stream& stream) {
+    auto field = test::to_device(std::span<T const>(u), stream);
+    Buffer<T> work(stream, MemorySpace::device, u.size());
+    step.u = field.data();
+    step.work = work.data();
+    std::vector<Buffer<T>> sides;
+    for (int axis = 0; axis < 2; ++axis)
+      for (int side = 0; side < 2; ++side) {
+        sides.push_back(test::to_device(std::span<T const>(values[axis][side]), stream));
+        step.sides[axis][side] = {given.sides[axis][side], sides.back().data()};
+      }
+    stencil::step_alternating(stream, step);
+    return test::to_host(std::span<T const>(field.span()), stream);
   }
 
   std::string text() const {
-    return std::to_string(given.length) + " x " + std::to_string(given.lines) + " along " +
-           std::to_string(given.along) + ", sides " + std::to_string(int(given.ends[0])) +
-           std::to_string(int(given.ends[1])) + std::to_string(int(given.sides[0])) +
-           std::to_string(int(given.sides[1])) + ", r " + std::to_string(given.r) + ", s " +
-           std::to_string(given.s);
+    std::string text = std::to_string(given.points[0]) + " x " + std::to_string(given.points[1]);
+    for (int axis = 0; axis < 2; ++axis)
+      text += ", sides " + std::to_string(static_cast<int>(given.sides[axis][0])) + " " +
+              std::to_string(static_cast<int>(given.sides[axis][1])) + ", reach " +
+              std::to_string(given.reach[axis]);
+    return text;
   }
 
-  HalfStepCase given;
-  Grid grid;
-  std::vector<T> in, end_values[2], side_values[2];
+  Case given;
+  stencil::AlternatingStep<T> step;
+  std::vector<T> u;
+  std::array<std::array<std::vector<T>, 2>, 2> values;
 };
 
-std::vector<HalfStepCase> half_step_cases() {
+std::vector<Case> cases() {
   using enum SideKind;
-  constexpr SideKind pairs[][2] = {{periodic, periodic},
-                                   {dirichlet, dirichlet},
-                                   {neumann, neumann},
-                                   {dirichlet, neumann},
-                                   {neumann, dirichlet}};
-  std::vector<HalfStepCase> cases;
+  std::vector<std::array<SideKind, 2>> const pairs = {{periodic, periodic},
+                                                      {dirichlet, dirichlet},
+                                                      {neumann, neumann},
+                                                      {dirichlet, neumann},
+                                                      {neumann, dirichlet}};
+  std::vector<Case> cases;
   std::size_t turn = 0;
   for (std::int64_t const length :
        {3,   4,   5,   15,   16,   17,   31,   32,   33,   64,   65,  100,
         511, 512, 513, 1000, 1024, 1025, 1031, 2048, 4099, 8191, 8192})
-    for (int along : {0, 1})
-      for (auto const& ends : pairs) {
-        std::int64_t const lines = std::vector<std::int64_t>{3, 16, 37, 141}[turn % 4];
-        auto const& sides = pairs[turn % 5 == 0 ? (turn / 5) % 5 : (turn * 3) % 5];
-        double const longest =
-            40.0 * static_cast<double>(length - 1) * static_cast<double>(length - 1);
-        double const r = std::min(std::vector<double>{0.4, 1e-3, 30, 5e3, 1e6}[turn % 5], longest);
-        cases.push_back({length,
-                         lines,
-                         along,
-                         {ends[0], ends[1]},
-                         {sides[0], sides[1]},
-                         r,
-                         std::vector<double>{0.25, r, 2}[turn % 3]});
-        ++turn;
+    for (int axis : {0, 1})
+      for (std::size_t pair = 0; pair < pairs.size(); ++pair, ++turn) {
+        Case one;
+        one.points[axis] = length;
+        one.points[1 - axis] = std::array{3, 16, 37, 141}[turn % 4];
+        one.sides[axis] = pairs[pair];
+        one.sides[1 - axis] = pairs[(turn + turn / 5) % 5];
+        for (int a : {0, 1}) {
+          auto const most = static_cast<double>(one.points[a] - 1);
+          one.reach[a] =
+              std::min(std::array{0.4, 1e-3, 30., 5e3, 1e6}[(turn + a) % 5], 40 * most * most);
+        }
+        cases.push_back(one);
       }
   return cases;
 }
 
-/// Sums of n terms lose some ε of the largest; of a line that is short beside the reach of diffusion
-/// it is a difference of such sums.
+/// Geometric sums lose some ε of the largest number; where a line is short beside the reach of
+/// diffusion its solution is a difference of such sums, of a square of that.
 template <class T>
-void compare_half_steps() {
+void compare_with_elimination() {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));
   if (stream.device().compute_capability() < 90) GTEST_SKIP() << "needs compute capability 9.0";
-  for (auto const& one : half_step_cases()) {
-    HalfStepProblem<T> const problem(one);
-    auto const expected = problem.expected();
+  for (auto const& one : cases()) {
+    Problem<T> problem(one);
+    Real scale = 0;
+    auto const expected = problem.expected(scale);
     std::vector<T> found;
-    EXPECT_NO_THROW(found = problem.run(stream)) << problem.text();
+    ASSERT_NO_THROW(found = problem.run(stream)) << problem.text();
     Real worst = 0;
     std::size_t at = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
       Real const off = std::fabs(Real{found[i]} - expected[i]);
       if (!(off <= worst)) worst = off, at = i;
     }
-    Real const reach = std::sqrt(Real{one.r}) / static_cast<Real>(one.length - 1);
-    Real const bound =
-        16 * (1 + 4 * Real{one.s}) * (1 + 16 * reach * reach) * std::numeric_limits<T>::epsilon();
-    EXPECT_LE(worst, bound) << problem.text() << " at " << at << ": " << found[at] << " for "
-                            << expected[at];
+    Real reach = 1;
+    for (int axis : {0, 1}) {
+      auto const most = static_cast<Real>(one.points[axis] - 1);
+      reach += 16 * one.reach[axis] / (most * most);
+    }
+    EXPECT_LE(worst, 16 * reach * scale * std::numeric_limits<T>::epsilon())
+        << problem.text() << " at " << at << ": " << found[at] << " for " << expected[at];
     EXPECT_EQ(found, problem.run(stream)) << problem.text() << " repeats";
   }
 }
 
-TEST(AlternatingGpu, HalfStepsEqualEliminationInFloat32) { compare_half_steps<float>(); }
+TEST(AlternatingGpu, EqualsEliminationInFloat32) { compare_with_elimination<float>(); }
 
-TEST(AlternatingGpu, HalfStepsEqualEliminationInFloat64) { compare_half_steps<double>(); }
+TEST(AlternatingGpu, EqualsEliminationInFloat64) { compare_with_elimination<double>(); }
 
 TEST(AlternatingGpu, RefusesWhatItDoesNotMake) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));
-  Buffer<double> buffer(stream, MemorySpace::device, 64);
-  stencil::HalfStep<double> step;
+  Buffer<double> u(stream, MemorySpace::device, 64), work(stream, MemorySpace::device, 64);
+  stencil::AlternatingStep<double> step;
   step.grid.dims = 2;
   step.grid.points = {8, 8, 1};
   step.grid.spacing = {1, 1, 1};
   step.diffusivity = 1;
-  step.factor = 1;
-  step.in = buffer.data();
-  step.out = buffer.data();
-  EXPECT_THROW(stencil::half_step(stream, step), std::invalid_argument) << "in place";
-  step.factor = 64.0 * 49 * 1.1;
-  EXPECT_FALSE(stencil::makes_half_steps(stream.device(), step)) << "beyond the line";
-  step.factor = 1;
+  step.step = 1;
+  step.u = step.work = u.data();
+  EXPECT_THROW(stencil::step_alternating(stream, step), std::invalid_argument) << "in place";
+  step.work = work.data();
+  auto const takes = [&] { return stencil::takes_alternating(stream.device(), step); };
+  if (stream.device().compute_capability() >= 90) {
+    EXPECT_TRUE(takes());
+  }
+  step.step = 128.0 * 49 * 1.1;
+  EXPECT_FALSE(takes()) << "beyond the line";
+  EXPECT_THROW(stencil::step_alternating(stream, step), std::invalid_argument);
+  step.step = 1;
   step.grid.points = {8193, 8, 1};
-  EXPECT_FALSE(stencil::makes_half_steps(stream.device(), step)) << "too long";
+  EXPECT_FALSE(takes()) << "too long";
   step.grid.points = {8, 8, 8};
   step.grid.dims = 3;
-  EXPECT_FALSE(stencil::makes_half_steps(stream.device(), step)) << "a volume";
+  EXPECT_FALSE(takes()) << "a volume";
 }
 
 }  // namespace
