@@ -106,6 +106,10 @@ MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend 
 }
 
 std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) {
+  if (run.time.adaptive && !heat::has_error(run))
+    return {run.problem(run.time.step_location,
+                        fmt::format("'adaptive' is for tr_bdf2 ({} has no estimate of its error)",
+                                    run.time.scheme))};
   if (heat::is_implicit(run)) return heat::implicit_problems(run);
   int const dims = run.grid.dims;
   return fused_steps_problems(run, stencil::most_fused_steps(dims), fmt::format("in {}D", dims));
@@ -229,6 +233,7 @@ SimulationEntry heat_entry() {
   info.fields = {{"u", "1", "temperature, concentration, or any quantity that spreads"}};
   info.schemes = {"ftcs", "rk4"};
   for (auto const name : heat::implicit_schemes()) info.schemes.push_back(name);
+  info.adapts_steps = true;
   info.limits = config::SimulationInfo::LimitsOf::grid;
   info.kernels = {{"stencil", variant_names("stencil")}, {"evaluate", variant_names("evaluate")}};
   for (int const dims : {1, 2, 3})

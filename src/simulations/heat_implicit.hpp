@@ -12,6 +12,8 @@ namespace gridstride::heat {
 
 std::vector<std::string_view> implicit_schemes();
 bool is_implicit(config::RunConfig const& run);
+/// Whether the scheme of a run estimates its error.
+bool has_error(config::RunConfig const& run);
 
 std::unique_ptr<Simulation> make_implicit(config::RunConfig const& run, Stream const& stream,
                                           Inputs const& inputs);

@@ -7,6 +7,7 @@
 #include "equations/convection.hpp"
 #include "equations/stability.hpp"
 #include "kernels/system/system.hpp"
+#include "model/adaptive_steps.hpp"
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_initial.hpp"

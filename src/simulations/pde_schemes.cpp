@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "model/entry.hpp"
 #include "simulations/pde_parameters.hpp"
@@ -117,20 +116,6 @@ void check_leapfrog(config::RunConfig const& run, std::vector<Problem>& problems
                     "(rk4 takes them)",
                     std::prev(after)->name));
   }
-}
-
-void check_tolerance(config::RunConfig const& run, std::vector<Problem>& problems) {
-  if (!run.time.tolerance) return;
-  double const rounding = run.precision == Precision::float32
-                              ? double{std::numeric_limits<float>::epsilon()}
-                              : std::numeric_limits<double>::epsilon();
-  double const relative = run.time.tolerance->relative;
-  if (relative >= 8 * rounding) return;
-  problems.push_back(run.problem(
-      run.location("time.tolerance"),
-      fmt::format("{} is too small for {} (numbers are rounded to {:.2g} of themselves; {:.2g} is "
-                  "the least)",
-                  relative, name_of(run.precision), rounding, 8 * rounding)));
 }
 
 }  // namespace gridstride::pde

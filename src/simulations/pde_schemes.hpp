@@ -34,7 +34,5 @@ equations::Stencil stability_of(config::RunConfig const& run);
 
 /// Adds what leapfrog does not take of a run that goes by it.
 void check_leapfrog(config::RunConfig const& run, std::vector<Problem>& problems);
-/// Adds a tolerance that the numbers cannot keep.
-void check_tolerance(config::RunConfig const& run, std::vector<Problem>& problems);
 
 }  // namespace gridstride::pde

@@ -148,7 +148,7 @@ std::optional<ErrorControl> errors_of(config::RunConfig const& run) {
 MemoryForecast memory_of(config::RunConfig const& run, Inputs const&, Backend backend) {
   auto memory = forecast(run, rows_of(run, backend));
   if (run.time.adaptive)
-    memory.other_bytes += error_control_bytes(run.grid, stencil_of(run).rates.size());
+    memory.other_bytes += AdaptiveSteps::bytes(run.grid, stencil_of(run).rates.size());
   return memory;
 }
 

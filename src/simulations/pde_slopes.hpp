@@ -7,22 +7,13 @@
 #include <vector>
 
 #include "kernels/system/slopes.hpp"
+#include "model/adaptive_steps.hpp"
 #include "model/time_stepping.hpp"
 
 namespace gridstride::pde {
 
-/// What decides on steps that follow their error.
-struct ErrorControl {
-  config::StepTolerance tolerance;
-  double safety;   ///< of the step that the tolerance allows
-  double longest;  ///< s
-};
-
 /// Steps by a `Scheme`, or by a scheme that keeps its slopes: of given lengths, or as long as the
-/// error of each allows. Of the latter many attempts are queued before the host looks how far they
-/// came: step, time and what becomes of an attempt stay on the device, and an attempt after the
-/// moment that was asked for does nothing. So the bits do not depend on how many are queued, and
-/// `advance` waits for the device once for each batch. Instantiated for float and double.
+/// error of each allows (`AdaptiveSteps`). Instantiated for float and double.
 template <class T>
 class SlopeStepping : public StagedStepping<T> {
   using Base = StagedStepping<T>;
@@ -60,27 +51,16 @@ class SlopeStepping : public StagedStepping<T> {
   bool is_leapfrog() const { return slopes_ != nullptr && slopes_->error.empty(); }
   void queue_stages(bool has_first_slope);
   void queue_leapfrog(bool has_first_slope);
-  void queue_attempts(std::int64_t attempts);
   std::vector<system::Slopes<T>> slopes_of(std::vector<double> const& weights,
                                            std::vector<double>& given);
   /// What they combine to is the state at a part of the step.
   void combine(std::vector<double> const& weights, double fraction);
   void find_error(std::vector<double> const& weights, bool of_state);
   void commit(system::StepControl const* control);
-  double first_step();
-  std::string failure() const;
+  AdaptiveSteps::Method method();
 
   SlopeScheme const* slopes_;
-  std::optional<ErrorControl> errors_;
-  double end_;
-  system::StepControl control_;  // as the host last saw it
-  Buffer<system::StepControl> device_control_;
-  Buffer<system::WorstError> parts_;
-  Graph batch_;
-  bool warm_ = false;  // a batch was queued
+  std::optional<AdaptiveSteps> adaptive_;
 };
-
-/// Device memory that errors take beside the buffers of the scheme.
-std::size_t error_control_bytes(Grid const& grid, std::size_t components);
 
 }  // namespace gridstride::pde

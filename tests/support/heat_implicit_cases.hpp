@@ -50,9 +50,16 @@ inline std::string products(std::string const& scheme, std::string const& sides,
       "boundary:\n{}"
       "initial: {{u: \"{}\"}}\n"
       "parameters: {{diffusivity: \"{}\", source: \"-3*{}*sin(3*t) - ({})*cos(3*t)\"}}\n"
-      "time: {{scheme: {}, end: 1, step: {}}}\n"
+      "time: {{scheme: {}, end: 1, step: {}}}\noutput: {{every: {{count: 1}}}}\n"
       "verify: {{exact: {{u: \"{}*cos(3*t)\"}}, tolerance: {{l2: 1}}}}\n",
       points, boundary, u, alpha, u, flow, scheme, 1.0 / steps, u);
+}
+
+/// The same by tr_bdf2 in steps that follow their error.
+inline std::string adaptive_products(std::string const& sides, bool variable, double tolerance) {
+  auto yaml = products("tr_bdf2", sides, variable, 1);
+  yaml.replace(yaml.find("step: 1"), 7, fmt::format("step: adaptive, tolerance: {}", tolerance));
+  return yaml;
 }
 
 /// The discrete eigenvector of one axis: how often it goes up and down.

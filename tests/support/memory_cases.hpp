@@ -100,12 +100,16 @@ inline std::vector<MemoryCase> memory_cases() {
       {"heat in implicit steps",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-           "time: {scheme: tr_bdf2, end: 8e-5, step: 2e-5}\n"},
+           "time: {scheme: tr_bdf2, end: 8e-7, step: 4e-7}\n"},
       {"heat of fields in implicit steps",
        "simulation: heat\nprecision: float32\ngrid: {points: [101, 90, 83]}\n"
        "boundary: {x: {neumann: \"t + y\"}, y: {dirichlet: \"x\"}}\n"
        "initial: {u: x}\nparameters: {diffusivity: \"1 + x\", source: \"sin(t)\"}\n"
-       "time: {scheme: crank_nicolson, end: 2e-3, step: 5e-4}\n"},
+       "time: {scheme: crank_nicolson, end: 2e-3, step: 1e-3}\n"},
+      {"heat in implicit steps that follow their error",
+       "simulation: heat\n" + plane +
+           "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
+           "time: {scheme: tr_bdf2, step: adaptive, end: 8e-7, tolerance: 0.1}\n"},
       {"heat with formulas",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"

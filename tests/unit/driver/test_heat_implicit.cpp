@@ -124,6 +124,69 @@ TEST(HeatImplicit, BitsDependNeitherOnSlicesNorOnRestarts) {
     }
 }
 
+/// The error of a run and the steps that it took.
+struct Outcome {
+  double error;
+  std::int64_t steps, rejected;
+};
+
+Outcome outcome(std::string const& yaml) {
+  auto const config = test::config_of(yaml);
+  Stream stream(Device::open(Backend::cpu));
+  auto const simulation = entry_of(config).make(config, stream, {});
+  while (!simulation->finished()) simulation->advance(1 << 20, config.time.end);
+  auto const field = test::to_host(simulation->fields()[0], stream);
+  auto const& exact = config.verify.exact[0].second.expression;
+  auto const clock = simulation->clock();
+  return {test::host_error_norms(field.field, exact, config.time.end).maximum, clock.step,
+          clock.rejected};
+}
+
+TEST(HeatImplicit, AdaptiveStepsKeepTheirTolerance) {
+  for (auto const* sides : {"dd", "dnnd", "ddnndn"}) {
+    auto const coarse = outcome(test::adaptive_products(sides, false, 1e-4));
+    auto const fine = outcome(test::adaptive_products(sides, false, 1e-7));
+    // Errors of steps add up, and are damped; by a thousandth of the tolerance there are ten times
+    // as many of them, so that their sum is a hundredth.
+    EXPECT_LE(coarse.error, 1e-2) << sides;
+    EXPECT_LE(fine.error, 1e-4) << sides;
+    EXPECT_NEAR(std::log10(static_cast<double>(fine.steps) / static_cast<double>(coarse.steps)), 1,
+                0.25)
+        << sides << ' ' << coarse.steps << ' ' << fine.steps;
+  }
+}
+
+TEST(HeatImplicit, AdaptiveStepsAreShortWhereMuchHappens) {
+  std::string const jump =
+      "simulation: heat\ngrid: {points: [33, 17]}\nboundary: {x: {neumann: 0}, y: periodic}\n"
+      "initial: {u: \"if(x < 0.5, 1, 0)\"}\n"
+      "parameters: {diffusivity: 1, source: \"if(t > 5.05, 1, 0)\"}\n"
+      "time: {scheme: tr_bdf2, end: 10, step: adaptive, tolerance: 1e-5}\n"
+      "output: {every: {count: 1}}\nverify: {exact: {u: 5.434375}, tolerance: {max: 1}}\n";
+  auto const found = outcome(jump);
+  // Half a cell at each end; what is added from t = 5.05 on.
+  EXPECT_LE(found.error, 1e-4);
+  EXPECT_GT(found.rejected, 0);
+  EXPECT_LT(found.steps, 1000);
+}
+
+TEST(HeatImplicit, BitsOfAdaptiveStepsDependNeitherOnSlicesNorOnRestarts) {
+  for (bool const variable : {false, true}) {
+    auto const config = test::config_of(test::adaptive_products("dnnd", variable, 1e-5));
+    auto const once = test::solve(config, Backend::cpu);
+    EXPECT_EQ(once.memory, test::solve(config, Backend::cpu, 3).memory);
+    Stream stream(Device::open(Backend::cpu));
+    auto const first = entry_of(config).make(config, stream, {});
+    first->advance(7, config.time.end);
+    test::MemoryCheckpoint checkpoint;
+    first->save(checkpoint);
+    auto const second = entry_of(config).make(config, stream, {});
+    second->load(checkpoint);
+    while (!second->finished()) second->advance(100, config.time.end);
+    EXPECT_EQ(once.memory, test::to_host(second->fields()[0], stream).memory);
+  }
+}
+
 /// What a file is refused for.
 std::string implicit_refusal(std::string const& time, std::string const& kernels = "") {
   auto const config = test::config_of(
@@ -146,6 +209,17 @@ TEST(HeatImplicit, RefusesWhatItCannotDo) {
       implicit_refusal("scheme: crank_nicolson, end: 1"),
       "time.step: has to be given with crank_nicolson (it is stable for any step, so that the "
       "accuracy that you want decides; 100 times what ftcs could take are 0.125 s)");
+  EXPECT_EQ(implicit_refusal("scheme: tr_bdf2, end: 1"),
+            "time.step: has to be given with tr_bdf2, or be 'adaptive' (it is stable for any step, "
+            "so that the accuracy that you want decides; 100 times what ftcs could take are 0.125 "
+            "s)");
+  for (auto const* scheme : {"ftcs", "crank_nicolson"})
+    EXPECT_EQ(implicit_refusal(fmt::format("scheme: {}, end: 1, step: adaptive", scheme)),
+              fmt::format("time.step: 'adaptive' is for tr_bdf2 ({} has no estimate of its error)",
+                          scheme));
+  EXPECT_EQ(implicit_refusal("scheme: tr_bdf2, end: 1, step: adaptive, tolerance: 1e-17"),
+            "time.tolerance: 1e-17 is too small for float64 (numbers are rounded to 2.2e-16 of "
+            "themselves; 1.8e-15 is the least)");
   EXPECT_EQ(implicit_refusal("scheme: tr_bdf2, end: 1, step: 0.1", "kernels: {stencil: threads}\n"),
             "kernels.stencil: is for explicit steps (the scheme is tr_bdf2)");
   EXPECT_EQ(implicit_refusal("scheme: tr_bdf2, end: 1, step: 0.1", "kernels: {fused_steps: 2}\n"),

@@ -178,5 +178,17 @@ TEST(HeatGpu, ImplicitStepsDecayDiscreteEigenvectors) {
       }
 }
 
+TEST(HeatGpu, AdaptiveStepsAgreeWithTheHost) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const* sides : {"dd", "dnnd", "ddnndn"})
+    for (bool const variable : {false, true}) {
+      auto const config = test::config_of(test::adaptive_products(sides, variable, 1e-6));
+      auto const once = test::solve(config, Backend::cuda);
+      // Steps that differ by rounding have errors that differ by little beside the tolerance.
+      EXPECT_LE(test::relative_difference(once, test::solve(config, Backend::cpu)), 1e-7) << sides;
+      EXPECT_EQ(once.memory, test::solve(config, Backend::cuda, 5).memory) << sides;
+    }
+}
+
 }  // namespace
 }  // namespace gridstride

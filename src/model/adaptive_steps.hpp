@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/graph.hpp"
+#include "kernels/system/step_control.hpp"
+#include "model/step_clock.hpp"
+
+/// Steps that are as long as the error of each allows.
+namespace gridstride {
+
+/// What decides on them.
+struct ErrorControl {
+  config::StepTolerance tolerance;
+  double safety;   ///< of the step that the tolerance allows
+  double longest;  ///< s
+};
+
+/// Adds what is wrong with the tolerance that a run asks for.
+void check_tolerance(config::RunConfig const& run, std::vector<Problem>& problems);
+
+/// Many attempts are queued before the host looks how far they came: step, time and what becomes of
+/// an attempt stay on the device, and an attempt after the moment that was asked for does nothing.
+/// So the bits do not depend on how many are queued, and `advance` waits for the device once for
+/// each batch.
+class AdaptiveSteps {
+ public:
+  /// What a simulation adds: how steps are tried.
+  struct Method {
+    /// Queues all of a step of the clock's length and its error to `parts()`; does nothing of
+    /// influence where that is 0. Whether another one of the same batch went before.
+    std::function<void(bool is_next)> attempt;
+    /// Queues the new state to the place of the old one where the attempt commits.
+    std::function<void(system::StepControl const*)> commit;
+    /// Queues the rates of the present state as an error of a step of 1 s.
+    std::function<void()> rate;
+  };
+
+  /// Fields by their names; the estimate of a step's error goes with dt^order.
+  AdaptiveSteps(Stream const& stream, Grid const& grid, std::vector<std::string> fields,
+                ErrorControl const& errors, int order, double end, Method method);
+  /// Device memory that it takes.
+  static std::size_t bytes(Grid const& grid, std::size_t fields);
+
+  /// As `Simulation::advance`. Throws `NumericalError` where steps are too short to go on.
+  void advance(StepClock& clock, std::int64_t max_steps, double until);
+  /// Where errors are found.
+  std::span<system::WorstError> parts() { return parts_.span(); }
+  config::StepTolerance const& tolerance() const { return errors_.tolerance; }
+  std::int64_t rejected() const { return control_.rejected; }
+  /// `time_step`: the next one to try (s).
+  std::vector<NamedValue> diagnostics() const;
+
+  void save(CheckpointSink& sink) const;
+  /// Where the clock was loaded before.
+  void load(CheckpointSource const& source, Clock const& now);
+
+ private:
+  void queue_attempts(StepClock& clock, std::int64_t attempts);
+  double first_step(StepClock& clock);
+  std::string failure() const;
+
+  Stream stream_;
+  Grid grid_;
+  std::vector<std::string> fields_;
+  ErrorControl errors_;
+  double end_;
+  Method method_;
+  system::StepControl control_;  // as the host last saw it
+  Buffer<system::StepControl> device_control_;
+  Buffer<system::WorstError> parts_;
+  Graph batch_;
+  bool warm_ = false;  // a batch was queued
+};
+
+}  // namespace gridstride
