@@ -181,10 +181,10 @@ __global__ void __launch_bounds__(most_threads, 1)
       last = sweep.end_values[1][y];
       if (sweep.ends[1] == SideRule::neumann) last = e_last + m.end_weight * last;
     }
-    if (!whole)
+    if (whole ? k >= sweep.size : k + rows > sweep.size)
 #pragma unroll
       for (int i = 0; i < rows; ++i)
-        if (k + i >= sweep.size) e[i] = 0;
+        if (whole || k + i >= sweep.size) e[i] = 0;
     T forward, backward;
     sum_rows(m.q, e, forward, backward);
     auto const carries = sum_chunks(m.chunk_powers, forward, backward, lane, 32);
