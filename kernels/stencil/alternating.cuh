@@ -98,19 +98,16 @@ __device__ void sum_rows(T q, T const (&e)[rows], T& forward, T& backward) {
 /// The solution in the place of e. `left` and `right` are what reaches the first and the last row;
 /// in a chunk with the line's end at row `end`, `beta` is what the end itself adds. Since
 /// b_(i−1) = q·(x_i − q·f_(i−1)), all but the last follow from x_(i−1) = q·x_i + (1 − q²)·f_(i−1).
-/// `reflected`: 2x − d = (1 + L) x instead, with L of the line.
-template <bool whole, bool reflected, class T, int rows>
+template <bool whole, class T, int rows>
 __device__ void solve_rows(LineMatrix<T> const& m, T (&e)[rows], T left, T right, int end, T beta) {
   e[0] += left;
 #pragma unroll
   for (int i = 1; i < rows; ++i) e[i] = m.q * e[i - 1] + e[i];
-  T x = e[rows - 1] + right;
+  e[rows - 1] += right;
 #pragma unroll
-  for (int i = rows - 1; i >= 0; --i) {
-    if (i < rows - 1) x = m.q * x + m.less_square * e[i];
-    if (!whole && i == end) x = e[i] + beta;
-    T const own = e[i] - (i > 0 ? m.q * e[i - 1] : left);
-    e[i] = reflected ? 2 * x - m.root * own : x;
+  for (int i = rows - 2; i >= 0; --i) {
+    T const x = m.q * e[i + 1] + m.less_square * e[i];
+    e[i] = !whole && i == end ? e[i] + beta : x;
   }
 }
 

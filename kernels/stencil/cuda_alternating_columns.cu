@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(threads, 2)
     T const z_last = at_end.z + m.last_part * forward_to_last;
     T const first = shared.ends[turn][0][column].given, last = at_end.given;
     auto const [alpha, beta] = ends_of(m, periodic, first, last, z_first, z_last);
-    solve_rows<whole, false>(
+    solve_rows<whole>(
         m, e, m.q * (shared.forward[chunk][column] + in_block * before) + from_first * alpha,
         m.q * (shared.backward[chunk][column] + to_block_end * after) + from_last * beta, end,
         beta);

@@ -155,31 +155,30 @@ __global__ void __launch_bounds__(most_threads, 1)
     T e[rows];
 #pragma unroll
     for (int i = 0; i < pieces; ++i) {
-      auto const above = mine.piece(next, lane * pieces + i),
-                 here = mine.piece(slot, lane * pieces + i);
+      auto const above = mine.piece(next, lane * pieces + i);
+      auto& here = mine.piece(slot, lane * pieces + i);
 #pragma unroll
       for (int j = 0; j < width<T>; ++j) {
         int const at = i * width<T> + j;
         e[at] = known[at] + sweep.beside * above.at[j];
         known[at] = sweep.center * above.at[j] + sweep.beside * here.at[j];
+        here.at[j] = e[at];
       }
     }
-    T first = 0, last = 0, e_first = 0, e_last = 0;
+    T first = 0, last = 0;
     if (!periodic && opens && live) {
-      e_first = e[0];
       first = sweep.end_values[0][y];
-      if (sweep.ends[0] == SideRule::neumann) first = e_first + m.end_weight * first;
+      if (sweep.ends[0] == SideRule::neumann) first = e[0] + m.end_weight * first;
       e[0] = 0;
     }
     if (!periodic && ends && live) {
+      last = sweep.end_values[1][y];
 #pragma unroll
       for (int i = 0; i < rows; ++i)
         if (whole ? i == rows - 1 : i == end) {
-          e_last = e[i];
+          if (sweep.ends[1] == SideRule::neumann) last = e[i] + m.end_weight * last;
           e[i] = 0;
         }
-      last = sweep.end_values[1][y];
-      if (sweep.ends[1] == SideRule::neumann) last = e_last + m.end_weight * last;
     }
     if (whole ? k >= sweep.size : k + rows > sweep.size)
 #pragma unroll
@@ -215,20 +214,15 @@ __global__ void __launch_bounds__(most_threads, 1)
         sums.z_last[team] + m.last_part * __shfl_sync(all, parts.before, sweep.parts - 1);
     auto const [alpha, beta] =
         ends_of(m, periodic, sums.first[team], sums.last[team], z_first, z_last);
-    solve_rows<whole, true>(m, e, m.q * (carries.before + in_warp * before) + from_first * alpha,
-                            m.q * (carries.after + to_warp_end * after) + from_last * beta, end,
-                            beta);
-    if (opens) e[0] -= m.root * e_first;
-    if (ends) {
+    solve_rows<whole>(m, e, m.q * (carries.before + in_warp * before) + from_first * alpha,
+                      m.q * (carries.after + to_warp_end * after) + from_last * beta, end, beta);
 #pragma unroll
-      for (int i = 0; i < rows; ++i)
-        if (whole ? i == rows - 1 : i == end) e[i] -= m.root * e_last;
-    }
-#pragma unroll
-    for (int i = 0; i < pieces; ++i)
+    for (int i = 0; i < pieces; ++i) {
+      auto& piece = mine.piece(slot, lane * pieces + i);
 #pragma unroll
       for (int j = 0; j < width<T>; ++j)
-        mine.piece(slot, lane * pieces + i).at[j] = e[i * width<T> + j];
+        piece.at[j] = 2 * e[i * width<T> + j] - m.root * piece.at[j];
+    }
     __syncwarp();
     if (live) mine.write(y, slot);
     __syncwarp();
