@@ -16,6 +16,7 @@
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/factorize/factorize.hpp"
+#include "kernels/fft/fft.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/reduce/reduce.hpp"
@@ -104,6 +105,8 @@ std::vector<KernelFamily> const& kernel_families() {
              evaluate::default_variant),
       family("factorize", "LU and Cholesky factorizations of dense matrices, and solves with them",
              factorize::variants<double>(), factorize::default_variant),
+      family("fft", "Fourier, sine and cosine transforms of any length, and solves between them",
+             fft::variants<double>(), fft::default_variant),
       family("histogram", "how many values fall into each bin, or what sum of weights",
              histogram::variants<double>(), histogram::default_variant),
       both_types(family("matmul", "products of dense matrices", matmul::variants<double>(),

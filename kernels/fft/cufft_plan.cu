@@ -22,6 +22,8 @@ struct Cufft {
       of<decltype(cufftMakePlanMany64)>("cufftMakePlanMany64");
   decltype(cufftSetWorkArea)* set_work_area = of<decltype(cufftSetWorkArea)>("cufftSetWorkArea");
   decltype(cufftSetStream)* set_stream = of<decltype(cufftSetStream)>("cufftSetStream");
+  decltype(cufftExecC2C)* exec_c2c = of<decltype(cufftExecC2C)>("cufftExecC2C");
+  decltype(cufftExecZ2Z)* exec_z2z = of<decltype(cufftExecZ2Z)>("cufftExecZ2Z");
   decltype(cufftExecR2C)* exec_r2c = of<decltype(cufftExecR2C)>("cufftExecR2C");
   decltype(cufftExecC2R)* exec_c2r = of<decltype(cufftExecC2R)>("cufftExecC2R");
   decltype(cufftExecD2Z)* exec_d2z = of<decltype(cufftExecD2Z)>("cufftExecD2Z");
@@ -66,6 +68,14 @@ Plan::Plan(cufftType type, long long points, long long in_distance, long long ou
                    out_distance, type, batch, &area_bytes_);
 }
 
+Plan::Plan(cufftType type, std::span<long long const> points, long long batch) : Plan() {
+  OutsideOfCapture const relaxed;
+  GRIDSTRIDE_CUFFT(set_auto_allocation, handle_, 0);
+  GRIDSTRIDE_CUFFT(make_plan_many, handle_, static_cast<int>(points.size()),
+                   const_cast<long long*>(points.data()), nullptr, 1, 0, nullptr, 1, 0, type, batch,
+                   &area_bytes_);
+}
+
 Plan::~Plan() { cufft().destroy(handle_); }
 
 void Plan::prepare(Stream& stream, void* area) const {
@@ -85,13 +95,35 @@ void Plan::forward(Stream& stream, void* area, double const* in, double* out) co
 }
 
 void Plan::inverse(Stream& stream, void* area, float* data) const {
-  prepare(stream, area);
-  GRIDSTRIDE_CUFFT(exec_c2r, handle_, reinterpret_cast<cufftComplex*>(data), data);
+  inverse(stream, area, data, data);
 }
 
 void Plan::inverse(Stream& stream, void* area, double* data) const {
+  inverse(stream, area, data, data);
+}
+
+void Plan::inverse(Stream& stream, void* area, float* in, float* out) const {
   prepare(stream, area);
-  GRIDSTRIDE_CUFFT(exec_z2d, handle_, reinterpret_cast<cufftDoubleComplex*>(data), data);
+  GRIDSTRIDE_CUFFT(exec_c2r, handle_, reinterpret_cast<cufftComplex*>(in), out);
+}
+
+void Plan::inverse(Stream& stream, void* area, double* in, double* out) const {
+  prepare(stream, area);
+  GRIDSTRIDE_CUFFT(exec_z2d, handle_, reinterpret_cast<cufftDoubleComplex*>(in), out);
+}
+
+void Plan::transform(Stream& stream, void* area, bool inverse, float const* in, float* out) const {
+  prepare(stream, area);
+  GRIDSTRIDE_CUFFT(exec_c2c, handle_, reinterpret_cast<cufftComplex*>(const_cast<float*>(in)),
+                   reinterpret_cast<cufftComplex*>(out), inverse ? CUFFT_INVERSE : CUFFT_FORWARD);
+}
+
+void Plan::transform(Stream& stream, void* area, bool inverse, double const* in,
+                     double* out) const {
+  prepare(stream, area);
+  GRIDSTRIDE_CUFFT(
+      exec_z2z, handle_, reinterpret_cast<cufftDoubleComplex*>(const_cast<double*>(in)),
+      reinterpret_cast<cufftDoubleComplex*>(out), inverse ? CUFFT_INVERSE : CUFFT_FORWARD);
 }
 
 }  // namespace gridstride::fft

@@ -3,6 +3,7 @@
 #include <cufft.h>
 
 #include <cstddef>
+#include <span>
 #include <type_traits>
 
 #include "core/stream.hpp"
@@ -16,6 +17,8 @@ bool has_cufft();
 template <class T>
 constexpr cufftType forward_transform = std::is_same_v<T, float> ? CUFFT_R2C : CUFFT_D2Z;
 template <class T>
+constexpr cufftType complex_transform = std::is_same_v<T, float> ? CUFFT_C2C : CUFFT_Z2Z;
+template <class T>
 constexpr cufftType inverse_transform = std::is_same_v<T, float> ? CUFFT_C2R : CUFFT_Z2D;
 
 /// `batch` transforms of `points` reals into points/2 + 1 complex numbers, or back and times the
@@ -25,6 +28,8 @@ class Plan {
  public:
   Plan(cufftType type, long long points, long long in_distance, long long out_distance,
        long long batch);
+  /// Of arrays of up to three axes, the slowest first, without gaps.
+  Plan(cufftType type, std::span<long long const> points, long long batch);
   ~Plan();
   Plan(Plan const&) = delete;
   Plan& operator=(Plan const&) = delete;
@@ -39,6 +44,12 @@ class Plan {
   /// The same back, in place.
   void inverse(Stream& stream, void* area, float* data) const;
   void inverse(Stream& stream, void* area, double* data) const;
+  /// From one array to another, which may be the same; it may use up `in`.
+  void inverse(Stream& stream, void* area, float* in, float* out) const;
+  void inverse(Stream& stream, void* area, double* in, double* out) const;
+  /// Complex ones, by exp(−2πi·jk/n) or the conjugates.
+  void transform(Stream& stream, void* area, bool inverse, float const* in, float* out) const;
+  void transform(Stream& stream, void* area, bool inverse, double const* in, double* out) const;
 
  private:
   Plan();

@@ -10,6 +10,7 @@
 #include "kernels/fft/passes.hpp"
 #include "kernels/fft/rows.hpp"
 #include "kernels/support/arguments.hpp"
+#include "kernels/support/runtime_compiler.hpp"
 
 namespace gridstride::fft {
 
@@ -21,11 +22,22 @@ std::span<Variant<Function<T>> const> variants() {
       {"threads", Backend::cpu, host_threads<T>,
        "Stockham's steps of radix 4, 2, 3, 5 and 7, lines side by side in vectors; Bluestein's "
        "convolution for other lengths"},
+      {"stages", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_stages<T>),
+       "a step through memory for each factor, a thread for each butterfly"},
+      {"blocks", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_blocks<T>),
+       "a line stays on the chip, in kernels that are compiled for its length; one pass through "
+       "memory for each axis"},
+      {"cufft", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_cufft<T>),
+       "cuFFT, to compare with: Fourier transforms of arrays without gaps, and a kernel between "
+       "them to solve"},
   };
   return rows;
 }
 
-std::string_view default_variant(Backend) { return "threads"; }
+std::string_view default_variant(Backend backend) {
+  if (backend == Backend::cpu) return "threads";
+  return has_runtime_compiler() ? "blocks" : "stages";
+}
 
 Strides dense(std::array<std::int64_t, 3> const& points) {
   return {{1, points[0], points[0] * points[1]}, points[0] * points[1] * points[2]};
@@ -52,6 +64,25 @@ std::int64_t period_of(Kind kind, std::int64_t points) {
       return 2 * points;
   }
   throw std::invalid_argument("fft: unknown kind");
+}
+
+LineKind line_kind(Kind kind) {
+  switch (kind) {
+    case Kind::periodic:
+      return LineKind::periodic;
+    case Kind::dirichlet_dirichlet:
+      return LineKind::sine;
+    case Kind::neumann_neumann:
+      return LineKind::cosine;
+    case Kind::dirichlet_neumann:
+      return LineKind::quarter_sine;
+    case Kind::neumann_dirichlet:
+      return LineKind::quarter_cosine;
+    case Kind::none:
+    case Kind::complex:
+      break;
+  }
+  return LineKind::complex;
 }
 
 double round_trip(Shape const& shape) {

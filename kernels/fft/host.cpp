@@ -232,9 +232,11 @@ void exchange_parts(SplitView<T>& view) {
 }  // namespace
 
 template <class T>
-Fourier<T>::Fourier(std::int64_t points)
+Fourier<T>::Fourier(std::int64_t points, std::int64_t room_of)
     : points_(points),
-      roots_(accurate_roots<T>(is_smooth(points) ? points : next_smooth(2 * points - 1))),
+      roots_(accurate_roots<T>(room_of > 0         ? room_of
+                               : is_smooth(points) ? points
+                                                   : next_smooth(2 * points - 1))),
       chirp_(0),
       filter_(0) {
   if (room() == points) return;

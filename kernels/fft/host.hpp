@@ -57,11 +57,15 @@ std::int64_t next_smooth(std::int64_t points);
 template <class T>
 class Fourier {
  public:
-  explicit Fourier(std::int64_t points);
+  /// `room` is for whom the shortest convolution is not the fastest one: a smooth number.
+  explicit Fourier(std::int64_t points, std::int64_t room = 0);
 
   std::int64_t points() const { return points_; }
   /// Numbers that data and spare need for each transform.
   std::int64_t room() const { return static_cast<std::int64_t>(roots_.re.size()); }
+
+  SplitComplex<T> const& chirp() const { return chirp_; }
+  SplitComplex<T> const& filter() const { return filter_; }
 
   /// As `transform`; beyond `points` data may hold anything, before and after.
   void forward(SplitView<T>& data, SplitView<T>& spare, std::int64_t together) const;

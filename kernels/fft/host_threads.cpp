@@ -24,25 +24,6 @@ namespace gridstride::fft {
 
 namespace {
 
-LineKind line_kind(Kind kind) {
-  switch (kind) {
-    case Kind::periodic:
-      return LineKind::periodic;
-    case Kind::dirichlet_dirichlet:
-      return LineKind::sine;
-    case Kind::neumann_neumann:
-      return LineKind::cosine;
-    case Kind::dirichlet_neumann:
-      return LineKind::quarter_sine;
-    case Kind::neumann_dirichlet:
-      return LineKind::quarter_cosine;
-    case Kind::none:
-    case Kind::complex:
-      break;
-  }
-  return LineKind::complex;
-}
-
 /// What lines of a kind and length have in common.
 template <class T>
 struct LinePlan {
@@ -130,12 +111,12 @@ class Group {
       times_sign(values + index * together_, sign, slot(i));
     }
     transform_complex(false);
-    if (is_packed) separate();
+    if (is_packed) separate_all();
   }
   /// Back, from `numbers`.
   void real_inverse(T* values) {
     if (plan_.length % 2 == 0) {
-      combine();
+      combine_all();
     } else {
       for (std::int64_t k = 1; 2 * k < plan_.length; ++k) {
         std::int64_t const from = k * together_, to = (plan_.length - k) * together_;
@@ -166,14 +147,15 @@ class Group {
     if (is_quarter(plan_.kind))
       for (std::size_t k = 0; k < plan_.quarter.size(); ++k)
         turn_results(static_cast<std::int64_t>(k), T{2} * plan_.quarter[k]);
-    for (std::int64_t c = 0; c < plan_.points; ++c) {
-      auto const [k, imaginary, sign] = part_of(plan_.kind, plan_.points, c);
-      times_sign((imaginary ? data_.im : data_.re) + k * together_, sign, line + c * together_);
+    for (std::int64_t k = 0; k <= plan_.length / 2; ++k) {
+      auto const [re, im] = coefficients_of(plan_.kind, plan_.points, k);
+      if (re.sign != 0) times_sign(data_.re + k * together_, re.sign, line + re.index * together_);
+      if (im.sign != 0) times_sign(data_.im + k * together_, im.sign, line + im.index * together_);
     }
   }
   void synthesise(T* line) {
     for (std::int64_t k = 0; k <= plan_.length / 2; ++k) {
-      auto const [re, im] = parts_of(plan_.kind, plan_.points, k);
+      auto const [re, im] = result_of(plan_.kind, plan_.points, k);
       times_sign(line + re.index * together_, re.sign, data_.re + k * together_);
       times_sign(line + im.index * together_, im.sign, data_.im + k * together_);
       if (is_quarter(plan_.kind))
@@ -187,35 +169,16 @@ class Group {
     for (std::int64_t q = 0; q < together_; ++q) turn(re[q], im[q], factor.real(), factor.imag());
   }
 
-  /// Results Z of the packed line into those of the real one: with E and O those of its even and odd
-  /// elements, Z_k = E_k + i·O_k and Y_k = E_k + exp(−2πi·k/length)·O_k, k = 0 … length/2.
-  void separate() const {
+  void separate_all() const {
     std::int64_t const half = plan_.length / 2;
     times_sign(data_.re, 1, data_.re + half * together_);
     times_sign(data_.im, 1, data_.im + half * together_);
-    for_pairs([](T& a_re, T& a_im, T& b_re, T& b_im, T w_re, T w_im) {
-      T const even_re = (a_re + b_re) / 2, even_im = (a_im - b_im) / 2;
-      T odd_re = (a_im + b_im) / 2, odd_im = (b_re - a_re) / 2;
-      turn(odd_re, odd_im, w_re, w_im);
-      a_re = even_re + odd_re;
-      a_im = even_im + odd_im;
-      b_re = even_re - odd_re;
-      b_im = odd_im - even_im;
-    });
+    for_pairs(separate<T>);
   }
-  /// The way back, times 2.
-  void combine() const {
+  void combine_all() const {
     for (std::int64_t const k : {std::int64_t{0}, plan_.length / 2})
       std::fill_n(data_.im + k * together_, together_, T{0});
-    for_pairs([](T& a_re, T& a_im, T& b_re, T& b_im, T w_re, T w_im) {
-      T const even_re = a_re + b_re, even_im = a_im - b_im;
-      T odd_re = a_re - b_re, odd_im = a_im + b_im;
-      turn(odd_re, odd_im, w_re, -w_im);
-      a_re = even_re - odd_im;
-      a_im = even_im + odd_re;
-      b_re = even_re + odd_im;
-      b_im = odd_re - even_im;
-    });
+    for_pairs(combine<T>);
   }
   /// Numbers k and length/2 − k, for k = 0 … length/4.
   template <class Body>

@@ -13,6 +13,15 @@
 /// changed.
 namespace gridstride::fft {
 
+/// What a pass does with each line.
+enum class Task {
+  forward,
+  inverse,
+  solve,     ///< forward, divided by eigenvalues, and back
+  halve,     ///< reals to n/2 + 1 complex numbers
+  complete,  ///< and back
+};
+
 enum class LineKind { complex, periodic, sine, cosine, quarter_sine, quarter_cosine };
 
 /// Of the real transform.
@@ -48,35 +57,84 @@ GRIDSTRIDE_HOST_DEVICE constexpr Element element_of(LineKind kind, long long n, 
           is_even || kind == LineKind::quarter_cosine ? 1 : -1};
 }
 
-/// A coefficient that is sign times the real or imaginary part of result k of the transform; of a
-/// quarter, of that result times 2·exp(−iπk/(2n)).
-struct Part {
-  long long k;
-  bool imaginary;
-  int sign;
-};
-GRIDSTRIDE_HOST_DEVICE constexpr Part part_of(LineKind kind, long long n, long long coefficient) {
-  if (kind == LineKind::sine) return {coefficient + 1, true, -1};
-  if (kind == LineKind::cosine) return {coefficient, false, 1};
-  if (kind == LineKind::quarter_sine) coefficient = n - 1 - coefficient;
-  bool const is_real = 2 * coefficient <= n;
-  return {is_real ? coefficient : n - coefficient, !is_real, is_real || !is_quarter(kind) ? 1 : -1};
-}
-
-/// The way back of `part_of`: the elements of the line that are the real and the imaginary part of
-/// result k; of a quarter, the line holds values, and the result is theirs times exp(iπk/(2n)).
+/// The elements of a line that belong to the real and the imaginary part of result k.
 struct Parts {
   Element re, im;
 };
-GRIDSTRIDE_HOST_DEVICE constexpr Parts parts_of(LineKind kind, long long n, long long k) {
-  bool const has_both = k > 0 && (is_quarter(kind) || 2 * k < n);
-  Parts parts{{k, 1}, {0, 0}};
-  if (has_both) parts.im = {n - k, is_quarter(kind) ? -1 : 1};
-  if (kind == LineKind::quarter_sine) {
-    parts.re.index = n - 1 - parts.re.index;
-    if (has_both) parts.im.index = n - 1 - parts.im.index;
-  }
+
+GRIDSTRIDE_HOST_DEVICE constexpr long long reversed(LineKind kind, long long n, long long i) {
+  return kind == LineKind::quarter_sine ? n - 1 - i : i;
+}
+
+/// Coefficients that are sign times the parts of result k, k = 0 … length/2; a quarter's those of
+/// the result times 2·exp(−iπk/(2n)).
+GRIDSTRIDE_HOST_DEVICE constexpr Parts coefficients_of(LineKind kind, long long n, long long k) {
+  Element const none{0, 0};
+  if (kind == LineKind::sine) return {none, k >= 1 && k <= n ? Element{k - 1, -1} : none};
+  if (kind == LineKind::cosine) return {{k, 1}, none};
+  bool const has_both = k > 0 && 2 * k < n;
+  return {{reversed(kind, n, k), 1},
+          has_both ? Element{reversed(kind, n, n - k), is_quarter(kind) ? -1 : 1} : none};
+}
+
+/// The way back for periodic lines: what the parts of result k are. A quarter's line holds values,
+/// and the result is what they are times exp(iπk/(2n)).
+GRIDSTRIDE_HOST_DEVICE constexpr Parts result_of(LineKind kind, long long n, long long k) {
+  bool const is_middle = is_quarter(kind) && 2 * k == n;
+  Parts parts = coefficients_of(kind, n, k);
+  if (is_middle) parts.im = {reversed(kind, n, n - k), -1};
   return parts;
 }
+
+/// Results k and length/2 − k of a real transform, of those of the complex one of its even and odd
+/// elements, Z: with E and O the transforms of these, Z_k = E_k + i·O_k, and Y_k = E_k + w·O_k, where
+/// w is exp(−2πi·k/length). The second is its own place for k = length/4.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE void separate(T& a_re, T& a_im, T& b_re, T& b_im, T w_re, T w_im) {
+  T const even_re = (a_re + b_re) / 2, even_im = (a_im - b_im) / 2;
+  T const gap_re = (a_im + b_im) / 2, gap_im = (b_re - a_re) / 2;
+  T const odd_re = gap_re * w_re - gap_im * w_im, odd_im = gap_re * w_im + gap_im * w_re;
+  a_re = even_re + odd_re;
+  a_im = even_im + odd_im;
+  b_re = even_re - odd_re;
+  b_im = odd_im - even_im;
+}
+/// The way back, times 2.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE void combine(T& a_re, T& a_im, T& b_re, T& b_im, T w_re, T w_im) {
+  T const even_re = a_re + b_re, even_im = a_im - b_im;
+  T const gap_re = a_re - b_re, gap_im = a_im + b_im;
+  T const odd_re = gap_re * w_re + gap_im * w_im, odd_im = gap_im * w_re - gap_re * w_im;
+  a_re = even_re - odd_im;
+  a_im = even_im + odd_re;
+  b_re = even_re + odd_im;
+  b_im = odd_re - even_im;
+}
+
+template <class T>
+struct alignas(2 * sizeof(T)) Number {
+  T re, im;
+};
+
+/// The lines of a pass as kernels take them, and tables in device memory. The first of the axes
+/// across has the nearest neighbours.
+template <class T>
+struct LineWork {
+  T const* in;
+  T* out;
+  long long in_stride, out_stride;
+  long long counts[4], in_strides[4], out_strides[4];
+  long long lines;
+  Number<T> const *roots, *chirp, *filter;  ///< of the complex transform
+  Number<T> const *halving, *quarter;       ///< exp(−2πi·k/length), exp(−πi·k/(2n))
+  T const* along;                           ///< eigenvalues; null: 0
+  T const* across[4];
+  T constant, scale;
+  /// Results k of the line with index t along the first axis across are turned by
+  /// exp(∓2πi·k·t·twist/N), of which high has every 2^shift-th, and low those between.
+  Number<T> const *twist_high, *twist_low;
+  long long twist;
+  int twist_shift;
+};
 
 }  // namespace gridstride::fft

@@ -5,18 +5,10 @@
 #include <vector>
 
 #include "kernels/fft/fft.hpp"
+#include "kernels/fft/lines.hpp"
 
 /// Work as passes over the data, each along one axis; for the family's own files only.
 namespace gridstride::fft {
-
-/// What a pass does with each line.
-enum class Task {
-  forward,
-  inverse,
-  solve,     ///< forward, divided by eigenvalues, and back
-  halve,     ///< reals to n/2 + 1 complex numbers
-  complete,  ///< and back
-};
 
 /// Lines along one axis. Strides are in elements of their array, complex or real.
 template <class T>
@@ -42,6 +34,8 @@ struct Pass {
 /// What has to be done, in its order. Passes after the first are in place.
 template <class T>
 std::vector<Pass<T>> passes_of(Arguments<T> const& work);
+
+LineKind line_kind(Kind kind);
 
 /// What the round trip along an axis multiplies by.
 std::int64_t period_of(Kind kind, std::int64_t points);

@@ -18,6 +18,7 @@ std::vector<Workload> difference_workloads(Backend backend);
 std::vector<Workload> elementwise_workloads(Backend backend);
 std::vector<Workload> evaluate_workloads(Backend backend);
 std::vector<Workload> factorize_workloads(Backend backend);
+std::vector<Workload> fft_workloads(Backend backend);
 std::vector<Workload> histogram_workloads(Backend backend);
 std::vector<Workload> matmul_workloads(Backend backend);
 std::vector<Workload> pipeline_workloads(Backend backend);

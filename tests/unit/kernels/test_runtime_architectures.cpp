@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/evaluate/rows.hpp"
+#include "kernels/fft/block_source.hpp"
 #include "kernels/integrand/integrand.hpp"
 #include "kernels/riemann/rows.hpp"
 #include "kernels/support/runtime_compiler.hpp"
@@ -69,6 +70,15 @@ std::vector<RuntimeSource> sources() {
     for (auto& side : input.sides[0]) side.wraps = false;
   all.push_back(system::planes_source(step));
   all.push_back(system::extremes_source(step));
+  fft::BlockKind const lines{.task = fft::Task::solve,
+                             .kind = fft::LineKind::quarter_sine,
+                             .points = 12,
+                             .neighbours = true};
+  all.push_back(fft::block_source<T>(lines, *fft::block_plan({.points = 6,
+                                                              .neighbours = true,
+                                                              .element_bytes = sizeof(T),
+                                                              .number_bytes = 2 * sizeof(T),
+                                                              .shared_bytes = 48 << 10})));
   Grid const plane{.dims = 2, .points = {64, 64, 1}};
   auto const program = test::mixed_program(plane);
   for (bool const wraps : {true, false}) {
@@ -93,9 +103,10 @@ TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
   // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields, what
   // follows of systems.
   std::vector<std::string_view> known = {
-      "kernels/riemann/team.cuh",   "kernels/sampling/tiles.cuh", "kernels/evaluate/compiled.cuh",
-      "kernels/system/points.cuh",  "kernels/system/planes.cuh",  "kernels/system/march.cuh",
-      "kernels/system/extremes.cuh"};
+      "kernels/riemann/team.cuh",      "kernels/sampling/tiles.cuh",
+      "kernels/evaluate/compiled.cuh", "kernels/system/points.cuh",
+      "kernels/system/planes.cuh",     "kernels/system/march.cuh",
+      "kernels/system/extremes.cuh",   "kernels/fft/blocks/blocks.cuh"};
   for (Entry const& entry : entries()) known.push_back(entry.file);
   for (RuntimeFile const& file : runtime_files())
     if (file.text.find("extern \"C\" __global__") != std::string_view::npos) {

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+/// How a block of threads transforms lines that stay on the chip (blocks.cuh); for the family's own
+/// files only.
+namespace gridstride::fft {
+
+struct BlockPlan {
+  std::int64_t points;       ///< of the complex transform
+  std::vector<int> radices;  ///< of its passes
+  int line_threads, block_lines;
+  bool convolves;  ///< the transform is a convolution's
+  std::size_t shared_bytes;
+
+  int threads() const { return line_threads * block_lines; }
+};
+
+/// What decides on a plan.
+struct BlockNeeds {
+  std::int64_t points;        ///< of a line's complex transform
+  bool neighbours;            ///< lines lie closer together than their elements
+  std::size_t element_bytes;  ///< of the arrays
+  std::size_t number_bytes;   ///< of a complex number
+  std::size_t shared_bytes;   ///< that a block may have
+};
+
+/// Nothing where the chip does not hold a line.
+std::optional<BlockPlan> block_plan(BlockNeeds const& needs);
+
+}  // namespace gridstride::fft

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/stream.hpp"
+#include "kernels/fft/lines.hpp"
+#include "kernels/fft/passes.hpp"
+
+/// What the GPU's rungs have in common; for the family's own files only.
+namespace gridstride::fft {
+
+/// Tables of a complex transform of `points` as Fourier has them, and of the real ones above it, in
+/// device memory for as long as the program runs: steps ask for the same again and again, and the
+/// driver may be gone before static objects are. `convolution` is the number of points of
+/// Bluestein's, or 0. Sets those pointers of `work`.
+template <class T>
+void set_tables(Stream& stream, LineKind kind, std::int64_t line_points, std::int64_t convolution,
+                LineWork<T>& work);
+
+/// Sets the tables of a twist by roots of `points`, of which `unit` is a step.
+template <class T>
+void set_twist(Stream& stream, std::int64_t points, std::int64_t unit, LineWork<T>& work);
+
+/// What a pass is to its kernels, but for tables: axes across in the order of their strides.
+template <class T>
+LineWork<T> work_of(Pass<T> const& pass);
+
+/// A pass by steps through memory, which takes lines of any length.
+template <class T>
+void run_stages(Stream& stream, Pass<T> const& pass);
+
+}  // namespace gridstride::fft

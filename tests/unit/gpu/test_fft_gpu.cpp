@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "support/fft_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+namespace gridstride {
+namespace {
+
+using namespace test;
+
+template <class T>
+class FftGpu : public testing::Test {
+ protected:
+  void SetUp() override { GRIDSTRIDE_SKIP_WITHOUT_GPU(); }
+};
+using FftGpuTypes = testing::Types<float, double>;
+TYPED_TEST_SUITE(FftGpu, FftGpuTypes);
+
+fft::Shape line(std::int64_t n, Kind kind) {
+  return fft::dense({n, 1, 1}, {kind, Kind::none, Kind::none});
+}
+
+TYPED_TEST(FftGpu, StagesTakeAllLengthsAndKinds) {
+  Stream stream(Device::open(Backend::cuda));
+  check_lines<TypeParam>(stream, {1, 2, 3, 4, 5, 6, 7, 8, 11, 17, 32, 33, 35, 97, 100, 256, 509},
+                         "stages");
+  check_halves<TypeParam>(stream, {1, 2, 3, 5, 8, 12}, "stages");
+  check_mixtures<TypeParam>(stream, "stages");
+  check_solves<TypeParam>(stream, {7, 6, 5}, "stages");
+}
+
+/// Each length and kind is a kernel to compile.
+TYPED_TEST(FftGpu, BlocksTakeLines) {
+  Stream stream(Device::open(Backend::cuda));
+  check_lines<TypeParam>(stream, {1, 2, 17, 60}, "blocks");
+}
+TYPED_TEST(FftGpu, BlocksTakeHalves) {
+  Stream stream(Device::open(Backend::cuda));
+  check_halves<TypeParam>(stream, {5, 12}, "blocks");
+}
+TYPED_TEST(FftGpu, BlocksTakeMixturesWithGaps) {
+  Stream stream(Device::open(Backend::cuda));
+  check_mixtures<TypeParam>(stream, "blocks");
+}
+TYPED_TEST(FftGpu, BlocksSolve) {
+  Stream stream(Device::open(Backend::cuda));
+  check_solves<TypeParam>(stream, {7, 6, 5}, "blocks");
+}
+
+TYPED_TEST(FftGpu, BitsDoNotDependOnTheBatch) {
+  Stream stream(Device::open(Backend::cuda));
+  for (std::string_view const name : {"stages", "blocks"}) {
+    check_batch<TypeParam>(stream, 97, name);
+    check_batch<TypeParam>(stream, 1000, name);
+  }
+}
+
+/// Against the host, which is tested against the definition.
+template <class T>
+void check_complex(Stream& stream, fft::Shape const& shape, std::string_view variant) {
+  using C = std::complex<T>;
+  Stream host(Device::open(Backend::cpu));
+  auto const x = noise<C>(shape.size(), 23);
+  for (auto const direction : {Direction::forward, Direction::inverse}) {
+    auto const found = transformed<T>(stream, shape, direction, x, variant);
+    EXPECT_LE(distance(found, transformed<T>(host, shape, direction, x, "threads")),
+              2 * allowed_error<T>(static_cast<double>(shape.size())))
+        << variant << ' ' << shape.points[0];
+    EXPECT_EQ(transformed<T>(stream, shape, direction, x, variant), found) << "again";
+    EXPECT_EQ(transformed_in_place(stream, shape, direction, x, variant), found) << "in place";
+  }
+}
+
+TYPED_TEST(FftGpu, LinesThatFillABlock) {
+  Stream stream(Device::open(Backend::cuda));
+  for (std::int64_t const n : {1000, 1536, 4096, 4099})
+    check_complex<TypeParam>(stream, fft::dense({n, 7, 1}, {Kind::complex, Kind::none, Kind::none}),
+                             "blocks");
+  check_complex<TypeParam>(
+      stream, fft::dense({37, 4096, 1}, {Kind::none, Kind::complex, Kind::none}), "blocks");
+}
+
+/// Two axes of a matrix, and three; others by stages.
+TYPED_TEST(FftGpu, LinesThatNoBlockHolds) {
+  Stream stream(Device::open(Backend::cuda));
+  for (std::int64_t const n : {1 << 16, 120000, 1 << 20, 8191, 65537})
+    check_complex<TypeParam>(stream, line(n, Kind::complex), "blocks");
+  check_complex<TypeParam>(
+      stream, fft::dense({1 << 15, 3, 2}, {Kind::complex, Kind::none, Kind::complex}), "blocks");
+}
+
+TYPED_TEST(FftGpu, CuFftAgreesWhereItTakesTheShape) {
+  Stream stream(Device::open(Backend::cuda));
+  using T = TypeParam;
+  auto const cube = fft::dense({12, 10, 9}, {Kind::complex, Kind::complex, Kind::complex});
+  auto const lines = fft::dense({100, 7, 1}, {Kind::complex, Kind::none, Kind::none});
+  try {
+    check_complex<T>(stream, cube, "cufft");
+    check_complex<T>(stream, lines, "cufft");
+  } catch (Error const& missing) {
+    GTEST_SKIP() << missing.what();
+  }
+  EXPECT_THROW(
+      transformed<T>(stream, line(8, Kind::periodic), Direction::forward, noise<T>(8, 1), "cufft"),
+      std::invalid_argument);
+  auto const shape = fft::dense({12, 10, 8}, {Kind::periodic, Kind::periodic, Kind::periodic});
+  auto const f = noise<T>(shape.size(), 3);
+  std::array<Buffer<T>, 3> lambda;
+  fft::Eigenvalues<T> eigenvalues{.constant = T{1}};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::vector<T> values;
+    for (double const angle : fft::angles(Kind::periodic, shape.points[axis]))
+      values.push_back(static_cast<T>(4 * std::pow(std::sin(angle / 2), 2)));
+    lambda[axis] = on_device(stream, values);
+    eigenvalues.axes[axis] = lambda[axis].span();
+  }
+  auto const solved = [&](std::string_view variant) {
+    auto const in = on_device(stream, f);
+    auto out = on_device(stream, f);
+    fft::solve<T>(stream, shape, eigenvalues, in.span(), out.span(), variant);
+    return on_host(stream, out);
+  };
+  EXPECT_LE(distance(solved("cufft"), solved("blocks")), 4 * allowed_error<T>(960));
+}
+
+}  // namespace
+}  // namespace gridstride
