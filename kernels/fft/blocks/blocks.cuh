@@ -276,7 +276,20 @@ constexpr bool analyses =
                                 : kind == LineKind::periodic ? task == Task::forward
                                                              : true));
 
-extern "C" __global__ void __launch_bounds__(line_threads* block_lines)
+/// Blocks of a multiprocessor that registers have to suffice for: those of a thread's numbers, and
+/// some 64 for the rest.
+constexpr int resident_blocks() {
+  int numbers = 0;
+  for (int const radix : radices) {
+    int const each = (points / radix + line_threads - 1) / line_threads;
+    if (numbers < each * radix) numbers = each * radix;
+  }
+  constexpr int threads = line_threads * block_lines, words = sizeof(Numeral) / 4;
+  int const blocks = 65536 / (threads * (numbers * words + 64));
+  return blocks > 1 ? blocks : 1;
+}
+
+extern "C" __global__ void __launch_bounds__(line_threads* block_lines, resident_blocks())
     lines(__grid_constant__ LineWork<Real> const work) {
   extern __shared__ __align__(16) unsigned char memory[];
   int const place = static_cast<int>(threadIdx.x);
