@@ -18,7 +18,7 @@ namespace gridstride::stencil {
 /// a Crank–Nicolson step to second order where sides do not change in time. Arrays lie in the
 /// stream's device memory, `grid.size()` values each. A side's values are what u is on a Dirichlet
 /// side, before the step too, and ∂u/∂n on a Neumann one; where Dirichlet sides meet the first axis
-/// counts.
+/// counts. Of r = dt/2·α/h² some √r roundings of u are lost.
 template <class T>
 struct AlternatingStep {
   Grid grid;
