@@ -21,13 +21,13 @@
 #include "core/error.hpp"
 #include "kernels/families.hpp"
 #include "kernels/poisson/poisson.hpp"
+#include "kernels/poisson/transform.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
 #include "model/values.hpp"
 #include "simulations/poisson_line.hpp"
 #include "simulations/poisson_parameters.hpp"
-#include "simulations/poisson_transform.hpp"
 
 namespace gridstride {
 

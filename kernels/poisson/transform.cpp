@@ -1,12 +1,11 @@
-#include "simulations/poisson_transform.hpp"
+#include "kernels/poisson/transform.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <stdexcept>
 #include <utility>
-
-#include "model/values.hpp"
 
 namespace gridstride::poisson {
 
@@ -56,6 +55,8 @@ double nearest_eigenvalue(Grid const& grid, Sides const& sides, double diffusivi
 template <class T>
 TransformSolver<T>::TransformSolver(Stream& stream, Equation<T> const& equation)
     : reaction_(equation.reaction) {
+  if (equation.diffusivities != nullptr || equation.reactions != nullptr)
+    throw std::invalid_argument("poisson: transforms need the same coefficients everywhere");
   Grid const& grid = equation.grid;
   fft::Strides strides{{0, 0, 0}, 0};
   std::int64_t stride = 1;
@@ -67,19 +68,24 @@ TransformSolver<T>::TransformSolver(Stream& stream, Equation<T> const& equation)
     strides.axes[i] = stride;
     first_ += first * stride;
     stride *= grid.points[i];
-    auto values = eigenvalues(grid, equation.sides, axis);
-    for (double& value : values) value *= equation.diffusivity;
-    eigenvalues_[i] = on_device<T>(stream, values);
+    auto const values = eigenvalues(grid, equation.sides, axis);
+    std::vector<T> scaled;
+    for (double const value : values)
+      scaled.push_back(static_cast<T>(equation.diffusivity * value));
+    eigenvalues_[i] = {stream, MemorySpace::device, scaled.size()};
+    copy_async(eigenvalues_[i].span(), std::span<T const>(scaled), stream);
+    stream.synchronize();
   }
   shape_.in = shape_.out = strides;
 }
 
 template <class T>
-void TransformSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T> u) const {
+void TransformSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
+                               std::string_view variant) const {
   fft::Eigenvalues<T> values{static_cast<T>(reaction_), {}};
   for (std::size_t axis = 0; axis < 3; ++axis) values.axes[axis] = eigenvalues_[axis].span();
   auto const first = static_cast<std::size_t>(first_);
-  fft::solve<T>(stream, shape_, values, right.subspan(first), u.subspan(first));
+  fft::solve<T>(stream, shape_, values, right.subspan(first), u.subspan(first), variant);
 }
 
 template class TransformSolver<float>;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -23,10 +24,13 @@ double nearest_eigenvalue(Grid const& grid, Sides const& sides, double diffusivi
 template <class T>
 class TransformSolver {
  public:
+  /// Waits for the stream. Throws `std::invalid_argument` for coefficients that are arrays.
   TransformSolver(Stream& stream, Equation<T> const& equation);
 
-  /// Queues the solution; where an eigenvalue is 0, the part of it that is open becomes 0.
-  void solve(Stream& stream, std::span<T const> right, std::span<T> u) const;
+  /// Queues the solution by a row of family `fft`; where an eigenvalue is 0, the part of it that is
+  /// open becomes 0. u may be the very array `right`, and keeps what it has on Dirichlet sides.
+  void solve(Stream& stream, std::span<T const> right, std::span<T> u,
+             std::string_view variant = "auto") const;
 
  private:
   fft::Shape shape_;
