@@ -14,15 +14,10 @@ namespace gridstride::poisson {
 template <class T>
 GRIDSTRIDE_HOST_DEVICE void fill_row(Operator<T> const& a, std::int64_t i, double* lower,
                                      double* diagonal, double* upper) {
-  Faces const faces = faces_of(a, 0, i, i);
-  bool const none_below = a.side[0][0] != Rule::periodic && a.is_side(0, 0, i);
-  bool const none_above = a.side[0][1] != Rule::periodic && a.is_side(0, 1, i);
-  // At a Neumann side the inner face counts for both.
-  double const to_lower = none_below ? 0 : faces.lower + (none_above ? faces.upper : 0);
-  double const to_upper = none_above ? 0 : faces.upper + (none_below ? faces.lower : 0);
-  lower[i] = -to_lower;
-  upper[i] = -to_upper;
-  diagonal[i] = (to_lower + to_upper) + a.reaction_at(i);
+  LineRow const row = row_of(a, 0, i, i);
+  lower[i] = row.lower;
+  diagonal[i] = row.diagonal;
+  upper[i] = row.upper;
 }
 
 /// A product that is rounded, whatever it is added to.

@@ -23,17 +23,24 @@ struct Operator {
   /// Of a side's values: a/h² of a value and 2a/h of a derivative, or the same without a and halved.
   double side_weight[3][2];
   double volume;  ///< of a cell inside
-  double reaction;
+  double diffusivity, reaction;
   T const *diffusivities, *reactions;
 
   GRIDSTRIDE_HOST_DEVICE std::int64_t size() const { return count[0] * count[1] * count[2]; }
   GRIDSTRIDE_HOST_DEVICE bool is_side(int axis, int side, std::int64_t at) const {
     return at == (side == 0 ? 0 : points[axis] - 1);
   }
+  GRIDSTRIDE_HOST_DEVICE double diffusivity_at(std::int64_t place) const {
+    return diffusivities != nullptr ? double{diffusivities[place]} : diffusivity;
+  }
   GRIDSTRIDE_HOST_DEVICE double reaction_at(std::int64_t place) const {
     return reactions != nullptr ? double{reactions[place]} : reaction;
   }
 };
+
+/// The equation as kernels take it. Throws `std::invalid_argument` for what none is of.
+template <class T>
+Operator<T> operator_of(Equation<T> const& equation);
 
 /// The faces of a point along an axis: ā/h², and the places behind them.
 struct Faces {
@@ -57,6 +64,24 @@ GRIDSTRIDE_HOST_DEVICE Faces faces_of(Operator<T> const& a, int axis, std::int64
     faces.upper *= here + a.diffusivities[faces.upper_place];
   }
   return faces;
+}
+
+/// A point's equation as far as an axis makes it, with the reaction:
+/// lower·u₋ + diagonal·u + upper·u₊.
+struct LineRow {
+  double lower, diagonal, upper;
+};
+
+/// At a Neumann side the inner face counts for both.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE LineRow row_of(Operator<T> const& a, int axis, std::int64_t at,
+                                      std::int64_t place) {
+  Faces const faces = faces_of(a, axis, at, place);
+  bool const none_below = a.side[axis][0] != Rule::periodic && a.is_side(axis, 0, at);
+  bool const none_above = a.side[axis][1] != Rule::periodic && a.is_side(axis, 1, at);
+  double const to_lower = none_below ? 0 : faces.lower + (none_above ? faces.upper : 0);
+  double const to_upper = none_above ? 0 : faces.upper + (none_below ? faces.lower : 0);
+  return {-to_lower, (to_lower + to_upper) + a.reaction_at(place), -to_upper};
 }
 
 /// right − A·u at a point, and Σ_j |A_ij|.

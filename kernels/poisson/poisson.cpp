@@ -28,7 +28,8 @@ Rule rule_of(SideKind kind) {
   }
 }
 
-/// The equation as kernels take it. Throws for what none is of.
+}  // namespace
+
 template <class T>
 Operator<T> operator_of(Equation<T> const& equation) {
   Grid const& grid = equation.grid;
@@ -54,11 +55,14 @@ Operator<T> operator_of(Equation<T> const& equation) {
       a.side_weight[axis][side] = a.weight[axis] * (rule == Rule::neumann ? 2 * h : 1);
     }
   }
+  a.diffusivity = equation.diffusivity;
   a.reaction = equation.reaction;
   a.diffusivities = equation.diffusivities;
   a.reactions = equation.reactions;
   return a;
 }
+
+namespace {
 
 template <class T>
 void require_points(Equation<T> const& equation, NamedBytes const& array) {
@@ -195,6 +199,7 @@ void correct(Stream& stream, std::span<double const> correction, std::span<doubl
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
+  template Operator<T> operator_of(Equation<T> const&);                                           \
   template void add_sides(Stream&, Equation<T> const&, SideValues<T> const&, std::span<T>);       \
   template Integral integrate(Stream&, Equation<T> const&, std::span<T const>, T const*);         \
   template void shift(Stream&, double, std::span<T>);                                             \

@@ -21,6 +21,23 @@ fft::Kind kind_of(std::array<SideKind, 2> const& sides) {
 
 }  // namespace
 
+TransformShape transform_shape(Grid const& grid, Sides const& sides) {
+  TransformShape result;
+  fft::Strides strides{{0, 0, 0}, 0};
+  std::int64_t stride = 1;
+  for (int axis = 0; axis < grid.dims; ++axis) {
+    auto const i = static_cast<std::size_t>(axis);
+    auto const [first, count] = unknowns(grid, sides, axis);
+    result.shape.points[i] = count;
+    result.shape.kinds[i] = kind_of(sides[i]);
+    strides.axes[i] = stride;
+    result.first += first * stride;
+    stride *= grid.points[i];
+  }
+  result.shape.in = result.shape.out = strides;
+  return result;
+}
+
 std::vector<double> eigenvalues(Grid const& grid, Sides const& sides, int axis) {
   auto const i = static_cast<std::size_t>(axis);
   auto values = fft::angles(kind_of(sides[i]), unknowns(grid, sides, axis).count);
@@ -54,29 +71,18 @@ double nearest_eigenvalue(Grid const& grid, Sides const& sides, double diffusivi
 
 template <class T>
 TransformSolver<T>::TransformSolver(Stream& stream, Equation<T> const& equation)
-    : reaction_(equation.reaction) {
+    : unknowns_(transform_shape(equation.grid, equation.sides)), reaction_(equation.reaction) {
   if (equation.diffusivities != nullptr || equation.reactions != nullptr)
     throw std::invalid_argument("poisson: transforms need the same coefficients everywhere");
-  Grid const& grid = equation.grid;
-  fft::Strides strides{{0, 0, 0}, 0};
-  std::int64_t stride = 1;
-  for (int axis = 0; axis < grid.dims; ++axis) {
-    auto const i = static_cast<std::size_t>(axis);
-    auto const [first, count] = unknowns(grid, equation.sides, axis);
-    shape_.points[i] = count;
-    shape_.kinds[i] = kind_of(equation.sides[i]);
-    strides.axes[i] = stride;
-    first_ += first * stride;
-    stride *= grid.points[i];
-    auto const values = eigenvalues(grid, equation.sides, axis);
+  for (int axis = 0; axis < equation.grid.dims; ++axis) {
     std::vector<T> scaled;
-    for (double const value : values)
+    for (double const value : eigenvalues(equation.grid, equation.sides, axis))
       scaled.push_back(static_cast<T>(equation.diffusivity * value));
-    eigenvalues_[i] = {stream, MemorySpace::device, scaled.size()};
-    copy_async(eigenvalues_[i].span(), std::span<T const>(scaled), stream);
+    auto& table = eigenvalues_[static_cast<std::size_t>(axis)];
+    table = {stream, MemorySpace::device, scaled.size()};
+    copy_async(table.span(), std::span<T const>(scaled), stream);
     stream.synchronize();
   }
-  shape_.in = shape_.out = strides;
 }
 
 template <class T>
@@ -84,8 +90,8 @@ void TransformSolver<T>::solve(Stream& stream, std::span<T const> right, std::sp
                                std::string_view variant) const {
   fft::Eigenvalues<T> values{static_cast<T>(reaction_), {}};
   for (std::size_t axis = 0; axis < 3; ++axis) values.axes[axis] = eigenvalues_[axis].span();
-  auto const first = static_cast<std::size_t>(first_);
-  fft::solve<T>(stream, shape_, values, right.subspan(first), u.subspan(first), variant);
+  auto const first = static_cast<std::size_t>(unknowns_.first);
+  fft::solve<T>(stream, unknowns_.shape, values, right.subspan(first), u.subspan(first), variant);
 }
 
 template class TransformSolver<float>;

@@ -12,6 +12,14 @@
 
 namespace gridstride::poisson {
 
+/// The unknowns as transforms take them: their kinds by the sides, where they lie from the first one
+/// on, and the place of that.
+struct TransformShape {
+  fft::Shape shape;
+  std::int64_t first = 0;
+};
+TransformShape transform_shape(Grid const& grid, Sides const& sides);
+
 /// The eigenvalues of −∂²/∂x² as differences have it, of an axis' modes in the order of
 /// `fft::angles`: 4/h²·sin²(θ/2).
 std::vector<double> eigenvalues(Grid const& grid, Sides const& sides, int axis);
@@ -33,8 +41,7 @@ class TransformSolver {
              std::string_view variant = "auto") const;
 
  private:
-  fft::Shape shape_;
-  std::int64_t first_ = 0;  // place of the first unknown
+  TransformShape unknowns_;
   double reaction_;
   std::array<Buffer<T>, 3> eigenvalues_;
 };

@@ -5,9 +5,9 @@
 // with u = g (dirichlet), ∂u/∂n = g (neumann, n outward) or periodic sides, in second-order central
 // differences; a is averaged at the faces between points. Solved without iteration: by `direct`,
 // elimination along a line with any a and κ, or by `fft`, division between two transforms that have
-// the modes of the differences, where a and κ are the same everywhere. Where constants solve the
-// equation without a source, the source has to be in balance with the sides, and the mean of u is
-// fixed.
+// the modes of the differences, where a and κ are the same everywhere, and elimination between two
+// along all axes but that on which they depend. Where constants solve the equation without a source,
+// the source has to be in balance with the sides, and the mean of u is fixed.
 
 #include <fmt/format.h>
 
@@ -16,10 +16,12 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/error.hpp"
 #include "kernels/families.hpp"
+#include "kernels/poisson/layers.hpp"
 #include "kernels/poisson/poisson.hpp"
 #include "kernels/poisson/transform.hpp"
 #include "kernels/stencil/stencil.hpp"
@@ -44,16 +46,22 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 template <class T>
 constexpr double roundings = 1024 * double{std::numeric_limits<T>::epsilon()};
 
-std::vector<Row> poisson_rows(config::RunConfig const& run, Backend) {
+/// What solvers take beside the arrays of the equation, in arrays of the run's precision.
+int arrays_of_solver(config::RunConfig const& run, Backend backend) {
+  int const of_float64 = run.precision == Precision::float32 ? 2 : 1;
+  if (poisson::method_of(run) == "direct") return poisson::LineSolver<double>::arrays * of_float64;
+  auto const axis = poisson::layers_of(run);
+  if (!axis) return 0;
+  return poisson::LayerSolver<double>::arrays(backend, poisson::sides_of(run), *axis) * of_float64;
+}
+
+std::vector<Row> poisson_rows(config::RunConfig const& run, Backend backend) {
   auto const& parameters = parameters_of(run);
   std::vector<Row> rows = {evolved(run, "u", 1), coefficient(run, "source", parameters.source),
                            coefficient(run, "diffusivity", parameters.diffusivity),
                            coefficient(run, "reaction", parameters.reaction)};
-  if (poisson::method_of(run) == "direct")
-    rows.push_back(scratch(run, "coefficients",
-                           run.precision == Precision::float32
-                               ? poisson::LineSolver<float>::arrays
-                               : poisson::LineSolver<double>::arrays));
+  if (int const arrays = arrays_of_solver(run, backend); arrays > 0)
+    rows.push_back(scratch(run, "solver", arrays));
   rows[0].saved = false;
   rows[1].arrays = 1;  // what sides come to is added to it
   add_sides(rows, run, "u", find_scheme("euler"));
@@ -68,18 +76,31 @@ class Poisson final : public OneShot {
   std::vector<Field> fields() const override { return state_->fields(); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
-    if (line_) return {{"method", method_}, {"tridiagonal", std::string(line_->variant())}};
-    return {{"method", method_}};
+    std::vector<NamedText> texts = {{"method", method_}};
+    if (auto const* line = std::get_if<Line>(&solver_))
+      texts.push_back({"tridiagonal", std::string(line->variant())});
+    if (layers_)
+      texts.push_back(
+          {"elimination along", std::string(axis_names[static_cast<std::size_t>(*layers_)])});
+    return texts;
   }
   std::vector<std::string> fallbacks() const override { return state_->fallbacks(); }
 
  private:
+  using Line = poisson::LineSolver<T>;
+  using Transform = poisson::TransformSolver<T>;
+  using Layers = poisson::LayerSolver<T>;
+
   void compute() override;
   void load(config::RunConfig const& run, Inputs const& inputs);
   void require_finite(config::RunConfig const& run);
   void require_balance(config::RunConfig const& run);
   void require_no_resonance(config::RunConfig const& run);
   void check();
+  int solves() const {
+    auto const* const line = std::get_if<Line>(&solver_);
+    return line == nullptr ? 1 : line->solves();
+  }
   std::span<T> u() { return (*state_)["u"].span(); }
   std::span<T> right() { return (*state_)["source"].span(); }
 
@@ -89,8 +110,8 @@ class Poisson final : public OneShot {
   double mean_;
   std::optional<State<T>> state_;
   Equation<T> equation_;
-  std::optional<poisson::LineSolver<T>> line_;  // one of these two
-  std::optional<poisson::TransformSolver<T>> transform_;
+  std::optional<int> layers_;  // the axis along which coefficients vary
+  std::variant<std::monostate, Line, Transform, Layers> solver_;
   double imbalance_ = unknown;
   poisson::Residual residual_{unknown, unknown};
 };
@@ -101,14 +122,18 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
       method_(poisson::method_of(run)),
       coefficients_(poisson::coefficients_of(run, inputs)),
       is_given_(poisson::has_given_side(run)),
-      mean_(parameters_of(run).mean.value_or(0)) {
+      mean_(parameters_of(run).mean.value_or(0)),
+      layers_(poisson::layers_of(run)) {
   times_.measure("read", [&] { load(run, inputs); });
   if (is_given_) require_finite(run);
   if (coefficients_.singular) require_balance(run);
   if (method_ == "direct")
-    line_.emplace(stream_, equation_, coefficients_.singular, !coefficients_.negative);
+    solver_.template emplace<Line>(stream_, equation_, coefficients_.singular,
+                                   !coefficients_.negative);
+  else if (layers_)
+    solver_.template emplace<Layers>(stream_, equation_, *layers_, coefficients_.singular);
   else
-    transform_.emplace(stream_, equation_);
+    solver_.template emplace<Transform>(stream_, equation_);
   if (coefficients_.negative) require_no_resonance(run);
 }
 
@@ -167,8 +192,9 @@ void Poisson<T>::require_balance(config::RunConfig const& run) {
 template <class T>
 void Poisson<T>::require_no_resonance(config::RunConfig const& run) {
   std::string fault;
-  if (line_) {
-    auto const [norm, eigenvalue] = line_->nearest_eigenvalue(stream_, roundings<double>);
+  auto const* const line = std::get_if<Line>(&solver_);
+  if (line != nullptr) {
+    auto const [norm, eigenvalue] = line->nearest_eigenvalue(stream_, roundings<double>);
     if (eigenvalue) fault = fmt::format("{:.3g}, beside others up to {:.3g}", *eigenvalue, norm);
   } else {
     double const a = equation_.diffusivity, kappa = equation_.reaction;
@@ -181,17 +207,19 @@ void Poisson<T>::require_no_resonance(config::RunConfig const& run) {
       parameters_of(run).reaction.location,
       fmt::format("the equations have the eigenvalue {}, too near to 0 in {} (resonance; another "
                   "reaction{} has a solution)",
-                  fault, line_ ? "float64" : name_of(precision_of<T>()),
-                  sizeof(T) == 4 && !line_ ? ", or float64," : ""))});
+                  fault, line != nullptr ? "float64" : name_of(precision_of<T>()),
+                  sizeof(T) == 4 && line == nullptr ? ", or float64," : ""))});
 }
 
 template <class T>
 void Poisson<T>::compute() {
   times_.measure("solve", [this] {
-    if (line_)
-      line_->solve(stream_, right(), u());
-    else
-      transform_->solve(stream_, right(), u());
+    std::visit(
+        [this](auto& solver) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(solver)>, std::monostate>)
+            solver.solve(stream_, right(), u());
+        },
+        solver_);
     if (!coefficients_.singular) return;
     auto const found = poisson::integrate(stream_, equation_, u());
     poisson::shift(stream_, mean_ - found.sum / found.volume, u());
@@ -218,7 +246,7 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
                                     {"backward_error", residual_.backward_error},
                                     {"mean", is_given_ ? unknown : mean_},
                                     {"imbalance", imbalance_},
-                                    {"solves", line_ ? static_cast<double>(line_->solves()) : 1.0}};
+                                    {"solves", static_cast<double>(solves())}};
   auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
   return values;

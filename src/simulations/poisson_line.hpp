@@ -23,8 +23,8 @@ class LineSolver {
   /// Where constants solve the equation without a source, it is `singular`: u is 0 at the first
   /// point, whose equation follows from the others. Without `dominance` rows are exchanged.
   LineSolver(Stream& stream, Equation<T> const& equation, bool singular, bool dominance);
-  /// What it takes of device memory, in arrays of the grid.
-  static constexpr int arrays = 6 * static_cast<int>(sizeof(double) / sizeof(T));
+  /// What it takes of device memory, in arrays of float64 of the grid.
+  static constexpr int arrays = 6;
 
   /// The row of `tridiagonal` that works.
   std::string_view variant() const { return variant_; }

@@ -82,7 +82,8 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
       {"auto", "`direct` along a line, else `fft`"},
       {"direct", "elimination along a line, with any diffusivity and reaction"},
       {"fft",
-       "Fourier, sine and cosine transforms, with the same diffusivity and reaction everywhere"}};
+       "Fourier, sine and cosine transforms, with the same diffusivity and reaction everywhere; "
+       "elimination along one axis of several where they vary along that one"}};
   visitor.choice({.name = "method", .documentation = "How the equation is solved."}, methods,
                  method);
   check_method(visitor, run);
@@ -94,6 +95,16 @@ std::string method_for(std::string const& asked, std::size_t axes) {
   return asked != "auto" ? asked : axes == 1 ? "direct" : "fft";
 }
 
+/// Along which axes the coefficients vary, which are formulas.
+std::vector<int> varying_axes(Parameters const& parameters) {
+  std::vector<int> axes;
+  for (int axis = 0; axis < 3; ++axis)
+    if (parameters.diffusivity.formula.expression.depends_on(axis) ||
+        parameters.reaction.formula.expression.depends_on(axis))
+      axes.push_back(axis);
+  return axes;
+}
+
 }  // namespace
 
 void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
@@ -103,14 +114,26 @@ void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
     visitor.fault("method",
                   fmt::format("direct solves along a line (grid.points has {} entries)", axes));
   if (solver != "fft" || axes == 0) return;
-  std::string_view const way_out =
-      axes == 1 ? "method: direct takes others" : "others can be solved along a line alone";
-  if (!is_constant(diffusivity))
-    visitor.fault("diffusivity",
-                  fmt::format("varies, and fft needs the same everywhere ({})", way_out));
-  if (!is_constant(reaction))
-    visitor.fault("reaction",
-                  fmt::format("varies, and fft needs the same everywhere ({})", way_out));
+  std::pair<std::string_view, FieldSource const*> const coefficients[] = {
+      {"diffusivity", &diffusivity}, {"reaction", &reaction}};
+  bool const same_axis = varying_axes(*this).size() == 1;
+  for (auto const& [key, source] : coefficients) {
+    if (is_constant(*source)) continue;
+    if (axes == 1)
+      visitor.fault(key, "varies, and fft needs the same everywhere (method: direct takes others)");
+    else if (!source->file.empty())
+      visitor.fault(key, "comes from a file (of several axes fft takes a formula of one at most)");
+    else if (!same_axis)
+      visitor.fault(key,
+                    "diffusivity and reaction vary along several axes (fft takes one at most, the "
+                    "same for both)");
+  }
+}
+
+std::optional<int> layers_of(config::RunConfig const& run) {
+  auto const axes = varying_axes(parameters_of(run));
+  if (run.grid.dims < 2 || axes.empty()) return std::nullopt;
+  return axes.front();
 }
 
 std::string method_of(config::RunConfig const& run) {
@@ -185,6 +208,11 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
   if (!found.empty()) return found;
   examine([&] {
     auto const coefficients = coefficients_of(run, inputs);
+    if (coefficients.negative && layers_of(run))
+      found.push_back(
+          run.problem(parameters.reaction.location,
+                      "is negative somewhere (where coefficients vary along one axis of several, "
+                      "fft takes reactions that are not)"));
     if (parameters.mean && !coefficients.singular)
       found.push_back(run.problem(
           run.location("parameters.mean"),

@@ -36,6 +36,9 @@ inline Parameters const& parameters_of(config::RunConfig const& run) {
 /// The method that `auto` stands for.
 std::string method_of(config::RunConfig const& run);
 
+/// The axis along which coefficients vary, of several; nothing where they are the same everywhere.
+std::optional<int> layers_of(config::RunConfig const& run);
+
 /// The kinds of the sides.
 Sides sides_of(config::RunConfig const& run);
 

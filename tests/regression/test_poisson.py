@@ -48,7 +48,7 @@ class Poisson(support.Case):
         self.refuse(r"parameters\.source: f\.npy has nan at ", self.config(source={"file": "f.npy"}))
         self.refuse(r"parameters\.diffusivity: is -0\.0\d+ at x = 0\.53\d* \(a diffusivity is "
                     r"positive everywhere\)", self.config((16,), source=1, diffusivity=source))
-        self.refuse(r"parameters\.diffusivity: varies, and fft needs the same everywhere",
+        self.refuse(r"parameters\.diffusivity: comes from a file \(of several axes fft takes a formula of one",
                     self.config(source=1, diffusivity=source))
         self.refuse(r"parameters\.source: is inf at x = 0\.2, y = 0\.125 ",
                     self.config(source="1/(x - 0.2)"))

@@ -164,6 +164,9 @@ inline std::vector<MemoryCase> memory_cases() {
        "simulation: poisson\nprecision: float32\ngrid: {points: 700001}\n"
        "parameters: {diffusivity: \"1 + x\", source: \"x\"}\n",
        false, "hdf5", "", true},
+      {"poisson in layers", "simulation: poisson\n" + plane +
+                                "boundary: {x: periodic}\n"
+                                "parameters: {diffusivity: 1 + x, source: \"x*y\"}\n"},
       {"poisson in a plane", "simulation: poisson\n" + plane + "parameters: {source: \"x*y\"}\n"},
       {"lu",
        "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 + i + "

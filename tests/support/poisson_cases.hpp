@@ -158,16 +158,21 @@ inline void expect_modes(PoissonGrid const& grid, std::string const& method, Bac
 }
 
 /// u = Σ_a sin(w_a·x_a + φ_a) with w = 2π along periodic axes, else other numbers, and with the
-/// mean of it; a = 1 + x(1 − x)/2 where it varies, which is for lines alone.
-inline std::string manufactured_poisson(PoissonGrid const& grid, bool varies, double reaction,
+/// mean of it. `along` is the axis along which a and κ vary, or negative.
+inline std::string manufactured_poisson(PoissonGrid const& grid, int along, double reaction,
                                         std::string const& method) {
   constexpr std::array<double, 3> phases = {0.3, 0.7, 1.1};
   constexpr std::array<double, 3> waves = {2.5, 3.5, 4.5};
+  bool const varies = along >= 0;
+  char const* const axis = varies ? poisson_axes[static_cast<std::size_t>(along)] : "x";
+  auto const of_axis = [&](std::string const& text, std::string const& otherwise) {
+    return varies ? fmt::format(fmt::runtime(text), axis) : otherwise;
+  };
+  std::string const diffusivity = of_axis("(1 + sin(2*pi*{})/2)", "1.5");
+  std::string const kappa = fmt::format("{}*{}", reaction, of_axis("(1 + cos(2*pi*{})/2)", "1"));
   std::string value, source;
   std::array<std::string, 3> slopes;
   double mean = 0;
-  std::string const a_formula = varies ? "(1 + x*(1 - x)/2)" : "1.5";
-  std::string const a_slope = varies ? "(0.5 - x)" : "0";
   for (int a = 0; a < grid.dims(); ++a) {
     auto const i = static_cast<std::size_t>(a);
     double const w = grid.side(a, 0) == 'p' ? 2 * std::numbers::pi : waves[i];
@@ -176,32 +181,58 @@ inline std::string manufactured_poisson(PoissonGrid const& grid, bool varies, do
     std::string const join = a == 0 ? "" : " + ";
     value += fmt::format("{}sin({})", join, angle);
     slopes[i] = fmt::format("{:.17g}*cos({})", w, angle);
-    source += fmt::format("{0}{1:.17g}*{2}*sin({3}) - {4:.17g}*{5}*cos({3})", join, w * w,
-                          a_formula, angle, w, a_slope);
+    source += fmt::format("{}{:.17g}*{}*sin({})", join, w * w, diffusivity, angle);
+    if (a == along) source += fmt::format(" - pi*cos(2*pi*{})*{}", axis, slopes[i]);
   }
-  source += fmt::format(" + {}*({})", reaction, value);
+  source += fmt::format(" + {}*({})", kappa, value);
   bool const is_open = reaction == 0 && !grid.is_given();
   return poisson_yaml(
       grid, value, slopes,
-      fmt::format("diffusivity: \"{}\", reaction: {}, source: \"{}\", method: {}{}", a_formula,
-                  reaction, source, method,
+      fmt::format("diffusivity: \"{}\", reaction: \"{}\", source: \"{}\", method: {}{}",
+                  diffusivity, reaction == 0 ? "0" : kappa, source, method,
                   is_open ? fmt::format(", mean: {:.17g}, imbalance: 0.1", mean) : ""),
       "float64");
 }
 
 /// The order in space, from a grid of so many cells and one of twice as many.
-inline void expect_order_two(std::string const& sides, int cells, bool varies, double reaction,
+inline void expect_order_two(std::string const& sides, int cells, int along, double reaction,
                              std::string const& method, Backend backend) {
-  SCOPED_TRACE(fmt::format("{} {} reaction {}", sides, method, reaction));
+  SCOPED_TRACE(fmt::format("{} {} along {} reaction {}", sides, method, along, reaction));
   std::array<double, 2> errors{};
   for (int const level : {0, 1}) {
     PoissonGrid grid{{}, sides};
     for (std::size_t a = 0; a < sides.size() / 2; ++a)
       grid.points.push_back((cells << level) + (sides[2 * a] == 'p' ? 0 : 1));
     errors[static_cast<std::size_t>(level)] =
-        solve_poisson(manufactured_poisson(grid, varies, reaction, method), backend).error;
+        solve_poisson(manufactured_poisson(grid, along, reaction, method), backend).error;
   }
   EXPECT_NEAR(std::log2(errors[0] / errors[1]), 2, 0.15) << errors[0] << ", " << errors[1];
+}
+
+/// Coefficients that vary along an axis by less than float64 can tell give what constant ones do.
+inline void expect_layers_of_nothing(PoissonGrid const& grid, Backend backend) {
+  for (int along = 0; along < grid.dims(); ++along)
+    for (double const reaction : {0.0, 2.0})
+      for (std::string const precision : {"float64", "float32"}) {
+        SCOPED_TRACE(
+            fmt::format("{} along {} {} reaction {}", grid.sides, along, precision, reaction));
+        auto const solve = [&](std::string const& diffusivity) {
+          bool const is_open = reaction == 0 && !grid.is_given();
+          return solve_poisson(
+              poisson_yaml(
+                  grid, "x + 2*y", {"1", "2", "0"},
+                  fmt::format("diffusivity: \"{}\", reaction: {}, source: \"cos(9*x)*exp(y)\""
+                              "{}",
+                              diffusivity, reaction, is_open ? ", mean: 2, imbalance: 1" : ""),
+                  precision),
+              backend);
+        };
+        auto const layers =
+            solve(fmt::format("1.25 + 1e-30*{}", poisson_axes[static_cast<std::size_t>(along)]));
+        EXPECT_EQ(layers.chosen.back().name, "elimination along");
+        EXPECT_LE(relative_difference(layers.u, solve("1.25").u),
+                  precision == "float64" ? 1e-13 : 2e-6);
+      }
 }
 
 }  // namespace gridstride::test

@@ -31,7 +31,7 @@ TEST_F(PoissonGpu, ModesComeBackFromEliminationAlongLines) {
 TEST_F(PoissonGpu, EliminationIsOfOrderTwoForEveryKindOfSide) {
   for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
     for (double const reaction : {0.0, -2.0})
-      test::expect_order_two(sides, 32, sides != "pp", reaction, "direct", Backend::cuda);
+      test::expect_order_two(sides, 32, 0, reaction, "direct", Backend::cuda);
 }
 
 }  // namespace

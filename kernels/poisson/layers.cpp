@@ -1,0 +1,87 @@
+#include "kernels/poisson/layers.hpp"
+
+#include <cstddef>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "kernels/poisson/elimination.hpp"
+#include "kernels/poisson/transform.hpp"
+#include "kernels/support/parallel_for.hpp"
+
+namespace gridstride::poisson {
+
+template <class T>
+LayerSolver<T>::LayerSolver(Stream& stream, Equation<T> const& equation, int axis, bool singular)
+    : equation_(equation), axis_(axis), singular_(singular) {
+  Grid const& grid = equation.grid;
+  if (grid.dims < 2 || axis < 0 || axis >= grid.dims)
+    throw std::invalid_argument("poisson: layers are those of a grid of two or three axes");
+  auto unknowns = transform_shape(grid, equation.sides);
+  shape_ = unknowns.shape;
+  shape_.kinds[static_cast<std::size_t>(axis)] = fft::Kind::none;
+  first_ = unknowns.first;
+  std::size_t other = 0;
+  for (int a = 0; a < 3; ++a) {
+    if (a == axis) continue;
+    auto const values =
+        a < grid.dims ? eigenvalues(grid, equation.sides, a) : std::vector<double>{0};
+    eigenvalues_[other] = {stream, MemorySpace::device, values.size()};
+    copy_async(eigenvalues_[other].span(), std::span<double const>(values), stream);
+    stream.synchronize();
+    ++other;
+  }
+  int const numbers = arrays(stream.backend(), equation.sides, axis);
+  if (numbers > 0)
+    work_ = {stream, MemorySpace::device, static_cast<std::size_t>(numbers * shape_.size())};
+}
+
+/// Threads of the host have memory for one system each.
+template <class T>
+int LayerSolver<T>::arrays(Backend backend, Sides const& sides, int axis) {
+  if (backend == Backend::cpu) return 0;
+  return sides[static_cast<std::size_t>(axis)][0] == SideKind::periodic ? 3 : 2;
+}
+
+template <class T>
+void LayerSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
+                           std::string_view variant) {
+  auto const first = static_cast<std::size_t>(first_);
+  auto const values = u.subspan(first);
+  fft::transform<T>(stream, shape_, fft::Direction::forward, right.subspan(first), values, variant);
+  Layers<T> layers{
+      .a = operator_of(equation_),
+      .axis = axis_,
+      .others = {axis_ == 0 ? 1 : 0, axis_ == 2 ? 1 : 2},
+      .eigenvalues = {std::as_const(eigenvalues_[0]).data(), std::as_const(eigenvalues_[1]).data()},
+      .scale = 1 / fft::round_trip(shape_),
+      .singular = singular_,
+      .values = u.data()};
+  if (stream.backend() == Backend::cpu) host_eliminate(stream, layers);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  else
+    cuda_eliminate(stream, layers, work_.data());
+#endif
+  fft::transform<T>(stream, shape_, fft::Direction::inverse, values, values, variant);
+}
+
+/// Systems side by side share the lines of the caches that they read.
+template <class T>
+void host_eliminate(Stream&, Layers<T> const& w) {
+  constexpr std::int64_t wanted = 32;
+  std::int64_t const of_p = w.a.count[w.others[0]], of_q = w.a.count[w.others[1]];
+  std::int64_t const count = w.a.count[w.axis], parts = (of_p + wanted - 1) / wanted;
+  parallel_for(parts * of_q, 20 * wanted * count, [&](std::int64_t part) {
+    std::vector<double> work(static_cast<std::size_t>(numbers_of(w) * count));
+    std::int64_t const q = part / parts, first = part % parts * wanted;
+    for (std::int64_t p = first; p < std::min(of_p, first + wanted); ++p)
+      eliminate(w, p, q, work.data(), 1);
+  });
+}
+
+template class LayerSolver<float>;
+template class LayerSolver<double>;
+template void host_eliminate(Stream&, Layers<float> const&);
+template void host_eliminate(Stream&, Layers<double> const&);
+
+}  // namespace gridstride::poisson
