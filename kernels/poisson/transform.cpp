@@ -38,6 +38,19 @@ TransformShape transform_shape(Grid const& grid, Sides const& sides) {
   return result;
 }
 
+std::size_t transform_bytes(Backend backend, fft::Shape const& shape, std::size_t value_bytes) {
+  constexpr std::int64_t held = 2048, most = std::int64_t{1} << 24;
+  std::int64_t numbers = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    std::int64_t const points = shape.points[axis];
+    if (shape.kinds[axis] == fft::Kind::none || points <= held) continue;
+    // A convolution of a line that goes on to a period: twice the points, and what makes it smooth.
+    std::int64_t const line = 2 * points + points / 4 + 8;
+    numbers = std::max(numbers, std::max(line, std::min(most, shape.size() / points * line)));
+  }
+  return backend == Backend::cpu ? 0 : static_cast<std::size_t>(2 * 2 * numbers) * value_bytes;
+}
+
 std::vector<double> eigenvalues(Grid const& grid, Sides const& sides, int axis) {
   auto const i = static_cast<std::size_t>(axis);
   auto values = fft::angles(kind_of(sides[i]), unknowns(grid, sides, axis).count);

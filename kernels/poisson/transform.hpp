@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,11 @@ struct TransformShape {
   std::int64_t first = 0;
 };
 TransformShape transform_shape(Grid const& grid, Sides const& sides);
+
+/// At most so many bytes of device memory are taken by transforms beside arrays and tables: by those
+/// along lines that no block of a GPU need be able to hold, which go through memory of 2^24 numbers
+/// at a time, or one line.
+std::size_t transform_bytes(Backend backend, fft::Shape const& shape, std::size_t value_bytes);
 
 /// The eigenvalues of −∂²/∂x² as differences have it, of an axis' modes in the order of
 /// `fft::angles`: 4/h²·sin²(θ/2).

@@ -68,6 +68,15 @@ std::vector<Row> poisson_rows(config::RunConfig const& run, Backend backend) {
   return rows;
 }
 
+MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
+  auto result = forecast(run, poisson_rows(run, backend));
+  if (poisson::method_of(run) == "fft") {
+    auto const shape = poisson::transform_shape(run.grid, poisson::sides_of(run)).shape;
+    result.other_bytes += poisson::transform_bytes(backend, shape, size_of(run.precision));
+  }
+  return result;
+}
+
 template <class T>
 class Poisson final : public OneShot {
  public:
@@ -264,7 +273,7 @@ SimulationEntry poisson_entry() {
   info.has_time = false;
   info.variables = std::span(expression::space_and_time).first(3);
   return entry<Poisson, Parameters>(
-      {.info = info, .rows = poisson_rows, .problems = poisson::problems});
+      {.info = info, .memory = poisson_memory, .problems = poisson::problems});
 }
 
 }  // namespace gridstride

@@ -34,5 +34,37 @@ TEST_F(PoissonGpu, EliminationIsOfOrderTwoForEveryKindOfSide) {
       test::expect_order_two(sides, 32, 0, reaction, "direct", Backend::cuda);
 }
 
+TEST_F(PoissonGpu, ModesComeBackFromTransforms) {
+  test::expect_modes({{16, 9}, "ppdd"}, "fft", Backend::cuda);
+  test::expect_modes({{9, 11, 8}, "dnnnpp"}, "fft", Backend::cuda);
+}
+
+TEST_F(PoissonGpu, TransformsAreOfOrderTwo) {
+  test::expect_order_two("ddnnpp", 16, -1, -2, "fft", Backend::cuda);
+}
+
+TEST_F(PoissonGpu, LayersOfNothing) {
+  test::expect_layers_of_nothing({{9, 11, 8}, "dnnnpp"}, Backend::cuda);
+}
+
+TEST_F(PoissonGpu, LayersAreOfOrderTwo) {
+  for (int const along : {0, 1, 2})
+    test::expect_order_two("ddnnpp", 16, along, 0, "fft", Backend::cuda);
+}
+
+/// The host's results but for roundings, and every time the same bits.
+TEST_F(PoissonGpu, AgreesWithTheHost) {
+  for (std::string const precision : {"float64", "float32"})
+    for (std::string const parameters :
+         {"source: \"cos(9*x)*y\"", "source: \"cos(9*x)*y\", diffusivity: 1 + y"}) {
+      auto const yaml = test::poisson_yaml({{33, 17, 16}, "ddndpp"}, "x + y", {"1", "1", "0"},
+                                           parameters, precision);
+      auto const once = test::solve_poisson(yaml, Backend::cuda);
+      EXPECT_EQ(once.u.memory, test::solve_poisson(yaml, Backend::cuda).u.memory);
+      EXPECT_LE(test::relative_difference(once.u, test::solve_poisson(yaml, Backend::cpu).u),
+                precision == "float64" ? 1e-13 : 2e-6);
+    }
+}
+
 }  // namespace
 }  // namespace gridstride
