@@ -156,34 +156,55 @@ bool has_given_side(config::RunConfig const& run) {
   return false;
 }
 
+namespace {
+
+/// What the run's precision holds of coefficients.
+struct Reach {
+  double least, most;                ///< numbers, and sums of them
+  double least_square, most_square;  ///< of eigenvalues without a: about 1/L² and 1/h²
+};
+
+Reach reach_of(config::RunConfig const& run) {
+  bool const single = run.precision == Precision::float32;
+  // Sums of twelve a/h² have to be numbers too.
+  Reach reach{
+      single ? double{std::numeric_limits<float>::min()} : std::numeric_limits<double>::min(),
+      (single ? double{std::numeric_limits<float>::max()} : std::numeric_limits<double>::max()) /
+          64,
+      std::numeric_limits<double>::infinity(), 0};
+  for (int axis = 0; axis < run.grid.dims; ++axis) {
+    double const h = run.grid.spacing[axis];
+    double const length = h * static_cast<double>(run.grid.points[axis]);
+    reach.least_square = std::min(reach.least_square, 1 / (length * length));
+    reach.most_square = std::max(reach.most_square, 1 / (h * h));
+  }
+  return reach;
+}
+
+}  // namespace
+
 Coefficients coefficients_of(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
-  double const least = run.precision == Precision::float32
-                           ? double{std::numeric_limits<float>::min()}
-                           : std::numeric_limits<double>::min();
-  double const most = run.precision == Precision::float32
-                          ? double{std::numeric_limits<float>::max()}
-                          : std::numeric_limits<double>::max();
-  double squares[] = {std::numeric_limits<double>::infinity(), 0};  // of 1/h, least and most
-  for (int axis = 0; axis < run.grid.dims; ++axis) {
-    double const square = 1 / (run.grid.spacing[axis] * run.grid.spacing[axis]);
-    squares[0] = std::min(squares[0], square);
-    squares[1] = std::max(squares[1], square);
-  }
-  // Sums of twelve of them have to be numbers too.
+  Reach const reach = reach_of(run);
   auto const demand = [&](double value) -> std::string_view {
     if (!(value > 0) || !std::isfinite(value)) return "a diffusivity is positive everywhere";
-    if (value < least || value * squares[0] < least || value > most / 64 ||
-        value * squares[1] > most / 64)
-      return "by the square of the spacing it is beyond what the precision holds; other units may "
-             "help";
+    if (value < reach.least || value * reach.least_square < reach.least || value > reach.most ||
+        value * reach.most_square > reach.most)
+      return "over the squares of spacings and extents it is beyond what the precision holds; "
+             "other "
+             "units may help";
     return "";
   };
   largest_magnitude(run, parameters.diffusivity, inputs, run.grid, 0, demand);
+  bool const constant = is_constant(parameters.reaction);
   std::atomic<bool> negative = false;
   auto const look = [&](double value) -> std::string_view {
     if (value < 0) negative = true;
-    return std::abs(value) <= most / 64 ? "" : "a reaction is finite everywhere";
+    if (!std::isfinite(value)) return "a reaction is finite everywhere";
+    bool const is_lost = constant && value != 0 && std::abs(value) < reach.least;
+    return std::abs(value) > reach.most || is_lost
+               ? "it is beyond what the precision holds; other units may help"
+               : "";
   };
   double const reaction = largest_magnitude(run, parameters.reaction, inputs, run.grid, 0, look);
   return {reaction, negative, reaction == 0 && !has_given_side(run)};

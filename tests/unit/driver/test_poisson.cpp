@@ -227,8 +227,13 @@ TEST(Poisson, CoefficientsAreLookedAt) {
   EXPECT_EQ(line("reaction: \"1/(x - 1)\""),
             "3:35: parameters.reaction: is inf at x = 1 (a reaction is finite everywhere)");
   EXPECT_EQ(line("diffusivity: 1e-42", "precision: float32\n"),
-            "3:38: parameters.diffusivity: is 1e-42 at x = 0 (by the square of the spacing it is "
-            "beyond what the precision holds; other units may help)");
+            "3:38: parameters.diffusivity: is 1e-42 at x = 0 (over the squares of spacings and "
+            "extents it is beyond what the precision holds; other units may help)");
+  for (std::string const method : {"direct", "fft"})
+    EXPECT_EQ(
+        line("reaction: 1e-39, method: " + method, "precision: float32\n"),
+        "3:35: parameters.reaction: is 1e-39 at x = 0 (it is beyond what the precision holds; "
+        "other units may help)");
   EXPECT_EQ(line("mean: 1"),
             "3:31: parameters.mean: the solution has its mean by itself (u is given on a side)");
   EXPECT_EQ(line("mean: 1, reaction: 3", "boundary: {x: periodic}\n"),
@@ -238,6 +243,32 @@ TEST(Poisson, CoefficientsAreLookedAt) {
                          "parameters: {source: 1, reaction: \"y - 0.1\"}\n"),
             "3:35: parameters.reaction: is negative somewhere (where coefficients vary along one "
             "axis of several, fft takes reactions that are not)");
+}
+
+/// Neither the slowest modes nor the fastest get lost where everything is scaled.
+TEST(Poisson, WildScales) {
+  for (std::string const method : {"direct", "fft"})
+    for (std::string const precision : {"float32", "float64"}) {
+      auto const scaled = [&](std::string const& scale, std::string const& length) {
+        return solve_poisson(
+            fmt::format("simulation: poisson\nprecision: {}\ngrid: {{points: 31, upper: {}}}\n"
+                        "boundary: {{x: {{lower: {{dirichlet: 1}}, upper: {{neumann: 0}}}}}}\n"
+                        "parameters: {{diffusivity: \"{}*{}^2\", reaction: {}, method: {},\n"
+                        "  source: \"{}*cos(9*x/{})\"}}\n",
+                        precision, length, scale, length, scale, method, scale, length),
+            cpu);
+      };
+      auto const plain = scaled("1", "1");
+      std::string const far = precision == "float32" ? "1e3" : "1e30";
+      std::vector<std::string> const scales = precision == "float32"
+                                                  ? std::vector<std::string>{"1e-30", "1e28"}
+                                                  : std::vector<std::string>{"1e-240", "1e240"};
+      for (auto const& scale : scales)
+        for (std::string const& length : {far, "1/" + far})
+          EXPECT_LE(relative_difference(scaled(scale, "(" + length + ")").u, plain.u),
+                    precision == "float32" ? 2e-6 : 1e-13)
+              << method << ' ' << scale << ' ' << length;
+    }
 }
 
 TEST(Poisson, TheSameBitsEveryTime) {
