@@ -10,6 +10,7 @@
 // the source has to be in balance with the sides, and the mean of u is fixed.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <limits>
@@ -261,6 +262,28 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
   return values;
 }
 
+std::string_view modes_of(std::array<SideKind, 2> const& sides) {
+  if (sides[0] == SideKind::periodic) return "waves";
+  return sides[0] == SideKind::dirichlet ? "sines" : "cosines";
+}
+
+std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs const& inputs,
+                                        Device const&) {
+  std::string const method = poisson::method_of(run);
+  auto const sides = poisson::sides_of(run);
+  std::vector<std::string> parts;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis) {
+    bool const eliminates = method == "direct" || poisson::layers_of(run) == static_cast<int>(axis);
+    parts.push_back(fmt::format("{} along {}", eliminates ? "elimination" : modes_of(sides[axis]),
+                                axis_names[axis]));
+  }
+  std::vector<std::string> lines = {fmt::format("{}: {}", method, fmt::join(parts, ", "))};
+  if (poisson::coefficients_of(run, inputs).singular)
+    lines.push_back(fmt::format("u is open by a constant, which its mean settles: {}",
+                                parameters_of(run).mean.value_or(0)));
+  return lines;
+}
+
 }  // namespace
 
 SimulationEntry poisson_entry() {
@@ -272,8 +295,10 @@ SimulationEntry poisson_entry() {
   info.kernels = {{"evaluate", variant_names("evaluate")}};
   info.has_time = false;
   info.variables = std::span(expression::space_and_time).first(3);
-  return entry<Poisson, Parameters>(
-      {.info = info, .memory = poisson_memory, .problems = poisson::problems});
+  return entry<Poisson, Parameters>({.info = info,
+                                     .memory = poisson_memory,
+                                     .problems = poisson::problems,
+                                     .report = poisson_report});
 }
 
 }  // namespace gridstride

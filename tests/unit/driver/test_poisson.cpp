@@ -245,6 +245,21 @@ TEST(Poisson, CoefficientsAreLookedAt) {
             "axis of several, fft takes reactions that are not)");
 }
 
+TEST(Poisson, CheckTellsHowItIsSolved) {
+  auto const told = [](PoissonGrid const& grid, std::string const& parameters) {
+    auto const config =
+        config_of(poisson_yaml(grid, "0", {"0", "0", "0"}, "source: 0" + parameters, "float64"));
+    return entry_of(config).report(config, inputs_of(config), Device::open(cpu));
+  };
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(told({{9}, "dn"}, ""), Lines{"direct: elimination along x"});
+  EXPECT_EQ(told({{9, 9, 9}, "dnndpp"}, ""),
+            Lines{"fft: sines along x, cosines along y, waves along z"});
+  EXPECT_EQ(told({{9, 9}, "ppnn"}, ", diffusivity: 1 + x, mean: 2.5"),
+            (Lines{"fft: elimination along x, cosines along y",
+                   "u is open by a constant, which its mean settles: 2.5"}));
+}
+
 /// Neither the slowest modes nor the fastest get lost where everything is scaled.
 TEST(Poisson, WildScales) {
   for (std::string const method : {"direct", "fft"})
