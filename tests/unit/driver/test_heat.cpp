@@ -95,6 +95,8 @@ TEST(Heat, RefusesLimitsThatItCannotKeep) {
             take +
                 "65.0 KiB, and grids larger than the device take steps with sides that do not "
                 "depend on time");
+  EXPECT_EQ(refusal(heat("diffusivity: 1", "crank_nicolson, step: 1"), "device_memory: 64 KiB"),
+            take + "65.0 KiB, and grids larger than the device take steps of the scheme ftcs");
   // What fits needs none.
   EXPECT_EQ(refusal(heat("diffusivity: 1", "rk4"), "device_memory: 1 MiB"), "");
 }

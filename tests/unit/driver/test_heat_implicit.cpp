@@ -88,6 +88,24 @@ TEST(HeatImplicit, AHotSpotDoesNotRing) {
   }
 }
 
+/// With a diffusivity that goes up and down by 10^4 from point to point, so that what the axes do
+/// cannot be exchanged, nothing grows for ever, as it would by a factor a step.
+TEST(HeatImplicit, IsStableWhateverTheDiffusivity) {
+  for (auto const* scheme : test::implicit_schemes)
+    for (auto const* points : {"[41, 37]", "[15, 17, 13]"})
+      for (double const step : {5e-4, 0.02, 1.0}) {
+        auto const yaml = fmt::format(
+            "simulation: heat\ngrid: {{points: {}}}\n"
+            "boundary: {{x: {{neumann: 0}}, y: {{lower: {{dirichlet: 0}}, upper: {{neumann: "
+            "0}}}}}}\n"
+            "initial: {{u: \"if(sin(1000*x^2 + 3000*y^2 + 777*x*y) > 0, 1, -1)\"}}\n"
+            "parameters: {{diffusivity: \"if(sin(1234*x + 4321*y^2 + 999*x*y) > 0, 1, 1e-4)\"}}\n"
+            "time: {{scheme: {}, end: {}, step: {}}}\noutput: {{every: {{count: 1}}}}\n",
+            points, scheme, 100 * step, step);
+        EXPECT_LE(largest_after(yaml), 20) << scheme << ' ' << points << ' ' << step;
+      }
+}
+
 TEST(HeatImplicit, KeepsWhatIsSteady) {
   for (auto const* scheme : test::implicit_schemes) {
     auto const error = test::solution_error(

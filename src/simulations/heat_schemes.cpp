@@ -1,0 +1,148 @@
+#include "simulations/heat_schemes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/error.hpp"
+#include "kernels/stencil/implicit.hpp"
+#include "model/adaptive_steps.hpp"
+#include "model/out_of_core.hpp"
+#include "simulations/heat_implicit.hpp"
+#include "simulations/heat_parameters.hpp"
+
+namespace gridstride::heat {
+
+namespace {
+
+/// `tr_bdf2` (Bank and others, IEEE Trans. Electron Devices 32, 1985): with γ = 2 − √2 both stages
+/// have the same θ, and the second one, (1 − γ/2·dt·L) u' = a·u_γ − (a − 1)·u with a = 1/(γ(2 − γ)),
+/// begins with u + a·δ. Its second estimate is of order 3 (M. E. Hosea and L. F. Shampine, Appl.
+/// Numer. Math. 20, 1996), and W⁻¹ of the difference is the error, or what is stiff would count.
+constexpr double root = 1.4142135623730951, gamma = 2 - root;
+constexpr ImplicitScheme table[] = {
+    {.name = "backward_euler", .backward = 1},
+    {.name = "crank_nicolson", .part = 1},
+    {.name = "tr_bdf2",
+     .part = gamma,
+     .multiple = 1 / (gamma * (2 - gamma)),
+     .backward = gamma / 2,
+     .rates = {(1 - root / 4) / 3, (1 + 0.75 * root) / 3, gamma / 6}},
+};
+
+ImplicitScheme const* find(std::string_view name) {
+  auto const* const found = std::ranges::find(table, name, &ImplicitScheme::name);
+  return found == std::end(table) ? nullptr : found;
+}
+
+/// How much longer than those of ftcs steps may be: 1 − θ·dt·L has less than 10 bits of its 1 then,
+/// and would lose what does not change along an axis.
+double most_multiple(Precision precision) {
+  return with_zero_of(precision, [](auto zero) {
+    return 0x1p-10 / static_cast<double>(std::numeric_limits<decltype(zero)>::epsilon());
+  });
+}
+
+bool has_field(config::RunConfig const& run) {
+  return !is_constant(source_of(parameters_as<Parameters>(run).diffusivity));
+}
+
+}  // namespace
+
+ImplicitScheme const& implicit_scheme(config::RunConfig const& run) {
+  return *find(run.time.scheme);
+}
+
+bool is_bounded(config::RunConfig const& run) { return run.grid.dims == 3 && has_field(run); }
+
+bool has_rows(config::RunConfig const& run) { return has_field(run) && !is_bounded(run); }
+
+Work::Work(config::RunConfig const& run)
+    : given(is_bounded(run) || (implicit_scheme(run).backward > 0 && run.grid.dims > 1)),
+      base(is_bounded(run) && implicit_scheme(run).multiple != 1 && !run.time.adaptive),
+      adaptive(run.time.adaptive) {}
+
+std::vector<Row> implicit_rows(config::RunConfig const& run) {
+  auto rows = rows_of(run, 1, find_scheme("euler"));
+  rows.push_back(scratch(run, "right-hand sides", Work(run).arrays()));
+  rows.push_back(
+      scratch(run, "rows", static_cast<int>(stencil::AxisSystems<double>::arrays(has_rows(run)))));
+  return rows;
+}
+
+Steps choose_steps(config::RunConfig const& run, Inputs const& inputs) {
+  double const alpha = largest_diffusivity(run, inputs);
+  double const limit = stencil::euler_limit(run.grid, alpha);
+  double const longest = limit * most_multiple(run.precision);
+  if (run.time.step && *run.time.step > longest)
+    throw ConfigError({run.problem(
+        run.time.step_location,
+        fmt::format("{} s is {:.3g} times what ftcs could take ({} has digits for {:.3g} times)",
+                    *run.time.step, *run.time.step / limit, name_of(run.precision),
+                    most_multiple(run.precision)))});
+  if (run.time.adaptive)
+    return {std::min(longest_step(run, depends_on_time(implicit_rows(run))), longest), alpha,
+            limit};
+  if (run.time.step) return {std::min(*run.time.step, output_interval(run)), alpha, limit};
+  throw ConfigError({run.problem(
+      run.time.step_location,
+      fmt::format("has to be given with {}{} (it is stable for any step, so that the accuracy that "
+                  "you want decides; 100 times what ftcs could take are {:.3g} s)",
+                  run.time.scheme, implicit_scheme(run).has_error() ? ", or be 'adaptive'" : "",
+                  100 * limit))});
+}
+
+std::vector<std::string_view> implicit_schemes() {
+  std::vector<std::string_view> names;
+  for (auto const& scheme : table) names.push_back(scheme.name);
+  return names;
+}
+
+bool has_error(config::RunConfig const& run) {
+  auto const* const scheme = find(run.time.scheme);
+  return scheme != nullptr && scheme->has_error();
+}
+
+bool is_implicit(config::RunConfig const& run) { return find(run.time.scheme) != nullptr; }
+
+double implicit_step(config::RunConfig const& run, Inputs const& inputs) {
+  return choose_steps(run, inputs).longest;
+}
+
+MemoryForecast implicit_memory(config::RunConfig const& run, Backend backend) {
+  auto const rows = implicit_rows(run);
+  SlabSteps const slabs = {.shape = {},
+                           .evolved = {},
+                           .refusal = "grids larger than the device take steps of the scheme ftcs"};
+  auto const plan = plan_slabs(run, Device::open(backend, run.device.ordinal), rows, slabs);
+  auto memory = forecast_slabs(run, rows, slabs, plan);
+  memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {
+    return stencil::AxisSystems<decltype(zero)>::bytes(run.grid, has_rows(run));
+  });
+  if (run.time.adaptive)
+    memory.other_bytes += AdaptiveSteps::bytes(run.grid, 1) + sizeof(evaluate::DeviceClock);
+  return memory;
+}
+
+std::vector<Problem> implicit_problems(config::RunConfig const& run) {
+  std::vector<Problem> problems;
+  auto const refuse = [&](std::string_view key) {
+    problems.push_back(
+        run.problem(run.location(fmt::format("kernels.{}", key)),
+                    fmt::format("is for explicit steps (the scheme is {})", run.time.scheme)));
+  };
+  if (run.kernels.at("stencil") != "auto") refuse("stencil");
+  if (run.fused_steps) refuse("fused_steps");
+  check_tolerance(run, problems);
+  return problems;
+}
+
+std::vector<std::string> implicit_report(config::RunConfig const& run, Inputs const& inputs) {
+  auto const steps = choose_steps(run, inputs);
+  return {fmt::format("steps: {} {:.6g} s, {:.3g} times what ftcs could take",
+                      run.time.adaptive ? "as their error allows, at most" : "of", steps.longest,
+                      steps.longest / steps.explicit_limit)};
+}
+
+}  // namespace gridstride::heat
