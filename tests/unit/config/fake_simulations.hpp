@@ -79,7 +79,7 @@ inline std::vector<SimulationInfo> const& fake_simulations() {
       {.name = "heat",
        .summary = "Heat conduction.",
        .fields = {{"u", "1", "Temperature."}},
-       .schemes = {"ftcs", "rk4"},
+       .schemes = {"ftcs", "rk4", "backward_euler", "crank_nicolson", "tr_bdf2"},
        .kernels = {{"stencil",
                     {"reference", "threads", "naive", "shared", "register_queue", "temporal",
                      "resident"}},
