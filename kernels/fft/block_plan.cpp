@@ -109,10 +109,13 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
   if (passes.radices.empty() || line_bytes(points, needs.number_bytes) > needs.shared_bytes)
     return std::nullopt;
   int const lines = lines_of_block(needs, points, passes.threads);
-  return BlockPlan{
-      points,         passes.radices,
-      passes.threads, lines,
-      convolves,      static_cast<std::size_t>(lines) * line_bytes(points, needs.number_bytes)};
+  return BlockPlan{points,
+                   passes.radices,
+                   passes.threads,
+                   lines,
+                   convolves,
+                   static_cast<std::size_t>(lines) * line_bytes(points, needs.number_bytes),
+                   passes.work / static_cast<double>(points)};
 }
 
 }  // namespace gridstride::fft

@@ -15,6 +15,7 @@ struct BlockPlan {
   int line_threads, block_lines;
   bool convolves;  ///< the transform is a convolution's
   std::size_t shared_bytes;
+  double work;  ///< numbers that threads have registers for, for each point, in all passes
 
   int threads() const { return line_threads * block_lines; }
 };

@@ -21,13 +21,15 @@ RuntimeSource block_source(BlockKind const& what, BlockPlan const& plan) {
       "constexpr int short_points = {};\n"
       "constexpr bool neighbours = {}, convolves = {}, pairs_in = {}, pairs_out = {}, twists = "
       "{};\n"
+      "constexpr ConvolutionStep convolution_step = static_cast<ConvolutionStep>({});\n"
       "}}\n"
       "#include \"kernels/fft/blocks/blocks.cuh\"\n",
       sizeof(T) == 4 ? "float" : "double", static_cast<int>(what.task), static_cast<int>(what.kind),
       what.points, plan.points, plan.radices.size(), plan.line_threads, plan.block_lines,
       fmt::join(plan.radices, ", "), complex_length(what.kind, what.points), what.neighbours,
-      plan.convolves, what.pairs_in, what.pairs_out, what.twists);
-  return {.name = "transforms of lines", .text = text, .options = {"-default-device"}};
+      plan.convolves, what.pairs_in, what.pairs_out, what.twists,
+      static_cast<int>(what.convolution_step));
+  return {.name = "transforms of lines", .text = text, .options = {"-default-device", "--fmad=false"}};
 }
 
 template RuntimeSource block_source<float>(BlockKind const&, BlockPlan const&);

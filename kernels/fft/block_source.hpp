@@ -14,6 +14,7 @@ struct BlockKind {
   LineKind kind;
   std::int64_t points;  ///< of a line
   bool neighbours = false, pairs_in = false, pairs_out = false, twists = false;
+  ConvolutionStep convolution_step = ConvolutionStep::none;
 };
 
 /// The kernel `lines`, which takes a `LineWork<T>`.

@@ -21,6 +21,11 @@ void set_tables(Stream& stream, LineKind kind, std::int64_t line_points, std::in
 template <class T>
 void set_twist(Stream& stream, std::int64_t points, std::int64_t unit, LineWork<T>& work);
 
+/// Sets those of a convolution as long as a matrix of `rows` by `columns`, for lines of `points`.
+template <class T>
+void set_convolution(Stream& stream, std::int64_t points, std::int64_t rows, std::int64_t columns,
+                     LineWork<T>& work);
+
 /// What a pass is to its kernels, but for tables: axes across in the order of their strides.
 template <class T>
 LineWork<T> work_of(Pass<T> const& pass);

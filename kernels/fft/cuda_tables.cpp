@@ -61,7 +61,7 @@ class Kept {
   std::map<std::pair<int, Key>, Buffer<Number<T>>> buffers_;
 };
 
-enum class Content { roots, chirp, filter, halving, quarter, high, low };
+enum class Content { roots, chirp, filter, filter_rows, halving, quarter, high, low };
 
 /// By content and the number of points, and that of the convolution.
 template <class T>
@@ -107,6 +107,24 @@ void set_twist(Stream& stream, std::int64_t points, std::int64_t unit, LineWork<
 }
 
 template <class T>
+void set_convolution(Stream& stream, std::int64_t points, std::int64_t rows, std::int64_t columns,
+                     LineWork<T>& work) {
+  work.short_points = points;
+  work.stretch = columns;
+  work.chirp = kept<T>().get(stream, {Content::chirp, points, 0},
+                             [&] { return joined(Fourier<T>(points).chirp()); });
+  work.filter = kept<T>().get(stream, {Content::filter_rows, points, rows * columns}, [&] {
+    // Result row + rows·column of the transform is in that row and column.
+    auto const filter = joined(Fourier<T>(points, rows * columns).filter());
+    Table<T> by_rows;
+    for (std::int64_t row = 0; row < rows; ++row)
+      for (std::int64_t column = 0; column < columns; ++column)
+        by_rows.push_back(filter[static_cast<std::size_t>(row + rows * column)]);
+    return by_rows;
+  });
+}
+
+template <class T>
 LineWork<T> work_of(Pass<T> const& pass) {
   LineWork<T> work{};
   work.in = pass.in;
@@ -132,9 +150,10 @@ LineWork<T> work_of(Pass<T> const& pass) {
   return work;
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                        \
-  template void set_tables(Stream&, LineKind, std::int64_t, std::int64_t, LineWork<T>&); \
-  template void set_twist(Stream&, std::int64_t, std::int64_t, LineWork<T>&);            \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
+  template void set_tables(Stream&, LineKind, std::int64_t, std::int64_t, LineWork<T>&);          \
+  template void set_twist(Stream&, std::int64_t, std::int64_t, LineWork<T>&);                     \
+  template void set_convolution(Stream&, std::int64_t, std::int64_t, std::int64_t, LineWork<T>&); \
   template LineWork<T> work_of(Pass<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

@@ -22,6 +22,10 @@ enum class Task {
   complete,  ///< and back
 };
 
+/// Which step of a convolution that no block holds: numbers turned by the chirp; multiplied by the
+/// filter between two transforms; turned by the chirp again.
+enum class ConvolutionStep { none, chirp, filter, back };
+
 enum class LineKind { complex, periodic, sine, cosine, quarter_sine, quarter_cosine };
 
 /// Of the real transform.
@@ -135,6 +139,9 @@ struct LineWork {
   Number<T> const *twist_high, *twist_low;
   long long twist;
   int twist_shift;
+  /// Of a convolution longer than a block holds: element j of line t is number j·stretch + t, of
+  /// which the first short_points are given, or wanted.
+  long long stretch, short_points;
 };
 
 }  // namespace gridstride::fft

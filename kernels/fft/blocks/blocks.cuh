@@ -13,6 +13,7 @@
 //                             Bluestein's convolution
 //   pairs_in, pairs_out       see Line
 //   twists                    whether results are turned to join steps of a longer transform
+//   convolution_step          of one that is too long for a block
 //
 // A pass of radix r (N. K. Govindaraju and others, SC 2008): thread j of a line takes elements
 // j + i·points/r into registers, turns and transforms them, and puts result k to
@@ -269,6 +270,37 @@ __device__ __forceinline__ void transform_complex(Worker const& worker, Line<Rea
       });
 }
 
+/// A step of Bluestein's convolution over lines that are the axes of a matrix.
+template <bool inverse>
+__device__ __forceinline__ void convolve(Worker const& worker, Line<Real> const& line) {
+  auto const& work = line.work;
+  auto const place = [&](int j) { return j * work.stretch + line.index[0]; };
+  auto const get = [&](int j) { return line.number(line.in, j); };
+  if constexpr (convolution_step == ConvolutionStep::chirp) {
+    worker.run_passes<false>(
+        [&](int j) {
+          if (place(j) >= work.short_points) return Numeral{0, 0};
+          Numeral const value = get(j);
+          return (inverse ? conjugate(value) : value) * work.chirp[place(j)];
+        },
+        [&](int k, Numeral value) { line.put_number(line.out, k, line.twisted<false>(k, value)); });
+  } else if constexpr (convolution_step == ConvolutionStep::filter) {
+    // Results lie row by row, and so does the filter.
+    Numeral const* const filter = work.filter + line.index[0] * work.stretch;
+    worker.run_passes<false>(get, [&](int k, Numeral value) { worker.at(k) = value * filter[k]; });
+    __syncthreads();
+    worker.run_passes<true>(
+        [&](int j) { return worker.at(j); },
+        [&](int k, Numeral value) { line.put_number(line.out, k, line.twisted<true>(k, value)); });
+  } else {
+    worker.run_passes<true>(get, [&](int k, Numeral value) {
+      if (place(k) >= work.short_points) return;
+      Numeral const result = value * work.chirp[place(k)];
+      line.put_number(line.out, k, inverse ? conjugate(result) : result);
+    });
+  }
+}
+
 /// Whether coefficients come from a transform forward.
 constexpr bool analyses =
     task == Task::halve ||
@@ -298,7 +330,9 @@ extern "C" __global__ void __launch_bounds__(line_threads* block_lines, resident
                       neighbours ? place / block_lines : place % line_threads, of_block};
   Line<Real> const line(work, kind, line_points, pairs_in, pairs_out,
                         static_cast<long long>(blockIdx.x) * block_lines + of_block);
-  if constexpr (kind == LineKind::complex)
+  if constexpr (convolution_step != ConvolutionStep::none)
+    convolve<task == Task::inverse>(worker, line);
+  else if constexpr (kind == LineKind::complex)
     transform_complex<task == Task::inverse>(worker, line);
   else if constexpr (task == Task::solve)
     solve(worker, line);

@@ -89,10 +89,10 @@ __device__ __forceinline__ void transform_odd(Number<T> (&v)[count]) {
       constexpr Root root = root_of((decltype(k)::value + 1) * (decltype(j)::value + 1), count);
       constexpr T cosine = static_cast<T>(root.re);
       constexpr T sine = static_cast<T>(inverse ? -root.im : root.im);
-      even.re += cosine * sum[j.value].re;
-      even.im += cosine * sum[j.value].im;
-      odd.re -= sine * gap[j.value].im;
-      odd.im += sine * gap[j.value].re;
+      even.re = fma(cosine, sum[j.value].re, even.re);
+      even.im = fma(cosine, sum[j.value].im, even.im);
+      odd.re = fma(-sine, gap[j.value].im, odd.re);
+      odd.im = fma(sine, gap[j.value].re, odd.im);
     });
     v[k.value + 1] = even + odd;
     v[count - 1 - k.value] = even - odd;

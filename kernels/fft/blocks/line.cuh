@@ -3,7 +3,9 @@
 #include "kernels/fft/lines.hpp"
 
 /// One line of a pass on the GPU: where its numbers are, and what of the work is not a complex
-/// transform. For nvcc and for NVRTC, to which kind and length are constants.
+/// transform. For nvcc and for NVRTC, to which kind and length are constants. What is fused is
+/// written so, and nothing else is fused by NVRTC: kernels for the same line in different
+/// surroundings give the same bits.
 namespace gridstride::fft {
 
 template <class T>
@@ -16,7 +18,7 @@ __device__ __forceinline__ Number<T> operator-(Number<T> a, Number<T> b) {
 }
 template <class T>
 __device__ __forceinline__ Number<T> operator*(Number<T> a, Number<T> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return {fma(a.re, b.re, -(a.im * b.im)), fma(a.re, b.im, a.im * b.re)};
 }
 template <class T>
 __device__ __forceinline__ Number<T> conjugate(Number<T> a) {
