@@ -17,9 +17,11 @@ struct Passes {
   double work = 0;
 };
 
-constexpr int most_numbers = 16;  ///< of a thread
+constexpr int most_numbers = 16;               ///< of a thread
+constexpr std::size_t wide = 64, sector = 32;  ///< bytes that lie together
 
-void consider(std::vector<int> const& radices, std::int64_t points, Passes& best) {
+/// `lines` are those that a block should have at least.
+void consider(std::vector<int> const& radices, std::int64_t points, int lines, Passes& best) {
   if (!best.radices.empty() && radices.size() > best.radices.size()) return;
   for (int const by : radices) {
     std::int64_t const threads = points / by;
@@ -34,52 +36,76 @@ void consider(std::vector<int> const& radices, std::int64_t points, Passes& best
     if (most > most_numbers) continue;
     // Of two that take the same, the one with fewer numbers for a thread.
     work *= 1 + 1e-3 * static_cast<double>(most);
+    // Large blocks wait for each other's exchanges.
+    if (threads * lines > 256) work *= 1.05;
     if (best.radices.empty() || radices.size() < best.radices.size() || work < best.work)
       best = {radices, static_cast<int>(threads), work};
   }
 }
 
-void search(std::int64_t rest, std::vector<int>& radices, std::int64_t points, Passes& best) {
-  if (rest == 1 && !radices.empty()) return consider(radices, points, best);
+void search(std::int64_t rest, std::vector<int>& radices, std::int64_t points, int lines,
+            Passes& best) {
+  if (rest == 1 && !radices.empty()) return consider(radices, points, lines, best);
   if (!best.radices.empty() && radices.size() >= best.radices.size()) return;
   for (int radix = radices.empty() ? most_numbers : radices.back(); radix > 1; --radix) {
     if (rest % radix != 0) continue;
     radices.push_back(radix);
-    search(rest / radix, radices, points, best);
+    search(rest / radix, radices, points, lines, best);
     radices.pop_back();
   }
 }
 
-Passes passes_of_points(std::int64_t points) {
+Passes passes_of_points(std::int64_t points, int lines) {
   if (points == 1) return {{1}, 1, 1};
   Passes best;
   std::vector<int> radices;
-  search(points, radices, points, best);
+  search(points, radices, points, lines, best);
   return best;
 }
 
-std::size_t line_bytes(std::int64_t points, std::size_t number_bytes) {
-  return static_cast<std::size_t>(points + points / 16 + 1) * number_bytes;
+/// One number more after each of the first radix, where that is even, keeps lanes that write its
+/// results in different banks.
+int padding_of(Passes const& passes) {
+  int const first = passes.radices.front();
+  return first % 2 == 0 ? first : 0;
 }
 
-int lines_of_block(BlockNeeds const& needs, std::int64_t points, int threads) {
-  // Two blocks of a multiprocessor overlap what they wait for.
-  std::size_t const bytes = line_bytes(points, needs.number_bytes);
-  int const most_threads = needs.number_bytes > 8 ? 512 : 1024;
-  auto const fits = [&](int lines) {
-    return lines * threads <= most_threads &&
-           static_cast<std::size_t>(lines) * bytes <= needs.shared_bytes / 2;
-  };
-  constexpr std::size_t line_of_cache = 128, sector = 32;
-  if (!needs.neighbours) {
-    int lines = std::max(1, 128 / threads);
-    while (lines > 1 && !fits(lines)) lines /= 2;
-    return lines;
+std::size_t line_bytes(std::int64_t points, Passes const& passes, std::size_t number_bytes) {
+  int const padding = padding_of(passes);
+  std::int64_t const more = padding > 0 ? points / padding + 1 : 0;
+  return static_cast<std::size_t>(points + more) * number_bytes;
+}
+
+/// Lines one after the other: blocks of few threads, with full warps.
+int lines_in_a_row(std::size_t bytes, BlockNeeds const& needs, int threads) {
+  int best = 1;
+  double best_share = 0;
+  for (int lines = 1; lines == 1 || lines * threads <= 320; ++lines) {
+    if (lines > 1 && static_cast<std::size_t>(lines) * bytes > needs.shared_bytes / 4) break;
+    int const all = lines * threads, warps = (all + 31) / 32;
+    // A block of fewer warps has too few of them to a multiprocessor.
+    double const share = static_cast<double>(all) / (32.0 * std::max(warps, 4));
+    if (share > best_share + 0.02) {
+      best = lines;
+      best_share = share;
+    }
   }
-  auto lines = static_cast<int>(line_of_cache / needs.element_bytes);
+  return best;
+}
+
+/// Lines side by side: as many as fill half a line of the cache, or else sectors.
+int lines_side_by_side(std::size_t bytes, BlockNeeds const& needs, int threads) {
+  auto const of_bytes = [&](std::size_t width) {
+    return static_cast<int>(std::max<std::size_t>(1, width / needs.element_bytes));
+  };
+  int const most_threads = needs.number_bytes > 8 ? 512 : 1024;
+  int lines = of_bytes(wide);
   while (lines * threads < 64) lines *= 2;
-  auto const least = static_cast<int>(std::max<std::size_t>(1, sector / needs.element_bytes));
-  while (lines > least && !fits(lines)) lines /= 2;
+  // Two blocks of a multiprocessor overlap what they wait for.
+  while (lines > of_bytes(sector) &&
+         (lines * threads > most_threads ||
+          static_cast<std::size_t>(lines) * bytes > needs.shared_bytes / 2))
+    lines /= 2;
   while (lines > 1 &&
          (lines * threads > 1024 || static_cast<std::size_t>(lines) * bytes > needs.shared_bytes))
     lines /= 2;
@@ -90,6 +116,7 @@ int lines_of_block(BlockNeeds const& needs, std::int64_t points, int threads) {
 
 std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
   bool const convolves = !is_smooth(needs.points);
+  int const least_lines = needs.neighbours ? static_cast<int>(wide / needs.element_bytes) : 1;
   Passes passes;
   std::int64_t points = needs.points;
   if (convolves) {
@@ -97,25 +124,28 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
     std::int64_t const least = 2 * needs.points - 1;
     for (std::int64_t length = next_smooth(least); length <= least + least / 8 + 8;
          length = next_smooth(length + 1)) {
-      auto const candidate = passes_of_points(length);
+      auto const candidate = passes_of_points(length, least_lines);
       if (candidate.radices.empty() || (!passes.radices.empty() && candidate.work >= passes.work))
         continue;
       passes = candidate;
       points = length;
     }
   } else {
-    passes = passes_of_points(points);
+    passes = passes_of_points(points, least_lines);
   }
-  if (passes.radices.empty() || line_bytes(points, needs.number_bytes) > needs.shared_bytes)
-    return std::nullopt;
-  int const lines = lines_of_block(needs, points, passes.threads);
-  return BlockPlan{points,
-                   passes.radices,
-                   passes.threads,
-                   lines,
-                   convolves,
-                   static_cast<std::size_t>(lines) * line_bytes(points, needs.number_bytes),
-                   passes.work / static_cast<double>(points)};
+  if (passes.radices.empty()) return std::nullopt;
+  std::size_t const bytes = line_bytes(points, passes, needs.number_bytes);
+  if (bytes > needs.shared_bytes) return std::nullopt;
+  int const lines = needs.neighbours ? lines_side_by_side(bytes, needs, passes.threads)
+                                     : lines_in_a_row(bytes, needs, passes.threads);
+  return BlockPlan{.points = points,
+                   .radices = passes.radices,
+                   .line_threads = passes.threads,
+                   .block_lines = lines,
+                   .padding = padding_of(passes),
+                   .convolves = convolves,
+                   .shared_bytes = static_cast<std::size_t>(lines) * bytes,
+                   .work = passes.work / static_cast<double>(points)};
 }
 
 }  // namespace gridstride::fft

@@ -13,6 +13,7 @@ struct BlockPlan {
   std::int64_t points;       ///< of the complex transform
   std::vector<int> radices;  ///< of its passes
   int line_threads, block_lines;
+  int padding;     ///< numbers of a line in shared memory after which one is left out; 0: none
   bool convolves;  ///< the transform is a convolution's
   std::size_t shared_bytes;
   double work;  ///< numbers that threads have registers for, for each point, in all passes

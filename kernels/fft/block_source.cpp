@@ -18,7 +18,7 @@ RuntimeSource block_source(BlockKind const& what, BlockPlan const& plan) {
       "constexpr long long line_points = {};\n"
       "constexpr int points = {}, passes = {}, line_threads = {}, block_lines = {};\n"
       "constexpr int radices[] = {{{}}};\n"
-      "constexpr int short_points = {};\n"
+      "constexpr int padding = {}, short_points = {};\n"
       "constexpr bool neighbours = {}, convolves = {}, pairs_in = {}, pairs_out = {}, twists = "
       "{};\n"
       "constexpr ConvolutionStep convolution_step = static_cast<ConvolutionStep>({});\n"
@@ -26,10 +26,11 @@ RuntimeSource block_source(BlockKind const& what, BlockPlan const& plan) {
       "#include \"kernels/fft/blocks/blocks.cuh\"\n",
       sizeof(T) == 4 ? "float" : "double", static_cast<int>(what.task), static_cast<int>(what.kind),
       what.points, plan.points, plan.radices.size(), plan.line_threads, plan.block_lines,
-      fmt::join(plan.radices, ", "), complex_length(what.kind, what.points), what.neighbours,
-      plan.convolves, what.pairs_in, what.pairs_out, what.twists,
+      fmt::join(plan.radices, ", "), plan.padding, complex_length(what.kind, what.points),
+      what.neighbours, plan.convolves, what.pairs_in, what.pairs_out, what.twists,
       static_cast<int>(what.convolution_step));
-  return {.name = "transforms of lines", .text = text, .options = {"-default-device", "--fmad=false"}};
+  return {
+      .name = "transforms of lines", .text = text, .options = {"-default-device", "--fmad=false"}};
 }
 
 template RuntimeSource block_source<float>(BlockKind const&, BlockPlan const&);

@@ -6,6 +6,7 @@
 //
 //   task, kind, line_points   what is done, of which lines, of how many points
 //   points, radices, passes   of the complex transform; their product is points
+//   padding                   of numbers in shared memory, see BlockPlan
 //   line_threads              that a line has
 //   block_lines               lines of a block
 //   neighbours                whether lines lie closer together than their elements
@@ -34,9 +35,10 @@ constexpr int product_before(int pass) {
   return product;
 }
 
-/// One number more after each 16 keeps lanes in different banks.
-__device__ __forceinline__ int padded(int place) { return place + place / 16; }
-constexpr int room = points + points / 16 + 1;
+constexpr int padded(int place) {
+  return padding > 0 ? place + place / (padding > 0 ? padding : 1) : place;
+}
+constexpr int room = padding > 0 ? padded(points) + 1 : points;
 
 struct Worker {
   Numeral* shared;
@@ -72,9 +74,11 @@ struct Worker {
   }
 
   /// Reads element e of the line from source(e), writes result k to sink(k, value). Where both are
-  /// shared memory, all have read before any writes.
-  template <int pass, bool inverse, class Source, class Sink>
-  __device__ __forceinline__ void run_pass(Source const& source, Sink const& sink) const {
+  /// shared memory, all have read before any writes. finish(j, v) has results j + i·points/radix of
+  /// the last pass before they are written.
+  template <int pass, bool inverse, class Source, class Sink, class Finish>
+  __device__ __forceinline__ void run_pass(Source const& source, Sink const& sink,
+                                           Finish const& finish) const {
     constexpr int radix = radices[pass], stride = product_before(pass);
     constexpr int butterflies = points / radix;
     constexpr int each = (butterflies + line_threads - 1) / line_threads;
@@ -92,21 +96,28 @@ struct Worker {
         if constexpr (stride > 1)
           turn<inverse>(v[m.value], j % stride * (points / (stride * radix)));
         transform<radix, inverse>(v[m.value]);
+        if constexpr (pass + 1 == passes) finish(j, v[m.value]);
         unrolled<radix>([&](auto i) {
           sink(j / stride * stride * radix + j % stride + i.value * stride, v[m.value][i.value]);
         });
       }
     });
   }
+  struct Nothing {
+    template <int radix>
+    __device__ __forceinline__ void operator()(int, Numeral (&)[radix]) const {}
+  };
   /// From the first pass to the last.
-  template <bool inverse, int pass = 0, class Source, class Sink>
-  __device__ __forceinline__ void run_passes(Source const& source, Sink const& sink) const {
+  template <bool inverse, int pass = 0, class Source, class Sink, class Finish = Nothing>
+  __device__ __forceinline__ void run_passes(Source const& source, Sink const& sink,
+                                             Finish const& finish = {}) const {
     if constexpr (pass + 1 == passes) {
-      run_pass<pass, inverse>(source, sink);
+      run_pass<pass, inverse>(source, sink, finish);
     } else {
-      run_pass<pass, inverse>(source, [&](int k, Numeral value) { at(k) = value; });
+      run_pass<pass, inverse>(
+          source, [&](int k, Numeral value) { at(k) = value; }, finish);
       __syncthreads();
-      run_passes<inverse, pass + 1>([&](int j) { return at(j); }, sink);
+      run_passes<inverse, pass + 1>([&](int j) { return at(j); }, sink, finish);
     }
   }
 
@@ -134,6 +145,34 @@ struct Worker {
                          sink(k, inverse ? conjugate(result) : result);
                        });
     }
+  }
+};
+
+/// Results are turned to join steps of a longer transform: result k of line t by root^(k·t·twist).
+/// Again roots of four neighbours come from that of the first.
+template <bool inverse>
+struct Twist {
+  LineWork<Real> const& work;
+  long long t;
+
+  __device__ __forceinline__ Numeral root(int k) const {
+    long long const m = k * t * work.twist;
+    Numeral const value = work.twist_high[m >> work.twist_shift] *
+                          work.twist_low[m & ((1LL << work.twist_shift) - 1)];
+    return inverse ? conjugate(value) : value;
+  }
+  template <int radix>
+  __device__ __forceinline__ void operator()(int j, Numeral (&v)[radix]) const {
+    constexpr int apart = points / radix;
+    Numeral const first = root(apart), second = first * first, third = second * first;
+    unrolled<(radix + 3) / 4>([&](auto group) {
+      constexpr int start = 4 * decltype(group)::value;
+      Numeral const here = root(j + start * apart);
+      v[start] = v[start] * here;
+      if constexpr (start + 1 < radix) v[start + 1] = v[start + 1] * (here * first);
+      if constexpr (start + 2 < radix) v[start + 2] = v[start + 2] * (here * second);
+      if constexpr (start + 3 < radix) v[start + 3] = v[start + 3] * (here * third);
+    });
   }
 };
 
@@ -263,11 +302,12 @@ __device__ __forceinline__ void solve(Worker const& worker, Line<Real> const& li
 
 template <bool inverse>
 __device__ __forceinline__ void transform_complex(Worker const& worker, Line<Real> const& line) {
-  worker.run<inverse>(
-      line.work, [&](int j) { return line.number(line.in, j); },
-      [&](int k, Numeral value) {
-        line.put_number(line.out, k, twists ? line.twisted<inverse>(k, value) : value);
-      });
+  auto const get = [&](int j) { return line.number(line.in, j); };
+  auto const put = [&](int k, Numeral value) { line.put_number(line.out, k, value); };
+  if constexpr (twists)
+    worker.run_passes<inverse>(get, put, Twist<inverse>{line.work, line.index[0]});
+  else
+    worker.run<inverse>(line.work, get, put);
 }
 
 /// A step of Bluestein's convolution over lines that are the axes of a matrix.
@@ -276,6 +316,7 @@ __device__ __forceinline__ void convolve(Worker const& worker, Line<Real> const&
   auto const& work = line.work;
   auto const place = [&](int j) { return j * work.stretch + line.index[0]; };
   auto const get = [&](int j) { return line.number(line.in, j); };
+  auto const put = [&](int k, Numeral value) { line.put_number(line.out, k, value); };
   if constexpr (convolution_step == ConvolutionStep::chirp) {
     worker.run_passes<false>(
         [&](int j) {
@@ -283,15 +324,14 @@ __device__ __forceinline__ void convolve(Worker const& worker, Line<Real> const&
           Numeral const value = get(j);
           return (inverse ? conjugate(value) : value) * work.chirp[place(j)];
         },
-        [&](int k, Numeral value) { line.put_number(line.out, k, line.twisted<false>(k, value)); });
+        put, Twist<false>{work, line.index[0]});
   } else if constexpr (convolution_step == ConvolutionStep::filter) {
     // Results lie row by row, and so does the filter.
     Numeral const* const filter = work.filter + line.index[0] * work.stretch;
     worker.run_passes<false>(get, [&](int k, Numeral value) { worker.at(k) = value * filter[k]; });
     __syncthreads();
-    worker.run_passes<true>(
-        [&](int j) { return worker.at(j); },
-        [&](int k, Numeral value) { line.put_number(line.out, k, line.twisted<true>(k, value)); });
+    worker.run_passes<true>([&](int j) { return worker.at(j); }, put,
+                            Twist<true>{work, line.index[0]});
   } else {
     worker.run_passes<true>(get, [&](int k, Numeral value) {
       if (place(k) >= work.short_points) return;
@@ -309,15 +349,15 @@ constexpr bool analyses =
                                                              : true));
 
 /// Blocks of a multiprocessor that registers have to suffice for: those of a thread's numbers, and
-/// some 64 for the rest.
+/// some 48 for the rest.
 constexpr int resident_blocks() {
   int numbers = 0;
   for (int const radix : radices) {
     int const each = (points / radix + line_threads - 1) / line_threads;
     if (numbers < each * radix) numbers = each * radix;
   }
-  constexpr int threads = line_threads * block_lines, words = sizeof(Numeral) / 4;
-  int const blocks = 65536 / (threads * (numbers * words + 64));
+  constexpr int warps = (line_threads * block_lines + 31) / 32, words = sizeof(Numeral) / 4;
+  int const blocks = 65536 / (32 * warps * (numbers * words + 48));
   return blocks > 1 ? blocks : 1;
 }
 

@@ -164,16 +164,6 @@ struct Line {
     return {value.re * factor(across, element_of(kind, n, 2 * j).index),
             value.im * factor(across, element_of(kind, n, 2 * j + 1).index)};
   }
-
-  /// Turned by what joins the steps of a long transform.
-  template <bool inverse>
-  __device__ __forceinline__ Number<T> twisted(long long k, Number<T> value) const {
-    if (work.twist == 0) return value;
-    long long const m = k * index[0] * work.twist;
-    auto const root = work.twist_high[m >> work.twist_shift] *
-                      work.twist_low[m & ((1LL << work.twist_shift) - 1)];
-    return value * (inverse ? conjugate(root) : root);
-  }
 };
 
 }  // namespace gridstride::fft

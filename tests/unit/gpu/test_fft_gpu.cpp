@@ -33,11 +33,11 @@ TYPED_TEST(FftGpu, StagesTakeAllLengthsAndKinds) {
 /// Each length and kind is a kernel to compile.
 TYPED_TEST(FftGpu, BlocksTakeLines) {
   Stream stream(Device::open(Backend::cuda));
-  check_lines<TypeParam>(stream, {17, 60}, "blocks");
+  check_lines<TypeParam>(stream, {11, 12}, "blocks");
 }
 TYPED_TEST(FftGpu, BlocksTakeHalves) {
   Stream stream(Device::open(Backend::cuda));
-  check_halves<TypeParam>(stream, {5, 12}, "blocks");
+  check_halves<TypeParam>(stream, {4, 5}, "blocks");
 }
 TYPED_TEST(FftGpu, BlocksTakeMixturesWithGaps) {
   Stream stream(Device::open(Backend::cuda));
@@ -51,8 +51,8 @@ TYPED_TEST(FftGpu, BlocksSolve) {
 TYPED_TEST(FftGpu, BitsDoNotDependOnTheBatch) {
   Stream stream(Device::open(Backend::cuda));
   for (std::string_view const name : {"stages", "blocks"}) {
-    check_batch<TypeParam>(stream, 97, name);
-    check_batch<TypeParam>(stream, 1000, name);
+    check_batch<TypeParam>(stream, 13, name);
+    check_batch<TypeParam>(stream, 30, name);
   }
 }
 
@@ -74,7 +74,7 @@ void check_complex(Stream& stream, fft::Shape const& shape, std::string_view var
 
 TYPED_TEST(FftGpu, LinesThatFillABlock) {
   Stream stream(Device::open(Backend::cuda));
-  for (std::int64_t const n : {1000, 1536, 4096, 4099})
+  for (std::int64_t const n : {1000, 4096, 1021})
     check_complex<TypeParam>(stream, fft::dense({n, 7, 1}, {Kind::complex, Kind::none, Kind::none}),
                              "blocks");
   check_complex<TypeParam>(

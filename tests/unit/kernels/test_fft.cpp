@@ -4,6 +4,8 @@
 
 #include <numbers>
 
+#include "kernels/fft/block_plan.hpp"
+#include "kernels/fft/host.hpp"
 #include "support/fft_cases.hpp"
 #include "support/refusal.hpp"
 
@@ -188,6 +190,38 @@ TEST(Fft, AnglesAreThoseOfTheModes) {
             << static_cast<int>(kind) << ' ' << k;
     }
   }
+}
+
+/// Every length that the chip can hold has a plan that the kernel can follow.
+TEST(Fft, PlansOfBlocks) {
+  for (std::int64_t points = 1; points < 6000; points += points < 300 ? 1 : 37)
+    for (bool const neighbours : {false, true})
+      for (std::size_t const number : {8, 16}) {
+        fft::BlockNeeds const needs{points, neighbours, number, number, 227 << 10};
+        auto const plan = fft::block_plan(needs);
+        if (!plan) {
+          EXPECT_GT(2 * points * static_cast<std::int64_t>(number), 227 << 10) << points;
+          continue;
+        }
+        std::int64_t product = 1;
+        for (int const radix : plan->radices) {
+          product *= radix;
+          EXPECT_LE((plan->points / radix + plan->line_threads - 1) / plan->line_threads * radix,
+                    16)
+              << points;
+        }
+        EXPECT_EQ(product, plan->points);
+        EXPECT_EQ(plan->points, plan->convolves ? plan->points : points);
+        EXPECT_EQ(plan->convolves, !fft::is_smooth(points));
+        if (plan->convolves) {
+          EXPECT_GE(plan->points, 2 * points - 1);
+        }
+        EXPECT_LE(plan->threads(), 1024) << points;
+        EXPECT_LE(plan->shared_bytes, needs.shared_bytes) << points;
+      }
+  // No block holds these.
+  EXPECT_FALSE(fft::block_plan({1 << 15, false, 16, 16, 227 << 10}).has_value());
+  EXPECT_FALSE(fft::block_plan({8191, false, 16, 16, 227 << 10}).has_value());
 }
 
 TEST(Fft, Refusals) {
