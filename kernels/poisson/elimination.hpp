@@ -42,11 +42,14 @@ struct LayerSystem {
               (w.a.first[w.others[1]] + q) * w.a.stride[w.others[1]]),
         eigenvalue(w.eigenvalues[0][p] + w.eigenvalues[1][q]) {}
 
-  GRIDSTRIDE_HOST_DEVICE LineRow row(std::int64_t i) const {
+  /// −lower·x_(i−1) + (lower + upper + own)·x_i − upper·x_(i+1), none of which is negative.
+  struct Weights {
+    double lower, upper, own;
+  };
+  GRIDSTRIDE_HOST_DEVICE Weights row(std::int64_t i) const {
     std::int64_t const at = place + i * stride;
-    LineRow row = row_of(w.a, w.axis, first + i, at);
-    row.diagonal += w.a.diffusivity_at(at) * eigenvalue;
-    return row;
+    LineRow const row = row_of(w.a, w.axis, first + i, at);
+    return {-row.lower, -row.upper, w.a.reaction_at(at) + w.a.diffusivity_at(at) * eigenvalue};
   }
   GRIDSTRIDE_HOST_DEVICE double right(std::int64_t i) const {
     return w.scale * w.values[place + i * stride];
@@ -56,59 +59,63 @@ struct LayerSystem {
   }
 };
 
-/// x_i = value − upper·x_(i+1), from the unknown `begin` on; what is before it is 0.
+// No pivot comes from a difference: what a row has beside its neighbours is carried along by
+// itself, so that a small reaction is not lost to roundings of a/h², nor what holds the ends of a
+// long line (W. Grassmann, M. Taksar and D. Heyman, Operations Research 33, 1985, 1107–1116, for
+// Markov chains).
+
+/// x_i = value + upper·x_(i+1), from the unknown `begin` on; what is before it is 0.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE void eliminate_open(LayerSystem<T> const& system, std::int64_t begin,
                                            double* uppers, double* values, std::int64_t step) {
-  double upper = 0, value = 0;
+  double value = 0, share = 1;  // of what goes to the unknown before, what does not come back
   for (std::int64_t i = begin; i < system.count; ++i) {
-    LineRow const row = system.row(i);
-    double const inverse = 1 / (row.diagonal - row.lower * upper);
-    value = (system.right(i) - row.lower * value) * inverse;
-    upper = row.upper * inverse;
-    uppers[i * step] = upper;
+    auto const [lower, upper, own] = system.row(i);
+    double const rest = own + lower * share, inverse = 1 / (upper + rest);
+    value = (system.right(i) + lower * value) * inverse;
+    share = rest * inverse;
+    uppers[i * step] = upper * inverse;
     values[i * step] = value;
   }
   double x = 0;  // what is behind the last one
   for (std::int64_t i = system.count - 1; i >= begin; --i) {
-    x = values[i * step] - uppers[i * step] * x;
+    x = values[i * step] + uppers[i * step] * x;
     system.set(i, x);
   }
 }
 
-/// x_i = value − upper·x_(i+1) − closing·x_(n−1), and the last equation as what is left of it:
-/// ahead·x_i + diagonal·x_(n−1) = right.
+/// x_i = value + upper·x_(i+1) + closing·x_(n−1), and the last equation as what is left of it:
+/// (ahead + rest)·x_(n−1) − ahead·x_i = right.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE void eliminate_periodic(LayerSystem<T> const& system, double* uppers,
                                                double* values, double* closings,
                                                std::int64_t step) {
   std::int64_t const last = system.count - 1;
-  LineRow const end = system.row(last);
-  double ahead = end.upper, diagonal = end.diagonal, right = system.right(last);
-  double upper = 0, value = 0, closing = -1;  // of the unknown before the first: the last one
+  auto const end = system.row(last);
+  double ahead = end.upper, rest_of_end = end.own, right = system.right(last);
+  double value = 0, share = 0, closing = 1;  // the unknown before the first is the last one
   for (std::int64_t i = 0; i < last; ++i) {
-    LineRow const row = system.row(i);
-    double const inverse = 1 / (row.diagonal - row.lower * upper);
-    value = (system.right(i) - row.lower * value) * inverse;
-    closing = -row.lower * closing * inverse;
-    upper = row.upper * inverse;
-    if (i == last - 1) {
-      closing += upper;
-      upper = 0;
-      ahead += end.lower;
-    }
-    right -= ahead * value;
-    diagonal -= ahead * closing;
-    ahead = -ahead * upper;
-    uppers[i * step] = upper;
+    auto const [lower, next, own] = system.row(i);
+    bool const is_beside = i == last - 1;
+    double const upper = is_beside ? 0 : next, rest = own + lower * share,
+                 to_end = lower * closing + (is_beside ? next : 0);
+    double const inverse = 1 / (upper + to_end + rest);
+    value = (system.right(i) + lower * value) * inverse;
+    share = rest * inverse;
+    closing = to_end * inverse;
+    if (is_beside) ahead += end.lower;
+    right += ahead * value;
+    rest_of_end += ahead * share;
+    uppers[i * step] = upper * inverse;
     values[i * step] = value;
     closings[i * step] = closing;
+    ahead *= upper * inverse;
   }
-  double const at_end = right / diagonal;
+  double const at_end = right / rest_of_end;
   system.set(last, at_end);
   double x = 0;
   for (std::int64_t i = last - 1; i >= 0; --i) {
-    x = values[i * step] - uppers[i * step] * x - closings[i * step] * at_end;
+    x = values[i * step] + uppers[i * step] * x + closings[i * step] * at_end;
     system.set(i, x);
   }
 }

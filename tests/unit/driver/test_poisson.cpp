@@ -128,6 +128,20 @@ TEST(Poisson, SmallReactionsCount) {
     }
 }
 
+TEST(Poisson, SmallReactionsCountInLayers) {
+  for (std::string const side : {"periodic", "{neumann: 0}"})
+    for (std::string const reaction : {"1e-9", "1e-9*(1 + x)"}) {
+      auto const solved = solve_poisson(
+          fmt::format("simulation: poisson\ngrid: {{points: [400, 9]}}\n"
+                      "boundary: {{x: {}, y: periodic}}\nparameters: {{source: \"{}*3\", reaction: "
+                      "\"{}\", diffusivity: \"1 + x\"}}\nverify: {{exact: {{u: 3}}, tolerance: "
+                      "{{max: 1}}}}\n",
+                      side, reaction, reaction),
+          cpu);
+      EXPECT_LE(solved.error, 1e-12);
+    }
+}
+
 TEST(Poisson, LongLinesInFloat32) {
   PoissonGrid const grid{{20001}, "dn"};
   auto const solved = solve_poisson(poisson_yaml(grid, "sin(20*x)", {"20*cos(20*x)", "", ""},
