@@ -43,6 +43,27 @@ ImplicitArguments<T> arguments_of(Diffusion<T> const& diffusion) {
 
 bool is_held(SideKind kind) { return kind == SideKind::dirichlet; }
 
+template <class T>
+bool has_held(Diffusion<T> const& diffusion, int axis) {
+  return is_held(diffusion.sides[axis][0].kind) || is_held(diffusion.sides[axis][1].kind);
+}
+
+template <class T>
+void hold(Stream& stream, int dims, ImplicitArguments<T> const& w) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_hold(stream, dims, w);
+#endif
+  host_hold(stream, dims, w);
+}
+
+template <class T>
+void find_rows(Stream& stream, ImplicitArguments<T> const& w) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_rows_of_axis(stream, w);
+#endif
+  host_rows_of_axis(stream, w);
+}
+
 /// The lines along an axis that do not lie on a Dirichlet side of another one.
 struct Lines {
   tridiagonal::Shape shape;
@@ -108,6 +129,15 @@ void find_residual(Stream& stream, Diffusion<T> const& diffusion, Residual<T> co
 }
 
 template <class T>
+void hold_sides(Stream& stream, Diffusion<T> const& diffusion, T* values) {
+  auto w = arguments_of(diffusion);
+  w.given.out = values;
+  w.whole = true;
+  for (w.axis = 0; w.axis < diffusion.grid.dims; ++w.axis)
+    if (has_held(diffusion, w.axis)) hold(stream, diffusion.grid.dims, w);
+}
+
+template <class T>
 AxisSystems<T>::AxisSystems(Stream& stream, Grid const& grid, bool variable)
     : findings_(stream, MemorySpace::device, 3), grid_(grid) {
   auto const rows = static_cast<std::size_t>(variable ? grid.size() : longest(grid));
@@ -136,18 +166,8 @@ void AxisSystems<T>::solve(Stream& stream, Diffusion<T> const& diffusion, double
   for (int axis = 0; axis < dims; ++axis) {
     w.axis = axis;
     w.given.out = right;
-    bool const held =
-        is_held(diffusion.sides[axis][0].kind) || is_held(diffusion.sides[axis][1].kind);
-#ifdef GRIDSTRIDE_WITH_CUDA
-    if (stream.backend() == Backend::cuda) {
-      if (held) cuda_hold(stream, dims, w);
-      cuda_rows_of_axis(stream, w);
-    } else
-#endif
-    {
-      if (held) host_hold(stream, dims, w);
-      host_rows_of_axis(stream, w);
-    }
+    if (has_held(diffusion, axis)) hold(stream, dims, w);
+    find_rows(stream, w);
     auto const [shape, first] = lines_along(diffusion, axis);
     auto const from = static_cast<std::size_t>(first);
     std::size_t const skipped = diffusion.diffusivity_field != nullptr ? from : 0;
@@ -190,6 +210,8 @@ std::string_view AxisSystems<T>::variant(Backend backend, Diffusion<T> const& di
 
 template void find_residual(Stream&, Diffusion<float> const&, Residual<float> const&);
 template void find_residual(Stream&, Diffusion<double> const&, Residual<double> const&);
+template void hold_sides(Stream&, Diffusion<float> const&, float*);
+template void hold_sides(Stream&, Diffusion<double> const&, double*);
 template class AxisSystems<float>;
 template class AxisSystems<double>;
 

@@ -47,6 +47,10 @@ struct Residual {
 template <class T>
 void find_residual(Stream& stream, Diffusion<T> const& diffusion, Residual<T> const& residual);
 
+/// Queues u = g on the Dirichlet sides, at the cost of their points alone.
+template <class T>
+void hold_sides(Stream& stream, Diffusion<T> const& diffusion, T* values);
+
 /// What solutions need beside their arrays: coefficients, and what is found out about them. For
 /// float and double.
 template <class T>

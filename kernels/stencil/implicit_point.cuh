@@ -17,6 +17,7 @@ struct ImplicitArguments {
   double factor;        // of the step: of all that is explicit
   double theta;         // the same of what is implicit
   int axis;             // that is solved for
+  bool whole;           // what is held are the values themselves
   T const* start;       // what a solution is added to; null: 0
   T* lower;
   T* diagonal;
@@ -129,8 +130,8 @@ GRIDSTRIDE_HOST_DEVICE inline T held_value(ImplicitArguments<T> const& w, long l
   }
 }
 
-/// Writes what the point number `index` of the two faces of an axis is before that axis is solved
-/// for, where the side is a Dirichlet one.
+/// Writes what the point number `index` of the two faces of an axis is, before that axis is solved
+/// for or in the end, where the side is a Dirichlet one.
 template <int dims, bool variable, int axis, class T>
 GRIDSTRIDE_HOST_DEVICE inline void hold_point(ImplicitArguments<T> const& w, long long index) {
   auto const& a = w.given;
@@ -144,7 +145,8 @@ GRIDSTRIDE_HOST_DEVICE inline void hold_point(ImplicitArguments<T> const& w, lon
   at[first] = place % a.points[first];
   at[second] = place / a.points[first];
   a.out[at[0] + a.points[0] * (at[1] + a.points[1] * at[2])] =
-      held_value<dims, variable, axis + 1>(w, at[0], at[1], at[2]);
+      w.whole ? held_value<dims, variable, dims>(w, at[0], at[1], at[2])
+              : held_value<dims, variable, axis + 1>(w, at[0], at[1], at[2]);
 }
 
 /// Writes the row of an axis at a point, or, where α is a number, at the point of that index on any

@@ -293,7 +293,7 @@ class ImplicitHeat final : public TimeStepping<T> {
     elementwise::axpy<T>(stream_, static_cast<T>(multiple), change, value);
   }
   void hold_sides(std::span<T> value) {
-    stencil::impose_dirichlet(stream_, grid_, diffusion_.sides, value.data());
+    stencil::hold_sides(stream_, diffusion_, value.data());
   }
 
   ImplicitScheme const& scheme_;

@@ -53,6 +53,23 @@ TEST(HeatTimeOrder, Rk4IsFour) {
   }
 }
 
+/// With as many steps as cells, the error of time is of the same order.
+TEST(HeatImplicitSpaceOrder, IsTwo) {
+  for (auto const* scheme : {"crank_nicolson", "tr_bdf2"})
+    for (auto const& [dims, sides, cells] :
+         {SpaceCase{1, "dn", 32}, SpaceCase{2, "ppdn", 24}, SpaceCase{2, "nnnn", 24},
+          SpaceCase{3, "ppdnnd", 12}}) {
+      auto const error = [&, dims = dims, &sides = sides](int n) {
+        auto yaml = test::manufactured(dims, sides, n, scheme);
+        yaml.replace(yaml.find("end: 0.1"), 8, fmt::format("end: 0.1, step: {}", 0.2 / n));
+        return test::solution_error(yaml, Backend::cpu);
+      };
+      auto const coarse = error(cells), fine = error(2 * cells);
+      EXPECT_NEAR(test::observed_order(coarse, fine), 2, 0.12)
+          << scheme << ' ' << sides << ": errors " << coarse.maximum << ", " << fine.maximum;
+    }
+}
+
 /// With sides that change in time, where axes are split and where α varies.
 TEST(HeatTimeOrder, ImplicitSchemesHaveTheirs) {
   constexpr std::array<double, 3> orders = {1, 2, 2};

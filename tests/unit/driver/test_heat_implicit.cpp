@@ -28,6 +28,19 @@ TEST(HeatImplicit, DecaysDiscreteEigenvectorsAsItsFormulasSay) {
       }
 }
 
+TEST(HeatImplicit, DecaysThemInFloat32) {
+  for (auto const* scheme : test::implicit_schemes)
+    for (auto const& modes :
+         std::vector<std::vector<test::Mode>>{{{'n', 102, 100}},
+                                              {{'p', 29, 14}, {'d', 24, 22}},
+                                              {{'d', 14, 3}, {'p', 11, 3}, {'n', 18, 4}}})
+      EXPECT_LE(test::solution_error(
+                    "precision: float32\n" + test::eigenvector(scheme, modes, 1e-3), Backend::cpu)
+                    .maximum,
+                1e-5)
+          << scheme << ' ' << modes.size();
+}
+
 /// A plate, or a part of a line or a room, of `points`, with steps a thousand times too long for
 /// explicit ones.
 std::string stiff(std::string const& scheme, std::string const& points, std::string const& initial,

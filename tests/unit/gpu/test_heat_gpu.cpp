@@ -9,6 +9,7 @@
 #include "driver/prepare.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "support/heat_implicit_cases.hpp"
+#include "support/implicit_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -176,6 +177,11 @@ TEST(HeatGpu, ImplicitStepsDecayDiscreteEigenvectors) {
                   1e-13)
             << scheme << ' ' << modes.size() << ' ' << modes[0].side << ' ' << multiple;
       }
+}
+
+TEST(HeatGpu, ImplicitKernelsFollowTheirFormulas) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::check_implicit(Backend::cuda);
 }
 
 TEST(HeatGpu, AdaptiveStepsAgreeWithTheHost) {
