@@ -1,7 +1,9 @@
-// Elimination along an axis on the GPU: a thread for each system, down and up, with what it needs of
-// its unknowns in memory, side by side with that of others. Where the axis is not x, neighbouring
-// threads read neighbouring values too. 2·sizeof(T) + 32 bytes for each unknown, or 48 of a periodic
-// axis; coefficients are the same for all threads, and come from the caches.
+// Elimination along an axis on the GPU: a thread for each system, down and up, eight rows at a time,
+// which it has loaded before it needs the first. On the way down values take the place of right-hand
+// sides, and a number for every eight rows is kept: pivots are made once more on the way up, which
+// is less than to read them. 4·sizeof(T) + 2 bytes for each unknown, or 4 of a periodic axis. Where
+// the axis is not x, neighbouring threads have neighbouring values; coefficients are the same for
+// all threads, and come from the caches.
 
 #include <cuda_runtime_api.h>
 
@@ -14,23 +16,29 @@ namespace {
 
 constexpr int threads_of_layers = 128;
 
-template <class T>
-__global__ void __launch_bounds__(threads_of_layers) eliminate_kernel(Layers<T> w, double* work) {
-  std::int64_t const of_p = w.a.count[w.others[0]], systems = of_p * w.a.count[w.others[1]];
-  std::int64_t const system = std::int64_t{blockIdx.x} * threads_of_layers + threadIdx.x;
-  if (system >= systems) return;
+/// Of so few registers that five blocks are on a multiprocessor.
+template <bool periodic, bool same, class T>
+__global__ void __launch_bounds__(threads_of_layers, 5)
+    eliminate_kernel(__grid_constant__ Layers<T> const w, std::int64_t first, std::int64_t last,
+                     double* kept) {
+  std::int64_t const index = std::int64_t{blockIdx.x} * threads_of_layers + threadIdx.x;
+  std::int64_t const system = first + index, of_p = w.a.count[w.others[0]];
+  if (system >= last) return;
   std::int64_t const q = system / of_p;
-  eliminate(w, system - q * of_p, q, work + system, systems);
+  eliminate<periodic, same>(w, system - q * of_p, q, kept + index, last - first);
 }
 
 }  // namespace
 
 template <class T>
-void cuda_eliminate(Stream& stream, Layers<T> const& w, double* work) {
-  std::int64_t const systems = w.a.count[w.others[0]] * w.a.count[w.others[1]];
-  eliminate_kernel<<<blocks_for(systems, threads_of_layers), threads_of_layers, 0,
-                     native(stream)>>>(w, work);
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson layers");
+void cuda_eliminate(Stream& stream, Layers<T> const& w, double* kept) {
+  for_all_systems(w, [&](auto periodic, auto same, std::int64_t first, std::int64_t last) {
+    if (last == first) return;
+    eliminate_kernel<periodic(), same()>
+        <<<blocks_for(last - first, threads_of_layers), threads_of_layers, 0, native(stream)>>>(
+            w, first, last, kept);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson layers");
+  });
 }
 
 template void cuda_eliminate(Stream&, Layers<float> const&, double*);

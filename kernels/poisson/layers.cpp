@@ -1,6 +1,6 @@
 #include "kernels/poisson/layers.hpp"
 
-#include <cstddef>
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -11,13 +11,22 @@
 
 namespace gridstride::poisson {
 
+std::optional<int> faster_eliminated(Grid const& grid, Sides const& sides) {
+  constexpr std::int64_t fewest_systems = std::int64_t{1} << 16;
+  for (int axis = grid.dims - 1; axis > 0; --axis) {
+    auto const i = static_cast<std::size_t>(axis);
+    if (sides[i][0] != SideKind::periodic && grid.face_size(axis) >= fewest_systems) return axis;
+  }
+  return std::nullopt;
+}
+
 template <class T>
 LayerSolver<T>::LayerSolver(Stream& stream, Equation<T> const& equation, int axis, bool singular)
     : equation_(equation), axis_(axis), singular_(singular) {
   Grid const& grid = equation.grid;
   if (grid.dims < 2 || axis < 0 || axis >= grid.dims)
     throw std::invalid_argument("poisson: layers are those of a grid of two or three axes");
-  auto unknowns = transform_shape(grid, equation.sides);
+  auto const unknowns = transform_shape(grid, equation.sides);
   shape_ = unknowns.shape;
   shape_.kinds[static_cast<std::size_t>(axis)] = fft::Kind::none;
   first_ = unknowns.first;
@@ -31,16 +40,18 @@ LayerSolver<T>::LayerSolver(Stream& stream, Equation<T> const& equation, int axi
     stream.synchronize();
     ++other;
   }
-  int const numbers = arrays(stream.backend(), equation.sides, axis);
-  if (numbers > 0)
-    work_ = {stream, MemorySpace::device, static_cast<std::size_t>(numbers * shape_.size())};
+  kept_ = {stream, MemorySpace::device,
+           bytes(stream.backend(), grid, equation.sides, axis) / sizeof(double)};
 }
 
-/// Threads of the host have memory for one system each.
+/// Threads of the host have memory for a system each.
 template <class T>
-int LayerSolver<T>::arrays(Backend backend, Sides const& sides, int axis) {
+std::size_t LayerSolver<T>::bytes(Backend backend, Grid const& grid, Sides const& sides, int axis) {
   if (backend == Backend::cpu) return 0;
-  return sides[static_cast<std::size_t>(axis)][0] == SideKind::periodic ? 3 : 2;
+  auto const i = static_cast<std::size_t>(axis);
+  bool const periodic = sides[i][0] == SideKind::periodic;
+  auto const numbers = grid.face_size(axis) * kept_numbers(grid.points[i], periodic);
+  return static_cast<std::size_t>(numbers) * sizeof(double);
 }
 
 template <class T>
@@ -49,7 +60,7 @@ void LayerSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T
   auto const first = static_cast<std::size_t>(first_);
   auto const values = u.subspan(first);
   fft::transform<T>(stream, shape_, fft::Direction::forward, right.subspan(first), values, variant);
-  Layers<T> layers{
+  Layers<T> const layers{
       .a = operator_of(equation_),
       .axis = axis_,
       .others = {axis_ == 0 ? 1 : 0, axis_ == 2 ? 1 : 2},
@@ -60,7 +71,7 @@ void LayerSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T
   if (stream.backend() == Backend::cpu) host_eliminate(stream, layers);
 #ifdef GRIDSTRIDE_WITH_CUDA
   else
-    cuda_eliminate(stream, layers, work_.data());
+    cuda_eliminate(stream, layers, kept_.data());
 #endif
   fft::transform<T>(stream, shape_, fft::Direction::inverse, values, values, variant);
 }
@@ -69,13 +80,14 @@ void LayerSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T
 template <class T>
 void host_eliminate(Stream&, Layers<T> const& w) {
   constexpr std::int64_t wanted = 32;
-  std::int64_t const of_p = w.a.count[w.others[0]], of_q = w.a.count[w.others[1]];
-  std::int64_t const count = w.a.count[w.axis], parts = (of_p + wanted - 1) / wanted;
-  parallel_for(parts * of_q, 20 * wanted * count, [&](std::int64_t part) {
-    std::vector<double> work(static_cast<std::size_t>(numbers_of(w) * count));
-    std::int64_t const q = part / parts, first = part % parts * wanted;
-    for (std::int64_t p = first; p < std::min(of_p, first + wanted); ++p)
-      eliminate(w, p, q, work.data(), 1);
+  std::int64_t const of_p = w.a.count[w.others[0]], count = w.a.count[w.axis];
+  for_all_systems(w, [&](auto periodic, auto same, std::int64_t first, std::int64_t last) {
+    parallel_for((last - first + wanted - 1) / wanted, 20 * wanted * count, [&](std::int64_t part) {
+      std::vector<double> kept(static_cast<std::size_t>(kept_numbers(count, periodic())));
+      std::int64_t const begin = first + part * wanted;
+      for (std::int64_t s = begin; s < std::min(last, begin + wanted); ++s)
+        eliminate<periodic(), same()>(w, s % of_p, s / of_p, kept.data(), 1);
+    });
   });
 }
 

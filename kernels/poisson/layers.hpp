@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -12,7 +14,13 @@
 
 namespace gridstride::poisson {
 
-/// Equations of two or three axes whose coefficients vary along one of them alone, and whose
+/// The axis along which elimination is faster than transforms, where coefficients are the same
+/// everywhere and the reaction is not negative: of three one that is not periodic, for its sines and
+/// cosines take twice what waves do, where there are enough systems. Never x, whose neighbours are
+/// not those of systems.
+std::optional<int> faster_eliminated(Grid const& grid, Sides const& sides);
+
+/// Equations of two or three axes whose coefficients vary along one of them at most, and whose
 /// reaction is nowhere negative: transforms along the others, and for each of their modes, of the
 /// eigenvalue λ, elimination along the axis, of
 ///
@@ -26,8 +34,8 @@ class LayerSolver {
   /// 0 at the first point. Waits for the stream. Throws `std::invalid_argument` for grids of one
   /// axis.
   LayerSolver(Stream& stream, Equation<T> const& equation, int axis, bool singular);
-  /// What it takes of device memory, in arrays of float64 of the grid.
-  static int arrays(Backend backend, Sides const& sides, int axis);
+  /// What it takes of device memory at most, beside what transforms do (`transform_bytes`).
+  static std::size_t bytes(Backend backend, Grid const& grid, Sides const& sides, int axis);
 
   /// Queues the solution by a row of family `fft`. u may be the very array `right`, and keeps what
   /// it has on Dirichlet sides.
@@ -41,7 +49,7 @@ class LayerSolver {
   fft::Shape shape_;
   std::int64_t first_;                         // place of the first unknown
   std::array<Buffer<double>, 2> eigenvalues_;  // of the other axes
-  Buffer<double> work_;
+  Buffer<double> kept_;
 };
 
 }  // namespace gridstride::poisson

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <variant>
 #include <vector>
 
 #include "bench/workloads.hpp"
+#include "kernels/poisson/layers.hpp"
 #include "kernels/poisson/transform.hpp"
 
 namespace gridstride::bench {
@@ -42,12 +44,23 @@ Grid grid_of(std::int64_t size) {
   return grid;
 }
 
+/// The way that `method: fft` takes.
+template <class T>
+using Solver = std::variant<poisson::TransformSolver<T>, poisson::LayerSolver<T>>;
+template <class T>
+Solver<T> solver_of(Stream& stream, poisson::Equation<T> const& equation) {
+  bool const singular = equation.sides[0][0] != SideKind::dirichlet;
+  if (auto const axis = poisson::faster_eliminated(equation.grid, equation.sides))
+    return poisson::LayerSolver<T>(stream, equation, *axis, singular);
+  return poisson::TransformSolver<T>(stream, equation);
+}
+
 template <class T, Case const& of>
 Problem problem(Stream& stream, std::int64_t size, int sets) {
   poisson::Equation<T> equation;
   equation.grid = grid_of<of>(size);
   equation.sides.fill({of.sides, of.sides});
-  auto const solver = std::make_shared<poisson::TransformSolver<T>>(stream, equation);
+  auto const solver = std::make_shared<Solver<T>>(solver_of(stream, equation));
   Arrays<T> const right(stream, equation.grid.size(), sets), u(stream, equation.grid.size(), sets);
   return {
       .prepare =
@@ -58,8 +71,11 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
             auto const found = poisson::integrate(stream, equation, right(set));
             poisson::shift(stream, -found.sum / found.volume, right(set));
           },
-      .run = [=, &stream](std::string_view variant,
-                          int set) { solver->solve(stream, right.constant(set), u(set), variant); },
+      .run =
+          [=, &stream](std::string_view variant, int set) {
+            std::visit([&](auto& way) { way.solve(stream, right.constant(set), u(set), variant); },
+                       *solver);
+          },
       .accuracy =
           [=, &stream](std::string_view) {
             // A transform of n points has errors of a few ε·log2(n).

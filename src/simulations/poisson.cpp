@@ -47,22 +47,15 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 template <class T>
 constexpr double roundings = 1024 * double{std::numeric_limits<T>::epsilon()};
 
-/// What solvers take beside the arrays of the equation, in arrays of the run's precision.
-int arrays_of_solver(config::RunConfig const& run, Backend backend) {
-  int const of_float64 = run.precision == Precision::float32 ? 2 : 1;
-  if (poisson::method_of(run) == "direct") return poisson::LineSolver<double>::arrays * of_float64;
-  auto const axis = poisson::layers_of(run);
-  if (!axis) return 0;
-  return poisson::LayerSolver<double>::arrays(backend, poisson::sides_of(run), *axis) * of_float64;
-}
-
-std::vector<Row> poisson_rows(config::RunConfig const& run, Backend backend) {
+std::vector<Row> poisson_rows(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
   std::vector<Row> rows = {evolved(run, "u", 1), coefficient(run, "source", parameters.source),
                            coefficient(run, "diffusivity", parameters.diffusivity),
                            coefficient(run, "reaction", parameters.reaction)};
-  if (int const arrays = arrays_of_solver(run, backend); arrays > 0)
-    rows.push_back(scratch(run, "solver", arrays));
+  if (poisson::method_of(run) == "direct") {
+    int const of_float64 = run.precision == Precision::float32 ? 2 : 1;
+    rows.push_back(scratch(run, "solver", poisson::LineSolver<double>::arrays * of_float64));
+  }
   rows[0].saved = false;
   rows[1].arrays = 1;  // what sides come to is added to it
   add_sides(rows, run, "u", find_scheme("euler"));
@@ -70,10 +63,13 @@ std::vector<Row> poisson_rows(config::RunConfig const& run, Backend backend) {
 }
 
 MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
-  auto result = forecast(run, poisson_rows(run, backend));
+  auto result = forecast(run, poisson_rows(run));
   if (poisson::method_of(run) == "fft") {
     auto const shape = poisson::transform_shape(run.grid, poisson::sides_of(run)).shape;
     result.other_bytes += poisson::transform_bytes(backend, shape, size_of(run.precision));
+    if (auto const axis = poisson::eliminated_axis(run))
+      result.other_bytes +=
+          poisson::LayerSolver<double>::bytes(backend, run.grid, poisson::sides_of(run), *axis);
   }
   return result;
 }
@@ -89,9 +85,9 @@ class Poisson final : public OneShot {
     std::vector<NamedText> texts = {{"method", method_}};
     if (auto const* line = std::get_if<Line>(&solver_))
       texts.push_back({"tridiagonal", std::string(line->variant())});
-    if (layers_)
+    if (eliminated_)
       texts.push_back(
-          {"elimination along", std::string(axis_names[static_cast<std::size_t>(*layers_)])});
+          {"elimination along", std::string(axis_names[static_cast<std::size_t>(*eliminated_)])});
     return texts;
   }
   std::vector<std::string> fallbacks() const override { return state_->fallbacks(); }
@@ -120,7 +116,7 @@ class Poisson final : public OneShot {
   double mean_;
   std::optional<State<T>> state_;
   Equation<T> equation_;
-  std::optional<int> layers_;  // the axis along which coefficients vary
+  std::optional<int> eliminated_;  // an axis, of several
   std::variant<std::monostate, Line, Transform, Layers> solver_;
   double imbalance_ = unknown;
   poisson::Residual residual_{unknown, unknown};
@@ -133,15 +129,15 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
       coefficients_(poisson::coefficients_of(run, inputs)),
       is_given_(poisson::has_given_side(run)),
       mean_(parameters_of(run).mean.value_or(0)),
-      layers_(poisson::layers_of(run)) {
+      eliminated_(poisson::eliminated_axis(run)) {
   times_.measure("read", [&] { load(run, inputs); });
   if (is_given_) require_finite(run);
   if (coefficients_.singular) require_balance(run);
   if (method_ == "direct")
     solver_.template emplace<Line>(stream_, equation_, coefficients_.singular,
                                    !coefficients_.negative);
-  else if (layers_)
-    solver_.template emplace<Layers>(stream_, equation_, *layers_, coefficients_.singular);
+  else if (eliminated_)
+    solver_.template emplace<Layers>(stream_, equation_, *eliminated_, coefficients_.singular);
   else
     solver_.template emplace<Transform>(stream_, equation_);
   if (coefficients_.negative) require_no_resonance(run);
@@ -150,7 +146,7 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
 /// What sides come to is moved to the right-hand side; u has its values on sides where it is given.
 template <class T>
 void Poisson<T>::load(config::RunConfig const& run, Inputs const& inputs) {
-  state_.emplace(stream_, poisson_rows(run, stream_.backend()), run, inputs, nullptr);
+  state_.emplace(stream_, poisson_rows(run), run, inputs, nullptr);
   auto& state = *state_;
   equation_ = {.grid = run.grid,
                .sides = poisson::sides_of(run),
@@ -273,7 +269,8 @@ std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs con
   auto const sides = poisson::sides_of(run);
   std::vector<std::string> parts;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis) {
-    bool const eliminates = method == "direct" || poisson::layers_of(run) == static_cast<int>(axis);
+    bool const eliminates =
+        method == "direct" || poisson::eliminated_axis(run) == static_cast<int>(axis);
     parts.push_back(fmt::format("{} along {}", eliminates ? "elimination" : modes_of(sides[axis]),
                                 axis_names[axis]));
   }

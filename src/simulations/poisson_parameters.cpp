@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/file_source.hpp"
+#include "kernels/poisson/layers.hpp"
 #include "model/values.hpp"
 
 namespace gridstride::poisson {
@@ -138,6 +139,13 @@ std::optional<int> layers_of(config::RunConfig const& run) {
 
 std::string method_of(config::RunConfig const& run) {
   return method_for(parameters_of(run).method, static_cast<std::size_t>(run.grid.dims));
+}
+
+std::optional<int> eliminated_axis(config::RunConfig const& run) {
+  auto const& reaction = parameters_of(run).reaction;
+  if (auto const layers = layers_of(run); layers || method_of(run) != "fft") return layers;
+  bool const negative = reaction.formula.expression.evaluate(0) < 0;
+  return negative ? std::nullopt : faster_eliminated(run.grid, sides_of(run));
 }
 
 Sides sides_of(config::RunConfig const& run) {

@@ -39,6 +39,9 @@ std::string method_of(config::RunConfig const& run);
 /// The axis along which coefficients vary, of several; nothing where they are the same everywhere.
 std::optional<int> layers_of(config::RunConfig const& run);
 
+/// The axis along which `fft` eliminates: that one, or else one along which that is faster.
+std::optional<int> eliminated_axis(config::RunConfig const& run);
+
 /// The kinds of the sides.
 Sides sides_of(config::RunConfig const& run);
 

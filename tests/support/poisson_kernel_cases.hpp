@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "kernels/poisson/layers.hpp"
 #include "kernels/poisson/poisson.hpp"
+#include "kernels/poisson/transform.hpp"
 
 /// The functions of family `poisson` against matrices that are put together face by face.
 namespace gridstride::poisson::test {
@@ -297,6 +299,56 @@ inline void expect_large(Stream& stream) {
     EXPECT_EQ(measure(stream, equation, constant.span(), to_device<double>(stream, right).span())
                   .backward_error,
               std::numeric_limits<double>::infinity());
+  }
+}
+
+/// Elimination along each axis gives what transforms along all do, for sizes on both sides of the
+/// rows that are eliminated at once, and coefficients that are the same everywhere, said so or not.
+template <class T>
+void expect_layers(Stream& stream) {
+  struct Case {
+    std::vector<std::int64_t> points;
+    std::string sides;
+  };
+  std::vector<Case> const cases = {{{3, 4}, "ddnn"},       {{8, 9}, "ppdn"},
+                                   {{18, 16}, "nnpp"},     {{5, 3, 10}, "dnppdd"},
+                                   {{17, 7, 4}, "nddnpp"}, {{10, 33, 9}, "ppppnn"}};
+  for (auto const& one : cases) {
+    auto const e = known_equation(one.points, one.sides, false);
+    auto const f = to_device<T>(stream, e.f), a = to_device<T>(stream, e.a),
+               kappa = to_device<T>(stream, e.kappa);
+    Equation<T> equation{
+        .grid = e.grid, .sides = e.sides, .diffusivity = e.a[0], .reaction = e.kappa[0]};
+    auto expected = to_device<T>(stream, e.u);
+    TransformSolver<T>(stream, equation).solve(stream, f.span(), expected.span());
+    auto const wanted = from_device(stream, expected);
+    for (int axis = 0; axis < e.grid.dims; ++axis)
+      for (bool const fields : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} along {} fields {}", one.sides, axis, fields));
+        equation.diffusivities = fields ? a.data() : nullptr;
+        equation.reactions = fields ? kappa.data() : nullptr;
+        auto u = to_device<T>(stream, e.u);
+        LayerSolver<T>(stream, equation, axis, false).solve(stream, f.span(), u.span());
+        auto const found = from_device(stream, u);
+        for (std::size_t i = 0; i < found.size(); ++i)
+          EXPECT_NEAR(found[i], wanted[i], 100 * std::numeric_limits<T>::epsilon()) << i;
+      }
+  }
+}
+
+/// Where there are no Dirichlet sides and no reaction, what is left open is settled by the caller.
+inline void expect_singular_layers(Stream& stream) {
+  for (std::string const sides : {"nnpp", "ppnn"}) {
+    auto const e = known_equation({17, 8}, sides, false);
+    Equation<double> equation{.grid = e.grid, .sides = e.sides};
+    auto f = to_device<double>(stream, e.f);
+    auto const total = integrate(stream, equation, f.span());
+    shift(stream, -total.sum / total.volume, f.span());
+    for (int axis = 0; axis < 2; ++axis) {
+      auto u = to_device<double>(stream, e.u);
+      LayerSolver<double>(stream, equation, axis, true).solve(stream, f.span(), u.span());
+      EXPECT_LE(measure(stream, equation, u.span(), f.span()).backward_error, 1e-14);
+    }
   }
 }
 

@@ -57,6 +57,20 @@ TEST(Poisson, LayersOfNothing) {
   expect_layers_of_nothing({{3, 3, 3}, "dddddd"}, cpu);
 }
 
+/// Of many systems the sines and cosines of one axis are left out.
+TEST(Poisson, ManySystemsAreEliminated) {
+  PoissonGrid const grid{{257, 256, 5}, "ddppnd"};
+  auto const mode = poisson_mode(grid, {2, 3, 1});
+  auto const solved = solve_poisson(
+      poisson_yaml(grid, "0", {"0", "0", "0"},
+                   fmt::format("source: \"{:.17g}*{}\"", mode.eigenvalue, mode.formula), "float64"),
+      cpu);
+  EXPECT_EQ(solved.chosen.back().text, "z");
+  EXPECT_LE(
+      host_error_norms(solved.u.field, expression::Expression::parse(mode.formula), 0).maximum,
+      1e-13);
+}
+
 TEST(Poisson, LayersAreOfOrderTwoForEveryKindOfSide) {
   for (std::string const sides : {"pppp", "dddd", "nnnn", "dnpp", "pppppp", "nnnnnn", "dnppnd"})
     for (int along = 0; along < static_cast<int>(sides.size()) / 2; ++along)

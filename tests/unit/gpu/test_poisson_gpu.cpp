@@ -22,6 +22,12 @@ TEST_F(PoissonGpu, KernelsHaveTheEquationsOfMatrices) {
   poisson::test::expect_large(stream);
 }
 
+TEST_F(PoissonGpu, LayersGiveWhatTransformsDo) {
+  Stream stream(Device::open(Backend::cuda));
+  poisson::test::expect_layers<double>(stream);
+  poisson::test::expect_singular_layers(stream);
+}
+
 TEST_F(PoissonGpu, ModesComeBackFromEliminationAlongLines) {
   for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
     for (int const points : {3, 31, 64})

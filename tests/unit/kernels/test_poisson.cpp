@@ -29,6 +29,29 @@ TEST(PoissonKernels, ManyPieces) {
   expect_large(stream);
 }
 
+TEST(PoissonKernels, LayersGiveWhatTransformsDo) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_layers<double>(stream);
+  expect_layers<float>(stream);
+  expect_singular_layers(stream);
+}
+
+TEST(PoissonKernels, ManySystemsAreEliminated) {
+  auto const chosen = [](std::array<std::int64_t, 3> const& points, int dims,
+                         std::string const& kinds) {
+    Sides sides{};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      sides[axis] = {kind_of(kinds[2 * axis]), kind_of(kinds[2 * axis + 1])};
+    return faster_eliminated({dims, points, {0, 0, 0}, {1, 1, 1}}, sides);
+  };
+  EXPECT_EQ(chosen({256, 256, 9}, 3, "dddddd"), 2);
+  EXPECT_EQ(chosen({255, 256, 9}, 3, "dddddd"), std::nullopt);
+  EXPECT_EQ(chosen({256, 9, 256}, 3, "ppnnpp"), 1);
+  EXPECT_EQ(chosen({9, 256, 256}, 3, "ddpppp"), std::nullopt);
+  EXPECT_EQ(chosen({1 << 16, 9, 1}, 2, "dddndd"), 1);
+  EXPECT_EQ(chosen({1 << 20, 1, 1}, 1, "dddddd"), std::nullopt);
+}
+
 TEST(PoissonKernels, Refusals) {
   Stream stream(Device::open(Backend::cpu));
   Equation<double> equation;
