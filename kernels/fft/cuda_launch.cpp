@@ -70,6 +70,13 @@ BlockNeeds needs_of(Stream& stream, Launch const& how) {
 }
 
 template <class T>
+std::size_t width_of(Stream& stream, Launch const& how) {
+  auto const needs = needs_of<T>(stream, how);
+  auto const plan = block_plan(needs);
+  return plan ? static_cast<std::size_t>(plan->block_lines) * needs.element_bytes : 0;
+}
+
+template <class T>
 bool launch(Stream& stream, LineWork<T> work, Launch const& how) {
   // Sums of sines, and those of cosines, are their own way back.
   bool const is_own_inverse = how.kind == LineKind::sine || how.kind == LineKind::cosine;
@@ -98,8 +105,9 @@ bool launch(Stream& stream, LineWork<T> work, Launch const& how) {
   return true;
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                          \
-  template BlockNeeds needs_of<T>(Stream&, Launch const&); \
+#define GRIDSTRIDE_INSTANTIATE(T)                           \
+  template BlockNeeds needs_of<T>(Stream&, Launch const&);  \
+  template std::size_t width_of<T>(Stream&, Launch const&); \
   template bool launch(Stream&, LineWork<T>, Launch const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

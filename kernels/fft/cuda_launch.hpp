@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/stream.hpp"
 #include "kernels/fft/block_plan.hpp"
@@ -30,6 +30,14 @@ BlockNeeds needs_of(Stream& stream, Launch const& how);
 /// Compiles the kernel at its first use, and queues it. False where no block can hold a line.
 template <class T>
 bool launch(Stream& stream, LineWork<T> work, Launch const& how);
+
+/// The bytes that lines of a block have side by side; 0 where no block can hold one.
+template <class T>
+std::size_t width_of(Stream& stream, Launch const& how);
+
+/// Complex lines side by side, of which a block can hold but few; false where there is no way.
+template <class T>
+bool launch_stripes(Stream& stream, LineWork<T> const& work, Launch const& how);
 
 /// Complex lines that no block can hold, by several kernels; false where these cannot either.
 template <class T>

@@ -1,7 +1,8 @@
 // Complex lines that no block can hold are a matrix of two or three axes, each of them a pass of the
 // same kernel: results k of one are turned by exp(−2πi·k·t/N) before the next, where t is what is
 // left of the index (D. H. Bailey, J. Supercomputing 4, 1990, 23–35), and the last writes them to
-// their places. A convolution that no block can hold is a matrix of two axes, whose rows go there
+// their places. So are lines side by side of which a block can hold but few, in stripes that the
+// second level of cache keeps between the two steps. A convolution that no block can hold is a matrix of two axes, whose rows go there
 // and back in one pass.
 
 #include <algorithm>
@@ -22,15 +23,18 @@ namespace gridstride::fft {
 
 namespace {
 
+/// What a stripe, or some lines, may have so that the second level of cache keeps it.
+constexpr std::int64_t cached_bytes = std::int64_t{20} << 20;
+
 /// The axes of a long line as a matrix: as few as will do, and alike; none where nothing will.
 template <class T>
 std::vector<std::int64_t> axes_of_line(Stream& stream, std::int64_t points, int most) {
   auto const fits = [&](std::int64_t along) {
-    auto const plan = block_plan(needs_of<T>(
-        stream,
-        {.task = Task::forward, .kind = LineKind::complex, .points = along, .neighbours = true}));
     constexpr std::size_t sector = 32;
-    return plan && !plan->convolves && plan->block_lines * 2 * sizeof(T) >= sector;
+    return is_smooth(along) && width_of<T>(stream, {.task = Task::forward,
+                                                    .kind = LineKind::complex,
+                                                    .points = along,
+                                                    .neighbours = true}) >= sector;
   };
   for (int parts = 2; parts <= most; ++parts) {
     // The least divisor that is not below the root.
@@ -186,7 +190,7 @@ class LongConvolutions {
 
   void run() {
     std::int64_t const size = rows_ * columns_, bytes = size * std::int64_t{2 * sizeof(T)};
-    std::int64_t const together = std::max<std::int64_t>(1, (std::int64_t{24} << 20) / bytes);
+    std::int64_t const together = std::max<std::int64_t>(1, cached_bytes / bytes);
     Buffer<T> memory(
         stream_, MemorySpace::device,
         static_cast<std::size_t>(2 * size * std::min<std::int64_t>(together, work_.counts[0])));
@@ -255,6 +259,46 @@ class LongConvolutions {
   std::int64_t rows_, columns_;
 };
 
+/// One stripe of lines side by side, `columns` of them: along the first axis of each line's matrix
+/// into memory of the stripe's own, then along the second to where results belong.
+template <class T>
+void launch_stripe(Stream& stream, LineWork<T> const& work, Launch how,
+                   std::array<std::int64_t, 2> const& axes, long long columns, T* memory) {
+  long long const first = axes[0], second = axes[1];
+  LineWork<T> step{};
+  step.counts[0] = columns;
+  step.counts[2] = step.counts[3] = 1;
+  set_twist(stream, first * second, 1, step);
+  step.twist_axis = 1;
+  step.in = work.in;
+  step.out = memory;
+  step.in_stride = second * work.in_stride;
+  step.in_strides[0] = work.in_strides[0];
+  step.in_strides[1] = work.in_stride;
+  step.out_stride = second * columns;
+  step.out_strides[0] = 1;
+  step.out_strides[1] = columns;
+  step.counts[1] = second;
+  step.lines = columns * second;
+  how.points = first;
+  how.twists = true;
+  launch(stream, step, how);
+
+  step.in = memory;
+  step.out = work.out;
+  step.in_stride = columns;
+  step.in_strides[0] = 1;
+  step.in_strides[1] = second * columns;
+  step.out_stride = first * work.out_stride;
+  step.out_strides[0] = work.out_strides[0];
+  step.out_strides[1] = work.out_stride;
+  step.counts[1] = first;
+  step.lines = columns * first;
+  how.points = second;
+  how.twists = false;
+  launch(stream, step, how);
+}
+
 }  // namespace
 
 template <class T>
@@ -268,6 +312,29 @@ bool launch_long(Stream& stream, LineWork<T> const& work, Launch const& how) {
   return true;
 }
 
+template <class T>
+bool launch_stripes(Stream& stream, LineWork<T> const& work, Launch const& how) {
+  auto const& axes = long_axes<T>(stream, how.points);
+  if (axes.size() != 2 || !is_smooth(how.points)) return false;
+  std::int64_t const bytes = how.points * std::int64_t{2 * sizeof(T)};
+  std::int64_t const columns = std::min<std::int64_t>(
+      std::max<std::int64_t>(cached_bytes / bytes / 16 * 16, 16), work.counts[0]);
+  Buffer<T> memory(stream, MemorySpace::device, static_cast<std::size_t>(2 * columns * how.points));
+  for (long long c = 0; c < work.counts[2]; ++c)
+    for (long long b = 0; b < work.counts[1]; ++b)
+      for (long long a = 0; a < work.counts[0]; a += columns) {
+        LineWork<T> stripe = work;
+        stripe.in += 2 * (a * work.in_strides[0] + b * work.in_strides[1] + c * work.in_strides[2]);
+        stripe.out +=
+            2 * (a * work.out_strides[0] + b * work.out_strides[1] + c * work.out_strides[2]);
+        launch_stripe(stream, stripe, how, {axes[0], axes[1]},
+                      std::min<long long>(columns, work.counts[0] - a), memory.data());
+      }
+  return true;
+}
+
+template bool launch_stripes(Stream&, LineWork<float> const&, Launch const&);
+template bool launch_stripes(Stream&, LineWork<double> const&, Launch const&);
 template bool launch_long(Stream&, LineWork<float> const&, Launch const&);
 template bool launch_long(Stream&, LineWork<double> const&, Launch const&);
 

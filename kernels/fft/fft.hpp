@@ -16,7 +16,8 @@
 ///
 /// Results are not scaled: forward and back multiplies by `round_trip`. Lengths whose prime factors
 /// are 2, 3, 5 and 7 are the fast ones; others take a few times as long. Relative errors are a few
-/// ε·√log n. The bits of a transform are the same in every run and whatever else is in its batch.
+/// ε·√log n. The bits of a transform are the same in every run and whatever else is in its batch;
+/// whether lines lie one after the other or side by side may change them.
 /// Arrays lie in the stream's device memory. Nothing synchronises.
 namespace gridstride::fft {
 

@@ -134,11 +134,11 @@ struct LineWork {
   T const* along;                           ///< eigenvalues; null: 0
   T const* across[4];
   T constant, scale;
-  /// Results k of the line with index t along the first axis across are turned by
-  /// exp(∓2πi·k·t·twist/N), of which high has every 2^shift-th, and low those between.
+  /// Results k of the line with index t along twist_axis across are turned by exp(∓2πi·k·t·twist/N),
+  /// of which high has every 2^shift-th, and low those between.
   Number<T> const *twist_high, *twist_low;
   long long twist;
-  int twist_shift;
+  int twist_shift, twist_axis;
   /// Of a convolution longer than a block holds: element j of line t is number j·stretch + t, of
   /// which the first short_points are given, or wanted.
   long long stretch, short_points;

@@ -305,7 +305,8 @@ __device__ __forceinline__ void transform_complex(Worker const& worker, Line<Rea
   auto const get = [&](int j) { return line.number(line.in, j); };
   auto const put = [&](int k, Numeral value) { line.put_number(line.out, k, value); };
   if constexpr (twists)
-    worker.run_passes<inverse>(get, put, Twist<inverse>{line.work, line.index[0]});
+    worker.run_passes<inverse>(
+        get, put, Twist<inverse>{line.work, line.index[line.work.twist_axis == 0 ? 0 : 1]});
   else
     worker.run<inverse>(line.work, get, put);
 }
