@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <bitset>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
+#include "equations/patterns.hpp"
 #include "equations/source.hpp"
 
 namespace gridstride::system {
@@ -20,237 +19,294 @@ namespace {
 
 using equations::Kind;
 using equations::Node;
+using equations::Patterns;
 using equations::StencilProgram;
-using Offset = std::array<int, 3>;
+using Offset = equations::PlaceOffset;
 
 /// Operations that it takes to be worth the shuffles and registers of a part, per point.
-constexpr double worthwhile = 6;
+constexpr double worthwhile = 1.5;
+/// Rows of points that a loop writes out, where what two of them share is found once.
+constexpr int tile_rows = 4;
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 std::size_t operand(Node const& node, int i) { return index(node.operands[index(i)]); }
 
-/// What a value is, but for where: equal for equal terms of points that lie alike, whose roundings
-/// are the same.
-struct Pattern {
-  Node node;  ///< with patterns for its operands
-  std::array<Offset, 3> operands_at = {};
-  int fused = -1;
-
-  auto key() const {
-    return std::make_tuple(node.kind, node.operation, node.index,
-                           std::bit_cast<std::uint64_t>(node.value), node.operands, operands_at,
-                           fused);
-  }
-  bool operator<(Pattern const& other) const { return key() < other.key(); }
-};
-
-/// A value as a pattern at a place, along the axes that it has one on.
-struct Placed {
-  int pattern = 0;
-  Offset at = {};
-  std::array<bool, 3> is_placed = {};
-};
-
-/// The values of a program by their patterns.
-class Patterns {
- public:
-  explicit Patterns(Part const& part) {
-    for (std::size_t i = 0; i < part.fused.size(); ++i) place(part.program.code[i], part.fused[i]);
-  }
-
-  std::vector<Placed> const& placed() const { return placed_; }
-  /// The values of each pattern.
-  std::vector<std::vector<int>> groups() const {
-    std::vector<std::vector<int>> groups(numbers_.size());
-    for (std::size_t i = 0; i < placed_.size(); ++i)
-      groups[index(placed_[i].pattern)].push_back(static_cast<int>(i));
-    return groups;
-  }
-
- private:
-  void place(Node const& node, int fused) {
-    Placed result;
-    Pattern pattern{.node = node, .fused = fused};
-    pattern.node.orders = {};
-    if (node.kind == Kind::unknown || node.kind == Kind::coordinate)
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        result.is_placed[axis] = node.kind == Kind::unknown || index(node.index) == axis;
-        result.at[axis] = result.is_placed[axis] ? node.orders[axis] : 0;
-      }
-    int const operands = equations::operand_count(node);
-    for (int i = 0; i < operands; ++i) {
-      Placed const& of = placed_[operand(node, i)];
-      pattern.node.operands[index(i)] = of.pattern;
-      for (std::size_t axis = 0; axis < 3; ++axis) {
-        if (!of.is_placed[axis]) continue;
-        if (!std::exchange(result.is_placed[axis], true)) result.at[axis] = of.at[axis];
-        pattern.operands_at[index(i)][axis] = of.at[axis] - result.at[axis];
-      }
-    }
-    result.pattern = numbers_.try_emplace(pattern, static_cast<int>(numbers_.size())).first->second;
-    placed_.push_back(result);
-  }
-
-  std::vector<Placed> placed_;
-  std::map<Pattern, int> numbers_;
-};
-
-/// Values that another takes, itself among them, in the order of the program.
-std::vector<int> cone_of(StencilProgram const& program, std::vector<int> const& roots) {
-  std::vector<char> needed(program.code.size(), 0);
-  for (int const root : roots) needed[index(root)] = 1;
-  std::vector<int> cone;
-  for (std::size_t i = index(std::ranges::max(roots)) + 1; i-- > 0;) {
-    if (!needed[i]) continue;
-    cone.push_back(static_cast<int>(i));
-    Node const& node = program.code[i];
-    for (int n = 0; n < equations::operand_count(node); ++n) needed[operand(node, n)] = 1;
-  }
-  std::ranges::reverse(cone);
-  return cone;
+Offset difference(Offset const& a, Offset const& b) {
+  return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
 }
 
-/// How often one of these places has to be looked at for each point of a tile, where what two of
-/// them share is found once; less the one time that a part takes.
-double times_again(std::vector<Offset> const& places) {
-  constexpr int side = 4;
-  std::set<std::pair<int, int>> points;
+/// How often one of these places is looked at for each point of a tile.
+double looks(std::vector<Offset> const& places, int columns) {
+  if (places.size() == 1) return 1;
+  Offset least = places.front(), greatest = least;
   for (Offset const& at : places)
-    for (int y = 0; y < side; ++y)
-      for (int x = 0; x < side; ++x) points.emplace(at[0] + x, at[1] + y);
-  return static_cast<double>(points.size()) / (side * side) - 1;
-}
-
-/// The values that these results take as a part of their own, whose unknowns are counted from a point.
-Part cut_out(Part const& part, std::vector<int> const& results, Offset const& from) {
-  Part cut;
-  cut.program.dims = part.program.dims;
-  std::vector<std::int32_t> number(part.program.code.size(), -1);
-  for (int const i : cone_of(part.program, results)) {
-    Node node = part.program.code[index(i)];
-    for (int n = 0; n < equations::operand_count(node); ++n)
-      node.operands[index(n)] = number[operand(node, n)];
-    for (std::size_t axis = 0; axis < 3; ++axis)
-      if (node.kind == Kind::unknown ||
-          (node.kind == Kind::coordinate && index(node.index) == axis))
-        node.orders[axis] = static_cast<std::int8_t>(node.orders[axis] - from[axis]);
-    if (node.kind == Kind::unknown)
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        cut.program.reach[axis] =
-            std::max(cut.program.reach[axis], std::abs(int{node.orders[axis]}));
-    number[index(i)] = static_cast<std::int32_t>(cut.program.code.size());
-    cut.program.code.push_back(node);
-    cut.fused.push_back(part.fused[index(i)]);
-  }
-  for (int const result : results) cut.program.results.push_back(number[index(result)]);
-  return cut;
-}
-
-/// Whether one of these values is a product that is fused with a sum, and not rounded by itself.
-bool is_fused_away(Part const& part, std::vector<int> const& values) {
-  for (std::size_t i = 0; i < part.fused.size(); ++i)
-    if (part.fused[i] >= 0 &&
-        std::ranges::binary_search(values, part.program.code[i].operands[index(part.fused[i])]))
-      return true;
-  return false;
-}
-
-bool has_unknowns(StencilProgram const& program, std::vector<int> const& cone) {
-  return std::ranges::any_of(cone,
-                             [&](int i) { return program.code[index(i)].kind == Kind::unknown; });
-}
-
-/// The point in the middle of the unknowns that a value takes.
-Offset middle_of(StencilProgram const& program, std::vector<int> const& cone) {
-  Offset least, greatest, middle;
-  least.fill(std::numeric_limits<int>::max());
-  greatest.fill(std::numeric_limits<int>::min());
-  for (int const i : cone) {
-    Node const& node = program.code[index(i)];
-    if (node.kind != Kind::unknown) continue;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      least[axis] = std::min(least[axis], int{node.orders[axis]});
-      greatest[axis] = std::max(greatest[axis], int{node.orders[axis]});
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      least[axis] = std::min(least[axis], at[axis]);
+      greatest[axis] = std::max(greatest[axis], at[axis]);
     }
-  }
-  for (std::size_t axis = 0; axis < 3; ++axis)
-    middle[axis] = (least[axis] + greatest[axis]) >> 1;  // rounded down below 0, too
-  return middle;
+  constexpr int most_columns = 4 * equations::max_reach + 8;
+  std::vector<std::bitset<most_columns>> rows(index(greatest[1] - least[1] + tile_rows));
+  for (Offset const& at : places)
+    for (int y = 0; y < tile_rows; ++y)
+      for (int x = 0; x < columns; ++x)
+        rows[index(at[1] - least[1] + y)].set(index(at[0] - least[0] + x));
+  std::size_t points = 0;
+  for (auto const& row : rows) points += row.count();
+  return static_cast<double>(points) / (columns * tile_rows);
 }
 
-/// Cuts programs until nothing in them is worth a part.
+/// The points around which all unknowns of a value lie.
+struct Box {
+  Offset least, greatest;
+  bool is_empty = true;
+
+  void add(Offset const& from, Offset const& to) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      least[axis] = is_empty ? from[axis] : std::min(least[axis], from[axis]);
+      greatest[axis] = is_empty ? to[axis] : std::max(greatest[axis], to[axis]);
+    }
+    is_empty = false;
+  }
+};
+
+/// Finds the patterns that are worth a part, and makes programs of them.
 class Splitter {
  public:
-  explicit Splitter(StencilProgram const& program)
-      : first_(std::max(static_cast<int>(program.results.size()), program.components)),
-        next_(first_) {
-    split(whole(program), -1);
+  Splitter(StencilProgram const& program, int columns)
+      : program_(program),
+        columns_(columns),
+        patterns_(program),
+        fused_(equations::fused_operands(program)),
+        is_fused_away_(patterns_.first.size(), 0),
+        chosen_(patterns_.first.size(), -1) {
+    for (std::size_t i = 0; i < fused_.size(); ++i) {
+      add_box(i);
+      if (fused_[i] >= 0) is_fused_away_[pattern_of(operand(program_.code[i], fused_[i]))] = 1;
+    }
+    for (int const first : patterns_.first) {
+      int all = 0;
+      for (int const i : cone_of(first, [](int) { return false; }))
+        all += additions_of(program_, index(i));
+      additions_.push_back(all);
+    }
+    arrange();
+    for (int best = best_pattern(); best >= 0; best = best_pattern()) {
+      looked_up_.push_back({.pattern = best});
+      std::ranges::sort(looked_up_, {}, [this](LookedUp const& one) { return first_of(one); });
+      arrange();
+    }
   }
 
-  std::vector<Part> parts() {
-    std::map<int, int> renumbered;
+  std::vector<Part> parts() const {
+    if (looked_up_.empty()) return {whole(program_)};
     std::vector<Part> parts;
-    for (auto& [component, part] : parts_) {
-      for (Node& node : part.program.code) {
-        if (node.kind != Kind::unknown) continue;
-        if (node.index >= first_) node.index = renumbered.at(node.index);
-        part.program.components = std::max(part.program.components, node.index + 1);
-      }
-      renumbered.emplace(component, first_ + static_cast<int>(parts.size()));
-      parts.push_back(std::move(part));
-    }
+    for (Group const& group : groups_) parts.push_back(part_of(group));
     return parts;
   }
 
  private:
-  /// Adds the parts of one that finds a component.
-  void split(Part const& part, int component) {
-    Patterns const patterns(part);
-    auto const values = best_of(part, patterns);
-    if (values.empty()) {
-      parts_.emplace_back(component, part);
-      return;
-    }
-    int const inner = next_++;
-    auto const cone = cone_of(part.program, {values.front()});
-    Offset const middle = middle_of(part.program, cone);
-    split(cut_out(part, {values.front()}, middle), inner);
-    Part looking = part;
-    Offset const& at = patterns.placed()[index(values.front())].at;
-    for (int const value : values) {
-      Node& node = looking.program.code[index(value)];
-      node = {.kind = Kind::unknown, .index = inner};
-      looking.fused[index(value)] = -1;
-      for (std::size_t axis = 0; axis < 3; ++axis)
-        node.orders[axis] = static_cast<std::int8_t>(
-            middle[axis] + patterns.placed()[index(value)].at[axis] - at[axis]);
-    }
-    split(cut_out(looking, {part.program.results.begin(), part.program.results.end()}, {}),
-          component);
+  /// A pattern that is found once at each point, by a part.
+  struct LookedUp {
+    int pattern = 0;
+    Offset origin = {};  ///< the point that the first value of it is found for
+    int lag = 0;         ///< rows from that to the newest that it takes
+    int depth = 0;       ///< parts that have to come before
+    int component = 0;   ///< that later parts take it as
+  };
+  /// A value around the point that a part is made at.
+  struct Located {
+    int node;
+    Offset at;
+  };
+  /// What one part finds: values, each after those that it takes.
+  struct Group {
+    std::vector<int> looked_up;  ///< none: the results of the program
+    std::vector<Located> values;
+    std::map<std::pair<int, Offset>, int> numbers;  ///< of a pattern at a place
+    std::vector<int> results;
+  };
+
+  std::size_t pattern_of(std::size_t node) const { return index(patterns_.values[node].pattern); }
+  int first_of(LookedUp const& one) const { return patterns_.first[index(one.pattern)]; }
+  /// The place of a value, seen from a point.
+  Offset place_from(Offset const& origin, std::size_t node) const {
+    auto const& value = patterns_.values[node];
+    Offset at = {};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (value.is_placed[axis]) at[axis] = value.at[axis] - origin[axis];
+    return at;
+  }
+  /// How far the point that a value is looked up at lies from one from which it is at a place.
+  Offset lookup_at(LookedUp const& one, Offset const& at) const {
+    return difference(at, place_from(one.origin, index(first_of(one))));
   }
 
-  /// The values of the pattern that spares most as a part; none where none is worth it.
-  static std::vector<int> best_of(Part const& part, Patterns const& patterns) {
-    std::vector<int> best;
+  void add_box(std::size_t i) {
+    Node const& node = program_.code[i];
+    Box& box = boxes_.emplace_back();
+    Offset const at = {node.orders[0], node.orders[1], node.orders[2]};
+    if (node.kind == Kind::unknown) box.add(at, at);
+    for (int n = 0; n < equations::operand_count(node); ++n)
+      if (Box const& of = boxes_[operand(node, n)]; !of.is_empty) box.add(of.least, of.greatest);
+  }
+
+  /// Values that another takes, itself among them, in the order of the program; of leaves nothing more.
+  template <class IsLeaf>
+  std::vector<int> cone_of(int root, IsLeaf const& is_leaf) const {
+    std::vector<char> needed(index(root) + 1, 0);
+    needed[index(root)] = 1;
+    std::vector<int> cone;
+    for (int i = root; i >= 0; --i) {
+      if (!needed[index(i)]) continue;
+      cone.push_back(i);
+      if (is_leaf(i)) continue;
+      Node const& node = program_.code[index(i)];
+      for (int n = 0; n < equations::operand_count(node); ++n) needed[operand(node, n)] = 1;
+    }
+    std::ranges::reverse(cone);
+    return cone;
+  }
+
+  /// Groups what is looked up into parts, so that each comes after what it takes.
+  void arrange() {
+    std::ranges::fill(chosen_, -1);
+    std::set<std::pair<int, int>> kinds;
+    for (std::size_t n = 0; n < looked_up_.size(); ++n) {
+      LookedUp& one = looked_up_[n];
+      Box const& box = boxes_[index(first_of(one))];
+      for (std::size_t axis = 0; axis < 3; ++axis)  // the middle, rounded down below 0, too
+        one.origin[axis] = (box.least[axis] + box.greatest[axis]) >> 1;
+      one.lag = box.greatest[1] - one.origin[1];
+      one.depth = depth_of(one);
+      kinds.emplace(one.depth, one.lag);
+      chosen_[index(one.pattern)] = static_cast<int>(n);
+    }
+    groups_.clear();
+    int component = std::max(static_cast<int>(program_.results.size()), program_.components);
+    for (auto const& [depth, lag] : kinds) {
+      Group& group = groups_.emplace_back();
+      for (std::size_t n = 0; n < looked_up_.size(); ++n) {
+        LookedUp& one = looked_up_[n];
+        if (one.depth != depth || one.lag != lag) continue;
+        group.looked_up.push_back(static_cast<int>(n));
+        one.component = component++;
+      }
+    }
+    for (Group& group : groups_)
+      for (int const n : group.looked_up)
+        add_root(group, first_of(looked_up_[index(n)]), looked_up_[index(n)].origin);
+    Group& last = groups_.emplace_back();
+    for (int const result : program_.results) add_root(last, result, {});
+  }
+
+  int depth_of(LookedUp const& one) const {
+    int depth = 0;
+    auto const is_leaf = [&](int i) { return chosen_[pattern_of(index(i))] >= 0; };
+    for (int const i : cone_of(first_of(one), is_leaf)) {
+      if (!is_leaf(i)) continue;
+      LookedUp const& of = looked_up_[index(chosen_[pattern_of(index(i))])];
+      bool const is_here =
+          of.lag == one.lag && lookup_at(of, place_from(one.origin, index(i))) == Offset{};
+      depth = std::max(depth, of.depth + (is_here ? 0 : 1));
+    }
+    return depth;
+  }
+
+  /// Whether a group looks a value up that stands at a place.
+  bool is_looked_up(Group const& group, int node, Offset const& at) const {
+    int const which = chosen_[pattern_of(index(node))];
+    if (which < 0) return false;
+    return std::ranges::find(group.looked_up, which) == group.looked_up.end() ||
+           lookup_at(looked_up_[index(which)], at) != Offset{};
+  }
+
+  void add_root(Group& group, int root, Offset const& origin) const {
+    auto const is_leaf = [&](int i) {
+      return is_looked_up(group, i, place_from(origin, index(i)));
+    };
+    for (int const i : cone_of(root, is_leaf)) {
+      Offset const at = place_from(origin, index(i));
+      auto const [number, is_new] = group.numbers.try_emplace(
+          {patterns_.values[index(i)].pattern, at}, static_cast<int>(group.values.size()));
+      if (is_new) group.values.push_back({i, at});
+      if (i == root) group.results.push_back(number->second);
+    }
+  }
+
+  /// The pattern that spares most as a part; −1 where none is worth it.
+  int best_pattern() const {
+    std::vector<double> times(patterns_.first.size(), 0);
+    for (Group const& group : groups_) {
+      std::map<int, std::vector<Offset>> places;
+      for (Located const& value : group.values)
+        places[patterns_.values[index(value.node)].pattern].push_back(value.at);
+      for (auto const& [pattern, of_pattern] : places)
+        times[index(pattern)] += looks(of_pattern, columns_);
+    }
+    auto const is_leaf = [&](int i) { return chosen_[pattern_of(index(i))] >= 0; };
+    int best = -1;
     double best_gain = worthwhile;
-    for (auto const& values : patterns.groups()) {
-      if (values.size() < 2) continue;
-      auto const cone = cone_of(part.program, {values.front()});
-      if (!has_unknowns(part.program, cone) || is_fused_away(part, values)) continue;
-      std::vector<Offset> places;
-      for (int const value : values) places.push_back(patterns.placed()[index(value)].at);
-      int operations = 0;
-      for (int const i : cone) operations += additions_of(part.program, index(i));
-      double const gain = operations * times_again(places);
-      if (gain < best_gain || (gain == best_gain && !best.empty())) continue;
-      best = values;
-      best_gain = gain;
+    for (std::size_t p = 0; p < times.size(); ++p) {
+      double const again = times[p] - 1;
+      if (chosen_[p] >= 0 || again <= 0 || is_fused_away_[p] ||
+          boxes_[index(patterns_.first[p])].is_empty || additions_[p] * again < best_gain)
+        continue;
+      int additions = 0;
+      for (int const i : cone_of(patterns_.first[p], is_leaf))
+        if (!is_leaf(i)) additions += additions_of(program_, index(i));
+      if (additions * again < best_gain || (additions * again == best_gain && best >= 0)) continue;
+      best = static_cast<int>(p);
+      best_gain = additions * again;
     }
     return best;
   }
 
-  int first_, next_;
-  std::vector<std::pair<int, Part>> parts_;  // with the components that they find
+  Part part_of(Group const& group) const {
+    Part part;
+    part.program.dims = program_.dims;
+    for (Located const& value : group.values) {
+      Node node = program_.code[index(value.node)];
+      if (is_looked_up(group, value.node, value.at)) {
+        auto const& one = looked_up_[index(chosen_[pattern_of(index(value.node))])];
+        Offset const at = lookup_at(one, value.at);
+        node = {.kind = Kind::unknown, .index = one.component};
+        for (std::size_t axis = 0; axis < 3; ++axis)
+          node.orders[axis] = static_cast<std::int8_t>(at[axis]);
+        part.fused.push_back(-1);
+      } else {
+        for (std::size_t axis = 0; axis < 3; ++axis)
+          node.orders[axis] =
+              static_cast<std::int8_t>(node.kind == Kind::operation ? 0 : value.at[axis]);
+        Offset const origin = difference(patterns_.values[index(value.node)].at, value.at);
+        for (int n = 0; n < equations::operand_count(node); ++n) {
+          std::size_t const of = operand(node, n);
+          node.operands[index(n)] =
+              group.numbers.at({patterns_.values[of].pattern, place_from(origin, of)});
+        }
+        part.fused.push_back(fused_[index(value.node)]);
+      }
+      if (node.kind == Kind::unknown) {
+        part.program.components = std::max(part.program.components, node.index + 1);
+        for (std::size_t axis = 0; axis < 3; ++axis)
+          part.program.reach[axis] =
+              std::max(part.program.reach[axis], std::abs(int{node.orders[axis]}));
+      }
+      part.program.code.push_back(node);
+    }
+    part.program.results.assign(group.results.begin(), group.results.end());
+    return part;
+  }
+
+  StencilProgram const& program_;
+  int columns_;
+  Patterns patterns_;
+  std::vector<int> fused_;
+  std::vector<char> is_fused_away_;  // of patterns
+  std::vector<Box> boxes_;           // of values
+  std::vector<int> additions_;       // of patterns, with all that they take
+  std::vector<int> chosen_;          // of patterns, among looked_up_; −1: not
+  std::vector<LookedUp> looked_up_;  // each after those that it takes
+  std::vector<Group> groups_;        // the parts
 };
 
 }  // namespace
@@ -274,6 +330,8 @@ int additions_of(StencilProgram const& program, std::size_t i) {
 
 Part whole(StencilProgram const& program) { return {program, equations::fused_operands(program)}; }
 
-std::vector<Part> parts_of(StencilProgram const& program) { return Splitter(program).parts(); }
+std::vector<Part> parts_of(StencilProgram const& program, int columns) {
+  return Splitter(program, columns).parts();
+}
 
 }  // namespace gridstride::system

@@ -24,11 +24,14 @@ Part whole(equations::StencilProgram const& program);
 
 /// A program cut into parts, one after the other: of a value that the program finds at several
 /// points nearby, a part finds that of one point, and later parts look it up around theirs, as an
-/// unknown. Each part has one result, part i as component n + i, where n is the number of the
-/// program's components or, where there are more, of its results; the last part has these. Every
-/// operation is one of the program's, fused with the same other, so that results keep their bits
-/// wherever unknowns beyond the grid are those of axes that wrap. A program that has nothing worth
-/// a part of its own is its only part.
-std::vector<Part> parts_of(equations::StencilProgram const& program);
+/// unknown. What goes through a face is such a value, and what it takes of each point beside.
+/// Results of all parts are numbered one after the other, and are components n, n + 1, ..., where n
+/// is the number of the program's components or, where there are more, of its results; the last
+/// part has these. Every operation is one of the program's, fused with the same other, so that
+/// results keep their bits wherever unknowns beyond the grid are those of axes that wrap. A program
+/// that has nothing worth a part of its own is its only part.
+///
+/// `columns`: of a thread, which finds once what several of these share.
+std::vector<Part> parts_of(equations::StencilProgram const& program, int columns);
 
 }  // namespace gridstride::system

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 
 #include "equations/source.hpp"
@@ -60,6 +61,12 @@ std::string vector_name(int points) {
   return points == 1 ? name : name + std::to_string(points);
 }
 
+/// A type for the bytes of an array; the shortest spares the most.
+char const* index_name(std::int64_t size, std::size_t value_bytes) {
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  return size <= most / static_cast<std::int64_t>(value_bytes) ? "unsigned" : "unsigned long long";
+}
+
 bool is_aligned(void const* array, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(array) % bytes == 0;
 }
@@ -72,10 +79,11 @@ template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   auto const layout = layout_of(what, sizeof(T), shape);
   auto const components = static_cast<int>(what.program->results.size());
-  auto const programs = march_programs(what, shape.in_parts);
-  std::size_t const parts = layout.inner_held.size() + 1;
+  auto const programs = march_programs(what, shape.in_parts, shape.lane_points);
+  std::size_t const parts = programs.size() - (programs.size() > 1 && has_sides(what) ? 1 : 0);
   std::string inner, columns, body, near_sides;
-  std::vector<int> first_kept;
+  std::vector<int> first_kept, first_inner = {0}, part_of;
+  std::vector<bool> divides;
   int kept = 0;
   for (std::size_t part = 0; part < programs.size(); ++part) {
     auto const text = equations::to_cuda_along_columns(programs[part].program, programs[part].fused,
@@ -83,17 +91,23 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
     first_kept.push_back(kept);
     columns += fmt::format("{{\nReal* const kept = all + {};\n{}}}\n", kept, text.columns);
     kept += text.kept;
+    if (part < parts) divides.push_back(text.divides);
     if (part + 1 == parts) body = text.body;
     if (part == parts) near_sides = text.body;
-    if (part + 1 < parts)
+    if (part + 1 < parts) {
       inner += fmt::format("if constexpr (part == {}) {{\n{}}}\n", part, text.body);
+      part_of.insert(part_of.end(), programs[part].program.results.size(), static_cast<int>(part));
+      first_inner.push_back(static_cast<int>(part_of.size()));
+    }
   }
-  auto inner_held = layout.inner_held;
-  inner_held.push_back(0);  // of the last part, whose rows are the next state's
-  auto const of_lasting = [](std::vector<int> counts) {  // there are no empty tables
+  auto const never_empty = [](std::vector<int> counts) {  // as tables of the text have to be
     if (counts.empty()) counts.push_back(0);
     return counts;
   };
+  auto const inner_held = never_empty(layout.inner_held);
+  int inner_results = 1;
+  for (std::size_t part = 0; part + 1 < parts; ++part)
+    inner_results = std::max(inner_results, first_inner[part + 1] - first_inner[part]);
   auto const& sides = what.sides.front();
   std::string text = program_text(*what.program, {sides[0][0].wraps, sides[1][0].wraps, true},
                                   components, precision_of<T>(), body);
@@ -101,36 +115,40 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
       "#define MARCH_WARPS {}\n#define MARCH_BLOCKS {}\n"
       "namespace gridstride::system {{\n"
       "constexpr int steps = {}, stages = {}, lane_points = {}, vector_points = {}, turns = {};\n"
-      "constexpr int halo = {}, stored = {}, most_rows = {}, kept_values = {}, parts = {};\n"
+      "constexpr int halo = {}, ghosts = {}, stored = {}, most_rows = {}, kept_values = {};\n"
+      "constexpr int parts = {}, inner_results = {};\n"
       "constexpr int lasting = {}, lasting_left[] = {{{}}}, lasting_right[] = {{{}}};\n"
       "constexpr bool has_time = {};\n"
-      "using Vector = {};\n",
+      "using Vector = {};\nusing Index = {};\n",
       march_warps, shape.blocks, shape.steps, what.stages.size(), shape.lane_points,
-      shape.vector_points, shape.turns, layout.halo, layout.stored,
+      shape.vector_points, shape.turns, layout.halo, layout.ghosts, layout.stored,
       std::max(std::ranges::max(layout.rows_held), std::ranges::max(inner_held)), std::max(kept, 1),
-      parts, lasting_of(what), fmt::join(of_lasting(layout.lasting_left), ", "),
-      fmt::join(of_lasting(layout.lasting_right), ", "), what.program->depends_on_time(),
-      vector_name<T>(shape.vector_points));
+      parts, inner_results, lasting_of(what), fmt::join(never_empty(layout.lasting_left), ", "),
+      fmt::join(never_empty(layout.lasting_right), ", "), what.program->depends_on_time(),
+      vector_name<T>(shape.vector_points), index_name(what.grid.size(), sizeof(T)));
   auto const sources = layout.left.front().size();
   text += fmt::format(
       "struct StageShape {{\n  int base;\n  bool mixes_in;\n  int addends, addend[{}];\n}};\n"
       "constexpr StageShape stage_shapes[] = {{{}}};\n"
       "constexpr int rows_held[] = {{{}}}, inner_held[] = {{{}}};\n"
       "constexpr int lags[] = {{{}}}, first_kept[] = {{{}}};\n"
+      "constexpr int first_inner[] = {{{}}}, part_of_inner[] = {{{}}};\n"
+      "constexpr bool divides[] = {{{}}};\n"
       "constexpr int left[][{}] = {{{}}};\n"
       "constexpr int right[][{}] = {{{}}};\n",
       max_addends, table_of(what.stages), fmt::join(layout.rows_held, ", "),
       fmt::join(inner_held, ", "), fmt::join(layout.lags, ", "), fmt::join(first_kept, ", "),
+      fmt::join(first_inner, ", "), fmt::join(never_empty(part_of), ", "), fmt::join(divides, ", "),
       sources, table_of(layout.left), sources, table_of(layout.right));
   text += fmt::format(
       "struct SideRule {{\n  bool wraps, given;\n  Real sign, own;\n  bool slopes, has_g, "
       "has_a;\n}};\n"
-      "constexpr SideRule side_rules[][2][2] = {{{}}};\n"
-      "constexpr int side_pieces = {};\n",
-      table_of(what.sides, precision_of<T>()), march_side_pieces);
+      "constexpr SideRule side_rules[][2][2] = {{{}}};\n",
+      table_of(what.sides, precision_of<T>()));
   text += fmt::format(
       "template <int part, class At>\n"
-      "__device__ __forceinline__ void inner_program(At const& at, Real (&result)[1]) {{\n{}}}\n"
+      "__device__ __forceinline__ void inner_program(At const& at, Real (&result)[inner_results]) "
+      "{{\n{}}}\n"
       "template <class At>\n"
       "__device__ __forceinline__ void program_near_sides(At const& at, Real (&result)[results]) "
       "{{\n{}}}\n"

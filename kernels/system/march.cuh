@@ -1,25 +1,28 @@
 // Several stages and steps of a system in one pass over memory, in 2D. After what compiled.cuh asks
 // for stand
 //
-//   constexpr int steps, stages, lane_points, vector_points, turns, halo, stored, most_rows,
-//       kept_values, parts;
+//   constexpr int steps, stages, lane_points, vector_points, turns, halo, ghosts, stored, most_rows,
+//       kept_values, parts, inner_results;            // the most that a part makes
+//   constexpr bool divides[parts];                    // part p has quotients or roots
 //   constexpr int lasting, lasting_left[], lasting_right[];   // arrays, and columns beside a thread's
 //   constexpr bool has_time;                          // the program asks for it
 //   using Vector = float4;                            // vector_points values
+//   using Index = unsigned;                           // that counts the bytes of an array
 //   struct StageShape { int base; bool mixes_in; int addends, addend[most_addends]; };
 //   constexpr StageShape stage_shapes[stages];        // states are numbered as in march.hpp
-//   constexpr int rows_held[levels], inner_held[parts], lags[programs], first_kept[programs],
+//   constexpr int rows_held[levels], lags[programs], first_kept[programs],
 //       left[programs·(2·reach_y + 1)][sources], right[…][…];   // programs: march_programs
+//   constexpr int first_inner[parts], inner_held[…], part_of_inner[…];  // of what parts make
 //   struct SideRule { bool wraps, given; Real sign, own; bool slopes, has_g, has_a; };
 //   constexpr SideRule side_rules[components][2][2];  // by axis and end
-//   constexpr int side_pieces;
-//   template <int part, class At> __device__ void inner_program(At const& at, Real (&result)[1]);
+//   template <int part, class At>
+//   __device__ void inner_program(At const& at, Real (&result)[inner_results]);
 //   template <class At> __device__ void program_near_sides(At const& at, Real (&result)[results]);
 //   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
-// where programs ask for at.kept<i>(), too: what is the same all along a column, and for unknowns
-// beyond the components: `lasting` arrays that stay as they are, then what parts before have made
-// (inner_levels.hpp).
+// where programs ask for at.kept<i>(), too: what is the same all along a column, for quotients and
+// roots (arithmetic.cuh), and for unknowns beyond the components: `lasting` arrays that stay as they
+// are, then what parts before have made (inner_levels.hpp).
 //
 // Thread-to-data: a warp owns a strip, 32·lane_points columns wide, and marches along y over a chunk
 // of rows. A level is a stage of a step. Row r of the old values comes from memory; of it and the
@@ -47,14 +50,17 @@
 // Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps; half of it
 // for an array that lasts. Flops: the program's, for each level.
 
+#include "kernels/system/arithmetic.cuh"
 #include "kernels/system/compiled.cuh"
 
 namespace gridstride::system {
 
 constexpr int levels = steps * stages, reach_y = reach[1], ages = 2 * reach_y + 1;
-constexpr int sources = components + parts - 1, rates = parts - 1;  // the part that makes them
-constexpr int loaded_rows = 2;                                      // ahead of their use
-constexpr int arrays = components + lasting;                        // that are loaded
+constexpr int lag = levels * reach_y;
+constexpr int sources = components + first_inner[parts - 1];
+constexpr int rates = parts - 1;              // the part that makes them
+constexpr int loaded_rows = 2;                // ahead of their use
+constexpr int arrays = components + lasting;  // that are loaded
 constexpr int lasting_rows = (levels + 1) * reach_y + 1, lasting_arrays = lasting > 0 ? lasting : 1;
 
 __device__ constexpr bool is_lasting(int component) {
@@ -63,7 +69,7 @@ __device__ constexpr bool is_lasting(int component) {
 
 /// How far the newest row of what a part takes is below that of its stage.
 __device__ constexpr int lag_of(int source) {
-  return source < components ? 0 : lags[source - components];
+  return source < components ? 0 : lags[part_of_inner[source - components]];
 }
 
 /// The rows that a thread keeps, by level, age and source: the components of the state that the
@@ -100,13 +106,14 @@ namespace gridstride::system {
 constexpr int whole = parts > 1 && has_sides ? parts : rates;
 
 /// Takes the newest row of a source in, of which so many are held.
-template <int held, int most, int count, int columns>
-__device__ __forceinline__ void push(Real (&rows)[most][count][columns], int source,
+template <int most, int count, int columns>
+__device__ __forceinline__ void push(Real (&rows)[most][count][columns], int held, int source,
                                      Real const (&newest)[columns]) {
 #pragma unroll
   for (int e = 0; e < columns; ++e) {
 #pragma unroll
-    for (int age = held - 1; age > 0; --age) rows[age][source][e] = rows[age - 1][source][e];
+    for (int age = most - 1; age > 0; --age)
+      if (age < held) rows[age][source][e] = rows[age - 1][source][e];
     rows[0][source][e] = newest[e];
   }
 }
@@ -121,27 +128,26 @@ __device__ __forceinline__ void exchange(Strip const& strip, Rows const& rows, B
       for (int j = 0; j < reach[0]; ++j) {
         int const lanes = 1 + j / lane_points, column = j % lane_points;
         auto const& row = rows.at[level][age][c];
-        long long const y = strip.row - level * reach_y - age;
         if (j < left[part * ages + age][c]) {
           Real const value = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
-          beside.left[age][c][j] =
-              near && sided[0] ? beyond_x<0>(strip, c, y, j, row, value) : value;
+          beside.left[age][c][j] = near && turns_around_x ? around_x<0>(strip, c, j, value) : value;
         }
         if (j < right[part * ages + age][c]) {
           Real const value = __shfl_down_sync(~0u, row[column], lanes);
           beside.right[age][c][j] =
-              near && sided[0] ? beyond_x<1>(strip, c, y, j, row, value) : value;
+              near && turns_around_x ? around_x<1>(strip, c, j, value) : value;
         }
       }
     }
 }
 
 /// What a program sees of a thread's column in the row that a part of a level makes.
-template <int level, int part, int column, bool near>
+template <int level, int part, int column, bool near, class Arithmetic>
 struct ColumnSource : Point {
   Rows const& rows;
   Beside const& beside;
   Strip const& strip;
+  Arithmetic& arithmetic;
 
   template <int component, int dx, int dy, int dz>
   __device__ __forceinline__ Real unknown() const {
@@ -174,30 +180,44 @@ struct ColumnSource : Point {
   __device__ __forceinline__ Real kept() const {
     return strip.kept[column][first_kept[part] + i];
   }
+  __device__ __forceinline__ auto divisor(Real b) const { return arithmetic.divisor(b); }
+  template <class Divisor>
+  __device__ __forceinline__ Real quotient(Real a, Divisor const& by) const {
+    return arithmetic.quotient(a, by);
+  }
+  template <class Divisor>
+  __device__ __forceinline__ Real reciprocal(Divisor const& of) const {
+    return arithmetic.reciprocal(of);
+  }
+  __device__ __forceinline__ Real root(Real a) const { return arithmetic.root(a); }
 };
 
-template <int level, int part, int column, bool near>
-__device__ __forceinline__ ColumnSource<level, part, column, near> source_at(Strip const& strip,
-                                                                             Rows const& rows,
-                                                                             Beside const& beside) {
+template <int level, int part, int column, bool near, class Arithmetic>
+__device__ __forceinline__ ColumnSource<level, part, column, near, Arithmetic> source_at(
+    Strip const& strip, Rows const& rows, Beside const& beside, Arithmetic& arithmetic) {
   return {{strip.a.place,
            strip.a.weights[level % stages].fraction,
            {strip.column + column, strip.row - level * reach_y - lags[part], 0}},
           rows,
           beside,
-          strip};
+          strip,
+          arithmetic};
 }
 
-/// The columns from `column` on of the row that an inner part of a level makes.
-template <int level, int part, int column>
+/// What an inner part of a level makes of the row.
+using InnerRow = Real[inner_results][lane_points];
+
+template <int level, int part, int column, class Arithmetic>
 __device__ __forceinline__ void make_inner_columns(Strip const& strip, Rows const& rows,
-                                                   Beside const& beside,
-                                                   Real (&made)[lane_points]) {
+                                                   Beside const& beside, Arithmetic& arithmetic,
+                                                   InnerRow& made) {
   if constexpr (column < lane_points) {
-    Real result[1];
-    inner_program<part>(source_at<level, part, column, false>(strip, rows, beside), result);
-    made[column] = result[0];
-    make_inner_columns<level, part, column + 1>(strip, rows, beside, made);
+    Real result[inner_results];
+    inner_program<part>(source_at<level, part, column, false>(strip, rows, beside, arithmetic),
+                        result);
+#pragma unroll
+    for (int r = 0; r < first_inner[part + 1] - first_inner[part]; ++r) made[r][column] = result[r];
+    make_inner_columns<level, part, column + 1>(strip, rows, beside, arithmetic, made);
   }
 }
 
@@ -207,24 +227,36 @@ __device__ __forceinline__ void make_inner_rows(Strip const& strip, Rows& rows) 
   if constexpr (part < rates) {
     Beside beside;
     exchange<level, part, false>(strip, rows, beside);
-    Real made[lane_points];
-    make_inner_columns<level, part, 0>(strip, rows, beside, made);
-    push<inner_held[part]>(rows.at[level], components + part, made);
+    InnerRow made;
+    bool is_good = false;
+    if constexpr (divides[part]) {
+      QuickArithmetic<Real> quick;
+      make_inner_columns<level, part, 0>(strip, rows, beside, quick, made);
+      is_good = quick.is_good;
+    }
+    if (__builtin_expect(!is_good, 0)) {
+      CarefulArithmetic<Real> careful;
+      make_inner_columns<level, part, 0>(strip, rows, beside, careful, made);
+    }
+#pragma unroll
+    for (int r = 0; r < first_inner[part + 1] - first_inner[part]; ++r)
+      push(rows.at[level], inner_held[first_inner[part] + r], components + first_inner[part] + r,
+           made[r]);
     make_inner_rows<level, part + 1>(strip, rows);
   }
 }
 
 /// The columns from `column` on of the row that a level makes.
-template <int level, int column, bool near>
+template <int level, int column, bool near, class Arithmetic>
 __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& rows,
-                                             Beside const& beside,
+                                             Beside const& beside, Arithmetic& arithmetic,
                                              Real (&made)[components][lane_points]) {
   if constexpr (column < lane_points) {
     constexpr int stage = level % stages, first = level - stage;
     constexpr StageShape shape = stage_shapes[stage];
     Real result[results];
     auto const source = source_at < level, near ? whole : rates, column,
-               near > (strip, rows, beside);
+               near > (strip, rows, beside, arithmetic);
     if constexpr (near && whole != rates)
       program_near_sides(source, result);
     else
@@ -239,8 +271,8 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
       made[c][column] = stage_value(strip.a.weights[stage], shape.mixes_in, shape.addends,
                                     result[c], state(stage, c), state(shape.base, c),
                                     [&](int n) { return state(shape.addend[n], c); });
-    if constexpr (near) hold<column>(strip, source.at, made);
-    make_columns<level, column + 1, near>(strip, rows, beside, made);
+    if constexpr (near) hold_y<column>(strip, source.at, made);
+    make_columns<level, column + 1, near>(strip, rows, beside, arithmetic, made);
   }
 }
 
@@ -249,12 +281,23 @@ template <int level, bool near>
 __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
                                                Real (&row)[components][lane_points]) {
   if constexpr (level < levels) {
+    if constexpr (level == 0) finish_row<false, true>(strip, strip.row, row);
 #pragma unroll
-    for (int c = 0; c < components; ++c) push<rows_held[level]>(rows.at[level], c, row[c]);
-    if (!near || !strip.is_at_side) make_inner_rows<level, 0>(strip, rows);
+    for (int c = 0; c < components; ++c) push(rows.at[level], rows_held[level], c, row[c]);
+    if (!near || !turns_around_x || !strip.is_at_side) make_inner_rows<level, 0>(strip, rows);
     Beside beside;
     exchange<level, near ? whole : rates, near>(strip, rows, beside);
-    make_columns<level, 0, near>(strip, rows, beside, row);
+    bool is_good = false;
+    if constexpr (!near && divides[rates]) {
+      QuickArithmetic<Real> quick;
+      make_columns<level, 0, near>(strip, rows, beside, quick, row);
+      is_good = quick.is_good;
+    }
+    if (__builtin_expect(!is_good, 0)) {
+      CarefulArithmetic<Real> careful;
+      make_columns<level, 0, near>(strip, rows, beside, careful, row);
+    }
+    finish_row<true, level + 1 < levels>(strip, strip.row - (level + 1) * reach_y, row);
     advance_levels<level + 1, near>(strip, rows, row);
   }
 }
@@ -263,38 +306,59 @@ struct Values {
   Real at[vector_points];
 };
 
-/// A thread's columns of an old row. Of what lasts, what is known beyond the sides of x, the nearest
-/// first.
+/// A thread's columns of an old row.
 struct OldRow {
   Real at[arrays][lane_points];
-  Real beyond[lasting_arrays][2][reach[0] + 1];
+};
+
+/// Where a thread's columns of a row are in the arrays, in bytes.
+struct RowPlace {
+  Index at[lane_points / vector_points];
+
+  __device__ __forceinline__ void add_line(MarchArguments<Real> const& a) {
+#pragma unroll
+    for (Index& of_vector : at)
+      of_vector += static_cast<Index>(a.place.points[0]) * Index(sizeof(Real));
+  }
 };
 
 /// Old rows, one after the other and the first after the last.
 struct OldRows {
   MarchArguments<Real> const& a;
-  long long column;                          // the strip's first, which may lie beyond the grid
+  long long column;  // the thread's first, which may lie beyond the grid
+  bool is_at_side;
   int columns[lane_points / vector_points];  // of the grid
   int row;
   long long strip_row;  // the same as the strip counts it
+  RowPlace place = {};
 
+  __device__ __forceinline__ void begin() {
+#pragma unroll
+    for (int v = 0; v < lane_points / vector_points; ++v)
+      place.at[v] = (static_cast<Index>(row) * static_cast<Index>(a.place.points[0]) +
+                     static_cast<Index>(columns[v])) *
+                    Index(sizeof(Real));
+  }
   __device__ __forceinline__ void load(OldRow& old) {
-    long long const offset = row * a.place.points[0];
 #pragma unroll
     for (int c = 0; c < arrays; ++c)
 #pragma unroll
       for (int v = 0; v < lane_points / vector_points; ++v) {
         auto const loaded = __builtin_bit_cast(
-            Values,
-            __ldcs(reinterpret_cast<Vector const*>(a.inputs[c].values + offset + columns[v])));
+            Values, __ldcs(reinterpret_cast<Vector const*>(
+                        reinterpret_cast<char const*>(a.inputs[c].values) + place.at[v])));
 #pragma unroll
         for (int e = 0; e < vector_points; ++e) old.at[c][v * vector_points + e] = loaded.at[e];
       }
     if constexpr (lasting > 0 && (!wraps[0] || !wraps[1]))
 #pragma unroll
       for (int array = 0; array < lasting; ++array) load_known(old, array);
-    row = row + 1 == a.place.points[1] ? 0 : row + 1;
+    place.add_line(a);
     ++strip_row;
+    if (++row == a.place.points[1]) {
+      row = 0;
+      begin();
+    }
   }
 
  private:
@@ -307,18 +371,18 @@ struct OldRows {
       for (int e = 0; e < lane_points; ++e)
         old.at[components + array][e] =
             __ldg(known.row + columns[e / vector_points] + e % vector_points);
+    if (wraps[0] || !is_at_side) return;
 #pragma unroll
-    for (int j = 0; j < reach[0] && !wraps[0]; ++j) {
-      long long const left = column - 1 - j, right = column + lane_points + j;
-      if (j < lasting_left[array] && left < 0) old.beyond[array][0][j] = __ldg(known.left + left);
-      if (j < lasting_right[array] && right >= points && right < points + margin)
-        old.beyond[array][1][j] = __ldg(known.right + (right - points));
+    for (int e = 0; e < lane_points; ++e) {
+      long long const left = column + e, right = left - points;
+      if (left < 0 && left >= -margin) old.at[components + array][e] = __ldg(known.left + left);
+      if (right >= 0 && right < margin) old.at[components + array][e] = __ldg(known.right + right);
     }
   }
 };
 
 /// The row of an array that lasts, with what lies beside a thread's columns.
-__device__ __forceinline__ void widen(Strip const& strip, OldRow const& old, int array,
+__device__ __forceinline__ void widen(OldRow const& old, int array,
                                       Real (&wide)[lane_points + 2 * reach[0]]) {
   auto const& row = old.at[components + array];
 #pragma unroll
@@ -327,23 +391,15 @@ __device__ __forceinline__ void widen(Strip const& strip, OldRow const& old, int
   for (int j = 0; j < reach[0]; ++j) {
     int const lanes = 1 + j / lane_points, column = j % lane_points;
     Real &left = wide[reach[0] - 1 - j], &right = wide[reach[0] + lane_points + j];
-    if (j < lasting_left[array]) {
-      left = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
-      if (!wraps[0] && strip.column - 1 - j < 0) left = old.beyond[array][0][j];
-    }
-    if (j < lasting_right[array]) {
-      right = __shfl_down_sync(~0u, row[column], lanes);
-      if (!wraps[0] && strip.column + lane_points + j >= strip.a.place.points[0])
-        right = old.beyond[array][1][j];
-    }
+    if (j < lasting_left[array]) left = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
+    if (j < lasting_right[array]) right = __shfl_down_sync(~0u, row[column], lanes);
   }
 }
 
 /// Stores what a strip has of a row: whole vectors, for lines are a multiple of them.
-__device__ __forceinline__ void store_row(MarchArguments<Real> const& a, long long column,
-                                          long long row, bool (&is_stored)[lane_points],
+__device__ __forceinline__ void store_row(MarchArguments<Real> const& a, RowPlace const& place,
+                                          bool (&is_stored)[lane_points],
                                           Real (&values)[components][lane_points]) {
-  long long const offset = row * a.place.points[0] + column;
 #pragma unroll
   for (int v = 0; v < lane_points / vector_points; ++v) {
     if (!is_stored[v]) continue;
@@ -352,7 +408,7 @@ __device__ __forceinline__ void store_row(MarchArguments<Real> const& a, long lo
       Values stored;
 #pragma unroll
       for (int e = 0; e < vector_points; ++e) stored.at[e] = values[c][v * vector_points + e];
-      __stcs(reinterpret_cast<Vector*>(a.out[c] + offset + v * vector_points),
+      __stcs(reinterpret_cast<Vector*>(reinterpret_cast<char*>(a.out[c]) + place.at[v]),
              __builtin_bit_cast(Vector, stored));
     }
   }
@@ -362,14 +418,53 @@ __device__ __forceinline__ void store_row(MarchArguments<Real> const& a, long lo
 struct March {
   Strip strip;
   OldRows old;
-  Rows rows;
+  Rows rows = {};
   OldRow loaded[loaded_rows];
   bool is_stored[lane_points];
-  long long first, last;
-  long long to;  // the row that a turn ends with
+  int to;               // the row that a turn ends with, counted from the first that is stored
+  RowPlace place = {};  // its
+  unsigned rows_stored;
+
+  /// From row `first` on, as far as `last`.
+  __device__ __forceinline__ March(MarchArguments<Real> const& a, Columns const& columns,
+                                   long long first, long long last)
+      : strip{a,
+              {},
+              columns.start + threadIdx.x % 32 * lane_points,
+              first - lag - 1,
+              columns.touch_side,
+              {}},
+        old{a,
+            strip.column,
+            columns.touch_side,
+            {},
+            static_cast<int>(wrapped(first - lag, a.place.points[1])),
+            first - lag},
+        to(-2 * lag),
+        rows_stored(static_cast<unsigned>(last - first)) {
+    if constexpr (has_time) strip.clock = *a.place.clock;
+#pragma unroll
+    for (int e = 0; e < lane_points; ++e)
+      find_columns(Point{a.place, 0, {strip.column + e, 0, 0}}, strip.kept[e]);
+#pragma unroll
+    for (int v = 0; v < lane_points / vector_points; ++v) {
+      long long const column = strip.column + v * vector_points;
+      old.columns[v] = static_cast<int>(wrapped(column, a.place.points[0]));
+      is_stored[v] = column >= columns.from && column < columns.until;
+      // Of rows before the first one, too: it is right again with those that are stored.
+      place.at[v] = (static_cast<Index>(first - 2 * lag) * static_cast<Index>(a.place.points[0]) +
+                     static_cast<Index>(column)) *
+                    Index(sizeof(Real));
+    }
+    old.begin();
+#pragma unroll
+    for (int g = 0; g < loaded_rows; ++g) old.load(loaded[g]);
+  }
+
+  __device__ __forceinline__ bool is_done() const { return to >= static_cast<int>(rows_stored); }
 
   /// `ahead`: the rows that were loaded before the turn's own.
-  /// `near`: a level may look beyond a side.
+  /// `near`: a level may look beyond a side of y.
   template <bool near>
   __device__ __forceinline__ void turn(int ahead) {
     Real row[components][lane_points];
@@ -380,13 +475,14 @@ struct March {
 #pragma unroll
     for (int array = 0; array < lasting; ++array) {
       Real wide[lane_points + 2 * reach[0]];
-      widen(strip, loaded[ahead], array, wide);
-      push<lasting_rows>(rows.lasting_at, array, wide);
+      widen(loaded[ahead], array, wide);
+      push(rows.lasting_at, lasting_rows, array, wide);
     }
     old.load(loaded[ahead]);
     ++strip.row;
     advance_levels<0, near>(strip, rows, row);
-    if (to >= first && to < last) store_row(strip.a, strip.column, to, is_stored, row);
+    if (static_cast<unsigned>(to) < rows_stored) store_row(strip.a, place, is_stored, row);
+    place.add_line(strip.a);
     ++to;
   }
   __device__ __forceinline__ void turns_inside() {
@@ -405,40 +501,13 @@ struct March {
 };
 
 __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long long number) {
-  int const lane = static_cast<int>(threadIdx.x % 32);
-  Share const share = share_of(a, number);
-  long long const first = share.first, last = share.last;
-  constexpr int lag = levels * reach_y;
-  Columns const columns = columns_of(a, share);
-
-  March march = {
-      .strip = {a, {}, columns.start + lane * lane_points, first - lag - 1, columns.touch_side, {}},
-      .old = {a,
-              columns.start + lane * lane_points,
-              {},
-              static_cast<int>(wrapped(first - lag, a.place.points[1])),
-              first - lag},
-      .rows = {},
-      .first = first,
-      .last = last,
-      .to = first - 2 * lag};
-  Strip& strip = march.strip;
-  if constexpr (has_time) strip.clock = *a.place.clock;
-#pragma unroll
-  for (int e = 0; e < lane_points; ++e)
-    find_columns(Point{a.place, 0, {strip.column + e, 0, 0}}, strip.kept[e]);
-#pragma unroll
-  for (int v = 0; v < lane_points / vector_points; ++v) {
-    long long const column = strip.column + v * vector_points;
-    march.old.columns[v] = static_cast<int>(wrapped(column, a.place.points[0]));
-    march.is_stored[v] = column >= columns.from && column < columns.until;
-  }
-#pragma unroll
-  for (int g = 0; g < loaded_rows; ++g) march.old.load(march.loaded[g]);
+  // Chunks at sides of y, which take longer, come first.
+  long long const chunk = (number / a.strips + a.chunks - 1) % a.chunks, first = chunk * a.rows;
+  March march(a, columns_of(a, number % a.strips), first, min(first + a.rows, a.place.points[1]));
 #pragma unroll 1
-  while (march.to < last) {
+  while (!march.is_done()) {
     if constexpr (has_sides) {
-      if (strip.is_at_side || comes_to_rows_beyond(strip)) {
+      if ((turns_around_x && march.strip.is_at_side) || comes_to_rows_beyond(march.strip)) {
         march.turn_near_side();
         continue;
       }

@@ -82,10 +82,9 @@ struct MarchShape {
 
 inline constexpr int march_warps = 2;   ///< of a block
 inline constexpr int march_blocks = 4;  ///< with so many, a thread has all registers that it may
-inline constexpr int march_side_pieces = 4;  ///< of a chunk where a strip ends at a side
 
 /// What a shape means for a program: the rows that a thread keeps of each state, from the newest,
-/// `rows_held[level]`, and of what part i of a stage makes for later ones, `inner_held[i]`; how far
+/// `rows_held[level]`, and of result i that parts of a stage make for later ones, `inner_held[i]`; how far
 /// the newest row that a part makes is below that of its stage, `lags[part]`; and of the row that
 /// is `age` rows older than the newest, how many columns beyond its own a thread takes of component
 /// c for a part, `left[part·ages + age][c]` and `right[…][c]`; after the components comes what
@@ -94,9 +93,10 @@ inline constexpr int march_side_pieces = 4;  ///< of a chunk where a strip ends 
 struct MarchLayout {
   int levels = 1;
   int halo = 0, stored = 32;
+  int ghosts = 0;         ///< columns of the threads that stand for what lies beyond a side of x
   int ages = 1;           ///< 2·reach + 1
   int lag = 0;            ///< rows that all levels together reach
-  bool has_ends = false;  ///< x does not wrap: strips end at its sides
+  bool has_ends = false;  ///< x does not wrap: the first and the last strip end beyond its sides
   std::vector<int> rows_held, inner_held, lags;
   std::vector<std::vector<int>> left, right;
   std::vector<int> lasting_left, lasting_right;
@@ -107,14 +107,13 @@ struct MarchLayout {
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape);
 /// The programs of a stage: its parts, or the whole as the only one; of a stage in parts beside
 /// sides the whole comes after them, for points that are near these: parts know no sides.
-std::vector<Part> march_programs(Marched const& what, bool in_parts);
+std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_points);
 
 /// Shapes for passes of at most so many steps, one of each length, the one that should be fastest
 /// first. Where `march_refusal` has nothing to say, there is one of a step.
 std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int most_steps);
 
-/// How the grid is cut: strips beside each other, chunks of `rows` rows above each other. A strip
-/// that ends at a side counts as `march_side_pieces`, which share its chunks.
+/// How the grid is cut: strips beside each other, chunks of `rows` rows above each other.
 struct MarchTiling {
   long long strips, chunks, rows;
 };

@@ -121,26 +121,32 @@ std::vector<int> rows_held_by(Marched const& what, int steps, int read) {
 struct Plan {
   Marched const& what;
   bool in_parts;
+  int lane_points;  ///< that parts are for
   std::vector<Part> programs;
   std::size_t parts;  ///< of the programs, all but the one for what is near sides
   std::int64_t operations = 0;
   std::int64_t additions = 0, instructions = 0;  ///< with and without operations that are fused
   int kept = 0;                                  ///< values of a column
 
-  /// The part that an unknown is of; negative: a component, or an array that lasts.
-  int part_of(equations::Node const& node) const {
+  std::vector<int> part_of;  ///< that makes it, of each inner value
+
+  /// The inner value that an unknown is; negative: a component, or an array that lasts.
+  int inner_of(equations::Node const& node) const {
     return node.index - static_cast<int>(what.program->results.size()) - lasting_of(what);
   }
 
-  Plan(Marched const& marched, bool splits) : what(marched), in_parts(splits) {
+  Plan(Marched const& marched, bool splits, int columns)
+      : what(marched), in_parts(splits), lane_points(columns) {
     auto const is_fused = [](int which) { return which >= 0; };
-    programs = march_programs(what, splits);
+    programs = march_programs(what, splits, columns);
     parts = programs.size() > 1 && has_sides(what) ? programs.size() - 1 : programs.size();
     for (auto const& [program, fused] : std::span(programs).first(parts)) {
       operations += operations_of(program);
       additions += additions_of_point(program);
       instructions -= std::ranges::count_if(fused, is_fused);
     }
+    for (std::size_t part = 0; part + 1 < parts; ++part)
+      part_of.insert(part_of.end(), programs[part].program.results.size(), static_cast<int>(part));
     for (auto const& [program, fused] : programs)
       kept += equations::to_cuda_along_columns(program, fused, Precision::float64).kept;
     instructions += additions;
@@ -155,8 +161,9 @@ std::vector<int> lags_of(Plan const& plan) {
     int lag = 0;
     for (equations::Node const& node : part.program.code)
       if (node.kind == equations::Kind::unknown) {
-        int const inner = plan.part_of(node);
-        lag = std::max(lag, node.orders[1] + (inner < 0 ? 0 : lags[index(inner)]));
+        int const inner = plan.inner_of(node);
+        lag = std::max(lag,
+                       node.orders[1] + (inner < 0 ? 0 : lags[index(plan.part_of[index(inner)])]));
       }
     lags.push_back(lag);
   }
@@ -176,13 +183,13 @@ int add_part(MarchLayout& layout, Plan const& plan, int part) {
   };
   for (equations::Node const& node : plan.programs[index(part)].program.code) {
     if (node.kind != equations::Kind::unknown) continue;
-    int const inner = plan.part_of(node);
+    int const inner = plan.inner_of(node);
     if (inner < 0 && node.index >= components) {
       auto const array = index(node.index - components);
       widen(layout.lasting_left[array], layout.lasting_right[array], node);
       continue;
     }
-    int const lag = inner < 0 ? 0 : layout.lags[index(inner)];
+    int const lag = inner < 0 ? 0 : layout.lags[index(plan.part_of[index(inner)])];
     int const age = layout.lags[index(part)] - lag - node.orders[1];
     int& rows = inner < 0 ? read : layout.inner_held[index(inner)];
     rows = std::max(rows, age + 1);
@@ -204,15 +211,18 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   layout.stored = warp_lanes * shape.lane_points - 2 * layout.halo;
   layout.ages = 2 * program.reach[1] + 1;
   layout.lag = layout.levels * program.reach[1];
-  layout.inner_held.assign(plan.parts - 1, 1);
+  layout.inner_held.assign(plan.part_of.size(), 1);
   layout.lags = lags_of(plan);
   layout.left.assign(index(programs * layout.ages),
-                     std::vector<int>(components + plan.parts - 1, 0));
+                     std::vector<int>(components + plan.part_of.size(), 0));
   layout.right = layout.left;
   auto const lasting = index(lasting_of(plan.what));
   layout.lasting_left.assign(lasting, 0);
   layout.lasting_right.assign(lasting, 0);
   layout.has_ends = !wraps(plan.what, 0);
+  if (layout.has_ends)
+    layout.ghosts =
+        (program.reach[0] + shape.lane_points - 1) / shape.lane_points * shape.lane_points;
   int read = 1;
   for (int part = 0; part < programs; ++part) read = std::max(read, add_part(layout, plan, part));
   if (!wraps(plan.what, 1)) {
@@ -252,10 +262,9 @@ std::int64_t additions_of_turn(Plan const& plan, MarchShape const& shape) {
          plan.additions;
 }
 
-/// A pass of so many steps, where each thread has `lane_points`.
-MarchShape shape_of(Plan const& plan, int value_bytes, int steps, int lane_points) {
-  MarchShape shape{.steps = steps, .lane_points = lane_points, .in_parts = plan.in_parts};
-  shape.vector_points = std::min(lane_points, vector_bytes / value_bytes);
+MarchShape shape_of(Plan const& plan, int value_bytes, int steps) {
+  MarchShape shape{.steps = steps, .lane_points = plan.lane_points, .in_parts = plan.in_parts};
+  shape.vector_points = std::min(plan.lane_points, vector_bytes / value_bytes);
   while (plan.what.grid.points[0] % shape.vector_points != 0) shape.vector_points /= 2;
   auto const layout = layout_of(plan, value_bytes, shape);
   // With as many turns as rows are carried over none has to move to other registers, and more turns
@@ -318,13 +327,13 @@ double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   return (std::hypot(issued, bytes / bytes_per_cycle) + cycles_beside) / shape.steps;
 }
 
-/// The ways to make a stage, that in parts first.
-std::vector<Plan> plans_of(Marched const& what) {
-  std::vector<Plan> plans = {Plan(what, true)};
-  if (plans.front().parts == 1)
-    plans.front().in_parts = false;
-  else
-    plans.emplace_back(what, false);
+/// The ways to make a stage by threads of up to `columns` columns, those in parts first.
+std::vector<Plan> plans_of(Marched const& what, int columns) {
+  std::vector<Plan> plans;
+  for (int lane_points = columns; lane_points >= 1; lane_points /= 2)
+    if (Plan plan(what, true, lane_points); plan.parts > 1) plans.push_back(std::move(plan));
+  for (int lane_points = columns; lane_points >= 1; lane_points /= 2)
+    plans.emplace_back(what, false, lane_points);
   return plans;
 }
 
@@ -332,13 +341,12 @@ std::vector<Plan> plans_of(Marched const& what) {
 std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const& plans,
                                                         int value_bytes, int steps) {
   std::optional<std::pair<double, MarchShape>> best;
-  for (Plan const& plan : plans)
-    for (int lane_points = vector_bytes / value_bytes; lane_points >= 1; lane_points /= 2) {
-      auto const shape = shape_of(plan, value_bytes, steps, lane_points);
-      if (!is_fit(plan, value_bytes, shape)) continue;
-      double const cost = cost_of(plan, value_bytes, shape);
-      if (!best || cost < best->first) best = {cost, shape};
-    }
+  for (Plan const& plan : plans) {
+    auto const shape = shape_of(plan, value_bytes, steps);
+    if (!is_fit(plan, value_bytes, shape)) continue;
+    double const cost = cost_of(plan, value_bytes, shape);
+    if (!best || cost < best->first) best = {cost, shape};
+  }
   return best;
 }
 
@@ -350,15 +358,15 @@ int lasting_of(Marched const& what) {
 
 bool has_sides(Marched const& what) { return is_sided(what, 0) || is_sided(what, 1); }
 
-std::vector<Part> march_programs(Marched const& what, bool in_parts) {
+std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_points) {
   if (!in_parts) return {whole(*what.program)};
-  auto programs = parts_of(*what.program);
+  auto programs = parts_of(*what.program, lane_points);
   if (programs.size() > 1 && has_sides(what)) programs.push_back(whole(*what.program));
   return programs;
 }
 
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
-  return layout_of(Plan(what, shape.in_parts), value_bytes, shape);
+  return layout_of(Plan(what, shape.in_parts, shape.lane_points), value_bytes, shape);
 }
 
 std::string march_refusal(Marched const& what) {
@@ -380,7 +388,7 @@ std::string march_refusal(Marched const& what) {
     return no("equations of fields, coordinates and the time alone");
   if (std::ssize(what.stages) > most_stages) return no("schemes of at most four stages");
   // In float64 everything takes the most registers.
-  if (!best_shape(plans_of(what), 8, 1))
+  if (!best_shape(plans_of(what, vector_bytes / 8), 8, 1))
     return fmt::format(
         "'march' keeps some rows of {} stages of {} fields in registers, which these equations are "
         "too many or reach too far for",
@@ -390,11 +398,12 @@ std::string march_refusal(Marched const& what) {
 
 bool marches_by_default(Marched const& what) {
   constexpr std::int64_t long_program = 512;  // operations
-  return march_refusal(what).empty() && plans_of(what).front().operations <= long_program;
+  return march_refusal(what).empty() &&
+         plans_of(what, vector_bytes / 4).front().operations <= long_program;
 }
 
 std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int most_steps) {
-  auto const plans = plans_of(what);
+  auto const plans = plans_of(what, vector_bytes / value_bytes);
   std::vector<std::pair<double, MarchShape>> found;
   double handicap = 1;
   for (int steps = 1; steps <= std::min(most_steps, most_march_steps); steps *= 2) {
@@ -411,10 +420,10 @@ std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int m
 MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,
                           MarchMachine const& machine) {
   long long const rows = grid.points[1];
-  // The first and the last that end at sides store the columns there, too.
-  long long const columns = grid.points[0] - (layout.has_ends ? 2LL * layout.halo : 0);
-  long long strips = std::max((columns + layout.stored - 1) / layout.stored, 1LL);
-  if (layout.has_ends) strips += std::min(strips, 2LL) * (march_side_pieces - 1);
+  // The first and the last that end beyond sides store the columns up to these, too.
+  long long const columns =
+      grid.points[0] - (layout.has_ends ? 2LL * (layout.halo - layout.ghosts) : 0);
+  long long const strips = std::max((columns + layout.stored - 1) / layout.stored, 1LL);
   MarchTiling best = {strips, 0, 0};
   double best_cost = 0;
   for (int sharing = 1; sharing <= 8 * machine.resident; ++sharing) {

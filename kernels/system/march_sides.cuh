@@ -2,12 +2,13 @@
 // (sides.cuh). A component's rules are known when this is compiled (side_rules), its slope
 // and arrays are found in the arguments.
 //
-// Along x, a strip begins at the first side and ends at the last where these do not wrap, so that a
-// thread's nearest column is the side's own; what lies beyond is made of its columns, and of its
-// neighbours', when they are handed over. Where x wraps with a sign, threads beyond a side have what
-// lies around it without, and get it with what they are handed across. Along y, rows beyond the
-// sides are never made: what a program asks for there comes of rows inside, at any column, so that x
-// goes first at corners. Columns and rows that nothing inside asks for hold whatever comes of this.
+// Along x, where it does not wrap, the first strip begins beyond the first side and the last one ends
+// beyond the last, by whole threads, which get what lies there of each row of a state as soon as it is
+// made. So whatever else a stage makes there, parts too, is what a program would make beyond the side.
+// Where x wraps with a sign, threads beyond a side have what lies around it without, and get it with
+// what they are handed across. Along y, rows beyond the sides are never made: what a program asks for
+// there comes of rows inside, at any column, so that x goes first at corners. Columns and rows that
+// nothing inside asks for hold whatever comes of this.
 
 namespace gridstride::system {
 
@@ -22,27 +23,8 @@ constexpr bool sided[2] = {is_sided(0), is_sided(1)};
 
 constexpr bool has_sides = sided[0] || sided[1];
 
-/// What a warp marches over: rows [first, last) of a strip.
-struct Share {
-  long long strip, strips, first, last;
-};
-
-/// The share of warp `number`. Warps that have a side of x take longer for a row, so that each of
-/// `side_pieces` has a piece of the chunk.
-__device__ __forceinline__ Share share_of(MarchArguments<Real> const& a, long long number) {
-  long long const column = number % a.strips, first = number / a.strips * a.rows;
-  long long const last = min(first + a.rows, a.place.points[1]);
-  if constexpr (wraps[0]) {
-    return {column, a.strips, first, last};
-  } else {
-    int const sides = a.strips > side_pieces ? 2 : 1, at_sides = sides * side_pieces;
-    long long const strips = a.strips - at_sides + sides;
-    if (column >= at_sides) return {column - at_sides + 1, strips, first, last};
-    long long const rows = (a.rows + side_pieces - 1) / side_pieces;
-    long long const begin = first + column % side_pieces * rows;
-    return {column < side_pieces ? 0 : strips - 1, strips, begin, min(begin + rows, last)};
-  }
-}
+/// Whether something else follows around x than the same values.
+constexpr bool turns_around_x = wraps[0] && sided[0];
 
 /// The columns of a strip, and those that it stores.
 struct Columns {
@@ -50,8 +32,9 @@ struct Columns {
   bool touch_side;
 };
 
-__device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, Share const& share) {
-  long long const strip = share.strip;
+/// Where x does not wrap, the first strip begins `ghosts` columns before the first side, and the last
+/// one ends as many after the last, a whole number of threads. Those between lie inside.
+__device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, long long strip) {
   long long const points = a.place.points[0];
   constexpr int width = 32 * lane_points;
   if constexpr (wraps[0]) {
@@ -59,9 +42,15 @@ __device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, Sha
     return {start, start + halo, min(start + halo + stored, points),
             sided[0] && (start < 0 || start + width > points)};
   } else {
-    bool const is_first = strip == 0, is_last = strip + 1 == share.strips;
-    return {is_last ? max(points - width, 0LL) : strip * stored,
-            is_first ? 0 : strip * stored + halo, is_last ? points : (strip + 1) * stored + halo,
+    bool const is_first = strip == 0, is_last = strip + 1 == a.strips;
+    // The last of those between ends at the last side at most.
+    long long const shift =
+        max(static_cast<long long>(ghosts), (a.strips - 1) * stored + 2 * halo - points);
+    long long const start = strip * stored - shift;
+    return {is_first  ? -static_cast<long long>(ghosts)
+            : is_last ? points + ghosts - width
+                      : start,
+            is_first ? 0 : start + halo, is_last ? points : start + halo + stored,
             is_first || is_last};
   }
 }
@@ -83,10 +72,10 @@ __device__ __forceinline__ long long inner(MarchArguments<Real> const& a, long l
 }
 
 /// A side's rule with what the pass is given.
-__device__ __forceinline__ Side<Real> rule_of(Strip const& strip, int component, int axis,
-                                              int end) {
+__device__ __forceinline__ Side<Real> rule_of(MarchArguments<Real> const& a, int component,
+                                              int axis, int end) {
   SideRule const& rule = side_rules[component][axis][end];
-  Side<Real> const& given = strip.a.inputs[component].sides[axis][end];
+  Side<Real> const& given = a.inputs[component].sides[axis][end];
   return {rule.wraps,
           rule.given,
           rule.sign,
@@ -122,41 +111,13 @@ struct KnownRow {
   }
 };
 
-/// The value of a row `within` columns further inside than the outermost that a thread has, from
-/// the thread so many further inside.
+/// Component c at j + 1 columns before a thread's own (`end` 0) or after them, where `value` is what
+/// its neighbours have there: across a side where x wraps with a sign it gets this.
 template <int end>
-__device__ __forceinline__ Real further_inside(Real const (&row)[lane_points], int threads,
-                                               int within) {
-  Real const value = row[end == 0 ? within : lane_points - 1 - within];
-  if (threads == 0) return value;
-  return (end == 0) == (threads > 0) ? __shfl_down_sync(~0u, value, abs(threads))
-                                     : __shfl_up_sync(~0u, value, abs(threads));
-}
-
-/// Component c of row y at j + 1 columns before a thread's own (`end` 0) or after them, where
-/// `value` is what its neighbours have there.
-template <int end>
-__device__ __forceinline__ Real beyond_x(Strip const& strip, int c, long long y, int j,
-                                         Real const (&row)[lane_points], Real value) {
-  long long const points = strip.a.place.points[0];
-  if constexpr (wraps[0]) {
-    long long const column = wrapped(strip.column, points);
-    bool const is_across = end == 0 ? column <= j : column + lane_points + j >= points;
-    return is_across ? side_rules[c][0][end].sign * value : value;
-  }
-  long long const columns =  // between the side and the thread
-      end == 0 ? strip.column : points - strip.column - lane_points;
-#pragma unroll
-  for (int threads = 0; threads * lane_points <= j; ++threads) {
-    int const by = j + 1 - threads * lane_points;
-    Real const mirrored = further_inside<end>(row, by / lane_points - threads, by % lane_points);
-    Real const own = further_inside<end>(row, -threads, 0);
-    if (columns == threads * lane_points)
-      value = value_beyond_side(
-          rule_of(strip, c, 0, end), by, [&](int steps) { return steps > 0 ? mirrored : own; },
-          [&](Real const* g, bool) { return __ldg(g + inner<1>(strip.a, y)); });
-  }
-  return value;
+__device__ __forceinline__ Real around_x(Strip const& strip, int c, int j, Real value) {
+  long long const points = strip.a.place.points[0], column = wrapped(strip.column, points);
+  bool const is_across = end == 0 ? column <= j : column + lane_points + j >= points;
+  return is_across ? side_rules[c][0][end].sign * value : value;
 }
 
 /// The value that a source asks for where `rows` inside lie between its own row and the side.
@@ -165,7 +126,7 @@ __device__ __forceinline__ Real beyond_y_from(Source const& source) {
   constexpr int end = dy < 0 ? 0 : 1, outward = dy < 0 ? -1 : 1, by = dy * outward - rows;
   auto const& a = source.strip.a;
   return value_beyond_side(
-      rule_of(source.strip, component, 1, end), by,
+      rule_of(a, component, 1, end), by,
       [&](int steps) {
         return steps > 0 ? source.template held<component, dx, outward*(rows - by)>()
                          : source.template held<component, dx, outward * rows>();
@@ -206,29 +167,101 @@ __device__ __forceinline__ Real beyond_y(Source const& source) {
 
 /// Gives a thread's column of a new row what this side holds there.
 template <int axis, int end, int column>
-__device__ __forceinline__ void hold_at(Strip const& strip, long long const (&at)[3],
+__device__ __forceinline__ void hold_at(MarchArguments<Real> const& a, long long const (&at)[3],
                                         Real (&made)[components][lane_points]) {
-  if (at[axis] != inside(end, strip.a.place.points[axis], 0)) return;
-  long long const place = inner<1 - axis>(strip.a, at[1 - axis]);
+  if (at[axis] != inside(end, a.place.points[axis], 0)) return;
+  long long const place = inner<1 - axis>(a, at[1 - axis]);
 #pragma unroll
   for (int c = 0; c < components; ++c) {
     SideRule const& rule = side_rules[c][axis][end];
-    Real const* const g = strip.a.inputs[c].sides[axis][end].g;
+    Real const* const g = a.inputs[c].sides[axis][end].g;
     if (rule.given) made[c][column] = rule.has_g ? __ldg(g + place) : 0;
   }
 }
 
-/// The same of all sides, the first one last, which is the one that counts (`held_by`).
+/// The same of both sides of y.
 template <int column>
-__device__ __forceinline__ void hold(Strip const& strip, long long const (&at)[3],
-                                     Real (&made)[components][lane_points]) {
+__device__ __forceinline__ void hold_y(Strip const& strip, long long const (&at)[3],
+                                       Real (&made)[components][lane_points]) {
   if constexpr (!wraps[1]) {
-    hold_at<1, 1, column>(strip, at, made);
-    hold_at<1, 0, column>(strip, at, made);
+    hold_at<1, 1, column>(strip.a, at, made);
+    hold_at<1, 0, column>(strip.a, at, made);
   }
+}
+
+/// Gives thread number `threads` beyond a side of x what lies beyond it in row y of component c, where
+/// `column` is the thread's first.
+template <int end, int threads>
+__device__ __forceinline__ void mirror_at(MarchArguments<Real> const& a, long long column, int c,
+                                          long long y, Real (&row)[lane_points]) {
+  long long const points = a.place.points[0];
+  bool const is_there =
+      column == (end == 0 ? -threads * lane_points : points + (threads - 1) * lane_points);
+  auto const inward = [](Real value, int lanes) {
+    return end == 0 ? __shfl_down_sync(~0u, value, lanes) : __shfl_up_sync(~0u, value, lanes);
+  };
+  Real const own = inward(row[end == 0 ? 0 : lane_points - 1], threads);
+  Real made[lane_points];
+#pragma unroll
+  for (int e = 0; e < lane_points; ++e) {
+    made[e] = row[e];
+    // How far beyond the side, and counted from the side inward the column that is as far inside.
+    int const by = end == 0 ? threads * lane_points - e : (threads - 1) * lane_points + e + 1;
+    if (by > reach[0]) continue;
+    int const lanes = threads + by / lane_points, inside = by % lane_points;
+    Real const mirrored = inward(row[end == 0 ? inside : lane_points - 1 - inside], lanes);
+    made[e] = value_beyond_side(
+        rule_of(a, c, 0, end), by, [&](int steps) { return steps > 0 ? mirrored : own; },
+        [&](Real const* g, bool) { return __ldg(g + inner<1>(a, y)); });
+  }
+#pragma unroll
+  for (int e = 0; e < lane_points; ++e)
+    if (is_there) row[e] = made[e];
+}
+
+template <int end, int threads>
+__device__ __forceinline__ void mirror_beyond(MarchArguments<Real> const& a, long long column,
+                                              long long y, Real (&row)[components][lane_points]) {
+  if constexpr (threads * lane_points <= ghosts) {
+#pragma unroll
+    for (int c = 0; c < components; ++c) mirror_at<end, threads>(a, column, c, y, row[c]);
+    mirror_beyond<end, threads + 1>(a, column, y, row);
+  }
+}
+
+/// What is at the sides of x in row y of a state, and beyond them. Values that are held come after
+/// those of y, and the first side last: that is the one that counts (`held_by`). A function by itself:
+/// few strips ask for it, and all go past it with every level.
+template <bool holds, bool mirrors>
+__device__ __noinline__ void end_row(MarchArguments<Real> const& a, long long column, long long y,
+                                     Real (&row)[components][lane_points]) {
+  if constexpr (holds) {
+    hold_at<0, 1, lane_points - 1>(a, {column + lane_points - 1, y, 0}, row);
+    hold_at<0, 0, 0>(a, {column, y, 0}, row);
+  }
+  if constexpr (mirrors) {
+    mirror_beyond<0, 1>(a, column, y, row);
+    mirror_beyond<1, 1>(a, column, y, row);
+  }
+}
+
+/// Makes a row what it is at sides of x. `is_made`: a level made it, and left points that are held to
+/// this; `goes_on`: another level takes it.
+template <bool is_made, bool goes_on>
+__device__ __forceinline__ void finish_row(Strip const& strip, long long y,
+                                           Real (&row)[components][lane_points]) {
   if constexpr (!wraps[0]) {
-    if constexpr (column == lane_points - 1) hold_at<0, 1, column>(strip, at, made);
-    if constexpr (column == 0) hold_at<0, 0, column>(strip, at, made);
+    if (__builtin_expect(!strip.is_at_side, 1)) return;
+    Real ends[components][lane_points];  // a copy, so that the row itself stays in registers
+#pragma unroll
+    for (int c = 0; c < components; ++c)
+#pragma unroll
+      for (int e = 0; e < lane_points; ++e) ends[c][e] = row[c][e];
+    end_row<is_made, goes_on>(strip.a, strip.column, y, ends);
+#pragma unroll
+    for (int c = 0; c < components; ++c)
+#pragma unroll
+      for (int e = 0; e < lane_points; ++e) row[c][e] = ends[c][e];
   }
 }
 

@@ -168,6 +168,16 @@ class Splitter {
     Term trace = terms_.number(0), variance = terms_.number(0);
     for (std::size_t i = 0; i < n; ++i) trace = terms_.add(trace, entry(i, i));
     Term const mean = scaled(trace, share);
+    auto const root = [&](Term square) {
+      return terms_.operation(Operation::sqrt,
+                              terms_.operation(Operation::max, terms_.number(0), square));
+    };
+    if (n == 2) {  // both diagonal entries lie as far from their mean
+      Term const distance = terms_.subtract(entry(0, 0), mean);
+      return terms_.add(terms_.operation(Operation::abs, mean),
+                        root(terms_.add(terms_.multiply(entry(0, 1), entry(1, 0)),
+                                        terms_.multiply(distance, distance))));
+    }
     // tr A² − tr²A/n, where large parts would cancel, is Σ (A_ii − m)² + 2·Σ A_ij·A_ji.
     for (std::size_t i = 0; i < n; ++i) {
       Term const distance = terms_.subtract(entry(i, i), mean);
@@ -175,10 +185,8 @@ class Splitter {
       for (std::size_t j = 0; j < i; ++j)
         variance = terms_.add(variance, scaled(terms_.multiply(entry(i, j), entry(j, i)), 2));
     }
-    Term const square = terms_.operation(Operation::max, terms_.number(0), scaled(variance, share));
-    return terms_.add(
-        terms_.operation(Operation::abs, mean),
-        scaled(terms_.operation(Operation::sqrt, square), std::sqrt(static_cast<double>(n - 1))));
+    return terms_.add(terms_.operation(Operation::abs, mean),
+                      scaled(root(scaled(variance, share)), std::sqrt(static_cast<double>(n - 1))));
   }
 
   /// Which components act on each other by convective fluxes along any axis.

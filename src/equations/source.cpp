@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstddef>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "equations/patterns.hpp"
 #include "expression/source.hpp"
 
 namespace gridstride::equations {
@@ -42,7 +44,7 @@ class CudaPrinter {
     for (std::size_t i = 0; i < program_.code.size(); ++i) {
       if (!is_line(i)) continue;
       if (!of_column_[i]) {
-        text.body += line(i);
+        text.body += line_of_point(i, text.divides);
         continue;
       }
       text.columns += line(i);
@@ -61,6 +63,26 @@ class CudaPrinter {
   }
   std::string line(std::size_t i) const {
     return fmt::format("Real const v{} = {};\n", i, value(i));
+  }
+  /// A line of the body of a kernel that goes along columns.
+  std::string line_of_point(std::size_t i, bool& divides) {
+    Node const& node = program_.code[i];
+    bool const is_operation = node.kind == Kind::operation;
+    if (is_operation && node.operation == Operation::sqrt) {
+      divides = true;
+      return fmt::format("Real const v{} = at.root({});\n", i, name(operand(node, 0)));
+    }
+    if (!is_operation || node.operation != Operation::divide) return line(i);
+    divides = true;
+    std::int32_t const by = operand(node, 1);
+    std::string text;
+    if (divisors_.insert(by).second)
+      text = fmt::format("auto const d{} = at.divisor({});\n", by, name(by));
+    Node const& of = program_.code[index(operand(node, 0))];
+    if (of.kind == Kind::number && of.value == 1)
+      return text + fmt::format("Real const v{} = at.reciprocal(d{});\n", i, by);
+    return text +
+           fmt::format("Real const v{} = at.quotient({}, d{});\n", i, name(operand(node, 0)), by);
   }
   std::string result_lines() const {
     std::string lines;
@@ -144,20 +166,19 @@ class CudaPrinter {
   std::vector<int> const& fused_operands_;
   std::vector<char> is_fused_away_;
   std::vector<char> of_column_, kept_;
+  std::set<std::int32_t> divisors_;  // that have a line of their own
 };
 
 }  // namespace
 
 std::vector<int> fused_operands(StencilProgram const& program) {
-  std::vector<int> uses(program.code.size(), 0);
-  for (Node const& node : program.code)
-    for (int i = 0; i < operand_count(node); ++i) ++uses[index(operand(node, i))];
-  for (std::int32_t const result : program.results) ++uses[index(result)];
+  Patterns const patterns(program);
   auto const is = [](Node const& node, Operation operation) {
     return node.kind == Kind::operation && node.operation == operation;
   };
   auto const is_lone_product = [&](std::int32_t value) {
-    return is(program.code[index(value)], Operation::multiply) && uses[index(value)] == 1;
+    return is(program.code[index(value)], Operation::multiply) &&
+           patterns.uses[index(patterns.values[index(value)].pattern)] == 1;
   };
   std::vector<int> fused(program.code.size(), -1);
   for (std::size_t i = 0; i < program.code.size(); ++i) {

@@ -68,10 +68,10 @@ class Reconstruction {
   double least_;  // beside which values count
 };
 
-/// (face(0) − face(−1))/h
+/// (face(0) − face(−1))·scale
 template <class Face>
-Term difference(Terms& to, double spacing, Face const& face) {
-  return to.multiply(to.number(1 / spacing), to.subtract(face(0), face(-1)));
+Term difference(Terms& to, double scale, Face const& face) {
+  return to.multiply(to.number(scale), to.subtract(face(0), face(-1)));
 }
 
 }  // namespace
@@ -79,7 +79,8 @@ Term difference(Terms& to, double spacing, Face const& face) {
 Term convective_difference(Terms& to, Space const& space, ValueAlong const& at,
                            ConvectiveFlux const& flux, Term unknown, double spacing) {
   Reconstruction reconstruction(to, space.least_normal);
-  return difference(to, spacing, [&](int here) {
+  // Faces have twice what goes through them.
+  return difference(to, 0.5 / spacing, [&](int here) {
     auto const value = [&](Term term, int point) { return at(term, flux.axis, here + point); };
     // From the third point before the face to the third after it, or the nearest two.
     int const first = space.convection == Convection::weno5 ? -2 : 0, last = 1 - first;
@@ -88,12 +89,9 @@ Term convective_difference(Terms& to, Space const& space, ValueAlong const& at,
     Term speed = *speeds.begin();
     for (Term const other : speeds)
       if (other != speed) speed = to.operation(Operation::max, speed, other);
-    auto const half = [&](Term of) { return to.multiply(to.number(0.5), of); };
-    if (space.convection == Convection::upwind) {
-      Term const mean = half(to.add(value(flux.flux, 0), value(flux.flux, 1)));
-      return to.subtract(
-          mean, to.multiply(half(speed), to.subtract(value(unknown, 1), value(unknown, 0))));
-    }
+    if (space.convection == Convection::upwind)
+      return to.subtract(to.add(value(flux.flux, 0), value(flux.flux, 1)),
+                         to.multiply(speed, to.subtract(value(unknown, 1), value(unknown, 0))));
     Five onward, backward;
     for (int k = 0; k < 5; ++k) {
       auto const carried = [&](int point) { return to.multiply(speed, value(unknown, point)); };
@@ -101,7 +99,7 @@ Term convective_difference(Terms& to, Space const& space, ValueAlong const& at,
       onward[place] = to.add(value(flux.flux, k - 2), carried(k - 2));
       backward[place] = to.subtract(value(flux.flux, 3 - k), carried(3 - k));
     }
-    return half(to.add(reconstruction.face(onward), reconstruction.face(backward)));
+    return to.add(reconstruction.face(onward), reconstruction.face(backward));
   });
 }
 
@@ -115,7 +113,7 @@ Term transported_difference(Terms& to, Space const& space, ValueAlong const& at,
     return to.multiply(to.number(1 / spacing),
                        choose(to.subtract(value(0), value(-1)), to.subtract(value(1), value(0))));
   Reconstruction reconstruction(to, space.least_normal);
-  return difference(to, spacing, [&](int here) {
+  return difference(to, 1 / spacing, [&](int here) {
     Five values;
     for (int k = 0; k < 5; ++k)
       values[static_cast<std::size_t>(k)] = choose(value(here + k - 2), value(here + 3 - k));

@@ -8,6 +8,7 @@
 
 #include "equations/discretise.hpp"
 #include "equations/language.hpp"
+#include "equations/space.hpp"
 #include "kernels/system/march.hpp"
 #include "model/scheme.hpp"
 #include "model/state.hpp"
@@ -22,6 +23,7 @@ struct MarchCase {
   std::vector<equations::Equation> equations;
   std::string scheme;
   double dt;
+  equations::Convection convection = equations::Convection::central;
 };
 
 inline equations::Equation rate(std::string const& field, std::string const& text,
@@ -43,6 +45,12 @@ inline std::vector<MarchCase> march_cases() {
        "euler",
        0.1},
       {"Cahn-Hilliard", phases, {rate("c", "5*laplace(mu)")}, "euler", 2e-5},
+      {"shallow water",
+       {},
+       {rate("h", "-div(q)"), rate("q", "-div(outer(q, q)/h + 4.905*h^2*identity)", true)},
+       "ssp_rk3",
+       1e-3,
+       equations::Convection::upwind},
       {"Cahn-Hilliard by rk4", phases, {rate("c", "5*laplace(mu)")}, "rk4", 2e-5},
       {"Burgers", {}, {rate("v", "0.01*laplace(v) - advect(v, v)", true)}, "ssp_rk3", 1e-2},
       {"Schroedinger",
@@ -51,6 +59,13 @@ inline std::vector<MarchCase> march_cases() {
        "rk4",
        1e-2},
       {"heat", {}, {rate("u", "0.3*laplace(u)")}, "rk4", 1e-2},
+      {"gas",
+       {{"p", {"0.4*(E - norm2(m)/(2*rho))"}}},
+       {rate("rho", "-div(m)"), rate("m", "-div(outer(m, m)/rho + p*identity)", true),
+        rate("E", "-div((E + p)/rho*m)")},
+       "ssp_rk2",
+       1e-3,
+       equations::Convection::upwind},
       {"Swift-Hohenberg",
        {{"w", {"u + laplace(u)"}}},
        {rate("u", "0.2*u - w - laplace(w) - u^3")},
@@ -95,7 +110,7 @@ inline equations::StencilProgram program_of(MarchCase const& one, Grid const& gr
   std::vector<equations::SystemFault> faults;
   auto const system = equations::read_system(text, faults);
   if (!system) throw std::logic_error(one.name + ": " + faults.front().error.what());
-  auto const stencil = equations::discretise(*system, grid);
+  auto const stencil = equations::discretise(*system, grid, {.convection = one.convection});
   return equations::program_of(stencil.terms, stencil.rates, grid.dims);
 }
 

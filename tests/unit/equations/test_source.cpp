@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <tuple>
+
+#include "equations/patterns.hpp"
 
 namespace gridstride::equations {
 namespace {
@@ -47,6 +51,78 @@ TEST(EquationsSource, FusesProductsThatOneSumUses) {
   // Of two products the first; and none that something else uses, too.
   ends_with(terms.add(product, other), "fma(v0, v1, v4)");
   EXPECT_EQ(printed(terms, {terms.add(product, c), product}).find("fma"), std::string::npos);
+}
+
+/// What goes through a face is a sum of products at its two points: each is the same number, wherever it
+/// is looked at from. A product that one point of a pair uses, and the other too, is not fused.
+TEST(EquationsSource, FusesAlikeAtAllPlaces) {
+  Terms terms;
+  auto const product = [&](std::int8_t x) {
+    return terms.multiply(terms.unknown(0, {x, 0, 0}), terms.unknown(1, {x, 0, 0}));
+  };
+  auto const through = [&](std::int8_t x) {
+    return terms.subtract(product(static_cast<std::int8_t>(x + 1)), product(x));
+  };
+  std::string const faces = printed(terms, {terms.subtract(through(0), through(-1))});
+  EXPECT_EQ(faces.find("fma"), std::string::npos) << faces;
+  auto const sum = [&](std::int8_t x) {
+    return terms.add(product(x), terms.unknown(2, {x, 0, 0}));
+  };
+  auto const program =
+      program_of(terms, std::vector{terms.add(sum(0), sum(1)), terms.negate(sum(-1))}, 2);
+  EXPECT_EQ(std::ranges::count(fused_operands(program), 0), 3);
+}
+
+TEST(EquationsSource, PatternsAreWhatIsAlikeElsewhere) {
+  Terms terms;
+  auto const u = [&](int component, std::int8_t x, std::int8_t y) {
+    return terms.unknown(component, {x, y, 0});
+  };
+  auto const pattern_of = [&](Term a, Term b) {
+    auto const program = program_of(terms, std::vector{a, b}, 2);
+    Patterns const patterns(program);
+    auto const at = [&](std::size_t r) {
+      return patterns.values[static_cast<std::size_t>(program.results[r])];
+    };
+    return std::tuple(at(0).pattern == at(1).pattern, at(1).at[0] - at(0).at[0],
+                      at(1).at[1] - at(0).at[1]);
+  };
+  auto const face = [&](std::int8_t x, std::int8_t y) {
+    return terms.subtract(u(0, static_cast<std::int8_t>(x + 1), y), u(1, x, y));
+  };
+  EXPECT_EQ(pattern_of(face(0, 0), face(-2, 1)), std::tuple(true, -2, 1));
+  EXPECT_EQ(
+      pattern_of(terms.multiply(u(0, 0, 0), u(1, 0, 0)), terms.multiply(u(1, 0, 2), u(0, 0, 2))),
+      std::tuple(true, 0, 2));
+  EXPECT_FALSE(std::get<0>(pattern_of(face(0, 0), terms.subtract(u(1, 0, 0), u(0, 1, 0)))));
+  EXPECT_FALSE(std::get<0>(
+      pattern_of(face(0, 0), terms.subtract(u(0, 1, 0), u(1, 1, 0)))));  // not as far apart
+  // Of two products one is fused with their sum: which one counts.
+  auto const a = terms.multiply(u(0, 0, 0), u(0, 0, 0)), b = terms.multiply(u(1, 0, 0), u(1, 0, 0));
+  EXPECT_FALSE(std::get<0>(pattern_of(terms.add(a, b), terms.add(b, a))));
+  // Random numbers and coordinates are those of a place.
+  EXPECT_EQ(pattern_of(terms.random(Kind::uniform, 7), terms.random(Kind::uniform, 7, {1, 0, 0})),
+            std::tuple(true, 1, 0));
+  EXPECT_EQ(pattern_of(terms.coordinate(1), terms.coordinate(1, 3)), std::tuple(true, 0, 3));
+}
+
+TEST(EquationsSource, QuotientsAlongColumnsShareDivisors) {
+  Terms terms;
+  Term const a = terms.unknown(0), b = terms.unknown(1), x = terms.coordinate(0);
+  Term const root = terms.operation(Operation::sqrt, terms.divide(b, a));
+  auto const program = program_of(
+      terms, std::vector{terms.divide(terms.number(1), a), root, terms.divide(terms.number(2), x)},
+      2);
+  auto const text = to_cuda_along_columns(program, fused_operands(program), Precision::float64);
+  EXPECT_TRUE(text.divides);
+  EXPECT_NE(text.body.find("auto const d0 = at.divisor(v0);\n"), std::string::npos) << text.body;
+  EXPECT_EQ(text.body.find("divisor"), text.body.rfind("divisor"));
+  EXPECT_NE(text.body.find("= at.reciprocal(d0);\n"), std::string::npos) << text.body;
+  EXPECT_NE(text.body.find(", d0);\n"), std::string::npos) << text.body;
+  EXPECT_NE(text.body.find("= at.root(v"), std::string::npos) << text.body;
+  EXPECT_NE(text.columns.find("= quotient(0x1p+1, v"), std::string::npos) << text.columns;
+  auto const without = program_of(terms, std::vector{terms.multiply(a, b)}, 2);
+  EXPECT_FALSE(to_cuda_along_columns(without, fused_operands(without), Precision::float64).divides);
 }
 
 TEST(EquationsSource, RoundsNumbersToThePrecision) {

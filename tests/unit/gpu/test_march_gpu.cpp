@@ -29,12 +29,15 @@ class States {
     for (std::size_t c = 0; c < components_; ++c) arrays.push_back(at(state, c).data());
     return arrays;
   }
-  void fill(int state) {
+  /// Numbers at random; every fifth is one of `others`.
+  void fill(int state, std::span<T const> others = {}) {
     std::mt19937 random(11);
     std::uniform_real_distribution<double> uniform(0.1, 0.9);
     for (std::size_t c = 0; c < components_; ++c) {
       std::vector<T> values(at(state, c).size());
-      for (T& value : values) value = static_cast<T>(uniform(random));
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = i % 5 == 0 && !others.empty() ? others[random() % others.size()]
+                                                  : static_cast<T>(uniform(random));
       copy_async(at(state, c).span(), std::span<T const>(values), stream_);
       stream_.synchronize();
     }
@@ -70,12 +73,13 @@ using Sided = std::vector<system::Input<T>>;
 /// So many steps, stage by stage with `points`.
 template <class T>
 std::vector<T> by_points(Stream& stream, test::MarchCase const& one, system::Marched const& what,
-                         Sided<T> const& sides, int steps, evaluate::DeviceClock clock) {
+                         Sided<T> const& sides, int steps, evaluate::DeviceClock clock,
+                         std::span<T const> others = {}) {
   auto const components = what.program->results.size();
   int const stages = static_cast<int>(what.stages.size());
   States<T> states(stream, stages + 1, components, what.grid);
   Buffer<evaluate::DeviceClock> device_clock(stream, MemorySpace::device, 1);
-  states.fill(0);
+  states.fill(0, others);
   for (int step = 0; step < steps; ++step) {
     evaluate::set_clock(stream, device_clock.data(), clock);
     for (int s = 0; s < stages; ++s) {
@@ -108,11 +112,11 @@ std::vector<T> by_points(Stream& stream, test::MarchCase const& one, system::Mar
 template <class T>
 std::vector<T> by_march(Stream& stream, test::MarchCase const& one, system::Marched const& what,
                         Sided<T> const& sides, system::MarchShape const& shape,
-                        evaluate::DeviceClock clock) {
+                        evaluate::DeviceClock clock, std::span<T const> others = {}) {
   auto const components = what.program->results.size();
   States<T> states(stream, 2, components, what.grid);
   Buffer<evaluate::DeviceClock> device_clock(stream, MemorySpace::device, 1);
-  states.fill(0);
+  states.fill(0, others);
   system::March<T> const march(stream.device(), what, std::array{shape});
   for (int pass = 0; pass < 2; ++pass) {
     evaluate::set_clock(stream, device_clock.data(), clock);
@@ -160,12 +164,47 @@ void expect_bits_of_points(std::size_t cases) {
 
 TEST(MarchGpu, HasTheBitsOfPointsInFloat32) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  expect_bits_of_points<float>(12);
+  expect_bits_of_points<float>(14);
 }
 
 TEST(MarchGpu, HasTheBitsOfPointsInFloat64) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  expect_bits_of_points<double>(6);
+  expect_bits_of_points<double>(7);
+}
+
+template <class T>
+void expect_bits_of_extremes() {
+  Stream gpu(Device::open(Backend::cuda));
+  evaluate::DeviceClock const clock{0.25, 0.01, 3};
+  constexpr T large = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::denorm_min(),
+              inf = std::numeric_limits<T>::infinity();
+  std::array<T, 8> const others = {0, T(-0.0), least, T(1e-30), T(1e25), large, -inf, T(-0.25)};
+  test::MarchCase const one = {
+      "quotients and roots",
+      {{"f", {"u*sqrt(v)/w + sqrt(u)/(w*w)"}}},
+      {test::rate("u", "laplace(f) - u"), test::rate("v", "d_dx(f)"), test::rate("w", "0*u")},
+      "euler",
+      1e-3};
+  Grid const grid{.dims = 2, .points = {131, 37, 1}, .spacing = {0.4, 0.3, 1}};
+  auto const program = test::program_of(one, grid);
+  auto const what = test::marched_of(one, program, grid);
+  Sided<T> const plain(program.results.size());
+  auto const bytes = [](std::vector<T> const& values) {
+    auto const of_values = std::as_bytes(std::span(values));
+    return std::vector<std::byte>(of_values.begin(), of_values.end());
+  };
+  for (bool const in_parts : {true, false}) {
+    system::MarchShape const shape = {.turns = 2, .in_parts = in_parts};
+    EXPECT_EQ(bytes(by_march<T>(gpu, one, what, plain, shape, clock, others)),
+              bytes(by_points<T>(gpu, one, what, plain, 2, clock, others)));
+  }
+}
+
+/// Where quick arithmetic is no good.
+TEST(MarchGpu, HasTheBitsOfPointsForExtremeValues) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_extremes<float>();
+  expect_bits_of_extremes<double>();
 }
 
 class MarchGpuSides : public testing::TestWithParam<test::SidesCase> {};
@@ -220,6 +259,15 @@ TEST_P(MarchGpuSides, PartsHaveTheBitsOfPoints) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   expect_bits_of_points_at<float>(
       GetParam(), "Cahn-Hilliard",
+      {.lane_points = 2, .vector_points = 2, .turns = 2, .in_parts = true});
+}
+
+/// Each flux through a face is found once, also beside sides.
+TEST_P(MarchGpuSides, FacesHaveTheBitsOfPoints) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points_at<float>(GetParam(), "shallow water", {.turns = 2, .in_parts = true});
+  expect_bits_of_points_at<float>(
+      GetParam(), "shallow water",
       {.lane_points = 2, .vector_points = 2, .turns = 2, .in_parts = true});
 }
 

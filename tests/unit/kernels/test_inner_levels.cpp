@@ -66,8 +66,12 @@ class Evaluation {
     if (node.kind == Kind::time) return static_cast<T>(0.625);
     for (std::size_t axis = 0; axis < 3; ++axis) at[axis] += node.orders[axis];
     if (node.kind == Kind::coordinate) return static_cast<T>(0.3 * at[index(node.index)] + 0.1);
-    int const inner = node.index - static_cast<int>(parts_.back().program.results.size());
-    if (inner >= 0) return of_part(index(inner), at).front();
+    int inner = node.index - static_cast<int>(parts_.back().program.results.size());
+    for (std::size_t part = 0; inner >= 0; ++part) {
+      int const results = static_cast<int>(parts_[part].program.results.size());
+      if (inner < results) return of_part(part, at)[index(inner)];
+      inner -= results;
+    }
     std::seed_seq sequence{int(seed_), node.index, at[0], at[1], at[2]};
     std::mt19937 random(sequence);
     return static_cast<T>(std::uniform_real_distribution<double>(0.1, 0.9)(random));
@@ -90,7 +94,7 @@ TEST(InnerLevels, WhatIsFoundOnceIsOnePart) {
   for (std::string const rate :
        {"laplace(u)", "u*(1 - u) + x*sin(t)", "d_dx(exp(-x^2 - y^2)) - u"}) {
     auto const program = program_of({}, rate);
-    auto const parts = system::parts_of(program);
+    auto const parts = system::parts_of(program, 4);
     ASSERT_EQ(parts.size(), 1U) << rate;
     EXPECT_EQ(parts[0].program.code, program.code) << rate;
     EXPECT_EQ(parts[0].program.results, program.results) << rate;
@@ -120,7 +124,7 @@ TEST(InnerLevels, OperatorsWithinOperators) {
   auto const program =
       program_of({{"w", {"u + laplace(u)"}}, {"mu", {"w + laplace(w) + u^3"}}}, "laplace(mu)");
   EXPECT_EQ(program.reach, (std::array<int, 3>{3, 3, 0}));
-  auto const parts = system::parts_of(program);
+  auto const parts = system::parts_of(program, 4);
   ASSERT_EQ(parts.size(), 3U);
   for (auto const& [part, fused] : parts) {
     EXPECT_EQ(part.reach, (std::array<int, 3>{1, 1, 0}));
@@ -136,65 +140,82 @@ TEST(InnerLevels, OperatorsWithinOperators) {
             operations_of(program) / 4);
 
   auto const pointwise = system::parts_of(
-      program_of({{"f", {"(u^3 - u)*exp(-u^2) + sin(u)*u"}}}, "d_dx(f) + laplace(f)"));
+      program_of({{"f", {"(u^3 - u)*exp(-u^2) + sin(u)*u"}}}, "d_dx(f) + laplace(f)"), 4);
   ASSERT_EQ(pointwise.size(), 2U);
   EXPECT_EQ(pointwise[0].program.reach, (std::array<int, 3>{0, 0, 0}));
   EXPECT_EQ(pointwise[1].program.reach, (std::array<int, 3>{1, 1, 0}));
 }
 
-/// f·g beside a point is fused with the difference that takes it, so that no part may round it. What it
-/// is made of are parts, which share u³: it is not fused in either, though each uses it once.
+/// In w = cos(a + f·u) a product is fused with the sum, and the other with nothing, since the rate of v
+/// takes it as well: what is fused in a part is what was in the whole.
 TEST(InnerLevels, PartsAreFusedAsTheWhole) {
-  std::vector<equations::Definition> const lets = {{"f", {"exp(-u^2)*(1 + u^3)/(2 + u^4)"}},
-                                                   {"g", {"sin(u)*(2 - u^3)/(1 + u^2)"}}};
-  auto const parts = system::parts_of(program_of(lets, "laplace(f*g)"));
-  ASSERT_EQ(parts.size(), 3U);
-  for (std::size_t part = 0; part < 2; ++part) {
-    auto const& program = parts[part].program;
-    EXPECT_EQ(program.code[static_cast<std::size_t>(program.results[0])].operation,
-              expression::Operation::divide);
-    EXPECT_NE(parts[part].fused, equations::fused_operands(program));
+  equations::Terms terms;
+  using expression::Operation;
+  auto const w_of = [&](int component, std::int8_t x) {
+    auto const u = terms.unknown(component, {x, 0, 0});
+    auto value = terms.operation(Operation::exp, u);
+    for (int i = 0; i < 12; ++i) value = terms.operation(Operation::sin, terms.add(value, u));
+    return std::pair(terms.multiply(value, u), u);
+  };
+  for (bool const other_takes_it : {false, true}) {
+    std::vector<equations::Term> rates = {terms.number(0)};
+    for (std::int8_t const x : {-1, 0, 1}) {
+      auto const [product, u] = w_of(0, x);
+      rates[0] = terms.add(rates[0], terms.operation(Operation::cos, terms.add(product, u)));
+      if (other_takes_it && x == 0) rates.push_back(terms.operation(Operation::abs, product));
+    }
+    auto const parts = system::parts_of(equations::program_of(terms, rates, 2), 4);
+    ASSERT_EQ(parts.size(), 2U);
+    auto const& [first, fused] = parts[0];
+    EXPECT_EQ(std::ranges::count(fused, -1), std::ssize(fused) - (other_takes_it ? 0 : 1));
+    // All three places are looked up, and where the product counts by itself, it is too.
+    EXPECT_EQ(first.results.size(), other_takes_it ? 2U : 1U);
+    EXPECT_EQ(std::ranges::count(parts[1].program.code, Kind::unknown, &Node::kind),
+              other_takes_it ? 4 : 3);
   }
 }
 
-/// A product that another rate takes, too, is not fused where it is; alone in a part it would be.
-TEST(InnerLevels, ValuesThatRoundDifferentlyAreNotAlike) {
-  equations::Terms terms;
-  using expression::Operation;
-  std::vector<equations::Term> sums, products;
-  for (std::int8_t const x : {-1, 0, 1}) {
-    auto const u = terms.unknown(0, {x, 0, 0});
-    auto value = terms.operation(Operation::exp, u);
-    for (int i = 0; i < 12; ++i) value = terms.operation(Operation::sin, terms.add(value, u));
-    products.push_back(terms.multiply(value, u));
-    sums.push_back(terms.operation(Operation::cos, terms.add(products.back(), u)));
-  }
-  auto const rate = terms.add(terms.add(sums[0], sums[1]), sums[2]);
-  auto const other = terms.operation(Operation::abs, products[1]);
-  auto const alike = equations::program_of(terms, std::vector{rate}, 2);
-  auto const unlike = equations::program_of(terms, std::vector{rate, other}, 2);
-  // How often the first part, which ends with the cosine, is looked up by the last.
-  auto const looked_up = [](StencilProgram const& program) {
-    auto const parts = system::parts_of(program);
-    EXPECT_EQ(parts.size(), 2U);
-    auto const& [first, fused] = parts[0];
-    EXPECT_EQ(first.code[static_cast<std::size_t>(first.results[0])].operation, Operation::cos);
-    auto const component = static_cast<std::int32_t>(program.results.size());
-    return std::ranges::count(parts[1].program.code, component, [](Node const& node) {
-      return node.kind == Kind::unknown ? node.index : -1;
-    });
+/// ∇·F: what goes through a face and the cells' own fluxes and speeds are found once, whatever they
+/// are; threads of one column have most to share with their neighbours.
+TEST(InnerLevels, EachFaceHasOneFlux) {
+  auto const cases = test::march_cases();
+  auto const& water = *std::ranges::find(cases, "shallow water", &test::MarchCase::name);
+  Grid const grid{.dims = 2, .points = {100, 100, 1}, .spacing = {0.3, 0.7, 1}};
+  auto const program = test::program_of(water, grid);
+  auto const count = [](StencilProgram const& of, expression::Operation operation) {
+    return std::ranges::count(of.code, operation, &Node::operation);
   };
-  EXPECT_EQ(looked_up(alike), 3);
-  EXPECT_EQ(looked_up(unlike), 2);
+  EXPECT_EQ(count(program, expression::Operation::sqrt), 6);
+  for (int const columns : {1, 2, 4}) {
+    auto const parts = system::parts_of(program, columns);
+    ASSERT_GE(parts.size(), 3U);
+    std::int64_t roots = 0, quotients = 0;
+    for (auto const& [part, fused] : parts) {
+      roots += count(part, expression::Operation::sqrt);
+      quotients += count(part, expression::Operation::divide);
+    }
+    EXPECT_EQ(roots, 2) << columns;
+    EXPECT_EQ(quotients, 4) << columns;  // 1/h, and three entries of q q/h
+  }
+  // Cells, faces across x, faces across y, and the rates.
+  auto const parts = system::parts_of(program, 1);
+  ASSERT_EQ(parts.size(), 4U);
+  EXPECT_EQ(parts[0].program.reach, (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(parts[1].program.reach, (std::array<int, 3>{1, 0, 0}));
+  EXPECT_EQ(parts[2].program.reach, (std::array<int, 3>{0, 1, 0}));
+  EXPECT_EQ(parts[1].program.results.size(), 3U);
+  EXPECT_EQ(parts[2].program.results.size(), 3U);
 }
 
 template <class T>
 void expect_bits(StencilProgram const& program, std::string const& name) {
-  auto const parts = system::parts_of(program);
   std::vector const whole = {system::whole(program)};
-  for (unsigned const seed : {1U, 2U, 3U})
-    EXPECT_EQ(Evaluation<T>(parts, seed).results(), Evaluation<T>(whole, seed).results())
-        << name << " in " << parts.size() << " parts";
+  for (int const columns : {4, 1}) {
+    auto const parts = system::parts_of(program, columns);
+    for (unsigned const seed : {1U, 2U, 3U})
+      EXPECT_EQ(Evaluation<T>(parts, seed).results(), Evaluation<T>(whole, seed).results())
+          << name << " in " << parts.size() << " parts";
+  }
 }
 
 TEST(InnerLevels, PartsHaveTheBitsOfTheWhole) {

@@ -74,7 +74,7 @@ TEST(MarchLasting, PartsComeAfterIt) {
   auto const run = test::config_of(phases("{x: periodic, y: periodic}"));
   auto const stencil = pde::stencil_of(run);
   ASSERT_EQ(stencil.lasting.size(), 1);
-  auto const parts = system::parts_of(equations::program_of(stencil.terms, stencil.rates, 2));
+  auto const parts = system::parts_of(equations::program_of(stencil.terms, stencil.rates, 2), 4);
   ASSERT_GT(parts.size(), 1);
   std::set<int> read;
   for (auto const& node : parts.back().program.code)
