@@ -143,8 +143,9 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   text += fmt::format(
       "struct SideRule {{\n  bool wraps, given;\n  Real sign, own;\n  bool slopes, has_g, "
       "has_a;\n}};\n"
-      "constexpr SideRule side_rules[][2][2] = {{{}}};\n",
-      table_of(what.sides, precision_of<T>()));
+      "constexpr SideRule side_rules[][2][2] = {{{}}};\n"
+      "constexpr int side_pieces = {};\n",
+      table_of(what.sides, precision_of<T>()), march_side_pieces);
   text += fmt::format(
       "template <int part, class At>\n"
       "__device__ __forceinline__ void inner_program(At const& at, Real (&result)[inner_results]) "

@@ -15,6 +15,7 @@
 //   constexpr int first_inner[parts], inner_held[…], part_of_inner[…];  // of what parts make
 //   struct SideRule { bool wraps, given; Real sign, own; bool slopes, has_g, has_a; };
 //   constexpr SideRule side_rules[components][2][2];  // by axis and end
+//   constexpr int side_pieces;
 //   template <int part, class At>
 //   __device__ void inner_program(At const& at, Real (&result)[inner_results]);
 //   template <class At> __device__ void program_near_sides(At const& at, Real (&result)[results]);
@@ -501,9 +502,9 @@ struct March {
 };
 
 __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long long number) {
-  // Chunks at sides of y, which take longer, come first.
-  long long const chunk = (number / a.strips + a.chunks - 1) % a.chunks, first = chunk * a.rows;
-  March march(a, columns_of(a, number % a.strips), first, min(first + a.rows, a.place.points[1]));
+  Share const share = share_of(a, number);
+  if (share.first >= share.last) return;
+  March march(a, columns_of(a, share), share.first, share.last);
 #pragma unroll 1
   while (!march.is_done()) {
     if constexpr (has_sides) {

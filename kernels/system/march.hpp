@@ -82,6 +82,7 @@ struct MarchShape {
 
 inline constexpr int march_warps = 2;   ///< of a block
 inline constexpr int march_blocks = 4;  ///< with so many, a thread has all registers that it may
+inline constexpr int march_side_pieces = 4;  ///< of a chunk where a strip ends at a side
 
 /// What a shape means for a program: the rows that a thread keeps of each state, from the newest,
 /// `rows_held[level]`, and of result i that parts of a stage make for later ones, `inner_held[i]`; how far
@@ -113,7 +114,8 @@ std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_po
 /// first. Where `march_refusal` has nothing to say, there is one of a step.
 std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int most_steps);
 
-/// How the grid is cut: strips beside each other, chunks of `rows` rows above each other.
+/// How the grid is cut: strips beside each other, chunks of `rows` rows above each other. A strip
+/// that ends at a side counts as `march_side_pieces`, which share its chunks.
 struct MarchTiling {
   long long strips, chunks, rows;
 };

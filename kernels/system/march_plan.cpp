@@ -423,7 +423,8 @@ MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout
   // The first and the last that end beyond sides store the columns up to these, too.
   long long const columns =
       grid.points[0] - (layout.has_ends ? 2LL * (layout.halo - layout.ghosts) : 0);
-  long long const strips = std::max((columns + layout.stored - 1) / layout.stored, 1LL);
+  long long strips = std::max((columns + layout.stored - 1) / layout.stored, 1LL);
+  if (layout.has_ends) strips += std::min(strips, 2LL) * (march_side_pieces - 1);
   MarchTiling best = {strips, 0, 0};
   double best_cost = 0;
   for (int sharing = 1; sharing <= 8 * machine.resident; ++sharing) {

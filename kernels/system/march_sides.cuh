@@ -26,6 +26,39 @@ constexpr bool has_sides = sided[0] || sided[1];
 /// Whether something else follows around x than the same values.
 constexpr bool turns_around_x = wraps[0] && sided[0];
 
+/// What a warp marches over: rows [first, last) of one of `strips` strips.
+struct Share {
+  long long strip, strips, first, last;
+};
+
+/// The share of warp `number`. Warps at a side of x take longer for a row, so that each of
+/// `side_pieces` has a piece of the chunk; they come first, and of others those at the sides of y.
+__device__ __forceinline__ Share share_of(MarchArguments<Real> const& a, long long number) {
+  auto const chunk_at = [&](long long n) {
+    long long const first = (n + a.chunks - 1) % a.chunks * a.rows;
+    return Share{0, a.strips, first, min(first + a.rows, a.place.points[1])};
+  };
+  if constexpr (wraps[0]) {
+    Share share = chunk_at(number / a.strips);
+    share.strip = number % a.strips;
+    return share;
+  } else {
+    int const ends = a.strips > side_pieces ? 2 : 1, at_sides = ends * side_pieces;
+    long long const between = a.strips - at_sides;
+    bool const is_at_side = number < at_sides * a.chunks;
+    long long const n = is_at_side ? number : number - at_sides * a.chunks;
+    Share share = chunk_at(n / (is_at_side ? at_sides : between));
+    share.strips = between + ends;
+    share.strip = is_at_side ? n % ends * (share.strips - 1) : 1 + n % between;
+    if (is_at_side) {
+      long long const rows = (a.rows + side_pieces - 1) / side_pieces;
+      share.first += n % at_sides / ends * rows;
+      share.last = min(share.first + rows, share.last);
+    }
+    return share;
+  }
+}
+
 /// The columns of a strip, and those that it stores.
 struct Columns {
   long long start, from, until;
@@ -34,7 +67,8 @@ struct Columns {
 
 /// Where x does not wrap, the first strip begins `ghosts` columns before the first side, and the last
 /// one ends as many after the last, a whole number of threads. Those between lie inside.
-__device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, long long strip) {
+__device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, Share const& share) {
+  long long const strip = share.strip;
   long long const points = a.place.points[0];
   constexpr int width = 32 * lane_points;
   if constexpr (wraps[0]) {
@@ -42,10 +76,10 @@ __device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, lon
     return {start, start + halo, min(start + halo + stored, points),
             sided[0] && (start < 0 || start + width > points)};
   } else {
-    bool const is_first = strip == 0, is_last = strip + 1 == a.strips;
+    bool const is_first = strip == 0, is_last = strip + 1 == share.strips;
     // The last of those between ends at the last side at most.
     long long const shift =
-        max(static_cast<long long>(ghosts), (a.strips - 1) * stored + 2 * halo - points);
+        max(static_cast<long long>(ghosts), (share.strips - 1) * stored + 2 * halo - points);
     long long const start = strip * stored - shift;
     return {is_first  ? -static_cast<long long>(ghosts)
             : is_last ? points + ghosts - width
