@@ -278,11 +278,12 @@ __device__ __forceinline__ void make_columns(Strip const& strip, Rows const& row
 }
 
 /// Takes the newest row of a level's input, and leaves that of the last level's state in its place.
-template <int level, bool near>
+template <int level, Way way>
 __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
                                                Real (&row)[components][lane_points]) {
   if constexpr (level < levels) {
-    if constexpr (level == 0) finish_row<false, true>(strip, strip.row, row);
+    constexpr bool near = way == Way::near;
+    mirror_x<way>(strip, strip.row - level * reach_y, row);
 #pragma unroll
     for (int c = 0; c < components; ++c) push(rows.at[level], rows_held[level], c, row[c]);
     if (!near || !turns_around_x || !strip.is_at_side) make_inner_rows<level, 0>(strip, rows);
@@ -298,8 +299,8 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
       CarefulArithmetic<Real> careful;
       make_columns<level, 0, near>(strip, rows, beside, careful, row);
     }
-    finish_row<true, level + 1 < levels>(strip, strip.row - (level + 1) * reach_y, row);
-    advance_levels<level + 1, near>(strip, rows, row);
+    hold_x<way>(strip, strip.row - (level + 1) * reach_y, row);
+    advance_levels<level + 1, way>(strip, rows, row);
   }
 }
 
@@ -465,8 +466,7 @@ struct March {
   __device__ __forceinline__ bool is_done() const { return to >= static_cast<int>(rows_stored); }
 
   /// `ahead`: the rows that were loaded before the turn's own.
-  /// `near`: a level may look beyond a side of y.
-  template <bool near>
+  template <Way way>
   __device__ __forceinline__ void turn(int ahead) {
     Real row[components][lane_points];
 #pragma unroll
@@ -481,19 +481,19 @@ struct March {
     }
     old.load(loaded[ahead]);
     ++strip.row;
-    advance_levels<0, near>(strip, rows, row);
+    advance_levels<0, way>(strip, rows, row);
     if (static_cast<unsigned>(to) < rows_stored) store_row(strip.a, place, is_stored, row);
     place.add_line(strip.a);
     ++to;
   }
   __device__ __forceinline__ void turns_inside() {
 #pragma unroll
-    for (int g = 0; g < turns; ++g) turn<false>(g % loaded_rows);
+    for (int g = 0; g < turns; ++g) turn<Way::inside>(g % loaded_rows);
   }
-  /// One turn, where a level may look beyond a side: few are, so that the text for it stands there
-  /// once.
-  __device__ __forceinline__ void turn_near_side() {
-    turn<true>(0);
+  /// One turn by itself, after which the rows that were loaded move up.
+  template <Way way>
+  __device__ __forceinline__ void single_turn() {
+    turn<way>(0);
     OldRow const newest = loaded[0];
 #pragma unroll
     for (int ahead = 0; ahead + 1 < loaded_rows; ++ahead) loaded[ahead] = loaded[ahead + 1];
@@ -507,12 +507,16 @@ __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long 
   March march(a, columns_of(a, share), share.first, share.last);
 #pragma unroll 1
   while (!march.is_done()) {
-    if constexpr (has_sides) {
+    if constexpr (has_sides)
       if ((turns_around_x && march.strip.is_at_side) || comes_to_rows_beyond(march.strip)) {
-        march.turn_near_side();
+        march.single_turn<Way::near>();
         continue;
       }
-    }
+    if constexpr (!wraps[0])
+      if (march.strip.is_at_side) {
+        march.single_turn<Way::beside>();
+        continue;
+      }
     march.turns_inside();
   }
 }

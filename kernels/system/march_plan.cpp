@@ -293,8 +293,12 @@ double turns_of(MarchTiling const& tiling, MarchShape const& shape, MarchLayout 
   long long const warps = tiling.strips * tiling.chunks;
   long long const sharing = (warps + machine.schedulers - 1) / machine.schedulers;
   long long const rounds = (sharing + machine.resident - 1) / machine.resident;
+  // Where warps take unlike times, the last ones leave others without work for half as long.
+  double const idle =
+      layout.has_ends ? 0.5 * static_cast<double>(std::min<long long>(sharing, machine.resident))
+                      : 0;
   return static_cast<double>(turns * shape.turns) *
-         (static_cast<double>(sharing) + layout.waiting * static_cast<double>(rounds));
+         (static_cast<double>(sharing) + layout.waiting * static_cast<double>(rounds) + idle);
 }
 
 /// What one has to issue in a turn.

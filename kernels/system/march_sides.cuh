@@ -26,6 +26,11 @@ constexpr bool has_sides = sided[0] || sided[1];
 /// Whether something else follows around x than the same values.
 constexpr bool turns_around_x = wraps[0] && sided[0];
 
+/// A turn inside, where the loop is written out; in a strip at a side of x; and where a level may look
+/// beyond a side of y, in any strip. Few turns are of the last two, so that the text for one stands
+/// there once.
+enum class Way { inside, beside, near };
+
 /// What a warp marches over: rows [first, last) of one of `strips` strips.
 struct Share {
   long long strip, strips, first, last;
@@ -106,10 +111,10 @@ __device__ __forceinline__ long long inner(MarchArguments<Real> const& a, long l
 }
 
 /// A side's rule with what the pass is given.
-__device__ __forceinline__ Side<Real> rule_of(MarchArguments<Real> const& a, int component,
-                                              int axis, int end) {
+__device__ __forceinline__ Side<Real> rule_of(Strip const& strip, int component, int axis,
+                                              int end) {
   SideRule const& rule = side_rules[component][axis][end];
-  Side<Real> const& given = a.inputs[component].sides[axis][end];
+  Side<Real> const& given = strip.a.inputs[component].sides[axis][end];
   return {rule.wraps,
           rule.given,
           rule.sign,
@@ -154,13 +159,64 @@ __device__ __forceinline__ Real around_x(Strip const& strip, int c, int j, Real 
   return is_across ? side_rules[c][0][end].sign * value : value;
 }
 
+/// Gives thread number `threads` beyond a side of x what lies beyond it in row y of component c.
+template <int end, int threads>
+__device__ __forceinline__ void mirror_at(Strip const& strip, int c, long long y,
+                                          Real (&row)[lane_points]) {
+  long long const points = strip.a.place.points[0];
+  bool const is_there =
+      strip.column == (end == 0 ? -threads * lane_points : points + (threads - 1) * lane_points);
+  auto const inward = [](Real value, int lanes) {
+    return end == 0 ? __shfl_down_sync(~0u, value, lanes) : __shfl_up_sync(~0u, value, lanes);
+  };
+  Real const own = inward(row[end == 0 ? 0 : lane_points - 1], threads);
+  Real made[lane_points];
+#pragma unroll
+  for (int e = 0; e < lane_points; ++e) {
+    // How far beyond the side, and counted from the side inward the column that is as far inside.
+    int const by = end == 0 ? threads * lane_points - e : (threads - 1) * lane_points + e + 1;
+    if (by > reach[0]) continue;
+    int const lanes = threads + by / lane_points, column = by % lane_points;
+    Real const mirrored = inward(row[end == 0 ? column : lane_points - 1 - column], lanes);
+    made[e] = value_beyond_side(
+        rule_of(strip, c, 0, end), by, [&](int steps) { return steps > 0 ? mirrored : own; },
+        [&](Real const* g, bool) { return __ldg(g + inner<1>(strip.a, y)); });
+  }
+#pragma unroll
+  for (int e = 0; e < lane_points; ++e) {
+    int const by = end == 0 ? threads * lane_points - e : (threads - 1) * lane_points + e + 1;
+    if (by <= reach[0] && is_there) row[e] = made[e];
+  }
+}
+
+template <int end, int threads>
+__device__ __forceinline__ void mirror_beyond(Strip const& strip, long long y,
+                                              Real (&row)[components][lane_points]) {
+  if constexpr (threads * lane_points <= ghosts) {
+#pragma unroll
+    for (int c = 0; c < components; ++c) mirror_at<end, threads>(strip, c, y, row[c]);
+    mirror_beyond<end, threads + 1>(strip, y, row);
+  }
+}
+
+/// Gives threads beyond the sides of x what lies there in row y of a state.
+template <Way way>
+__device__ __forceinline__ void mirror_x(Strip const& strip, long long y,
+                                         Real (&row)[components][lane_points]) {
+  if constexpr (way != Way::inside && !wraps[0] && ghosts > 0) {
+    if (!strip.is_at_side) return;
+    mirror_beyond<0, 1>(strip, y, row);
+    mirror_beyond<1, 1>(strip, y, row);
+  }
+}
+
 /// The value that a source asks for where `rows` inside lie between its own row and the side.
 template <int component, int dx, int dy, int rows, class Source>
 __device__ __forceinline__ Real beyond_y_from(Source const& source) {
   constexpr int end = dy < 0 ? 0 : 1, outward = dy < 0 ? -1 : 1, by = dy * outward - rows;
   auto const& a = source.strip.a;
   return value_beyond_side(
-      rule_of(a, component, 1, end), by,
+      rule_of(source.strip, component, 1, end), by,
       [&](int steps) {
         return steps > 0 ? source.template held<component, dx, outward*(rows - by)>()
                          : source.template held<component, dx, outward * rows>();
@@ -201,14 +257,14 @@ __device__ __forceinline__ Real beyond_y(Source const& source) {
 
 /// Gives a thread's column of a new row what this side holds there.
 template <int axis, int end, int column>
-__device__ __forceinline__ void hold_at(MarchArguments<Real> const& a, long long const (&at)[3],
+__device__ __forceinline__ void hold_at(Strip const& strip, long long const (&at)[3],
                                         Real (&made)[components][lane_points]) {
-  if (at[axis] != inside(end, a.place.points[axis], 0)) return;
-  long long const place = inner<1 - axis>(a, at[1 - axis]);
+  if (at[axis] != inside(end, strip.a.place.points[axis], 0)) return;
+  long long const place = inner<1 - axis>(strip.a, at[1 - axis]);
 #pragma unroll
   for (int c = 0; c < components; ++c) {
     SideRule const& rule = side_rules[c][axis][end];
-    Real const* const g = a.inputs[c].sides[axis][end].g;
+    Real const* const g = strip.a.inputs[c].sides[axis][end].g;
     if (rule.given) made[c][column] = rule.has_g ? __ldg(g + place) : 0;
   }
 }
@@ -218,84 +274,19 @@ template <int column>
 __device__ __forceinline__ void hold_y(Strip const& strip, long long const (&at)[3],
                                        Real (&made)[components][lane_points]) {
   if constexpr (!wraps[1]) {
-    hold_at<1, 1, column>(strip.a, at, made);
-    hold_at<1, 0, column>(strip.a, at, made);
+    hold_at<1, 1, column>(strip, at, made);
+    hold_at<1, 0, column>(strip, at, made);
   }
 }
 
-/// Gives thread number `threads` beyond a side of x what lies beyond it in row y of component c, where
-/// `column` is the thread's first.
-template <int end, int threads>
-__device__ __forceinline__ void mirror_at(MarchArguments<Real> const& a, long long column, int c,
-                                          long long y, Real (&row)[lane_points]) {
-  long long const points = a.place.points[0];
-  bool const is_there =
-      column == (end == 0 ? -threads * lane_points : points + (threads - 1) * lane_points);
-  auto const inward = [](Real value, int lanes) {
-    return end == 0 ? __shfl_down_sync(~0u, value, lanes) : __shfl_up_sync(~0u, value, lanes);
-  };
-  Real const own = inward(row[end == 0 ? 0 : lane_points - 1], threads);
-  Real made[lane_points];
-#pragma unroll
-  for (int e = 0; e < lane_points; ++e) {
-    made[e] = row[e];
-    // How far beyond the side, and counted from the side inward the column that is as far inside.
-    int const by = end == 0 ? threads * lane_points - e : (threads - 1) * lane_points + e + 1;
-    if (by > reach[0]) continue;
-    int const lanes = threads + by / lane_points, inside = by % lane_points;
-    Real const mirrored = inward(row[end == 0 ? inside : lane_points - 1 - inside], lanes);
-    made[e] = value_beyond_side(
-        rule_of(a, c, 0, end), by, [&](int steps) { return steps > 0 ? mirrored : own; },
-        [&](Real const* g, bool) { return __ldg(g + inner<1>(a, y)); });
-  }
-#pragma unroll
-  for (int e = 0; e < lane_points; ++e)
-    if (is_there) row[e] = made[e];
-}
-
-template <int end, int threads>
-__device__ __forceinline__ void mirror_beyond(MarchArguments<Real> const& a, long long column,
-                                              long long y, Real (&row)[components][lane_points]) {
-  if constexpr (threads * lane_points <= ghosts) {
-#pragma unroll
-    for (int c = 0; c < components; ++c) mirror_at<end, threads>(a, column, c, y, row[c]);
-    mirror_beyond<end, threads + 1>(a, column, y, row);
-  }
-}
-
-/// What is at the sides of x in row y of a state, and beyond them. Values that are held come after
-/// those of y, and the first side last: that is the one that counts (`held_by`). A function by itself:
-/// few strips ask for it, and all go past it with every level.
-template <bool holds, bool mirrors>
-__device__ __noinline__ void end_row(MarchArguments<Real> const& a, long long column, long long y,
-                                     Real (&row)[components][lane_points]) {
-  if constexpr (holds) {
-    hold_at<0, 1, lane_points - 1>(a, {column + lane_points - 1, y, 0}, row);
-    hold_at<0, 0, 0>(a, {column, y, 0}, row);
-  }
-  if constexpr (mirrors) {
-    mirror_beyond<0, 1>(a, column, y, row);
-    mirror_beyond<1, 1>(a, column, y, row);
-  }
-}
-
-/// Makes a row what it is at sides of x. `is_made`: a level made it, and left points that are held to
-/// this; `goes_on`: another level takes it.
-template <bool is_made, bool goes_on>
-__device__ __forceinline__ void finish_row(Strip const& strip, long long y,
-                                           Real (&row)[components][lane_points]) {
-  if constexpr (!wraps[0]) {
-    if (__builtin_expect(!strip.is_at_side, 1)) return;
-    Real ends[components][lane_points];  // a copy, so that the row itself stays in registers
-#pragma unroll
-    for (int c = 0; c < components; ++c)
-#pragma unroll
-      for (int e = 0; e < lane_points; ++e) ends[c][e] = row[c][e];
-    end_row<is_made, goes_on>(strip.a, strip.column, y, ends);
-#pragma unroll
-    for (int c = 0; c < components; ++c)
-#pragma unroll
-      for (int e = 0; e < lane_points; ++e) row[c][e] = ends[c][e];
+/// The same of both sides of x, of the whole row, after those of y: the first one counts (`held_by`).
+template <Way way>
+__device__ __forceinline__ void hold_x(Strip const& strip, long long y,
+                                       Real (&made)[components][lane_points]) {
+  if constexpr (way != Way::inside && !wraps[0]) {
+    if (!strip.is_at_side) return;
+    hold_at<0, 1, lane_points - 1>(strip, {strip.column + lane_points - 1, y, 0}, made);
+    hold_at<0, 0, 0>(strip, {strip.column, y, 0}, made);
   }
 }
 

@@ -49,7 +49,7 @@ TEST(ArithmeticGpu, QuickIsAsIeeeHasIt) {
 }
 
 /// Operands that are not safe, each by itself.
-__global__ void unsafe_kernel(bool* good, float const* operands, int count) {
+__global__ void unsafe_kernel(int* good, float const* operands, int count) {
   using system::QuickArithmetic;
   for (int i = 0; i < count; ++i) {
     QuickArithmetic<float> divisor, dividend, root;
@@ -68,13 +68,13 @@ TEST(ArithmeticGpu, QuickKnowsWhatItIsNotGoodFor) {
   float const inf = INFINITY, nan = NAN;
   std::vector<float> const operands = {0, -0.0f, 1e-42f, 1e-20f, 1, 1e20f, 3e38f, -1, inf, nan};
   auto const in = test::to_device(std::span(operands), stream);
-  Buffer<bool> good(stream, MemorySpace::device, 3 * operands.size());
+  Buffer<int> good(stream, MemorySpace::device, 3 * operands.size());
   unsafe_kernel<<<1, 1, 0, native(stream)>>>(good.data(), in.data(),
                                              static_cast<int>(operands.size()));
   auto const found = test::to_host(good.span(), stream);
-  std::vector<bool> const divisors = {0, 0, 0, 0, 1, 0, 0, 1, 0, 0};
-  std::vector<bool> const dividends = {1, 1, 1, 1, 1, 0, 0, 1, 0, 0};
-  std::vector<bool> const roots = {0, 0, 0, 1, 1, 1, 0, 0, 0, 0};
+  std::vector<int> const divisors = {0, 0, 0, 0, 1, 0, 0, 1, 0, 0};
+  std::vector<int> const dividends = {1, 1, 1, 1, 1, 0, 0, 1, 0, 0};
+  std::vector<int> const roots = {0, 0, 0, 1, 1, 1, 0, 0, 0, 0};
   for (std::size_t i = 0; i < operands.size(); ++i) {
     EXPECT_EQ(found[3 * i], divisors[i]) << operands[i];
     EXPECT_EQ(found[3 * i + 1], dividends[i]) << operands[i];

@@ -340,7 +340,7 @@ TEST(March, ThreadsEndAtSides) {
        std::vector<std::tuple<std::int64_t, int, int>>{{1024, 4, 4},
                                                        {1022, 4, 2},
                                                        {1021, 4, 1},
-                                                       {128, 4, 4},
+                                                       {120, 4, 4},
                                                        {127, 2, 1},
                                                        {62, 2, 2},
                                                        {61, 1, 1}}) {
