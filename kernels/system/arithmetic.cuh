@@ -2,7 +2,7 @@
 
 #include "kernels/system/quotient.cuh"
 
-/// Quotients and roots of programs that are compiled for a GPU, with one test of all their operands.
+/// Quotients and roots of compiled programs on a GPU, with one test of all their operands.
 namespace gridstride::system {
 
 /// Functions of their own, for what is seldom asked for and would stand in many places.

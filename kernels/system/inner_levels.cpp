@@ -150,7 +150,8 @@ class Splitter {
       if (Box const& of = boxes_[operand(node, n)]; !of.is_empty) box.add(of.least, of.greatest);
   }
 
-  /// Values that another takes, itself among them, in the order of the program; of leaves nothing more.
+  /// Values that another takes, itself among them, in the order of the program; of leaves nothing
+  /// more.
   template <class IsLeaf>
   std::vector<int> cone_of(int root, IsLeaf const& is_leaf) const {
     std::vector<char> needed(index(root) + 1, 0);

@@ -1,8 +1,8 @@
 // Several stages and steps of a system in one pass over memory, in 2D. After what compiled.cuh asks
 // for stand
 //
-//   constexpr int steps, stages, lane_points, vector_points, turns, halo, ghosts, stored, most_rows,
-//       kept_values, parts, inner_results;            // the most that a part makes
+//   constexpr int steps, stages, lane_points, vector_points, turns, halo, ghosts, stored,
+//       most_rows, kept_values, parts, inner_results;   // the most that a part makes
 //   constexpr bool divides[parts];                    // part p has quotients or roots
 //   constexpr int lasting, lasting_left[], lasting_right[];   // arrays, and columns beside a thread's
 //   constexpr bool has_time;                          // the program asks for it
@@ -22,8 +22,8 @@
 //   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
 // where programs ask for at.kept<i>(), too: what is the same all along a column, for quotients and
-// roots (arithmetic.cuh), and for unknowns beyond the components: `lasting` arrays that stay as they
-// are, then what parts before have made (inner_levels.hpp).
+// roots (arithmetic.cuh), and for unknowns beyond the components: `lasting` arrays that stay as
+// they are, then what parts before have made (inner_levels.hpp).
 //
 // Thread-to-data: a warp owns a strip, 32·lane_points columns wide, and marches along y over a chunk
 // of rows. A level is a stage of a step. Row r of the old values comes from memory; of it and the
@@ -33,11 +33,11 @@
 // for the level that it goes into, more where a later stage of the step asks for it again. Values
 // beside a thread's columns come by shuffles. A warp waits for nobody else.
 //
-// A stage may be made in parts: each but the last makes a row of an inner operator from the state's
-// rows and those of parts before, `lags` rows behind the newest of the state, and its rows are kept
-// and shared by shuffles as those of a state. Where a level may look beyond a side the whole program
-// is taken: it reads states alone, of which it is known what follows there. Rows of inner operators
-// are made meanwhile, from rows of which some may be no good; those inside take none of these.
+// A stage may be made in parts: each but the last makes rows of what is found once at each point,
+// from the state's rows and those of parts before, `lags` rows behind the newest of the state, and
+// these are kept and shared by shuffles as those of a state. Where a level may look beyond a side of y the
+// whole program is taken: it reads states alone, of which it is known what follows there. Rows of
+// parts are made meanwhile, from rows of which some may be no good; those inside take none of these.
 //
 // Of an array that lasts a row is loaded once, with what lies beside a thread's columns, and goes down
 // all levels: a thread keeps those from the newest to the oldest that the last level looks at.
@@ -304,117 +304,11 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
   }
 }
 
-struct Values {
-  Real at[vector_points];
-};
+}  // namespace gridstride::system
 
-/// A thread's columns of an old row.
-struct OldRow {
-  Real at[arrays][lane_points];
-};
+#include "kernels/system/march_rows.cuh"
 
-/// Where a thread's columns of a row are in the arrays, in bytes.
-struct RowPlace {
-  Index at[lane_points / vector_points];
-
-  __device__ __forceinline__ void add_line(MarchArguments<Real> const& a) {
-#pragma unroll
-    for (Index& of_vector : at)
-      of_vector += static_cast<Index>(a.place.points[0]) * Index(sizeof(Real));
-  }
-};
-
-/// Old rows, one after the other and the first after the last.
-struct OldRows {
-  MarchArguments<Real> const& a;
-  long long column;  // the thread's first, which may lie beyond the grid
-  bool is_at_side;
-  int columns[lane_points / vector_points];  // of the grid
-  int row;
-  long long strip_row;  // the same as the strip counts it
-  RowPlace place = {};
-
-  __device__ __forceinline__ void begin() {
-#pragma unroll
-    for (int v = 0; v < lane_points / vector_points; ++v)
-      place.at[v] = (static_cast<Index>(row) * static_cast<Index>(a.place.points[0]) +
-                     static_cast<Index>(columns[v])) *
-                    Index(sizeof(Real));
-  }
-  __device__ __forceinline__ void load(OldRow& old) {
-#pragma unroll
-    for (int c = 0; c < arrays; ++c)
-#pragma unroll
-      for (int v = 0; v < lane_points / vector_points; ++v) {
-        auto const loaded = __builtin_bit_cast(
-            Values, __ldcs(reinterpret_cast<Vector const*>(
-                        reinterpret_cast<char const*>(a.inputs[c].values) + place.at[v])));
-#pragma unroll
-        for (int e = 0; e < vector_points; ++e) old.at[c][v * vector_points + e] = loaded.at[e];
-      }
-    if constexpr (lasting > 0 && (!wraps[0] || !wraps[1]))
-#pragma unroll
-      for (int array = 0; array < lasting; ++array) load_known(old, array);
-    place.add_line(a);
-    ++strip_row;
-    if (++row == a.place.points[1]) {
-      row = 0;
-      begin();
-    }
-  }
-
- private:
-  /// What lies beyond the sides.
-  __device__ __forceinline__ void load_known(OldRow& old, int array) const {
-    long long const points = a.place.points[0], margin = a.inputs[components + array].margin[0];
-    KnownRow const known(a.inputs[components + array], a.place.points, row, strip_row);
-    if (known.is_beyond)
-#pragma unroll
-      for (int e = 0; e < lane_points; ++e)
-        old.at[components + array][e] =
-            __ldg(known.row + columns[e / vector_points] + e % vector_points);
-    if (wraps[0] || !is_at_side) return;
-#pragma unroll
-    for (int e = 0; e < lane_points; ++e) {
-      long long const left = column + e, right = left - points;
-      if (left < 0 && left >= -margin) old.at[components + array][e] = __ldg(known.left + left);
-      if (right >= 0 && right < margin) old.at[components + array][e] = __ldg(known.right + right);
-    }
-  }
-};
-
-/// The row of an array that lasts, with what lies beside a thread's columns.
-__device__ __forceinline__ void widen(OldRow const& old, int array,
-                                      Real (&wide)[lane_points + 2 * reach[0]]) {
-  auto const& row = old.at[components + array];
-#pragma unroll
-  for (int e = 0; e < lane_points; ++e) wide[reach[0] + e] = row[e];
-#pragma unroll
-  for (int j = 0; j < reach[0]; ++j) {
-    int const lanes = 1 + j / lane_points, column = j % lane_points;
-    Real &left = wide[reach[0] - 1 - j], &right = wide[reach[0] + lane_points + j];
-    if (j < lasting_left[array]) left = __shfl_up_sync(~0u, row[lane_points - 1 - column], lanes);
-    if (j < lasting_right[array]) right = __shfl_down_sync(~0u, row[column], lanes);
-  }
-}
-
-/// Stores what a strip has of a row: whole vectors, for lines are a multiple of them.
-__device__ __forceinline__ void store_row(MarchArguments<Real> const& a, RowPlace const& place,
-                                          bool (&is_stored)[lane_points],
-                                          Real (&values)[components][lane_points]) {
-#pragma unroll
-  for (int v = 0; v < lane_points / vector_points; ++v) {
-    if (!is_stored[v]) continue;
-#pragma unroll
-    for (int c = 0; c < components; ++c) {
-      Values stored;
-#pragma unroll
-      for (int e = 0; e < vector_points; ++e) stored.at[e] = values[c][v * vector_points + e];
-      __stcs(reinterpret_cast<Vector*>(reinterpret_cast<char*>(a.out[c]) + place.at[v]),
-             __builtin_bit_cast(Vector, stored));
-    }
-  }
-}
+namespace gridstride::system {
 
 /// What a warp has while it marches, and the rows that it stores.
 struct March {

@@ -85,11 +85,11 @@ inline constexpr int march_blocks = 4;  ///< with so many, a thread has all regi
 inline constexpr int march_side_pieces = 4;  ///< of a chunk where a strip ends at a side
 
 /// What a shape means for a program: the rows that a thread keeps of each state, from the newest,
-/// `rows_held[level]`, and of result i that parts of a stage make for later ones, `inner_held[i]`; how far
-/// the newest row that a part makes is below that of its stage, `lags[part]`; and of the row that
-/// is `age` rows older than the newest, how many columns beyond its own a thread takes of component
-/// c for a part, `left[part·ages + age][c]` and `right[…][c]`; after the components comes what
-/// parts make. Of each array that lasts, all parts together take `lasting_left` and
+/// `rows_held[level]`, and of result i that parts of a stage make for later ones, `inner_held[i]`;
+/// how far the newest row that a part makes is below that of its stage, `lags[part]`; and of the
+/// row that is `age` rows older than the newest, how many columns beyond its own a thread takes of
+/// component c for a part, `left[part·ages + age][c]` and `right[…][c]`; after the components comes
+/// what parts make. Of each array that lasts, all parts together take `lasting_left` and
 /// `lasting_right`.
 struct MarchLayout {
   int levels = 1;

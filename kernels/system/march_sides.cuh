@@ -2,13 +2,13 @@
 // (sides.cuh). A component's rules are known when this is compiled (side_rules), its slope
 // and arrays are found in the arguments.
 //
-// Along x, where it does not wrap, the first strip begins beyond the first side and the last one ends
-// beyond the last, by whole threads, which get what lies there of each row of a state as soon as it is
-// made. So whatever else a stage makes there, parts too, is what a program would make beyond the side.
-// Where x wraps with a sign, threads beyond a side have what lies around it without, and get it with
-// what they are handed across. Along y, rows beyond the sides are never made: what a program asks for
-// there comes of rows inside, at any column, so that x goes first at corners. Columns and rows that
-// nothing inside asks for hold whatever comes of this.
+// Along x, where it does not wrap, the first strip begins beyond the first side and the last one
+// ends beyond the last, by whole threads, which get what lies there of each row of a state as soon
+// as it is made. So whatever else a stage makes there, parts too, is what a program would make
+// beyond the side. Where x wraps with a sign, threads beyond a side have what lies around it
+// without, and get it with what they are handed across. Along y, rows beyond the sides are never
+// made: what a program asks for there comes of rows inside, at any column, so that x goes first at
+// corners. Columns and rows that nothing inside asks for hold whatever comes of this.
 
 namespace gridstride::system {
 
@@ -26,9 +26,9 @@ constexpr bool has_sides = sided[0] || sided[1];
 /// Whether something else follows around x than the same values.
 constexpr bool turns_around_x = wraps[0] && sided[0];
 
-/// A turn inside, where the loop is written out; in a strip at a side of x; and where a level may look
-/// beyond a side of y, in any strip. Few turns are of the last two, so that the text for one stands
-/// there once.
+/// A turn inside, where the loop is written out; in a strip at a side of x; and where a level may
+/// look beyond a side of y, in any strip. Few turns are of the last two, so that the text for one
+/// stands there once.
 enum class Way { inside, beside, near };
 
 /// What a warp marches over: rows [first, last) of one of `strips` strips.
@@ -70,8 +70,8 @@ struct Columns {
   bool touch_side;
 };
 
-/// Where x does not wrap, the first strip begins `ghosts` columns before the first side, and the last
-/// one ends as many after the last, a whole number of threads. Those between lie inside.
+/// Where x does not wrap, the first strip begins `ghosts` columns before the first side, and the
+/// last one ends as many after the last, a whole number of threads. Those between lie inside.
 __device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, Share const& share) {
   long long const strip = share.strip;
   long long const points = a.place.points[0];
@@ -150,8 +150,8 @@ struct KnownRow {
   }
 };
 
-/// Component c at j + 1 columns before a thread's own (`end` 0) or after them, where `value` is what
-/// its neighbours have there: across a side where x wraps with a sign it gets this.
+/// Component c at j + 1 columns before a thread's own (`end` 0) or after them, where `value` is
+/// what its neighbours have there: across a side where x wraps with a sign it gets this.
 template <int end>
 __device__ __forceinline__ Real around_x(Strip const& strip, int c, int j, Real value) {
   long long const points = strip.a.place.points[0], column = wrapped(strip.column, points);
@@ -279,7 +279,8 @@ __device__ __forceinline__ void hold_y(Strip const& strip, long long const (&at)
   }
 }
 
-/// The same of both sides of x, of the whole row, after those of y: the first one counts (`held_by`).
+/// The same of both sides of x, of the whole row, after those of y: the first one counts
+/// (`held_by`).
 template <Way way>
 __device__ __forceinline__ void hold_x(Strip const& strip, long long y,
                                        Real (&made)[components][lane_points]) {

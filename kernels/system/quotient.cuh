@@ -52,8 +52,8 @@ __device__ __forceinline__ Real quotient(Real a, Real b) {
   return quotient_by(a, b, reciprocal_of(b));
 }
 
-/// √a is a·y, with y by the processor's estimate of 1/√a, corrected by its remainder a − g²: as IEEE
-/// rounds it, where that remainder and its factors are no subnormal numbers.
+/// √a is a·y, with y by the processor's estimate of 1/√a, corrected by its remainder a − g²: as
+/// IEEE rounds it, where that remainder and its factors are no subnormal numbers.
 __device__ __forceinline__ bool is_safe_radicand(float a) {
   return (a > 0x1p-100f) & (a < 0x1p126f);
 }

@@ -15,19 +15,19 @@ namespace gridstride::equations {
 ///     result[0] = v1;
 ///
 /// A product that only one sum or difference uses, here and wherever else its pattern stands
-/// (patterns.hpp), is one fused operation with it: the first operand where both are such products. So
-/// a value has the same bits from whichever point it is looked at. Nothing else is fused, reordered
-/// or computed twice, so that every kernel that is compiled without contraction gives the same bits.
-/// Numbers are rounded to the precision. Nothing in the text comes from anywhere but the program and
-/// fixed tables.
+/// (patterns.hpp), is one fused operation with it: the first operand where both are such products.
+/// So a value has the same bits from whichever point it is looked at. Nothing else is fused,
+/// reordered or computed twice, so that every kernel that is compiled without contraction gives the
+/// same bits. Numbers are rounded to the precision. Nothing in the text comes from anywhere but the
+/// program and fixed tables.
 std::string to_cuda(StencilProgram const& program, Precision precision);
 
 /// Of each value of the program, which of its operands is such a product: 0, 1, or −1 where none is.
 std::vector<int> fused_operands(StencilProgram const& program);
 
 /// The same in two bodies, for a kernel that goes along columns: what follows from numbers and the
-/// first coordinate alone is the same all along, and found once. `fused` is as by `fused_operands`, or
-/// what that is of a longer program that has all of this one's values.
+/// first coordinate alone is the same all along, and found once. `fused` is as by `fused_operands`,
+/// or what that is of a longer program that has all of this one's values.
 ///
 /// In the body quotients and roots are the point's, with one divisor for all quotients by it:
 ///

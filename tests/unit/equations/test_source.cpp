@@ -53,8 +53,9 @@ TEST(EquationsSource, FusesProductsThatOneSumUses) {
   EXPECT_EQ(printed(terms, {terms.add(product, c), product}).find("fma"), std::string::npos);
 }
 
-/// What goes through a face is a sum of products at its two points: each is the same number, wherever it
-/// is looked at from. A product that one point of a pair uses, and the other too, is not fused.
+/// What goes through a face is a sum of products at its two points: each is the same number,
+/// wherever it is looked at from. A product that one point of a pair uses, and the other too, is
+/// not fused.
 TEST(EquationsSource, FusesAlikeAtAllPlaces) {
   Terms terms;
   auto const product = [&](std::int8_t x) {

@@ -146,8 +146,8 @@ TEST(InnerLevels, OperatorsWithinOperators) {
   EXPECT_EQ(pointwise[1].program.reach, (std::array<int, 3>{1, 1, 0}));
 }
 
-/// In w = cos(a + f·u) a product is fused with the sum, and the other with nothing, since the rate of v
-/// takes it as well: what is fused in a part is what was in the whole.
+/// In w = cos(a + f·u) a product is fused with the sum, and the other with nothing, since the rate
+/// of v takes it as well: what is fused in a part is what was in the whole.
 TEST(InnerLevels, PartsAreFusedAsTheWhole) {
   equations::Terms terms;
   using expression::Operation;
