@@ -26,12 +26,17 @@ std::vector<Case> cases() {
           {2, "pppp", 128}, {3, "ppdnnd", 36}, {3, "nnddpp", 33}};
 }
 
+/// A tenth of the time: on the host a line takes thousands of steps.
+std::string shortened(Case const& one, std::string const& scheme) {
+  auto yaml = test::manufactured(one.dims, one.sides, one.cells, scheme);
+  return yaml.replace(yaml.find("end: 0.1"), 8, "end: 0.01");
+}
+
 TEST(HeatGpu, AgreesWithTheHostInFloat64) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   for (auto const& one : cases())
     for (auto const* scheme : {"ftcs", "rk4"}) {
-      auto const config =
-          test::config_of(test::manufactured(one.dims, one.sides, one.cells, scheme));
+      auto const config = test::config_of(shortened(one, scheme));
       EXPECT_LE(test::relative_difference(test::solve(config, Backend::cuda),
                                           test::solve(config, Backend::cpu)),
                 1e-12)
@@ -43,8 +48,7 @@ TEST(HeatGpu, AgreesWithTheHostInFloat32) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   for (auto const& one : cases())
     for (auto const* scheme : {"ftcs", "rk4"}) {
-      auto const config = test::config_of(
-          "precision: float32\n" + test::manufactured(one.dims, one.sides, one.cells, scheme));
+      auto const config = test::config_of("precision: float32\n" + shortened(one, scheme));
       EXPECT_LE(test::relative_difference(test::solve(config, Backend::cuda),
                                           test::solve(config, Backend::cpu)),
                 1e-5)
