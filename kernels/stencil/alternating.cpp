@@ -1,5 +1,6 @@
 #include "kernels/stencil/alternating.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -35,11 +36,13 @@ std::int64_t rows_of_part(int along) {
   return along == 0 ? rows_of_warp<T> : rows_of_block;
 }
 
+/// Of lines with r that go along rows (0) or across them (1).
 template <class T>
-LineMatrix<T> matrix_of(AlternatingStep<T> const& step, int along, int parts, int last_row) {
-  double const r = reach(step, along), root = std::sqrt(1 + 4 * r);
+LineMatrix<T> matrix_of(double r, std::int64_t points, int along, std::array<SideKind, 2> ends,
+                        double end_weight, int parts, int last_row) {
+  double const root = std::sqrt(1 + 4 * r);
   double const log_q = log_of_q(r);
-  auto const size = static_cast<double>(step.grid.points[along]);
+  auto const size = static_cast<double>(points);
   auto const rows = static_cast<double>(rows_of_part<T>(along));
   auto const power = [&](double n) { return static_cast<T>(std::exp(log_q * n)); };
   LineMatrix<T> m{};
@@ -53,15 +56,15 @@ LineMatrix<T> matrix_of(AlternatingStep<T> const& step, int along, int parts, in
   }
   m.last_chunk = power(static_cast<double>(last_row + 1));
   m.last_part = power(size - rows * (parts - 1));
-  m.end_weight = static_cast<T>(2 * r / root * step.grid.spacing[along]);
-  if (step.sides[along][0].kind == SideKind::periodic) {
+  m.end_weight = static_cast<T>(2 * r / root * end_weight);
+  if (ends[0] == SideKind::periodic) {
     m.wrap = static_cast<T>(std::exp(log_q) / -std::expm1(log_q * size));
     return m;
   }
   // x is given at a Dirichlet end. At a Neumann end the row (1 + 2r)·x_0 − 2r·x_1 = d_0, divided by
   // √(1 + 4r), makes α − q^(n−1)·β of both, and −z of the rest.
   for (int end = 0; end < 2; ++end)
-    m.sign[end] = step.sides[along][end].kind == SideKind::dirichlet ? 1 : -1;
+    m.sign[end] = ends[static_cast<std::size_t>(end)] == SideKind::dirichlet ? 1 : -1;
   double const both = static_cast<double>(m.sign[0] * m.sign[1]);
   double const exponent = log_q * (size - 1);
   double const inverse = 1 / (both > 0 ? -std::expm1(2 * exponent) : 1 + std::exp(2 * exponent));
@@ -76,6 +79,11 @@ SideRule rule_of(SideKind kind) {
   return kind == SideKind::dirichlet ? SideRule::dirichlet
          : kind == SideKind::neumann ? SideRule::neumann
                                      : SideRule::periodic;
+}
+
+template <class T>
+bool is_aligned(T const* array) {
+  return reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
 }
 
 template <class T>
@@ -96,11 +104,10 @@ LineSweep<T> sweep_of(AlternatingStep<T> const& step, int along) {
   sweep.parts = static_cast<int>((sweep.size + part - 1) / part);
   sweep.last_row = static_cast<int>((sweep.size - 1) % rows_of_thread<T>(along));
   constexpr std::int64_t width = 16 / sizeof(T);
-  auto const is_aligned = [](T const* array) {
-    return reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
-  };
   sweep.vectors = step.grid.points[0] % width == 0 && is_aligned(step.u) && is_aligned(step.work);
-  sweep.matrix = matrix_of(step, along, sweep.parts, sweep.last_row);
+  sweep.matrix = matrix_of<T>(reach(step, along), sweep.size, along,
+                              {step.sides[along][0].kind, step.sides[along][1].kind},
+                              step.grid.spacing[along], sweep.parts, sweep.last_row);
   double const scale = 1 / std::sqrt(1 + 4 * reach(step, along));
   double const beside = along == 0 ? reach(step, across) : 0;
   sweep.center = static_cast<T>(scale * (1 - 2 * beside));
@@ -108,23 +115,84 @@ LineSweep<T> sweep_of(AlternatingStep<T> const& step, int along) {
   sweep.side_weight = static_cast<T>(2 * step.grid.spacing[across]);
   return sweep;
 }
+
+/// Where lines of an axis lie: 0 along rows of memory, 1 across all of them, −1 neither.
+template <class T>
+int place_of(LineSolve<T> const& lines) {
+  return lines.axis == 0 ? 0 : lines.axis == lines.grid.dims - 1 ? 1 : -1;
+}
+
+template <class T>
+LineSweep<T> sweep_of(LineSolve<T> const& lines) {
+  int const along = place_of(lines);
+  LineSweep<T> sweep{};
+  sweep.in = lines.in;
+  sweep.out = lines.out;
+  sweep.size = lines.grid.points[lines.axis];
+  sweep.lines = lines.grid.size() / sweep.size;
+  for (int side = 0; side < 2; ++side) {
+    sweep.ends[side] = rule_of(lines.ends[static_cast<std::size_t>(side)]);
+    sweep.end_values[side] = lines.in + (side == 0 ? 0 : (sweep.size - 1) * sweep.lines);
+    sweep.sides[side] = SideRule::periodic;
+  }
+  std::int64_t const part = rows_of_part<T>(along);
+  sweep.parts = static_cast<int>((sweep.size + part - 1) / part);
+  sweep.last_row = static_cast<int>((sweep.size - 1) % rows_of_thread<T>(along));
+  constexpr std::int64_t width = 16 / sizeof(T);
+  sweep.vectors = (along == 0 ? sweep.size : sweep.lines) % width == 0 && is_aligned(lines.in) &&
+                  is_aligned(lines.out);
+  sweep.matrix =
+      matrix_of<T>(lines.reach, sweep.size, along, lines.ends, 0, sweep.parts, sweep.last_row);
+  sweep.center = static_cast<T>(1 / std::sqrt(1 + 4 * lines.reach));
+  return sweep;
+}
+
+/// Whether a device has what kernels need.
+bool has_kernels(Device const& device) {
+  return device.backend() == Backend::cuda && device.compute_capability() >= 90 &&
+         device.capabilities().shared_bytes >= shared_bytes_of_block;
+}
+
+bool takes_line(std::int64_t points, double r) {
+  return points >= 3 && points <= rows_of_block * most_parts && r > 0 &&
+         gap(r) * static_cast<double>(points - 1) >= 0.125;
+}
 }  // namespace
 #endif
 
 template <class T>
+bool takes_lines(Device const& device, LineSolve<T> const& lines) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  return has_kernels(device) && place_of(lines) >= 0 &&
+         takes_line(lines.grid.points[lines.axis], lines.reach);
+#else
+  static_cast<void>(device), static_cast<void>(lines);
+  return false;
+#endif
+}
+
+template <class T>
+void solve_lines(Stream& stream, LineSolve<T> const& lines) {
+  if (lines.in == nullptr || lines.out == nullptr || !takes_lines(stream.device(), lines))
+    throw std::invalid_argument("stencil: lines of this kind are not solved here");
+#ifdef GRIDSTRIDE_WITH_CUDA
+  auto const sweep = sweep_of(lines);
+  if (place_of(lines) == 0)
+    cuda_solve_rows(stream, sweep);
+  else
+    cuda_alternating_columns(stream, sweep);
+#endif
+}
+
+template <class T>
 bool takes_alternating(Device const& device, AlternatingStep<T> const& step) {
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (device.backend() != Backend::cuda || device.compute_capability() < 90 ||
-      device.capabilities().shared_bytes < shared_bytes_of_block || step.grid.dims != 2)
-    return false;
+  if (!has_kernels(device) || step.grid.dims != 2) return false;
   for (int axis = 0; axis < 2; ++axis) {
-    std::int64_t const points = step.grid.points[axis];
-    if (points < 3 || points > rows_of_block * most_parts) return false;
     for (auto const& [kind, values] : step.sides[axis])
       if (kind != SideKind::periodic && kind != SideKind::dirichlet && kind != SideKind::neumann)
         return false;
-    double const r = reach(step, axis);
-    if (!(r > 0) || !(gap(r) * static_cast<double>(points - 1) >= 0.125)) return false;
+    if (!takes_line(step.grid.points[axis], reach(step, axis))) return false;
   }
   return true;
 #else
@@ -145,6 +213,10 @@ void step_alternating(Stream& stream, AlternatingStep<T> const& step) {
 #endif
 }
 
+template bool takes_lines(Device const&, LineSolve<float> const&);
+template bool takes_lines(Device const&, LineSolve<double> const&);
+template void solve_lines(Stream&, LineSolve<float> const&);
+template void solve_lines(Stream&, LineSolve<double> const&);
 template bool takes_alternating(Device const&, AlternatingStep<float> const&);
 template bool takes_alternating(Device const&, AlternatingStep<double> const&);
 template void step_alternating(Stream&, AlternatingStep<float> const&);

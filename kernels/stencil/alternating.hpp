@@ -36,6 +36,27 @@ struct AlternatingStep {
 template <class T>
 bool takes_alternating(Device const& device, AlternatingStep<T> const& step);
 
+/// Lines along an axis of a grid, (1 − reach·δ²) x = in with δ² the second difference, by the same
+/// means: of an axis along which, or across all of which, lines lie in rows of memory. What `in` has
+/// at a Dirichlet end is x there; Neumann ends have no slope. All values have to be finite.
+template <class T>
+struct LineSolve {
+  Grid grid;
+  int axis = 0;
+  double reach = 0;
+  std::array<SideKind, 2> ends;
+  T const* in = nullptr;
+  T* out = nullptr;  ///< x; may be `in`
+};
+
+/// Whether a device solves such lines: as `takes_alternating`, for one axis.
+template <class T>
+bool takes_lines(Device const& device, LineSolve<T> const& lines);
+
+/// Queues it. Throws `std::invalid_argument` for what the device does not take.
+template <class T>
+void solve_lines(Stream& stream, LineSolve<T> const& lines);
+
 /// Queues a step. Throws `std::invalid_argument` for what the device does not take, and for arrays
 /// that are missing or the same. Never synchronises.
 template <class T>

@@ -58,7 +58,10 @@ constexpr int rows_of_thread(int along) {
 /// out = (1 + L_x) v, with (1 − L_x) v = (1 + L_y) in, both with dt/2
 template <class T>
 void cuda_alternating_rows(Stream& stream, LineSweep<T> const& sweep);
-/// (1 − L_y) out = in
+/// (1 − L_x) out = in, as `plain` has it there; `out` may be `in`.
+template <class T>
+void cuda_solve_rows(Stream& stream, LineSweep<T> const& sweep);
+/// (1 − L_y) out = in; `out` may be `in`.
 template <class T>
 void cuda_alternating_columns(Stream& stream, LineSweep<T> const& sweep);
 

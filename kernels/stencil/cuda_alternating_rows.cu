@@ -96,7 +96,8 @@ struct Part {
   }
 };
 
-template <bool whole, class T>
+/// `plain`: out = v, and what `in` has at a Dirichlet end is v there; without what Neumann ends let in.
+template <bool whole, bool plain, class T>
 __global__ void __launch_bounds__(most_threads, 1)
     rows_kernel(__grid_constant__ LineSweep<T> const sweep, int teams, int height) {
 #if __CUDA_ARCH__ >= 900
@@ -167,16 +168,23 @@ __global__ void __launch_bounds__(most_threads, 1)
     }
     T first = 0, last = 0;
     if (!periodic && opens && live) {
-      first = sweep.end_values[0][y];
-      if (sweep.ends[0] == SideRule::neumann) first = e[0] + m.end_weight * first;
+      if (plain) {
+        first = sweep.ends[0] == SideRule::neumann ? e[0] : m.root * e[0];
+      } else {
+        first = sweep.end_values[0][y];
+        if (sweep.ends[0] == SideRule::neumann) first = e[0] + m.end_weight * first;
+      }
       e[0] = 0;
     }
     if (!periodic && ends && live) {
-      last = sweep.end_values[1][y];
+      if (!plain) last = sweep.end_values[1][y];
 #pragma unroll
       for (int i = 0; i < rows; ++i)
         if (whole ? i == rows - 1 : i == end) {
-          if (sweep.ends[1] == SideRule::neumann) last = e[i] + m.end_weight * last;
+          if (plain)
+            last = sweep.ends[1] == SideRule::neumann ? e[i] : m.root * e[i];
+          else if (sweep.ends[1] == SideRule::neumann)
+            last = e[i] + m.end_weight * last;
           e[i] = 0;
         }
     }
@@ -221,7 +229,7 @@ __global__ void __launch_bounds__(most_threads, 1)
       auto& piece = mine.piece(slot, lane * pieces + i);
 #pragma unroll
       for (int j = 0; j < width<T>; ++j)
-        piece.at[j] = 2 * e[i * width<T> + j] - m.root * piece.at[j];
+        piece.at[j] = plain ? e[i * width<T> + j] : 2 * e[i * width<T> + j] - m.root * piece.at[j];
     }
     __syncwarp();
     if (live) mine.write(y, slot);
@@ -232,7 +240,7 @@ __global__ void __launch_bounds__(most_threads, 1)
 #endif
 }
 
-template <bool whole, class T>
+template <bool whole, bool plain, class T>
 void launch_rows(Stream& stream, LineSweep<T> const& sweep) {
   int const teams = most_threads / 32 / sweep.parts, threads = teams * sweep.parts * 32;
   std::int64_t const most = std::int64_t{stream.device().processors()} * teams;
@@ -240,7 +248,7 @@ void launch_rows(Stream& stream, LineSweep<T> const& sweep) {
   std::int64_t const lines_of_block = std::int64_t{height} * teams;
   auto const blocks = static_cast<unsigned>((sweep.lines + lines_of_block - 1) / lines_of_block);
   std::size_t const bytes = sizeof(T) * slots * warp_rows<T> * (threads / 32);
-  auto* const kernel = rows_kernel<whole, T>;
+  auto* const kernel = rows_kernel<whole, plain, T>;
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                        static_cast<int>(bytes)));
   kernel<<<blocks, threads, bytes, native(stream)>>>(sweep, teams, height);
@@ -252,12 +260,22 @@ void launch_rows(Stream& stream, LineSweep<T> const& sweep) {
 template <class T>
 void cuda_alternating_rows(Stream& stream, LineSweep<T> const& sweep) {
   if (sweep.last_row + 1 == chunk_rows<T>)
-    launch_rows<true>(stream, sweep);
+    launch_rows<true, false>(stream, sweep);
   else
-    launch_rows<false>(stream, sweep);
+    launch_rows<false, false>(stream, sweep);
+}
+
+template <class T>
+void cuda_solve_rows(Stream& stream, LineSweep<T> const& sweep) {
+  if (sweep.last_row + 1 == chunk_rows<T>)
+    launch_rows<true, true>(stream, sweep);
+  else
+    launch_rows<false, true>(stream, sweep);
 }
 
 template void cuda_alternating_rows(Stream&, LineSweep<float> const&);
 template void cuda_alternating_rows(Stream&, LineSweep<double> const&);
+template void cuda_solve_rows(Stream&, LineSweep<float> const&);
+template void cuda_solve_rows(Stream&, LineSweep<double> const&);
 
 }  // namespace gridstride::stencil

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/stencil/alternating.hpp"
 #include "kernels/stencil/implicit_rows.hpp"
 
 namespace gridstride::stencil {
@@ -12,6 +13,7 @@ namespace gridstride::stencil {
 namespace {
 
 constexpr char axis_letters[] = "xyz";
+constexpr std::string_view lines_variant = "lines";
 
 SideRule rule_of(SideKind kind) {
   return kind == SideKind::dirichlet ? SideRule::dirichlet
@@ -95,6 +97,15 @@ Lines lines_along(Diffusion<T> const& diffusion, int axis) {
   return lines;
 }
 
+template <class T>
+LineSolve<T> line_solve(Diffusion<T> const& diffusion, double theta, int axis) {
+  double const h = diffusion.grid.spacing[axis];
+  return {.grid = diffusion.grid,
+          .axis = axis,
+          .reach = theta * diffusion.known_step * diffusion.diffusivity / (h * h),
+          .ends = {diffusion.sides[axis][0].kind, diffusion.sides[axis][1].kind}};
+}
+
 /// The longest axis: as many rows there are where all lines have the same.
 std::int64_t longest(Grid const& grid) {
   return *std::max_element(grid.points.begin(), grid.points.end());
@@ -167,6 +178,15 @@ void AxisSystems<T>::solve(Stream& stream, Diffusion<T> const& diffusion, double
     w.axis = axis;
     w.given.out = right;
     if (has_held(diffusion, axis)) hold(stream, dims, w);
+    auto const by = variant(stream.device(), diffusion, theta, axis);
+    if (by == lines_variant) {
+      auto lines = line_solve(diffusion, theta, axis);
+      lines.in = right;
+      lines.out = x;
+      solve_lines(stream, lines);
+      right = x;
+      continue;
+    }
     find_rows(stream, w);
     auto const [shape, first] = lines_along(diffusion, axis);
     auto const from = static_cast<std::size_t>(first);
@@ -178,8 +198,7 @@ void AxisSystems<T>::solve(Stream& stream, Diffusion<T> const& diffusion, double
     tridiagonal::solve<T>(stream, shape, coefficients,
                           std::span<T const>(right, size).subspan(from),
                           std::span<T>(x, size).subspan(from),
-                          findings_.span().subspan(static_cast<std::size_t>(axis), 1),
-                          variant(stream.backend(), diffusion, axis));
+                          findings_.span().subspan(static_cast<std::size_t>(axis), 1), by);
     right = x;
   }
 }
@@ -199,13 +218,17 @@ std::string AxisSystems<T>::fault(Stream& stream) const {
 
 /// On a GPU lines that share coefficients keep what becomes of these on the chip, where they fit.
 template <class T>
-std::string_view AxisSystems<T>::variant(Backend backend, Diffusion<T> const& diffusion, int axis) {
+std::string_view AxisSystems<T>::variant(Device const& device, Diffusion<T> const& diffusion,
+                                         double theta, int axis) {
   constexpr std::int64_t most_constant = 3456;
   bool const periodic = diffusion.sides[axis][0].kind == SideKind::periodic;
-  if (backend == Backend::cuda && diffusion.diffusivity_field == nullptr && !periodic &&
+  bool const alike = diffusion.diffusivity_field == nullptr;
+  if (alike && diffusion.known_step > 0 && takes_lines(device, line_solve(diffusion, theta, axis)))
+    return lines_variant;
+  if (device.backend() == Backend::cuda && alike && !periodic &&
       diffusion.grid.points[axis] <= most_constant)
     return "constant";
-  return tridiagonal::default_variant(backend);
+  return tridiagonal::default_variant(device.backend());
 }
 
 template void find_residual(Stream&, Diffusion<float> const&, Residual<float> const&);

@@ -30,6 +30,8 @@ struct Diffusion {
   T const* source = nullptr;
   std::array<std::array<typename DiffusionStep<T>::Side, 2>, 3> sides;
   double const* step = nullptr;  ///< dt (s), in the stream's device memory
+  /// The same where the host knows it, else 0: some solutions want it there.
+  double known_step = 0;
 };
 
 /// out = factor·dt·(L in + s + N) + Σ_j weight_j·term_j, N what Neumann sides let in; 0 on Dirichlet
@@ -69,8 +71,10 @@ class AxisSystems {
              T* x);
   /// Waits for the stream. What went wrong so far, in words; empty: nothing did.
   std::string fault(Stream& stream) const;
-  /// The row of family `tridiagonal` that solves along an axis.
-  static std::string_view variant(Backend backend, Diffusion<T> const& diffusion, int axis);
+  /// What solves along an axis: a row of family `tridiagonal`, or `lines` (alternating.hpp) where
+  /// all lines are alike and the step is known.
+  static std::string_view variant(Device const& device, Diffusion<T> const& diffusion, double theta,
+                                  int axis);
 
  private:
   Buffer<T> lower_, diagonal_, upper_;

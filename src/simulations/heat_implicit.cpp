@@ -66,7 +66,8 @@ class ImplicitHeat final : public TimeStepping<T> {
     if (alternates_) return {{"stencil", "alternating"}};
     std::string rows;
     for (int axis = 0; axis < grid_.dims; ++axis) {
-      auto const row = stencil::AxisSystems<T>::variant(stream_.backend(), split_, axis);
+      auto const row = stencil::AxisSystems<T>::variant(
+          stream_.device(), split_, scheme_.part > 0 ? scheme_.part / 2 : scheme_.backward, axis);
       if (rows.find(row) == std::string::npos)
         rows += (rows.empty() ? "" : ", ") + std::string(row);
     }
@@ -124,6 +125,7 @@ class ImplicitHeat final : public TimeStepping<T> {
     diffusion_.sides = sides_of(run, state_);
     diffusion_.step = &clock_.device()->step_size;
     split_ = diffusion_;
+    if (!adaptive_) split_.known_step = steps.longest;
     if (bounded_) {
       split_.diffusivity = steps.diffusivity;
       split_.diffusivity_field = nullptr;
@@ -137,6 +139,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   std::int64_t steps_before_graph() const override { return 0; }
 
   void queue(std::int64_t steps) override {
+    split_.known_step = this->step_size();
     for (; steps > 0; --steps) {
       if (scheme_.part > 0) queue_trapezoidal();
       if (scheme_.backward > 0) queue_backward();
@@ -292,9 +295,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   void add(double multiple, std::span<T const> change, std::span<T> value) {
     elementwise::axpy<T>(stream_, static_cast<T>(multiple), change, value);
   }
-  void hold_sides(std::span<T> value) {
-    stencil::hold_sides(stream_, diffusion_, value.data());
-  }
+  void hold_sides(std::span<T> value) { stencil::hold_sides(stream_, diffusion_, value.data()); }
 
   ImplicitScheme const& scheme_;
   std::span<T> u_, value_, base_, right_, given_, middle_;

@@ -183,6 +183,19 @@ TEST(HeatGpu, ImplicitStepsDecayDiscreteEigenvectors) {
       }
 }
 
+/// Sides and a source that change, with α a number.
+TEST(HeatGpu, ImplicitStepsWithChangingSidesAgreeWithTheHost) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (auto const* scheme : test::implicit_schemes)
+    for (auto const* sides : {"dn", "dnnd", "dddd", "dnnddn"}) {
+      auto const config = test::config_of(test::products(scheme, sides, false, 40));
+      EXPECT_LE(test::relative_difference(test::solve(config, Backend::cuda),
+                                          test::solve(config, Backend::cpu)),
+                1e-12)
+          << scheme << ' ' << sides;
+    }
+}
+
 TEST(HeatGpu, ImplicitKernelsFollowTheirFormulas) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::check_implicit(Backend::cuda);
