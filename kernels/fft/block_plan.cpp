@@ -1,6 +1,7 @@
 #include "kernels/fft/block_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/fft/host.hpp"
 
@@ -34,8 +35,9 @@ void consider(std::vector<int> const& radices, std::int64_t points, int lines, P
       most = std::max(most, each * radix);
     }
     if (most > most_numbers) continue;
-    // Of two that take the same, the one with fewer numbers for a thread.
-    work *= 1 + 1e-3 * static_cast<double>(most);
+    // Of those that take the same, the one with fewer numbers for a thread, and alike radices.
+    int const sum = std::accumulate(radices.begin(), radices.end(), 0);
+    work *= 1 + 1e-3 * static_cast<double>(most) + 1e-4 * sum;
     // Large blocks wait for each other's exchanges.
     if (threads * lines > 256) work *= 1.05;
     if (best.radices.empty() || radices.size() < best.radices.size() || work < best.work)

@@ -48,6 +48,11 @@ struct Worker {
   __device__ __forceinline__ Numeral& at(int place) const {
     return shared[neighbours ? padded(place) * block_lines + line : line * room + padded(place)];
   }
+  /// The same memory while it holds a line of reals.
+  __device__ __forceinline__ Real& real_at(int place) const {
+    return reinterpret_cast<Real*>(
+        shared)[neighbours ? place * block_lines + line : line * 2 * room + place];
+  }
 
   /// Element i of v[i] times root^(i·k), k < points/s. Roots of four neighbours come from the one of
   /// the first and from the first three, which keeps them accurate.
@@ -249,11 +254,34 @@ __device__ __forceinline__ void divide_results(Worker const& worker, Line<Real> 
   }
 }
 
+/// The numbers that a real transform forward begins with, for `take`. Lines that are continued, or
+/// not taken in their order, are read to shared memory first: each number once, and neighbours
+/// together.
+template <class Take>
+__device__ __forceinline__ void with_packed(Worker const& worker, Line<Real> const& line,
+                                            Take const& take) {
+  if constexpr (kind == LineKind::periodic) {
+    take([&](int j) { return line.packed(j); });
+  } else {
+    for (int i = worker.thread; i < line_points; i += line_threads)
+      worker.real_at(i) = line.real({i, 1});
+    __syncthreads();
+    auto const element = [&](int i) {
+      Element const e = element_of(kind, line_points, i);
+      Real const value = worker.real_at(static_cast<int>(e.index));
+      return e.sign == 0 ? Real(0) : e.sign > 0 ? value : -value;
+    };
+    take([&](int j) {
+      return is_packed ? Numeral{element(2 * j), element(2 * j + 1)} : Numeral{element(j), 0};
+    });
+  }
+}
+
 /// Lines whose coefficients come from a transform forward.
 __device__ __forceinline__ void analyse(Worker const& worker, Line<Real> const& line) {
-  worker.run<false>(
-      line.work, [&](int j) { return line.packed(j); },
-      [&](int k, Numeral value) { worker.at(k) = value; });
+  with_packed(worker, line, [&](auto const& packed) {
+    worker.run<false>(line.work, packed, [&](int k, Numeral value) { worker.at(k) = value; });
+  });
   __syncthreads();
   if constexpr (task == Task::halve)
     put_results(worker, line, [&](int k, Numeral value) {
@@ -291,8 +319,8 @@ __device__ __forceinline__ void solve(Worker const& worker, Line<Real> const& li
     __syncthreads();
     put_results(worker, line, [&](int k, Numeral value) { line.put_result(k, value); });
   } else {
-    worker.run<false>(
-        line.work, [&](int j) { return line.packed(j); }, put);
+    with_packed(worker, line,
+                [&](auto const& packed) { worker.run<false>(line.work, packed, put); });
     __syncthreads();
     divide_results(worker, line);
     __syncthreads();
