@@ -65,34 +65,27 @@ Passes passes_of_points(std::int64_t points, int lines) {
   return best;
 }
 
-/// One number more after each of the first radix, where that is even, keeps lanes that write its
-/// results in different banks.
-int padding_of(Passes const& passes) {
+/// How results of the first radix r are kept in different banks while neighbouring lanes write them,
+/// r apart: one number more after each r makes that an odd distance. Where r is even and no power of
+/// two, whole division would take longer than the conflicts, and one after each 4 does nearly as well.
+int padding_of(std::int64_t points, Passes const& passes) {
   int const first = passes.radices.front();
-  return first % 2 == 0 ? first : 0;
+  if (first % 2 != 0) return 0;
+  if ((first & (first - 1)) == 0) return first;
+  return points <= 2048 ? 4 : 16;
 }
 
 std::size_t line_bytes(std::int64_t points, Passes const& passes, std::size_t number_bytes) {
-  int const padding = padding_of(passes);
+  int const padding = padding_of(points, passes);
   std::int64_t const more = padding > 0 ? points / padding + 1 : 0;
   return static_cast<std::size_t>(points + more) * number_bytes;
 }
 
-/// Lines one after the other: blocks of few threads, with full warps.
+/// Lines one after the other: small blocks, of which many overlap what they wait for.
 int lines_in_a_row(std::size_t bytes, BlockNeeds const& needs, int threads) {
-  int best = 1;
-  double best_share = 0;
-  for (int lines = 1; lines == 1 || lines * threads <= 320; ++lines) {
-    if (lines > 1 && static_cast<std::size_t>(lines) * bytes > needs.shared_bytes / 4) break;
-    int const all = lines * threads, warps = (all + 31) / 32;
-    // A block of fewer warps has too few of them to a multiprocessor.
-    double const share = static_cast<double>(all) / (32.0 * std::max(warps, 4));
-    if (share > best_share + 0.02) {
-      best = lines;
-      best_share = share;
-    }
-  }
-  return best;
+  int lines = std::max(1, 128 / threads);
+  while (lines > 1 && static_cast<std::size_t>(lines) * bytes > needs.shared_bytes / 2) lines /= 2;
+  return lines;
 }
 
 /// Lines side by side: as many as fill half a line of the cache, or else sectors.
@@ -144,7 +137,7 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
                    .radices = passes.radices,
                    .line_threads = passes.threads,
                    .block_lines = lines,
-                   .padding = padding_of(passes),
+                   .padding = padding_of(points, passes),
                    .convolves = convolves,
                    .shared_bytes = static_cast<std::size_t>(lines) * bytes,
                    .work = passes.work / static_cast<double>(points)};

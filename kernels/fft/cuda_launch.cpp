@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -26,7 +27,7 @@ struct Kernel {
 template <class T>
 std::optional<Kernel> const& kernel_of(Device const& device, BlockKind const& what,
                                        BlockNeeds const& needs) {
-  using Key = std::tuple<int, Task, LineKind, std::int64_t, std::size_t, std::array<bool, 4>,
+  using Key = std::tuple<int, Task, LineKind, std::int64_t, std::size_t, std::array<bool, 5>,
                          ConvolutionStep>;
   static std::mutex mutex;
   static auto& kernels = *new std::map<Key, std::optional<Kernel>>;
@@ -35,7 +36,7 @@ std::optional<Kernel> const& kernel_of(Device const& device, BlockKind const& wh
                 what.kind,
                 what.points,
                 needs.element_bytes,
-                {what.neighbours, what.pairs_in, what.pairs_out, what.twists},
+                {what.neighbours, what.pairs_in, what.pairs_out, what.twists, what.is_near},
                 what.convolution_step};
   std::lock_guard const lock(mutex);
   auto const known = kernels.find(key);
@@ -91,6 +92,7 @@ bool launch(Stream& stream, LineWork<T> work, Launch const& how) {
       .pairs_out =
           has_pairs<T>(work.out, work.out_stride, work.out_strides, work.counts, how.complex_out()),
       .twists = how.twists,
+      .is_near = how.points * std::max(work.in_stride, work.out_stride) <= INT32_MAX / 2,
       .convolution_step = how.convolution_step};
   auto const& kernel = kernel_of<T>(stream.device(), what, needs_of<T>(stream, how));
   if (!kernel) return false;

@@ -6,7 +6,6 @@
 // and back in one pass.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -22,9 +21,6 @@
 namespace gridstride::fft {
 
 namespace {
-
-/// What a stripe, or some lines, may have so that the second level of cache keeps it.
-constexpr std::int64_t cached_bytes = std::int64_t{20} << 20;
 
 /// The axes of a long line as a matrix: as few as will do, and alike; none where nothing will.
 template <class T>
@@ -52,25 +48,74 @@ std::vector<std::int64_t> axes_of_line(Stream& stream, std::int64_t points, int 
   return {};
 }
 
-/// Complex lines that no block can hold, of one place along the slowest axis across.
+/// Calls `body(slice)` for the lines of the work, at most `together` along the first axis across at a
+/// time and one along the others.
+template <class T, class Body>
+void for_slices(LineWork<T> const& work, long long together, Body const& body) {
+  for (long long c = 0; c < work.counts[2]; ++c)
+    for (long long b = 0; b < work.counts[1]; ++b)
+      for (long long a = 0; a < work.counts[0]; a += together) {
+        LineWork<T> slice = work;
+        slice.in += 2 * (a * work.in_strides[0] + b * work.in_strides[1] + c * work.in_strides[2]);
+        slice.out +=
+            2 * (a * work.out_strides[0] + b * work.out_strides[1] + c * work.out_strides[2]);
+        slice.counts[0] = std::min(together, work.counts[0] - a);
+        body(slice);
+      }
+}
+
+/// Lines that go together: as many as the second level of cache keeps between steps, of `size`
+/// numbers each, or `least`.
+template <class T>
+long long lines_together(LineWork<T> const& work, std::int64_t size, long long least = 1) {
+  constexpr std::int64_t cached_bytes = std::int64_t{20} << 20;
+  long long const fit = cached_bytes / (size * std::int64_t{2 * sizeof(T)});
+  return std::min<long long>(std::max(fit / least * least, least), work.counts[0]);
+}
+
+template <class T>
+void set_axis(LineWork<T>& step, int place, long long count, long long in, long long out) {
+  step.counts[place] = count;
+  step.in_strides[place] = in;
+  step.out_strides[place] = out;
+}
+
+/// From one array to another, along no axis yet.
+template <class T>
+LineWork<T> step_of(T const* in, std::int64_t in_stride, T* out, std::int64_t out_stride) {
+  LineWork<T> step{};
+  step.in = in;
+  step.out = out;
+  step.in_stride = in_stride;
+  step.out_stride = out_stride;
+  for (int axis = 0; axis < 4; ++axis) set_axis(step, axis, 1, 0, 0);
+  return step;
+}
+
+template <class T>
+void launch_step(Stream& stream, LineWork<T>& step, Launch const& how) {
+  step.lines = step.counts[0] * step.counts[1] * step.counts[2] * step.counts[3];
+  launch(stream, step, how);
+}
+
+/// Complex lines that no block can hold.
 template <class T>
 class LongLines {
  public:
-  LongLines(Stream& stream, LineWork<T> const& work, Launch const& how,
-            std::vector<std::int64_t> const& axes)
-      : stream_(stream), work_(work), how_(how), axes_(axes) {
+  LongLines(Stream& stream, Launch const& how, std::vector<std::int64_t> const& axes)
+      : stream_(stream), how_(how), axes_(axes), points_(how.points) {
     how_.neighbours = true;
   }
 
-  void run() {
-    lines_ = work_.counts[0] * work_.counts[1];
+  void run(LineWork<T> const& work) {
+    long long const together = lines_together(work, points_);
     Buffer<T> memory(stream_, MemorySpace::device,
-                     static_cast<std::size_t>(2 * lines_ * how_.points));
-    for (long long slice = 0; slice < work_.counts[2]; ++slice) {
-      first(memory.data(), slice);
-      if (axes_.size() == 3) middle(memory.data());
-      last(memory.data(), slice);
-    }
+                     static_cast<std::size_t>(2 * together * points_));
+    for_slices(work, together, [&](LineWork<T> const& slice) {
+      first(slice, memory.data());
+      if (axes_.size() == 3) middle(slice.counts[0], memory.data());
+      last(slice, memory.data());
+    });
   }
 
  private:
@@ -79,65 +124,42 @@ class LongLines {
     return axis + 1 == axes_.size() ? 1 : axes_[axis + 1] * rest(axis + 1);
   }
   void launch_along(std::size_t axis, LineWork<T>& step) {
-    step.lines = step.counts[0] * step.counts[1] * step.counts[2] * step.counts[3];
     how_.points = axes_[axis];
     how_.twists = axis + 1 < axes_.size();
-    launch(stream_, step, how_);
-  }
-  LineWork<T> step_of(T const* in, std::int64_t in_stride, T* out, std::int64_t out_stride) const {
-    LineWork<T> step{};
-    step.in = in;
-    step.out = out;
-    step.in_stride = in_stride;
-    step.out_stride = out_stride;
-    for (auto& count : step.counts) count = 1;
-    return step;
-  }
-  static void set_axis(LineWork<T>& step, int place, long long count, long long in, long long out) {
-    step.counts[place] = count;
-    step.in_strides[place] = in;
-    step.out_strides[place] = out;
+    launch_step(stream_, step, how_);
   }
 
-  void first(T* memory, long long slice) {
-    long long const points = all(), left = rest(0);
-    auto step =
-        step_of(work_.in + 2 * slice * work_.in_strides[2], left * work_.in_stride, memory, left);
-    set_axis(step, 0, left, work_.in_stride, 1);
-    set_axis(step, 1, work_.counts[0], work_.in_strides[0], points);
-    set_axis(step, 2, work_.counts[1], work_.in_strides[1], points * work_.counts[0]);
-    set_twist(stream_, points, 1, step);
+  void first(LineWork<T> const& work, T* memory) {
+    long long const left = rest(0);
+    auto step = step_of(work.in, left * work.in_stride, memory, left);
+    set_axis(step, 0, left, work.in_stride, 1);
+    set_axis(step, 1, work.counts[0], work.in_strides[0], points_);
+    set_twist(stream_, points_, 1, step);
     launch_along(0, step);
   }
-  void middle(T* memory) {
-    long long const points = all(), left = rest(1);
-    auto step = step_of(memory, left, memory, left);
+  void middle(long long lines, T* memory) {
+    long long const left = rest(1);
+    auto step = step_of<T>(memory, left, memory, left);
     set_axis(step, 0, left, 1, 1);
     set_axis(step, 1, axes_[0], rest(0), rest(0));
-    set_axis(step, 2, lines_, points, points);
-    set_twist(stream_, points, axes_[0], step);
+    set_axis(step, 2, lines, points_, points_);
+    set_twist(stream_, points_, axes_[0], step);
     launch_along(1, step);
   }
   /// Results are counted with the first axis fastest.
-  void last(T const* memory, long long slice) {
+  void last(LineWork<T> const& work, T const* memory) {
     std::size_t const axis = axes_.size() - 1;
-    long long const points = all(), stride = work_.out_stride;
-    auto step = step_of(memory, 1, work_.out + 2 * slice * work_.out_strides[2],
-                        points / axes_[axis] * stride);
-    set_axis(step, 0, axes_[0], rest(0), stride);
-    int place = 1;
-    if (axis == 2) set_axis(step, place++, axes_[1], rest(1), axes_[0] * stride);
-    set_axis(step, place++, work_.counts[0], points, work_.out_strides[0]);
-    set_axis(step, place, work_.counts[1], points * work_.counts[0], work_.out_strides[1]);
+    auto step = step_of(memory, 1, work.out, points_ / axes_[axis] * work.out_stride);
+    set_axis(step, 0, axes_[0], rest(0), work.out_stride);
+    if (axis == 2) set_axis(step, 1, axes_[1], rest(1), axes_[0] * work.out_stride);
+    set_axis(step, 2, work.counts[0], points_, work.out_strides[0]);
     launch_along(axis, step);
   }
-  long long all() const { return axes_[0] * rest(0); }
 
   Stream& stream_;
-  LineWork<T> work_;
   Launch how_;
   std::vector<std::int64_t> axes_;
-  long long lines_ = 0;
+  std::int64_t points_;
 };
 
 /// The matrix of the shortest time for a convolution of at least so many points.
@@ -179,136 +201,88 @@ std::vector<std::int64_t> const& long_axes(Stream& stream, std::int64_t points) 
 }
 
 /// Complex lines by a convolution that no block holds: along the columns of its matrix, there and
-/// back along its rows, and back along the columns. Some lines at a time, that the second level of
-/// cache keeps.
+/// back along its rows, and back along the columns.
 template <class T>
 class LongConvolutions {
  public:
-  LongConvolutions(Stream& stream, LineWork<T> const& work, Launch const& how,
-                   std::vector<std::int64_t> const& axes)
-      : stream_(stream), work_(work), how_(how), rows_(axes[0]), columns_(axes[1]) {}
+  LongConvolutions(Stream& stream, Launch const& how, std::vector<std::int64_t> const& axes)
+      : stream_(stream), how_(how), rows_(axes[0]), columns_(axes[1]) {}
 
-  void run() {
-    std::int64_t const size = rows_ * columns_, bytes = size * std::int64_t{2 * sizeof(T)};
-    std::int64_t const together = std::max<std::int64_t>(1, cached_bytes / bytes);
-    Buffer<T> memory(
-        stream_, MemorySpace::device,
-        static_cast<std::size_t>(2 * size * std::min<std::int64_t>(together, work_.counts[0])));
-    for (long long c = 0; c < work_.counts[2]; ++c)
-      for (long long b = 0; b < work_.counts[1]; ++b)
-        for (long long a = 0; a < work_.counts[0]; a += together)
-          run(memory.data(), {a, b, c}, std::min<long long>(together, work_.counts[0] - a));
+  void run(LineWork<T> const& work) {
+    std::int64_t const size = rows_ * columns_;
+    long long const together = lines_together(work, size);
+    Buffer<T> memory(stream_, MemorySpace::device, static_cast<std::size_t>(2 * together * size));
+    for_slices(work, together, [&](LineWork<T> const& slice) { run(slice, memory.data(), size); });
   }
 
  private:
-  void run(T* memory, std::array<long long, 3> const& at, long long lines) {
-    long long in = 0, out = 0;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      in += at[axis] * work_.in_strides[axis];
-      out += at[axis] * work_.out_strides[axis];
-    }
-    long long const size = rows_ * columns_;
-    LineWork<T> step{};
-    set_twist(stream_, size, 1, step);
-    set_convolution(stream_, how_.points, rows_, columns_, step);
-    step.counts[2] = step.counts[3] = 1;
-    step.counts[1] = lines;
+  void run(LineWork<T> const& work, T* memory, long long size) {
+    auto step = step_of(work.in, columns_ * work.in_stride, memory, columns_);
+    set_axis(step, 0, columns_, work.in_stride, 1);
+    set_axis(step, 1, work.counts[0], work.in_strides[0], size);
+    go(step, rows_, true, ConvolutionStep::chirp);
 
-    LineWork<T> columns = step;
-    columns.counts[0] = columns_;
-    columns.lines = columns_ * lines;
-    columns.in = work_.in + 2 * in;
-    columns.in_stride = columns_ * work_.in_stride;
-    columns.in_strides[0] = work_.in_stride;
-    columns.in_strides[1] = work_.in_strides[0];
-    columns.out = memory;
-    columns.out_stride = columns_;
-    columns.out_strides[0] = 1;
-    columns.out_strides[1] = size;
-    go(columns, rows_, true, ConvolutionStep::chirp);
-
-    step.counts[0] = rows_;
-    step.lines = rows_ * lines;
-    step.in = step.out = memory;
-    step.in_stride = step.out_stride = 1;
-    step.in_strides[0] = step.out_strides[0] = columns_;
-    step.in_strides[1] = step.out_strides[1] = size;
+    step = step_of<T>(memory, 1, memory, 1);
+    set_axis(step, 0, rows_, columns_, columns_);
+    set_axis(step, 1, work.counts[0], size, size);
     go(step, columns_, false, ConvolutionStep::filter);
 
-    std::swap(columns.in_stride, columns.out_stride);
-    std::swap(columns.in_strides, columns.out_strides);
-    columns.in = memory;
-    columns.out = work_.out + 2 * out;
-    columns.out_stride = columns_ * work_.out_stride;
-    columns.out_strides[0] = work_.out_stride;
-    columns.out_strides[1] = work_.out_strides[0];
-    go(columns, rows_, true, ConvolutionStep::back);
+    step = step_of<T>(memory, columns_, work.out, columns_ * work.out_stride);
+    set_axis(step, 0, columns_, 1, work.out_stride);
+    set_axis(step, 1, work.counts[0], size, work.out_strides[0]);
+    go(step, rows_, true, ConvolutionStep::back);
   }
-  void go(LineWork<T> const& work, std::int64_t points, bool neighbours, ConvolutionStep step) {
-    launch(stream_, work,
-           {.task = how_.task,
-            .kind = how_.kind,
-            .points = points,
-            .neighbours = neighbours,
-            .convolution_step = step});
+  void go(LineWork<T>& step, std::int64_t points, bool neighbours, ConvolutionStep which) {
+    set_twist(stream_, rows_ * columns_, 1, step);
+    set_convolution(stream_, how_.points, rows_, columns_, step);
+    launch_step(stream_, step,
+                {.task = how_.task,
+                 .kind = how_.kind,
+                 .points = points,
+                 .neighbours = neighbours,
+                 .convolution_step = which});
   }
 
   Stream& stream_;
-  LineWork<T> work_;
   Launch how_;
   std::int64_t rows_, columns_;
 };
 
-/// One stripe of lines side by side, `columns` of them: along the first axis of each line's matrix
-/// into memory of the stripe's own, then along the second to where results belong.
+/// A stripe of lines side by side: along the first axis of each line's matrix into memory of the
+/// stripe's own, then along the second to where results belong.
 template <class T>
 void launch_stripe(Stream& stream, LineWork<T> const& work, Launch how,
-                   std::array<std::int64_t, 2> const& axes, long long columns, T* memory) {
-  long long const first = axes[0], second = axes[1];
-  LineWork<T> step{};
-  step.counts[0] = columns;
-  step.counts[2] = step.counts[3] = 1;
+                   std::vector<std::int64_t> const& axes, T* memory) {
+  long long const first = axes[0], second = axes[1], columns = work.counts[0];
+  auto step = step_of(work.in, second * work.in_stride, memory, second * columns);
+  set_axis(step, 0, columns, work.in_strides[0], 1);
+  set_axis(step, 1, second, work.in_stride, columns);
   set_twist(stream, first * second, 1, step);
   step.twist_axis = 1;
-  step.in = work.in;
-  step.out = memory;
-  step.in_stride = second * work.in_stride;
-  step.in_strides[0] = work.in_strides[0];
-  step.in_strides[1] = work.in_stride;
-  step.out_stride = second * columns;
-  step.out_strides[0] = 1;
-  step.out_strides[1] = columns;
-  step.counts[1] = second;
-  step.lines = columns * second;
   how.points = first;
   how.twists = true;
-  launch(stream, step, how);
+  launch_step(stream, step, how);
 
-  step.in = memory;
-  step.out = work.out;
-  step.in_stride = columns;
-  step.in_strides[0] = 1;
-  step.in_strides[1] = second * columns;
-  step.out_stride = first * work.out_stride;
-  step.out_strides[0] = work.out_strides[0];
-  step.out_strides[1] = work.out_stride;
-  step.counts[1] = first;
-  step.lines = columns * first;
+  step = step_of<T>(memory, columns, work.out, first * work.out_stride);
+  set_axis(step, 0, columns, 1, work.out_strides[0]);
+  set_axis(step, 1, first, second * columns, work.out_stride);
   how.points = second;
   how.twists = false;
-  launch(stream, step, how);
+  launch_step(stream, step, how);
 }
 
 }  // namespace
 
 template <class T>
 bool launch_long(Stream& stream, LineWork<T> const& work, Launch const& how) {
+  constexpr std::int64_t longest = std::int64_t{1} << 31;  // roots are counted by 32 bits
+  if (how.points > longest) return false;
   auto const& axes = long_axes<T>(stream, how.points);
   if (axes.empty()) return false;
   if (is_smooth(how.points))
-    LongLines<T>(stream, work, how, axes).run();
+    LongLines<T>(stream, how, axes).run(work);
   else
-    LongConvolutions<T>(stream, work, how, axes).run();
+    LongConvolutions<T>(stream, how, axes).run(work);
   return true;
 }
 
@@ -316,20 +290,11 @@ template <class T>
 bool launch_stripes(Stream& stream, LineWork<T> const& work, Launch const& how) {
   auto const& axes = long_axes<T>(stream, how.points);
   if (axes.size() != 2 || !is_smooth(how.points)) return false;
-  std::int64_t const bytes = how.points * std::int64_t{2 * sizeof(T)};
-  std::int64_t const columns = std::min<std::int64_t>(
-      std::max<std::int64_t>(cached_bytes / bytes / 16 * 16, 16), work.counts[0]);
+  long long const columns = lines_together(work, how.points, 16);
   Buffer<T> memory(stream, MemorySpace::device, static_cast<std::size_t>(2 * columns * how.points));
-  for (long long c = 0; c < work.counts[2]; ++c)
-    for (long long b = 0; b < work.counts[1]; ++b)
-      for (long long a = 0; a < work.counts[0]; a += columns) {
-        LineWork<T> stripe = work;
-        stripe.in += 2 * (a * work.in_strides[0] + b * work.in_strides[1] + c * work.in_strides[2]);
-        stripe.out +=
-            2 * (a * work.out_strides[0] + b * work.out_strides[1] + c * work.out_strides[2]);
-        launch_stripe(stream, stripe, how, {axes[0], axes[1]},
-                      std::min<long long>(columns, work.counts[0] - a), memory.data());
-      }
+  for_slices(work, columns, [&](LineWork<T> const& slice) {
+    launch_stripe(stream, slice, how, axes, memory.data());
+  });
   return true;
 }
 

@@ -13,6 +13,7 @@
 //   convolves                 whether the transform is one of fewer points, `short_points`, by
 //                             Bluestein's convolution
 //   pairs_in, pairs_out       see Line
+//   Place                     see Line
 //   twists                    whether results are turned to join steps of a longer transform
 //   convolution_step          of one that is too long for a block
 //
@@ -28,6 +29,7 @@
 namespace gridstride::fft {
 
 using Numeral = Number<Real>;
+using Lined = Line<Real, Place>;
 
 constexpr int product_before(int pass) {
   int product = 1;
@@ -158,12 +160,16 @@ struct Worker {
 template <bool inverse>
 struct Twist {
   LineWork<Real> const& work;
-  long long t;
+  unsigned t;  ///< times twist
 
+  __device__ __forceinline__ explicit Twist(Lined const& line)
+      : work(line.work),
+        t(static_cast<unsigned>(line.index[line.work.twist_axis == 0 ? 0 : 1]) *
+          static_cast<unsigned>(line.work.twist)) {}
   __device__ __forceinline__ Numeral root(int k) const {
-    long long const m = k * t * work.twist;
-    Numeral const value = work.twist_high[m >> work.twist_shift] *
-                          work.twist_low[m & ((1LL << work.twist_shift) - 1)];
+    unsigned const m = static_cast<unsigned>(k) * t;
+    Numeral const value =
+        work.twist_high[m >> work.twist_shift] * work.twist_low[m & ((1U << work.twist_shift) - 1)];
     return inverse ? conjugate(value) : value;
   }
   template <int radix>
@@ -186,7 +192,7 @@ constexpr int own_points = convolves ? short_points : points;
 
 /// Calls `body(a, b, w)` for results a = k and b = length/2 − k in shared memory and their root.
 template <class Body>
-__device__ __forceinline__ void for_pairs(Worker const& worker, Line<Real> const& line,
+__device__ __forceinline__ void for_pairs(Worker const& worker, Lined const& line,
                                           Body const& body) {
   for (int k = worker.thread; 2 * k <= own_points; k += line_threads)
     body(k, own_points - k, line.work.halving[k]);
@@ -198,7 +204,7 @@ constexpr bool is_packed = length_of(kind, line_points) % 2 == 0;
 
 /// Results of the real transform, from those of the complex one in shared memory, for `put(k, Y)`.
 template <class Put>
-__device__ __forceinline__ void put_results(Worker const& worker, Line<Real> const& line,
+__device__ __forceinline__ void put_results(Worker const& worker, Lined const& line,
                                             Put const& put) {
   if constexpr (is_packed) {
     for_pairs(worker, line, [&](int a, int b, Numeral w) {
@@ -214,7 +220,7 @@ __device__ __forceinline__ void put_results(Worker const& worker, Line<Real> con
 
 /// The way back, from `given(k)`.
 template <class Given>
-__device__ __forceinline__ void take_results(Worker const& worker, Line<Real> const& line,
+__device__ __forceinline__ void take_results(Worker const& worker, Lined const& line,
                                              Given const& given) {
   if constexpr (is_packed) {
     for_pairs(worker, line, [&](int a, int b, Numeral w) {
@@ -233,7 +239,7 @@ __device__ __forceinline__ void take_results(Worker const& worker, Line<Real> co
 }
 
 /// Divided in between, each pair by its thread.
-__device__ __forceinline__ void divide_results(Worker const& worker, Line<Real> const& line) {
+__device__ __forceinline__ void divide_results(Worker const& worker, Lined const& line) {
   Real const across = line.eigenvalue_across();
   if constexpr (is_packed) {
     for_pairs(worker, line, [&](int a, int b, Numeral w) {
@@ -258,7 +264,7 @@ __device__ __forceinline__ void divide_results(Worker const& worker, Line<Real> 
 /// not taken in their order, are read to shared memory first: each number once, and neighbours
 /// together.
 template <class Take>
-__device__ __forceinline__ void with_packed(Worker const& worker, Line<Real> const& line,
+__device__ __forceinline__ void with_packed(Worker const& worker, Lined const& line,
                                             Take const& take) {
   if constexpr (kind == LineKind::periodic) {
     take([&](int j) { return line.packed(j); });
@@ -278,7 +284,7 @@ __device__ __forceinline__ void with_packed(Worker const& worker, Line<Real> con
 }
 
 /// Lines whose coefficients come from a transform forward.
-__device__ __forceinline__ void analyse(Worker const& worker, Line<Real> const& line) {
+__device__ __forceinline__ void analyse(Worker const& worker, Lined const& line) {
   with_packed(worker, line, [&](auto const& packed) {
     worker.run<false>(line.work, packed, [&](int k, Numeral value) { worker.at(k) = value; });
   });
@@ -292,7 +298,7 @@ __device__ __forceinline__ void analyse(Worker const& worker, Line<Real> const& 
 }
 
 /// Lines whose elements come from a transform back.
-__device__ __forceinline__ void synthesise(Worker const& worker, Line<Real> const& line) {
+__device__ __forceinline__ void synthesise(Worker const& worker, Lined const& line) {
   if constexpr (task == Task::complete)
     take_results(worker, line,
                  [&](int k) { return line.paired(k, line.number(line.complex_in(), k)); });
@@ -304,7 +310,7 @@ __device__ __forceinline__ void synthesise(Worker const& worker, Line<Real> cons
       [&](int k, Numeral value) { line.put_packed(k, value); });
 }
 
-__device__ __forceinline__ void solve(Worker const& worker, Line<Real> const& line) {
+__device__ __forceinline__ void solve(Worker const& worker, Lined const& line) {
   auto const put = [&](int k, Numeral value) { worker.at(k) = value; };
   auto const get = [&](int j) { return worker.at(j); };
   if constexpr (is_quarter(kind)) {
@@ -329,19 +335,18 @@ __device__ __forceinline__ void solve(Worker const& worker, Line<Real> const& li
 }
 
 template <bool inverse>
-__device__ __forceinline__ void transform_complex(Worker const& worker, Line<Real> const& line) {
+__device__ __forceinline__ void transform_complex(Worker const& worker, Lined const& line) {
   auto const get = [&](int j) { return line.number(line.in, j); };
   auto const put = [&](int k, Numeral value) { line.put_number(line.out, k, value); };
   if constexpr (twists)
-    worker.run_passes<inverse>(
-        get, put, Twist<inverse>{line.work, line.index[line.work.twist_axis == 0 ? 0 : 1]});
+    worker.run_passes<inverse>(get, put, Twist<inverse>(line));
   else
     worker.run<inverse>(line.work, get, put);
 }
 
 /// A step of Bluestein's convolution over lines that are the axes of a matrix.
 template <bool inverse>
-__device__ __forceinline__ void convolve(Worker const& worker, Line<Real> const& line) {
+__device__ __forceinline__ void convolve(Worker const& worker, Lined const& line) {
   auto const& work = line.work;
   auto const place = [&](int j) { return j * work.stretch + line.index[0]; };
   auto const get = [&](int j) { return line.number(line.in, j); };
@@ -353,14 +358,13 @@ __device__ __forceinline__ void convolve(Worker const& worker, Line<Real> const&
           Numeral const value = get(j);
           return (inverse ? conjugate(value) : value) * work.chirp[place(j)];
         },
-        put, Twist<false>{work, line.index[0]});
+        put, Twist<false>(line));
   } else if constexpr (convolution_step == ConvolutionStep::filter) {
     // Results lie row by row, and so does the filter.
     Numeral const* const filter = work.filter + line.index[0] * work.stretch;
     worker.run_passes<false>(get, [&](int k, Numeral value) { worker.at(k) = value * filter[k]; });
     __syncthreads();
-    worker.run_passes<true>([&](int j) { return worker.at(j); }, put,
-                            Twist<true>{work, line.index[0]});
+    worker.run_passes<true>([&](int j) { return worker.at(j); }, put, Twist<true>(line));
   } else {
     worker.run_passes<true>(get, [&](int k, Numeral value) {
       if (place(k) >= work.short_points) return;
@@ -397,8 +401,8 @@ extern "C" __global__ void __launch_bounds__(line_threads* block_lines, resident
   int const of_block = neighbours ? place % block_lines : place / line_threads;
   Worker const worker{reinterpret_cast<Numeral*>(memory), work.roots,
                       neighbours ? place / block_lines : place % line_threads, of_block};
-  Line<Real> const line(work, kind, line_points, pairs_in, pairs_out,
-                        static_cast<long long>(blockIdx.x) * block_lines + of_block);
+  Lined const line(work, kind, line_points, pairs_in, pairs_out,
+                   static_cast<long long>(blockIdx.x) * block_lines + of_block);
   if constexpr (convolution_step != ConvolutionStep::none)
     convolve<task == Task::inverse>(worker, line);
   else if constexpr (kind == LineKind::complex)
