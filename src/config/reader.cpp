@@ -312,12 +312,15 @@ std::optional<double> Reader::number(Spec const& spec, Node const& node, std::st
                                      std::string_view word) {
   bool const is_name = is_formula_name(node.text) && node.text != "pi" && node.text != "e";
   if (is_name && !constants_.contains(node.text)) {
-    std::vector<std::string_view> names{word};
+    std::vector<std::string_view> names = words_;
+    if (!word.empty()) names = {word};
+    std::string words;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      words += fmt::format("{} '{}'", i + 1 < names.size() ? "," : " or", names[i]);
     for (auto const& constant : constants_) names.push_back(constant.first);
     report(node, where,
            fmt::format("{} is not a number{} (and 'constants' has no such name){}", show(node.text),
-                       word.empty() ? "" : fmt::format(" or '{}'", word),
-                       suggestion(node.text, names)));
+                       words, suggestion(node.text, names)));
     return std::nullopt;
   }
   try {

@@ -104,6 +104,7 @@ class Reader : public Visitor {
   Faults& faults_;
   std::vector<Scope> scopes_;
   expression::Symbols constants_;
+  std::vector<std::string_view> words_;  // that may stand in the place of the present value
   std::span<expression::Variable const> variables_ = expression::space_and_time;
   int axes_ = 3;
 };

@@ -71,7 +71,9 @@ void Reader::choose_by_word(Spec const& spec, std::span<Form const> forms, Node 
     if (form.kind == Form::Kind::word) words.push_back(form.word);
     if (listed || form.kind == Form::Kind::scalar || (form.kind == Form::Kind::word && same_word)) {
       chosen = static_cast<int>(i);
+      if (form.kind == Form::Kind::scalar) words_ = words;
       if (form.body) form.body(*this);
+      words_.clear();
       return;
     }
   }

@@ -80,6 +80,7 @@ inline std::vector<SimulationInfo> const& fake_simulations() {
        .summary = "Heat conduction.",
        .fields = {{"u", "1", "Temperature."}},
        .schemes = {"ftcs", "rk4", "backward_euler", "crank_nicolson", "tr_bdf2"},
+       .adapts_steps = true,
        .kernels = {{"stencil",
                     {"reference", "threads", "naive", "shared", "register_queue", "temporal",
                      "resident"}},
