@@ -171,8 +171,10 @@ std::size_t host_bytes(config::RunConfig const& run, MemoryForecast const& memor
   std::size_t const packing =
       written > 0 && use.packs ? io::packing_bytes(io::Slabs::lanes(use), use.largest()) : 0;
   std::size_t const slabs = slab_memory(run, memory, backend).host;
-  return memory.host_bytes +
-         std::max(slabs + packing + verification_bytes(run, memory, backend), memory.reading_bytes);
+  // On the host itself nothing else is there yet when formulas are looked at.
+  std::size_t const looking = backend == Backend::cuda ? memory.looking_bytes : 0;
+  return memory.host_bytes + std::max({slabs + packing + verification_bytes(run, memory, backend),
+                                       memory.reading_bytes, looking});
 }
 
 void require_memory(config::RunConfig const& run, Device const& device,

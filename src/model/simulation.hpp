@@ -134,6 +134,7 @@ struct MemoryForecast {
   std::size_t saved_arrays = 0;   ///< how many those are
   std::size_t reading_bytes = 0;  ///< on the host, while a file is read
   std::size_t slab_bytes = 0;     ///< of a GPU meanwhile
+  std::size_t looking_bytes = 0;  ///< on the host, while values of a formula are looked at before
   std::vector<config::FieldSource> sources = {};  ///< the files that are read so
   /// Of the fields on grids of their own.
   std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};

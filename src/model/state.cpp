@@ -8,6 +8,7 @@
 
 #include "config/run_fields.hpp"
 #include "kernels/elementwise/elementwise.hpp"
+#include "kernels/evaluate/slabs.hpp"
 #include "model/reading.hpp"
 #include "model/values.hpp"
 
@@ -112,6 +113,8 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
     if (row.saved) result.saved_bytes += values * size_of(run.precision);
     if (row.saved) ++result.saved_arrays;
     note_reading(result, row.source, values);
+    if (row.role == Role::coefficient && row.arrays > 0 && row.source.file.empty())
+      result.looking_bytes = evaluate::slab_size(row.grid) * sizeof(double);
   }
   for (auto const& [field, source] : run.initial)
     note_reading(result, source, static_cast<std::size_t>(run.grid.size() * source.numbers));
