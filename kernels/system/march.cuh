@@ -35,9 +35,10 @@
 //
 // A stage may be made in parts: each but the last makes rows of what is found once at each point,
 // from the state's rows and those of parts before, `lags` rows behind the newest of the state, and
-// these are kept and shared by shuffles as those of a state. Where a level may look beyond a side of y the
-// whole program is taken: it reads states alone, of which it is known what follows there. Rows of
-// parts are made meanwhile, from rows of which some may be no good; those inside take none of these.
+// these are kept and shared by shuffles as those of a state. Where a level may look beyond a side of
+// y the whole program is taken: it reads states alone, of which it is known what follows there. Rows
+// of parts are made meanwhile, from rows of which some may be no good; those inside take none of
+// these.
 //
 // Of an array that lasts a row is loaded once, with what lies beside a thread's columns, and goes down
 // all levels: a thread keeps those from the newest to the oldest that the last level looks at.
