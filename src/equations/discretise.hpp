@@ -133,7 +133,8 @@ struct StencilProgram {
   bool needs_clock() const { return depends_on_time() || has_noise(); }
 };
 
-/// What it takes to find these terms, each part once, in the order of their places.
+/// What it takes to find these terms, each part once, in the order of their places. A quotient by a
+/// power of 2 becomes the product that it is.
 StencilProgram program_of(Terms const& terms, std::span<Term const> results, int dims);
 
 /// That of all rates and operands: what it takes in all.

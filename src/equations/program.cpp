@@ -1,6 +1,7 @@
 // Terms as straight-line code.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 
 #include "equations/discretise.hpp"
@@ -14,6 +15,17 @@ bool StencilProgram::depends_on_time() const {
 bool StencilProgram::has_noise() const {
   return std::ranges::any_of(code, [](Node const& node) { return node.kind == Kind::noise; });
 }
+
+namespace {
+
+/// Whether this is ± a power of 2, whose reciprocal is as exact.
+bool is_power_of_two(Node const& divisor) {
+  int exponent = 0;
+  return divisor.kind == Kind::number && std::abs(std::frexp(divisor.value, &exponent)) == 0.5 &&
+         std::abs(exponent) < 64;  // in float32, too
+}
+
+}  // namespace
 
 StencilProgram program_of(Terms const& terms, std::span<Term const> results, int dims) {
   std::vector<char> needed(terms.size(), 0);
@@ -40,6 +52,14 @@ StencilProgram program_of(Terms const& terms, std::span<Term const> results, int
     if (node.kind == Kind::unknown || is_random(node.kind)) {
       for (std::size_t axis = 0; axis < 3; ++axis)
         program.reach[axis] = std::max(program.reach[axis], std::abs(int{node.orders[axis]}));
+    }
+    if (node.kind == Kind::operation && node.operation == expression::Operation::divide) {
+      Node const divisor = program.code[static_cast<std::size_t>(node.operands[1])];
+      if (is_power_of_two(divisor)) {
+        node.operation = expression::Operation::multiply;
+        node.operands[1] = static_cast<std::int32_t>(program.code.size());
+        program.code.push_back({.kind = Kind::number, .value = 1 / divisor.value});
+      }
     }
     number[place] = static_cast<std::int32_t>(program.code.size());
     program.code.push_back(node);

@@ -107,6 +107,18 @@ TEST(EquationsSource, PatternsAreWhatIsAlikeElsewhere) {
   EXPECT_EQ(pattern_of(terms.coordinate(1), terms.coordinate(1, 3)), std::tuple(true, 0, 3));
 }
 
+TEST(EquationsSource, QuotientsByPowersOfTwoAreProducts) {
+  Terms terms;
+  Term const u = terms.unknown(0);
+  auto const quotient_by = [&](double divisor) {
+    return printed(terms, {terms.divide(u, terms.number(divisor))});
+  };
+  EXPECT_NE(quotient_by(-4).find("v0 * (-0x1p-2);"), std::string::npos) << quotient_by(-4);
+  for (double const divisor : {6.0, 0x1p200})
+    EXPECT_NE(quotient_by(divisor).find("= quotient(v0, 0x1"), std::string::npos)
+        << quotient_by(divisor);
+}
+
 TEST(EquationsSource, QuotientsAlongColumnsShareDivisors) {
   Terms terms;
   Term const a = terms.unknown(0), b = terms.unknown(1), x = terms.coordinate(0);
