@@ -157,6 +157,7 @@ bool takes_line(std::int64_t points, double r) {
   return points >= 3 && points <= rows_of_block * most_parts && r > 0 &&
          gap(r) * static_cast<double>(points - 1) >= 0.125;
 }
+
 }  // namespace
 #endif
 

@@ -6,7 +6,7 @@
 #include "core/stream.hpp"
 #include "kernels/stencil/diffusion_point.cuh"
 
-/// What `step_alternating` (alternating.hpp) has kernels do. For the family's own files only.
+/// What `step_alternating` and `solve_lines` (alternating.hpp) have kernels do. For the family's own files only.
 namespace gridstride::stencil {
 
 /// What all lines along an axis have in common. ρ is q to the power of a thread's rows.

@@ -190,4 +190,23 @@ void declare_field(Visitor& visitor, std::filesystem::path const& folder, Spec c
   declare_bare(visitor, source);
 }
 
+void declare_formula_or_field(Visitor& visitor, Spec const& spec, Presence presence,
+                              std::filesystem::path const& folder, FieldSource& source) {
+  auto const formula = [&](Visitor& v) {
+    v.visit({.name = spec.name,
+             .unit = spec.unit,
+             .documentation = "A formula of space.",
+             .minimum = spec.minimum,
+             .exclusive_minimum = spec.exclusive_minimum,
+             .variables = "xyz"},
+            source.formula);
+  };
+  auto const field = [&](Visitor& v) { declare_field(v, folder, spec, source); };
+  Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
+                        {.kind = Form::Kind::mapping, .body = field}};
+  int chosen = !source.file.empty() ? 1 : source.formula.text.empty() ? -1 : 0;
+  visitor.forms(spec, presence, forms, chosen);
+  visitor.locate(spec.name, source.location);
+}
+
 }  // namespace gridstride::config

@@ -14,33 +14,7 @@
 namespace gridstride::poisson {
 
 using config::FieldSource;
-using config::Form;
-using config::Spec;
 using config::Visitor;
-
-namespace {
-
-/// A formula of space, or a file.
-void declare_values(Visitor& visitor, Spec const& spec, config::Presence presence,
-                    std::filesystem::path const& folder, FieldSource& source) {
-  auto const formula = [&](Visitor& v) {
-    v.visit({.name = spec.name,
-             .unit = spec.unit,
-             .documentation = "A formula of space.",
-             .minimum = spec.minimum,
-             .exclusive_minimum = spec.exclusive_minimum,
-             .variables = "xyz"},
-            source.formula);
-  };
-  auto const dataset = [&](Visitor& v) { config::declare_field(v, folder, spec, source); };
-  Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
-                        {.kind = Form::Kind::mapping, .body = dataset}};
-  int chosen = !source.file.empty() ? 1 : source.formula.text.empty() ? -1 : 0;
-  visitor.forms(spec, presence, forms, chosen);
-  visitor.locate(spec.name, source.location);
-}
-
-}  // namespace
 
 FieldSource Parameters::number(std::string_view text) {
   FieldSource source;
@@ -51,21 +25,24 @@ FieldSource Parameters::number(std::string_view text) {
 void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   auto const folder = run.file.parent_path();
   using config::Presence;
-  declare_values(visitor,
-                 {.name = "diffusivity",
-                  .unit = "1",
-                  .documentation = "a of -div(a grad u) + kappa u = f: positive everywhere.",
-                  .minimum = 0,
-                  .exclusive_minimum = true},
-                 Presence::optional, folder, diffusivity);
-  declare_values(visitor,
-                 {.name = "reaction",
-                  .unit = "1/m^2",
-                  .documentation = "kappa of the same: 0 for Poisson's equation; below 0 only away "
-                                   "from the eigenvalues of -div(a grad u) + kappa u."},
-                 Presence::optional, folder, reaction);
-  declare_values(visitor, {.name = "source", .unit = "1/m^2", .documentation = "f of the same."},
-                 Presence::required, folder, source);
+  config::declare_formula_or_field(
+      visitor,
+      {.name = "diffusivity",
+       .unit = "1",
+       .documentation = "a of -div(a grad u) + kappa u = f: positive everywhere.",
+       .minimum = 0,
+       .exclusive_minimum = true},
+      Presence::optional, folder, diffusivity);
+  config::declare_formula_or_field(
+      visitor,
+      {.name = "reaction",
+       .unit = "1/m^2",
+       .documentation = "kappa of the same: 0 for Poisson's equation; below 0 only away "
+                        "from the eigenvalues of -div(a grad u) + kappa u."},
+      Presence::optional, folder, reaction);
+  config::declare_formula_or_field(
+      visitor, {.name = "source", .unit = "1/m^2", .documentation = "f of the same."},
+      Presence::required, folder, source);
   visitor.visit({.name = "mean",
                  .documentation = "The mean of u over the grid where the equation leaves it open: "
                                   "without a reaction, and with no side on which u is given; "

@@ -17,28 +17,8 @@ namespace gridstride::wave {
 namespace {
 
 using config::FieldSource;
-using config::Form;
 using config::Spec;
 using config::Visitor;
-
-/// A formula of space, or a dataset.
-void declare_source(Visitor& visitor, Spec const& spec, config::Presence presence,
-                    std::filesystem::path const& folder, FieldSource& source) {
-  auto const formula = [&](Visitor& v) {
-    v.visit({.name = spec.name,
-             .unit = spec.unit,
-             .documentation = "A formula of space.",
-             .minimum = spec.minimum,
-             .variables = "xyz"},
-            source.formula);
-  };
-  auto const dataset = [&](Visitor& v) { config::declare_field(v, folder, spec, source); };
-  Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula},
-                        {.kind = Form::Kind::mapping, .body = dataset}};
-  int chosen = !source.file.empty() ? 1 : source.formula.text.empty() ? -1 : 0;
-  visitor.forms(spec, presence, forms, chosen);
-  visitor.locate(spec.name, source.location);
-}
 
 /// The unit of a point source: that of u_tt times the volume that it stands for.
 std::string_view amplitude_unit(std::size_t dims) {
@@ -50,7 +30,7 @@ std::string_view amplitude_unit(std::size_t dims) {
 
 void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   auto const folder = run.file.parent_path();
-  declare_source(
+  config::declare_formula_or_field(
       visitor,
       {.name = "speed",
        .unit = "m/s",
@@ -64,7 +44,7 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
                 order);
   if (order % 2 != 0)
     visitor.fault("order", fmt::format("there is no order {} (2, 4, 6 or 8)", order));
-  declare_source(
+  config::declare_formula_or_field(
       visitor, {.name = "initial_velocity", .unit = "1/s", .documentation = "u_t at time 0 (1/s)."},
       config::Presence::optional, folder, initial_velocity);
   visitor.visit(

@@ -97,10 +97,9 @@ inline std::vector<MemoryCase> memory_cases() {
        "parameters: {diffusivity: \"1 + x\", source: \"sin(t)\"}\n"
        "time: {scheme: rk4, end: 2e-5, step: 5e-6}\n"
        "verify: {exact: {u: x}, tolerance: {max: 100}}\n"},
-      {"heat in implicit steps",
-       "simulation: heat\n" + plane +
-           "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-           "time: {scheme: tr_bdf2, end: 8e-7, step: 4e-7}\n"},
+      {"heat in implicit steps", "simulation: heat\n" + plane +
+                                     "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
+                                     "time: {scheme: tr_bdf2, end: 8e-7, step: 4e-7}\n"},
       {"heat of fields in implicit steps",
        "simulation: heat\nprecision: float32\ngrid: {points: [101, 90, 83]}\n"
        "boundary: {x: {neumann: \"t + y\"}, y: {dirichlet: \"x\"}}\n"

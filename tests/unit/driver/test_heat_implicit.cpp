@@ -137,21 +137,26 @@ TEST(HeatImplicit, KeepsWhatIsSteady) {
   }
 }
 
+/// What a run ends with that goes on from a checkpoint after its first steps.
+auto restarted(config::RunConfig const& config) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const first = entry_of(config).make(config, stream, {});
+  first->advance(7, config.time.end);
+  test::MemoryCheckpoint checkpoint;
+  first->save(checkpoint);
+  auto const second = entry_of(config).make(config, stream, {});
+  second->load(checkpoint);
+  while (!second->finished()) second->advance(100, config.time.end);
+  return test::to_host(second->fields()[0], stream).memory;
+}
+
 TEST(HeatImplicit, BitsDependNeitherOnSlicesNorOnRestarts) {
   for (auto const* scheme : test::implicit_schemes)
     for (bool const variable : {false, true}) {
       auto const config = test::config_of(test::products(scheme, "dnnd", variable, 23));
       auto const once = test::solve(config, Backend::cpu);
       EXPECT_EQ(once.memory, test::solve(config, Backend::cpu, 5).memory) << scheme;
-      Stream stream(Device::open(Backend::cpu));
-      auto const first = entry_of(config).make(config, stream, {});
-      first->advance(7, config.time.end);
-      test::MemoryCheckpoint checkpoint;
-      first->save(checkpoint);
-      auto const second = entry_of(config).make(config, stream, {});
-      second->load(checkpoint);
-      while (!second->finished()) second->advance(100, config.time.end);
-      EXPECT_EQ(once.memory, test::to_host(second->fields()[0], stream).memory) << scheme;
+      EXPECT_EQ(once.memory, restarted(config)) << scheme;
     }
 }
 
@@ -206,15 +211,7 @@ TEST(HeatImplicit, BitsOfAdaptiveStepsDependNeitherOnSlicesNorOnRestarts) {
     auto const config = test::config_of(test::adaptive_products("dnnd", variable, 1e-5));
     auto const once = test::solve(config, Backend::cpu);
     EXPECT_EQ(once.memory, test::solve(config, Backend::cpu, 3).memory);
-    Stream stream(Device::open(Backend::cpu));
-    auto const first = entry_of(config).make(config, stream, {});
-    first->advance(7, config.time.end);
-    test::MemoryCheckpoint checkpoint;
-    first->save(checkpoint);
-    auto const second = entry_of(config).make(config, stream, {});
-    second->load(checkpoint);
-    while (!second->finished()) second->advance(100, config.time.end);
-    EXPECT_EQ(once.memory, test::to_host(second->fields()[0], stream).memory);
+    EXPECT_EQ(once.memory, restarted(config));
   }
 }
 
