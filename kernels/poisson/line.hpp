@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/host_device.hpp"
+#include "kernels/integrand/two_term_sum.hpp"
 #include "kernels/poisson/point.hpp"
 
 /// What is computed at a point of a line, on the host and on the GPU. For the family's own files
@@ -29,23 +30,12 @@ GRIDSTRIDE_HOST_DEVICE inline double rounded_product(double x, double y) {
 #endif
 }
 
-/// A sum of two float64: the rounded one, and what it lacks.
-struct Twofold {
-  double value = 0, rest = 0;
-
-  /// Exact but for what the rest loses (D. Knuth, The Art of Computer Programming 2, 4.2.2).
-  GRIDSTRIDE_HOST_DEVICE void add(double x) {
-    double const sum = value + x, of_x = sum - value;
-    rest += (value - (sum - of_x)) + (x - of_x);
-    value = sum;
-  }
-  GRIDSTRIDE_HOST_DEVICE void add_product(double x, double y) {
-    double const product = rounded_product(x, y);
-    add(product);
-    rest += std::fma(x, y, -product);
-  }
-  GRIDSTRIDE_HOST_DEVICE double rounded() const { return value + rest; }
-};
+/// sum += x·y with nothing lost but what its second number loses.
+GRIDSTRIDE_HOST_DEVICE inline void add_product(quadrature::TwoTermSum& sum, double x, double y) {
+  double const product = rounded_product(x, y);
+  sum.add(product);
+  sum.low += std::fma(x, y, -product);
+}
 
 template <class T>
 GRIDSTRIDE_HOST_DEVICE double line_residual_of(Operator<T> const& a, double const* u,
@@ -53,14 +43,14 @@ GRIDSTRIDE_HOST_DEVICE double line_residual_of(Operator<T> const& a, double cons
   Faces const faces = faces_of(a, 0, i, i);
   bool const known_below = a.side[0][0] == Rule::dirichlet && i == 1;
   bool const known_above = a.side[0][1] == Rule::dirichlet && i == a.points[0] - 2;
-  Twofold residual;
+  quadrature::TwoTermSum residual;
   residual.add(double{right[i]});
-  residual.add_product(-a.reaction_at(i), u[i]);
-  residual.add_product(-faces.lower, u[i]);
-  residual.add_product(-faces.upper, u[i]);
-  if (!known_below) residual.add_product(faces.lower, u[faces.lower_place]);
-  if (!known_above) residual.add_product(faces.upper, u[faces.upper_place]);
-  return residual.rounded();
+  add_product(residual, -a.reaction_at(i), u[i]);
+  add_product(residual, -faces.lower, u[i]);
+  add_product(residual, -faces.upper, u[i]);
+  if (!known_below) add_product(residual, faces.lower, u[faces.lower_place]);
+  if (!known_above) add_product(residual, faces.upper, u[faces.upper_place]);
+  return residual.result();
 }
 
 template <class T>
