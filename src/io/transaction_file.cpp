@@ -82,6 +82,7 @@ void TransactionFile::extend() {
   {
     std::lock_guard const lock(failing_);
     if (!failure_.empty()) throw std::runtime_error(failure_);
+    require_uncut();
   }
   struct stat status = {};
   if (fstat(descriptor_, &status) != 0) fail("asking for the size");
