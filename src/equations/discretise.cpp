@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "equations/differences.hpp"
 #include "equations/lasting.hpp"
+#include "equations/reactions.hpp"
 #include "equations/sides.hpp"
 #include "equations/upwind.hpp"
 
@@ -59,7 +60,7 @@ class Discretiser {
   }
 
   /// Slopes count on their own side; numbers everywhere.
-  void add(SideSlopes const& slopes, Stencil& stencil) {
+  void add(SideSlopes const& slopes, Reactions const& reactions, Stencil& stencil) {
     auto const on_side = [&](Term of, int axis, int end) {
       Term const value = at(of, {});
       if (to_.is_number(value)) return value;
@@ -74,6 +75,8 @@ class Discretiser {
       one.inside = on_side(one.inside, one.axis, one.end);
       stencil.flux_slopes.push_back(one);
     }
+    for (auto const& [rate, of, value] : reactions)
+      stencil.reactions.push_back({rate, of, at(value, {})});
   }
 
  private:
@@ -402,8 +405,8 @@ class SplitDiscretiser {
     return std::move(stencil_);
   }
 
-  Stencil for_stability(SideSlopes const& slopes) {
-    discretiser_.add(slopes, stencil_);
+  Stencil for_stability(SideSlopes const& slopes, Reactions const& reactions) {
+    discretiser_.add(slopes, reactions, stencil_);
     auto const speed = [&](Term of, int axis) {
       return terms().multiply(terms().number(1 / spacing(axis)), value(of));
     };
@@ -483,12 +486,14 @@ Stencil discretise_for_stability(System const& system, Grid const& grid, Space c
   constexpr auto lasting = LastingAs::formulas;
   System with_slopes = system;
   SideSlopes const slopes = slopes_of_sides(with_slopes, grid, space);
+  auto const reactions = reactions_of(with_slopes);
   if (space.convection != Convection::central)
-    return SplitDiscretiser(with_slopes, grid, space, names, lasting).for_stability(slopes);
+    return SplitDiscretiser(with_slopes, grid, space, names, lasting)
+        .for_stability(slopes, reactions);
   Stencil stencil;
   Discretiser discretiser(with_slopes, with_slopes.terms, grid, space, names, lasting, stencil);
   for (Term const rate : system.rates) stencil.rates.push_back(discretiser.at(rate, {}));
-  discretiser.add(slopes, stencil);
+  discretiser.add(slopes, reactions, stencil);
   return stencil;
 }
 

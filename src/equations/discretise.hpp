@@ -63,6 +63,13 @@ struct Stencil {
     Term inside;
   };
 
+  /// ∂rate/∂(component `of`) at a point, with all differences as they are.
+  struct Reaction {
+    std::size_t rate;
+    std::size_t of;
+    Term value;
+  };
+
   Terms terms;
   std::vector<Term> rates;  ///< ∂/∂t of each component
   /// What globals are of, each once, after those that stand in it. Of number i, `Terms::found` of
@@ -77,6 +84,7 @@ struct Stencil {
   Convection convection = Convection::central;  ///< of `carried`
   std::vector<SideSlope> side_slopes = {};
   std::vector<FluxSlope> flux_slopes = {};
+  std::vector<Reaction> reactions = {};  ///< those that are not 0
 };
 
 inline constexpr Kind global_kinds[] = {Kind::least, Kind::greatest, Kind::mean, Kind::integral};
@@ -109,7 +117,7 @@ Stencil discretise(System const& system, Grid const& grid, Space const& space = 
                    NamesAs names = NamesAs::arrays, LastingAs lasting = LastingAs::formulas);
 
 /// The same for `Linearisation`: names with sides are formulas, what is carried along from upwind
-/// is left out, and told, and so is what is given on sides by fields.
+/// is left out, and told, and so is what is given on sides by fields. It has `reactions`.
 Stencil discretise_for_stability(System const& system, Grid const& grid, Space const& space = {});
 
 /// The furthest that a point may be from which a rate is made.

@@ -154,4 +154,14 @@ Perron perron(std::size_t size, std::vector<double> entries) {
   return {radius * largest, x};
 }
 
+std::vector<double> symmetric_scale(std::size_t size, std::vector<double> const& entries) {
+  std::vector<double> transposed(entries.size());
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t j = 0; j < size; ++j) transposed[j * size + i] = entries[i * size + j];
+  auto const right = perron(size, entries), left = perron(size, transposed);
+  std::vector<double> scale(size);
+  for (std::size_t i = 0; i < size; ++i) scale[i] = std::sqrt(right.vector[i] / left.vector[i]);
+  return scale;
+}
+
 }  // namespace gridstride::equations

@@ -36,4 +36,7 @@ struct PerronOfTwo {
 };
 PerronOfTwo perron_of_two(std::array<double, 4> entries);
 
+/// What makes a matrix without negative entries as symmetric as can be: a_ij·s_j/s_i.
+std::vector<double> symmetric_scale(std::size_t size, std::vector<double> const& entries);
+
 }  // namespace gridstride::equations

@@ -134,6 +134,10 @@ Rectangle rough_rectangle(std::span<Disc const> discs, std::span<double const> s
   return enlarged(box, more);
 }
 
+bool is_exact(std::span<Disc const> discs) {
+  return std::ranges::all_of(discs, [](Disc const& one) { return one.radius() == 0; });
+}
+
 void find_rectangles(std::span<Disc const> discs, std::span<double const> scale,
                      std::vector<Rectangle>& found) {
   std::size_t const size = scale.size();
@@ -144,10 +148,9 @@ void find_rectangles(std::span<Disc const> discs, std::span<double const> scale,
                      std::abs(one.imaginary) + one.imaginary_radius});
     return;
   }
-  bool const is_exact =
-      std::ranges::all_of(discs, [](Disc const& one) { return one.radius() == 0; });
   auto const weight = [&](std::size_t i, std::size_t j) { return scale[j] / scale[i]; };
-  if (size == 2 && !is_exact) {
+  bool const exact = is_exact(discs);
+  if (size == 2 && !exact) {
     std::array<double, 4> radius;
     for (std::size_t at = 0; at < 4; ++at) radius[at] = weight(at / 2, at % 2) * discs[at].radius();
     found.push_back(rectangle_of_two(discs, scale, radius));
@@ -161,7 +164,7 @@ void find_rectangles(std::span<Disc const> discs, std::span<double const> scale,
       center(i, j) = weight(i, j) * Complex(one.real, one.imaginary);
       radius[i * size + j] = weight(i, j) * one.radius();
     }
-  if (!is_exact) {
+  if (!exact) {
     found.push_back(rectangle_of_several(center, radius, discs));
     return;
   }

@@ -51,6 +51,9 @@ struct Disc {
   }
 };
 
+/// Whether no entry may be anywhere but at its center.
+bool is_exact(std::span<Disc const> discs);
+
 /// Of the matrix with these entries, row after row: a point for each eigenvalue where they are
 /// exact, else what holds all of them. `scale` makes it as symmetric as can be.
 void find_rectangles(std::span<Disc const> discs, std::span<double const> scale,

@@ -35,17 +35,6 @@ double spectral_radius(std::size_t size, std::vector<double> const& entries) {
   return radius;
 }
 
-/// What makes a matrix without negative entries as symmetric as can be.
-std::vector<double> symmetric_scale(std::size_t size, std::vector<double> const& entries) {
-  std::vector<double> transposed(entries.size());
-  for (std::size_t i = 0; i < size; ++i)
-    for (std::size_t j = 0; j < size; ++j) transposed[j * size + i] = entries[i * size + j];
-  auto const right = perron(size, entries), left = perron(size, transposed);
-  std::vector<double> scale(size);
-  for (std::size_t i = 0; i < size; ++i) scale[i] = std::sqrt(right.vector[i] / left.vector[i]);
-  return scale;
-}
-
 std::size_t place_in(std::vector<std::size_t> const& block, std::size_t component) {
   return static_cast<std::size_t>(std::ranges::find(block, component) - block.begin());
 }
@@ -54,7 +43,7 @@ std::size_t place_in(std::vector<std::size_t> const& block, std::size_t componen
 struct WaveLimit {
   double step = infinity;  ///< up to what was asked about
   double fastest = 0;
-  double growth = 0;
+  double growth = 0;  ///< of what lies in the box, or of each component by itself
   Rectangle box = {};
 };
 
@@ -65,16 +54,31 @@ struct Block {
   Tolerance tolerance;
   Region const& region;
 
-  /// Whether a wave of several components surely allows `bound`, and turns no faster than `fastest`.
+  /// Whether a wave of several components surely allows `bound`, turns no faster than `fastest`,
+  /// and grows so slowly that no step up to `bound` has to be shorter for that.
   bool is_surely_within(std::span<Disc const> discs, double fastest, double bound) const {
     if (scale.size() == 1) return false;
     Rectangle const rough = rough_rectangle(discs, scale);
-    return rough.size() <= fastest && takes_surely(rough, around, tolerance, region, bound);
+    bool const grows = is_exact(discs) && !(rough.greatest * bound < 0.1);
+    return !grows && rough.size() <= fastest &&
+           takes_surely(rough, around, tolerance, region, bound);
+  }
+
+  /// What components that are not known exactly make of themselves.
+  double growth_of_each(std::span<Disc const> discs) const {
+    double growth = 0;
+    if (is_exact(discs)) return growth;
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+      Disc const& own = discs[i * scale.size() + i];
+      growth = std::max(growth, own.real + own.real_radius);
+    }
+    return growth;
   }
 
   WaveLimit limit(std::span<Disc const> discs, double bound) const {
     thread_local std::vector<Rectangle> boxes;
-    WaveLimit result = {.step = bound};
+    WaveLimit result = {.step = bound, .growth = growth_of_each(discs)};
+    bool const exact = is_exact(discs);
     find_rectangles(discs, scale, boxes);
     for (Rectangle const& box : boxes) {
       double const size = box.size();
@@ -83,8 +87,7 @@ struct Block {
         continue;
       }
       result.fastest = std::max(result.fastest, size);
-      // Of several components `greatest` is a bound alone.
-      if (scale.size() == 1) result.growth = std::max(result.growth, box.greatest);
+      if (exact) result.growth = std::max(result.growth, box.greatest);
       double const step = tolerant_step(box, around, tolerance, region, result.step);
       if (!(step < result.step)) continue;
       result.step = step;
@@ -116,6 +119,7 @@ Linearisation::Linearisation(Stencil stencil)
   leave_out_noise(terms_, operands_);
   for (auto& slope : stencil.slopes) leave_out_noise(terms_, {&slope.value, 1});
   for (auto& one : stencil.carried) leave_out_noise(terms_, {&one.speed, 1});
+  for (auto& one : stencil.reactions) leave_out_noise(terms_, {&one.value, 1});
   for (std::size_t row = 0; row < components_; ++row)
     of_rates_.add(*this, row, stencil.rates[row], stencil.slopes);
   if (!of_rates_.couplings.empty())
@@ -129,6 +133,7 @@ Linearisation::Linearisation(Stencil stencil)
   for (auto const& one : stencil.flux_slopes)
     if (one.rate < components_)
       flux_slopes_.push_back({one.rate, one.of, place_of(one.here), place_of(one.inside)});
+  add_reactions(stencil.reactions);
   for (Term const value : values_)
     if (!terms_.is_number(value)) coefficients_.push_back(value);
   waves_ = find_waves();
@@ -365,15 +370,14 @@ void Linearisation::limit_by(Known const& known, std::vector<std::size_t> const&
   waves_.for_each(nanoseconds, [&](std::size_t wave) {
     if (wave == likely || !block.is_surely_within(discs_of(wave), first.fastest, bound))
       limits[wave] = limit_of(wave, bound);
+    else
+      limits[wave].growth = block.growth_of_each(discs_of(wave));
   });
   for (std::size_t wave = 0; wave < limits.size(); ++wave) {
     WaveLimit const& one = limits[wave];
     result.fastest = std::max(result.fastest, one.fastest + furthest);
-    if (one.growth > result.growth) {
-      result.growth = one.growth;
-      result.growing = components.front();
-      result.growing_wave = waves_.place(wave);
-    }
+    result.growth = std::max(result.growth, one.growth);
+    if (size == 1) result.growth_alone = std::max(result.growth_alone, one.growth);
     if (!(one.step < result.step)) continue;
     result.step = one.step;
     result.real = one.box.least;
@@ -391,6 +395,7 @@ StepLimit Linearisation::limit_with(Known const& known, int degree, Tolerance to
   for (auto const& block : blocks_of(components_, acts))
     limit_by(known, block, tolerance, region_of(degree), result);
   if (!std::isfinite(result.fastest)) result.step = 0;
+  result.growth = std::max(result.growth, reaction_growth(known.values));
   // Below a fiftieth of 1/|λ| nothing but rounding holds the scheme.
   result.hopeless = !(result.step * result.fastest >= 0.02 || result.fastest == 0);
   return result;
@@ -400,25 +405,11 @@ StepLimit Linearisation::limit(std::span<Range const> ranges, int degree,
                                std::span<RobinSide const> sides) const {
   auto const at_present = known(ranges, sides);
   StepLimit const strict = limit_with(at_present, degree, {});
-  if (!strict.hopeless || strict.growth == 0) return strict;
+  if (!strict.hopeless || strict.growth_alone == 0) return strict;
   // Beside waves that grow by themselves slow ones are hardly damped, which no step can follow.
-  Tolerance const tolerance = {.growth = 2 * strict.growth, .slow = 0.1 * strict.fastest};
+  Tolerance const tolerance = {.growth = 2 * strict.growth_alone, .slow = 0.1 * strict.fastest};
   StepLimit const tolerant = limit_with(at_present, degree, tolerance);
   return tolerant.hopeless ? strict : tolerant;
-}
-
-std::optional<Linearisation::IllPosed> Linearisation::find_ill_posed(int degree) const {
-  if (!coefficients_.empty()) return std::nullopt;
-  auto const all = known({}, {});
-  StepLimit const found = limit_with(all, degree, {});
-  bool const is_short = std::ranges::any_of(
-      found.growing_wave, [](double theta) { return std::abs(theta) > 0.999 * std::numbers::pi; });
-  double without_differences = 0;
-  for (Entry const& entry : of_rates_.entries)
-    if (entry.row == found.growing && entry.column == found.growing)
-      without_differences = range_of(all.values, entry.sum).greatest;
-  if (!is_short || found.growth <= (1 + 1e-6) * without_differences) return std::nullopt;
-  return IllPosed{found.growing, found.growth};
 }
 
 }  // namespace gridstride::equations

@@ -37,10 +37,11 @@ struct StepLimit {
   double step = 0;      ///< s, the longest that is stable; infinite where nothing limits it
   double fastest = 0;   ///< 1/s, the largest |λ|
   double reaction = 0;  ///< 1/s, the largest |λ| without differences
-  double growth = 0;    ///< 1/s, how fast an equation makes waves of its own unknown grow, at most
-  /// Which component does, and for which wave.
-  std::size_t growing = 0;
-  std::array<double, 3> growing_wave = {0, 0, 0};
+  /// 1/s, how fast waves grow by themselves: the largest Re λ where coefficients are constant; else
+  /// at most what each component makes of itself and what reactions make of all, where that is
+  /// faster than a tenth of 1/step.
+  double growth = 0;
+  double growth_alone = 0;  ///< the same of components that act on none that acts on them
   /// What sets the step: λ = real ± i·imaginary of these components, which act on each other, for
   /// waves e^{iθ·x/h} with θ = `wave`. Nothing where the step is infinite.
   double real = 0, imaginary = 0;
@@ -88,15 +89,20 @@ class Linearisation {
   /// What globals in the coefficients are of, as in a `Stencil`, without noise.
   std::span<Term const> operands() const { return operands_; }
 
-  /// An equation with constant coefficients that makes the shortest waves of the grid grow faster
-  /// than all others, as diffusion with the wrong sign does: on a finer grid these grow faster
-  /// still, so that no scheme can follow.
-  struct IllPosed {
-    std::size_t component;
-    double growth;  ///< 1/s
+  /// How waves of a set of components that act on each other grow by themselves, for sure: the least
+  /// of all coefficients in these ranges that were looked at, their middle and corners. What they do
+  /// without differences counts where it is a number alone.
+  struct WaveGrowth {
+    std::vector<std::size_t> components;
+    bool is_constant = true;  ///< those of differences are numbers
+    bool is_linear = true;    ///< and so is what they do without differences
+    double growth = 0;     ///< 1/s, the largest Re λ; 0 where waves grow no faster than all alike
+    bool shortest = true;  ///< a wave of two points grows fastest
   };
-  /// `degree` as in `limit`; the answer does not follow from it.
-  std::optional<IllPosed> find_ill_posed(int degree) const;
+  /// Of all sets whose coefficients are no numbers alone, for these ranges of them.
+  std::vector<WaveGrowth> wave_growths(std::span<Range const> ranges) const;
+  /// Of all others.
+  std::vector<WaveGrowth> constant_wave_growths() const;
 
   /// The longest stable step of an explicit Runge-Kutta scheme with a polynomial of this degree: 1
   /// to 4, as many stages as its order, or 6, the pair of Dormand and Prince; for these ranges of
@@ -170,6 +176,11 @@ class Linearisation {
     std::size_t rate, of;
     int here, inside;
   };
+  /// Reactions of components that act on each other: places in values_, or -1, row after row.
+  struct ReactionBlock {
+    std::size_t size;
+    std::vector<int> places;
+  };
   /// What the sides of a state add, in all.
   struct AtSides {
     std::vector<RobinSide> slopes;
@@ -188,7 +199,22 @@ class Linearisation {
     std::vector<double> sums;
   };
 
+  /// At θ, what the entries of a block are with these values.
+  struct Frozen;
+
   Waves find_waves();
+  bool is_number(int place) const {
+    return terms_.is_number(values_[static_cast<std::size_t>(place)]);
+  }
+  std::vector<std::size_t> waves_for_growth(std::size_t components) const;
+  std::vector<WaveGrowth> growths_of_blocks(std::span<Range const> ranges, bool constant) const;
+  std::vector<std::size_t> open_places(std::vector<std::size_t> const& block) const;
+  WaveGrowth wave_growth(std::span<Range const> values, std::vector<std::size_t> const& block,
+                         std::vector<std::size_t> const& open) const;
+  void add_reactions(std::vector<Stencil::Reaction> const& reactions);
+  /// 1/s, how fast reactions between components make some grow, at most: the largest real part of an
+  /// eigenvalue of ∂rate/∂component at a point.
+  double reaction_growth(std::span<Range const> values) const;
   Known known(std::span<Range const> ranges, std::span<RobinSide const> sides) const;
   Actions actions(Known const& known) const;
   /// Of the components of a block, that are carried along so fast, for each wave.
@@ -225,6 +251,7 @@ class Linearisation {
   std::vector<Carried> carried_;
   std::vector<SideSlope> side_slopes_;
   std::vector<FluxSlope> flux_slopes_;
+  std::vector<ReactionBlock> reaction_blocks_;
   std::array<double, 3> spacing_;
   Convection convection_;
   std::vector<Term> values_;        // of all coefficients, each once

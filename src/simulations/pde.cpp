@@ -28,6 +28,7 @@
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_fields.hpp"
 #include "simulations/pde_globals.hpp"
+#include "simulations/pde_ill_posed.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_names.hpp"
@@ -186,10 +187,31 @@ class Pde final : public pde::SlopeStepping<T> {
       return slopes->stages.size() - (slopes->first_is_last() ? 1 : 0);
     return scheme_.stages.size();
   }
+  /// Throws `ConfigError` where waves grow the faster the shorter they are.
+  void refuse_ill_posed() {
+    auto const growths = [this](pde::StabilityFinder<T>& finder) {
+      return finder.wave_growths(present(), this->clock_.device());
+    };
+    auto const on_finer = [&] {
+      auto finer = finder_of(pde::finer_stability_of(run_));
+      return growths(finer);
+    };
+    if (auto const problem = pde::ill_posed_problem(run_, growths(*finder_), on_finer))
+      throw ConfigError({*problem});
+  }
+  pde::StabilityFinder<T> finder_of(equations::Stencil stencil) {
+    return {stream_,
+            run_.grid,
+            pde::wraps_of(run_),
+            std::move(stencil),
+            degree_of(run_),
+            pde::factors_change(run_),
+            pde::stage_times(run_),
+            pde::evaluating_variant(run_)};
+  }
   void choose_steps() {
-    finder_.emplace(stream_, run_.grid, pde::wraps_of(run_), stability_of(run_), degree_of(run_),
-                    pde::factors_change(run_), pde::stage_times(run_),
-                    pde::evaluating_variant(run_));
+    finder_.emplace(finder_of(stability_of(run_)));
+    refuse_ill_posed();
     auto follows = finder_->follows();
     follows.equations_have_time = depends_on_time_;
     choice_.emplace(run_, this->clock_, follows, [this](pde::Ahead const& ahead) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "equations/convection.hpp"
 #include "equations/stability.hpp"
@@ -10,6 +11,7 @@
 #include "model/adaptive_steps.hpp"
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
+#include "simulations/pde_ill_posed.hpp"
 #include "simulations/pde_initial.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_quantities.hpp"
@@ -56,22 +58,14 @@ void check_others(config::RunConfig const& run, std::string const& key, std::str
   }
 }
 
-/// Notes an equation that no scheme can take.
-void check_waves(config::RunConfig const& run, equations::Linearisation const& linearisation,
-                 std::vector<Problem>& problems) {
-  auto const fault = linearisation.find_ill_posed(degree_of(run));
-  if (!fault) return;
-  auto const& system = system_of(run);
-  int const component = static_cast<int>(fault->component);
-  auto const of = std::ranges::find_if(system.unknowns, [&](equations::Unknown const& unknown) {
-    return component < unknown.first + unknown.components;
-  });
-  problems.push_back(run.problem(
-      run.location("equations." + of->name),
-      fmt::format("the shortest waves of the grid grow fastest, by {:.4g} 1/s, and faster still on "
-                  "a finer grid, which no scheme can follow (is a sign wrong, as that of "
-                  "-laplace(u), or the grid too coarse for what damps them?)",
-                  fault->growth)));
+/// Notes equations that no scheme can take.
+void check_waves(config::RunConfig const& run, std::vector<Problem>& problems) {
+  auto const growths = [](equations::Stencil stencil) {
+    return equations::Linearisation(std::move(stencil)).constant_wave_growths();
+  };
+  auto const fault = ill_posed_problem(run, growths(stability_of(run)),
+                                       [&] { return growths(finer_stability_of(run)); });
+  if (fault) problems.push_back(*fault);
 }
 
 /// What events and the condition that ends a run cannot be.
@@ -137,8 +131,7 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
             run.location("let." + parameters_of(run).system->names[i].name.name),
             "a name with sides of its own has a value over the whole grid in it (which is found "
             "from arrays that this one comes before)"));
-    equations::Linearisation const linearisation(stability_of(run));
-    check_waves(run, linearisation, problems);
+    check_waves(run, problems);
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
   }

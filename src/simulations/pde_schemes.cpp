@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "equations/ill_posed.hpp"
 #include "model/entry.hpp"
 #include "simulations/pde_parameters.hpp"
 
@@ -23,9 +24,11 @@ constexpr SchemeName names_of_schemes[] = {{"rk4", "rk4"},        {"rk45", "rk45
 
 /// By leapfrog fields of order 2 have no rates of their own: they follow those of their rates.
 equations::Stencil without_rates(config::RunConfig const& run, equations::Stencil stencil) {
-  if (is_leapfrog(run) && parameters_as<Parameters>(run).is_of_order_2())
-    stencil.rates.erase(stencil.rates.begin(),
-                        stencil.rates.begin() + std::ssize(stencil.rates) / 2);
+  if (!is_leapfrog(run) || !parameters_as<Parameters>(run).is_of_order_2()) return stencil;
+  std::size_t const half = stencil.rates.size() / 2;
+  stencil.rates.erase(stencil.rates.begin(), stencil.rates.begin() + std::ssize(stencil.rates) / 2);
+  std::erase_if(stencil.reactions, [&](auto const& one) { return one.rate < half; });
+  for (auto& one : stencil.reactions) one.rate -= half;
   return stencil;
 }
 
@@ -85,6 +88,13 @@ equations::Stencil stencil_of(config::RunConfig const& run) {
 equations::Stencil stability_of(config::RunConfig const& run) {
   return without_rates(
       run, equations::discretise_for_stability(system_of(run), run.grid, space_of(run)));
+}
+
+equations::Stencil finer_stability_of(config::RunConfig const& run) {
+  Grid finer = run.grid;
+  for (double& spacing : finer.spacing) spacing /= equations::finer_by;
+  return without_rates(run,
+                       equations::discretise_for_stability(system_of(run), finer, space_of(run)));
 }
 
 void check_leapfrog(config::RunConfig const& run, std::vector<Problem>& problems) {

@@ -31,6 +31,8 @@ equations::Space const& space_of(config::RunConfig const& run);
 equations::Stencil stencil_of(config::RunConfig const& run);
 /// The same for a linearisation.
 equations::Stencil stability_of(config::RunConfig const& run);
+/// That of a grid that is finer, `equations::finer_by` times.
+equations::Stencil finer_stability_of(config::RunConfig const& run);
 
 /// Adds what leapfrog does not take of a run that goes by it.
 void check_leapfrog(config::RunConfig const& run, std::vector<Problem>& problems);

@@ -37,6 +37,12 @@ class StabilityFinder {
                              : ahead_.size() > 0 ? 8
                                                  : 64};
   }
+  /// How waves grow where that follows from the present fields, or from the place.
+  std::vector<equations::Linearisation::WaveGrowth> wave_growths(
+      std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock) {
+    if (linearisation_.coefficients().empty()) return {};
+    return linearisation_.wave_growths(find_ranges(inputs, clock));
+  }
   /// For the present fields, and the time as it is at present and in the steps to come. Waits for
   /// the device, but where nothing that it depends on has changed since it was found. Throws
   /// `NumericalError` for a coefficient or a factor that is not finite.

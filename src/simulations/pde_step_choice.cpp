@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/error.hpp"
@@ -35,21 +36,25 @@ equations::StepLimit StepChoice::limit(Ahead const& ahead) const {
   limit.fastest = std::sqrt(limit.fastest);
   limit.imaginary = std::sqrt(std::abs(limit.real));
   limit.real = 0;
+  limit.growth = std::sqrt(limit.growth);
   return limit;
 }
 
-double StepChoice::first() const {
+double StepChoice::first() const { return begin().step; }
+
+StepChoice::Choice StepChoice::begin() const {
   try {
     auto const present = limit();
     if (present.hopeless)
       throw ConfigError({run_.problem(run_.location("time.scheme"), hopeless())});
     bool const has_time = follows_.equations_have_time;
-    if (run_.time.step) return stable_step(run_, present.step, has_time, describe(present));
+    if (run_.time.step)
+      return {stable_step(run_, present.step, has_time, describe(present)), present.step};
     double const step = longest(present);
-    if (is_leapfrog(run_)) return dividing_step(run_, step);
+    if (is_leapfrog(run_)) return {dividing_step(run_, step), present.step};
     // Of fields that are not there yet a limit says nothing.
     bool const says_nothing = follows_.state && present.step > 1000 * step;
-    return kept(says_nothing ? std::exp2(-20) * step : step);
+    return {kept(says_nothing ? std::exp2(-20) * step : step), present.step};
   } catch (NumericalError const& error) {
     throw ConfigError({run_.problem(run_.location("equations"), error.what())});
   }
@@ -58,27 +63,34 @@ double StepChoice::first() const {
 StepPlan StepChoice::plan(double time, double until, std::optional<double> last_event) {
   std::int64_t steps = 0;
   if (step_ == 0 || follows_.state) {
-    double step = time == 0 ? first() : next(time);
-    steps = steps_between(time, step, last_event);
+    auto [step, limit] = time == 0 ? begin() : next(time);
+    steps = steps_between(time, {step, limit}, last_event);
     if (follows_.time) look_ahead(time, step, steps);
     step_ = step;
+    limit_ = limit;
   }
   auto plan = is_leapfrog(run_) ? equal_steps(step_)(time, until) : whole_steps(step_)(time, until);
   if (follows_.state) plan.steps = std::min(plan.steps, steps);
   return plan;
 }
 
-void StepChoice::save(CheckpointSink& sink) const { sink.put_real("limit/step", step_); }
+void StepChoice::save(CheckpointSink& sink) const {
+  sink.put_real("limit/step", step_);
+  sink.put_real("limit/limit", limit_);
+}
 
-void StepChoice::load(CheckpointSource const& source) { step_ = source.get_real("limit/step"); }
+void StepChoice::load(CheckpointSource const& source) {
+  step_ = source.get_real("limit/step");
+  limit_ = source.get_real("limit/limit");
+}
 
-double StepChoice::next(double time) const {
+StepChoice::Choice StepChoice::next(double time) const {
   auto const present = limit();
   if (present.hopeless) throw NumericalError(fmt::format("at t = {} s: {}", time, hopeless()));
-  if (run_.time.step) return given(time, present);
+  if (run_.time.step) return {given(time, present), present.step};
   // What the fields turn into in a step may have another limit by far.
   double const step = longest(present);
-  return kept(step_ > 0 ? std::min(step, most_rise * step_) : step);
+  return {kept(step_ > 0 ? std::min(step, most_rise * step_) : step), present.step};
 }
 
 /// What `auto` takes at most: in a step that is longer than 1/growth schemes hardly follow what
@@ -108,9 +120,11 @@ double StepChoice::kept(double step) const {
 /// waves than any that were there, within a few steps; where it is carried from upwind, nothing but
 /// the limit holds them. So it is with what follows from fields on sides, which may be far from
 /// where it tends to. Where the limit fell in the last steps it may fall on: for each eighth of a
-/// power of 2 that `kept` let it fall by, half as many.
-std::int64_t StepChoice::steps_between(double time, double step,
+/// power of 2 that `kept` let it fall by, half as many; and from however far above the step it
+/// falls, no more than until it meets that.
+std::int64_t StepChoice::steps_between(double time, Choice const& choice,
                                        std::optional<double> last_event) const {
+  double const step = choice.step;
   std::int64_t most = follows_.steps_between;
   if (space_of(run_).convection != equations::Convection::central || !system_of(run_).sides.empty())
     most = std::min<std::int64_t>(most, 8);
@@ -127,7 +141,18 @@ std::int64_t StepChoice::steps_between(double time, double step,
     most = 1;
   else if (!clock_.at_moment())
     most = std::min(most, 2 * before);
+  most = static_cast<std::int64_t>(std::min(static_cast<double>(most), steps_until_met(choice)));
   return std::max<std::int64_t>(most, 1);
+}
+
+/// How many steps until the limit is no longer than they are, if it falls on at the rate of the last
+/// ones.
+double StepChoice::steps_until_met(Choice const& choice) const {
+  auto const [step, limit] = choice;
+  if (!(limit < limit_)) return std::numeric_limits<double>::infinity();
+  double const time = static_cast<double>(clock_.steps_of_leg()) * clock_.step();
+  double const rate = std::log(limit_ / limit) / time;  // infinite from an infinite one
+  return std::log(limit / step) / rate / step;
 }
 
 /// Makes steps fewer, and then shorter, until they are stable for all that the time makes of the

@@ -27,7 +27,8 @@ struct LimitFollows {
 };
 
 /// Chooses steps by limits that are found as the fields change. What it chooses follows from the
-/// limit, the clock, the last event and the last choice alone, so that a restart chooses the same.
+/// limits of then and now, the clock, the last event and the last choice alone, so that a restart
+/// chooses the same.
 class StepChoice {
  public:
   using FindLimit = std::function<equations::StepLimit(Ahead const&)>;
@@ -49,11 +50,18 @@ class StepChoice {
   void load(CheckpointSource const& source);
 
  private:
-  double next(double time) const;
+  /// A step, and the limit that it keeps to.
+  struct Choice {
+    double step, limit;
+  };
+  Choice begin() const;
+  Choice next(double time) const;
   double longest(equations::StepLimit const& limit) const;
   double given(double time, equations::StepLimit const& limit) const;
   double kept(double step) const;
-  std::int64_t steps_between(double time, double step, std::optional<double> last_event) const;
+  std::int64_t steps_between(double time, Choice const& choice,
+                             std::optional<double> last_event) const;
+  double steps_until_met(Choice const& choice) const;
   void look_ahead(double time, double& step, std::int64_t& steps) const;
   std::string describe(equations::StepLimit const& limit) const;
   std::string hopeless() const;
@@ -62,7 +70,8 @@ class StepChoice {
   StepClock const& clock_;
   LimitFollows follows_;
   FindLimit find_;
-  double step_ = 0;  // the last one that was chosen; those before a moment may be shorter
+  double step_ = 0;   // the last one that was chosen; those before a moment may be shorter
+  double limit_ = 0;  // then
 };
 
 }  // namespace gridstride::pde

@@ -66,6 +66,17 @@ class Refusals(support.Case):
         flame = {"u": "-laplace(u) - laplace(laplace(u))"}
         self.refuse(case(32, 128, flame, {"scheme": "rk4"}), message(r"0\.1875", "u"))
         self.call("check", self.write("case.yaml", case(128, 128, flame, {"scheme": "rk4"})))
+        # Of each other, and by a coefficient that has the wrong sign everywhere.
+        for scheme in ({"scheme": "rk4"}, adaptive):
+            self.refuse(case(16, 1, {"u": "laplace(v)", "v": "laplace(u)"}, scheme),
+                        r"equations\.u: together with what the equation of 'v' does the shortest "
+                        r"waves of the grid grow fastest, by 1024 1/s, and faster still")
+        self.refuse(case(16, 1, {"u": "-(1 + 0.1*sin(2*pi*x))*laplace(u)"}), r"equations\.u: the short")
+        self.refuse(case(16, 1, {"u": "(1 + u)*laplace(v)", "v": "laplace(u)"}),
+                    r"equations\.u: together with what the equation of 'v' does the short")
+        for runs in ({"u": "sin(2*pi*x)*laplace(u)"}, {"u": "-(1 + u)*laplace(v)", "v": "laplace(u)"},
+                     {"u": "-(1 + u)*laplace(u) - laplace(laplace(u))"}):
+            self.call("check", self.write("case.yaml", case(16, 16, runs, {"scheme": "rk4"})))
 
     def test_grids_that_have_too_many_points_to_look_at(self):
         grid = {"points": [14, 14 * 10**12]}

@@ -211,7 +211,7 @@ std::string problems_of(std::string const& equations, std::string const& boundar
 TEST(PdeFluxes, WhatHasNoneIsRefused) {
   std::string const sides = "{u: {x: {flux: 1}, y: wall}, v: {x: wall, y: wall}}";
   auto const of = [&](std::string const& rate) {
-    return problems_of("u: \"" + rate + "\", v: laplace(u)", sides);
+    return problems_of("u: \"" + rate + "\", v: laplace(v) + u", sides);
   };
   EXPECT_EQ(of("div(v*grad(u)) - u"), "");
   EXPECT_EQ(of("u - div([u, v])"), "");

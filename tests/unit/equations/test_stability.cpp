@@ -245,28 +245,6 @@ TEST(Stability, BesideWavesThatGrowSlowOnesAreNotRefused) {
   EXPECT_TRUE(e.limit({e.terms.subtract(drift(1), e.times(1e-5, rest))}, 1).hopeless);
 }
 
-/// Diffusion of the wrong sign has no scheme; what is damped where it is short has, however fast
-/// longer waves grow, and so has what grows alike everywhere.
-TEST(Stability, WhatGrowsAtTheGridIsFound) {
-  Equations e;
-  auto const found = [&](Term const& rate) { return e.linearised({rate}).find_ill_posed(4); };
-  Term const diffusion = e.laplace(e.u), fourth = e.laplace(e.laplace(e.u));
-  Term const drift = e.terms.derivative(e.u, {1, 0, 0});
-  ASSERT_TRUE(found(e.times(-1, diffusion)));
-  EXPECT_NEAR(found(e.times(-1, diffusion))->growth, 500, 1e-9);  // 4/0.1² + 4/0.2²
-  EXPECT_EQ(found(e.times(-1, diffusion))->component, 0U);
-  EXPECT_TRUE(found(fourth));
-  EXPECT_TRUE(found(e.terms.subtract(e.times(-1, diffusion), e.times(100, e.u))));
-  EXPECT_FALSE(found(diffusion));
-  EXPECT_FALSE(found(e.times(50, e.u)));
-  EXPECT_FALSE(found(e.terms.add(e.times(50, e.u), drift)));
-  EXPECT_FALSE(found(e.terms.add(e.times(50, e.u), diffusion)));
-  // −∇² − ∇⁴ damps short waves where 4/h² is more than 1.
-  EXPECT_FALSE(found(e.terms.subtract(e.times(-1, diffusion), fourth)));
-  // Of another component nothing grows by itself.
-  EXPECT_FALSE(e.linearised({e.times(-1, e.laplace(e.v)), e.terms.number(0)}).find_ill_posed(4));
-}
-
 /// Where sums are more than numbers hold no step is stable, and least of all any.
 TEST(Stability, WhatIsBeyondNumbersIsHopeless) {
   Equations e;
