@@ -19,6 +19,7 @@
 #include "kernels/fft/fft.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/pentadiagonal/pentadiagonal.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/riemann/riemann.hpp"
 #include "kernels/sampling/sampling.hpp"
@@ -112,6 +113,8 @@ std::vector<KernelFamily> const& kernel_families() {
       both_types(family("matmul", "products of dense matrices", matmul::variants<double>(),
                         matmul::default_variant<double>),
                  matmul::variants<float>()),
+      family("pentadiagonal", "systems of equations with five coefficients in a row",
+             pentadiagonal::variants<double>(), pentadiagonal::default_variant),
       family("reduce", "one value of many: sums, extremes, moments", reduce::variants<double>(),
              reduce::default_variant),
       family("riemann", "integrals of one variable by fixed rules", riemann_variants<double>(),

@@ -10,7 +10,6 @@
 // `pivoted` exchanges a row with the next one where that has the larger element, as LAPACK's gtsv.
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <utility>
@@ -23,14 +22,6 @@
 namespace gridstride::tridiagonal {
 
 namespace {
-
-/// Raises a word of the findings; threads may do so at the same time.
-void raise(std::uint64_t& word, std::uint64_t value) {
-  std::atomic_ref<std::uint64_t> shared(word);
-  std::uint64_t before = shared.load();
-  while (before < value && !shared.compare_exchange_weak(before, value)) {
-  }
-}
 
 /// The rows of the systems, and where their unknowns and faults go.
 template <class T>

@@ -7,11 +7,6 @@
 /// What rungs on a GPU have in common.
 namespace gridstride::tridiagonal {
 
-/// Raises a word of the findings; the result does not depend on who comes first.
-__device__ inline void raise(std::uint64_t& word, std::uint64_t value) {
-  if (word < value) atomicMax(reinterpret_cast<unsigned long long*>(&word), value);
-}
-
 /// Relations in shared memory, as three arrays.
 template <class T>
 struct SharedRelations {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -8,7 +9,7 @@
 #include "kernels/tridiagonal/tridiagonal.hpp"
 
 /// The arithmetic of elimination without exchanges of rows, which the host and the GPU share. For
-/// the family's own files only.
+/// the files of the family and of `pentadiagonal` only.
 ///
 /// A piece of a system is a range of rows. Its last unknown is its separator. All others become
 /// relations to two unknowns: `left`, the one before the piece, and another one, at first the next,
@@ -154,6 +155,18 @@ GRIDSTRIDE_HOST_DEVICE Row<T> row_of(Arguments<T> const& w, Places const& places
   if (!places.periodic && i == 0) row.a = 0;
   if (!places.periodic && i == places.size - 1) row.c = 0;
   return row;
+}
+
+/// Raises a word of the findings; threads may do so at the same time, and whoever comes first.
+GRIDSTRIDE_HOST_DEVICE inline void raise(std::uint64_t& word, std::uint64_t value) {
+#ifdef __CUDA_ARCH__
+  if (word < value) atomicMax(reinterpret_cast<unsigned long long*>(&word), value);
+#else
+  std::atomic_ref<std::uint64_t> shared(word);
+  std::uint64_t before = shared.load();
+  while (before < value && !shared.compare_exchange_weak(before, value)) {
+  }
+#endif
 }
 
 /// The word of `Findings::bad_pivot`: the larger, the earlier the place.

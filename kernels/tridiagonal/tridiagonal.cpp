@@ -84,15 +84,13 @@ void require_at_most(std::string_view variant, Shape const& shape, std::int64_t 
                     variant, most, shape.size));
 }
 
-namespace {
-
-void require_shape(Shape const& shape) {
+void require_shape(std::string_view family, Shape const& shape) {
   bool negative = shape.size < 0;
   for (std::size_t axis = 0; axis < 3; ++axis)
     negative = negative || shape.systems[axis] < 0 || shape.values.of[axis] < 0 ||
                shape.coefficients.of[axis] < 0;
   if (negative || shape.values.element < 0 || shape.coefficients.element < 0)
-    throw std::invalid_argument("tridiagonal: sizes and strides cannot be negative");
+    throw std::invalid_argument(fmt::format("{}: sizes and strides cannot be negative", family));
   if (extent(shape, shape.values) == 0) return;
   // Axes by their strides: each has to step over all that the ones before it reach.
   std::vector<std::pair<std::int64_t, std::int64_t>> axes = {{shape.values.element, shape.size}};
@@ -103,37 +101,36 @@ void require_shape(Shape const& shape) {
   for (auto const& [stride, count] : axes) {
     if (count <= 1) continue;
     if (stride < reach)
-      throw std::invalid_argument(fmt::format(
-          "tridiagonal: a stride of {} lets values share memory (it must be at least {})", stride,
-          reach));
+      throw std::invalid_argument(
+          fmt::format("{}: a stride of {} lets values share memory (it must be at least {})",
+                      family, stride, reach));
     reach += (count - 1) * stride;
   }
 }
 
-void require_extent(NamedBytes const& array, std::int64_t least) {
-  if (array.size < static_cast<std::size_t>(least))
+void require_extent(std::string_view family, std::string_view array, std::size_t elements,
+                    std::int64_t least) {
+  if (elements < static_cast<std::size_t>(least))
     throw std::invalid_argument(
-        fmt::format("tridiagonal: {} has {} elements, it needs {}", array.name, array.size, least));
+        fmt::format("{}: {} has {} elements, it needs {}", family, array, elements, least));
 }
-
-}  // namespace
 
 template <class T>
 void solve(Stream& stream, Shape const& shape, Coefficients<T> const& coefficients,
            std::type_identity_t<std::span<T const>> right, std::span<T> solution,
            std::span<Findings> findings, std::string_view variant) {
-  require_shape(shape);
+  require_shape("tridiagonal", shape);
   require_size("tridiagonal", named("findings", findings), 1);
   auto const x = named("solution", solution);
   require_disjoint_or_same("tridiagonal", named("right", right), x);
   for (auto const& array :
        {named("lower", coefficients.lower), named("diagonal", coefficients.diagonal),
         named("upper", coefficients.upper)}) {
-    require_extent(array, extent(shape, shape.coefficients));
+    require_extent("tridiagonal", array.name, array.size, extent(shape, shape.coefficients));
     require_disjoint("tridiagonal", array, x);
   }
-  require_extent(named("right", right), extent(shape, shape.values));
-  require_extent(x, extent(shape, shape.values));
+  require_extent("tridiagonal", "right", right.size(), extent(shape, shape.values));
+  require_extent("tridiagonal", x.name, x.size, extent(shape, shape.values));
   if (variant == "auto") variant = default_variant(stream.backend());
   auto const& row = find_variant("tridiagonal", variants<T>(), stream.device(), variant);
   if (extent(shape, shape.values) == 0) return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -52,6 +53,13 @@ Shape interleaved(std::int64_t size, std::int64_t systems);
 
 /// Elements that arrays with such strides have to have.
 std::int64_t extent(Shape const& shape, Strides const& strides);
+
+/// Throws `std::invalid_argument`, beginning with the family's name, for negative sizes and strides,
+/// and for values that share memory with each other.
+void require_shape(std::string_view family, Shape const& shape);
+/// The same for an array that is shorter than an `extent`.
+void require_extent(std::string_view family, std::string_view array, std::size_t elements,
+                    std::int64_t least);
 
 /// What solves have met, all of them since it was set to zero, in device memory.
 struct Findings {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -21,11 +22,9 @@ using tridiagonal::Findings;
 using tridiagonal::Report;
 using tridiagonal::Shape;
 
-/// Systems with all their numbers. Memory between the elements, which no stride reaches, is NaN.
-template <class T>
-struct Tridiagonal {
+/// Where the numbers of systems lie.
+struct Systems {
   Shape shape;
-  std::vector<T> lower, diagonal, upper, right;
 
   std::int64_t place(tridiagonal::Strides const& strides, std::int64_t system,
                      std::int64_t row) const {
@@ -39,6 +38,12 @@ struct Tridiagonal {
   std::size_t value(std::int64_t system, std::int64_t row) const {
     return static_cast<std::size_t>(place(shape.values, system, row));
   }
+};
+
+/// Systems with all their numbers. Memory between the elements, which no stride reaches, is NaN.
+template <class T>
+struct Tridiagonal : Systems {
+  std::vector<T> lower, diagonal, upper, right;
 };
 
 enum class Rows { dominant, any };
@@ -116,13 +121,14 @@ std::vector<long double> residuals(Tridiagonal<T> const& all, std::vector<T> con
   return result;
 }
 
-/// Checks a solution of `Rows::dominant` systems: each x is at most 450·ε·‖x‖∞ from the exact one
-/// (1e-13 in float64), since ‖x − A⁻¹·b‖∞ ≤ ‖A⁻¹‖∞·‖b − A·x‖∞; and memory between is as it was.
+/// Checks a solution of systems of which ‖A⁻¹‖∞ ≤ 2, from the residuals of all rows: each x is at most
+/// 450·ε·‖x‖∞ from the exact one (1e-13 in float64), since ‖x − A⁻¹·b‖∞ ≤ ‖A⁻¹‖∞·‖b − A·x‖∞; and
+/// memory between is as it was.
 template <class T>
-void expect_solved(Tridiagonal<T> const& all, Solved<T> const& solution, std::string_view what) {
+void expect_solved(Systems const& all, std::vector<long double> const& rows,
+                   Solved<T> const& solution, std::string_view what) {
   EXPECT_FALSE(solution.report.bad_pivot.has_value()) << what;
   EXPECT_EQ(solution.report.template fault<T>(), "") << what;
-  auto const rows = residuals(all, solution.x);
   std::int64_t const n = all.shape.size;
   std::vector<bool> used(solution.x.size(), false);
   double worst = 0;
@@ -141,19 +147,17 @@ void expect_solved(Tridiagonal<T> const& all, Solved<T> const& solution, std::st
   for (std::size_t at = 0; at < used.size(); ++at)
     EXPECT_TRUE(used[at] || std::isnan(solution.x[at])) << what << " wrote between, at " << at;
 }
-
-/// One system's solution in extended precision, by elimination of dense rows.
 template <class T>
-std::vector<long double> exact_solution(Tridiagonal<T> const& all, std::int64_t system) {
-  auto const n = static_cast<std::size_t>(all.shape.size);
-  std::vector<std::vector<long double>> m(n, std::vector<long double>(n + 1, 0));
-  for (std::size_t i = 0; i < n; ++i) {
-    auto const at = all.coefficient(system, static_cast<std::int64_t>(i));
-    if (i > 0 || all.shape.periodic) m[i][(i + n - 1) % n] += all.lower[at];
-    m[i][i] += all.diagonal[at];
-    if (i + 1 < n || all.shape.periodic) m[i][(i + 1) % n] += all.upper[at];
-    m[i][n] = all.right[all.value(system, static_cast<std::int64_t>(i))];
-  }
+void expect_solved(Tridiagonal<T> const& all, Solved<T> const& solution, std::string_view what) {
+  expect_solved(all, residuals(all, solution.x), solution, what);
+}
+
+using Dense = std::vector<std::vector<long double>>;
+
+/// The solution of dense equations in extended precision, of which each row ends with its right-hand
+/// side.
+inline std::vector<long double> dense_solution(Dense m) {
+  std::size_t const n = m.size();
   for (std::size_t k = 0; k < n; ++k) {
     std::size_t best = k;
     for (std::size_t i = k + 1; i < n; ++i)
@@ -172,6 +176,21 @@ std::vector<long double> exact_solution(Tridiagonal<T> const& all, std::int64_t 
     x[i] = rest / m[i][i];
   }
   return x;
+}
+
+/// One system's solution in extended precision.
+template <class T>
+std::vector<long double> exact_solution(Tridiagonal<T> const& all, std::int64_t system) {
+  auto const n = static_cast<std::size_t>(all.shape.size);
+  Dense m(n, std::vector<long double>(n + 1, 0));
+  for (std::size_t i = 0; i < n; ++i) {
+    auto const at = all.coefficient(system, static_cast<std::int64_t>(i));
+    if (i > 0 || all.shape.periodic) m[i][(i + n - 1) % n] += all.lower[at];
+    m[i][i] += all.diagonal[at];
+    if (i + 1 < n || all.shape.periodic) m[i][(i + 1) % n] += all.upper[at];
+    m[i][n] = all.right[all.value(system, static_cast<std::int64_t>(i))];
+  }
+  return dense_solution(std::move(m));
 }
 
 /// LAPACK's gtsv, where OpenBLAS is there.
@@ -299,7 +318,7 @@ void check_shared_coefficients(Stream& stream, std::vector<std::int64_t> const& 
 
 /// The bits of each system's solution, gathered.
 template <class T>
-std::vector<T> of_system(Tridiagonal<T> const& all, std::vector<T> const& x, std::int64_t system) {
+std::vector<T> of_system(Systems const& all, std::vector<T> const& x, std::int64_t system) {
   std::vector<T> values;
   for (std::int64_t i = 0; i < all.shape.size; ++i) values.push_back(x[all.value(system, i)]);
   return values;

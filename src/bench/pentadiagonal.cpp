@@ -1,0 +1,100 @@
+#include "kernels/pentadiagonal/pentadiagonal.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <limits>
+
+#include "bench/workloads.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+
+namespace gridstride::bench {
+
+namespace of_pentadiagonal {
+
+using tridiagonal::Findings;
+using tridiagonal::Shape;
+
+/// The systems of a workload.
+struct Kind {
+  std::string_view operation;
+  std::int64_t unknowns;  ///< of a system; 0 for all of them
+  bool across = false;    ///< systems lie side by side
+};
+
+template <class T>
+Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
+  std::int64_t const unknowns = kind.unknowns > 0 ? kind.unknowns : size;
+  Shape const shape = kind.across ? tridiagonal::interleaved(unknowns, size / unknowns)
+                                  : tridiagonal::contiguous(unknowns, size / unknowns);
+  Arrays<T> const a(stream, size, sets), b(stream, size, sets), c(stream, size, sets),
+      d(stream, size, sets), e(stream, size, sets), right(stream, size, sets),
+      x(stream, size, sets);
+  Arrays<Findings> const findings(stream, 1, sets);
+  auto const run = [=, &stream](std::string_view variant, int set) {
+    pentadiagonal::solve<T>(
+        stream, shape,
+        {a.constant(set), b.constant(set), c.constant(set), d.constant(set), e.constant(set)},
+        right.constant(set), x(set), findings(set), variant);
+  };
+  return {.prepare =
+              [=, &stream](int set) {
+                auto seed = static_cast<std::uint64_t>(5 * set);
+                for (auto const& array : {a, b, d, e, right})
+                  machine::fill_random(stream, array(set), seed++);
+                elementwise::fill<T>(stream, 5, c(set));
+                spoil(stream, x(set));
+                zero_async(findings(set), stream);
+              },
+          .run = run,
+          .accuracy =
+              [=, &stream](std::string_view variant) {
+                // Once more, with every row judged though it is dominant.
+                Findings found{0, 1, 0};
+                copy_async(findings(0), std::span(&found, 1), stream);
+                run(variant, 0);
+                copy_async(std::span(&found, 1), findings.constant(0), stream);
+                zero_async(findings(0), stream);
+                stream.synchronize();
+                return Accuracy{found.bad_pivot == 0 ? std::bit_cast<double>(found.backward_error)
+                                                     : std::numeric_limits<double>::infinity(),
+                                256 * double{std::numeric_limits<T>::epsilon()}};
+              }};
+}
+
+template <class T>
+Workload workload(Backend backend, Kind const& kind) {
+  constexpr double moved = 7 * sizeof(T), flops = 17;
+  return {.family = "pentadiagonal",
+          .operation = kind.operation,
+          .type = type_name<T>(),
+          .by_default = sizeof(T) == 8,
+          .size = default_size(backend, std::int64_t{1} << 24),
+          .work = per_element({.bytes = moved,
+                               .flops = flops,
+                               .asks = {{machine::copy_roof, moved}, {arithmetic_roof<T>(), flops}},
+                               .set_bytes = moved}),
+          .rows = rows_of(pentadiagonal::variants<T>(), backend,
+                          pentadiagonal::default_variant(backend)),
+          .make = [kind](Stream& stream, std::int64_t size,
+                         int sets) { return problem<T>(stream, kind, size, sets); },
+          .rounded = kind.unknowns == 0
+                         ? +[](std::int64_t wanted) { return std::max<std::int64_t>(wanted, 1); }
+                         : +[](std::int64_t wanted) { return (wanted + 1023) / 1024 * 1024; },
+          .error = "the largest backward error of a row"};
+}
+
+}  // namespace of_pentadiagonal
+
+std::vector<Workload> pentadiagonal_workloads(Backend backend) {
+  using namespace of_pentadiagonal;
+  std::vector<Workload> all;
+  for (Kind const& kind :
+       {Kind{"one system", 0}, Kind{"systems of 1024", 1024},
+        Kind{.operation = "systems of 256, side by side", .unknowns = 256, .across = true}}) {
+    all.push_back(workload<double>(backend, kind));
+    all.push_back(workload<float>(backend, kind));
+  }
+  return all;
+}
+
+}  // namespace gridstride::bench
