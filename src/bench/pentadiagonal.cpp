@@ -1,9 +1,8 @@
 #include "kernels/pentadiagonal/pentadiagonal.hpp"
 
-#include <bit>
 #include <cstddef>
-#include <limits>
 
+#include "bench/judged.hpp"
 #include "bench/workloads.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 
@@ -48,16 +47,8 @@ Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
           .run = run,
           .accuracy =
               [=, &stream](std::string_view variant) {
-                // Once more, with every row judged though it is dominant.
-                Findings found{0, 1, 0};
-                copy_async(findings(0), std::span(&found, 1), stream);
-                run(variant, 0);
-                copy_async(std::span(&found, 1), findings.constant(0), stream);
-                zero_async(findings(0), stream);
-                stream.synchronize();
-                return Accuracy{found.bad_pivot == 0 ? std::bit_cast<double>(found.backward_error)
-                                                     : std::numeric_limits<double>::infinity(),
-                                256 * double{std::numeric_limits<T>::epsilon()}};
+                return judged_again<T>(stream, x.constant(0), findings(0),
+                                       [&] { run(variant, 0); });
               }};
 }
 

@@ -1,10 +1,8 @@
 #include "kernels/tridiagonal/tridiagonal.hpp"
 
-#include <bit>
 #include <cstddef>
-#include <limits>
-#include <vector>
 
+#include "bench/judged.hpp"
 #include "bench/workloads.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 
@@ -60,23 +58,8 @@ Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
           .run = run,
           .accuracy =
               [=, &stream](std::string_view variant) {
-                auto const solution = [&] {
-                  std::vector<T> values(static_cast<std::size_t>(size));
-                  copy_async(std::span(values), x.constant(0), stream);
-                  stream.synchronize();
-                  return values;
-                };
-                // Once more, with every row judged whether it is dominant or not: the same bits.
-                auto const measured = solution();
-                Findings found{0, 1, 0};
-                copy_async(findings(0), std::span(&found, 1), stream);
-                run(variant, 0);
-                copy_async(std::span(&found, 1), findings.constant(0), stream);
-                zero_async(findings(0), stream);
-                bool const is_solved = solution() == measured && found.bad_pivot == 0;
-                return Accuracy{is_solved ? std::bit_cast<double>(found.backward_error)
-                                          : std::numeric_limits<double>::infinity(),
-                                256 * double{std::numeric_limits<T>::epsilon()}};
+                return judged_again<T>(stream, x.constant(0), findings(0),
+                                       [&] { run(variant, 0); });
               }};
 }
 
