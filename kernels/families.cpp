@@ -19,6 +19,7 @@
 #include "kernels/fft/fft.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/modes/modes.hpp"
 #include "kernels/pentadiagonal/pentadiagonal.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/riemann/riemann.hpp"
@@ -113,6 +114,8 @@ std::vector<KernelFamily> const& kernel_families() {
       both_types(family("matmul", "products of dense matrices", matmul::variants<double>(),
                         matmul::default_variant<double>),
                  matmul::variants<float>()),
+      family("modes", "fields in the modes of their grid, between two transforms",
+             modes::variants<double>(), modes::default_variant),
       family("pentadiagonal", "systems of equations with five coefficients in a row",
              pentadiagonal::variants<double>(), pentadiagonal::default_variant),
       family("reduce", "one value of many: sums, extremes, moments", reduce::variants<double>(),

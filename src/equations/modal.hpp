@@ -53,14 +53,14 @@ struct ModalLevel {
 /// ∂u/∂t = L u + N(u, t) in modes.
 struct ModalSystem {
   Symbols symbols = Symbols::exact;
-  int order = 2;                           ///< of differences
-  std::vector<BeyondSides> unknown_sides;  ///< of each component
-  std::vector<ModalSum> linear;            ///< L: of each component, of unknowns alone
-  std::vector<ModalLevel> levels;
-  std::vector<ModalSum> rest;  ///< N: of each component, of products alone
+  int order = 2;                                ///< of differences
+  std::vector<BeyondSides> unknown_sides = {};  ///< of each component
+  std::vector<ModalSum> linear = {};            ///< L: of each component, of unknowns alone
+  std::vector<ModalLevel> levels = {};
+  std::vector<ModalSum> rest = {};  ///< N: of each component, of products alone
   /// Fields that follow from the unknowns at each moment, by constraints: of unknowns and products.
-  std::vector<ModalSum> held;
-  std::vector<BeyondSides> held_sides;  ///< of each of them
+  std::vector<ModalSum> held = {};
+  std::vector<BeyondSides> held_sides = {};  ///< of each of them
   /// Of products, and of arrays that they are made of: what part of the frequencies along each axis
   /// is kept.
   std::array<double, 3> dealias = {1, 1, 1};
