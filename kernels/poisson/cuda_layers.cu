@@ -1,4 +1,5 @@
-// Elimination along an axis on the GPU: a thread for each system, down and up, eight rows at a time,
+// Elimination along an axis on the GPU, of lines that do not stay on the chip (cuda_on_chip.cu): a
+// thread for each system, down and up, eight rows at a time,
 // which it has loaded before it needs the first. On the way down values take the place of right-hand
 // sides, and a number for every eight rows is kept: pivots are made once more on the way up, which
 // is less than to read them. 4·sizeof(T) + 2 bytes for each unknown, or 4 of a periodic axis. Where
@@ -32,6 +33,7 @@ __global__ void __launch_bounds__(threads_of_layers, 5)
 
 template <class T>
 void cuda_eliminate(Stream& stream, Layers<T> const& w, double* kept) {
+  if (stays_on_chip(stream.device(), w)) return cuda_eliminate_on_chip(stream, w);
   for_all_systems(w, [&](auto periodic, auto same, std::int64_t first, std::int64_t last) {
     if (last == first) return;
     eliminate_kernel<periodic(), same()>

@@ -195,10 +195,19 @@ void for_all_systems(Layers<T> const& w, Work const& work) {
   with(std::true_type(), w.singular ? 1 : 0, systems);
 }
 
+/// Solves all systems where the stream's device is; `kept` has numbers for all of them on a GPU.
+template <class T>
+void eliminate(Stream& stream, Layers<T> const& layers, double* kept);
+
 template <class T>
 void host_eliminate(Stream&, Layers<T> const&);
-/// `kept` has numbers for all systems.
 template <class T>
 void cuda_eliminate(Stream&, Layers<T> const&, double* kept);
+/// The same for systems whose rows all stay on the chip meanwhile: coefficients that are the same
+/// everywhere, no periodic axis and not x, and of so many unknowns.
+template <class T>
+bool stays_on_chip(Device const& device, Layers<T> const&);
+template <class T>
+void cuda_eliminate_on_chip(Stream&, Layers<T> const&);
 
 }  // namespace gridstride::poisson

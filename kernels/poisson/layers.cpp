@@ -68,12 +68,16 @@ void LayerSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T
       .scale = 1 / fft::round_trip(shape_),
       .singular = singular_,
       .values = u.data()};
-  if (stream.backend() == Backend::cpu) host_eliminate(stream, layers);
-#ifdef GRIDSTRIDE_WITH_CUDA
-  else
-    cuda_eliminate(stream, layers, kept_.data());
-#endif
+  eliminate(stream, layers, kept_.data());
   fft::transform<T>(stream, shape_, fft::Direction::inverse, values, values, variant);
+}
+
+template <class T>
+void eliminate(Stream& stream, Layers<T> const& layers, [[maybe_unused]] double* kept) {
+  if (stream.backend() == Backend::cpu) return host_eliminate(stream, layers);
+#ifdef GRIDSTRIDE_WITH_CUDA
+  cuda_eliminate(stream, layers, kept);
+#endif
 }
 
 /// Systems side by side share the lines of the caches that they read.
@@ -93,6 +97,8 @@ void host_eliminate(Stream&, Layers<T> const& w) {
 
 template class LayerSolver<float>;
 template class LayerSolver<double>;
+template void eliminate(Stream&, Layers<float> const&, double*);
+template void eliminate(Stream&, Layers<double> const&, double*);
 template void host_eliminate(Stream&, Layers<float> const&);
 template void host_eliminate(Stream&, Layers<double> const&);
 

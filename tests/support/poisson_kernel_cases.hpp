@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "kernels/poisson/elimination.hpp"
 #include "kernels/poisson/layers.hpp"
 #include "kernels/poisson/poisson.hpp"
 #include "kernels/poisson/transform.hpp"
@@ -350,6 +351,61 @@ inline void expect_singular_layers(Stream& stream) {
       EXPECT_LE(measure(stream, equation, u.span(), f.span()).backward_error, 1e-14);
     }
   }
+}
+
+/// Elimination on a device has the results of the host, with sizes about those of chunks, and of what
+/// stays on the chip. Matrices and right-hand sides have no negative products, so that without
+/// differences each unknown has a relative error of a few ε for each row, however small the reaction.
+template <class T>
+void expect_elimination_of_host(Stream& stream) {
+  Stream host(Device::open(Backend::cpu));
+  std::mt19937 engine(3);
+  std::uniform_real_distribution<double> random(0.5, 1);
+  for (std::int64_t const count : {96, 97, 288, 289, 512, 544, 545})
+    for (std::string const sides : {"dd", "nn", "dn", "nd"})
+      for (int const axis : {1, 2})
+        for (double const reaction : {0.0, 1e-14}) {
+          SCOPED_TRACE(fmt::format("{} {} along {} reaction {}", count, sides, axis, reaction));
+          Equation<T> equation{.grid = {.dims = axis + 1}, .reaction = reaction};
+          auto const i = static_cast<std::size_t>(axis);
+          equation.sides = {{{SideKind::periodic, SideKind::periodic},
+                             {SideKind::periodic, SideKind::periodic},
+                             {SideKind::periodic, SideKind::periodic}}};
+          equation.sides[i] = {kind_of(sides[0]), kind_of(sides[1])};
+          equation.grid.points = axis == 1 ? std::array<std::int64_t, 3>{19, 0, 1}
+                                           : std::array<std::int64_t, 3>{5, 3, 0};
+          equation.grid.points[i] = count + (sides[0] == 'd') + (sides[1] == 'd');
+          Layers<T> layers{.a = operator_of(equation),
+                           .axis = axis,
+                           .others = {0, axis == 1 ? 2 : 1},
+                           .eigenvalues = {},
+                           .scale = 0.25,
+                           .singular = reaction == 0 && sides == "nn",
+                           .values = nullptr};
+          std::vector<double> eigenvalues[2];
+          for (int other = 0; other < 2; ++other)
+            for (std::int64_t k = 0; k < layers.a.count[layers.others[other]]; ++k)
+              eigenvalues[other].push_back(k == 0 ? 0 : 4 * random(engine));
+          std::vector<T> right(static_cast<std::size_t>(equation.grid.size()));
+          for (auto& value : right) value = static_cast<T>(random(engine));
+          auto const solved = [&](Stream& on) {
+            auto values = to_device<T>(on, std::vector<double>(right.begin(), right.end()));
+            auto const p = to_device<double>(on, eigenvalues[0]),
+                       q = to_device<double>(on, eigenvalues[1]);
+            layers.values = values.data();
+            layers.eigenvalues[0] = p.data();
+            layers.eigenvalues[1] = q.data();
+            Buffer<double> kept(on, MemorySpace::device,
+                                static_cast<std::size_t>(equation.grid.size()));
+            eliminate(on, layers, kept.data());
+            return from_device(on, values);
+          };
+          auto const wanted = solved(host), found = solved(stream);
+          double const allowed =
+              4 * static_cast<double>(count) * double{std::numeric_limits<T>::epsilon()};
+          for (std::size_t at = 0; at < found.size(); ++at)
+            ASSERT_NEAR(found[at], wanted[at], allowed * std::abs(wanted[at])) << at;
+        }
 }
 
 }  // namespace gridstride::poisson::test

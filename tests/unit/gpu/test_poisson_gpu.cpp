@@ -28,6 +28,12 @@ TEST_F(PoissonGpu, LayersGiveWhatTransformsDo) {
   poisson::test::expect_singular_layers(stream);
 }
 
+TEST_F(PoissonGpu, EliminationIsThatOfTheHost) {
+  Stream stream(Device::open(Backend::cuda));
+  poisson::test::expect_elimination_of_host<double>(stream);
+  poisson::test::expect_elimination_of_host<float>(stream);
+}
+
 TEST_F(PoissonGpu, ModesComeBackFromEliminationAlongLines) {
   for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
     for (int const points : {3, 31, 64})
