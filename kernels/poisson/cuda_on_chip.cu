@@ -211,7 +211,8 @@ template <class T>
 bool stays_on_chip(Device const& device, Layers<T> const& w) {
   constexpr std::int64_t least = 96;  // a third of the threads has rows
   std::int64_t const count = w.a.count[w.axis];
-  return w.axis != 0 && w.a.side[w.axis][0] != Rule::periodic && w.a.diffusivities == nullptr &&
+  return device.compute_capability() >= 80 &&  // for copies past the registers
+         w.axis != 0 && w.a.side[w.axis][0] != Rule::periodic && w.a.diffusivities == nullptr &&
          w.a.reactions == nullptr && count >= least && count <= many_rows * chip_chunks &&
          sizeof(ChipMemory<many_rows, T>) <= device.capabilities().shared_bytes;
 }
