@@ -83,6 +83,22 @@ void run_on_gpu(Stream& stream, Update<T> const& work) {
 }
 
 template <class T>
+__global__ void __launch_bounds__(threads)
+    pair_kernel(__grid_constant__ Pairs<T> const work, std::int64_t size) {
+  auto const n = std::int64_t{blockIdx.x} * threads + threadIdx.x;
+  if (n < size) pair_at(work, static_cast<int>(blockIdx.y), n);
+}
+
+template <class T>
+void run_on_gpu(Stream& stream, Pairing<T> const& work) {
+  if (work.fields == 0) return;
+  auto const pairs = Pairs<T>::of(work);
+  dim3 const grid(blocks_for(pairs.size(), threads), static_cast<unsigned>(work.fields));
+  pair_kernel<T><<<grid, threads, 0, native(stream)>>>(pairs, pairs.size());
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "modes pair");
+}
+
+template <class T>
 void run_on_gpu(Stream& stream, Tabulation<T> const& work) {
   cuda_tabulate(stream, work);
 }

@@ -62,6 +62,15 @@ void run_on_host(Tabulation<T> const& work) {
     });
 }
 
+template <bool threads, class T>
+void run_on_host(Pairing<T> const& work) {
+  auto const pairs = Pairs<T>::of(work);
+  std::int64_t const size = pairs.size();
+  parallel_for(work.fields, threads ? 10 * size : 0, [&](std::int64_t field) {
+    for (std::int64_t n = 0; n < size; ++n) pair_at(pairs, static_cast<int>(field), n);
+  });
+}
+
 }  // namespace
 
 template <class T>

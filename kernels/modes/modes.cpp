@@ -73,6 +73,15 @@ void check(Tabulation<T> const& work) {
     if (work.out[f] == nullptr || work.function == nullptr) refuse("a table is missing");
 }
 
+template <class T>
+void check(Pairing<T> const& work) {
+  check(work.layout);
+  if (!work.layout.is_complex) refuse("real modes have no pairs");
+  if (work.axis < 0 || work.axis > 2 || work.waves[static_cast<std::size_t>(work.axis)])
+    refuse("pairs need the axis whose modes are halved");
+  if (work.fields > 0 && work.values == nullptr) refuse("the fields of pairs are missing");
+}
+
 }  // namespace
 
 template <class T>

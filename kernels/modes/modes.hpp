@@ -17,6 +17,7 @@
 ///   combine    sums of quantities, each times the symbol of an operator in space
 ///   update     sums of quantities, each times a matrix or a number; out may be in
 ///   tabulate   functions of h·L, the matrices of `update`
+///   pair       the modes of k and −k made conjugates, as those of real fields are
 ///
 /// Modes are complex where an axis is periodic, else real: two T or one. Arrays lie in the stream's
 /// device memory. Nothing synchronises. All variants of a backend give the same bits.
@@ -140,8 +141,22 @@ struct Tabulation {
   T* out[max_functions] = {};
 };
 
+/// Of an axis with n/2 + 1 modes, the first and the last one of an even n have the modes of both k and
+/// −k of the other axes that are waves. Each pair becomes ((a + b̄)/2, (ā + b)/2). Roundings of
+/// transforms do not keep it conjugate, and what is not is in no value at a point: where L makes it
+/// grow, nothing else would hold it.
 template <class T>
-using Work = std::variant<Combination<T>, Update<T>, Tabulation<T>>;
+struct Pairing {
+  Layout layout = {};
+  int axis = 0;  ///< the halved one
+  bool has_last = false;
+  std::array<bool, 3> waves = {false, false, false};  ///< the other axes that are
+  int fields = 0;
+  T* values = nullptr;  ///< kept modes, field after field
+};
+
+template <class T>
+using Work = std::variant<Combination<T>, Update<T>, Tabulation<T>, Pairing<T>>;
 template <class T>
 using Function = void(Stream&, Work<T> const&);
 

@@ -245,6 +245,53 @@ GRIDSTRIDE_HOST_DEVICE void update_at(BlockUpdate<T> const& work, Block const& b
         store(work.out[o] + numbers * block.fields[r] * work.kept_size, place, sums[o][r]);
 }
 
+/// The planes of pairs of a field, in plain arrays.
+template <class T>
+struct Pairs {
+  std::int64_t kept[3], across[2];  // the other axes' modes
+  int axis, others[2], planes;
+  bool waves[2];
+  T* values;
+
+  static Pairs of(Pairing<T> const& work) {
+    Pairs p;
+    p.axis = work.axis;
+    p.planes = work.has_last ? 2 : 1;
+    p.values = work.values;
+    int other = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      auto const a = static_cast<std::size_t>(axis);
+      p.kept[a] = work.layout.kept[a];
+      if (axis == work.axis) continue;
+      p.others[other] = axis;
+      p.waves[other] = work.waves[a];
+      p.across[other++] = work.layout.kept[a];
+    }
+    return p;
+  }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t size() const { return planes * across[0] * across[1]; }
+};
+
+/// Mode number n of the planes of a field, and the one that it is paired with, by the first of both.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE void pair_at(Pairs<T> const& work, int field, std::int64_t n) {
+  std::int64_t const plane_size = work.across[0] * work.across[1], in_plane = n % plane_size;
+  Place one{}, other{};
+  one.at[work.axis] = other.at[work.axis] = n < plane_size ? 0 : work.kept[work.axis] - 1;
+  for (int i = 0; i < 2; ++i) {
+    std::int64_t const at = i == 0 ? in_plane % work.across[0] : in_plane / work.across[0];
+    one.at[work.others[i]] = at;
+    other.at[work.others[i]] = work.waves[i] && at > 0 ? work.across[i] - at : at;
+  }
+  std::int64_t const a = one.in(work.kept), b = other.in(work.kept);
+  if (a > b) return;
+  T* const values = work.values + 2 * field * work.kept[0] * work.kept[1] * work.kept[2];
+  auto const x = load<true>(values, a), y = load<true>(values, b);
+  T const re = (x.re + y.re) / 2, im = (x.im - y.im) / 2;
+  store<true>(values, a, {re, im});
+  if (a != b) store<true>(values, b, {re, -im});
+}
+
 /// h·L of a block at a mode that is kept.
 template <int m>
 GRIDSTRIDE_HOST_DEVICE Matrix<m> matrix_at(Sums const& sums, Block const& block, double step,

@@ -37,7 +37,9 @@ ModalScheme imex_bdf2(double ratio) {
           .arrays = 4};
 }
 
-// Arrays: 0 u, 1 a stage's value, 2 to 5 the rates N, 6 to 9 the rates h·L.
+// Arrays: 0 u, 1 a stage's value, 2 to 5 the rates N, 6 to 8 the rates h·L but the last. The weights of
+// the step are those of the last stage's implicit part, so that u' is its value and what the rates N
+// differ by: a sum of h·L would lose what stiff modes have to rounding.
 ModalScheme ark3() {
   auto const& table = ark3_table();
   double const gamma = table.implicit_part[1][1];
@@ -45,24 +47,23 @@ ModalScheme ark3() {
       .functions = {rational(1, 0, 1, -gamma), rational(0, 1, 1, -gamma), rational(0, 1, 1, 0)},
       .stages = {},
       .start = {{{{{0, 1}}, {{2, 6}}}}},
-      .arrays = 10};
-  constexpr int stages = AdditiveTable::stages;
-  for (int i = 0; i < stages; ++i) {
-    auto const row = static_cast<std::size_t>(i);
+      .arrays = 9};
+  constexpr std::size_t stages = AdditiveTable::stages;
+  for (std::size_t i = 0; i < stages; ++i) {
     bool const is_last = i + 1 == stages;
-    Group group{{{0, 1}}, {}};
-    for (int j = 0; j <= i; ++j) {
-      auto const column = static_cast<std::size_t>(j);
-      double const rate = is_last ? table.weights[column] : table.explicit_part[row + 1][column];
-      double const solved = is_last ? table.weights[column] : table.implicit_part[row + 1][column];
-      group.terms.push_back({2 + j, rate, true});
-      group.terms.push_back({6 + j, solved});
+    Group group{{{is_last ? 1 : 0, 1}}, {}};
+    for (std::size_t j = 0; j <= i; ++j) {
+      int const number = static_cast<int>(j);
+      auto const& before = table.explicit_part[is_last ? i : i + 1];
+      group.terms.push_back({2 + number, is_last ? table.weights[j] - before[j] : before[j], true});
+      if (!is_last) group.terms.push_back({6 + number, table.implicit_part[i + 1][j]});
     }
     if (is_last)
       group.targets = {{-1, 0}};
     else
-      group.targets = {{0, 1}, {1, 7 + i}};
-    scheme.stages.push_back({{i == 0 ? 0 : 1, 2 + i, table.times[row]}, {{group}}});
+      group.targets = {{0, 1}};
+    if (i + 2 < stages) group.targets.push_back({1, 7 + static_cast<int>(i)});
+    scheme.stages.push_back({{i == 0 ? 0 : 1, 2 + static_cast<int>(i), table.times[i]}, {{group}}});
   }
   return scheme;
 }

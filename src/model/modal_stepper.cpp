@@ -259,7 +259,25 @@ void ModalStepper<T>::step(double step, evaluate::DeviceClock const* clock) {
     queue(stage.rate, clock);
     queue(stage.update, step);
   }
+  pair();
   step_before_ = step;
+}
+
+template <class T>
+void ModalStepper<T>::pair() {
+  if (!layout_.is_complex) return;
+  auto const& sides = system_.unknown_sides.front();
+  modes::Pairing<T> work;
+  work.layout = layout_;
+  work.axis = modes::halved_axis(grid_, sides);
+  auto const halved = static_cast<std::size_t>(work.axis);
+  work.has_last = grid_.points[halved] % 2 == 0 && layout_.kept[halved] == layout_.full[halved] &&
+                  layout_.kept[halved] > 1;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid_.dims); ++axis)
+    work.waves[axis] = axis != halved && sides[axis][0] == equations::Beyond::periodic;
+  work.fields = components();
+  work.values = state().data();
+  modes::run<T>(stream_, work, variants_.modes);
 }
 
 template <class T>

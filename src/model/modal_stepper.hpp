@@ -83,6 +83,7 @@ class ModalStepper {
   }
   void queue(ModalRate const& rate, evaluate::DeviceClock const* clock);
   void queue(ModalUpdate const& update, double step);
+  void pair();
   void combine(modes::SumList const& sums, int first, int count, T const* unknowns,
                T const* products, T* out, bool is_full);
 

@@ -125,6 +125,19 @@ class ModesWork {
     return result;
   }
 
+  /// Three fields with their modes paired.
+  std::vector<T> paired(std::string_view variant) {
+    auto u = numbers(3 * layout_.kept_size() * layout_.numbers(), 7);
+    modes::Pairing<T> work;
+    work.layout = layout_;
+    work.has_last = layout_.kept[0] > 1;
+    for (int axis = 1; axis < grid_.dims; ++axis) work.waves[static_cast<std::size_t>(axis)] = true;
+    work.fields = 3;
+    work.values = u.data();
+    if (waves()) modes::run<T>(stream_, work, variant);
+    return fetched(u);
+  }
+
  private:
   bool waves() const { return layout_.is_complex; }
   template <class Value>
@@ -175,6 +188,7 @@ void check_rows(Stream& stream, std::string_view first, std::string_view second)
     agree(a.combined(first, true), b.combined(second, true), "all sums");
     agree(a.combined(first, false), b.combined(second, false), "kept sums");
     agree(a.updated(first), b.updated(second), "updates");
+    agree(a.paired(first), b.paired(second), "pairs");
   }
 }
 

@@ -127,6 +127,46 @@ TEST_F(Modal, StiffModesDecayWithoutRinging) {
   }
 }
 
+// A sum of rates would lose what is left of a mode to the rounding of h·L·u, here 1e4 times u.
+TEST_F(Modal, StiffModesInFloat32) {
+  ModalSystem system{
+      .unknown_sides = {periodic_sides}, .linear = {part(0, {{{0, 0, 0}, -1e11}})}, .rest = {{}}};
+  Grid const grid = modal_grid({4}, periodic_sides, 1);
+  for (auto const scheme : implicit_modal_schemes()) {
+    ModalRun<float> run(stream_, grid, system, scheme);
+    run.set(0, {1, 1, 1, 1});
+    run.steps(1, 5);
+    for (float const value : run.get(0)) EXPECT_LE(std::abs(value), 1e-4F) << scheme;
+  }
+}
+
+// What is no field's, modes of k and −k that are not conjugate, does not grow beside it.
+TEST_F(Modal, ModesStayThoseOfRealFields) {
+  ModalSystem system = kuramoto_sivashinsky();
+  system.linear = {part(0, {{{2, 0, 0}, -2}, {{0, 2, 0}, -2}})};  // all grow
+  system.levels.clear();
+  system.rest = {{}};
+  for (std::int64_t const n : {6, 7}) {
+    Grid const grid = modal_grid({n, 10}, periodic_sides, 2 * std::numbers::pi);
+    ModalRun<double> run(stream_, grid, system, "etdrk4");
+    auto const state = run.stepper().state();
+    for (std::size_t i = 0; i < state.size(); ++i) state[i] = std::sin(static_cast<double>(i));
+    run.steps(1e-3, 1);
+    auto const kept = run.stepper().layout().kept;
+    auto const planes =
+        n % 2 == 0 ? std::vector<std::int64_t>{0, kept[0] - 1} : std::vector<std::int64_t>{0};
+    for (auto const plane : planes)
+      for (std::int64_t j = 0; j < kept[1]; ++j) {
+        auto const a = static_cast<std::size_t>(2 * (plane + kept[0] * j)),
+                   b = static_cast<std::size_t>(2 * (plane + kept[0] * ((kept[1] - j) % kept[1])));
+        EXPECT_EQ(state[a], state[b]);
+        EXPECT_EQ(state[a + 1], -state[b + 1]);
+      }
+    // Other modes are not touched by it: all of them grow.
+    EXPECT_NE(state[2 + 1], 0);
+  }
+}
+
 TEST_F(Modal, ProductsOfLaterLevels) {
   // N = u·∇⁻²(u²): of cos x that is −(cos x + cos 3x)/16.
   Operator const laplacian = {{{2, 0, 0}, 1}};
