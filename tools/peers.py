@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import peers_integrals
+import peers_modes
 import peers_pde
 from peers_work import Work
 
@@ -53,6 +54,7 @@ WORKS = (
     filtering(255, 26),
     filtering(8191, 26),
     *peers_pde.WORKS,
+    *peers_modes.WORKS,
     *peers_integrals.WORKS,
 )
 
@@ -181,7 +183,7 @@ def ways(peer, work):
     """The forms of a peer that does such work, as (name, function that runs once and waits), and
     the units of work that it does if they are others than the work's."""
     kinds = {peers_integrals.Integrals: peers_integrals.PEERS, peers_pde.Systems: peers_pde.PEERS,
-             peers_pde.FirstStep: peers_pde.PEERS}
+             peers_pde.FirstStep: peers_pde.PEERS, peers_modes.Modes: peers_modes.PEERS}
     find = kinds.get(type(work), PEERS).get(peer)
     return find(work) if find else ()
 

@@ -95,7 +95,27 @@ typename ModalTransform<T>::Shapes ModalTransform<T>::shapes_of(BeyondSides cons
     result.first_mode += extent.first_mode * between.axes[axis];
     result.has_lines = true;
   }
+  split(result);
   return result;
+}
+
+/// Columns of modes that are not kept need no transform along the other axes. Libraries have both in
+/// one.
+template <class T>
+void ModalTransform<T>::split(Shapes& shapes) const {
+  using fft::Kind;
+  auto const& kinds = shapes.waves.kinds;
+  auto const axis =
+      static_cast<std::size_t>(std::ranges::find(kinds, Kind::periodic) - kinds.begin());
+  bool const has_others = std::ranges::count(kinds, Kind::complex) > 0;
+  if (!has_others || layout_.kept[axis] == layout_.full[axis] || variant_ == "cufft") return;
+  shapes.leaves_out = true;
+  shapes.halved = shapes.kept = shapes.waves;
+  std::ranges::replace(shapes.halved.kinds, Kind::complex, Kind::none);
+  shapes.kept.kinds[axis] = Kind::none;
+  shapes.kept.points = layout_.full;
+  shapes.kept.points[axis] = layout_.kept[axis];
+  shapes.kept.in = shapes.kept.out;
 }
 
 template <class T>
@@ -113,7 +133,10 @@ void ModalTransform<T>::to_points(BeyondSides const& sides, std::int64_t count, 
   T* lines = spectra;
   if (shapes.has_waves) {
     lines = shapes.has_lines ? between_values_.data() : values;
-    auto shape = shapes.waves;
+    if (shapes.leaves_out)
+      fft::transform<T>(stream_, shapes.kept, fft::Direction::inverse,
+                        as_complex(spectra, in_modes), as_complex(spectra, in_modes), variant_);
+    auto shape = shapes.leaves_out ? shapes.halved : shapes.waves;
     std::swap(shape.in, shape.out);
     fft::transform<T>(stream_, shape, as_complex(spectra, in_modes), as_span(lines, between),
                       variant_);
@@ -140,8 +163,11 @@ void ModalTransform<T>::to_modes(BeyondSides const& sides, std::int64_t count, T
                       as_span(lines + shapes.first_mode, between - shapes.first_mode), variant_);
     waves = lines;
   }
-  if (shapes.has_waves)
-    fft::transform<T>(stream_, shapes.waves, as_span<T const>(waves, between),
+  if (!shapes.has_waves) return;
+  fft::transform<T>(stream_, shapes.leaves_out ? shapes.halved : shapes.waves,
+                    as_span<T const>(waves, between), as_complex(spectra, in_modes), variant_);
+  if (shapes.leaves_out)
+    fft::transform<T>(stream_, shapes.kept, fft::Direction::forward, as_complex(spectra, in_modes),
                       as_complex(spectra, in_modes), variant_);
 }
 

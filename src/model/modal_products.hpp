@@ -43,11 +43,13 @@ class ModalTransform {
 
  private:
   struct Shapes {
-    fft::Shape waves, lines;  ///< along axes that are periodic, along the others
-    bool has_waves = false, has_lines = false;
+    fft::Shape waves, lines;  // along axes that are periodic, along the others
+    fft::Shape halved, kept;  // of waves the first axis; the others, of those modes that it keeps
+    bool has_waves = false, has_lines = false, leaves_out = false;
     std::int64_t first_point = 0, first_mode = 0;
   };
   Shapes shapes_of(equations::BeyondSides const& sides, std::int64_t count) const;
+  void split(Shapes& shapes) const;
 
   Stream stream_;
   Grid grid_;

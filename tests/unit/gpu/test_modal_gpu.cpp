@@ -46,6 +46,12 @@ TEST_F(ModalGpu, SidesAreAsPeriodicGridsThatGoOn) {
     check_sides<double>(stream, scheme);
 }
 
+TEST_F(ModalGpu, DealiasedAsOnMorePoints) {
+  Stream stream(Device::open(Backend::cuda));
+  check_dealiased<double>(stream);
+  check_dealiased<float>(stream);
+}
+
 // Chaos makes what roundings differ by e^(0.1·t) as large.
 TEST_F(ModalGpu, AsOnTheHost) {
   Stream stream(Device::open(Backend::cuda)), host(Device::open(Backend::cpu));

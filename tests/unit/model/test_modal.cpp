@@ -224,6 +224,11 @@ TEST_F(Modal, DealiasedModes) {
       1e-14);
 }
 
+TEST_F(Modal, DealiasedAsOnMorePoints) {
+  check_dealiased<double>(stream_);
+  check_dealiased<float>(stream_);
+}
+
 TEST_F(Modal, CheckpointsGoOnWithTheSameBits) {
   Grid const grid = kuramoto_sivashinsky_grid();
   for (auto const* const scheme : {"imex_bdf2", "etdrk4", "ark3", "imex_euler", "rk4"}) {
