@@ -121,11 +121,12 @@ struct Joint {
   T before, first, left, right_first, last, behind, right;
 };
 
-/// How the two unknowns between pieces follow from the last of the right one and the one behind it.
+/// How the two unknowns between pieces follow from the last of the right one and the one behind it,
+/// and from the one before the left one and its first, where those are not known.
 template <class T>
 struct JointPivots {
-  T left_inverse, left_first, left_last, left_behind, left_right;
-  T first_inverse, first_last, first_behind, first_right;
+  T left_inverse, left_before, left_outer, left_first, left_last, left_behind, left_right;
+  T first_inverse, first_before, first_outer, first_last, first_behind, first_right;
 };
 
 /// row −= factor·pivot, but for the unknown that is eliminated.
@@ -163,6 +164,8 @@ GRIDSTRIDE_HOST_DEVICE JointPivots<T> append(Piece<T>& piece, Piece<T> const& ne
   JointPivots<T> pivots;
   pivots.left_inverse = 1 / a.left;
   good = good && !of_zero(pivots.left_inverse);
+  pivots.left_before = a.before;
+  pivots.left_outer = a.first;
   pivots.left_first = a.right_first;
   pivots.left_last = a.last;
   pivots.left_behind = a.behind;
@@ -174,6 +177,8 @@ GRIDSTRIDE_HOST_DEVICE JointPivots<T> append(Piece<T>& piece, Piece<T> const& ne
   exchange_if(std::fabs(d.right_first) > std::fabs(b.right_first), b, d);
   pivots.first_inverse = 1 / b.right_first;
   good = good && !of_zero(pivots.first_inverse);
+  pivots.first_before = b.before;
+  pivots.first_outer = b.first;
   pivots.first_last = b.last;
   pivots.first_behind = b.behind;
   pivots.first_right = b.right;

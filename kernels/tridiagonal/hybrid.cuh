@@ -5,7 +5,7 @@
 #include "kernels/tridiagonal/reduction.cuh"
 #include "kernels/tridiagonal/tiles.cuh"
 
-/// The kernel of the rung `hybrid` (cuda_hybrid.cu).
+/// The kernels of the rungs `hybrid` and `ahead` (cuda_hybrid.cu).
 namespace gridstride::tridiagonal {
 
 /// Rows of a thread. Odd, so that the rows that the threads of a warp read from shared memory at the
@@ -13,6 +13,8 @@ namespace gridstride::tridiagonal {
 constexpr int chunk_rows = 9;
 /// Threads of a block, at most, and of a multiprocessor by the registers that they have.
 constexpr int most_threads = 768;
+/// The same for blocks that stay, which have more to remember.
+constexpr int most_ahead_threads = 640;
 /// What a kernel makes of the tiles of the systems.
 enum class Task {
   whole,       ///< a tile is a system: its solution
@@ -137,6 +139,139 @@ __device__ void write_reduced(Tile<T> const& tile, int system, Row<T> const& las
   for (int i = 0; i < reduced_arrays; ++i) to[i * all] = values[i];
 }
 
+/// A thread's place in a tile.
+template <class T>
+struct TilePlace {
+  int system, chunk, chunks, row, size;
+  bool active, inner;  ///< has rows; has rows of another thread behind them
+
+  __device__ explicit TilePlace(Tile<T> const& tile) {
+    int const thread = static_cast<int>(threadIdx.x);
+    system = thread / tile.level.chunks;
+    chunk = thread % tile.level.chunks;
+    chunks = (tile.rows + chunk_rows - 1) / chunk_rows;
+    row = chunk * chunk_rows;
+    size = tile.rows - row < chunk_rows ? tile.rows - row : chunk_rows;
+    active = system < tile.systems && chunk < chunks;
+    inner = active && chunk + 1 < chunks;
+  }
+};
+
+/// Eliminates a thread's rows of the tile in shared memory. A pivot that is zero is noted, and `bad`
+/// set. A barrier.
+template <class T>
+__device__ void eliminate_tile(Tile<T> const& tile, TilePlace<T> const& seat, Chunk<T>& chunk,
+                               bool& bad) {
+  auto const& level = tile.level;
+  bool const open = !level.places.periodic;
+  int const begin = seat.system * level.pitch + seat.row;
+  std::int64_t const first = tile.first_row + seat.row;
+  ChunkRows<T> const given{tile.array(0) + begin,
+                           tile.array(1) + begin,
+                           tile.array(2) + begin,
+                           tile.array(3) + begin,
+                           seat.size,
+                           open && first == 0,
+                           open && first + seat.size == level.places.size};
+  int row = -1;
+  if (seat.active) {
+    if (seat.size == chunk_rows)
+      eliminate<true>(given, chunk);
+    else
+      eliminate<false>(given, chunk);
+    row = bad_row(given, chunk.last);
+  }
+  bad = row >= 0;
+  if (bad) note_bad_pivot(tile, seat.system, seat.row + row);
+  if (__syncthreads_or(!chunk.dominant) && level.rows == nullptr && threadIdx.x == 0)
+    raise(level.work.findings->measured, 1);
+}
+
+/// Solves for the chunks' last unknowns but the tile's own, by parallel cyclic reduction: `mine` is
+/// the thread's, `firsts` and `separators` are those of all. Barriers.
+template <class T>
+__device__ void solve_separators(Tile<T> const& tile, TilePlace<T> const& seat,
+                                 Chunk<T> const& chunk, SharedRelations<T> const& firsts,
+                                 SharedRelations<T>& separators, SharedRelations<T> spare,
+                                 Relation<T>& mine, bool& good) {
+  int const thread = static_cast<int>(threadIdx.x);
+  if (seat.active) firsts.put(thread, chunk.first);
+  __syncthreads();
+  if (seat.inner) {
+    mine = solved(without_upper(chunk.last, firsts.get(thread + 1)), good);
+    separators.put(thread, mine);
+  }
+  __syncthreads();
+  for (int distance = 1; distance < seat.chunks - 1; distance *= 2) {
+    if (seat.inner) {
+      mine = reach_further(mine, separators, thread, seat.chunk >= distance,
+                           seat.chunk + distance < seat.chunks - 1, distance, good);
+      spare.put(thread, mine);
+    }
+    __syncthreads();
+    auto const next = spare;
+    spare = separators;
+    separators = next;
+  }
+}
+
+/// One tile whose rows are in shared memory. Once they are in registers `bring_next` is called, and
+/// `exchange` is memory in which threads give each other numbers: that of a, b and c, or, where the
+/// next rows come meanwhile (`ahead`), other memory, which then takes the solution too.
+template <Task task, bool ahead, class T, class BringNext>
+__device__ void solve_tile(Tile<T> const& tile, Begins<T> const& begins, T* exchange,
+                           BringNext const& bring_next) {
+  auto const& level = tile.level;
+  TilePlace<T> const seat(tile);
+  int const thread = static_cast<int>(threadIdx.x), slots = level.systems * level.chunks;
+  Chunk<T> chunk;
+  bool bad = false, good = true;
+  eliminate_tile(tile, seat, chunk, bad);
+  bring_next();
+
+  SharedRelations<T> const firsts{exchange, slots};
+  SharedRelations<T> separators{exchange + 3 * slots, slots};
+  Relation<T> mine{};
+  solve_separators(tile, seat, chunk, firsts, separators,
+                   SharedRelations<T>{exchange + 6 * slots, slots}, mine, good);
+  if (task != Task::substitute && seat.active && !seat.inner) {
+    bool const alone = seat.chunks == 1;
+    auto first = firsts.get(thread - seat.chunk);
+    if (!alone) first = through(first, separators.get(thread - seat.chunk));
+    auto last = without_lower(chunk.last, alone ? before_piece<T>() : separators.get(thread - 1));
+    if (task == Task::reduce) {
+      write_reduced(tile, seat.system, last, first);
+    } else {
+      bool const open = !level.places.periodic;
+      if (!open) last = closed(last, first);
+      T const end = solved(last, good).constant;
+      begins.last[seat.system] = end;
+      begins.before[seat.system] = open ? T{0} : end;
+    }
+  }
+  if (seat.active && !bad && !good) note_bad_pivot(tile, seat.system, seat.row + seat.size - 1);
+  if (task == Task::reduce) return;
+  if (task == Task::whole) __syncthreads();
+
+  T left = 0, own = 0;
+  if (seat.active) {
+    T const before = begins.before[seat.system], last = begins.last[seat.system];
+    left = seat.chunk == 0 ? before : separators.get(thread - 1).at(before, last);
+    own = seat.inner ? mine.at(before, last) : last;
+  }
+  T* const solution = ahead ? exchange : tile.array(3);
+  if (ahead) __syncthreads();  // what threads have given each other makes room
+  if (seat.active) {
+    T* const x = solution + seat.system * level.pitch + seat.row;
+#pragma unroll
+    for (int i = 0; i < chunk_rows - 1; ++i)
+      if (i + 1 < seat.size) x[i] = chunk.relations[i].at(left, own);
+    x[seat.size - 1] = own;
+  }
+  __syncthreads();
+  write_solution(tile, solution, begins.values);
+}
+
 /// One block: a tile of some systems. A thread eliminates a chunk of nine rows; the chunks' last
 /// unknowns but the tile's own are solved for by parallel cyclic reduction.
 template <Task task, class T>
@@ -159,91 +294,43 @@ __global__ void __launch_bounds__(most_threads)
     await_groups<0>();
   }
   __syncthreads();
+  solve_tile<task, false>(tile, begins, memory, [] {});
+}
 
-  int const thread = static_cast<int>(threadIdx.x);
-  int const system = thread / level.chunks, chunk = thread % level.chunks;
-  int const chunks = (tile.rows + chunk_rows - 1) / chunk_rows, row = chunk * chunk_rows;
-  bool const active = system < tile.systems && chunk < chunks, inner = active && chunk + 1 < chunks;
-  int const size = tile.rows - row < chunk_rows ? tile.rows - row : chunk_rows;
-  bool const open = !level.places.periodic;
-  Chunk<T> rows;
-  int const begin = system * level.pitch + row;
-  ChunkRows<T> const given{tile.array(0) + begin,
-                           tile.array(1) + begin,
-                           tile.array(2) + begin,
-                           tile.array(3) + begin,
-                           size,
-                           open && tile.first_row + row == 0,
-                           open && tile.first_row + row + size == level.places.size};
-  int bad = -1;
-  if (active) {
-    if (size == chunk_rows)
-      eliminate<true>(given, rows);
-    else
-      eliminate<false>(given, rows);
-    bad = bad_row(given, rows.last);
-  }
-  // From here on the memory of a, b and c holds relations.
-  if (__syncthreads_or(!rows.dominant) && level.rows == nullptr && thread == 0)
-    raise(level.work.findings->measured, 1);
-  int const slots = level.systems * level.chunks;
-  SharedRelations<T> const firsts{memory, slots};
-  if (active) firsts.put(thread, rows.first);
+/// The same by blocks that stay, and take one tile after the other: the next one comes while one is
+/// solved. For the caller's systems.
+template <Task task, class T>
+__global__ void __launch_bounds__(most_ahead_threads)
+    ahead_kernel(__grid_constant__ Level<T> const level, unsigned tiles) {
+  extern __shared__ __align__(16) unsigned char hybrid_memory[];
+  T* const memory = reinterpret_cast<T*>(hybrid_memory);
+  auto const tile_of = [&](unsigned index) {
+    return Tile<T>(level, memory, task == Task::substitute ? tiles - 1 - index : index);
+  };
+  auto const find = [&](unsigned index, int turn) {
+    Begins<T> const begins(level, memory, turn);
+    find_systems(tile_of(index), begins);
+    if (task == Task::substitute) find_ends(tile_of(index), begins);
+  };
+  auto const bring = [&](unsigned index, int turn) {
+    bring_arrays(tile_of(index), Begins<T>(level, memory, turn));
+    close_group();
+  };
+  int turn = 0;
+  find(blockIdx.x, turn);
   __syncthreads();
-
-  SharedRelations<T> separators{memory + 3 * slots, slots}, spare{memory + 6 * slots, slots};
-  Relation<T> mine{};
-  bool good = true;
-  if (inner) {
-    mine = solved(without_upper(rows.last, firsts.get(thread + 1)), good);
-    separators.put(thread, mine);
-  }
-  __syncthreads();
-  for (int distance = 1; distance < chunks - 1; distance *= 2) {
-    if (inner) {
-      mine = reach_further(mine, separators, thread, chunk >= distance,
-                           chunk + distance < chunks - 1, distance, good);
-      spare.put(thread, mine);
-    }
+  bring(blockIdx.x, turn);
+  for (unsigned index = blockIdx.x; index < tiles; index += gridDim.x) {
+    unsigned const next = index + gridDim.x;
+    await_groups<0>();
     __syncthreads();
-    auto const next = spare;
-    spare = separators;
-    separators = next;
+    if (next < tiles) find(next, 1 - turn);
+    solve_tile<task, true>(tile_of(index), Begins<T>(level, memory, turn),
+                           memory + elements_before_exchange(level), [&] {
+                             if (next < tiles) bring(next, 1 - turn);
+                           });
+    turn = 1 - turn;
   }
-
-  if (task != Task::substitute && active && !inner) {
-    auto first = firsts.get(thread - chunk);
-    if (chunks > 1) first = through(first, separators.get(thread - chunk));
-    auto last =
-        without_lower(rows.last, chunks > 1 ? separators.get(thread - 1) : before_piece<T>());
-    if (task == Task::reduce) {
-      write_reduced(tile, system, last, first);
-    } else {
-      if (!open) last = closed(last, first);
-      T const end = solved(last, good).constant;
-      begins.last[system] = end;
-      begins.before[system] = open ? T{0} : end;
-    }
-  }
-  if (bad >= 0)
-    note_bad_pivot(tile, system, row + bad);
-  else if (active && !good)
-    note_bad_pivot(tile, system, row + size - 1);
-  if (task == Task::reduce) return;
-  if (task == Task::whole) __syncthreads();
-
-  if (active) {
-    T const before = begins.before[system], last = begins.last[system];
-    T const left = chunk == 0 ? before : separators.get(thread - 1).at(before, last);
-    T const own = inner ? mine.at(before, last) : last;
-    T* const x = tile.array(3) + system * level.pitch + row;
-#pragma unroll
-    for (int i = 0; i < chunk_rows - 1; ++i)
-      if (i + 1 < size) x[i] = rows.relations[i].at(left, own);
-    x[size - 1] = own;
-  }
-  __syncthreads();
-  write_solution(tile, tile.array(3), begins.values);
 }
 
 }  // namespace gridstride::tridiagonal

@@ -29,22 +29,36 @@ struct Level {
   int systems;             ///< of a block
   int chunks;              ///< of a whole tile
   int pitch;               ///< in shared memory, from a tile to that of the next system
-  int gap_shift;           ///< a row lies as many elements further as 2^gap_shift go into it
-  int exchange;            ///< elements of shared memory in the place of a, b and c, at least
-  bool across;             ///< whether systems lie side by side
-  bool vectors;            ///< whether rows lie in aligned vectors
+  int gap_shift, gap;  ///< a row lies `gap` elements further for each time 2^gap_shift go into it
+  int exchange;        ///< elements in which threads give each other numbers, at least
+  bool ahead;          ///< whether they are apart from a, b and c
+  bool across;         ///< whether systems lie side by side
+  bool vectors;        ///< whether rows lie in aligned vectors
   std::int64_t named_size, named_rows;  ///< of the caller's systems, and of what is a row here
 };
 
-/// Elements of shared memory before d, and in all.
+/// Elements of shared memory before d, before those of `exchange`, and in all.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE int elements_before_right(Level<T> const& level) {
   int const arrays = 3 * level.systems * level.pitch;
-  return ((arrays > level.exchange ? arrays : level.exchange) + 3) / 4 * 4;
+  return ((arrays > level.exchange || level.ahead ? arrays : level.exchange) + 3) / 4 * 4;
+}
+template <class T>
+GRIDSTRIDE_HOST_DEVICE int elements_before_exchange(Level<T> const& level) {
+  return level.ahead ? elements_before_right(level) + (level.systems * level.pitch + 3) / 4 * 4 : 0;
 }
 template <class T>
 GRIDSTRIDE_HOST_DEVICE int shared_elements(Level<T> const& level) {
-  return elements_before_right(level) + (level.systems * level.pitch + 3) / 4 * 4;
+  int const rows = level.systems * level.pitch;
+  if (!level.ahead) return elements_before_right(level) + (rows + 3) / 4 * 4;
+  return elements_before_exchange(level) +
+         ((level.exchange > rows ? level.exchange : rows) + 3) / 4 * 4;
+}
+
+/// Words of eight bytes of a `Begins`; there are two where rows come ahead.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE int begins_words(Level<T> const& level) {
+  return level.systems * 2 * static_cast<int>(sizeof(std::int64_t) + sizeof(T)) / 8;
 }
 
 /// What a block keeps of each of its systems, behind the rows: where it begins, and the unknowns
@@ -54,8 +68,9 @@ struct Begins {
   std::int64_t *coefficients, *values;
   T *before, *last;
 
-  __device__ Begins(Level<T> const& level, T* memory)
-      : coefficients(reinterpret_cast<std::int64_t*>(memory + shared_elements(level))),
+  __device__ Begins(Level<T> const& level, T* memory, int turn = 0)
+      : coefficients(reinterpret_cast<std::int64_t*>(memory + shared_elements(level)) +
+                     turn * begins_words(level)),
         values(coefficients + level.systems),
         before(reinterpret_cast<T*>(values + level.systems)),
         last(before + level.systems) {}
@@ -63,7 +78,7 @@ struct Begins {
 template <class T>
 std::size_t shared_bytes(Level<T> const& level) {
   return shared_elements(level) * sizeof(T) +
-         static_cast<std::size_t>(level.systems) * 2 * (sizeof(std::int64_t) + sizeof(T));
+         static_cast<std::size_t>((level.ahead ? 2 : 1) * begins_words(level)) * 8;
 }
 
 /// A block's part of a level: a tile of up to `systems` systems in shared memory.
@@ -141,8 +156,8 @@ __device__ void find_systems(Tile<T> const& tile, Begins<T> const& begins) {
 
 /// Where a row lies in shared memory, from the first of its system on.
 template <class T>
-__device__ int shared_place(Level<T> const& level, int row) {
-  return row + (row >> level.gap_shift);
+GRIDSTRIDE_HOST_DEVICE int shared_place(Level<T> const& level, int row) {
+  return row + (row >> level.gap_shift) * level.gap;
 }
 
 /// Begins to bring elements of several arrays to shared memory, all from the same place on.
@@ -219,10 +234,11 @@ __device__ void write_solution(Tile<T> const& tile, T const* source, std::int64_
 /// How a rung cuts systems.
 struct Cut {
   int chunk_rows;     ///< rows of a thread
-  int gap_shift;      ///< `Level::gap_shift`: no gaps with 31, and vectors only then
+  int gap_shift;      ///< `Level::gap_shift`: no gaps with 31
   int threads;        ///< of a block, about, where a tile is not a whole system
   int exchange;       ///< elements of `Level::exchange` for each thread
   int least_systems;  ///< of a block, where they lie side by side
+  int gap = 1;        ///< `Level::gap`: vectors lie in rows with gaps of 16 bytes
 };
 
 /// A level in tiles of `chunks` chunks at most.
@@ -233,7 +249,8 @@ Level<T> in_tiles(Level<T> level, Cut const& cut, std::int64_t chunks) {
   level.tile_rows = std::min(std::int64_t{level.chunks} * cut.chunk_rows, level.places.size);
   level.tiles = (level.places.size + level.tile_rows - 1) / level.tile_rows;
   level.gap_shift = cut.gap_shift;
-  int const rows = static_cast<int>(level.tile_rows + (level.tile_rows >> cut.gap_shift));
+  level.gap = cut.gap;
+  int const rows = shared_place(level, static_cast<int>(level.tile_rows));
   level.pitch = level.across ? rows | 1 : (rows + 3) / 4 * 4;
   level.systems = std::clamp(cut.threads / level.chunks, 1, most_systems);
   if (level.across) {
@@ -264,8 +281,8 @@ template <class T>
 bool tiles_in_vectors(Level<T> const& level, bool with_coefficients) {
   auto const& places = level.places;
   auto const& work = level.work;
-  bool aligned =
-      !level.across && level.gap_shift == 31 && (level.tiles == 1 || level.tile_rows % 4 == 0);
+  bool const gaps_fit = level.gap_shift == 31 || level.gap * sizeof(T) % 16 == 0;
+  bool aligned = !level.across && gaps_fit && (level.tiles == 1 || level.tile_rows % 4 == 0);
   for (T const* array : std::initializer_list<T const*>{work.right, work.solution})
     aligned = aligned && in_vectors(array, places.value_stride, places.values_of);
   for (T const* array : std::initializer_list<T const*>{work.lower, work.diagonal, work.upper})

@@ -359,7 +359,7 @@ void check_bad_pivots(Stream& stream, std::int64_t n, std::string_view variant) 
   ASSERT_TRUE(found.report.bad_pivot.has_value()) << variant << ", " << n << " unknowns";
   EXPECT_EQ(found.report.bad_pivot->system, 3) << variant;
   EXPECT_LT(found.report.bad_pivot->row, n) << variant;
-  EXPECT_TRUE(variant == "pivoted" || found.report.bad_pivot->row == row)
+  EXPECT_TRUE(variant.starts_with("pivoted") || found.report.bad_pivot->row == row)
       << variant << ", " << n << " unknowns, row " << found.report.bad_pivot->row;
   EXPECT_NE(found.report.template fault<T>().find("system 3 has a zero pivot in row"),
             std::string::npos);

@@ -1,0 +1,104 @@
+// The rung `pivoted_pairs` of the ladder in cuda.cu: `pivoted` with half the rows for a thread, rows
+// judged where they are, and few kernels for the pieces.
+//
+// Thread-to-data: a piece is 32 rows, for two threads. On the way there each makes a piece of its
+// half (equations.hpp), which the first one joins. On the way back, with the unknowns at both ends
+// known, one eliminates down from the first and the other up from the last; in the middle they have
+// four equations of two unknowns, and each goes back where it came from. So twice as many threads
+// share a multiprocessor's memory, each with half the chain of dependent operations. Where rows are
+// judged, they come once more from the cache while the solution is still on the chip.
+// In between, a thread puts eight pieces together and a block of 128 threads 1024, by a tree: three
+// kernels for 2^24 unknowns before the way back in place of fourteen.
+//
+// Bytes, of n unknowns: 9·n·sizeof(T), and a tenth more for the pieces. The roof is the copy
+// bandwidth.
+
+#include <cstdint>
+
+#include "core/buffer.hpp"
+#include "kernels/support/collectives.cuh"
+#include "kernels/support/launch.cuh"
+#include "kernels/tridiagonal/pairs.cuh"
+#include "kernels/tridiagonal/rows.hpp"
+
+namespace gridstride::tridiagonal {
+
+namespace {
+
+/// 512 rows of a warp; side by side 64 bytes of float64.
+template <class T>
+constexpr Cut cut{piece_rows, half_shift, warp_size / 2, 0, 8, 16 / static_cast<int>(sizeof(T))};
+
+template <PivotedTask task, class T>
+void launch(Stream& stream, Level<T> const& level, StoredPieces<T> const& pieces) {
+  auto const bytes = shared_bytes(level);
+  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(
+      pairs_kernel<task, T>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  pairs_kernel<task, T><<<blocks_of(level), warp_size, bytes, native(stream)>>>(level, pieces);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "tridiagonal pairs");
+}
+
+/// Pieces and their memory.
+template <class T>
+struct PiecesMemory {
+  Buffer<StoredPiece<T>> stored;
+  Buffer<T> ends;
+  StoredPieces<T> pieces;
+
+  PiecesMemory(Stream& stream, std::int64_t size, std::int64_t count, std::int64_t rows)
+      : stored(stream, MemorySpace::device, static_cast<std::size_t>(size * count)),
+        ends(stream, MemorySpace::device, static_cast<std::size_t>(2 * size * count)),
+        pieces{{nullptr, ends.data(), ends.data() + size * count, size, size * count, rows},
+               stored.data()} {}
+};
+
+template <TreeTask task, class T>
+void launch(Stream& stream, StoredPieces<T> const& pieces, StoredPieces<T> const& joint,
+            Names const& names, int span, bool periodic) {
+  tree_kernel<task, T>
+      <<<blocks_for(joint.all * span, tree_threads), tree_threads, 0, native(stream)>>>(
+          pieces, joint, names, span, periodic);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "tridiagonal tree");
+}
+
+/// Finds the ends of all pieces.
+template <class T>
+void solve_pieces(Stream& stream, StoredPieces<T> const& pieces, Names const& names,
+                  bool periodic) {
+  int span = 1;
+  while (span < tree_threads && span * joined_pieces < pieces.size) span *= 2;
+  std::int64_t const of_tree = std::int64_t{span} * joined_pieces;
+  std::int64_t const trees = (pieces.size + of_tree - 1) / of_tree;
+  std::int64_t const count = pieces.all / pieces.size;
+  if (trees == 1)
+    return launch<TreeTask::whole>(
+        stream, pieces, {{nullptr, nullptr, nullptr, 1, count, 0}, nullptr}, names, span, periodic);
+  PiecesMemory<T> const joint(stream, trees, count, pieces.rows * of_tree);
+  launch<TreeTask::join>(stream, pieces, joint.pieces, names, span, periodic);
+  solve_pieces(stream, joint.pieces, names, periodic);
+  launch<TreeTask::part>(stream, pieces, joint.pieces, names, span, periodic);
+}
+
+}  // namespace
+
+template <class T>
+void cuda_pivoted_pairs(Stream& stream, Arguments<T> const& work) {
+  Level<T> level{};
+  level.work = work;
+  level.places = places_of(work.shape);
+  level.across = lie_across(level.places);
+  level = in_tiles(level, cut<T>,
+                   level.across ? cut<T>.threads / cut<T>.least_systems : cut<T>.threads);
+  level.vectors = tiles_in_vectors(level, true);
+  std::int64_t const size = level.places.size;
+  PiecesMemory<T> const chunks(stream, (size + piece_rows - 1) / piece_rows, level.places.count,
+                               piece_rows);
+  launch<PivotedTask::reduce>(stream, level, chunks.pieces);
+  solve_pieces(stream, chunks.pieces, {work.findings, size}, level.places.periodic);
+  launch<PivotedTask::substitute>(stream, level, chunks.pieces);
+}
+
+template void cuda_pivoted_pairs(Stream&, Arguments<float> const&);
+template void cuda_pivoted_pairs(Stream&, Arguments<double> const&);
+
+}  // namespace gridstride::tridiagonal
