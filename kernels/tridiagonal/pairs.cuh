@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "kernels/tridiagonal/tree.cuh"
 
@@ -205,8 +204,8 @@ __device__ inline void raise_shared(float* at, float value) {
 template <class T>
 __device__ void judge_rows(Tile<T> const& tile, Begins<T> const& begins,
                            StoredPieces<T> const& pieces) {
-  auto const& [work, places] =
-      std::pair<Arguments<T> const&, Places const&>(tile.level.work, tile.level.places);
+  auto const& work = tile.level.work;
+  auto const& places = tile.level.places;
   double error = 0;
   tile.each_place(1, [&](int s, int r) {
     std::int64_t const system = tile.first_system + s, row = tile.first_row + r;
