@@ -209,7 +209,7 @@ constexpr int few_rows = 9, many_rows = 17;
 
 template <class T>
 bool stays_on_chip(Device const& device, Layers<T> const& w) {
-  constexpr std::int64_t least = 96;  // a third of the threads has rows
+  constexpr std::int64_t least = 128;  // nearly half of the threads have rows
   std::int64_t const count = w.a.count[w.axis];
   return device.compute_capability() >= 80 &&  // for copies past the registers
          w.axis != 0 && w.a.side[w.axis][0] != Rule::periodic && w.a.diffusivities == nullptr &&
