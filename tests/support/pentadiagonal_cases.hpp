@@ -63,29 +63,19 @@ Pentadiagonal<T> biharmonic(std::int64_t n, double k) {
   return all;
 }
 
-/// The solution by a variant; in place, or in memory full of NaN.
+/// The solution by a variant.
 template <class T>
 Solved<T> solved(Stream& stream, Pentadiagonal<T> const& systems, std::string_view variant,
                  bool in_place = false) {
-  auto const memory = [&](std::vector<T> const& values) {
-    Buffer<T> buffer(stream, MemorySpace::device, values.size());
-    copy_async(buffer.span(), std::span(values), stream);
-    return buffer;
-  };
-  std::vector<T> const empty(systems.right.size(), std::numeric_limits<T>::quiet_NaN());
-  auto const a = memory(systems.of[0]), b = memory(systems.of[1]), c = memory(systems.of[2]),
-             d = memory(systems.of[3]), e = memory(systems.of[4]);
-  auto right = memory(systems.right), apart = memory(empty);
-  auto const x = in_place ? right.span() : apart.span();
-  Buffer<Findings> findings(stream, MemorySpace::device, 1);
-  zero_async(findings.span(), stream);
-  pentadiagonal::solve<T>(stream, systems.shape, {a.span(), b.span(), c.span(), d.span(), e.span()},
-                          right.span(), x, findings.span(), variant);
-  Solved<T> result{std::vector<T>(x.size()),
-                   tridiagonal::read(stream, systems.shape, findings.span())};
-  copy_async(std::span(result.x), x, stream);
-  stream.synchronize();
-  return result;
+  auto const a = placed(stream, systems.of[0]), b = placed(stream, systems.of[1]),
+             c = placed(stream, systems.of[2]), d = placed(stream, systems.of[3]),
+             e = placed(stream, systems.of[4]);
+  return solved_by(stream, systems.shape, systems.right, in_place,
+                   [&](auto right, auto x, auto findings) {
+                     pentadiagonal::solve<T>(stream, systems.shape,
+                                             {a.span(), b.span(), c.span(), d.span(), e.span()},
+                                             right, x, findings, variant);
+                   });
 }
 
 /// b − A·x of every row in extended precision, in the order of systems and rows.

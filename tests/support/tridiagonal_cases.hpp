@@ -77,29 +77,41 @@ struct Solved {
   Report report;
 };
 
-/// The solution by a variant; in place, or in memory full of NaN.
+/// Numbers where the stream's device has them.
 template <class T>
-Solved<T> solved(Stream& stream, Tridiagonal<T> const& systems, std::string_view variant,
-                 bool in_place = false) {
-  auto const memory = [&](std::vector<T> const& values) {
-    Buffer<T> buffer(stream, MemorySpace::device, values.size());
-    copy_async(buffer.span(), std::span(values), stream);
-    return buffer;
-  };
-  std::vector<T> const empty(systems.right.size(), std::numeric_limits<T>::quiet_NaN());
-  auto const lower = memory(systems.lower), diagonal = memory(systems.diagonal),
-             upper = memory(systems.upper);
-  auto right = memory(systems.right), apart = memory(empty);
+Buffer<T> placed(Stream& stream, std::vector<T> const& values) {
+  Buffer<T> buffer(stream, MemorySpace::device, values.size());
+  copy_async(buffer.span(), std::span(values), stream);
+  return buffer;
+}
+
+/// What `solve(right, x, findings)` comes to; in place, or in memory full of NaN.
+template <class T, class Solve>
+Solved<T> solved_by(Stream& stream, Shape const& shape, std::vector<T> const& given, bool in_place,
+                    Solve const& solve) {
+  std::vector<T> const empty(given.size(), std::numeric_limits<T>::quiet_NaN());
+  auto right = placed(stream, given), apart = placed(stream, empty);
   auto const x = in_place ? right.span() : apart.span();
   Buffer<Findings> findings(stream, MemorySpace::device, 1);
   zero_async(findings.span(), stream);
-  tridiagonal::solve<T>(stream, systems.shape, {lower.span(), diagonal.span(), upper.span()},
-                        right.span(), x, findings.span(), variant);
-  Solved<T> result{std::vector<T>(x.size()),
-                   tridiagonal::read(stream, systems.shape, findings.span())};
+  solve(right.span(), x, findings.span());
+  Solved<T> result{std::vector<T>(x.size()), tridiagonal::read(stream, shape, findings.span())};
   copy_async(std::span(result.x), x, stream);
   stream.synchronize();
   return result;
+}
+
+/// The solution by a variant.
+template <class T>
+Solved<T> solved(Stream& stream, Tridiagonal<T> const& systems, std::string_view variant,
+                 bool in_place = false) {
+  auto const lower = placed(stream, systems.lower), diagonal = placed(stream, systems.diagonal),
+             upper = placed(stream, systems.upper);
+  return solved_by(
+      stream, systems.shape, systems.right, in_place, [&](auto right, auto x, auto findings) {
+        tridiagonal::solve<T>(stream, systems.shape, {lower.span(), diagonal.span(), upper.span()},
+                              right, x, findings, variant);
+      });
 }
 
 /// b − A·x of every row in extended precision, in the order of systems and rows.
