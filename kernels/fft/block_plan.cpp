@@ -1,6 +1,7 @@
 #include "kernels/fft/block_plan.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 
 #include "kernels/fft/host.hpp"
@@ -18,52 +19,73 @@ struct Passes {
   double work = 0;
 };
 
-constexpr int most_numbers = 16;               ///< of a thread
-constexpr std::size_t wide = 64, sector = 32;  ///< bytes that lie together
+constexpr int most_radix = 16;
+constexpr std::int64_t most_threads = 1024, registers = 65536;  ///< of a block, of a multiprocessor
+constexpr std::size_t wide = 128, sector = 32;                  ///< bytes that lie together
 
-/// `lines` are those that a block should have at least.
-void consider(std::vector<int> const& radices, std::int64_t points, int lines, Passes& best) {
-  if (!best.radices.empty() && radices.size() > best.radices.size()) return;
-  for (int const by : radices) {
-    std::int64_t const threads = points / by;
-    if (threads > 1024) continue;
+/// What decides on passes.
+struct Limits {
+  int lines;                      ///< that a block should have at least
+  int words;                      ///< of 4 bytes, of a number
+  int many_threads;               ///< blocks of more wait for each other's exchanges
+  int most_numbers = most_radix;  ///< of a thread
+  bool has_registers = false;     ///< whether there must be registers for all numbers of a block
+};
+
+/// The passes that take the least, as few as there can be.
+class Search {
+ public:
+  Search(std::int64_t points, Limits const& limits) : points_(points), limits_(limits) {}
+
+  Passes run() {
+    if (points_ == 1) return {{1}, 1, 1};
+    go(points_);
+    return best_;
+  }
+
+ private:
+  void go(std::int64_t rest) {
+    if (rest == 1) return consider();
+    if (!best_.radices.empty() && radices_.size() >= best_.radices.size()) return;
+    for (int radix = radices_.empty() ? most_radix : radices_.back(); radix > 1; --radix) {
+      if (rest % radix != 0) continue;
+      radices_.push_back(radix);
+      go(rest / radix);
+      radices_.pop_back();
+    }
+  }
+  void consider() {
+    if (!best_.radices.empty() && radices_.size() > best_.radices.size()) return;
+    for (int const by : radices_)
+      for (int share = 1; share * most_radix <= limits_.most_numbers; ++share)
+        consider((points_ / by + share - 1) / share);
+  }
+  void consider(std::int64_t threads) {
+    if (threads > most_threads) return;
     double work = 0;
     std::int64_t most = 0;
-    for (int const radix : radices) {
-      std::int64_t const each = (points / radix + threads - 1) / threads;
+    for (int const radix : radices_) {
+      std::int64_t const each = (points_ / radix + threads - 1) / threads;
       work += static_cast<double>(threads * each * radix);
       most = std::max(most, each * radix);
     }
-    if (most > most_numbers) continue;
-    // Of those that take the same, the one with fewer numbers for a thread, and alike radices.
-    int const sum = std::accumulate(radices.begin(), radices.end(), 0);
-    work *= 1 + 1e-3 * static_cast<double>(most) + 1e-4 * sum;
-    // Large blocks wait for each other's exchanges.
-    if (threads * lines > 256) work *= 1.05;
-    if (best.radices.empty() || radices.size() < best.radices.size() || work < best.work)
-      best = {radices, static_cast<int>(threads), work};
+    if (most > limits_.most_numbers) return;
+    std::int64_t const words = most * limits_.words;
+    if (limits_.has_registers && threads * (words + 48) > registers) return;
+    // Of those that take the same, the one whose threads have some 32 words in registers, which are
+    // enough to have under way and leave room for many threads, and alike radices.
+    int const sum = std::accumulate(radices_.begin(), radices_.end(), 0);
+    work *= 1 + 2.5e-4 * static_cast<double>(std::abs(words - 32)) + 1e-4 * sum;
+    if (threads * limits_.lines > limits_.many_threads) work *= 1.05;
+    if (best_.radices.empty() || radices_.size() < best_.radices.size() || work < best_.work)
+      best_ = {radices_, static_cast<int>(threads), work};
   }
-}
 
-void search(std::int64_t rest, std::vector<int>& radices, std::int64_t points, int lines,
-            Passes& best) {
-  if (rest == 1 && !radices.empty()) return consider(radices, points, lines, best);
-  if (!best.radices.empty() && radices.size() >= best.radices.size()) return;
-  for (int radix = radices.empty() ? most_numbers : radices.back(); radix > 1; --radix) {
-    if (rest % radix != 0) continue;
-    radices.push_back(radix);
-    search(rest / radix, radices, points, lines, best);
-    radices.pop_back();
-  }
-}
-
-Passes passes_of_points(std::int64_t points, int lines) {
-  if (points == 1) return {{1}, 1, 1};
-  Passes best;
-  std::vector<int> radices;
-  search(points, radices, points, lines, best);
-  return best;
-}
+  std::int64_t points_;
+  Limits limits_;
+  std::vector<int> radices_;
+  Passes best_;
+};
 
 /// How results of the first radix r are kept in different banks while neighbouring lanes write them,
 /// r apart: one number more after each r makes that an odd distance. Where r is even and no power of
@@ -75,6 +97,7 @@ int padding_of(std::int64_t points, Passes const& passes) {
   return points <= 2048 ? 4 : 16;
 }
 
+/// `points` are the numbers that a line has in shared memory.
 std::size_t line_bytes(std::int64_t points, Passes const& passes, std::size_t number_bytes) {
   int const padding = padding_of(points, passes);
   std::int64_t const more = padding > 0 ? points / padding + 1 : 0;
@@ -83,26 +106,28 @@ std::size_t line_bytes(std::int64_t points, Passes const& passes, std::size_t nu
 
 /// Lines one after the other: small blocks, of which many overlap what they wait for.
 int lines_in_a_row(std::size_t bytes, BlockNeeds const& needs, int threads) {
-  int lines = std::max(1, 128 / threads);
+  int lines = threads <= 32 ? 64 / threads : std::max(1, 128 / threads);
   while (lines > 1 && static_cast<std::size_t>(lines) * bytes > needs.shared_bytes / 2) lines /= 2;
   return lines;
 }
 
-/// Lines side by side: as many as fill half a line of the cache, or else sectors.
+/// Lines side by side: as many as fill a line of the cache with their complex numbers; half as many
+/// where they lie one after the other on the way in.
+int wide_lines(BlockNeeds const& needs) {
+  return static_cast<int>(wide / needs.number_bytes / (needs.crosses ? 2 : 1));
+}
+
 int lines_side_by_side(std::size_t bytes, BlockNeeds const& needs, int threads) {
-  auto const of_bytes = [&](std::size_t width) {
-    return static_cast<int>(std::max<std::size_t>(1, width / needs.element_bytes));
-  };
-  int const most_threads = needs.number_bytes > 8 ? 512 : 1024;
-  int lines = of_bytes(wide);
+  int const least = static_cast<int>(std::max<std::size_t>(1, sector / needs.element_bytes));
+  int const many_threads = needs.number_bytes > 8 ? 512 : 1024;
+  int lines = wide_lines(needs);
   while (lines * threads < 64) lines *= 2;
   // Two blocks of a multiprocessor overlap what they wait for.
-  while (lines > of_bytes(sector) &&
-         (lines * threads > most_threads ||
-          static_cast<std::size_t>(lines) * bytes > needs.shared_bytes / 2))
+  while (lines > least && (lines * threads > many_threads ||
+                           static_cast<std::size_t>(lines) * bytes > needs.shared_bytes / 2))
     lines /= 2;
-  while (lines > 1 &&
-         (lines * threads > 1024 || static_cast<std::size_t>(lines) * bytes > needs.shared_bytes))
+  while (lines > 1 && (lines * threads > most_threads ||
+                       static_cast<std::size_t>(lines) * bytes > needs.shared_bytes))
     lines /= 2;
   return lines;
 }
@@ -111,25 +136,43 @@ int lines_side_by_side(std::size_t bytes, BlockNeeds const& needs, int threads) 
 
 std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
   bool const convolves = !is_smooth(needs.points);
-  int const least_lines = needs.neighbours ? static_cast<int>(wide / needs.element_bytes) : 1;
+  bool const is_real = needs.element_bytes < needs.number_bytes;
+  Limits const limits{.lines = needs.neighbours ? wide_lines(needs) : 1,
+                      .words = static_cast<int>(needs.number_bytes / 4),
+                      .many_threads = is_real ? 512 : 256};
   Passes passes;
   std::int64_t points = needs.points;
-  if (convolves) {
+  bool reorders = false;
+  if (convolves && is_prime(points)) {
+    // Half of what Bluestein's takes, if there are radices for it.
+    for (int const numbers : {most_radix, 2 * most_radix})
+      if (passes.radices.empty())
+        passes = Search(points - 1, {.lines = limits.lines,
+                                     .words = limits.words,
+                                     .many_threads = limits.many_threads,
+                                     .most_numbers = numbers,
+                                     .has_registers = true})
+                     .run();
+    reorders = !passes.radices.empty();
+    if (reorders) --points;
+  }
+  if (convolves && !reorders) {
     // The shortest is not always the one of the fewest passes.
     std::int64_t const least = 2 * needs.points - 1;
     for (std::int64_t length = next_smooth(least); length <= least + least / 8 + 8;
          length = next_smooth(length + 1)) {
-      auto const candidate = passes_of_points(length, least_lines);
+      auto const candidate = Search(length, limits).run();
       if (candidate.radices.empty() || (!passes.radices.empty() && candidate.work >= passes.work))
         continue;
       passes = candidate;
       points = length;
     }
-  } else {
-    passes = passes_of_points(points, least_lines);
+  } else if (!convolves) {
+    passes = Search(points, limits).run();
   }
   if (passes.radices.empty()) return std::nullopt;
-  std::size_t const bytes = line_bytes(points, passes, needs.number_bytes);
+  std::size_t const bytes =
+      line_bytes(reorders ? needs.points : points, passes, needs.number_bytes);
   if (bytes > needs.shared_bytes) return std::nullopt;
   int const lines = needs.neighbours ? lines_side_by_side(bytes, needs, passes.threads)
                                      : lines_in_a_row(bytes, needs, passes.threads);
@@ -139,6 +182,7 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
                    .block_lines = lines,
                    .padding = padding_of(points, passes),
                    .convolves = convolves,
+                   .reorders = reorders,
                    .shared_bytes = static_cast<std::size_t>(lines) * bytes,
                    .work = passes.work / static_cast<double>(points)};
 }

@@ -14,7 +14,8 @@ struct BlockPlan {
   std::vector<int> radices;  ///< of its passes
   int line_threads, block_lines;
   int padding;     ///< numbers of a line in shared memory after which one is left out; 0: none
-  bool convolves;  ///< the transform is a convolution's
+  bool convolves;  ///< the transform is a convolution's, Bluestein's or Rader's
+  bool reorders;   ///< Rader's: of a prime number of points, and one point less
   std::size_t shared_bytes;
   double work;  ///< numbers that threads have registers for, for each point, in all passes
 
@@ -25,6 +26,7 @@ struct BlockPlan {
 struct BlockNeeds {
   std::int64_t points;        ///< of a line's complex transform
   bool neighbours;            ///< lines lie closer together than their elements
+  bool crosses = false;       ///< but on the way in
   std::size_t element_bytes;  ///< of the arrays
   std::size_t number_bytes;   ///< of a complex number
   std::size_t shared_bytes;   ///< that a block may have

@@ -14,7 +14,6 @@ struct BlockKind {
   LineKind kind;
   std::int64_t points;  ///< of a line
   bool neighbours = false, pairs_in = false, pairs_out = false, twists = false;
-  bool is_near = false;  ///< elements lie less than 2³¹ from their line's first one
   ConvolutionStep convolution_step = ConvolutionStep::none;
 };
 

@@ -165,6 +165,7 @@ class Stages {
     s_.synthesises =
         s_.kind == LineKind::periodic ? is_inverse : is_quarter(s_.kind) && !is_inverse;
     s_.swaps = s_.kind == LineKind::complex ? is_inverse : s_.synthesises;
+    set_roots(stream, s_.room, s_.work);
     set_tables(stream, s_.kind, s_.n, s_.room == s_.own ? 0 : s_.room, s_.work);
   }
 

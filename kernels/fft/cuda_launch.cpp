@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -36,7 +35,7 @@ std::optional<Kernel> const& kernel_of(Device const& device, BlockKind const& wh
                 what.kind,
                 what.points,
                 needs.element_bytes,
-                {what.neighbours, what.pairs_in, what.pairs_out, what.twists, what.is_near},
+                {what.neighbours, what.pairs_in, what.pairs_out, what.twists, needs.crosses},
                 what.convolution_step};
   std::lock_guard const lock(mutex);
   auto const known = kernels.find(key);
@@ -65,6 +64,7 @@ template <class T>
 BlockNeeds needs_of(Stream& stream, Launch const& how) {
   return {.points = complex_length(how.kind, how.points),
           .neighbours = how.neighbours,
+          .crosses = how.crosses,
           .element_bytes = (how.complex_in() ? 2 : 1) * sizeof(T),
           .number_bytes = 2 * sizeof(T),
           .shared_bytes = stream.device().capabilities().shared_bytes};
@@ -92,11 +92,11 @@ bool launch(Stream& stream, LineWork<T> work, Launch const& how) {
       .pairs_out =
           has_pairs<T>(work.out, work.out_stride, work.out_strides, work.counts, how.complex_out()),
       .twists = how.twists,
-      .is_near = how.points * std::max(work.in_stride, work.out_stride) <= INT32_MAX / 2,
       .convolution_step = how.convolution_step};
   auto const& kernel = kernel_of<T>(stream.device(), what, needs_of<T>(stream, how));
   if (!kernel) return false;
   auto const& plan = kernel->plan;
+  set_roots(stream, plan.radices, work);
   set_tables(stream, kind, how.points, plan.convolves ? plan.points : 0, work);
   auto const blocks = (work.lines + plan.block_lines - 1) / plan.block_lines;
   kernel->module->launch(stream, "lines",

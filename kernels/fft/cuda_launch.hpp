@@ -16,6 +16,7 @@ struct Launch {
   LineKind kind;
   std::int64_t points;
   bool neighbours;
+  bool crosses = false;  ///< see BlockNeeds
   bool twists = false;
   ConvolutionStep convolution_step = ConvolutionStep::none;
 
@@ -34,10 +35,6 @@ bool launch(Stream& stream, LineWork<T> work, Launch const& how);
 /// The bytes that lines of a block have side by side; 0 where no block can hold one.
 template <class T>
 std::size_t width_of(Stream& stream, Launch const& how);
-
-/// Complex lines side by side, of which a block can hold but few; false where there is no way.
-template <class T>
-bool launch_stripes(Stream& stream, LineWork<T> const& work, Launch const& how);
 
 /// Complex lines that no block can hold, by several kernels; false where these cannot either.
 template <class T>

@@ -1,15 +1,15 @@
 // Complex lines that no block can hold are a matrix of two or three axes, each of them a pass of the
 // same kernel: results k of one are turned by exp(−2πi·k·t/N) before the next, where t is what is
 // left of the index (D. H. Bailey, J. Supercomputing 4, 1990, 23–35), and the last writes them to
-// their places. So are lines side by side of which a block can hold but few, in stripes that the
-// second level of cache keeps between the two steps. A convolution that no block can hold is a matrix of two axes, whose rows go there
-// and back in one pass.
+// their places. A convolution that no block can hold is a matrix of two axes, whose rows go there and
+// back in one pass.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <numbers>
 #include <utility>
 #include <vector>
 
@@ -65,12 +65,12 @@ void for_slices(LineWork<T> const& work, long long together, Body const& body) {
 }
 
 /// Lines that go together: as many as the second level of cache keeps between steps, of `size`
-/// numbers each, or `least`.
+/// numbers each.
 template <class T>
-long long lines_together(LineWork<T> const& work, std::int64_t size, long long least = 1) {
+long long lines_together(LineWork<T> const& work, std::int64_t size) {
   constexpr std::int64_t cached_bytes = std::int64_t{20} << 20;
-  long long const fit = cached_bytes / (size * std::int64_t{2 * sizeof(T)});
-  return std::min<long long>(std::max(fit / least * least, least), work.counts[0]);
+  std::int64_t const fit = cached_bytes / (size * std::int64_t{2 * sizeof(T)});
+  return std::clamp<long long>(fit, 1, work.counts[0]);
 }
 
 template <class T>
@@ -90,6 +90,17 @@ LineWork<T> step_of(T const* in, std::int64_t in_stride, T* out, std::int64_t ou
   step.out_stride = out_stride;
   for (int axis = 0; axis < 4; ++axis) set_axis(step, axis, 1, 0, 0);
   return step;
+}
+
+/// Results are turned by roots of one, exp(−2πi/points), of which `unit` is a step.
+template <class T>
+void set_twist(std::int64_t points, std::int64_t unit, LineWork<T>& step) {
+  auto const n = static_cast<double>(points);
+  step.turn = {.n = n,
+               .quarters = 4 / n,
+               .angle = std::numbers::pi / 2 / n,
+               .fraction = UINT64_MAX / static_cast<std::uint64_t>(points) + 1};
+  step.twist = static_cast<int>(unit);
 }
 
 template <class T>
@@ -126,6 +137,7 @@ class LongLines {
   void launch_along(std::size_t axis, LineWork<T>& step) {
     how_.points = axes_[axis];
     how_.twists = axis + 1 < axes_.size();
+    how_.crosses = !how_.twists;
     launch_step(stream_, step, how_);
   }
 
@@ -134,7 +146,7 @@ class LongLines {
     auto step = step_of(work.in, left * work.in_stride, memory, left);
     set_axis(step, 0, left, work.in_stride, 1);
     set_axis(step, 1, work.counts[0], work.in_strides[0], points_);
-    set_twist(stream_, points_, 1, step);
+    set_twist(points_, 1, step);
     launch_along(0, step);
   }
   void middle(long long lines, T* memory) {
@@ -143,7 +155,7 @@ class LongLines {
     set_axis(step, 0, left, 1, 1);
     set_axis(step, 1, axes_[0], rest(0), rest(0));
     set_axis(step, 2, lines, points_, points_);
-    set_twist(stream_, points_, axes_[0], step);
+    set_twist(points_, axes_[0], step);
     launch_along(1, step);
   }
   /// Results are counted with the first axis fastest.
@@ -233,7 +245,7 @@ class LongConvolutions {
     go(step, rows_, true, ConvolutionStep::back);
   }
   void go(LineWork<T>& step, std::int64_t points, bool neighbours, ConvolutionStep which) {
-    set_twist(stream_, rows_ * columns_, 1, step);
+    set_twist(rows_ * columns_, 1, step);
     set_convolution(stream_, how_.points, rows_, columns_, step);
     launch_step(stream_, step,
                 {.task = how_.task,
@@ -247,29 +259,6 @@ class LongConvolutions {
   Launch how_;
   std::int64_t rows_, columns_;
 };
-
-/// A stripe of lines side by side: along the first axis of each line's matrix into memory of the
-/// stripe's own, then along the second to where results belong.
-template <class T>
-void launch_stripe(Stream& stream, LineWork<T> const& work, Launch how,
-                   std::vector<std::int64_t> const& axes, T* memory) {
-  long long const first = axes[0], second = axes[1], columns = work.counts[0];
-  auto step = step_of(work.in, second * work.in_stride, memory, second * columns);
-  set_axis(step, 0, columns, work.in_strides[0], 1);
-  set_axis(step, 1, second, work.in_stride, columns);
-  set_twist(stream, first * second, 1, step);
-  step.twist_axis = 1;
-  how.points = first;
-  how.twists = true;
-  launch_step(stream, step, how);
-
-  step = step_of<T>(memory, columns, work.out, first * work.out_stride);
-  set_axis(step, 0, columns, 1, work.out_strides[0]);
-  set_axis(step, 1, first, second * columns, work.out_stride);
-  how.points = second;
-  how.twists = false;
-  launch_step(stream, step, how);
-}
 
 }  // namespace
 
@@ -286,20 +275,6 @@ bool launch_long(Stream& stream, LineWork<T> const& work, Launch const& how) {
   return true;
 }
 
-template <class T>
-bool launch_stripes(Stream& stream, LineWork<T> const& work, Launch const& how) {
-  auto const& axes = long_axes<T>(stream, how.points);
-  if (axes.size() != 2 || !is_smooth(how.points)) return false;
-  long long const columns = lines_together(work, how.points, 16);
-  Buffer<T> memory(stream, MemorySpace::device, static_cast<std::size_t>(2 * columns * how.points));
-  for_slices(work, columns, [&](LineWork<T> const& slice) {
-    launch_stripe(stream, slice, how, axes, memory.data());
-  });
-  return true;
-}
-
-template bool launch_stripes(Stream&, LineWork<float> const&, Launch const&);
-template bool launch_stripes(Stream&, LineWork<double> const&, Launch const&);
 template bool launch_long(Stream&, LineWork<float> const&, Launch const&);
 template bool launch_long(Stream&, LineWork<double> const&, Launch const&);
 

@@ -22,9 +22,23 @@ template <class T>
 using Table = std::vector<std::complex<T>>;
 
 template <class T>
-Table<T> roots(std::int64_t count, std::int64_t period, std::int64_t step = 1) {
+Table<T> roots(std::int64_t count, std::int64_t period) {
   Table<T> table;
-  for (std::int64_t k = 0; k < count; ++k) table.emplace_back(root_of_one(k * step, period));
+  for (std::int64_t k = 0; k < count; ++k) table.emplace_back(root_of_one(k, period));
+  return table;
+}
+
+template <class T>
+Table<T> roots_of_passes(std::vector<int> const& radices) {
+  Table<T> table;
+  std::int64_t before = 1;
+  for (int const radix : radices) {
+    if (before > 1)
+      for (int row = 0; row < root_rows(radix); ++row)
+        for (std::int64_t k = 0; k < before; ++k)
+          table.emplace_back(root_of_one(k * (row == 0 ? 1 : 4 * row), before * radix));
+    before *= radix;
+  }
   return table;
 }
 
@@ -36,21 +50,23 @@ Table<T> joined(SplitComplex<T> const& numbers) {
   return table;
 }
 
-/// Tables that are made once for each key and device.
-template <class T, class Key>
+/// Tables of `Entry` that are made once for each key and device.
+template <class Entry, class Key>
 class Kept {
  public:
+  /// `make` makes as many values as entries, each as large as one.
   template <class Make>
-  Number<T> const* get(Stream& stream, Key const& key, Make const& make) {
+  Entry const* get(Stream& stream, Key const& key, Make const& make) {
     std::lock_guard const lock(mutex_);
     auto& buffer = buffers_[{stream.device().ordinal(), key}];
     if (buffer.size() == 0) {
-      Table<T> const table = make();
+      auto const table = make();
+      static_assert(sizeof(table[0]) == sizeof(Entry));
       OutsideOfCapture const relaxed;
       Stream beside = stream.urgent();
-      buffer = Buffer<Number<T>>(beside, MemorySpace::device, table.size());
+      buffer = Buffer<Entry>(beside, MemorySpace::device, table.size());
       copy_async(buffer.span(),
-                 std::span(reinterpret_cast<Number<T> const*>(table.data()), table.size()), beside);
+                 std::span(reinterpret_cast<Entry const*>(table.data()), table.size()), beside);
       beside.synchronize();
     }
     return buffer.data();
@@ -58,19 +74,56 @@ class Kept {
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<int, Key>, Buffer<Number<T>>> buffers_;
+  std::map<std::pair<int, Key>, Buffer<Entry>> buffers_;
 };
 
-enum class Content { roots, chirp, filter, filter_rows, halving, quarter, high, low };
+enum class Content { roots, chirp, filter, filter_rows, reordered_filter, halving, quarter };
 
 /// By content and the number of points, and that of the convolution.
 template <class T>
 auto& kept() {
-  static auto& tables = *new Kept<T, std::tuple<Content, std::int64_t, std::int64_t>>;
+  static auto& tables = *new Kept<Number<T>, std::tuple<Content, std::int64_t, std::int64_t>>;
   return tables;
 }
 
+int const* order_of(Stream& stream, std::int64_t prime) {
+  static auto& orders = *new Kept<int, std::int64_t>;
+  return orders.get(stream, prime, [&] { return powers_of_root(prime); });
+}
+
+/// What x of g^q is convolved with for Rader's transform: the transform of exp(−2πi·g^(−q)/p), over
+/// its length.
+template <class T>
+Table<T> reordered_filter(std::int64_t prime) {
+  auto const powers = powers_of_root(prime);
+  Fourier<double> const fourier(prime - 1);
+  SplitComplex<double> data(fourier.room()), spare(fourier.room());
+  for (std::size_t q = 0; q < powers.size(); ++q) {
+    auto const root = root_of_one(powers[q == 0 ? 0 : powers.size() - q], prime);
+    data.re[q] = root.real() / static_cast<double>(powers.size());
+    data.im[q] = root.imag() / static_cast<double>(powers.size());
+  }
+  auto result = view(data), other = view(spare);
+  fourier.forward(result, other, 1);
+  Table<T> table;
+  for (std::size_t k = 0; k < powers.size(); ++k) table.emplace_back(result.re[k], result.im[k]);
+  return table;
+}
+
 }  // namespace
+
+template <class T>
+void set_roots(Stream& stream, std::int64_t points, LineWork<T>& work) {
+  work.roots =
+      kept<T>().get(stream, {Content::roots, points, 0}, [&] { return roots<T>(points, points); });
+}
+
+template <class T>
+void set_roots(Stream& stream, std::vector<int> const& radices, LineWork<T>& work) {
+  static auto& tables = *new Kept<Number<T>, std::vector<int>>;
+  if (radices.size() > 1)
+    work.roots = tables.get(stream, radices, [&] { return roots_of_passes<T>(radices); });
+}
 
 template <class T>
 void set_tables(Stream& stream, LineKind kind, std::int64_t line_points, std::int64_t convolution,
@@ -80,9 +133,11 @@ void set_tables(Stream& stream, LineKind kind, std::int64_t line_points, std::in
   auto const get = [&](Content content, std::int64_t of, auto const& make) {
     return kept<T>().get(stream, {content, of, content == Content::filter ? convolution : 0}, make);
   };
-  std::int64_t const all = convolution > 0 ? convolution : points;
-  work.roots = get(Content::roots, all, [&] { return roots<T>(all, all); });
-  if (convolution > 0) {
+  if (convolution > 0 && convolution < points) {
+    work.order = order_of(stream, points);
+    work.filter =
+        get(Content::reordered_filter, points, [&] { return reordered_filter<T>(points); });
+  } else if (convolution > 0) {
     work.chirp = get(Content::chirp, points, [&] { return joined(Fourier<T>(points).chirp()); });
     work.filter = get(Content::filter, points,
                       [&] { return joined(Fourier<T>(points, convolution).filter()); });
@@ -92,18 +147,6 @@ void set_tables(Stream& stream, LineKind kind, std::int64_t line_points, std::in
   if (is_quarter(kind))
     work.quarter =
         get(Content::quarter, length, [&] { return roots<T>(length / 2 + 1, 4 * length); });
-}
-
-template <class T>
-void set_twist(Stream& stream, std::int64_t points, std::int64_t unit, LineWork<T>& work) {
-  constexpr int shift = 13;
-  constexpr std::int64_t step = std::int64_t{1} << shift;
-  work.twist = unit;
-  work.twist_shift = shift;
-  work.twist_low = kept<T>().get(stream, {Content::low, points, 0},
-                                 [&] { return roots<T>(std::min(step, points), points); });
-  work.twist_high = kept<T>().get(stream, {Content::high, points, 0},
-                                  [&] { return roots<T>((points - 1) / step + 1, points, step); });
 }
 
 template <class T>
@@ -152,7 +195,8 @@ LineWork<T> work_of(Pass<T> const& pass) {
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
   template void set_tables(Stream&, LineKind, std::int64_t, std::int64_t, LineWork<T>&);          \
-  template void set_twist(Stream&, std::int64_t, std::int64_t, LineWork<T>&);                     \
+  template void set_roots(Stream&, std::int64_t, LineWork<T>&);                                   \
+  template void set_roots(Stream&, std::vector<int> const&, LineWork<T>&);                        \
   template void set_convolution(Stream&, std::int64_t, std::int64_t, std::int64_t, LineWork<T>&); \
   template LineWork<T> work_of(Pass<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)

@@ -187,6 +187,21 @@ std::complex<double> root_of_one(std::int64_t k, std::int64_t points) {
   return {is_left ? -cosine : cosine, is_below ? sine : -sine};
 }
 
+bool is_prime(std::int64_t points) {
+  for (std::int64_t factor = 2; factor * factor <= points; ++factor)
+    if (points % factor == 0) return false;
+  return points > 1;
+}
+
+std::vector<int> powers_of_root(std::int64_t prime) {
+  for (std::int64_t root = 1;; ++root) {
+    std::vector<int> powers = {1};
+    for (std::int64_t power = root % prime; power != 1; power = power * root % prime)
+      powers.push_back(static_cast<int>(power));
+    if (std::ssize(powers) == prime - 1) return powers;
+  }
+}
+
 bool is_smooth(std::int64_t points) {
   for (std::int64_t const radix : {2, 3, 5, 7})
     while (points % radix == 0) points /= radix;

@@ -46,6 +46,11 @@ void transform(SplitView<T>& data, SplitView<T>& spare, std::int64_t together,
 /// exp(−2πi·k/points) for 0 ≤ k ≤ points, each part to half a unit of its last place or little more.
 std::complex<double> root_of_one(std::int64_t k, std::int64_t points);
 
+bool is_prime(std::int64_t points);
+/// For a prime number of points p < 2³¹, the powers g⁰ … g^(p−2) modulo p of the least g for which
+/// these are all of 1 … p − 1.
+std::vector<int> powers_of_root(std::int64_t prime);
+
 /// Whether 2, 3, 5 and 7 are its only prime factors.
 bool is_smooth(std::int64_t points);
 /// The least such number that is not less.

@@ -115,9 +115,19 @@ GRIDSTRIDE_HOST_DEVICE void combine(T& a_re, T& a_im, T& b_re, T& b_im, T w_re, 
   b_im = odd_re - even_im;
 }
 
+/// A pass of radix r turns element i of butterfly j by exp(−2πi·i·k/(s·r)), where k = j mod s, and s
+/// is the product of the radices before: so many rows of s roots each, for i = 1, 4, 8, 12 …
+GRIDSTRIDE_HOST_DEVICE constexpr int root_rows(int radix) { return 1 + (radix - 1) / 4; }
+
 template <class T>
 struct alignas(2 * sizeof(T)) Number {
   T re, im;
+};
+
+/// What exp(−2πi·m/n) is made of, m < n < 2³¹.
+struct Turn {
+  double n, quarters, angle;    ///< n, 4/n, π/(2n)
+  unsigned long long fraction;  ///< 2⁶⁴/n
 };
 
 /// The lines of a pass as kernels take them, and tables in device memory. The first of the axes
@@ -129,16 +139,16 @@ struct LineWork {
   long long in_stride, out_stride;
   long long counts[4], in_strides[4], out_strides[4];
   long long lines;
-  Number<T> const *roots, *chirp, *filter;  ///< of the complex transform
+  Number<T> const *roots, *chirp, *filter;  ///< of the complex transform; blocks: of each pass
+  int const* order;                         ///< powers of a primitive root of a prime length
   Number<T> const *halving, *quarter;       ///< exp(−2πi·k/length), exp(−πi·k/(2n))
   T const* along;                           ///< eigenvalues; null: 0
   T const* across[4];
   T constant, scale;
-  /// Results k of the line with index t along twist_axis across are turned by exp(∓2πi·k·t·twist/N),
-  /// of which high has every 2^shift-th, and low those between.
-  Number<T> const *twist_high, *twist_low;
-  long long twist;
-  int twist_shift, twist_axis;
+  /// Results k of the line with index t along the first axis across are turned by
+  /// exp(∓2πi·k·t·twist/n).
+  Turn turn;
+  int twist;
   /// Of a convolution longer than a block holds: element j of line t is number j·stretch + t, of
   /// which the first short_points are given, or wanted.
   long long stretch, short_points;

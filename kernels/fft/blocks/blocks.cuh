@@ -10,182 +10,16 @@
 //   line_threads              that a line has
 //   block_lines               lines of a block
 //   neighbours                whether lines lie closer together than their elements
-//   convolves                 whether the transform is one of fewer points, `short_points`, by
-//                             Bluestein's convolution
+//   convolves                 whether the transform is one of `short_points` by a convolution:
+//                             Bluestein's of at least twice as many points, or
+//   reorders                  Rader's of one less
 //   pairs_in, pairs_out       see Line
-//   Place                     see Line
 //   twists                    whether results are turned to join steps of a longer transform
 //   convolution_step          of one that is too long for a block
-//
-// A pass of radix r (N. K. Govindaraju and others, SC 2008): thread j of a line takes elements
-// j + i·points/r into registers, turns and transforms them, and puts result k to
-// (j/s)·s·r + j mod s + k·s, where s is the product of the radices before. The last pass leaves
-// results in their order. The first reads from memory, the last writes there, and what is between
-// goes through shared memory. Where lines are neighbours, neighbouring threads have neighbouring
-// lines: they then read and write whole sectors.
 
-#include "kernels/fft/blocks/butterflies.cuh"
+#include "kernels/fft/blocks/worker.cuh"
 
 namespace gridstride::fft {
-
-using Numeral = Number<Real>;
-using Lined = Line<Real, Place>;
-
-constexpr int product_before(int pass) {
-  int product = 1;
-  for (int p = 0; p < pass; ++p) product *= radices[p];
-  return product;
-}
-
-constexpr int padded(int place) {
-  return padding > 0 ? place + place / (padding > 0 ? padding : 1) : place;
-}
-constexpr int room = padding > 0 ? padded(points) + 1 : points;
-
-struct Worker {
-  Numeral* shared;
-  Numeral const* roots;
-  int thread, line;  ///< of its line, of the block
-
-  __device__ __forceinline__ Numeral& at(int place) const {
-    return shared[neighbours ? padded(place) * block_lines + line : line * room + padded(place)];
-  }
-  /// The same memory while it holds a line of reals.
-  __device__ __forceinline__ Real& real_at(int place) const {
-    return reinterpret_cast<Real*>(
-        shared)[neighbours ? place * block_lines + line : line * 2 * room + place];
-  }
-
-  /// Element i of v[i] times root^(i·k), k < points/s. Roots of four neighbours come from the one of
-  /// the first and from the first three, which keeps them accurate.
-  template <bool inverse, int radix>
-  __device__ __forceinline__ void turn(Numeral (&v)[radix], int k) const {
-    auto const root = [&](int place) {
-      Numeral const w = roots[place];
-      return inverse ? conjugate(w) : w;
-    };
-    Numeral const first = root(k);
-    if constexpr (radix > 1) v[1] = v[1] * first;
-    Numeral const second = first * first;
-    if constexpr (radix > 2) v[2] = v[2] * second;
-    Numeral const third = second * first;
-    if constexpr (radix > 3) v[3] = v[3] * third;
-    unrolled<(radix - 1) / 4>([&](auto group) {
-      constexpr int start = 4 * (decltype(group)::value + 1);
-      Numeral const far = root(start * k);
-      v[start] = v[start] * far;
-      if constexpr (start + 1 < radix) v[start + 1] = v[start + 1] * (far * first);
-      if constexpr (start + 2 < radix) v[start + 2] = v[start + 2] * (far * second);
-      if constexpr (start + 3 < radix) v[start + 3] = v[start + 3] * (far * third);
-    });
-  }
-
-  /// Reads element e of the line from source(e), writes result k to sink(k, value). Where both are
-  /// shared memory, all have read before any writes. finish(j, v) has results j + i·points/radix of
-  /// the last pass before they are written.
-  template <int pass, bool inverse, class Source, class Sink, class Finish>
-  __device__ __forceinline__ void run_pass(Source const& source, Sink const& sink,
-                                           Finish const& finish) const {
-    constexpr int radix = radices[pass], stride = product_before(pass);
-    constexpr int butterflies = points / radix;
-    constexpr int each = (butterflies + line_threads - 1) / line_threads;
-    constexpr bool is_even = butterflies % line_threads == 0;
-    Numeral v[each][radix];
-    unrolled<each>([&](auto m) {
-      int const j = thread + m.value * line_threads;
-      if (is_even || j < butterflies)
-        unrolled<radix>([&](auto i) { v[m.value][i.value] = source(j + i.value * butterflies); });
-    });
-    __syncthreads();
-    unrolled<each>([&](auto m) {
-      int const j = thread + m.value * line_threads;
-      if (is_even || j < butterflies) {
-        if constexpr (stride > 1)
-          turn<inverse>(v[m.value], j % stride * (points / (stride * radix)));
-        transform<radix, inverse>(v[m.value]);
-        if constexpr (pass + 1 == passes) finish(j, v[m.value]);
-        unrolled<radix>([&](auto i) {
-          sink(j / stride * stride * radix + j % stride + i.value * stride, v[m.value][i.value]);
-        });
-      }
-    });
-  }
-  struct Nothing {
-    template <int radix>
-    __device__ __forceinline__ void operator()(int, Numeral (&)[radix]) const {}
-  };
-  /// From the first pass to the last.
-  template <bool inverse, int pass = 0, class Source, class Sink, class Finish = Nothing>
-  __device__ __forceinline__ void run_passes(Source const& source, Sink const& sink,
-                                             Finish const& finish = {}) const {
-    if constexpr (pass + 1 == passes) {
-      run_pass<pass, inverse>(source, sink, finish);
-    } else {
-      run_pass<pass, inverse>(
-          source, [&](int k, Numeral value) { at(k) = value; }, finish);
-      __syncthreads();
-      run_passes<inverse, pass + 1>([&](int j) { return at(j); }, sink, finish);
-    }
-  }
-
-  /// The complex transform of a line, of Bluestein's kind where it needs to be.
-  template <bool inverse, class Source, class Sink>
-  __device__ __forceinline__ void run(LineWork<Real> const& work, Source const& source,
-                                      Sink const& sink) const {
-    if constexpr (!convolves) {
-      run_passes<inverse>(source, sink);
-    } else {
-      // The conjugate of the transform of conjugates is the inverse.
-      auto const chirped = [&](int j, Numeral x) {
-        return (inverse ? conjugate(x) : x) * work.chirp[j];
-      };
-      run_passes<false>(
-          [&](int j) {
-            return j < short_points ? chirped(j, source(j)) : Numeral{0, 0};
-          },
-          [&](int k, Numeral value) { at(k) = value * work.filter[k]; });
-      __syncthreads();
-      run_passes<true>([&](int j) { return at(j); },
-                       [&](int k, Numeral value) {
-                         if (k >= short_points) return;
-                         Numeral const result = value * work.chirp[k];
-                         sink(k, inverse ? conjugate(result) : result);
-                       });
-    }
-  }
-};
-
-/// Results are turned to join steps of a longer transform: result k of line t by root^(k·t·twist).
-/// Again roots of four neighbours come from that of the first.
-template <bool inverse>
-struct Twist {
-  LineWork<Real> const& work;
-  unsigned t;  ///< times twist
-
-  __device__ __forceinline__ explicit Twist(Lined const& line)
-      : work(line.work),
-        t(static_cast<unsigned>(line.index[line.work.twist_axis == 0 ? 0 : 1]) *
-          static_cast<unsigned>(line.work.twist)) {}
-  __device__ __forceinline__ Numeral root(int k) const {
-    unsigned const m = static_cast<unsigned>(k) * t;
-    Numeral const value =
-        work.twist_high[m >> work.twist_shift] * work.twist_low[m & ((1U << work.twist_shift) - 1)];
-    return inverse ? conjugate(value) : value;
-  }
-  template <int radix>
-  __device__ __forceinline__ void operator()(int j, Numeral (&v)[radix]) const {
-    constexpr int apart = points / radix;
-    Numeral const first = root(apart), second = first * first, third = second * first;
-    unrolled<(radix + 3) / 4>([&](auto group) {
-      constexpr int start = 4 * decltype(group)::value;
-      Numeral const here = root(j + start * apart);
-      v[start] = v[start] * here;
-      if constexpr (start + 1 < radix) v[start + 1] = v[start + 1] * (here * first);
-      if constexpr (start + 2 < radix) v[start + 2] = v[start + 2] * (here * second);
-      if constexpr (start + 3 < radix) v[start + 3] = v[start + 3] * (here * third);
-    });
-  }
-};
 
 /// Of the transform itself.
 constexpr int own_points = convolves ? short_points : points;
@@ -381,16 +215,24 @@ constexpr bool analyses =
                                 : kind == LineKind::periodic ? task == Task::forward
                                                              : true));
 
-/// Blocks of a multiprocessor that registers have to suffice for: those of a thread's numbers, and
-/// some 48 for the rest.
-constexpr int resident_blocks() {
+/// Registers for a thread: those of its numbers and some for the rest, of which lines that come from
+/// memory as they are, one after the other, want more.
+constexpr int thread_registers() {
   int numbers = 0;
   for (int const radix : radices) {
     int const each = (points / radix + line_threads - 1) / line_threads;
     if (numbers < each * radix) numbers = each * radix;
   }
-  constexpr int warps = (line_threads * block_lines + 31) / 32, words = sizeof(Numeral) / 4;
-  int const blocks = 65536 / (32 * warps * (numbers * words + 48));
+  constexpr bool is_plain =
+      !neighbours && (kind == LineKind::complex || (kind == LineKind::periodic && analyses));
+  int const words = numbers * static_cast<int>(sizeof(Numeral) / 4);
+  if (words > 80) return words + 48;
+  return words > 48 ? 128 : words + (is_plain || words > 32 ? 48 : 32);
+}
+/// Blocks of a multiprocessor that registers have to suffice for.
+constexpr int resident_blocks() {
+  constexpr int warps = (line_threads * block_lines + 31) / 32;
+  int const blocks = 65536 / (32 * warps * thread_registers());
   return blocks > 1 ? blocks : 1;
 }
 

@@ -25,8 +25,7 @@ __device__ __forceinline__ Number<T> conjugate(Number<T> a) {
   return {a.re, -a.im};
 }
 
-/// `Place` holds how far an element may lie from its line's first one.
-template <class T, class Place = long long>
+template <class T>
 struct Line {
   LineWork<T> const& work;
   LineKind kind;
@@ -71,13 +70,11 @@ struct Line {
   // Reals.
   __device__ __forceinline__ T real(Element e) const {
     if (e.sign == 0 || !is_there) return 0;
-    T const value = in[static_cast<Place>(e.index) * static_cast<Place>(work.in_stride)];
+    T const value = in[e.index * work.in_stride];
     return e.sign > 0 ? value : -value;
   }
   __device__ __forceinline__ void put_real(Element e, T value) const {
-    if (e.sign != 0 && is_there)
-      out[static_cast<Place>(e.index) * static_cast<Place>(work.out_stride)] =
-          e.sign > 0 ? value : -value;
+    if (e.sign != 0 && is_there) out[e.index * work.out_stride] = e.sign > 0 ? value : -value;
   }
   /// Even and odd elements of the real transform as one number.
   __device__ __forceinline__ Number<T> packed(long long j) const {
@@ -119,13 +116,13 @@ struct Line {
   // the pass begins.
   __device__ __forceinline__ Number<T> number(T const* base, long long k) const {
     if (!is_there) return {0, 0};
-    auto const place = static_cast<Place>(k) * static_cast<Place>(work.in_stride);
+    long long const place = k * work.in_stride;
     if (pairs_in) return reinterpret_cast<Number<T> const*>(base)[place];
     return {base[2 * place], base[2 * place + 1]};
   }
   __device__ __forceinline__ void put_number(T* base, long long k, Number<T> value) const {
     if (!is_there) return;
-    auto const place = static_cast<Place>(k) * static_cast<Place>(work.out_stride);
+    long long const place = k * work.out_stride;
     if (pairs_out) {
       reinterpret_cast<Number<T>*>(base)[place] = value;
     } else {

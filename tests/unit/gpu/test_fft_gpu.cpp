@@ -30,10 +30,22 @@ TYPED_TEST(FftGpu, StagesTakeAllLengthsAndKinds) {
   check_solves<TypeParam>(stream, {7, 6, 5}, "stages");
 }
 
-/// Each length and kind is a kernel to compile.
+/// Each length and kind is a kernel to compile. Complex transforms of these lines, or of what they
+/// are continued to, are direct and by both convolutions.
 TYPED_TEST(FftGpu, BlocksTakeLines) {
   Stream stream(Device::open(Backend::cuda));
-  check_lines<TypeParam>(stream, {11, 12}, "blocks");
+  check_lines<TypeParam>(stream, {11, 12, 21, 22}, "blocks");
+}
+/// Against extended precision: no digits are lost with the root of the length.
+TYPED_TEST(FftGpu, SinesAndCosinesOfManyPoints) {
+  Stream stream(Device::open(Backend::cuda));
+  for (Kind const kind : {Kind::dirichlet_dirichlet, Kind::neumann_neumann}) {
+    auto const shape = line(kind == Kind::dirichlet_dirichlet ? 2047 : 2049, kind);
+    auto const x = noise<TypeParam>(shape.size(), 5);
+    EXPECT_LE(distance(transformed<TypeParam>(stream, shape, Direction::forward, x, "blocks"),
+                       by_definition<TypeParam>(shape, Direction::forward, x)),
+              allowed_error<TypeParam>(static_cast<double>(shape.size())));
+  }
 }
 TYPED_TEST(FftGpu, BlocksTakeHalves) {
   Stream stream(Device::open(Backend::cuda));
@@ -72,9 +84,10 @@ void check_complex(Stream& stream, fft::Shape const& shape, std::string_view var
   }
 }
 
+/// Among them primes, by Bluestein's convolution and by Rader's.
 TYPED_TEST(FftGpu, LinesThatFillABlock) {
   Stream stream(Device::open(Backend::cuda));
-  for (std::int64_t const n : {1000, 4096, 1021})
+  for (std::int64_t const n : {1000, 4096, 1021, 3511, 8191})
     check_complex<TypeParam>(stream, fft::dense({n, 7, 1}, {Kind::complex, Kind::none, Kind::none}),
                              "blocks");
   check_complex<TypeParam>(
@@ -84,7 +97,7 @@ TYPED_TEST(FftGpu, LinesThatFillABlock) {
 /// Two axes of a matrix, and three; others by stages.
 TYPED_TEST(FftGpu, LinesThatNoBlockHolds) {
   Stream stream(Device::open(Backend::cuda));
-  for (std::int64_t const n : {1 << 16, 120000, 1 << 20, 8191, 65537})
+  for (std::int64_t const n : {1 << 16, 120000, 1 << 20, 8209, 65537})
     check_complex<TypeParam>(stream, line(n, Kind::complex), "blocks");
   check_complex<TypeParam>(
       stream, fft::dense({1 << 15, 3, 2}, {Kind::complex, Kind::none, Kind::complex}), "blocks");

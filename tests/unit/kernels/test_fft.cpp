@@ -197,7 +197,11 @@ TEST(Fft, PlansOfBlocks) {
   for (std::int64_t points = 1; points < 6000; points += points < 300 ? 1 : 37)
     for (bool const neighbours : {false, true})
       for (std::size_t const number : {8, 16}) {
-        fft::BlockNeeds const needs{points, neighbours, number, number, 227 << 10};
+        fft::BlockNeeds const needs{.points = points,
+                                    .neighbours = neighbours,
+                                    .element_bytes = number,
+                                    .number_bytes = number,
+                                    .shared_bytes = 227 << 10};
         auto const plan = fft::block_plan(needs);
         if (!plan) {
           EXPECT_GT(2 * points * static_cast<std::int64_t>(number), 227 << 10) << points;
@@ -207,21 +211,53 @@ TEST(Fft, PlansOfBlocks) {
         for (int const radix : plan->radices) {
           product *= radix;
           EXPECT_LE((plan->points / radix + plan->line_threads - 1) / plan->line_threads * radix,
-                    16)
+                    plan->reorders ? 32 : 16)
               << points;
         }
         EXPECT_EQ(product, plan->points);
-        EXPECT_EQ(plan->points, plan->convolves ? plan->points : points);
         EXPECT_EQ(plan->convolves, !fft::is_smooth(points));
-        if (plan->convolves) {
+        EXPECT_TRUE(!plan->reorders || (plan->convolves && fft::is_prime(points))) << points;
+        if (plan->reorders) {
+          EXPECT_EQ(plan->points, points - 1);
+        } else if (plan->convolves) {
           EXPECT_GE(plan->points, 2 * points - 1);
+        } else {
+          EXPECT_EQ(plan->points, points);
         }
         EXPECT_LE(plan->threads(), 1024) << points;
         EXPECT_LE(plan->shared_bytes, needs.shared_bytes) << points;
       }
   // No block holds these.
-  EXPECT_FALSE(fft::block_plan({1 << 15, false, 16, 16, 227 << 10}).has_value());
-  EXPECT_FALSE(fft::block_plan({8191, false, 16, 16, 227 << 10}).has_value());
+  auto const needs_of_float64 = [](std::int64_t points) {
+    return fft::BlockNeeds{.points = points,
+                           .neighbours = false,
+                           .element_bytes = 16,
+                           .number_bytes = 16,
+                           .shared_bytes = 227 << 10};
+  };
+  EXPECT_FALSE(fft::block_plan(needs_of_float64(1 << 15)).has_value());
+  EXPECT_FALSE(fft::block_plan(needs_of_float64(8209)).has_value());
+  // 8190 is a product of small factors.
+  auto const plan = fft::block_plan(needs_of_float64(8191));
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_TRUE(plan->reorders);
+}
+
+/// All of 1 … p − 1, each the one before times the second, modulo p.
+TEST(Fft, PowersOfARoot) {
+  for (std::int64_t prime = 2; prime < 300; ++prime) {
+    if (!fft::is_prime(prime)) continue;
+    auto powers = fft::powers_of_root(prime);
+    ASSERT_EQ(std::ssize(powers), prime - 1);
+    EXPECT_EQ(powers[0], 1);
+    for (std::size_t q = 1; q < powers.size(); ++q)
+      EXPECT_EQ(powers[q], std::int64_t{powers[q - 1]} * powers[1] % prime) << prime;
+    std::ranges::sort(powers);
+    for (std::size_t q = 0; q < powers.size(); ++q) EXPECT_EQ(powers[q], static_cast<int>(q) + 1);
+  }
+  EXPECT_FALSE(fft::is_prime(1));
+  EXPECT_FALSE(fft::is_prime(8190));
+  EXPECT_TRUE(fft::is_prime(8191));
 }
 
 TEST(Fft, Refusals) {
