@@ -94,22 +94,26 @@ __device__ __forceinline__ void divide_results(Worker const& worker, Lined const
   }
 }
 
-/// The numbers that a real transform forward begins with, for `take`. Lines that are continued, or
-/// not taken in their order, are read to shared memory first: each number once, and neighbours
-/// together.
+/// The line's own numbers come to shared memory: each once, and neighbours together.
+__device__ __forceinline__ void fetch_reals(Worker const& worker, Lined const& line) {
+  for (int i = worker.thread; i < line_points; i += line_threads)
+    worker.real_at(i) = line.real({i, 1});
+  __syncthreads();
+}
+
+/// The numbers that a real transform forward begins with, for `take`. Lines that are not taken in
+/// their order are read to shared memory first.
 template <class Take>
 __device__ __forceinline__ void with_packed(Worker const& worker, Lined const& line,
                                             Take const& take) {
   if constexpr (kind == LineKind::periodic) {
     take([&](int j) { return line.packed(j); });
   } else {
-    for (int i = worker.thread; i < line_points; i += line_threads)
-      worker.real_at(i) = line.real({i, 1});
-    __syncthreads();
+    fetch_reals(worker, line);
     auto const element = [&](int i) {
       Element const e = element_of(kind, line_points, i);
       Real const value = worker.real_at(static_cast<int>(e.index));
-      return e.sign == 0 ? Real(0) : e.sign > 0 ? value : -value;
+      return e.sign > 0 ? value : -value;
     };
     take([&](int j) {
       return is_packed ? Numeral{element(2 * j), element(2 * j + 1)} : Numeral{element(j), 0};
@@ -117,18 +121,69 @@ __device__ __forceinline__ void with_packed(Worker const& worker, Lined const& l
   }
 }
 
+constexpr bool is_sine = kind == LineKind::sine;
+/// Whether the line is continued to 2N reals x, N = own_points, of which x_(j+N) is −x_(N−j) for
+/// sines, and x_(N−j) for cosines.
+constexpr bool is_mirrored = is_sine || kind == LineKind::cosine;
+
+/// The transform of those 2N reals is one of N numbers: e_j = x_j + x_(j+N) has its even results,
+/// o_j = (x_j − x_(j+N))·exp(−πi·j/N) the odd ones. All are real (cosines), or i times reals (sines),
+/// so that the transform of e + i·o has the even ones in one part and the odd ones in the other.
+/// Number j of e + i·o, of the line in shared memory:
+__device__ __forceinline__ Numeral mirrored(Worker const& worker, Lined const& line, int j) {
+  auto const value = [&](int i) {
+    if constexpr (is_sine)
+      return i == 0 || i == own_points ? Real(0) : worker.real_at(i - 1);
+    else
+      return worker.real_at(i);
+  };
+  Real const near = value(j), far = value(own_points - j);
+  Real const sum = near + far, gap = near - far;
+  bool const is_second = 2 * j > own_points;
+  Numeral const w = line.work.halving[is_second ? own_points - j : j];
+  Real const odd = is_sine ? sum : gap;
+  return {fma(odd, -w.im, is_sine ? gap : sum), odd * (is_second ? -w.re : w.re)};
+}
+
+/// Calls `put(k, X)` for the coefficients that result m has. Those of the second half are the same.
+template <class Put>
+__device__ __forceinline__ void put_mirrored(int m, Numeral result, Put const& put) {
+  if (2 * m > own_points) return;
+  if constexpr (is_sine) {
+    if (2 * m < line_points) put(2 * m, result.re);
+    if (m > 0 && 2 * m <= line_points) put(2 * m - 1, -result.im);
+  } else {
+    put(2 * m, result.re);
+    if (2 * m + 1 < line_points) put(2 * m + 1, result.im);
+  }
+}
+
+/// From the line in shared memory to `put(k, X)`, which may write there.
+template <class Put>
+__device__ __forceinline__ void run_mirrored(Worker const& worker, Lined const& line,
+                                             Put const& put) {
+  worker.run<false>(
+      line.work, [&](int j) { return mirrored(worker, line, j); },
+      [&](int m, Numeral value) { put_mirrored(m, value, put); });
+}
+
 /// Lines whose coefficients come from a transform forward.
 __device__ __forceinline__ void analyse(Worker const& worker, Lined const& line) {
-  with_packed(worker, line, [&](auto const& packed) {
-    worker.run<false>(line.work, packed, [&](int k, Numeral value) { worker.at(k) = value; });
-  });
-  __syncthreads();
-  if constexpr (task == Task::halve)
-    put_results(worker, line, [&](int k, Numeral value) {
-      line.put_number(line.complex_out(), k, line.paired(k, value));
+  if constexpr (is_mirrored) {
+    fetch_reals(worker, line);
+    run_mirrored(worker, line, [&](int k, Real value) { line.put_real({k, 1}, value); });
+  } else {
+    with_packed(worker, line, [&](auto const& packed) {
+      worker.run<false>(line.work, packed, [&](int k, Numeral value) { worker.at(k) = value; });
     });
-  else
-    put_results(worker, line, [&](int k, Numeral value) { line.put_result(k, value); });
+    __syncthreads();
+    put_results(worker, line, [&](int k, Numeral value) {
+      if constexpr (task == Task::halve)
+        line.put_number(line.complex_out(), k, line.paired(k, value));
+      else
+        line.put_result(k, value);
+    });
+  }
 }
 
 /// Lines whose elements come from a transform back.
@@ -158,6 +213,13 @@ __device__ __forceinline__ void solve(Worker const& worker, Lined const& line) {
     worker.run<false>(line.work, get, put);
     __syncthreads();
     put_results(worker, line, [&](int k, Numeral value) { line.put_result(k, value); });
+  } else if constexpr (is_mirrored) {
+    Real const across = line.eigenvalue_across();
+    fetch_reals(worker, line);
+    run_mirrored(worker, line,
+                 [&](int k, Real value) { worker.real_at(k) = value * line.factor(across, k); });
+    __syncthreads();
+    run_mirrored(worker, line, [&](int k, Real value) { line.put_real({k, 1}, value); });
   } else {
     with_packed(worker, line,
                 [&](auto const& packed) { worker.run<false>(line.work, packed, put); });
