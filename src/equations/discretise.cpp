@@ -198,23 +198,7 @@ class Discretiser {
     std::array<Term, 3> operands = {-1, -1, -1};
     for (int i = 0; i < operand_count(node); ++i)
       operands[static_cast<std::size_t>(i)] = operand(node.operands[static_cast<std::size_t>(i)]);
-    auto const [a, b, c] = operands;
-    constexpr double most = 8;
-    if (node.operation == Operation::power && to_.is_number(b)) {
-      double const exponent = to_[b].value;
-      if (exponent == std::floor(exponent) && exponent != 0 && std::abs(exponent) <= most) {
-        Term const power = product(a, static_cast<int>(std::abs(exponent)));
-        return exponent > 0 ? power : to_.divide(to_.number(1), power);
-      }
-    }
-    return to_.operation(node.operation, a, b, c);
-  }
-
-  Term product(Term a, int count) {
-    if (count == 1) return a;
-    Term const half = product(a, count / 2);
-    Term const square = to_.multiply(half, half);
-    return count % 2 == 0 ? square : to_.multiply(square, a);
+    return to_.pointwise(node.operation, operands[0], operands[1], operands[2]);
   }
 
   Term derivative(Term of, Orders orders, Offset offset) {

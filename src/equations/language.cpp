@@ -27,7 +27,7 @@ struct Spoiled {};
 class SystemReader final : public Names {
  public:
   SystemReader(SystemText const& text, std::vector<SystemFault>& faults)
-      : text_(text), faults_(faults), states_(text.lets.size() + text.equations.size()) {
+      : text_(text), faults_(faults), states_(count_of(text)) {
     add_unknowns();
   }
 
@@ -37,7 +37,7 @@ class SystemReader final : public Names {
       : text_(text),
         faults_(faults),
         quantity_(&quantity),
-        states_(text.lets.size() + text.equations.size() + 1),
+        states_(count_of(text) + 1),
         system_(std::move(system)) {}
 
   std::optional<System> read();
@@ -60,20 +60,33 @@ class SystemReader final : public Names {
     Ranked value = {};
   };
 
-  bool is_quantity(std::size_t definition) const {
-    return definition == text_.lets.size() + text_.equations.size();
+  static std::size_t count_of(SystemText const& text) {
+    return text.lets.size() + text.equations.size() + text.constraints.size();
   }
+  std::size_t first_constraint() const { return text_.lets.size() + text_.equations.size(); }
+  bool is_quantity(std::size_t definition) const { return definition == count_of(text_); }
   bool is_equation(std::size_t definition) const {
-    return definition >= text_.lets.size() && !is_quantity(definition);
+    return definition >= text_.lets.size() && definition < first_constraint();
+  }
+  bool is_constraint(std::size_t definition) const {
+    return definition >= first_constraint() && !is_quantity(definition);
   }
   Definition const& operator[](std::size_t definition) const {
     if (is_quantity(definition)) return *quantity_;
+    if (is_constraint(definition)) return text_.constraints[definition - first_constraint()];
     if (!is_equation(definition)) return text_.lets[definition];
     return text_.equations[definition - text_.lets.size()];
   }
   Unknown const* find_field(std::string_view name) const {
     auto const found = std::ranges::find(system_.unknowns, name, &Unknown::name);
     return found == system_.unknowns.end() ? nullptr : &*found;
+  }
+
+  SidedName const* find_held(std::string_view name) const {
+    auto const found = std::ranges::find(text_.held, name);
+    return found == text_.held.end()
+               ? nullptr
+               : &system_.names[static_cast<std::size_t>(found - text_.held.begin())];
   }
 
   void add_unknowns();
@@ -98,6 +111,8 @@ void SystemReader::add_unknowns() {
   for (Equation const& equation : text_.equations)
     system_.unknowns.push_back({equation.name, equation.is_vector ? text_.dims : 1,
                                 system_.component_count(), equation.is_vector});
+  for (std::string const& name : text_.held)
+    system_.names.push_back({{name, 1, system_.name_count(), false}, {}});
 }
 
 std::optional<System> SystemReader::read() {
@@ -106,9 +121,11 @@ std::optional<System> SystemReader::read() {
   if (std::ranges::any_of(states_,
                           [](State const& state) { return state.progress != Progress::done; }))
     return std::nullopt;
-  for (std::size_t k = text_.lets.size(); k < states_.size(); ++k)
+  for (std::size_t k = text_.lets.size(); k < first_constraint(); ++k)
     for (int i = 0; i < term_count(states_[k].value.rank, text_.dims); ++i)
       system_.rates.push_back(states_[k].value.terms[static_cast<std::size_t>(i)]);
+  for (std::size_t k = first_constraint(); k < states_.size(); ++k)
+    system_.constraints.push_back(states_[k].value.terms[0]);
   return std::move(system_);
 }
 
@@ -142,6 +159,9 @@ void SystemReader::read_one(std::size_t definition) {
   try {
     Ranked value = read_texts((*this)[definition], place);
     if (is_equation(definition)) check_rank(system_.unknowns[definition - lets], value);
+    if (is_constraint(definition) && value.rank > 0)
+      fail_at(value.begin, fmt::format("a scalar expected, here is {}", noun_of_rank(value.rank)),
+              "a constraint says what is 0 at each point");
     if (is_quantity(definition) && value.rank > 1)
       fail_at(value.begin,
               fmt::format("a scalar or a vector expected, here is {}", noun_of_rank(value.rank)));
@@ -151,8 +171,11 @@ void SystemReader::read_one(std::size_t definition) {
     state.progress = Progress::spoiled;
   } catch (ParseError const& error) {
     state.progress = Progress::spoiled;
-    bool const in_equation = is_equation(definition);
-    faults_.push_back({in_equation, in_equation ? definition - lets : definition, place, error});
+    bool const in_equation = is_equation(definition), in_constraint = is_constraint(definition);
+    std::size_t const number = in_equation     ? definition - lets
+                               : in_constraint ? definition - first_constraint()
+                                               : definition;
+    faults_.push_back({in_equation, number, place, error, in_constraint});
   }
 }
 
@@ -235,7 +258,7 @@ Ranked SystemReader::with_sides(std::string const& name, Ranked const& value) {
 }
 
 std::string_view SystemReader::noun_of(std::string_view name) const {
-  if (find_field(name) != nullptr) return "field";
+  if (find_field(name) != nullptr || find_held(name) != nullptr) return "field";
   bool const is_let = std::ranges::find(text_.lets, name, &Definition::name) != text_.lets.end();
   return is_let ? "name under 'let'" : "";
 }
@@ -247,6 +270,8 @@ Ranked SystemReader::value_of(std::string_view name, std::size_t position) {
       value.terms[static_cast<std::size_t>(k)] = system_.terms.unknown(field->first + k);
     return value;
   }
+  if (SidedName const* const held = find_held(name))
+    return {0, {system_.terms.name(held->name.first)}};
   auto const let = std::ranges::find(text_.lets, name, &Definition::name);
   return value_of_definition(static_cast<std::size_t>(let - text_.lets.begin()), position);
 }
@@ -282,11 +307,37 @@ Ranked const& SystemReader::value_of_definition(std::size_t definition,
 std::vector<std::string_view> SystemReader::all() const {
   std::vector<std::string_view> names;
   for (Unknown const& field : system_.unknowns) names.push_back(field.name);
+  names.insert(names.end(), text_.held.begin(), text_.held.end());
   for (Definition const& let : text_.lets) names.push_back(let.name);
   return names;
 }
 
 }  // namespace
+
+std::vector<std::string> held_names(SystemText const& text) {
+  std::vector<SystemFault> faults;
+  SystemReader names(text, faults);
+  Terms terms;
+  EquationVocabulary const known(terms, text.dims, text.constants, names);
+  std::vector<std::string> held;
+  for (Definition const& constraint : text.constraints)
+    for (std::string const& one : constraint.texts) try {
+        expression::Lexer lexer(one, true);
+        bool is_component = false;
+        for (auto token = lexer.next(); token.kind != expression::Token::Kind::end;
+             token = lexer.next()) {
+          std::string const name(token.text);
+          bool const is_new = token.kind == expression::Token::Kind::name && !is_component &&
+                              known.function(name) == nullptr &&
+                              known.noun_of(name, token.position).empty();
+          if (is_new && std::ranges::count(held, name) == 0) held.push_back(name);
+          is_component = token.kind == expression::Token::Kind::symbol && token.text == ".";
+        }
+      } catch (ParseError const&) {
+        // Who reads the text tells.
+      }
+  return held;
+}
 
 std::optional<System> read_system(SystemText const& text, std::vector<SystemFault>& faults) {
   return SystemReader(text, faults).read();
@@ -303,8 +354,8 @@ std::optional<Ranked> read_quantity(SystemText const& text, Definition const& qu
 }
 
 std::string name_problem(std::string_view name) {
-  bool const taken =
-      std::ranges::any_of(operators(), [&](Operator const& one) { return one.info.name == name; });
+  bool const taken = std::ranges::any_of(
+      operators(), [&](LanguageOperator const& one) { return one.info.name == name; });
   return taken ? fmt::format("the name '{}' is taken (it is an operator)", name) : std::string();
 }
 

@@ -34,14 +34,20 @@ struct SystemText {
   expression::Symbols constants;
   std::vector<Definition> lets;  ///< names for parts of equations and of each other
   std::vector<Equation> equations;
+  std::vector<Definition> constraints = {};  ///< 0 = each: scalars
+  std::vector<std::string> held = {};        ///< the fields, scalars, that they determine
 };
+
+/// The names in constraints that stand for nothing else: of the fields that these determine.
+std::vector<std::string> held_names(SystemText const& text);
 
 /// What is wrong in one text.
 struct SystemFault {
-  bool in_equation = false;         ///< or under `lets`
+  bool in_equation = false;         ///< or under `lets`, or `in_constraint`
   std::size_t definition = 0;       ///< its place there
   std::optional<std::size_t> text;  ///< its place in `texts`; none: the definition as a whole
   expression::ParseError error;
+  bool in_constraint = false;
 };
 
 /// Reads the texts of a system. The grammar is that of formulas, with `[a, b]` for vectors, `v.x`

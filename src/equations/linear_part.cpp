@@ -38,8 +38,11 @@ std::array<std::int8_t, 3> once_along(std::int32_t axis) {
 /// Splits all parts of a rate, each after those that stand in it.
 class LinearSplitter {
  public:
-  LinearSplitter(Terms& terms, Term rate)
-      : terms_(terms), splits_(static_cast<std::size_t>(rate) + 1), needed_(splits_.size()) {
+  LinearSplitter(Terms& terms, Term rate, std::optional<int> names_from)
+      : terms_(terms),
+        names_from_(names_from),
+        splits_(static_cast<std::size_t>(rate) + 1),
+        needed_(splits_.size()) {
     needed_.back() = true;
     for (std::size_t k = needed_.size(); k-- > 0;) {
       Node const& node = terms_[static_cast<Term>(k)];
@@ -66,6 +69,9 @@ class LinearSplitter {
     switch (node.kind) {
       case Kind::unknown:
         return LinearSplit{{{{node.index, {0, 0, 0}}, 1.0}}, terms_.number(0)};
+      case Kind::name:
+        if (!names_from_) return std::nullopt;
+        return LinearSplit{{{{*names_from_ + node.index, {0, 0, 0}}, 1.0}}, terms_.number(0)};
       case Kind::derivative:
         if (of(0).linear.empty() || !fits(of(0), node.orders)) return std::nullopt;
         return LinearSplit{differentiated(of(0).linear, node.orders),
@@ -131,13 +137,16 @@ class LinearSplitter {
   }
 
   Terms& terms_;
+  std::optional<int> names_from_;
   std::vector<LinearSplit> splits_;
   std::vector<bool> needed_;
 };
 
 }  // namespace
 
-LinearSplit split_linear(Terms& terms, Term rate) { return LinearSplitter(terms, rate).split(); }
+LinearSplit split_linear(Terms& terms, Term rate, std::optional<int> names_from) {
+  return LinearSplitter(terms, rate, names_from).split();
+}
 
 Term linear_part(Terms& terms, LinearSplit const& split) {
   /// Derivatives of one component, order and coefficient.

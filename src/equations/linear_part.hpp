@@ -4,6 +4,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "equations/system.hpp"
@@ -28,8 +29,9 @@ struct LinearSplit {
 /// Splits a rate: linear + rest = rate, but for rounding, where sides are periodic. Sums,
 /// differences, numbers that multiply or divide, and derivatives are gone into; products of fields
 /// are not multiplied out, so that (u − 1)·(u + 2) stays whole in the rest. Names with sides of
-/// their own and fluxes through sides stay there, too.
-LinearSplit split_linear(Terms& terms, Term rate);
+/// their own and fluxes through sides stay there, too; with `names_from` names count as components
+/// from that number on.
+LinearSplit split_linear(Terms& terms, Term rate, std::optional<int> names_from = std::nullopt);
 
 /// The linear part as a term: of each component, with derivatives of one order that have the same
 /// coefficient together.

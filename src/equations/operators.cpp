@@ -270,7 +270,7 @@ Ranked make_random(OperatorCall const& call) {
 
 constexpr Operation none = Operation::number;
 
-constexpr Operator operator_table[] = {
+constexpr LanguageOperator operator_table[] = {
     {{"d_dx", none, 1, false, "d_dx(v)", "derivative along x, of any rank"},
      make_derivative<1, 0, 0>},
     {{"d_dy", none, 1, false, "d_dy(v)", "derivative along y"}, make_derivative<0, 1, 0>},
@@ -339,6 +339,6 @@ std::string_view noun_of_rank(int rank) {
   return nouns[rank];
 }
 
-std::span<Operator const> operators() { return operator_table; }
+std::span<LanguageOperator const> operators() { return operator_table; }
 
 }  // namespace gridstride::equations

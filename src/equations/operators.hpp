@@ -40,13 +40,13 @@ struct OperatorCall {
 
 /// What equations know beside the functions of formulas. Without arguments it is a name and no
 /// function. `info.operation` is none's.
-struct Operator {
+struct LanguageOperator {
   expression::FunctionInfo info;
   /// Throws `ParseError` where it does not take its arguments.
   Ranked (*make)(OperatorCall const& call);
 };
 
 /// The table of all operators.
-std::span<Operator const> operators();
+std::span<LanguageOperator const> operators();
 
 }  // namespace gridstride::equations

@@ -47,6 +47,8 @@ struct System {
   std::vector<Term> rates;            ///< ∂/∂t of each component
   std::vector<SidedName> names = {};  ///< `Kind::name` in terms; each needs only those before it
   std::vector<SideValue> sides = {};  ///< those that follow from fields
+  /// 0 = each: names without terms are the fields that make them hold.
+  std::vector<Term> constraints = {};
 
   int component_count() const {
     return unknowns.empty() ? 0 : unknowns.back().first + unknowns.back().components;
@@ -54,11 +56,16 @@ struct System {
   int name_count() const {
     return names.empty() ? 0 : names.back().name.first + names.back().name.components;
   }
-  /// What a component of a name with sides stands for.
-  Term meaning(int component) const {
+  SidedName const& name_of(int component) const {
     auto const after = std::ranges::upper_bound(
         names, component, {}, [](SidedName const& one) { return one.name.first; });
-    auto const& [name, of_components] = *std::prev(after);
+    return *std::prev(after);
+  }
+  /// Whether it stands for anything: a field that constraints hold does not.
+  bool has_meaning(int component) const { return !name_of(component).terms.empty(); }
+  /// What a component of a name with sides stands for.
+  Term meaning(int component) const {
+    auto const& [name, of_components] = name_of(component);
     return of_components[static_cast<std::size_t>(component - name.first)];
   }
 };

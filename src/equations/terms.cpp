@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <unordered_set>
@@ -166,6 +167,38 @@ Term Terms::operation(Operation operation, Term a, Term b, Term c) {
   std::copy_n(operands.begin(), count, node.operands.begin());
   Term const known = simplified(node);
   return known >= 0 ? known : make(node);
+}
+
+Term Terms::pointwise(Operation operation, Term a, Term b, Term c) {
+  constexpr double most = 8;
+  if (operation == Operation::power && is_number(b)) {
+    double const exponent = (*this)[b].value;
+    if (exponent == std::floor(exponent) && exponent != 0 && std::abs(exponent) <= most) {
+      Term const power = product(a, static_cast<int>(std::abs(exponent)));
+      return exponent > 0 ? power : divide(number(1), power);
+    }
+  }
+  return this->operation(operation, a, b, c);
+}
+
+Term Terms::product(Term a, int count) {
+  if (count == 1) return a;
+  Term const half = product(a, count / 2);
+  Term const square = multiply(half, half);
+  return count % 2 == 0 ? square : multiply(square, a);
+}
+
+Term Terms::copied(Terms const& from, Term formula) {
+  std::unordered_map<Term, Term> copies;
+  for (Term const part : from.parts(formula, [](Term) { return false; })) {
+    Node const& node = from[part];
+    std::array<Term, 3> operands = {-1, -1, -1};
+    for (int i = 0; i < operand_count(node); ++i) operands[i] = copies.at(node.operands[i]);
+    copies.emplace(part, node.kind == Kind::operation
+                             ? pointwise(node.operation, operands[0], operands[1], operands[2])
+                             : make(node));
+  }
+  return copies.at(formula);
 }
 
 Term Terms::simplified(Node const& node) {

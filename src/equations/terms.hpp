@@ -90,6 +90,10 @@ class Terms {
   Term multiply(Term a, Term b) { return operation(expression::Operation::multiply, a, b); }
   Term divide(Term a, Term b) { return operation(expression::Operation::divide, a, b); }
   Term negate(Term a) { return operation(expression::Operation::negate, a); }
+  /// An operation; whole powers up to 8 become products.
+  Term pointwise(expression::Operation operation, Term a, Term b = -1, Term c = -1);
+  /// A formula of space and time from other terms, by `pointwise` operations.
+  Term copied(Terms const& from, Term formula);
   /// Derivatives of derivatives are one; that of what is alike everywhere is 0, as are such a
   /// flux and transport. Throws `Error` beyond `max_order`.
   Term derivative(Term of, std::array<std::int8_t, 3> orders);
@@ -146,6 +150,7 @@ class Terms {
 
   Contents contents_of(Node const& node) const;
   Term make(Node const& node);
+  Term product(Term a, int count);
   /// What an operation comes to without a term of its own; -1 where it needs one.
   Term simplified(Node const& node);
   /// The parts of a term in ascending order, without those that are skipped and what stands below.

@@ -250,12 +250,15 @@ std::string to_text(System const& system, Term term) { return Printer(system).pr
 std::vector<std::string> to_text(System const& system) {
   std::vector<std::string> lines;
   for (int component = 0; component < system.name_count(); ++component)
-    lines.push_back(fmt::format("{} = {}", sided_name(system, component),
-                                to_text(system, system.meaning(component))));
+    if (system.has_meaning(component))
+      lines.push_back(fmt::format("{} = {}", sided_name(system, component),
+                                  to_text(system, system.meaning(component))));
   for (int component = 0; component < system.component_count(); ++component)
     lines.push_back(
         fmt::format("dt({}) = {}", component_name(system, component),
                     to_text(system, system.rates[static_cast<std::size_t>(component)])));
+  for (Term const constraint : system.constraints)
+    lines.push_back(fmt::format("0 = {}", to_text(system, constraint)));
   return lines;
 }
 

@@ -28,9 +28,9 @@ double const* find_number(std::string_view name) {
   return found == std::end(numbers_with_names) ? nullptr : &found->second;
 }
 
-Operator const* find_operator(std::string_view name) {
-  auto const found =
-      std::ranges::find(operators(), name, [](Operator const& one) { return one.info.name; });
+LanguageOperator const* find_operator(std::string_view name) {
+  auto const found = std::ranges::find(operators(), name,
+                                       [](LanguageOperator const& one) { return one.info.name; });
   return found == operators().end() ? nullptr : &*found;
 }
 
@@ -95,7 +95,7 @@ EquationVocabulary::Value EquationVocabulary::add(std::size_t begin, std::size_t
 }
 
 FunctionInfo const* EquationVocabulary::function(std::string_view name) const {
-  if (Operator const* const known = find_operator(name))
+  if (LanguageOperator const* const known = find_operator(name))
     return known->info.arguments > 0 ? &known->info : nullptr;
   return find_function(name);
 }
@@ -117,7 +117,7 @@ EquationVocabulary::Value EquationVocabulary::number(double value, std::size_t p
 
 EquationVocabulary::Value EquationVocabulary::named(std::string_view name, std::size_t position) {
   return add(position, position, [&]() -> Ranked {
-    if (Operator const* const constant = find_operator(name))
+    if (LanguageOperator const* const constant = find_operator(name))
       return constant->make({terms_, dims_, constant->info, position, {}, {}});
     if (int const axis = axis_called(name); axis >= 0) return {0, {terms_.coordinate(axis)}};
     if (name == "t") return {0, {terms_.time()}};
@@ -193,7 +193,7 @@ EquationVocabulary::Value EquationVocabulary::call(FunctionInfo const& function,
   std::vector<Ranked> values;
   for (Value const argument : arguments) values.push_back((*this)[argument]);
   return add(position, position, [&] {
-    Operator const* const known = find_operator(function.name);
+    LanguageOperator const* const known = find_operator(function.name);
     // min(a) is of all points, min(a, b) at each.
     bool const at_points = known != nullptr && std::ssize(values) > known->info.arguments;
     if (known == nullptr || at_points)
@@ -287,7 +287,7 @@ std::string EquationVocabulary::known_names() const {
 
 std::vector<std::string_view> EquationVocabulary::function_names() const {
   std::vector<std::string_view> names;
-  for (Operator const& one : operators()) names.push_back(one.info.name);
+  for (LanguageOperator const& one : operators()) names.push_back(one.info.name);
   for (FunctionInfo const& function : expression::functions()) names.push_back(function.name);
   return names;
 }

@@ -190,7 +190,7 @@ TEST(Language, OperatorsAreNamesThatAreTaken) {
   EXPECT_EQ(name_problem("div"), "the name 'div' is taken (it is an operator)");
   EXPECT_EQ(name_problem("identity"), "the name 'identity' is taken (it is an operator)");
   EXPECT_EQ(name_problem("u"), "");
-  for (Operator const& one : operators()) {
+  for (LanguageOperator const& one : operators()) {
     EXPECT_FALSE(one.info.doc.empty());
     EXPECT_TRUE(one.info.signature.starts_with(one.info.name));
   }
