@@ -118,6 +118,7 @@ class Collector : public Visitor {
     declaration.exclusive_minimum = spec.exclusive_minimum;
     declaration.variables = names_in(spec.variables);
     declaration.any_name = spec.any_name;
+    declaration.beside = spec.beside;
     return declaration;
   }
   std::vector<std::string> names_in(std::string_view variables) const {

@@ -45,6 +45,7 @@ struct Declaration {
   bool required = false;
   bool any_name = false;  ///< stands for keys whose names are not known
   std::string word;       ///< accepted in place of a number
+  std::string beside;     ///< a key beside names
   std::string pattern;    ///< regular expression for all of a text; empty: any
   std::string meaning;    ///< of a text
   std::vector<Word> words;

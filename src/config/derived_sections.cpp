@@ -135,6 +135,11 @@ bool check_fields(Visitor& v, RunOptions const& run) {
 
 void declare_derived(Visitor& visitor, RunOptions& run) {
   if (run.language == nullptr) return;
+  for (FieldInfo const& field : run.language->held_fields()) {
+    if (std::ranges::count(run.fields, field.name, &FieldInfo::name) > 0) continue;
+    run.output.fields.push_back(field.name);
+    run.fields.push_back(field);
+  }
   auto& derived = run.output.derived;
   visitor.named<SourceText>(
       {.name = "derived",

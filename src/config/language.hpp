@@ -37,6 +37,9 @@ class Language {
                                                  std::string const& name, SourceText const& text,
                                                  bool written) = 0;
 
+  /// Fields that the equations hold beside those that they evolve, and that are written.
+  virtual std::vector<FieldInfo> held_fields() const { return {}; }
+
   /// Makes `solutions`, one for each field in texts of space and time, those of the equations: adds
   /// to each equation what it lacks. Empty where that cannot be.
   virtual std::vector<MadeSolution> manufacture(

@@ -48,8 +48,9 @@ struct Spec {
   std::string_view variables = "";  ///< a formula may depend on these, "xyz", or `all_variables`
   /// What is no formula is left to the simulation (`check_initial`, `check_sides`).
   bool is_foreign = false;
-  bool any_name = false;   ///< stands for keys whose names are not known: none is read
-  std::size_t length = 0;  ///< of a list of items: how many; 0: any number
+  bool any_name = false;         ///< stands for keys whose names are not known: none is read
+  std::size_t length = 0;        ///< of a list of items: how many; 0: any number
+  std::string_view beside = {};  ///< of named values: a key that is no name, and stands beside them
 };
 
 /// As values before reading: there is no default, the file must give one.

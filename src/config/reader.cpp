@@ -242,7 +242,7 @@ void Reader::visit_named(Spec const& spec, Presence presence, std::span<std::str
     if (none) return;
     for (Node const& key : scope.node->keys) {
       scope.known.push_back(key.text);
-      std::string const problem = name_problem(key.text);
+      std::string const problem = key.text == spec.beside ? std::string() : name_problem(key.text);
       if (!problem.empty()) report(key, path(key.text), problem);
     }
     for (std::size_t i = 0; i < names.size(); ++i) element(Spec{.name = names[i]}, i);

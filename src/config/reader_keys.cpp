@@ -133,7 +133,7 @@ std::optional<std::vector<std::string>> Reader::given_names(Spec const& spec) {
   if (!node || node->kind != Node::Kind::mapping) return std::nullopt;
   std::vector<std::string> names;
   for (Node const& key : node->keys)
-    if (name_problem(key.text).empty()) names.push_back(key.text);
+    if (key.text == spec.beside || name_problem(key.text).empty()) names.push_back(key.text);
   return names;
 }
 

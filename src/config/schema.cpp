@@ -83,14 +83,16 @@ ordered_json items_schema(Declaration const& items) {
 }
 
 /// A mapping of names, as formulas have them, to values of one schema.
-ordered_json names_schema(ordered_json const& value) {
+ordered_json names_schema(ordered_json const& value, std::string const& beside = {}) {
+  std::string const name = "[A-Za-z_][A-Za-z0-9_]*";
   return {{"type", "object"},
-          {"propertyNames", {{"pattern", "^[A-Za-z_][A-Za-z0-9_]*$"}}},
+          {"propertyNames",
+           {{"pattern", beside.empty() ? "^" + name + "$" : "^(" + name + "|" + beside + ")$"}}},
           {"additionalProperties", value}};
 }
 
 ordered_json named_schema(Declaration const& named) {
-  return names_schema(schema_of(named.children.front()));
+  return names_schema(schema_of(named.children.front()), named.beside);
 }
 
 ordered_json constants_schema(Declaration const&) {

@@ -31,6 +31,8 @@
 #include "simulations/pde_ill_posed.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
+#include "simulations/pde_modal.hpp"
+#include "simulations/pde_modes.hpp"
 #include "simulations/pde_names.hpp"
 #include "simulations/pde_problems.hpp"
 #include "simulations/pde_quantities.hpp"
@@ -396,8 +398,27 @@ auto found_at_start(config::RunConfig const& run, Inputs const& inputs, Device c
   return find(simulation);
 }
 
+MemoryForecast pde_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
+  return pde::goes_by_modes(run) ? pde::modal_memory_of(run) : pde::memory_of(run, inputs, backend);
+}
+
+void choose_pde_kernels(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
+  if (pde::goes_by_modes(run)) return pde::choose_modal_kernels(run, device);
+  pde::choose_kernels(run, inputs, device);
+}
+
+std::unique_ptr<Simulation> make_pde(config::RunConfig const& run, Stream const& stream,
+                                     Inputs const& inputs) {
+  return pde::goes_by_modes(run) ? pde::make_modal(run, stream, inputs)
+                                 : make_simulation<Pde>(run, stream, inputs);
+}
+
 /// Of steps that follow their error the longest.
 double pde_time_step(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
+  if (pde::goes_by_modes(run)) {
+    pde::check_modal_start(run, inputs, device);
+    return pde::modal_step(run);
+  }
   if (auto const errors = pde::errors_of(run)) return errors->longest;
   return found_at_start(run, inputs, device,
                         [](auto& simulation) { return simulation.first_step(); });
@@ -405,6 +426,7 @@ double pde_time_step(config::RunConfig const& run, Inputs const& inputs, Device 
 
 std::vector<std::string> pde_report(config::RunConfig const& run, Inputs const& inputs,
                                     Device const& device) {
+  if (pde::goes_by_modes(run)) return pde::modal_report(run);
   return found_at_start(run, inputs, device, [](auto& simulation) { return simulation.report(); });
 }
 
@@ -416,17 +438,22 @@ SimulationEntry pde_entry() {
   info.summary = "your own equations: u_t = f(u, grad u, laplace u, ..., x, t) for any fields";
   info.fields = {{.name = "NAME", .documentation = "a field of the equations", .any_name = true}};
   info.schemes = pde::scheme_names();
-  info.kernels = {{"system", variant_names("system")}, {"evaluate", variant_names("evaluate")}};
+  info.kernels = {{"system", variant_names("system")},
+                  {"evaluate", variant_names("evaluate")},
+                  {"fft", variant_names("fft")},
+                  {"modes", variant_names("modes")}};
   info.sides = {SideKind::periodic, SideKind::antiperiodic, SideKind::dirichlet, SideKind::neumann,
                 SideKind::robin,    SideKind::flux,         SideKind::wall,      SideKind::outflow};
   info.has_own_sections = true;
   info.adapts_steps = true;
-  return entry<Pde, pde::Parameters>({.info = info,
-                                      .memory = pde::memory_of,
-                                      .problems = pde_problems,
-                                      .time_step = pde_time_step,
-                                      .report = pde_report,
-                                      .choose_kernels = pde::choose_kernels});
+  auto row = entry<Pde, pde::Parameters>({.info = info,
+                                          .memory = pde_memory,
+                                          .problems = pde_problems,
+                                          .time_step = pde_time_step,
+                                          .report = pde_report,
+                                          .choose_kernels = choose_pde_kernels});
+  row.make = make_pde;
+  return row;
 }
 
 }  // namespace gridstride

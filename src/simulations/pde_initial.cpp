@@ -89,6 +89,7 @@ struct Refused {
 constexpr Refused refused_kinds[] = {
     {Kind::time, "depends on t (first values are those at time 0)"},
     {Kind::noise, "has noise in it (it is of steps in time); did you mean 'normal'?"},
+    {Kind::name, "has a field in it that a constraint holds (which follows from the first values)"},
 };
 
 Stencil stencil_of(System const& initial, Unknown const& field, Grid const& grid,

@@ -97,6 +97,12 @@ std::optional<FieldInfo> Parameters::take_quantity(Visitor& visitor, std::string
 std::vector<config::MadeSolution> Parameters::manufacture(Visitor& visitor, std::string const& key,
                                                           Named<SourceText> const& solutions) {
   if (!system) return {};
+  if (!system->constraints.empty()) {
+    visitor.fault(key,
+                  "equations with constraints take no solution that is made up ('exact' "
+                  "compares with one that they have)");
+    return {};
+  }
   auto& terms = system->terms;
   std::vector<Term> values;  // of the components
   std::vector<config::MadeSolution> made;

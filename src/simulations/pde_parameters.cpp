@@ -1,6 +1,7 @@
 #include "simulations/pde_parameters.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -52,21 +53,41 @@ std::function<void(Spec const&, FieldKind&)> declare_kind(Visitor& visitor) {
   };
 }
 
+/// The key of constraints.
+constexpr char const* zero = "0";
+
 }  // namespace
 
 std::string rate_name(std::string const& field) { return field + "_t"; }
 
-void Parameters::declare(Visitor& visitor) {
+/// Constraints stand among the equations, under `0`.
+void Parameters::declare_equations(Visitor& visitor) {
+  Named<SourceText> all = equations;
+  if (!constraints.texts.empty()) all.emplace_back(zero, constraints);
   visitor.named<SourceText>(
       {.name = "equations",
-       .documentation = "The rate of change of each field, du/dt, by the field's name: a formula "
-                        "of the fields, of space and time, with operators as laplace(u) "
-                        "(`gridstride list functions`); of a vector a formula with a vector's "
-                        "value, or a list of its components'."},
-      config::Presence::required, equations, [&](Spec const& spec, SourceText& text) {
+       .documentation =
+           "The rate of change of each field, du/dt, by the field's name: a formula "
+           "of the fields, of space and time, with operators as laplace(u) "
+           "(`gridstride list functions`); of a vector a formula with a vector's "
+           "value, or a list of its components'. Under `0` what is 0 at every moment, or a list of "
+           "it: a formula that holds a field of its own, as `laplace(psi) + w` does psi.",
+       .beside = zero},
+      config::Presence::required, all, [&](Spec const& spec, SourceText& text) {
         visitor.source({.name = spec.name, .documentation = "The equation's right-hand side."},
                        text);
       });
+  equations.clear();
+  constraints = {};
+  for (auto& [name, text] : all)
+    if (name == zero)
+      constraints = std::move(text);
+    else
+      equations.emplace_back(name, std::move(text));
+}
+
+void Parameters::declare(Visitor& visitor) {
+  declare_equations(visitor);
   visitor.named<SourceText>(
       {.name = "let",
        .documentation =
@@ -86,6 +107,47 @@ void Parameters::declare(Visitor& visitor) {
 }
 
 void Parameters::declare_space(Visitor& visitor) {
+  static constexpr config::Choice derivatives[] = {
+      {"differences", "of points nearby"},
+      {"spectral",
+       "those of the modes of the grid: waves along periodic axes, sines between "
+       "`dirichlet: 0`, cosines between `neumann: 0`"}};
+  constexpr std::int64_t highest = 6;
+  visitor.section(
+      {.name = "space", .documentation = "What takes the place of derivatives in space."},
+      [&](Visitor& v) {
+        std::string chosen(derivatives[is_spectral ? 1 : 0].name);
+        v.choice({.name = "derivatives", .documentation = "How derivatives are found."},
+                 derivatives, chosen);
+        is_spectral = chosen == derivatives[1].name;
+        std::int64_t order = is_spectral && !v.given("order") ? highest : space.order;
+        v.visit({.name = "order",
+                 .documentation = "The order of central differences: 2, 4 or 6. Beside `spectral`, "
+                                  "6 where nothing is said, of those in derived fields, "
+                                  "diagnostics, events and first values.",
+                 .minimum = 2,
+                 .maximum = highest},
+                order);
+        if (order % 2 != 0)
+          v.fault("order", fmt::format("{} is no order of central differences (2, 4 or 6)", order));
+        else
+          space.order = static_cast<int>(order);
+        v.visit({.name = "dealias",
+                 .documentation = "Of `spectral` derivatives: what part of the frequencies along "
+                                  "each axis the fields keep, so that products of two of them make "
+                                  "no false ones with 2/3; that is the default where the equations "
+                                  "have products, else 1.",
+                 .minimum = 0,
+                 .maximum = 1,
+                 .exclusive_minimum = true},
+                dealias, "");
+        if (dealias && !is_spectral)
+          v.fault("dealias", "is that of spectral derivatives (see space.derivatives)");
+        declare_convection(v);
+      });
+}
+
+void Parameters::declare_convection(Visitor& v) {
   using gridstride::equations::Convection;
   struct Named {
     config::Choice choice;
@@ -95,32 +157,17 @@ void Parameters::declare_space(Visitor& visitor) {
       {{"central", "as all else, by central differences"}, Convection::central},
       {{"upwind", "of first order, from where it comes"}, Convection::upwind},
       {{"weno5", "of fifth order, from where it comes and past shocks"}, Convection::weno5}};
-  visitor.section(
-      {.name = "space", .documentation = "What takes the place of derivatives in space."},
-      [&](Visitor& v) {
-        std::int64_t order = space.order;
-        v.visit({.name = "order",
-                 .documentation = "The order of central differences: 2, 4 or 6.",
-                 .minimum = 2,
-                 .maximum = 6},
-                order);
-        if (order % 2 != 0)
-          v.fault("order", fmt::format("{} is no order of central differences (2, 4 or 6)", order));
-        else
-          space.order = static_cast<int>(order);
-        std::vector<config::Choice> choices;
-        for (Named const& one : kinds_of_convection) choices.push_back(one.choice);
-        std::string convection(
-            std::ranges::find(kinds_of_convection, space.convection, &Named::convection)
-                ->choice.name);
-        v.choice({.name = "convection",
-                  .documentation = "How what is carried along is differenced: fluxes `div(F)` "
-                                   "without derivatives in F, and `advect`."},
-                 choices, convection);
-        auto const found = std::ranges::find(kinds_of_convection, convection,
-                                             [](Named const& one) { return one.choice.name; });
-        if (found != std::end(kinds_of_convection)) space.convection = found->convection;
-      });
+  std::vector<config::Choice> choices;
+  for (Named const& one : kinds_of_convection) choices.push_back(one.choice);
+  std::string convection(
+      std::ranges::find(kinds_of_convection, space.convection, &Named::convection)->choice.name);
+  v.choice({.name = "convection",
+            .documentation = "How what is carried along is differenced: fluxes `div(F)` "
+                             "without derivatives in F, and `advect`."},
+           choices, convection);
+  auto const found = std::ranges::find(kinds_of_convection, convection,
+                                       [](Named const& one) { return one.choice.name; });
+  if (found != std::end(kinds_of_convection)) space.convection = found->convection;
 }
 
 /// Notes faults between the sections; returns whether the equations can be read.
@@ -196,7 +243,44 @@ gridstride::equations::SystemText Parameters::text_of(config::RunOptions const& 
     definition.name = rate_name(entry.first);
     text.equations.push_back({definition, is_vector(entry.first)});
   }
+  for (std::string const& constraint : constraints.texts)
+    text.constraints.push_back({zero, {constraint}});
+  text.held = gridstride::equations::held_names(text);
   return text;
+}
+
+std::string Parameters::key_of_constraint(std::size_t constraint) const {
+  return constraints.listed ? fmt::format("equations.0.{}", constraint) : "equations.0";
+}
+
+/// Whether constraints hold as many fields as there are of them.
+bool Parameters::read_constraints(Visitor& visitor) {
+  std::size_t const held = text_.held.size(), count = text_.constraints.size();
+  if (held == count) return true;
+  if (held < count)
+    visitor.fault("equations.0",
+                  held == 0 ? "holds no field of its own (a constraint has a name in it that "
+                              "nothing else has, of the field that makes it hold: 'laplace(psi) + "
+                              "w' holds psi)"
+                            : fmt::format("{} constraints hold {} field{} of their own ({})", count,
+                                          held, held == 1 ? "" : "s", fmt::join(text_.held, ", ")));
+  else
+    visitor.fault("equations.0",
+                  fmt::format("{} constraint{} cannot hold {} fields: {} are known from nothing "
+                              "else (is one of them spelt wrong?)",
+                              count, count == 1 ? "" : "s", held, fmt::join(text_.held, ", ")));
+  return false;
+}
+
+std::vector<config::FieldInfo> Parameters::held_fields() const {
+  std::vector<config::FieldInfo> fields;
+  for (std::string const& name : text_.held) {
+    config::FieldInfo& field = fields.emplace_back();
+    field.name = name;
+    field.sides.emplace();
+    field.derived = true;
+  }
+  return fields;
 }
 
 void Parameters::check_initial(Visitor& visitor, config::RunOptions const& run) {
@@ -236,6 +320,7 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
     if (visitor.given(fmt::format("boundary.{}", name))) sided_.push_back(name);
   if (!check(visitor, run)) return;
   text_ = text_of(run);
+  if (!read_constraints(visitor)) return;
   gridstride::equations::SystemText const& text = text_;
   std::vector<std::string> given_in;  // of each equation the key
   for (auto const& entry : equations) given_in.push_back(entry.first);
@@ -245,9 +330,12 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   system = gridstride::equations::read_system(text, faults);
   for (auto const& fault : faults) {
     gridstride::equations::Definition const& definition =
-        fault.in_equation ? text.equations[fault.definition] : text.lets[fault.definition];
+        fault.in_equation     ? text.equations[fault.definition]
+        : fault.in_constraint ? text.constraints[fault.definition]
+                              : text.lets[fault.definition];
     std::string key =
         fault.in_equation ? "equations." + given_in[fault.definition] : "let." + definition.name;
+    if (fault.in_constraint) key = key_of_constraint(fault.definition);
     if (definition.listed && fault.text) key += fmt::format(".{}", *fault.text);
     visitor.fault(key, fault.error);
   }
@@ -305,6 +393,12 @@ std::vector<config::FieldInfo> Parameters::fields_of(config::RunOptions const& r
 
 std::vector<config::FieldInfo> Parameters::names_of(config::RunOptions const&) const {
   std::vector<config::FieldInfo> names;
+  for (std::string const& name : text_.held) {
+    config::FieldInfo& info = names.emplace_back();
+    info.name = name;
+    info.any_name = !system;
+    info.sides = {SideKind::periodic, SideKind::dirichlet, SideKind::neumann};
+  }
   for (std::string const& name : sided_) {
     config::FieldInfo& info = names.emplace_back();
     info.name = name;

@@ -45,9 +45,12 @@ struct Quantity {
 class Parameters final : public config::ParameterSet, public config::Language {
  public:
   Named<config::SourceText> equations;  ///< the rate of change of each field
+  config::SourceText constraints;       ///< 0 = each: they hold fields of their own
   Named<config::SourceText> lets;       ///< names for parts of equations
   Named<FieldKind> kinds;               ///< of fields
   gridstride::equations::Space space;   ///< what takes the place of derivatives
+  bool is_spectral = false;             ///< derivatives are those of modes
+  std::optional<double> dealias;        ///< what part of the frequencies products keep
   /// The equations as they were understood; none as long as no file was read without faults.
   std::optional<gridstride::equations::System> system;
   std::vector<Quantity> quantities;
@@ -66,6 +69,9 @@ class Parameters final : public config::ParameterSet, public config::Language {
   std::vector<config::FieldInfo> names_of(config::RunOptions const& run) const override;
 
   config::Language* language() override { return this; }
+  std::vector<config::FieldInfo> held_fields() const override;
+  /// The key of a constraint.
+  std::string key_of_constraint(std::size_t constraint) const;
   std::string name_problem(config::RunOptions const& run, std::string const& name) const override;
   std::optional<config::FieldInfo> take_quantity(config::Visitor& visitor, std::string const& key,
                                                  std::string const& name,
@@ -77,7 +83,10 @@ class Parameters final : public config::ParameterSet, public config::Language {
 
  private:
   void declare(config::Visitor& visitor);
+  void declare_equations(config::Visitor& visitor);
   void declare_space(config::Visitor& visitor);
+  void declare_convection(config::Visitor& visitor);
+  bool read_constraints(config::Visitor& visitor);
   bool check(config::Visitor& visitor, config::RunOptions const& run) const;
   bool is_vector(std::string const& field) const;
   bool is_field(std::string const& name) const;

@@ -13,6 +13,7 @@
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_ill_posed.hpp"
 #include "simulations/pde_initial.hpp"
+#include "simulations/pde_modes.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_schemes.hpp"
@@ -87,14 +88,11 @@ void check_sections(config::RunConfig const& run, std::vector<Problem>& problems
         run, "stop.when", "stop.when reaches", [&] { return condition_stencil(run); }, problems);
 }
 
-}  // namespace
-
-std::vector<Problem> problems_of(config::RunConfig const& run) {
-  std::vector<Problem> problems;
-  check_tolerance(run, problems);
+/// What differences at the points do not take; returns whether it is worth looking further.
+bool check_differences(config::RunConfig const& run, std::vector<Problem>& problems) {
   try {
     check_leapfrog(run, problems);
-    if (!problems.empty()) return problems;
+    if (!problems.empty()) return false;
     auto const stencil = stencil_of(run);
     auto const program = equations::whole_program(stencil, run.grid.dims);
     check_reach(run, program, "the equations reach", problems);
@@ -123,8 +121,6 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
     if (program.has_noise() && parameters_of(run).sections.stop.steady)
       problems.push_back(run.problem(run.location("stop.steady"),
                                      "the equations have noise, and are never steady"));
-    auto const initial = initial_problems(run, parameters_of(run).initial, wraps_of(run));
-    problems.insert(problems.end(), initial.begin(), initial.end());
     for (std::size_t i = 0; i < stencil.names.size(); ++i)
       if (equations::program_of(stencil.terms, stencil.names[i], run.grid.dims).found > 0)
         problems.push_back(run.problem(
@@ -135,6 +131,19 @@ std::vector<Problem> problems_of(config::RunConfig const& run) {
   } catch (Error const& error) {
     problems.push_back(run.problem(run.location("equations"), error.what()));
   }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Problem> problems_of(config::RunConfig const& run) {
+  std::vector<Problem> problems;
+  check_tolerance(run, problems);
+  bool const goes_on =
+      goes_by_modes(run) ? check_modes(run, problems) : check_differences(run, problems);
+  if (!goes_on) return problems;
+  auto const initial = initial_problems(run, parameters_of(run).initial, wraps_of(run));
+  problems.insert(problems.end(), initial.begin(), initial.end());
   for (Quantity const& quantity : parameters_of(run).quantities)
     check_others(
         run, quantity.key, quantity.key + " reaches", [&] { return stencil_of(run, quantity); },

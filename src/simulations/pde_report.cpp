@@ -142,7 +142,8 @@ std::string cost_line(config::RunConfig const& run, equations::System const& sys
                      name_of(run.precision), counted(cost.evaluations * flops, "flop"));
 }
 
-/// The linear part of each rate that has one, as implicit and exponential schemes would take it.
+}  // namespace
+
 void add_linear_parts(equations::System system, std::vector<std::string>& lines) {
   std::vector<std::string> parts;
   for (int component = 0; component < system.component_count(); ++component) {
@@ -158,8 +159,6 @@ void add_linear_parts(equations::System system, std::vector<std::string>& lines)
   lines.push_back("linear with constant coefficients:");
   lines.insert(lines.end(), parts.begin(), parts.end());
 }
-
-}  // namespace
 
 std::vector<std::string> report(config::RunConfig const& run, equations::System const& system,
                                 equations::Stencil const& stencil, Programs names,

@@ -33,4 +33,8 @@ std::vector<std::string> report(config::RunConfig const& run, equations::System 
                                 std::optional<equations::StepLimit> const& limit, bool varies,
                                 std::optional<SlopeCost> const& cost);
 
+/// The linear part of each rate that has one, as implicit and exponential schemes take it; none
+/// where there is none.
+void add_linear_parts(equations::System system, std::vector<std::string>& lines);
+
 }  // namespace gridstride::pde

@@ -7,6 +7,7 @@
 
 #include "equations/ill_posed.hpp"
 #include "model/entry.hpp"
+#include "model/modal_scheme.hpp"
 #include "simulations/pde_parameters.hpp"
 
 namespace gridstride::pde {
@@ -21,6 +22,7 @@ struct SchemeName {
 constexpr SchemeName names_of_schemes[] = {{"rk4", "rk4"},        {"rk45", "rk45"},
                                            {"ssprk3", "ssp_rk3"}, {"ssprk2", "ssp_rk2"},
                                            {"euler", "euler"},    {"leapfrog", "leapfrog"}};
+// The schemes in modes that take what is linear by itself come after these, by their own names.
 
 /// By leapfrog fields of order 2 have no rates of their own: they follow those of their rates.
 equations::Stencil without_rates(config::RunConfig const& run, equations::Stencil stencil) {
@@ -37,6 +39,7 @@ equations::Stencil without_rates(config::RunConfig const& run, equations::Stenci
 std::vector<std::string_view> scheme_names() {
   std::vector<std::string_view> names;
   for (auto const& [name, scheme] : names_of_schemes) names.push_back(name);
+  for (std::string_view const name : implicit_modal_schemes()) names.push_back(name);
   return names;
 }
 

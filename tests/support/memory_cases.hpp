@@ -150,6 +150,19 @@ inline std::vector<MemoryCase> memory_cases() {
            "equations: {u: u*laplace(u), q: \"laplace(q) - advect(q, q)\"}\n"
            "initial: {u: x, q: {x: x, y: y}}\n"
            "time: {scheme: rk4, end: 8e-7, step: 2e-7}\n"},
+      {"pde in modes", "simulation: pde\n" + plane +
+                           "boundary: {x: periodic, y: {dirichlet: 0}}\n"
+                           "space: {derivatives: spectral}\n"
+                           "equations: {w: \"laplace(w) - advect([d_dy(psi), -d_dx(psi)], w)\", "
+                           "0: laplace(psi) + w}\ninitial: {w: \"sin(pi*y)\"}\n"
+                           "time: {scheme: ark3, end: 8e-7, step: 2e-7}\n"},
+      {"pde of coupled fields in modes",
+       "simulation: pde\n" + plane +
+           "boundary: {x: periodic, y: periodic}\n"
+           "equations: {a: -laplace(b) + a*b^2, b: laplace(a) - a^3}\n"
+           "initial: {a: \"sin(2*pi*x)\", b: a}\n"
+           "time: {scheme: etdrk4, end: 8e-7, step: 2e-7}\ncheckpoint: {every: {steps: 2}}\n",
+       false, ""},
       {"pde with what follows from it",
        "simulation: pde\nfields: {q: vector}\n" + plane +
            "equations: {q: laplace(q)}\ninitial: {q: {x: x, y: y}}\n"

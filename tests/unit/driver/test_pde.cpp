@@ -310,7 +310,7 @@ TEST(Pde, TheExamplesRun) {
     }
     ++count;
   }
-  EXPECT_EQ(count, 11);
+  EXPECT_EQ(count, 15);
 }
 
 /// Constants with units are numbers in SI units.

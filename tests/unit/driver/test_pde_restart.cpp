@@ -43,6 +43,20 @@ INSTANTIATE_TEST_SUITE_P(
                     "grid: {points: 40}\nboundary: {x: {dirichlet: \"0.3*sin(9*t)\"}}\n"
                     "fields: {u: {order: 2}}\nequations: {u: \"div((1 + u^2/9)*grad(u))\"}\n"
                     "initial: {u: 0, u_t: 0}\ntime: {scheme: leapfrog, end: 2}\n"},
+        RestartCase{"two_steps_in_modes",
+                    "precision: float32\ngrid: {points: [24, 18]}\n"
+                    "boundary: {x: periodic, y: {dirichlet: 0}}\nspace: {derivatives: spectral}\n"
+                    "equations: {w: \"0.01*laplace(w) - advect([d_dy(psi), -d_dx(psi)], w)\", "
+                    "0: laplace(psi) + w}\n"
+                    "initial: {w: \"9*sin(pi*y)*(1 + cos(2*pi*x)) + sin(2*pi*y)\"}\n"
+                    "time: {scheme: imex_bdf2, end: 0.375, step: 0.005}\n"
+                    "output: {every: {time: 0.111}}\n"},
+        RestartCase{"exponentials_with_events",
+                    "grid: {points: 40, upper: 20}\nboundary: {x: periodic}\n"
+                    "equations: {u: \"-d_dx(u^2/2) - d2_dx2(u) - d2_dx2(d2_dx2(u)) + sin(t)\"}\n"
+                    "initial: {u: \"cos(0.1*pi*x)\"}\n"
+                    "events: {at: [0.4, 1], set: {u: \"u + 0.1*mean(u)\"}}\n"
+                    "time: {scheme: etdrk4, end: 2, step: 0.03}\n"},
         RestartCase{"names_with_sides",
                     "grid: {points: 33, upper: 32}\n"
                     "boundary: {c: {x: {neumann: 0}}, mu: {x: {neumann: 0}}}\n"

@@ -1,0 +1,258 @@
+// A system of partial differential equations in the modes of its grid,
+//
+//   ∂u/∂t = L·u + N(u, t),   0 = A·ψ + B·u + M(u, t)
+//
+// with L, A and B by mode (equations/modal_split.hpp): fields that constraints hold are eliminated,
+// N is made at the points, and the schemes (model/modal_scheme.hpp) take L by itself where they can.
+// The state are modes; values at points are made of them where somebody looks.
+
+#include "simulations/pde_modal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "kernels/system/system.hpp"
+#include "model/modal_stepper.hpp"
+#include "model/time_stepping.hpp"
+#include "simulations/pde_balance.hpp"
+#include "simulations/pde_events.hpp"
+#include "simulations/pde_fields.hpp"
+#include "simulations/pde_globals.hpp"
+#include "simulations/pde_modes.hpp"
+#include "simulations/pde_parameters.hpp"
+#include "simulations/pde_quantities.hpp"
+#include "simulations/pde_schemes.hpp"
+#include "simulations/pde_set_up.hpp"
+#include "simulations/pde_stop.hpp"
+
+namespace gridstride::pde {
+namespace {
+
+ModalVariants variants_of(config::RunConfig const& run) {
+  return {.fft = run.kernels.at("fft"),
+          .modes = run.kernels.at("modes"),
+          .system = run.kernels.at("system")};
+}
+
+template <class T>
+class PdeModal final : public TimeStepping<T> {
+  using Base = TimeStepping<T>;
+  using Base::state_, Base::stream_, Base::grid_;
+
+ public:
+  PdeModal(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
+      : Base(run, stream, inputs, modal_rows_of(run), whole_steps(modal_step(run))),
+        run_(run),
+        split_(modal_split_of(run)),
+        components_(components_of(run, state_)),
+        fields_(stream, run, state_, components_),
+        stepper_(stream, run.grid, split_.system, modal_scheme_of(run), variants_of(run)),
+        events_(stream, run),
+        stop_(stream, run),
+        quantities_(run, stream),
+        now_(stream_, MemorySpace::device, 1) {
+    for (auto const& [name, terms] : system_of(run).names) {
+      held_.emplace_back(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
+      T* const values = held_.back().data();
+      fields_.add_name(name, std::span(&values, 1));
+    }
+    fields_.fill_given(inputs);
+    fields_.fill_read(this->clock_.device());
+    take_state();
+    bring_to_points();
+    check_balances(run, split_, stream_, present_inputs());
+    for (auto const& level : split_.system.levels)
+      uses_clock_ = uses_clock_ || level.program.depends_on_time();
+    prepare_stop();
+  }
+
+  bool finished() const override { return !ending_.empty() || Base::finished(); }
+  std::string ending() const override { return ending_; }
+
+  /// Steps end at events, which are done at once: what is written or saved at their time comes
+  /// after them.
+  void advance(std::int64_t max_steps, double until) override {
+    until = std::min(until, run_.time.end);
+    while (max_steps > 0 && !finished() && this->clock().time < until) {
+      Clock const before = this->clock();
+      std::int64_t steps = max_steps;
+      if (stop_.is_asked_for())
+        steps = std::min(steps, steps_between_tests - before.step % steps_between_tests);
+      Base::advance(steps, std::min(until, events_.next(before.time)));
+      Clock const now = this->clock();
+      max_steps -= now.step - before.step;
+      if (events_.due(before.time, now.time)) {
+        events_.apply(
+            before.time, now.time, [this] { return moment(); }, arrays(0));
+        take_state();
+        bring_to_points();
+        check_balances(run_, split_, stream_, present_inputs());
+      }
+      test_stop();
+    }
+  }
+  void save(CheckpointSink& sink) const override {
+    Base::save(sink);
+    stepper_.save(sink);
+  }
+  /// What ended a run ends it again.
+  void load(CheckpointSource const& source) override {
+    Base::load(source);
+    stepper_.load(source);
+    at_points_ = false;
+    test_stop();
+  }
+
+  std::vector<Field> fields() const override {
+    bring_();
+    std::vector<Field> fields = fields_.written();
+    for (std::size_t k = 0; k < held_.size(); ++k)
+      fields.push_back(
+          {system_of(run_).names[k].name.name, "1", grid_, precision_of<T>(), held_[k].data(), 1});
+    for (Field const& derived : found_quantities(true)) fields.push_back(derived);
+    return fields;
+  }
+  std::vector<Field> quantities() const override {
+    bring_();
+    return found_quantities(false);
+  }
+  std::vector<NamedText> chosen() const override {
+    auto const& backend = stream_.backend();
+    auto const row = [&](char const* family, std::string_view standard) {
+      std::string const& wanted = run_.kernels.at(family);
+      return NamedText{family, wanted == "auto" ? std::string(standard) : wanted};
+    };
+    return {row("fft", fft::default_variant(backend)),
+            row("modes", modes::default_variant(backend)),
+            row("system", system::default_variant(backend, grid_.dims))};
+  }
+  std::vector<std::string> fallbacks() const override {
+    auto lines = Base::fallbacks();
+    for (std::string& line : stepper_.fallbacks()) lines.push_back(std::move(line));
+    return lines;
+  }
+  /// Each transform reads and writes an array, as each evaluation does with the state.
+  double values_per_update() const override {
+    return 2.0 * modal_evaluations(run_) *
+           (equations::transforms_of(split_.system) + stepper_.components());
+  }
+
+ private:
+  static std::vector<Array<T>*> components_of(config::RunConfig const& run, State<T>& state) {
+    std::vector<Array<T>*> components;
+    for (auto const& unknown : system_of(run).unknowns)
+      for (auto const& name : names_of(run, unknown)) components.push_back(&state[name]);
+    return components;
+  }
+  std::vector<T*> arrays(int number) {
+    std::vector<T*> all;
+    for (Array<T>* const component : components_) all.push_back(component->buffer(number));
+    return all;
+  }
+
+  /// Queues the state in modes from the values at the points.
+  void take_state() {
+    for (std::size_t c = 0; c < components_.size(); ++c)
+      stepper_.to_modes(static_cast<int>(c), std::as_const(*components_[c]).span());
+    at_points_ = false;
+  }
+  /// Queues the values at the points, where steps were made since.
+  void bring_to_points() {
+    if (at_points_) return;
+    for (std::size_t c = 0; c < components_.size(); ++c)
+      stepper_.to_points(static_cast<int>(c), components_[c]->span());
+    for (std::size_t k = 0; k < held_.size(); ++k)
+      stepper_.held_to_points(static_cast<int>(k), this->clock_.device(), held_[k].span());
+    at_points_ = true;
+  }
+
+  std::vector<system::Input<T>> present_inputs() {
+    auto inputs = fields_.inputs();
+    for (std::size_t c = 0; c < components_.size(); ++c) inputs[c].values = components_[c]->data();
+    return inputs;
+  }
+  std::vector<Field> found_quantities(bool written) const {
+    if (!quantities_.has(written)) return {};
+    return quantities_.find(written, inputs_(), this->clock().time);
+  }
+
+  /// The present state for what happens between steps.
+  Moment<T> moment() {
+    bring_to_points();
+    Moment<T> moment;
+    moment.time = this->clock().time;
+    moment.clock = now_.data();
+    moment.inputs = present_inputs();
+    moment.spare = arrays(1);
+    evaluate::set_clock(stream_, now_.data(), {moment.time, 0, 0});
+    return moment;
+  }
+
+  /// Rates are those of the differences that the symbols are of.
+  void prepare_stop() {
+    if (!parameters_of(run_).sections.stop.steady) return;
+    auto const stencil = equations::discretise(system_of(run_), grid_, space_of_values(run_));
+    rates_ = equations::program_of(stencil.terms, stencil.rates, grid_.dims);
+  }
+  /// Ends the run where a condition holds, as differences do.
+  void test_stop() {
+    Clock const now = this->clock();
+    bool const is_time = now.step % steps_between_tests == 0 || this->clock_.at_moment();
+    if (!stop_.is_asked_for() || now.step == 0 || !is_time) return;
+    std::string const reason = stop_.reason(rates_, nullptr, moment());
+    if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", now.time, reason);
+  }
+
+  void queue(std::int64_t steps) override {
+    double const step = this->step_size();
+    stepper_.prepare(step);
+    for (; steps > 0; --steps) {
+      stepper_.step(step, this->clock_.device());
+      if (uses_clock_) this->clock_.tick();
+    }
+    at_points_ = false;
+  }
+  /// What steps are made of has to be there before they go into a graph.
+  std::int64_t steps_before_graph() const override {
+    return stepper_.is_steady(this->step_size()) ? 0 : 1;
+  }
+
+  config::RunConfig const& run_;
+  equations::ModalSplit split_;
+  std::vector<Array<T>*> components_;
+  SystemFields<T> fields_;
+  ModalStepper<T> stepper_;
+  Events<T> events_;
+  StopTest<T> stop_;
+  mutable QuantityFinder<T> quantities_;
+  Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
+  std::vector<Buffer<T>> held_;        // fields that constraints hold, at the points
+  equations::StencilProgram rates_;
+  std::string ending_;  // why, where the run ended before its time
+  bool at_points_ = false, uses_clock_ = false;
+  /// For views of the state, which may have to be brought to the points.
+  std::function<void()> bring_ = [this] { bring_to_points(); };
+  std::function<std::vector<system::Input<T>>()> inputs_ = [this] { return present_inputs(); };
+};
+
+}  // namespace
+
+std::unique_ptr<Simulation> make_modal(config::RunConfig const& run, Stream const& stream,
+                                       Inputs const& inputs) {
+  if (run.precision == Precision::float32)
+    return std::make_unique<PdeModal<float>>(run, stream, inputs);
+  return std::make_unique<PdeModal<double>>(run, stream, inputs);
+}
+
+void check_modal_start(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
+  if (modal_split_of(run).balances.empty()) return;
+  make_modal(run, Stream(device), inputs);
+}
+
+}  // namespace gridstride::pde

@@ -1,0 +1,45 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/pde_modes_cases.hpp"
+#include "support/pde_restart_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+namespace gridstride {
+namespace {
+
+/// Vortices by each kind of scheme, and two coupled fields between sides: as on the host.
+TEST(PdeModesGpu, AgreesWithTheHost) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  auto const expect = [](std::string const& text, double tolerance) {
+    auto const host = test::run_pde(text, Backend::cpu), gpu = test::run_pde(text, Backend::cuda);
+    EXPECT_EQ(host.steps, gpu.steps);
+    for (std::size_t f = 0; f < host.fields.size(); ++f)
+      EXPECT_LT(test::largest_difference(gpu.fields[f], host.fields[f]), tolerance) << text;
+  };
+  // Rounding of a few hundred transforms of values about 5.
+  for (char const* scheme : {"rk4", "ark3", "etdrk4", "imex_bdf2"}) {
+    auto const text =
+        test::vorticity_pde(40, 0.01, "2*cos(x)*cos(y) + 3*cos(3*x) - cos(2*y)", scheme, 0.8, 80);
+    expect(text, 1e-10);
+    expect("precision: float32\n" + text, 5e-3);
+  }
+  expect(
+      "simulation: pde\ngrid: {points: [33, 20]}\nboundary: {x: {dirichlet: 0}, y: {neumann: 0}}\n"
+      "equations: {a: -laplace(b)/200 + a*b^2, b: laplace(a)/200 - a^3}\n"
+      "initial: {a: \"sin(pi*x)*cos(pi*y)\", b: a}\n"
+      "time: {scheme: etdrk4, end: 0.8, step: 0.01}\n",
+      1e-10);
+}
+
+TEST(PdeModesGpu, GoesOnWithTheSameBits) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_bits_after_restarts(
+      test::vorticity_pde(24, 0.01, "2*cos(x)*cos(y) + 3*cos(3*x) - cos(2*y)", "imex_bdf2", 0.8,
+                          80),
+      Backend::cuda);
+}
+
+}  // namespace
+}  // namespace gridstride
