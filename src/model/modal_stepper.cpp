@@ -53,6 +53,43 @@ std::int64_t table_numbers(std::span<modes::Block const> blocks, modes::Tables c
   return numbers;
 }
 
+/// Whether some derivative in a sum, above or below, is such a one.
+template <class Is>
+bool any_monomial(ModalSum const& sum, Is const& is) {
+  return std::ranges::any_of(sum, [&](equations::ModalPart const& part) {
+    return std::ranges::any_of(part.numerator, is) || std::ranges::any_of(part.denominator, is);
+  });
+}
+
+/// The same before there is a device: as the tables of `make_blocks` and their blocks are.
+std::int64_t table_numbers(Grid const& grid, modes::Layout const& layout,
+                           ModalSystem const& system) {
+  auto const& sides = system.unknown_sides.front();
+  auto const is_odd = [&](auto const& monomial, std::size_t axis) {
+    return sides[axis][0] == equations::Beyond::periodic && monomial.first[axis] % 2 != 0;
+  };
+  std::int64_t points = 1;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dims); ++axis) {
+    bool const is_even = std::ranges::none_of(system.linear, [&](ModalSum const& sum) {
+      return any_monomial(sum, [&](auto const& one) { return is_odd(one, axis); });
+    });
+    bool const folds = sides[axis][0] == equations::Beyond::periodic &&
+                       static_cast<int>(axis) != modes::halved_axis(grid, sides) && is_even;
+    points *= folds ? layout.below[axis] : layout.kept[axis];
+  }
+  std::int64_t numbers = 0;
+  for (auto const& fields : coupled(system)) {
+    bool const is_complex = std::ranges::any_of(fields, [&](int field) {
+      return any_monomial(system.linear[static_cast<std::size_t>(field)], [&](auto const& one) {
+        return (is_odd(one, 0) != is_odd(one, 1)) != is_odd(one, 2);
+      });
+    });
+    auto const size = static_cast<std::int64_t>(fields.size());
+    numbers += size * size * points * (is_complex ? 2 : 1);
+  }
+  return numbers;
+}
+
 bool keeps_steps(std::string_view scheme) { return scheme == "imex_bdf2"; }
 
 }  // namespace
@@ -339,9 +376,8 @@ std::size_t ModalStepper<T>::bytes(Grid const& grid, ModalSystem const& system,
   auto const layout = modes::layout_of(grid, system.unknown_sides.front(), system.dealias);
   auto const numbers = static_cast<std::size_t>(layout.kept_size() * layout.numbers());
   auto const made = modal_scheme(scheme, keeps_steps(scheme) ? 0 : 1);
-  std::size_t of_tables = 0;
-  if (!made.functions.empty())
-    for (auto const& fields : coupled(system)) of_tables += fields.size() * fields.size() * numbers;
+  auto const of_tables =
+      made.functions.empty() ? 0 : static_cast<std::size_t>(table_numbers(grid, layout, system));
   return ModalProducts<T>::bytes(grid, system) +
          (numbers * system.linear.size() * static_cast<std::size_t>(made.arrays) +
           of_tables * made.functions.size()) *
