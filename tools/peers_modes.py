@@ -16,6 +16,7 @@ class Modes(Work):
         self.problem, self.scheme = problem, scheme
 
 
+KEEP = 2 / 3  # of the frequencies of each axis, so that products of two fields have no false ones
 KS = {"length": 1024 * math.pi, "step": 0.1}
 FLOW = {"length": 2 * math.pi, "step": 1e-4, "viscosity": 1e-6}
 
@@ -30,7 +31,7 @@ WORKS = (
 
 class Plane:
     """Wave numbers of a square with n points a side; x is the last axis, whose modes are halved.
-    As in gridstride odd derivatives of the highest frequency are 0."""
+    As in gridstride odd derivatives of the highest frequency are 0, and so are those not kept."""
 
     def __init__(self, numpy, n, length, dtype):
         import numpy as host
@@ -40,8 +41,11 @@ class Plane:
             k = 2 * host.pi / length * n * frequencies
             odd = host.where(abs(frequencies) == 0.5, 0, k)
             return k, odd
-        kx, odd_x = waves(host.fft.rfftfreq(n)[None, :])
-        ky, odd_y = waves(host.fft.fftfreq(n)[:, None])
+        along_x, along_y = host.fft.rfftfreq(n)[None, :], host.fft.fftfreq(n)[:, None]
+        kx, odd_x = waves(along_x)
+        ky, odd_y = waves(along_y)
+        bound = KEEP / 2 * (1 - 1e-12)
+        self.kept = numpy.asarray(((abs(along_x) < bound) & (abs(along_y) < bound)).astype(dtype))
         self.square = kx**2 + ky**2  # in float64, for the coefficients
         complex_type = host.result_type(dtype, host.complex64)
         self.ix = numpy.asarray((1j * odd_x).astype(complex_type))
@@ -58,7 +62,7 @@ class Plane:
         return self.numpy.fft.irfft2(modes, s=self.shape)
 
     def modes(self, points):
-        return self.numpy.fft.rfft2(points)
+        return self.numpy.fft.rfft2(points) * self.kept
 
 
 def phi_coefficients(z):

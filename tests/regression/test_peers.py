@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import unittest.mock
 
 import h5py
 import numpy
@@ -11,6 +12,7 @@ import support
 from support import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
+import peers_modes  # noqa: E402
 import peers_pde  # noqa: E402
 
 STEP = peers_pde.TIME_STEP
@@ -161,6 +163,34 @@ class Equations(support.Case):
                 for mine, theirs in zip(rates((0,) * len(shape), *at),
                                         peers_pde.RATES[name](numpy, state)):
                     numpy.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-13)
+
+
+class Modes(support.Case):
+    """Steps in modes as the others make them, and as gridstride makes them of its file."""
+
+    def test_are_those_of_the_files(self):
+        settings = {"ks": (peers_modes.KS, {"length": 16 * numpy.pi, "step": 0.05}),
+                    "flow": (peers_modes.FLOW, {"step": 0.01})}
+        for work in peers_modes.WORKS:
+            given, smaller = settings[work.problem]
+            with self.subTest(work.key()), unittest.mock.patch.dict(given, smaller):
+                length, step = given["length"], given["step"]
+                self.call("run", ROOT / "inputs/bench" / f"{work.config}.yaml", "--quiet",
+                          "--output", "case", "--set", "grid={points: [32, 32], upper: "
+                          f"[{length}, {length}]}}", "--set", f"time={{scheme: {work.scheme}, "
+                          f"step: {step}, end: {10 * step}}}", "--set", "precision=float64",
+                          "--set", "output.formats=[hdf5]")
+                with h5py.File(self.directory / f"case/{work.config}.h5") as file:
+                    fields = file["VTKHDF/PointData"]
+                    first, last = (numpy.asarray(fields["u" if work.problem == "ks" else "w"][when])
+                                   for when in (0, -1))
+                modes, advance, plane = peers_modes.problem(numpy, work.problem, work.scheme, 32,
+                                                            "float64")
+                numpy.testing.assert_allclose(first, plane.points(modes), rtol=0, atol=1e-13)
+                for _ in range(10):
+                    modes = advance(modes)
+                self.assertGreater(numpy.abs(last - first).max(), 1e-2)
+                numpy.testing.assert_allclose(last, plane.points(modes), rtol=0, atol=1e-13)
 
 
 if __name__ == "__main__":
