@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/modes/modes.hpp"
 
 /// The functions behind the rows of the family's table; for the family's own files only.
