@@ -190,6 +190,21 @@ TEST(PdeStepChoice, GrowthOfComponentsThatActOnEachOtherIsFollowed) {
   EXPECT_NEAR(linear.fields[0][0] / std::exp(4.0), 1, 0.05);
 }
 
+/// What makes the limit fall by a factor of 10⁴ before the first output.
+TEST(PdeStepChoice, FirstStepsShowWhatFieldsBecome) {
+  auto const yaml = [](char const* time) {
+    return fmt::format(
+        "simulation: pde\ngrid: {{points: 32}}\nboundary: {{x: periodic}}\n"
+        "equations: {{u: -exp(v)*d_dx(u), v: 10}}\n"
+        "initial: {{u: sin(2*pi*x), v: -5}}\n"
+        "time: {{scheme: rk4, end: 1, {}}}\noutput: {{every: {{count: 1}}}}\n",
+        time);
+  };
+  auto const found = run_pde(yaml("step: auto")), expected = run_pde(yaml("step: 1e-4"));
+  for (std::size_t i = 0; i < expected.fields[0].size(); ++i)
+    EXPECT_NEAR(found.fields[0][i], expected.fields[0][i], 0.05);
+}
+
 /// Growth of order 2 in time is that of the root.
 TEST(PdeStepChoice, GrowthByLeapfrogIsFollowed) {
   auto const found = run_pde(
