@@ -20,7 +20,6 @@
 
 namespace gridstride::equations {
 namespace {
-
 using expression::Operation;
 using Offset = std::array<std::int8_t, 3>;
 using Orders = std::array<std::int8_t, 3>;
