@@ -46,6 +46,19 @@ system::Input<T> input_of(Grid const& grid, BeyondSides const& sides, T const* v
   return input;
 }
 
+/// Numbers of a field between transforms along axes that are periodic and along others; 0 where
+/// there are not both.
+std::int64_t size_between(Grid const& grid, modes::Layout const& layout, BeyondSides const& sides) {
+  auto const kinds = modes::kinds_of(grid, sides);
+  std::int64_t size = 1;
+  bool has_lines = false;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    size *= kinds[axis] == fft::Kind::periodic ? grid.points[axis] : layout.full[axis];
+    has_lines = has_lines || (kinds[axis] != fft::Kind::periodic && kinds[axis] != fft::Kind::none);
+  }
+  return has_lines && layout.is_complex ? size : 0;
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------- transforms
@@ -60,14 +73,11 @@ ModalTransform<T>::ModalTransform(Stream const& stream, Grid const& grid,
       variant_(std::move(variant)),
       between_(layout.full) {
   auto const kinds = modes::kinds_of(grid, sides);
-  bool has_lines = false;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
+  for (std::size_t axis = 0; axis < 3; ++axis)
     if (kinds[axis] == fft::Kind::periodic) between_[axis] = grid.points[axis];
-    has_lines = has_lines || (kinds[axis] != fft::Kind::periodic && kinds[axis] != fft::Kind::none);
-  }
-  if (has_lines && layout.is_complex)
-    between_values_ = Buffer<T>(stream_, MemorySpace::device,
-                                static_cast<std::size_t>(size_of_points(between_) * fields));
+  if (std::int64_t const size = size_between(grid, layout, sides); size > 0)
+    between_values_ =
+        Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(size * fields));
 }
 
 /// Lines go from the points to what is between, waves from there to the modes.
@@ -235,8 +245,10 @@ template <class T>
 std::size_t ModalProducts<T>::bytes(Grid const& grid, equations::ModalSystem const& system) {
   auto const layout = modes::layout_of(grid, system.unknown_sides.front(), {1, 1, 1});
   std::int64_t const modes = layout.full_size() * layout.numbers();
-  std::int64_t const numbers = (array_count(system) + product_count(system)) * grid.size() +
-                               (2 * most_at_once(system) + product_count(system)) * modes;
+  std::int64_t const numbers =
+      (array_count(system) + product_count(system)) * grid.size() +
+      (most_at_once(system) + product_count(system)) * modes +
+      most_at_once(system) * size_between(grid, layout, system.unknown_sides.front());
   return static_cast<std::size_t>(numbers) * sizeof(T);
 }
 
