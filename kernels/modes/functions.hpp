@@ -3,6 +3,13 @@
 #include "core/host_device.hpp"
 #include "kernels/modes/complex.hpp"
 
+/// Of a function that is called on a GPU: wherever it is used, it would take the compiler long.
+#ifdef __CUDACC__
+#define GRIDSTRIDE_CALLED __noinline__
+#else
+#define GRIDSTRIDE_CALLED
+#endif
+
 /// Functions of numbers and of small matrices that steps in modes are made of, in float64, on the
 /// host and on the GPU.
 namespace gridstride::modes {
@@ -26,7 +33,8 @@ MatrixFunction rational(double above0, double above1, double below0, double belo
 /// Of a number, for functions that are not rational. Near 0, where the terms of the formula cancel
 /// each other, by the series of all of it; else as e^z·Σ w_l/z^l − Σ_p z^(−p)·Σ_l w_l/(l − p)!, whose
 /// leading terms cancel beforehand, so that what decays as z^(−2) is right for large z, too.
-GRIDSTRIDE_HOST_DEVICE inline Complex value_at(MatrixFunction const& f, Complex z) {
+GRIDSTRIDE_HOST_DEVICE GRIDSTRIDE_CALLED inline Complex value_at(MatrixFunction const& f,
+                                                                 Complex z) {
   z = f.argument * z;
   if (magnitude(z) <= 2) {
     Complex sum;
@@ -51,7 +59,8 @@ GRIDSTRIDE_HOST_DEVICE inline Complex value_at(MatrixFunction const& f, Complex 
 /// by the trapezoidal rule, whose error falls as (3/4/radius)^points (A.-K. Kassam and L. N. Trefethen,
 /// SIAM J. Sci. Comput. 26 (2005)); it is for equal numbers what the derivative is.
 template <int n>
-GRIDSTRIDE_HOST_DEVICE Complex divided_difference(MatrixFunction const& f, Complex const (&x)[n]) {
+GRIDSTRIDE_HOST_DEVICE GRIDSTRIDE_CALLED Complex divided_difference(MatrixFunction const& f,
+                                                                    Complex const (&x)[n]) {
   if constexpr (n == 1) {
     return value_at(f, x[0]);
   } else {
@@ -98,7 +107,7 @@ struct Matrix {
 };
 
 template <int m>
-GRIDSTRIDE_HOST_DEVICE Matrix<m> product(Matrix<m> const& a, Matrix<m> const& b) {
+GRIDSTRIDE_HOST_DEVICE GRIDSTRIDE_CALLED Matrix<m> product(Matrix<m> const& a, Matrix<m> const& b) {
   Matrix<m> result;
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < m; ++j)
@@ -108,7 +117,8 @@ GRIDSTRIDE_HOST_DEVICE Matrix<m> product(Matrix<m> const& a, Matrix<m> const& b)
 
 /// (below0 + below1·A)⁻¹·(above0 + above1·A), by elimination with pivots.
 template <int m>
-GRIDSTRIDE_HOST_DEVICE Matrix<m> quotient(MatrixFunction const& f, Matrix<m> const& a) {
+GRIDSTRIDE_HOST_DEVICE GRIDSTRIDE_CALLED Matrix<m> quotient(MatrixFunction const& f,
+                                                            Matrix<m> const& a) {
   Matrix<m> left, right;
   for (int i = 0; i < m; ++i)
     for (int j = 0; j < m; ++j) {
@@ -192,7 +202,7 @@ struct Eigenvalues {
 /// By turns to a triangle and a diagonal below it, then the QR method with Wilkinson's shifts; two
 /// rows have their eigenvector at once.
 template <int m>
-GRIDSTRIDE_HOST_DEVICE Schur<m> schur(Matrix<m> const& a) {
+GRIDSTRIDE_HOST_DEVICE GRIDSTRIDE_CALLED Schur<m> schur(Matrix<m> const& a) {
   Schur<m> s;
   s.t = a;
   for (int i = 0; i < m; ++i) s.q.at[i][i] = {1, 0};
@@ -249,8 +259,8 @@ GRIDSTRIDE_HOST_DEVICE Schur<m> schur(Matrix<m> const& a) {
 ///
 ///   f(T)_ij = Σ t_(i,k)·t_(k,l)·…·t_(…,j)·f[t_ii, t_kk, …, t_jj]   for i < k < l < … < j
 template <int m>
-GRIDSTRIDE_HOST_DEVICE Complex triangle_entry(MatrixFunction const& f, Matrix<m> const& t, int i,
-                                              int j) {
+GRIDSTRIDE_HOST_DEVICE GRIDSTRIDE_CALLED Complex triangle_entry(MatrixFunction const& f,
+                                                                Matrix<m> const& t, int i, int j) {
   Complex sum;
   int const between = j - i - 1;
   for (int chosen = 0; chosen < 1 << between; ++chosen) {
