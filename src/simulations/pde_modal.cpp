@@ -56,7 +56,8 @@ class PdeModal final : public TimeStepping<T> {
         events_(stream, run),
         stop_(stream, run),
         quantities_(run, stream),
-        now_(stream_, MemorySpace::device, 1) {
+        now_(stream_, MemorySpace::device, 1),
+        balances_(run, split_, stream) {
     for (auto const& [name, terms] : system_of(run).names) {
       held_.emplace_back(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
       T* const values = held_.back().data();
@@ -65,8 +66,7 @@ class PdeModal final : public TimeStepping<T> {
     fields_.fill_given(inputs);
     fields_.fill_read(this->clock_.device());
     take_state();
-    bring_to_points();
-    check_balances(run, split_, stream_, present_inputs());
+    bring_to_points(true);
     for (auto const& level : split_.system.levels)
       uses_clock_ = uses_clock_ || level.program.depends_on_time();
     prepare_stop();
@@ -91,20 +91,22 @@ class PdeModal final : public TimeStepping<T> {
         events_.apply(
             before.time, now.time, [this] { return moment(); }, arrays(0));
         take_state();
-        bring_to_points();
-        check_balances(run_, split_, stream_, present_inputs());
+        bring_to_points(true);
       }
       test_stop();
     }
+    if (finished()) show();
   }
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
     stepper_.save(sink);
+    balances_.save(sink);
   }
   /// What ended a run ends it again.
   void load(CheckpointSource const& source) override {
     Base::load(source);
     stepper_.load(source);
+    balances_.load(source);
     at_points_ = false;
     test_stop();
   }
@@ -162,15 +164,21 @@ class PdeModal final : public TimeStepping<T> {
       stepper_.to_modes(static_cast<int>(c), std::as_const(*components_[c]).span());
     at_points_ = false;
   }
-  /// Queues the values at the points, where steps were made since.
-  void bring_to_points() {
+  /// Queues the values at the points, where steps were made since or new ones were given.
+  void bring_to_points(bool are_given) {
     if (at_points_) return;
     for (std::size_t c = 0; c < components_.size(); ++c)
       stepper_.to_points(static_cast<int>(c), components_[c]->span());
     for (std::size_t k = 0; k < held_.size(); ++k)
       stepper_.held_to_points(static_cast<int>(k), this->clock_.device(), held_[k].span());
     at_points_ = true;
+    double const time = this->clock().time;
+    if (are_given)
+      balances_.check_given(time, present_inputs());
+    else
+      balances_.check(time, present_inputs());
   }
+  void show() { bring_to_points(false); }
 
   std::vector<system::Input<T>> present_inputs() {
     auto inputs = fields_.inputs();
@@ -184,7 +192,7 @@ class PdeModal final : public TimeStepping<T> {
 
   /// The present state for what happens between steps.
   Moment<T> moment() {
-    bring_to_points();
+    show();
     Moment<T> moment;
     moment.time = this->clock().time;
     moment.clock = now_.data();
@@ -232,12 +240,13 @@ class PdeModal final : public TimeStepping<T> {
   StopTest<T> stop_;
   mutable QuantityFinder<T> quantities_;
   Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
-  std::vector<Buffer<T>> held_;        // fields that constraints hold, at the points
+  Balances<T> balances_;
+  std::vector<Buffer<T>> held_;  // fields that constraints hold, at the points
   equations::StencilProgram rates_;
   std::string ending_;  // why, where the run ended before its time
   bool at_points_ = false, uses_clock_ = false;
   /// For views of the state, which may have to be brought to the points.
-  std::function<void()> bring_ = [this] { bring_to_points(); };
+  std::function<void()> bring_ = [this] { show(); };
   std::function<std::vector<system::Input<T>>()> inputs_ = [this] { return present_inputs(); };
 };
 

@@ -245,6 +245,8 @@ MemoryForecast modal_memory_of(config::RunConfig const& run) {
     memory.other_bytes += Stepper::bytes(run.grid, split.system, modal_scheme_of(run));
     memory.saved_bytes += Stepper::saved_bytes(run.grid, split.system, modal_scheme_of(run));
   });
+  if (!split.balances.empty())
+    memory.other_bytes += static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
   memory.saved_arrays += run.time.scheme == "imex_bdf2" ? 3 : 1;  // all components together
   return memory;
 }

@@ -333,5 +333,36 @@ TEST(PdeModes, WhatConstraintsLeaveOpenHasNoMean) {
       << message;
 }
 
+TEST(PdeModes, StepsThatGiveItAMeanEndTheRun) {
+  auto const yaml = [](std::string_view rate, std::string_view constraint) {
+    return fmt::format(
+        "simulation: pde\n"
+        "grid: {{points: [16, 16], upper: [2*pi, 2*pi]}}\n"
+        "boundary: {{x: periodic, y: periodic}}\n"
+        "space: {{derivatives: spectral}}\n"
+        "equations: {{w: \"0.1*laplace(w) + {}\", 0: \"laplace(psi) + {}\"}}\n"
+        "initial: {{w: cos(x)*cos(y)}}\n"
+        "time: {{scheme: etdrk4, end: 1, step: 0.1}}\n",
+        rate, constraint);
+  };
+  auto const failure = [&](std::string_view rate, std::string_view constraint) -> std::string {
+    try {
+      run_pde(yaml(rate, constraint));
+    } catch (NumericalError const& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  for (auto const* rate : {"1", "w^2", "1e-6"})
+    EXPECT_NE(failure(rate, "w").find("until t = 1 s: no field makes the constraint '0: laplace"),
+              std::string::npos)
+        << rate << ": " << failure(rate, "w");
+  EXPECT_NE(failure("0", "w + sin(t)").find("whose mean is 0.84147"), std::string::npos)
+      << failure("0", "w + sin(t)");
+  for (auto const* rate : {"0", "sin(x)", "w*sin(x)", "d_dx(w^2)"})
+    EXPECT_EQ(failure(rate, "w"), "none") << rate;
+  EXPECT_EQ(failure("1", "w - psi"), "none");
+}
+
 }  // namespace
 }  // namespace gridstride
