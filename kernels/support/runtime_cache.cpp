@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -47,15 +48,20 @@ bool is_own(fs::path const& file) {
 
 }  // namespace
 
-void Digest::add_byte(unsigned char byte) {
-  constexpr Wide prime = (Wide{1} << 88) + 0x13b;
-  state_ = (state_ ^ byte) * prime;
+void Digest::add_word(std::uint64_t word) {
+  constexpr Wide golden = (Wide{0x9e3779b97f4a7c15} << 64) | 0xf39cc0605cedc835;  // 2^128/φ
+  state_ = (state_ ^ word) * golden;
+  state_ ^= state_ >> 64;  // a product carries upwards alone
 }
 
 void Digest::add(std::string_view text) {
-  for (char const c : text) add_byte(static_cast<unsigned char>(c));
-  for (std::size_t rest = text.size(), i = 0; i < sizeof rest; ++i, rest >>= 8)
-    add_byte(static_cast<unsigned char>(rest & 0xff));
+  for (std::size_t i = 0; i < text.size(); i += sizeof(std::uint64_t)) {
+    auto const part = text.substr(i, sizeof(std::uint64_t));
+    std::uint64_t word = 0;
+    std::memcpy(&word, part.data(), part.size());
+    add_word(word);
+  }
+  add_word(text.size());
 }
 
 std::string Digest::text() const {

@@ -8,7 +8,7 @@
 
 namespace gridstride {
 
-/// A 128-bit digest of texts (FNV-1a), each with its length, so that their borders count.
+/// A 128-bit digest of texts, each with its length, so that their borders count.
 class Digest {
  public:
   void add(std::string_view text);
@@ -17,7 +17,7 @@ class Digest {
 
  private:
   __extension__ using Wide = unsigned __int128;
-  void add_byte(unsigned char byte);
+  void add_word(std::uint64_t word);
   Wide state_ = (Wide{0x6c62272e07bb0142} << 64) | 0x62b821756295c58d;
 };
 

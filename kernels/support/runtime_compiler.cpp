@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/gpu.hpp"
 #include "core/version.hpp"
+#include "kernels/support/remembered_library.hpp"
 #include "kernels/support/runtime_cache.hpp"
 #include "kernels/support/runtime_files.hpp"
 #include "kernels/support/vendor_library.hpp"
@@ -29,12 +30,15 @@ namespace {
 /// library without opening it, since that takes longer than all else.
 constexpr char const* nvrtc_release = GRIDSTRIDE_NVRTC_RELEASE;
 
+constexpr char const* nvrtc_name = "libnvrtc.so.13";
+
 /// The functions of NVRTC that are called, with their signatures of nvrtc.h. 0 means success.
 class Nvrtc {
  public:
   using Program = void*;
 
   std::string const& missing() const { return library_.reason(); }
+  std::string file() const { return library_.file(); }
 
   template <class... Arguments>
   int call(char const* name, Arguments... arguments) const {
@@ -54,7 +58,7 @@ class Nvrtc {
   }
 
  private:
-  VendorLibrary library_{"libnvrtc.so.13"};
+  VendorLibrary library_{nvrtc_name};
 };
 
 std::atomic<int> hidden = 0;  // how many hide NVRTC
@@ -163,8 +167,14 @@ WithoutRuntimeCompiler::WithoutRuntimeCompiler() { ++hidden; }
 WithoutRuntimeCompiler::~WithoutRuntimeCompiler() { --hidden; }
 
 bool has_runtime_compiler() try {
-  nvrtc();
-  return true;
+  require_visible_compiler();
+  static bool const is_known = [] {
+    RuntimeCache const cache(cache_folder());
+    if (is_remembered(cache, nvrtc_name)) return true;
+    remember_library(cache, nvrtc_name, nvrtc().file());
+    return true;
+  }();
+  return is_known;
 } catch (RuntimeCompilerMissing const&) {
   return false;
 }

@@ -1,6 +1,7 @@
 #include "kernels/support/vendor_library.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <utility>
 
@@ -18,6 +19,12 @@ VendorLibrary::VendorLibrary(std::string soname) : soname_(std::move(soname)) {
     // What was said of the first place names the library as the user knows it.
     if (reason_.empty()) reason_ = dlerror();
   }
+}
+
+std::string VendorLibrary::file() const {
+  link_map const* map = nullptr;
+  if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) throw Error(soname_ + ": " + dlerror());
+  return map->l_name;
 }
 
 void* VendorLibrary::find(char const* name) const {

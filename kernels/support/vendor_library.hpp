@@ -18,6 +18,8 @@ class VendorLibrary {
   /// Why it cannot be used: what the loader said. Empty when it can.
   std::string const& reason() const { return reason_; }
 
+  /// The file that it was opened from.
+  std::string file() const;
   /// The function called `name`, as of `function<decltype(cublasCreate)>("cublasCreate_v2")`.
   /// Throws `Error` when the library, or the function in it, is missing.
   template <class Signature>

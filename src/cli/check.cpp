@@ -94,8 +94,9 @@ void print_notes(std::vector<std::string> const& fallbacks, std::vector<std::str
 int check_run(config::RunConfig const& config, Stream& stream,
               std::vector<std::string> const& fallbacks, bool as_json) {
   Device const& device = stream.device();
-  auto const expected = check_before_run(config, stream);
-  check_start(config, stream);
+  auto checked = check_before_run(config, stream);
+  auto const expected = checked.expected;
+  check_start(config, stream, std::move(checked));
   auto const lines = understood(config, device);
   if (as_json) {
     Json json = json_head(config, device);
@@ -143,7 +144,8 @@ int check_sweep(config::RunFile const& file, Stream& stream,
   auto const& members = file.members;
   auto const expected = forecast_sweep(members, stream);
   for (auto const& member : members)
-    config::for_member(member.swept, [&] { check_start(member, stream); });
+    config::for_member(member.swept,
+                       [&] { check_start(member, stream, {.inputs = inputs_of(member)}); });
   auto lines = understood(members.front(), device);
   if (auto const note = unsaid(file); !note.empty()) lines.insert(lines.begin(), note);
   if (as_json) {

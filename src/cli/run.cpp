@@ -52,8 +52,7 @@ void check_together(Files const& files, RunOptions const& how) {
     std::vector<std::string> fallbacks;
     Stream stream(choose_device(config, fallbacks));
     config::for_member(config.swept, [&] {
-      check_before_run(config, stream);
-      check_start(config, stream);
+      check_start(config, stream, check_before_run(config, stream));
       choose_beginning(config, how, OutputPaths(config));
     });
     auto const [other, is_new] =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string_view>
 
@@ -32,9 +33,17 @@ constexpr double most_moments = 1e9;
   throw ConfigError({run.problem(run.location(key), std::move(message))});
 }
 
-/// The step that the run will take; every one of them must bring the time forward.
-double time_step_of(config::RunConfig const& run, Device const& device) {
-  double const step = entry_of(run).time_step(run, inputs_of(run), device);
+/// Of a simulation, which is made where its row in the table does not tell its step.
+double first_step_of(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+                     std::unique_ptr<Simulation>& made) {
+  auto const& entry = entry_of(run);
+  if (entry.time_step) return entry.time_step(run, inputs, stream.device());
+  made = entry.make(run, stream, inputs);
+  return made->first_step();
+}
+
+/// Throws for a step that does not bring the time forward.
+void check_step(config::RunConfig const& run, double step) {
   if (!std::isfinite(step) || step <= 0)
     refuse(run, "time.step",
            fmt::format("comes out as {} s (spacings or coefficients are beyond what float64 can "
@@ -47,7 +56,6 @@ double time_step_of(config::RunConfig const& run, Device const& device) {
         fmt::format("{} s is too short for an end at {} s (float64 does not tell a time near the "
                     "end from that a step later, so that the run would not get there)",
                     format_exact(step), format_exact(end)));
-  return step;
 }
 
 void require_possible(config::RunConfig const& run, std::string_view key, std::string_view what,
@@ -59,13 +67,15 @@ void require_possible(config::RunConfig const& run, std::string_view key, std::s
 
 bool is_periodic(config::Cadence const& every) { return every.time || every.steps || every.count; }
 
-void forecast_time(config::RunConfig const& run, Device const& device, Forecast& result) {
+void forecast_time(config::RunConfig const& run, std::function<double()> const& first_step,
+                   Forecast& result) {
   if (!run.simulation->has_time) return;
   Schedule const outputs(run.output.every, run.time.end);
   Schedule const checkpoints(run.checkpoint.every, run.time.end);
   require_possible(run, "output.every", "outputs", outputs.moments());
   require_possible(run, "checkpoint.every", "checkpoints", checkpoints.moments());
-  result.time_step = time_step_of(run, device);
+  result.time_step = first_step();
+  check_step(run, result.time_step);
   result.steps = count_steps(outputs, checkpoints, run.time.end, result.time_step);
   result.snapshots += outputs.count(result.steps);
   if (is_periodic(run.checkpoint.every)) result.checkpoints = checkpoints.count(result.steps);
@@ -214,8 +224,14 @@ void note_packed_files(MemoryForecast& memory, Inputs const& inputs) {
 }  // namespace
 
 Forecast forecast(config::RunConfig const& run, Device const& device) {
+  std::unique_ptr<Simulation> made;
+  return forecast(run, Stream(device), inputs_of(run), made);
+}
+
+Forecast forecast(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+                  std::unique_ptr<Simulation>& made) {
   Forecast result;
-  auto const inputs = inputs_of(run);
+  Device const& device = stream.device();
   auto memory = memory_of(entry_of(run), run, inputs, device.backend());
   note_packed_files(memory, inputs);
   memory.other_bytes += diagnostics_bytes(run, memory);
@@ -234,7 +250,8 @@ Forecast forecast(config::RunConfig const& run, Device const& device) {
   result.host_bytes = host_bytes(run, memory, device.backend());
   // Before a step is looked for, which needs values at every point.
   require_memory(run, device, memory, result);
-  forecast_time(run, device, result);
+  forecast_time(
+      run, [&] { return first_step_of(run, stream, inputs, made); }, result);
   forecast_disk(run, memory, result);
   if (memory.trip_steps > 0)
     result.slabs = fmt::format("larger than the device: {}, {:.0f} trips at least", memory.slabs,

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "config/run_config.hpp"
 #include "core/device.hpp"
+#include "core/stream.hpp"
 #include "model/simulation.hpp"
 
 namespace gridstride {
@@ -42,6 +44,9 @@ struct Forecast {
 /// that is not a number or that float64 cannot add to the time, more than a thousand million
 /// outputs or checkpoints, more memory than there is.
 Forecast forecast(config::RunConfig const& run, Device const& device);
+/// The same, and in `made` the simulation, where it had to be made to tell its step.
+Forecast forecast(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+                  std::unique_ptr<Simulation>& made);
 
 /// How long the steps will take at least (s), if each goes once through all of the simulation's
 /// arrays as fast as the device copies memory, which is measured in a few milliseconds, and is

@@ -316,8 +316,9 @@ std::vector<Problem> place_problems(config::RunConfig const& run) {
 
 }  // namespace
 
-Forecast check_before_run(config::RunConfig const& run, Stream& stream) {
+Checked check_before_run(config::RunConfig const& run, Stream& stream) {
   Device const& device = stream.device();
+  Checked checked = {.inputs = inputs_of(run)};
   // A grid of which not one field fits has too many points to look at.
   double const field =
       static_cast<double>(run.grid.size()) * static_cast<double>(size_of(run.precision));
@@ -328,13 +329,19 @@ Forecast check_before_run(config::RunConfig const& run, Stream& stream) {
   }
   check_on_device(run, device);
   if (auto problems = place_problems(run); !problems.empty()) throw ConfigError(problems);
-  auto const expected = forecast(run, device);
+  checked.expected = forecast(run, stream, checked.inputs, checked.simulation);
   if (auto problems = formula_problems(run, stream); !problems.empty()) throw ConfigError(problems);
-  return expected;
+  return checked;
 }
 
-void check_start(config::RunConfig const& run, Stream& stream) {
-  auto const simulation = entry_of(run).make(run, stream, inputs_of(run));
+std::unique_ptr<Simulation> take_simulation(config::RunConfig const& run, Stream const& stream,
+                                            Checked& checked) {
+  if (checked.simulation) return std::move(checked.simulation);
+  return entry_of(run).make(run, stream, checked.inputs);
+}
+
+void check_start(config::RunConfig const& run, Stream& stream, Checked checked) {
+  auto const simulation = take_simulation(run, stream, checked);
   if (run.simulation->has_time) require_finite_start(run, *simulation, stream);
 }
 

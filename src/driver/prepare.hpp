@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,26 @@ Inputs inputs_of(config::RunConfig const& run);
 /// the device does not have, datasets that are missing or have another shape than they must.
 void check_on_device(config::RunConfig const& run, Device const& device);
 
+/// A run that was checked, and what of it there is already.
+struct Checked {
+  Forecast expected = {};
+  Inputs inputs = {};
+  std::unique_ptr<Simulation> simulation = nullptr;  ///< none where nothing had to be asked of it
+};
+
 /// Throws `ConfigError` for everything that keeps the run from starting, before it is started: also
 /// for an unstable step and one that does not get to the end, too little memory, formulas that are
-/// no numbers, and results that cannot be written. Returns what the run will take.
-Forecast check_before_run(config::RunConfig const& run, Stream& stream);
+/// no numbers, and results that cannot be written.
+Checked check_before_run(config::RunConfig const& run, Stream& stream);
+
+/// The simulation of a run that was checked, which is made where there is none yet. Throws as it
+/// does.
+std::unique_ptr<Simulation> take_simulation(config::RunConfig const& run, Stream const& stream,
+                                            Checked& checked);
 
 /// What else the run itself would find before its first step, such as files and matrices with
 /// values that are not finite: sets up the simulation, and throws as it does.
-void check_start(config::RunConfig const& run, Stream& stream);
+void check_start(config::RunConfig const& run, Stream& stream, Checked checked);
 
 /// How the simulation understood a run that was checked, a line each; none where there is nothing to
 /// tell.

@@ -134,7 +134,7 @@ bool Run::set_up() {
   stream_.emplace(device);
   stream_->synchronize();
   end_phase("device");
-  auto const expected = check_before_run(config_, *stream_);
+  auto checked = check_before_run(config_, *stream_);
   lock_.emplace(paths_.directory, paths_.name);
   if (!lock_->missing().empty())
     summary_.fallbacks.push_back(fmt::format("{} cannot be locked against other runs ({})",
@@ -144,17 +144,16 @@ bool Run::set_up() {
   summary_.done_before = beginning.done;
   if (beginning.done) return false;
   if (summary_.has_time) signals_.emplace();
-  auto const inputs = inputs_of(config_);
-  simulation_ = entry_of(config_).make(config_, *stream_, inputs);
-  summary_.read = *inputs.reading;
+  simulation_ = take_simulation(config_, *stream_, checked);
+  summary_.read = *checked.inputs.reading;
   if (beginning.checkpoint) {
     resume(beginning, *simulation_);
     resumed_ = simulation_->clock();
   } else if (summary_.has_time) {
     require_finite_start(config_, *simulation_, *stream_);
   }
-  begin_files(device, expected);
-  warn_of_disk(expected);
+  begin_files(device, checked.expected);
+  warn_of_disk(checked.expected);
   stream_->synchronize();
   end_phase("set-up");
   summary_.startup_seconds = total_.seconds() - summary_.phases[0].value;
@@ -179,13 +178,14 @@ void Run::begin_files(Device const& device, Forecast const& expected) {
 
   std::optional<Resumed> resumed;
   if (resumed_) resumed = {*resumed_, options_.new_series};
-  files_.emplace(config_, first, provenance_of(config_, device, summary_.fallbacks), resumed);
+  auto const provenance = provenance_of(config_, device, summary_.fallbacks);
+  files_.emplace(config_, first, provenance, resumed);
   pipeline_.emplace(config_, *stream_, first, *files_, room);
   files_->begin();
   if (lock_->missing().empty()) paths_.remove_unfinished();
   files_->log(fmt::format("gridstride {} ({}) on {}", version(), git_hash(), device.name()));
   files_->log(lock_->holder());
-  files_->log(logged_config(config::resolved_yaml(config_)));
+  files_->log(logged_config(provenance.resolved_config));
   for (auto const& fallback : summary_.fallbacks) files_->log(fallback);
   if (!expected.slabs.empty()) files_->log(expected.slabs);
   if (!room.lack.empty()) files_->log(room.lack);

@@ -218,8 +218,8 @@ SweepForecast forecast_sweep(std::span<config::RunConfig const> members, Stream&
   auto& together = result.together;
   together.steps = together.snapshots = 0;
   for (auto const& member : members) {
-    auto const& one = result.runs.emplace_back(
-        config::for_member(member.swept, [&] { return check_before_run(member, stream); }));
+    auto const& one = result.runs.emplace_back(config::for_member(
+        member.swept, [&] { return check_before_run(member, stream).expected; }));
     together.steps += one.steps;
     together.snapshots += one.snapshots;
     together.checkpoints += one.checkpoints;

@@ -20,11 +20,36 @@ double growth(Complex z, int degree) {
   return 2 * sum.real() + std::norm(sum);
 }
 
+/// The same along z = r·direction as a polynomial: what stands at r, r², …
+class GrowthAlong {
+ public:
+  GrowthAlong(Complex direction, int degree) : degree_(2 * degree) {
+    std::array<Complex, 7> parts = {1};  // of P, each at its power of r
+    for (int k = 1; k <= degree; ++k)
+      parts[place(k)] = parts[place(k - 1)] * direction / static_cast<double>(std::min(k, 5));
+    for (int i = 0; i <= degree; ++i)
+      for (int j = 0; j <= degree; ++j)
+        factors_[place(i + j)] += (parts[place(i)] * std::conj(parts[place(j)])).real();
+  }
+  double operator()(double r) const {
+    double sum = 0;
+    for (int n = degree_; n >= 1; --n) sum = r * (factors_[place(n)] + sum);
+    return sum;
+  }
+
+ private:
+  static std::size_t place(int k) { return static_cast<std::size_t>(k); }
+
+  int degree_;
+  std::array<double, 13> factors_ = {};
+};
+
 double reach_along(Complex direction, int degree) {
   constexpr double stride = 0.005, furthest = 4;
   auto const is_stable = [&](double r) { return growth(r * direction, degree) <= 1e-15; };
+  GrowthAlong const along(direction, degree);
   double inside = 0, outside = stride;
-  for (; outside < furthest && is_stable(outside); outside += stride) inside = outside;
+  for (; outside < furthest && along(outside) <= 1e-15; outside += stride) inside = outside;
   for (int halvings = 0; halvings < 50; ++halvings) {
     double const middle = 0.5 * (inside + outside);
     (is_stable(middle) ? inside : outside) = middle;

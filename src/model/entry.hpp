@@ -20,9 +20,9 @@ struct SimulationEntry {
   std::vector<Row> (*rows)(config::RunConfig const& run, Backend backend) = nullptr;
   /// What only the files can show of the parameters: their shapes. Null: nothing.
   std::vector<Problem> (*problems)(config::RunConfig const& run, Inputs const& inputs) = nullptr;
-  /// The step that the run will take on a device, which has room for all of it; null without time.
-  /// Throws `ConfigError` for what only the numbers can show: a diffusivity that is negative
-  /// somewhere, a step over the stability limit.
+  /// The step that the run will take on a device, which has room for all of it. Throws `ConfigError`
+  /// for what only the numbers can show: a diffusivity that is negative somewhere, a step over the
+  /// stability limit. Null without time, and where the simulation itself tells it (`first_step`).
   double (*time_step)(config::RunConfig const& run, Inputs const& inputs,
                       Device const& device) = nullptr;
   /// Lines that tell how the run's parameters were understood, and what follows for it. Throws as

@@ -57,6 +57,9 @@ class Simulation {
   virtual bool finished() const = 0;
   /// Why it is finished before the end of its time, in words; else empty.
   virtual std::string ending() const { return {}; }
+  /// The step that it begins with (s), of one whose row in the table tells it not
+  /// (`SimulationEntry::time_step`). Throws `ConfigError` where there is none.
+  virtual double first_step() { return 0; }
   /// Queues up to `max_steps` steps, never past `until`; the step that would pass it is shortened
   /// to land on it. Does not wait for the device. Without time, the one step is the whole
   /// computation, which is done when this returns.

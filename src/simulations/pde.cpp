@@ -50,7 +50,7 @@ namespace gridstride {
 namespace {
 
 using pde::degree_of, pde::is_leapfrog, pde::scheme_of, pde::slopes_of, pde::space_of,
-    pde::stability_of, pde::stencil_of, pde::system_of;
+    pde::stencil_of, pde::system_of;
 
 std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
   return pde::problems_of(run);
@@ -105,8 +105,10 @@ class Pde final : public pde::SlopeStepping<T> {
     if (!run.time.adaptive) choose_steps();
   }
 
-  /// The step that a run begins with. Throws `ConfigError` where there is none.
-  double first_step() const { return choice_->first(); }
+  /// Of steps that follow their error the longest.
+  double first_step() override {
+    return choice_ ? choice_->first() : pde::errors_of(run_)->longest;
+  }
 
   /// How the system was understood.
   std::vector<std::string> report() {
@@ -195,24 +197,25 @@ class Pde final : public pde::SlopeStepping<T> {
       return finder.wave_growths(present(), this->clock_.device());
     };
     auto const on_finer = [&] {
-      auto finer = finder_of(pde::finer_stability_of(run_));
+      auto finer = finder_of(
+          std::make_shared<equations::Linearisation const>(pde::finer_stability_of(run_)));
       return growths(finer);
     };
     if (auto const problem = pde::ill_posed_problem(run_, growths(*finder_), on_finer))
       throw ConfigError({*problem});
   }
-  pde::StabilityFinder<T> finder_of(equations::Stencil stencil) {
+  pde::StabilityFinder<T> finder_of(std::shared_ptr<equations::Linearisation const> linearisation) {
     return {stream_,
             run_.grid,
             pde::wraps_of(run_),
-            std::move(stencil),
+            std::move(linearisation),
             degree_of(run_),
             pde::factors_change(run_),
             pde::stage_times(run_),
             pde::evaluating_variant(run_)};
   }
   void choose_steps() {
-    finder_.emplace(finder_of(stability_of(run_)));
+    finder_.emplace(finder_of(pde::linearisation_of(run_)));
     refuse_ill_posed();
     auto follows = finder_->follows();
     follows.equations_have_time = depends_on_time_;
@@ -385,19 +388,6 @@ class Pde final : public pde::SlopeStepping<T> {
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };
 
-/// What a simulation finds from the first values.
-template <class Find>
-auto found_at_start(config::RunConfig const& run, Inputs const& inputs, Device const& device,
-                    Find const& find) {
-  Stream const stream(device);
-  if (run.precision == Precision::float32) {
-    Pde<float> simulation(run, stream, inputs);
-    return find(simulation);
-  }
-  Pde<double> simulation(run, stream, inputs);
-  return find(simulation);
-}
-
 MemoryForecast pde_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
   return pde::goes_by_modes(run) ? pde::modal_memory_of(run) : pde::memory_of(run, inputs, backend);
 }
@@ -413,21 +403,12 @@ std::unique_ptr<Simulation> make_pde(config::RunConfig const& run, Stream const&
                                  : make_simulation<Pde>(run, stream, inputs);
 }
 
-/// Of steps that follow their error the longest.
-double pde_time_step(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
-  if (pde::goes_by_modes(run)) {
-    pde::check_modal_start(run, inputs, device);
-    return pde::modal_step(run);
-  }
-  if (auto const errors = pde::errors_of(run)) return errors->longest;
-  return found_at_start(run, inputs, device,
-                        [](auto& simulation) { return simulation.first_step(); });
-}
-
 std::vector<std::string> pde_report(config::RunConfig const& run, Inputs const& inputs,
                                     Device const& device) {
   if (pde::goes_by_modes(run)) return pde::modal_report(run);
-  return found_at_start(run, inputs, device, [](auto& simulation) { return simulation.report(); });
+  Stream const stream(device);
+  if (run.precision == Precision::float32) return Pde<float>(run, stream, inputs).report();
+  return Pde<double>(run, stream, inputs).report();
 }
 
 }  // namespace
@@ -449,7 +430,6 @@ SimulationEntry pde_entry() {
   auto row = entry<Pde, pde::Parameters>({.info = info,
                                           .memory = pde_memory,
                                           .problems = pde_problems,
-                                          .time_step = pde_time_step,
                                           .report = pde_report,
                                           .choose_kernels = choose_pde_kernels});
   row.make = make_pde;

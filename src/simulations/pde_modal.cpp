@@ -72,6 +72,7 @@ class PdeModal final : public TimeStepping<T> {
     prepare_stop();
   }
 
+  double first_step() override { return *run_.time.step; }
   bool finished() const override { return !ending_.empty() || Base::finished(); }
   std::string ending() const override { return ending_; }
 
@@ -257,11 +258,6 @@ std::unique_ptr<Simulation> make_modal(config::RunConfig const& run, Stream cons
   if (run.precision == Precision::float32)
     return std::make_unique<PdeModal<float>>(run, stream, inputs);
   return std::make_unique<PdeModal<double>>(run, stream, inputs);
-}
-
-void check_modal_start(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
-  if (modal_split_of(run).balances.empty()) return;
-  make_modal(run, Stream(device), inputs);
 }
 
 }  // namespace gridstride::pde

@@ -196,12 +196,6 @@ bool check_modes(config::RunConfig const& run, std::vector<Problem>& problems) {
   check_time(run, problems);
   if (!problems.empty() || !check_sides(run, problems)) return false;
   check_split(run, problems);
-  if (!problems.empty()) return false;
-  try {
-    modal_step(run);
-  } catch (ConfigError const& error) {
-    problems.insert(problems.end(), error.problems().begin(), error.problems().end());
-  }
   return problems.empty();
 }
 

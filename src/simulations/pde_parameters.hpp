@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 #include "config/visitor.hpp"
 #include "equations/discretise.hpp"
 #include "equations/language.hpp"
+#include "equations/stability.hpp"
 #include "equations/system.hpp"
 #include "simulations/pde_events_sections.hpp"
 
@@ -42,6 +45,14 @@ struct Quantity {
   std::string const& name() const { return definition.name; }
 };
 
+/// The linearisation of the equations on a grid by a scheme, kept for who asks for it again.
+struct KnownLinearisation {
+  std::mutex guard;
+  Grid grid;
+  std::string scheme;
+  std::shared_ptr<gridstride::equations::Linearisation const> found;
+};
+
 class Parameters final : public config::ParameterSet, public config::Language {
  public:
   Named<config::SourceText> equations;  ///< the rate of change of each field
@@ -55,6 +66,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   std::optional<gridstride::equations::System> system;
   std::vector<Quantity> quantities;
   EventSections sections;  ///< `stop` and `events`
+  mutable KnownLinearisation linearisation;
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
   std::vector<config::FieldInfo> fields_of(config::RunOptions const& run) const override;

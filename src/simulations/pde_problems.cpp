@@ -61,11 +61,9 @@ void check_others(config::RunConfig const& run, std::string const& key, std::str
 
 /// Notes equations that no scheme can take.
 void check_waves(config::RunConfig const& run, std::vector<Problem>& problems) {
-  auto const growths = [](equations::Stencil stencil) {
-    return equations::Linearisation(std::move(stencil)).constant_wave_growths();
-  };
-  auto const fault = ill_posed_problem(run, growths(stability_of(run)),
-                                       [&] { return growths(finer_stability_of(run)); });
+  auto const fault = ill_posed_problem(run, linearisation_of(run)->constant_wave_growths(), [&] {
+    return equations::Linearisation(finer_stability_of(run)).constant_wave_growths();
+  });
   if (fault) problems.push_back(*fault);
 }
 

@@ -88,16 +88,30 @@ equations::Stencil stencil_of(config::RunConfig const& run) {
                                  equations::NamesAs::arrays, equations::LastingAs::arrays));
 }
 
-equations::Stencil stability_of(config::RunConfig const& run) {
-  return without_rates(
-      run, equations::discretise_for_stability(system_of(run), run.grid, space_of(run)));
+namespace {
+
+equations::Stencil stability_on(config::RunConfig const& run, Grid const& grid) {
+  return without_rates(run,
+                       equations::discretise_for_stability(system_of(run), grid, space_of(run)));
+}
+
+}  // namespace
+
+std::shared_ptr<equations::Linearisation const> linearisation_of(config::RunConfig const& run) {
+  auto& [guard, grid, scheme, found] = parameters_as<Parameters>(run).linearisation;
+  std::scoped_lock const lock(guard);
+  if (!found || grid != run.grid || scheme != run.time.scheme) {
+    found = std::make_shared<equations::Linearisation const>(stability_on(run, run.grid));
+    grid = run.grid;
+    scheme = run.time.scheme;
+  }
+  return found;
 }
 
 equations::Stencil finer_stability_of(config::RunConfig const& run) {
   Grid finer = run.grid;
   for (double& spacing : finer.spacing) spacing /= equations::finer_by;
-  return without_rates(run,
-                       equations::discretise_for_stability(system_of(run), finer, space_of(run)));
+  return stability_on(run, finer);
 }
 
 void check_leapfrog(config::RunConfig const& run, std::vector<Problem>& problems) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "config/run_config.hpp"
 #include "core/error.hpp"
 #include "equations/discretise.hpp"
+#include "equations/stability.hpp"
 #include "equations/system.hpp"
 #include "model/scheme.hpp"
 
@@ -19,9 +21,9 @@ bool is_leapfrog(config::RunConfig const& run);
 /// else null.
 SlopeScheme const* slopes_of(config::RunConfig const& run);
 Scheme const& scheme_of(config::RunConfig const& run);
-/// The degree of the polynomial that tells where the scheme is stable.
 /// The parts of a step that its stages look at the time at.
 std::vector<double> stage_times(config::RunConfig const& run);
+/// The degree of the polynomial that tells where the scheme is stable.
 int degree_of(config::RunConfig const& run);
 
 equations::System const& system_of(config::RunConfig const& run);
@@ -29,9 +31,9 @@ equations::Space const& space_of(config::RunConfig const& run);
 /// All rates; by `leapfrog` those of rates of fields, which are the second half. What lasts is read
 /// from arrays (`LastingArrays`).
 equations::Stencil stencil_of(config::RunConfig const& run);
-/// The same for a linearisation.
-equations::Stencil stability_of(config::RunConfig const& run);
-/// That of a grid that is finer, `equations::finer_by` times.
+/// The same linearised; found once.
+std::shared_ptr<equations::Linearisation const> linearisation_of(config::RunConfig const& run);
+/// What would be linearised of a grid that is finer, `equations::finer_by` times.
 equations::Stencil finer_stability_of(config::RunConfig const& run);
 
 /// Adds what leapfrog does not take of a run that goes by it.

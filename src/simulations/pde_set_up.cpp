@@ -106,7 +106,7 @@ std::vector<Row> rows_of(config::RunConfig const& run, Backend backend) {
   auto const stencil = stencil_of(run);
   if (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands))
     rows.push_back(scratch(run, "operand", 1));
-  if (!run.time.adaptive && !equations::Linearisation(stability_of(run)).coefficients().empty())
+  if (!run.time.adaptive && !linearisation_of(run)->coefficients().empty())
     rows.push_back(scratch(run, "coefficient", 1));
   add_lasting(rows, run, stencil);
   add_side_values(rows, run);

@@ -40,20 +40,21 @@ std::vector<equations::Term> at_places(std::span<equations::Term const> terms,
 
 template <class T>
 StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                                    equations::Stencil stencil, int degree, bool factors_change,
+                                    std::shared_ptr<equations::Linearisation const> linearisation,
+                                    int degree, bool factors_change,
                                     std::vector<double> stage_times, std::string_view variant)
     : stream_(stream),
       grid_(grid),
-      linearisation_(std::move(stencil)),
+      linearisation_(std::move(linearisation)),
       degree_(degree),
       factors_change_(factors_change),
       stage_times_(std::move(stage_times)),
       variant_(variant),
-      extremes_(stream, grid, linearisation_.terms(), linearisation_.coefficients()),
-      timed_(timed_coefficients(linearisation_)),
-      ahead_(stream, grid, linearisation_.terms(),
-             at_places(linearisation_.coefficients(), timed_)),
-      globals_(stream, grid, wraps, linearisation_.terms(), linearisation_.operands()) {
+      extremes_(stream, grid, linearisation_->terms(), linearisation_->coefficients()),
+      timed_(timed_coefficients(*linearisation_)),
+      ahead_(stream, grid, linearisation_->terms(),
+             at_places(linearisation_->coefficients(), timed_)),
+      globals_(stream, grid, wraps, linearisation_->terms(), linearisation_->operands()) {
   if (extremes_.size() > 0)
     scratch_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
   if (!timed_.empty()) clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
@@ -89,10 +90,10 @@ equations::Range range_of(reduce::Moments<T> const& found) {
 template <class T>
 bool StabilityFinder<T>::follows_space_alone() const {
   using equations::Kind;
-  return !factors_change_ && linearisation_.operands().empty() &&
-         std::ranges::none_of(linearisation_.coefficients(), [this](equations::Term term) {
+  return !factors_change_ && linearisation_->operands().empty() &&
+         std::ranges::none_of(linearisation_->coefficients(), [this](equations::Term term) {
            auto const contains = [&](Kind kind) {
-             return linearisation_.terms().contains(term, kind);
+             return linearisation_->terms().contains(term, kind);
            };
            return contains(Kind::unknown) || contains(Kind::time) || contains(Kind::noise);
          });
@@ -106,7 +107,7 @@ equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> cons
   auto ranges = find_ranges(inputs, clock);
   if (!timed_.empty() && ahead.steps > 0) look_ahead(inputs, ahead, ranges);
   auto const sides = find_factors(inputs);
-  auto const limit = linearisation_.limit(ranges, degree_, sides);
+  auto const limit = linearisation_->limit(ranges, degree_, sides);
   if (follows_space_alone()) lasting_ = limit;
   return limit;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,8 +26,8 @@ template <class T>
 class StabilityFinder {
  public:
   StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
-                  equations::Stencil stencil, int degree, bool factors_change,
-                  std::vector<double> stage_times, std::string_view variant);
+                  std::shared_ptr<equations::Linearisation const> linearisation, int degree,
+                  bool factors_change, std::vector<double> stage_times, std::string_view variant);
 
   /// Fields change by what the equations do in a step, factors as their formulas say; what depends
   /// on the time is known before.
@@ -40,8 +41,8 @@ class StabilityFinder {
   /// How waves grow where that follows from the present fields, or from the place.
   std::vector<equations::Linearisation::WaveGrowth> wave_growths(
       std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock) {
-    if (linearisation_.coefficients().empty()) return {};
-    return linearisation_.wave_growths(find_ranges(inputs, clock));
+    if (linearisation_->coefficients().empty()) return {};
+    return linearisation_->wave_growths(find_ranges(inputs, clock));
   }
   /// For the present fields, and the time as it is at present and in the steps to come. Waits for
   /// the device, but where nothing that it depends on has changed since it was found. Throws
@@ -61,7 +62,7 @@ class StabilityFinder {
 
   Stream stream_;
   Grid grid_;
-  equations::Linearisation linearisation_;
+  std::shared_ptr<equations::Linearisation const> linearisation_;
   int degree_;
   bool factors_change_;
   std::vector<double> stage_times_;  // parts of a step

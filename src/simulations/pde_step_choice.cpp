@@ -40,9 +40,12 @@ equations::StepLimit StepChoice::limit(Ahead const& ahead) const {
   return limit;
 }
 
-double StepChoice::first() const { return begin().step; }
+StepChoice::Choice const& StepChoice::begin() {
+  if (!first_) first_ = find_first();
+  return *first_;
+}
 
-StepChoice::Choice StepChoice::begin() const {
+StepChoice::Choice StepChoice::find_first() const {
   try {
     auto const present = limit();
     if (present.hopeless)
@@ -82,6 +85,7 @@ void StepChoice::save(CheckpointSink& sink) const {
 void StepChoice::load(CheckpointSource const& source) {
   step_ = source.get_real("limit/step");
   limit_ = source.get_real("limit/limit");
+  first_.reset();
 }
 
 StepChoice::Choice StepChoice::next(double time) const {

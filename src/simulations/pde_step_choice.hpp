@@ -41,7 +41,7 @@ class StepChoice {
   /// The limit of the present state. Throws `NumericalError` where it is beyond numbers.
   equations::StepLimit limit(Ahead const& ahead = {}) const;
   /// The step that a run begins with. Throws `ConfigError` where there is none.
-  double first() const;
+  double first() { return begin().step; }
   /// Steps of one length where the limit is the same for every state. Else some, after which the
   /// limit is found again.
   StepPlan plan(double time, double until, std::optional<double> last_event);
@@ -54,7 +54,8 @@ class StepChoice {
   struct Choice {
     double step, limit;
   };
-  Choice begin() const;
+  Choice const& begin();
+  Choice find_first() const;
   Choice next(double time) const;
   double longest(equations::StepLimit const& limit) const;
   double given(double time, equations::StepLimit const& limit) const;
@@ -72,6 +73,7 @@ class StepChoice {
   FindLimit find_;
   double step_ = 0;   // the last one that was chosen; those before a moment may be shorter
   double limit_ = 0;  // then
+  std::optional<Choice> first_;
 };
 
 }  // namespace gridstride::pde

@@ -113,7 +113,10 @@ inline PdeResult run_pde(std::string const& yaml, Backend backend = Backend::cpu
 /// The step that a run begins with; throws what `check` does.
 inline double step_of(std::string const& yaml) {
   auto const config = config_of(yaml);
-  return entry_of(config).time_step(config, {}, Device::open(Backend::cpu));
+  auto const& entry = entry_of(config);
+  Device const device = Device::open(Backend::cpu);
+  if (entry.time_step) return entry.time_step(config, {}, device);
+  return entry.make(config, Stream(device), {})->first_step();
 }
 
 }  // namespace gridstride::test

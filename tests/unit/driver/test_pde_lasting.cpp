@@ -114,7 +114,7 @@ TEST(PdeLasting, LimitsThatFollowFromSpaceAreFoundOnce) {
         D + ")*laplace(u)\"}\ninitial: {u: x}\ntime: {scheme: euler, end: 1}\n");
     Stream stream(Device::open(Backend::cpu));
     pde::StabilityFinder<double> finder(stream, run.grid, pde::wraps_of(run),
-                                        pde::stability_of(run), pde::degree_of(run), false, {0},
+                                        pde::linearisation_of(run), pde::degree_of(run), false, {0},
                                         "auto");
     std::vector<double> const values(400, 0.5);
     evaluate::DeviceClock const clock{0.25, 1, 0};

@@ -280,8 +280,15 @@ TEST(PdeModes, RefusesWhatItCannotTake) {
   auto const problems = [](std::string const& yaml) {
     auto const config = test::config_of(yaml);
     std::string all;
-    for (Problem const& problem : entry_of(config).problems(config, {}))
-      all += problem.message + "\n";
+    auto const add = [&](std::vector<Problem> const& found) {
+      for (Problem const& problem : found) all += problem.message + "\n";
+    };
+    add(entry_of(config).problems(config, {}));
+    if (all.empty()) try {
+        entry_of(config).make(config, Stream(Device::open(Backend::cpu)), {});
+      } catch (ConfigError const& error) {
+        add(error.problems());
+      }
     return all;
   };
   auto const begins = [](std::string const& text, std::string const& with) {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/support/remembered_library.hpp"
 #include "kernels/support/runtime_cache.hpp"
 #include "support/environment.hpp"
 
@@ -48,7 +50,7 @@ class RuntimeCacheTest : public testing::Test {
   RuntimeCache const cache_{folder_ / "inner"};
 };
 
-TEST(RuntimeDigest, IsFnv1aOfTextsAndTheirLengths) {
+TEST(RuntimeDigest, IsOfTextsAndTheirLengths) {
   EXPECT_EQ(Digest().text(), "6c62272e07bb014262b821756295c58d");
   auto const of = [](std::vector<std::string> const& texts) {
     Digest digest;
@@ -60,6 +62,44 @@ TEST(RuntimeDigest, IsFnv1aOfTextsAndTheirLengths) {
   EXPECT_NE(of({"abc"}), of({"abc", ""}));
   EXPECT_NE(of({""}), of({}));
   EXPECT_EQ(of({std::string(1000, 'x')}).size(), 32u);
+  EXPECT_NE(of({"abc"}), of({std::string("abc\0", 4)}));
+  // Each bit of a long text counts, and in half of the digest's bits or thereabouts: 64 and four
+  // times the deviation of 128 fair coins.
+  std::string const text(64, 'x');
+  for (std::size_t bit = 0; bit < 8 * text.size(); ++bit) {
+    std::string other = text;
+    other[bit / 8] = static_cast<char>(other[bit / 8] ^ (1 << bit % 8));
+    auto const half = [&](std::string const& digest, std::size_t first) {
+      return std::stoull(digest.substr(first, 16), nullptr, 16);
+    };
+    int differing = 0;
+    for (std::size_t const first : {0u, 16u})
+      differing += std::popcount(half(of({text}), first) ^ half(of({other}), first));
+    EXPECT_GT(differing, 64 - 23) << bit;
+  }
+}
+
+TEST_F(RuntimeCacheTest, RemembersLibrariesAsLongAsTheyStayTheSame) {
+  fs::path const file = folder_ / "libsome.so.1";
+  fs::create_directories(folder_);
+  write(file, "a library");
+  EXPECT_FALSE(is_remembered(cache_, "libsome.so.1"));
+  remember_library(cache_, "libsome.so.1", file);
+  EXPECT_TRUE(is_remembered(cache_, "libsome.so.1"));
+  EXPECT_FALSE(is_remembered(cache_, "libsome.so.2"));
+  {
+    test::KeptVariable const kept("LD_LIBRARY_PATH");
+    setenv("LD_LIBRARY_PATH", "/another/folder", 1);
+    EXPECT_FALSE(is_remembered(cache_, "libsome.so.1"));
+  }
+  write(file, "another one");
+  EXPECT_FALSE(is_remembered(cache_, "libsome.so.1"));
+  remember_library(cache_, "libsome.so.1", file);
+  EXPECT_TRUE(is_remembered(cache_, "libsome.so.1"));
+  fs::remove(file);
+  EXPECT_FALSE(is_remembered(cache_, "libsome.so.1"));
+  remember_library(cache_, "libother.so.1", folder_ / "libother.so.1");
+  EXPECT_FALSE(is_remembered(cache_, "libother.so.1")) << "there is no such file";
 }
 
 TEST_F(RuntimeCacheTest, KeepsWhatIsStored) {
