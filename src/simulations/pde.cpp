@@ -25,7 +25,7 @@
 #include "model/entry.hpp"
 #include "model/reading.hpp"
 #include "model/time_stepping.hpp"
-#include "simulations/pde_events.hpp"
+#include "simulations/pde_eventful.hpp"
 #include "simulations/pde_fields.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_ill_posed.hpp"
@@ -43,7 +43,6 @@
 #include "simulations/pde_slopes.hpp"
 #include "simulations/pde_stability.hpp"
 #include "simulations/pde_step_choice.hpp"
-#include "simulations/pde_stop.hpp"
 
 namespace gridstride {
 
@@ -57,9 +56,10 @@ std::vector<Problem> pde_problems(config::RunConfig const& run, Inputs const&) {
 }
 
 template <class T>
-class Pde final : public pde::SlopeStepping<T> {
-  using Base = pde::SlopeStepping<T>;
-  using Base::state_, Base::stream_, Base::grid_, Base::scheme_, Base::evolved_;
+class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
+  using Base = pde::EventfulStepping<T, pde::SlopeStepping<T>>;
+  using Base::state_, Base::stream_, Base::grid_, Base::scheme_, Base::evolved_, Base::run_,
+      Base::events_;
 
  public:
   Pde(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
@@ -68,11 +68,7 @@ class Pde final : public pde::SlopeStepping<T> {
              [this](double time, double until) {
                return choice_->plan(time, until, events_.last(time));
              }),
-        run_(run),
         fields_(stream, run, state_, evolved_),
-        events_(stream, run),
-        stop_(stream, run),
-        now_(stream_, MemorySpace::device, 1),
         names_(stream, run.grid, pde::name_programs(stencil_of(run), run.grid.dims),
                system_of(run).component_count()),
         side_values_(stream, run, state_),
@@ -121,34 +117,6 @@ class Pde final : public pde::SlopeStepping<T> {
                        scheme_, limit, choice_ && choice_->varies(), cost);
   }
 
-  bool finished() const override { return !ending_.empty() || Base::finished(); }
-  std::string ending() const override { return ending_; }
-
-  /// Steps end at events, which are done at once: what is written or saved at their time comes
-  /// after them.
-  void advance(std::int64_t max_steps, double until) override {
-    until = std::min(until, run_.time.end);
-    while (max_steps > 0 && !finished() && this->clock().time < until) {
-      Clock const before = this->clock();
-      std::int64_t steps = max_steps;
-      if (stop_.is_asked_for())
-        steps = std::min(steps, pde::steps_between_tests - before.step % pde::steps_between_tests);
-      Base::advance(steps, std::min(until, events_.next(before.time)));
-      Clock const now = this->clock();
-      max_steps -= now.step - before.step;
-      if (events_.due(before.time, now.time)) {
-        events_.apply(
-            before.time, now.time,
-            [this] {
-              hold_sides(0, 0);
-              return moment();
-            },
-            state_arrays());
-        hold_sides(0, 0);
-      }
-      test_stop();
-    }
-  }
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
     if (choice_) choice_->save(sink);
@@ -157,7 +125,7 @@ class Pde final : public pde::SlopeStepping<T> {
   void load(CheckpointSource const& source) override {
     Base::load(source);
     if (choice_) choice_->load(source);
-    test_stop();
+    this->test_stop();
   }
 
   std::vector<Field> fields() const override {
@@ -247,32 +215,22 @@ class Pde final : public pde::SlopeStepping<T> {
     return quantities_.find(written, present_(), this->clock().time);
   }
 
-  /// The present state for what happens between steps.
-  pde::Moment<T> moment() {
-    pde::Moment<T> moment;
-    moment.time = this->clock().time;
-    moment.clock = now_.data();
-    moment.inputs = present();
-    for (Array<T>* const component : evolved_) moment.spare.push_back(this->buffer(1, *component));
-    evaluate::set_clock(stream_, now_.data(), {moment.time, 0, 0});
-    return moment;
+  pde::Moment<T> moment() override { return this->moment_of(present(), arrays_of(1)); }
+  pde::Moment<T> moment_of_event() override {
+    hold_sides(0, 0);
+    return moment();
   }
+  void take_given() override { hold_sides(0, 0); }
   std::vector<T*> arrays_of(int number) {
     std::vector<T*> arrays;
     for (Array<T>* const component : evolved_) arrays.push_back(this->buffer(number, *component));
     return arrays;
   }
-  std::vector<T*> state_arrays() { return arrays_of(0); }
-  /// Ends the run where a condition holds. When that is tested follows from the steps and the
-  /// moments that they end at alone, however the run is cut into pieces.
-  void test_stop() {
-    Clock const now = this->clock();
-    bool const is_time = now.step % pde::steps_between_tests == 0 || this->clock_.at_moment();
-    if (!stop_.is_asked_for() || now.step == 0 || !is_time) return;
+  std::vector<T*> state_arrays() override { return arrays_of(0); }
+  std::string reason_to_end(pde::StopTest<T>& stop) override {
     auto const state = moment();
     globals_->find(state.inputs, state.clock, 0, operand_.span(), pde::evaluating_variant(run_));
-    std::string const reason = stop_.reason(all_rates_, globals_->values(), state);
-    if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", now.time, reason);
+    return stop.reason(all_rates_, globals_->values(), state);
   }
 
   /// An evaluation of the equations for these buffers at a part of the step: queues what has to be
@@ -365,13 +323,8 @@ class Pde final : public pde::SlopeStepping<T> {
   }
   bool uses_clock() const override { return uses_clock_; }
 
-  config::RunConfig const& run_;
   pde::SystemFields<T> fields_;
   std::optional<pde::StabilityFinder<T>> finder_;
-  pde::Events<T> events_;
-  pde::StopTest<T> stop_;
-  Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
-  std::string ending_;                 // why, where the run ended before its time
   pde::SidedNames<T> names_;
   std::optional<pde::LastingArrays<T>> lasting_;
   pde::SideValues<T> side_values_;

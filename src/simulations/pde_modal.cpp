@@ -21,7 +21,7 @@
 #include "model/modal_stepper.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/pde_balance.hpp"
-#include "simulations/pde_events.hpp"
+#include "simulations/pde_eventful.hpp"
 #include "simulations/pde_fields.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_modes.hpp"
@@ -29,7 +29,6 @@
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
-#include "simulations/pde_stop.hpp"
 
 namespace gridstride::pde {
 namespace {
@@ -41,22 +40,18 @@ ModalVariants variants_of(config::RunConfig const& run) {
 }
 
 template <class T>
-class PdeModal final : public TimeStepping<T> {
-  using Base = TimeStepping<T>;
-  using Base::state_, Base::stream_, Base::grid_;
+class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
+  using Base = EventfulStepping<T, TimeStepping<T>>;
+  using Base::state_, Base::stream_, Base::grid_, Base::run_;
 
  public:
   PdeModal(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
       : Base(run, stream, inputs, modal_rows_of(run), whole_steps(modal_step(run))),
-        run_(run),
         split_(modal_split_of(run)),
         components_(components_of(run, state_)),
         fields_(stream, run, state_, components_),
         stepper_(stream, run.grid, split_.system, modal_scheme_of(run), variants_of(run)),
-        events_(stream, run),
-        stop_(stream, run),
         quantities_(run, stream),
-        now_(stream_, MemorySpace::device, 1),
         balances_(run, split_, stream) {
     for (auto const& [name, terms] : system_of(run).names) {
       held_.emplace_back(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
@@ -73,30 +68,9 @@ class PdeModal final : public TimeStepping<T> {
   }
 
   double first_step() override { return *run_.time.step; }
-  bool finished() const override { return !ending_.empty() || Base::finished(); }
-  std::string ending() const override { return ending_; }
-
-  /// Steps end at events, which are done at once: what is written or saved at their time comes
-  /// after them.
   void advance(std::int64_t max_steps, double until) override {
-    until = std::min(until, run_.time.end);
-    while (max_steps > 0 && !finished() && this->clock().time < until) {
-      Clock const before = this->clock();
-      std::int64_t steps = max_steps;
-      if (stop_.is_asked_for())
-        steps = std::min(steps, steps_between_tests - before.step % steps_between_tests);
-      Base::advance(steps, std::min(until, events_.next(before.time)));
-      Clock const now = this->clock();
-      max_steps -= now.step - before.step;
-      if (events_.due(before.time, now.time)) {
-        events_.apply(
-            before.time, now.time, [this] { return moment(); }, arrays(0));
-        take_state();
-        bring_to_points(true);
-      }
-      test_stop();
-    }
-    if (finished()) show();
+    Base::advance(max_steps, until);
+    if (this->finished()) show();
   }
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
@@ -109,7 +83,7 @@ class PdeModal final : public TimeStepping<T> {
     stepper_.load(source);
     balances_.load(source);
     at_points_ = false;
-    test_stop();
+    this->test_stop();
   }
 
   std::vector<Field> fields() const override {
@@ -191,16 +165,17 @@ class PdeModal final : public TimeStepping<T> {
     return quantities_.find(written, inputs_(), this->clock().time);
   }
 
-  /// The present state for what happens between steps.
-  Moment<T> moment() {
+  Moment<T> moment() override {
     show();
-    Moment<T> moment;
-    moment.time = this->clock().time;
-    moment.clock = now_.data();
-    moment.inputs = present_inputs();
-    moment.spare = arrays(1);
-    evaluate::set_clock(stream_, now_.data(), {moment.time, 0, 0});
-    return moment;
+    return this->moment_of(present_inputs(), arrays(1));
+  }
+  std::vector<T*> state_arrays() override { return arrays(0); }
+  void take_given() override {
+    take_state();
+    bring_to_points(true);
+  }
+  std::string reason_to_end(StopTest<T>& stop) override {
+    return stop.reason(rates_, nullptr, moment());
   }
 
   /// Rates are those of the differences that the symbols are of.
@@ -209,15 +184,6 @@ class PdeModal final : public TimeStepping<T> {
     auto const stencil = equations::discretise(system_of(run_), grid_, space_of_values(run_));
     rates_ = equations::program_of(stencil.terms, stencil.rates, grid_.dims);
   }
-  /// Ends the run where a condition holds, as differences do.
-  void test_stop() {
-    Clock const now = this->clock();
-    bool const is_time = now.step % steps_between_tests == 0 || this->clock_.at_moment();
-    if (!stop_.is_asked_for() || now.step == 0 || !is_time) return;
-    std::string const reason = stop_.reason(rates_, nullptr, moment());
-    if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", now.time, reason);
-  }
-
   void queue(std::int64_t steps) override {
     double const step = this->step_size();
     stepper_.prepare(step);
@@ -232,19 +198,14 @@ class PdeModal final : public TimeStepping<T> {
     return stepper_.is_steady(this->step_size()) ? 0 : 1;
   }
 
-  config::RunConfig const& run_;
   equations::ModalSplit split_;
   std::vector<Array<T>*> components_;
   SystemFields<T> fields_;
   ModalStepper<T> stepper_;
-  Events<T> events_;
-  StopTest<T> stop_;
   mutable QuantityFinder<T> quantities_;
-  Buffer<evaluate::DeviceClock> now_;  // of what happens between steps
   Balances<T> balances_;
   std::vector<Buffer<T>> held_;  // fields that constraints hold, at the points
   equations::StencilProgram rates_;
-  std::string ending_;  // why, where the run ended before its time
   bool at_points_ = false, uses_clock_ = false;
   /// For views of the state, which may have to be brought to the points.
   std::function<void()> bring_ = [this] { show(); };

@@ -30,7 +30,8 @@ class StopTest {
   /// Whether there is anything to test.
   bool is_asked_for() const { return options_.steady || options_.condition >= 0; }
   /// Why the run ends at this moment, in words; empty where it goes on. `rates` gives those of all
-  /// components, with the global values in them that were `found`. Waits for the device. Throws `NumericalError` for what is not finite.
+  /// components, with the global values in them that were `found`. Waits for the device. Throws
+  /// `NumericalError` for what is not finite.
   std::string reason(equations::StencilProgram const& rates, double const* found,
                      Moment<T> const& moment);
 
