@@ -28,6 +28,7 @@
 #include "kernels/scan/scan.hpp"
 #include "kernels/select/select.hpp"
 #include "kernels/sort/sort.hpp"
+#include "kernels/sparse/sparse.hpp"
 #include "kernels/spectrum/spectrum.hpp"
 #include "kernels/star/star.hpp"
 #include "kernels/stencil/stencil.hpp"
@@ -132,6 +133,8 @@ std::vector<KernelFamily> const& kernel_families() {
              select::variants<double>(), select::default_variant),
       family("sort", "ascending order, of keys alone or with values", sort::variants<double>(),
              sort::default_variant),
+      family("sparse", "products of sparse matrices with vectors", sparse::variants<double>(),
+             sparse::default_variant),
       family("spectrum", "power spectral densities by Welch's method", spectrum::variants<double>(),
              spectrum::default_variant),
       family("star", "leapfrog steps of waves, with differences of order 2 to 8",

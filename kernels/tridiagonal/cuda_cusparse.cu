@@ -3,18 +3,15 @@
 // systems that lie side by side: so it works on copies, 6·n·sizeof(T) and more bytes beside its own.
 // It says nothing of pivots and rows.
 
-#include <cusparse.h>
-
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "core/buffer.hpp"
+#include "kernels/support/cusparse.cuh"
 #include "kernels/support/launch.cuh"
-#include "kernels/support/vendor_library.hpp"
 #include "kernels/tridiagonal/relation.hpp"
 #include "kernels/tridiagonal/rows.hpp"
 
@@ -22,21 +19,6 @@ namespace gridstride::tridiagonal {
 
 namespace {
 
-VendorLibrary const& cusparse() {
-  static VendorLibrary const library("libcusparse.so.12");
-  return library;
-}
-
-void check_cusparse(cusparseStatus_t status, char const* call, int line) {
-  if (status != CUSPARSE_STATUS_SUCCESS)
-    throw CudaError(call, __FILE__, line, "status " + std::to_string(static_cast<int>(status)));
-}
-
-#define GRIDSTRIDE_CUSPARSE_CALL(name, ...)                                   \
-  do {                                                                        \
-    static auto* const function = cusparse().function<decltype(name)>(#name); \
-    check_cusparse(function(__VA_ARGS__), #name, __LINE__);                   \
-  } while (false)
 /// Calls a function of the library for float or double.
 #define GRIDSTRIDE_CUSPARSE(T, name, ...)                     \
   do {                                                        \
@@ -45,16 +27,6 @@ void check_cusparse(cusparseStatus_t status, char const* call, int line) {
     else                                                      \
       GRIDSTRIDE_CUSPARSE_CALL(cusparseS##name, __VA_ARGS__); \
   } while (false)
-
-cusparseHandle_t handle_of(Stream& stream) {
-  thread_local std::map<int, cusparseHandle_t> of_devices;
-  static auto* const create = cusparse().function<decltype(cusparseCreate)>("cusparseCreate");
-  static auto* const set = cusparse().function<decltype(cusparseSetStream)>("cusparseSetStream");
-  auto& handle = of_devices[stream.device().ordinal()];
-  if (handle == nullptr) check_cusparse(create(&handle), "cusparseCreate", __LINE__);
-  check_cusparse(set(handle, native(stream)), "cusparseSetStream", __LINE__);
-  return handle;
-}
 
 /// Neither gaps nor shared coefficients, and sizes that an int counts.
 enum class Lies { one_after_the_other, side_by_side };
@@ -127,7 +99,7 @@ struct Copies {
 template <class T, bool pivoted>
 void solve_one(Stream& stream, Arguments<T> const& w) {
   Copies<T> const copies(stream, w, false);
-  auto const handle = handle_of(stream);
+  auto const handle = cusparse_handle(stream);
   int const m = static_cast<int>(w.shape.size), columns = 1;
   T const *const lower = copies.lower.data(), *const upper = copies.upper.data();
   T const* const diagonal = w.diagonal;
@@ -156,7 +128,7 @@ void solve_one(Stream& stream, Arguments<T> const& w) {
 template <class T>
 void solve_batch(Stream& stream, Arguments<T> const& w) {
   Copies<T> const copies(stream, w, false);
-  auto const handle = handle_of(stream);
+  auto const handle = cusparse_handle(stream);
   int const m = static_cast<int>(w.shape.size), count = static_cast<int>(w.shape.count());
   T const *const lower = copies.lower.data(), *const upper = copies.upper.data();
   T const* const diagonal = w.diagonal;
@@ -179,7 +151,7 @@ void solve_batch(Stream& stream, Arguments<T> const& w) {
 template <class T>
 void solve_side_by_side(Stream& stream, Arguments<T> const& w, int algorithm) {
   Copies<T> copies(stream, w, true);
-  auto const handle = handle_of(stream);
+  auto const handle = cusparse_handle(stream);
   int const m = static_cast<int>(w.shape.size), count = static_cast<int>(w.shape.count());
   T *const lower = copies.lower.data(), *const diagonal = copies.diagonal.data(),
            *const upper = copies.upper.data(), *const x = w.solution;

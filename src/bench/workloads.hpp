@@ -32,6 +32,7 @@ std::vector<Workload> sampling_workloads(Backend backend);
 std::vector<Workload> scan_workloads(Backend backend);
 std::vector<Workload> select_workloads(Backend backend);
 std::vector<Workload> sort_workloads(Backend backend);
+std::vector<Workload> sparse_workloads(Backend backend);
 std::vector<Workload> spectrum_workloads(Backend backend);
 std::vector<Workload> star_workloads(Backend backend);
 std::vector<Workload> stencil_workloads(Backend backend);

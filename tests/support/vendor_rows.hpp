@@ -13,6 +13,7 @@ inline bool has_library_of(std::string_view row) {
   char const* const soname = row.starts_with("cublas") ? "libcublas.so.13"
                              : row == "cufft"          ? "libcufft.so.12"
                              : row == "cusolver"       ? "libcusolver.so.12"
+                             : row == "cusparse"       ? "libcusparse.so.12"
                                                        : nullptr;
   bool const host = row == "openblas" || row == "lapack";
   if (soname == nullptr && !host) return true;

@@ -1,0 +1,98 @@
+#include "kernels/sparse/stencil_matrix.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <stdexcept>
+
+#include "kernels/support/parallel_for.hpp"
+
+namespace gridstride::sparse {
+
+namespace {
+
+/// Where a row stands: at[axis] of its point.
+GridPoints place_of(std::int64_t row, GridPoints const& points) {
+  return {row % points[0], row / points[0] % points[1], row / points[0] / points[1]};
+}
+
+/// Calls `visit(column)` for a row's elements, in ascending columns.
+template <class Visit>
+void for_each_element(Neighbours neighbours, GridPoints const& points, GridPoints const& at,
+                      Visit const& visit) {
+  auto const reach = [&](int axis, int side) {
+    auto const place = at[static_cast<std::size_t>(axis)] + side;
+    return place >= 0 && place < points[static_cast<std::size_t>(axis)];
+  };
+  for (int z = -1; z <= 1; ++z)
+    for (int y = -1; y <= 1; ++y)
+      for (int x = -1; x <= 1; ++x) {
+        if (!reach(0, x) || !reach(1, y) || !reach(2, z)) continue;
+        if (neighbours == Neighbours::axes && std::abs(x) + std::abs(y) + std::abs(z) > 1) continue;
+        visit(((at[2] + z) * points[1] + at[1] + y) * points[0] + at[0] + x);
+      }
+}
+
+/// Elements of a row.
+std::int64_t count_row(Neighbours neighbours, GridPoints const& points, GridPoints const& at) {
+  std::int64_t sum = 1, product = 1;
+  for (std::size_t a = 0; a < 3; ++a) {
+    std::int64_t const own = (at[a] > 0) + (at[a] + 1 < points[a]);
+    sum += own;
+    product *= own + 1;
+  }
+  return neighbours == Neighbours::axes ? sum : product;
+}
+
+}  // namespace
+
+std::int64_t stencil_elements(Neighbours neighbours, GridPoints const& points) {
+  // Along an axis of m points m − 1 pairs are neighbours.
+  std::int64_t const rows = points[0] * points[1] * points[2];
+  if (neighbours == Neighbours::all)
+    return (3 * points[0] - 2) * (3 * points[1] - 2) * (3 * points[2] - 2);
+  std::int64_t sum = rows;
+  for (auto const extent : points) sum += 2 * (rows - rows / extent);
+  return sum;
+}
+
+template <class T>
+Csr<T> stencil_matrix(Neighbours neighbours, GridPoints const& points) {
+  std::int64_t rows = 1;
+  for (auto const extent : points)
+    if (extent < 1 || __builtin_mul_overflow(rows, extent, &rows) || rows > most_sparse_rows)
+      throw std::invalid_argument("stencil_matrix: a grid has 1 to 2^31 - 1 points");
+  std::int64_t diagonal = neighbours == Neighbours::axes ? 0 : 1;
+  for (auto const extent : points) {
+    if (extent == 1) continue;
+    diagonal = neighbours == Neighbours::axes ? diagonal + 2 : diagonal * 3;
+  }
+  if (neighbours == Neighbours::all) --diagonal;
+  if (rows == 1) diagonal = 1;
+
+  Csr<T> matrix{rows, rows, {}, {}, {}};
+  matrix.offsets.resize(static_cast<std::size_t>(rows) + 1);
+  matrix.offsets[0] = 0;
+  for (std::int64_t row = 0; row < rows; ++row)
+    matrix.offsets[static_cast<std::size_t>(row) + 1] =
+        matrix.offsets[static_cast<std::size_t>(row)] +
+        count_row(neighbours, points, place_of(row, points));
+  auto const elements = static_cast<std::size_t>(matrix.offsets.back());
+  matrix.column_indices.resize(elements);
+  matrix.values.resize(elements);
+  std::int64_t const lines = rows / points[0];
+  parallel_for(lines, 64 * points[0], [&](std::int64_t line) {
+    for (std::int64_t row = line * points[0]; row < (line + 1) * points[0]; ++row) {
+      auto k = static_cast<std::size_t>(matrix.offsets[static_cast<std::size_t>(row)]);
+      for_each_element(neighbours, points, place_of(row, points), [&](std::int64_t column) {
+        matrix.column_indices[k] = static_cast<std::int32_t>(column);
+        matrix.values[k++] = column == row ? static_cast<T>(diagonal) : T{-1};
+      });
+    }
+  });
+  return matrix;
+}
+
+template Csr<float> stencil_matrix(Neighbours, GridPoints const&);
+template Csr<double> stencil_matrix(Neighbours, GridPoints const&);
+
+}  // namespace gridstride::sparse

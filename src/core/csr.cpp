@@ -1,0 +1,128 @@
+#include "core/csr.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace gridstride {
+
+namespace {
+
+std::size_t place(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+template <class T>
+std::string fault_of(Csr<T> const& matrix) {
+  auto const& [rows, columns, offsets, indices, values] = matrix;
+  if (rows < 0 || columns < 0 || rows > most_sparse_rows || columns > most_sparse_rows)
+    return fmt::format("{} x {} is no size of a sparse matrix (0 to {} rows and columns)", rows,
+                       columns, most_sparse_rows);
+  if (offsets.size() != place(rows) + 1)
+    return fmt::format("{} rows need {} offsets, not {}", rows, rows + 1, offsets.size());
+  if (indices.size() != values.size())
+    return fmt::format("{} column indices do not fit {} values", indices.size(), values.size());
+  if (offsets[0] != 0) return fmt::format("the first offset is {}, not 0", offsets[0]);
+  for (std::int64_t i = 0; i < rows; ++i)
+    if (offsets[place(i + 1)] < offsets[place(i)])
+      return fmt::format("offset {} is {}, less than the one before it, {}", i + 1,
+                         offsets[place(i + 1)], offsets[place(i)]);
+  if (offsets[place(rows)] != matrix.nonzeros())
+    return fmt::format("the last offset is {} (there are {} values)", offsets[place(rows)],
+                       matrix.nonzeros());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::int64_t before = -1;
+    for (std::int64_t k = offsets[place(i)]; k < offsets[place(i + 1)]; ++k) {
+      std::int64_t const column = indices[place(k)];
+      if (column < 0 || column >= columns)
+        return fmt::format("row {} has an element in column {} (of {}, counted from 0)", i, column,
+                           columns);
+      if (column <= before)
+        return fmt::format("row {} has column {} after column {} (columns have to ascend)", i,
+                           column, before);
+      before = column;
+    }
+  }
+  return {};
+}
+
+template <class T>
+Csr<T> transposed(Csr<T> const& matrix) {
+  Csr<T> result{matrix.columns, matrix.rows, {}, {}, {}};
+  result.offsets.assign(place(matrix.columns) + 1, 0);
+  for (auto const column : matrix.column_indices) ++result.offsets[place(column) + 1];
+  for (std::size_t i = 1; i < result.offsets.size(); ++i)
+    result.offsets[i] += result.offsets[i - 1];
+  result.column_indices.resize(matrix.column_indices.size());
+  result.values.resize(matrix.values.size());
+  auto next = result.offsets;
+  for (std::int64_t i = 0; i < matrix.rows; ++i)
+    for (auto k = place(matrix.offsets[place(i)]); k < place(matrix.offsets[place(i + 1)]); ++k) {
+      auto const at = place(next[place(matrix.column_indices[k])]++);
+      result.column_indices[at] = static_cast<std::int32_t>(i);
+      result.values[at] = matrix.values[k];
+    }
+  return result;
+}
+
+template <class T>
+CsrFindings examine(Csr<T> const& matrix) {
+  CsrFindings found;
+  // Rows go from top to bottom, so that the elements left of the diagonal in column j meet those
+  // above it in row j in their order: next[j] is the first of row j that has not been met.
+  auto next = matrix.offsets;
+  auto const differ = [&](std::int64_t i, std::int64_t j) {
+    if (found.row >= 0 && std::pair(found.row, found.column) <= std::pair(i, j)) return;
+    found.row = i;
+    found.column = j;
+  };
+  // An element that nothing meets is the same as a 0.
+  auto const pass_unmet = [&](std::int64_t row, std::int64_t until) {
+    auto& k = next[place(row)];
+    auto const end = matrix.offsets[place(row + 1)];
+    for (; k < end && matrix.column_indices[place(k)] < until; ++k)
+      if (matrix.column_indices[place(k)] > row && matrix.values[place(k)] != T{0})
+        differ(row, matrix.column_indices[place(k)]);
+  };
+  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+    bool positive = false, empty = true;
+    for (auto k = matrix.offsets[place(i)]; k < matrix.offsets[place(i + 1)]; ++k) {
+      std::int64_t const j = matrix.column_indices[place(k)];
+      T const value = matrix.values[place(k)];
+      empty = empty && value == T{0};
+      if (j == i) positive = value > T{0};
+      if (j >= i) continue;
+      pass_unmet(j, i);
+      auto& above = next[place(j)];
+      bool const met =
+          above < matrix.offsets[place(j + 1)] && matrix.column_indices[place(above)] == i;
+      T const mirrored = met ? matrix.values[place(above)] : T{0};
+      if (met) ++above;
+      if (value != mirrored) differ(j, i);
+    }
+    if (!positive && found.not_positive < 0) found.not_positive = i;
+    if (empty && found.empty < 0) found.empty = i;
+  }
+  for (std::int64_t i = 0; i < matrix.rows; ++i) pass_unmet(i, matrix.columns);
+  return found;
+}
+
+template <class T>
+T element(Csr<T> const& matrix, std::int64_t row, std::int64_t column) {
+  auto const begin = matrix.column_indices.begin() + matrix.offsets[place(row)];
+  auto const end = matrix.column_indices.begin() + matrix.offsets[place(row + 1)];
+  auto const found = std::lower_bound(begin, end, column);
+  return found != end && *found == column
+             ? matrix.values[static_cast<std::size_t>(found - matrix.column_indices.begin())]
+             : T{0};
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)               \
+  template std::string fault_of(Csr<T> const&); \
+  template Csr<T> transposed(Csr<T> const&);    \
+  template CsrFindings examine(Csr<T> const&);  \
+  template T element(Csr<T> const&, std::int64_t, std::int64_t);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
+
+}  // namespace gridstride
