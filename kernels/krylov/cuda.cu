@@ -1,0 +1,109 @@
+// Passes on the GPU. A block takes tiles of a vector, a grid of blocks apart; its threads take
+// neighbouring elements, 256 apart, so that every load and store is coalesced and each array is
+// read or written once. A tile's sums are put together in the block, in an order that depends on the
+// tile alone. The block that is last adds the tiles' sums, in their order, and finishes the pass with
+// one thread: what follows of them, a dozen scalars, never leaves the device.
+//
+// The number of tiles is bounded by 4096, so that the last block has at most 16 numbers a thread.
+
+#include <algorithm>
+
+#include "kernels/krylov/passes.hpp"
+#include "kernels/krylov/run.hpp"
+#include "kernels/support/collectives.cuh"
+#include "kernels/support/launch.cuh"
+
+namespace gridstride::krylov {
+
+namespace {
+
+constexpr int threads = 256;
+
+__device__ double add(double a, double b) { return a + b; }
+
+/// The sum of `count` numbers in memory, in an order that depends on `count` alone; in every thread.
+__device__ double sum_of(double const* values, std::int64_t count,
+                         double (&shared)[threads / warp_size]) {
+  double own = 0;
+  for (std::int64_t i = threadIdx.x; i < count; i += threads) own += __ldcg(values + i);
+  return block_reduce<threads>(own, add, shared);
+}
+
+/// Whether this is the last block to come here; then all others' stores are there to see.
+__device__ bool is_last(unsigned* ticket) {
+  __shared__ bool last;
+  __syncthreads();  // all threads have read the state, which the last block changes
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(ticket, 1) == gridDim.x - 1;
+    if (last) *ticket = 0;
+  }
+  __syncthreads();
+  if (last) __threadfence();
+  return last;
+}
+
+template <class Pass>
+__global__ void __launch_bounds__(threads)
+    pass_kernel(Pass pass, Tiles tiles, State* state, double* tile_sums, unsigned* ticket) {
+  __shared__ double shared[threads / warp_size];
+  if (state->stop != Stop::running) return;
+  auto const factors = pass.begin(*state);
+  for (std::int64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
+    double own[Pass::sums + 1] = {};
+    std::int64_t const last = min(tiles.size, (tile + 1) * tiles.length);
+    for (std::int64_t i = tile * tiles.length + threadIdx.x; i < last; i += threads)
+      pass.each(factors, i, own);
+#pragma unroll
+    for (int s = 0; s < Pass::sums; ++s) {
+      double const total = block_reduce<threads>(own[s], add, shared);
+      if (threadIdx.x == 0) tile_sums[s * tiles.count + tile] = total;
+    }
+  }
+  if constexpr (requires { pass.finish(tile_sums, *state); }) {
+    if (!is_last(ticket)) return;
+    double totals[Pass::sums + 1] = {};
+#pragma unroll
+    for (int s = 0; s < Pass::sums; ++s)
+      totals[s] = sum_of(tile_sums + s * tiles.count, tiles.count, shared);
+    if (threadIdx.x == 0) pass.finish(totals, *state);
+  }
+}
+
+template <class Finish>
+__global__ void __launch_bounds__(threads)
+    finish_kernel(Finish finish, State* state, double const* sums, std::int64_t count) {
+  __shared__ double shared[threads / warp_size];
+  if (state->stop != Stop::running) return;
+  double const total = sum_of(sums, count, shared);
+  if (threadIdx.x == 0) finish.finish(&total, *state);
+}
+
+}  // namespace
+
+template <class Pass>
+void cuda_run(Scratch& scratch, Pass const& pass) {
+  Stream& stream = scratch.stream();
+  auto const most = std::int64_t{stream.device().processors()} * (2048 / threads);
+  auto const blocks = static_cast<unsigned>(std::min(scratch.tiles().count, most));
+  pass_kernel<<<blocks, threads, 0, native(stream)>>>(pass, scratch.tiles(), scratch.state(),
+                                                      scratch.sums(), stream.scratch().ticket);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "pass_kernel");
+}
+
+template <class Finish>
+void cuda_finish(Scratch& scratch, Finish const& finish, double const* sums, std::int64_t count) {
+  Stream& stream = scratch.stream();
+  finish_kernel<<<1, threads, 0, native(stream)>>>(finish, scratch.state(), sums, count);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "finish_kernel");
+}
+
+#define GRIDSTRIDE_INSTANTIATE(...) template void cuda_run(Scratch&, __VA_ARGS__ const&);
+GRIDSTRIDE_KRYLOV_PASSES(GRIDSTRIDE_INSTANTIATE, float)
+GRIDSTRIDE_KRYLOV_PASSES(GRIDSTRIDE_INSTANTIATE, double)
+template void cuda_finish(Scratch&, BicgBegin const&, double const*, std::int64_t);
+template void cuda_finish(Scratch&, FusedBegin const&, double const*, std::int64_t);
+template void cuda_finish(Scratch&, FusedAlpha const&, double const*, std::int64_t);
+template void cuda_finish(Scratch&, FusedBeta const&, double const*, std::int64_t);
+
+}  // namespace gridstride::krylov

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/stream.hpp"
+
+/// Kernel family `krylov`: A·x = b by methods that need of A nothing but products with vectors. T is
+/// float or double.
+///
+/// A is whatever a function computes: a sparse matrix, differences on a grid. Vectors are arrays of
+/// n values in the stream's device memory. The scalars of a method stay on the device; the host
+/// queues some iterations at a time and looks whether they have come to an end.
+///
+/// Sums are accumulated in float64, over tiles of a fixed size, in a fixed order: where `apply` gives
+/// the same bits every time, so does a solve, whatever the GPU and the number of threads.
+///
+/// A method ends where the norm of its residual, which it carries along, is at most
+/// tolerance·‖b‖₂; whether b − A·x, computed anew, is so small decides on `Outcome::converged`, and
+/// where it is not, the method goes on from there. The residual of a result is always that computed
+/// anew.
+namespace gridstride::krylov {
+
+/// Queues y ← A·x, on this stream alone, without waiting for it; x and y do not overlap. It may be
+/// captured into a graph.
+template <class T>
+using Apply = std::function<void(Stream&, std::span<T const> x, std::span<T> y)>;
+
+/// What steps of conjugate gradients an operator can take in one pass over the vectors, where it
+/// has more to gain than by products alone: on a grid p and A·p need not be stored both. The
+/// factors lie in device memory, and so do the partial sums: as many as `partials` says, each of
+/// terms that depend on nothing but n; their sum is taken in their order. Once `*stop` is not 0 the
+/// steps do nothing.
+template <class T>
+struct FusedSteps {
+  std::int64_t partials = 0;
+  /// q ← r + β·p and sums of q·A·q.
+  std::function<void(Stream&, int const* stop, double const* beta, std::span<T const> r,
+                     std::span<T const> p, std::span<T> q, std::span<double> sums)>
+      direct;
+  /// x ← x + α·q, r ← r − α·A·q and sums of r·r.
+  std::function<void(Stream&, int const* stop, double const* alpha, std::span<T const> q,
+                     std::span<T> x, std::span<T> r, std::span<double> sums)>
+      descend;
+};
+
+/// A: n × n. Conjugate gradients and MINRES need Aᵀ = A in the plain inner product (on a grid: rows
+/// times the volumes of their cells); what x and b have where there are no unknowns is to be 0, and
+/// y too.
+template <class T>
+struct Operator {
+  std::int64_t size = 0;  ///< n
+  Apply<T> apply;
+  FusedSteps<T> fused = {};  ///< may be empty
+};
+
+/// z ← M⁻¹·r, an approximation of A⁻¹·r that is linear in r and the same each time; for conjugate
+/// gradients and MINRES symmetric and positive definite. Empty for none.
+template <class T>
+using Preconditioner = Apply<T>;
+
+/// z = r/diagonal, element by element: Jacobi's preconditioner. Throws `std::invalid_argument` for a
+/// diagonal with elements that are 0 or not finite.
+template <class T>
+Preconditioner<T> jacobi(Stream& stream, std::span<T const> diagonal_on_host);
+
+enum class Method { cg, bicgstab, gmres, minres };
+std::string_view name_of(Method method);
+
+struct Progress {
+  std::int64_t iteration;
+  double residual_norm;  ///< ‖r‖₂ / ‖b‖₂ as the method carries it along
+};
+
+struct Options {
+  double tolerance = 1e-8;         ///< of ‖b − A·x‖₂ / ‖b‖₂
+  std::int64_t iterations = 1000;  ///< at most; one of BiCGSTAB has two products with A
+  /// GMRES: vectors that are kept until it begins anew.
+  int restart = 30;
+  /// CG: the residual is computed anew each time after so many iterations.
+  int replace_every = 50;
+  /// Called now and then while the method runs; may throw to end it.
+  std::function<void(Progress const&)> progress = {};
+};
+
+enum class Outcome {
+  converged,
+  iterations,      ///< there were not enough of them
+  stagnated,       ///< rounding keeps the residual from becoming smaller
+  breakdown,       ///< a denominator of the method is 0
+  indefinite,      ///< p·A·p ≤ 0 in conjugate gradients
+  preconditioner,  ///< r·M⁻¹·r ≤ 0: it is not positive definite
+  incompatible,    ///< A is singular, and no x has a smaller residual
+  not_finite,      ///< overflow, a product that is no number, or squares of b that underflow
+};
+
+struct Result {
+  Outcome outcome = Outcome::iterations;
+  std::int64_t iterations = 0;
+  double residual_norm = 0;  ///< ‖b − A·x‖₂ / ‖b‖₂, computed anew
+  double right_norm = 0;     ///< ‖b‖₂
+  /// ‖r‖₂ / ‖b‖₂ before the first iteration and after each, as the method carries it along.
+  std::vector<double> history;
+  /// What happened and which method would do, in words; empty where it converged.
+  std::string advice;
+
+  bool converged() const { return outcome == Outcome::converged; }
+};
+
+/// Solves A·x = b from the x that is given, which becomes the last one (of GMRES and MINRES the one
+/// with the smallest residual). b = 0 gives x = 0. Waits for the stream. Throws
+/// `std::invalid_argument` for vectors of other sizes than n, b and x that overlap, a tolerance
+/// that is not in (0, 1), less than one iteration and a restart that is not in [1, 1000].
+template <class T>
+Result solve(Stream& stream, Method method, Operator<T> const& a,
+             std::type_identity_t<Preconditioner<T>> const& preconditioner,
+             std::type_identity_t<std::span<T const>> right, std::span<T> solution,
+             Options const& options = {});
+
+/// Device memory that `solve` takes for a method's vectors, beside b and x.
+std::size_t work_bytes(Method method, std::int64_t size, std::size_t element,
+                       Options const& options, bool preconditioned);
+
+}  // namespace gridstride::krylov

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "kernels/krylov/krylov.hpp"
+#include "kernels/krylov/run.hpp"
+
+/// The methods behind `solve`, for the family's own files.
+namespace gridstride::krylov {
+
+/// What a method works on. x is the solution so far, r = b − A·x.
+template <class T>
+struct Problem {
+  Scratch& scratch;
+  Operator<T> const& a;
+  Preconditioner<T> const& preconditioner;
+  std::span<T const> b;
+  std::span<T> x, r;
+  Options const& options;
+
+  Stream& stream() const { return scratch.stream(); }
+  std::size_t size() const { return x.size(); }
+  void apply(std::span<T const> from, std::span<T> to) const { a.apply(stream(), from, to); }
+  Buffer<T> vector() const { return {stream(), MemorySpace::device, size()}; }
+  /// r ← b − A·x; its norm goes to the state, with ‖b‖. `memory` is for A·x.
+  void find_residual(std::span<T> memory) const {
+    apply(x, memory);
+    run(scratch, Residual<T>{b.data(), memory.data(), r.data()});
+  }
+};
+
+/// One method, from one beginning to the next: `begin`, then `iterate` any number of times, then
+/// `end`.
+template <class T>
+class Iteration {
+ public:
+  virtual ~Iteration() = default;
+  /// Queues what comes before the first iteration: x and r are there, r's norm is in the state.
+  virtual void begin() {}
+  /// Queues number `index` since the beginning.
+  virtual void iterate(std::int64_t index) = 0;
+  /// Makes x what the iterations have found; `state` is what they left.
+  virtual void end(State const& /*state*/) {}
+  /// Iterations after which it has to end.
+  virtual std::int64_t longest() const { return std::int64_t{1} << 62; }
+  /// What it means that p·A·p ≤ 0 as other sums tell: nothing where that was rounding.
+  virtual std::optional<Outcome> judge(State const& /*state*/) { return Outcome::indefinite; }
+  /// Memory that is free at `begin` and after `end`.
+  virtual std::span<T> spare() = 0;
+};
+
+template <class T>
+std::unique_ptr<Iteration<T>> make_cg(Problem<T> const& problem);
+template <class T>
+std::unique_ptr<Iteration<T>> make_bicgstab(Problem<T> const& problem);
+template <class T>
+std::unique_ptr<Iteration<T>> make_gmres(Problem<T> const& problem);
+template <class T>
+std::unique_ptr<Iteration<T>> make_minres(Problem<T> const& problem);
+
+}  // namespace gridstride::krylov

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "kernels/krylov/state.hpp"
+
+/// Passes of conjugate gradients (cg.cpp).
+namespace gridstride::krylov {
+
+/// γ = r·u, δ = w·u with w = A·u, and from them α and β of the next step: p·A·p follows from δ and
+/// what is known of the last step, so that these sums are the only ones to wait for.
+/// Source: Chronopoulos and Gear, "s-step iterative methods for symmetric linear systems", J. Comput.
+/// Appl. Math. 25 (1989).
+template <class T>
+struct CgSums {
+  static constexpr int sums = 3;
+  T const *r, *u, *w;
+  GRIDSTRIDE_HOST_DEVICE NoFactors begin(State const&) const { return {}; }
+  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, double* sum) const {
+    T const direction = u[i];
+    sum[0] += exact(r[i], direction);
+    sum[1] += exact(w[i], direction);
+    sum[2] += exact(direction, direction);
+  }
+  GRIDSTRIDE_HOST_DEVICE void finish(double const* sum, State& state) const {
+    double const gamma = sum[0], delta = sum[1], quotient = delta / sum[2];
+    if (!(std::abs(gamma) + std::abs(delta) <= std::numeric_limits<double>::max())) {
+      state.stop = Stop::not_finite;
+      return;
+    }
+    if (gamma <= 0) {
+      state.stop = Stop::negative;
+      return;
+    }
+    if (std::abs(quotient) > state.largest) state.largest = std::abs(quotient);
+    if (std::abs(quotient) <= 16 * state.epsilon * state.largest) {
+      state.stop = Stop::singular;
+      return;
+    }
+    double const beta = state.first != 0 ? 0 : gamma / state.gamma;
+    double const curvature = state.first != 0 ? delta : delta - beta * gamma / state.alpha;
+    state.beta = beta;
+    state.gamma = gamma;
+    if (!(curvature > 0)) {
+      state.stop = Stop::indefinite;
+      return;
+    }
+    state.alpha = gamma / curvature;
+  }
+};
+
+/// p ← u + β·p, s ← w + β·s (which is A·p), x ← x + α·p, r ← r − α·s, and r·r.
+template <class T>
+struct CgStep {
+  static constexpr int sums = 1;
+  T const *u, *w;
+  T *p, *s, *x, *r;
+  struct Factors {
+    T alpha, beta;
+  };
+  GRIDSTRIDE_HOST_DEVICE Factors begin(State const& state) const {
+    return {static_cast<T>(state.alpha), static_cast<T>(state.beta)};
+  }
+  GRIDSTRIDE_HOST_DEVICE void each(Factors f, std::int64_t i, double* sum) const {
+    // In the first step there is no p yet, whatever the memory holds.
+    T const p_next = f.beta == T{0} ? u[i] : u[i] + f.beta * p[i];
+    T const s_next = f.beta == T{0} ? w[i] : w[i] + f.beta * s[i];
+    T const r_next = r[i] - f.alpha * s_next;
+    p[i] = p_next;
+    s[i] = s_next;
+    x[i] += f.alpha * p_next;
+    r[i] = r_next;
+    sum[0] += exact(r_next, r_next);
+  }
+  GRIDSTRIDE_HOST_DEVICE void finish(double const* sum, State& state) const {
+    record(state, std::sqrt(sum[0]));
+  }
+};
+
+/// Of an operator that takes whole steps: what comes before the first of them.
+struct FusedBegin {
+  GRIDSTRIDE_HOST_DEVICE void finish(double const*, State& state) const {
+    state.gamma = exact(state.norm, state.norm);
+    state.beta = 0;
+  }
+};
+
+/// α from q·A·q.
+struct FusedAlpha {
+  GRIDSTRIDE_HOST_DEVICE void finish(double const* sum, State& state) const {
+    if (!(std::abs(sum[0]) <= std::numeric_limits<double>::max()))
+      state.stop = Stop::not_finite;
+    else if (!(sum[0] > 0))
+      state.stop = Stop::indefinite;
+    else
+      state.alpha = state.gamma / sum[0];
+  }
+};
+
+/// And β from r·r.
+struct FusedBeta {
+  GRIDSTRIDE_HOST_DEVICE void finish(double const* sum, State& state) const {
+    state.beta = sum[0] / state.gamma;
+    state.gamma = sum[0];
+    record(state, std::sqrt(sum[0]));
+  }
+};
+
+}  // namespace gridstride::krylov

@@ -1,0 +1,165 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "core/processors.hpp"
+#include "support/krylov_cases.hpp"
+#include "support/refusal.hpp"
+
+namespace gridstride::krylov {
+namespace {
+
+TEST(Krylov, EigenvectorsOnTheRightTakeAnIterationEach) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_few_iterations(stream);
+}
+
+TEST(Krylov, MethodsAgreeWithElimination) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_agreement<double>(stream);
+  test::expect_agreement<float>(stream);
+}
+
+TEST(Krylov, WhatCannotBeSolvedIsTold) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_outcomes(stream);
+}
+
+TEST(Krylov, WhatLooksAlikeIsSolved) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_solved(stream);
+}
+
+TEST(Krylov, Preconditioned) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_preconditioned(stream);
+}
+
+TEST(Krylov, ScalesAndStarts) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_scales_and_starts(stream);
+}
+
+/// Several tiles, and iterations enough for residuals to be computed anew.
+TEST(Krylov, TheSameBitsOnAnyNumberOfThreads) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const matrix = sparse::stencil_matrix<double>(sparse::Neighbours::axes, {70, 60, 1});
+  auto const b = test::random_vector<double>(matrix.rows, 6);
+  auto const a = test::operator_of(stream, matrix);
+  int const before = host_threads();
+  for (auto const method : test::all_methods) {
+    Options const options{.tolerance = 1e-6, .iterations = 4000, .restart = 40};
+    set_host_threads(1);
+    auto const one = test::solve_krylov(stream, method, a, b, options);
+    EXPECT_TRUE(one.result.converged()) << name_of(method) << one.result.advice;
+    EXPECT_GT(one.result.iterations, 50);
+    set_host_threads(3);
+    auto const three = test::solve_krylov(stream, method, a, b, options);
+    EXPECT_EQ(three.x, one.x) << name_of(method);
+    EXPECT_EQ(three.result.history, one.result.history) << name_of(method);
+  }
+  set_host_threads(before);
+}
+
+/// Second differences that take whole steps: the textbook's form comes to the same.
+TEST(Krylov, StepsThatAnOperatorTakes) {
+  Stream stream(Device::open(Backend::cpu));
+  constexpr std::int64_t n = 200;
+  auto const difference = [](auto const& at, std::int64_t i) {
+    return 2 * at(i) - (i > 0 ? at(i - 1) : 0) - (i + 1 < n ? at(i + 1) : 0);
+  };
+  auto plain = test::operator_of(stream, test::second_differences<double>(n));
+  auto fused = plain;
+  int calls = 0;
+  fused.fused = {
+      .partials = n,
+      .direct =
+          [&](Stream&, int const* stop, double const* beta, std::span<double const> r,
+              std::span<double const> p, std::span<double> q, std::span<double> sums) {
+            if (*stop != 0) return;
+            ++calls;
+            auto const at = [&](std::int64_t i) {
+              return r[static_cast<std::size_t>(i)] + *beta * p[static_cast<std::size_t>(i)];
+            };
+            for (std::int64_t i = 0; i < n; ++i) {
+              q[static_cast<std::size_t>(i)] = at(i);
+              sums[static_cast<std::size_t>(i)] = at(i) * difference(at, i);
+            }
+          },
+      .descend =
+          [&](Stream&, int const* stop, double const* alpha, std::span<double const> q,
+              std::span<double> x, std::span<double> r, std::span<double> sums) {
+            if (*stop != 0) return;
+            auto const at = [&](std::int64_t i) { return q[static_cast<std::size_t>(i)]; };
+            for (std::int64_t i = 0; i < n; ++i) {
+              auto const k = static_cast<std::size_t>(i);
+              x[k] += *alpha * q[k];
+              r[k] -= *alpha * difference(at, i);
+              sums[k] = r[k] * r[k];
+            }
+          }};
+  auto const b = test::random_vector<double>(n, 2);
+  auto const expected = test::solve_krylov(stream, Method::cg, plain, b, {.tolerance = 1e-10});
+  auto const found = test::solve_krylov(stream, Method::cg, fused, b, {.tolerance = 1e-10});
+  EXPECT_TRUE(found.result.converged());
+  EXPECT_GE(calls, found.result.iterations);
+  EXPECT_NEAR(static_cast<double>(found.result.iterations),
+              static_cast<double>(expected.result.iterations), 5);
+  EXPECT_LE(test::residual_of(test::second_differences<double>(n), found.x, b), 1.001e-10);
+  // Of an indefinite one these steps tell it by p·A·p itself.
+  auto const negative = fused.fused.direct;
+  fused.fused.direct = [=](Stream& s, int const* stop, double const* beta, auto r, auto p, auto q,
+                           std::span<double> sums) {
+    negative(s, stop, beta, r, p, q, sums);
+    for (double& sum : sums) sum = -sum;
+  };
+  auto const wrong = test::solve_krylov(stream, Method::cg, fused, b);
+  EXPECT_EQ(static_cast<int>(wrong.result.outcome), static_cast<int>(Outcome::indefinite));
+}
+
+TEST(Krylov, ProgressIsTold) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const a = test::operator_of(stream, test::second_differences<double>(90));
+  auto const b = test::random_vector<double>(90, 1);
+  std::vector<Progress> told;
+  Options options;
+  options.progress = [&](Progress const& progress) { told.push_back(progress); };
+  auto const result = test::solve_krylov(stream, Method::cg, a, b, options).result;
+  ASSERT_EQ(static_cast<std::int64_t>(told.size()), result.iterations);
+  EXPECT_EQ(told.back().iteration, result.iterations);
+  EXPECT_EQ(told.back().residual_norm, result.history.back());
+  options.progress = [](Progress const&) { throw std::runtime_error("enough"); };
+  EXPECT_THROW(test::solve_krylov(stream, Method::gmres, a, b, options), std::runtime_error);
+}
+
+TEST(Krylov, Refusals) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const a = test::operator_of(stream, test::second_differences<double>(5));
+  std::vector<double> b(5), x(5);
+  auto const refused = [&](Options const& options, std::size_t size = 5) {
+    return gridstride::test::refusal([&] {
+      solve<double>(stream, Method::cg, a, {}, std::span(b).first(size), std::span(x), options);
+    });
+  };
+  EXPECT_EQ(refused({}, 4), "krylov: right has 4 elements, it needs 5");
+  EXPECT_EQ(refused({.tolerance = 0}), "krylov: a tolerance of 0 (it lies between 0 and 1)");
+  EXPECT_EQ(refused({.tolerance = std::numeric_limits<double>::quiet_NaN()}),
+            "krylov: a tolerance of nan (it lies between 0 and 1)");
+  EXPECT_EQ(refused({.iterations = 0}), "krylov: there has to be one iteration at least");
+  EXPECT_EQ(refused({.restart = 1001}), "krylov: a restart of 1001 (it lies between 1 and 1000)");
+  EXPECT_EQ(refused({.replace_every = 0}),
+            "krylov: the residual is computed anew after 1 iteration at least");
+  EXPECT_EQ(gridstride::test::refusal(
+                [&] { solve<double>(stream, Method::cg, a, {}, std::span(x), std::span(x)); }),
+            "krylov: right (5 elements) and solution (5 elements) overlap");
+  b = {1, 2, 0, 4, 5};
+  EXPECT_EQ(gridstride::test::refusal([&] { jacobi<double>(stream, b); }),
+            "krylov: element 2 of the diagonal is 0 (Jacobi's preconditioner divides by it)");
+  auto const nothing = solve<double>(stream, Method::gmres, {.size = 0, .apply = {}}, {},
+                                     std::span<double>(), std::span<double>());
+  EXPECT_TRUE(nothing.converged());
+}
+
+}  // namespace
+}  // namespace gridstride::krylov
