@@ -3,6 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/processors.hpp"
+#include "core/thread_pool.hpp"
 
 namespace gridstride {
 
@@ -44,6 +51,66 @@ std::string fault_of(Csr<T> const& matrix) {
     }
   }
   return {};
+}
+
+namespace {
+
+/// Orders the elements of one row; returns how many are left.
+template <class T>
+std::int64_t order_row(std::int32_t* columns, T* values, std::int64_t count,
+                       std::vector<std::pair<std::int32_t, T>>& memory) {
+  bool ascends = true;
+  for (std::int64_t k = 1; k < count; ++k) ascends = ascends && columns[k - 1] < columns[k];
+  if (ascends) return count;
+  memory.clear();
+  for (std::int64_t k = 0; k < count; ++k) memory.emplace_back(columns[k], values[k]);
+  std::stable_sort(memory.begin(), memory.end(),
+                   [](auto const& a, auto const& b) { return a.first < b.first; });
+  std::int64_t left = 0;
+  for (auto const& [column, value] : memory) {
+    if (left > 0 && columns[left - 1] == column) {
+      values[left - 1] += value;
+      continue;
+    }
+    columns[left] = column;
+    values[left++] = value;
+  }
+  return left;
+}
+
+}  // namespace
+
+template <class T>
+std::optional<std::pair<std::int64_t, std::int64_t>> order_rows(Csr<T>& matrix) {
+  std::vector<std::int64_t> left(place(matrix.rows));
+  auto const order = [&](std::int64_t first, std::int64_t last) {
+    std::vector<std::pair<std::int32_t, T>> memory;
+    for (std::int64_t i = first; i < last; ++i) {
+      auto const begin = matrix.offsets[place(i)];
+      left[place(i)] = order_row(matrix.column_indices.data() + begin, matrix.values.data() + begin,
+                                 matrix.offsets[place(i + 1)] - begin, memory);
+    }
+  };
+  auto const call = [](void const* body, std::int64_t first, std::int64_t last) {
+    (*static_cast<decltype(order) const*>(body))(first, last);
+  };
+  share_out(matrix.rows, host_threads(), {&order, call});
+  // What is left moves to the front, row by row.
+  std::int64_t end = 0, begin = 0;
+  std::optional<std::pair<std::int64_t, std::int64_t>> not_finite;
+  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+    for (std::int64_t k = begin; k < begin + left[place(i)]; ++k, ++end) {
+      matrix.column_indices[place(end)] = matrix.column_indices[place(k)];
+      matrix.values[place(end)] = matrix.values[place(k)];
+      if (!not_finite && !std::isfinite(matrix.values[place(end)]))
+        not_finite = {i, matrix.column_indices[place(end)]};
+    }
+    begin = matrix.offsets[place(i + 1)];
+    matrix.offsets[place(i + 1)] = end;
+  }
+  matrix.column_indices.resize(place(end));
+  matrix.values.resize(place(end));
+  return not_finite;
 }
 
 template <class T>
@@ -117,10 +184,11 @@ T element(Csr<T> const& matrix, std::int64_t row, std::int64_t column) {
              : T{0};
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)               \
-  template std::string fault_of(Csr<T> const&); \
-  template Csr<T> transposed(Csr<T> const&);    \
-  template CsrFindings examine(Csr<T> const&);  \
+#define GRIDSTRIDE_INSTANTIATE(T)                                                    \
+  template std::string fault_of(Csr<T> const&);                                      \
+  template std::optional<std::pair<std::int64_t, std::int64_t>> order_rows(Csr<T>&); \
+  template Csr<T> transposed(Csr<T> const&);                                         \
+  template CsrFindings examine(Csr<T> const&);                                       \
   template T element(Csr<T> const&, std::int64_t, std::int64_t);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

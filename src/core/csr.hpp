@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -50,9 +51,22 @@ struct Csr {
 /// The most rows, and columns, that a sparse matrix may have: an int32 counts them.
 inline constexpr std::int64_t most_sparse_rows = (std::int64_t{1} << 31) - 1;
 
+/// What is known of a sparse matrix before it is read.
+struct SparseExtents {
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t entries = 0;   ///< of the file
+  std::int64_t elements = 0;  ///< of the matrix, at most
+};
+
 /// What keeps the arrays from being a matrix as above, in words; empty where nothing does.
 template <class T>
 std::string fault_of(Csr<T> const& matrix);
+
+/// Puts the elements of rows whose columns have any order, and may be there several times, in
+/// their order: those of one place are added up as they stand. The bits do not depend on threads.
+/// Returns the row and the column of a sum that is not finite, of the first one.
+template <class T>
+std::optional<std::pair<std::int64_t, std::int64_t>> order_rows(Csr<T>& matrix);
 
 /// Aᵀ.
 template <class T>
