@@ -20,6 +20,7 @@
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/modes/modes.hpp"
+#include "kernels/multigrid/multigrid.hpp"
 #include "kernels/pentadiagonal/pentadiagonal.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/riemann/riemann.hpp"
@@ -117,6 +118,8 @@ std::vector<KernelFamily> const& kernel_families() {
                  matmul::variants<float>()),
       family("modes", "fields in the modes of their grid, between two transforms",
              modes::variants<double>(), modes::default_variant),
+      family("multigrid", "Poisson's equation by cycles through coarser and coarser grids",
+             multigrid::variants<double>(), multigrid::default_variant),
       family("pentadiagonal", "systems of equations with five coefficients in a row",
              pentadiagonal::variants<double>(), pentadiagonal::default_variant),
       family("reduce", "one value of many: sums, extremes, moments", reduce::variants<double>(),

@@ -89,8 +89,8 @@ struct RowResidual {
   double residual, row;
 };
 
-template <class T>
-GRIDSTRIDE_HOST_DEVICE RowResidual residual_of(Operator<T> const& a, T const* u, T const* right,
+template <class T, class U>
+GRIDSTRIDE_HOST_DEVICE RowResidual residual_of(Operator<T> const& a, U const* u, T const* right,
                                                std::int64_t const (&at)[3]) {
   std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
   double const center = u[place], reaction = a.reaction_at(place);

@@ -22,6 +22,7 @@ std::vector<Workload> fft_workloads(Backend backend);
 std::vector<Workload> histogram_workloads(Backend backend);
 std::vector<Workload> matmul_workloads(Backend backend);
 std::vector<Workload> modes_workloads(Backend backend);
+std::vector<Workload> multigrid_workloads(Backend backend);
 std::vector<Workload> pentadiagonal_workloads(Backend backend);
 std::vector<Workload> pipeline_workloads(Backend backend);
 std::vector<Workload> poisson_workloads(Backend backend);

@@ -3,16 +3,17 @@
 //   −∇·(a∇u) + κu = f      on a uniform grid in 1 to 3 dimensions,
 //
 // with u = g (dirichlet), ∂u/∂n = g (neumann, n outward) or periodic sides, in second-order central
-// differences; a is averaged at the faces between points. Solved without iteration: by `direct`,
-// elimination along a line with any a and κ, or by `fft`, division between two transforms that have
-// the modes of the differences, where a and κ are the same everywhere, and elimination between two
-// along all axes but that on which they depend. Where constants solve the equation without a source,
+// differences; a is averaged at the faces between points. Solved at once by `direct`, elimination
+// along a line with any a and κ, or by `fft`, division between two transforms that have the modes of
+// the differences, where a and κ are the same everywhere, and elimination between two along all axes
+// but that on which they depend; to a tolerance by `multigrid`, with any a, and κ that is not negative. Where constants solve the equation without a source,
 // the source has to be in balance with the sides, and the mean of u is fixed.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 
 #include "core/error.hpp"
 #include "kernels/families.hpp"
+#include "kernels/multigrid/multigrid.hpp"
 #include "kernels/poisson/layers.hpp"
 #include "kernels/poisson/poisson.hpp"
 #include "kernels/poisson/transform.hpp"
@@ -71,6 +73,9 @@ MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backe
       result.other_bytes +=
           poisson::LayerSolver<double>::bytes(backend, run.grid, poisson::sides_of(run), *axis);
   }
+  if (poisson::is_iterative(run))
+    result.other_bytes += multigrid::solver_bytes(run.grid, poisson::sides_of(run),
+                                                  poisson::has_fields(run), run.precision);
   return result;
 }
 
@@ -88,14 +93,19 @@ class Poisson final : public OneShot {
     if (eliminated_)
       texts.push_back(
           {"elimination along", std::string(axis_names[static_cast<std::size_t>(*eliminated_)])});
+    if (auto const* cycles = std::get_if<Cycles>(&solver_))
+      texts.push_back({"corrections in", std::string(name_of(cycles->inner()))});
     return texts;
   }
+  std::vector<Table> tables() const override;
+  std::string shortfall() const override;
   std::vector<std::string> fallbacks() const override { return state_->fallbacks(); }
 
  private:
   using Line = poisson::LineSolver<T>;
   using Transform = poisson::TransformSolver<T>;
   using Layers = poisson::LayerSolver<T>;
+  using Cycles = multigrid::Solver<T>;
 
   void compute() override;
   void load(config::RunConfig const& run, Inputs const& inputs);
@@ -105,7 +115,7 @@ class Poisson final : public OneShot {
   void check();
   int solves() const {
     auto const* const line = std::get_if<Line>(&solver_);
-    return line == nullptr ? 1 : line->solves();
+    return outcome_ ? outcome_->cycles : line == nullptr ? 1 : line->solves();
   }
   std::span<T> u() { return (*state_)["u"].span(); }
   std::span<T> right() { return (*state_)["source"].span(); }
@@ -117,7 +127,9 @@ class Poisson final : public OneShot {
   std::optional<State<T>> state_;
   Equation<T> equation_;
   std::optional<int> eliminated_;  // an axis, of several
-  std::variant<std::monostate, Line, Transform, Layers> solver_;
+  std::variant<std::monostate, Line, Transform, Layers, Cycles> solver_;
+  std::optional<multigrid::Outcome> outcome_;  // of iterations
+  double tolerance_;
   double imbalance_ = unknown;
   poisson::Residual residual_{unknown, unknown};
 };
@@ -129,13 +141,17 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
       coefficients_(poisson::coefficients_of(run, inputs)),
       is_given_(poisson::has_given_side(run)),
       mean_(parameters_of(run).mean.value_or(0)),
-      eliminated_(poisson::eliminated_axis(run)) {
+      eliminated_(poisson::eliminated_axis(run)),
+      tolerance_(poisson::cycles_of(run).tolerance) {
   times_.measure("read", [&] { load(run, inputs); });
   if (is_given_) require_finite(run);
   if (coefficients_.singular) require_balance(run);
   if (method_ == "direct")
     solver_.template emplace<Line>(stream_, equation_, coefficients_.singular,
                                    !coefficients_.negative);
+  else if (method_ == "multigrid")
+    solver_.template emplace<Cycles>(stream_, equation_, coefficients_.singular,
+                                     poisson::cycles_of(run), run.kernels.at("multigrid"));
   else if (eliminated_)
     solver_.template emplace<Layers>(stream_, equation_, *eliminated_, coefficients_.singular);
   else
@@ -222,7 +238,10 @@ void Poisson<T>::compute() {
   times_.measure("solve", [this] {
     std::visit(
         [this](auto& solver) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(solver)>, std::monostate>)
+          using Solver = std::decay_t<decltype(solver)>;
+          if constexpr (std::is_same_v<Solver, Cycles>)
+            outcome_ = solver.solve(stream_, right(), u());
+          else if constexpr (!std::is_same_v<Solver, std::monostate>)
             solver.solve(stream_, right(), u());
         },
         solver_);
@@ -236,7 +255,8 @@ void Poisson<T>::compute() {
 template <class T>
 void Poisson<T>::check() {
   residual_ = poisson::measure(stream_, equation_, u(), right());
-  if (residual_.backward_error > roundings<T>)
+  bool const is_exact = !outcome_;
+  if (is_exact && residual_.backward_error > roundings<T>)
     throw NumericalError(fmt::format(
         "poisson: the solution leaves a backward error of {:.2g}, where {} has {:.2g} at most "
         "(coefficients or values on sides differ by too many orders of magnitude)",
@@ -253,14 +273,67 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
                                     {"mean", is_given_ ? unknown : mean_},
                                     {"imbalance", imbalance_},
                                     {"solves", static_cast<double>(solves())}};
+  if (method_ == "multigrid") {
+    values.push_back({"estimated_error", outcome_ ? outcome_->error : unknown});
+    values.push_back({"factor", outcome_ ? outcome_->factor() : unknown});
+  }
   auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
   return values;
 }
 
+/// What each iteration has come to.
+template <class T>
+std::vector<Table> Poisson<T>::tables() const {
+  if (method_ != "multigrid") return {};
+  std::vector<std::int64_t> numbers;
+  std::vector<double> residuals, corrections;
+  if (outcome_) {
+    residuals = outcome_->residuals;
+    corrections = outcome_->corrections;
+    corrections.insert(corrections.begin(), 0);
+    for (std::size_t i = 0; i < residuals.size(); ++i)
+      numbers.push_back(static_cast<std::int64_t>(i));
+  }
+  return {{"iterations",
+           {{"iteration", "1", numbers},
+            {"residual", "1", residuals},
+            {"correction", "1", corrections}}}};
+}
+
+template <class T>
+std::string Poisson<T>::shortfall() const {
+  if (!outcome_ || outcome_->converged) return {};
+  std::string const reached = fmt::format(
+      "poisson: after {} cycles the largest residual is {:.2g} of what it was, and the "
+      "error to be expected in u {:.2g} of it, where {:g} is asked for",
+      outcome_->cycles, outcome_->residuals.back() / outcome_->residuals.front(), outcome_->error,
+      tolerance_);
+  double const factor = outcome_->factor();
+  if (factor < 0.7)
+    return fmt::format(
+        "{} (a cycle leaves {:.2g} of the residual: parameters.iterations may be more)", reached,
+        factor);
+  return fmt::format(
+      "{} (cycles have stopped to help: the coefficients differ by too many orders of magnitude "
+      "from "
+      "point to point, or roundings are larger than parameters.tolerance)",
+      reached);
+}
+
 std::string_view modes_of(std::array<SideKind, 2> const& sides) {
   if (sides[0] == SideKind::periodic) return "waves";
   return sides[0] == SideKind::dirichlet ? "sines" : "cosines";
+}
+
+/// The unknowns of the grids that cycles go through.
+std::vector<std::string> level_names(Grid const& grid, poisson::Sides const& sides) {
+  std::vector<std::string> names;
+  for (auto const& points : multigrid::level_points(grid, sides))
+    names.push_back(
+        fmt::format("{}", fmt::join(points.begin(), points.begin() + grid.dims, " x ")));
+  names.back() += " unknowns";
+  return names;
 }
 
 std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs const& inputs,
@@ -274,6 +347,7 @@ std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs con
     parts.push_back(fmt::format("{} along {}", eliminates ? "elimination" : modes_of(sides[axis]),
                                 axis_names[axis]));
   }
+  if (method == "multigrid") parts = level_names(run.grid, sides);
   std::vector<std::string> lines = {fmt::format("{}: {}", method, fmt::join(parts, ", "))};
   if (poisson::coefficients_of(run, inputs).singular)
     lines.push_back(fmt::format("u is open by a constant, which its mean settles: {}",
@@ -289,7 +363,8 @@ SimulationEntry poisson_entry() {
   info.summary =
       "Poisson's and Helmholtz' equation: -div(diffusivity grad u) + reaction u = source";
   info.fields = {{"u", "1", "a potential, or any quantity that has settled"}};
-  info.kernels = {{"evaluate", variant_names("evaluate")}};
+  info.kernels = {{"evaluate", variant_names("evaluate")},
+                  {"multigrid", variant_names("multigrid")}};
   info.has_time = false;
   info.variables = std::span(expression::space_and_time).first(3);
   return entry<Poisson, Parameters>({.info = info,

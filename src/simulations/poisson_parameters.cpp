@@ -57,21 +57,43 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
                  .maximum = 1},
                 imbalance);
   constexpr config::Choice methods[] = {
-      {"auto", "`direct` along a line, else `fft`"},
+      {"auto",
+       "`direct` along a line, else `fft` where it takes the coefficients, else `multigrid`"},
       {"direct", "elimination along a line, with any diffusivity and reaction"},
       {"fft",
        "Fourier, sine and cosine transforms, with the same diffusivity and reaction everywhere; "
-       "elimination along one axis of several where they vary along that one"}};
+       "elimination along one axis of several where they vary along that one"},
+      {"multigrid",
+       "cycles through coarser and coarser grids, with any diffusivity and any reaction that is "
+       "not "
+       "negative, to a tolerance"}};
   visitor.choice({.name = "method", .documentation = "How the equation is solved."}, methods,
                  method);
+  visitor.visit({.name = "tolerance",
+                 .documentation = "Methods with iterations end where the error that is left to be "
+                                  "expected in u is at most so much of it, and what is left of the "
+                                  "right-hand side so much of that, or what roundings make of it "
+                                  "(the largest values of all); `auto` is 1e-10.",
+                 .minimum = 1e-15,
+                 .maximum = 0.1},
+                tolerance, "auto");
+  visitor.visit({.name = "iterations",
+                 .documentation = "Methods with iterations make so many at most; a run that would "
+                                  "need more writes what it has, and fails.",
+                 .minimum = 1,
+                 .maximum = 1e6},
+                iterations);
+  constexpr config::Choice cycles[] = {
+      {"full",
+       "first from the coarsest grid up, each beginning with what the coarser one has; then v"},
+      {"v", "each grid once on the way down and up"},
+      {"w", "each coarser grid twice as often"}};
+  visitor.choice({.name = "cycle", .documentation = "How `multigrid` goes through its grids."},
+                 cycles, cycle);
   check_method(visitor, run);
 }
 
 namespace {
-
-std::string method_for(std::string const& asked, std::size_t axes) {
-  return asked != "auto" ? asked : axes == 1 ? "direct" : "fft";
-}
 
 /// Along which axes the coefficients vary, which are formulas.
 std::vector<int> varying_axes(Parameters const& parameters) {
@@ -83,11 +105,18 @@ std::vector<int> varying_axes(Parameters const& parameters) {
   return axes;
 }
 
+std::string method_for(Parameters const& parameters, std::size_t axes) {
+  if (parameters.method != "auto") return parameters.method;
+  if (axes == 1) return "direct";
+  bool const from_files = !parameters.diffusivity.file.empty() || !parameters.reaction.file.empty();
+  return from_files || varying_axes(parameters).size() > 1 ? "multigrid" : "fft";
+}
+
 }  // namespace
 
 void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
   std::size_t const axes = run.grid_options.points.size();
-  std::string const solver = method_for(method, axes);
+  std::string const solver = method_for(*this, axes);
   if (solver == "direct" && axes > 1)
     visitor.fault("method",
                   fmt::format("direct solves along a line (grid.points has {} entries)", axes));
@@ -115,12 +144,31 @@ std::optional<int> layers_of(config::RunConfig const& run) {
 }
 
 std::string method_of(config::RunConfig const& run) {
-  return method_for(parameters_of(run).method, static_cast<std::size_t>(run.grid.dims));
+  return method_for(parameters_of(run), static_cast<std::size_t>(run.grid.dims));
+}
+
+bool is_iterative(config::RunConfig const& run) { return method_of(run) == "multigrid"; }
+
+bool has_fields(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  return !is_constant(parameters.diffusivity) || !is_constant(parameters.reaction);
+}
+
+multigrid::Options cycles_of(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  multigrid::Options options;
+  options.cycle = parameters.cycle == "v"   ? multigrid::Cycle::v
+                  : parameters.cycle == "w" ? multigrid::Cycle::w
+                                            : multigrid::Cycle::full;
+  options.tolerance = parameters.tolerance.value_or(options.tolerance);
+  options.most_cycles = static_cast<int>(parameters.iterations);
+  return options;
 }
 
 std::optional<int> eliminated_axis(config::RunConfig const& run) {
   auto const& reaction = parameters_of(run).reaction;
-  if (auto const layers = layers_of(run); layers || method_of(run) != "fft") return layers;
+  if (method_of(run) != "fft") return std::nullopt;
+  if (auto const layers = layers_of(run)) return layers;
   bool const negative = reaction.formula.expression.evaluate(0) < 0;
   return negative ? std::nullopt : faster_eliminated(run.grid, sides_of(run));
 }
@@ -214,11 +262,20 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
   if (!found.empty()) return found;
   examine([&] {
     auto const coefficients = coefficients_of(run, inputs);
-    if (coefficients.negative && layers_of(run))
+    if (coefficients.negative && method_of(run) == "multigrid")
+      found.push_back(
+          run.problem(parameters.reaction.location,
+                      "is negative somewhere (multigrid takes reactions that are not)"));
+    if (coefficients.negative && method_of(run) == "fft" && layers_of(run))
       found.push_back(
           run.problem(parameters.reaction.location,
                       "is negative somewhere (where coefficients vary along one axis of several, "
                       "fft takes reactions that are not)"));
+    if (parameters.tolerance && !is_iterative(run))
+      found.push_back(
+          run.problem(run.location("parameters.tolerance"),
+                      fmt::format("{} solves at once, to rounding (multigrid has a tolerance)",
+                                  method_of(run))));
     if (parameters.mean && !coefficients.singular)
       found.push_back(run.problem(
           run.location("parameters.mean"),

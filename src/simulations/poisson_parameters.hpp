@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +8,7 @@
 
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
+#include "kernels/multigrid/multigrid.hpp"
 #include "kernels/poisson/poisson.hpp"
 #include "model/simulation.hpp"
 
@@ -21,6 +23,9 @@ class Parameters final : public config::ParameterSet {
   std::optional<double> mean;  ///< empty: 0 where the equation leaves it open
   double imbalance = 1e-3;
   std::string method = "auto";
+  std::optional<double> tolerance;  ///< empty: 1e-10
+  std::int64_t iterations = 100;
+  std::string cycle = "full";
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
 
@@ -35,6 +40,15 @@ inline Parameters const& parameters_of(config::RunConfig const& run) {
 
 /// The method that `auto` stands for.
 std::string method_of(config::RunConfig const& run);
+
+/// Whether that takes iterations.
+bool is_iterative(config::RunConfig const& run);
+
+/// What cycles of multigrid are asked for.
+multigrid::Options cycles_of(config::RunConfig const& run);
+
+/// Whether a or κ is a field, and not the same everywhere.
+bool has_fields(config::RunConfig const& run);
 
 /// The axis along which coefficients vary, of several; nothing where they are the same everywhere.
 std::optional<int> layers_of(config::RunConfig const& run);

@@ -49,7 +49,7 @@ class Poisson(support.Case):
         self.refuse(r"parameters\.diffusivity: is -0\.0\d+ at x = 0\.53\d* \(a diffusivity is "
                     r"positive everywhere\)", self.config((16,), source=1, diffusivity=source))
         self.refuse(r"parameters\.diffusivity: comes from a file \(of several axes fft takes a formula of one",
-                    self.config(source=1, diffusivity=source))
+                    self.config(source=1, diffusivity=source, method="fft"))
         self.refuse(r"parameters\.source: is inf at x = 0\.2, y = 0\.125 ",
                     self.config(source="1/(x - 0.2)"))
         self.refuse(r"boundary\.x\.dirichlet: is nan at ",

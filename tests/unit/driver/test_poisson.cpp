@@ -78,6 +78,84 @@ TEST(Poisson, LayersAreOfOrderTwoForEveryKindOfSide) {
         expect_order_two(sides, sides.size() < 6 ? 24 : 16, along, reaction, "fft", cpu);
 }
 
+constexpr char const* to_rounding = "multigrid, tolerance: 1e-14";
+
+TEST(Poisson, ModesComeBackFromCycles) {
+  for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
+    for (int const points : {3, 31, 64}) expect_modes({{points}, sides}, to_rounding, cpu);
+  for (std::string const sides : {"ppdd", "nndn", "nnpp", "dddd", "pppp", "nnnn", "dnnd"})
+    expect_modes({{20, 13}, sides}, to_rounding, cpu);
+  for (std::string const sides : {"dnndpp", "pppppp", "dddddd", "nnnnnn", "ppnddn"})
+    expect_modes({{9, 12, 7}, sides}, to_rounding, cpu);
+}
+
+TEST(Poisson, CyclesAreOfOrderTwoForEveryKindOfSide) {
+  for (std::string const sides :
+       {"dd", "pp", "pppp", "dddd", "nnnn", "dnpp", "ndnn", "pppppp", "dddddd", "nnnnnn", "dnppnd"})
+    for (int along = -1; along < static_cast<int>(sides.size()) / 2; ++along)
+      for (double const reaction : {0.0, 3.0})
+        expect_order_two(sides, sides.size() < 6 ? 24 : 12, along, reaction, "multigrid", cpu);
+}
+
+/// a = 1 + x·y/2 …, of all coordinates, with u = sin(2x + 0.3)·cos(3y − 0.2) and κ = x².
+TEST(Poisson, CoefficientsOfAllCoordinates) {
+  for (std::string const sides : {"dddd", "dnnd", "nnnn", "ddnn"}) {
+    double errors[2];
+    for (int const level : {0, 1}) {
+      int const n = (30 << level) + 1;
+      std::string const u = "sin(2*x + 0.3)*cos(3*y - 0.2)",
+                        u_x = "2*cos(2*x + 0.3)*cos(3*y - 0.2)",
+                        u_y = "-3*sin(2*x + 0.3)*sin(3*y - 0.2)";
+      auto const solved = solve_poisson(
+          poisson_yaml({{n, (34 << level) + 1}, sides}, u, {u_x, u_y, ""},
+                       fmt::format("diffusivity: \"1 + x*y/2\", reaction: \"x^2\", source: "
+                                   "\"13*(1 + x*y/2)*{} - y/2*{} - x/2*({}) + x^2*{}\"",
+                                   u, u_x, u_y, u),
+                       "float64"),
+          cpu);
+      EXPECT_EQ(solved.chosen[0].text, "multigrid");
+      errors[level] = solved.error;
+    }
+    EXPECT_NEAR(std::log2(errors[0] / errors[1]), 2, 0.15) << errors[0] << ", " << errors[1];
+  }
+}
+
+/// In float32, too, u is as near to the solution of the differences as it can be.
+TEST(Poisson, CyclesAgreeWithTransforms) {
+  for (std::string const precision : {"float32", "float64"})
+    for (std::string const cycle : {"full", "v", "w"}) {
+      auto const solved = [&](std::string const& method) {
+        return solve_poisson(
+            poisson_yaml({{37, 30, 21}, "dnppnn"}, "x*y + z", {"y", "x", "1"},
+                         fmt::format("source: \"exp(x)*cos(9*y*z)\", method: {}", method),
+                         precision),
+            cpu);
+      };
+      EXPECT_LE(relative_difference(solved(fmt::format("multigrid, cycle: {}", cycle)).u,
+                                    solved("fft").u),
+                precision == "float32" ? 4e-6 : 1e-9);
+    }
+}
+
+TEST(Poisson, WhatIterationsComeTo) {
+  std::string const yaml = poisson_yaml({{65, 65}, "dddd"}, "0", {"0", "0", ""},
+                                        "source: 1, method: multigrid, iterations: 2", "float64");
+  OneShot const cut(yaml, cpu);
+  EXPECT_NE(cut.simulation->shortfall().find("after 2 cycles the largest residual is "),
+            std::string::npos);
+  EXPECT_NE(cut.simulation->shortfall().find("where 1e-10 is asked for (a cycle leaves "),
+            std::string::npos);
+  auto const tables = cut.simulation->tables();
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].rows(), 3);
+  auto const solved = solve_poisson(poisson_yaml({{65, 65}, "dddd"}, "0", {"0", "0", ""},
+                                                 "source: 1, method: multigrid", "float64"),
+                                    cpu);
+  EXPECT_LE(solved.diagnostic("estimated_error"), 1e-10);
+  EXPECT_LE(solved.diagnostic("factor"), 0.1);
+  EXPECT_LE(solved.diagnostic("solves"), 9);
+}
+
 TEST(Poisson, TheMeanIsWhatIsGiven) {
   for (std::string const method : {"direct", "fft"})
     for (std::string const side : {"periodic", "{neumann: 0}"})
@@ -271,6 +349,13 @@ TEST(Poisson, CoefficientsAreLookedAt) {
                          "parameters: {source: 1, reaction: \"y - 0.1\"}\n"),
             "3:35: parameters.reaction: is negative somewhere (where coefficients vary along one "
             "axis of several, fft takes reactions that are not)");
+  EXPECT_EQ(config_fault("simulation: poisson\ngrid: {points: [9, 9]}\n"
+                         "parameters: {source: 1, reaction: \"x*y - 0.1\"}\n"),
+            "3:35: parameters.reaction: is negative somewhere (multigrid takes reactions that are "
+            "not)");
+  EXPECT_EQ(line("tolerance: 1e-3"),
+            "3:36: parameters.tolerance: direct solves at once, to rounding (multigrid has a "
+            "tolerance)");
 }
 
 TEST(Poisson, CheckTellsHowItIsSolved) {
@@ -286,6 +371,8 @@ TEST(Poisson, CheckTellsHowItIsSolved) {
   EXPECT_EQ(told({{9, 9}, "ppnn"}, ", diffusivity: 1 + x, mean: 2.5"),
             (Lines{"fft: elimination along x, cosines along y",
                    "u is open by a constant, which its mean settles: 2.5"}));
+  EXPECT_EQ(told({{20, 33}, "ddnn"}, ", diffusivity: 1 + x*y"),
+            Lines{"multigrid: 18 x 33, 18 x 17, 9 x 9, 4 x 5 unknowns"});
 }
 
 /// Neither the slowest modes nor the fastest get lost where everything is scaled.

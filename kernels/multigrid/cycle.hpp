@@ -1,0 +1,86 @@
+#pragma once
+
+#include <span>
+
+#include "kernels/multigrid/multigrid.hpp"
+#include "kernels/multigrid/steps.hpp"
+
+/// A cycle as a sequence of steps, for anybody who can call a step for all its points:
+/// `run(step)`. For the family's own files only.
+namespace gridstride::multigrid {
+
+/// One cycle for the finest level's f, whose result is its u.
+template <class S>
+struct CycleWork {
+  std::span<Level<S> const> levels;
+  Level<S> const* on_device;  ///< the same in device memory
+  S const* inverse;           ///< of the coarsest level's equations
+  Cycle cycle;
+  int before, after;
+};
+
+template <class S, class Run>
+class Cycles {
+ public:
+  /// `finds_on_the_way`: residuals are found where they are gathered, and not kept in between.
+  Cycles(CycleWork<S> const& work, Run const& run, bool finds_on_the_way)
+      : work_(work), run_(run), finds_(finds_on_the_way) {}
+
+  void all() const {
+    if (work_.cycle == Cycle::full)
+      full(0);
+    else
+      down_and_up(0, true);
+  }
+
+ private:
+  Level<S> const& level(std::size_t i) const { return work_.levels[i]; }
+  bool is_coarsest(std::size_t i) const { return i + 1 == work_.levels.size(); }
+
+  void relax(Level<S> const& of, bool from_zero) const {
+    if (!of.has_seam()) {
+      run_(Relax<S>{of, 0, from_zero});
+      run_(Relax<S>{of, 1, false});
+      return;
+    }
+    if (from_zero) run_(Clear<S>{of});
+    for (int phase = 0; phase < RelaxPhase<S>::phases; ++phase) run_(RelaxPhase<S>{of, phase});
+  }
+
+  /// u of the level from its f; from 0, or from what u is.
+  void down_and_up(std::size_t i, bool from_zero) const {
+    if (is_coarsest(i)) return run_(SolveDirectly<S>{level(i), work_.inverse});
+    auto const& fine = level(i);
+    auto const& coarse = level(i + 1);
+    for (int sweep = 0; sweep < work_.before; ++sweep) relax(fine, from_zero && sweep == 0);
+    if (finds_ && !fine.has_seam() && !fine.is_stored()) {
+      run_(GatherResidual<S>{fine, coarse});
+    } else {
+      run_(KeepResidual<S>{fine});
+      run_(Gather<S>{fine, coarse, fine.r});
+    }
+    down_and_up(i + 1, true);
+    if (work_.cycle == Cycle::w && !is_coarsest(i + 1)) down_and_up(i + 1, false);
+    // Points of the first colour are relaxed next, mostly from the others alone.
+    if (fine.has_seam() || fine.over != 1 || work_.after == 0)
+      run_(Correct<S>{fine, coarse, 0, true});
+    run_(Correct<S>{fine, coarse, 1, true});
+    for (int sweep = 0; sweep < work_.after; ++sweep) relax(fine, false);
+  }
+
+  void full(std::size_t i) const {
+    if (is_coarsest(i)) return run_(SolveDirectly<S>{level(i), work_.inverse});
+    auto const& fine = level(i);
+    auto const& coarse = level(i + 1);
+    run_(Gather<S>{fine, coarse, fine.f});
+    full(i + 1);
+    for (int colour = 0; colour < 2; ++colour) run_(Correct<S>{fine, coarse, colour, false});
+    down_and_up(i, false);
+  }
+
+  CycleWork<S> const& work_;
+  Run const& run_;
+  bool finds_;
+};
+
+}  // namespace gridstride::multigrid

@@ -1,0 +1,289 @@
+#include "kernels/multigrid/hierarchy.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.hpp"
+#include "kernels/multigrid/rows.hpp"
+
+namespace gridstride::multigrid {
+
+namespace {
+
+/// Numbers of many tables in one array, which goes to the device as a whole: tables are known by
+/// where they begin until it is there.
+template <class Value>
+class Tables {
+ public:
+  template <class From>
+  void add(Value const*& place, std::vector<From> const& values) {
+    places_.emplace_back(&place, numbers_.size());
+    for (From const& value : values) numbers_.push_back(static_cast<Value>(value));
+  }
+  Buffer<Value> to_device(Stream& stream) const {
+    Buffer<Value> buffer(stream, MemorySpace::device, numbers_.size());
+    copy_async(buffer.span(), std::span<Value const>(numbers_), stream);
+    stream.synchronize();
+    for (auto const& [place, first] : places_) *place = std::as_const(buffer).data() + first;
+    return buffer;
+  }
+
+ private:
+  std::vector<Value> numbers_;
+  std::vector<std::pair<Value const**, std::size_t>> places_;
+};
+
+std::vector<double> flat(std::vector<std::array<double, 3>> const& triples) {
+  std::vector<double> numbers;
+  for (auto const& triple : triples) numbers.insert(numbers.end(), triple.begin(), triple.end());
+  return numbers;
+}
+
+}  // namespace
+
+template <class S>
+template <class T>
+Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
+                        double scale, bool singular) {
+  bool const stored = equation.diffusivities != nullptr || equation.reactions != nullptr;
+  lay_out(plan);
+  fill_tables(stream, plan, equation.diffusivity * scale, equation.reaction * scale);
+  // u and f of each level, and r where it is kept.
+  std::int64_t size = 0;
+  for (auto const& level : levels_) size += 3 * 2 * level.colour;
+  values_ = {stream, MemorySpace::device, static_cast<std::size_t>(size)};
+  zero_async(values_.span(), stream);
+  S* next = values_.data();
+  for (auto& level : levels_)
+    for (S** const values : {&level.u, &level.f, &level.r}) {
+      *values = next;
+      next += 2 * level.colour;
+    }
+  if (stored) store(stream, equation, plan, scale);
+  on_device_ = {stream, MemorySpace::device, levels_.size()};
+  copy_async(on_device_.span(), std::span<Level<S> const>(levels_), stream);
+  invert(stream, plan, singular);
+}
+
+template <class S>
+void Hierarchy<S>::lay_out(Levels const& plan) {
+  for (auto const& axes : plan.axes) {
+    Level<S> level{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      level.count[i] = axes[i].unknowns();
+      level.periodic[i] = axes[i].periodic;
+      level.seam[i] = axes[i].periodic && level.count[i] > 1 && level.count[i] % 2 == 1;
+    }
+    // By the number of axes along which a level has to smooth.
+    constexpr S over[] = {S(1), S(1), S(1.15), S(1.35)};
+    auto const l = levels_.size();
+    level.number = static_cast<int>(l);
+    int smooths = 0;
+    for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) smooths += plan.changes[l][i];
+    level.over = over[smooths];
+    level.half = (level.count[0] + 1) / 2;
+    level.colour = std::int64_t{level.half} * level.count[1] * level.count[2];
+    levels_.push_back(level);
+  }
+}
+
+template <class S>
+void Hierarchy<S>::fill_tables(Stream& stream, Levels const& plan, double diffusivity,
+                               double reaction) {
+  Tables<S> coefficients;
+  Tables<int> numbers;
+  for (std::size_t l = 0; l < levels_.size(); ++l) {
+    auto& level = levels_[l];
+    level.reaction = static_cast<S>(reaction);
+    for (std::size_t i = 0; i < 3; ++i) {
+      std::vector<double> lower, upper, sum;
+      for (int unknown = 0, last = level.count[i] - 1; unknown <= last; ++unknown) {
+        auto const both = plan.axes[l][i].couplings(unknown);
+        bool const wraps = level.periodic[i];
+        lower.push_back(unknown > 0 || wraps ? diffusivity * both[0] : 0);
+        upper.push_back(unknown < last || wraps ? diffusivity * both[1] : 0);
+        sum.push_back(diffusivity * (both[0] + both[1]));
+      }
+      coefficients.add(level.lower[i], lower);
+      coefficients.add(level.upper[i], upper);
+      coefficients.add(level.sum[i], sum);
+      if (l + 1 == levels_.size()) continue;
+      Transfer const& transfer = plan.transfers[l][i];
+      auto& view = level.transfer[i];
+      numbers.add(view.left, transfer.left);
+      numbers.add(view.right, transfer.right);
+      numbers.add(view.kept, transfer.kept);
+      coefficients.add(view.to_left, transfer.to_left);
+      coefficients.add(view.to_right, transfer.to_right);
+      coefficients.add(view.gather, flat(transfer.gather));
+    }
+  }
+  numbers_ = numbers.to_device(stream);
+  tables_ = coefficients.to_device(stream);
+}
+
+/// The finest level's faces and masses, and from each level to the next one axis after the other.
+template <class S>
+template <class T>
+void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
+                         double scale) {
+  auto const array = [&](std::int64_t size) {
+    stored_.emplace_back(stream, MemorySpace::device, static_cast<std::size_t>(size));
+    return stored_.back().data();
+  };
+  int const dims = equation.grid.dims;
+  // Another one's arrays, with a face more along each axis.
+  auto const with_arrays = [&](Stored<S> like) {
+    std::int64_t const points = std::int64_t{like.count[0]} * like.count[1] * like.count[2];
+    like.mass = array(points);
+    for (int axis = 0; axis < dims; ++axis)
+      like.face[axis] = array(points + points / like.count[axis]);
+    return like;
+  };
+  Stored<S> now{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    now.count[i] = levels_[0].count[i];
+    now.periodic[i] = levels_[0].periodic[i];
+  }
+  now = with_arrays(now);
+  each(stream, StoreEquations<T, S>{poisson::operator_of(equation), now, scale});
+  for (std::size_t l = 0;; ++l) {
+    auto& level = levels_[l];
+    for (int i = 0; i < 3; ++i) level.face[i] = now.face[i];
+    level.mass = now.mass;
+    if (l + 1 == levels_.size()) return;
+    for (int axis = 0; axis < dims; ++axis) {
+      if (!plan.changes[l][static_cast<std::size_t>(axis)]) continue;
+      std::int64_t const points = std::int64_t{now.count[0]} * now.count[1] * now.count[2];
+      StoreWeights<S> const weights{now, axis, array(points), array(points)};
+      each(stream, weights);
+      level.weight_left[axis] = weights.left;
+      level.weight_right[axis] = weights.right;
+      Stored<S> next = now;
+      next.count[axis] = levels_[l + 1].count[axis];
+      next = with_arrays(next);
+      each(stream,
+           Eliminate<S>{now, next, level.transfer[axis], axis, weights.left, weights.right});
+      now = next;
+    }
+  }
+}
+
+namespace {
+
+/// By elimination with pivots from all rows that are left.
+std::vector<double> inverse_of(std::vector<double> matrix, std::size_t n) {
+  std::vector<double> inverse(n * n, 0);
+  for (std::size_t i = 0; i < n; ++i) inverse[i * n + i] = 1;
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t pivot = k;
+    for (std::size_t i = k + 1; i < n; ++i)
+      if (std::abs(matrix[i * n + k]) > std::abs(matrix[pivot * n + k])) pivot = i;
+    for (std::size_t j = 0; j < n; ++j) {
+      std::swap(matrix[k * n + j], matrix[pivot * n + j]);
+      std::swap(inverse[k * n + j], inverse[pivot * n + j]);
+    }
+    double const reciprocal = 1 / matrix[k * n + k];
+    for (std::size_t j = 0; j < n; ++j) {
+      matrix[k * n + j] *= reciprocal;
+      inverse[k * n + j] *= reciprocal;
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      double const factor = matrix[i * n + k];
+      if (i == k || factor == 0) continue;
+      for (std::size_t j = 0; j < n; ++j) {
+        matrix[i * n + j] -= factor * matrix[k * n + j];
+        inverse[i * n + j] -= factor * inverse[k * n + j];
+      }
+    }
+  }
+  return inverse;
+}
+
+/// A copy on the host.
+template <class S>
+std::vector<S> fetched(Stream& stream, S const* values, std::int64_t size) {
+  std::vector<S> copy(static_cast<std::size_t>(size));
+  if (values == nullptr) return {};
+  copy_async(std::span<S>(copy), std::span<S const>(values, copy.size()), stream);
+  return copy;
+}
+
+}  // namespace
+
+/// Where A·1 = 0 = wᵀ·A, what is inverted is A + α·1·wᵀ, and what a right-hand side has beside
+/// solvable ones is taken off it first, by 1 − 1·wᵀ: solutions have the mean 0.
+template <class S>
+void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
+  Level<S> level = levels_.back();
+  auto const size = level.size();
+  auto const n = static_cast<std::size_t>(size);
+  std::vector<S> tables[3][3], faces[3];
+  for (std::size_t i = 0; i < 3; ++i) {
+    tables[i][0] = fetched(stream, level.lower[i], level.count[i]);
+    tables[i][1] = fetched(stream, level.upper[i], level.count[i]);
+    tables[i][2] = fetched(stream, level.sum[i], level.count[i]);
+    faces[i] = fetched(stream, level.face[i], size + size / level.count[i]);
+  }
+  std::vector<S> const masses = fetched(stream, level.mass, size);
+  stream.synchronize();
+  for (std::size_t i = 0; i < 3; ++i) {
+    level.lower[i] = tables[i][0].data();
+    level.upper[i] = tables[i][1].data();
+    level.sum[i] = tables[i][2].data();
+    level.face[i] = faces[i].empty() ? nullptr : faces[i].data();
+  }
+  level.mass = masses.empty() ? nullptr : masses.data();
+
+  std::vector<double> matrix(n * n), weights(n, 1);
+  std::vector<S> u(2 * static_cast<std::size_t>(level.colour), S{0});
+  double largest = 0, total = 0;
+  auto const for_points = [&](auto const& visit) {
+    for (int k = 0; k < level.count[2]; ++k)
+      for (int j = 0; j < level.count[1]; ++j)
+        for (int i = 0; i < level.count[0]; ++i)
+          visit(static_cast<std::size_t>(level.point(i, j, k)), {i, j, k});
+  };
+  using At = int const(&)[3];
+  for_points([&](std::size_t column, At of) {
+    auto const place = static_cast<std::size_t>(level.place(of[0], of[1], of[2]));
+    u[place] = 1;
+    for_points([&](std::size_t row, At at) {
+      auto const equation = row_of(level, at);
+      matrix[row * n + column] = -double{neighbours(level, u.data(), equation, at)} +
+                                 (row == column ? double{equation.diagonal} : 0.0);
+    });
+    u[place] = 0;
+    auto const& axes = plan.axes.back();
+    for (std::size_t i = 0; i < 3 && masses.empty(); ++i)
+      weights[column] *= axes[i].widths[static_cast<std::size_t>(of[i] + axes[i].first())];
+    total += weights[column];
+    largest = std::max(largest, matrix[column * n + column]);
+  });
+  if (largest == 0) largest = 1;
+  if (singular)
+    for (std::size_t i = 0; i < n * n; ++i) matrix[i] += largest * weights[i % n] / total;
+  auto inverse = inverse_of(std::move(matrix), n);
+  for (std::size_t row = 0; singular && row < n; ++row) {
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) sum += inverse[row * n + j];
+    for (std::size_t j = 0; j < n; ++j) inverse[row * n + j] -= sum * weights[j] / total;
+  }
+  std::vector<S> const rounded(inverse.begin(), inverse.end());
+  inverse_ = {stream, MemorySpace::device, rounded.size()};
+  copy_async(inverse_.span(), std::span<S const>(rounded), stream);
+  stream.synchronize();
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T, S)                                                            \
+  template Hierarchy<S>::Hierarchy(Stream&, poisson::Equation<T> const&, Levels const&, double, \
+                                   bool);
+GRIDSTRIDE_INSTANTIATE(float, float)
+GRIDSTRIDE_INSTANTIATE(float, double)
+GRIDSTRIDE_INSTANTIATE(double, float)
+GRIDSTRIDE_INSTANTIATE(double, double)
+template class Hierarchy<float>;
+template class Hierarchy<double>;
+
+}  // namespace gridstride::multigrid

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "kernels/multigrid/coarsening.hpp"
+#include "kernels/multigrid/level.hpp"
+
+/// The levels of an equation in device memory. For the family's own files only.
+namespace gridstride::multigrid {
+
+template <class S>
+class Hierarchy {
+ public:
+  /// `scale` times the equation. Waits for the stream.
+  template <class T>
+  Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan, double scale,
+            bool singular);
+
+  std::span<Level<S> const> levels() const { return levels_; }
+  /// The same in device memory.
+  Level<S> const* on_device() const { return on_device_.data(); }
+  /// Of the coarsest level's equations, by rows.
+  S const* inverse() const { return inverse_.data(); }
+
+ private:
+  void lay_out(Levels const& plan);
+  void fill_tables(Stream& stream, Levels const& plan, double diffusivity, double reaction);
+  template <class T>
+  void store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
+             double scale);
+  void invert(Stream& stream, Levels const& plan, bool singular);
+
+  std::vector<Level<S>> levels_;
+  Buffer<Level<S>> on_device_;
+  Buffer<int> numbers_;        // tables of transfers
+  Buffer<S> tables_, values_;  // tables of coefficients; u, f and r
+  std::vector<Buffer<S>> stored_;
+  Buffer<S> inverse_;
+};
+
+}  // namespace gridstride::multigrid

@@ -1,0 +1,71 @@
+// Cycles on the host: what steps.hpp has for each point, line by line. Lines are shared among
+// threads, which changes no bit: a step writes what it does not read.
+
+#include <vector>
+
+#include "kernels/multigrid/rows.hpp"
+#include "kernels/support/parallel_for.hpp"
+
+namespace gridstride::multigrid {
+
+namespace {
+
+/// Calls `line(j, k, width)` for all lines of a step.
+template <class Step, class Line>
+void for_each_line(Step const& step, bool threads, Line const& line) {
+  Extent const extent = step.extent();
+  std::int64_t const lines = std::int64_t{extent.y} * extent.z;
+  parallel_for(lines, threads ? 40 * std::int64_t{extent.x} : 0, [&](std::int64_t at) {
+    line(at, static_cast<int>(at % extent.y), static_cast<int>(at / extent.y), extent.x);
+  });
+}
+
+template <class Step>
+void call(Step const& step, bool threads) {
+  for_each_line(step, threads, [&](std::int64_t, int j, int k, int width) {
+    for (int i = 0; i < width; ++i) step(i, j, k);
+  });
+}
+
+}  // namespace
+
+template <class S>
+void host_reference(Stream&, CycleWork<S> const& work) {
+  auto const run = [](auto const& step) { call(step, false); };
+  Cycles<S, decltype(run)>(work, run, false).all();
+}
+
+template <class S>
+void host_threads(Stream&, CycleWork<S> const& work) {
+  auto const run = [](auto const& step) { call(step, true); };
+  Cycles<S, decltype(run)>(work, run, false).all();
+}
+
+template <class Step>
+void host_each(Stream&, Step const& step) {
+  call(step, true);
+}
+
+template <class Step>
+void host_find(Stream&, Step const& step, Found* largest) {
+  Extent const extent = step.extent();
+  std::vector<Found> found(static_cast<std::size_t>(extent.y) * extent.z);
+  for_each_line(step, true, [&](std::int64_t at, int j, int k, int width) {
+    Found own;
+    for (int i = 0; i < width; ++i) raise(own, step(i, j, k));
+    found[static_cast<std::size_t>(at)] = own;
+  });
+  for (Found const& own : found) raise(*largest, own);
+}
+
+template void host_reference(Stream&, CycleWork<float> const&);
+template void host_reference(Stream&, CycleWork<double> const&);
+template void host_threads(Stream&, CycleWork<float> const&);
+template void host_threads(Stream&, CycleWork<double> const&);
+#define GRIDSTRIDE_EACH(...) template void host_each(Stream&, __VA_ARGS__ const&);
+#define GRIDSTRIDE_FIND(...) template void host_find(Stream&, __VA_ARGS__ const&, Found*);
+GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND)
+#undef GRIDSTRIDE_EACH
+#undef GRIDSTRIDE_FIND
+
+}  // namespace gridstride::multigrid

@@ -1,0 +1,250 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/host_device.hpp"
+
+/// A level as steps see it, on the host and on the GPU. For the family's own files only.
+namespace gridstride::multigrid {
+
+/// How an axis goes to the next coarser level: `Transfer` of coarsening.hpp in device memory.
+template <class S>
+struct TransferView {
+  int const *left, *right, *kept;
+  S const *to_left, *to_right, *gather;  ///< of gather three of each coarse unknown
+};
+
+/// The unknowns of a level and their equations, in one of two forms:
+///
+///   tables   the same a and κ everywhere: a/(interval·width) by axis, κ a number
+///   stored   fields a and κ: what lies between neighbours (`face`, those before the points along
+///            an axis and the last one behind them; of Dirichlet sides too) and what draws to 0
+///            (`mass`, κ), times the volumes of cells
+///
+/// Values (u, f, r) lie colour by colour: first the points with i + j + k even, then the others, each
+/// row by row, so that relaxation of a colour reads and writes whole lines of memory. What is stored
+/// of the equations lies point by point.
+template <class S>
+struct Level {
+  int number;  ///< of the levels, the finest has 0
+  int count[3];
+  bool periodic[3];
+  bool seam[3];         ///< periodic with an odd number of points: ends are of the same colour
+  int half;             ///< points of a colour in a row
+  std::int64_t colour;  ///< values of a colour
+  /// Points of the first colour go so many times as far as relaxation would have them: high
+  /// frequencies of three axes shrink faster then (Yavneh, SIAM J. Sci. Comput. 17 (1996), has both
+  /// colours go 1.15 times as far; it is the product that counts).
+  S over;
+  /// What neighbours count along an axis, 0 of those that are no unknowns; and what that makes of
+  /// the diagonal.
+  S const *lower[3], *upper[3], *sum[3];
+  S reaction;
+  S const *face[3], *mass;
+  TransferView<S> transfer[3];
+  S const *weight_left[3], *weight_right[3];  ///< of the stored form, axis by axis; null: no change
+  S *u, *f, *r;
+
+  GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return mass != nullptr; }
+  GRIDSTRIDE_HOST_DEVICE bool has_seam() const { return seam[0] || seam[1] || seam[2]; }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t size() const {
+    return std::int64_t{count[0]} * count[1] * count[2];
+  }
+  /// Of a value.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t place(int i, int j, int k) const {
+    return ((i + j + k) & 1) * colour + (std::int64_t{k} * count[1] + j) * half + (i >> 1);
+  }
+  /// Of what is stored at a point.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t point(int i, int j, int k) const {
+    return (std::int64_t{k} * count[1] + j) * count[0] + i;
+  }
+};
+
+/// Of the face before a point along an axis, of a level of so many points.
+GRIDSTRIDE_HOST_DEVICE inline std::int64_t face_place(int const (&count)[3], int axis,
+                                                      int const (&at)[3]) {
+  std::int64_t const n = count[0] + (axis == 0 ? 1 : 0), m = count[1] + (axis == 1 ? 1 : 0);
+  return (at[2] * m + at[1]) * n + at[0];
+}
+/// From it to the next one along the axis.
+GRIDSTRIDE_HOST_DEVICE inline std::int64_t face_stride(int const (&count)[3], int axis) {
+  return axis == 0 ? 1 : axis == 1 ? count[0] : std::int64_t{count[0]} * count[1];
+}
+
+/// lower·u₋ and upper·u₊ along each axis are what a point's equation has beside diagonal·u.
+template <class S>
+struct Row {
+  S lower[3], upper[3], diagonal;
+};
+
+template <class S>
+GRIDSTRIDE_HOST_DEVICE Row<S> row_of(Level<S> const& level, int const (&at)[3]) {
+  Row<S> row;
+  if (!level.is_stored()) {
+    S sum = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      row.lower[axis] = level.lower[axis][at[axis]];
+      row.upper[axis] = level.upper[axis][at[axis]];
+      sum += level.sum[axis][at[axis]];
+    }
+    row.diagonal = sum + level.reaction;
+    return row;
+  }
+  S sum = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    S const* const face = level.face[axis];
+    std::int64_t const place = face_place(level.count, axis, at);
+    row.lower[axis] = face == nullptr ? S{0} : face[place];
+    row.upper[axis] = face == nullptr ? S{0} : face[place + face_stride(level.count, axis)];
+    sum += row.lower[axis] + row.upper[axis];
+  }
+  row.diagonal = sum + level.mass[level.point(at[0], at[1], at[2])];
+  return row;
+}
+
+/// Σ lower·u₋ + upper·u₊, of any level.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE S neighbours(Level<S> const& level, S const* u, Row<S> const& row,
+                                    int const (&at)[3]) {
+  S sum = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    int const count = level.count[axis];
+    if (count == 1) continue;
+    int below[3] = {at[0], at[1], at[2]}, above[3] = {at[0], at[1], at[2]};
+    --below[axis], ++above[axis];
+    if (at[axis] == 0) below[axis] = level.periodic[axis] ? count - 1 : -1;
+    if (at[axis] == count - 1) above[axis] = level.periodic[axis] ? 0 : -1;
+    if (below[axis] >= 0) sum += row.lower[axis] * u[level.place(below[0], below[1], below[2])];
+    if (above[axis] >= 0) sum += row.upper[axis] * u[level.place(above[0], above[1], above[2])];
+  }
+  return sum;
+}
+
+/// The same of a level without seams, where all neighbours are of the `other` colour, whose values
+/// begin there.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE S neighbours_apart(Level<S> const& level, S const* other, Row<S> const& row,
+                                          int const (&at)[3]) {
+  auto const [i, j, k] = at;
+  int const n = level.count[0], m = level.count[1], p = level.count[2];
+  std::int64_t const line = std::int64_t{level.half} * m;
+  S const* const here = other + (k * line + std::int64_t{j} * level.half);
+  S const* const at_i = here + (i >> 1);
+  S sum = 0;
+  if (n > 1) {
+    if (i > 0 || level.periodic[0]) sum += row.lower[0] * here[(i > 0 ? i - 1 : n - 1) >> 1];
+    if (i < n - 1 || level.periodic[0]) sum += row.upper[0] * here[(i < n - 1 ? i + 1 : 0) >> 1];
+  }
+  if (m > 1) {
+    std::int64_t const around = std::int64_t{m - 1} * level.half;
+    if (j > 0 || level.periodic[1]) sum += row.lower[1] * at_i[j > 0 ? -level.half : around];
+    if (j < m - 1 || level.periodic[1])
+      sum += row.upper[1] * at_i[j < m - 1 ? std::int64_t{level.half} : -around];
+  }
+  if (p > 1) {
+    std::int64_t const around = (p - 1) * line;
+    if (k > 0 || level.periodic[2]) sum += row.lower[2] * at_i[k > 0 ? -line : around];
+    if (k < p - 1 || level.periodic[2]) sum += row.upper[2] * at_i[k < p - 1 ? line : -around];
+  }
+  return sum;
+}
+
+/// How much a fine point takes of a coarse one along an axis, and the other way round: by tables, or
+/// from what is stored at a point of the level that is coarser along the axes before.
+template <class S>
+struct Weights {
+  Level<S> const &fine, &coarse;
+
+  GRIDSTRIDE_HOST_DEVICE bool is_kept(int axis, int at) const {
+    auto const& transfer = fine.transfer[axis];
+    return transfer.left[at] >= 0 && transfer.kept[transfer.left[at]] == at;
+  }
+  /// Of coordinates that are coarse along the axes before `axis`, and fine along the others.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t point(int axis, int x, int y, int z) const {
+    int const n = axis > 0 ? coarse.count[0] : fine.count[0];
+    int const m = axis > 1 ? coarse.count[1] : fine.count[1];
+    return (std::int64_t{z} * m + y) * n + x;
+  }
+  /// Of side 0 (left) or 1 of a fine point that is at (x, y, z) as `point` has it.
+  GRIDSTRIDE_HOST_DEVICE S of(int axis, int side, int x, int y, int z) const {
+    int const at = axis == 0 ? x : axis == 1 ? y : z;
+    auto const& transfer = fine.transfer[axis];
+    if (!fine.is_stored()) return side == 0 ? transfer.to_left[at] : transfer.to_right[at];
+    S const* const stored = side == 0 ? fine.weight_left[axis] : fine.weight_right[axis];
+    if (stored == nullptr || is_kept(axis, at)) return side == 0 ? S{1} : S{0};
+    return stored[point(axis, x, y, z)];
+  }
+  /// Of the fine point `step` (−1, 0, 1) from the kept one along an axis: where it is, or −1 where
+  /// it takes nothing of that.
+  GRIDSTRIDE_HOST_DEVICE int around(int axis, int kept, int step) const {
+    int at = fine.transfer[axis].kept[kept] + step;
+    if (step == 0) return at;
+    int const count = fine.count[axis];
+    if (fine.periodic[axis] && count > 1) at = at < 0 ? at + count : at >= count ? at - count : at;
+    return at < 0 || at >= count || is_kept(axis, at) ? -1 : at;
+  }
+};
+
+/// Σ weights·values of the coarse level at a fine point.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE S interpolated(Level<S> const& fine, Level<S> const& coarse, S const* values,
+                                      int i, int j, int k) {
+  Weights<S> const weights{fine, coarse};
+  auto const& [along_x, along_y, along_z] = fine.transfer;
+  S sum = 0;
+  for (int a = 0; a < 2; ++a) {
+    int const x = a == 0 ? along_x.left[i] : along_x.right[i];
+    if (x < 0) continue;
+    S in_plane = 0;
+    for (int b = 0; b < 2; ++b) {
+      int const y = b == 0 ? along_y.left[j] : along_y.right[j];
+      if (y < 0) continue;
+      S in_line = 0;
+      for (int c = 0; c < 2; ++c) {
+        int const z = c == 0 ? along_z.left[k] : along_z.right[k];
+        if (z >= 0) in_line += weights.of(2, c, x, y, k) * values[coarse.place(x, y, z)];
+      }
+      in_plane += weights.of(1, b, x, j, k) * in_line;
+    }
+    sum += weights.of(0, a, i, j, k) * in_plane;
+  }
+  return sum;
+}
+
+/// Σ weights·residual(i, j, k) of the fine points around a coarse one: interpolation the other way
+/// round, of what is left in a cell, or by tables its mean.
+template <class S, class Residual>
+GRIDSTRIDE_HOST_DEVICE S gathered(Level<S> const& fine, Level<S> const& coarse, int x, int y, int z,
+                                  Residual const& residual) {
+  Weights<S> const weights{fine, coarse};
+  bool const stored = fine.is_stored();
+  auto const& transfer = fine.transfer;
+  S sum = 0;
+  for (int c = -1; c <= 1; ++c) {
+    int const k = weights.around(2, z, c);
+    if (k < 0) continue;
+    S in_plane = 0;
+    for (int b = -1; b <= 1; ++b) {
+      int const j = weights.around(1, y, b);
+      if (j < 0) continue;
+      S in_line = 0;
+      for (int a = -1; a <= 1; ++a) {
+        int const i = weights.around(0, x, a);
+        if (i < 0) continue;
+        // What is behind a kept point has it on its left.
+        S const weight =
+            stored ? weights.of(0, a < 0 ? 1 : 0, i, j, k) : transfer[0].gather[3 * x + a + 1];
+        in_line += weight * residual(i, j, k);
+      }
+      S const weight =
+          stored ? weights.of(1, b < 0 ? 1 : 0, x, j, k) : transfer[1].gather[3 * y + b + 1];
+      in_plane += weight * in_line;
+    }
+    S const weight =
+        stored ? weights.of(2, c < 0 ? 1 : 0, x, y, k) : transfer[2].gather[3 * z + c + 1];
+    sum += weight * in_plane;
+  }
+  return sum;
+}
+
+}  // namespace gridstride::multigrid

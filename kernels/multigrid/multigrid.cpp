@@ -1,0 +1,333 @@
+#include "kernels/multigrid/multigrid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "core/graph.hpp"
+#include "kernels/multigrid/hierarchy.hpp"
+#include "kernels/multigrid/rows.hpp"
+#include "kernels/support/arguments.hpp"
+
+namespace gridstride::multigrid {
+
+namespace {
+
+double number(std::uint64_t bits) { return std::bit_cast<double>(bits); }
+
+constexpr double none = std::numeric_limits<double>::infinity();
+
+constexpr std::string_view reference_idea = "step after step, point after point: the textbook's";
+constexpr std::string_view threads_idea = "lines of points shared among threads";
+constexpr std::string_view steps_idea = "a kernel for each step of the textbook's";
+constexpr std::string_view fused_idea =
+    "residuals are found where they are gathered, and a block does all coarse levels";
+
+template <class S>
+constexpr Variant<Function<S>> rows[] = {
+    {"reference", Backend::cpu, host_reference<S>, reference_idea},
+    {"threads", Backend::cpu, host_threads<S>, threads_idea},
+    {"steps", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_steps<S>), steps_idea},
+    {"fused", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_fused<S>), fused_idea}};
+
+/// The largest diagonal element of the equations at most, and the couplings that it is made of.
+double diagonal_bound(Levels const& plan, double diffusivity, double reaction) {
+  double sum = reaction;
+  for (Axis const& axis : plan.axes.front()) sum += 2 * diffusivity * axis.coupling();
+  return sum;
+}
+
+/// Whether corrections in float32 leave a cycle its factor. A residual of the longest error, of the
+/// eigenvalue λ, is lost in roundings of neighbours, ε·(diagonal) each, that add up as √points do.
+template <class T>
+bool float32_does(poisson::Equation<T> const& equation, Levels const& plan) {
+  if (equation.diffusivities != nullptr || equation.reactions != nullptr) return false;
+  constexpr double epsilon = std::numeric_limits<float>::epsilon();
+  double longest = 0, points = 1;
+  for (auto const& axis : plan.axes.front()) {
+    double length = 0;
+    for (double const interval : axis.intervals) length += interval;
+    longest = std::max(longest, length);
+    points *= axis.unknowns();
+  }
+  double const a = equation.diffusivity;
+  double const least = a / (longest * longest) + equation.reaction;
+  return epsilon * diagonal_bound(plan, a, equation.reaction) <= 0.05 * least * std::sqrt(points);
+}
+
+}  // namespace
+
+double Outcome::factor() const {
+  std::size_t const last = residuals.size();
+  if (last < 3) return last < 2 || residuals[0] == 0 ? 0 : residuals[1] / residuals[0];
+  std::size_t const first = last > 5 ? last - 4 : 1;
+  if (residuals[first] == 0) return 0;
+  return std::pow(residuals[last - 1] / residuals[first],
+                  1 / static_cast<double>(last - 1 - first));
+}
+
+template <class T>
+struct SolverBody {
+  virtual ~SolverBody() = default;
+  virtual int levels() const = 0;
+  virtual Precision inner() const = 0;
+  virtual std::size_t points() const = 0;  ///< of the arrays
+  virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u) = 0;
+};
+
+namespace {
+
+/// What is told of a solve while it goes on: numbers of each cycle, on the host.
+class Progress {
+ public:
+  Progress(Options const& options, double right, double rounding)
+      : options_(options), right_(right), rounding_(rounding) {
+    outcome_.residuals = {right};
+  }
+  void add(double residual, double correction, double largest) {
+    outcome_.residuals.push_back(residual);
+    outcome_.corrections.push_back(correction);
+    ++outcome_.cycles;
+    auto const& r = outcome_.residuals;
+    auto const& c = outcome_.corrections;
+    // Residuals become no smaller than roundings make them.
+    bool const is_rounding = residual <= 8 * rounding_ * largest;
+    double const of_corrections = c.size() < 2           ? 1.0
+                                  : c[c.size() - 2] == 0 ? 0.0
+                                                         : correction / c[c.size() - 2];
+    double const shrinks = is_rounding && c.size() > 2
+                               ? of_corrections
+                               : std::max(of_corrections, residual / r[r.size() - 2]);
+    double const expected = correction == 0 ? 0
+                            : shrinks < 1   ? correction * shrinks / (1 - shrinks)
+                                            : none;
+    outcome_.error = expected == 0 ? 0 : expected / largest;
+    bool const solved =
+        !options_.residual_counts || residual <= options_.tolerance * right_ || is_rounding;
+    bool const settled = !options_.error_counts || outcome_.error <= options_.tolerance;
+    outcome_.converged = solved && settled && std::isfinite(residual) && std::isfinite(largest);
+    hopeless_ = !std::isfinite(residual);
+  }
+  bool ended() const {
+    return outcome_.converged || hopeless_ || outcome_.cycles >= options_.most_cycles;
+  }
+  Outcome const& outcome() const { return outcome_; }
+
+ private:
+  Options options_;
+  double right_, rounding_;
+  Outcome outcome_;
+  bool hopeless_ = false;
+};
+
+}  // namespace
+
+namespace {
+
+/// Corrections are found in S.
+template <class T, class S>
+class Corrected final : public SolverBody<T> {
+ public:
+  Corrected(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan, double scale,
+            bool singular, Options const& options, Function<S>* cycle)
+      : a_(poisson::operator_of(equation)),
+        scale_(scale),
+        options_(options),
+        hierarchy_(stream, equation, plan, scale, singular),
+        found_(stream, MemorySpace::device, 2) {
+    if constexpr (!std::is_same_v<T, double>)
+      u_ = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
+    auto const captured = [&](Cycle kind) {
+      CycleWork<S> const work{hierarchy_.levels(),  hierarchy_.on_device(),
+                              hierarchy_.inverse(), kind,
+                              options.before,       options.after};
+      return Graph::capture(stream, [&stream, cycle, work] { cycle(stream, work); });
+    };
+    first_ = captured(options.cycle);
+    next_ = captured(options.cycle == Cycle::full ? Cycle::v : options.cycle);
+    zero_async(found_.span(), stream);
+    find(stream, FindDiagonal<S>{hierarchy_.levels().front()}, found_.data());
+    rounding_ =
+        std::numeric_limits<double>::epsilon() * number(take_found(stream)[0].first) / scale;
+  }
+
+  int levels() const override { return static_cast<int>(hierarchy_.levels().size()); }
+  Precision inner() const override { return precision_of<S>(); }
+  std::size_t points() const override {
+    return static_cast<std::size_t>(a_.points[0] * a_.points[1] * a_.points[2]);
+  }
+  Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u) override;
+
+ private:
+  Places places() const {
+    std::int64_t first = 0;
+    for (int axis = 0; axis < 3; ++axis) first += a_.first[axis] * a_.stride[axis];
+    return {first, {a_.stride[0], a_.stride[1], a_.stride[2]}};
+  }
+  /// What has been found since the last time.
+  std::array<Found, 2> take_found(Stream& stream) {
+    std::array<Found, 2> found;
+    copy_async(std::span<Found>(found), std::as_const(found_).span(), stream);
+    zero_async(found_.span(), stream);
+    stream.synchronize();
+    return found;
+  }
+
+  poisson::Operator<T> a_;
+  double scale_;     // of the equations on the levels
+  double rounding_;  // what roundings of u leave of a right-hand side, of the largest |u|
+  Options options_;
+  Hierarchy<S> hierarchy_;
+  Buffer<Found> found_;  // by residuals, by corrections
+  Buffer<double> u_;     // where the arrays are not of float64
+  Graph first_, next_;
+};
+
+template <class T, class S>
+Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u) {
+  double* solution = u_.data();
+  if constexpr (std::is_same_v<T, double>) solution = u.data();
+  auto const& finest = hierarchy_.levels().front();
+  Extent const points = points_of(finest);
+  zero_async(found_.span(), stream);
+  find(stream, Begin<T>{points, places(), right.data(), solution}, found_.data());
+  double const largest = number(take_found(stream)[0].first);
+  Progress progress(options_, largest, rounding_);
+  // Right-hand sides of levels are near 1, whatever their unit.
+  bool const is_finite = largest < none;
+  double const unit = largest > 0 && is_finite ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
+  auto const take_residual = [&] {
+    find(stream, TakeResidual<T, S>{a_, finest, solution, right.data(), unit}, found_.data());
+  };
+  if (largest > 0 && is_finite) take_residual();
+  while (!progress.ended() && largest > 0) {
+    (progress.outcome().cycles == 0 ? first_ : next_).launch(stream);
+    find(stream, AddCorrection<S>{finest, places(), solution, scale_ / unit}, found_.data() + 1);
+    zero_async(found_.span().first(1), stream);
+    take_residual();
+    auto const [residual, correction] = take_found(stream);
+    progress.add(number(residual.first), number(correction.first), number(correction.second));
+  }
+  if constexpr (!std::is_same_v<T, double>)
+    each(stream, Round<T>{points, places(), solution, u.data()});
+  Outcome outcome = progress.outcome();
+  if (largest == 0) outcome.converged = true;
+  return outcome;
+}
+
+template <class T, class S>
+std::unique_ptr<SolverBody<T>> corrected(Stream& stream, poisson::Equation<T> const& equation,
+                                         Levels const& plan, bool singular, Options const& options,
+                                         std::string_view variant) {
+  auto const& row = find_variant<Function<S>>("multigrid", variants<S>(), stream.device(), variant);
+  // Coefficients near 1, by a power of 2.
+  bool const fields = equation.diffusivities != nullptr;
+  double const diagonal =
+      diagonal_bound(plan, fields ? 1 : equation.diffusivity, equation.reaction);
+  double const scale = std::ldexp(1.0, -std::ilogb(diagonal));
+  return std::make_unique<Corrected<T, S>>(stream, equation, plan, scale, singular, options,
+                                           row.run);
+}
+
+}  // namespace
+
+template <class T>
+Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular,
+                  Options options, std::string_view variant) {
+  if (options.before < 1 || options.after < 0)
+    throw std::invalid_argument("multigrid: a level is relaxed at least once on the way down");
+  (void)poisson::operator_of(equation);  // looks at the sides
+  auto const plan = levels_of(equation.grid, equation.sides);
+  if (variant == "auto") variant = default_variant(stream.backend());
+  body_ = float32_does(equation, plan)
+              ? corrected<T, float>(stream, equation, plan, singular, options, variant)
+              : corrected<T, double>(stream, equation, plan, singular, options, variant);
+}
+
+template <class T>
+int Solver<T>::levels() const {
+  return body_->levels();
+}
+
+template <class T>
+Precision Solver<T>::inner() const {
+  return body_->inner();
+}
+
+template <class T>
+Outcome Solver<T>::solve(Stream& stream, std::type_identity_t<std::span<T const>> right,
+                         std::span<T> u) {
+  require_size("multigrid", named("right", right), body_->points());
+  require_size("multigrid", named("u", u), body_->points());
+  require_disjoint("multigrid", named("right", right), named("u", u));
+  return body_->solve(stream, right, u);
+}
+
+template <class T>
+Solver<T>::~Solver() = default;
+template <class T>
+Solver<T>::Solver(Solver&&) noexcept = default;
+template <class T>
+Solver<T>& Solver<T>::operator=(Solver&&) noexcept = default;
+
+std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
+                                                      poisson::Sides const& sides) {
+  std::vector<std::array<std::int64_t, 3>> all;
+  for (auto const& [x, y, z] : levels_of(grid, sides).axes)
+    all.push_back({x.unknowns(), y.unknowns(), z.unknowns()});
+  return all;
+}
+
+std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
+                         Precision precision) {
+  auto const plan = levels_of(grid, sides);
+  double numbers = Levels::most_direct * Levels::most_direct;
+  for (std::size_t l = 0; l < plan.axes.size(); ++l) {
+    std::array<double, 3> count{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      count[i] = plan.axes[l][i].unknowns();
+      numbers += 9 * count[i];  // tables
+    }
+    auto const points = [&] { return count[0] * count[1] * count[2]; };
+    // Masses, and faces, one more than points along their axis.
+    auto const stored = [&] {
+      double sum = points();
+      for (std::size_t i = 0; i < static_cast<std::size_t>(grid.dims); ++i)
+        sum += points() * (1 + 1 / count[i]);
+      return sum;
+    };
+    numbers += 3 * (count[0] + 1) * count[1] * count[2];  // u, f and r
+    if (!fields) continue;
+    if (l == 0) numbers += stored();
+    for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) {
+      if (!plan.changes[l][i]) continue;
+      numbers += 2 * points();
+      count[i] = plan.axes[l + 1][i].unknowns();
+      numbers += stored();
+    }
+  }
+  if (precision == Precision::float32) numbers += static_cast<double>(grid.size());
+  return static_cast<std::size_t>(sizeof(double) * numbers);
+}
+
+template <class S>
+std::span<Variant<Function<S>> const> variants() {
+  return rows<S>;
+}
+
+std::string_view default_variant(Backend backend) {
+  return backend == Backend::cpu ? "threads" : "fused";
+}
+
+template class Solver<float>;
+template class Solver<double>;
+template std::span<Variant<Function<float>> const> variants<float>();
+template std::span<Variant<Function<double>> const> variants<double>();
+
+}  // namespace gridstride::multigrid

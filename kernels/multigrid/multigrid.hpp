@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/precision.hpp"
+#include "core/stream.hpp"
+#include "core/variant.hpp"
+#include "kernels/poisson/poisson.hpp"
+
+/// Kernel family `multigrid`: −∇·(a∇u) + κu = f as family `poisson` has it, with a > 0 and κ ≥ 0 that
+/// may differ from point to point, in one to three dimensions, any sides and any number of points,
+/// by cycles through coarser and coarser levels of the grid.
+///
+/// What a cycle takes from the error it takes from errors of all lengths: relaxation smooths, and
+/// what is smooth stands on a coarser level for a fraction of the work. An axis becomes coarser where
+/// it is coupled as strongly as any. Interpolation and the equations of coarser levels are, for the
+/// same coefficients everywhere, those of differences at any distances, and for fields elimination
+/// along one axis after the other, with what couples the other axes lumped; on a line that is exact.
+/// (Trottenberg, Oosterlee and Schüller, "Multigrid", 2001; Alcouffe et al., SIAM J. Sci. Stat.
+/// Comput. 2 (1981); Ashby and Falgout, Nucl. Sci. Eng. 124 (1996).)
+///
+/// u is kept in float64, and so is what is left of the right-hand side; cycles find corrections in
+/// float32 where roundings leave them their factor, else in float64. The same bits every time, on
+/// the host with any number of threads.
+namespace gridstride::multigrid {
+
+/// How levels are gone through.
+enum class Cycle {
+  v,     ///< each once down and up
+  w,     ///< each coarser one twice
+  full,  ///< first from the coarsest one up, each beginning with what the coarser one has; then v
+};
+
+struct Options {
+  Cycle cycle = Cycle::full;
+  int before = 2, after = 1;  ///< relaxations of a level on the way down, at least one, and up
+  /// Until what is left of the right-hand side is at most so much of it, the largest values of both,
+  bool residual_counts = true;
+  /// and what corrections leave of the error to be expected is at most so much of u.
+  bool error_counts = true;
+  double tolerance = 1e-10;
+  int most_cycles = 100;
+};
+
+/// What a solve has come to.
+struct Outcome {
+  bool converged = false;
+  int cycles = 0;
+  double error = 0;               ///< estimated, over the largest |u|
+  std::vector<double> residuals;  ///< largest |right − A·u| before the first cycle and after each
+  std::vector<double> corrections;  ///< largest change of u by each cycle
+  /// By how much a cycle has shrunk the residual, of the last ones but for the first.
+  double factor() const;
+};
+
+/// The unknowns of the levels along the axes, the finest first.
+std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
+                                                      poisson::Sides const& sides);
+
+/// What a solver takes of device memory, at most.
+std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
+                         Precision precision);
+
+template <class T>
+struct SolverBody;
+
+/// T is the type of the arrays, float or double.
+template <class T>
+class Solver {
+ public:
+  /// Makes the levels; fields of the equation are read now, and while it is solved. Where constants
+  /// solve the equation without a source it is `singular`, and what is open stays as it is. Waits
+  /// for the stream. Throws `std::invalid_argument` for grids and sides that family `poisson` does
+  /// not take, fewer than one relaxation before, and a variant that this backend does not have.
+  Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},
+         std::string_view variant = "auto");
+  ~Solver();
+  Solver(Solver&&) noexcept;
+  Solver& operator=(Solver&&) noexcept;
+
+  int levels() const;
+  /// In which corrections are found.
+  Precision inner() const;
+  /// From 0. u keeps what it has on Dirichlet sides. Waits for the stream.
+  Outcome solve(Stream& stream, std::type_identity_t<std::span<T const>> right, std::span<T> u);
+
+ private:
+  std::unique_ptr<SolverBody<T>> body_;
+};
+
+/// What a rung does: one cycle, of corrections in S.
+template <class S>
+struct CycleWork;
+template <class S>
+using Function = void(Stream&, CycleWork<S> const&);
+
+/// Every variant, from the textbook's to the fastest of each backend.
+template <class S>
+std::span<Variant<Function<S>> const> variants();
+
+/// What `auto` means.
+std::string_view default_variant(Backend backend);
+
+}  // namespace gridstride::multigrid

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "kernels/multigrid/steps.hpp"
+
+/// What stands around cycles, at a point each: residuals of the equations in float64, on the grid's
+/// own arrays. For the family's own files only.
+namespace gridstride::multigrid {
+
+/// The largest of what points have found, as bits of numbers that are not negative.
+struct Found {
+  std::uint64_t first = 0, second = 0;
+};
+GRIDSTRIDE_HOST_DEVICE inline void raise(Found& largest, Found const& other) {
+  poisson::raise(largest.first, other.first);
+  poisson::raise(largest.second, other.second);
+}
+
+/// Where unknowns lie in the grid's arrays.
+struct Places {
+  std::int64_t first, stride[3];
+  GRIDSTRIDE_HOST_DEVICE std::int64_t operator()(int i, int j, int k) const {
+    return first + i + j * stride[1] + k * stride[2];
+  }
+};
+
+/// u = 0; finds the largest |right|.
+template <class T>
+struct Begin {
+  Extent points;
+  Places places;
+  T const* right;
+  double* u;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    std::int64_t const place = places(i, j, k);
+    u[place] = 0;
+    return {poisson::bits_of_magnitude(right[place]), 0};
+  }
+};
+
+/// f of the finest level = right − A·u, times `scale`; finds the largest |right − A·u|.
+template <class T, class S>
+struct TakeResidual {
+  poisson::Operator<T> a;
+  Level<S> level;
+  double const* u;
+  T const* right;
+  double scale;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
+    double const residual = poisson::residual_of(a, u, right, at).residual;
+    double const volume = level.is_stored() ? poisson::share_of(a, at) : 1.0;
+    level.f[level.place(i, j, k)] = static_cast<S>(residual * volume * scale);
+    return {poisson::bits_of_magnitude(residual), 0};
+  }
+};
+
+/// u += scale·(what the finest level has found); finds the largest change, and the largest |u|.
+template <class S>
+struct AddCorrection {
+  Level<S> level;
+  Places places;
+  double* u;
+  double scale;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    std::int64_t const place = places(i, j, k);
+    double const change = double{level.u[level.place(i, j, k)]} * scale;
+    double const sum = u[place] + change;
+    u[place] = sum;
+    return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
+  }
+};
+
+/// The largest diagonal element of a level's equations.
+template <class S>
+struct FindDiagonal {
+  Level<S> level;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    int const at[3] = {i, j, k};
+    return {poisson::bits_of_magnitude(double{row_of(level, at).diagonal}), 0};
+  }
+};
+
+/// What has been kept in float64, in the type of the grid's arrays.
+template <class T>
+struct Round {
+  Extent points;
+  Places places;
+  double const* u;
+  T* rounded;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    std::int64_t const place = places(i, j, k);
+    rounded[place] = static_cast<T>(u[place]);
+  }
+};
+
+}  // namespace gridstride::multigrid

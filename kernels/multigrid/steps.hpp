@@ -1,0 +1,312 @@
+#pragma once
+
+#include "core/host_device.hpp"
+#include "kernels/multigrid/level.hpp"
+#include "kernels/poisson/point.hpp"
+
+/// The steps of a cycle at a point each, the same on the host and on the GPU, each with the number of
+/// points that it is called for along the axes. For the family's own files only.
+namespace gridstride::multigrid {
+
+struct Extent {
+  int x, y, z;
+};
+template <class S>
+GRIDSTRIDE_HOST_DEVICE Extent points_of(Level<S> const& level) {
+  return {level.count[0], level.count[1], level.count[2]};
+}
+template <class S>
+GRIDSTRIDE_HOST_DEVICE Extent colour_of(Level<S> const& level) {
+  return {level.half, level.count[1], level.count[2]};
+}
+
+/// From a value to a wanted one, and as much further as the level has it.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE S over(Level<S> const& level, S value, S wanted) {
+  return value + level.over * (wanted - value);
+}
+
+/// u = (f − Σ neighbours)/diagonal at the points of a colour, or further than that, of a level
+/// without seams. Where u is to begin from 0, what it holds does not count.
+template <class S>
+struct Relax {
+  Level<S> level;
+  int colour;
+  bool from_zero;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return colour_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int j, int k) const {
+    int const at[3] = {2 * x + ((colour + j + k) & 1), j, k};
+    if (at[0] >= level.count[0]) return;
+    Row<S> const row = row_of(level, at);
+    std::int64_t const place =
+        colour * level.colour + (std::int64_t{k} * level.count[1] + j) * level.half + x;
+    S const others =
+        from_zero ? S{0} : neighbours_apart(level, level.u + (1 - colour) * level.colour, row, at);
+    S const wanted = row.diagonal == 0 ? S{0} : (level.f[place] + others) / row.diagonal;
+    level.u[place] = colour == 1 || level.over == 1 ? wanted
+                     : from_zero                    ? level.over * wanted
+                                                    : over(level, level.u[place], wanted);
+  }
+};
+
+/// The same of any level in five phases: both colours but for seams, the last points of periodic
+/// axes whose number of points is odd, and seams in three colours, i + j + k modulo 3 with numbers
+/// 0, 1, 0, 1, …, 2 along such an axis.
+template <class S>
+struct RelaxPhase {
+  static constexpr int phases = 5;
+  Level<S> level;
+  int phase;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    int const at[3] = {i, j, k};
+    bool on_seam = false;
+    int sum = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      bool const last = level.seam[axis] && at[axis] == level.count[axis] - 1;
+      on_seam = on_seam || last;
+      sum += last ? 2 : at[axis] & 1;
+    }
+    if (phase != (on_seam ? 2 + sum % 3 : sum & 1)) return;
+    Row<S> const row = row_of(level, at);
+    std::int64_t const place = level.place(i, j, k);
+    S const wanted = row.diagonal == 0
+                         ? S{0}
+                         : (level.f[place] + neighbours(level, level.u, row, at)) / row.diagonal;
+    level.u[place] = phase == 0 ? over(level, level.u[place], wanted) : wanted;
+  }
+};
+
+/// u = 0, at the points of both colours.
+template <class S>
+struct Clear {
+  Level<S> level;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    level.u[level.place(i, j, k)] = 0;
+  }
+};
+
+/// r = f − A u
+template <class S>
+struct KeepResidual {
+  Level<S> level;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    int const at[3] = {i, j, k};
+    Row<S> const row = row_of(level, at);
+    std::int64_t const place = level.place(i, j, k);
+    level.r[place] =
+        (level.f[place] - row.diagonal * level.u[place]) + neighbours(level, level.u, row, at);
+  }
+};
+
+/// f of the coarse level from values of the fine one: its r, or its own f.
+template <class S>
+struct Gather {
+  Level<S> fine, coarse;
+  S const* values;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(coarse); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int y, int z) const {
+    coarse.f[coarse.place(x, y, z)] = gathered(
+        fine, coarse, x, y, z, [&](int i, int j, int k) { return values[fine.place(i, j, k)]; });
+  }
+};
+
+/// The same from f − A u, which is found on the way. Points with i + j + k odd, which have been
+/// relaxed last, have nothing left; of a level without seams.
+template <class S>
+struct GatherResidual {
+  Level<S> fine, coarse;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(coarse); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int y, int z) const {
+    coarse.f[coarse.place(x, y, z)] = gathered(fine, coarse, x, y, z, [&](int i, int j, int k) {
+      if (((i + j + k) & 1) != 0) return S{0};
+      int const at[3] = {i, j, k};
+      Row<S> const row = row_of(fine, at);
+      std::int64_t const place = fine.place(i, j, k);
+      return (fine.f[place] - row.diagonal * fine.u[place]) +
+             neighbours_apart(fine, fine.u + fine.colour, row, at);
+    });
+  }
+};
+
+/// u += what the coarse level has found, or u = that, at the points of a colour.
+template <class S>
+struct Correct {
+  Level<S> fine, coarse;
+  int colour;
+  bool adds;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return colour_of(fine); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int j, int k) const {
+    int const i = 2 * x + ((colour + j + k) & 1);
+    if (i >= fine.count[0]) return;
+    S& u = fine.u[fine.place(i, j, k)];
+    S const found = interpolated(fine, coarse, coarse.u, i, j, k);
+    u = adds ? u + found : found;
+  }
+};
+
+/// u = inverse·f on the coarsest level, by rows; unknowns in the order of their points.
+template <class S>
+struct SolveDirectly {
+  Level<S> level;
+  S const* inverse;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    S const* row = inverse + level.point(i, j, k) * level.size();
+    S sum = 0;
+    for (int z = 0; z < level.count[2]; ++z)
+      for (int y = 0; y < level.count[1]; ++y)
+        for (int x = 0; x < level.count[0]; ++x) sum += *row++ * level.f[level.place(x, y, z)];
+    level.u[level.place(i, j, k)] = sum;
+  }
+};
+
+/// A level's stored equations alone.
+template <class S>
+struct Stored {
+  int count[3];
+  bool periodic[3];
+  S *face[3], *mass;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return {count[0], count[1], count[2]}; }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t point(int const (&at)[3]) const {
+    return (std::int64_t{at[2]} * count[1] + at[1]) * count[0] + at[0];
+  }
+  /// The face before a point and the one behind it.
+  GRIDSTRIDE_HOST_DEVICE S lower(int axis, int const (&at)[3]) const {
+    return face[axis][face_place(count, axis, at)];
+  }
+  GRIDSTRIDE_HOST_DEVICE S upper(int axis, int const (&at)[3]) const {
+    return face[axis][face_place(count, axis, at) + face_stride(count, axis)];
+  }
+  /// Where what is on the other side of a face is a point, that is; else −1.
+  GRIDSTRIDE_HOST_DEVICE int beside(int axis, int at, int step) const {
+    int const next = at + step, last = count[axis] - 1;
+    if (next >= 0 && next <= last) return next;
+    return periodic[axis] && last > 0 ? (next < 0 ? last : 0) : -1;
+  }
+};
+
+/// The finest level's stored equations, times `scale`. A point has the faces before it, the last
+/// one of a line also that behind it.
+template <class T, class S>
+struct StoreEquations {
+  poisson::Operator<T> a;
+  Stored<S> level;
+  double scale;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return level.extent(); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    int const here[3] = {i, j, k};
+    std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
+    std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
+    double const share = poisson::share_of(a, at) * scale;
+    level.mass[level.point(here)] = static_cast<S>(a.reaction_at(place) * share);
+    for (int axis = 0; axis < a.dims; ++axis) {
+      auto const faces = poisson::faces_of(a, axis, at[axis], place);
+      // A Neumann side halves the cell, and not the face.
+      bool const is_free[2] = {
+          a.side[axis][0] == poisson::Rule::neumann && a.is_side(axis, 0, at[axis]),
+          a.side[axis][1] == poisson::Rule::neumann && a.is_side(axis, 1, at[axis])};
+      double const area = is_free[0] || is_free[1] ? 2 * share : share;
+      std::int64_t const face = face_place(level.count, axis, here);
+      level.face[axis][face] = static_cast<S>(is_free[0] ? 0 : faces.lower * area);
+      if (here[axis] == level.count[axis] - 1)
+        level.face[axis][face + face_stride(level.count, axis)] =
+            static_cast<S>(is_free[1] ? 0 : faces.upper * area);
+    }
+  }
+};
+
+/// How much points take of their neighbours along an axis, for those between kept ones: what makes
+/// their equation along the axis hold, with the faces on both sides alone, or where the mass is more
+/// than those with the mass too.
+template <class S>
+struct StoreWeights {
+  Stored<S> fine;
+  int axis;
+  S *left, *right;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return fine.extent(); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    int const at[3] = {i, j, k};
+    std::int64_t const point = fine.point(at);
+    S const lower = fine.lower(axis, at), upper = fine.upper(axis, at), mass = fine.mass[point];
+    S const both = lower + upper, sum = mass > both ? both + mass : both;
+    left[point] = sum == 0 ? S{0} : lower / sum;
+    right[point] = sum == 0 ? S{0} : upper / sum;
+  }
+};
+
+/// The equations of a level that is coarser along an axis. Between kept points the faces lower and
+/// upper in a row leave lower·upper/(lower + upper (+ mass)); the mass of what stood between, and its
+/// faces along the other axes, go to both sides by its weights.
+template <class S>
+struct Eliminate {
+  Stored<S> fine, coarse;
+  TransferView<S> transfer;
+  int axis;
+  S const *left, *right;  ///< weights of the fine points
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return coarse.extent(); }
+  GRIDSTRIDE_HOST_DEVICE bool is_between(int at) const {
+    return at >= 0 && !(transfer.left[at] >= 0 && transfer.kept[transfer.left[at]] == at);
+  }
+  /// The face on a side of a kept point, after what is behind it has been eliminated.
+  GRIDSTRIDE_HOST_DEVICE S face_beside(int const (&at)[3], int side) const {
+    int beside[3] = {at[0], at[1], at[2]};
+    beside[axis] = fine.beside(axis, at[axis], side == 0 ? -1 : 1);
+    if (!is_between(beside[axis])) return side == 0 ? fine.lower(axis, at) : fine.upper(axis, at);
+    return left[fine.point(beside)] * fine.upper(axis, beside);
+  }
+  /// Half of what a fine point between gives of its faces along another axis, the one on `side`.
+  GRIDSTRIDE_HOST_DEVICE S shared(int other, int side, int const (&at)[3], S const* weights) const {
+    S const face = side == 0 ? fine.lower(other, at) : fine.upper(other, at);
+    int next[3] = {at[0], at[1], at[2]};
+    next[other] = fine.beside(other, at[other], side == 0 ? -1 : 1);
+    S const own = weights[fine.point(at)];
+    return (next[other] < 0 ? own : (own + weights[fine.point(next)]) / 2) * face;
+  }
+
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int y, int z) const {
+    int const to[3] = {x, y, z};
+    int at[3] = {x, y, z};
+    at[axis] = transfer.kept[to[axis]];
+    S held = fine.mass[fine.point(at)];
+    S before[3] = {0, 0, 0}, behind[3] = {0, 0, 0};
+    for (int other = 0; other < 3; ++other) {
+      if (fine.face[other] == nullptr) continue;
+      before[other] = other == axis ? face_beside(at, 0) : fine.lower(other, at);
+      behind[other] = other == axis ? face_beside(at, 1) : fine.upper(other, at);
+    }
+    for (int side = 0; side < 2; ++side) {
+      int beside[3] = {at[0], at[1], at[2]};
+      beside[axis] = fine.beside(axis, at[axis], side == 0 ? -1 : 1);
+      if (!is_between(beside[axis])) continue;
+      S const* const weights = side == 0 ? right : left;
+      held += weights[fine.point(beside)] * fine.mass[fine.point(beside)];
+      for (int other = 0; other < 3; ++other) {
+        if (other == axis || fine.face[other] == nullptr) continue;
+        before[other] += shared(other, 0, beside, weights);
+        behind[other] += shared(other, 1, beside, weights);
+      }
+    }
+    coarse.mass[coarse.point(to)] = held;
+    bool const is_point =
+        coarse.count[axis] == 1 && fine.beside(axis, at[axis], 1) >= 0 && fine.periodic[axis];
+    for (int other = 0; other < 3; ++other) {
+      if (coarse.face[other] == nullptr) continue;
+      bool const none = other == axis && is_point;  // nobody but itself
+      std::int64_t const face = face_place(coarse.count, other, to);
+      coarse.face[other][face] = none ? S{0} : before[other];
+      if (to[other] == coarse.count[other] - 1)
+        coarse.face[other][face + face_stride(coarse.count, other)] = none ? S{0} : behind[other];
+    }
+  }
+};
+
+}  // namespace gridstride::multigrid

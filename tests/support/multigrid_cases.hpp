@@ -1,0 +1,161 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/multigrid/multigrid.hpp"
+#include "support/poisson_kernel_cases.hpp"
+
+/// Cycles through coarser grids, on any device.
+namespace gridstride::multigrid::test {
+
+using poisson::test::from_device;
+using poisson::test::known_equation;
+using poisson::test::to_device;
+
+/// The largest difference from a known solution of random equations, whose matrix is put together
+/// face by face; where κ is left out and nothing is given, but for a constant.
+template <class T>
+double known_error(Stream& stream, std::vector<std::int64_t> const& points,
+                   std::string const& sides, bool varies, bool reacts, Options const& options,
+                   std::string_view variant) {
+  auto const e = known_equation(points, sides, varies);
+  auto const size = e.f.size();
+  std::vector<double> f(size, 0), start(size, 7);
+  for (std::size_t i = 0; i < size; ++i)
+    for (std::size_t j = 0; j < size; ++j) {
+      double const kappa = i == j && !reacts ? e.kappa[i] : 0;
+      if (e.is_unknown(static_cast<std::int64_t>(i))) f[i] += (e.matrix[i][j] - kappa) * e.u[j];
+    }
+  auto const a = to_device<T>(stream, e.a), kappa = to_device<T>(stream, e.kappa),
+             right = to_device<T>(stream, f);
+  poisson::Equation<T> equation{
+      .grid = e.grid, .sides = e.sides, .diffusivity = e.a[0], .reaction = reacts ? e.kappa[0] : 0};
+  if (varies) {
+    equation.diffusivities = a.data();
+    if (reacts) equation.reactions = kappa.data();
+  }
+  bool const singular = !reacts && sides.find('d') == std::string::npos;
+  auto u = to_device<T>(stream, start);
+  Solver<T> solver(stream, equation, singular, options, variant);
+  auto const outcome = solver.solve(stream, right.span(), u.span());
+  EXPECT_TRUE(outcome.converged) << outcome.cycles << " cycles, factor " << outcome.factor();
+  EXPECT_EQ(outcome.residuals.size(), outcome.corrections.size() + 1);
+  auto const found = from_device(stream, u);
+  double shift = 0, largest = 0;
+  if (singular) shift = found[0] - e.u[0];
+  for (std::size_t i = 0; i < size; ++i) {
+    bool const is_unknown = e.is_unknown(static_cast<std::int64_t>(i));
+    if (!is_unknown) {
+      EXPECT_EQ(found[i], T(7)) << "a given point is left alone";
+    } else {
+      largest = std::max(largest, std::abs(found[i] - shift - e.u[i]));
+    }
+  }
+  return largest;
+}
+
+/// Every kind of side, one to three axes, sizes of no kind: some of a level alone, and periodic axes
+/// of odd numbers of points. Spacings differ, so that axes become coarser one by one.
+inline void expect_known_solutions(Stream& stream, std::string_view variant) {
+  struct Case {
+    std::vector<std::int64_t> points;
+    std::string sides;
+  };
+  std::vector<Case> const cases = {
+      {{3}, "pp"},           {{3}, "nn"},           {{100}, "dd"},         {{101}, "nn"},
+      {{97}, "pp"},          {{66}, "dn"},          {{67}, "nd"},          {{3, 40}, "nnpp"},
+      {{13, 17}, "dddd"},    {{12, 11}, "nnnn"},    {{15, 9}, "pppp"},     {{14, 10}, "ppnd"},
+      {{9, 8, 7}, "dddddd"}, {{5, 7, 5}, "pppppp"}, {{6, 5, 9}, "nnnnnn"}, {{7, 4, 8}, "ppdnnn"}};
+  for (auto const& one : cases)
+    for (bool const varies : {false, true})
+      for (bool const reacts : {true, false}) {
+        SCOPED_TRACE(
+            fmt::format("{} {} varies {} reacts {}", one.sides, one.points[0], varies, reacts));
+        Options options;
+        options.tolerance = 1e-13;
+        // a is in [1/8, 2]; 1/h² is 16 at most, and the longest waves have an eigenvalue above
+        // (1/8)·(π/50)²/4 of lines: the condition is below 10^6.
+        EXPECT_LE(
+            known_error<double>(stream, one.points, one.sides, varies, reacts, options, variant),
+            1e-9);
+        EXPECT_LE(
+            known_error<float>(stream, one.points, one.sides, varies, reacts, options, variant),
+            2e-2);
+      }
+}
+
+/// An equation on [0, 1]^dims with random right-hand sides, and what cycles make of it.
+struct Trial {
+  std::vector<std::int64_t> points;
+  std::string sides;
+  double stretch = 1;  ///< of the first axis
+  double inside = 1;   ///< a in a box, elsewhere 1
+  double reaction = 0;
+};
+
+inline poisson::Equation<double> equation_of(Trial const& trial) {
+  poisson::Equation<double> equation;
+  equation.grid.dims = static_cast<int>(trial.points.size());
+  for (std::size_t i = 0; i < trial.points.size(); ++i) {
+    equation.grid.points[i] = trial.points[i];
+    for (std::size_t side = 0; side < 2; ++side)
+      equation.sides[i][side] = poisson::test::kind_of(trial.sides[2 * i + side]);
+    double const intervals = static_cast<double>(trial.points[i] - (trial.sides[2 * i] != 'p'));
+    equation.grid.spacing[i] = (i == 0 ? trial.stretch : 1) / intervals;
+  }
+  equation.reaction = trial.reaction;
+  return equation;
+}
+
+inline Outcome cycles_for(Stream& stream, Trial const& trial, Options const& options,
+                          std::string_view variant = "auto") {
+  auto equation = equation_of(trial);
+  auto const size = static_cast<std::size_t>(equation.grid.size());
+  std::mt19937 engine(11);
+  std::uniform_real_distribution<double> random(-1, 1);
+  std::vector<double> f(size), a(size, 1);
+  for (double& value : f) value = random(engine);
+  for (std::size_t p = 0; p < size; ++p) {
+    auto const at = equation.grid.indices(static_cast<std::int64_t>(p));
+    bool in_box = true;
+    for (std::size_t i = 0; i < trial.points.size(); ++i) {
+      double const x = static_cast<double>(at[i]) / static_cast<double>(trial.points[i]);
+      in_box = in_box && x > 0.3 && x < 0.62;
+    }
+    if (in_box) a[p] = trial.inside;
+  }
+  auto const field = to_device<double>(stream, a);
+  if (trial.inside != 1) equation.diffusivities = field.data();
+  auto right = to_device<double>(stream, f), u = to_device<double>(stream, f);
+  bool const singular = trial.reaction == 0 && trial.sides.find('d') == std::string::npos;
+  if (singular) {
+    auto const found = poisson::integrate(stream, equation, right.span());
+    poisson::shift(stream, -found.sum / found.volume, right.span());
+  }
+  return Solver<double>(stream, equation, singular, options, variant)
+      .solve(stream, right.span(), u.span());
+}
+
+/// What a cycle leaves of the residual, by V(2,2).
+inline void expect_factor(Stream& stream, Trial const& trial, double most) {
+  Options options;
+  options.cycle = Cycle::v;
+  options.after = 2;
+  auto const outcome = cycles_for(stream, trial, options);
+  EXPECT_TRUE(outcome.converged);
+  EXPECT_LE(outcome.factor(), most)
+      << fmt::format("{} {} stretch {} inside {}", trial.sides, fmt::join(trial.points, "x"),
+                     trial.stretch, trial.inside);
+}
+
+}  // namespace gridstride::multigrid::test

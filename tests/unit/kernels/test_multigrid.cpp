@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/multigrid/coarsening.hpp"
+#include "support/multigrid_cases.hpp"
+#include "support/refusal.hpp"
+
+namespace gridstride::multigrid::test {
+namespace {
+
+/// Of any number of points and any sides: no two points in a row are left out, weights are those of
+/// linear interpolation, cells keep their volume, and axes without a given end shrink to a point.
+TEST(Multigrid, AxesOfAnySizeBecomeCoarser) {
+  for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
+    for (std::int64_t points = 3; points <= 130; ++points) {
+      SCOPED_TRACE(fmt::format("{} {}", sides, points));
+      Axis axis =
+          axis_of(equation_of({{points}, sides}).grid, equation_of({{points}, sides}).sides, 0);
+      double const length = std::accumulate(axis.widths.begin(), axis.widths.end(), 0.0);
+      int levels = 0;
+      while (axis.has_coarser()) {
+        auto const [next, transfer] = coarser(axis);
+        ASSERT_LT(next.unknowns(), axis.unknowns());
+        ASSERT_LE(axis.unknowns(), 2 * next.unknowns() + 1);
+        if (axis.periodic && next.nodes() > 1) {
+          EXPECT_EQ(next.nodes() % 2, 0);
+        }
+        EXPECT_NEAR(std::accumulate(next.widths.begin(), next.widths.end(), 0.0), length, 1e-12);
+        auto const [least, most] = std::ranges::minmax_element(next.intervals);
+        if (!next.intervals.empty()) {
+          EXPECT_LE(*most, 3.001 * *least);
+        }
+        for (int i = 0; i < axis.unknowns(); ++i) {
+          auto const at = static_cast<std::size_t>(i);
+          int const left = transfer.left[at], right = transfer.right[at];
+          bool const is_kept = left >= 0 && transfer.kept[static_cast<std::size_t>(left)] == i;
+          if (is_kept) {
+            EXPECT_EQ(transfer.to_left[at], 1);
+            continue;
+          }
+          EXPECT_NEAR(transfer.to_left[at] + transfer.to_right[at], 1, 1e-15);
+          // Beside it stand those that are kept, or given points.
+          if (left >= 0) {
+            EXPECT_EQ((transfer.kept[static_cast<std::size_t>(left)] + 1) % axis.unknowns(), i);
+          } else {
+            EXPECT_EQ(i, 0);
+          }
+          if (right >= 0) {
+            EXPECT_EQ(transfer.kept[static_cast<std::size_t>(right)], (i + 1) % axis.unknowns());
+          }
+        }
+        axis = next;
+        ASSERT_LT(++levels, 12);
+      }
+      EXPECT_LE(axis.unknowns(), 1);
+    }
+}
+
+TEST(Multigrid, KnownSolutionsComeBack) {
+  Stream stream(Device::open(Backend::cpu));
+  for (auto const& row : variants<double>())
+    if (row.backend == Backend::cpu) expect_known_solutions(stream, row.name);
+}
+
+TEST(Multigrid, FactorsDoNotDependOnSizes) {
+  Stream stream(Device::open(Backend::cpu));
+  for (auto const& sides : {"dddd", "nnnn", "pppp", "dnpp"})
+    for (auto const& points : std::vector<std::vector<std::int64_t>>{
+             {33, 33}, {257, 257}, {256, 256}, {100, 131}, {255, 190}})
+      expect_factor(stream, {points, sides}, 0.1);
+  for (auto const& sides : {"dddddd", "nnnnnn", "pppppp", "dnppnd"})
+    for (auto const& points :
+         std::vector<std::vector<std::int64_t>>{{17, 17, 17}, {65, 65, 65}, {50, 37, 44}})
+      expect_factor(stream, {points, sides}, 0.1);
+}
+
+TEST(Multigrid, FactorsWithAnisotropyAndJumps) {
+  Stream stream(Device::open(Backend::cpu));
+  for (double const stretch : {1000.0, 30.0, 3.0, 1.28, 0.7, 0.001})
+    for (auto const& sides : {"dddd", "nnnn", "ppdn"})
+      expect_factor(stream, {{129, 100}, sides, stretch}, 0.2);
+  for (double const stretch : {1000.0, 1.28, 0.001})
+    expect_factor(stream, {{33, 40, 33}, "dddddd", stretch}, 0.2);
+  for (double const inside : {1e3, 1e-6}) {
+    expect_factor(stream, {{129, 129}, "dddd", 1, inside}, 0.2);
+    expect_factor(stream, {{100, 131}, "nnnn", 1, inside}, 0.2);
+  }
+}
+
+/// The same bits every time, by any number of threads, and however residuals are found.
+TEST(Multigrid, TheSameBits) {
+  Stream stream(Device::open(Backend::cpu));
+  for (Cycle const cycle : {Cycle::v, Cycle::w, Cycle::full})
+    for (Trial const& trial : {Trial{{90, 71}, "ppnd"}, Trial{{33, 30, 31}, "pppppp", 1, 5}}) {
+      Options options;
+      options.cycle = cycle;
+      auto const first = cycles_for(stream, trial, options, "reference");
+      for (int again = 0; again < 2; ++again) {
+        auto const other = cycles_for(stream, trial, options, "threads");
+        EXPECT_EQ(first.residuals, other.residuals);
+        EXPECT_EQ(first.corrections, other.corrections);
+      }
+    }
+}
+
+/// −∇²u = f with u = sin(πx)·sin(πy) …: what one cycle from the coarsest grid up leaves of the error
+/// is less than half of what the differences have.
+TEST(Multigrid, OneFullCycleReachesTheErrorOfTheDifferences) {
+  Stream stream(Device::open(Backend::cpu));
+  for (std::vector<std::int64_t> const& points :
+       {std::vector<std::int64_t>{257, 257}, {100, 120}, {65, 65, 65}}) {
+    Trial const trial{points, std::string(2 * points.size(), 'd')};
+    auto const equation = equation_of(trial);
+    auto const size = static_cast<std::size_t>(equation.grid.size());
+    std::vector<double> exact(size, 1), f(size);
+    for (std::size_t p = 0; p < size; ++p) {
+      auto const at = equation.grid.indices(static_cast<std::int64_t>(p));
+      for (int axis = 0; axis < equation.grid.dims; ++axis)
+        exact[p] *= std::sin(std::numbers::pi * equation.grid.coordinate(axis, at[axis]));
+      f[p] = equation.grid.dims * std::numbers::pi * std::numbers::pi * exact[p];
+    }
+    auto const error = [&](int most) {
+      Options options;
+      options.most_cycles = most;
+      options.tolerance = 1e-12;
+      std::vector<double> u(size, 0);
+      Solver<double>(stream, equation, false, options).solve(stream, f, std::span(u));
+      double largest = 0;
+      for (std::size_t p = 0; p < size; ++p) largest = std::max(largest, std::abs(u[p] - exact[p]));
+      return largest;
+    };
+    EXPECT_LE(error(1), 1.5 * error(100));
+  }
+}
+
+TEST(Multigrid, TellsWhatItHasNotReached) {
+  Stream stream(Device::open(Backend::cpu));
+  Options options;
+  options.most_cycles = 3;
+  auto const outcome = cycles_for(stream, {{65, 65}, "dddd"}, options);
+  EXPECT_FALSE(outcome.converged);
+  EXPECT_EQ(outcome.cycles, 3);
+  EXPECT_GT(outcome.error, options.tolerance);
+}
+
+TEST(Multigrid, NothingAndWhatIsNotANumber) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const equation = equation_of({{33, 20}, "dddd"});
+  Solver<double> solver(stream, equation, false);
+  std::vector<double> f(33 * 20, 0), u(f.size(), 3);
+  auto const nothing = solver.solve(stream, f, std::span(u));
+  EXPECT_TRUE(nothing.converged);
+  EXPECT_EQ(u[40], 0);
+  f[100] = std::numeric_limits<double>::quiet_NaN();
+  auto const lost = solver.solve(stream, f, std::span(u));
+  EXPECT_FALSE(lost.converged);
+}
+
+/// Corrections are in float32 only where they keep their digits.
+TEST(Multigrid, ChoosesThePrecisionOfCorrections) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const inner = [&](Trial const& trial) {
+    return Solver<double>(stream, equation_of(trial), false).inner();
+  };
+  EXPECT_EQ(inner({{65, 65, 65}, "dddddd"}), Precision::float32);
+  EXPECT_EQ(inner({{257, 257}, "dddd"}), Precision::float32);
+  EXPECT_EQ(inner({{100000}, "dd"}), Precision::float64);
+  EXPECT_EQ(inner({{65, 65}, "dddd", 1000}), Precision::float64);
+}
+
+TEST(Multigrid, Refusals) {
+  Stream stream(Device::open(Backend::cpu));
+  auto equation = equation_of({{33, 20}, "dddd"});
+  std::vector<double> f(33 * 20, 0), u(f.size() - 1, 3);
+  Solver<double> solver(stream, equation, false);
+  EXPECT_THROW(solver.solve(stream, f, std::span(u)), std::invalid_argument);
+  EXPECT_THROW(solver.solve(stream, f, std::span(f)), std::invalid_argument);
+  EXPECT_THROW(Solver<double>(stream, equation, false, {.before = 0}), std::invalid_argument);
+  EXPECT_THROW(Solver<double>(stream, equation, false, {}, "fused"), std::invalid_argument);
+  equation.sides[1][0] = SideKind::periodic;
+  EXPECT_THROW(Solver<double>(stream, equation, false), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace gridstride::multigrid::test
