@@ -23,6 +23,9 @@ std::span<Variant<Function<T>> const> variants() {
        "fixed size"},
       {"pieces", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_pieces<T>),
        "a thread for each sixteen rows, by pairs; the last pairs of all are a system again"},
+      {"hybrid", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_hybrid<T>),
+       "nine pairs of rows of a thread in shared memory, the last pairs of all by parallel cyclic "
+       "reduction; long systems in tiles"},
   };
   return rows;
 }

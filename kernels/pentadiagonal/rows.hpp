@@ -16,6 +16,8 @@ void host_measure(Arguments<T> const&);
 template <class T>
 void cuda_pieces(Stream&, Arguments<T> const&);
 template <class T>
+void cuda_hybrid(Stream&, Arguments<T> const&);
+template <class T>
 void cuda_measure(Stream&, Arguments<T> const&);
 
 }  // namespace gridstride::pentadiagonal

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int rows_of_thread = 9, most_constant_threads = 384, most_steps = 9;
 static_assert(1 << most_steps >= most_constant_threads);
-constexpr Cut cut{rows_of_thread, 31, 128, 0, 8}, cut_across{rows_of_thread, 31, 256, 0, 8};
+constexpr Cut cut{rows_of_thread, 128, 0, 8}, cut_across{rows_of_thread, 256, 0, 8};
 
 /// A step of cyclic reduction: constant·own − lower·(the one below) − upper·(the one above).
 template <class T>
@@ -242,7 +242,6 @@ __global__ void __launch_bounds__(most_constant_threads)
     Tile<T> const tile(level, memory, static_cast<unsigned>(group));
     T* const rows = memory + buffer * buffer_size;
     solve_rows(level, seat, factors, rows + seat.system * level.pitch + begin, exchange);
-    __syncthreads();
     write_solution(tile, rows, begins[turn]);
     buffer = 1 - buffer;
     turn = next_turn;

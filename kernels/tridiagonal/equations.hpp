@@ -48,16 +48,26 @@ GRIDSTRIDE_HOST_DEVICE T larger(T a, T b) {
   return b > a ? b : a;
 }
 
-/// A power of two between 1/2 and 2 times 1/size, so that rows can be compared.
+/// |value| as a number that grows with it, by the 32 bits that say most: equal ones differ by a
+/// millionth at most.
 template <class T>
-GRIDSTRIDE_HOST_DEVICE T inverse_scale(T size) {
+GRIDSTRIDE_HOST_DEVICE std::uint32_t magnitude(T value) {
   using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  constexpr int digits = sizeof(T) == 8 ? 52 : 23;
-  constexpr Word twice_bias = sizeof(T) == 8 ? 2046 : 254;
   Word bits;
-  memcpy(&bits, &size, sizeof bits);
-  Word const exponent = bits >> digits;
-  bits = (exponent < twice_bias ? twice_bias - exponent : 1) << digits;
+  memcpy(&bits, &value, sizeof bits);
+  return static_cast<std::uint32_t>(bits >> (8 * sizeof(T) - 32)) & 0x7fffffff;
+}
+
+/// A power of two between 1/2 and 2 times 1/size for the `magnitude` of a size, so that rows can be
+/// compared.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE T inverse_scale(std::uint32_t size) {
+  using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  constexpr int digits = sizeof(T) == 8 ? 20 : 23;
+  constexpr std::uint32_t twice_bias = sizeof(T) == 8 ? 2046 : 254;
+  std::uint32_t const exponent = size >> digits;
+  Word const bits = Word{(exponent < twice_bias ? twice_bias - exponent : 1) << digits}
+                    << (8 * sizeof(T) - 32);
   T scale;
   memcpy(&scale, &bits, sizeof scale);
   return scale;
@@ -65,13 +75,14 @@ GRIDSTRIDE_HOST_DEVICE T inverse_scale(T size) {
 
 template <class T>
 GRIDSTRIDE_HOST_DEVICE Row<T> scaled(Row<T> const& row) {
-  T const s = inverse_scale(larger(larger(std::fabs(row.a), std::fabs(row.c)), std::fabs(row.b)));
+  T const s =
+      inverse_scale<T>(larger(larger(magnitude(row.a), magnitude(row.c)), magnitude(row.b)));
   return {row.a * s, row.b * s, row.c * s, row.d * s};
 }
 template <class T>
 GRIDSTRIDE_HOST_DEVICE Equation<T> scaled(Equation<T> const& e) {
-  T const s = inverse_scale(larger(larger(std::fabs(e.before), std::fabs(e.first)),
-                                   larger(std::fabs(e.last), std::fabs(e.behind))));
+  T const s = inverse_scale<T>(larger(larger(magnitude(e.before), magnitude(e.first)),
+                                      larger(magnitude(e.last), magnitude(e.behind))));
   return {e.before * s, e.first * s, e.last * s, e.behind * s, e.right * s};
 }
 
@@ -94,23 +105,23 @@ struct Pivot {
 template <class T>
 GRIDSTRIDE_HOST_DEVICE Pivot<T> append(Piece<T>& piece, Row<T> const& row, bool& good) {
   auto& [one, other] = piece;
-  exchange_if(std::fabs(other.last) > std::fabs(one.last), one, other);
-  bool const by_row = std::fabs(row.a) > std::fabs(one.last);
+  exchange_if(magnitude(other.last) > magnitude(one.last), one, other);
+  bool const by_row = magnitude(row.a) > magnitude(one.last);
   T const inverse = 1 / (by_row ? row.a : one.last);
   good = good && !of_zero(inverse);
-  // The pivot's row, and those multiples of it that the other two lose.
-  T const before = by_row ? T{0} : one.before, first = by_row ? T{0} : one.first;
   Pivot<T> const pivot{by_row ? row.b : one.behind, by_row ? row.c : T{0},
                        by_row ? row.d : one.right, inverse};
-  T const of_one = (by_row ? one.last : row.a) * inverse, of_other = other.last * inverse;
-  one = {(by_row ? one.before : T{0}) - of_one * before,
-         (by_row ? one.first : T{0}) - of_one * first,
-         (by_row ? one.behind : row.b) - of_one * pivot.next,
-         (by_row ? T{0} : row.c) - of_one * pivot.second,
-         (by_row ? one.right : row.d) - of_one * pivot.right};
-  other = {other.before - of_other * before, other.first - of_other * first,
-           other.behind - of_other * pivot.next, -of_other * pivot.second,
-           other.right - of_other * pivot.right};
+  // What is left are sums of `one` and the row, and of all three, with these factors: multiplying
+  // by 1 and 0 costs less than to choose between numbers.
+  T const factor = -(by_row ? one.last : row.a) * inverse, of_other = -other.last * inverse;
+  T const of_one = by_row ? T{1} : factor, of_row = by_row ? factor : T{1};
+  T const one_in_other = by_row ? T{0} : of_other, row_in_other = by_row ? of_other : T{0};
+  Equation<T> const before = one;
+  one = {of_one * before.before, of_one * before.first, of_one * before.behind + of_row * row.b,
+         of_row * row.c, of_one * before.right + of_row * row.d};
+  other = {other.before + one_in_other * before.before, other.first + one_in_other * before.first,
+           other.behind + one_in_other * before.behind + row_in_other * row.b, row_in_other * row.c,
+           other.right + one_in_other * before.right + row_in_other * row.d};
   return pivot;
 }
 

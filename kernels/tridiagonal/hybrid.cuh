@@ -5,16 +5,19 @@
 #include "kernels/tridiagonal/reduction.cuh"
 #include "kernels/tridiagonal/tiles.cuh"
 
-/// The kernels of the rungs `hybrid` and `ahead` (cuda_hybrid.cu).
+/// The kernel of the rung `hybrid` (cuda_hybrid.cu).
 namespace gridstride::tridiagonal {
 
-/// Rows of a thread. Odd, so that the rows that the threads of a warp read from shared memory at the
-/// same time lie in different banks.
-constexpr int chunk_rows = 9;
-/// Threads of a block, at most, and of a multiprocessor by the registers that they have.
-constexpr int most_threads = 768;
-/// The same for blocks that stay, which have more to remember.
-constexpr int most_ahead_threads = 640;
+/// How a block takes its rows.
+template <int rows_, int threads_, int blocks_, bool across_>
+struct Form {
+  static constexpr int rows = rows_;             ///< of a thread
+  static constexpr int most_threads = threads_;  ///< of a block
+  static constexpr int blocks = blocks_;         ///< that share a multiprocessor, at least
+  /// Systems lie side by side, and rows go straight to registers.
+  static constexpr bool across = across_;
+};
+
 /// What a kernel makes of the tiles of the systems.
 enum class Task {
   whole,       ///< a tile is a system: its solution
@@ -47,49 +50,50 @@ __device__ void make_rows(Tile<T> const& tile) {
 }
 
 /// A thread's rows: all but the last one as relations.
-template <class T>
+template <int most, class T>
 struct Chunk {
-  Relation<T> relations[chunk_rows - 1];
+  Relation<T> relations[most - 1];
   Relation<T> first;  ///< the first unknown, by the one before the chunk and its separator
   Row<T> last;        ///< of the separator, without the unknown before it
   bool dominant = true;
 };
 
-/// Rows in shared memory, from the first of a chunk on. The coefficients beyond the ends of an open
-/// system do not count.
+/// Rows in memory, from the first of a chunk on. The coefficients beyond the ends of an open system
+/// do not count.
 template <class T>
 struct ChunkRows {
   T const *a, *b, *c, *d;
+  std::int64_t coefficient_stride, value_stride;
   int size;
   bool opens, ends;  ///< whether the first and the last one are those of an open system
 
   __device__ Row<T> get(int i) const {
-    return {opens && i == 0 ? T{0} : a[i], b[i], ends && i == size - 1 ? T{0} : c[i], d[i]};
+    std::int64_t const at = i * coefficient_stride;
+    return {opens && i == 0 ? T{0} : a[at], b[at], ends && i == size - 1 ? T{0} : c[at],
+            d[i * value_stride]};
   }
 };
 
-/// Eliminates rows. `whole`: as many as there can be.
-template <bool whole, class T>
-__device__ void eliminate(ChunkRows<T> rows, Chunk<T>& chunk) {
-  if (whole) rows.size = chunk_rows;
+/// Eliminates `size` rows. `whole`: as many as there can be.
+template <bool whole, int most, class T, class Get>
+__device__ void eliminate(int size, Get const& get, Chunk<most, T>& chunk) {
+  if (whole) size = most;
   auto const read = [&](int i) {
-    auto const row = rows.get(i);
+    Row<T> const row = get(i);
     chunk.dominant &= row.dominant();
     return row;
   };
   auto before = before_piece<T>();
 #pragma unroll
-  for (int i = 0; i < chunk_rows - 1; ++i) {
+  for (int i = 0; i < most; ++i) {
     bool good = true;
-    if (i + 1 < rows.size)
-      before = chunk.relations[i] = solved(without_lower(read(i), before), good);
+    if (i + 1 < size) before = chunk.relations[i] = solved(without_lower(read(i), before), good);
+    if (i + 1 == size) chunk.last = without_lower(read(i), before);
   }
-  chunk.last = without_lower(read(rows.size - 1), before);
   chunk.first = separator<T>();
 #pragma unroll
-  for (int i = chunk_rows - 2; i >= 0; --i)
-    if (i + 1 < rows.size)
-      chunk.first = chunk.relations[i] = through(chunk.relations[i], chunk.first);
+  for (int i = most - 2; i >= 0; --i)
+    if (i + 1 < size) chunk.first = chunk.relations[i] = through(chunk.relations[i], chunk.first);
 }
 
 /// The row whose pivot is zero, or −1. After one, no right-hand side is finite.
@@ -140,45 +144,77 @@ __device__ void write_reduced(Tile<T> const& tile, int system, Row<T> const& las
 }
 
 /// A thread's place in a tile.
-template <class T>
+template <class Form, class T>
 struct TilePlace {
   int system, chunk, chunks, row, size;
+  int step;            ///< from a thread to that of the next chunk
   bool active, inner;  ///< has rows; has rows of another thread behind them
 
   __device__ explicit TilePlace(Tile<T> const& tile) {
     int const thread = static_cast<int>(threadIdx.x);
-    system = thread / tile.level.chunks;
-    chunk = thread % tile.level.chunks;
-    chunks = (tile.rows + chunk_rows - 1) / chunk_rows;
-    row = chunk * chunk_rows;
-    size = tile.rows - row < chunk_rows ? tile.rows - row : chunk_rows;
+    int const fast = Form::across ? tile.level.systems : tile.level.chunks;
+    system = Form::across ? thread % fast : thread / fast;
+    chunk = Form::across ? thread / fast : thread % fast;
+    step = Form::across ? fast : 1;
+    chunks = (tile.rows + Form::rows - 1) / Form::rows;
+    row = chunk * Form::rows;
+    size = tile.rows - row < Form::rows ? tile.rows - row : Form::rows;
     active = system < tile.systems && chunk < chunks;
     inner = active && chunk + 1 < chunks;
   }
+
+  /// Where the thread's rows are.
+  __device__ ChunkRows<T> rows(Tile<T> const& tile, Begins<T> const& begins) const {
+    auto const& level = tile.level;
+    std::int64_t const first = tile.first_row + row;
+    bool const open = !level.places.periodic;
+    bool const opens = open && first == 0, ends = open && first + size == level.places.size;
+    if (!Form::across) {
+      int const at = system * level.pitch + row;
+      return {tile.array(0) + at,
+              tile.array(1) + at,
+              tile.array(2) + at,
+              tile.array(3) + at,
+              1,
+              1,
+              size,
+              opens,
+              ends};
+    }
+    auto const& work = level.work;
+    auto const& places = level.places;
+    std::int64_t const at = begins.coefficients[system] + first * places.coefficient_stride;
+    return {work.lower + at,
+            work.diagonal + at,
+            work.upper + at,
+            work.right + begins.values[system] + first * places.value_stride,
+            places.coefficient_stride,
+            places.value_stride,
+            size,
+            opens,
+            ends};
+  }
 };
 
-/// Eliminates a thread's rows of the tile in shared memory. A pivot that is zero is noted, and `bad`
-/// set. A barrier.
-template <class T>
-__device__ void eliminate_tile(Tile<T> const& tile, TilePlace<T> const& seat, Chunk<T>& chunk,
-                               bool& bad) {
+/// Eliminates a thread's rows. A pivot that is zero is noted, and `bad` set. A barrier.
+template <class Form, class T>
+__device__ void eliminate_rows(Tile<T> const& tile, TilePlace<Form, T> const& seat,
+                               Begins<T> const& begins, Chunk<Form::rows, T>& chunk, bool& bad) {
   auto const& level = tile.level;
-  bool const open = !level.places.periodic;
-  int const begin = seat.system * level.pitch + seat.row;
-  std::int64_t const first = tile.first_row + seat.row;
-  ChunkRows<T> const given{tile.array(0) + begin,
-                           tile.array(1) + begin,
-                           tile.array(2) + begin,
-                           tile.array(3) + begin,
-                           seat.size,
-                           open && first == 0,
-                           open && first + seat.size == level.places.size};
   int row = -1;
   if (seat.active) {
-    if (seat.size == chunk_rows)
-      eliminate<true>(given, chunk);
+    auto const given = seat.rows(tile, begins);
+    Row<T> loaded[Form::across ? Form::rows : 1];
+    if (Form::across) {
+#pragma unroll
+      for (int i = 0; i < Form::rows; ++i)
+        if (i < seat.size) loaded[i] = given.get(i);
+    }
+    auto const get = [&](int i) { return Form::across ? loaded[i] : given.get(i); };
+    if (seat.size == Form::rows)
+      eliminate<true>(seat.size, get, chunk);
     else
-      eliminate<false>(given, chunk);
+      eliminate<false>(seat.size, get, chunk);
     row = bad_row(given, chunk.last);
   }
   bad = row >= 0;
@@ -189,23 +225,33 @@ __device__ void eliminate_tile(Tile<T> const& tile, TilePlace<T> const& seat, Ch
 
 /// Solves for the chunks' last unknowns but the tile's own, by parallel cyclic reduction: `mine` is
 /// the thread's, `firsts` and `separators` are those of all. Barriers.
-template <class T>
-__device__ void solve_separators(Tile<T> const& tile, TilePlace<T> const& seat,
-                                 Chunk<T> const& chunk, SharedRelations<T> const& firsts,
-                                 SharedRelations<T>& separators, SharedRelations<T> spare,
+template <class Form, class T>
+__device__ void solve_separators(Tile<T> const& tile, TilePlace<Form, T> const& seat,
+                                 Chunk<Form::rows, T> const& chunk,
+                                 SharedRelations<T> const& firsts, SharedRelations<T>& separators,
                                  Relation<T>& mine, bool& good) {
   int const thread = static_cast<int>(threadIdx.x);
+  int const slots = tile.level.systems * tile.level.chunks;
+  SharedRelations<T> spare{separators.at + 3 * separators.size, separators.size};
   if (seat.active) firsts.put(thread, chunk.first);
+  // Behind the chunks is what unknowns beyond the ends are related to: themselves.
+  if (thread < 2) {
+    auto const beyond = thread == 0 ? before_piece<T>() : separator<T>();
+    separators.put(slots + thread, beyond);
+    spare.put(slots + thread, beyond);
+  }
   __syncthreads();
   if (seat.inner) {
-    mine = solved(without_upper(chunk.last, firsts.get(thread + 1)), good);
+    mine = solved(without_upper(chunk.last, firsts.get(thread + seat.step)), good);
     separators.put(thread, mine);
   }
   __syncthreads();
   for (int distance = 1; distance < seat.chunks - 1; distance *= 2) {
     if (seat.inner) {
-      mine = reach_further(mine, separators, thread, seat.chunk >= distance,
-                           seat.chunk + distance < seat.chunks - 1, distance, good);
+      int const lower = seat.chunk >= distance ? thread - distance * seat.step : slots;
+      int const upper =
+          seat.chunk + distance < seat.chunks - 1 ? thread + distance * seat.step : slots + 1;
+      mine = reach_further(mine, separators.get(lower), separators.get(upper), good);
       spare.put(thread, mine);
     }
     __syncthreads();
@@ -215,69 +261,32 @@ __device__ void solve_separators(Tile<T> const& tile, TilePlace<T> const& seat,
   }
 }
 
-/// One tile whose rows are in shared memory. Once they are in registers `bring_next` is called, and
-/// `exchange` is memory in which threads give each other numbers: that of a, b and c, or, where the
-/// next rows come meanwhile (`ahead`), other memory, which then takes the solution too.
-template <Task task, bool ahead, class T, class BringNext>
-__device__ void solve_tile(Tile<T> const& tile, Begins<T> const& begins, T* exchange,
-                           BringNext const& bring_next) {
-  auto const& level = tile.level;
-  TilePlace<T> const seat(tile);
-  int const thread = static_cast<int>(threadIdx.x), slots = level.systems * level.chunks;
-  Chunk<T> chunk;
-  bool bad = false, good = true;
-  eliminate_tile(tile, seat, chunk, bad);
-  bring_next();
-
-  SharedRelations<T> const firsts{exchange, slots};
-  SharedRelations<T> separators{exchange + 3 * slots, slots};
-  Relation<T> mine{};
-  solve_separators(tile, seat, chunk, firsts, separators,
-                   SharedRelations<T>{exchange + 6 * slots, slots}, mine, good);
-  if (task != Task::substitute && seat.active && !seat.inner) {
-    bool const alone = seat.chunks == 1;
-    auto first = firsts.get(thread - seat.chunk);
-    if (!alone) first = through(first, separators.get(thread - seat.chunk));
-    auto last = without_lower(chunk.last, alone ? before_piece<T>() : separators.get(thread - 1));
-    if (task == Task::reduce) {
-      write_reduced(tile, seat.system, last, first);
-    } else {
-      bool const open = !level.places.periodic;
-      if (!open) last = closed(last, first);
-      T const end = solved(last, good).constant;
-      begins.last[seat.system] = end;
-      begins.before[seat.system] = open ? T{0} : end;
-    }
-  }
-  if (seat.active && !bad && !good) note_bad_pivot(tile, seat.system, seat.row + seat.size - 1);
-  if (task == Task::reduce) return;
-  if (task == Task::whole) __syncthreads();
-
-  T left = 0, own = 0;
-  if (seat.active) {
-    T const before = begins.before[seat.system], last = begins.last[seat.system];
-    left = seat.chunk == 0 ? before : separators.get(thread - 1).at(before, last);
-    own = seat.inner ? mine.at(before, last) : last;
-  }
-  T* const solution = ahead ? exchange : tile.array(3);
-  if (ahead) __syncthreads();  // what threads have given each other makes room
-  if (seat.active) {
-    T* const x = solution + seat.system * level.pitch + seat.row;
-#pragma unroll
-    for (int i = 0; i < chunk_rows - 1; ++i)
-      if (i + 1 < seat.size) x[i] = chunk.relations[i].at(left, own);
-    x[seat.size - 1] = own;
-  }
-  __syncthreads();
-  write_solution(tile, solution, begins.values);
+/// What a tile's rows say of its last unknown: that itself, or what is left of the tile.
+template <Task task, class Form, class T>
+__device__ void finish_tile(Tile<T> const& tile, TilePlace<Form, T> const& seat,
+                            Chunk<Form::rows, T> const& chunk, SharedRelations<T> const& firsts,
+                            SharedRelations<T> const& separators, Begins<T> const& begins,
+                            bool& good) {
+  int const thread = static_cast<int>(threadIdx.x), begin = thread - seat.chunk * seat.step;
+  bool const alone = seat.chunks == 1, open = !tile.level.places.periodic;
+  auto first = firsts.get(begin);
+  if (!alone) first = through(first, separators.get(begin));
+  auto last =
+      without_lower(chunk.last, alone ? before_piece<T>() : separators.get(thread - seat.step));
+  if (task == Task::reduce) return write_reduced(tile, seat.system, last, first);
+  if (!open) last = closed(last, first);
+  T const end = solved(last, good).constant;
+  begins.last[seat.system] = end;
+  begins.before[seat.system] = open ? T{0} : end;
 }
 
-/// One block: a tile of some systems. A thread eliminates a chunk of nine rows; the chunks' last
-/// unknowns but the tile's own are solved for by parallel cyclic reduction.
-template <Task task, class T>
-__global__ void __launch_bounds__(most_threads)
+/// One block: a tile of some systems. A thread eliminates a chunk of rows; the chunks' last unknowns
+/// but the tile's own are solved for by parallel cyclic reduction.
+template <Task task, class Form, class T>
+__global__ void __launch_bounds__(Form::most_threads, Form::blocks)
     hybrid_kernel(__grid_constant__ Level<T> const level) {
   extern __shared__ __align__(16) unsigned char hybrid_memory[];
+  __shared__ std::uint64_t barrier;
   T* const memory = reinterpret_cast<T*>(hybrid_memory);
   // What the pass before has read last is still in the cache.
   Tile<T> const tile(level, memory,
@@ -285,52 +294,46 @@ __global__ void __launch_bounds__(most_threads)
   Begins<T> const begins(level, memory);
   find_systems(tile, begins);
   if (task == Task::substitute) find_ends(tile, begins);
+  make_barrier(tile, barrier);
   __syncthreads();
-  if (level.rows != nullptr) {
-    make_rows(tile);
-  } else {
-    bring_arrays(tile, begins);
-    close_group();
-    await_groups<0>();
+  if (!Form::across) {
+    if (level.rows != nullptr)
+      make_rows(tile);
+    else
+      bring_arrays(tile, begins, barrier);
+    await_arrays(level, barrier);
   }
-  __syncthreads();
-  solve_tile<task, false>(tile, begins, memory, [] {});
-}
 
-/// The same by blocks that stay, and take one tile after the other: the next one comes while one is
-/// solved. For the caller's systems.
-template <Task task, class T>
-__global__ void __launch_bounds__(most_ahead_threads)
-    ahead_kernel(__grid_constant__ Level<T> const level, unsigned tiles) {
-  extern __shared__ __align__(16) unsigned char hybrid_memory[];
-  T* const memory = reinterpret_cast<T*>(hybrid_memory);
-  auto const tile_of = [&](unsigned index) {
-    return Tile<T>(level, memory, task == Task::substitute ? tiles - 1 - index : index);
-  };
-  auto const find = [&](unsigned index, int turn) {
-    Begins<T> const begins(level, memory, turn);
-    find_systems(tile_of(index), begins);
-    if (task == Task::substitute) find_ends(tile_of(index), begins);
-  };
-  auto const bring = [&](unsigned index, int turn) {
-    bring_arrays(tile_of(index), Begins<T>(level, memory, turn));
-    close_group();
-  };
-  int turn = 0;
-  find(blockIdx.x, turn);
-  __syncthreads();
-  bring(blockIdx.x, turn);
-  for (unsigned index = blockIdx.x; index < tiles; index += gridDim.x) {
-    unsigned const next = index + gridDim.x;
-    await_groups<0>();
-    __syncthreads();
-    if (next < tiles) find(next, 1 - turn);
-    solve_tile<task, true>(tile_of(index), Begins<T>(level, memory, turn),
-                           memory + elements_before_exchange(level), [&] {
-                             if (next < tiles) bring(next, 1 - turn);
-                           });
-    turn = 1 - turn;
+  TilePlace<Form, T> const seat(tile);
+  int const thread = static_cast<int>(threadIdx.x), slots = level.systems * level.chunks;
+  Chunk<Form::rows, T> chunk;
+  bool bad = false, good = true;
+  eliminate_rows(tile, seat, begins, chunk, bad);
+  // From here on the memory of a, b and c holds relations.
+  SharedRelations<T> const firsts{memory, slots + 2};
+  SharedRelations<T> separators{memory + 3 * firsts.size, firsts.size};
+  Relation<T> mine{};
+  solve_separators(tile, seat, chunk, firsts, separators, mine, good);
+  if (task != Task::substitute && seat.active && !seat.inner)
+    finish_tile<task>(tile, seat, chunk, firsts, separators, begins, good);
+  if (seat.active && !bad && !good) note_bad_pivot(tile, seat.system, seat.row + seat.size - 1);
+  if (task == Task::reduce) return;
+  if (task == Task::whole) __syncthreads();
+
+  if (seat.active) {
+    T const before = begins.before[seat.system], last = begins.last[seat.system];
+    T const left = seat.chunk == 0 ? before : separators.get(thread - seat.step).at(before, last);
+    T const own = seat.inner ? mine.at(before, last) : last;
+    std::int64_t const stride = Form::across ? level.places.value_stride : 1;
+    T* const x = Form::across ? level.work.solution + begins.values[seat.system] +
+                                    (tile.first_row + seat.row) * stride
+                              : tile.array(3) + seat.system * level.pitch + seat.row;
+#pragma unroll
+    for (int i = 0; i < Form::rows - 1; ++i)
+      if (i + 1 < seat.size) x[i * stride] = chunk.relations[i].at(left, own);
+    x[(seat.size - 1) * stride] = own;
   }
+  if (!Form::across) write_solution(tile, tile.array(3), begins.values);
 }
 
 }  // namespace gridstride::tridiagonal

@@ -2,116 +2,225 @@
 
 #include <cstdint>
 
-#include "kernels/tridiagonal/equations.hpp"
-#include "kernels/tridiagonal/reduction.cuh"
+#include "kernels/support/collectives.cuh"
+#include "kernels/tridiagonal/pieces.cuh"
 #include "kernels/tridiagonal/tiles.cuh"
 
-/// The kernels of the rung `pivoted` (cuda_pivoted.cu).
+/// The kernel of the rung `pivoted` (cuda_pivoted.cu) that goes through rows.
 namespace gridstride::tridiagonal {
 
-/// Rows of a thread, with an element of shared memory between those of two, so that what the threads
-/// of a warp read at the same time lies in different banks.
-constexpr int pivoted_gap_shift = 5, pivoted_chunk_rows = 1 << pivoted_gap_shift;
-constexpr int most_pivoted_threads = 128;
-/// Pieces that a thread puts together.
-constexpr int joined_pieces = 8, join_threads = 64;
+/// Rows of a thread, odd, so that what the threads of a warp read at the same time lies in different
+/// banks; and of the two threads of a piece.
+constexpr int half_rows = 17, piece_rows = 2 * half_rows;
 
-/// Pieces in global memory: ten numbers each, in arrays, and the unknowns at their ends, once they
-/// are known.
+/// A thread's rows in shared memory, from the first on, or, backwards, from the last on.
 template <class T>
-struct Pieces {
-  T* equations;
-  T *first, *last;
-  std::int64_t size;  ///< of a system
-  std::int64_t all;   ///< of all systems
-  std::int64_t rows;  ///< of a piece, but the last
-
-  __device__ void put(std::int64_t at, Piece<T> const& piece) const {
-    T const values[10] = {piece.one.before,  piece.one.first,  piece.one.last,
-                          piece.one.behind,  piece.one.right,  piece.other.before,
-                          piece.other.first, piece.other.last, piece.other.behind,
-                          piece.other.right};
-#pragma unroll
-    for (int i = 0; i < 10; ++i) equations[i * all + at] = values[i];
-  }
-  __device__ Piece<T> get(std::int64_t at) const {
-    T v[10];
-#pragma unroll
-    for (int i = 0; i < 10; ++i) v[i] = equations[i * all + at];
-    return {scaled(Equation<T>{v[0], v[1], v[2], v[3], v[4]}),
-            scaled(Equation<T>{v[5], v[6], v[7], v[8], v[9]})};
-  }
-};
-
-/// What is known about a piece: the unknowns before it, at its ends, and behind it.
-template <class T>
-struct Known {
-  T before, first, last, behind;
-};
-
-template <class T>
-__device__ Known<T> known_of(Pieces<T> const& pieces, std::int64_t system, std::int64_t piece,
-                             bool periodic) {
-  std::int64_t const begin = system * pieces.size, at = begin + piece;
-  bool const opens = piece == 0, ends = piece + 1 == pieces.size;
-  return {opens && !periodic ? T{0} : pieces.last[opens ? begin + pieces.size - 1 : at - 1],
-          pieces.first[at], pieces.last[at],
-          ends && !periodic ? T{0} : pieces.first[ends ? begin : at + 1]};
-}
-
-/// A thread's rows in shared memory.
-template <class T>
-struct PivotedChunk {
-  T *a, *b, *c, *d;
-  int size;
-  bool opens, ends;  ///< whether its first and last row are those of an open system
+struct HalfPiece {
+  T* memory;
+  int a, b, c, d;  ///< where those of the first row are
+  int size, step;
   bool dominant = true;
   int bad = -1;  ///< an unknown whose pivot is zero
 
-  __device__ Row<T> row(int i) {
-    Row<T> const found{opens && i == 0 ? T{0} : a[i], b[i], ends && i == size - 1 ? T{0} : c[i],
-                       d[i]};
-    dominant = dominant && found.dominant();
-    return scaled(found);
+  __device__ Row<T> row(int i) const {
+    int const at = i * step;
+    return {memory[a + at], memory[b + at], memory[c + at], memory[d + at]};
+  }
+  /// Calls `body(i, row)` for all rows, which it may overwrite, scaled.
+  template <class Body>
+  __device__ void each_row(Body const& body) {
+    if (size <= 0) return;
+    auto next = row(0);
+    for (int i = 0; i < size; ++i) {
+      auto const present = next;
+      next = row(i + 1 < size ? i + 1 : i);
+      dominant = dominant && present.dominant();
+      body(i, scaled(present));
+    }
   }
   __device__ void note(bool good, int i) {
     if (!good && bad < 0) bad = i > 0 ? i : 0;
   }
 };
 
+/// What is in the next thread.
 template <class T>
-__device__ Piece<T> piece_of(PivotedChunk<T>& chunk) {
+__device__ Equation<T> of_next(Equation<T> const& e) {
+  auto const from = [](T value) { return __shfl_down_sync(~0u, value, 1); };
+  return {from(e.before), from(e.first), from(e.last), from(e.behind), from(e.right)};
+}
+
+/// The piece of two threads' rows, in the first of them.
+template <class T>
+__device__ Piece<T> piece_of(HalfPiece<T>& half, bool joins) {
   auto piece = no_rows<T>();
-  for (int i = 0; i < chunk.size; ++i) {
+  half.each_row([&](int i, Row<T> const& row) {
     bool good = true;
-    append(piece, chunk.row(i), good);
-    chunk.note(good, i - 1);
-  }
+    append(piece, row, good);
+    half.note(good, i - 1);
+  });
+  piece = {scaled(piece.one), scaled(piece.other)};
+  Piece<T> const next{of_next(piece.one), of_next(piece.other)};
+  bool good = true;
+  if (joins) append(piece, next, good);
+  half.note(good, half_rows - 1);
   return piece;
 }
 
-/// The unknowns of a chunk in the place of d. Pivots take the place of rows meanwhile: that of x_i
-/// the place of row i + 1.
+/// Two unknowns from the equations of two threads, in both: the last of the first thread, and the
+/// first of the second one.
 template <class T>
-__device__ void solve_between(PivotedChunk<T>& chunk, Known<T> const& known) {
-  auto piece = no_rows_behind(known.before, known.first);
-  for (int i = 0; i < chunk.size; ++i) {
+__device__ void solve_middle(Piece<T> const& piece, bool second, T& mine, T& others, bool& good) {
+  struct Two {
+    T p, q, right;
+  };
+  auto const exchange_if = [](bool condition, Two& x, Two& y) {
+    Two const z = x;
+    x = condition ? y : x;
+    y = condition ? z : y;
+  };
+  auto const without = [](Two const& row, T factor, Two const& pivot) {
+    return Two{T{0}, row.q - factor * pivot.q, row.right - factor * pivot.right};
+  };
+  auto const ours = [&](Equation<T> const& e) {
+    return second ? Two{e.behind, e.last, e.right} : Two{e.last, e.behind, e.right};
+  };
+  auto const theirs = [](Two const& e) {
+    auto const from = [](T value) { return __shfl_xor_sync(~0u, value, 1); };
+    return Two{from(e.p), from(e.q), from(e.right)};
+  };
+  Two a = ours(piece.one), b = ours(piece.other), c = theirs(a), d = theirs(b);
+  // In both threads the equations come in the same order.
+  exchange_if(second, a, c);
+  exchange_if(second, b, d);
+  exchange_if(std::fabs(b.p) > std::fabs(a.p), a, b);
+  exchange_if(std::fabs(c.p) > std::fabs(a.p), a, c);
+  exchange_if(std::fabs(d.p) > std::fabs(a.p), a, d);
+  T const inverse = 1 / a.p;
+  b = without(b, b.p * inverse, a);
+  c = without(c, c.p * inverse, a);
+  d = without(d, d.p * inverse, a);
+  exchange_if(std::fabs(c.q) > std::fabs(b.q), b, c);
+  exchange_if(std::fabs(d.q) > std::fabs(b.q), b, d);
+  T const second_inverse = 1 / b.q;
+  good = !of_zero(inverse) && !of_zero(second_inverse);
+  T const q = b.right * second_inverse, p = (a.right - a.q * q) * inverse;
+  mine = second ? q : p;
+  others = second ? p : q;
+}
+
+/// The unknowns of a piece in the place of d, by two threads that come from its ends and meet in the
+/// middle, or by one alone. Pivots take the place of rows meanwhile: that of x_i the place of row
+/// i + 1. Returns the largest of its unknowns.
+template <class T>
+__device__ T solve_between(HalfPiece<T>& half, Known<T> const& known, bool second, bool together) {
+  auto piece =
+      second ? no_rows_behind(known.behind, known.last) : no_rows_behind(known.before, known.first);
+  T* const memory = half.memory;
+  half.each_row([&](int i, Row<T> const& row) {
     bool good = true;
-    auto const pivot = append(piece, chunk.row(i), good);
-    chunk.note(good, i - 1);
-    chunk.a[i] = pivot.next;
-    chunk.b[i] = pivot.second;
-    chunk.c[i] = pivot.inverse;
-    chunk.d[i] = pivot.right;
+    auto const pivot = append(piece, row, good);
+    half.note(good, i - 1);
+    int const at = i * half.step;
+    memory[half.a + at] = pivot.next;
+    memory[half.b + at] = pivot.second;
+    memory[half.c + at] = pivot.inverse;
+    memory[half.d + at] = pivot.right;
+  });
+  bool good = true;
+  T x = 0, next = 0;
+  solve_middle(piece, second, x, next, good);
+  if (together) half.note(good, half.size - 1);
+  if (!together) {
+    x = known.last;
+    next = known.behind;
   }
-  T x = known.last, next = known.behind;
-  for (int i = chunk.size; i-- > 1;) {
-    T const lower = (chunk.d[i] - chunk.a[i] * x - chunk.b[i] * next) * chunk.c[i];
-    chunk.d[i] = x;
+  T largest = 0;
+  for (int i = half.size; i-- > 1;) {
+    int const at = i * half.step;
+    T const lower = (memory[half.d + at] - memory[half.a + at] * x - memory[half.b + at] * next) *
+                    memory[half.c + at];
+    memory[half.d + at] = x;
+    largest = larger(largest, std::fabs(x));
     next = x;
     x = lower;
   }
-  chunk.d[0] = known.first;
+  T const end = second ? known.last : known.first;
+  if (half.size > 0) memory[half.d] = end;
+  return larger(largest, std::fabs(end));
+}
+
+/// Where a thread's rows are.
+template <class T>
+struct HalfPlace {
+  int system, begin, piece_size;
+  bool second, active, together;
+
+  __device__ explicit HalfPlace(Tile<T> const& tile) {
+    int const piece = static_cast<int>(threadIdx.x) / 2;
+    system = piece / tile.level.chunks;
+    begin = piece % tile.level.chunks * piece_rows;
+    int const left = tile.rows - begin;
+    piece_size = left < piece_rows ? left : piece_rows;
+    second = threadIdx.x % 2 != 0;
+    together = system < tile.systems && piece_size > half_rows;
+    active = system < tile.systems && piece_size > 0 && (!second || together);
+  }
+
+  /// `backwards`: the second half comes from its end. What multiplies nothing becomes 0.
+  __device__ HalfPiece<T> rows(Tile<T> const& tile, bool backwards) const {
+    auto const& level = tile.level;
+    int const first = begin + (second ? half_rows : 0);
+    int const size = !active ? 0 : second ? piece_size - half_rows : min(piece_size, half_rows);
+    int const from = system * level.pitch + first, last = from + size - 1;
+    std::int64_t const row = tile.first_row + first;
+    auto const place = [&](int which) { return static_cast<int>(tile.array(which) - tile.memory); };
+    int const a = place(0), b = place(1), c = place(2), d = place(3);
+    if (size > 0 && !level.places.periodic) {
+      if (row == 0) tile.memory[a + from] = 0;
+      if (row + size == level.places.size) tile.memory[c + last] = 0;
+    }
+    if (!backwards || !second)
+      return {tile.memory, a + from, b + from, c + from, d + from, size, 1};
+    return {tile.memory, c + last, b + last, a + last, d + last, size, -1};
+  }
+  /// The row of a pivot, in the system.
+  __device__ std::int64_t row_of(Tile<T> const& tile, HalfPiece<T> const& half) const {
+    int const first = begin + (second ? half_rows : 0);
+    return tile.first_row + first + (half.step > 0 ? half.bad : half.size - 1 - half.bad);
+  }
+};
+
+/// Raises to a number that is not negative.
+__device__ inline void raise_shared(double* at, double value) {
+  atomicMax(reinterpret_cast<unsigned long long*>(at),
+            static_cast<unsigned long long>(__double_as_longlong(value)));
+}
+__device__ inline void raise_shared(float* at, float value) {
+  atomicMax(reinterpret_cast<unsigned*>(at), __float_as_uint(value));
+}
+
+/// The largest backward error of the tile's rows, for the findings: the solution is in shared memory,
+/// the largest of each system's unknowns in `begins.last`. The cache still has the rows.
+template <class T>
+__device__ void judge_rows(Tile<T> const& tile, Begins<T> const& begins, Pieces<T> const& pieces) {
+  auto const& work = tile.level.work;
+  auto const& places = tile.level.places;
+  double error = 0;
+  tile.each_place(1, [&](int s, int r) {
+    std::int64_t const system = tile.first_system + s, row = tile.first_row + r;
+    auto const x = [&](int i) { return tile.array(3)[s * tile.level.pitch + i]; };
+    auto const known = [&](int i) {
+      return known_of(pieces, system, (tile.first_row + i) / piece_rows, places.periodic);
+    };
+    auto const given = row_of(work, places, begins.coefficients[s], begins.values[s], row);
+    error = fmax(error, backward_error(given, r > 0 ? x(r - 1) : known(0).before, x(r),
+                                       r + 1 < tile.rows ? x(r + 1) : known(tile.rows - 1).behind,
+                                       begins.last[s]));
+  });
+  for (int lane = 16; lane > 0; lane /= 2) error = fmax(error, __shfl_xor_sync(~0u, error, lane));
+  if (threadIdx.x == 0 && error > 0)
+    raise(work.findings->backward_error, static_cast<std::uint64_t>(__double_as_longlong(error)));
 }
 
 enum class PivotedTask {
@@ -119,126 +228,49 @@ enum class PivotedTask {
   substitute,  ///< the solution, once the ends of pieces are known
 };
 
-/// One block: a tile of some systems in shared memory; a thread has a chunk of rows there.
+/// One block, a warp: a tile of some systems in shared memory; two threads have a piece of rows there.
 template <PivotedTask task, class T>
-__global__ void __launch_bounds__(most_pivoted_threads)
+__global__ void __launch_bounds__(warp_size, 12)
     pivoted_kernel(__grid_constant__ Level<T> const level, Pieces<T> const pieces) {
   extern __shared__ __align__(16) unsigned char pivoted_memory[];
   T* const memory = reinterpret_cast<T*>(pivoted_memory);
   Tile<T> const tile(level, memory,
                      task == PivotedTask::substitute ? gridDim.x - 1 - blockIdx.x : blockIdx.x);
   Begins<T> const begins(level, memory);
+  __shared__ std::uint64_t barrier;
   find_systems(tile, begins);
-  __syncthreads();
-  bring_arrays(tile, begins);
-  close_group();
-  await_groups<0>();
-  __syncthreads();
-
-  auto const& places = level.places;
+  make_barrier(tile, barrier);
   int const thread = static_cast<int>(threadIdx.x);
-  int const system = thread / level.chunks, index = thread % level.chunks;
-  int const begin = index * pivoted_chunk_rows, left = tile.rows - begin;
-  std::int64_t const row = tile.first_row + begin, number = tile.first_system + system;
-  bool const active = system < tile.systems && left > 0;
-  int const at = system * level.pitch + shared_place(level, begin);
-  int const size = left < pivoted_chunk_rows ? left : pivoted_chunk_rows;
-  PivotedChunk<T> chunk{tile.array(0) + at,
-                        tile.array(1) + at,
-                        tile.array(2) + at,
-                        tile.array(3) + at,
-                        size,
-                        !places.periodic && row == 0,
-                        !places.periodic && row + size == places.size};
-  if (active) {
-    std::int64_t const piece = row / pivoted_chunk_rows;
-    if (task == PivotedTask::reduce)
-      pieces.put(number * pieces.size + piece, piece_of(chunk));
-    else
-      solve_between(chunk, known_of(pieces, number, piece, places.periodic));
-    if (chunk.bad >= 0)
-      raise(level.work.findings->bad_pivot, word_of(places.size, number, row + chunk.bad));
-  }
-  bool const judged = __syncthreads_or(task == PivotedTask::reduce && !chunk.dominant);
-  if (judged && thread == 0) raise(level.work.findings->measured, 1);
-  if (task == PivotedTask::substitute) write_solution(tile, tile.array(3), begins.values);
-}
+  if (thread < level.systems) begins.last[thread] = 0;
+  __syncwarp();
+  bring_arrays(tile, begins, barrier);
+  HalfPlace<T> const place(tile);
+  std::int64_t const number = tile.first_system + place.system,
+                     piece = (tile.first_row + place.begin) / piece_rows;
+  bool const periodic = level.places.periodic;
+  Known<T> known{};
+  if (task == PivotedTask::substitute && place.active)
+    known = known_of(pieces, number, piece, periodic);
+  await_arrays(level, barrier);
 
-/// Where a system's bad pivots are noted.
-struct Names {
-  Findings* findings;
-  std::int64_t size;
-
-  __device__ void note(std::int64_t system, std::int64_t row) const {
-    row = row < 0 ? 0 : row < size ? row : size - 1;
-    raise(findings->bad_pivot, word_of(size, system, row));
+  auto half = place.rows(tile, task == PivotedTask::substitute);
+  if (task == PivotedTask::reduce) {
+    auto const found = piece_of(half, place.together && !place.second);
+    if (place.active && !place.second)
+      pieces.at[number * pieces.size + piece] = StoredPiece<T>::of(found);
+    if (__any_sync(~0u, !half.dominant) && thread == 0) raise(level.work.findings->measured, 1);
+  } else {
+    T const largest = solve_between(half, known, place.second, place.together);
+    if (place.active) raise_shared(begins.last + place.system, largest);
   }
-};
-
-/// A thread's pieces of a level: [begin, end) of a system.
-struct Joined {
-  std::int64_t system, group, begin, end;
-};
-template <class T>
-__device__ Joined joined(Pieces<T> const& pieces, std::int64_t groups) {
-  std::int64_t const at = std::int64_t{blockIdx.x} * join_threads + threadIdx.x;
-  std::int64_t const group = at % groups, begin = group * joined_pieces;
-  return {at / groups, group, begin,
-          begin + joined_pieces < pieces.size ? begin + joined_pieces : pieces.size};
-}
-
-/// A thread puts some pieces together; where these are all of a system, it finds its ends.
-template <class T>
-__global__ void __launch_bounds__(join_threads)
-    join_kernel(Pieces<T> const pieces, Pieces<T> const joint, Names const names, bool periodic) {
-  auto const mine = joined(pieces, joint.size);
-  if (mine.system * pieces.size >= pieces.all) return;
-  auto piece = no_rows<T>();
-  for (std::int64_t i = mine.begin; i < mine.end; ++i) {
-    bool good = true;
-    append(piece, pieces.get(mine.system * pieces.size + i), good);
-    if (!good && i > mine.begin) names.note(mine.system, i * pieces.rows - 1);
-  }
-  std::int64_t const at = mine.system * joint.size + mine.group;
-  if (joint.size > 1) return joint.put(at, piece);
-  bool good = true;
-  auto const ends = close(piece, periodic, good);
-  if (!good) names.note(mine.system, names.size - 1);
-  joint.first[at] = ends.first;
-  joint.last[at] = ends.last;
-}
-
-/// The ends of a thread's pieces, from those of all of them.
-template <class T>
-__global__ void __launch_bounds__(join_threads)
-    part_kernel(Pieces<T> const pieces, Pieces<T> const joint, Names const names, bool periodic) {
-  auto const mine = joined(pieces, joint.size);
-  if (mine.system * pieces.size >= pieces.all) return;
-  auto const known = known_of(joint, mine.system, mine.group, periodic);
-  std::int64_t const first = mine.system * pieces.size + mine.begin;
-  int const count = static_cast<int>(mine.end - mine.begin);
-  JointPivots<T> pivots[joined_pieces];
-  auto piece = no_rows_behind(known.before, known.first);
-#pragma unroll
-  for (int i = 0; i < joined_pieces; ++i) {
-    if (i >= count) continue;
-    bool good = true;
-    pivots[i] = append(piece, pieces.get(first + i), good);
-    if (!good) names.note(mine.system, (mine.begin + i) * pieces.rows - 1);
-  }
-  T last = known.last, behind = known.behind;
-#pragma unroll
-  for (int i = joined_pieces - 1; i >= 0; --i) {
-    if (i >= count) continue;
-    auto const& p = pivots[i];
-    T const begin =
-        (p.first_right - p.first_last * last - p.first_behind * behind) * p.first_inverse;
-    pieces.last[first + i] = last;
-    pieces.first[first + i] = i == 0 ? known.first : begin;
-    last = (p.left_right - p.left_first * begin - p.left_last * last - p.left_behind * behind) *
-           p.left_inverse;
-    behind = begin;
-  }
+  if (half.bad >= 0)
+    raise(level.work.findings->bad_pivot,
+          word_of(level.places.size, number, place.row_of(tile, half)));
+  if (task == PivotedTask::reduce) return;
+  __syncwarp();
+  bool const judged = level.work.findings->measured != 0 && level.work.right != level.work.solution;
+  if (judged) judge_rows(tile, begins, pieces);
+  write_solution(tile, tile.array(3), begins.values);
 }
 
 }  // namespace gridstride::tridiagonal

@@ -21,19 +21,23 @@ struct SharedRelations {
   __device__ Relation<T> get(int i) const { return {at[i], at[size + i], at[2 * size + i]}; }
 };
 
-/// A step of parallel cyclic reduction: x_i by what the unknowns i ± distance are related to. Where
-/// there is none, the unknown beyond the end stays.
+/// A step of parallel cyclic reduction: x by what its neighbours are related to.
+template <class T>
+__device__ Relation<T> reach_further(Relation<T> const& x, Relation<T> const& lower,
+                                     Relation<T> const& upper, bool& good) {
+  return solved(Row<T>{-x.left * lower.left, 1 - x.left * lower.right - x.right * upper.left,
+                       -x.right * upper.right,
+                       x.constant - x.left * lower.constant - x.right * upper.constant},
+                good);
+}
+
+/// The same for x_i, from the relations of x_(i ± distance). Where there is none, the unknown beyond
+/// the end stays.
 template <class T>
 __device__ Relation<T> reach_further(Relation<T> const& x, SharedRelations<T> const& all, int at,
                                      bool has_lower, bool has_upper, int distance, bool& good) {
-  auto const lower = all.get(has_lower ? at - distance : at);
-  auto const upper = all.get(has_upper ? at + distance : at);
-  T const left = has_lower ? x.left : T{0}, right = has_upper ? x.right : T{0};
-  Row<T> const row{has_lower ? -x.left * lower.left : x.left,
-                   1 - left * lower.right - right * upper.left,
-                   has_upper ? -x.right * upper.right : x.right,
-                   x.constant - left * lower.constant - right * upper.constant};
-  return solved(row, good);
+  return reach_further(x, has_lower ? all.get(at - distance) : before_piece<T>(),
+                       has_upper ? all.get(at + distance) : separator<T>(), good);
 }
 
 }  // namespace gridstride::tridiagonal

@@ -24,13 +24,9 @@ void cuda_parallel_cyclic_reduction(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_hybrid(Stream&, Arguments<T> const&);
 template <class T>
-void cuda_ahead(Stream&, Arguments<T> const&);
-template <class T>
 void cuda_constant(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_pivoted(Stream&, Arguments<T> const&);
-template <class T>
-void cuda_pivoted_pairs(Stream&, Arguments<T> const&);
 template <class T>
 void cuda_cusparse(Stream&, Arguments<T> const&);
 template <class T>

@@ -36,15 +36,11 @@ std::span<Variant<Function<T>> const> variants() {
       {"hybrid", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_hybrid<T>),
        "nine rows in a thread's registers, one of them for the block; long systems in tiles, whose "
        "last unknowns are a system again"},
-      {"ahead", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_ahead<T>),
-       "the same by blocks that stay: the next tile comes while one is solved"},
       {"constant", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_constant<T>),
        "systems that share coefficients: factors stay in registers, right-hand sides come by"},
       {"pivoted", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_pivoted<T>),
-       "scaled partial pivoting: 32 rows of a thread become two equations of what is at their "
-       "ends"},
-      {"pivoted_pairs", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_pivoted_pairs<T>),
-       "the same with two threads for 32 rows, which meet in the middle; judges rows on the way"},
+       "scaled partial pivoting: 34 rows of two threads become two equations of what is at their "
+       "ends; rows are judged on the way"},
       {"cusparse", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_cusparse<T>),
        "cuSPARSE without exchanges of rows, to compare with; copies, and no word of pivots and "
        "rows"},
@@ -148,8 +144,8 @@ void solve(Stream& stream, Shape const& shape, Coefficients<T> const& coefficien
   row.run(stream, work);
   if (stream.backend() == Backend::cpu) return host_measure(work);
 #ifdef GRIDSTRIDE_WITH_CUDA
-  // `pivoted_pairs` has judged rows while it had them, but where the solution takes their place.
-  if (variant != "pivoted_pairs" || work.right == work.solution) cuda_measure(stream, work);
+  // `pivoted` has judged rows while it had them, but where the solution takes their place.
+  if (variant != "pivoted" || work.right == work.solution) cuda_measure(stream, work);
 #endif
 }
 

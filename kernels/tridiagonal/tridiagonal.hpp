@@ -75,9 +75,8 @@ struct Report {
   };
   std::optional<Place> bad_pivot;  ///< zero, or too small for a reciprocal
   /// max |d − a·x_(i−1) − b·x_i − c·x_(i+1)| / ((|a| + |b| + |c|)·X + |d|) over all rows, with X the
-  /// largest |x| among the row's 4096 (those of i/4096, rounded down; fewer by `pivoted_pairs`, which
-  /// makes it larger, if anything); nothing where all rows were
-  /// dominant, infinity where it cannot be told, since the solution has taken the place of the
+  /// largest |x| among the row's 4096 (those of i/4096, rounded down; fewer by `pivoted` on GPUs,
+  /// which makes it larger, if anything); nothing where all rows were dominant, infinity where it cannot be told, since the solution has taken the place of the
   /// right-hand side, or is not finite.
   std::optional<double> backward_error;
 

@@ -2,13 +2,14 @@
 
 #include <cstdint>
 
-#include "kernels/tridiagonal/pivoted.cuh"
+#include "kernels/tridiagonal/equations.hpp"
 
-/// Pieces of systems that are put together by trees of threads, and parted again (cuda_pairs.cu).
+/// Pieces of systems in memory, which trees of threads put together and part again
+/// (cuda_pivoted.cu).
 namespace gridstride::tridiagonal {
 
-/// Threads whose pieces become one, each `joined_pieces` of them, at most.
-constexpr int tree_threads = 128;
+/// Pieces that a thread puts together, and threads whose pieces become one, at most.
+constexpr int joined_pieces = 8, tree_threads = 128;
 
 /// A piece in memory.
 template <class T>
@@ -26,10 +27,41 @@ struct alignas(2 * sizeof(T)) StoredPiece {
   }
 };
 
-/// Pieces of which each lies in one stretch.
+/// Pieces, and the unknowns at their ends, once they are known.
 template <class T>
-struct StoredPieces : Pieces<T> {
+struct Pieces {
   StoredPiece<T>* at;
+  T *first, *last;
+  std::int64_t size;  ///< of a system
+  std::int64_t all;   ///< of all systems
+  std::int64_t rows;  ///< of a piece, but the last
+};
+
+/// What is known about a piece: the unknowns before it, at its ends, and behind it.
+template <class T>
+struct Known {
+  T before, first, last, behind;
+};
+
+template <class T>
+__device__ Known<T> known_of(Pieces<T> const& pieces, std::int64_t system, std::int64_t piece,
+                             bool periodic) {
+  std::int64_t const begin = system * pieces.size, at = begin + piece;
+  bool const opens = piece == 0, ends = piece + 1 == pieces.size;
+  return {opens && !periodic ? T{0} : pieces.last[opens ? begin + pieces.size - 1 : at - 1],
+          pieces.first[at], pieces.last[at],
+          ends && !periodic ? T{0} : pieces.first[ends ? begin : at + 1]};
+}
+
+/// Where a system's bad pivots are noted.
+struct Names {
+  Findings* findings;
+  std::int64_t size;
+
+  __device__ void note(std::int64_t system, std::int64_t row) const {
+    row = row < 0 ? 0 : row < size ? row : size - 1;
+    raise(findings->bad_pivot, word_of(size, system, row));
+  }
 };
 
 /// Some threads of a block, whose pieces of a system become one: a tree of `span` leaves, each of
@@ -42,7 +74,7 @@ struct Tree {
   int leaf, leaves, span;  ///< the thread's leaf, those that have pieces, and a power of two
 };
 template <class T>
-__device__ Tree tree_of(StoredPieces<T> const& pieces, std::int64_t groups, int span) {
+__device__ Tree tree_of(Pieces<T> const& pieces, std::int64_t groups, int span) {
   std::int64_t const at = (std::int64_t{blockIdx.x} * tree_threads + threadIdx.x) / span;
   Tree tree{at / groups, at % groups, 0, 0, 0, static_cast<int>(threadIdx.x) % span, 0, span};
   std::int64_t const of_tree = std::int64_t{span} * joined_pieces, start = tree.group * of_tree;
@@ -84,8 +116,8 @@ __device__ Between<T> between(JointPivots<T> const& p, Known<T> const& known) {
 
 /// Puts a thread's pieces together, and then those of the tree's threads: in its first one. Barriers.
 template <class T>
-__device__ Piece<T> join_tree(StoredPieces<T> const& pieces, Tree const& tree,
-                              TreeMemory<T>& memory, Names const& names) {
+__device__ Piece<T> join_tree(Pieces<T> const& pieces, Tree const& tree, TreeMemory<T>& memory,
+                              Names const& names) {
   Piece<T> piece = no_rows<T>(), next = piece;
   if (tree.count > 0) piece = pieces.at[tree.first].piece();
   if (tree.count > 1) next = pieces.at[tree.first + 1].piece();
@@ -114,7 +146,7 @@ __device__ Piece<T> join_tree(StoredPieces<T> const& pieces, Tree const& tree,
 /// The ends of each thread's pieces from those of the tree's, which its first thread knows, and then
 /// of each piece. Barriers.
 template <class T>
-__device__ void part_tree(StoredPieces<T> const& pieces, Tree const& tree, TreeMemory<T>& memory,
+__device__ void part_tree(Pieces<T> const& pieces, Tree const& tree, TreeMemory<T>& memory,
                           Known<T> known) {
   int const thread = static_cast<int>(threadIdx.x);
   for (int reach = tree.span / 2; reach > 0; reach /= 2) {
@@ -153,8 +185,8 @@ enum class TreeTask {
 
 template <TreeTask task, class T>
 __global__ void __launch_bounds__(tree_threads)
-    tree_kernel(StoredPieces<T> const pieces, StoredPieces<T> const joint, Names const names,
-                int span, bool periodic) {
+    tree_kernel(Pieces<T> const pieces, Pieces<T> const joint, Names const names, int span,
+                bool periodic) {
   __shared__ TreeMemory<T> memory;
   auto const tree = tree_of(pieces, joint.size, span);
   auto const piece = join_tree(pieces, tree, memory, names);
