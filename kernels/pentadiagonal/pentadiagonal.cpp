@@ -31,7 +31,7 @@ std::span<Variant<Function<T>> const> variants() {
 }
 
 std::string_view default_variant(Backend backend) {
-  return backend == Backend::cpu ? "threads" : "pieces";
+  return backend == Backend::cpu ? "threads" : "hybrid";
 }
 
 template <class T>

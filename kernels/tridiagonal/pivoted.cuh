@@ -200,27 +200,47 @@ __device__ inline void raise_shared(float* at, float value) {
   atomicMax(reinterpret_cast<unsigned*>(at), __float_as_uint(value));
 }
 
-/// The largest backward error of the tile's rows, for the findings: the solution is in shared memory,
-/// the largest of each system's unknowns in `begins.last`. The cache still has the rows.
+/// The largest backward error of a system's rows of the tile: of those that are `step` after `first`.
+/// `ends` are the unknowns before the first and behind the last one.
 template <class T>
-__device__ void judge_rows(Tile<T> const& tile, Begins<T> const& begins, Pieces<T> const& pieces) {
-  auto const& work = tile.level.work;
-  auto const& places = tile.level.places;
+__device__ double judge_system(Tile<T> const& tile, Begins<T> const& begins, T const* ends, int s,
+                               int first, int step) {
+  auto const& level = tile.level;
+  constexpr int batch = 4;  // rows that are on their way at the same time
+  T const* const x = tile.array(3) + s * level.pitch;
   double error = 0;
-  tile.each_place(1, [&](int s, int r) {
-    std::int64_t const system = tile.first_system + s, row = tile.first_row + r;
-    auto const x = [&](int i) { return tile.array(3)[s * tile.level.pitch + i]; };
-    auto const known = [&](int i) {
-      return known_of(pieces, system, (tile.first_row + i) / piece_rows, places.periodic);
-    };
-    auto const given = row_of(work, places, begins.coefficients[s], begins.values[s], row);
-    error = fmax(error, backward_error(given, r > 0 ? x(r - 1) : known(0).before, x(r),
-                                       r + 1 < tile.rows ? x(r + 1) : known(tile.rows - 1).behind,
-                                       begins.last[s]));
-  });
+  for (int begin = first; begin < tile.rows; begin += batch * step) {
+    Row<T> rows[batch];
+#pragma unroll
+    for (int k = 0; k < batch; ++k)
+      if (int const r = begin + k * step; r < tile.rows)
+        rows[k] = row_of(level.work, level.places, begins.coefficients[s], begins.values[s],
+                         tile.first_row + r);
+#pragma unroll
+    for (int k = 0; k < batch; ++k)
+      if (int const r = begin + k * step; r < tile.rows)
+        error = fmax(error, backward_error(rows[k], r > 0 ? x[r - 1] : ends[2 * s], x[r],
+                                           r + 1 < tile.rows ? x[r + 1] : ends[2 * s + 1],
+                                           begins.last[s], error));
+  }
+  return error;
+}
+
+/// The same of all rows, for the findings: the solution is in shared memory, the largest of each
+/// system's unknowns in `begins.last`. The cache still has the rows.
+template <class T>
+__device__ void judge_rows(Tile<T> const& tile, Begins<T> const& begins, T const* ends) {
+  int const thread = static_cast<int>(threadIdx.x), systems = tile.level.systems;
+  double error = 0;
+  if (tile.level.across && thread % systems < tile.systems)
+    error =
+        judge_system(tile, begins, ends, thread % systems, thread / systems, warp_size / systems);
+  for (int s = 0; !tile.level.across && s < tile.systems; ++s)
+    error = fmax(error, judge_system(tile, begins, ends, s, thread, warp_size));
   for (int lane = 16; lane > 0; lane /= 2) error = fmax(error, __shfl_xor_sync(~0u, error, lane));
-  if (threadIdx.x == 0 && error > 0)
-    raise(work.findings->backward_error, static_cast<std::uint64_t>(__double_as_longlong(error)));
+  if (thread == 0 && error > 0)
+    raise(tile.level.work.findings->backward_error,
+          static_cast<std::uint64_t>(__double_as_longlong(error)));
 }
 
 enum class PivotedTask {
@@ -269,7 +289,15 @@ __global__ void __launch_bounds__(warp_size, 12)
   if (task == PivotedTask::reduce) return;
   __syncwarp();
   bool const judged = level.work.findings->measured != 0 && level.work.right != level.work.solution;
-  if (judged) judge_rows(tile, begins, pieces);
+  if (judged) {
+    // What pivots are left of a is of no use any more.
+    T* const ends = tile.array(0);
+    if (place.active && place.begin == 0 && !place.second) ends[2 * place.system] = known.before;
+    if (place.active && place.begin + place.piece_size == tile.rows)
+      ends[2 * place.system + 1] = known.behind;
+    __syncwarp();
+    judge_rows(tile, begins, ends);
+  }
   write_solution(tile, tile.array(3), begins.values);
 }
 

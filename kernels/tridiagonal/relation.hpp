@@ -95,14 +95,15 @@ GRIDSTRIDE_HOST_DEVICE Row<T> closed(Row<T> const& last, Relation<T> const& firs
 constexpr std::int64_t window_rows = 4096;
 
 /// |d − a·x_(i−1) − b·x_i − c·x_(i+1)| / ((|a| + |b| + |c|)·largest + |d|); infinity where that is no
-/// number.
+/// number, and, without a division, 0 where it is at most `known`.
 template <class T>
-GRIDSTRIDE_HOST_DEVICE double backward_error(Row<T> const& row, T lower, T x, T upper, T largest) {
+GRIDSTRIDE_HOST_DEVICE double backward_error(Row<T> const& row, T lower, T x, T upper, T largest,
+                                             double known = 0) {
   double const d = row.d, a = row.a, b = row.b, c = row.c;
   double const residual = std::fabs(d - a * lower - b * x - c * upper);
-  if (residual == 0) return 0;
-  double const error =
-      residual / ((std::fabs(a) + std::fabs(b) + std::fabs(c)) * largest + std::fabs(d));
+  double const size = (std::fabs(a) + std::fabs(b) + std::fabs(c)) * largest + std::fabs(d);
+  if (residual <= known * size) return 0;
+  double const error = residual / size;
   constexpr double infinity = __builtin_huge_val();
   return error < infinity ? error : infinity;
 }

@@ -343,12 +343,16 @@ inline bool lie_across(Places const& places) {
   return places.values_of[0] > 0 && places.values_of[0] < places.value_stride;
 }
 
-/// Whether arrays with such strides, of which one begins there, lie in vectors of 16 bytes.
+/// Whether an array with such strides lies in vectors of 16 bytes.
 template <class T>
-bool in_vectors(T const* array, std::int64_t stride, std::int64_t const (&of)[3]) {
+bool in_vectors(T const* array, Places const& places, std::int64_t stride,
+                std::int64_t const (&of)[3]) {
   constexpr std::int64_t width = 16 / sizeof(T);
+  std::int64_t const systems[3] = {places.systems[0], places.systems[1],
+                                   places.count / (places.systems[0] * places.systems[1])};
   bool aligned = stride == 1 && reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
-  for (std::int64_t const step : of) aligned = aligned && step % width == 0;
+  for (int axis = 0; axis < 3; ++axis)
+    aligned = aligned && (systems[axis] == 1 || of[axis] % width == 0);
   return aligned;
 }
 
@@ -359,9 +363,9 @@ bool tiles_in_vectors(Level<T, Work> const& level, bool with_coefficients) {
   auto const& work = level.work;
   bool aligned = !level.across && (level.tiles == 1 || level.tile_rows % 4 == 0);
   for (T const* array : std::initializer_list<T const*>{work.right, work.solution})
-    aligned = aligned && in_vectors(array, places.value_stride, places.values_of);
+    aligned = aligned && in_vectors(array, places, places.value_stride, places.values_of);
   for (int i = 0; with_coefficients && i < arrays<Work>; ++i)
-    aligned = aligned && in_vectors(coefficients_of(work, i), places.coefficient_stride,
+    aligned = aligned && in_vectors(coefficients_of(work, i), places, places.coefficient_stride,
                                     places.coefficients_of);
   return aligned;
 }

@@ -35,6 +35,14 @@ TYPED_TEST(PentadiagonalGpu, LongSystems) {
     }
 }
 
+/// The last pairs of tiles have tiles of their own, and those again.
+TYPED_TEST(PentadiagonalGpu, OneLongSystem) {
+  Stream stream(Device::open(Backend::cuda));
+  auto const all =
+      test::random_five<TypeParam>(tridiagonal::contiguous(2700001, 1), Rows::dominant, 9);
+  test::expect_solved(all, test::solved(stream, all, "hybrid"), "hybrid");
+}
+
 TYPED_TEST(PentadiagonalGpu, BiharmonicSteps) {
   Stream stream(Device::open(Backend::cuda));
   for (std::int64_t const n : {1, 2, 3, 13, 96})
