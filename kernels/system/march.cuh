@@ -1,4 +1,4 @@
-// Several stages and steps of a system in one pass over memory, in 2D. After what compiled.cuh asks
+// Several stages and steps of a system in one pass over memory, in 1D and 2D. After what compiled.cuh asks
 // for stand
 //
 //   constexpr int steps, stages, lane_points, vector_points, turns, halo, ghosts, stored,
@@ -49,6 +49,8 @@
 // side is found when a level asks for it (march_sides.cuh); only a warp that comes near one goes
 // through the text for that.
 //
+// A line of points is a row: a warp makes all levels of its strip of it, one turn and no march.
+//
 // Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps; half of it
 // for an array that lasts. Flops: the program's, for each level.
 
@@ -61,7 +63,7 @@ constexpr int levels = steps * stages, reach_y = reach[1], ages = 2 * reach_y + 
 constexpr int lag = levels * reach_y;
 constexpr int sources = components + first_inner[parts - 1];
 constexpr int rates = parts - 1;              // the part that makes them
-constexpr int loaded_rows = 2;                // ahead of their use
+constexpr int loaded_rows = turns > 1 ? 2 : 1;  // ahead of their use
 constexpr int arrays = components + lasting;  // that are loaded
 constexpr int lasting_rows = (levels + 1) * reach_y + 1, lasting_arrays = lasting > 0 ? lasting : 1;
 
@@ -374,7 +376,7 @@ struct March {
       widen(loaded[ahead], array, wide);
       push(rows.lasting_at, lasting_rows, array, wide);
     }
-    old.load(loaded[ahead]);
+    if constexpr (turns > 1) old.load(loaded[ahead]);
     ++strip.row;
     advance_levels<0, way>(strip, rows, row);
     if (static_cast<unsigned>(to) < rows_stored) store_row(strip.a, place, is_stored, row);
@@ -412,7 +414,10 @@ __device__ __forceinline__ void march_strip(MarchArguments<Real> const& a, long 
         march.single_turn<Way::beside>();
         continue;
       }
-    march.turns_inside();
+    if constexpr (turns > 1)
+      march.turns_inside();
+    else
+      march.single_turn<Way::inside>();
   }
 }
 

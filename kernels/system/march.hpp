@@ -60,8 +60,8 @@ int lasting_of(Marched const& what);
 /// Whether anything but the same values follows beyond some axis.
 bool has_sides(Marched const& what);
 
-/// Why `march` does not take it; empty where it does: it takes two dimensions, with sides that stay
-/// as they are, whose levels leave columns of a strip to be stored.
+/// Why `march` does not take it; empty where it does: it takes one or two dimensions, with sides that
+/// stay as they are, whose levels leave columns of a strip to be stored.
 std::string march_refusal(Marched const& what);
 
 /// Whether steps go by it where nothing else is asked for: it takes them, and the program is not so
@@ -74,7 +74,7 @@ struct MarchShape {
   int steps = 1;
   int lane_points = 1;    ///< columns of a thread
   int vector_points = 1;  ///< of them, those that are loaded at once
-  int turns = 1;          ///< rows for which the march's loop is written out
+  int turns = 1;          ///< rows for which the march's loop is written out; 1: the only one
   int blocks = 1;         ///< that registers leave room for on a multiprocessor
   bool in_parts = false;  ///< inner operators are levels, too (inner_levels.hpp)
   bool operator==(MarchShape const&) const = default;

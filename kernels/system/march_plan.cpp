@@ -270,8 +270,10 @@ MarchShape shape_of(Plan const& plan, int value_bytes, int steps) {
   // With as many turns as rows are carried over none has to move to other registers, and more turns
   // share more with each other.
   int const wanted = std::max(4, std::ranges::max(layout.rows_held) - 1);
-  shape.turns = 2;  // a multiple of the rows that are loaded ahead
-  while (shape.turns < wanted && (shape.turns + 2) * additions_of_turn(plan, shape) <= good_length)
+  bool const is_line = plan.what.grid.points[1] == 1;
+  shape.turns = is_line ? 1 : 2;  // a multiple of the rows that are loaded ahead
+  while (!is_line && shape.turns < wanted &&
+         (shape.turns + 2) * additions_of_turn(plan, shape) <= good_length)
     shape.turns += 2;
   // 65536 registers for blocks of two warps: 128, 168 or 255 a thread.
   shape.blocks = layout.registers <= 112 ? 8 : layout.registers <= 152 ? 6 : march_blocks;
@@ -375,7 +377,7 @@ MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& sh
 
 std::string march_refusal(Marched const& what) {
   auto const no = [](std::string const& why) { return fmt::format("'march' takes {}", why); };
-  if (what.grid.dims != 2) return no(fmt::format("grids in 2D, not in {}D", what.grid.dims));
+  if (what.grid.dims > 2) return no("grids in 1D and 2D, not in 3D");
   auto const& program = *what.program;
   if (what.sides.size() != program.results.size() || lasting_of(what) > what.lasting)
     return no("a rate for each field");

@@ -142,7 +142,7 @@ std::vector<system::Input<T>> sided_inputs(SidesCase const& sides, Grid const& g
                                            std::size_t components, Array const& array) {
   std::vector<system::Input<T>> inputs(components);
   for (std::size_t c = 0; c < components; ++c)
-    for (std::size_t axis = 0; axis < 2; ++axis)
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(grid.dims); ++axis)
       for (std::size_t end = 0; end < 2; ++end) {
         auto const& kinds = sides.kinds[axis];
         SideKind const kind = kinds[(2 * c + end) % kinds.size()];

@@ -172,6 +172,38 @@ TEST(MarchGpu, HasTheBitsOfPointsInFloat64) {
   expect_bits_of_points<double>(7);
 }
 
+/// Lines shorter than a strip, a little longer, and of many strips; all lengths of passes.
+template <class T>
+void expect_bits_of_points_on_lines(std::vector<std::string> const& names) {
+  Stream gpu(Device::open(Backend::cuda));
+  evaluate::DeviceClock const clock{0.25, 0.01, 3};
+  auto const cases = test::march_cases();
+  for (auto const& name : names)
+    for (std::int64_t const points : {7, 131, 4100}) {
+      auto const& one = *std::ranges::find(cases, name, &test::MarchCase::name);
+      Grid const grid{
+          .dims = 1, .points = {points, 1, 1}, .origin = {-1.5, 0, 0}, .spacing = {0.4, 1, 1}};
+      auto const program = test::program_of(one, grid);
+      auto const what = test::marched_of(one, program, grid);
+      Sided<T> const plain(program.results.size());
+      for (auto const& shape : system::march_shapes(what, sizeof(T), 8))
+        ASSERT_EQ(by_march<T>(gpu, one, what, plain, shape, clock),
+                  by_points<T>(gpu, one, what, plain, 2 * shape.steps, clock))
+            << name << ", " << shape.steps << " steps, " << points;
+    }
+}
+
+TEST(MarchGpu, HasTheBitsOfPointsOnLinesInFloat32) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points_on_lines<float>(
+      {"Gray-Scott", "Cahn-Hilliard by rk4", "Schroedinger", "at points", "shallow water"});
+}
+
+TEST(MarchGpu, HasTheBitsOfPointsOnLinesInFloat64) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points_on_lines<double>({"Burgers", "Swift-Hohenberg", "gas"});
+}
+
 template <class T>
 void expect_bits_of_extremes() {
   Stream gpu(Device::open(Backend::cuda));
@@ -213,7 +245,7 @@ class MarchGpuSides : public testing::TestWithParam<test::SidesCase> {};
 /// shorter than what all levels reach; the third has no more points than the sides need.
 template <class T>
 void expect_bits_of_points_at(test::SidesCase const& sides, std::string const& name,
-                              system::MarchShape const& shape) {
+                              system::MarchShape const& shape, int dims = 2) {
   Stream gpu(Device::open(Backend::cuda));
   evaluate::DeviceClock const clock{0.25, 0.01, 3};
   std::vector<Buffer<T>> faces;
@@ -231,8 +263,10 @@ void expect_bits_of_points_at(test::SidesCase const& sides, std::string const& n
   auto const& one = *std::ranges::find(cases, name, &test::MarchCase::name);
   for (std::array<std::int64_t, 3> const points :
        {std::array<std::int64_t, 3>{262, 137, 1}, {34, 5, 1}, {4, 4, 1}}) {
-    Grid const grid{
-        .dims = 2, .points = points, .origin = {-1.5, 0.25, 0}, .spacing = {0.4, 0.3, 1}};
+    Grid const grid{.dims = dims,
+                    .points = {points[0], dims == 2 ? points[1] : 1, 1},
+                    .origin = {-1.5, 0.25, 0},
+                    .spacing = {0.4, 0.3, 1}};
     auto const program = test::program_of(one, grid);
     auto const inputs = test::sided_inputs<T>(sides, grid, program.results.size(), face);
     auto const what = test::marched_of(one, program, grid, system::side_rules<T>(inputs));
@@ -269,6 +303,15 @@ TEST_P(MarchGpuSides, FacesHaveTheBitsOfPoints) {
   expect_bits_of_points_at<float>(
       GetParam(), "shallow water",
       {.lane_points = 2, .vector_points = 2, .turns = 2, .in_parts = true});
+}
+
+TEST_P(MarchGpuSides, LinesHaveTheBitsOfPoints) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  expect_bits_of_points_at<float>(
+      GetParam(), "Gray-Scott", {.steps = 4, .lane_points = 2, .vector_points = 2, .turns = 1}, 1);
+  expect_bits_of_points_at<double>(GetParam(), "Cahn-Hilliard",
+                                   {.steps = 2, .lane_points = 2, .vector_points = 2, .turns = 1},
+                                   1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MarchGpuSides, testing::ValuesIn(test::sides_cases()),

@@ -217,7 +217,7 @@ TEST(March, RefusesWhatItDoesNotTake) {
   EXPECT_EQ(system::march_refusal(marched(program)), "");
   auto what = marched(program);
   what.grid.dims = 3;
-  EXPECT_EQ(system::march_refusal(what), "'march' takes grids in 2D, not in 3D");
+  EXPECT_EQ(system::march_refusal(what), "'march' takes grids in 1D and 2D, not in 3D");
   what = marched(program);
   what.sides_change = true;
   EXPECT_EQ(system::march_refusal(what), "'march' takes sides whose values do not follow the time");
@@ -418,6 +418,29 @@ TEST(March, Compiles) {
     } catch (RuntimeCompilerMissing const& missing) {
       GTEST_SKIP() << missing.what();
     }
+}
+
+/// A line is a single row: one turn, and no rows ahead.
+TEST(March, CompilesForLines) {
+  auto const cases = test::march_cases();
+  auto const& gas = *std::ranges::find(cases, "gas", &test::MarchCase::name);
+  Grid const grid{.dims = 1, .points = {1000, 1, 1}};
+  auto const program = test::program_of(gas, grid);
+  auto const walls = test::sides_cases().at(1);
+  auto const inputs = test::sided_inputs<float>(
+      walls, grid, program.results.size(), [](std::size_t) -> float const* { return nullptr; });
+  auto const what = test::marched_of(gas, program, grid, system::side_rules<float>(inputs));
+  auto const shape = system::march_shapes(what, 4, 8).front();
+  EXPECT_EQ(shape.turns, 1);
+  auto const tiling =
+      system::cut_for_march(grid, shape, system::layout_of(what, 4, shape), {528, 8});
+  EXPECT_EQ(tiling.chunks, 1);
+  EXPECT_EQ(tiling.rows, 1);
+  try {
+    EXPECT_FALSE(compile_cubin(system::march_source<float>(what, shape), 90).empty());
+  } catch (RuntimeCompilerMissing const& missing) {
+    GTEST_SKIP() << missing.what();
+  }
 }
 
 TEST(March, CompilesWithSides) {
