@@ -1,6 +1,7 @@
 #include "kernels/fft/block_plan.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
 
@@ -29,6 +30,7 @@ struct Limits {
   int words;                      ///< of 4 bytes, of a number
   int many_threads;               ///< blocks of more wait for each other's exchanges
   int most_numbers = most_radix;  ///< of a thread
+  int largest = most_radix;       ///< radix
   bool has_registers = false;     ///< whether there must be registers for all numbers of a block
 };
 
@@ -47,7 +49,7 @@ class Search {
   void go(std::int64_t rest) {
     if (rest == 1) return consider();
     if (!best_.radices.empty() && radices_.size() >= best_.radices.size()) return;
-    for (int radix = radices_.empty() ? most_radix : radices_.back(); radix > 1; --radix) {
+    for (int radix = radices_.empty() ? limits_.largest : radices_.back(); radix > 1; --radix) {
       if (rest % radix != 0) continue;
       radices_.push_back(radix);
       go(rest / radix);
@@ -57,7 +59,7 @@ class Search {
   void consider() {
     if (!best_.radices.empty() && radices_.size() > best_.radices.size()) return;
     for (int const by : radices_)
-      for (int share = 1; share * most_radix <= limits_.most_numbers; ++share)
+      for (int share = 1; share * limits_.largest <= limits_.most_numbers; ++share)
         consider((points_ / by + share - 1) / share);
   }
   void consider(std::int64_t threads) {
@@ -89,12 +91,11 @@ class Search {
 
 /// How results of the first radix r are kept in different banks while neighbouring lanes write them,
 /// r apart: one number more after each r makes that an odd distance. Where r is even and no power of
-/// two, whole division would take longer than the conflicts, and one after each 4 does nearly as well.
+/// two, division would take longer than the conflicts of many points.
 int padding_of(std::int64_t points, Passes const& passes) {
   int const first = passes.radices.front();
   if (first % 2 != 0) return 0;
-  if ((first & (first - 1)) == 0) return first;
-  return points <= 2048 ? 4 : 16;
+  return (first & (first - 1)) == 0 || points <= 2048 ? first : 16;
 }
 
 /// `points` are the numbers that a line has in shared memory.
@@ -136,6 +137,7 @@ int lines_side_by_side(std::size_t bytes, BlockNeeds const& needs, int threads) 
 
 std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
   bool const convolves = !is_smooth(needs.points);
+  bool const is_small = needs.number_bytes == 8;
   bool const is_real = needs.element_bytes < needs.number_bytes;
   Limits const limits{.lines = needs.neighbours ? wide_lines(needs) : 1,
                       .words = static_cast<int>(needs.number_bytes / 4),
@@ -169,6 +171,20 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
     }
   } else if (!convolves) {
     passes = Search(points, limits).run();
+    // Real lines of float64 have little else to wait for meanwhile, if threads have many numbers.
+    if (is_real && !is_small && points <= 512 &&
+        std::has_single_bit(static_cast<unsigned>(points))) {
+      Limits few = limits;
+      few.most_numbers = few.largest = most_radix / 2;
+      passes = Search(points, few).run();
+    }
+    // A pass less is worth twice the registers, if these hold small numbers.
+    if (is_small && !is_real) {
+      Limits wide_radices = limits;
+      wide_radices.most_numbers = wide_radices.largest = 2 * most_radix;
+      auto const fewer = Search(points, wide_radices).run();
+      if (passes.radices.empty() || fewer.radices.size() < passes.radices.size()) passes = fewer;
+    }
   }
   if (passes.radices.empty()) return std::nullopt;
   std::size_t const bytes =
@@ -176,6 +192,9 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
   if (bytes > needs.shared_bytes) return std::nullopt;
   int const lines = needs.neighbours ? lines_side_by_side(bytes, needs, passes.threads)
                                      : lines_in_a_row(bytes, needs, passes.threads);
+  // A block of 1024 threads has too few registers for all that they have under way.
+  if (needs.neighbours && !convolves && !is_real && is_small && passes.threads * lines > 512)
+    passes.threads = (passes.threads + 1) / 2;
   return BlockPlan{.points = points,
                    .radices = passes.radices,
                    .line_threads = passes.threads,
@@ -185,6 +204,25 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
                    .reorders = reorders,
                    .shared_bytes = static_cast<std::size_t>(lines) * bytes,
                    .work = passes.work / static_cast<double>(points)};
+}
+
+std::optional<PairPlan> pair_plan(BlockNeeds const& first, BlockNeeds const& second) {
+  auto one = block_plan(first), two = block_plan(second);
+  if (!one || !two || one->convolves || two->convolves) return std::nullopt;
+  int const step = std::lcm(one->line_threads, two->line_threads);
+  auto const fit = [](BlockPlan& plan, BlockNeeds const& needs, int threads) {
+    std::size_t const bytes = plan.shared_bytes / static_cast<std::size_t>(plan.block_lines);
+    plan.block_lines = threads / plan.line_threads;
+    plan.shared_bytes = static_cast<std::size_t>(plan.block_lines) * bytes;
+    return !needs.neighbours ||
+           static_cast<std::size_t>(plan.block_lines) * needs.number_bytes >= wide / 2;
+  };
+  for (int threads = step; threads <= 512; threads += step) {
+    bool const is_wide = fit(*one, first, threads) && fit(*two, second, threads);
+    if (std::max(one->shared_bytes, two->shared_bytes) > first.shared_bytes / 2) break;
+    if (is_wide && threads >= 128) return PairPlan{*one, *two};
+  }
+  return std::nullopt;
 }
 
 }  // namespace gridstride::fft

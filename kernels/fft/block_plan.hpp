@@ -35,4 +35,12 @@ struct BlockNeeds {
 /// Nothing where the chip does not hold a line.
 std::optional<BlockPlan> block_plan(BlockNeeds const& needs);
 
+/// Of two passes in one kernel (pair.cuh): of as many threads.
+struct PairPlan {
+  BlockPlan first, second;
+};
+
+/// Nothing where a convolution is needed, or no number of threads suits both.
+std::optional<PairPlan> pair_plan(BlockNeeds const& first, BlockNeeds const& second);
+
 }  // namespace gridstride::fft

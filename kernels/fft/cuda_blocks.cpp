@@ -13,11 +13,8 @@ namespace {
 template <class T>
 void run_pass(Stream& stream, Pass<T> const& pass) {
   auto const work = work_of(pass);
-  Launch const how{.task = pass.task,
-                   .kind = line_kind(pass.kind),
-                   .points = pass.points,
-                   .neighbours = work.in_stride > (work.counts[0] > 1 ? work.in_strides[0] : 1)};
-  if (launch(stream, work, how)) return;
+  auto const how = launch_of(pass, work);
+  if (launch_columns(stream, work, how) || launch(stream, work, how)) return;
   if (how.kind == LineKind::complex && launch_long(stream, work, how)) return;
   run_stages(stream, pass);
 }
@@ -26,7 +23,13 @@ void run_pass(Stream& stream, Pass<T> const& pass) {
 
 template <class T>
 void cuda_blocks(Stream& stream, Arguments<T> const& arguments) {
-  for (auto const& pass : passes_of(arguments)) run_pass(stream, pass);
+  auto const passes = passes_of(arguments);
+  for (std::size_t p = 0; p < passes.size(); ++p) {
+    if (p + 1 < passes.size() && launch_planes(stream, passes[p], passes[p + 1]))
+      ++p;
+    else
+      run_pass(stream, passes[p]);
+  }
 }
 
 template void cuda_blocks(Stream&, Arguments<float> const&);

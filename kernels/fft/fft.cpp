@@ -312,6 +312,7 @@ class Planner {
   void add(std::size_t axis, Task task, Side<T> const& to) {
     Pass<T> pass{.task = task,
                  .kind = work_.shape.kinds[axis],
+                 .axis = axis,
                  .points = work_.shape.points[axis],
                  .in = now_.data,
                  .out = to.data,

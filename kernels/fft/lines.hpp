@@ -154,4 +154,18 @@ struct LineWork {
   long long stretch, short_points;
 };
 
+/// Two passes as one kernel (blocks/pair.cuh): the lines of both are in slabs along an axis across.
+struct Slabs {
+  long long size, each;  ///< of that axis: of all slabs, of one
+  /// From one slab to the next, in elements: where the first pass reads, where it writes and the
+  /// second one reads, and where that one writes.
+  long long first_in, between, second_out;
+  unsigned count;  ///< slabs
+  unsigned lag;    ///< slabs by which the second pass is behind
+  unsigned ring;   ///< slabs for which there is room in between; 0: for all
+  bool mixes;      ///< blocks of both passes by turns, or those of a slab together
+  unsigned first_tiles, second_tiles;  ///< blocks' work of a slab
+  unsigned* counters;                  ///< 2·count of them, all 0
+};
+
 }  // namespace gridstride::fft

@@ -15,6 +15,7 @@ template <class T>
 struct Pass {
   Task task;
   Kind kind;
+  std::size_t axis;     ///< of the arrays, 0 to 2
   std::int64_t points;  ///< of a line; of its real side where the other one is complex
   T const* in;
   T* out;

@@ -1,8 +1,6 @@
-#pragma once
-
 // Lines of a pass that stay on the chip: a block of threads has some of them, from their first read
-// to their last write. For NVRTC, which finds before this: `Real`, and in namespace gridstride::fft
-// the constants
+// to their last write. For NVRTC, which finds before this: `Real`, and in the namespace that
+// worker.cuh names the constants
 //
 //   task, kind, line_points   what is done, of which lines, of how many points
 //   points, radices, passes   of the complex transform; their product is points
@@ -14,12 +12,14 @@
 //                             Bluestein's of at least twice as many points, or
 //   reorders                  Rader's of one less
 //   pairs_in, pairs_out       see Line
-//   twists                    whether results are turned to join steps of a longer transform
+//   twists, twist_axis        whether results are turned to join steps of a longer transform, and
+//                             by which of the axes across
+//   slab_axis                 along which the lines of a pair of passes are in slabs
 //   convolution_step          of one that is too long for a block
 
 #include "kernels/fft/blocks/worker.cuh"
 
-namespace gridstride::fft {
+namespace GRIDSTRIDE_FFT_NAMESPACE {
 
 /// Of the transform itself.
 constexpr int own_points = convolves ? short_points : points;
@@ -98,7 +98,7 @@ __device__ __forceinline__ void divide_results(Worker const& worker, Lined const
 __device__ __forceinline__ void fetch_reals(Worker const& worker, Lined const& line) {
   for (int i = worker.thread; i < line_points; i += line_threads)
     worker.real_at(i) = line.real({i, 1});
-  __syncthreads();
+  meet();
 }
 
 /// The numbers that a real transform forward begins with, for `take`. Lines that are not taken in
@@ -176,7 +176,7 @@ __device__ __forceinline__ void analyse(Worker const& worker, Lined const& line)
     with_packed(worker, line, [&](auto const& packed) {
       worker.run<false>(line.work, packed, [&](int k, Numeral value) { worker.at(k) = value; });
     });
-    __syncthreads();
+    meet();
     put_results(worker, line, [&](int k, Numeral value) {
       if constexpr (task == Task::halve)
         line.put_number(line.complex_out(), k, line.paired(k, value));
@@ -193,7 +193,7 @@ __device__ __forceinline__ void synthesise(Worker const& worker, Lined const& li
                  [&](int k) { return line.paired(k, line.number(line.complex_in(), k)); });
   else
     take_results(worker, line, [&](int k) { return line.result(k); });
-  __syncthreads();
+  meet();
   worker.run<true>(
       line.work, [&](int j) { return worker.at(j); },
       [&](int k, Numeral value) { line.put_packed(k, value); });
@@ -205,27 +205,27 @@ __device__ __forceinline__ void solve(Worker const& worker, Lined const& line) {
   if constexpr (is_quarter(kind)) {
     Real const across = line.eigenvalue_across();
     take_results(worker, line, [&](int k) { return line.result(k); });
-    __syncthreads();
+    meet();
     worker.run<true>(line.work, get, [&](int k, Numeral value) {
       worker.at(k) = line.divided_packed(across, k, value);
     });
-    __syncthreads();
+    meet();
     worker.run<false>(line.work, get, put);
-    __syncthreads();
+    meet();
     put_results(worker, line, [&](int k, Numeral value) { line.put_result(k, value); });
   } else if constexpr (is_mirrored) {
     Real const across = line.eigenvalue_across();
     fetch_reals(worker, line);
     run_mirrored(worker, line,
                  [&](int k, Real value) { worker.real_at(k) = value * line.factor(across, k); });
-    __syncthreads();
+    meet();
     run_mirrored(worker, line, [&](int k, Real value) { line.put_real({k, 1}, value); });
   } else {
     with_packed(worker, line,
                 [&](auto const& packed) { worker.run<false>(line.work, packed, put); });
-    __syncthreads();
+    meet();
     divide_results(worker, line);
-    __syncthreads();
+    meet();
     worker.run<true>(line.work, get, [&](int k, Numeral value) { line.put_packed(k, value); });
   }
 }
@@ -235,7 +235,7 @@ __device__ __forceinline__ void transform_complex(Worker const& worker, Lined co
   auto const get = [&](int j) { return line.number(line.in, j); };
   auto const put = [&](int k, Numeral value) { line.put_number(line.out, k, value); };
   if constexpr (twists)
-    worker.run_passes<inverse>(get, put, Twist<inverse>(line));
+    worker.run_passes<inverse>(get, put, Twist<inverse, twist_axis>(line));
   else
     worker.run<inverse>(line.work, get, put);
 }
@@ -259,7 +259,7 @@ __device__ __forceinline__ void convolve(Worker const& worker, Lined const& line
     // Results lie row by row, and so does the filter.
     Numeral const* const filter = work.filter + line.index[0] * work.stretch;
     worker.run_passes<false>(get, [&](int k, Numeral value) { worker.at(k) = value * filter[k]; });
-    __syncthreads();
+    meet();
     worker.run_passes<true>([&](int j) { return worker.at(j); }, put, Twist<true>(line));
   } else {
     worker.run_passes<true>(get, [&](int k, Numeral value) {
@@ -278,7 +278,7 @@ constexpr bool analyses =
                                                              : true));
 
 /// Registers for a thread: those of its numbers and some for the rest, of which lines that come from
-/// memory as they are, one after the other, want more.
+/// memory as they are, one after the other, want more, and so do waves of float64 on most ways.
 constexpr int thread_registers() {
   int numbers = 0;
   for (int const radix : radices) {
@@ -286,7 +286,9 @@ constexpr int thread_registers() {
     if (numbers < each * radix) numbers = each * radix;
   }
   constexpr bool is_plain =
-      !neighbours && (kind == LineKind::complex || (kind == LineKind::periodic && analyses));
+      kind == LineKind::periodic && sizeof(Real) == 8
+          ? !neighbours || task != Task::inverse
+          : !neighbours && (kind == LineKind::complex || (kind == LineKind::periodic && analyses));
   int const words = numbers * static_cast<int>(sizeof(Numeral) / 4);
   if (words > 80) return words + 48;
   return words > 48 ? 128 : words + (is_plain || words > 32 ? 48 : 32);
@@ -298,15 +300,29 @@ constexpr int resident_blocks() {
   return blocks > 1 ? blocks : 1;
 }
 
-extern "C" __global__ void __launch_bounds__(line_threads* block_lines, resident_blocks())
-    lines(__grid_constant__ LineWork<Real> const work) {
-  extern __shared__ __align__(16) unsigned char memory[];
+constexpr int threads = line_threads * block_lines;
+
+/// A part of complex lines that begins elsewhere; it ends at `left` along `slab_axis`.
+struct Slab {
+  long long in = 0, out = 0;  ///< from the beginning of the arrays, in numbers
+  long long left = 0;
+};
+
+/// The lines from `first` on, as many as a block has.
+template <bool has_slab = false>
+__device__ __forceinline__ void run_lines(LineWork<Real> const& work, unsigned char* memory,
+                                          long long first, Slab const& slab = {}) {
   int const place = static_cast<int>(threadIdx.x);
   int const of_block = neighbours ? place % block_lines : place / line_threads;
   Worker const worker{reinterpret_cast<Numeral*>(memory), work.roots,
                       neighbours ? place / block_lines : place % line_threads, of_block};
-  Lined const line(work, kind, line_points, pairs_in, pairs_out,
-                   static_cast<long long>(blockIdx.x) * block_lines + of_block);
+  Lined line(work, kind, line_points, pairs_in, pairs_out, first + of_block);
+  line.streams = !has_slab && !neighbours && kind == LineKind::complex;
+  if constexpr (has_slab) {
+    line.is_there = line.is_there && line.index[slab_axis] < slab.left;
+    line.in += 2 * slab.in;
+    line.out += 2 * slab.out;
+  }
   if constexpr (convolution_step != ConvolutionStep::none)
     convolve<task == Task::inverse>(worker, line);
   else if constexpr (kind == LineKind::complex)
@@ -319,4 +335,4 @@ extern "C" __global__ void __launch_bounds__(line_threads* block_lines, resident
     synthesise(worker, line);
 }
 
-}  // namespace gridstride::fft
+}  // namespace GRIDSTRIDE_FFT_NAMESPACE

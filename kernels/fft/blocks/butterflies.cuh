@@ -99,6 +99,37 @@ __device__ __forceinline__ void transform_odd(Number<T> (&v)[count]) {
   });
 }
 
+template <int count, bool inverse, class T>
+__device__ __forceinline__ void transform(Number<T> (&v)[count]);
+
+constexpr int common_factor(int a, int b) { return b == 0 ? a : common_factor(b, a % b); }
+
+/// The transform of a·b numbers where a and b have no common factor (I. J. Good, J. Royal Statistical
+/// Society B 20, 1958, 361–372): element (j₁·b + j₂·a) mod n and result k₁ mod a, k₂ mod b are those
+/// of a transform along two axes, without a turn in between.
+template <int a, int b, bool inverse, class T>
+__device__ __forceinline__ void transform_coprime(Number<T> (&v)[a * b]) {
+  Number<T> rows[b][a], result[a * b];
+  unrolled<b>([&](auto j) {
+    unrolled<a>([&](auto i) { rows[j.value][i.value] = v[(i.value * b + j.value * a) % (a * b)]; });
+    transform<a, inverse>(rows[j.value]);
+  });
+  unrolled<a>([&](auto k) {
+    Number<T> column[b];
+    unrolled<b>([&](auto j) { column[j.value] = rows[j.value][k.value]; });
+    transform<b, inverse>(column);
+    unrolled<b>([&](auto i) {
+      constexpr int place = [] {
+        int at = decltype(k)::value;
+        while (at % b != decltype(i)::value) at += a;
+        return at;
+      }();
+      result[place] = column[i.value];
+    });
+  });
+  unrolled<a * b>([&](auto i) { v[i.value] = result[i.value]; });
+}
+
 /// The transform of `count` numbers. Where it is a product a·b, with element j₁·b + j₂ and result
 /// k₁ + a·k₂, those of a numbers come first, then a turn by j₂·k₁, then those of b.
 template <int count, bool inverse, class T>
@@ -111,6 +142,8 @@ __device__ __forceinline__ void transform(Number<T> (&v)[count]) {
     constexpr int a = first_factor(count), b = count / a;
     if constexpr (b == 1) {
       transform_odd<count, inverse>(v);
+    } else if constexpr (common_factor(a, b) == 1) {
+      transform_coprime<a, b, inverse>(v);
     } else {
       unrolled<b>([&](auto j) {
         Number<T> part[a];

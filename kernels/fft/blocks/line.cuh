@@ -32,6 +32,7 @@ struct Line {
   long long n;
   bool is_there;             ///< false: a line beyond the last reads zeros and writes nothing
   bool pairs_in, pairs_out;  ///< two of T that belong together can be read, or written, as one
+  bool streams = false;      ///< such pairs of 16 bytes are not read again soon
   T const* in;
   T* out;
   long long index[4];
@@ -123,6 +124,10 @@ struct Line {
   __device__ __forceinline__ void put_number(T* base, long long k, Number<T> value) const {
     if (!is_there) return;
     long long const place = k * work.out_stride;
+    if constexpr (sizeof(T) == 8) {
+      if (pairs_out && streams)
+        return __stcs(reinterpret_cast<double2*>(base) + place, double2{value.re, value.im});
+    }
     if (pairs_out) {
       reinterpret_cast<Number<T>*>(base)[place] = value;
     } else {

@@ -1,5 +1,3 @@
-#pragma once
-
 // Complex transforms of the lines of a block. For NVRTC, which finds the constants of blocks.cuh before
 // this.
 //
@@ -9,11 +7,18 @@
 // results in their order. The first reads from memory, the last writes there, and what is between
 // goes through shared memory. Where lines are neighbours, neighbouring threads have neighbouring
 // lines: they then read and write whole sectors.
+//
+// The constants are in the namespace GRIDSTRIDE_FFT_NAMESPACE, which is gridstride::fft where nothing
+// else is said. A kernel of several steps includes this for each, in a namespace of its own.
 
 #include "kernels/fft/blocks/butterflies.cuh"
 #include "kernels/fft/blocks/roots.cuh"
 
-namespace gridstride::fft {
+#ifndef GRIDSTRIDE_FFT_NAMESPACE
+#define GRIDSTRIDE_FFT_NAMESPACE gridstride::fft
+#endif
+
+namespace GRIDSTRIDE_FFT_NAMESPACE {
 
 using Numeral = Number<Real>;
 using Lined = Line<Real>;
@@ -36,6 +41,14 @@ constexpr int padded(int place) {
 }
 constexpr int held = reorders ? short_points : points;  ///< numbers that a line has there
 constexpr int room = padding > 0 ? padded(held) + 1 : held;
+
+/// Threads that share a line meet: a warp's, or all of the block.
+__device__ __forceinline__ void meet() {
+  if constexpr (!neighbours && 32 % line_threads == 0)
+    __syncwarp();
+  else
+    __syncthreads();
+}
 
 struct Worker {
   Numeral* shared;
@@ -93,7 +106,7 @@ struct Worker {
       if (is_even || j < butterflies)
         unrolled<radix>([&](auto i) { v[m.value][i.value] = source(j + i.value * butterflies); });
     });
-    __syncthreads();
+    meet();
     unrolled<each>([&](auto m) {
       int const j = thread + m.value * line_threads;
       if (is_even || j < butterflies) {
@@ -119,7 +132,7 @@ struct Worker {
     } else {
       run_pass<pass, inverse>(
           source, [&](int k, Numeral value) { at(k) = value; }, finish);
-      __syncthreads();
+      meet();
       run_passes<inverse, pass + 1>([&](int j) { return at(j); }, sink, finish);
     }
   }
@@ -140,7 +153,7 @@ struct Worker {
                         Numeral const filtered = value * work.filter[k];
                         at(k) = k == 0 ? filtered + first : filtered;
                       });
-    __syncthreads();
+    meet();
     run_passes<true>(
         [&](int j) { return at(j); },
         [&](int m, Numeral value) { sink(work.order[m == 0 ? 0 : points - m], given(value)); });
@@ -165,7 +178,7 @@ struct Worker {
             return j < short_points ? chirped(j, source(j)) : Numeral{0, 0};
           },
           [&](int k, Numeral value) { at(k) = value * work.filter[k]; });
-      __syncthreads();
+      meet();
       run_passes<true>([&](int j) { return at(j); },
                        [&](int k, Numeral value) {
                          if (k >= short_points) return;
@@ -176,17 +189,16 @@ struct Worker {
   }
 };
 
-/// Results are turned to join steps of a longer transform: result k of line t by root^(k·t·twist).
-/// Again roots of four neighbours come from that of the first. `part` of `parts` has every so many.
-template <bool inverse, int parts = 1>
+/// Results are turned to join steps of a longer transform: result k of a line with index t along
+/// this axis across by root^(k·t·twist). Again roots of four neighbours come from that of the first.
+template <bool inverse, int axis = 0>
 struct Twist {
   Turn const& turn;
-  unsigned t, part;  ///< t: times twist
+  unsigned t;  ///< times twist
 
-  __device__ __forceinline__ explicit Twist(Lined const& line, unsigned of_parts = 0)
+  __device__ __forceinline__ explicit Twist(Lined const& line)
       : turn(line.work.turn),
-        t(static_cast<unsigned>(line.index[0]) * static_cast<unsigned>(line.work.twist)),
-        part(of_parts) {}
+        t(static_cast<unsigned>(line.index[axis]) * static_cast<unsigned>(line.work.twist)) {}
   __device__ __forceinline__ Numeral root(unsigned k) const {
     Numeral const value = root_at(k * t, turn, Real{});
     return inverse ? conjugate(value) : value;
@@ -194,10 +206,10 @@ struct Twist {
   template <int radix>
   __device__ __forceinline__ void operator()(int j, Numeral (&v)[radix]) const {
     constexpr int apart = points / radix;
-    Numeral const first = root(parts * apart), second = first * first, third = second * first;
+    Numeral const first = root(apart), second = first * first, third = second * first;
     unrolled<(radix + 3) / 4>([&](auto group) {
       constexpr int start = 4 * decltype(group)::value;
-      Numeral const here = root(parts * static_cast<unsigned>(j + start * apart) + part);
+      Numeral const here = root(static_cast<unsigned>(j + start * apart));
       v[start] = v[start] * here;
       if constexpr (start + 1 < radix) v[start + 1] = v[start + 1] * (here * first);
       if constexpr (start + 2 < radix) v[start + 2] = v[start + 2] * (here * second);
@@ -206,4 +218,4 @@ struct Twist {
   }
 };
 
-}  // namespace gridstride::fft
+}  // namespace GRIDSTRIDE_FFT_NAMESPACE

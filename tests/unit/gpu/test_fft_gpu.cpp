@@ -103,6 +103,39 @@ TYPED_TEST(FftGpu, LinesThatNoBlockHolds) {
       stream, fft::dense({1 << 15, 3, 2}, {Kind::complex, Kind::none, Kind::complex}), "blocks");
 }
 
+/// Of which a block holds too few: two axes of a matrix each, by slabs of columns, the last of which
+/// is not full.
+TYPED_TEST(FftGpu, ColumnsInTwoSteps) {
+  Stream stream(Device::open(Backend::cuda));
+  for (std::int64_t const n : {8192, 10000})
+    check_complex<TypeParam>(
+        stream, fft::dense({75, n, 2}, {Kind::none, Kind::complex, Kind::none}), "blocks");
+}
+
+/// Two axes in one kernel, by slabs of planes, the last of which is not full, where numbers are of
+/// float32. A plane's bits are those of a plane alone.
+TYPED_TEST(FftGpu, PlanesInOneKernel) {
+  Stream stream(Device::open(Backend::cuda));
+  using C = std::complex<TypeParam>;
+  std::int64_t const size = 128 * 120, planes = 431;  // more than 48 MiB
+  auto const values = noise<C>(size * planes, 31);
+  auto const kinds = std::array{Kind::complex, Kind::complex, Kind::none};
+  for (auto const direction : {Direction::forward, Direction::inverse}) {
+    auto const many = fft::dense({128, 120, planes}, kinds);
+    auto const all = transformed<TypeParam>(stream, many, direction, values, "blocks");
+    EXPECT_EQ(transformed_in_place(stream, many, direction, values, "blocks"), all);
+    for (std::int64_t const plane : {std::int64_t{0}, std::int64_t{70}, planes - 1}) {
+      auto const part = [&](std::vector<C> const& from) {
+        return std::vector<C>(from.begin() + plane * size, from.begin() + (plane + 1) * size);
+      };
+      EXPECT_EQ(transformed<TypeParam>(stream, fft::dense({128, 120, 1}, kinds), direction,
+                                       part(values), "blocks"),
+                part(all))
+          << plane;
+    }
+  }
+}
+
 TYPED_TEST(FftGpu, CuFftAgreesWhereItTakesTheShape) {
   Stream stream(Device::open(Backend::cuda));
   using T = TypeParam;

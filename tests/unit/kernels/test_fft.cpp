@@ -211,7 +211,7 @@ TEST(Fft, PlansOfBlocks) {
         for (int const radix : plan->radices) {
           product *= radix;
           EXPECT_LE((plan->points / radix + plan->line_threads - 1) / plan->line_threads * radix,
-                    plan->reorders ? 32 : 16)
+                    plan->reorders || number == 8 ? 32 : 16)
               << points;
         }
         EXPECT_EQ(product, plan->points);
@@ -241,6 +241,34 @@ TEST(Fft, PlansOfBlocks) {
   auto const plan = fft::block_plan(needs_of_float64(8191));
   ASSERT_TRUE(plan.has_value());
   EXPECT_TRUE(plan->reorders);
+}
+
+/// Two passes in one kernel have as many threads, and each of both plans is one that suits alone.
+TEST(Fft, PlansOfPairs) {
+  auto const needs = [](std::int64_t points, bool neighbours, std::size_t number) {
+    return fft::BlockNeeds{.points = points,
+                           .neighbours = neighbours,
+                           .element_bytes = number,
+                           .number_bytes = number,
+                           .shared_bytes = 227 << 10};
+  };
+  for (std::size_t const number : {8, 16})
+    for (std::int64_t const x : {64, 100, 256, 512, 1000})
+      for (std::int64_t const y : {64, 120, 256, 512}) {
+        auto const plan = fft::pair_plan(needs(x, false, number), needs(y, true, number));
+        if (!plan) continue;
+        EXPECT_EQ(plan->first.threads(), plan->second.threads()) << x << ' ' << y;
+        EXPECT_LE(plan->first.threads(), 512) << x << ' ' << y;
+        EXPECT_LE(std::max(plan->first.shared_bytes, plan->second.shared_bytes), 227 << 9);
+        EXPECT_GE(static_cast<std::size_t>(plan->second.block_lines) * number, 64U);
+        EXPECT_EQ(plan->first.radices, fft::block_plan(needs(x, false, number))->radices);
+        EXPECT_EQ(plan->second.radices, fft::block_plan(needs(y, true, number))->radices);
+      }
+  EXPECT_TRUE(fft::pair_plan(needs(512, false, 8), needs(512, true, 8)).has_value());
+  EXPECT_TRUE(fft::pair_plan(needs(64, true, 16), needs(64, true, 16)).has_value());
+  // By a convolution; too few columns.
+  EXPECT_FALSE(fft::pair_plan(needs(509, false, 8), needs(512, true, 8)).has_value());
+  EXPECT_FALSE(fft::pair_plan(needs(512, false, 16), needs(4096, true, 16)).has_value());
 }
 
 /// All of 1 … p − 1, each the one before times the second, modulo p.

@@ -74,11 +74,16 @@ std::vector<RuntimeSource> sources() {
                              .kind = fft::LineKind::quarter_sine,
                              .points = 12,
                              .neighbours = true};
-  all.push_back(fft::block_source<T>(lines, *fft::block_plan({.points = 6,
-                                                              .neighbours = true,
-                                                              .element_bytes = sizeof(T),
-                                                              .number_bytes = 2 * sizeof(T),
-                                                              .shared_bytes = 48 << 10})));
+  fft::BlockNeeds const needs{.points = 6,
+                              .neighbours = true,
+                              .element_bytes = sizeof(T),
+                              .number_bytes = 2 * sizeof(T),
+                              .shared_bytes = 48 << 10};
+  all.push_back(fft::block_source<T>(lines, *fft::block_plan(needs)));
+  auto const pair = fft::pair_plan(needs, needs);
+  fft::BlockKind halves = lines;
+  halves.task = fft::Task::inverse;
+  all.push_back(fft::pair_source<T>(halves, pair->first, halves, pair->second));
   Grid const plane{.dims = 2, .points = {64, 64, 1}};
   auto const program = test::mixed_program(plane);
   for (bool const wraps : {true, false}) {
@@ -106,7 +111,8 @@ TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
       "kernels/riemann/team.cuh",      "kernels/sampling/tiles.cuh",
       "kernels/evaluate/compiled.cuh", "kernels/system/points.cuh",
       "kernels/system/planes.cuh",     "kernels/system/march.cuh",
-      "kernels/system/extremes.cuh",   "kernels/fft/blocks/blocks.cuh"};
+      "kernels/system/extremes.cuh",   "kernels/fft/blocks/single.cuh",
+      "kernels/fft/blocks/pair.cuh"};
   for (Entry const& entry : entries()) known.push_back(entry.file);
   for (RuntimeFile const& file : runtime_files())
     if (file.text.find("extern \"C\" __global__") != std::string_view::npos) {
