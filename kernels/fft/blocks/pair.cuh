@@ -21,11 +21,12 @@ __device__ __forceinline__ void report(unsigned* done) {
   atomicAdd(done, 1U);
 }
 
-/// Registers for either pass, and for which of them it is.
-constexpr int pair_registers = max(96, max(first::thread_registers(), second::thread_registers()));
-constexpr int pair_blocks = 65536 / (32 * ((first::threads + 31) / 32) * pair_registers);
+constexpr int larger(int a, int b) { return a > b ? a : b; }
+constexpr int pair_registers =
+    larger(96, larger(first::thread_registers(), second::thread_registers()));
+constexpr int pair_blocks = larger(1, 65536 / (32 * ((first::threads + 31) / 32) * pair_registers));
 
-extern "C" __global__ void __launch_bounds__(first::threads, pair_blocks > 1 ? pair_blocks : 1)
+extern "C" __global__ void __launch_bounds__(first::threads, pair_blocks)
     pair(__grid_constant__ LineWork<Real> const one, __grid_constant__ LineWork<Real> const two,
          __grid_constant__ Slabs const slabs) {
   static_assert(first::threads == second::threads);
