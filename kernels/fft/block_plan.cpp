@@ -133,15 +133,44 @@ int lines_side_by_side(std::size_t bytes, BlockNeeds const& needs, int threads) 
   return lines;
 }
 
+bool is_of_reals(BlockNeeds const& needs) { return needs.element_bytes < needs.number_bytes; }
+bool is_of_float32(BlockNeeds const& needs) { return needs.number_bytes == 8; }
+
+/// Of a transform without a convolution, as measured.
+Passes direct_passes(std::int64_t points, Limits const& limits, BlockNeeds const& needs) {
+  auto const found = [&](int numbers) {
+    Limits with = limits;
+    with.most_numbers = with.largest = numbers;
+    return Search(points, with).run();
+  };
+  // Short real lines of float64 have much to do beside, for which twice the threads are worth a pass.
+  bool const is_short = points <= 512 && std::has_single_bit(static_cast<unsigned>(points));
+  if (is_of_reals(needs) && !is_of_float32(needs) && is_short) return found(most_radix / 2);
+  auto passes = found(most_radix);
+  // A pass less is worth twice the registers, if these hold small numbers.
+  if (is_of_float32(needs) && !is_of_reals(needs)) {
+    auto fewer = found(2 * most_radix);
+    if (passes.radices.empty() || fewer.radices.size() < passes.radices.size()) return fewer;
+  }
+  return passes;
+}
+
+/// A block of 1024 threads has too few registers for all that they have under way.
+void halve_threads(std::int64_t points, BlockNeeds const& needs, Passes& passes) {
+  int const half = (passes.threads + 1) / 2;
+  bool const suits = std::ranges::all_of(passes.radices, [&](int radix) {
+    return (points / radix + half - 1) / half * radix <= 2 * most_radix;
+  });
+  if (suits && is_of_float32(needs) && !is_of_reals(needs)) passes.threads = half;
+}
+
 }  // namespace
 
 std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
   bool const convolves = !is_smooth(needs.points);
-  bool const is_small = needs.number_bytes == 8;
-  bool const is_real = needs.element_bytes < needs.number_bytes;
   Limits const limits{.lines = needs.neighbours ? wide_lines(needs) : 1,
                       .words = static_cast<int>(needs.number_bytes / 4),
-                      .many_threads = is_real ? 512 : 256};
+                      .many_threads = is_of_reals(needs) ? 512 : 256};
   Passes passes;
   std::int64_t points = needs.points;
   bool reorders = false;
@@ -170,21 +199,7 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
       points = length;
     }
   } else if (!convolves) {
-    passes = Search(points, limits).run();
-    // Real lines of float64 have little else to wait for meanwhile, if threads have many numbers.
-    if (is_real && !is_small && points <= 512 &&
-        std::has_single_bit(static_cast<unsigned>(points))) {
-      Limits few = limits;
-      few.most_numbers = few.largest = most_radix / 2;
-      passes = Search(points, few).run();
-    }
-    // A pass less is worth twice the registers, if these hold small numbers.
-    if (is_small && !is_real) {
-      Limits wide_radices = limits;
-      wide_radices.most_numbers = wide_radices.largest = 2 * most_radix;
-      auto const fewer = Search(points, wide_radices).run();
-      if (passes.radices.empty() || fewer.radices.size() < passes.radices.size()) passes = fewer;
-    }
+    passes = direct_passes(points, limits, needs);
   }
   if (passes.radices.empty()) return std::nullopt;
   std::size_t const bytes =
@@ -192,9 +207,8 @@ std::optional<BlockPlan> block_plan(BlockNeeds const& needs) {
   if (bytes > needs.shared_bytes) return std::nullopt;
   int const lines = needs.neighbours ? lines_side_by_side(bytes, needs, passes.threads)
                                      : lines_in_a_row(bytes, needs, passes.threads);
-  // A block of 1024 threads has too few registers for all that they have under way.
-  if (needs.neighbours && !convolves && !is_real && is_small && passes.threads * lines > 512)
-    passes.threads = (passes.threads + 1) / 2;
+  if (needs.neighbours && !convolves && passes.threads * lines > 512)
+    halve_threads(points, needs, passes);
   return BlockPlan{.points = points,
                    .radices = passes.radices,
                    .line_threads = passes.threads,
