@@ -10,6 +10,7 @@
 #include "core/stream.hpp"
 #include "core/variant.hpp"
 #include "kernels/modes/functions.hpp"
+#include "kernels/modes/sums.hpp"
 
 /// Kernel family `modes`: what becomes of fields in the modes of their grid between two transforms
 /// (kernels/fft), for ∂u/∂t = L·u + N(u) with constant coefficients. T is float or double.
@@ -37,34 +38,6 @@ struct Layout {
   int numbers() const { return is_complex ? 2 : 1; }  ///< of T, that a mode is
 };
 
-/// coefficient·(Π symbol of ∂^orders[axis])·(i or 1); coefficients have the sign that powers of i
-/// leave.
-struct Monomial {
-  double coefficient;
-  int orders[3];
-  int is_imaginary;
-};
-/// Places in a list: Σ monomials.
-struct Range {
-  int first, last;
-};
-/// numerator/denominator·quantity, 0 where the denominator is; an empty denominator is 1.
-struct Part {
-  int quantity;    ///< number of an unknown, or of a product
-  int is_product;  ///< products are as transforms leave them: `full` modes
-  Range numerator, denominator;
-  long long begin[3], end[3];  ///< of the kept modes, those that the quantity has; else it is 0
-};
-
-/// Sums of parts, in device memory.
-struct Sums {
-  double const* along[3] =
-      {};  ///< symbols: that of order m of kept mode i is along[axis][m·kept + i]
-  Monomial const* monomials = nullptr;
-  Part const* parts = nullptr;
-  int const* ends = nullptr;  ///< sum s has the parts from ends[s] on, up to ends[s + 1]
-};
-
 template <class T>
 struct Combination {
   Layout layout = {};
@@ -72,6 +45,7 @@ struct Combination {
   int first = 0, count = 0;     ///< the sums that are wanted
   T const* unknowns = nullptr;  ///< kept modes, one after the other
   T const* products = nullptr;  ///< full modes, one after the other
+  bool has_kept_products = false;  ///< of products, too, kept modes alone
   T* out = nullptr;             ///< sum after sum
   bool is_full = false;         ///< out has full modes; those that are not kept become 0
 };

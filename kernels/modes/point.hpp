@@ -124,10 +124,11 @@ GRIDSTRIDE_HOST_DEVICE Number<T, is_complex> sum_at(Combination<T> const& work, 
     Complex const symbol = symbol_at(sums, part, modes.kept, p);
     // A product that no transform has written has any value.
     if (symbol.re == 0 && symbol.im == 0) continue;
+    bool const is_full = part.is_product != 0 && !work.has_kept_products;
+    T const* const values = part.is_product != 0 ? work.products : work.unknowns;
     auto const value =
-        part.is_product != 0
-            ? load<is_complex>(work.products + numbers * part.quantity * full_size, full_place)
-            : load<is_complex>(work.unknowns + numbers * part.quantity * kept_size, place);
+        load<is_complex>(values + numbers * part.quantity * (is_full ? full_size : kept_size),
+                         is_full ? full_place : place);
     sum.add(static_cast<T>(symbol.re), static_cast<T>(symbol.im), value);
   }
   return sum;

@@ -1,5 +1,8 @@
 #include "kernels/modes/symbols.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -226,6 +229,35 @@ Sums SumList::sums() const {
       .monomials = device_monomials_.data(),
       .parts = device_parts_.data(),
       .ends = device_ends_.data()};
+}
+
+std::string SumList::text() const {
+  std::string monomials, parts;
+  for (auto const& [coefficient, orders, is_imaginary] : monomials_)
+    monomials +=
+        fmt::format("{{{}, {{{}}}, {}}}, ", coefficient, fmt::join(orders, ", "), is_imaginary);
+  for (Part const& part : parts_)
+    parts += fmt::format("{{{}, {}, {{{}, {}}}, {{{}, {}}}, {{{}}}, {{{}}}}}, ", part.quantity,
+                         part.is_product, part.numerator.first, part.numerator.last,
+                         part.denominator.first, part.denominator.last, fmt::join(part.begin, ", "),
+                         fmt::join(part.end, ", "));
+  return fmt::format(
+      "constexpr Monomial monomials[] = {{{}}};\n"
+      "constexpr Part parts[] = {{{}}};\n"
+      "constexpr int ends[] = {{{}}};\n",
+      monomials.empty() ? "{}" : monomials, parts.empty() ? "{}" : parts, fmt::join(ends_, ", "));
+}
+
+bool SumList::has_own_products(int count) const {
+  if (size() != count) return false;
+  for (int sum = 0; sum < count; ++sum) {
+    auto const s = static_cast<std::size_t>(sum);
+    auto const of_products = [](Part const& part) { return part.is_product != 0; };
+    auto const first = parts_.begin() + ends_[s], last = parts_.begin() + ends_[s + 1];
+    auto const found = std::find_if(first, last, of_products);
+    if (std::count_if(first, last, of_products) != 1 || found->quantity != sum) return false;
+  }
+  return true;
 }
 
 bool SumList::is_complex(int sum) const {

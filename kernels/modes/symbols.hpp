@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -58,6 +59,10 @@ class SumList {
 
   Sums sums() const;
   int size() const { return static_cast<int>(ends_.size()) - 1; }
+  /// The same but for `along`, as constants of a kernel: `monomials`, `parts` and `ends`.
+  std::string text() const;
+  /// Whether there are so many sums, and of products sum number s has number s alone, once.
+  bool has_own_products(int count) const;
   /// Whether a symbol of a sum has an imaginary part.
   bool is_complex(int sum) const;
   /// Whether every symbol is the same for k and −k of this axis.

@@ -185,6 +185,18 @@ void ModalTransform<T>::to_modes(BeyondSides const& sides, std::int64_t count, T
 
 namespace {
 
+/// Of the only level.
+template <class T>
+typename modes::Joined<T>::Parts parts_of(Grid const& grid, modes::Layout const& layout,
+                                          equations::ModalSystem const& system) {
+  auto const& level = system.levels.front();
+  return {.grid = grid,
+          .sides = system.unknown_sides.front(),
+          .layout = layout,
+          .program = &level.program,
+          .arrays = static_cast<int>(level.arrays.size())};
+}
+
 std::int64_t array_count(equations::ModalSystem const& system) {
   std::int64_t count = 0;
   for (auto const& level : system.levels) count += std::ssize(level.arrays);
@@ -195,6 +207,16 @@ std::int64_t product_count(equations::ModalSystem const& system) {
   for (auto const& level : system.levels) count += std::ssize(level.product_sides);
   return count;
 }
+/// Whether transforms and products are joined to passes that have both (kernels/modes/joined.hpp), on
+/// `where`: a device, or the shared memory of one.
+template <class T, class Where>
+bool is_joined(Where const& where, Grid const& grid, modes::Layout const& layout,
+               equations::ModalSystem const& system, ModalVariants const& variants) {
+  return variants.fft == "auto" && variants.modes == "auto" && variants.system == "auto" &&
+         system.levels.size() == 1 &&
+         modes::Joined<T>::takes(where, parts_of<T>(grid, layout, system));
+}
+
 /// Fields that are in modes and at points at once.
 std::int64_t most_at_once(equations::ModalSystem const& system) {
   std::int64_t most = 1;
@@ -218,11 +240,13 @@ ModalProducts<T>::ModalProducts(Stream const& stream, Grid const& grid, modes::L
   auto const room = [&](std::int64_t count, std::int64_t numbers) {
     return Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(count * numbers));
   };
-  std::int64_t const modes = layout_.full_size() * layout_.numbers();
-  arrays_ = room(array_count(system_), grid_.size());
-  products_at_points_ = room(product_count(system_), grid_.size());
-  array_spectra_ = room(most_at_once(system_), modes);
-  product_spectra_ = room(product_count(system_), modes);
+  bool const joins = is_joined<T>(stream_.device(), grid_, layout_, system_, variants_);
+  std::int64_t const modes = layout_.full_size() * layout_.numbers(),
+                     kept = layout_.kept_size() * layout_.numbers();
+  arrays_ = room(joins ? 0 : array_count(system_), grid_.size());
+  products_at_points_ = room(joins ? 0 : product_count(system_), grid_.size());
+  array_spectra_ = room(joins ? 1 : most_at_once(system_), modes);
+  product_spectra_ = room(product_count(system_), joins ? kept : modes);
   // Points on sides where values are 0 are no part of the modes.
   zero_async(arrays_.span(), stream_);
   for (auto const& sides : system_.unknown_sides) unknowns_.push_back({sides});
@@ -239,16 +263,26 @@ ModalProducts<T>::ModalProducts(Stream const& stream, Grid const& grid, modes::L
       inputs_.push_back(input_of<T>(grid_, sides, arrays_.data() + grid_.size() * array++));
     product += std::ssize(level.product_sides);
   }
+  if (joins) joined_.emplace(stream_, parts_of<T>(grid_, layout_, system_), levels_.front().arrays);
 }
 
 template <class T>
-std::size_t ModalProducts<T>::bytes(Grid const& grid, equations::ModalSystem const& system) {
-  auto const layout = modes::layout_of(grid, system.unknown_sides.front(), {1, 1, 1});
+std::size_t ModalProducts<T>::bytes(Backend backend, Grid const& grid,
+                                    equations::ModalSystem const& system,
+                                    ModalVariants const& variants) {
+  auto const& sides = system.unknown_sides.front();
+  auto const layout = modes::layout_of(grid, sides, system.dealias);
+  constexpr std::size_t least_shared_bytes = 64 << 10;  // that a block has on any GPU
   std::int64_t const modes = layout.full_size() * layout.numbers();
-  std::int64_t const numbers =
-      (array_count(system) + product_count(system)) * grid.size() +
-      (most_at_once(system) + product_count(system)) * modes +
-      most_at_once(system) * size_between(grid, layout, system.unknown_sides.front());
+  if (backend == Backend::cuda && has_runtime_compiler() &&
+      is_joined<T>(least_shared_bytes, grid, layout, system, variants))
+    return static_cast<std::size_t>(modes +
+                                    product_count(system) * layout.kept_size() * layout.numbers()) *
+               sizeof(T) +
+           modes::Joined<T>::bytes(parts_of<T>(grid, layout, system));
+  std::int64_t const numbers = (array_count(system) + product_count(system)) * grid.size() +
+                               (most_at_once(system) + product_count(system)) * modes +
+                               most_at_once(system) * size_between(grid, layout, sides);
   return static_cast<std::size_t>(numbers) * sizeof(T);
 }
 
@@ -301,6 +335,7 @@ void ModalProducts<T>::make_products(Level& level, evaluate::DeviceClock const* 
 template <class T>
 void ModalProducts<T>::evaluate(T const* unknowns, evaluate::DeviceClock const* clock,
                                 double part) {
+  if (joined_) return joined_->make_products(unknowns, clock, part, product_spectra_.data());
   for (Level& level : levels_) {
     make_arrays(level, unknowns);
     make_products(level, clock, part);

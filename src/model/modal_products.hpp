@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "grid/grid.hpp"
 #include "kernels/evaluate/points.hpp"
 #include "kernels/fft/fft.hpp"
+#include "kernels/modes/joined.hpp"
 #include "kernels/modes/modes.hpp"
 #include "kernels/modes/symbols.hpp"
 #include "kernels/system/system.hpp"
@@ -65,13 +67,26 @@ class ModalProducts {
  public:
   ModalProducts(Stream const& stream, Grid const& grid, modes::Layout const& layout,
                 equations::ModalSystem const& system, ModalVariants variants);
-  /// What its arrays take of device memory.
-  static std::size_t bytes(Grid const& grid, equations::ModalSystem const& system);
+  /// What its arrays take of device memory, at most.
+  static std::size_t bytes(Backend backend, Grid const& grid, equations::ModalSystem const& system,
+                           ModalVariants const& variants);
 
   /// Queues all products of the unknowns, at `part` of the clock's step.
   void evaluate(T const* unknowns, evaluate::DeviceClock const* clock, double part);
-  /// Their modes, as `Combination::products`.
+  /// Queues sums of them and of the unknowns, where `makes` such: it needs to be told beforehand.
+  bool makes(modes::SumList const& sums) const { return joined_ && joined_->takes(sums); }
+  void prepare(modes::SumList const& sums) { joined_->prepare(sums); }
+  /// Waits for programs that are being compiled.
+  void wait() const {
+    if (joined_) joined_->wait();
+  }
+  void make(modes::SumList const& sums, T const* unknowns, evaluate::DeviceClock const* clock,
+            double part, T* out) {
+    joined_->make_sums(sums, unknowns, clock, part, out);
+  }
+  /// Their modes, as `Combination::products`, and whether these are kept ones alone.
   T const* spectra() const { return product_spectra_.data(); }
+  bool are_kept() const { return joined_.has_value(); }
   /// Room for the modes of one field, which `evaluate` uses too.
   T* scratch() { return array_spectra_.data(); }
   ModalTransform<T>& transform() { return transform_; }
@@ -97,6 +112,7 @@ class ModalProducts {
   equations::ModalSystem system_;
   ModalVariants variants_;
   ModalTransform<T> transform_;
+  std::optional<modes::Joined<T>> joined_;  // of the only level
   std::vector<modes::Quantity> unknowns_, products_;
   std::vector<Level> levels_;
   std::vector<system::Input<T>> inputs_;  // arrays at points, with their sides

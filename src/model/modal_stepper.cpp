@@ -164,6 +164,8 @@ ModalStepper<T>::ModalStepper(Stream const& stream, Grid const& grid, ModalSyste
   arrays_ = Buffer<T>(stream_, MemorySpace::device,
                       array_size_ * static_cast<std::size_t>(scheme_.arrays));
   zero_async(arrays_.span(), stream_);
+  for (ModalStage const& stage : scheme_.stages)
+    if (products_.makes(rates_of(stage.rate))) products_.prepare(rates_of(stage.rate));
   make_blocks();
 }
 
@@ -218,6 +220,7 @@ void ModalStepper<T>::combine(modes::SumList const& sums, int first, int count, 
   work.count = count;
   work.unknowns = unknowns;
   work.products = products;
+  work.has_kept_products = products == products_.spectra() && products_.are_kept();
   work.out = out;
   work.is_full = is_full;
   modes::run<T>(stream_, work, variants_.modes);
@@ -320,9 +323,11 @@ void ModalStepper<T>::pair() {
 template <class T>
 void ModalStepper<T>::queue(ModalRate const& rate, evaluate::DeviceClock const* clock) {
   T const* const unknowns = array(rate.in).data();
+  auto const& sums = rates_of(rate);
+  if (products_.makes(sums))
+    return products_.make(sums, unknowns, clock, rate.time, array(rate.out).data());
   products_.evaluate(unknowns, clock, rate.time);
-  combine(rate.is_whole ? whole_ : rest_, 0, components(), unknowns, products_.spectra(),
-          array(rate.out).data(), false);
+  combine(sums, 0, components(), unknowns, products_.spectra(), array(rate.out).data(), false);
 }
 
 template <class T>
@@ -371,14 +376,14 @@ void ModalStepper<T>::load(CheckpointSource const& source) {
 }
 
 template <class T>
-std::size_t ModalStepper<T>::bytes(Grid const& grid, ModalSystem const& system,
-                                   std::string_view scheme) {
+std::size_t ModalStepper<T>::bytes(Backend backend, Grid const& grid, ModalSystem const& system,
+                                   std::string_view scheme, ModalVariants const& variants) {
   auto const layout = modes::layout_of(grid, system.unknown_sides.front(), system.dealias);
   auto const numbers = static_cast<std::size_t>(layout.kept_size() * layout.numbers());
   auto const made = modal_scheme(scheme, keeps_steps(scheme) ? 0 : 1);
   auto const of_tables =
       made.functions.empty() ? 0 : static_cast<std::size_t>(table_numbers(grid, layout, system));
-  return ModalProducts<T>::bytes(grid, system) +
+  return ModalProducts<T>::bytes(backend, grid, system, variants) +
          (numbers * system.linear.size() * static_cast<std::size_t>(made.arrays) +
           of_tables * made.functions.size()) *
              sizeof(T);

@@ -33,9 +33,9 @@ class ModalStepper {
   /// Why such a system cannot be taken; empty where it can.
   static std::string refusal(Grid const& grid, equations::ModalSystem const& system,
                              std::string_view scheme);
-  /// What it takes of device memory, but for what transforms do, and of that what is saved.
-  static std::size_t bytes(Grid const& grid, equations::ModalSystem const& system,
-                           std::string_view scheme);
+  /// What it takes of device memory, at most, but for what transforms do, and of that what is saved.
+  static std::size_t bytes(Backend backend, Grid const& grid, equations::ModalSystem const& system,
+                           std::string_view scheme, ModalVariants const& variants = {});
   static std::size_t saved_bytes(Grid const& grid, equations::ModalSystem const& system,
                                  std::string_view scheme);
 
@@ -50,6 +50,8 @@ class ModalStepper {
   /// The same of field `number` of `ModalSystem::held`, at the clock's present time.
   void held_to_points(int number, evaluate::DeviceClock const* clock, std::span<T> values);
 
+  /// Waits for programs of steps that are being compiled, if any are; the first step would.
+  void wait_for_programs() const { products_.wait(); }
   /// Finds what steps of this length take, where it is not there.
   void prepare(double step);
   /// Whether this step and all after it, of the same length, have what they take: then they may go
@@ -80,6 +82,9 @@ class ModalStepper {
   }
   T* table(int function) {
     return table_values_.data() + static_cast<std::size_t>(function) * table_size_;
+  }
+  modes::SumList const& rates_of(ModalRate const& rate) const {
+    return rate.is_whole ? whole_ : rest_;
   }
   void queue(ModalRate const& rate, evaluate::DeviceClock const* clock);
   void queue(ModalUpdate const& update, double step);

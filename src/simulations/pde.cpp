@@ -342,7 +342,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
 };
 
 MemoryForecast pde_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
-  return pde::goes_by_modes(run) ? pde::modal_memory_of(run) : pde::memory_of(run, inputs, backend);
+  return pde::goes_by_modes(run) ? pde::modal_memory_of(run, backend)
+                                 : pde::memory_of(run, inputs, backend);
 }
 
 void choose_pde_kernels(config::RunConfig const& run, Inputs const& inputs, Device const& device) {

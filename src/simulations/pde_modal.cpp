@@ -33,12 +33,6 @@
 namespace gridstride::pde {
 namespace {
 
-ModalVariants variants_of(config::RunConfig const& run) {
-  return {.fft = run.kernels.at("fft"),
-          .modes = run.kernels.at("modes"),
-          .system = run.kernels.at("system")};
-}
-
 template <class T>
 class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
   using Base = EventfulStepping<T, TimeStepping<T>>;
@@ -50,7 +44,7 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
         split_(modal_split_of(run)),
         components_(components_of(run, state_)),
         fields_(stream, run, state_, components_),
-        stepper_(stream, run.grid, split_.system, modal_scheme_of(run), variants_of(run)),
+        stepper_(stream, run.grid, split_.system, modal_scheme_of(run), modal_variants_of(run)),
         quantities_(run, stream),
         balances_(run, split_, stream) {
     for (auto const& [name, terms] : system_of(run).names) {
@@ -65,6 +59,7 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
     for (auto const& level : split_.system.levels)
       uses_clock_ = uses_clock_ || level.program.depends_on_time();
     prepare_stop();
+    stepper_.wait_for_programs();
   }
 
   double first_step() override { return *run_.time.step; }

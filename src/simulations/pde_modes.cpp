@@ -231,12 +231,19 @@ std::vector<Row> modal_rows_of(config::RunConfig const& run) {
   return rows;
 }
 
-MemoryForecast modal_memory_of(config::RunConfig const& run) {
+ModalVariants modal_variants_of(config::RunConfig const& run) {
+  return {.fft = run.kernels.at("fft"),
+          .modes = run.kernels.at("modes"),
+          .system = run.kernels.at("system")};
+}
+
+MemoryForecast modal_memory_of(config::RunConfig const& run, Backend backend) {
   auto const split = modal_split_of(run);
   auto memory = forecast(run, modal_rows_of(run));
   with_zero_of(run.precision, [&](auto zero) {
     using Stepper = ModalStepper<decltype(zero)>;
-    memory.other_bytes += Stepper::bytes(run.grid, split.system, modal_scheme_of(run));
+    memory.other_bytes += Stepper::bytes(backend, run.grid, split.system, modal_scheme_of(run),
+                                         modal_variants_of(run));
     memory.saved_bytes += Stepper::saved_bytes(run.grid, split.system, modal_scheme_of(run));
   });
   if (!split.balances.empty())

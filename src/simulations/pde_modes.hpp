@@ -8,6 +8,7 @@
 #include "config/run_config.hpp"
 #include "equations/modal_split.hpp"
 #include "model/entry.hpp"
+#include "model/modal_products.hpp"
 #include "model/simulation.hpp"
 #include "model/state.hpp"
 
@@ -17,6 +18,9 @@ namespace gridstride::pde {
 /// Whether a run goes by modes: by a scheme that takes what is linear by itself, with derivatives
 /// of modes, or with constraints.
 bool goes_by_modes(config::RunConfig const& run);
+
+/// The rows of families that it asks for.
+ModalVariants modal_variants_of(config::RunConfig const& run);
 
 /// The scheme as `ModalStepper` calls it, and how often it evaluates what is not linear in a step.
 std::string_view modal_scheme_of(config::RunConfig const& run);
@@ -33,7 +37,7 @@ bool check_modes(config::RunConfig const& run, std::vector<Problem>& problems);
 
 /// What it takes of memory. Components have a second array where something is made of all of them.
 std::vector<Row> modal_rows_of(config::RunConfig const& run);
-MemoryForecast modal_memory_of(config::RunConfig const& run);
+MemoryForecast modal_memory_of(config::RunConfig const& run, Backend backend);
 bool has_second_arrays(config::RunConfig const& run);
 
 /// The step that the file gives. Throws `ConfigError` for one with which an explicit scheme is not

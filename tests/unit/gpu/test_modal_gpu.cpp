@@ -52,6 +52,12 @@ TEST_F(ModalGpu, DealiasedAsOnMorePoints) {
   check_dealiased<float>(stream);
 }
 
+TEST_F(ModalGpu, JoinedAsOneAfterTheOther) {
+  Stream stream(Device::open(Backend::cuda));
+  check_joined<double>(stream);
+  check_joined<float>(stream);
+}
+
 // Chaos makes what roundings differ by e^(0.1·t) as large.
 TEST_F(ModalGpu, AsOnTheHost) {
   Stream stream(Device::open(Backend::cuda)), host(Device::open(Backend::cpu));
