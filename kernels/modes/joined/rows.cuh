@@ -79,8 +79,10 @@ __device__ __forceinline__ void put_row(RowsWork<Real> const& work, Worker const
 }
 
 constexpr int block_rows = fft::block_lines;
-/// Blocks of a multiprocessor that registers have to suffice for, 96 a thread.
-constexpr int most_blocks = 65536 / 96 / (line_threads * block_rows),
+/// Registers of a thread, for its numbers and the rest, and blocks of a multiprocessor for which these
+/// have to suffice.
+constexpr int registers = 2 * static_cast<int>(sizeof(Real)) / 4 * half / line_threads + 64,
+              most_blocks = 65536 / registers / (line_threads * block_rows),
               resident_blocks = most_blocks > 1 ? most_blocks : 1;
 
 extern "C" __global__ void __launch_bounds__(line_threads* block_rows, resident_blocks)
