@@ -36,8 +36,10 @@ constexpr int roots_before(int pass) {
   return rows;
 }
 
+/// Of places that are not negative.
 constexpr int padded(int place) {
-  return padding > 0 ? place + place / (padding > 0 ? padding : 1) : place;
+  constexpr unsigned piece = padding > 0 ? padding : 1;
+  return padding > 0 ? place + static_cast<int>(static_cast<unsigned>(place) / piece) : place;
 }
 constexpr int held = reorders ? short_points : points;  ///< numbers that a line has there
 constexpr int room = padding > 0 ? padded(held) + 1 : held;
@@ -49,6 +51,11 @@ __device__ __forceinline__ void meet() {
   else
     __syncthreads();
 }
+
+template <class A, class B>
+constexpr bool is_same = false;
+template <class A>
+constexpr bool is_same<A, A> = true;
 
 struct Worker {
   Numeral* shared;
@@ -90,6 +97,25 @@ struct Worker {
     });
   }
 
+  /// The line in shared memory as a source and a sink. A place is first + apart, of which `apart` is
+  /// known when this is compiled; where the paddings of both are that of the sum, `adds` says so, so is
+  /// the distance of their addresses, which leaves most of what indices take.
+  struct Shared {
+    Worker const& worker;
+
+    static constexpr bool adds(int first_multiple, int apart_multiple) {
+      constexpr int piece = padding > 0 ? padding : 1;
+      return first_multiple % piece == 0 || apart_multiple % piece == 0;
+    }
+    __device__ __forceinline__ Numeral& at(int first, int apart) const {
+      int const place = padded(first) + padded(apart);
+      return worker
+          .shared[neighbours ? place * block_lines + worker.line : worker.line * room + place];
+    }
+    __device__ __forceinline__ Numeral operator()(int j) const { return worker.at(j); }
+    __device__ __forceinline__ void operator()(int k, Numeral value) const { worker.at(k) = value; }
+  };
+
   /// Reads element e of the line from source(e), writes result k to sink(k, value). Where both are
   /// shared memory, all have read before any writes. finish(j, v) has results j + i·points/radix of
   /// the last pass before they are written.
@@ -102,19 +128,30 @@ struct Worker {
     constexpr bool is_even = butterflies % line_threads == 0;
     Numeral v[each][radix];
     unrolled<each>([&](auto m) {
-      int const j = thread + m.value * line_threads;
+      auto const j = static_cast<int>(static_cast<unsigned>(thread) + m.value * line_threads);
       if (is_even || j < butterflies)
-        unrolled<radix>([&](auto i) { v[m.value][i.value] = source(j + i.value * butterflies); });
+        unrolled<radix>([&](auto i) {
+          constexpr int apart = decltype(i)::value * butterflies;
+          if constexpr (is_same<Source, Shared> && Shared::adds(1, butterflies))
+            v[m.value][i.value] = source.at(j, apart);
+          else
+            v[m.value][i.value] = source(j + apart);
+        });
     });
     meet();
     unrolled<each>([&](auto m) {
-      int const j = thread + m.value * line_threads;
+      auto const j = static_cast<int>(static_cast<unsigned>(thread) + m.value * line_threads);
       if (is_even || j < butterflies) {
         if constexpr (stride > 1) turn<inverse, pass>(v[m.value], j);
         transform<radix, inverse>(v[m.value]);
         if constexpr (pass + 1 == passes) finish(j, v[m.value]);
+        int const first = j / stride * stride * radix + j % stride;
         unrolled<radix>([&](auto i) {
-          sink(j / stride * stride * radix + j % stride + i.value * stride, v[m.value][i.value]);
+          constexpr int apart = decltype(i)::value * stride;
+          if constexpr (is_same<Sink, Shared> && Shared::adds(stride == 1 ? radix : 1, stride))
+            sink.at(first, apart) = v[m.value][i.value];
+          else
+            sink(first + apart, v[m.value][i.value]);
         });
       }
     });
@@ -130,10 +167,9 @@ struct Worker {
     if constexpr (pass + 1 == passes) {
       run_pass<pass, inverse>(source, sink, finish);
     } else {
-      run_pass<pass, inverse>(
-          source, [&](int k, Numeral value) { at(k) = value; }, finish);
+      run_pass<pass, inverse>(source, Shared{*this}, finish);
       meet();
-      run_passes<inverse, pass + 1>([&](int j) { return at(j); }, sink, finish);
+      run_passes<inverse, pass + 1>(Shared{*this}, sink, finish);
     }
   }
 

@@ -147,7 +147,7 @@ __device__ __forceinline__ void run_back(ColumnsWork<Real> const& work, Worker c
           worker.at(k) = number_of<sum.value>(work, wave, k);
     });
     __syncthreads();
-    worker.run_passes<true>([&](int k) { return worker.at(k); }, put);
+    worker.run_passes<true>(Worker::Shared{worker}, put);
   }
 }
 

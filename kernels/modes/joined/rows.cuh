@@ -81,7 +81,7 @@ __device__ __forceinline__ void put_row(RowsWork<Real> const& work, Worker const
 constexpr int block_rows = fft::block_lines;
 /// Registers of a thread, for its numbers and the rest, and blocks of a multiprocessor for which these
 /// have to suffice.
-constexpr int registers = 2 * static_cast<int>(sizeof(Real)) / 4 * half / line_threads + 64,
+constexpr int registers = 2 * static_cast<int>(sizeof(Real)) / 4 * half / line_threads + 48,
               most_blocks = 65536 / registers / (line_threads * block_rows),
               resident_blocks = most_blocks > 1 ? most_blocks : 1;
 
@@ -102,8 +102,7 @@ extern "C" __global__ void __launch_bounds__(line_threads* block_rows, resident_
     Worker const worker = worker_of(array);
     take_row(work, worker, columns + array * work.size, is_there);
     __syncthreads();
-    worker.run_passes<true>([&](int j) { return worker.at(j); },
-                            [&](int j, Numeral value) { worker.at(j) = value; });
+    worker.run_passes<true>(Worker::Shared{worker}, Worker::Shared{worker});
   }
   __syncthreads();
   for (int i = thread; i < 2 * half; i += line_threads) {
@@ -120,8 +119,7 @@ extern "C" __global__ void __launch_bounds__(line_threads* block_rows, resident_
 #pragma unroll 1
   for (int product = 0; product < products; ++product) {
     Worker const worker = worker_of(product);
-    worker.run_passes<false>([&](int j) { return worker.at(j); },
-                             [&](int k, Numeral value) { worker.at(k) = value; });
+    worker.run_passes<false>(Worker::Shared{worker}, Worker::Shared{worker});
     __syncthreads();
     put_row(work, worker, columns + product * work.size, is_there);
   }
