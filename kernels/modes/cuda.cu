@@ -1,4 +1,4 @@
-// Sums and pairs on the GPU with what point.hpp has for each mode. A warp has modes beside each other along
+// The work on the GPU with what point.hpp has for each mode. A warp has modes beside each other along
 // x, so that numbers and tables come in whole sectors and symbols along y and z are the same for all
 // of it. What several results have in common is read once from memory, then from the first cache.
 
@@ -50,6 +50,15 @@ __global__ void __launch_bounds__(threads)
                 [&](Place const& p) { combine_at<is_complex>(work, modes, p); });
 }
 
+template <int m, bool is_complex, class T>
+__global__ void __launch_bounds__(threads)
+    update_kernel(__grid_constant__ BlockUpdate<T> const work, __grid_constant__ Block const block,
+                  __grid_constant__ Folds const folds) {
+  for_each_mode(folds.kept, [&](Place const& p) {
+    update_at<m, is_complex>(work, block, p.in(folds.kept), folds.place(p));
+  });
+}
+
 template <class T>
 void run_on_gpu(Stream& stream, Combination<T> const& work) {
   Modes const modes = Modes::of(work.layout);
@@ -57,6 +66,20 @@ void run_on_gpu(Stream& stream, Combination<T> const& work) {
   auto* const kernel = work.layout.is_complex ? combine_kernel<true, T> : combine_kernel<false, T>;
   kernel<<<shape.grid, shape.block, 0, native(stream)>>>(work, modes);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "modes combine");
+}
+
+template <class T>
+void run_on_gpu(Stream& stream, Update<T> const& work) {
+  auto const update = BlockUpdate<T>::of(work);
+  Folds const folds = Folds::of(work.layout, work.tables);
+  Shape const shape(folds.kept);
+  for (Block const& block : work.blocks)
+    with_size(block.size, [&](auto m) {
+      auto* const kernel =
+          work.layout.is_complex ? update_kernel<m, true, T> : update_kernel<m, false, T>;
+      kernel<<<shape.grid, shape.block, 0, native(stream)>>>(update, block, folds);
+      GRIDSTRIDE_CHECK_LAUNCH(stream, "modes update");
+    });
 }
 
 template <class T>
@@ -73,11 +96,6 @@ void run_on_gpu(Stream& stream, Pairing<T> const& work) {
   dim3 const grid(blocks_for(pairs.size(), threads), static_cast<unsigned>(work.fields));
   pair_kernel<T><<<grid, threads, 0, native(stream)>>>(pairs, pairs.size());
   GRIDSTRIDE_CHECK_LAUNCH(stream, "modes pair");
-}
-
-template <class T>
-void run_on_gpu(Stream& stream, Update<T> const& work) {
-  cuda_update(stream, work);
 }
 
 template <class T>

@@ -29,6 +29,20 @@ std::int64_t grouped(std::int64_t waves) {
   return (waves + group<T> - 1) / group<T> * group<T>;
 }
 
+/// The same with twice the threads, half as many numbers each, in radices of up to 8.
+fft::BlockPlan widened(fft::BlockPlan plan, std::size_t number_bytes) {
+  constexpr int radix = 8;
+  plan.radices.clear();
+  for (std::int64_t rest = plan.points; rest > 1; rest /= plan.radices.back())
+    plan.radices.push_back(static_cast<int>(std::min<std::int64_t>(rest, radix)));
+  plan.line_threads = static_cast<int>(plan.points / radix);
+  plan.block_lines = 1;
+  plan.padding = radix;
+  plan.shared_bytes =
+      static_cast<std::size_t>(plan.points + plan.points / radix + 1) * number_bytes;
+  return plan;
+}
+
 /// What worker.cuh and places.cuh ask for.
 template <class T>
 std::string plan_text(fft::BlockPlan const& plan, bool neighbours, std::int64_t kept_x,
@@ -94,6 +108,14 @@ struct Joined<T>::Plans {
     if (!columns || !rows || columns->convolves || rows->convolves) return std::nullopt;
     auto const arrays = static_cast<std::size_t>(std::max(parts.arrays, parts.products()));
     Plans plans{*columns, *rows, rows->shared_bytes * arrays};
+    // Rows of many arrays leave room for few blocks: these then have the more threads.
+    constexpr std::size_t few_blocks = 5;
+    bool const is_power = (rows->points & (rows->points - 1)) == 0;
+    if (is_power && rows->points >= 1024 && rows->points <= 8192 &&
+        few_blocks * plans.row_bytes > shared) {
+      plans.rows = widened(*rows, 2 * sizeof(T));
+      plans.row_bytes = plans.rows.shared_bytes * arrays;
+    }
     while (plans.row_bytes > shared && plans.rows.block_lines > 1) {
       plans.rows.block_lines /= 2;
       plans.row_bytes /= 2;

@@ -14,11 +14,9 @@ void host_threads(Stream&, Work<T> const&);
 template <class T>
 void cuda_each(Stream&, Work<T> const&);
 
-/// What `cuda_each` does for tables and updates.
+/// What `cuda_each` does for tables.
 template <class T>
 void cuda_tabulate(Stream&, Tabulation<T> const&);
-template <class T>
-void cuda_update(Stream&, Update<T> const&);
 
 /// Calls `body` with the block's size as a type.
 template <class Body>

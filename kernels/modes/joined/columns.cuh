@@ -136,7 +136,8 @@ __device__ __forceinline__ void run_back(ColumnsWork<Real> const& work, Worker c
     unrolled<arrays>([&](auto sum) {
       if (sum.value == array)
         unrolled<count>([&](auto m) {
-          v[m.value] = number_of<sum.value>(work, wave, worker.thread + m.value * line_threads);
+          v[m.value] =
+              number_of<decltype(sum)::value>(work, wave, worker.thread + m.value * line_threads);
         });
     });
     worker.run_passes<true>([&](int k) { return v[(k - worker.thread) / line_threads]; }, put);
@@ -144,7 +145,7 @@ __device__ __forceinline__ void run_back(ColumnsWork<Real> const& work, Worker c
     unrolled<arrays>([&](auto sum) {
       if (sum.value == array)
         for (int k = worker.thread; k < points_y; k += line_threads)
-          worker.at(k) = number_of<sum.value>(work, wave, k);
+          worker.at(k) = number_of<decltype(sum)::value>(work, wave, k);
     });
     __syncthreads();
     worker.run_passes<true>(Worker::Shared{worker}, put);
@@ -164,7 +165,7 @@ __device__ __forceinline__ void run_forward(ColumnsWork<Real> const& work, Worke
         if (wave >= kept_x || row < 0) return;
         unrolled<arrays>([&](auto sum) {
           if (sum.value == array)
-            out[row * kept_x] = Mode{work, wave, row}.template value<sum.value>(product);
+            out[row * kept_x] = Mode{work, wave, row}.template value<decltype(sum)::value>(product);
         });
       });
 }

@@ -105,15 +105,23 @@ extern "C" __global__ void __launch_bounds__(line_threads* block_rows, resident_
     worker.run_passes<true>(Worker::Shared{worker}, Worker::Shared{worker});
   }
   __syncthreads();
-  for (int i = thread; i < 2 * half; i += line_threads) {
-    auto const at = [&](int array) -> Real& {
-      Numeral& number = worker_of(array).at(i / 2);
-      return i % 2 == 0 ? number.re : number.im;
-    };
-    Real values[arrays], result[products];
-    unrolled<arrays>([&](auto array) { values[array.value] = at(array.value); });
-    system::program(AtPoint{{work.place, work.fraction, {i, row, 0}}, values}, result);
-    unrolled<products>([&](auto product) { at(product.value) = result[product.value]; });
+  for (int j = thread; j < half; j += line_threads) {
+    Numeral numbers[arrays];
+    Real results[2][products];
+    unrolled<arrays>([&](auto array) { numbers[array.value] = worker_of(array.value).at(j); });
+    unrolled<2>([&](auto part) {
+      constexpr bool is_odd = decltype(part)::value == 1;
+      Real values[arrays];
+      unrolled<arrays>([&](auto array) {
+        values[array.value] = is_odd ? numbers[array.value].im : numbers[array.value].re;
+      });
+      long long const i = 2 * j + part.value;
+      system::program(AtPoint{{work.place, work.fraction, {i, row, 0}}, values},
+                      results[part.value]);
+    });
+    unrolled<products>([&](auto product) {
+      worker_of(product.value).at(j) = {results[0][product.value], results[1][product.value]};
+    });
   }
   __syncthreads();
 #pragma unroll 1
