@@ -38,6 +38,7 @@ struct End {
   /// What the residual has to be below, of that before the iterations, for another beginning.
   double progress = 0.5;
   Outcome without_progress = Outcome::stagnated;
+  bool seemed_reached = false;
 };
 
 End end_of(Stop stop) {
@@ -45,6 +46,7 @@ End end_of(Stop stop) {
     case Stop::running:  // a cycle of GMRES, or all iterations that there are
       return {std::nullopt, 1 - 1e-6, Outcome::stagnated};
     case Stop::reached:
+      return {std::nullopt, 0.5, Outcome::stagnated, true};
     case Stop::indefinite:  // which has turned out to be rounding
       return {};
     case Stop::exhausted:
@@ -73,7 +75,8 @@ class Solver {
         r_(stream, MemorySpace::device, x.size()),
         problem_{scratch_, a, preconditioner, b, x, r_.span(), options},
         method_(make(method, problem_)),
-        minimises_(method == Method::gmres || method == Method::minres) {
+        minimises_(method == Method::gmres || method == Method::minres),
+        has_short_memory_(method == Method::minres) {
     state_.epsilon = std::numeric_limits<T>::epsilon();
   }
 
@@ -93,13 +96,13 @@ class Solver {
     result_.history = {before / result_.right_norm};
     while (before > state_.target) {
       if (result_.iterations >= options_.iterations) return finish(Outcome::iterations);
-      End end = iterate();
+      End end = iterate(before);
       double const after = measure();
       if (after <= state_.target) break;
       if (end.outcome) return finish(*end.outcome);
       if (!(after <= std::numeric_limits<double>::max())) return finish(Outcome::not_finite);
-      // Methods that make the residual ever smaller make it larger only along what A takes to 0.
-      if (minimises_ && after > 2 * before) return finish(Outcome::incompatible);
+      if (minimises_ && (after > 2 * before || (end.seemed_reached && after > large(before))))
+        return finish(Outcome::incompatible);
       if (result_.iterations >= options_.iterations) return finish(Outcome::iterations);
       if (!(after < end.progress * before)) return finish(end.without_progress);
       before = after;
@@ -118,17 +121,37 @@ class Solver {
     return state_.norm;
   }
 
-  /// From one beginning to where the method stops.
-  End iterate() {
+  /// Of methods that make the residual ever smaller: what it is only where x has gone off along
+  /// what A takes to 0.
+  double large(double before) const {
+    return std::max(0.5 * before, std::sqrt(state_.epsilon) * result_.right_norm);
+  }
+
+  /// Whether it has become larger, as far as MINRES is now, which does not notice.
+  bool has_gone_off(double before) {
+    State const kept = state_;
+    double const now = measure();
+    state_ = kept;
+    scratch_.write(state_);
+    return now > 2 * before;
+  }
+
+  /// From one beginning, with a residual of the norm `before`, to where the method stops.
+  End iterate(double before) {
     state_.first = 1;
     scratch_.write(state_);
     method_->begin();
     std::int64_t const most =
         std::min(method_->longest(), options_.iterations - result_.iterations);
+    std::int64_t next_look = 256;
     for (std::int64_t index = 0; index < most && state_.stop == Stop::running;) {
       for (std::int64_t const last = std::min(most, index + batch()); index < last; ++index)
         method_->iterate(index);
       take_norms(scratch_.read());
+      if (has_short_memory_ && state_.stop == Stop::running && index >= next_look) {
+        next_look = 2 * index;
+        if (has_gone_off(before)) state_.stop = Stop::singular;
+      }
     }
     if (state_.stop == Stop::indefinite)
       if (auto const outcome = method_->judge(state_)) return {outcome, 0.5, *outcome};
@@ -165,7 +188,7 @@ class Solver {
   Buffer<T> r_;
   Problem<T> problem_;
   std::unique_ptr<Iteration<T>> method_;
-  bool minimises_;
+  bool minimises_, has_short_memory_;
   State state_;
   Result result_;
 };

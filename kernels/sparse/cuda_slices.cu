@@ -2,7 +2,7 @@
 // diagonals (slices.hpp): a warp has a thread for each row and takes one diagonal after the other.
 // Its threads then read neighbouring values and neighbouring x, and what tells the columns of 32
 // elements takes 8 bytes instead of 128: 8.25 bytes for each element in float64 where rows have 12.
-// A block has 512 neighbouring rows, which share what they read of x in the L1 cache; values pass it
+// What rows near each other read of x comes from the L1 cache; values pass it
 // by. Rows are summed in the order of their columns: the bits are those of `scalar`.
 // Sources: SELL-C-σ (Kreutzer, Hager, Wellein, Fehske and Bishop, SIAM J. Sci. Comput. 36 (2014)) for
 // slices; Saad, "Iterative Methods for Sparse Linear Systems", 2nd ed., section 3.4, for diagonals.
@@ -18,7 +18,7 @@ namespace gridstride::sparse {
 
 namespace {
 
-constexpr int threads_of_slices = 512;
+constexpr int threads_of_slices = 128;
 constexpr int ahead = 9;  ///< diagonals whose loads are under way at once
 
 template <class T>
