@@ -24,8 +24,10 @@
 #include "driver/output_paths.hpp"
 #include "driver/reduction.hpp"
 #include "driver/result_source.hpp"
+#include "io/csr_group.hpp"
 #include "io/dataset.hpp"
 #include "io/matrix_market.hpp"
+#include "io/matrix_market_coordinate.hpp"
 #include "io/plain_numbers.hpp"
 #include "io/result.hpp"
 #include "kernels/evaluate/evaluate.hpp"
@@ -152,6 +154,17 @@ std::vector<std::int64_t> shape_of(config::RunConfig const& run,
                                          source.dataset, info.type));
 }
 
+std::optional<SparseExtents> sparse_extents_of(config::FieldSource const& source) {
+  require_seen(source);
+  if (source.format() == config::FileFormat::matrix_market) {
+    if (!io::is_coordinate_file(source.file)) return std::nullopt;
+    return io::inspect_coordinate_file(source.file);
+  }
+  if (source.format() != config::FileFormat::hdf5 || !io::is_group(source.file, source.dataset))
+    return std::nullopt;
+  return io::inspect_csr_group(source.file, source.dataset);
+}
+
 std::unique_ptr<NumberSource> open_file(config::FieldSource const& source) {
   require_seen(source);
   switch (source.format()) {
@@ -268,7 +281,21 @@ Inputs inputs_of(config::RunConfig const& run) {
                      fmt::format("{} has {} at {} (all values have to be finite)", describe(source),
                                  value, format_place(run, source, shape(source), place)))});
   };
-  return {shape, open, refuse};
+  auto const sparse_extents = [&run](config::FieldSource const& source) {
+    require_foreign(run, source);
+    return located(run, source, [&] { return sparse_extents_of(source); });
+  };
+  auto const read_sparse = [&run](config::FieldSource const& source) {
+    return located(run, source, [&] {
+      require_seen(source);
+      auto matrix = source.format() == config::FileFormat::matrix_market
+                        ? io::read_coordinate_file(source.file)
+                        : io::read_csr_group(source.file, source.dataset);
+      require_seen(source);
+      return matrix;
+    });
+  };
+  return {shape, open, refuse, sparse_extents, read_sparse};
 }
 
 void check_on_device(config::RunConfig const& run, Device const& device) {

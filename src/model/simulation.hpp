@@ -6,11 +6,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "config/run_config.hpp"
+#include "core/csr.hpp"
 #include "core/field_sink.hpp"
 #include "core/named_value.hpp"
 #include "core/number_source.hpp"
@@ -121,6 +123,10 @@ struct Inputs {
   std::function<std::unique_ptr<NumberSource>(config::FieldSource const&)> open;
   /// Throws for a number that is not finite, which tells its place.
   std::function<void(config::FieldSource const&, std::int64_t place, double value)> refuse;
+  /// What is known of a sparse matrix: a Matrix Market file in the format `coordinate`, or a group
+  /// of an HDF5 file. Nothing for any other source.
+  std::function<std::optional<SparseExtents>(config::FieldSource const&)> sparse_extents;
+  std::function<Csr<double>(config::FieldSource const&)> read_sparse;
   std::shared_ptr<Reading> reading = std::make_shared<Reading>();
 };
 

@@ -1,17 +1,19 @@
-// Dense systems of linear equations:
+// Systems of linear equations:
 //
 //   A·x = b        A: n × n; b and x: n rows, and a column for each right-hand side
 //
 // by `lu` (P·A = L·U with partial pivoting), `cholesky` (A = L·Lᵀ, symmetric positive definite A)
 // or `lu_mixed` (LU in float32, refined to the accuracy of float64). A and b are formulas of the
 // row i, the column j and the size n, or come from files. What tells how good x is, and how good
-// it can be, is computed with it.
+// it can be, is computed with it. Sparse systems that go by iteration are in
+// linear_system_sparse.cpp.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -28,6 +30,7 @@
 #include "model/reading.hpp"
 #include "model/values.hpp"
 #include "simulations/linear_system_parameters.hpp"
+#include "simulations/linear_system_sparse.hpp"
 
 namespace gridstride {
 
@@ -50,6 +53,7 @@ std::string factorize_variant(config::RunConfig const& run, Backend backend) {
 /// A and its factors; b, x and their residual; the vendors' LU goes through a copy.
 MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& inputs,
                                     Backend backend) {
+  if (linear_system::iterates(run, inputs)) return linear_system::sparse_memory(run, inputs);
   auto const extents = extents_of(run, inputs);
   auto const n = static_cast<std::size_t>(extents.rows);
   MemoryForecast forecast{.array_bytes = n * n * size_of(run.precision),
@@ -58,7 +62,10 @@ MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& 
                           .key = "parameters.matrix"};
   forecast.field_bytes = static_cast<std::size_t>(extents.size()) * size_of(run.precision);
   forecast.other_bytes = 3 * forecast.field_bytes;
-  note_reading(forecast, parameters_of(run).matrix, n * n);
+  if (linear_system::sparse_extents(run, inputs))
+    forecast.host_bytes += n * n * size_of(run.precision);
+  else
+    note_reading(forecast, parameters_of(run).matrix, n * n);
   note_reading(forecast, parameters_of(run).rhs, static_cast<std::size_t>(extents.size()));
   forecast.other_bytes += factorize::factor_bytes(backend, extents.rows, size_of(run.precision));
   auto const variant = factorize_variant(run, backend);
@@ -100,6 +107,7 @@ class LinearSystem final : public OneShot {
 
   Buffer<T> load(config::RunConfig const& run, FieldSource const& source, Inputs const& inputs,
                  std::int64_t columns);
+  Buffer<T> load_matrix(config::RunConfig const& run, Inputs const& inputs);
   void require_finite(config::RunConfig const& run, FieldSource const& source,
                       Buffer<T> const& values);
   bool suits_cholesky(config::RunConfig const& run);
@@ -133,7 +141,7 @@ LinearSystem<T>::LinearSystem(config::RunConfig const& run, Stream const& stream
       factorize_(factorize_variant(run, stream.backend())),
       matmul_(run.kernels.at("matmul")),
       extents_(extents_of(run, inputs)),
-      a_(load(run, parameters_of(run).matrix, inputs, extents_.rows)),
+      a_(load_matrix(run, inputs)),
       b_(load(run, parameters_of(run).rhs, inputs, extents_.columns)),
       x_(stream_, MemorySpace::device, b_.size()),
       pivots_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows)),
@@ -156,6 +164,27 @@ Buffer<T> LinearSystem<T>::load(config::RunConfig const& run, FieldSource const&
   Buffer<T> target(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows * columns));
   fill(stream_, source, array_grid(columns), inputs, target.span(), &times_);
   times_.measure("read", [&] { require_finite(run, source, target); });
+  return target;
+}
+
+/// A sparse one is filled up with zeros.
+template <class T>
+Buffer<T> LinearSystem<T>::load_matrix(config::RunConfig const& run, Inputs const& inputs) {
+  if (!linear_system::sparse_extents(run, inputs))
+    return load(run, parameters_of(run).matrix, inputs, extents_.rows);
+  Buffer<T> target;
+  times_.measure("read", [&] {
+    auto const sparse = linear_system::read_sparse(run, inputs);
+    auto const n = static_cast<std::size_t>(extents_.rows);
+    std::vector<T> dense(n * n);
+    for (std::size_t i = 0; i < n; ++i)
+      for (auto k = static_cast<std::size_t>(sparse.offsets[i]);
+           k < static_cast<std::size_t>(sparse.offsets[i + 1]); ++k)
+        dense[i * n + static_cast<std::size_t>(sparse.column_indices[k])] =
+            static_cast<T>(sparse.values[k]);
+    target = on_device<T>(stream_, dense);
+    require_finite(run, parameters_of(run).matrix, target);
+  });
   return target;
 }
 
@@ -320,19 +349,31 @@ std::vector<NamedValue> LinearSystem<T>::diagnostics() const {
   return values;
 }
 
+/// By iteration or by factorization.
+std::unique_ptr<Simulation> make_system(config::RunConfig const& run, Stream const& stream,
+                                        Inputs const& inputs) {
+  if (linear_system::iterates(run, inputs)) return linear_system::make_sparse(run, stream, inputs);
+  return make_simulation<LinearSystem>(run, stream, inputs);
+}
+
 }  // namespace
 
 SimulationEntry linear_system_entry() {
   config::SimulationInfo info;
   info.name = "linear_system";
-  info.summary = "dense systems of linear equations, A x = b, by factorization";
+  info.summary =
+      "systems of linear equations, A x = b, dense by factorization, sparse by iteration";
   info.fields = {{"x", "1", "the solution: n values, or n for each right-hand side"}};
-  info.kernels = {{"factorize", variant_names("factorize")}, {"matmul", variant_names("matmul")}};
+  info.kernels = {{"factorize", variant_names("factorize")},
+                  {"matmul", variant_names("matmul")},
+                  {"sparse", variant_names("sparse")}};
   info.has_grid = false;
   info.has_time = false;
   info.variables = linear_system::variables();
-  return entry<LinearSystem, linear_system::Parameters>(
+  auto row = entry<LinearSystem, linear_system::Parameters>(
       {.info = info, .memory = linear_system_memory, .problems = linear_system::problems});
+  row.make = make_system;
+  return row;
 }
 
 }  // namespace gridstride

@@ -9,6 +9,7 @@
 #include "config/file_source.hpp"
 #include "core/text.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/sparse/stencil_matrix.hpp"
 
 namespace gridstride::linear_system {
 
@@ -30,6 +31,7 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
   declare_matrix(visitor, folder);
   declare_rhs(visitor, folder);
   declare_method(visitor, run.precision);
+  declare_iterations(visitor, run.precision);
   visitor.visit({.name = "vendor",
                  .documentation = "Whether the vendor's library factorizes and solves: cuSOLVER "
                                   "on a GPU, LAPACK on the host."},
@@ -38,7 +40,10 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
 
 void Parameters::declare_matrix(config::Visitor& visitor, std::filesystem::path const& folder) {
   auto const file = [&](config::Visitor& v) {
-    config::declare_dataset(v, folder, "two axes of the same extent, rows first", matrix);
+    config::declare_dataset(v, folder,
+                            "two axes of the same extent, rows first, or of a group with `data`, "
+                            "`indices` and `indptr`, as scipy has sparse rows",
+                            matrix);
   };
   auto const formula = [&](config::Visitor& v) {
     v.visit({.name = "expression",
@@ -51,12 +56,114 @@ void Parameters::declare_matrix(config::Visitor& visitor, std::filesystem::path 
              .maximum = most_rows},
             size);
   };
+  auto const generated = [&](config::Visitor& v) { declare_stencil(v); };
   Form const forms[] = {{.kind = Form::Kind::mapping, .body = file},
-                        {.kind = Form::Kind::mapping, .body = formula}};
-  int chosen = !matrix.file.empty() ? 0 : !matrix.formula.text.empty() ? 1 : -1;
+                        {.kind = Form::Kind::mapping, .body = formula},
+                        {.kind = Form::Kind::mapping, .body = generated}};
+  int chosen = !matrix.file.empty()           ? 0
+               : !matrix.formula.text.empty() ? 1
+               : !stencil.empty()             ? 2
+                                              : -1;
   visitor.forms({.name = "matrix", .documentation = "The matrix A of A x = b."},
                 config::Presence::required, forms, chosen);
   visitor.locate("matrix", matrix.location);
+}
+
+namespace {
+
+struct Stencil {
+  config::Choice choice;
+  std::size_t dims;
+  sparse::Neighbours neighbours;
+};
+constexpr Stencil stencils[] = {
+    {{"3-point", "a line: 2 on the diagonal"}, 1, sparse::Neighbours::axes},
+    {{"5-point", "a plane, neighbours along the axes: 4"}, 2, sparse::Neighbours::axes},
+    {{"9-point", "a plane, neighbours across corners too: 8"}, 2, sparse::Neighbours::all},
+    {{"7-point", "a volume, neighbours along the axes: 6"}, 3, sparse::Neighbours::axes},
+    {{"27-point", "a volume, neighbours across edges and corners too: 26"},
+     3,
+     sparse::Neighbours::all}};
+
+Stencil const& stencil_of(Parameters const& parameters) {
+  return *std::ranges::find_if(
+      stencils, [&](Stencil const& row) { return row.choice.name == parameters.stencil; });
+}
+
+sparse::GridPoints grid_of(Parameters const& parameters) {
+  sparse::GridPoints points = {1, 1, 1};
+  std::ranges::copy(parameters.points, points.begin());
+  return points;
+}
+
+}  // namespace
+
+void Parameters::declare_stencil(config::Visitor& visitor) {
+  std::vector<config::Choice> choices;
+  for (auto const& row : stencils) choices.push_back(row.choice);
+  visitor.choice(
+      {.name = "stencil",
+       .documentation = "A sparse matrix that is made: -1 for each neighbour of a grid's "
+                        "point, and on the diagonal how many a point inside has."},
+      choices, stencil);
+  bool const usable = visitor.list({.name = "points",
+                                    .documentation = "The points of the grid along each axis.",
+                                    .minimum = 1,
+                                    .maximum = static_cast<double>(most_sparse_rows)},
+                                   {1, 3}, points);
+  bool const known =
+      std::ranges::any_of(stencils, [&](Stencil const& row) { return row.choice.name == stencil; });
+  if (!usable || !known || points.empty()) return;
+  auto const dims = stencil_of(*this).dims;
+  if (points.size() != dims) {
+    visitor.fault("points", fmt::format("{} number{} given (a {} stencil has {} ax{})",
+                                        points.size(), points.size() == 1 ? " is" : "s are",
+                                        stencil, dims, dims == 1 ? "is" : "es"));
+    return;
+  }
+  std::int64_t rows = 1;
+  for (auto const extent : points)
+    if (__builtin_mul_overflow(rows, extent, &rows) || rows > most_sparse_rows)
+      return visitor.fault("points",
+                           fmt::format("the grid has more than {} points", most_sparse_rows));
+}
+
+namespace {
+
+double default_tolerance(Precision precision) {
+  return precision == Precision::float32 ? 1e-5 : 1e-8;
+}
+
+}  // namespace
+
+void Parameters::declare_iterations(config::Visitor& visitor, Precision precision) {
+  if (tolerance == 0) tolerance = default_tolerance(precision);
+  visitor.visit(
+      {.name = "tolerance",
+       .documentation = "Of iterations: norm(b - A x)/norm(b) at which they end; by default "
+                        "1e-8, in float32 1e-5.",
+       .minimum = 0,
+       .maximum = 0.5,
+       .exclusive_minimum = true},
+      tolerance);
+  visitor.visit({.name = "iterations",
+                 .documentation = "How many iterations there may be for a right-hand side.",
+                 .minimum = 1,
+                 .maximum = 1e9},
+                iterations);
+  visitor.visit({.name = "restart",
+                 .documentation = "Of `gmres`: vectors that are kept until it begins anew.",
+                 .minimum = 1,
+                 .maximum = 1000},
+                restart);
+  constexpr config::Choice preconditioners[] = {
+      {"auto", "`jacobi` where the diagonal allows it"},
+      {"none", "A as it is"},
+      {"jacobi",
+       "rows divided by the diagonal, of which no element may be 0; for `minres` by its "
+       "magnitude"}};
+  visitor.choice({.name = "preconditioner", .documentation = "Of iterations."}, preconditioners,
+                 preconditioner);
 }
 
 void Parameters::declare_rhs(config::Visitor& visitor, std::filesystem::path const& folder) {
@@ -90,22 +197,67 @@ void Parameters::declare_method(config::Visitor& visitor, Precision precision) {
   constexpr config::Choice methods[] = {
       {"auto",
        "`cholesky` for a symmetric matrix with a positive diagonal, `lu` for others, and "
-       "where `cholesky` shows that the matrix is not positive definite"},
+       "where `cholesky` shows that the matrix is not positive definite; of sparse ones `cg`, "
+       "`minres` for symmetric ones that are not definite, `bicgstab` for others, and `gmres` "
+       "where that breaks down"},
       {"lu", "LU factorization with partial pivoting"},
       {"cholesky", "A = L L^T, for symmetric positive definite matrices"},
       {"lu_mixed",
        "LU in float32, then refinement in float64; `lu` where that does not "
-       "converge"}};
+       "converge"},
+      {"cg", "conjugate gradients, for symmetric positive definite sparse matrices"},
+      {"minres", "minimal residuals, for symmetric sparse matrices"},
+      {"bicgstab", "stabilised biconjugate gradients, for any sparse matrix"},
+      {"gmres", "generalised minimal residuals, for any sparse matrix"}};
   visitor.choice({.name = "method", .documentation = "How the system is solved."}, methods, method);
   if (method == "lu_mixed" && precision == Precision::float32)
     visitor.fault("method",
                   "'lu_mixed' refines to the accuracy of float64 (here precision: float32)");
 }
 
+std::optional<SparseExtents> sparse_extents(config::RunConfig const& run, Inputs const& inputs) {
+  auto const& parameters = parameters_of(run);
+  if (!parameters.stencil.empty()) {
+    auto const points = grid_of(parameters);
+    std::int64_t const rows = points[0] * points[1] * points[2];
+    auto const elements = sparse::stencil_elements(stencil_of(parameters).neighbours, points);
+    return SparseExtents{rows, rows, 0, elements};
+  }
+  if (parameters.matrix.file.empty()) return std::nullopt;
+  return inputs.sparse_extents(parameters.matrix);
+}
+
+Csr<double> read_sparse(config::RunConfig const& run, Inputs const& inputs) {
+  auto const& parameters = parameters_of(run);
+  if (parameters.stencil.empty()) return inputs.read_sparse(parameters.matrix);
+  return sparse::stencil_matrix<double>(stencil_of(parameters).neighbours, grid_of(parameters));
+}
+
+namespace {
+
+constexpr std::string_view iterative_methods[] = {"cg", "minres", "bicgstab", "gmres"};
+
+bool is_iterative(std::string_view method) {
+  return std::ranges::find(iterative_methods, method) != std::end(iterative_methods);
+}
+
+}  // namespace
+
+bool iterates(config::RunConfig const& run, Inputs const& inputs) {
+  std::string const& method = parameters_of(run).method;
+  return (method == "auto" || is_iterative(method)) && sparse_extents(run, inputs);
+}
+
 namespace {
 
 /// n, and what a file's shape has wrong for a matrix, if anything.
-std::pair<std::int64_t, std::string> rows_of(Parameters const& parameters, Inputs const& inputs) {
+std::pair<std::int64_t, std::string> rows_of(config::RunConfig const& run, Inputs const& inputs) {
+  auto const& parameters = parameters_of(run);
+  if (auto const sparse = sparse_extents(run, inputs)) {
+    if (sparse->rows == sparse->columns) return {sparse->rows, ""};
+    return {0, fmt::format("{} holds a matrix of {} x {} (a square one is needed)",
+                           parameters.matrix.file.string(), sparse->rows, sparse->columns)};
+  }
   if (parameters.matrix.file.empty()) return {parameters.size, ""};
   auto const shape = inputs.shape(parameters.matrix);
   if (shape.size() != 2 || shape[0] != shape[1] || shape[0] < 1)
@@ -155,11 +307,56 @@ std::vector<Problem> variant_problems(config::RunConfig const& run) {
   return problems;
 }
 
+/// Methods, and values other than those that all configs have, that are for matrices of the other
+/// kind.
+std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const& inputs) {
+  auto const& parameters = parameters_of(run);
+  std::vector<Problem> found;
+  auto const refuse = [&](std::string const& key, std::string const& message) {
+    found.push_back(run.problem(run.location(key), message));
+  };
+  bool const sparse = sparse_extents(run, inputs).has_value();
+  if (!sparse && is_iterative(parameters.method))
+    refuse("parameters.method",
+           fmt::format("'{}' goes by products with a sparse matrix (a Matrix Market file in the "
+                       "format 'coordinate', a group of an HDF5 file, or a stencil), and this one "
+                       "is dense (auto, lu and cholesky take it)",
+                       parameters.method));
+  struct Key {
+    std::string name;
+    bool is_asked;
+  };
+  auto const names_kernel = [&](std::string const& family) {
+    return Key{"kernels." + family, run.kernels.at(family) != "auto"};
+  };
+  Parameters const other;
+  Key const of_factors[] = {
+      {"parameters.vendor", parameters.vendor}, names_kernel("factorize"), names_kernel("matmul")};
+  Key const of_iterations[] = {
+      {"parameters.tolerance", parameters.tolerance != default_tolerance(run.precision)},
+      {"parameters.iterations", parameters.iterations != other.iterations},
+      {"parameters.restart", parameters.restart != other.restart},
+      {"parameters.preconditioner", parameters.preconditioner != other.preconditioner},
+      names_kernel("sparse")};
+  if (sparse && iterates(run, inputs)) {
+    for (auto const& key : of_factors)
+      if (key.is_asked)
+        refuse(key.name,
+               "is for factorizations (this sparse system is solved by iteration; "
+               "method: lu makes a dense one of it)");
+  } else {
+    for (auto const& key : of_iterations)
+      if (key.is_asked)
+        refuse(key.name, "is for iterations (this system is solved by factorization)");
+  }
+  return found;
+}
+
 }  // namespace
 
 Extents extents_of(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
-  std::int64_t const n = rows_of(parameters, inputs).first;
+  std::int64_t const n = rows_of(run, inputs).first;
   return {n, columns_of(parameters, inputs, n).first};
 }
 
@@ -177,7 +374,11 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
       return std::int64_t{0};
     }
   };
-  auto const n = examine(parameters.matrix, [&] { return rows_of(parameters, inputs); });
+  auto const n = examine(parameters.matrix, [&] { return rows_of(run, inputs); });
+  if (n > 0) {
+    auto const more = method_problems(run, inputs);
+    found.insert(found.end(), more.begin(), more.end());
+  }
   examine(parameters.rhs, [&] { return columns_of(parameters, inputs, n); });
   return found;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +26,13 @@ class Parameters final : public config::ParameterSet {
   std::int64_t count = 1;  ///< of right-hand sides that are a formula
   std::string method = "auto";
   bool vendor = false;
+  std::string stencil;               ///< of a generated matrix
+  std::vector<std::int64_t> points;  ///< and its grid
+  // Of iterations.
+  double tolerance = 0;  ///< 0: what the precision has
+  std::int64_t iterations = 10000;
+  std::int64_t restart = 50;
+  std::string preconditioner = "auto";
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
 
@@ -32,6 +40,8 @@ class Parameters final : public config::ParameterSet {
   void declare_matrix(config::Visitor& visitor, std::filesystem::path const& folder);
   void declare_rhs(config::Visitor& visitor, std::filesystem::path const& folder);
   void declare_method(config::Visitor& visitor, Precision precision);
+  void declare_iterations(config::Visitor& visitor, Precision precision);
+  void declare_stencil(config::Visitor& visitor);
 };
 
 inline Parameters const& parameters_of(config::RunConfig const& run) {
@@ -47,6 +57,13 @@ struct Extents {
 
 /// Of a system whose files have no `problems`.
 Extents extents_of(config::RunConfig const& run, Inputs const& inputs);
+
+/// What is known of a sparse matrix; nothing where it is dense.
+std::optional<SparseExtents> sparse_extents(config::RunConfig const& run, Inputs const& inputs);
+/// All of it.
+Csr<double> read_sparse(config::RunConfig const& run, Inputs const& inputs);
+/// Whether the method goes by products with a sparse matrix.
+bool iterates(config::RunConfig const& run, Inputs const& inputs);
 
 /// Files of other shapes than a system has, and variants that do not fit the run.
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);

@@ -103,6 +103,75 @@ class Solutions(LinearSystem):
         numpy.testing.assert_allclose(x, [1, 1], rtol=1e-15)
         self.assertEqual(summary["chosen"]["method"], "cholesky")
 
+    def test_sparse_files(self):
+        generator = numpy.random.default_rng(2)
+        n = 40
+        a = numpy.where(generator.random((n, n)) < 0.1, generator.uniform(-1, 1, (n, n)), 0)
+        a += 4 * numpy.eye(n)
+        x = generator.uniform(-1, 1, n)
+        for name, matrix in (("general", a), ("symmetric", a + a.T)):
+            with h5py.File(self.directory / "a.h5", "w") as file:
+                file["b"] = matrix @ x
+                columns = [numpy.nonzero(row)[0] for row in matrix]
+                group = file.create_group("A")
+                group["data"] = matrix[matrix != 0]
+                group["indices"] = numpy.concatenate(columns).astype("int32")
+                group["indptr"] = numpy.cumsum([0] + [len(row) for row in columns])
+                group.attrs["shape"] = [n, n]
+                group.attrs["encoding-type"] = "csr_matrix"
+            rows, columns = numpy.nonzero(matrix if name == "general" else numpy.tril(matrix))
+            entries = "".join(f"{i + 1} {j + 1} {float(matrix[i, j])!r}\n"
+                              for i, j in zip(rows, columns))
+            self.write("a.mtx", f"%%MatrixMarket matrix coordinate real {name}\n"
+                                f"{n} {n} {len(rows)}\n{entries}")
+            rhs = {"file": "a.h5", "dataset": "/b"}
+            for source in ({"file": "a.mtx"}, {"file": "a.h5", "dataset": "/A"}):
+                for method in ("auto", "bicgstab", "gmres", "lu",
+                               *(("minres",) if name == "symmetric" else ())):
+                    with self.subTest(matrix=name, source=source, method=method):
+                        config = system(matrix=source, rhs=rhs, method=method)
+                        if method != "lu":
+                            config["parameters"]["tolerance"] = 1e-12
+                        found, summary = self.solve(config)
+                        condition = numpy.linalg.cond(matrix)
+                        numpy.testing.assert_allclose(
+                            found, x, rtol=0, atol=condition * 2e-12 * numpy.linalg.norm(x))
+                        if method != "lu":
+                            self.assertEqual(summary["diagnostics"]["nonzeros"],
+                                             numpy.count_nonzero(matrix))
+
+    def test_what_does_not_converge_is_written(self):
+        entries = "1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n"
+        self.write("a.mtx", f"%%MatrixMarket matrix coordinate integer symmetric\n3 3 5\n{entries}")
+        _, err = self.call("run", self.write("case.yaml", system(
+            matrix={"file": "a.mtx"}, rhs="i", method="minres")), "--quiet", code=FAILED)
+        self.assertIn("minres did not converge: the matrix is singular", err)
+        with h5py.File(self.directory / "outputs/case/case.h5") as file:
+            found = []
+            file.visit(lambda name: found.append(name) if "relative_residual" in name else None)
+            history = next(file[name] for name in found if "history" in name)
+            self.assertEqual(history[0], 1)
+            self.assertGreater(history[-1], 0.1)
+        # What fits the range of A is solved.
+        x, _ = self.solve(system(matrix={"file": "a.mtx"}, rhs="i - 1", method="minres"))
+        numpy.testing.assert_allclose(numpy.diff(x), [1, 1], atol=1e-7)
+
+    def test_sparse_files_that_are_refused(self):
+        head = "%%MatrixMarket matrix coordinate real general\n"
+        self.write("a.mtx", head + "2 3 1\n1 1 1\n")
+        self.refuse(system(matrix={"file": "a.mtx"}), r"holds a matrix of 2 x 3 \(a square one")
+        self.write("a.mtx", head + "2 2 2\n1 1 1\n3 1 1\n")
+        self.refuse(system(matrix={"file": "a.mtx"}),
+                    r"a\.mtx:4: there is no row 3 \(they are 1 to 2\)")
+        self.write("a.mtx", head + "2 2 3\n1 1 1\n2 1 5\n2 2 1\n")
+        self.refuse(system(matrix={"file": "a.mtx"}, method="cg"),
+                    r"parameters\.method: cg needs a symmetric matrix \(here A\(0, 1\) = 0 and "
+                    r"A\(1, 0\) = 5; gmres and bicgstab take any\)")
+        self.refuse(system(matrix="i == j", size=3, rhs={"file": "a.mtx"}), "the matrix is sparse")
+        self.write("a.mtx", head + "2 2 1\n2 2 1\n")
+        self.refuse(system(matrix={"file": "a.mtx"}, rhs="1"),
+                    "row 0 of the matrix, counted from 0, has no element but 0", code=FAILED)
+
     def test_verification(self):
         verify = {"exact": {"x": "(i == n-1) - (i == 0)"}, "tolerance": {"max": 1e-11, "l2": 1e-11}}
         file = self.write("case.yaml", system(verify=verify))
@@ -190,7 +259,8 @@ class Report(LinearSystem):
     def test_describe(self):
         out, _ = self.call("describe", "linear_system")
         self.assertIn("parameters.matrix.expression: formula of i, j, n", out)
-        self.assertIn("parameters.method: 'auto', 'lu', 'cholesky' or 'lu_mixed'; default auto", out)
+        self.assertIn("parameters.method: 'auto', 'lu', 'cholesky', 'lu_mixed', 'cg', 'minres', "
+                      "'bicgstab' or 'gmres'; default auto", out)
         self.assertNotIn("\ntime:", out)
         schema = json.loads(self.call("describe", "linear_system", "--schema")[0])
         self.assertEqual(schema["required"], ["simulation", "parameters"])
@@ -271,8 +341,8 @@ class Refusals(LinearSystem):
 
     def test_matrix_market_files(self):
         for text, message in (
-                ("%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n", r"1: the matrix is "
-                 r"sparse"),
+                ("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n", r"1: the "
+                 r"field 'complex' is not read \('real', 'integer' or 'pattern' is\)"),
                 ("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", r"5: the file ends after "
                  r"3 of 4 values"),
                 ("%%MatrixMarket matrix array real general\n2 2\n1\nnan\n3\n4\n", r"4: 'nan' is not "

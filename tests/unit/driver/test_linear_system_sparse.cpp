@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "support/linear_system_sparse_cases.hpp"
+
+namespace gridstride::test {
+namespace {
+
+TEST(LinearSystemSparse, EveryMethodFindsTheParabola) { expect_parabolas(cpu); }
+
+TEST(LinearSystemSparse, SeveralRightHandSides) { expect_several_sides(cpu); }
+
+TEST(LinearSystemSparse, UnitsOfEitherSideDoNotMatter) { expect_any_scale(cpu); }
+
+TEST(LinearSystemSparse, WhatDoesNotConvergeFallsShort) {
+  auto const text =
+      sparse_yaml("{stencil: 3-point, points: [400]}", "1", "method: cg, iterations: 5");
+  OneShot const done(text, cpu);
+  EXPECT_NE(done.simulation->shortfall().find("cg did not converge: the residual is"),
+            std::string::npos);
+  EXPECT_NE(done.simulation->shortfall().find("after 5 iterations"), std::string::npos);
+  auto const tables = done.simulation->tables();
+  ASSERT_EQ(tables.size(), 1u);
+  EXPECT_EQ(tables[0].rows(), 6);
+}
+
+TEST(LinearSystemSparse, AutoTakesWhatFits) {
+  auto const with = [](std::string const& more) {
+    OneShot const done(sparse_yaml("{stencil: 5-point, points: [9, 7]}", "i", more), cpu);
+    std::vector<std::string> texts;
+    for (auto const& text : done.simulation->chosen()) texts.push_back(text.text);
+    return texts;
+  };
+  EXPECT_EQ(with("method: auto"), (std::vector<std::string>{"cg", "jacobi", "threads"}));
+  EXPECT_EQ(with("method: gmres, preconditioner: none"),
+            (std::vector<std::string>{"gmres", "none", "threads"}));
+  EXPECT_EQ(with("method: lu")[0], "lu");
+}
+
+TEST(LinearSystemSparse, KeysOfTheOtherKindAreRefused) {
+  auto const problems = [](std::string const& yaml) {
+    auto const config = config_of(yaml);
+    std::string all;
+    for (auto const& problem : entry_of(config).problems(config, inputs_of(config)))
+      all += problem.path + ": " + problem.message + "\n";
+    return all;
+  };
+  EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1",
+                                 "method: auto, tolerance: 1e-3, restart: 7")),
+            "");
+  EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1",
+                                 "method: lu, tolerance: 1e-3, restart: 7")),
+            "parameters.tolerance: is for iterations (this system is solved by factorization)\n"
+            "parameters.restart: is for iterations (this system is solved by factorization)\n");
+  EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1", "vendor: true")),
+            "parameters.vendor: is for factorizations (this sparse system is solved by iteration; "
+            "method: lu makes a dense one of it)\n");
+  EXPECT_EQ(
+      problems(sparse_yaml("{expression: i==j, size: 9}", "1", "method: cg")),
+      "parameters.method: 'cg' goes by products with a sparse matrix (a Matrix Market file in "
+      "the format 'coordinate', a group of an HDF5 file, or a stencil), and this one is dense "
+      "(auto, lu and cholesky take it)\n");
+}
+
+TEST(LinearSystemSparse, MemoryIsThatOfRowsAndVectors) {
+  auto const config =
+      config_of(sparse_yaml("{stencil: 27-point, points: [10, 10, 10]}", "1", "method: cg"));
+  auto const memory = memory_of(entry_of(config), config, inputs_of(config), cpu);
+  std::size_t const elements = 28 * 28 * 28;
+  EXPECT_EQ(memory.array_bytes, elements * 12 + 1001 * 8);
+  // r, the method's 3, z, the diagonal, b and x of a column, x: at least.
+  EXPECT_GE(memory.bytes(), memory.array_bytes + 9 * 8000);
+  EXPECT_GE(memory.host_bytes, 2 * memory.array_bytes);
+}
+
+}  // namespace
+}  // namespace gridstride::test

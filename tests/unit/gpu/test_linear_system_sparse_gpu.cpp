@@ -1,0 +1,21 @@
+#include <gtest/gtest.h>
+
+#include "support/linear_system_sparse_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+namespace gridstride::test {
+namespace {
+
+class LinearSystemSparseGpu : public testing::Test {
+ protected:
+  void SetUp() override { GRIDSTRIDE_SKIP_WITHOUT_GPU(); }
+};
+
+TEST_F(LinearSystemSparseGpu, EveryMethodFindsTheParabola) { expect_parabolas(Backend::cuda); }
+
+TEST_F(LinearSystemSparseGpu, SeveralRightHandSides) { expect_several_sides(Backend::cuda); }
+
+TEST_F(LinearSystemSparseGpu, UnitsOfEitherSideDoNotMatter) { expect_any_scale(Backend::cuda); }
+
+}  // namespace
+}  // namespace gridstride::test
