@@ -2,17 +2,16 @@
 // that relaxation of a colour moves 1.5 numbers a point of the level (that colour's f and u, the
 // other's u), each once from memory: neighbours along y and z come from the caches, since a block
 // is a brick of points.
-//
-//   steps   a kernel for each step
-//   fused   residuals are found where they are gathered, which saves to write and read them; and
-//           what is to be done on levels of a few thousand points, one after another, a single block
-//           does in one kernel, where launches would take longer than the work.
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
+#include "core/buffer.hpp"
+#include "kernels/multigrid/march.cuh"
 #include "kernels/multigrid/rows.hpp"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
@@ -85,152 +84,30 @@ __global__ void __launch_bounds__(threads)
   atomicMax(reinterpret_cast<Word*>(&largest->second), static_cast<Word>(own.second));
 }
 
+/// A sum for each block; which points are a block's depends on no device.
+template <class Step>
+__global__ void __launch_bounds__(threads)
+    sum_kernel(__grid_constant__ Step const step, Summed* sums) {
+  __shared__ Summed shared[threads / warp_size];
+  Summed own;
+  for_own_points(step.extent(), [&](int i, int j, int k) { own = own + step(i, j, k); });
+  int const thread =
+      static_cast<int>((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x);
+  for (int distance = warp_size / 2; distance > 0; distance /= 2)
+    own = own + shuffle_down(own, distance);
+  if (thread % warp_size == 0) shared[thread / warp_size] = own;
+  __syncthreads();
+  if (thread != 0) return;
+  for (int warp = 1; warp < threads / warp_size; ++warp) own = own + shared[warp];
+  sums[(std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = own;
+}
+
 template <class Step>
 void launch(Stream& stream, Step const& step) {
   auto const bricks = Bricks::of(step.extent(), false);
   each_kernel<<<bricks.grid, bricks.block, 0, native(stream)>>>(step);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid step");
 }
-
-// ------------------------------------------------------------------------------- small levels
-
-enum class Kind : unsigned char {
-  relax,
-  relax_phase,
-  clear,
-  keep_residual,
-  gather,
-  gather_f,
-  gather_residual,
-  correct,
-  solve
-};
-
-/// A step on a small level, and on the next coarser one.
-struct Order {
-  Kind kind;
-  unsigned char level, colour;
-  bool flag;
-};
-
-constexpr int most_orders = 500;
-struct Orders {
-  int count = 0;
-  Order list[most_orders];
-};
-
-constexpr int threads_of_tail = 512;
-
-template <class Step>
-__device__ void call_all(Step const& step) {
-  Extent const points = step.extent();
-  int const all = points.x * points.y * points.z;
-  for (int at = static_cast<int>(threadIdx.x); at < all; at += threads_of_tail) {
-    int const line = at / points.x;
-    step(at - line * points.x, line % points.y, line / points.y);
-  }
-}
-
-/// One block does what is ordered, with a barrier after each step.
-template <class S>
-__global__ void __launch_bounds__(threads_of_tail)
-    tail_kernel(__grid_constant__ Orders const orders, Level<S> const* levels, S const* inverse) {
-  for (int at = 0; at < orders.count; ++at) {
-    Order const order = orders.list[at];
-    Level<S> const& fine = levels[order.level];
-    Level<S> const& coarse = levels[order.kind == Kind::solve ? order.level : order.level + 1];
-    switch (order.kind) {
-      case Kind::relax:
-        call_all(Relax<S>{fine, order.colour, order.flag});
-        break;
-      case Kind::relax_phase:
-        call_all(RelaxPhase<S>{fine, order.colour});
-        break;
-      case Kind::clear:
-        call_all(Clear<S>{fine});
-        break;
-      case Kind::keep_residual:
-        call_all(KeepResidual<S>{fine});
-        break;
-      case Kind::gather:
-        call_all(Gather<S>{fine, coarse, fine.r});
-        break;
-      case Kind::gather_f:
-        call_all(Gather<S>{fine, coarse, fine.f});
-        break;
-      case Kind::gather_residual:
-        call_all(GatherResidual<S>{fine, coarse});
-        break;
-      case Kind::correct:
-        call_all(Correct<S>{fine, coarse, order.colour, order.flag});
-        break;
-      case Kind::solve:
-        call_all(SolveDirectly<S>{fine, inverse});
-        break;
-    }
-    __syncthreads();
-  }
-}
-
-/// Launches steps on large levels, and collects those on small ones until another one comes.
-template <class S>
-class Launcher {
- public:
-  Launcher(Stream& stream, CycleWork<S> const& work) : stream_(stream), work_(work) {}
-
-  void operator()(Relax<S> const& step) const {
-    take(step, step.level, {Kind::relax, number(step.level), colour(step.colour), step.from_zero});
-  }
-  void operator()(RelaxPhase<S> const& step) const {
-    take(step, step.level, {Kind::relax_phase, number(step.level), colour(step.phase), false});
-  }
-  void operator()(Clear<S> const& step) const {
-    take(step, step.level, {Kind::clear, number(step.level), 0, false});
-  }
-  void operator()(KeepResidual<S> const& step) const {
-    take(step, step.level, {Kind::keep_residual, number(step.level), 0, false});
-  }
-  void operator()(Gather<S> const& step) const {
-    Kind const kind = step.values == step.fine.f ? Kind::gather_f : Kind::gather;
-    take(step, step.fine, {kind, number(step.fine), 0, false});
-  }
-  void operator()(GatherResidual<S> const& step) const {
-    take(step, step.fine, {Kind::gather_residual, number(step.fine), 0, false});
-  }
-  void operator()(Correct<S> const& step) const {
-    take(step, step.fine, {Kind::correct, number(step.fine), colour(step.colour), step.adds});
-  }
-  void operator()(SolveDirectly<S> const& step) const {
-    take(step, step.level, {Kind::solve, number(step.level), 0, false});
-  }
-  void flush() const {
-    if (orders_.count == 0) return;
-    tail_kernel<<<1, threads_of_tail, 0, native(stream_)>>>(orders_, work_.on_device,
-                                                            work_.inverse);
-    GRIDSTRIDE_CHECK_LAUNCH(stream_, "multigrid small levels");
-    orders_.count = 0;
-  }
-
- private:
-  static unsigned char number(Level<S> const& level) {
-    return static_cast<unsigned char>(level.number);
-  }
-  static unsigned char colour(int value) { return static_cast<unsigned char>(value); }
-  template <class Step>
-  void take(Step const& step, Level<S> const& level, Order const& order) const {
-    constexpr std::int64_t small = 6000;
-    if (level.size() > small) {
-      flush();
-      return launch(stream_, step);
-    }
-    if (orders_.count == most_orders) flush();
-    orders_.list[orders_.count++] = order;
-  }
-
-  Stream& stream_;
-  CycleWork<S> const& work_;
-  mutable Orders orders_;
-};
 
 }  // namespace
 
@@ -240,32 +117,57 @@ void cuda_steps(Stream& stream, CycleWork<S> const& work) {
   Cycles<S, decltype(run)>(work, run, false).all();
 }
 
-template <class S>
-void cuda_fused(Stream& stream, CycleWork<S> const& work) {
-  Launcher<S> const launcher(stream, work);
-  Cycles<S, Launcher<S>>(work, launcher, true).all();
-  launcher.flush();
-}
-
 template <class Step>
 void cuda_each(Stream& stream, Step const& step) {
   launch(stream, step);
 }
 
+/// Whether a step goes by columns (cuda_march.cu).
+template <class Step>
+bool goes_by_columns(Step const&) {
+  return false;
+}
+template <class T, class S>
+bool goes_by_columns(TakeResidual<T, S> const& step) {
+  return step.lower[0] != nullptr && can_march(step.level);
+}
+template <class S>
+bool goes_by_columns(AddCorrection<S> const& step) {
+  return can_march(step.level);
+}
+
 template <class Step>
 void cuda_find(Stream& stream, Step const& step, Found* largest) {
+  if constexpr (requires { march(stream, step, largest); })
+    if (goes_by_columns(step)) return march(stream, step, largest);
   auto const bricks = Bricks::of(step.extent(), true);
   find_kernel<<<bricks.grid, bricks.block, 0, native(stream)>>>(step, largest);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid step");
 }
 
+template <class Step>
+Summed cuda_sum(Stream& stream, Step const& step) {
+  auto const bricks = Bricks::of(step.extent(), true);
+  std::vector<Summed> sums(std::size_t{bricks.grid.x} * bricks.grid.y * bricks.grid.z);
+  Buffer<Summed> on_device(stream, MemorySpace::device, sums.size());
+  sum_kernel<<<bricks.grid, bricks.block, 0, native(stream)>>>(step, on_device.data());
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
+  copy_async(std::span(sums), std::as_const(on_device).span(), stream);
+  stream.synchronize();
+  Summed all;
+  for (Summed const& own : sums) all = all + own;
+  return all;
+}
+
 template void cuda_steps(Stream&, CycleWork<float> const&);
 template void cuda_steps(Stream&, CycleWork<double> const&);
-template void cuda_fused(Stream&, CycleWork<float> const&);
-template void cuda_fused(Stream&, CycleWork<double> const&);
 #define GRIDSTRIDE_EACH(...) template void cuda_each(Stream&, __VA_ARGS__ const&);
 #define GRIDSTRIDE_FIND(...) template void cuda_find(Stream&, __VA_ARGS__ const&, Found*);
-GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND)
+#define GRIDSTRIDE_SUM(...) template Summed cuda_sum(Stream&, __VA_ARGS__ const&);
+GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND, GRIDSTRIDE_SUM)
+#undef GRIDSTRIDE_SUM
+GRIDSTRIDE_MULTIGRID_CYCLE(GRIDSTRIDE_EACH, float)
+GRIDSTRIDE_MULTIGRID_CYCLE(GRIDSTRIDE_EACH, double)
 #undef GRIDSTRIDE_EACH
 #undef GRIDSTRIDE_FIND
 

@@ -15,6 +15,8 @@ struct CycleWork {
   std::span<Level<S> const> levels;
   Level<S> const* on_device;  ///< the same in device memory
   S const* inverse;           ///< of the coarsest level's equations
+  S const* tables_end;        ///< behind the levels' tables, which lie level after level
+  int const* numbers_end;     ///< the same of those of transfers
   Cycle cycle;
   int before, after;
 };
@@ -62,9 +64,8 @@ class Cycles {
     down_and_up(i + 1, true);
     if (work_.cycle == Cycle::w && !is_coarsest(i + 1)) down_and_up(i + 1, false);
     // Points of the first colour are relaxed next, mostly from the others alone.
-    if (fine.has_seam() || fine.over != 1 || work_.after == 0)
-      run_(Correct<S>{fine, coarse, 0, true});
-    run_(Correct<S>{fine, coarse, 1, true});
+    bool const both = fine.has_seam() || fine.over != 1 || work_.after == 0;
+    run_(Correct<S>{fine, coarse, both ? 3 : 2, true});
     for (int sweep = 0; sweep < work_.after; ++sweep) relax(fine, false);
   }
 
@@ -74,7 +75,7 @@ class Cycles {
     auto const& coarse = level(i + 1);
     run_(Gather<S>{fine, coarse, fine.f});
     full(i + 1);
-    for (int colour = 0; colour < 2; ++colour) run_(Correct<S>{fine, coarse, colour, false});
+    run_(Correct<S>{fine, coarse, 3, false});
     down_and_up(i, false);
   }
 

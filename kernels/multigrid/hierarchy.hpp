@@ -21,6 +21,9 @@ class Hierarchy {
   std::span<Level<S> const> levels() const { return levels_; }
   /// The same in device memory.
   Level<S> const* on_device() const { return on_device_.data(); }
+  /// Behind the tables of all levels.
+  S const* tables_end() const { return tables_.data() + tables_.size(); }
+  int const* numbers_end() const { return numbers_.data() + numbers_.size(); }
   /// Of the coarsest level's equations, by rows.
   S const* inverse() const { return inverse_.data(); }
 

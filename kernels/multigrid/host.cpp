@@ -58,13 +58,29 @@ void host_find(Stream&, Step const& step, Found* largest) {
   for (Found const& own : found) raise(*largest, own);
 }
 
+template <class Step>
+Summed host_sum(Stream&, Step const& step) {
+  Extent const extent = step.extent();
+  std::vector<Summed> sums(static_cast<std::size_t>(extent.y) * extent.z);
+  for_each_line(step, true, [&](std::int64_t at, int j, int k, int width) {
+    Summed own;
+    for (int i = 0; i < width; ++i) own = own + step(i, j, k);
+    sums[static_cast<std::size_t>(at)] = own;
+  });
+  Summed all;
+  for (Summed const& own : sums) all = all + own;
+  return all;
+}
+
 template void host_reference(Stream&, CycleWork<float> const&);
 template void host_reference(Stream&, CycleWork<double> const&);
 template void host_threads(Stream&, CycleWork<float> const&);
 template void host_threads(Stream&, CycleWork<double> const&);
 #define GRIDSTRIDE_EACH(...) template void host_each(Stream&, __VA_ARGS__ const&);
 #define GRIDSTRIDE_FIND(...) template void host_find(Stream&, __VA_ARGS__ const&, Found*);
-GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND)
+#define GRIDSTRIDE_SUM(...) template Summed host_sum(Stream&, __VA_ARGS__ const&);
+GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND, GRIDSTRIDE_SUM)
+#undef GRIDSTRIDE_SUM
 #undef GRIDSTRIDE_EACH
 #undef GRIDSTRIDE_FIND
 

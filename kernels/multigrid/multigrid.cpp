@@ -27,7 +27,7 @@ constexpr std::string_view reference_idea = "step after step, point after point:
 constexpr std::string_view threads_idea = "lines of points shared among threads";
 constexpr std::string_view steps_idea = "a kernel for each step of the textbook's";
 constexpr std::string_view fused_idea =
-    "residuals are found where they are gathered, and a block does all coarse levels";
+    "large levels by columns of points, small ones by one block in shared memory";
 
 template <class S>
 constexpr Variant<Function<S>> rows[] = {
@@ -138,15 +138,21 @@ class Corrected final : public SolverBody<T> {
             bool singular, Options const& options, Function<S>* cycle)
       : a_(poisson::operator_of(equation)),
         scale_(scale),
+        singular_(singular),
         options_(options),
         hierarchy_(stream, equation, plan, scale, singular),
         found_(stream, MemorySpace::device, 2) {
     if constexpr (!std::is_same_v<T, double>)
       u_ = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
+    for (auto* const vector : {&direction_, &product_})
+      if (options.conjugates)
+        *vector = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
+    if (!hierarchy_.levels().front().is_stored()) keep_couplings(stream, plan.axes.front());
     auto const captured = [&](Cycle kind) {
-      CycleWork<S> const work{hierarchy_.levels(),  hierarchy_.on_device(),
-                              hierarchy_.inverse(), kind,
-                              options.before,       options.after};
+      CycleWork<S> const work{hierarchy_.levels(),      hierarchy_.on_device(),
+                              hierarchy_.inverse(),     hierarchy_.tables_end(),
+                              hierarchy_.numbers_end(), kind,
+                              options.before,           options.after};
       return Graph::capture(stream, [&stream, cycle, work] { cycle(stream, work); });
     };
     first_ = captured(options.cycle);
@@ -165,10 +171,24 @@ class Corrected final : public SolverBody<T> {
   Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u) override;
 
  private:
+  /// u += what the finest level has found, or as far along the direction that it gives as is best.
+  void correct(Stream& stream, double* solution, double unit, bool is_first);
   Places places() const {
     std::int64_t first = 0;
     for (int axis = 0; axis < 3; ++axis) first += a_.first[axis] * a_.stride[axis];
     return {first, {a_.stride[0], a_.stride[1], a_.stride[2]}};
+  }
+  void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < 3; ++i) {
+      first_of_[i] = static_cast<std::int64_t>(numbers.size());
+      for (std::size_t side = 0; side < 2; ++side)
+        for (int unknown = 0; unknown < axes[i].unknowns(); ++unknown)
+          numbers.push_back(a_.diffusivity * axes[i].couplings(unknown)[side]);
+    }
+    couplings_ = {stream, MemorySpace::device, numbers.size()};
+    copy_async(couplings_.span(), std::span<double const>(numbers), stream);
+    stream.synchronize();
   }
   /// What has been found since the last time.
   std::array<Found, 2> take_found(Stream& stream) {
@@ -180,14 +200,39 @@ class Corrected final : public SolverBody<T> {
   }
 
   poisson::Operator<T> a_;
-  double scale_;     // of the equations on the levels
+  double scale_;  // of the equations on the levels
+  bool singular_;
   double rounding_;  // what roundings of u leave of a right-hand side, of the largest |u|
   Options options_;
   Hierarchy<S> hierarchy_;
-  Buffer<Found> found_;  // by residuals, by corrections
-  Buffer<double> u_;     // where the arrays are not of float64
+  Buffer<Found> found_;                 // by residuals, by corrections
+  Buffer<double> direction_, product_;  // p and A·p of conjugate gradients
+  double curvature_ = 0;                // Σ V·p·A·p
+  Buffer<double> u_;                    // where the arrays are not of float64
+  /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
+  Buffer<double> couplings_;
+  std::array<std::int64_t, 3> first_of_{};
   Graph first_, next_;
 };
+
+template <class T, class S>
+void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, bool is_first) {
+  auto const& finest = hierarchy_.levels().front();
+  double const scale = scale_ / unit;
+  if (!options_.conjugates)
+    return find(stream, AddCorrection<S>{finest, places(), solution, scale}, found_.data() + 1);
+  double beta = 0;
+  if (!is_first && curvature_ > 0)
+    beta =
+        -sum(stream, SumAlongBefore<T, S>{a_, finest, product_.data(), scale}).first / curvature_;
+  each(stream, TakeDirection<S>{finest, places(), direction_.data(), scale, beta});
+  auto const [curvature, descent] =
+      sum(stream, ApplyToDirection<T, S>{a_, finest, direction_.data(), product_.data(), unit});
+  curvature_ = curvature;
+  double const alpha = curvature > 0 ? descent / curvature : 0;
+  find(stream, Advance{points_of(finest), places(), direction_.data(), solution, alpha},
+       found_.data() + 1);
+}
 
 template <class T, class S>
 Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u) {
@@ -202,13 +247,24 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   // Right-hand sides of levels are near 1, whatever their unit.
   bool const is_finite = largest < none;
   double const unit = largest > 0 && is_finite ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
+  // Rounded right-hand sides of equations that leave a constant open have a mean, and no solution.
+  double shift = 0;
+  if (singular_) {
+    auto const [integral, volume] = sum(stream, SumRight<T>{a_, points, right.data()});
+    shift = integral / volume;
+  }
   auto const take_residual = [&] {
-    find(stream, TakeResidual<T, S>{a_, finest, solution, right.data(), unit}, found_.data());
+    TakeResidual<T, S> step{a_, finest, solution, right.data(), unit, shift, {}, {}};
+    for (std::size_t i = 0; i < 3 && couplings_.size() > 0; ++i) {
+      step.lower[i] = couplings_.data() + first_of_[i];
+      step.upper[i] = step.lower[i] + finest.count[i];
+    }
+    find(stream, step, found_.data());
   };
   if (largest > 0 && is_finite) take_residual();
   while (!progress.ended() && largest > 0) {
     (progress.outcome().cycles == 0 ? first_ : next_).launch(stream);
-    find(stream, AddCorrection<S>{finest, places(), solution, scale_ / unit}, found_.data() + 1);
+    correct(stream, solution, unit, progress.outcome().cycles == 0);
     zero_async(found_.span().first(1), stream);
     take_residual();
     auto const [residual, correction] = take_found(stream);
@@ -285,7 +341,7 @@ std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
 }
 
 std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
-                         Precision precision) {
+                         Precision precision, bool conjugates) {
   auto const plan = levels_of(grid, sides);
   double numbers = Levels::most_direct * Levels::most_direct;
   for (std::size_t l = 0; l < plan.axes.size(); ++l) {
@@ -313,6 +369,7 @@ std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fie
     }
   }
   if (precision == Precision::float32) numbers += static_cast<double>(grid.size());
+  if (conjugates) numbers += 2 * static_cast<double>(grid.size());
   return static_cast<std::size_t>(sizeof(double) * numbers);
 }
 

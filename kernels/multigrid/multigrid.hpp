@@ -40,6 +40,10 @@ enum class Cycle {
 
 struct Options {
   Cycle cycle = Cycle::full;
+  /// Whether cycles give directions of conjugate gradients in place of corrections: what few errors
+  /// they leave, where coefficients jump, takes an iteration each. (Notay, SIAM J. Sci. Comput. 22
+  /// (2000), has the directions for cycles that are not symmetric.)
+  bool conjugates = false;
   int before = 2, after = 1;  ///< relaxations of a level on the way down, at least one, and up
   /// Until what is left of the right-hand side is at most so much of it, the largest values of both,
   bool residual_counts = true;
@@ -66,7 +70,7 @@ std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
 
 /// What a solver takes of device memory, at most.
 std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
-                         Precision precision);
+                         Precision precision, bool conjugates);
 
 template <class T>
 struct SolverBody;
@@ -76,7 +80,8 @@ template <class T>
 class Solver {
  public:
   /// Makes the levels; fields of the equation are read now, and while it is solved. Where constants
-  /// solve the equation without a source it is `singular`, and what is open stays as it is. Waits
+  /// solve the equation without a source it is `singular`: the mean of the right-hand side is taken
+  /// off it, and that of u is any. Waits
   /// for the stream. Throws `std::invalid_argument` for grids and sides that family `poisson` does
   /// not take, fewer than one relaxation before, and a variant that this backend does not have.
   Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},

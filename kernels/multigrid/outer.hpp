@@ -15,6 +15,14 @@ GRIDSTRIDE_HOST_DEVICE inline void raise(Found& largest, Found const& other) {
   poisson::raise(largest.second, other.second);
 }
 
+/// What points have in a sum.
+struct Summed {
+  double first = 0, second = 0;
+};
+GRIDSTRIDE_HOST_DEVICE inline Summed operator+(Summed const& a, Summed const& b) {
+  return {a.first + b.first, a.second + b.second};
+}
+
 /// Where unknowns lie in the grid's arrays.
 struct Places {
   std::int64_t first, stride[3];
@@ -38,6 +46,20 @@ struct Begin {
   }
 };
 
+/// Σ V·right and Σ V.
+template <class T>
+struct SumRight {
+  poisson::Operator<T> a;
+  Extent points;
+  T const* right;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
+    std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
+    double const share = poisson::share_of(a, at);
+    return {share * right[at[0] + at[1] * a.stride[1] + at[2] * a.stride[2]], share};
+  }
+};
+
 /// f of the finest level = right − A·u, times `scale`; finds the largest |right − A·u|.
 template <class T, class S>
 struct TakeResidual {
@@ -46,10 +68,14 @@ struct TakeResidual {
   double const* u;
   T const* right;
   double scale;
+  double shift;  ///< what the right-hand side has too much of at each point
+  /// Where a is the same everywhere, a/(interval·width) on both sides of the unknowns of an axis;
+  /// else null.
+  double const *lower[3], *upper[3];
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
     std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
-    double const residual = poisson::residual_of(a, u, right, at).residual;
+    double const residual = poisson::residual_of(a, u, right, at).residual - shift;
     double const volume = level.is_stored() ? poisson::share_of(a, at) : 1.0;
     level.f[level.place(i, j, k)] = static_cast<S>(residual * volume * scale);
     return {poisson::bits_of_magnitude(residual), 0};
@@ -68,6 +94,74 @@ struct AddCorrection {
     std::int64_t const place = places(i, j, k);
     double const change = double{level.u[level.place(i, j, k)]} * scale;
     double const sum = u[place] + change;
+    u[place] = sum;
+    return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
+  }
+};
+
+/// Conjugate gradients in the inner product by the volumes of cells, with a cycle for each residual.
+///
+/// Σ V·z·q, of z = scale·(what the finest level has found) and q = A·p, of the direction before.
+template <class T, class S>
+struct SumAlongBefore {
+  poisson::Operator<T> a;
+  Level<S> level;
+  double const* q;
+  double scale;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
+    std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
+    std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
+    double const z = double{level.u[level.place(i, j, k)]} * scale;
+    return {poisson::share_of(a, at) * z * q[place], 0};
+  }
+};
+
+/// p = z + β·p, of a first direction z.
+template <class S>
+struct TakeDirection {
+  Level<S> level;
+  Places places;
+  double* p;
+  double scale, beta;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    std::int64_t const place = places(i, j, k);
+    double const z = double{level.u[level.place(i, j, k)]} * scale;
+    p[place] = beta == 0 ? z : z + beta * p[place];
+  }
+};
+
+/// q = A·p; Σ V·p·q and Σ V·p·r, of the residual r that the finest level has as its f.
+template <class T, class S>
+struct ApplyToDirection {
+  poisson::Operator<T> a;
+  Level<S> level;
+  double const* p;
+  double* q;
+  double unit;  ///< of f
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
+    std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
+    std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
+    double const product = poisson::product_of(a, p, at).product, share = poisson::share_of(a, at);
+    q[place] = product;
+    double const r = double{level.f[level.place(i, j, k)]} / unit;
+    return {share * p[place] * product, (level.is_stored() ? 1 : share) * p[place] * r};
+  }
+};
+
+/// u += α·p; finds the largest change, and the largest |u|.
+struct Advance {
+  Extent points;
+  Places places;
+  double const* p;
+  double* u;
+  double alpha;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    std::int64_t const place = places(i, j, k);
+    double const change = alpha * p[place], sum = u[place] + change;
     u[place] = sum;
     return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
   }

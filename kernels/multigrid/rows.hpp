@@ -27,6 +27,20 @@ void host_find(Stream&, Step const&, Found* largest);
 template <class Step>
 void cuda_find(Stream&, Step const&, Found* largest);
 
+/// Sums what a step finds, always in the same order. Waits for the stream.
+template <class Step>
+Summed host_sum(Stream&, Step const&);
+template <class Step>
+Summed cuda_sum(Stream&, Step const&);
+
+template <class Step>
+Summed sum(Stream& stream, Step const& step) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_sum(stream, step);
+#endif
+  return host_sum(stream, step);
+}
+
 /// On the stream's device.
 template <class Step>
 void each(Stream& stream, Step const& step) {
@@ -49,21 +63,38 @@ void find(Stream& stream, Step const& step, Found* largest) {
   MAKE(STEP<float, double>)                   \
   MAKE(STEP<double, float>)                   \
   MAKE(STEP<double, double>)
+/// The steps of cycles that a GPU may be asked for one by one.
+#define GRIDSTRIDE_MULTIGRID_CYCLE(EACH, S) \
+  EACH(Relax<S>)                            \
+  EACH(RelaxPhase<S>)                       \
+  EACH(Clear<S>)                            \
+  EACH(KeepResidual<S>)                     \
+  EACH(Gather<S>)                           \
+  EACH(GatherResidual<S>)                   \
+  EACH(Correct<S>)                          \
+  EACH(SolveDirectly<S>)
 /// Whose instances are made with a backend's functions.
-#define GRIDSTRIDE_MULTIGRID_STEPS(EACH, FIND)    \
-  EACH(StoreWeights<float>)                       \
-  EACH(StoreWeights<double>)                      \
-  EACH(Eliminate<float>)                          \
-  EACH(Eliminate<double>)                         \
-  EACH(Round<float>)                              \
-  EACH(Round<double>)                             \
-  FIND(Begin<float>)                              \
-  FIND(Begin<double>)                             \
-  FIND(FindDiagonal<float>)                       \
-  FIND(FindDiagonal<double>)                      \
-  FIND(AddCorrection<float>)                      \
-  FIND(AddCorrection<double>)                     \
-  GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations) \
+#define GRIDSTRIDE_MULTIGRID_STEPS(EACH, FIND, SUM) \
+  EACH(StoreWeights<float>)                         \
+  EACH(StoreWeights<double>)                        \
+  EACH(Eliminate<float>)                            \
+  EACH(Eliminate<double>)                           \
+  EACH(TakeDirection<float>)                        \
+  EACH(TakeDirection<double>)                       \
+  FIND(Advance)                                     \
+  SUM(SumRight<float>)                              \
+  SUM(SumRight<double>)                             \
+  GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \
+  GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)  \
+  EACH(Round<float>)                                \
+  EACH(Round<double>)                               \
+  FIND(Begin<float>)                                \
+  FIND(Begin<double>)                               \
+  FIND(FindDiagonal<float>)                         \
+  FIND(FindDiagonal<double>)                        \
+  FIND(AddCorrection<float>)                        \
+  FIND(AddCorrection<double>)                       \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)   \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, TakeResidual)
 
 }  // namespace gridstride::multigrid

@@ -133,16 +133,16 @@ struct GatherResidual {
   }
 };
 
-/// u += what the coarse level has found, or u = that, at the points of a colour.
+/// u += what the coarse level has found, or u = that, at the points of colours: 1 for the first, 2
+/// for the other, 3 for both.
 template <class S>
 struct Correct {
   Level<S> fine, coarse;
-  int colour;
+  int colours;
   bool adds;
-  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return colour_of(fine); }
-  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int j, int k) const {
-    int const i = 2 * x + ((colour + j + k) & 1);
-    if (i >= fine.count[0]) return;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(fine); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    if ((colours >> ((i + j + k) & 1) & 1) == 0) return;
     S& u = fine.u[fine.place(i, j, k)];
     S const found = interpolated(fine, coarse, coarse.u, i, j, k);
     u = adds ? u + found : found;

@@ -84,14 +84,14 @@ GRIDSTRIDE_HOST_DEVICE LineRow row_of(Operator<T> const& a, int axis, std::int64
   return {-to_lower, (to_lower + to_upper) + a.reaction_at(place), -to_upper};
 }
 
-/// right − A·u at a point, and Σ_j |A_ij|.
-struct RowResidual {
-  double residual, row;
+/// A·u at a point, and Σ_j |A_ij|.
+struct RowProduct {
+  double product, row;
 };
 
 template <class T, class U>
-GRIDSTRIDE_HOST_DEVICE RowResidual residual_of(Operator<T> const& a, U const* u, T const* right,
-                                               std::int64_t const (&at)[3]) {
+GRIDSTRIDE_HOST_DEVICE RowProduct product_of(Operator<T> const& a, U const* u,
+                                             std::int64_t const (&at)[3]) {
   std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
   double const center = u[place], reaction = a.reaction_at(place);
   double sum = reaction * center, row = std::fabs(reaction);
@@ -104,7 +104,19 @@ GRIDSTRIDE_HOST_DEVICE RowResidual residual_of(Operator<T> const& a, U const* u,
     sum += faces.lower * (center - below) - faces.upper * (above - center);
     row += 2 * (faces.lower + faces.upper);
   }
-  return {right[place] - sum, row};
+  return {sum, row};
+}
+
+/// right − A·u at a point, and Σ_j |A_ij|.
+struct RowResidual {
+  double residual, row;
+};
+
+template <class T, class U>
+GRIDSTRIDE_HOST_DEVICE RowResidual residual_of(Operator<T> const& a, U const* u, T const* right,
+                                               std::int64_t const (&at)[3]) {
+  auto const [product, row] = product_of(a, u, at);
+  return {right[at[0] + at[1] * a.stride[1] + at[2] * a.stride[2]] - product, row};
 }
 
 /// The share of a cell that belongs to a point.

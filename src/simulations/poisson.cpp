@@ -6,7 +6,7 @@
 // differences; a is averaged at the faces between points. Solved at once by `direct`, elimination
 // along a line with any a and κ, or by `fft`, division between two transforms that have the modes of
 // the differences, where a and κ are the same everywhere, and elimination between two along all axes
-// but that on which they depend; to a tolerance by `multigrid`, with any a, and κ that is not negative. Where constants solve the equation without a source,
+// but that on which they depend; to a tolerance by `multigrid` and `mg_cg`, with any a, and κ that is not negative. Where constants solve the equation without a source,
 // the source has to be in balance with the sides, and the mean of u is fixed.
 
 #include <fmt/format.h>
@@ -74,8 +74,9 @@ MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backe
           poisson::LayerSolver<double>::bytes(backend, run.grid, poisson::sides_of(run), *axis);
   }
   if (poisson::is_iterative(run))
-    result.other_bytes += multigrid::solver_bytes(run.grid, poisson::sides_of(run),
-                                                  poisson::has_fields(run), run.precision);
+    result.other_bytes +=
+        multigrid::solver_bytes(run.grid, poisson::sides_of(run), poisson::has_fields(run),
+                                run.precision, poisson::cycles_of(run).conjugates);
   return result;
 }
 
@@ -149,7 +150,7 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
   if (method_ == "direct")
     solver_.template emplace<Line>(stream_, equation_, coefficients_.singular,
                                    !coefficients_.negative);
-  else if (method_ == "multigrid")
+  else if (poisson::is_iterative(run))
     solver_.template emplace<Cycles>(stream_, equation_, coefficients_.singular,
                                      poisson::cycles_of(run), run.kernels.at("multigrid"));
   else if (eliminated_)
@@ -273,7 +274,7 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
                                     {"mean", is_given_ ? unknown : mean_},
                                     {"imbalance", imbalance_},
                                     {"solves", static_cast<double>(solves())}};
-  if (method_ == "multigrid") {
+  if (std::holds_alternative<Cycles>(solver_)) {
     values.push_back({"estimated_error", outcome_ ? outcome_->error : unknown});
     values.push_back({"factor", outcome_ ? outcome_->factor() : unknown});
   }
@@ -285,7 +286,7 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
 /// What each iteration has come to.
 template <class T>
 std::vector<Table> Poisson<T>::tables() const {
-  if (method_ != "multigrid") return {};
+  if (!std::holds_alternative<Cycles>(solver_)) return {};
   std::vector<std::int64_t> numbers;
   std::vector<double> residuals, corrections;
   if (outcome_) {
@@ -314,11 +315,12 @@ std::string Poisson<T>::shortfall() const {
     return fmt::format(
         "{} (a cycle leaves {:.2g} of the residual: parameters.iterations may be more)", reached,
         factor);
-  return fmt::format(
-      "{} (cycles have stopped to help: the coefficients differ by too many orders of magnitude "
-      "from "
-      "point to point, or roundings are larger than parameters.tolerance)",
-      reached);
+  std::string const reasons =
+      "the coefficients differ by too many orders of magnitude from point to point, or roundings "
+      "are "
+      "larger than parameters.tolerance";
+  return fmt::format("{} (cycles have stopped to help: {}{})", reached,
+                     method_ == "multigrid" ? "method: mg_cg may do, unless " : "", reasons);
 }
 
 std::string_view modes_of(std::array<SideKind, 2> const& sides) {
@@ -347,7 +349,7 @@ std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs con
     parts.push_back(fmt::format("{} along {}", eliminates ? "elimination" : modes_of(sides[axis]),
                                 axis_names[axis]));
   }
-  if (method == "multigrid") parts = level_names(run.grid, sides);
+  if (poisson::is_iterative(run)) parts = level_names(run.grid, sides);
   std::vector<std::string> lines = {fmt::format("{}: {}", method, fmt::join(parts, ", "))};
   if (poisson::coefficients_of(run, inputs).singular)
     lines.push_back(fmt::format("u is open by a constant, which its mean settles: {}",

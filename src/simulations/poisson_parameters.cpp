@@ -57,8 +57,7 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
                  .maximum = 1},
                 imbalance);
   constexpr config::Choice methods[] = {
-      {"auto",
-       "`direct` along a line, else `fft` where it takes the coefficients, else `multigrid`"},
+      {"auto", "`direct` along a line, else `fft` where it takes the coefficients, else `mg_cg`"},
       {"direct", "elimination along a line, with any diffusivity and reaction"},
       {"fft",
        "Fourier, sine and cosine transforms, with the same diffusivity and reaction everywhere; "
@@ -66,7 +65,10 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
       {"multigrid",
        "cycles through coarser and coarser grids, with any diffusivity and any reaction that is "
        "not "
-       "negative, to a tolerance"}};
+       "negative, to a tolerance"},
+      {"mg_cg",
+       "conjugate gradients with a cycle for each direction: the same, and where coefficients jump "
+       "by orders of magnitude"}};
   visitor.choice({.name = "method", .documentation = "How the equation is solved."}, methods,
                  method);
   visitor.visit({.name = "tolerance",
@@ -88,8 +90,9 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
        "first from the coarsest grid up, each beginning with what the coarser one has; then v"},
       {"v", "each grid once on the way down and up"},
       {"w", "each coarser grid twice as often"}};
-  visitor.choice({.name = "cycle", .documentation = "How `multigrid` goes through its grids."},
-                 cycles, cycle);
+  visitor.choice(
+      {.name = "cycle", .documentation = "How `multigrid` and `mg_cg` go through their grids."},
+      cycles, cycle);
   check_method(visitor, run);
 }
 
@@ -109,7 +112,7 @@ std::string method_for(Parameters const& parameters, std::size_t axes) {
   if (parameters.method != "auto") return parameters.method;
   if (axes == 1) return "direct";
   bool const from_files = !parameters.diffusivity.file.empty() || !parameters.reaction.file.empty();
-  return from_files || varying_axes(parameters).size() > 1 ? "multigrid" : "fft";
+  return from_files || varying_axes(parameters).size() > 1 ? "mg_cg" : "fft";
 }
 
 }  // namespace
@@ -147,7 +150,10 @@ std::string method_of(config::RunConfig const& run) {
   return method_for(parameters_of(run), static_cast<std::size_t>(run.grid.dims));
 }
 
-bool is_iterative(config::RunConfig const& run) { return method_of(run) == "multigrid"; }
+bool is_iterative(config::RunConfig const& run) {
+  std::string const method = method_of(run);
+  return method == "multigrid" || method == "mg_cg";
+}
 
 bool has_fields(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
@@ -160,6 +166,7 @@ multigrid::Options cycles_of(config::RunConfig const& run) {
   options.cycle = parameters.cycle == "v"   ? multigrid::Cycle::v
                   : parameters.cycle == "w" ? multigrid::Cycle::w
                                             : multigrid::Cycle::full;
+  options.conjugates = method_of(run) == "mg_cg";
   options.tolerance = parameters.tolerance.value_or(options.tolerance);
   options.most_cycles = static_cast<int>(parameters.iterations);
   return options;
@@ -262,20 +269,20 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
   if (!found.empty()) return found;
   examine([&] {
     auto const coefficients = coefficients_of(run, inputs);
-    if (coefficients.negative && method_of(run) == "multigrid")
-      found.push_back(
-          run.problem(parameters.reaction.location,
-                      "is negative somewhere (multigrid takes reactions that are not)"));
+    if (coefficients.negative && is_iterative(run))
+      found.push_back(run.problem(
+          parameters.reaction.location,
+          fmt::format("is negative somewhere ({} takes reactions that are not)", method_of(run))));
     if (coefficients.negative && method_of(run) == "fft" && layers_of(run))
       found.push_back(
           run.problem(parameters.reaction.location,
                       "is negative somewhere (where coefficients vary along one axis of several, "
                       "fft takes reactions that are not)"));
     if (parameters.tolerance && !is_iterative(run))
-      found.push_back(
-          run.problem(run.location("parameters.tolerance"),
-                      fmt::format("{} solves at once, to rounding (multigrid has a tolerance)",
-                                  method_of(run))));
+      found.push_back(run.problem(
+          run.location("parameters.tolerance"),
+          fmt::format("{} solves at once, to rounding (multigrid and mg_cg have a tolerance)",
+                      method_of(run))));
     if (parameters.mean && !coefficients.singular)
       found.push_back(run.problem(
           run.location("parameters.mean"),

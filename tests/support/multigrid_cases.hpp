@@ -88,6 +88,10 @@ inline void expect_known_solutions(Stream& stream, std::string_view variant) {
         EXPECT_LE(
             known_error<double>(stream, one.points, one.sides, varies, reacts, options, variant),
             1e-9);
+        options.conjugates = true;
+        EXPECT_LE(
+            known_error<double>(stream, one.points, one.sides, varies, reacts, options, variant),
+            1e-9);
         EXPECT_LE(
             known_error<float>(stream, one.points, one.sides, varies, reacts, options, variant),
             2e-2);
@@ -144,6 +148,16 @@ inline Outcome cycles_for(Stream& stream, Trial const& trial, Options const& opt
   }
   return Solver<double>(stream, equation, singular, options, variant)
       .solve(stream, right.span(), u.span());
+}
+
+/// The same with conjugate directions.
+inline void expect_conjugate_factor(Stream& stream, Trial const& trial, double most) {
+  Options options;
+  options.conjugates = true;
+  auto const outcome = cycles_for(stream, trial, options);
+  EXPECT_TRUE(outcome.converged);
+  EXPECT_LE(outcome.factor(), most)
+      << fmt::format("{} {} inside {}", trial.sides, fmt::join(trial.points, "x"), trial.inside);
 }
 
 /// What a cycle leaves of the residual, by V(2,2).

@@ -89,6 +89,11 @@ TEST(Multigrid, FactorsWithAnisotropyAndJumps) {
     expect_factor(stream, {{129, 129}, "dddd", 1, inside}, 0.2);
     expect_factor(stream, {{100, 131}, "nnnn", 1, inside}, 0.2);
   }
+  for (double const inside : {1e6, 1e-6}) {
+    expect_conjugate_factor(stream, {{129, 129}, "dddd", 1, inside}, 0.2);
+    expect_conjugate_factor(stream, {{100, 131}, "nnnn", 1, inside}, 0.2);
+    expect_conjugate_factor(stream, {{33, 40, 33}, "ppdddd", 1, inside}, 0.2);
+  }
 }
 
 /// The same bits every time, by any number of threads, and however residuals are found.
