@@ -5,7 +5,7 @@
 // index: of the other colour, what lies at the same index in one plane after another is the point
 // beside, before and behind. So a point of a colour costs one value of its column, one of its row,
 // two across, and its own. What the axes say of coefficients stays in registers, but for those of
-// the column. Relaxation moves 1.5 to 2 numbers a point of the level, and that is what it takes.
+// the column. Relaxation moves 1.5 to 2 numbers a point of the level.
 //
 // Residuals are gathered in two kernels, for they would be computed four times in one: of the first
 // colour alone, half a number each, and then plane by plane, each plane once.
