@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "bench/judged.hpp"
+#include "bench/systems.hpp"
 #include "bench/workloads.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 
@@ -11,20 +11,10 @@ namespace gridstride::bench {
 namespace of_pentadiagonal {
 
 using tridiagonal::Findings;
-using tridiagonal::Shape;
-
-/// The systems of a workload.
-struct Kind {
-  std::string_view operation;
-  std::int64_t unknowns;  ///< of a system; 0 for all of them
-  bool across = false;    ///< systems lie side by side
-};
 
 template <class T>
-Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
-  std::int64_t const unknowns = kind.unknowns > 0 ? kind.unknowns : size;
-  Shape const shape = kind.across ? tridiagonal::interleaved(unknowns, size / unknowns)
-                                  : tridiagonal::contiguous(unknowns, size / unknowns);
+Problem problem(Stream& stream, Systems const& kind, std::int64_t size, int sets) {
+  auto const shape = kind.shape(size);
   Arrays<T> const a(stream, size, sets), b(stream, size, sets), c(stream, size, sets),
       d(stream, size, sets), e(stream, size, sets), right(stream, size, sets),
       x(stream, size, sets);
@@ -53,7 +43,7 @@ Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
 }
 
 template <class T>
-Workload workload(Backend backend, Kind const& kind) {
+Workload workload(Backend backend, Systems const& kind) {
   constexpr double moved = 7 * sizeof(T), flops = 17;
   return {.family = "pentadiagonal",
           .operation = kind.operation,
@@ -68,9 +58,7 @@ Workload workload(Backend backend, Kind const& kind) {
                           pentadiagonal::default_variant(backend)),
           .make = [kind](Stream& stream, std::int64_t size,
                          int sets) { return problem<T>(stream, kind, size, sets); },
-          .rounded = kind.unknowns == 0
-                         ? +[](std::int64_t wanted) { return std::max<std::int64_t>(wanted, 1); }
-                         : +[](std::int64_t wanted) { return (wanted + 1023) / 1024 * 1024; },
+          .rounded = kind.rounded(),
           .error = "the largest backward error of a row"};
 }
 
@@ -79,9 +67,9 @@ Workload workload(Backend backend, Kind const& kind) {
 std::vector<Workload> pentadiagonal_workloads(Backend backend) {
   using namespace of_pentadiagonal;
   std::vector<Workload> all;
-  for (Kind const& kind :
-       {Kind{"one system", 0}, Kind{"systems of 1024", 1024},
-        Kind{.operation = "systems of 256, side by side", .unknowns = 256, .across = true}}) {
+  for (Systems const& kind :
+       {Systems{"one system", 0}, Systems{"systems of 1024", 1024},
+        Systems{.operation = "systems of 256, side by side", .unknowns = 256, .across = true}}) {
     all.push_back(workload<double>(backend, kind));
     all.push_back(workload<float>(backend, kind));
   }

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "bench/judged.hpp"
+#include "bench/systems.hpp"
 #include "bench/workloads.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 
@@ -11,28 +11,10 @@ namespace gridstride::bench {
 namespace of_tridiagonal {
 
 using tridiagonal::Findings;
-using tridiagonal::Shape;
-
-/// The systems of a workload.
-struct Kind {
-  std::string_view operation;
-  std::int64_t unknowns;  ///< of a system; 0 for all of them
-  bool across = false;    ///< systems lie side by side
-  bool shared = false;    ///< all have the same coefficients
-  bool dominant = true;
-};
-
-Shape shape_of(Kind const& kind, std::int64_t size) {
-  std::int64_t const unknowns = kind.unknowns > 0 ? kind.unknowns : size;
-  Shape shape = kind.across ? tridiagonal::interleaved(unknowns, size / unknowns)
-                            : tridiagonal::contiguous(unknowns, size / unknowns);
-  if (kind.shared) shape.coefficients = {1, {0, 0, 0}};
-  return shape;
-}
 
 template <class T>
-Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
-  auto const shape = shape_of(kind, size);
+Problem problem(Stream& stream, Systems const& kind, std::int64_t size, int sets) {
+  auto const shape = kind.shape(size);
   auto const coefficients = tridiagonal::extent(shape, shape.coefficients);
   Arrays<T> const lower(stream, coefficients, sets), diagonal(stream, coefficients, sets),
       upper(stream, coefficients, sets), right(stream, size, sets), x(stream, size, sets);
@@ -64,7 +46,7 @@ Problem problem(Stream& stream, Kind const& kind, std::int64_t size, int sets) {
 }
 
 template <class T>
-Workload workload(Backend backend, Kind const& kind) {
+Workload workload(Backend backend, Systems const& kind) {
   double const arrays = kind.shared ? 2 : 5;
   Workload result{
       .family = "tridiagonal",
@@ -80,9 +62,7 @@ Workload workload(Backend backend, Kind const& kind) {
       .rows = rows_of(tridiagonal::variants<T>(), backend, tridiagonal::default_variant(backend)),
       .make = [kind](Stream& stream, std::int64_t size,
                      int sets) { return problem<T>(stream, kind, size, sets); },
-      .rounded = kind.unknowns == 0
-                     ? +[](std::int64_t wanted) { return std::max<std::int64_t>(wanted, 1); }
-                     : +[](std::int64_t wanted) { return (wanted + 1023) / 1024 * 1024; },
+      .rounded = kind.rounded(),
       .error = "the largest backward error of a row"};
   // A thread alone would take seconds for a long system.
   std::erase_if(result.rows, [&](Row const& row) {
@@ -98,15 +78,15 @@ std::vector<Workload> tridiagonal_workloads(Backend backend) {
   using namespace of_tridiagonal;
   std::vector<Workload> all;
   // The host has one row for any systems, and nothing to compare it with.
-  auto const is_compared = [&](Kind const& kind) {
+  auto const is_compared = [&](Systems const& kind) {
     return kind.dominant || backend == Backend::cuda;
   };
-  for (Kind const& kind :
-       {Kind{"one system", 0},
-        Kind{.operation = "one system, any rows", .unknowns = 0, .dominant = false},
-        Kind{"systems of 1024", 1024},
-        Kind{.operation = "systems of 256, side by side", .unknowns = 256, .across = true},
-        Kind{
+  for (Systems const& kind :
+       {Systems{"one system", 0},
+        Systems{.operation = "one system, any rows", .unknowns = 0, .dominant = false},
+        Systems{"systems of 1024", 1024},
+        Systems{.operation = "systems of 256, side by side", .unknowns = 256, .across = true},
+        Systems{
             .operation = "systems of 1024, same coefficients", .unknowns = 1024, .shared = true}}) {
     if (!is_compared(kind)) continue;
     all.push_back(workload<double>(backend, kind));
