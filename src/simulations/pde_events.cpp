@@ -10,16 +10,15 @@
 #include "model/step_clock.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_set_up.hpp"
+#include "simulations/pde_values.hpp"
 
 namespace gridstride::pde {
 
 equations::Stencil event_stencil(config::RunConfig const& run, std::size_t event) {
-  Parameters const& parameters = parameters_of(run);
-  equations::System system = parameters.system.value();
-  system.rates.clear();
-  for (auto const& assignment : parameters.sections.events[event].values)
-    system.rates.push_back(assignment.second);
-  return equations::discretise(system, run.grid, space_of_values(run));
+  std::vector<equations::Term> terms;
+  for (auto const& assignment : parameters_of(run).sections.events[event].values)
+    terms.push_back(assignment.second);
+  return value_stencil(run, std::move(terms));
 }
 
 template <class T>

@@ -41,7 +41,8 @@ class EventSections {
   std::string key_of_event(std::size_t event) const {
     return listed_ ? "events." + std::to_string(event) : "events";
   }
-  /// Reads all formulas by `read`, which tells what is wrong in one; notes what is no value of its field, and what is no condition.
+  /// Reads all formulas by `read`, which tells what is wrong in one; notes what is no value of its
+  /// field, and what is no condition.
   void understand(
       config::Visitor& visitor, gridstride::equations::System const& system,
       std::function<std::optional<gridstride::equations::Ranked>(

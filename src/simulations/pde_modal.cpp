@@ -29,6 +29,7 @@
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
+#include "simulations/pde_values.hpp"
 
 namespace gridstride::pde {
 namespace {
@@ -41,7 +42,7 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
  public:
   PdeModal(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
       : Base(run, stream, inputs, modal_rows_of(run), whole_steps(modal_step(run))),
-        split_(modal_split_of(run)),
+        split_(modal_split_with_values(run)),
         components_(components_of(run, state_)),
         fields_(stream, run, state_, components_),
         stepper_(stream, run.grid, split_.system, modal_scheme_of(run), modal_variants_of(run)),
@@ -52,6 +53,8 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
       T* const values = held_.back().data();
       fields_.add_name(name, std::span(&values, 1));
     }
+    for (std::size_t i = held_.size(); i < split_.system.held.size(); ++i)
+      values_.emplace_back(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     fields_.fill_given(inputs);
     fields_.fill_read(this->clock_.device());
     take_state();
@@ -142,6 +145,7 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
     for (std::size_t k = 0; k < held_.size(); ++k)
       stepper_.held_to_points(static_cast<int>(k), this->clock_.device(), held_[k].span());
     at_points_ = true;
+    has_values_ = false;
     double const time = this->clock().time;
     if (are_given)
       balances_.check_given(time, present_inputs());
@@ -149,10 +153,23 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
       balances_.check(time, present_inputs());
   }
   void show() { bring_to_points(false); }
+  /// Queues what formulas at the points take of modes beside fields.
+  void find_values() {
+    if (has_values_) return;
+    for (std::size_t i = 0; i < values_.size(); ++i)
+      stepper_.held_to_points(static_cast<int>(held_.size() + i), this->clock_.device(),
+                              values_[i].span());
+    has_values_ = true;
+  }
 
   std::vector<system::Input<T>> present_inputs() {
     auto inputs = fields_.inputs();
     for (std::size_t c = 0; c < components_.size(); ++c) inputs[c].values = components_[c]->data();
+    // Programs look at these where they are alone, so that their sides only have to be of the grid.
+    for (Buffer<T> const& values : values_) {
+      inputs.push_back(system::Input<T>(inputs.front()));
+      inputs.back().values = values.data();
+    }
     return inputs;
   }
   std::vector<Field> found_quantities(bool written) const {
@@ -162,6 +179,7 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
 
   Moment<T> moment() override {
     show();
+    find_values();
     return this->moment_of(present_inputs(), arrays(1));
   }
   std::vector<T*> state_arrays() override { return arrays(0); }
@@ -173,10 +191,10 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
     return stop.reason(rates_, nullptr, moment());
   }
 
-  /// Rates are those of the differences that the symbols are of.
+  /// Rates are arrays, or those of the differences that the symbols are of.
   void prepare_stop() {
     if (!parameters_of(run_).sections.stop.steady) return;
-    auto const stencil = equations::discretise(system_of(run_), grid_, space_of_values(run_));
+    auto const stencil = rate_stencil(run_);
     rates_ = equations::program_of(stencil.terms, stencil.rates, grid_.dims);
   }
   void queue(std::int64_t steps) override {
@@ -199,12 +217,16 @@ class PdeModal final : public EventfulStepping<T, TimeStepping<T>> {
   ModalStepper<T> stepper_;
   mutable QuantityFinder<T> quantities_;
   Balances<T> balances_;
-  std::vector<Buffer<T>> held_;  // fields that constraints hold, at the points
+  std::vector<Buffer<T>> held_;    // fields that constraints hold, at the points
+  std::vector<Buffer<T>> values_;  // what formulas take beside fields
   equations::StencilProgram rates_;
-  bool at_points_ = false, uses_clock_ = false;
+  bool at_points_ = false, has_values_ = false, uses_clock_ = false;
   /// For views of the state, which may have to be brought to the points.
   std::function<void()> bring_ = [this] { show(); };
-  std::function<std::vector<system::Input<T>>()> inputs_ = [this] { return present_inputs(); };
+  std::function<std::vector<system::Input<T>>()> inputs_ = [this] {
+    find_values();
+    return present_inputs();
+  };
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
+#include "simulations/pde_values.hpp"
 
 namespace gridstride::pde {
 
@@ -175,6 +176,12 @@ equations::ModalSplit modal_split_of(config::RunConfig const& run) {
   return split;
 }
 
+equations::ModalSplit modal_split_with_values(config::RunConfig const& run) {
+  auto split = modal_split_of(run);
+  if (has_values_by_modes(run)) values_by_modes(run).add_to(split.system);
+  return split;
+}
+
 bool check_modes(config::RunConfig const& run, std::vector<Problem>& problems) {
   auto const refuse = [&](std::string_view key, std::string const& why) {
     problems.push_back(run.problem(run.location(key), why));
@@ -189,13 +196,14 @@ bool check_modes(config::RunConfig const& run, std::vector<Problem>& problems) {
           "boundary." + one.name.name,
           fmt::format("{} makes the run go by modes, which take no names with sides of their own",
                       reason_of(run)));
-  if (parameters_of(run).is_spectral && parameters_of(run).sections.stop.steady)
-    refuse("stop.steady",
-           "is found by differences, which never come to rest where spectral derivatives do "
-           "('when' takes a condition)");
   check_time(run, problems);
   if (!problems.empty() || !check_sides(run, problems)) return false;
   check_split(run, problems);
+  if (parameters_of(run).sections.stop.steady) try {
+      rate_stencil(run);
+    } catch (Error const& error) {
+      refuse("stop.steady", error.what());
+    }
   return problems.empty();
 }
 
@@ -227,6 +235,9 @@ std::vector<Row> modal_rows_of(config::RunConfig const& run) {
     add_all_sides(one.name);
     rows.push_back(scratch(run, one.name.name, 1));
   }
+  if (has_values_by_modes(run))
+    for (int i = 0; i < values_by_modes(run).size(); ++i)
+      rows.push_back(scratch(run, "derivative", 1));
   add_quantities(rows, run);
   return rows;
 }
@@ -238,7 +249,7 @@ ModalVariants modal_variants_of(config::RunConfig const& run) {
 }
 
 MemoryForecast modal_memory_of(config::RunConfig const& run, Backend backend) {
-  auto const split = modal_split_of(run);
+  auto const split = modal_split_with_values(run);
   auto memory = forecast(run, modal_rows_of(run));
   with_zero_of(run.precision, [&](auto zero) {
     using Stepper = ModalStepper<decltype(zero)>;

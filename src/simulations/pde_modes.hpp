@@ -31,6 +31,8 @@ int modal_evaluations(config::RunConfig const& run);
 std::vector<equations::BeyondSides> beyond_sides_of(config::RunConfig const& run);
 /// The system of such a run in modes. Throws `equations::ModalError`.
 equations::ModalSplit modal_split_of(config::RunConfig const& run);
+/// With what is found at the points beside steps, after the fields that constraints hold.
+equations::ModalSplit modal_split_with_values(config::RunConfig const& run);
 
 /// Adds what a run in modes does not take; returns whether there is nothing.
 bool check_modes(config::RunConfig const& run, std::vector<Problem>& problems);

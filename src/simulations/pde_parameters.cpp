@@ -123,8 +123,7 @@ void Parameters::declare_space(Visitor& visitor) {
         std::int64_t order = is_spectral && !v.given("order") ? highest : space.order;
         v.visit({.name = "order",
                  .documentation = "The order of central differences: 2, 4 or 6. Beside `spectral`, "
-                                  "6 where nothing is said, of those in derived fields, "
-                                  "diagnostics, events and first values.",
+                                  "6 where nothing is said, of those in first values.",
                  .minimum = 2,
                  .maximum = highest},
                 order);

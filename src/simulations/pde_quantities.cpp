@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "simulations/pde_set_up.hpp"
+#include "simulations/pde_values.hpp"
 
 namespace gridstride::pde {
 namespace {
@@ -23,11 +24,13 @@ int component_arrays(config::RunConfig const& run) {
 
 }  // namespace
 
+std::vector<equations::Term> terms_of(Quantity const& quantity, int dims) {
+  auto const& terms = quantity.value.terms;
+  return {terms.begin(), terms.begin() + numbers_of(quantity, dims)};
+}
+
 equations::Stencil stencil_of(config::RunConfig const& run, Quantity const& quantity) {
-  equations::System system = parameters_of(run).system.value();
-  auto const numbers = static_cast<std::size_t>(numbers_of(quantity, run.grid.dims));
-  system.rates.assign(quantity.value.terms.begin(), quantity.value.terms.begin() + numbers);
-  return equations::discretise(system, run.grid, space_of_values(run));
+  return value_stencil(run, terms_of(quantity, run.grid.dims));
 }
 
 void add_quantities(std::vector<Row>& rows, config::RunConfig const& run) {

@@ -15,7 +15,9 @@
 
 namespace gridstride::pde {
 
-/// The differences that find a quantity of a system on a grid, as rates.
+/// A term for each number that a quantity has at a point.
+std::vector<equations::Term> terms_of(Quantity const& quantity, int dims);
+/// What finds a quantity of a system on a grid, as rates.
 equations::Stencil stencil_of(config::RunConfig const& run, Quantity const& quantity);
 
 /// What quantities take of memory: an array for each scalar, for each vector one with its components

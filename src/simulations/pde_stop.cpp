@@ -9,14 +9,12 @@
 #include "core/error.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_set_up.hpp"
+#include "simulations/pde_values.hpp"
 
 namespace gridstride::pde {
 
 equations::Stencil condition_stencil(config::RunConfig const& run) {
-  Parameters const& parameters = parameters_of(run);
-  equations::System system = parameters.system.value();
-  system.rates = {parameters.sections.stop.condition};
-  return equations::discretise(system, run.grid, space_of_values(run));
+  return value_stencil(run, {parameters_of(run).sections.stop.condition});
 }
 
 template <class T>

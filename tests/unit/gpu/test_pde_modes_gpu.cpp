@@ -25,6 +25,11 @@ TEST(PdeModesGpu, AgreesWithTheHost) {
     expect(text, 1e-10);
     expect("precision: float32\n" + text, 5e-3);
   }
+  // Derivatives multiply rounding by wave numbers, 40 for two of these, squares by values up to 20.
+  expect(test::vorticity_pde(40, 0.01, "2*cos(x)*cos(y) + 3*cos(3*x)", "etdrk4", 0.8, 80) +
+             "output: {derived: {steepness: norm2(grad(w)), v: d_dx(psi)}}\n"
+             "events: [{at: 0.4, set: {w: w + laplace(w)/10}}]\nstop: {steady: 1e-12}\n",
+         1e-10 * 40 * 20);
   expect(
       "simulation: pde\ngrid: {points: [33, 20]}\nboundary: {x: {dirichlet: 0}, y: {neumann: 0}}\n"
       "equations: {a: -laplace(b)/200 + a*b^2, b: laplace(a)/200 - a^3}\n"
