@@ -336,7 +336,6 @@ __global__ void __launch_bounds__(threads_of_march)
     double const* const u = work.u + first;
     double before = 0, here = u[column.first * over_along];
     if (column.first > 0 || wraps) before = u[beside(column.first, -1, p, wraps) * over_along];
-#pragma unroll 4
     for (int k = column.first; k < column.last; ++k) {
       double const behind =
           k < p - 1 || wraps ? __ldg(u + beside(k, 1, p, wraps) * over_along) : 0.0;
