@@ -42,12 +42,12 @@ template <class T>
 struct Combination {
   Layout layout = {};
   Sums sums = {};
-  int first = 0, count = 0;     ///< the sums that are wanted
-  T const* unknowns = nullptr;  ///< kept modes, one after the other
-  T const* products = nullptr;  ///< full modes, one after the other
+  int first = 0, count = 0;        ///< the sums that are wanted
+  T const* unknowns = nullptr;     ///< kept modes, one after the other
+  T const* products = nullptr;     ///< full modes, one after the other
   bool has_kept_products = false;  ///< of products, too, kept modes alone
-  T* out = nullptr;             ///< sum after sum
-  bool is_full = false;         ///< out has full modes; those that are not kept become 0
+  T* out = nullptr;                ///< sum after sum
+  bool is_full = false;            ///< out has full modes; those that are not kept become 0
 };
 
 /// The most fields that L may couple to each other.
