@@ -24,6 +24,11 @@ struct Shape {
   explicit Shape(std::int64_t const (&points)[3]) {
     unsigned along = 32;
     while (along < threads && static_cast<std::int64_t>(along) < points[0]) along *= 2;
+    // Few threads beyond the end of a row.
+    auto const beyond = [&] {
+      return blocks_for(points[0], static_cast<int>(along)) * std::int64_t{along} - points[0];
+    };
+    while (along > 32 && beyond() > points[0] / 16) along /= 2;
     constexpr std::int64_t most = 65535;
     block = dim3(along, threads / along);
     grid = dim3(blocks_for(points[0], static_cast<int>(along)),

@@ -91,7 +91,7 @@ auto compiled(Device const& device, std::string name, std::string text) {
 
 template <class T>
 struct Joined<T>::Plans {
-  fft::BlockPlan back, columns, rows;
+  fft::BlockPlan columns, rows;
   std::size_t row_bytes;  ///< of shared memory
 
   static std::optional<Plans> of(std::size_t shared, Parts const& parts) {
@@ -107,11 +107,11 @@ struct Joined<T>::Plans {
                                        .shared_bytes = shared});
     if (!columns || !rows || columns->convolves || rows->convolves) return std::nullopt;
     auto const arrays = static_cast<std::size_t>(std::max(parts.arrays, parts.products()));
-    Plans plans{*columns, *columns, *rows, rows->shared_bytes * arrays};
-    // Symbols take registers: on the way back a thread has as few numbers as it can.
+    Plans plans{*columns, *rows, rows->shared_bytes * arrays};
+    // Symbols take registers: a thread has as few numbers as it can.
     auto const threads = static_cast<int>(columns->points / std::ranges::max(columns->radices));
     if (threads > columns->line_threads && threads * columns->block_lines <= 1024)
-      plans.back.line_threads = threads;
+      plans.columns.line_threads = threads;
     // Rows of many arrays leave room for few blocks: these then have the more threads.
     constexpr std::size_t few_blocks = 5;
     bool const is_power = (rows->points & (rows->points - 1)) == 0;
@@ -131,7 +131,7 @@ struct Joined<T>::Plans {
   std::string columns_text(Parts const& parts, bool is_back, int arrays,
                            std::string const& sums) const {
     auto const& layout = parts.layout;
-    return plan_text<T>(is_back ? back : columns, true, layout.kept[0], parts.grid.points[1]) +
+    return plan_text<T>(columns, true, layout.kept[0], parts.grid.points[1]) +
            fmt::format(
                "namespace gridstride::modes {{\n"
                "constexpr bool is_back = {};\n"
@@ -247,8 +247,8 @@ void Joined<T>::make(Module const& forward, Sums const& sums, T const* unknowns,
   auto const& grid = parts_.grid;
   auto* const columns = reinterpret_cast<Number*>(columns_.data());
   std::int64_t const size = grouped<T>(parts_.layout.kept[0]) * grid.points[1];
-  auto const run_columns = [&](Module const& kernel, fft::BlockPlan const& plan, int arrays,
-                               Sums const& of) {
+  auto const run_columns = [&](Module const& kernel, int arrays, Sums const& of) {
+    auto const& plan = plans_->columns;
     std::int64_t const groups = (parts_.layout.kept[0] + plan.block_lines - 1) / plan.block_lines;
     kernel.get()->launch(stream_, "columns",
                          {.grid = static_cast<unsigned>(groups * arrays),
@@ -262,7 +262,7 @@ void Joined<T>::make(Module const& forward, Sums const& sums, T const* unknowns,
                                         parts_.layout.kept_size(),
                                         size});
   };
-  run_columns(back_, plans_->back, parts_.arrays, arrays_);
+  run_columns(back_, parts_.arrays, arrays_);
   rows_.get()->launch(
       stream_, "rows",
       {.grid = static_cast<unsigned>((grid.points[1] + plans_->rows.block_lines - 1) /
@@ -271,7 +271,7 @@ void Joined<T>::make(Module const& forward, Sums const& sums, T const* unknowns,
        .shared_bytes = plans_->row_bytes},
       RowsWork<T>{columns, size, roots_->of_rows, roots_->halving,
                   system::place_of(grid, clock, nullptr), fraction});
-  run_columns(forward, plans_->columns, parts_.products(), sums);
+  run_columns(forward, parts_.products(), sums);
 }
 
 template class Joined<float>;

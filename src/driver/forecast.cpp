@@ -173,6 +173,18 @@ io::Slabs::Memory slab_memory(config::RunConfig const& run, MemoryForecast const
   return io::Slabs::memory(backend, use);
 }
 
+/// What slabs grow by for arrays of checkpoints that are larger than all fields, as modes of several
+/// components together are. On the host itself there are none.
+std::size_t grown_slabs(config::RunConfig const& run, MemoryForecast const& memory,
+                        io::Slabs::Use const& use, Backend backend) {
+  if (backend == Backend::cpu || !is_periodic(run.checkpoint.every) || memory.saved_arrays == 0)
+    return 0;
+  std::size_t const held = std::min(io::Slabs::bytes, use.largest()),
+                    saved = std::min(io::Slabs::bytes, memory.saved_bytes / memory.saved_arrays);
+  return held > 0 && saved > held ? (saved - held) * static_cast<std::size_t>(io::Slabs::lanes(use))
+                                  : 0;
+}
+
 /// On the host: slabs on the way to files and what packs them, then what the comparison with the
 /// exact solution takes; before all that, what reading takes.
 std::size_t host_bytes(config::RunConfig const& run, MemoryForecast const& memory,
@@ -180,7 +192,8 @@ std::size_t host_bytes(config::RunConfig const& run, MemoryForecast const& memor
   auto const [written, aside, use] = snapshot_bytes(run, memory);
   std::size_t const packing =
       written > 0 && use.packs ? io::packing_bytes(io::Slabs::lanes(use), use.largest()) : 0;
-  std::size_t const slabs = slab_memory(run, memory, backend).host;
+  std::size_t const slabs =
+      slab_memory(run, memory, backend).host + grown_slabs(run, memory, use, backend);
   // On the host itself nothing else is there yet when formulas are looked at.
   std::size_t const looking = backend == Backend::cuda ? memory.looking_bytes : 0;
   return memory.host_bytes + std::max({slabs + packing + verification_bytes(run, memory, backend),

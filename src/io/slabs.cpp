@@ -38,7 +38,10 @@ struct Slabs::State {
   }
   static std::span<std::byte> take(Buffer<std::byte>& slab, Lane& lane, MemorySpace space,
                                    std::size_t size) {
-    if (size > slab.size()) slab = {lane.stream(), space, size};
+    if (size > slab.size()) {
+      slab = {};
+      slab = {lane.stream(), space, size};
+    }
     return slab.span().first(size);
   }
 

@@ -423,7 +423,7 @@ void check_joined(Stream& stream) {
                         {{16, 7}, "rk4", true, 1},
                         {{64, 48}, "rk4", false, 2.0 / 3},
                         {{20, 60}, "ark3", false, 1},
-                        {{2048, 6}, "rk4", true, 2.0 / 3}};
+                        {{2048, 6}, "etdrk4", true, 2.0 / 3}};
   for (auto const& [points, scheme, has_own_products, keep] : cases) {
     Grid const grid = modal_grid(points, periodic_sides, 2 * std::numbers::pi);
     auto const system = carried_tracer(has_own_products, keep);
