@@ -156,7 +156,7 @@ bool launch_pair(Stream& stream, Paired<T> first, Paired<T> second, Slabs slabs)
   set_all_tables(stream, second.how, plan.second, second.work);
   slabs.first_tiles = static_cast<unsigned>(blocks_of(first.work, plan.first));
   slabs.second_tiles = static_cast<unsigned>(blocks_of(second.work, plan.second));
-  Buffer<unsigned> counters(stream, MemorySpace::device, 1 + 2 * std::size_t{slabs.count});
+  Buffer<unsigned> counters(stream, MemorySpace::device, 2 * std::size_t{slabs.count});
   zero_async(counters.span(), stream);
   slabs.counters = counters.data();
   kernel->module->launch(

@@ -165,7 +165,7 @@ struct Slabs {
   unsigned ring;   ///< slabs for which there is room in between; 0: for all
   bool mixes;      ///< blocks of both passes by turns, or those of a slab together
   unsigned first_tiles, second_tiles;  ///< blocks' work of a slab
-  unsigned* counters;                  ///< 1 + 2·count of them, all 0
+  unsigned* counters;                  ///< 2·count of them, all 0
 };
 
 }  // namespace gridstride::fft

@@ -434,7 +434,8 @@ void check_joined(Stream& stream) {
         run->set(c, sampled<T>(grid, [c](double x, double y, double) {
                    return std::cos(x + c) * std::sin(y) + 0.5 * std::sin(2 * x - y + c);
                  }));
-    for (auto* const run : {&joined, &apart}) run->steps(0.01, 3);
+    // Short, so that roundings of the shortest waves do not grow.
+    for (auto* const run : {&joined, &apart}) run->steps(1e-3, 3);
     for (int c = 0; c < 2; ++c)
       EXPECT_LE(farthest(joined.get(c), apart.get(c)), 50 * std::numeric_limits<T>::epsilon())
           << points[0] << "x" << points[1] << ", field " << c;

@@ -2,10 +2,10 @@
 // writes is read before it has left the second level of cache for memory. For NVRTC, which finds the
 // steps of blocks.cuh before this, in namespaces `first` and `second`, of as many threads.
 //
-// A block has a tile of either pass, some of the lines of a slab. Which one, it draws when it begins:
-// tiles of the second pass are drawn after all that they wait for, and so are those of the first that
-// write where the second has read. So who waits, waits for blocks that run already or are done. What
-// is done does not depend on who waits, and neither do the bits.
+// A block has a tile of either pass, some of the lines of a slab. Those of the second pass have numbers
+// after all that they wait for, and so have those of the first that write where the second has read:
+// blocks begin in the order of their numbers, so that who waits, waits for blocks that run or are
+// done. What is done does not depend on who waits, and neither do the bits.
 
 namespace gridstride::fft {
 
@@ -31,11 +31,8 @@ extern "C" __global__ void __launch_bounds__(first::threads, pair_blocks)
          __grid_constant__ Slabs const slabs) {
   static_assert(first::threads == second::threads);
   extern __shared__ __align__(16) unsigned char memory[];
-  __shared__ unsigned drawn;
-  if (threadIdx.x == 0) drawn = atomicAdd(slabs.counters, 1U);
-  __syncthreads();
   unsigned const both = slabs.first_tiles + slabs.second_tiles;
-  unsigned const round = drawn / both, place = drawn - round * both;
+  unsigned const round = blockIdx.x / both, place = blockIdx.x - round * both;
   // Tiles of the first pass before this place.
   unsigned const before =
       slabs.mixes ? place * slabs.first_tiles / both : min(place, slabs.first_tiles);
@@ -43,7 +40,7 @@ extern "C" __global__ void __launch_bounds__(first::threads, pair_blocks)
       slabs.mixes ? (place + 1) * slabs.first_tiles / both > before : place < slabs.first_tiles;
   if (is_first ? round >= slabs.count : round < slabs.lag) return;
   unsigned const slab = is_first ? round : round - slabs.lag;
-  unsigned* const first_done = slabs.counters + 1;
+  unsigned* const first_done = slabs.counters;
   unsigned* const second_done = first_done + slabs.count;
   bool const has_ring = slabs.ring > 0;
   if (!is_first || (has_ring && slab >= slabs.ring)) {
