@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "support/multigrid_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -33,7 +35,7 @@ TEST_F(MultigridGpu, FactorsAreThoseOfTheHost) {
         EXPECT_NEAR(found.cycles, wanted.cycles, 1);
         // What the first cycle leaves is far above the roundings of float32 corrections.
         EXPECT_NEAR(found.residuals[1], wanted.residuals[1], 0.1 * wanted.residuals[1]);
-        EXPECT_LE(found.factor(), 0.1);
+        EXPECT_LE(found.factor(), std::max(0.1, 1.1 * wanted.factor()));
         EXPECT_EQ(cycles_for(stream, trial, options, row.name).residuals, found.residuals);
       }
   }
