@@ -62,9 +62,9 @@ namespace gridstride::system {
 constexpr int levels = steps * stages, reach_y = reach[1], ages = 2 * reach_y + 1;
 constexpr int lag = levels * reach_y;
 constexpr int sources = components + first_inner[parts - 1];
-constexpr int rates = parts - 1;              // the part that makes them
+constexpr int rates = parts - 1;                // the part that makes them
 constexpr int loaded_rows = turns > 1 ? 2 : 1;  // ahead of their use
-constexpr int arrays = components + lasting;  // that are loaded
+constexpr int arrays = components + lasting;    // that are loaded
 constexpr int lasting_rows = (levels + 1) * reach_y + 1, lasting_arrays = lasting > 0 ? lasting : 1;
 
 __device__ constexpr bool is_lasting(int component) {
