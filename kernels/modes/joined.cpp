@@ -77,11 +77,19 @@ std::string text_of_products(int products) {
       monomials, parts, ends);
 }
 
+RuntimeSource columns_source(std::string text) {
+  return {.name = "columns of modes",
+          .text = std::move(text),
+          .options = {"-default-device", "--fmad=false"}};
+}
+RuntimeSource rows_source(std::string text) {
+  return {.name = "rows of points between modes",
+          .text = std::move(text),
+          .options = {"-default-device", "--fmad=false"}};
+}
+
 /// Compiles beside what else there is to do.
-auto compiled(Device const& device, std::string name, std::string text) {
-  RuntimeSource what{.name = std::move(name),
-                     .text = std::move(text),
-                     .options = {"-default-device", "--fmad=false"}};
+auto compiled(Device const& device, RuntimeSource what) {
   return std::async(std::launch::async,
                     [device, what = std::move(what)] { return compile(device, what); })
       .share();
@@ -194,6 +202,17 @@ std::size_t Joined<T>::bytes(Parts const& parts) {
 }
 
 template <class T>
+std::vector<RuntimeSource> Joined<T>::sources(std::size_t shared_bytes, Parts const& parts,
+                                              SumList const& arrays) {
+  auto const plans = Plans::of(shared_bytes, parts);
+  if (!plans) throw std::invalid_argument("modes: this cannot be joined");
+  int const products = parts.products();
+  return {columns_source(plans->columns_text(parts, true, parts.arrays, arrays.text())),
+          rows_source(plans->rows_text(parts)),
+          columns_source(plans->columns_text(parts, false, products, text_of_products(products)))};
+}
+
+template <class T>
 Joined<T>::Joined(Stream const& stream, Parts const& parts, SumList const& arrays)
     : stream_(stream),
       parts_(parts),
@@ -202,9 +221,9 @@ Joined<T>::Joined(Stream const& stream, Parts const& parts, SumList const& array
   Device const device = stream_.device();
   if (!takes(device, parts)) throw std::invalid_argument("modes: this cannot be joined");
   plans_ = std::make_shared<Plans const>(*Plans::of(device.capabilities().shared_bytes, parts));
-  back_ = compiled(device, "columns of modes",
-                   plans_->columns_text(parts, true, parts.arrays, arrays.text()));
-  rows_ = compiled(device, "rows of points between modes", plans_->rows_text(parts));
+  back_ = compiled(device,
+                   columns_source(plans_->columns_text(parts, true, parts.arrays, arrays.text())));
+  rows_ = compiled(device, rows_source(plans_->rows_text(parts)));
   roots_ = std::make_shared<Roots const>(Roots::of(stream_, *plans_, parts.grid.points[0]));
 }
 
@@ -213,7 +232,7 @@ typename Joined<T>::Module const& Joined<T>::forward(std::string const& sums) {
   auto const known = forward_.find(sums);
   if (known != forward_.end()) return known->second;
   auto const text = plans_->columns_text(parts_, false, parts_.products(), sums);
-  return forward_.emplace(sums, compiled(stream_.device(), "columns of modes", text)).first->second;
+  return forward_.emplace(sums, compiled(stream_.device(), columns_source(text))).first->second;
 }
 
 template <class T>

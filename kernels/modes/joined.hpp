@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/buffer.hpp"
 #include "core/stream.hpp"
@@ -45,6 +46,10 @@ class Joined {
   static bool takes(std::size_t shared_bytes, Parts const& parts);
   /// Of device memory.
   static std::size_t bytes(Parts const& parts);
+  /// What is compiled for parts that it takes: columns back, which make these sums, rows, and columns
+  /// forward for the products as they are.
+  static std::vector<RuntimeSource> sources(std::size_t shared_bytes, Parts const& parts,
+                                            SumList const& arrays);
 
   /// `arrays`: sums of unknowns alone. Begins to compile the kernels. Throws `std::invalid_argument`
   /// where it does not take the parts.

@@ -1,15 +1,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/evaluate/rows.hpp"
 #include "kernels/fft/block_source.hpp"
 #include "kernels/integrand/integrand.hpp"
+#include "kernels/modes/joined.hpp"
+#include "kernels/modes/modes.hpp"
 #include "kernels/riemann/rows.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/support/runtime_files.hpp"
@@ -48,6 +52,25 @@ std::vector<Entry> const& entries() {
       {"kernels/sampling/vegas/vegas.cuh"},
   };
   return table;
+}
+
+/// Passes of a plane of waves: of two sums of modes, the product of both at the points.
+template <class T>
+std::vector<RuntimeSource> passes_of_modes() {
+  constexpr std::array around = {equations::Beyond::periodic, equations::Beyond::periodic};
+  equations::BeyondSides const sides = {around, around, around};
+  Grid const grid{.dims = 2, .points = {64, 48, 1}, .spacing = {1, 1, 1}};
+  equations::Terms terms;
+  std::vector const product = {terms.multiply(terms.unknown(0), terms.unknown(1))};
+  auto const program = equations::program_of(terms, product, 2);
+  equations::Operator const d_dx = {{{1, 0, 0}, 1}}, laplace = {{{2, 0, 0}, 1}, {{0, 2, 0}, 1}};
+  std::vector<equations::ModalSum> const arrays = {{{0, d_dx, {}}}, {{0, d_dx, laplace}}};
+  std::vector<modes::Quantity> const fields = {{sides}};
+  auto const layout = modes::layout_of(grid, sides, {2.0 / 3, 2.0 / 3, 1});
+  Stream stream(Device::open(Backend::cpu));
+  modes::SumList const sums(stream, grid, layout, equations::Symbols::exact, 2, arrays, fields,
+                            fields);
+  return modes::Joined<T>::sources(48 << 10, {grid, sides, layout, &program, 2}, sums);
 }
 
 /// Everything that the program may compile at run time, in one precision.
@@ -93,6 +116,7 @@ std::vector<RuntimeSource> sources() {
         .program = &program, .grid = plane, .sides = {sides, sides}, .stages = {{}}};
     all.push_back(system::march_source<T>(what, {.turns = 2}));
   }
+  for (RuntimeSource& pass : passes_of_modes<T>()) all.push_back(std::move(pass));
   return all;
 }
 
@@ -106,13 +130,14 @@ std::vector<int> architectures() {
 
 TEST(RuntimeArchitectures, EveryFileOfKernelsIsAmongThem) {
   // Those two are parts of compensated.cuh and monte_carlo.cuh; `compiled` is of fields, what
-  // follows of systems.
+  // follows of systems, lines and modes.
   std::vector<std::string_view> known = {
       "kernels/riemann/team.cuh",      "kernels/sampling/tiles.cuh",
       "kernels/evaluate/compiled.cuh", "kernels/system/points.cuh",
       "kernels/system/planes.cuh",     "kernels/system/march.cuh",
       "kernels/system/extremes.cuh",   "kernels/fft/blocks/single.cuh",
-      "kernels/fft/blocks/pair.cuh"};
+      "kernels/fft/blocks/pair.cuh",   "kernels/modes/joined/columns.cuh",
+      "kernels/modes/joined/rows.cuh"};
   for (Entry const& entry : entries()) known.push_back(entry.file);
   for (RuntimeFile const& file : runtime_files())
     if (file.text.find("extern \"C\" __global__") != std::string_view::npos) {
