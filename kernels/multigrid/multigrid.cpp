@@ -206,8 +206,8 @@ class Corrected final : public SolverBody<T> {
   Options options_;
   Hierarchy<S> hierarchy_;
   Buffer<Found> found_;                 // by residuals, by corrections
-  Buffer<double> direction_, product_;  // p and A·p of conjugate gradients
-  double curvature_ = 0;                // Σ V·p·A·p
+  Buffer<double> direction_, product_;  // p and scale·A·p of conjugate gradients
+  double curvature_ = 0;                // Σ V·p·scale·A·p
   Buffer<double> u_;                    // where the arrays are not of float64
   /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
   Buffer<double> couplings_;
@@ -223,14 +223,13 @@ void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, boo
     return find(stream, AddCorrection<S>{finest, places(), solution, scale}, found_.data() + 1);
   double beta = 0;
   if (!is_first && curvature_ > 0)
-    beta =
-        -sum(stream, SumAlongBefore<T, S>{a_, finest, product_.data(), scale}).first / curvature_;
-  each(stream, TakeDirection<S>{finest, places(), direction_.data(), scale, beta});
+    beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, product_.data()}).first / curvature_;
+  each(stream, TakeDirection<S>{finest, places(), direction_.data(), beta});
   auto const [curvature, descent] =
-      sum(stream, ApplyToDirection<T, S>{a_, finest, direction_.data(), product_.data(), unit});
+      sum(stream, ApplyToDirection<T, S>{a_, finest, direction_.data(), product_.data(), scale_});
   curvature_ = curvature;
   double const alpha = curvature > 0 ? descent / curvature : 0;
-  find(stream, Advance{points_of(finest), places(), direction_.data(), solution, alpha},
+  find(stream, Advance{points_of(finest), places(), direction_.data(), solution, alpha * scale},
        found_.data() + 1);
 }
 

@@ -100,19 +100,20 @@ struct AddCorrection {
 };
 
 /// Conjugate gradients in the inner product by the volumes of cells, with a cycle for each residual.
+/// Directions are in the units of levels, near 1, so that their products are in range whatever the
+/// units of the equation are; `scale` is that of the levels' equations.
 ///
-/// Σ V·z·q, of z = scale·(what the finest level has found) and q = A·p, of the direction before.
+/// Σ V·z·q, of what the finest level has found, z, and q = scale·A·p, of the direction before.
 template <class T, class S>
 struct SumAlongBefore {
   poisson::Operator<T> a;
   Level<S> level;
   double const* q;
-  double scale;
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
     std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
     std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
-    double const z = double{level.u[level.place(i, j, k)]} * scale;
+    double const z = level.u[level.place(i, j, k)];
     return {poisson::share_of(a, at) * z * q[place], 0};
   }
 };
@@ -123,30 +124,30 @@ struct TakeDirection {
   Level<S> level;
   Places places;
   double* p;
-  double scale, beta;
+  double beta;
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
     std::int64_t const place = places(i, j, k);
-    double const z = double{level.u[level.place(i, j, k)]} * scale;
+    double const z = level.u[level.place(i, j, k)];
     p[place] = beta == 0 ? z : z + beta * p[place];
   }
 };
 
-/// q = A·p; Σ V·p·q and Σ V·p·r, of the residual r that the finest level has as its f.
+/// q = scale·A·p; Σ V·p·q and Σ V·p·r, of the residual r that the finest level has as its f.
 template <class T, class S>
 struct ApplyToDirection {
   poisson::Operator<T> a;
   Level<S> level;
   double const* p;
   double* q;
-  double unit;  ///< of f
+  double scale;
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
     std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
     std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
-    double const product = poisson::product_of(a, p, at).product, share = poisson::share_of(a, at);
+    double const product = scale * poisson::product_of(a, p, at).product;
+    double const share = poisson::share_of(a, at), r = level.f[level.place(i, j, k)];
     q[place] = product;
-    double const r = double{level.f[level.place(i, j, k)]} / unit;
     return {share * p[place] * product, (level.is_stored() ? 1 : share) * p[place] * r};
   }
 };

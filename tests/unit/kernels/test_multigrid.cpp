@@ -142,6 +142,27 @@ TEST(Multigrid, OneFullCycleReachesTheErrorOfTheDifferences) {
   }
 }
 
+/// Powers of two leave all digits alone, also where products of u and f are out of range.
+TEST(Multigrid, UnitsDoNotMatter) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const equation = equation_of({{33, 20}, "ddnd"});
+  for (bool const conjugates : {false, true}) {
+    Options options;
+    options.conjugates = conjugates;
+    Solver<double> solver(stream, equation, false, options);
+    auto const solved = [&](int exponent) {
+      std::vector<double> f(33 * 20), u(f.size(), 0);
+      for (std::size_t p = 0; p < f.size(); ++p)
+        f[p] = std::ldexp(std::sin(static_cast<double>(p)), exponent);
+      EXPECT_TRUE(solver.solve(stream, f, std::span(u)).converged) << exponent;
+      for (double& value : u) value = std::ldexp(value, -exponent);
+      return u;
+    };
+    auto const plain = solved(0);
+    for (int const exponent : {-700, 700}) EXPECT_EQ(solved(exponent), plain) << exponent;
+  }
+}
+
 TEST(Multigrid, TellsWhatItHasNotReached) {
   Stream stream(Device::open(Backend::cpu));
   Options options;
