@@ -147,9 +147,13 @@ void solve_batch(Stream& stream, Arguments<T> const& w) {
       });
 }
 
-/// `algorithm` 0 is Thomas's, 1 LU with exchanges of rows.
+/// `algorithm` 0 is Thomas's, 1 LU with exchanges of rows, which takes four rows at a time and writes
+/// a fourth one behind systems of three (compute-sanitizer, cuSPARSE of CUDA 13.0).
 template <class T>
 void solve_side_by_side(Stream& stream, Arguments<T> const& w, int algorithm) {
+  if (algorithm == 1 && w.shape.size < 4)
+    throw std::invalid_argument(
+        "tridiagonal: 'cusparse_pivoted' takes 4 or more unknowns of systems side by side");
   Copies<T> copies(stream, w, true);
   auto const handle = cusparse_handle(stream);
   int const m = static_cast<int>(w.shape.size), count = static_cast<int>(w.shape.count());
