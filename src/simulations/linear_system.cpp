@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <string>
@@ -110,6 +111,8 @@ class LinearSystem final : public OneShot {
   Buffer<T> load_matrix(config::RunConfig const& run, Inputs const& inputs);
   void require_finite(config::RunConfig const& run, FieldSource const& source,
                       Buffer<T> const& values);
+  void require_digits(config::RunConfig const& run, Inputs const& inputs);
+  void require_held();
   bool suits_cholesky(config::RunConfig const& run);
   bool solve_mixed();
   bool solve_cholesky();
@@ -147,6 +150,7 @@ LinearSystem<T>::LinearSystem(config::RunConfig const& run, Stream const& stream
       pivots_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows)),
       status_(stream_, MemorySpace::device, 1) {
   zero_async(x_.span(), stream_);
+  require_digits(run, inputs);
   method_ = asked_;
   bool const looks = asked_ == "auto" || asked_ == "cholesky";
   if (looks) method_ = suits_cholesky(run) ? "cholesky" : "lu";
@@ -200,6 +204,67 @@ void LinearSystem<T>::require_finite(config::RunConfig const& run, FieldSource c
                                    index / columns, index % columns))});
 }
 
+namespace {
+
+/// Below this values lose digits: where the largest one does, so does all that counts.
+template <class T>
+constexpr double least = std::numeric_limits<T>::min();
+
+/// The largest magnitude in each column of n rows.
+template <class Value>
+std::vector<double> largest_of_columns(std::vector<Value> const& values, std::size_t columns) {
+  std::vector<double> largest(columns);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    largest[i % columns] = std::max(largest[i % columns], std::abs(static_cast<double>(values[i])));
+  return largest;
+}
+
+template <class T>
+std::vector<T> on_host(Stream& stream, Buffer<T> const& buffer) {
+  std::vector<T> values(buffer.size());
+  copy_async(std::span(values), buffer.span(), stream);
+  stream.synchronize();
+  return values;
+}
+
+}  // namespace
+
+/// Refuses values so small that they are 0 in T, or nearly.
+template <class T>
+void LinearSystem<T>::require_digits(config::RunConfig const& run, Inputs const& inputs) {
+  auto const refuse = [&](FieldSource const& source, double largest) {
+    throw ConfigError({run.problem(
+        source.location,
+        fmt::format("has no element larger than {:.3g}, which {} does not hold with its digits "
+                    "(another unit{})",
+                    largest, name_of(precision_of<T>()),
+                    std::is_same_v<T, float> ? ", or precision: float64" : ""))});
+  };
+  double const of_a = factorize::matrix_norms<T>(stream_, matrix(std::as_const(a_))).maximum;
+  if (of_a > 0 && of_a < least<T>) refuse(parameters_of(run).matrix, of_a);
+  Buffer<double> exact(stream_, MemorySpace::device, b_.size());
+  fill(stream_, parameters_of(run).rhs, array_grid(extents_.columns), inputs, exact.span());
+  auto const columns = static_cast<std::size_t>(extents_.columns);
+  for (double const of_b : largest_of_columns(on_host(stream_, exact), columns))
+    if (of_b > 0 && of_b < least<T>) refuse(parameters_of(run).rhs, of_b);
+}
+
+/// The same of x: where b is not 0, neither is x.
+template <class T>
+void LinearSystem<T>::require_held() {
+  auto const columns = static_cast<std::size_t>(extents_.columns);
+  auto const of_b = largest_of_columns(on_host(stream_, b_), columns);
+  auto const of_x = largest_of_columns(on_host(stream_, x_), columns);
+  for (std::size_t j = 0; j < columns; ++j)
+    if (of_b[j] > 0 && of_x[j] < least<T>)
+      throw NumericalError(
+          fmt::format("linear_system: x has no place in {}: its largest element is {:.3g} "
+                      "({}another unit of the "
+                      "matrix or the right-hand side)",
+                      name_of(precision_of<T>()), of_x[j],
+                      std::is_same_v<T, float> ? "precision: float64, or " : ""));
+}
+
 /// Throws `ConfigError` where the config asks for Cholesky's method and A is not symmetric.
 template <class T>
 bool LinearSystem<T>::suits_cholesky(config::RunConfig const& run) {
@@ -220,7 +285,10 @@ void LinearSystem<T>::compute() {
   if (method_ == "lu_mixed" && !solve_mixed()) method_ = "lu";
   if (method_ == "cholesky" && !solve_cholesky()) method_ = "lu";
   if (method_ == "lu") solve_lu();
-  times_.measure("check", [this] { check(); });
+  times_.measure("check", [this] {
+    require_held();
+    check();
+  });
 }
 
 template <class T>

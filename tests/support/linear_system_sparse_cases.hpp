@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/error.hpp"
 #include "support/linear_system_cases.hpp"
 
 /// Sparse linear systems with known solutions, solved without files, on any device.
@@ -87,6 +93,109 @@ inline void expect_any_scale(Backend backend) {
   auto const small = solve_system(
       sparse_yaml("{stencil: 3-point, points: 30}", "1e-34", "method: auto", "float32"), backend);
   EXPECT_LE(small.error("1e-34*(i+1)*(n-i)/2"), 1e-2 * 1e-34);
+}
+
+/// A Matrix Market file of elements a(i, j), both from 1, where a is not 0.
+class MatrixFile {
+ public:
+  template <class Element>
+  MatrixFile(int n, Element const& element) : file_(unique_path("mtx")) {
+    std::string entries;
+    int count = 0;
+    for (int i = 1; i <= n; ++i)
+      for (int j = 1; j <= n; ++j)
+        if (double const value = element(i, j); value != 0) {
+          entries += fmt::format("{} {} {}\n", i, j, value);
+          ++count;
+        }
+    std::ofstream(file_) << "%%MatrixMarket matrix coordinate real general\n"
+                         << n << ' ' << n << ' ' << count << '\n'
+                         << entries;
+  }
+  MatrixFile(MatrixFile const&) = delete;
+  MatrixFile& operator=(MatrixFile const&) = delete;
+  ~MatrixFile() { std::filesystem::remove(file_); }
+  std::string yaml() const { return "{file: " + file_.string() + "}"; }
+
+ private:
+  static std::filesystem::path unique_path(std::string const& suffix) {
+    static int count = 0;
+    return std::filesystem::temp_directory_path() /
+           fmt::format("gridstride_matrix_{}_{}.{}", ::getpid(), ++count, suffix);
+  }
+  std::filesystem::path file_;
+};
+
+/// Equations and unknowns in units that differ by hundreds of orders of magnitude.
+inline void expect_any_units(Backend backend) {
+  // 10^(i − 31)·5 on the diagonal, of 10^±150 as i goes from 1 to 61.
+  constexpr int n = 61;
+  auto const unit = [](int i) { return std::pow(10.0, 5 * (i - 31)); };
+  MatrixFile const diagonal(n, [&](int i, int j) { return i == j ? unit(i) : 0; });
+  for (std::string const method : {"auto", "cg", "minres", "bicgstab", "gmres"}) {
+    SCOPED_TRACE(method);
+    auto const solved = solve_system(
+        sparse_yaml(diagonal.yaml(), "10^(5*(i - 30))*(1 + i/7)", "method: " + method), backend);
+    EXPECT_LE(solved.error("1 + i/7"), 1e-14 * (1 + n / 7.0));
+  }
+  // Second differences, the rows and columns of which are in units of 10^±8 by turns.
+  auto const turn = [](int i) { return i % 2 == 0 ? 0x1p27 : 0x1p-27; };
+  auto const differences = [](int i, int j) { return i == j ? 2 : std::abs(i - j) == 1 ? -1 : 0; };
+  MatrixFile const both(n, [&](int i, int j) { return turn(i) * differences(i, j) * turn(j); });
+  MatrixFile const rows(n, [&](int i, int j) { return turn(i) * differences(i, j); });
+  MatrixFile const columns(n, [&](int i, int j) { return differences(i, j) * turn(j); });
+  // b = 1 in units of the rows; x = (i + 1)(n − i)/2 in those of the columns. ‖A⁻¹‖ ≤ 62²/9.
+  std::string const factor = "\"2^(54*mod(i, 2) - 27)\"";
+  double const bound = 62.0 * 62 / 9 * std::sqrt(n) * 1e-8;
+  auto const check = [&](std::string const& matrix, std::string const& rhs,
+                         std::string const& method, bool in_units) {
+    auto const solved =
+        solve_system(sparse_yaml(matrix, rhs, "restart: 100, method: " + method), backend);
+    auto const* const x = static_cast<double const*>(solved.x.field.data);
+    for (int i = 1; i <= n; ++i)
+      EXPECT_NEAR(x[i - 1] * (in_units ? turn(i) : 1), i * (n + 1 - i) / 2.0, bound) << i;
+  };
+  for (std::string const method : {"auto", "cg", "minres", "bicgstab", "gmres"}) {
+    SCOPED_TRACE(method);
+    check(both.yaml(), factor, method, true);
+    if (method == "cg" || method == "minres") continue;
+    check(rows.yaml(), factor, method, false);
+    check(columns.yaml(), "1", method, true);
+  }
+}
+
+/// What float32 cannot hold is in the way nowhere but in x.
+inline void expect_ranges_of_float32(Backend backend) {
+  auto const times = [](double factor) {
+    return MatrixFile(30, [factor](int i, int j) {
+      return i == j ? 2 * factor : std::abs(i - j) == 1 ? -factor : 0;
+    });
+  };
+  auto const refused = [&](std::string const& matrix, std::string const& rhs) {
+    try {
+      solve_system(sparse_yaml(matrix, rhs, "method: auto, tolerance: 1e-3", "float32"), backend);
+    } catch (NumericalError const& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  // x is about 100·b/a.
+  MatrixFile const large = times(1e60), small = times(1e-60);
+  std::string const no_place = "linear_system: x has no place in float32: row 0, counted from 0, ";
+  EXPECT_EQ(refused(large.yaml(), "1"),
+            no_place +
+                "would be about 10^-59 (precision: float64, or another unit of the matrix or "
+                "the right-hand side)");
+  EXPECT_EQ(refused(small.yaml(), "1").substr(0, no_place.size()), no_place);
+  EXPECT_EQ(refused("{stencil: 3-point, points: 30}", "1e-50").substr(0, no_place.size()),
+            no_place);
+  EXPECT_EQ(refused("{stencil: 3-point, points: 30}", "1e50").substr(0, no_place.size()), no_place);
+  for (auto const& [matrix, rhs] : {std::pair(&large, "1e60"), std::pair(&small, "1e-60")})
+    EXPECT_LE(
+        solve_system(sparse_yaml(matrix->yaml(), rhs, "method: auto, tolerance: 1e-3", "float32"),
+                     backend)
+            .error("(i+1)*(n-i)/2"),
+        31.0 * 31 / 9 * std::sqrt(30) * 1e-3);
 }
 
 }  // namespace gridstride::test

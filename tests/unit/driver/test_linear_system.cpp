@@ -80,6 +80,28 @@ TEST(LinearSystem, NamesThePivotThatFails) {
             "(method: lu solves other systems)");
 }
 
+TEST(LinearSystem, WhatFloat32DoesNotHoldIsRefused) {
+  auto const refused = [](std::string const& matrix, std::string const& rhs) {
+    try {
+      solve_system(system_yaml(matrix, 9, rhs, 1, "auto", "float32"), cpu);
+    } catch (Error const& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused("1e-42*(2*(i==j) + 1)", "1")
+                .find("has no element larger than 3e-42, which "
+                      "float32 does not hold with its digits"),
+            std::string::npos);
+  EXPECT_NE(refused("2*(i==j) + 1", "1e-50").find("has no element larger than 1e-50"),
+            std::string::npos);
+  EXPECT_EQ(
+      refused("1e30*(i==j)", "1e-20"),
+      "linear_system: x has no place in float32: its largest element is 0 (precision: float64, "
+      "or another unit of the matrix or the right-hand side)");
+  EXPECT_EQ(refused("1e-30*(i==j)", "1e-30"), "");
+}
+
 TEST(LinearSystem, CholeskyNeedsASymmetricMatrix) {
   try {
     solve_system(system_yaml("(i==j) + 3*(i==4)*(j==7)", 9, "1", 1, "cholesky", "float32"), cpu);

@@ -12,6 +12,10 @@ TEST(LinearSystemSparse, SeveralRightHandSides) { expect_several_sides(cpu); }
 
 TEST(LinearSystemSparse, UnitsOfEitherSideDoNotMatter) { expect_any_scale(cpu); }
 
+TEST(LinearSystemSparse, UnitsOfEquationsAndUnknownsDoNotMatter) { expect_any_units(cpu); }
+
+TEST(LinearSystemSparse, Float32HoldsAnyMatrixButNotAnySolution) { expect_ranges_of_float32(cpu); }
+
 TEST(LinearSystemSparse, WhatDoesNotConvergeFallsShort) {
   auto const text =
       sparse_yaml("{stencil: 3-point, points: [400]}", "1", "method: cg, iterations: 5");

@@ -17,5 +17,13 @@ TEST_F(LinearSystemSparseGpu, SeveralRightHandSides) { expect_several_sides(Back
 
 TEST_F(LinearSystemSparseGpu, UnitsOfEitherSideDoNotMatter) { expect_any_scale(Backend::cuda); }
 
+TEST_F(LinearSystemSparseGpu, UnitsOfEquationsAndUnknownsDoNotMatter) {
+  expect_any_units(Backend::cuda);
+}
+
+TEST_F(LinearSystemSparseGpu, Float32HoldsAnyMatrixButNotAnySolution) {
+  expect_ranges_of_float32(Backend::cuda);
+}
+
 }  // namespace
 }  // namespace gridstride::test

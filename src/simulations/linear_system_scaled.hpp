@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "kernels/sparse/equilibrate.hpp"
+
+/// Sparse systems in units of their own, for `linear_system` alone.
+///
+///   A'·x' = b'     a_ij = a'_ij·2^(rows_i + columns_j),  b_i = b'_i·2^(rows_i + e),
+///                  x_j = x'_j·2^(e − columns_j)
+///
+/// All of it is exact but for the rounding to T, so that neither the units of equations nor those of
+/// unknowns decide on what can be solved.
+namespace gridstride::linear_system {
+
+/// What x' leaves of its equations, summed in float64.
+struct Residual {
+  double norm = 0;             ///< ‖b − A·x‖₂
+  double relative = 0;         ///< ‖b − A·x‖₂ / ‖b‖₂; 0 where both are 0
+  double scaled_relative = 0;  ///< ‖b' − A'·x'‖₂ / ‖b'‖₂
+  double backward_error = 0;   ///< ‖b − A·x‖∞ / (‖A‖∞·‖x‖∞ + ‖b‖∞)
+  double scaled_backward_error = 0;
+};
+
+template <class T>
+class ScaledSystem {
+ public:
+  ScaledSystem() = default;
+  ScaledSystem(Csr<double> const& matrix, bool symmetric);
+
+  Csr<T> const& rows() const { return rows_; }
+
+  /// b' of a column of b; its largest element is in [1, 2), and `exponent` becomes e.
+  std::vector<T> scaled_right(std::span<double const> b, int& exponent) const;
+  /// x in T. An element that T cannot hold is infinite, or has lost digits.
+  std::vector<T> solution(std::span<T const> scaled, int exponent) const;
+  /// x' of x, as far as T tells.
+  std::vector<double> back(std::span<T const> solution, int exponent) const;
+  /// The first element of x that T cannot hold with all of its digits, though x' has one there.
+  std::optional<std::size_t> first_lost(std::span<T const> scaled, int exponent) const;
+  /// The same as a number: its logarithm to the base 10.
+  double magnitude_of(T scaled, std::size_t place, int exponent) const;
+
+  /// Of x' in T or in float64.
+  template <class X>
+  Residual residual(std::span<X const> scaled, std::span<T const> right, int exponent) const;
+  /// What rounding may make of `scaled_backward_error`: ε for each element of the longest row, and some.
+  double rounding() const;
+
+ private:
+  Csr<T> rows_;
+  sparse::Exponents exponents_;
+};
+
+}  // namespace gridstride::linear_system
