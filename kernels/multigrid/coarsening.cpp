@@ -148,14 +148,19 @@ Coarser unchanged(Axis const& fine) {
   return result;
 }
 
+Levels finest_of(Grid const& grid, poisson::Sides const& sides) {
+  Levels levels;
+  levels.axes.push_back(
+      {axis_of(grid, sides, 0), axis_of(grid, sides, 1), axis_of(grid, sides, 2)});
+  return levels;
+}
+
 Levels levels_of(Grid const& grid, poisson::Sides const& sides) {
   // Point relaxation smooths along an axis as long as that has about this share of the strongest
   // coupling.
   constexpr double share = 0.6;
   Levels levels;
-  std::array<Axis, 3> axes;
-  for (int axis = 0; axis < 3; ++axis)
-    axes[static_cast<std::size_t>(axis)] = axis_of(grid, sides, axis);
+  auto axes = finest_of(grid, sides).axes.front();
   for (;;) {
     levels.axes.push_back(axes);
     double strongest = 0, unknowns = 1;

@@ -59,5 +59,7 @@ struct Levels {
   static constexpr int most_direct = 64;           ///< unknowns of the coarsest level
 };
 Levels levels_of(Grid const& grid, poisson::Sides const& sides);
+/// The grid alone.
+Levels finest_of(Grid const& grid, poisson::Sides const& sides);
 
 }  // namespace gridstride::multigrid

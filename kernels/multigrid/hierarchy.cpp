@@ -219,6 +219,7 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
   Level<S> level = levels_.back();
   auto const size = level.size();
   auto const n = static_cast<std::size_t>(size);
+  if (size > Levels::most_direct) return;  // of the textbook's methods
   std::vector<S> tables[3][3], faces[3];
   for (std::size_t i = 0; i < 3; ++i) {
     tables[i][0] = fetched(stream, level.lower[i], level.count[i]);

@@ -12,6 +12,7 @@
 
 #include "core/graph.hpp"
 #include "kernels/multigrid/hierarchy.hpp"
+#include "kernels/multigrid/relaxation.hpp"
 #include "kernels/multigrid/rows.hpp"
 #include "kernels/support/arguments.hpp"
 
@@ -65,11 +66,11 @@ bool float32_does(poisson::Equation<T> const& equation, Levels const& plan) {
 
 double Outcome::factor() const {
   std::size_t const last = residuals.size();
-  if (last < 3) return last < 2 || residuals[0] == 0 ? 0 : residuals[1] / residuals[0];
-  std::size_t const first = last > 5 ? last - 4 : 1;
+  if (last < 2) return 0;
+  std::size_t const first = last < 3 ? 0 : last > 5 ? last - 4 : 1;
   if (residuals[first] == 0) return 0;
   return std::pow(residuals[last - 1] / residuals[first],
-                  1 / static_cast<double>(last - 1 - first));
+                  1 / static_cast<double>(at[last - 1] - at[first]));
 }
 
 template <class T>
@@ -89,11 +90,14 @@ class Progress {
   Progress(Options const& options, double right, double rounding)
       : options_(options), right_(right), rounding_(rounding) {
     outcome_.residuals = {right};
+    outcome_.at = {0};
   }
-  void add(double residual, double correction, double largest) {
+  /// Of so many cycles, or sweeps.
+  void add(int cycles, double residual, double correction, double largest) {
     outcome_.residuals.push_back(residual);
     outcome_.corrections.push_back(correction);
-    ++outcome_.cycles;
+    outcome_.cycles += cycles;
+    outcome_.at.push_back(outcome_.cycles);
     auto const& r = outcome_.residuals;
     auto const& c = outcome_.corrections;
     // Residuals become no smaller than roundings make them.
@@ -148,15 +152,11 @@ class Corrected final : public SolverBody<T> {
       if (options.conjugates)
         *vector = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
     if (!hierarchy_.levels().front().is_stored()) keep_couplings(stream, plan.axes.front());
-    auto const captured = [&](Cycle kind) {
-      CycleWork<S> const work{hierarchy_.levels(),      hierarchy_.on_device(),
-                              hierarchy_.inverse(),     hierarchy_.tables_end(),
-                              hierarchy_.numbers_end(), kind,
-                              options.before,           options.after};
-      return Graph::capture(stream, [&stream, cycle, work] { cycle(stream, work); });
-    };
-    first_ = captured(options.cycle);
-    next_ = captured(options.cycle == Cycle::full ? Cycle::v : options.cycle);
+    if (options.relaxation != Relaxation::none) {
+      next_ = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
+    } else {
+      capture_cycles(stream, cycle);
+    }
     zero_async(found_.span(), stream);
     find(stream, FindDiagonal<S>{hierarchy_.levels().front()}, found_.data());
     rounding_ =
@@ -171,6 +171,25 @@ class Corrected final : public SolverBody<T> {
   Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u) override;
 
  private:
+  static constexpr int sweeps_at_once = 16;
+
+  void capture_cycles(Stream& stream, Function<S>* cycle) {
+    auto const captured = [&](Cycle kind) {
+      CycleWork<S> const work{hierarchy_.levels(),      hierarchy_.on_device(),
+                              hierarchy_.inverse(),     hierarchy_.tables_end(),
+                              hierarchy_.numbers_end(), kind,
+                              options_.before,          options_.after};
+      return Graph::capture(stream, [&stream, cycle, work] { cycle(stream, work); });
+    };
+    first_ = captured(options_.cycle);
+    next_ = captured(options_.cycle == Cycle::full ? Cycle::v : options_.cycle);
+  }
+  void sweep(Stream& stream, int sweeps) const {
+    if constexpr (std::is_same_v<S, double>)
+      relax(stream, hierarchy_.levels().front(), options_.relaxation, options_.factor, sweeps);
+  }
+  /// What the finest level's f is corrected by; returns how many cycles or sweeps that took.
+  int find_correction(Stream& stream, int before) const;
   /// u += what the finest level has found, or as far along the direction that it gives as is best.
   void correct(Stream& stream, double* solution, double unit, bool is_first);
   Places places() const {
@@ -214,6 +233,20 @@ class Corrected final : public SolverBody<T> {
   std::array<std::int64_t, 3> first_of_{};
   Graph first_, next_;
 };
+
+template <class T, class S>
+int Corrected<T, S>::find_correction(Stream& stream, int before) const {
+  if (options_.relaxation == Relaxation::none) {
+    (before == 0 ? first_ : next_).launch(stream);
+    return 1;
+  }
+  int const sweeps = std::min(sweeps_at_once, options_.most_cycles - before);
+  if (sweeps == sweeps_at_once)
+    next_.launch(stream);
+  else
+    sweep(stream, sweeps);
+  return sweeps;
+}
 
 template <class T, class S>
 void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, bool is_first) {
@@ -262,12 +295,13 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   };
   if (largest > 0 && is_finite) take_residual();
   while (!progress.ended() && largest > 0) {
-    (progress.outcome().cycles == 0 ? first_ : next_).launch(stream);
+    int const cycles = find_correction(stream, progress.outcome().cycles);
     correct(stream, solution, unit, progress.outcome().cycles == 0);
     zero_async(found_.span().first(1), stream);
     take_residual();
     auto const [residual, correction] = take_found(stream);
-    progress.add(number(residual.first), number(correction.first), number(correction.second));
+    progress.add(cycles, number(residual.first), number(correction.first),
+                 number(correction.second));
   }
   if constexpr (!std::is_same_v<T, double>)
     each(stream, Round<T>{points, places(), solution, u.data()});
@@ -297,10 +331,15 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
                   Options options, std::string_view variant) {
   if (options.before < 1 || options.after < 0)
     throw std::invalid_argument("multigrid: a level is relaxed at least once on the way down");
+  if (!(options.factor > 0 && options.factor < 2))
+    throw std::invalid_argument(
+        "multigrid: relaxation goes more than 0 and less than 2 times as "
+        "far as equations have it");
   (void)poisson::operator_of(equation);  // looks at the sides
-  auto const plan = levels_of(equation.grid, equation.sides);
+  bool const relaxes = options.relaxation != Relaxation::none;
+  auto const plan = (relaxes ? finest_of : levels_of)(equation.grid, equation.sides);
   if (variant == "auto") variant = default_variant(stream.backend());
-  body_ = float32_does(equation, plan)
+  body_ = !relaxes && float32_does(equation, plan)
               ? corrected<T, float>(stream, equation, plan, singular, options, variant)
               : corrected<T, double>(stream, equation, plan, singular, options, variant);
 }
@@ -340,8 +379,9 @@ std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
 }
 
 std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
-                         Precision precision, bool conjugates) {
-  auto const plan = levels_of(grid, sides);
+                         Precision precision, Options const& options) {
+  bool const relaxes = options.relaxation != Relaxation::none;
+  auto const plan = (relaxes ? finest_of : levels_of)(grid, sides);
   double numbers = Levels::most_direct * Levels::most_direct;
   for (std::size_t l = 0; l < plan.axes.size(); ++l) {
     std::array<double, 3> count{};
@@ -368,7 +408,7 @@ std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fie
     }
   }
   if (precision == Precision::float32) numbers += static_cast<double>(grid.size());
-  if (conjugates) numbers += 2 * static_cast<double>(grid.size());
+  if (options.conjugates) numbers += 2 * static_cast<double>(grid.size());
   return static_cast<std::size_t>(sizeof(double) * numbers);
 }
 

@@ -38,6 +38,13 @@ enum class Cycle {
   full,  ///< first from the coarsest one up, each beginning with what the coarser one has; then v
 };
 
+/// The textbook's methods, which relax the grid alone.
+enum class Relaxation {
+  none,     ///< cycles
+  jacobi,   ///< all points at once
+  in_turn,  ///< points in two colours, one after the other: Gauss-Seidel, and SOR
+};
+
 struct Options {
   Cycle cycle = Cycle::full;
   /// Whether cycles give directions of conjugate gradients in place of corrections: what few errors
@@ -50,17 +57,27 @@ struct Options {
   /// and what corrections leave of the error to be expected is at most so much of u.
   bool error_counts = true;
   double tolerance = 1e-10;
-  int most_cycles = 100;
+  int most_cycles = 100;  ///< or sweeps of the textbook's methods
+  /// In place of cycles. Sweeps are looked at by 16, and found in float64.
+  Relaxation relaxation = Relaxation::none;
+  double factor = 1;  ///< a point goes so many times as far as its equation has it
 };
+
+/// The factor with which SOR ends soonest where a and κ are the same everywhere: 2/(1 + √(1 − μ²)),
+/// μ the largest eigenvalue of Jacobi's matrix that is no constant's (Young, Trans. AMS 76 (1954)).
+/// Periodic axes with odd numbers of points are not of two colours, and it is near the best there.
+double optimal_factor(Grid const& grid, poisson::Sides const& sides, double diffusivity,
+                      double reaction);
 
 /// What a solve has come to.
 struct Outcome {
   bool converged = false;
-  int cycles = 0;
+  int cycles = 0;                 ///< or sweeps
   double error = 0;               ///< estimated, over the largest |u|
   std::vector<double> residuals;  ///< largest |right − A·u| before the first cycle and after each
-  std::vector<double> corrections;  ///< largest change of u by each cycle
-  /// By how much a cycle has shrunk the residual, of the last ones but for the first.
+  std::vector<double> corrections;  ///< largest change of u by each cycle, or by 16 sweeps
+  std::vector<std::int64_t> at;     ///< how many cycles or sweeps went before each residual
+  /// By how much a cycle, or a sweep, has shrunk the residual, of the last ones but for the first.
   double factor() const;
 };
 
@@ -70,7 +87,7 @@ std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
 
 /// What a solver takes of device memory, at most.
 std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
-                         Precision precision, bool conjugates);
+                         Precision precision, Options const& options);
 
 template <class T>
 struct SolverBody;
@@ -83,7 +100,8 @@ class Solver {
   /// solve the equation without a source it is `singular`: the mean of the right-hand side is taken
   /// off it, and that of u is any. Waits
   /// for the stream. Throws `std::invalid_argument` for grids and sides that family `poisson` does
-  /// not take, fewer than one relaxation before, and a variant that this backend does not have.
+  /// not take, fewer than one relaxation before, a factor outside (0, 2), and a variant that this
+  /// backend does not have.
   Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},
          std::string_view variant = "auto");
   ~Solver();

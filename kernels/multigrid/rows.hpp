@@ -86,6 +86,7 @@ void find(Stream& stream, Step const& step, Found* largest) {
   SUM(SumRight<double>)                             \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)  \
+  EACH(Sweep<double>)                               \
   EACH(Round<float>)                                \
   EACH(Round<double>)                               \
   FIND(Begin<float>)                                \

@@ -50,9 +50,22 @@ struct Relax {
   }
 };
 
-/// The same of any level in five phases: both colours but for seams, the last points of periodic
+/// The phase of a point of any level, of five: both colours but for seams, the last points of periodic
 /// axes whose number of points is odd, and seams in three colours, i + j + k modulo 3 with numbers
 /// 0, 1, 0, 1, …, 2 along such an axis.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE int phase_of(Level<S> const& level, int const (&at)[3]) {
+  bool on_seam = false;
+  int sum = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    bool const last = level.seam[axis] && at[axis] == level.count[axis] - 1;
+    on_seam = on_seam || last;
+    sum += last ? 2 : at[axis] & 1;
+  }
+  return on_seam ? 2 + sum % 3 : sum & 1;
+}
+
+/// Relaxation in those.
 template <class S>
 struct RelaxPhase {
   static constexpr int phases = 5;
@@ -62,20 +75,43 @@ struct RelaxPhase {
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
     int const at[3] = {i, j, k};
-    bool on_seam = false;
-    int sum = 0;
-    for (int axis = 0; axis < 3; ++axis) {
-      bool const last = level.seam[axis] && at[axis] == level.count[axis] - 1;
-      on_seam = on_seam || last;
-      sum += last ? 2 : at[axis] & 1;
-    }
-    if (phase != (on_seam ? 2 + sum % 3 : sum & 1)) return;
+    if (phase != phase_of(level, at)) return;
     Row<S> const row = row_of(level, at);
     std::int64_t const place = level.place(i, j, k);
     S const wanted = row.diagonal == 0
                          ? S{0}
                          : (level.f[place] + neighbours(level, level.u, row, at)) / row.diagonal;
     level.u[place] = phase == 0 ? over(level, level.u[place], wanted) : wanted;
+  }
+};
+
+/// What the textbook's methods do with the points of a phase, or with all: to = from + factor·(what
+/// a point's equation has − from).
+template <class S>
+struct Sweep {
+  static constexpr int all = -1;
+  Level<S> level;
+  int phase;
+  S factor;
+  S const* from;
+  S* to;
+
+  /// Of a level without seams the points of a phase are called for, and no others.
+  GRIDSTRIDE_HOST_DEVICE bool by_colour() const { return phase != all && !level.has_seam(); }
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const {
+    return by_colour() ? colour_of(level) : points_of(level);
+  }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int j, int k) const {
+    int const at[3] = {by_colour() ? 2 * x + ((phase + j + k) & 1) : x, j, k};
+    if (at[0] >= level.count[0]) return;
+    if (phase != all && phase != phase_of(level, at)) return;
+    Row<S> const row = row_of(level, at);
+    std::int64_t const place = level.place(at[0], j, k);
+    S const old = from[place];
+    S const wanted = row.diagonal == 0
+                         ? S{0}
+                         : (level.f[place] + neighbours(level, from, row, at)) / row.diagonal;
+    to[place] = old + factor * (wanted - old);
   }
 };
 

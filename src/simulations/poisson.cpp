@@ -6,8 +6,10 @@
 // differences; a is averaged at the faces between points. Solved at once by `direct`, elimination
 // along a line with any a and κ, or by `fft`, division between two transforms that have the modes of
 // the differences, where a and κ are the same everywhere, and elimination between two along all axes
-// but that on which they depend; to a tolerance by `multigrid` and `mg_cg`, with any a, and κ that is not negative. Where constants solve the equation without a source,
-// the source has to be in balance with the sides, and the mean of u is fixed.
+// but that on which they depend; to a tolerance by `multigrid` and `mg_cg`, or the textbook's
+// `jacobi`, `gauss_seidel` and `sor`, with any a, and κ that is not negative. Where constants solve
+// the equation without a source, the source has to be in balance with the sides, and the mean of u is
+// fixed.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,6 +33,7 @@
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
 #include "model/values.hpp"
+#include "simulations/poisson_iterations.hpp"
 #include "simulations/poisson_line.hpp"
 #include "simulations/poisson_parameters.hpp"
 
@@ -76,7 +79,7 @@ MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backe
   if (poisson::is_iterative(run))
     result.other_bytes +=
         multigrid::solver_bytes(run.grid, poisson::sides_of(run), poisson::has_fields(run),
-                                run.precision, poisson::cycles_of(run).conjugates);
+                                run.precision, poisson::cycles_of(run));
   return result;
 }
 
@@ -94,7 +97,9 @@ class Poisson final : public OneShot {
     if (eliminated_)
       texts.push_back(
           {"elimination along", std::string(axis_names[static_cast<std::size_t>(*eliminated_)])});
-    if (auto const* cycles = std::get_if<Cycles>(&solver_))
+    if (relaxes())
+      texts.push_back({"relaxation", fmt::format("{:.6g}", options_.factor)});
+    else if (auto const* cycles = std::get_if<Cycles>(&solver_))
       texts.push_back({"corrections in", std::string(name_of(cycles->inner()))});
     return texts;
   }
@@ -118,6 +123,7 @@ class Poisson final : public OneShot {
     auto const* const line = std::get_if<Line>(&solver_);
     return outcome_ ? outcome_->cycles : line == nullptr ? 1 : line->solves();
   }
+  bool relaxes() const { return options_.relaxation != multigrid::Relaxation::none; }
   std::span<T> u() { return (*state_)["u"].span(); }
   std::span<T> right() { return (*state_)["source"].span(); }
 
@@ -130,7 +136,7 @@ class Poisson final : public OneShot {
   std::optional<int> eliminated_;  // an axis, of several
   std::variant<std::monostate, Line, Transform, Layers, Cycles> solver_;
   std::optional<multigrid::Outcome> outcome_;  // of iterations
-  double tolerance_;
+  multigrid::Options options_;                 // of those
   double imbalance_ = unknown;
   poisson::Residual residual_{unknown, unknown};
 };
@@ -143,7 +149,7 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
       is_given_(poisson::has_given_side(run)),
       mean_(parameters_of(run).mean.value_or(0)),
       eliminated_(poisson::eliminated_axis(run)),
-      tolerance_(poisson::cycles_of(run).tolerance) {
+      options_(poisson::cycles_of(run)) {
   times_.measure("read", [&] { load(run, inputs); });
   if (is_given_) require_finite(run);
   if (coefficients_.singular) require_balance(run);
@@ -151,8 +157,8 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
     solver_.template emplace<Line>(stream_, equation_, coefficients_.singular,
                                    !coefficients_.negative);
   else if (poisson::is_iterative(run))
-    solver_.template emplace<Cycles>(stream_, equation_, coefficients_.singular,
-                                     poisson::cycles_of(run), run.kernels.at("multigrid"));
+    solver_.template emplace<Cycles>(stream_, equation_, coefficients_.singular, options_,
+                                     run.kernels.at("multigrid"));
   else if (eliminated_)
     solver_.template emplace<Layers>(stream_, equation_, *eliminated_, coefficients_.singular);
   else
@@ -283,59 +289,21 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
   return values;
 }
 
-/// What each iteration has come to.
 template <class T>
 std::vector<Table> Poisson<T>::tables() const {
   if (!std::holds_alternative<Cycles>(solver_)) return {};
-  std::vector<std::int64_t> numbers;
-  std::vector<double> residuals, corrections;
-  if (outcome_) {
-    residuals = outcome_->residuals;
-    corrections = outcome_->corrections;
-    corrections.insert(corrections.begin(), 0);
-    for (std::size_t i = 0; i < residuals.size(); ++i)
-      numbers.push_back(static_cast<std::int64_t>(i));
-  }
-  return {{"iterations",
-           {{"iteration", "1", numbers},
-            {"residual", "1", residuals},
-            {"correction", "1", corrections}}}};
+  return {poisson::iterations_table(outcome_.value_or(multigrid::Outcome{}))};
 }
 
 template <class T>
 std::string Poisson<T>::shortfall() const {
   if (!outcome_ || outcome_->converged) return {};
-  std::string const reached = fmt::format(
-      "poisson: after {} cycles the largest residual is {:.2g} of what it was, and the "
-      "error to be expected in u {:.2g} of it, where {:g} is asked for",
-      outcome_->cycles, outcome_->residuals.back() / outcome_->residuals.front(), outcome_->error,
-      tolerance_);
-  double const factor = outcome_->factor();
-  if (factor < 0.7)
-    return fmt::format(
-        "{} (a cycle leaves {:.2g} of the residual: parameters.iterations may be more)", reached,
-        factor);
-  std::string const reasons =
-      "the coefficients differ by too many orders of magnitude from point to point, or roundings "
-      "are "
-      "larger than parameters.tolerance";
-  return fmt::format("{} (cycles have stopped to help: {}{})", reached,
-                     method_ == "multigrid" ? "method: mg_cg may do, unless " : "", reasons);
+  return poisson::shortfall_of(*outcome_, method_, options_);
 }
 
 std::string_view modes_of(std::array<SideKind, 2> const& sides) {
   if (sides[0] == SideKind::periodic) return "waves";
   return sides[0] == SideKind::dirichlet ? "sines" : "cosines";
-}
-
-/// The unknowns of the grids that cycles go through.
-std::vector<std::string> level_names(Grid const& grid, poisson::Sides const& sides) {
-  std::vector<std::string> names;
-  for (auto const& points : multigrid::level_points(grid, sides))
-    names.push_back(
-        fmt::format("{}", fmt::join(points.begin(), points.begin() + grid.dims, " x ")));
-  names.back() += " unknowns";
-  return names;
 }
 
 std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs const& inputs,
@@ -349,7 +317,7 @@ std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs con
     parts.push_back(fmt::format("{} along {}", eliminates ? "elimination" : modes_of(sides[axis]),
                                 axis_names[axis]));
   }
-  if (poisson::is_iterative(run)) parts = level_names(run.grid, sides);
+  if (poisson::is_iterative(run)) parts = poisson::iteration_parts(run);
   std::vector<std::string> lines = {fmt::format("{}: {}", method, fmt::join(parts, ", "))};
   if (poisson::coefficients_of(run, inputs).singular)
     lines.push_back(fmt::format("u is open by a constant, which its mean settles: {}",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -68,7 +69,12 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
        "negative, to a tolerance"},
       {"mg_cg",
        "conjugate gradients with a cycle for each direction: the same, and where coefficients jump "
-       "by orders of magnitude"}};
+       "by orders of magnitude"},
+      {"jacobi",
+       "the textbook's, for comparison: all points at once go to where their equation has them; "
+       "coefficients as multigrid takes them"},
+      {"gauss_seidel", "the same by points in two colours, one after the other"},
+      {"sor", "the same, and further by `relaxation`"}};
   visitor.choice({.name = "method", .documentation = "How the equation is solved."}, methods,
                  method);
   visitor.visit({.name = "tolerance",
@@ -81,10 +87,11 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
                 tolerance, "auto");
   visitor.visit({.name = "iterations",
                  .documentation = "Methods with iterations make so many at most; a run that would "
-                                  "need more writes what it has, and fails.",
+                                  "need more writes what it has, and fails; `auto` is 100 cycles, "
+                                  "or 100000 relaxations.",
                  .minimum = 1,
                  .maximum = 1e6},
-                iterations);
+                iterations, "auto");
   constexpr config::Choice cycles[] = {
       {"full",
        "first from the coarsest grid up, each beginning with what the coarser one has; then v"},
@@ -93,6 +100,16 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   visitor.choice(
       {.name = "cycle", .documentation = "How `multigrid` and `mg_cg` go through their grids."},
       cycles, cycle);
+  visitor.visit(
+      {.name = "relaxation",
+       .documentation = "How far `sor` and `jacobi` go, of the way to where the equation "
+                        "of a point has it: less than 2 times, `jacobi` 1 at most. `auto` "
+                        "of `sor` is what ends soonest where coefficients are the same "
+                        "everywhere, of `jacobi` 1, and 0.9 where the mean is open.",
+       .minimum = 0,
+       .maximum = 2,
+       .exclusive_minimum = true},
+      relaxation, "auto");
   check_method(visitor, run);
 }
 
@@ -123,6 +140,15 @@ void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
   if (solver == "direct" && axes > 1)
     visitor.fault("method",
                   fmt::format("direct solves along a line (grid.points has {} entries)", axes));
+  if (iterations && *iterations != std::floor(*iterations))
+    visitor.fault("iterations", fmt::format("{} is no whole number", *iterations));
+  if (relaxation && solver != "sor" && solver != "jacobi")
+    visitor.fault("relaxation", fmt::format("is of sor and jacobi (method is {})", solver));
+  else if (relaxation && solver == "sor" && *relaxation >= 2)
+    visitor.fault("relaxation", "lets errors grow (sor needs less than 2)");
+  else if (relaxation && solver == "jacobi" && *relaxation > 1)
+    visitor.fault("relaxation",
+                  fmt::format("{} may let errors grow (jacobi needs 1 at most)", *relaxation));
   if (solver != "fft" || axes == 0) return;
   std::pair<std::string_view, FieldSource const*> const coefficients[] = {
       {"diffusivity", &diffusivity}, {"reaction", &reaction}};
@@ -152,13 +178,40 @@ std::string method_of(config::RunConfig const& run) {
 
 bool is_iterative(config::RunConfig const& run) {
   std::string const method = method_of(run);
-  return method == "multigrid" || method == "mg_cg";
+  return method == "multigrid" || method == "mg_cg" ||
+         relaxation_of(run) != multigrid::Relaxation::none;
+}
+
+multigrid::Relaxation relaxation_of(config::RunConfig const& run) {
+  std::string const method = method_of(run);
+  return method == "jacobi"                            ? multigrid::Relaxation::jacobi
+         : method == "sor" || method == "gauss_seidel" ? multigrid::Relaxation::in_turn
+                                                       : multigrid::Relaxation::none;
 }
 
 bool has_fields(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
   return !is_constant(parameters.diffusivity) || !is_constant(parameters.reaction);
 }
+
+namespace {
+
+/// Without a given value and a reaction Jacobi's method turns a chessboard's signs forever. Of fields
+/// `sor` has the factor of the same coefficients everywhere, which `problems` proposes.
+double usual_factor(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  double const reaction =
+      is_constant(parameters.reaction) ? parameters.reaction.formula.expression.evaluate(0) : 0;
+  std::string const method = method_of(run);
+  if (method == "gauss_seidel") return 1;
+  if (method == "jacobi") return reaction == 0 && !has_given_side(run) ? 0.9 : 1;
+  double const a = is_constant(parameters.diffusivity)
+                       ? parameters.diffusivity.formula.expression.evaluate(0)
+                       : 1;
+  return multigrid::optimal_factor(run.grid, sides_of(run), a, std::max(reaction, 0.0));
+}
+
+}  // namespace
 
 multigrid::Options cycles_of(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
@@ -168,7 +221,10 @@ multigrid::Options cycles_of(config::RunConfig const& run) {
                                             : multigrid::Cycle::full;
   options.conjugates = method_of(run) == "mg_cg";
   options.tolerance = parameters.tolerance.value_or(options.tolerance);
-  options.most_cycles = static_cast<int>(parameters.iterations);
+  options.relaxation = relaxation_of(run);
+  bool const relaxes = options.relaxation != multigrid::Relaxation::none;
+  options.most_cycles = static_cast<int>(parameters.iterations.value_or(relaxes ? 100000 : 100));
+  if (relaxes) options.factor = parameters.relaxation.value_or(usual_factor(run));
   return options;
 }
 
@@ -283,6 +339,12 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
           run.location("parameters.tolerance"),
           fmt::format("{} solves at once, to rounding (multigrid and mg_cg have a tolerance)",
                       method_of(run))));
+    if (method_of(run) == "sor" && !parameters.relaxation && has_fields(run))
+      found.push_back(run.problem(
+          run.location("parameters.method"),
+          fmt::format("sor needs a relaxation where coefficients vary, above 0 and below 2 (of the "
+                      "same ones everywhere {:.4f} would end soonest; multigrid needs none)",
+                      cycles_of(run).factor)));
     if (parameters.mean && !coefficients.singular)
       found.push_back(run.problem(
           run.location("parameters.mean"),

@@ -23,9 +23,10 @@ class Parameters final : public config::ParameterSet {
   std::optional<double> mean;  ///< empty: 0 where the equation leaves it open
   double imbalance = 1e-3;
   std::string method = "auto";
-  std::optional<double> tolerance;  ///< empty: 1e-10
-  std::int64_t iterations = 100;
+  std::optional<double> tolerance;   ///< empty: 1e-10
+  std::optional<double> iterations;  ///< empty: 100 cycles, or 100000 relaxations
   std::string cycle = "full";
+  std::optional<double> relaxation;  ///< empty: what `relaxation_of` finds
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
 
@@ -44,7 +45,10 @@ std::string method_of(config::RunConfig const& run);
 /// Whether that takes iterations.
 bool is_iterative(config::RunConfig const& run);
 
-/// What cycles of multigrid are asked for.
+/// How the textbook's methods relax; `none` of others.
+multigrid::Relaxation relaxation_of(config::RunConfig const& run);
+
+/// What cycles of multigrid, or relaxations, are asked for.
 multigrid::Options cycles_of(config::RunConfig const& run);
 
 /// Whether a or κ is a field, and not the same everywhere.
@@ -73,8 +77,8 @@ struct Coefficients {
 /// the run's precision cannot hold.
 Coefficients coefficients_of(config::RunConfig const& run, Inputs const& inputs);
 
-/// Files of other shapes than the grid, a method that the coefficients do not fit, and a mean where
-/// the solution has one by itself.
+/// Files of other shapes than the grid, a method that the coefficients do not fit, a relaxation that
+/// is not known, and a mean where the solution has one by itself.
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);
 
 }  // namespace gridstride::poisson

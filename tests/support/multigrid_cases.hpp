@@ -98,6 +98,37 @@ inline void expect_known_solutions(Stream& stream, std::string_view variant) {
       }
 }
 
+/// The same by the textbook's methods: every kind of side, seams among them, fields and none.
+inline void expect_relaxed_solutions(Stream& stream) {
+  struct Case {
+    std::vector<std::int64_t> points;
+    std::string sides;
+  };
+  std::vector<Case> const cases = {
+      {{3}, "pp"},           {{12}, "dn"},          {{15}, "nd"},         {{9}, "nn"},
+      {{3, 14}, "nnpp"},     {{13, 9}, "dddd"},     {{12, 11}, "nnnn"},   {{15, 9}, "pppp"},
+      {{9, 8, 7}, "dddddd"}, {{5, 7, 5}, "pppppp"}, {{7, 4, 8}, "ppdnnn"}};
+  for (auto const& one : cases)
+    for (bool const varies : {false, true})
+      for (bool const reacts : {true, false})
+        for (Relaxation const method : {Relaxation::jacobi, Relaxation::in_turn})
+          for (double const factor : {0.9, 1.3}) {
+            SCOPED_TRACE(fmt::format("{} {} varies {} reacts {} {}", one.sides, one.points[0],
+                                     varies, reacts, factor));
+            if (method == Relaxation::jacobi && factor > 1) continue;
+            Options const options{
+                .tolerance = 1e-11, .most_cycles = 1000000, .relaxation = method, .factor = factor};
+            // The condition is below 16·(2·14/π)²; the error is at most about that many times what
+            // is left of the right-hand side, or the tolerance.
+            EXPECT_LE(
+                known_error<double>(stream, one.points, one.sides, varies, reacts, options, "auto"),
+                1e-8);
+            EXPECT_LE(
+                known_error<float>(stream, one.points, one.sides, varies, reacts, options, "auto"),
+                1e-2);
+          }
+}
+
 /// An equation on [0, 1]^dims with random right-hand sides, and what cycles make of it.
 struct Trial {
   std::vector<std::int64_t> points;

@@ -22,6 +22,27 @@ TEST_F(MultigridGpu, KnownSolutionsComeBack) {
     if (row.backend == Backend::cuda) expect_known_solutions(stream, row.name);
 }
 
+TEST_F(MultigridGpu, RelaxedSolutionsComeBack) {
+  Stream stream(Device::open(Backend::cuda));
+  expect_relaxed_solutions(stream);
+}
+
+/// Sweeps are those of the host, and have the same bits every time.
+TEST_F(MultigridGpu, SweepsAreThoseOfTheHost) {
+  Stream stream(Device::open(Backend::cuda)), host(Device::open(Backend::cpu));
+  for (Relaxation const method : {Relaxation::jacobi, Relaxation::in_turn})
+    for (Trial const& trial : {Trial{{130, 129}, "ppnd"}, Trial{{33, 30, 31}, "pppppp", 1, 5},
+                               Trial{{40, 33, 35}, "dddnnn"}}) {
+      Options const options{.most_cycles = 40, .relaxation = method, .factor = 0.95};
+      auto const found = cycles_for(stream, trial, options);
+      auto const wanted = cycles_for(host, trial, options);
+      ASSERT_EQ(found.residuals.size(), 4u);
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_NEAR(found.residuals[i], wanted.residuals[i], 1e-11 * wanted.residuals[0]);
+      EXPECT_EQ(cycles_for(stream, trial, options).residuals, found.residuals);
+    }
+}
+
 /// How far roundings of corrections take residuals after a cycle: as those of A·u, which has the
 /// diagonal of A from each of u and its neighbours. With the same coefficients everywhere corrections
 /// are in float32.

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "kernels/multigrid/level.hpp"
+#include "kernels/multigrid/multigrid.hpp"
+
+/// The textbook's methods on a level. For the family's own files only.
+namespace gridstride::multigrid {
+
+/// Queues so many sweeps from u = 0. The level's r is used, too.
+void relax(Stream& stream, Level<double> const& level, Relaxation method, double factor,
+           int sweeps);
+
+}  // namespace gridstride::multigrid

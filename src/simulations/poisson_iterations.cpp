@@ -1,0 +1,61 @@
+#include "simulations/poisson_iterations.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdint>
+
+#include "simulations/poisson_parameters.hpp"
+
+namespace gridstride::poisson {
+
+using multigrid::Relaxation;
+
+Table iterations_table(multigrid::Outcome const& outcome) {
+  std::vector<double> corrections = outcome.corrections;
+  if (!outcome.residuals.empty()) corrections.insert(corrections.begin(), 0);
+  return {"iterations",
+          {{"iteration", "1", outcome.at},
+           {"residual", "1", outcome.residuals},
+           {"correction", "1", corrections}}};
+}
+
+std::string shortfall_of(multigrid::Outcome const& outcome, std::string const& method,
+                         multigrid::Options const& options) {
+  bool const relaxes = options.relaxation != Relaxation::none;
+  double const left = outcome.residuals.back() / outcome.residuals.front();
+  std::string const reached = fmt::format(
+      "poisson: after {} {} the largest residual is {:.2g} of what it was, and the "
+      "error to be expected in u {:.2g} of it, where {:g} is asked for",
+      outcome.cycles, relaxes ? "iterations" : "cycles", left, outcome.error, options.tolerance);
+  double const factor = outcome.factor();
+  if (relaxes)
+    return fmt::format(
+        "{} (an iteration of {} leaves {:.6f} of the residual; method: multigrid needs few, "
+        "whatever the number of points is)",
+        reached, method, factor);
+  if (factor < 0.7)
+    return fmt::format(
+        "{} (a cycle leaves {:.2g} of the residual: parameters.iterations may be more)", reached,
+        factor);
+  std::string const reasons =
+      "the coefficients differ by too many orders of magnitude from point to point, or roundings "
+      "are larger than parameters.tolerance";
+  return fmt::format("{} (cycles have stopped to help: {}{})", reached,
+                     method == "multigrid" ? "method: mg_cg may do, unless " : "", reasons);
+}
+
+std::vector<std::string> iteration_parts(config::RunConfig const& run) {
+  auto const options = cycles_of(run);
+  bool const relaxes = options.relaxation != Relaxation::none;
+  std::vector<std::string> parts;
+  for (auto const& points : multigrid::level_points(run.grid, sides_of(run)))
+    if (parts.empty() || !relaxes)
+      parts.push_back(
+          fmt::format("{}", fmt::join(points.begin(), points.begin() + run.grid.dims, " x ")));
+  parts.back() += " unknowns";
+  if (relaxes) parts.push_back(fmt::format("relaxation {:.6g}", options.factor));
+  return parts;
+}
+
+}  // namespace gridstride::poisson
