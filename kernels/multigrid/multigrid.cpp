@@ -80,6 +80,7 @@ struct SolverBody {
   virtual Precision inner() const = 0;
   virtual std::size_t points() const = 0;  ///< of the arrays
   virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u) = 0;
+  virtual void approximate(Stream& stream, std::span<T const> right, std::span<T> u) = 0;
 };
 
 namespace {
@@ -169,8 +170,17 @@ class Corrected final : public SolverBody<T> {
     return static_cast<std::size_t>(a_.points[0] * a_.points[1] * a_.points[2]);
   }
   Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u) override;
+  void approximate(Stream& stream, std::span<T const> right, std::span<T> u) override;
 
  private:
+  /// Where u is kept in float64.
+  double* kept(std::span<T> u) {
+    if constexpr (std::is_same_v<T, double>) return u.data();
+    return u_.data();
+  }
+  /// The finest level's f = unit·(right − A·u − shift).
+  void take_residual(Stream& stream, double const* solution, T const* right, double unit,
+                     double shift);
   static constexpr int sweeps_at_once = 16;
 
   void capture_cycles(Stream& stream, Function<S>* cycle) {
@@ -267,9 +277,32 @@ void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, boo
 }
 
 template <class T, class S>
+void Corrected<T, S>::take_residual(Stream& stream, double const* solution, T const* right,
+                                    double unit, double shift) {
+  auto const& finest = hierarchy_.levels().front();
+  TakeResidual<T, S> step{a_, finest, solution, right, unit, shift, {}, {}};
+  for (std::size_t i = 0; i < 3 && couplings_.size() > 0; ++i) {
+    step.lower[i] = couplings_.data() + first_of_[i];
+    step.upper[i] = step.lower[i] + finest.count[i];
+  }
+  find(stream, step, found_.data());
+}
+
+template <class T, class S>
+void Corrected<T, S>::approximate(Stream& stream, std::span<T const> right, std::span<T> u) {
+  double* const solution = kept(u);
+  auto const& finest = hierarchy_.levels().front();
+  find(stream, Begin<T>{points_of(finest), places(), right.data(), solution}, found_.data());
+  take_residual(stream, solution, right.data(), 1, 0);
+  next_.launch(stream);
+  find(stream, AddCorrection<S>{finest, places(), solution, scale_}, found_.data());
+  if constexpr (!std::is_same_v<T, double>)
+    each(stream, Round<T>{points_of(finest), places(), solution, u.data()});
+}
+
+template <class T, class S>
 Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u) {
-  double* solution = u_.data();
-  if constexpr (std::is_same_v<T, double>) solution = u.data();
+  double* const solution = kept(u);
   auto const& finest = hierarchy_.levels().front();
   Extent const points = points_of(finest);
   zero_async(found_.span(), stream);
@@ -285,20 +318,12 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
     auto const [integral, volume] = sum(stream, SumRight<T>{a_, points, right.data()});
     shift = integral / volume;
   }
-  auto const take_residual = [&] {
-    TakeResidual<T, S> step{a_, finest, solution, right.data(), unit, shift, {}, {}};
-    for (std::size_t i = 0; i < 3 && couplings_.size() > 0; ++i) {
-      step.lower[i] = couplings_.data() + first_of_[i];
-      step.upper[i] = step.lower[i] + finest.count[i];
-    }
-    find(stream, step, found_.data());
-  };
-  if (largest > 0 && is_finite) take_residual();
+  if (largest > 0 && is_finite) take_residual(stream, solution, right.data(), unit, shift);
   while (!progress.ended() && largest > 0) {
     int const cycles = find_correction(stream, progress.outcome().cycles);
     correct(stream, solution, unit, progress.outcome().cycles == 0);
     zero_async(found_.span().first(1), stream);
-    take_residual();
+    take_residual(stream, solution, right.data(), unit, shift);
     auto const [residual, correction] = take_found(stream);
     progress.add(cycles, number(residual.first), number(correction.first),
                  number(correction.second));
@@ -361,6 +386,15 @@ Outcome Solver<T>::solve(Stream& stream, std::type_identity_t<std::span<T const>
   require_size("multigrid", named("u", u), body_->points());
   require_disjoint("multigrid", named("right", right), named("u", u));
   return body_->solve(stream, right, u);
+}
+
+template <class T>
+void Solver<T>::approximate(Stream& stream, std::type_identity_t<std::span<T const>> right,
+                            std::span<T> u) {
+  require_size("multigrid", named("right", right), body_->points());
+  require_size("multigrid", named("u", u), body_->points());
+  require_disjoint("multigrid", named("right", right), named("u", u));
+  body_->approximate(stream, right, u);
 }
 
 template <class T>

@@ -113,6 +113,10 @@ class Solver {
   Precision inner() const;
   /// From 0. u keeps what it has on Dirichlet sides. Waits for the stream.
   Outcome solve(Stream& stream, std::type_identity_t<std::span<T const>> right, std::span<T> u);
+  /// Queues one cycle from 0: linear in the right-hand side, and the same each time, to be a
+  /// preconditioner. Of equations without fields the right-hand side is to be in the range of
+  /// float32.
+  void approximate(Stream& stream, std::type_identity_t<std::span<T const>> right, std::span<T> u);
 
  private:
   std::unique_ptr<SolverBody<T>> body_;

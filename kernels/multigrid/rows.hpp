@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/multigrid/cycle.hpp"
+#include "kernels/multigrid/nonlinear_steps.hpp"
 #include "kernels/multigrid/outer.hpp"
 
 /// The functions behind the rows of the family's table, and steps outside cycles; for the family's
@@ -87,6 +88,8 @@ void find(Stream& stream, Step const& step, Found* largest) {
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)  \
   EACH(Sweep<double>)                               \
+  EACH(ApplyLinearised)                             \
+  FIND(TakeDefect)                                  \
   EACH(Round<float>)                                \
   EACH(Round<double>)                               \
   FIND(Begin<float>)                                \

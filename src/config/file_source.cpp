@@ -198,7 +198,7 @@ void declare_formula_or_field(Visitor& visitor, Spec const& spec, Presence prese
              .documentation = "A formula of space.",
              .minimum = spec.minimum,
              .exclusive_minimum = spec.exclusive_minimum,
-             .variables = "xyz"},
+             .variables = spec.variables.empty() ? "xyz" : spec.variables},
             source.formula);
   };
   auto const field = [&](Visitor& v) { declare_field(v, folder, spec, source); };

@@ -29,7 +29,7 @@ void declare_dataset(Visitor& visitor, std::filesystem::path const& folder, std:
 void declare_field(Visitor& visitor, std::filesystem::path const& folder, Spec const& spec,
                    FieldSource& source);
 
-/// Declares values on the grid as a formula of space, within the limits of `spec`, or as such a file.
+/// Declares values on the grid as a formula of space, or of the variables of `spec`, within the limits of `spec`, or as such a file.
 void declare_formula_or_field(Visitor& visitor, Spec const& spec, Presence presence,
                               std::filesystem::path const& folder, FieldSource& source);
 

@@ -27,13 +27,14 @@ using config::Formula;
 using config::Spec;
 using expression::Expression;
 
-/// Finds the formulas of space among a simulation's parameters.
+/// Finds the formulas of space alone among a simulation's parameters.
 class FormulaVisitor final : public config::Visitor {
  public:
   std::vector<Formula const*> found;
 
   void visit(Spec const& spec, Formula& value) override {
-    if (spec.variables.find('x') != std::string_view::npos) found.push_back(&value);
+    bool const of_fields = value.expression.variable_count() > expression::first_array;
+    if (spec.variables.find('x') != std::string_view::npos && !of_fields) found.push_back(&value);
   }
   void optional_formula(Spec const& spec, Formula& value) override {
     if (!value.text.empty()) visit(spec, value);

@@ -9,7 +9,7 @@
 // but that on which they depend; to a tolerance by `multigrid` and `mg_cg`, or the textbook's
 // `jacobi`, `gauss_seidel` and `sor`, with any a, and κ that is not negative. Where constants solve
 // the equation without a source, the source has to be in balance with the sides, and the mean of u is
-// fixed.
+// fixed. Where a, κ or f depend on u it is `newton` (poisson_newton.cpp).
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,6 +35,7 @@
 #include "model/values.hpp"
 #include "simulations/poisson_iterations.hpp"
 #include "simulations/poisson_line.hpp"
+#include "simulations/poisson_newton.hpp"
 #include "simulations/poisson_parameters.hpp"
 
 namespace gridstride {
@@ -68,6 +69,7 @@ std::vector<Row> poisson_rows(config::RunConfig const& run) {
 }
 
 MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
+  if (poisson::method_of(run) == "newton") return poisson::nonlinear_memory(run);
   auto result = forecast(run, poisson_rows(run));
   if (poisson::method_of(run) == "fft") {
     auto const shape = poisson::transform_shape(run.grid, poisson::sides_of(run)).shape;
@@ -309,6 +311,7 @@ std::string_view modes_of(std::array<SideKind, 2> const& sides) {
 std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs const& inputs,
                                         Device const&) {
   std::string const method = poisson::method_of(run);
+  if (method == "newton") return poisson::nonlinear_report(run);
   auto const sides = poisson::sides_of(run);
   std::vector<std::string> parts;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis) {
@@ -325,6 +328,12 @@ std::vector<std::string> poisson_report(config::RunConfig const& run, Inputs con
   return lines;
 }
 
+std::unique_ptr<Simulation> make_poisson(config::RunConfig const& run, Stream const& stream,
+                                         Inputs const& inputs) {
+  if (poisson::method_of(run) == "newton") return poisson::make_nonlinear(run, stream, inputs);
+  return make_simulation<Poisson>(run, stream, inputs);
+}
+
 }  // namespace
 
 SimulationEntry poisson_entry() {
@@ -337,10 +346,12 @@ SimulationEntry poisson_entry() {
                   {"multigrid", variant_names("multigrid")}};
   info.has_time = false;
   info.variables = std::span(expression::space_and_time).first(3);
-  return entry<Poisson, Parameters>({.info = info,
-                                     .memory = poisson_memory,
-                                     .problems = poisson::problems,
-                                     .report = poisson_report});
+  auto row = entry<Poisson, Parameters>({.info = info,
+                                         .memory = poisson_memory,
+                                         .problems = poisson::problems,
+                                         .report = poisson_report});
+  row.make = make_poisson;
+  return row;
 }
 
 }  // namespace gridstride

@@ -23,27 +23,49 @@ FieldSource Parameters::number(std::string_view text) {
   return source;
 }
 
+namespace {
+
+/// What formulas of the equation may depend on.
+constexpr expression::Variable with_u[] = {
+    {"x", 0}, {"y", 1}, {"z", 2}, {"u", expression::first_array}};
+
+}  // namespace
+
+bool is_nonlinear(Parameters const& parameters) {
+  for (FieldSource const* source :
+       {&parameters.diffusivity, &parameters.reaction, &parameters.source})
+    if (source->formula.expression.depends_on(expression::first_array)) return true;
+  return false;
+}
+
 void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   auto const folder = run.file.parent_path();
   using config::Presence;
+  visitor.variables(with_u);
   config::declare_formula_or_field(
       visitor,
       {.name = "diffusivity",
        .unit = "1",
-       .documentation = "a of -div(a grad u) + kappa u = f: positive everywhere.",
+       .documentation =
+           "a of -div(a grad u) + kappa u = f: positive everywhere. Formulas of all three may "
+           "depend on u; then it is solved by Newton's method.",
        .minimum = 0,
-       .exclusive_minimum = true},
+       .exclusive_minimum = true,
+       .variables = "xyzu"},
       Presence::optional, folder, diffusivity);
   config::declare_formula_or_field(
       visitor,
       {.name = "reaction",
        .unit = "1/m^2",
        .documentation = "kappa of the same: 0 for Poisson's equation; below 0 only away "
-                        "from the eigenvalues of -div(a grad u) + kappa u."},
+                        "from the eigenvalues of -div(a grad u) + kappa u.",
+       .variables = "xyzu"},
       Presence::optional, folder, reaction);
   config::declare_formula_or_field(
-      visitor, {.name = "source", .unit = "1/m^2", .documentation = "f of the same."},
+      visitor,
+      {.name = "source", .unit = "1/m^2", .documentation = "f of the same.", .variables = "xyzu"},
       Presence::required, folder, source);
+  visitor.variables(run.simulation->variables);
   visitor.visit({.name = "mean",
                  .documentation = "The mean of u over the grid where the equation leaves it open: "
                                   "without a reaction, and with no side on which u is given; "
@@ -58,7 +80,9 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
                  .maximum = 1},
                 imbalance);
   constexpr config::Choice methods[] = {
-      {"auto", "`direct` along a line, else `fft` where it takes the coefficients, else `mg_cg`"},
+      {"auto",
+       "`direct` along a line, else `fft` where it takes the coefficients, else `mg_cg`; "
+       "`newton` where a formula depends on u"},
       {"direct", "elimination along a line, with any diffusivity and reaction"},
       {"fft",
        "Fourier, sine and cosine transforms, with the same diffusivity and reaction everywhere; "
@@ -74,7 +98,10 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
        "the textbook's, for comparison: all points at once go to where their equation has them; "
        "coefficients as multigrid takes them"},
       {"gauss_seidel", "the same by points in two colours, one after the other"},
-      {"sor", "the same, and further by `relaxation`"}};
+      {"sor", "the same, and further by `relaxation`"},
+      {"newton",
+       "Newton's method, with GMRES and cycles for its linear equations, where coefficients or the "
+       "source depend on u, to a tolerance"}};
   visitor.choice({.name = "method", .documentation = "How the equation is solved."}, methods,
                  method);
   visitor.visit({.name = "tolerance",
@@ -88,7 +115,7 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   visitor.visit({.name = "iterations",
                  .documentation = "Methods with iterations make so many at most; a run that would "
                                   "need more writes what it has, and fails; `auto` is 100 cycles, "
-                                  "or 100000 relaxations.",
+                                  "100000 relaxations, or 50 steps of Newton's method.",
                  .minimum = 1,
                  .maximum = 1e6},
                 iterations, "auto");
@@ -110,6 +137,12 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
        .maximum = 2,
        .exclusive_minimum = true},
       relaxation, "auto");
+  config::declare_formula_or_field(
+      visitor,
+      {.name = "start",
+       .documentation = "Where Newton's method begins; if it is left out, with what a = 1 makes of "
+                        "the sides alone. Of several solutions it is one nearby that is found."},
+      Presence::optional, folder, start);
   check_method(visitor, run);
 }
 
@@ -127,6 +160,7 @@ std::vector<int> varying_axes(Parameters const& parameters) {
 
 std::string method_for(Parameters const& parameters, std::size_t axes) {
   if (parameters.method != "auto") return parameters.method;
+  if (is_nonlinear(parameters)) return "newton";
   if (axes == 1) return "direct";
   bool const from_files = !parameters.diffusivity.file.empty() || !parameters.reaction.file.empty();
   return from_files || varying_axes(parameters).size() > 1 ? "mg_cg" : "fft";
@@ -140,6 +174,17 @@ void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
   if (solver == "direct" && axes > 1)
     visitor.fault("method",
                   fmt::format("direct solves along a line (grid.points has {} entries)", axes));
+  if (is_nonlinear(*this) && solver != "newton")
+    visitor.fault("method", fmt::format("{} is for linear equations (a coefficient or the source "
+                                        "depends on u, and newton takes them)",
+                                        solver));
+  if (is_nonlinear(*this) && run.constants.contains("u"))
+    visitor.fault(
+        "method",
+        "formulas of the equation depend on u, the field, and there is a constant of that "
+        "name (which may be called differently)");
+  if (solver != "newton" && (!start.file.empty() || !start.formula.text.empty()))
+    visitor.fault("start", fmt::format("is of newton (method is {})", solver));
   if (iterations && *iterations != std::floor(*iterations))
     visitor.fault("iterations", fmt::format("{} is no whole number", *iterations));
   if (relaxation && solver != "sor" && solver != "jacobi")
@@ -306,6 +351,34 @@ Coefficients coefficients_of(config::RunConfig const& run, Inputs const& inputs)
   return {reaction, negative, reaction == 0 && !has_given_side(run)};
 }
 
+namespace {
+
+/// Of equations for Newton's method: what shows before u is known.
+void look_at_nonlinear(config::RunConfig const& run, Inputs const& inputs,
+                       std::vector<Problem>& found) {
+  auto const& parameters = parameters_of(run);
+  auto const of_u = [](FieldSource const& source) {
+    return source.formula.expression.depends_on(expression::first_array);
+  };
+  auto const positive = [](double value) -> std::string_view {
+    return value > 0 && std::isfinite(value) ? "" : "a diffusivity is positive everywhere";
+  };
+  if (!of_u(parameters.diffusivity))
+    largest_magnitude(run, parameters.diffusivity, inputs, run.grid, 0, positive);
+  if (!has_given_side(run) && is_zero(parameters.reaction) && !of_u(parameters.source))
+    found.push_back(run.problem(
+        parameters.source.location,
+        "u is open by a constant (newton needs a side on which u is given, a reaction, or a source "
+        "that depends on u)"));
+  if (parameters.mean)
+    found.push_back(run.problem(run.location("parameters.mean"),
+                                "the solution has its mean by itself (nothing is open)"));
+  if (auto const fault = shape_fault(run, parameters.start, inputs); !fault.empty())
+    found.push_back(run.problem(parameters.start.location, fault));
+}
+
+}  // namespace
+
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
   std::vector<Problem> found;
   auto const& parameters = parameters_of(run);
@@ -323,6 +396,10 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
         found.push_back(run.problem(source->location, fault));
     });
   if (!found.empty()) return found;
+  if (method_of(run) == "newton") {
+    examine([&] { look_at_nonlinear(run, inputs, found); });
+    return found;
+  }
   examine([&] {
     auto const coefficients = coefficients_of(run, inputs);
     if (coefficients.negative && is_iterative(run))

@@ -24,9 +24,10 @@ class Parameters final : public config::ParameterSet {
   double imbalance = 1e-3;
   std::string method = "auto";
   std::optional<double> tolerance;   ///< empty: 1e-10
-  std::optional<double> iterations;  ///< empty: 100 cycles, or 100000 relaxations
+  std::optional<double> iterations;  ///< empty: 100 cycles, 100000 relaxations, or 50 of Newton's
   std::string cycle = "full";
-  std::optional<double> relaxation;  ///< empty: what `relaxation_of` finds
+  std::optional<double> relaxation;  ///< empty: what `cycles_of` finds
+  config::FieldSource start;         ///< of Newton's method; empty: what the sides make alone
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
 
@@ -38,6 +39,9 @@ class Parameters final : public config::ParameterSet {
 inline Parameters const& parameters_of(config::RunConfig const& run) {
   return static_cast<Parameters const&>(*run.parameters);
 }
+
+/// Whether a coefficient or the source depends on u.
+bool is_nonlinear(Parameters const& parameters);
 
 /// The method that `auto` stands for.
 std::string method_of(config::RunConfig const& run);

@@ -1,9 +1,16 @@
 """Coefficients and sources of `poisson` that come from files, and what only they can show."""
 
+import importlib.util
+import subprocess
+import sys
+import unittest
+
 import numpy
 
 import support
-from support import BAD_INPUT
+from support import BAD_INPUT, FAILED, ROOT
+
+PICTURES = all(importlib.util.find_spec(name) for name in ("matplotlib", "h5py"))
 
 
 class Poisson(support.Case):
@@ -33,6 +40,21 @@ class Poisson(support.Case):
         without["boundary"] = {"x": "periodic"}
         self.assert_same(self.solve(config, "zeros"), self.solve(without, "none"))
 
+    def test_equations_of_u_with_files(self):
+        x = numpy.linspace(0, 1, 41)
+        for name, values in (("k", 1 + x), ("f", numpy.sqrt(x)), ("s", x * x)):
+            numpy.save(self.directory / f"{name}.npy", values)
+        files = {"diffusivity": "1 + u*u", "reaction": {"file": "k.npy"},
+                 "source": {"file": "f.npy"}, "start": {"file": "s.npy"}}
+        formulas = {"diffusivity": "1 + u*u", "reaction": "1 + x", "source": "sqrt(x)",
+                    "start": "x*x"}
+        self.assert_same(self.solve(self.config((41,), **files), "files"),
+                         self.solve(self.config((41,), **formulas), "formulas"))
+        numpy.save(self.directory / "a.npy", 1 + x)
+        config = {"diffusivity": {"file": "a.npy"}, "source": "exp(u)"}
+        self.assert_same(self.solve(self.config((41,), **config), "file"),
+                         self.solve(self.config((41,), diffusivity="1 + x", source="exp(u)"), "one"))
+
     def refuse(self, message, config):
         file = self.write("case.yaml", config)
         for command in ("check", "run"):
@@ -56,6 +78,45 @@ class Poisson(support.Case):
                     {**self.config(source=1), "boundary": {"x": {"dirichlet": "log(y - 0.5)"}}})
         self.refuse(r"case\.yaml:\d+:\d+: boundary: u is not finite at x = 0, y = 0 in float64 ",
                     {**self.config(source=1), "boundary": {"x": {"dirichlet": "log(y)"}}})
+
+    def test_what_does_not_converge_is_written(self):
+        for name, config in (("sweeps", self.config((33, 33), source=1, method="jacobi", iterations=20)),
+                             ("steps", self.config((33, 33), source="9*exp(u)", iterations=8))):
+            file = self.write(f"{name}.yaml", config)
+            _, err = self.call("run", file, "--quiet", code=FAILED)
+            self.assertRegex(err, "poisson: after .* is asked for")
+            self.assertEqual(self.files(f"outputs/{name}"), [f"{name}.h5", f"{name}.log"])
+
+    def plot(self, *arguments, code=0):
+        done = subprocess.run([sys.executable, "-B", ROOT / "tools/plot_convergence.py", *arguments],
+                              cwd=self.directory, text=True, capture_output=True, check=False)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stderr
+
+    @unittest.skipUnless(PICTURES, "matplotlib or h5py is not installed")
+    def test_pictures_of_convergence(self):
+        results = [self.solve(self.config((17, 17), source=1, method=method), method)
+                   for method in ("sor", "multigrid")]
+        results.append(self.solve(self.config((17, 17), source="exp(u)"), "newton"))
+        system = {"simulation": "linear_system", "device": "cpu", "output": {"formats": ["hdf5"]},
+                  "parameters": {"matrix": {"stencil": "5-point", "points": [9, 9]},
+                                 "rhs": {"expression": "i + j", "count": 2}}}
+        results.append(self.solve(system, "sparse"))
+        self.plot(*results, "--output", "all.png")
+        self.assertTrue((self.directory / "all.png").read_bytes().startswith(b"\x89PNG"))
+        direct = self.solve(self.config((17,), source=1), "direct")
+        self.assertIn("direct.h5: no residuals of iterations", self.plot(direct, code=1))
+        self.assertIn("missing.h5: no residuals of iterations", self.plot("missing.h5", code=1))
+
+    def test_faults_of_equations_of_u(self):
+        numpy.save(self.directory / "s.npy", numpy.zeros(16))
+        self.refuse(r"parameters\.start: s\.npy is \[16\], the grid needs \[9\]\[16\]",
+                    self.config(source="exp(u)", start={"file": "s.npy"}))
+        self.refuse(r"parameters\.diffusivity: is -0\.\d+ at x = \d.* \(a diffusivity is positive",
+                    self.config(source="exp(u)", diffusivity="x - 0.1"))
+        self.refuse(r"parameters\.start: is nan at ", self.config(source="exp(u)", start="log(x - 2)"))
+        self.refuse(r"boundary\.x\.dirichlet: the formula depends on 'u'|unknown name 'u'",
+                    {**self.config(source="exp(u)"), "boundary": {"x": {"dirichlet": "u"}}})
 
     def test_sources_out_of_balance(self):
         config = {**self.config(source=1), "boundary": {"x": "periodic", "y": {"neumann": 0}}}

@@ -180,6 +180,12 @@ inline std::vector<MemoryCase> memory_cases() {
                                 "boundary: {x: periodic}\n"
                                 "parameters: {diffusivity: 1 + x, source: \"x*y\"}\n"},
       {"poisson in a plane", "simulation: poisson\n" + plane + "parameters: {source: \"x*y\"}\n"},
+      {"poisson relaxed",
+       "simulation: poisson\n" + plane +
+           "parameters: {source: \"x*y\", diffusivity: 1 + x*y, method: sor, relaxation: 1.9,\n"
+           "  tolerance: 0.1, iterations: 20000}\n"},
+      {"poisson of u",
+       "simulation: poisson\n" + plane + "parameters: {diffusivity: 1 + u^2, source: \"x*y\"}\n"},
       {"lu",
        "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 + i + "
        "2*j)\", size: 700}, rhs: 1, method: lu}\n"},

@@ -1,40 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/error.hpp"
-#include "support/poisson_cases.hpp"
+#include "support/poisson_reference.hpp"
 
 namespace gridstride::test {
 namespace {
-
-nlohmann::json stored_cases(std::string const& kind) {
-  std::ifstream file(GRIDSTRIDE_SOURCE_DIR "/tests/data/poisson_reference.json");
-  return nlohmann::json::parse(file).at(kind);
-}
-
-std::string reference_yaml(nlohmann::json const& entry, std::string const& parameters) {
-  PoissonGrid const grid{entry.at("points").get<std::vector<int>>(), entry.at("sides")};
-  std::string const g = entry.at("g");
-  // Along the outward normal: `poisson_yaml` takes the slope along the axis below.
-  std::array<std::string, 3> const slopes = {g, g, g};
-  std::string yaml = poisson_yaml(
-      grid, g, slopes,
-      fmt::format("source: \"{}\", {}", entry.at("f").get<std::string>(), parameters), "float64");
-  for (std::string::size_type at; (at = yaml.find("neumann: \"-(")) != std::string::npos;)
-    yaml.replace(at, 12, "neumann: \"(");
-  return yaml;
-}
-
-double largest_difference(HostField const& u, nlohmann::json const& expected) {
-  auto const values = expected.get<std::vector<double>>();
-  double largest = 0;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    largest = std::max(largest, std::abs(value_at(u, static_cast<std::int64_t>(i)) - values[i]));
-  return largest;
-}
 
 /// What tools/make_poisson_reference.py makes of dense matrices: so many sweeps of each method, and
 /// the solution. Values are about 1, a sweep rounds some ten times, and no sweep lets errors grow by
@@ -50,16 +21,19 @@ TEST(PoissonMethods, SweepsAreThoseOfDenseMatrices) {
       std::string const relaxation =
           method == "gauss_seidel" ? "" : fmt::format(", relaxation: {}", factor);
       auto const solved = solve_poisson(
-          reference_yaml(entry, fmt::format("{}, method: {}, iterations: {}{}", coefficients,
-                                            method, one.at("iterations").get<int>(), relaxation)),
+          reference_yaml(entry,
+                         fmt::format("{}, method: {}, iterations: {}{}", coefficients, method,
+                                     one.at("iterations").get<int>(), relaxation),
+                         entry.at("f")),
           cpu);
       EXPECT_LE(largest_difference(solved.u, one.at("u")), 1e-12) << method << entry.at("sides");
     }
     for (std::string const method : {"jacobi", "gauss_seidel", "sor, relaxation: 1.5"})
       EXPECT_LE(largest_difference(
-                    solve_poisson(reference_yaml(entry, fmt::format("{}, method: {}, tolerance: "
-                                                                    "1e-12",
-                                                                    coefficients, method)),
+                    solve_poisson(reference_yaml(entry,
+                                                 fmt::format("{}, method: {}, tolerance: 1e-12",
+                                                             coefficients, method),
+                                                 entry.at("f")),
                                   cpu)
                         .u,
                     entry.at("u")),

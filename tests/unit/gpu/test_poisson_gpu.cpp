@@ -4,6 +4,7 @@
 
 #include "support/poisson_cases.hpp"
 #include "support/poisson_kernel_cases.hpp"
+#include "support/poisson_reference.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -76,6 +77,29 @@ TEST_F(PoissonGpu, AgreesWithTheHost) {
       EXPECT_LE(test::relative_difference(once.u, test::solve_poisson(yaml, Backend::cpu).u),
                 precision == "float64" ? 1e-13 : 2e-6);
     }
+}
+
+TEST_F(PoissonGpu, NonlinearSolutionsAreThoseOfScipy) {
+  for (auto const& entry : test::stored_cases("nonlinear")) {
+    std::string const yaml = test::reference_yaml(
+        entry, fmt::format("diffusivity: \"{}\"", entry.at("a").get<std::string>()),
+        fmt::format("{} - ({})", entry.at("f").get<std::string>(),
+                    entry.at("reaction").get<std::string>()));
+    auto const solved = test::solve_poisson(yaml, Backend::cuda);
+    EXPECT_LE(test::largest_difference(solved.u, entry.at("u")), 1e-9) << entry.at("sides");
+    EXPECT_EQ(test::solve_poisson(yaml, Backend::cuda).u.memory, solved.u.memory);
+  }
+}
+
+/// The points of many blocks.
+TEST_F(PoissonGpu, NonlinearStepsAreThoseOfTheHost) {
+  std::string const yaml =
+      test::poisson_yaml({{130, 67, 33}, "dnppnd"}, "x + 1/2", {"1", "0", "0"},
+                         "diffusivity: 1 + u^2, source: exp(u)*cos(2*pi*y)", "float64");
+  auto const found = test::solve_poisson(yaml, Backend::cuda),
+             wanted = test::solve_poisson(yaml, Backend::cpu);
+  EXPECT_EQ(found.diagnostic("solves"), wanted.diagnostic("solves"));
+  EXPECT_LE(test::relative_difference(found.u, wanted.u), 1e-10);
 }
 
 }  // namespace
