@@ -79,7 +79,7 @@ struct SolverBody {
   virtual int levels() const = 0;
   virtual Precision inner() const = 0;
   virtual std::size_t points() const = 0;  ///< of the arrays
-  virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u) = 0;
+  virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) = 0;
   virtual void approximate(Stream& stream, std::span<T const> right, std::span<T> u) = 0;
 };
 
@@ -93,6 +93,8 @@ class Progress {
     outcome_.residuals = {right};
     outcome_.at = {0};
   }
+  /// From a u that leaves so much.
+  void begin(double residual) { outcome_.residuals = {residual}; }
   /// Of so many cycles, or sweeps.
   void add(int cycles, double residual, double correction, double largest) {
     outcome_.residuals.push_back(residual);
@@ -169,7 +171,7 @@ class Corrected final : public SolverBody<T> {
   std::size_t points() const override {
     return static_cast<std::size_t>(a_.points[0] * a_.points[1] * a_.points[2]);
   }
-  Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u) override;
+  Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) override;
   void approximate(Stream& stream, std::span<T const> right, std::span<T> u) override;
 
  private:
@@ -292,7 +294,8 @@ template <class T, class S>
 void Corrected<T, S>::approximate(Stream& stream, std::span<T const> right, std::span<T> u) {
   double* const solution = kept(u);
   auto const& finest = hierarchy_.levels().front();
-  find(stream, Begin<T>{points_of(finest), places(), right.data(), solution}, found_.data());
+  find(stream, Begin<T>{points_of(finest), places(), right.data(), nullptr, solution},
+       found_.data());
   take_residual(stream, solution, right.data(), 1, 0);
   next_.launch(stream);
   find(stream, AddCorrection<S>{finest, places(), solution, scale_}, found_.data());
@@ -301,12 +304,14 @@ void Corrected<T, S>::approximate(Stream& stream, std::span<T const> right, std:
 }
 
 template <class T, class S>
-Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u) {
+Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
+                               bool from_u) {
   double* const solution = kept(u);
   auto const& finest = hierarchy_.levels().front();
   Extent const points = points_of(finest);
   zero_async(found_.span(), stream);
-  find(stream, Begin<T>{points, places(), right.data(), solution}, found_.data());
+  find(stream, Begin<T>{points, places(), right.data(), from_u ? u.data() : nullptr, solution},
+       found_.data());
   double const largest = number(take_found(stream)[0].first);
   Progress progress(options_, largest, rounding_);
   // Right-hand sides of levels are near 1, whatever their unit.
@@ -318,7 +323,10 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
     auto const [integral, volume] = sum(stream, SumRight<T>{a_, points, right.data()});
     shift = integral / volume;
   }
-  if (largest > 0 && is_finite) take_residual(stream, solution, right.data(), unit, shift);
+  if (largest > 0 && is_finite) {
+    take_residual(stream, solution, right.data(), unit, shift);
+    if (from_u) progress.begin(number(take_found(stream)[0].first));
+  }
   while (!progress.ended() && largest > 0) {
     int const cycles = find_correction(stream, progress.outcome().cycles);
     correct(stream, solution, unit, progress.outcome().cycles == 0);
@@ -381,11 +389,11 @@ Precision Solver<T>::inner() const {
 
 template <class T>
 Outcome Solver<T>::solve(Stream& stream, std::type_identity_t<std::span<T const>> right,
-                         std::span<T> u) {
+                         std::span<T> u, bool from_u) {
   require_size("multigrid", named("right", right), body_->points());
   require_size("multigrid", named("u", u), body_->points());
   require_disjoint("multigrid", named("right", right), named("u", u));
-  return body_->solve(stream, right, u);
+  return body_->solve(stream, right, u, from_u);
 }
 
 template <class T>

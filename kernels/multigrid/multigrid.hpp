@@ -111,8 +111,9 @@ class Solver {
   int levels() const;
   /// In which corrections are found.
   Precision inner() const;
-  /// From 0. u keeps what it has on Dirichlet sides. Waits for the stream.
-  Outcome solve(Stream& stream, std::type_identity_t<std::span<T const>> right, std::span<T> u);
+  /// From 0, or from what u has. u keeps what it has on Dirichlet sides. Waits for the stream.
+  Outcome solve(Stream& stream, std::type_identity_t<std::span<T const>> right, std::span<T> u,
+                bool from_u = false);
   /// Queues one cycle from 0: linear in the right-hand side, and the same each time, to be a
   /// preconditioner. Of equations without fields the right-hand side is to be in the range of
   /// float32.

@@ -31,17 +31,17 @@ struct Places {
   }
 };
 
-/// u = 0; finds the largest |right|.
+/// u = 0, or what it begins with; finds the largest |right|.
 template <class T>
 struct Begin {
   Extent points;
   Places places;
-  T const* right;
+  T const *right, *start;  ///< the latter may be null
   double* u;
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
   GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
     std::int64_t const place = places(i, j, k);
-    u[place] = 0;
+    u[place] = start == nullptr ? 0.0 : double{start[place]};
     return {poisson::bits_of_magnitude(right[place]), 0};
   }
 };

@@ -24,6 +24,7 @@
 #include "model/out_of_core.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/heat_implicit.hpp"
+#include "simulations/heat_multigrid.hpp"
 #include "simulations/heat_parameters.hpp"
 
 namespace gridstride {
@@ -110,7 +111,16 @@ std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) 
     return {run.problem(run.time.step_location,
                         fmt::format("'adaptive' is for tr_bdf2 ({} has no estimate of its error)",
                                     run.time.scheme))};
+  if (!heat::takes_multigrid(run) && run.kernels.at("multigrid") != "auto")
+    return {run.problem(run.location("kernels.multigrid"), "is for solver: multigrid")};
   if (heat::is_implicit(run)) return heat::implicit_problems(run);
+  auto const refuse = [&](std::string const& key, std::string_view what) {
+    return std::vector<Problem>{run.problem(
+        run.location("parameters." + key),
+        fmt::format("{} is for implicit steps (the scheme is {})", what, run.time.scheme))};
+  };
+  if (heat::takes_multigrid(run)) return refuse("solver", "multigrid");
+  if (parameters_as<heat::Parameters>(run).tolerance) return refuse("tolerance", "it");
   int const dims = run.grid.dims;
   return fused_steps_problems(run, stencil::most_fused_steps(dims), fmt::format("in {}D", dims));
 }
@@ -235,7 +245,9 @@ SimulationEntry heat_entry() {
   for (auto const name : heat::implicit_schemes()) info.schemes.push_back(name);
   info.adapts_steps = true;
   info.limits = config::SimulationInfo::LimitsOf::grid;
-  info.kernels = {{"stencil", variant_names("stencil")}, {"evaluate", variant_names("evaluate")}};
+  info.kernels = {{"stencil", variant_names("stencil")},
+                  {"evaluate", variant_names("evaluate")},
+                  {"multigrid", variant_names("multigrid")}};
   for (int const dims : {1, 2, 3})
     info.most_fused_steps = std::max(info.most_fused_steps, stencil::most_fused_steps(dims));
   auto row = entry<Heat, heat::Parameters>(

@@ -14,6 +14,8 @@
 // Where it is a field, W has its largest value in the place of α: W ≥ 1 − θ·dt·L then, and what a
 // pass leaves of the error is symmetric and between 0 and 1. It is of order dt, so that one pass
 // more is needed.
+//
+// By multigrid (heat_multigrid.cpp) 1 − θ·dt·L is solved for as it is, without W.
 
 #include "simulations/heat_implicit.hpp"
 
@@ -29,6 +31,7 @@
 #include "kernels/system/slopes.hpp"
 #include "model/adaptive_steps.hpp"
 #include "model/time_stepping.hpp"
+#include "simulations/heat_multigrid.hpp"
 #include "simulations/heat_parameters.hpp"
 #include "simulations/heat_schemes.hpp"
 
@@ -64,6 +67,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   }
   std::vector<NamedText> chosen() const override {
     if (alternates_) return {{"stencil", "alternating"}};
+    if (whole_) return {{"implicit steps", "multigrid"}};
     std::string rows;
     for (int axis = 0; axis < grid_.dims; ++axis) {
       auto const row = stencil::AxisSystems<T>::variant(
@@ -130,13 +134,15 @@ class ImplicitHeat final : public TimeStepping<T> {
       split_.diffusivity = steps.diffusivity;
       split_.diffusivity_field = nullptr;
     }
-    alternates_ = find_alternating(steps.longest);
+    if (takes_multigrid(run)) whole_.emplace(run);
+    alternates_ = !whole_ && find_alternating(steps.longest);
     fill(stream_, run.initial.find("u")->second, grid_, inputs, u_, nullptr,
          run.kernels.at("evaluate"));
     hold_sides(u_);
   }
 
-  std::int64_t steps_before_graph() const override { return 0; }
+  /// Cycles are looked at by the host, and are in no graph.
+  std::int64_t steps_before_graph() const override { return whole_ ? 1 : 0; }
 
   void queue(std::int64_t steps) override {
     split_.known_step = this->step_size();
@@ -172,7 +178,7 @@ class ImplicitHeat final : public TimeStepping<T> {
     refresh(theta, part);
     stencil::find_residual<T>(stream_, diffusion_,
                               {.in = value_.data(), .out = right_.data(), .factor = part});
-    if (bounded_) return queue_bounded(theta);
+    if (bounded_ || whole_) return queue_bounded(theta);
     solve(theta, value_.data());
     if (adaptive_) {
       copy_async(middle_, u_, stream_);
@@ -192,10 +198,14 @@ class ImplicitHeat final : public TimeStepping<T> {
                                .forced = false,
                                .terms = {{{right_.data(), 1}, {value_.data(), 1}}}});
     if (base_.data() != u_.data()) copy_async(base_, value_, stream_);
-    solve(theta, value_.data());
-    add(1, right_, value_);
-    hold_sides(value_);
-    refine(theta);
+    if (whole_) {
+      solve_whole(theta);
+    } else {
+      solve(theta, value_.data());
+      add(1, right_, value_);
+      hold_sides(value_);
+      refine(theta);
+    }
     if (adaptive_) copy_async(middle_, value_, stream_);
     if (scheme_.multiple == 1) return;
     elementwise::scale<T>(stream_, static_cast<T>(scheme_.multiple), value_);
@@ -209,7 +219,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   void queue_backward() {
     refresh(1, 1);
     double const theta = scheme_.backward;
-    if (grid_.dims == 1) {
+    if (grid_.dims == 1 && !whole_) {
       stencil::find_residual<T>(stream_, diffusion_,
                                 {.in = value_.data(), .out = right_.data(), .factor = theta});
       solve(theta, value_.data());
@@ -219,9 +229,16 @@ class ImplicitHeat final : public TimeStepping<T> {
     stencil::find_residual<T>(
         stream_, diffusion_,
         {.out = given_.data(), .factor = theta, .terms = {{{value_.data(), 1}}}});
+    if (whole_) return solve_whole(theta);
     systems_.solve(stream_, split_, theta, nullptr, given_.data(), value_.data());
     hold_sides(value_);
     for (int pass = 1; pass < backward_passes(); ++pass) refine(theta);
+  }
+
+  /// (1 − θ·dt·L) value = given, from what value has.
+  void solve_whole(double theta) {
+    hold_sides(value_);
+    whole_->solve(stream_, diffusion_, theta * this->step_size(), given_, value_);
   }
 
   /// A pass for (1 − θ·dt·L) value = given, where sides are held already.
@@ -301,6 +318,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   std::span<T> u_, value_, base_, right_, given_, middle_;
   bool bounded_;
   stencil::AxisSystems<T> systems_;
+  std::optional<WholeSystem<T>> whole_;
   std::vector<Buffer<T>> work_;
   stencil::Diffusion<T> diffusion_;
   stencil::Diffusion<T> split_;  // of W

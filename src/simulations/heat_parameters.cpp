@@ -19,6 +19,20 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const&) {
                                   "space and time",
                  .variables = "xyzt"},
                 source);
+  constexpr config::Choice solvers[] = {
+      {"splitting", "tridiagonal systems along one axis after the other"},
+      {"multigrid",
+       "all axes at once, as the scheme has it, by cycles through coarser and coarser grids"}};
+  visitor.choice({.name = "solver", .documentation = "What solves for an implicit step."}, solvers,
+                 solver);
+  visitor.visit(
+      {.name = "tolerance",
+       .documentation = "Cycles of a step end where the error that is left to be expected "
+                        "in u is at most so much of it; `auto` is 1e-12, in float32 "
+                        "1e-7.",
+       .minimum = 1e-15,
+       .maximum = 0.1},
+      tolerance, "auto");
 }
 
 std::vector<Row> rows_of(config::RunConfig const& run, int buffers, Scheme const& scheme) {
@@ -28,6 +42,10 @@ std::vector<Row> rows_of(config::RunConfig const& run, int buffers, Scheme const
                            term(run, "source", source_of(parameters.source))};
   add_sides(rows, run, "u", scheme);
   return rows;
+}
+
+bool has_field(config::RunConfig const& run) {
+  return !is_constant(source_of(parameters_as<Parameters>(run).diffusivity));
 }
 
 double largest_diffusivity(config::RunConfig const& run, Inputs const& inputs) {

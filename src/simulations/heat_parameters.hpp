@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,11 +18,17 @@ class Parameters final : public config::ParameterSet {
   config::Formula diffusivity;
   config::Formula source{.text = "0", .expression = expression::Expression(0.0), .location = {}};
 
+  std::string solver = "splitting";
+  std::optional<double> tolerance;  ///< empty: 1e-12, in float32 1e-7
+
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
 };
 
 /// u in so many buffers, and what the equation has beside it; `scheme` decides on how sides change.
 std::vector<Row> rows_of(config::RunConfig const& run, int buffers, Scheme const& scheme);
+
+/// Whether α is a field, and no number.
+bool has_field(config::RunConfig const& run);
 
 /// The largest α (m²/s). Throws `ConfigError` where it is not positive.
 double largest_diffusivity(config::RunConfig const& run, Inputs const& inputs);

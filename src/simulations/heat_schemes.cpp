@@ -10,6 +10,7 @@
 #include "model/adaptive_steps.hpp"
 #include "model/out_of_core.hpp"
 #include "simulations/heat_implicit.hpp"
+#include "simulations/heat_multigrid.hpp"
 #include "simulations/heat_parameters.hpp"
 
 namespace gridstride::heat {
@@ -44,10 +45,6 @@ double most_multiple(Precision precision) {
   });
 }
 
-bool has_field(config::RunConfig const& run) {
-  return !is_constant(source_of(parameters_as<Parameters>(run).diffusivity));
-}
-
 }  // namespace
 
 ImplicitScheme const& implicit_scheme(config::RunConfig const& run) {
@@ -56,11 +53,15 @@ ImplicitScheme const& implicit_scheme(config::RunConfig const& run) {
 
 bool is_bounded(config::RunConfig const& run) { return run.grid.dims == 3 && has_field(run); }
 
-bool has_rows(config::RunConfig const& run) { return has_field(run) && !is_bounded(run); }
+bool has_rows(config::RunConfig const& run) {
+  return has_field(run) && !is_bounded(run) && !takes_multigrid(run);
+}
 
 Work::Work(config::RunConfig const& run)
-    : given(is_bounded(run) || (implicit_scheme(run).backward > 0 && run.grid.dims > 1)),
-      base(is_bounded(run) && implicit_scheme(run).multiple != 1 && !run.time.adaptive),
+    : given(is_bounded(run) || takes_multigrid(run) ||
+            (implicit_scheme(run).backward > 0 && run.grid.dims > 1)),
+      base((is_bounded(run) || takes_multigrid(run)) && implicit_scheme(run).multiple != 1 &&
+           !run.time.adaptive),
       adaptive(run.time.adaptive) {}
 
 std::vector<Row> implicit_rows(config::RunConfig const& run) {
@@ -118,6 +119,7 @@ MemoryForecast implicit_memory(config::RunConfig const& run, Backend backend) {
   auto const plan = plan_slabs(run, Device::open(backend, run.device.ordinal), rows, slabs);
   auto memory = forecast_slabs(run, rows, slabs, plan);
   memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {
+    if (takes_multigrid(run)) return WholeSystem<decltype(zero)>::bytes(run);
     return stencil::AxisSystems<decltype(zero)>::bytes(run.grid, has_rows(run));
   });
   if (run.time.adaptive)
@@ -134,15 +136,23 @@ std::vector<Problem> implicit_problems(config::RunConfig const& run) {
   };
   if (run.kernels.at("stencil") != "auto") refuse("stencil");
   if (run.fused_steps) refuse("fused_steps");
+  if (takes_multigrid(run) && run.time.adaptive)
+    problems.push_back(run.problem(run.location("parameters.solver"),
+                                   "multigrid takes steps of one length (step: adaptive changes it "
+                                   "all the time, and goes by splitting)"));
+  if (!takes_multigrid(run) && parameters_as<Parameters>(run).tolerance)
+    problems.push_back(run.problem(run.location("parameters.tolerance"),
+                                   "is of multigrid (the solver is splitting, which has none)"));
   check_tolerance(run, problems);
   return problems;
 }
 
 std::vector<std::string> implicit_report(config::RunConfig const& run, Inputs const& inputs) {
   auto const steps = choose_steps(run, inputs);
-  return {fmt::format("steps: {} {:.6g} s, {:.3g} times what ftcs could take",
+  return {fmt::format("steps: {} {:.6g} s, {:.3g} times what ftcs could take{}",
                       run.time.adaptive ? "as their error allows, at most" : "of", steps.longest,
-                      steps.longest / steps.explicit_limit)};
+                      steps.longest / steps.explicit_limit,
+                      takes_multigrid(run) ? ", by multigrid" : "")};
 }
 
 }  // namespace gridstride::heat

@@ -50,6 +50,10 @@ inline std::vector<MemoryCase> memory_cases() {
            "time: {end: 8e-7, step: 2e-7}\ncheckpoint: {every: {steps: "
            "2}}\n",
        false, ""},
+      {"heat by multigrid",
+       "simulation: heat\n" + plane +
+           "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1 + x*y, solver: multigrid}\n"
+           "time: {scheme: tr_bdf2, end: 8e-7, step: 2e-7}\n"},
       {"heat of both formats",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"

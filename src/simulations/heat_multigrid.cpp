@@ -1,0 +1,81 @@
+// (1 − τ·L) v = g is Helmholtz' equation −∇·(α∇v) + κv = κg with κ = 1/τ, in the same differences: cycles
+// solve it as it is, with all axes at once and any field of α, in a few passes, from the v of the step
+// before. A solver is made for a τ, and another one where a step is shorter.
+
+#include "simulations/heat_multigrid.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "core/error.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+#include "kernels/poisson/poisson.hpp"
+#include "simulations/heat_parameters.hpp"
+
+namespace gridstride::heat {
+
+namespace {
+
+poisson::Sides kinds_of(config::RunConfig const& run) {
+  poisson::Sides kinds{};
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (std::size_t side = 0; side < 2; ++side)
+      kinds[axis][side] = run.sides_of("u")[axis][side].kind;
+  return kinds;
+}
+
+}  // namespace
+
+bool takes_multigrid(config::RunConfig const& run) {
+  return parameters_as<Parameters>(run).solver == "multigrid";
+}
+
+template <class T>
+WholeSystem<T>::WholeSystem(config::RunConfig const& run) : variant_(run.kernels.at("multigrid")) {
+  options_.cycle = multigrid::Cycle::v;
+  options_.conjugates = has_field(run);
+  options_.tolerance = parameters_as<Parameters>(run).tolerance.value_or(
+      run.precision == Precision::float32 ? 1e-7 : 1e-12);
+}
+
+template <class T>
+void WholeSystem<T>::solve(Stream& stream, stencil::Diffusion<T> const& diffusion, double step,
+                           std::span<T> given, std::span<T> v) {
+  poisson::Equation<T> equation{.grid = diffusion.grid,
+                                .diffusivity = diffusion.diffusivity,
+                                .diffusivities = diffusion.diffusivity_field,
+                                .reaction = 1 / step};
+  poisson::SideValues<T> held{};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(diffusion.grid.dims); ++axis)
+    for (std::size_t side = 0; side < 2; ++side) {
+      auto const& [kind, values] = diffusion.sides[axis][side];
+      equation.sides[axis][side] = kind;
+      if (kind == SideKind::dirichlet) held[axis][side] = values;
+    }
+  if (step != step_) {
+    solver_.reset();
+    solver_.emplace(stream, equation, false, options_, variant_);
+    step_ = step;
+  }
+  elementwise::scale<T>(stream, static_cast<T>(1 / step), given);
+  poisson::add_sides(stream, equation, held, given);
+  auto const outcome = solver_->solve(stream, given, v, true);
+  if (!outcome.converged)
+    throw NumericalError(
+        fmt::format("heat: after {} cycles for a step the error to be expected in u is {:.2g} of "
+                    "it, where {:g} "
+                    "is asked for (parameters.tolerance; solver: splitting needs no cycles)",
+                    outcome.cycles, outcome.error, options_.tolerance));
+}
+
+template <class T>
+std::size_t WholeSystem<T>::bytes(config::RunConfig const& run) {
+  return multigrid::solver_bytes(run.grid, kinds_of(run), has_field(run), run.precision,
+                                 {.conjugates = has_field(run)});
+}
+
+template class WholeSystem<float>;
+template class WholeSystem<double>;
+
+}  // namespace gridstride::heat
