@@ -60,6 +60,7 @@ class OneReduction final : public Iteration<T> {
     return curvature > 0 ? std::optional<Outcome>() : Outcome::indefinite;
   }
 
+  bool is_lanczos() const override { return true; }
   std::span<T> spare() override { return w_.span(); }
 
  private:

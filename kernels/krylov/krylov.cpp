@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kernels/krylov/methods.hpp"
+#include "kernels/krylov/ritz.hpp"
 #include "kernels/support/arguments.hpp"
 
 namespace gridstride::krylov {
@@ -173,12 +174,18 @@ class Solver {
     state_ = state;
     for (std::int64_t i = result_.iterations + 1; i <= state.iteration; ++i)
       result_.history.push_back(state.norms[i % most_kept_norms] / result_.right_norm);
+    for (std::int64_t i = result_.iterations + 1; method_->is_lanczos() && i <= state.iteration;
+         ++i) {
+      alphas_.push_back(state.alphas[i % most_kept_norms]);
+      betas_.push_back(state.betas[i % most_kept_norms]);
+    }
     result_.iterations = state.iteration;
     if (options_.progress) options_.progress({state.iteration, result_.history.back()});
   }
 
   Result finish(Outcome outcome) {
     result_.outcome = outcome;
+    if (method_->is_lanczos()) result_.condition = ritz_condition(alphas_, betas_);
     return std::move(result_);
   }
 
@@ -190,6 +197,7 @@ class Solver {
   std::unique_ptr<Iteration<T>> method_;
   bool minimises_, has_short_memory_;
   State state_;
+  std::vector<double> alphas_, betas_;  // of Lanczos' method
   Result result_;
 };
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,6 +106,9 @@ struct Result {
   std::int64_t iterations = 0;
   double residual_norm = 0;  ///< ‖b − A·x‖₂ / ‖b‖₂, computed anew
   double right_norm = 0;     ///< ‖b‖₂
+  /// Of conjugate gradients that do not take whole steps (`FusedSteps`): the condition of M⁻¹·A as
+  /// they have met it, which is at most that (ritz.hpp); else NaN.
+  double condition = std::numeric_limits<double>::quiet_NaN();
   /// ‖r‖₂ / ‖b‖₂ before the first iteration and after each, as the method carries it along.
   std::vector<double> history;
   /// What happened and which method would do, in words; empty where it converged.

@@ -46,6 +46,8 @@ class Iteration {
   virtual std::int64_t longest() const { return std::int64_t{1} << 62; }
   /// What it means that p·A·p ≤ 0 as other sums tell: nothing where that was rounding.
   virtual std::optional<Outcome> judge(State const& /*state*/) { return Outcome::indefinite; }
+  /// Whether α and β of iterations are those of Lanczos' method (ritz.hpp).
+  virtual bool is_lanczos() const { return false; }
   /// Memory that is free at `begin` and after `end`.
   virtual std::span<T> spare() = 0;
 };

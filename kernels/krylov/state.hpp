@@ -40,7 +40,8 @@ struct State {
   double epsilon = 0;          ///< of the vectors' type
   double norm = 0;
   double norms[most_kept_norms] = {};  ///< that of iteration k at k % most_kept_norms
-  double largest = 0;                  ///< of what ‖A‖ cannot be less than
+  double alphas[most_kept_norms] = {}, betas[most_kept_norms] = {};  ///< the same of α and β
+  double largest = 0;  ///< of what ‖A‖ cannot be less than
   double alpha = 0, beta = 0, gamma = 0, omega = 0, rho = 0;
   double shadow = 0;  ///< ‖r̂‖ of BiCGSTAB
   // MINRES: of the Lanczos vectors (`scale` makes a residual's 2-norm of what they tell), of the last
@@ -55,6 +56,8 @@ GRIDSTRIDE_HOST_DEVICE inline void record(State& state, double norm) {
   state.norm = norm;
   ++state.iteration;
   state.norms[state.iteration % most_kept_norms] = norm;
+  state.alphas[state.iteration % most_kept_norms] = state.alpha;
+  state.betas[state.iteration % most_kept_norms] = state.beta;
   state.first = 0;
   if (!(norm <= std::numeric_limits<double>::max()))
     state.stop = Stop::not_finite;

@@ -113,7 +113,7 @@ class SparseSystem final : public OneShot {
   std::string shortfall_;
   double residual_norm_ = std::numeric_limits<double>::quiet_NaN();
   double relative_residual_ = residual_norm_, backward_error_ = residual_norm_,
-         iterations_ = residual_norm_;
+         iterations_ = residual_norm_, condition_ = residual_norm_;
 };
 
 template <class T>
@@ -375,6 +375,7 @@ void SparseSystem<T>::note(std::int64_t column, Solved<T> const& solved) {
   raise(residual_norm_, left.norm);
   raise(relative_residual_, left.relative);
   raise(backward_error_, left.backward_error);
+  raise(condition_, result.condition);
   auto& sides = std::get<0>(history_.columns[0].numbers);
   auto& numbers = std::get<0>(history_.columns[1].numbers);
   auto& norms = std::get<1>(history_.columns[2].numbers);
@@ -411,6 +412,7 @@ std::vector<NamedValue> SparseSystem<T>::diagnostics() const {
   std::vector<NamedValue> values = {{"residual_norm", residual_norm_},
                                     {"relative_residual", relative_residual_},
                                     {"backward_error", backward_error_},
+                                    {"condition_estimate", condition_},
                                     {"iterations", iterations_},
                                     {"nonzeros", static_cast<double>(system_.rows().nonzeros())}};
   auto const times = OneShot::diagnostics();
