@@ -101,6 +101,8 @@ void cuda_finish(Scratch& scratch, Finish const& finish, double const* sums, std
 #define GRIDSTRIDE_INSTANTIATE(...) template void cuda_run(Scratch&, __VA_ARGS__ const&);
 GRIDSTRIDE_KRYLOV_PASSES(GRIDSTRIDE_INSTANTIATE, float)
 GRIDSTRIDE_KRYLOV_PASSES(GRIDSTRIDE_INSTANTIATE, double)
+GRIDSTRIDE_INSTANTIATE(TakeChange)
+GRIDSTRIDE_INSTANTIATE(RoundResidual)
 template void cuda_finish(Scratch&, BicgBegin const&, double const*, std::int64_t);
 template void cuda_finish(Scratch&, FusedBegin const&, double const*, std::int64_t);
 template void cuda_finish(Scratch&, FusedAlpha const&, double const*, std::int64_t);

@@ -142,6 +142,7 @@ class Solver {
     state_.first = 1;
     scratch_.write(state_);
     method_->begin();
+    method_->heed(state_);
     std::int64_t const most =
         std::min(method_->longest(), options_.iterations - result_.iterations);
     std::int64_t next_look = 256;
@@ -149,6 +150,7 @@ class Solver {
       for (std::int64_t const last = std::min(most, index + batch()); index < last; ++index)
         method_->iterate(index);
       take_norms(scratch_.read());
+      method_->heed(state_);
       if (has_short_memory_ && state_.stop == Stop::running && index >= next_look) {
         next_look = 2 * index;
         if (has_gone_off(before)) state_.stop = Stop::singular;
@@ -166,7 +168,7 @@ class Solver {
     if (stream_.backend() == Backend::cpu) return 1;
     constexpr std::int64_t enough = std::int64_t{1} << 24;  // elements, as work for the device
     std::int64_t const few =
-        std::max<std::int64_t>(1, enough / std::max<std::int64_t>(scratch_.tiles().size, 1));
+        std::max<std::int64_t>(4, enough / std::max<std::int64_t>(scratch_.tiles().size, 1));
     return std::min({few, std::max<std::int64_t>(4, result_.iterations / 8), std::int64_t{32}});
   }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ struct Operator {
   std::int64_t size = 0;  ///< n
   Apply<T> apply;
   FusedSteps<T> fused = {};  ///< may be empty
+  /// The same in float32, with whole steps; may be null. Where A is of float64, conjugate gradients
+  /// carry directions and residuals along in float32 then, x and b − A·x in float64.
+  std::shared_ptr<Operator<float> const> rounded = nullptr;
 };
 
 /// z ← M⁻¹·r, an approximation of A⁻¹·r that is linear in r and the same each time; for conjugate

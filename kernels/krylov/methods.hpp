@@ -40,6 +40,8 @@ class Iteration {
   virtual void begin() {}
   /// Queues number `index` since the beginning.
   virtual void iterate(std::int64_t index) = 0;
+  /// What the iterations queued so far have come to; at first, where they begin.
+  virtual void heed(State const& /*state*/) {}
   /// Makes x what the iterations have found; `state` is what they left.
   virtual void end(State const& /*state*/) {}
   /// Iterations after which it has to end.

@@ -99,8 +99,41 @@ struct FusedAlpha {
 struct FusedBeta {
   GRIDSTRIDE_HOST_DEVICE void finish(double const* sum, State& state) const {
     state.beta = sum[0] / state.gamma;
+    state.gamma_before = state.gamma;
     state.gamma = sum[0];
     record(state, std::sqrt(sum[0]));
+  }
+};
+
+/// Of iterations in float32: what x is to be changed by goes to x, and begins anew.
+struct TakeChange {
+  static constexpr int sums = 0;
+  float* change;
+  double* x;
+  GRIDSTRIDE_HOST_DEVICE NoFactors begin(State const&) const { return {}; }
+  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, double*) const {
+    x[i] += static_cast<double>(change[i]);
+    change[i] = 0;
+  }
+};
+
+/// And r = b − w is rounded, with β as the rounded one has it; where that is not what was carried
+/// along, the direction before means nothing any more.
+struct RoundResidual {
+  static constexpr int sums = 1;
+  double const *b, *w;
+  float* r;
+  GRIDSTRIDE_HOST_DEVICE NoFactors begin(State const&) const { return {}; }
+  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, double* sum) const {
+    auto const left = static_cast<float>(b[i] - w[i]);
+    r[i] = left;
+    sum[0] += exact(static_cast<double>(left), static_cast<double>(left));
+  }
+  GRIDSTRIDE_HOST_DEVICE void finish(double const* sum, State& state) const {
+    bool const goes_on = state.first == 0 && sum[0] <= 2 * state.gamma;
+    state.beta = goes_on ? sum[0] / state.gamma_before : 0;
+    state.gamma = sum[0];
+    state.norm = std::sqrt(sum[0]);
   }
 };
 

@@ -5,39 +5,13 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <utility>
-#include <vector>
 
-#include "core/buffer.hpp"
 #include "kernels/poisson/line.hpp"
-#include "kernels/poisson/point.hpp"
-#include "kernels/support/collectives.cuh"
-#include "kernels/support/launch.cuh"
+#include "kernels/poisson/pieces.cuh"
 
 namespace gridstride::poisson {
 
 namespace {
-
-constexpr int threads = 256;
-/// Of what is summed: the same on every device, so that the bits are too.
-constexpr std::int64_t most_blocks = 2048;
-
-unsigned blocks_of(Pieces const& pieces) {
-  return static_cast<unsigned>(std::min(pieces.count, most_blocks));
-}
-
-/// Calls `visit(at)` for the points of the block's pieces, each by one thread.
-template <class T, class Visit>
-__device__ void for_each_point(Operator<T> const& a, Visit const& visit) {
-  Pieces const pieces = Pieces::of(a);
-  for (std::int64_t piece = blockIdx.x; piece < pieces.count; piece += gridDim.x) {
-    std::int64_t at[3];
-    std::int64_t const end = pieces.place(a, piece, at);
-    for (at[0] += threadIdx.x; at[0] < end; at[0] += threads) visit(at);
-  }
-}
 
 template <class T>
 __global__ void __launch_bounds__(threads)
@@ -65,11 +39,7 @@ __global__ void __launch_bounds__(threads)
   __shared__ Largest shared[threads / warp_size];
   Largest own;
   for_each_point(a, [&](std::int64_t const(&at)[3]) { judge(a, u, right, at, own); });
-  auto const combine = [](Largest x, Largest const& y) {
-    raise(x, y);
-    return x;
-  };
-  own = block_reduce<threads>(own, combine, shared);
+  own = block_reduce<threads>(own, LargerOf(), shared);
   if (threadIdx.x == 0) found[blockIdx.x] = own;
 }
 
@@ -102,17 +72,6 @@ __global__ void __launch_bounds__(threads)
   double const value = u[i] + correction[i];
   u[i] = value;
   rounded[i] = static_cast<T>(value);
-}
-
-/// What every block has left, on the host.
-template <class Found, class Launch>
-std::vector<Found> found_by_blocks(Stream& stream, unsigned blocks, Launch const& launch) {
-  Buffer<Found> device(stream, MemorySpace::device, blocks);
-  launch(device.data());
-  std::vector<Found> found(blocks);
-  copy_async(std::span(found), std::as_const(device).span(), stream);
-  stream.synchronize();
-  return found;
 }
 
 }  // namespace
@@ -155,14 +114,10 @@ void cuda_shift(Stream& stream, T c, std::span<T> values) {
 
 template <class T>
 Largest cuda_measure(Stream& stream, Operator<T> const& a, T const* u, T const* right) {
-  unsigned const blocks = blocks_of(Pieces::of(a));
-  Largest all;
-  for (Largest const& largest : found_by_blocks<Largest>(stream, blocks, [&](Largest* found) {
-         measure_kernel<<<blocks, threads, 0, native(stream)>>>(a, u, right, found);
-         GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson measure");
-       }))
-    raise(all, largest);
-  return all;
+  return largest_of_blocks(stream, a, [&](unsigned blocks, Largest* found) {
+    measure_kernel<<<blocks, threads, 0, native(stream)>>>(a, u, right, found);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson measure");
+  });
 }
 
 template <class T>

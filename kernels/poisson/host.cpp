@@ -5,28 +5,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/poisson/host_pieces.hpp"
 #include "kernels/poisson/line.hpp"
-#include "kernels/poisson/point.hpp"
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::poisson {
 
 namespace {
-
-/// Calls `visit(found, at)` for every unknown, with what is found in its piece so far.
-template <class Found, class T, class Visit>
-std::vector<Found> for_each_piece(Operator<T> const& a, Visit const& visit) {
-  Pieces const pieces = Pieces::of(a);
-  std::vector<Found> found(static_cast<std::size_t>(pieces.count));
-  parallel_for(pieces.count, 32 * std::min(Pieces::length, a.count[0]), [&](std::int64_t piece) {
-    std::int64_t at[3];
-    std::int64_t const end = pieces.place(a, piece, at);
-    Found own;
-    for (; at[0] < end; ++at[0]) visit(own, at);
-    found[static_cast<std::size_t>(piece)] = own;
-  });
-  return found;
-}
 
 /// Calls `body(i)` for i in [first, last), in pieces shared among threads.
 template <class Body>
@@ -66,12 +51,8 @@ Sums host_integrate(Stream&, Operator<T> const& a, T const* values, T const* fac
 
 template <class T>
 Largest host_measure(Stream&, Operator<T> const& a, T const* u, T const* right) {
-  auto const visit = [&](Largest& largest, std::int64_t const(&at)[3]) {
-    judge(a, u, right, at, largest);
-  };
-  Largest all;
-  for (Largest const& largest : for_each_piece<Largest>(a, visit)) raise(all, largest);
-  return all;
+  return largest_of_pieces(
+      a, [&](Largest& largest, std::int64_t const(&at)[3]) { judge(a, u, right, at, largest); });
 }
 
 template <class T>

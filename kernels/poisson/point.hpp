@@ -89,22 +89,30 @@ struct RowProduct {
   double product, row;
 };
 
-template <class T, class U>
-GRIDSTRIDE_HOST_DEVICE RowProduct product_of(Operator<T> const& a, U const* u,
-                                             std::int64_t const (&at)[3]) {
+/// That of the values that `value(place)` gives.
+template <class T, class Value>
+GRIDSTRIDE_HOST_DEVICE RowProduct product_with(Operator<T> const& a, Value const& value,
+                                               std::int64_t const (&at)[3]) {
   std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
-  double const center = u[place], reaction = a.reaction_at(place);
+  double const center = value(place), reaction = a.reaction_at(place);
   double sum = reaction * center, row = std::fabs(reaction);
   for (int axis = 0; axis < a.dims; ++axis) {
     Faces const faces = faces_of(a, axis, at[axis], place);
     bool const known_below = a.side[axis][0] == Rule::dirichlet && at[axis] == 1;
     bool const known_above = a.side[axis][1] == Rule::dirichlet && at[axis] == a.points[axis] - 2;
-    double const below = known_below ? 0.0 : double{u[faces.lower_place]};
-    double const above = known_above ? 0.0 : double{u[faces.upper_place]};
+    double const below = known_below ? 0.0 : double{value(faces.lower_place)};
+    double const above = known_above ? 0.0 : double{value(faces.upper_place)};
     sum += faces.lower * (center - below) - faces.upper * (above - center);
     row += 2 * (faces.lower + faces.upper);
   }
   return {sum, row};
+}
+
+template <class T, class U>
+GRIDSTRIDE_HOST_DEVICE RowProduct product_of(Operator<T> const& a, U const* u,
+                                             std::int64_t const (&at)[3]) {
+  return product_with(
+      a, [u](std::int64_t place) { return u[place]; }, at);
 }
 
 /// right − A·u at a point, and Σ_j |A_ij|.

@@ -6,8 +6,8 @@
 // differences; a is averaged at the faces between points. Solved at once by `direct`, elimination
 // along a line with any a and κ, or by `fft`, division between two transforms that have the modes of
 // the differences, where a and κ are the same everywhere, and elimination between two along all axes
-// but that on which they depend; to a tolerance by `multigrid` and `mg_cg`, or the textbook's
-// `jacobi`, `gauss_seidel` and `sor`, with any a, and κ that is not negative. Where constants solve
+// but that on which they depend; to a tolerance by `multigrid`, `mg_cg` and `cg`, or the
+// textbook's `jacobi`, `gauss_seidel` and `sor`, with any a, and κ that is not negative. Where constants solve
 // the equation without a source, the source has to be in balance with the sides, and the mean of u is
 // fixed. Where a, κ or f depend on u it is `newton` (poisson_newton.cpp).
 
@@ -26,6 +26,7 @@
 #include "core/error.hpp"
 #include "kernels/families.hpp"
 #include "kernels/multigrid/multigrid.hpp"
+#include "kernels/poisson/conjugate.hpp"
 #include "kernels/poisson/layers.hpp"
 #include "kernels/poisson/poisson.hpp"
 #include "kernels/poisson/transform.hpp"
@@ -78,7 +79,9 @@ MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backe
       result.other_bytes +=
           poisson::LayerSolver<double>::bytes(backend, run.grid, poisson::sides_of(run), *axis);
   }
-  if (poisson::is_iterative(run))
+  if (poisson::method_of(run) == "cg")
+    result.other_bytes += poisson::conjugate_bytes(run.grid, poisson::conjugates_of(run).inner);
+  if (poisson::has_cycles(run))
     result.other_bytes +=
         multigrid::solver_bytes(run.grid, poisson::sides_of(run), poisson::has_fields(run),
                                 run.precision, poisson::cycles_of(run));
@@ -103,6 +106,7 @@ class Poisson final : public OneShot {
       texts.push_back({"relaxation", fmt::format("{:.6g}", options_.factor)});
     else if (auto const* cycles = std::get_if<Cycles>(&solver_))
       texts.push_back({"corrections in", std::string(name_of(cycles->inner()))});
+    if (conjugated_) texts.push_back({"directions in", std::string(name_of(inner_))});
     return texts;
   }
   std::vector<Table> tables() const override;
@@ -114,6 +118,7 @@ class Poisson final : public OneShot {
   using Transform = poisson::TransformSolver<T>;
   using Layers = poisson::LayerSolver<T>;
   using Cycles = multigrid::Solver<T>;
+  using Conjugates = poisson::ConjugateSolver<T>;
 
   void compute() override;
   void load(config::RunConfig const& run, Inputs const& inputs);
@@ -123,6 +128,7 @@ class Poisson final : public OneShot {
   void check();
   int solves() const {
     auto const* const line = std::get_if<Line>(&solver_);
+    if (conjugated_) return static_cast<int>(conjugated_->iterations);
     return outcome_ ? outcome_->cycles : line == nullptr ? 1 : line->solves();
   }
   bool relaxes() const { return options_.relaxation != multigrid::Relaxation::none; }
@@ -136,9 +142,11 @@ class Poisson final : public OneShot {
   std::optional<State<T>> state_;
   Equation<T> equation_;
   std::optional<int> eliminated_;  // an axis, of several
-  std::variant<std::monostate, Line, Transform, Layers, Cycles> solver_;
-  std::optional<multigrid::Outcome> outcome_;  // of iterations
+  std::variant<std::monostate, Line, Transform, Layers, Cycles, Conjugates> solver_;
+  std::optional<multigrid::Outcome> outcome_;  // of cycles and relaxations
   multigrid::Options options_;                 // of those
+  std::optional<krylov::Result> conjugated_;   // of conjugate gradients
+  Precision inner_;
   double imbalance_ = unknown;
   poisson::Residual residual_{unknown, unknown};
 };
@@ -151,14 +159,18 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
       is_given_(poisson::has_given_side(run)),
       mean_(parameters_of(run).mean.value_or(0)),
       eliminated_(poisson::eliminated_axis(run)),
-      options_(poisson::cycles_of(run)) {
+      options_(poisson::cycles_of(run)),
+      inner_(poisson::conjugates_of(run).inner) {
   times_.measure("read", [&] { load(run, inputs); });
   if (is_given_) require_finite(run);
   if (coefficients_.singular) require_balance(run);
   if (method_ == "direct")
     solver_.template emplace<Line>(stream_, equation_, coefficients_.singular,
                                    !coefficients_.negative);
-  else if (poisson::is_iterative(run))
+  else if (method_ == "cg")
+    solver_.template emplace<Conjugates>(stream_, equation_, coefficients_.singular,
+                                         poisson::conjugates_of(run));
+  else if (poisson::has_cycles(run))
     solver_.template emplace<Cycles>(stream_, equation_, coefficients_.singular, options_,
                                      run.kernels.at("multigrid"));
   else if (eliminated_)
@@ -250,6 +262,8 @@ void Poisson<T>::compute() {
           using Solver = std::decay_t<decltype(solver)>;
           if constexpr (std::is_same_v<Solver, Cycles>)
             outcome_ = solver.solve(stream_, right(), u());
+          else if constexpr (std::is_same_v<Solver, Conjugates>)
+            conjugated_ = solver.solve(stream_, right(), u());
           else if constexpr (!std::is_same_v<Solver, std::monostate>)
             solver.solve(stream_, right(), u());
         },
@@ -264,7 +278,9 @@ void Poisson<T>::compute() {
 template <class T>
 void Poisson<T>::check() {
   residual_ = poisson::measure(stream_, equation_, u(), right());
-  bool const is_exact = !outcome_;
+  bool const is_exact = !outcome_ && !conjugated_;
+  if (conjugated_ && conjugated_->outcome == krylov::Outcome::not_finite)
+    throw NumericalError(fmt::format("poisson: {}", conjugated_->advice));
   if (is_exact && residual_.backward_error > roundings<T>)
     throw NumericalError(fmt::format(
         "poisson: the solution leaves a backward error of {:.2g}, where {} has {:.2g} at most "
@@ -286,6 +302,8 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
     values.push_back({"estimated_error", outcome_ ? outcome_->error : unknown});
     values.push_back({"factor", outcome_ ? outcome_->factor() : unknown});
   }
+  if (std::holds_alternative<Conjugates>(solver_))
+    values.push_back({"relative_residual", conjugated_ ? conjugated_->residual_norm : unknown});
   auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
   return values;
@@ -293,12 +311,16 @@ std::vector<NamedValue> Poisson<T>::diagnostics() const {
 
 template <class T>
 std::vector<Table> Poisson<T>::tables() const {
+  if (std::holds_alternative<Conjugates>(solver_))
+    return {poisson::iterations_table(conjugated_.value_or(krylov::Result{}))};
   if (!std::holds_alternative<Cycles>(solver_)) return {};
   return {poisson::iterations_table(outcome_.value_or(multigrid::Outcome{}))};
 }
 
 template <class T>
 std::string Poisson<T>::shortfall() const {
+  if (conjugated_)
+    return poisson::shortfall_of(*conjugated_, residual_.backward_error, options_.tolerance);
   if (!outcome_ || outcome_->converged) return {};
   return poisson::shortfall_of(*outcome_, method_, options_);
 }

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <cstdint>
+#include <limits>
+#include <numeric>
 
 #include "simulations/poisson_parameters.hpp"
 
@@ -18,6 +20,30 @@ Table iterations_table(multigrid::Outcome const& outcome) {
           {{"iteration", "1", outcome.at},
            {"residual", "1", outcome.residuals},
            {"correction", "1", corrections}}};
+}
+
+Table iterations_table(krylov::Result const& result) {
+  std::vector<std::int64_t> at(result.history.size());
+  std::iota(at.begin(), at.end(), 0);
+  return {"iterations", {{"iteration", "1", at}, {"relative_residual", "1", result.history}}};
+}
+
+std::string shortfall_of(krylov::Result const& result, double backward_error, double tolerance) {
+  bool const is_rounding = backward_error <= 8 * std::numeric_limits<double>::epsilon();
+  if (result.converged() || is_rounding) return {};
+  std::string const reached = fmt::format(
+      "poisson: what is left of the right-hand side is {:.2g} of it after {} iterations, where "
+      "{:g} is asked for",
+      result.residual_norm, result.iterations, tolerance);
+  if (result.outcome == krylov::Outcome::iterations)
+    return fmt::format(
+        "{} (parameters.iterations may be more; method: mg_cg needs few, whatever the number of "
+        "points is)",
+        reached);
+  return fmt::format(
+      "{}, and it does not become smaller (roundings are larger than parameters.tolerance, or the "
+      "coefficients differ by too many orders of magnitude: method: mg_cg may do)",
+      reached);
 }
 
 std::string shortfall_of(multigrid::Outcome const& outcome, std::string const& method,
@@ -50,11 +76,13 @@ std::vector<std::string> iteration_parts(config::RunConfig const& run) {
   bool const relaxes = options.relaxation != Relaxation::none;
   std::vector<std::string> parts;
   for (auto const& points : multigrid::level_points(run.grid, sides_of(run)))
-    if (parts.empty() || !relaxes)
+    if (parts.empty() || (!relaxes && has_cycles(run)))
       parts.push_back(
           fmt::format("{}", fmt::join(points.begin(), points.begin() + run.grid.dims, " x ")));
   parts.back() += " unknowns";
   if (relaxes) parts.push_back(fmt::format("relaxation {:.6g}", options.factor));
+  if (method_of(run) == "cg")
+    parts.push_back(fmt::format("directions in {}", name_of(conjugates_of(run).inner)));
   return parts;
 }
 

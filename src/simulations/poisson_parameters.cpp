@@ -99,6 +99,9 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
        "coefficients as multigrid takes them"},
       {"gauss_seidel", "the same by points in two colours, one after the other"},
       {"sor", "the same, and further by `relaxation`"},
+      {"cg",
+       "conjugate gradients, with the same coefficients as multigrid, to a tolerance: many light "
+       "iterations, as many as a side has points and more"},
       {"newton",
        "Newton's method, with GMRES and cycles for its linear equations, where coefficients or the "
        "source depend on u, to a tolerance"}};
@@ -108,14 +111,16 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
                  .documentation = "Methods with iterations end where the error that is left to be "
                                   "expected in u is at most so much of it, and what is left of the "
                                   "right-hand side so much of that, or what roundings make of it "
-                                  "(the largest values of all); `auto` is 1e-10.",
+                                  "(the largest values of all; `cg` looks at the right-hand side "
+                                  "alone, root of squares); `auto` is 1e-10.",
                  .minimum = 1e-15,
                  .maximum = 0.1},
                 tolerance, "auto");
   visitor.visit({.name = "iterations",
                  .documentation = "Methods with iterations make so many at most; a run that would "
                                   "need more writes what it has, and fails; `auto` is 100 cycles, "
-                                  "100000 relaxations, or 50 steps of Newton's method.",
+                                  "10000 iterations of cg, 100000 relaxations, or 50 steps of "
+                                  "Newton's method.",
                  .minimum = 1,
                  .maximum = 1e6},
                 iterations, "auto");
@@ -137,6 +142,15 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
        .maximum = 2,
        .exclusive_minimum = true},
       relaxation, "auto");
+  constexpr config::Choice inners[] = {
+      {"auto", "the precision of the run"},
+      {"float32", "half of the bytes; what is left of the right-hand side is found in float64"},
+      {"float64", "all in float64"}};
+  visitor.choice(
+      {.name = "inner",
+       .documentation = "In which `cg` carries its directions and residuals along. u and "
+                        "what is left of the right-hand side are kept in float64."},
+      inners, inner);
   config::declare_formula_or_field(
       visitor,
       {.name = "start",
@@ -221,7 +235,7 @@ std::string method_of(config::RunConfig const& run) {
   return method_for(parameters_of(run), static_cast<std::size_t>(run.grid.dims));
 }
 
-bool is_iterative(config::RunConfig const& run) {
+bool has_cycles(config::RunConfig const& run) {
   std::string const method = method_of(run);
   return method == "multigrid" || method == "mg_cg" ||
          relaxation_of(run) != multigrid::Relaxation::none;
@@ -232,6 +246,10 @@ multigrid::Relaxation relaxation_of(config::RunConfig const& run) {
   return method == "jacobi"                            ? multigrid::Relaxation::jacobi
          : method == "sor" || method == "gauss_seidel" ? multigrid::Relaxation::in_turn
                                                        : multigrid::Relaxation::none;
+}
+
+bool is_iterative(config::RunConfig const& run) {
+  return has_cycles(run) || method_of(run) == "cg";
 }
 
 bool has_fields(config::RunConfig const& run) {
@@ -270,6 +288,17 @@ multigrid::Options cycles_of(config::RunConfig const& run) {
   bool const relaxes = options.relaxation != multigrid::Relaxation::none;
   options.most_cycles = static_cast<int>(parameters.iterations.value_or(relaxes ? 100000 : 100));
   if (relaxes) options.factor = parameters.relaxation.value_or(usual_factor(run));
+  return options;
+}
+
+ConjugateOptions conjugates_of(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  ConjugateOptions options;
+  options.tolerance = parameters.tolerance.value_or(options.tolerance);
+  if (parameters.iterations) options.iterations = static_cast<std::int64_t>(*parameters.iterations);
+  options.inner = parameters.inner == "auto"      ? run.precision
+                  : parameters.inner == "float32" ? Precision::float32
+                                                  : Precision::float64;
   return options;
 }
 
@@ -414,7 +443,7 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
     if (parameters.tolerance && !is_iterative(run))
       found.push_back(run.problem(
           run.location("parameters.tolerance"),
-          fmt::format("{} solves at once, to rounding (multigrid and mg_cg have a tolerance)",
+          fmt::format("{} solves at once, to rounding (multigrid, mg_cg and cg have a tolerance)",
                       method_of(run))));
     if (method_of(run) == "sor" && !parameters.relaxation && has_fields(run))
       found.push_back(run.problem(
@@ -422,6 +451,11 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
           fmt::format("sor needs a relaxation where coefficients vary, above 0 and below 2 (of the "
                       "same ones everywhere {:.4f} would end soonest; multigrid needs none)",
                       cycles_of(run).factor)));
+    if (parameters.inner != "auto" && method_of(run) != "cg")
+      found.push_back(
+          run.problem(run.location("parameters.inner"),
+                      fmt::format("is for cg ({} chooses by itself in which precision it computes)",
+                                  method_of(run))));
     if (parameters.mean && !coefficients.singular)
       found.push_back(run.problem(
           run.location("parameters.mean"),

@@ -9,6 +9,7 @@
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
 #include "kernels/multigrid/multigrid.hpp"
+#include "kernels/poisson/conjugate.hpp"
 #include "kernels/poisson/poisson.hpp"
 #include "model/simulation.hpp"
 
@@ -24,7 +25,9 @@ class Parameters final : public config::ParameterSet {
   double imbalance = 1e-3;
   std::string method = "auto";
   std::optional<double> tolerance;   ///< empty: 1e-10
-  std::optional<double> iterations;  ///< empty: 100 cycles, 100000 relaxations, or 50 of Newton's
+  /// empty: 100 cycles, 10000 of cg, 100000 relaxations, or 50 of Newton's
+  std::optional<double> iterations;
+  std::string inner = "auto";  ///< of cg
   std::string cycle = "full";
   std::optional<double> relaxation;  ///< empty: what `cycles_of` finds
   config::FieldSource start;         ///< of Newton's method; empty: what the sides make alone
@@ -46,14 +49,18 @@ bool is_nonlinear(Parameters const& parameters);
 /// The method that `auto` stands for.
 std::string method_of(config::RunConfig const& run);
 
-/// Whether that takes iterations.
+/// Whether that takes iterations, and whether these are cycles of multigrid.
 bool is_iterative(config::RunConfig const& run);
+bool has_cycles(config::RunConfig const& run);
 
 /// How the textbook's methods relax; `none` of others.
 multigrid::Relaxation relaxation_of(config::RunConfig const& run);
 
 /// What cycles of multigrid, or relaxations, are asked for.
 multigrid::Options cycles_of(config::RunConfig const& run);
+
+/// What conjugate gradients are asked for.
+ConjugateOptions conjugates_of(config::RunConfig const& run);
 
 /// Whether a or κ is a field, and not the same everywhere.
 bool has_fields(config::RunConfig const& run);

@@ -103,6 +103,29 @@ TEST(Poisson, CyclesAreOfOrderTwoForEveryKindOfSide) {
         expect_order_two(sides, sides.size() < 6 ? 24 : 12, along, reaction, "multigrid", cpu);
 }
 
+constexpr char const* conjugate_gradients = "cg, tolerance: 1e-15";
+
+TEST(Poisson, ModesComeBackFromConjugateGradients) {
+  for (std::string const sides : {"pp", "dd", "nn", "dn", "nd"})
+    for (int const points : {3, 4, 31, 64})
+      expect_modes({{points}, sides}, conjugate_gradients, cpu);
+  for (std::string const sides : {"ppdd", "nndn", "nnpp", "dddd", "pppp", "nnnn", "dnnd"})
+    expect_modes({{20, 13}, sides}, conjugate_gradients, cpu);
+  for (std::string const sides : {"dnndpp", "pppppp", "dddddd", "nnnnnn", "ppnddn"})
+    expect_modes({{9, 12, 7}, sides}, conjugate_gradients, cpu);
+  expect_modes({{3, 3, 3}, "nnnnnn"}, conjugate_gradients, cpu);
+  expect_modes({{9, 12, 7}, "dnndpp"}, "cg, tolerance: 1e-15, inner: float32", cpu);
+}
+
+TEST(Poisson, ConjugateGradientsAreOfOrderTwoForEveryKindOfSide) {
+  for (std::string const sides :
+       {"dd", "pp", "nn", "pppp", "dddd", "nnnn", "dnpp", "pppppp", "nnnnnn", "dnppnd"})
+    for (int along = -1; along < static_cast<int>(sides.size()) / 2; ++along)
+      for (double const reaction : {0.0, 3.0})
+        expect_order_two(sides, sides.size() < 6 ? 24 : 12, along, reaction,
+                         along < 0 ? "cg, inner: float32" : "cg", cpu);
+}
+
 /// a = 1 + x·y/2 …, of all coordinates, with u = sin(2x + 0.3)·cos(3y − 0.2) and κ = x².
 TEST(Poisson, CoefficientsOfAllCoordinates) {
   for (std::string const sides : {"dddd", "dnnd", "nnnn", "ddnn"}) {
@@ -143,6 +166,58 @@ TEST(Poisson, CyclesAgreeWithTransforms) {
     }
 }
 
+/// With float32 arrays and float32 inside, too, u is that of the differences.
+TEST(Poisson, ConjugateGradientsAgreeWithTransforms) {
+  for (std::string const sides : {"dnppnn", "nnppnn"})
+    for (std::string const precision : {"float32", "float64"}) {
+      auto const solved = [&](std::string const& method) {
+        return solve_poisson(
+            poisson_yaml(
+                {{37, 30, 21}, sides}, "x*y + z", {"y", "x", "1"},
+                fmt::format("source: \"exp(x)*cos(9*y*z)\", imbalance: 1, method: {}", method),
+                precision),
+            cpu);
+      };
+      auto const wanted = solved("fft");
+      for (std::string const inner : {"auto", "float32", "float64"}) {
+        auto const found = solved("cg, tolerance: 1e-11, inner: " + inner);
+        EXPECT_LE(relative_difference(found.u, wanted.u), precision == "float32" ? 4e-6 : 1e-9)
+            << inner;
+        EXPECT_LE(found.diagnostic("relative_residual"), 1e-11);
+        EXPECT_EQ(found.chosen.back().text, inner == "auto" ? precision : inner);
+      }
+    }
+}
+
+TEST(Poisson, WhatConjugateGradientsComeTo) {
+  auto const with = [](std::string const& more) {
+    return poisson_yaml({{65, 65}, "dddd"}, "0", {"0", "0", ""}, "source: 1, method: cg" + more,
+                        "float64");
+  };
+  OneShot const cut(with(", iterations: 20"), cpu);
+  std::string const reached = cut.simulation->shortfall();
+  EXPECT_NE(reached.find("poisson: what is left of the right-hand side is "), std::string::npos);
+  EXPECT_NE(reached.find("after 20 iterations, where 1e-10 is asked for (parameters.iterations may "
+                         "be more; method: mg_cg needs few, whatever the number of points is)"),
+            std::string::npos)
+      << reached;
+  ASSERT_EQ(cut.simulation->tables().size(), 1u);
+  EXPECT_EQ(cut.simulation->tables()[0].rows(), 21);
+  OneShot const done(with(""), cpu);
+  EXPECT_EQ(done.simulation->shortfall(), "");
+  // Roundings are as good as it gets.
+  OneShot const finest(with(", tolerance: 1e-15"), cpu);
+  EXPECT_EQ(finest.simulation->shortfall(), "");
+  // Of a that jumps by 14 orders of magnitude float64 leaves too little.
+  OneShot const jumps(
+      poisson_yaml({{65, 65}, "dddd"}, "0", {"0", "0", ""},
+                   "source: 1, method: cg, iterations: 300, inner: float32, diffusivity: "
+                   "\"if(sin(5*pi*x)*sin(5*pi*y) > 0, 1e7, 1e-7)\"",
+                   "float64"),
+      cpu);
+  EXPECT_NE(jumps.simulation->shortfall(), "");
+}
+
 TEST(Poisson, WhatIterationsComeTo) {
   std::string const yaml = poisson_yaml({{65, 65}, "dddd"}, "0", {"0", "0", ""},
                                         "source: 1, method: multigrid, iterations: 2", "float64");
@@ -164,7 +239,7 @@ TEST(Poisson, WhatIterationsComeTo) {
 
 /// Right-hand sides in float32 have a mean that no u takes off: it is left out, and u keeps its digits.
 TEST(Poisson, RoundedSourcesLeaveConstantsAlone) {
-  for (std::string const method : {"multigrid", "mg_cg"})
+  for (std::string const method : {"multigrid", "mg_cg", "cg"})
     for (std::string const sides : {"pp", "nnnn", "pppp", "nnppnn"}) {
       PoissonGrid const grid{{17, 9, 8}, sides};
       PoissonGrid cut{{grid.points.begin(), grid.points.begin() + std::ssize(sides) / 2}, sides};
@@ -205,7 +280,7 @@ TEST(Poisson, JumpsWantConjugateDirections) {
 }
 
 TEST(Poisson, TheMeanIsWhatIsGiven) {
-  for (std::string const method : {"direct", "fft"})
+  for (std::string const method : {"direct", "fft", "cg"})
     for (std::string const side : {"periodic", "{neumann: 0}"})
       for (std::string const precision : {"float32", "float64"}) {
         auto const solved = solve_poisson(
@@ -219,7 +294,7 @@ TEST(Poisson, TheMeanIsWhatIsGiven) {
 }
 
 TEST(Poisson, ConstantsAndNothing) {
-  for (std::string const method : {"direct", "fft"}) {
+  for (std::string const method : {"direct", "fft", "cg"}) {
     auto const line = [&](std::string const& side, std::string const& parameters) {
       return solve_poisson(
           fmt::format("simulation: poisson\ngrid: {{points: 12}}\nboundary: {{x: {}}}\n"
@@ -239,7 +314,7 @@ TEST(Poisson, ConstantsAndNothing) {
 
 /// A source that is infinite where u is given says nothing there.
 TEST(Poisson, SourcesDoNotCountWhereUIsGiven) {
-  for (std::string const method : {"direct", "fft"}) {
+  for (std::string const method : {"direct", "fft", "cg, tolerance: 1e-14"}) {
     auto const solved = solve_poisson(
         fmt::format("simulation: poisson\ngrid: {{points: 33}}\nboundary: {{x: {{dirichlet: 4}}}}\n"
                     "parameters: {{source: \"1/x - 1/x\", method: {}}}\n",
@@ -401,10 +476,15 @@ TEST(Poisson, CoefficientsAreLookedAt) {
       config_fault("simulation: poisson\ngrid: {points: [9, 9]}\n"
                    "parameters: {source: 1, reaction: \"x*y - 0.1\"}\n"),
       "3:35: parameters.reaction: is negative somewhere (mg_cg takes reactions that are not)");
-  EXPECT_EQ(
-      line("tolerance: 1e-3"),
-      "3:36: parameters.tolerance: direct solves at once, to rounding (multigrid and mg_cg have a "
-      "tolerance)");
+  EXPECT_EQ(line("tolerance: 1e-3"),
+            "3:36: parameters.tolerance: direct solves at once, to rounding (multigrid, mg_cg and "
+            "cg have "
+            "a tolerance)");
+  EXPECT_EQ(line("inner: float32"),
+            "3:32: parameters.inner: is for cg (direct chooses by itself in which precision it "
+            "computes)");
+  EXPECT_EQ(line("reaction: \"x - 0.1\", method: cg"),
+            "3:35: parameters.reaction: is negative somewhere (cg takes reactions that are not)");
 }
 
 TEST(Poisson, CheckTellsHowItIsSolved) {
@@ -426,7 +506,7 @@ TEST(Poisson, CheckTellsHowItIsSolved) {
 
 /// Neither the slowest modes nor the fastest get lost where everything is scaled.
 TEST(Poisson, WildScales) {
-  for (std::string const method : {"direct", "fft"})
+  for (std::string const method : {"direct", "fft", "cg, tolerance: 1e-14"})
     for (std::string const precision : {"float32", "float64"}) {
       auto const scaled = [&](std::string const& scale, std::string const& length) {
         return solve_poisson(

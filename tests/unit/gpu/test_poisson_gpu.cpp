@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "support/conjugate_cases.hpp"
 #include "support/poisson_cases.hpp"
 #include "support/poisson_kernel_cases.hpp"
 #include "support/poisson_reference.hpp"
@@ -21,6 +22,22 @@ TEST_F(PoissonGpu, KernelsHaveTheEquationsOfMatrices) {
   poisson::test::expect_coefficients<double>(stream);
   poisson::test::expect_coefficients<float>(stream);
   poisson::test::expect_large(stream);
+}
+
+TEST_F(PoissonGpu, ConjugateGradientsHaveTheMatrices) {
+  Stream stream(Device::open(Backend::cuda)), host(Device::open(Backend::cpu));
+  poisson::test::expect_symmetric_operators(stream);
+  poisson::test::expect_the_same_steps<double>(stream, host);
+  poisson::test::expect_the_same_steps<float>(stream, host);
+}
+
+TEST_F(PoissonGpu, ConjugateGradients) {
+  Stream stream(Device::open(Backend::cuda));
+  poisson::test::expect_few_conjugate_iterations(stream);
+  poisson::test::expect_rounded_directions(stream, 24);
+  test::expect_modes({{16, 9}, "ppdd"}, "cg, tolerance: 1e-15", Backend::cuda);
+  test::expect_modes({{9, 11, 8}, "dnnnpp"}, "cg, tolerance: 1e-15", Backend::cuda);
+  test::expect_order_two("ddnnpp", 16, 1, 0, "cg, inner: float32", Backend::cuda);
 }
 
 TEST_F(PoissonGpu, LayersGiveWhatTransformsDo) {

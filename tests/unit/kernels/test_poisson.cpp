@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/poisson/line_spectrum.hpp"
+#include "support/conjugate_cases.hpp"
 #include "support/poisson_kernel_cases.hpp"
 #include "support/refusal.hpp"
 
@@ -34,6 +35,21 @@ TEST(PoissonKernels, LayersGiveWhatTransformsDo) {
   expect_layers<double>(stream);
   expect_layers<float>(stream);
   expect_singular_layers(stream);
+}
+
+TEST(PoissonKernels, ConjugateGradientsHaveTheMatrices) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_symmetric_operators(stream);
+}
+
+TEST(PoissonKernels, EigenvectorsTakeAnIterationEach) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_few_conjugate_iterations(stream);
+}
+
+TEST(PoissonKernels, DirectionsInFloat32) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_rounded_directions(stream, 24);
 }
 
 TEST(PoissonKernels, ManySystemsAreEliminated) {

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include "core/precision.hpp"
+#include "core/stream.hpp"
+#include "kernels/krylov/krylov.hpp"
+#include "kernels/poisson/poisson.hpp"
+
+/// The equation by conjugate gradients of family `krylov`, without a matrix: differences are taken
+/// as they are needed. Rows are multiplied by the shares of cells that belong to points, which makes
+/// them symmetric, and by a power of two; so is the right-hand side.
+namespace gridstride::poisson {
+
+struct ConjugateOptions {
+  /// Of ‖V·(f − A·u)‖₂, with V the shares of cells, over ‖V·f‖₂.
+  double tolerance = 1e-10;
+  std::int64_t iterations = 10000;  ///< at most
+  /// In which directions and residuals are carried along. u and what is left of the right-hand side
+  /// are kept in float64.
+  Precision inner = Precision::float64;
+  std::function<void(krylov::Progress const&)> progress = {};
+};
+
+/// Device memory that a solver takes, at most.
+std::size_t conjugate_bytes(Grid const& grid, Precision inner);
+
+template <class T>
+struct ConjugateBody;
+
+/// T is the type of the grid's arrays, float or double.
+template <class T>
+class ConjugateSolver {
+ public:
+  /// a > 0 and κ ≥ 0, whose fields are read while it is solved. Where constants solve the equation
+  /// without a source it is `singular`: the mean of the right-hand side is taken off it, and that of
+  /// u is any. Waits for the stream. Throws `std::invalid_argument` for grids and sides that the
+  /// family does not take.
+  ConjugateSolver(Stream& stream, Equation<T> const& equation, bool singular,
+                  ConjugateOptions options = {});
+  ~ConjugateSolver();
+  ConjugateSolver(ConjugateSolver&&) noexcept;
+  ConjugateSolver& operator=(ConjugateSolver&&) noexcept;
+
+  /// From 0. u keeps what it has on Dirichlet sides. Where float32 inside comes to an end too early
+  /// the iterations go on in float64. Waits for the stream.
+  krylov::Result solve(Stream& stream, std::type_identity_t<std::span<T const>> right,
+                       std::span<T> u);
+
+ private:
+  std::unique_ptr<ConjugateBody<T>> body_;
+};
+
+/// The operator that it solves with, 2^exponent·V·A, with whole steps: x and b are 0 on Dirichlet
+/// sides. The equation's fields have to outlive it.
+template <class S, class T>
+krylov::Operator<S> symmetric_operator(Stream& stream, Equation<T> const& equation, int exponent);
+
+}  // namespace gridstride::poisson

@@ -1,0 +1,170 @@
+#pragma once
+
+#include "kernels/poisson/columns.hpp"
+#include "kernels/poisson/point.hpp"
+
+/// What conjugate gradients do at a point of the grid, on the host and on the GPU: what comes of it
+/// is summed. For the family's own files only.
+namespace gridstride::poisson {
+
+template <class T>
+GRIDSTRIDE_HOST_DEVICE std::int64_t place_of(Operator<T> const& a, std::int64_t const (&at)[3]) {
+  return at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
+}
+
+/// The same with sides on which u is known among the points that are gone through.
+template <class T>
+Operator<T> with_known(Operator<T> a) {
+  for (int axis = 0; axis < 3; ++axis) {
+    a.first[axis] = 0;
+    a.count[axis] = a.points[axis];
+  }
+  return a;
+}
+template <class T>
+GRIDSTRIDE_HOST_DEVICE bool is_known(Operator<T> const& a, std::int64_t const (&at)[3]) {
+  for (int axis = 0; axis < a.dims; ++axis)
+    for (int side = 0; side < 2; ++side)
+      if (a.side[axis][side] == Rule::dirichlet && a.is_side(axis, side, at[axis])) return true;
+  return false;
+}
+
+/// scale·V·A of values.
+template <class T, class Value>
+GRIDSTRIDE_HOST_DEVICE double symmetric_product(Operator<T> const& a, double scale,
+                                                Value const& value, std::int64_t const (&at)[3]) {
+  return scale * share_of(a, at) * product_with(a, value, at).product;
+}
+
+/// q ← r + β·p; q·A·q.
+template <class T, class S>
+struct Direct {
+  Operator<T> a;
+  double scale;
+  int const* stop;
+  double const* factor;
+  S const *r, *p;
+  S* q;
+  GRIDSTRIDE_HOST_DEVICE double operator()(S beta, std::int64_t const (&at)[3]) const {
+    auto const value = [&](std::int64_t place) { return r[place] + beta * p[place]; };
+    std::int64_t const place = place_of(a, at);
+    S const direction = value(place);
+    q[place] = direction;
+    return direction * symmetric_product(a, scale, value, at);
+  }
+};
+
+/// x ← x + α·q, r ← r − α·A·q; r·r.
+template <class T, class S>
+struct Descend {
+  Operator<T> a;
+  double scale;
+  int const* stop;
+  double const* factor;
+  S const* q;
+  S *x, *r;
+  GRIDSTRIDE_HOST_DEVICE double operator()(S alpha, std::int64_t const (&at)[3]) const {
+    auto const value = [&](std::int64_t place) { return q[place]; };
+    std::int64_t const place = place_of(a, at);
+    S const product = static_cast<S>(symmetric_product(a, scale, value, at));
+    S const left = r[place] - alpha * product;
+    x[place] += alpha * q[place];
+    r[place] = left;
+    return static_cast<double>(left) * static_cast<double>(left);
+  }
+};
+
+/// y ← A·x, 0 where u is known.
+template <class T, class S>
+struct Multiply {
+  Operator<T> a;  ///< with what is known
+  double scale;
+  S const* x;
+  S* y;
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t const (&at)[3]) const {
+    auto const value = [&](std::int64_t place) { return x[place]; };
+    y[place_of(a, at)] =
+        is_known(a, at) ? S{0} : static_cast<S>(symmetric_product(a, scale, value, at));
+  }
+};
+
+/// b ← scale·V·(right − mean), 0 where u is known.
+template <class T>
+struct TakeRight {
+  Operator<T> a;  ///< with what is known
+  double mean, scale;
+  T const* right;
+  double* b;
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t const (&at)[3]) const {
+    std::int64_t const place = place_of(a, at);
+    b[place] = is_known(a, at) ? 0.0 : scale * (share_of(a, at) * (double{right[place]} - mean));
+  }
+};
+
+/// u ← scale·x at the unknowns.
+template <class T>
+struct GiveSolution {
+  Operator<T> a;
+  double scale;
+  double const* x;
+  T* u;
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t const (&at)[3]) const {
+    std::int64_t const place = place_of(a, at);
+    u[place] = static_cast<T>(scale * x[place]);
+  }
+};
+
+/// The largest |V·(right − mean)|, |right| and Σ_j |A_ij|, in this order.
+template <class T>
+struct Survey {
+  Operator<T> a;
+  double mean;
+  T const* right;  ///< or null
+  GRIDSTRIDE_HOST_DEVICE Largest operator()(std::int64_t const (&at)[3]) const {
+    double const given = right != nullptr ? double{right[place_of(a, at)]} : 0;
+    auto const none = [](std::int64_t) { return 0.0; };
+    return {bits_of_magnitude(share_of(a, at) * (given - mean)), bits_of_magnitude(given),
+            bits_of_magnitude(product_with(a, none, at).row)};
+  }
+};
+
+/// How many sums a step leaves: of points, what a piece or several have; it depends on the grid alone.
+template <class T>
+std::int64_t step_sums(Operator<T> const& a) {
+  constexpr std::int64_t most = 2048;
+  return std::min(Pieces::of(a).count, most);
+}
+
+template <class Step>
+void host_step(Step const&, double* sums);
+template <class Visit>
+void host_visit(Visit const&);
+template <class T>
+Largest host_survey(Survey<T> const&);
+
+template <class Step>
+void cuda_step(Stream&, Step const&, double* sums);
+template <class Visit>
+void cuda_visit(Stream&, Visit const&);
+template <class T>
+Largest cuda_survey(Stream&, Survey<T> const&);
+
+/// Of a volume with the same coefficients everywhere.
+template <class S>
+std::int64_t column_sums(ColumnOperator<S> const&);
+template <class S>
+void cuda_direct_columns(Stream&, ColumnOperator<S> const&, int const* stop, double const* beta,
+                         S const* r, S const* p, S* q, double* sums);
+template <class S>
+void cuda_descend_columns(Stream&, ColumnOperator<S> const&, int const* stop, double const* alpha,
+                          S const* q, S* x, S* r, double* sums);
+template <class S>
+void cuda_multiply_columns(Stream&, ColumnOperator<S> const&, S const* x, S* y);
+
+/// What steps and visits there are, for those who instantiate them.
+#define GRIDSTRIDE_CONJUGATE_STEPS(step, visit, survey, T)                                        \
+  step(Direct<T, double>) step(Direct<T, float>) step(Descend<T, double>) step(Descend<T, float>) \
+      visit(Multiply<T, double>) visit(Multiply<T, float>) visit(TakeRight<T>)                    \
+          visit(GiveSolution<T>) survey(T)
+
+}  // namespace gridstride::poisson
