@@ -236,9 +236,14 @@ bool Hierarchy<T>::coarsen(Stream& stream, double strength) {
   auto const n = level.unknowns();
   auto graph_columns = device_array<std::int32_t>(stream, level.a.nonzeros());
   Graph const graph{level.a.offsets.data(), graph_columns.data()};
-  each(stream, n, work_of(level.a),
-       Strong<T>{view(level.a), level.inverse.data(), static_cast<T>(strength * strength),
-                 graph_columns.data()});
+  {
+    auto scale = device_array<T>(stream, n);
+    each(stream, n, work_of(level.a),
+         CouplingScale<T>{view(level.a), level.inverse.data(), scale.data()});
+    each(stream, n, work_of(level.a),
+         Strong<T>{view(level.a), scale.data(), static_cast<T>(strength * strength),
+                   graph_columns.data()});
+  }
   auto aggregates = device_array<std::int32_t>(stream, n);
   std::int64_t const count = aggregate(stream, level, graph, aggregates);
   if (count == 0 || 10 * count > 9 * n) return false;

@@ -12,8 +12,8 @@
 /// Kernel family `amg`: algebraic multigrid by smoothed aggregation, for sparse symmetric positive
 /// definite matrices, as a preconditioner of conjugate gradients. T is float or double.
 ///
-/// Levels are found from the matrix alone: unknowns that are strongly coupled,
-/// a_ij² > θ²·a_ii·a_jj, gather about roots that are no nearer than three couplings to each other
+/// Levels are found from the matrix alone: unknowns that are strongly coupled, a_ij < 0 and
+/// a_ij² > θ²·m_i·m_j with m_i the largest |a_ij| beside the diagonal, gather about roots that are no nearer than three couplings to each other
 /// (a maximal independent set of the graph's square); an aggregate is an unknown of the next level.
 /// Interpolation P is constant on aggregates, smoothed by a step of Jacobi's relaxation, and the next
 /// matrix is PᵀAP. A cycle relaxes before and after, and solves the coarsest level by its inverse.

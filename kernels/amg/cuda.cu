@@ -67,6 +67,7 @@ GRIDSTRIDE_EACH(JoinRoot)
 #define GRIDSTRIDE_INSTANTIATE(T)     \
   GRIDSTRIDE_EACH(Diagonal<T>)        \
   GRIDSTRIDE_EACH(Scale<T>)           \
+  GRIDSTRIDE_EACH(CouplingScale<T>)   \
   GRIDSTRIDE_EACH(Strong<T>)          \
   GRIDSTRIDE_EACH(JoinNeighbour<T>)   \
   GRIDSTRIDE_EACH(Filter<T>)          \

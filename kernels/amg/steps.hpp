@@ -50,19 +50,40 @@ struct Scale {
 
 // -------------------------------------------------------------------------------- the strong graph
 
-/// graph ← columns, of weak couplings and the diagonal their complements, which are negative.
+/// scale ← 1/max_j |a_ij|, j ≠ i; 0 for a row that its diagonal dominates five times, whose couplings
+/// all are weak: relaxation solves it.
+template <class T>
+struct CouplingScale {
+  View<T> a;
+  T const* inverse;
+  T* scale;
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const {
+    T largest = 0, sum = 0;
+    for (std::int64_t k = a.offsets[i]; k < a.offsets[i + 1]; ++k) {
+      if (a.columns[k] == i) continue;
+      T const size = std::abs(a.values[k]);
+      sum += size;
+      if (size > largest) largest = size;
+    }
+    scale[i] = T{5} * sum * inverse[i] > T{1} ? T{1} / largest : T{0};
+  }
+};
+
+/// graph ← columns, of weak couplings and the diagonal their complements, which are negative. Strong
+/// are negative couplings, along which errors that relaxation leaves are smooth, that are not small
+/// beside the largest ones of both rows.
 template <class T>
 struct Strong {
   View<T> a;
-  T const* inverse;
+  T const* scale;
   T square;  ///< θ²
   std::int32_t* graph;
   GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const {
-    T const own = inverse[i];
+    T const own = scale[i];
     for (std::int64_t k = a.offsets[i]; k < a.offsets[i + 1]; ++k) {
       std::int32_t const j = a.columns[k];
       T const value = a.values[k];
-      bool const is_strong = j != i && (value * own) * (value * inverse[j]) > square;
+      bool const is_strong = j != i && value < T{0} && (value * own) * (value * scale[j]) > square;
       graph[k] = is_strong ? j : ~j;
     }
   }

