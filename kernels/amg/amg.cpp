@@ -106,9 +106,11 @@ Rows<T> smoothed_interpolation(Stream& stream, Level<T> const& level, Graph cons
   auto const n = level.unknowns();
   auto const work = work_of(level.a);
   auto inverse = device_array<T>(stream, n), dominance = device_array<T>(stream, n);
-  each(stream, n, work, Filter<T>{view(level.a), graph.columns, inverse.data(), dominance.data()});
+  each(stream, n, work,
+       Filter<T>{view(level.a), graph.columns, level.near_kernel.data(), inverse.data(),
+                 dominance.data()});
   T const omega = factor_for(largest(stream, dominance));
-  Smoothed<T> const smoothed{view(level.a), graph, aggregates.data()};
+  Smoothed<T> const smoothed{view(level.a), graph, aggregates.data(), level.near_kernel.data()};
   Rows<T> p{n, count, device_array<std::int64_t>(stream, n + 1), {}, {}};
   each(stream, n + 1, 2 * work, CountSmoothed<T>{smoothed, p.offsets.data(), n});
   scan::exclusive_sum<std::int64_t>(stream, std::as_const(p.offsets).span(), p.offsets.span());
@@ -196,12 +198,17 @@ Rows<T> on_device(Stream& stream, Csr<T> const& matrix) {
 }
 
 template <class T>
-Hierarchy<T>::Hierarchy(Stream& stream, Rows<T> matrix, Options const& options) {
+Hierarchy<T>::Hierarchy(Stream& stream, Rows<T> matrix, Options const& options,
+                        Buffer<T> near_kernel) {
   if (matrix.rows != matrix.columns)
     throw std::invalid_argument(
         fmt::format("amg: a matrix of {} x {} is not square", matrix.rows, matrix.columns));
   levels_.push_back(std::make_unique<Level<T>>());
+  if (near_kernel.size() > 0)
+    require_size("amg", named("near_kernel", near_kernel.span()),
+                 static_cast<std::size_t>(matrix.rows));
   levels_[0]->a = std::move(matrix);
+  levels_[0]->near_kernel = std::move(near_kernel);
   if (levels_[0]->unknowns() == 0) return;
   if (!find_diagonal(stream, *levels_[0]))
     throw std::invalid_argument("amg: the diagonal is not positive, or values are not finite");
@@ -234,6 +241,10 @@ template <class T>
 bool Hierarchy<T>::coarsen(Stream& stream, double strength) {
   auto& level = *levels_.back();
   auto const n = level.unknowns();
+  if (level.near_kernel.size() == 0) {
+    level.near_kernel = device_array<T>(stream, n);
+    each(stream, n, 1, SetOnes<T>{level.near_kernel.data()});
+  }
   auto graph_columns = device_array<std::int32_t>(stream, level.a.nonzeros());
   Graph const graph{level.a.offsets.data(), graph_columns.data()};
   {
@@ -252,6 +263,7 @@ bool Hierarchy<T>::coarsen(Stream& stream, double strength) {
   auto next = std::make_unique<Level<T>>();
   next->a = galerkin(stream, r, level.a, p);
   if (!find_diagonal(stream, *next)) return false;
+  level.near_kernel = {};
   level.p = std::move(p);
   level.r = std::move(r);
   levels_.push_back(std::move(next));

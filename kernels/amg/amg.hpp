@@ -15,7 +15,8 @@
 /// Levels are found from the matrix alone: unknowns that are strongly coupled, a_ij < 0 and
 /// a_ij² > θ²·m_i·m_j with m_i the largest |a_ij| beside the diagonal, gather about roots that are no nearer than three couplings to each other
 /// (a maximal independent set of the graph's square); an aggregate is an unknown of the next level.
-/// Interpolation P is constant on aggregates, smoothed by a step of Jacobi's relaxation, and the next
+/// Interpolation P is v on aggregates, what A takes nearly to 0 (constants, where nothing else is
+/// known), smoothed by a step of Jacobi's relaxation, and the next
 /// matrix is PᵀAP. A cycle relaxes before and after, and solves the coarsest level by its inverse.
 ///
 /// All of it happens where the stream is; the host waits for a few counts on the way. Roots are drawn
@@ -52,9 +53,12 @@ struct Level;
 template <class T>
 class Hierarchy {
  public:
-  /// Throws `std::invalid_argument` for a matrix that is not square, and one with an element of the
-  /// diagonal that is not positive in a row that has others. Waits for the stream.
-  Hierarchy(Stream& stream, Rows<T> matrix, Options const& options = {});
+  /// `near_kernel` is v, in device memory; none of its elements may be 0. Without any it is 1.
+  /// Throws `std::invalid_argument` for a matrix that is not square, one with an element of the
+  /// diagonal that is not positive in a row that has others, and a v of another size. Waits for the
+  /// stream.
+  Hierarchy(Stream& stream, Rows<T> matrix, Options const& options = {},
+            Buffer<T> near_kernel = {});
   ~Hierarchy();
   Hierarchy(Hierarchy&&) noexcept;
 

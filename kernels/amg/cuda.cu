@@ -66,6 +66,7 @@ GRIDSTRIDE_EACH(MarkRoots)
 GRIDSTRIDE_EACH(JoinRoot)
 #define GRIDSTRIDE_INSTANTIATE(T)     \
   GRIDSTRIDE_EACH(Diagonal<T>)        \
+  GRIDSTRIDE_EACH(SetOnes<T>)         \
   GRIDSTRIDE_EACH(Scale<T>)           \
   GRIDSTRIDE_EACH(CouplingScale<T>)   \
   GRIDSTRIDE_EACH(Strong<T>)          \

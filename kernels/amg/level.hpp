@@ -8,9 +8,10 @@ namespace gridstride::amg {
 template <class T>
 struct Level {
   Rows<T> a;
-  Buffer<T> inverse;  ///< 1/a_ii
-  Buffer<T> weights;  ///< ω/a_ii of relaxation
-  Rows<T> p, r;       ///< interpolation and its transpose
+  Buffer<T> inverse;      ///< 1/a_ii
+  Buffer<T> weights;      ///< ω/a_ii of relaxation
+  Buffer<T> near_kernel;  ///< what interpolation is to have
+  Rows<T> p, r;           ///< interpolation and its transpose
   Rows<T> solve;  ///< A⁻¹ of the last level, all of its elements; none where it is only relaxed
   Buffer<T> x, left, b;  ///< of a cycle: before the last relaxation, b − A·x, the right side here
   Buffer<T> solution;    ///< what the level above takes; the finest has its caller's

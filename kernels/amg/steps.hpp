@@ -39,6 +39,13 @@ struct Diagonal {
   }
 };
 
+/// y ← 1, element by element.
+template <class T>
+struct SetOnes {
+  T* y;
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const { y[i] = 1; }
+};
+
 /// y ← factor·x, element by element.
 template <class T>
 struct Scale {
@@ -212,12 +219,13 @@ struct JoinNeighbour {
 
 // ------------------------------------------------------------------------------------ interpolation
 
-/// What is weak counts as if it were on the diagonal: ã_ii = a_ii + Σ_weak a_ij keeps the sums of rows.
-/// Where that is not well above 0, a_ii it is. dominance bounds the eigenvalues as above.
+/// What is weak counts as if it were on the diagonal: ã_ii = a_ii + Σ_weak a_ij·v_j/v_i keeps A·v for
+/// the v that interpolation is to have. Where that is not well above 0, a_ii it is. dominance bounds the eigenvalues as above.
 template <class T>
 struct Filter {
   View<T> a;
   std::int32_t const* graph;
+  T const* near_kernel;
   T *inverse, *dominance;
   GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const {
     T diagonal = 0, weak = 0, strong = 0;
@@ -228,15 +236,16 @@ struct Filter {
       else if (a.columns[k] == i)
         diagonal = value;
       else
-        weak += value;
+        weak += value * near_kernel[a.columns[k]];
     }
+    weak /= near_kernel[i];
     T const kept = diagonal + weak > diagonal / 4 ? diagonal + weak : diagonal;
     inverse[i] = kept > T{0} ? T{1} / kept : T{0};
     dominance[i] = kept > T{0} ? T{1} + strong / kept : T{1};
   }
 };
 
-/// Rows of P = (1 − ω·D̃⁻¹Ã)·(1 on each aggregate): first the own aggregate, then others as strong
+/// Rows of P = (1 − ω·D̃⁻¹Ã)·(v on each aggregate): first the own aggregate, then others as strong
 /// neighbours have them. A row is looked through once for each of its elements, which for rows of some
 /// dozens is less than any table costs.
 template <class T>
@@ -244,6 +253,7 @@ struct Smoothed {
   View<T> a;
   Graph graph;
   std::int32_t const* aggregates;
+  T const* near_kernel;  ///< v
 
   /// The aggregate of element k, unless an element before it or the row itself has it: then −1.
   GRIDSTRIDE_HOST_DEVICE std::int32_t new_at(std::int64_t i, std::int64_t k) const {
@@ -261,7 +271,7 @@ struct Smoothed {
     T sum = 0;
     for (; k < graph.offsets[i + 1]; ++k) {
       std::int32_t const j = graph.columns[k];
-      if (j >= 0 && aggregates[j] == aggregate) sum += a.values[k];
+      if (j >= 0 && aggregates[j] == aggregate) sum += a.values[k] * near_kernel[j];
     }
     return sum;
   }
@@ -297,7 +307,8 @@ struct FillSmoothed {
     std::int64_t at = offsets[i];
     T const factor = -omega * inverse[i];
     columns[at] = own;
-    values[at++] = T{1} - omega + factor * p.sum_of(own, i, p.graph.offsets[i]);
+    values[at++] =
+        (T{1} - omega) * p.near_kernel[i] + factor * p.sum_of(own, i, p.graph.offsets[i]);
     for (std::int64_t k = p.graph.offsets[i]; k < p.graph.offsets[i + 1]; ++k) {
       std::int32_t const aggregate = p.new_at(i, k);
       if (aggregate < 0) continue;

@@ -157,7 +157,7 @@ void Parameters::declare_iterations(config::Visitor& visitor, Precision precisio
                  .maximum = 1000},
                 restart);
   constexpr config::Choice preconditioners[] = {
-      {"auto", "`jacobi` where the diagonal allows it"},
+      {"auto", "`jacobi` where the diagonal allows it; `amg_cg` has its own"},
       {"none", "A as it is"},
       {"jacobi",
        "rows divided by the diagonal, of which no element may be 0; for `minres` by its "
@@ -197,7 +197,8 @@ void Parameters::declare_method(config::Visitor& visitor, Precision precision) {
   constexpr config::Choice methods[] = {
       {"auto",
        "`cholesky` for a symmetric matrix with a positive diagonal, `lu` for others, and "
-       "where `cholesky` shows that the matrix is not positive definite; of sparse ones `cg`, "
+       "where `cholesky` shows that the matrix is not positive definite; of sparse ones `cg` "
+       "(`amg_cg` for large ones that are like those of diffusion), "
        "`minres` for symmetric ones that are not definite, `bicgstab` for others, and `gmres` "
        "where that breaks down"},
       {"lu", "LU factorization with partial pivoting"},
@@ -206,6 +207,9 @@ void Parameters::declare_method(config::Visitor& visitor, Precision precision) {
        "LU in float32, then refinement in float64; `lu` where that does not "
        "converge"},
       {"cg", "conjugate gradients, for symmetric positive definite sparse matrices"},
+      {"amg_cg",
+       "conjugate gradients with algebraic multigrid, for symmetric positive definite sparse "
+       "matrices as diffusion has them"},
       {"minres", "minimal residuals, for symmetric sparse matrices"},
       {"bicgstab", "stabilised biconjugate gradients, for any sparse matrix"},
       {"gmres", "generalised minimal residuals, for any sparse matrix"}};
@@ -235,7 +239,7 @@ Csr<double> read_sparse(config::RunConfig const& run, Inputs const& inputs) {
 
 namespace {
 
-constexpr std::string_view iterative_methods[] = {"cg", "minres", "bicgstab", "gmres"};
+constexpr std::string_view iterative_methods[] = {"cg", "amg_cg", "minres", "bicgstab", "gmres"};
 
 bool is_iterative(std::string_view method) {
   return std::ranges::find(iterative_methods, method) != std::end(iterative_methods);
@@ -338,6 +342,9 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
       {"parameters.restart", parameters.restart != other.restart},
       {"parameters.preconditioner", parameters.preconditioner != other.preconditioner},
       names_kernel("sparse")};
+  if (parameters.method == "amg_cg" && parameters.preconditioner != "auto")
+    refuse("parameters.preconditioner",
+           "amg_cg is cg with a preconditioner of its own (method: cg takes another)");
   if (sparse && iterates(run, inputs)) {
     for (auto const& key : of_factors)
       if (key.is_asked)

@@ -15,6 +15,17 @@ ScaledSystem<T>::ScaledSystem(Csr<double> const& matrix, bool symmetric)
 }
 
 template <class T>
+std::vector<T> ScaledSystem<T>::units_of_unknowns() const {
+  if (exponents_.columns.empty()) return {};
+  auto const [least, most] = std::ranges::minmax(exponents_.columns);
+  if (most - least > std::numeric_limits<T>::max_exponent / 4) return {};
+  std::vector<T> units(exponents_.columns.size());
+  for (std::size_t j = 0; j < units.size(); ++j)
+    units[j] = std::ldexp(T{1}, exponents_.columns[j] - most);
+  return units;
+}
+
+template <class T>
 std::vector<T> ScaledSystem<T>::scaled_right(std::span<double const> b, int& exponent) const {
   exponent = std::numeric_limits<int>::min();
   for (std::size_t i = 0; i < b.size(); ++i)

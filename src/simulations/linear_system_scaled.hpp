@@ -33,6 +33,8 @@ class ScaledSystem {
   ScaledSystem(Csr<double> const& matrix, bool symmetric);
 
   Csr<T> const& rows() const { return rows_; }
+  /// What 2^columns_j are, beside the largest; empty where they differ by more than T bears.
+  std::vector<T> units_of_unknowns() const;
 
   /// b' of a column of b; its largest element is in [1, 2), and `exponent` becomes e.
   std::vector<T> scaled_right(std::span<double const> b, int& exponent) const;

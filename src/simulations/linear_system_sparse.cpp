@@ -27,6 +27,7 @@
 #include "model/reading.hpp"
 #include "model/values.hpp"
 #include "simulations/linear_system_parameters.hpp"
+#include "simulations/linear_system_preconditioning.hpp"
 #include "simulations/linear_system_scaled.hpp"
 
 namespace gridstride::linear_system {
@@ -39,6 +40,7 @@ using krylov::Outcome;
 constexpr Method iterative[] = {Method::cg, Method::minres, Method::bicgstab, Method::gmres};
 
 Method method_called(std::string const& name) {
+  if (name == "amg_cg") return Method::cg;
   return *std::ranges::find_if(iterative, [&](Method method) { return name_of(method) == name; });
 }
 
@@ -89,6 +91,7 @@ class SparseSystem final : public OneShot {
   void solve_column(std::int64_t column, std::vector<T>& x);
   krylov::Result solve_by(Method method, std::span<T const> b, std::span<T> x,
                           krylov::Options const& options);
+  void leave_aggregation();
   krylov::Result solve_by_choice(std::span<T const> b, std::span<T> x);
   Solved<T> solve_scaled(std::span<T const> right, int exponent);
   void go_on(Solved<T>& solved, std::span<T const> right, int exponent, Buffer<T> const& b,
@@ -100,6 +103,7 @@ class SparseSystem final : public OneShot {
   Extents extents_;
   krylov::Options options_;
   bool automatic_;
+  bool aggregates_ = false;  ///< amg_cg
   CsrFindings found_;
   ScaledSystem<T> system_;
   std::vector<double> right_;
@@ -173,8 +177,12 @@ void SparseSystem<T>::choose_method(config::RunConfig const& run, Csr<double> co
     method_ = !found_.symmetric()       ? Method::bicgstab
               : found_.not_positive < 0 ? Method::cg
                                         : Method::minres;
+    aggregates_ = method_ == Method::cg && parameters_of(run).preconditioner == "auto" &&
+                  suits_aggregation(read);
   } else {
     method_ = method_called(parameters_of(run).method);
+    std::string const& asked = parameters_of(run).method;
+    aggregates_ = asked == "amg_cg";
     bool const needs_symmetry = method_ == Method::cg || method_ == Method::minres;
     if (needs_symmetry && !found_.symmetric()) {
       auto const i = found_.row, j = found_.column;
@@ -182,10 +190,17 @@ void SparseSystem<T>::choose_method(config::RunConfig const& run, Csr<double> co
           run.location("parameters.method"),
           fmt::format("{} needs a symmetric matrix (here A({}, {}) = {} and A({}, {}) = {}; gmres "
                       "and bicgstab take any)",
-                      name_of(method_), i, j, element(read, i, j), j, i, element(read, j, i)))});
+                      asked, i, j, element(read, i, j), j, i, element(read, j, i)))});
     }
+    if (aggregates_ && found_.not_positive >= 0)
+      throw ConfigError({run.problem(
+          run.location("parameters.method"),
+          fmt::format("amg_cg needs a positive diagonal (here A({0}, {0}) = {1}; method: minres "
+                      "takes any symmetric matrix)",
+                      found_.not_positive,
+                      element(read, found_.not_positive, found_.not_positive)))});
   }
-  method_name_ = name_of(method_);
+  method_name_ = aggregates_ ? "amg_cg" : name_of(method_);
 }
 
 /// A row of zeros asks for b = 0.
@@ -210,27 +225,19 @@ void SparseSystem<T>::require_solvable_rows() const {
 
 template <class T>
 void SparseSystem<T>::precondition(config::RunConfig const& run) {
+  bool const definite = method_ != Method::cg || found_.not_positive < 0;
   std::string const& asked = parameters_of(run).preconditioner;
-  if (asked == "none") return;
-  auto const& rows = system_.rows();
-  std::vector<T> diagonal(static_cast<std::size_t>(rows.rows));
-  T const least = std::numeric_limits<T>::min();
-  bool usable = method_ != Method::cg || found_.not_positive < 0;
-  for (std::size_t i = 0; i < diagonal.size(); ++i) {
-    T const value = element(rows, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
-    diagonal[i] = method_ == Method::minres ? std::abs(value) : value;
-    usable = usable && std::abs(value) > least;
-  }
-  if (usable) {
-    preconditioner_ = krylov::jacobi<T>(stream_, diagonal);
-    preconditioner_name_ = "jacobi";
-  } else if (asked == "jacobi") {
+  auto found = asked == "none" ? Preconditioning<T>{}
+               : aggregates_   ? by_aggregation(stream_, system_)
+                               : by_diagonal(stream_, system_, method_, definite);
+  if (asked == "jacobi" && found.name == "none")
     throw ConfigError({run.problem(
         run.location("parameters.preconditioner"),
         method_ == Method::cg
             ? "jacobi needs a positive diagonal for cg (preconditioner: none, or another method)"
             : "jacobi needs a diagonal without zeros (preconditioner: none)")});
-  }
+  preconditioner_ = std::move(found.apply);
+  preconditioner_name_ = found.name;
 }
 
 template <class T>
@@ -257,12 +264,23 @@ krylov::Result SparseSystem<T>::solve_by_choice(std::span<T const> b, std::span<
                          : method_ == Method::bicgstab ? Method::gmres
                                                        : method_;
   if (!automatic_ || instead == method_) return result;
-  fallbacks_.push_back(fmt::format("method: {} gave way to {} ({})", name_of(method_),
-                                   name_of(instead), result.advice));
+  fallbacks_.push_back(
+      fmt::format("method: {} gave way to {} ({})", method_name_, name_of(instead), result.advice));
+  leave_aggregation();
   method_ = instead;
   method_name_ = name_of(method_);
   zero_async(x, stream_);
   return solve_by(method_, b, x, options_);
+}
+
+/// What follows conjugate gradients has the diagonal.
+template <class T>
+void SparseSystem<T>::leave_aggregation() {
+  if (!aggregates_) return;
+  aggregates_ = false;
+  auto found = by_diagonal(stream_, system_, Method::minres, true);
+  preconditioner_ = std::move(found.apply);
+  preconditioner_name_ = found.name;
 }
 
 template <class T>
@@ -440,6 +458,9 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs)
   auto const vectors = krylov::work_bytes(asked == "auto" ? Method::bicgstab : method_called(asked),
                                           extents.rows, element, options_of(run), true);
   forecast.other_bytes = vectors + 3 * n * element + forecast.field_bytes;
+  // A hierarchy: the matrix once more, interpolation and its transpose, coarser matrices; vectors.
+  if (asked == "amg_cg" || (asked == "auto" && extents.rows >= least_aggregated))
+    forecast.other_bytes += 3 * rows_bytes + 12 * n * element;
   // What is read, in float64, and entries as they are parsed; then the rows that stay there.
   std::size_t const reading =
       elements * 12 + (n + 1) * 8 + static_cast<std::size_t>(sparse.entries) * 16;

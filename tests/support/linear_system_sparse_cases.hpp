@@ -198,4 +198,52 @@ inline void expect_ranges_of_float32(Backend backend) {
         31.0 * 31 / 9 * std::sqrt(30) * 1e-3);
 }
 
+/// Conjugate gradients with algebraic multigrid: few iterations in any units, and what cg finds.
+inline void expect_aggregation(Backend backend) {
+  auto const plane = [&](std::string const& more) {
+    return solve_system(sparse_yaml("{stencil: 5-point, points: [110, 100]}", "sin(i)", more),
+                        backend);
+  };
+  auto const chosen = plane("method: auto, tolerance: 1e-10");
+  auto const asked = plane("method: amg_cg, tolerance: 1e-10");
+  auto const plain = plane("method: cg, tolerance: 1e-12");
+  EXPECT_EQ(chosen.method, "amg_cg");
+  EXPECT_EQ(chosen.x.memory, asked.x.memory);
+  EXPECT_LE(asked.diagnostic("iterations"), 35);
+  EXPECT_GE(plain.diagnostic("iterations"), 150);
+  EXPECT_LE(asked.diagnostic("relative_residual"), 1e-10);
+  auto const* const a = static_cast<double const*>(asked.x.field.data);
+  auto const* const b = static_cast<double const*>(plain.x.field.data);
+  // ‖A⁻¹‖·‖b‖·1e-10 with ‖A⁻¹‖ < 101²/9 and ‖b‖ < 105.
+  for (std::size_t i = 0; i < 11000; ++i) ASSERT_NEAR(a[i], b[i], 1.2e-5);
+  // −∇·(a∇u) on a grid of 30 × 30, a = 10^6 in a quarter: constants in the given units are smooth. Then
+  // rows and columns in units of 2^±27 by turns: they are so in the system's own.
+  constexpr int side = 30, n = side * side;
+  auto const a_at = [](int i) { return i % side < side / 2 && i / side < side / 2 ? 1e6 : 1.0; };
+  auto const coupling = [&](int i, int j) {
+    int const apart = std::abs(i - j);
+    bool const beside = apart == side || (apart == 1 && i / side == j / side);
+    return beside ? -2 / (1 / a_at(i) + 1 / a_at(j)) : 0.0;
+  };
+  auto const jump = [&](int i, int j) {
+    if (i != j) return coupling(i - 1, j - 1);
+    double sum = 0;
+    for (int const k : {i - 1 - side, i - 2, i, i - 1 + side})
+      if (k >= 0 && k < n) sum -= coupling(i - 1, k);
+    return sum + a_at(i - 1) * (i <= side ? 1 : 0);
+  };
+  auto const turn = [](int i) { return i % 2 == 0 ? 0x1p27 : 0x1p-27; };
+  auto const even = [&](int i, int j) {
+    int const apart = std::abs(i - j);
+    bool const beside = apart == side || (apart == 1 && (i - 1) / side == (j - 1) / side);
+    return turn(i) * turn(j) * (i == j ? 4.0 : beside ? -1.0 : 0.0);
+  };
+  MatrixFile const jumping(n, jump), turning(n, even);
+  for (auto const* const matrix : {&jumping, &turning}) {
+    auto const solved = solve_system(sparse_yaml(matrix->yaml(), "1", "method: amg_cg"), backend);
+    EXPECT_LE(solved.diagnostic("relative_residual"), 1e-8);
+    EXPECT_LE(solved.diagnostic("iterations"), 40);
+  }
+}
+
 }  // namespace gridstride::test

@@ -16,6 +16,49 @@ TEST(LinearSystemSparse, UnitsOfEquationsAndUnknownsDoNotMatter) { expect_any_un
 
 TEST(LinearSystemSparse, Float32HoldsAnyMatrixButNotAnySolution) { expect_ranges_of_float32(cpu); }
 
+TEST(LinearSystemSparse, AggregationTakesFewIterations) { expect_aggregation(cpu); }
+
+TEST(LinearSystemSparse, AggregationNeedsASymmetricMatrixWithAPositiveDiagonal) {
+  auto const refused = [](std::string const& matrix) {
+    try {
+      solve_system(sparse_yaml(matrix, "1", "method: amg_cg", "float32"), cpu);
+    } catch (Error const& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  MatrixFile const skew(3, [](int i, int j) { return i == j ? 2 : i < j ? 1 : 0; });
+  EXPECT_NE(refused(skew.yaml())
+                .find("parameters.method: amg_cg needs a symmetric matrix (here A(0, "
+                      "1) = 1 and A(1, 0) = 0;"),
+            std::string::npos);
+  MatrixFile const negative(3, [](int i, int j) { return i == j ? 2 - i : 0.5; });
+  EXPECT_NE(refused(negative.yaml()).find("amg_cg needs a positive diagonal (here A(1, 1) = 0;"),
+            std::string::npos);
+  MatrixFile const tiny(2, [](int i, int j) { return i == 1 && j == 1 ? 1e-300 : 1; });
+  EXPECT_NE(refused(tiny.yaml()).find("its diagonal in row 0, counted from 0, is nothing beside"),
+            std::string::npos);
+}
+
+/// Small ones do without, and so do those that ask for something else.
+TEST(LinearSystemSparse, AutoAggregatesWhatIsLikeDiffusion) {
+  EXPECT_EQ(OneShot(sparse_yaml("{stencil: 5-point, points: [90, 90]}", "1", "method: auto"), cpu)
+                .simulation->chosen()[0]
+                .text,
+            "cg");
+  EXPECT_EQ(OneShot(sparse_yaml("{stencil: 5-point, points: [110, 110]}", "1",
+                                "method: auto, preconditioner: jacobi"),
+                    cpu)
+                .simulation->chosen()[1]
+                .text,
+            "jacobi");
+  EXPECT_EQ(
+      OneShot(sparse_yaml("{stencil: 27-point, points: [25, 25, 25]}", "1", "method: auto"), cpu)
+          .simulation->chosen()[1]
+          .text,
+      "amg");
+}
+
 TEST(LinearSystemSparse, WhatDoesNotConvergeFallsShort) {
   auto const text =
       sparse_yaml("{stencil: 3-point, points: [400]}", "1", "method: cg, iterations: 5");
@@ -56,6 +99,10 @@ TEST(LinearSystemSparse, KeysOfTheOtherKindAreRefused) {
                                  "method: lu, tolerance: 1e-3, restart: 7")),
             "parameters.tolerance: is for iterations (this system is solved by factorization)\n"
             "parameters.restart: is for iterations (this system is solved by factorization)\n");
+  EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1",
+                                 "method: amg_cg, preconditioner: jacobi")),
+            "parameters.preconditioner: amg_cg is cg with a preconditioner of its own (method: cg "
+            "takes another)\n");
   EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1", "vendor: true")),
             "parameters.vendor: is for factorizations (this sparse system is solved by iteration; "
             "method: lu makes a dense one of it)\n");

@@ -25,5 +25,7 @@ TEST_F(LinearSystemSparseGpu, Float32HoldsAnyMatrixButNotAnySolution) {
   expect_ranges_of_float32(Backend::cuda);
 }
 
+TEST_F(LinearSystemSparseGpu, AggregationTakesFewIterations) { expect_aggregation(Backend::cuda); }
+
 }  // namespace
 }  // namespace gridstride::test

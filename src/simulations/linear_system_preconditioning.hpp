@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+
+#include "kernels/krylov/krylov.hpp"
+#include "simulations/linear_system_scaled.hpp"
+
+/// What sparse systems are preconditioned by, for `linear_system` alone.
+namespace gridstride::linear_system {
+
+template <class T>
+struct Preconditioning {
+  krylov::Preconditioner<T> apply = {};
+  std::string name = "none";
+};
+
+/// Division by the diagonal, of `minres` by its magnitude; none where an element is 0, or where
+/// `definite` does not hold.
+template <class T>
+Preconditioning<T> by_diagonal(Stream& stream, ScaledSystem<T> const& system, krylov::Method method,
+                               bool definite);
+
+/// A cycle of algebraic multigrid, for a symmetric matrix with a positive diagonal. It interpolates
+/// constants in the units in which rows have the more diagonal: the given ones or the system's own.
+template <class T>
+Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system);
+
+/// The fewest rows for which a hierarchy is worth its set-up.
+inline constexpr std::int64_t least_aggregated = 10000;
+
+/// Whether a symmetric matrix with a positive diagonal is like those of diffusion: no positive element
+/// beside the diagonal, which is no less than the sum of the others and on average no more than a
+/// tenth larger (else few iterations do without a hierarchy).
+bool suits_aggregation(Csr<double> const& matrix);
+
+}  // namespace gridstride::linear_system
