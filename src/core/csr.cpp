@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -78,39 +79,59 @@ std::int64_t order_row(std::int32_t* columns, T* values, std::int64_t count,
   return left;
 }
 
-}  // namespace
-
-template <class T>
-std::optional<std::pair<std::int64_t, std::int64_t>> order_rows(Csr<T>& matrix) {
-  std::vector<std::int64_t> left(place(matrix.rows));
-  auto const order = [&](std::int64_t first, std::int64_t last) {
-    std::vector<std::pair<std::int32_t, T>> memory;
-    for (std::int64_t i = first; i < last; ++i) {
-      auto const begin = matrix.offsets[place(i)];
-      left[place(i)] = order_row(matrix.column_indices.data() + begin, matrix.values.data() + begin,
-                                 matrix.offsets[place(i + 1)] - begin, memory);
-    }
-  };
-  auto const call = [](void const* body, std::int64_t first, std::int64_t last) {
-    (*static_cast<decltype(order) const*>(body))(first, last);
-  };
-  share_out(matrix.rows, host_threads(), {&order, call});
-  // What is left moves to the front, row by row.
+/// What is `left` of each row moves to the front, row by row.
+template <class T, class Counts>
+void close_gaps(Csr<T>& matrix, Counts const& left) {
   std::int64_t end = 0, begin = 0;
-  std::optional<std::pair<std::int64_t, std::int64_t>> not_finite;
   for (std::int64_t i = 0; i < matrix.rows; ++i) {
     for (std::int64_t k = begin; k < begin + left[place(i)]; ++k, ++end) {
       matrix.column_indices[place(end)] = matrix.column_indices[place(k)];
       matrix.values[place(end)] = matrix.values[place(k)];
-      if (!not_finite && !std::isfinite(matrix.values[place(end)]))
-        not_finite = {i, matrix.column_indices[place(end)]};
     }
     begin = matrix.offsets[place(i + 1)];
     matrix.offsets[place(i + 1)] = end;
   }
   matrix.column_indices.resize(place(end));
   matrix.values.resize(place(end));
-  return not_finite;
+}
+
+}  // namespace
+
+template <class T>
+std::optional<std::pair<std::int64_t, std::int64_t>> order_rows(Csr<T>& matrix) {
+  auto const row_of = [&](std::int64_t i) {
+    auto const begin = place(matrix.offsets[place(i)]);
+    return std::pair(matrix.column_indices.data() + begin, matrix.values.data() + begin);
+  };
+  std::vector<std::int64_t, Uninitialised<std::int64_t>> left(place(matrix.rows));
+  std::atomic<bool> added = false;
+  std::atomic<std::int64_t> not_finite = matrix.rows;  // the first row that has such
+  auto const order = [&](std::int64_t first, std::int64_t last) {
+    std::vector<std::pair<std::int32_t, T>> memory;
+    for (std::int64_t i = first; i < last; ++i) {
+      auto const [columns, values] = row_of(i);
+      std::int64_t const count = matrix.offsets[place(i + 1)] - matrix.offsets[place(i)];
+      left[place(i)] = order_row(columns, values, count, memory);
+      if (left[place(i)] < count) added = true;
+      if (std::all_of(values, values + left[place(i)], [](T x) { return std::isfinite(x); }))
+        continue;
+      for (auto known = not_finite.load(); i < known;)
+        if (not_finite.compare_exchange_weak(known, i)) break;
+    }
+  };
+  auto const call = [](void const* body, std::int64_t first, std::int64_t last) {
+    (*static_cast<decltype(order) const*>(body))(first, last);
+  };
+  share_out(matrix.rows, host_threads(), {&order, call});
+  std::optional<std::pair<std::int64_t, std::int64_t>> found;
+  if (std::int64_t const i = not_finite; i < matrix.rows) {
+    auto const [columns, values] = row_of(i);
+    auto const* const value =
+        std::find_if_not(values, values + left[place(i)], [](T x) { return std::isfinite(x); });
+    found = {i, columns[value - values]};
+  }
+  if (added) close_gaps(matrix, left);
+  return found;
 }
 
 template <class T>

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -81,9 +83,20 @@ struct CoordinateEntry {
   double value;
 };
 
+/// `body(first, last)` for parts of [0, count), by all threads.
+template <class Body>
+void share(std::int64_t count, Body const& body) {
+  auto const call = [](void const* work, std::int64_t first, std::int64_t last) {
+    (*static_cast<Body const*>(work))(first, last);
+  };
+  share_out(count, host_threads(), {&body, call});
+}
+
 /// What a thread has found in a part of the file.
 struct EntryPart {
   std::vector<CoordinateEntry> entries;
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();  ///< of rows that have elements
+  std::int32_t greatest = 0;
   std::int64_t lines = 0;  ///< that begin in it
   std::string fault;       ///< of line number `lines`, the last one that it looked at
 };
@@ -127,6 +140,55 @@ std::string parse_entry(Words const& words, CoordinateHead const& head, Coordina
   return matrix_market::parse_value(words[2], head.field == EntryField::integer, entry.value);
 }
 
+/// Reads a word of 1 to 9 digits.
+bool read_digits(char const*& at, char const* stop, std::int32_t& number) {
+  constexpr std::ptrdiff_t most = 9;
+  char const* const begin = at;
+  number = 0;
+  for (; at != stop && *at >= '0' && *at <= '9' && at - begin < most; ++at)
+    number = 10 * number + (*at - '0');
+  return at != begin && (at == stop || matrix_market::is_blank(*at) || *at == '\n');
+}
+
+void skip_blanks(char const*& at, char const* stop) {
+  while (at != stop && matrix_market::is_blank(*at)) ++at;
+}
+
+/// The entry of a line as programs write it, of which nothing has to be said: then `at` is at the
+/// line's end. Whatever looks otherwise is left to `parse_entry`.
+bool parse_plain_entry(char const*& at, char const* stop, CoordinateHead const& head,
+                       CoordinateEntry& entry) {
+  char const* const begin = at;
+  auto const& extents = head.extents;
+  skip_blanks(at, stop);
+  if (!read_digits(at, stop, entry.row) || entry.row < 1 || entry.row > extents.rows) return false;
+  skip_blanks(at, stop);
+  if (!read_digits(at, stop, entry.column) || entry.column < 1 || entry.column > extents.columns)
+    return false;
+  bool const in_lower = entry.column < entry.row ||
+                        (head.symmetry == Symmetry::symmetric && entry.column == entry.row);
+  if (head.symmetry != Symmetry::general && !in_lower) return false;
+  --entry.row;
+  --entry.column;
+  skip_blanks(at, stop);
+  entry.value = 1;
+  if (head.field != EntryField::pattern) {
+    auto read = std::from_chars_result{at, {}};
+    if (head.field == EntryField::integer) {
+      std::int64_t whole = 0;
+      read = std::from_chars(at, stop, whole);
+      entry.value = static_cast<double>(whole);
+    } else {
+      read = std::from_chars(at, stop, entry.value);
+    }
+    if (read.ec != std::errc{} || !std::isfinite(entry.value)) return false;
+    at = read.ptr;
+    skip_blanks(at, stop);
+  }
+  return (at == stop || *at == '\n') &&
+         at - begin <= static_cast<std::ptrdiff_t>(matrix_market::longest_line);
+}
+
 /// The lines that begin in [begin, end) of the file.
 EntryPart parse_part(InputFile const& file, CoordinateHead const& head, std::int64_t begin,
                      std::int64_t end) {
@@ -134,7 +196,7 @@ EntryPart parse_part(InputFile const& file, CoordinateHead const& head, std::int
   // The byte before tells whether a line begins here; the last line goes on beyond the part.
   std::int64_t const first = std::max(begin - 1, head.bytes);
   std::int64_t const last = std::min(end + longest, file.bytes());
-  std::vector<char> text(static_cast<std::size_t>(last - first));
+  std::vector<char, Uninitialised<char>> text(static_cast<std::size_t>(last - first));
   file.read(first, std::as_writable_bytes(std::span(text)));
   char const* at = text.data();
   char const* const stop = text.data() + text.size();
@@ -148,8 +210,14 @@ EntryPart parse_part(InputFile const& file, CoordinateHead const& head, std::int
   EntryPart part;
   Words words;
   while (at < limit) {
-    char const* const line_end = end_of_line(at);
     ++part.lines;
+    CoordinateEntry entry{};
+    if (char const* plain = at; parse_plain_entry(plain, stop, head, entry)) {
+      part.entries.push_back(entry);
+      at = std::min(plain + 1, stop);
+      continue;
+    }
+    char const* const line_end = end_of_line(at);
     if (line_end - at > static_cast<std::ptrdiff_t>(matrix_market::longest_line) + 1) {
       part.fault =
           fmt::format("the line is longer than {} characters", matrix_market::longest_line);
@@ -158,7 +226,6 @@ EntryPart parse_part(InputFile const& file, CoordinateHead const& head, std::int
     matrix_market::split({at, static_cast<std::size_t>(line_end - at)}, words);
     at = std::min(line_end + 1, stop);
     if (words.empty()) continue;
-    CoordinateEntry entry{};
     part.fault = parse_entry(words, head, entry);
     if (!part.fault.empty()) return part;
     part.entries.push_back(entry);
@@ -167,18 +234,21 @@ EntryPart parse_part(InputFile const& file, CoordinateHead const& head, std::int
 }
 
 std::vector<EntryPart> parse_parts(InputFile const& file, CoordinateHead const& head) {
-  constexpr std::int64_t part_bytes = std::int64_t{4} << 20;
+  constexpr std::int64_t part_bytes = std::int64_t{1} << 20;
   std::int64_t const count = (file.bytes() - head.bytes + part_bytes - 1) / part_bytes;
   std::vector<EntryPart> parts(static_cast<std::size_t>(count));
-  auto const parse = [&](std::int64_t i) {
-    std::int64_t const begin = head.bytes + i * part_bytes;
-    parts[static_cast<std::size_t>(i)] =
-        parse_part(file, head, begin, std::min(begin + part_bytes, file.bytes()));
-  };
-  auto const call = [](void const* body, std::int64_t first, std::int64_t last) {
-    for (std::int64_t i = first; i < last; ++i) (*static_cast<decltype(parse) const*>(body))(i);
-  };
-  share_out(count, host_threads(), {&parse, call});
+  share(count, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) {
+      std::int64_t const begin = head.bytes + i * part_bytes;
+      auto& part = parts[static_cast<std::size_t>(i)];
+      part = parse_part(file, head, begin, std::min(begin + part_bytes, file.bytes()));
+      for (auto const& entry : part.entries) {
+        bool const mirrored = head.symmetry != Symmetry::general;
+        part.least = std::min(part.least, mirrored ? entry.column : entry.row);
+        part.greatest = std::max(part.greatest, entry.row);
+      }
+    }
+  });
   return parts;
 }
 
@@ -202,23 +272,39 @@ void require_parts(std::filesystem::path const& path, CoordinateHead const& head
     fail(fmt::format("the file ends after {} of {} entries", entries, head.extents.entries));
 }
 
-/// Calls `visit(row, column, value)` for all elements of the matrix, in the order of the file.
+/// Calls `visit(row, column, value)` for all elements of the matrix, from several threads: those of
+/// a row one after the other in the order of the file. Each thread has rows of its own, and goes
+/// through all parts that have some of them.
 template <class Visit>
-void for_each_element(std::vector<EntryPart> const& parts, Symmetry symmetry, Visit const& visit) {
-  double const sign = symmetry == Symmetry::skew_symmetric ? -1 : 1;
-  for (auto const& part : parts)
-    for (auto const& entry : part.entries) {
-      visit(entry.row, entry.column, entry.value);
-      if (symmetry != Symmetry::general && entry.row != entry.column)
-        visit(entry.column, entry.row, sign * entry.value);
+void for_each_element(std::vector<EntryPart> const& parts, CoordinateHead const& head,
+                      Visit const& visit) {
+  bool const mirrored = head.symmetry != Symmetry::general;
+  double const sign = head.symmetry == Symmetry::skew_symmetric ? -1 : 1;
+  auto const visit_rows = [&](std::int64_t begin, std::int64_t end) {
+    auto const is_here = [&](std::int64_t row) { return row >= begin && row < end; };
+    for (auto const& part : parts) {
+      if (part.least >= end || part.greatest < begin) continue;
+      for (auto const& [row, column, value] : part.entries) {
+        if (is_here(row)) visit(row, column, value);
+        if (mirrored && row != column && is_here(column)) visit(column, row, sign * value);
+      }
     }
+  };
+  constexpr std::int64_t worth_a_thread = 1024;
+  std::int64_t const rows = head.extents.rows;
+  std::int64_t const ranges = std::clamp<std::int64_t>(rows / worth_a_thread, 1, host_threads());
+  auto const call = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      visit_rows(rows * i / ranges, rows * (i + 1) / ranges);
+  };
+  share(ranges, call);
 }
 
 Csr<double> rows_of(std::vector<EntryPart> const& parts, CoordinateHead const& head) {
   auto const rows = static_cast<std::size_t>(head.extents.rows);
   Csr<double> matrix{head.extents.rows, head.extents.columns, {}, {}, {}};
   matrix.offsets.assign(rows + 1, 0);
-  for_each_element(parts, head.symmetry, [&](std::int32_t row, std::int32_t, double) {
+  for_each_element(parts, head, [&](std::int32_t row, std::int32_t, double) {
     ++matrix.offsets[static_cast<std::size_t>(row) + 1];
   });
   for (std::size_t i = 0; i < rows; ++i) matrix.offsets[i + 1] += matrix.offsets[i];
@@ -226,7 +312,7 @@ Csr<double> rows_of(std::vector<EntryPart> const& parts, CoordinateHead const& h
   matrix.column_indices.resize(elements);
   matrix.values.resize(elements);
   auto next = matrix.offsets;
-  for_each_element(parts, head.symmetry, [&](std::int32_t row, std::int32_t column, double value) {
+  for_each_element(parts, head, [&](std::int32_t row, std::int32_t column, double value) {
     auto const at = static_cast<std::size_t>(next[static_cast<std::size_t>(row)]++);
     matrix.column_indices[at] = column;
     matrix.values[at] = value;

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -209,6 +210,32 @@ TEST_F(CoordinateFiles, LargeFilesAreReadInParts) {
     expect_io_error([&] { read_coordinate_file(path); }, {"a.mtx:500002: 'x"});
     text[place_of_500000] = digit;
     put(text);
+  }
+  set_host_threads(before);
+}
+
+/// Elements above the diagonal belong to rows that other threads may have.
+TEST_F(CoordinateFiles, LargeHalvesAreMirroredByAnyNumberOfThreads) {
+  constexpr std::int64_t n = 5000, entries = 40000;
+  std::mt19937_64 random(2);
+  std::map<std::pair<std::int64_t, std::int64_t>, double> expected;
+  std::string text = "%%MatrixMarket matrix coordinate integer skew-symmetric\n5000 5000 40000\n";
+  for (std::int64_t k = 0; k < entries; ++k) {
+    auto const row = static_cast<std::int64_t>(1 + random() % (n - 1));
+    auto const column = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(row));
+    text += fmt::format("{} {} {}\n", row + 1, column + 1, k);
+    expected[{row, column}] += static_cast<double>(k);
+    expected[{column, row}] -= static_cast<double>(k);
+  }
+  auto const path = put(text);
+  int const before = host_threads();
+  for (int const threads : {1, 4}) {
+    set_host_threads(threads);
+    auto const matrix = read_coordinate_file(path);
+    EXPECT_EQ(fault_of(matrix), "");
+    ASSERT_EQ(static_cast<std::size_t>(matrix.nonzeros()), expected.size());
+    for (auto const& [place, value] : expected)
+      ASSERT_EQ(element(matrix, place.first, place.second), value);
   }
   set_host_threads(before);
 }
