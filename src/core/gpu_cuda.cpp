@@ -154,7 +154,7 @@ constexpr std::size_t small_page = std::size_t{4} << 10, huge_page = std::size_t
 /// Asks for every page of some memory, by several threads where it is much: most of what that takes
 /// is zeroing them.
 void make_pages(char volatile* memory, std::size_t bytes) {
-  constexpr std::size_t part = 4 * huge_page, much = 4 * part;
+  constexpr std::size_t part = huge_page, much = 4 * part;
   auto const touch = [&](std::int64_t first, std::int64_t last) {
     std::size_t const end = std::min(static_cast<std::size_t>(last) * part, bytes);
     for (std::size_t i = static_cast<std::size_t>(first) * part; i < end; i += small_page)

@@ -10,6 +10,7 @@
 #include "core/buffer.hpp"
 #include "core/pipeline.hpp"
 #include "core/slab.hpp"
+#include "core/slab_ring.hpp"
 #include "core/timer.hpp"
 #include "kernels/convert/convert.hpp"
 
@@ -17,44 +18,24 @@ namespace gridstride {
 
 namespace {
 
-/// Of a slab: large enough that what a part costs beside its bytes does not count, and small beside
-/// what is read, since the bus has nothing to do before the first one is full.
-constexpr std::int64_t part_bytes = std::int64_t{4} << 20;
-
-/// Lanes of each thread, where there are parts for them: it fills the slab of one while the device
-/// takes the other's.
-constexpr std::size_t most_each = 2;
-
-/// Of all lanes: the bus carries one copy at a time, and more streams only make the copies wait for
-/// each other in another order.
-constexpr std::size_t streams = 2;
-
-int threads_for(std::int64_t parts) { return Pipeline::lanes_for(LaneUse::files, parts); }
-
-std::size_t each_for(std::int64_t parts) {
-  return std::clamp<std::size_t>(static_cast<std::size_t>(parts / threads_for(parts)), 1,
-                                 most_each);
-}
-
-/// Of the slabs of all lanes.
-std::size_t slabs_for(std::int64_t parts, std::size_t slab) {
-  return static_cast<std::size_t>(threads_for(parts)) * each_for(parts) * slab;
-}
-
-/// A file's stored numbers in parts, which do not tear apart what is packed together.
+/// A file's stored numbers in parts of some `bytes`, which do not tear apart what is packed together.
 class Parts {
  public:
-  explicit Parts(NumberSource const& numbers)
+  Parts(NumberSource const& numbers, std::size_t bytes)
       : numbers_(numbers), bytes_(numbers.type().bytes), all_(numbers.stored_size()) {
     std::int64_t const granule = numbers.granule();
-    size_ = std::max(granule, part_bytes / bytes_ / granule * granule);
+    size_ = std::max(granule, static_cast<std::int64_t>(bytes) / bytes_ / granule * granule);
     size_ = std::min(size_, std::max<std::int64_t>(all_, 1));
   }
 
   std::int64_t count() const { return (all_ + size_ - 1) / size_; }
   std::int64_t first(std::int64_t part) const { return part * size_; }
-  std::int64_t size(std::int64_t part) const { return std::min(size_, all_ - first(part)); }
-  std::size_t slab_bytes() const { return static_cast<std::size_t>(size_ * bytes_); }
+  std::int64_t size(std::int64_t part) const { return size(part, part + 1); }
+  /// Of all parts from one up to another.
+  std::int64_t size(std::int64_t from, std::int64_t to) const {
+    return std::min(first(to), all_) - first(from);
+  }
+  std::size_t most_bytes() const { return static_cast<std::size_t>(size_ * bytes_); }
   std::size_t bytes(std::int64_t part) const {
     return static_cast<std::size_t>(size(part) * bytes_);
   }
@@ -66,6 +47,20 @@ class Parts {
   NumberSource const& numbers_;
   std::int64_t bytes_, all_, size_;
 };
+
+/// Slabs begin at multiples of this.
+constexpr std::size_t alignment = 256;
+
+std::size_t slab_stride(SlabRing::Shape const& shape, std::size_t part_bytes) {
+  std::size_t const bytes = static_cast<std::size_t>(shape.slab_pieces) * part_bytes;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// What reading so much takes in slabs, on either side.
+std::size_t slabs_for(Backend backend, std::int64_t parts, std::size_t part_bytes) {
+  auto const shape = SlabRing::shape_for(backend, parts, part_bytes);
+  return static_cast<std::size_t>(shape.slabs) * slab_stride(shape, part_bytes);
+}
 
 /// To be called when all is read: `first_non_finite` is what the conversion left.
 void require_sound(config::FieldSource const& source, Inputs const& inputs,
@@ -104,60 +99,63 @@ void read_numbers(Stream& stream, config::FieldSource const& source, Inputs cons
   auto const numbers = inputs.open(source);
   if (numbers->size() != std::ssize(target))
     throw std::invalid_argument("a file has another number of values than its shape told");
-  Parts const parts(*numbers);
+  bool const on_host = stream.backend() == Backend::cpu;
+  bool const in_place = become_in_place(*numbers, target);
+  Parts const parts(*numbers, SlabRing::piece_bytes(stream.backend()));
   auto const order = numbers->order();
   std::int64_t found = convert::all_finite;
   Buffer<std::int64_t> first_non_finite(stream, MemorySpace::device, 1);
   copy_async(first_non_finite.span(), std::span(&found, 1), stream);
 
-  Pipeline pipeline(stream, threads_for(parts.count()), each_for(parts.count()), streams);
-  bool const on_host = stream.backend() == Backend::cpu;
-  bool const in_place = become_in_place(*numbers, target);
-  // Slabs of all lanes, which are pinned faster together. What becomes values in its place needs
-  // none there, which for the host is all there are.
-  constexpr std::size_t alignment = 256;
-  std::size_t const slab_bytes = (parts.slab_bytes() + alignment - 1) / alignment * alignment;
-  std::size_t const slabs = slabs_for(parts.count(), slab_bytes);
+  // What becomes values in its place needs no slabs there, which for the host is all there are.
+  auto shape = SlabRing::shape_for(stream.backend(), parts.count(), parts.most_bytes());
+  if (on_host && in_place) shape.slabs = std::max<std::int64_t>(shape.fillings(), 1);
+  std::size_t const stride = slab_stride(shape, parts.most_bytes());
+  std::size_t const slabs = static_cast<std::size_t>(shape.slabs) * stride;
+  SlabRing ring(stream, shape);
   Buffer<std::byte> host(stream, MemorySpace::pinned, on_host && in_place ? 0 : slabs);
   Buffer<std::byte> device(stream, MemorySpace::device, on_host || in_place ? 0 : slabs);
-  // Of a part: where it is read to, and where the device finds it.
-  auto const in = [&](Buffer<std::byte>& memory, Lane& lane, std::int64_t part) {
-    return memory.span().subspan(lane.index() * slab_bytes, parts.bytes(part));
+  // Of parts that follow each other: where they are read to, and where the device finds them.
+  auto const bytes_of = [&](std::int64_t first, std::int64_t last) {
+    return static_cast<std::size_t>(parts.size(first, last) * numbers->type().bytes);
   };
-  auto const stored = [&](Lane& lane, std::int64_t part) {
-    if (in_place)
-      return std::as_writable_bytes(target.subspan(static_cast<std::size_t>(parts.first(part)),
-                                                   static_cast<std::size_t>(parts.size(part))));
-    return in(on_host ? host : device, lane, part);
+  auto const in_target = [&](std::int64_t first, std::int64_t last) {
+    return std::as_writable_bytes(
+        target.subspan(static_cast<std::size_t>(parts.first(first)),
+                       static_cast<std::size_t>(parts.size(first, last))));
   };
-  auto const slab = [&](Lane& lane, std::int64_t part) {
-    return on_host ? stored(lane, part) : in(host, lane, part);
+  auto const read_to = [&](SlabRing::Filling const& all) {
+    if (on_host && in_place) return in_target(all.first, all.last);
+    return host.span().subspan(all.slab * stride, bytes_of(all.first, all.last));
   };
-  auto const read = [&](Lane& lane, std::int64_t part) {
-    parts.read(part, slab(lane, part).data());
-    lane.moved(parts.bytes(part));
+  auto const stored = [&](SlabRing::Filling const& all) {
+    if (in_place) return in_target(all.first, all.last);
+    return on_host ? read_to(all)
+                   : device.span().subspan(all.slab * stride, bytes_of(all.first, all.last));
   };
-  auto const copy = [&](Lane& lane, std::int64_t part) {
-    if (!on_host) copy_async(stored(lane, part), slab(lane, part), lane.stream());
-    lane.moved(parts.bytes(part));
+  SlabRing::Work work;
+  work.fill = [&](std::int64_t part, std::size_t slab) {
+    std::int64_t const first = part - part % shape.slab_pieces;
+    auto const place = read_to({first, part + 1, slab});
+    parts.read(part, place.last(parts.bytes(part)).data());
   };
-  auto const convert = [&](Lane& lane, std::int64_t part) {
+  work.copy = [&](SlabRing::Filling const& all, Stream& copies) {
+    if (!on_host) copy_async(stored(all), read_to(all), copies);
+  };
+  work.take = [&](SlabRing::Filling const& all, Stream& on) {
     convert::convert<T>(
-        lane.stream(),
-        {stored(lane, part), numbers->type(), parts.first(part), order, source.squares}, target,
+        on, {stored(all), numbers->type(), parts.first(all.first), order, source.squares}, target,
         first_non_finite.span());
   };
-  auto const report = pipeline.run(parts.count(), {{"read", StageKind::host, read},
-                                                   {"copy in", StageKind::queued, copy},
-                                                   {"convert", StageKind::queued, convert}});
+  double const read_seconds = ring.run(work);
   copy_async(std::span(&found, 1), std::as_const(first_non_finite).span(), stream);
   stream.synchronize();
   require_sound(source, inputs, *numbers, found);
-  inputs.reading->bytes += report.stages[0].bytes;
+  inputs.reading->bytes += static_cast<double>(bytes_of(0, parts.count()));
   inputs.reading->seconds += timer.seconds();
   if (times == nullptr) return;
-  times->add("read", report.stages[0].busy_seconds);
-  times->add("transfer", timer.seconds() - report.stages[0].busy_seconds);
+  times->add("read", read_seconds);
+  times->add("transfer", timer.seconds() - read_seconds);
 }
 
 template void read_numbers(Stream&, config::FieldSource const&, Inputs const&, std::span<float>,
@@ -176,17 +174,18 @@ std::vector<double> read_numbers(config::FieldSource const& source, Inputs const
 LargestNumber find_largest(config::FieldSource const& source, Inputs const& inputs,
                            std::function<bool(double)> const& accepts) {
   auto const numbers = inputs.open(source);
-  Parts const parts(*numbers);
+  Parts const parts(*numbers, SlabRing::piece_bytes(Backend::cpu));
   auto const order = numbers->order();
   struct Found {
     double largest = 0;
     std::int64_t non_finite = convert::all_finite, refused = convert::all_finite;
     std::vector<double> values;
   };
-  Pipeline pipeline(Stream(Device::open(Backend::cpu)), threads_for(parts.count()));
+  Pipeline pipeline(Stream(Device::open(Backend::cpu)),
+                    Pipeline::lanes_for(LaneUse::files, parts.count()));
   std::vector<Found> found(pipeline.lanes().size());
   std::vector<Slab> slabs;
-  for (Lane& lane : pipeline.lanes()) slabs.emplace_back(lane.stream(), parts.slab_bytes());
+  for (Lane& lane : pipeline.lanes()) slabs.emplace_back(lane.stream(), parts.most_bytes());
   auto const look = [&](Lane& lane, std::int64_t part) {
     auto& [largest, non_finite, refused, values] = found[lane.index()];
     auto const bytes = slabs[lane.index()].template host<std::byte>(parts.bytes(part));
@@ -222,8 +221,12 @@ LargestNumber find_largest(config::FieldSource const& source, Inputs const& inpu
 void note_reading(MemoryForecast& forecast, config::FieldSource const& source, std::size_t values) {
   if (source.file.empty()) return;
   std::size_t const bytes = values * sizeof(double);
-  auto const parts = static_cast<std::int64_t>((bytes + part_bytes - 1) / part_bytes);
-  std::size_t const slabs = std::min(bytes, slabs_for(parts, static_cast<std::size_t>(part_bytes)));
+  std::size_t slabs = 0;
+  for (Backend const backend : {Backend::cpu, Backend::cuda}) {
+    std::size_t const part = SlabRing::piece_bytes(backend);
+    auto const parts = static_cast<std::int64_t>((bytes + part - 1) / part);
+    slabs = std::max(slabs, std::min(bytes, slabs_for(backend, parts, part)));
+  }
   bool const whole = source.format() == config::FileFormat::matrix_market;
   forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
   forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + (whole ? bytes : 0));
@@ -231,13 +234,15 @@ void note_reading(MemoryForecast& forecast, config::FieldSource const& source, s
 }
 
 void note_packing(MemoryForecast& forecast, NumberSource const& numbers) {
-  Parts const parts(numbers);
-  int const threads = threads_for(parts.count());
-  std::size_t const unpacking = numbers.unpacking_bytes(threads);
-  if (unpacking == 0) return;
-  std::size_t const slabs = slabs_for(parts.count(), parts.slab_bytes());
-  forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
-  forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + unpacking);
+  for (Backend const backend : {Backend::cpu, Backend::cuda}) {
+    Parts const parts(numbers, SlabRing::piece_bytes(backend));
+    std::size_t const unpacking =
+        numbers.unpacking_bytes(Pipeline::lanes_for(LaneUse::files, parts.count()));
+    if (unpacking == 0) return;
+    std::size_t const slabs = slabs_for(backend, parts.count(), parts.most_bytes());
+    forecast.slab_bytes = std::max(forecast.slab_bytes, slabs);
+    forecast.reading_bytes = std::max(forecast.reading_bytes, slabs + unpacking);
+  }
 }
 
 }  // namespace gridstride
