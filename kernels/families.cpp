@@ -13,6 +13,7 @@
 #include "kernels/convolve/convolve.hpp"
 #include "kernels/cubature/cubature.hpp"
 #include "kernels/difference/difference.hpp"
+#include "kernels/eigen/eigen.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/factorize/factorize.hpp"
@@ -103,6 +104,8 @@ std::vector<KernelFamily> const& kernel_families() {
              cubature_variants<double>(), default_cubature),
       family("difference", "finite differences along an axis of an array",
              difference::variants<double>(), difference::default_variant),
+      family("eigen", "eigenvalues and modes of dense symmetric matrices", eigen::variants(),
+             eigen::default_variant),
       family("elementwise", "each output from the inputs at its own place",
              elementwise::variants<double>(), elementwise::default_variant),
       family("evaluate", "a formula at every point of a grid", evaluate::variants<double>(),

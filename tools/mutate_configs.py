@@ -291,7 +291,7 @@ def change_list(text, rng, _):
 
 def change_simulation(text, rng, _):
     names = ("heat", "wave", "advection", "convolution", "integration", "linear_system",
-             "poisson")
+             "poisson", "eigenvalues")
     return re.sub(r"^simulation: *\w+", f"simulation: {rng.choice(names)}", text, count=1,
                   flags=re.MULTILINE)
 

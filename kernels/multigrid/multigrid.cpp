@@ -81,6 +81,7 @@ struct SolverBody {
   virtual std::size_t points() const = 0;  ///< of the arrays
   virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) = 0;
   virtual void approximate(Stream& stream, std::span<T const> right, std::span<T> u) = 0;
+  virtual void precondition(Stream& stream, double const* right, double magnitude, double* u) = 0;
 };
 
 namespace {
@@ -173,6 +174,14 @@ class Corrected final : public SolverBody<T> {
   }
   Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) override;
   void approximate(Stream& stream, std::span<T const> right, std::span<T> u) override;
+  void precondition(Stream& stream, double const* right, double magnitude, double* u) override {
+    auto const& finest = hierarchy_.levels().front();
+    bool const usable = magnitude > 0 && magnitude < none;
+    double const unit = usable ? std::ldexp(1.0, -std::ilogb(magnitude)) : 1;
+    each(stream, TakeRight<T, S>{a_, finest, right, unit});
+    next_.launch(stream);
+    each(stream, GiveSolution<S>{finest, places(), u});
+  }
 
  private:
   /// Where u is kept in float64.
@@ -403,6 +412,16 @@ void Solver<T>::approximate(Stream& stream, std::type_identity_t<std::span<T con
   require_size("multigrid", named("u", u), body_->points());
   require_disjoint("multigrid", named("right", right), named("u", u));
   body_->approximate(stream, right, u);
+}
+
+template <class T>
+void Solver<T>::precondition(Stream& stream, std::span<double const> right, double magnitude,
+                             std::span<double> u) {
+  require_size("multigrid", named("right", right), body_->points());
+  require_size("multigrid", named("u", u), body_->points());
+  require_disjoint_or_same("multigrid", named("right", right),
+                           named("u", std::span<double const>(u)));
+  body_->precondition(stream, right.data(), magnitude, u.data());
 }
 
 template <class T>

@@ -179,6 +179,37 @@ struct FindDiagonal {
   }
 };
 
+/// f of the finest level = right, times `scale`; both points of a pair along x.
+template <class T, class S>
+struct TakeRight {
+  poisson::Operator<T> a;
+  Level<S> level;
+  double const* right;
+  double scale;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return colour_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int j, int k) const {
+    for (int i = 2 * x; i < 2 * x + 2 && i < level.count[0]; ++i) {
+      std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
+      double const volume = level.is_stored() ? poisson::share_of(a, at) : 1.0;
+      double const value = right[at[0] + at[1] * a.stride[1] + at[2] * a.stride[2]];
+      level.f[level.place(i, j, k)] = static_cast<S>(value * volume * scale);
+    }
+  }
+};
+
+/// u = what the finest level has found, in the same way.
+template <class S>
+struct GiveSolution {
+  Level<S> level;
+  Places places;
+  double* u;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return colour_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int j, int k) const {
+    for (int i = 2 * x; i < 2 * x + 2 && i < level.count[0]; ++i)
+      u[places(i, j, k)] = level.u[level.place(i, j, k)];
+  }
+};
+
 /// What has been kept in float64, in the type of the grid's arrays.
 template <class T>
 struct Round {

@@ -98,6 +98,9 @@ void find(Stream& stream, Step const& step, Found* largest) {
   FIND(FindDiagonal<double>)                        \
   FIND(AddCorrection<float>)                        \
   FIND(AddCorrection<double>)                       \
+  EACH(GiveSolution<float>)                         \
+  EACH(GiveSolution<double>)                        \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)        \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)   \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, TakeResidual)
 

@@ -27,7 +27,7 @@ void declare_entry(Visitor& visitor, Spec const& spec, RunOptions const& run,
     Diagnostic& asked = *options.back();
     if (kind.is_word)
       forms.push_back({.word = kind.name, .documentation = kind.documentation});
-    else if (kind.needs_grid && !run.simulation->has_grid)
+    else if (kind.needs_grid && !run.has_grid)
       forms.push_back({.kind = Form::Kind::refused, .word = kind.name, .documentation = no_grid});
     else
       forms.push_back({.kind = Form::Kind::mapping, .body = [&](Visitor& v) {

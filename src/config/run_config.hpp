@@ -53,6 +53,8 @@ struct SimulationInfo {
   std::unique_ptr<ParameterSet> (*make_parameters)() = nullptr;
   /// Whether the fields lie on the grid that the file describes: sections `grid` and `boundary`.
   bool has_grid = true;
+  /// A key of which a file may say in place of both what its fields lie on: then there is no grid.
+  std::string_view in_place_of_grid = {};
   /// Whether the fields go through time: sections `initial`, `time` and `checkpoint`, and
   /// `output.every`. Without time the simulation is finished after one step, at time 0.
   bool has_time = true;
@@ -73,6 +75,8 @@ struct SimulationInfo {
   std::vector<SideKind> sides = {SideKind::dirichlet, SideKind::neumann, SideKind::periodic};
   /// What the formulas of its file may depend on.
   std::span<expression::Variable const> variables = expression::space_and_time;
+  /// The same where `in_place_of_grid` is given.
+  std::span<expression::Variable const> variables_without_grid = {};
   /// The most time steps that its kernels make in one pass over memory: `kernels.fused_steps`; 0:
   /// it has no such key.
   int most_fused_steps = 0;
@@ -211,6 +215,8 @@ struct RunOptions {
   /// Constants that take several values, in a run for each; empty: this is one run.
   std::vector<std::pair<std::string, std::vector<double>>> sweep;
   std::vector<NamedValue> swept;  // of a run of a sweep: these constants, in the sweep's order
+  bool has_grid = true;  ///< its file has one
+  std::span<expression::Variable const> variables = expression::space_and_time;  ///< of formulas
   GridOptions grid_options;
   Grid grid;
   std::vector<FieldInfo> fields;  // their `sides` are known; those that are `derived` come last

@@ -37,7 +37,7 @@ void check_names(Visitor& visitor, RunOptions const& run) {
     auto const is_same = [&](FieldInfo const& other) { return other.name == field->name; };
     if (std::any_of(run.fields.begin(), field, is_same))
       visitor.fault("parameters", fmt::format("two fields are called '{}'", field->name));
-    if (run.simulation->has_grid && std::ranges::count(axis_names, field->name) > 0)
+    if (run.has_grid && std::ranges::count(axis_names, field->name) > 0)
       visitor.fault("parameters",
                     fmt::format("a field cannot be called '{0}' (it is an axis: 'boundary.{0}' "
                                 "would have two meanings)",

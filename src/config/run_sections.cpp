@@ -58,9 +58,11 @@ void declare_parameters(Visitor& visitor, RunOptions const& run, ParameterSet& p
 }
 
 void refuse_grid(Visitor& visitor, SimulationInfo const& simulation) {
-  for (auto const* section : {"grid", "boundary"})
-    visitor.refuse(section,
-                   fmt::format("{} has no grid: its parameters tell its size", simulation.name));
+  std::string const why =
+      simulation.in_place_of_grid.empty()
+          ? fmt::format("{} has no grid: its parameters tell its size", simulation.name)
+          : fmt::format("there is no grid: {} tells the size", simulation.in_place_of_grid);
+  for (auto const* section : {"grid", "boundary"}) visitor.refuse(section, why);
 }
 
 void refuse_shared(Visitor& visitor, SimulationInfo const& simulation) {
@@ -205,7 +207,7 @@ void declare_output(Visitor& visitor, RunOptions& run) {
         v.subset({.name = "fields", .documentation = "The fields that are written."}, fields,
                  output.fields);
         declare_written_precision(v, run.precision, output.precision);
-        if (simulation.has_grid)
+        if (run.has_grid)
           declare_thinning(v, run, output.every_nth_point);
         else
           v.refuse("every_nth_point",
@@ -358,6 +360,8 @@ RunConfig default_run(SimulationInfo const& simulation, std::string const& name)
   RunConfig run;
   run.name = name;
   run.simulation = &simulation;
+  run.has_grid = simulation.has_grid;
+  run.variables = simulation.variables;
   run.parameters = simulation.make_parameters();
   run.language = run.parameters->language();
   if (!simulation.schemes.empty()) run.time.scheme = simulation.schemes.front();
@@ -381,7 +385,12 @@ void declare_simulation(Visitor& visitor, std::span<SimulationInfo const> simula
 
 void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   SimulationInfo const& simulation = *run.simulation;
-  visitor.variables(simulation.variables);
+  std::string_view const instead = simulation.in_place_of_grid;
+  if (!instead.empty() && visitor.given(instead)) {
+    run.has_grid = false;
+    run.variables = simulation.variables_without_grid;
+  }
+  visitor.variables(run.variables);
   declare_device(visitor, run.device);
   declare_precision(visitor, run.precision);
   visitor.constants({.name = "constants",
@@ -391,13 +400,13 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
                     run.constants);
   if (simulation.has_time) declare_sweep(visitor, run);
   refuse_shared(visitor, simulation);
-  if (simulation.has_grid)
+  if (run.has_grid)
     declare_grid(visitor, run);
   else if (!simulation.has_own_results)
     refuse_grid(visitor, simulation);
   declare_parameters(visitor, run, parameters);
   declare_fields(visitor, run, parameters);
-  if (simulation.has_grid) declare_boundary(visitor, run, parameters);
+  if (run.has_grid) declare_boundary(visitor, run, parameters);
   if (simulation.has_time) declare_initial(visitor, run, parameters);
   if (simulation.has_time)
     declare_time(visitor, run.time, simulation);

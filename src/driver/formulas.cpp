@@ -189,7 +189,7 @@ void look_at_sides(Search& search, config::RunConfig const& run, config::Sides c
 }  // namespace
 
 std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stream) {
-  if (!run.simulation->has_grid) return {};
+  if (!run.has_grid) return {};
   Search search(run, stream);
   for (auto const& [name, source] : run.initial)
     if (source.file.empty())

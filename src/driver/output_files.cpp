@@ -24,7 +24,7 @@ bool is_chosen(config::RunConfig const& run, Field const& field) {
 /// The points of the grid of the file that are written, or where there is none the grid of the first
 /// field.
 Grid main_grid(config::RunConfig const& run, std::vector<Field> const& fields) {
-  return run.simulation->has_grid || fields.empty() ? written_grid(run) : fields.front().grid;
+  return run.has_grid || fields.empty() ? written_grid(run) : fields.front().grid;
 }
 
 /// The fields of a run that are written, in the simulation's order.

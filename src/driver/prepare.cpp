@@ -104,7 +104,7 @@ std::vector<Problem> variant_problems(config::RunConfig const& run, Device const
 /// A cell of the grid, or what stands at that place of an array without one: `[3][5]`.
 std::string format_place(config::RunConfig const& run, config::FieldSource const& source,
                          std::vector<std::int64_t> place, std::int64_t index) {
-  if (run.simulation->has_grid)
+  if (run.has_grid)
     return fmt::format(
         "cell ({}){}", fmt::join(run.grid.indices(index / source.numbers), ", "),
         source.numbers > 1 ? fmt::format(", component {}", index % source.numbers) : "");
@@ -349,7 +349,7 @@ Checked check_before_run(config::RunConfig const& run, Stream& stream) {
   // A grid of which not one field fits has too many points to look at.
   double const field =
       static_cast<double>(run.grid.size()) * static_cast<double>(size_of(run.precision));
-  if (run.simulation->has_grid && field > static_cast<double>(device.free_memory())) {
+  if (run.has_grid && field > static_cast<double>(device.free_memory())) {
     if (auto problems = variant_problems(run, device); !problems.empty())
       throw ConfigError(problems);
     forecast(run, device);
@@ -390,7 +390,7 @@ void check_reference(config::RunConfig const& run) {
   try {
     io::ResultFile const reference(path);
     Grid const written = written_grid(run);
-    if (run.simulation->has_grid && reference.grid() != written)
+    if (run.has_grid && reference.grid() != written)
       refuse(fmt::format("{} holds a grid of {} points, or other ends (the run {} {})",
                          path.lexically_normal().string(), format_points(reference.grid()),
                          written == run.grid ? "has" : "writes", format_points(written)));

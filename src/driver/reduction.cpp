@@ -32,7 +32,7 @@ bool is_reduced(config::RunOptions const& run) {
 }
 
 bool is_thinned(config::RunOptions const& run, Field const& field) {
-  return run.simulation->has_grid && field.grid == run.grid;
+  return run.has_grid && field.grid == run.grid;
 }
 
 convert::Thinning thinning_of(config::RunOptions const& run, Field const& field) {
@@ -83,7 +83,7 @@ Field written_form(config::RunOptions const& run, Field const& field) {
 std::size_t written_bytes(config::RunOptions const& run, config::FieldInfo const& field,
                           std::size_t bytes) {
   std::size_t values = bytes / size_of(run.precision);
-  if (run.simulation->has_grid && !field.own_grid && run.grid.size() > 0)
+  if (run.has_grid && !field.own_grid && run.grid.size() > 0)
     values = values / static_cast<std::size_t>(run.grid.size()) *
              static_cast<std::size_t>(written_grid(run).size());
   return values * size_of(written_precision(run, run.precision));

@@ -437,7 +437,7 @@ SimulationEntry linear_system_entry() {
                   {"sparse", variant_names("sparse")}};
   info.has_grid = false;
   info.has_time = false;
-  info.variables = linear_system::variables();
+  info.variables = matrix_variables();
   auto row = entry<LinearSystem, linear_system::Parameters>(
       {.info = info, .memory = linear_system_memory, .problems = linear_system::problems});
   row.make = make_system;

@@ -9,7 +9,6 @@
 #include "config/file_source.hpp"
 #include "core/text.hpp"
 #include "kernels/matmul/matmul.hpp"
-#include "kernels/sparse/stencil_matrix.hpp"
 
 namespace gridstride::linear_system {
 
@@ -18,17 +17,11 @@ namespace {
 using config::FieldSource;
 using config::Form;
 
-constexpr expression::Variable matrix_variables[] = {{"i", 1}, {"j", 0}, {"n", 2}};
-
-constexpr std::int64_t most_rows = std::int64_t{1} << 28;  // n² float64 have less than 2^62 bytes
-
 }  // namespace
-
-std::span<expression::Variable const> variables() { return matrix_variables; }
 
 void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run) {
   auto const folder = run.file.parent_path();
-  declare_matrix(visitor, folder);
+  declare_matrix(visitor, folder, "The matrix A of A x = b.", config::Presence::required);
   declare_rhs(visitor, folder);
   declare_method(visitor, run.precision);
   declare_iterations(visitor, run.precision);
@@ -36,96 +29,6 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const& run)
                  .documentation = "Whether the vendor's library factorizes and solves: cuSOLVER "
                                   "on a GPU, LAPACK on the host."},
                 vendor);
-}
-
-void Parameters::declare_matrix(config::Visitor& visitor, std::filesystem::path const& folder) {
-  auto const file = [&](config::Visitor& v) {
-    config::declare_dataset(v, folder,
-                            "two axes of the same extent, rows first, or of a group with `data`, "
-                            "`indices` and `indptr`, as scipy has sparse rows",
-                            matrix);
-  };
-  auto const formula = [&](config::Visitor& v) {
-    v.visit({.name = "expression",
-             .documentation = "The element in row i and column j, both from 0, of n.",
-             .variables = "ijn"},
-            matrix.formula);
-    v.visit({.name = "size",
-             .documentation = "The number of rows and columns, n.",
-             .minimum = 1,
-             .maximum = most_rows},
-            size);
-  };
-  auto const generated = [&](config::Visitor& v) { declare_stencil(v); };
-  Form const forms[] = {{.kind = Form::Kind::mapping, .body = file},
-                        {.kind = Form::Kind::mapping, .body = formula},
-                        {.kind = Form::Kind::mapping, .body = generated}};
-  int chosen = !matrix.file.empty()           ? 0
-               : !matrix.formula.text.empty() ? 1
-               : !stencil.empty()             ? 2
-                                              : -1;
-  visitor.forms({.name = "matrix", .documentation = "The matrix A of A x = b."},
-                config::Presence::required, forms, chosen);
-  visitor.locate("matrix", matrix.location);
-}
-
-namespace {
-
-struct Stencil {
-  config::Choice choice;
-  std::size_t dims;
-  sparse::Neighbours neighbours;
-};
-constexpr Stencil stencils[] = {
-    {{"3-point", "a line: 2 on the diagonal"}, 1, sparse::Neighbours::axes},
-    {{"5-point", "a plane, neighbours along the axes: 4"}, 2, sparse::Neighbours::axes},
-    {{"9-point", "a plane, neighbours across corners too: 8"}, 2, sparse::Neighbours::all},
-    {{"7-point", "a volume, neighbours along the axes: 6"}, 3, sparse::Neighbours::axes},
-    {{"27-point", "a volume, neighbours across edges and corners too: 26"},
-     3,
-     sparse::Neighbours::all}};
-
-Stencil const& stencil_of(Parameters const& parameters) {
-  return *std::ranges::find_if(
-      stencils, [&](Stencil const& row) { return row.choice.name == parameters.stencil; });
-}
-
-sparse::GridPoints grid_of(Parameters const& parameters) {
-  sparse::GridPoints points = {1, 1, 1};
-  std::ranges::copy(parameters.points, points.begin());
-  return points;
-}
-
-}  // namespace
-
-void Parameters::declare_stencil(config::Visitor& visitor) {
-  std::vector<config::Choice> choices;
-  for (auto const& row : stencils) choices.push_back(row.choice);
-  visitor.choice(
-      {.name = "stencil",
-       .documentation = "A sparse matrix that is made: -1 for each neighbour of a grid's "
-                        "point, and on the diagonal how many a point inside has."},
-      choices, stencil);
-  bool const usable = visitor.list({.name = "points",
-                                    .documentation = "The points of the grid along each axis.",
-                                    .minimum = 1,
-                                    .maximum = static_cast<double>(most_sparse_rows)},
-                                   {1, 3}, points);
-  bool const known =
-      std::ranges::any_of(stencils, [&](Stencil const& row) { return row.choice.name == stencil; });
-  if (!usable || !known || points.empty()) return;
-  auto const dims = stencil_of(*this).dims;
-  if (points.size() != dims) {
-    visitor.fault("points", fmt::format("{} number{} given (a {} stencil has {} ax{})",
-                                        points.size(), points.size() == 1 ? " is" : "s are",
-                                        stencil, dims, dims == 1 ? "is" : "es"));
-    return;
-  }
-  std::int64_t rows = 1;
-  for (auto const extent : points)
-    if (__builtin_mul_overflow(rows, extent, &rows) || rows > most_sparse_rows)
-      return visitor.fault("points",
-                           fmt::format("the grid has more than {} points", most_sparse_rows));
 }
 
 namespace {
@@ -181,7 +84,7 @@ void Parameters::declare_rhs(config::Visitor& visitor, std::filesystem::path con
     v.visit({.name = "count",
              .documentation = "The number of right-hand sides.",
              .minimum = 1,
-             .maximum = most_rows},
+             .maximum = most_matrix_rows},
             count);
   };
   Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula("rhs", "A formula.")},
@@ -220,21 +123,11 @@ void Parameters::declare_method(config::Visitor& visitor, Precision precision) {
 }
 
 std::optional<SparseExtents> sparse_extents(config::RunConfig const& run, Inputs const& inputs) {
-  auto const& parameters = parameters_of(run);
-  if (!parameters.stencil.empty()) {
-    auto const points = grid_of(parameters);
-    std::int64_t const rows = points[0] * points[1] * points[2];
-    auto const elements = sparse::stencil_elements(stencil_of(parameters).neighbours, points);
-    return SparseExtents{rows, rows, 0, elements};
-  }
-  if (parameters.matrix.file.empty()) return std::nullopt;
-  return inputs.sparse_extents(parameters.matrix);
+  return sparse_extents(static_cast<MatrixSource const&>(parameters_of(run)), inputs);
 }
 
 Csr<double> read_sparse(config::RunConfig const& run, Inputs const& inputs) {
-  auto const& parameters = parameters_of(run);
-  if (parameters.stencil.empty()) return inputs.read_sparse(parameters.matrix);
-  return sparse::stencil_matrix<double>(stencil_of(parameters).neighbours, grid_of(parameters));
+  return read_sparse(static_cast<MatrixSource const&>(parameters_of(run)), inputs);
 }
 
 namespace {
@@ -254,24 +147,7 @@ bool iterates(config::RunConfig const& run, Inputs const& inputs) {
 
 namespace {
 
-/// n, and what a file's shape has wrong for a matrix, if anything.
-std::pair<std::int64_t, std::string> rows_of(config::RunConfig const& run, Inputs const& inputs) {
-  auto const& parameters = parameters_of(run);
-  if (auto const sparse = sparse_extents(run, inputs)) {
-    if (sparse->rows == sparse->columns) return {sparse->rows, ""};
-    return {0, fmt::format("{} holds a matrix of {} x {} (a square one is needed)",
-                           parameters.matrix.file.string(), sparse->rows, sparse->columns)};
-  }
-  if (parameters.matrix.file.empty()) return {parameters.size, ""};
-  auto const shape = inputs.shape(parameters.matrix);
-  if (shape.size() != 2 || shape[0] != shape[1] || shape[0] < 1)
-    return {0, fmt::format("{} holds {} (a square matrix is needed: [n][n])",
-                           parameters.matrix.file.string(), format_shape(shape))};
-  if (shape[0] > most_rows) return {0, fmt::format("{} rows are too many", shape[0])};
-  return {shape[0], ""};
-}
-
-/// The same for right-hand sides; n may not be known (0).
+/// For right-hand sides what `rows_of` tells of a matrix; n may not be known (0).
 std::pair<std::int64_t, std::string> columns_of(Parameters const& parameters, Inputs const& inputs,
                                                 std::int64_t n) {
   if (parameters.rhs.file.empty()) return {parameters.count, ""};
@@ -279,7 +155,7 @@ std::pair<std::int64_t, std::string> columns_of(Parameters const& parameters, In
   std::string const rows = n > 0 ? std::to_string(n) : "n";
   bool const fits = (shape.size() == 1 || shape.size() == 2) && (n == 0 || shape[0] == n);
   std::int64_t const columns = shape.size() == 2 ? shape[1] : 1;
-  if (!fits || columns < 1 || columns > most_rows)
+  if (!fits || columns < 1 || columns > most_matrix_rows)
     return {0, fmt::format("{} holds {} (the matrix needs [{}], or [{}][count])",
                            parameters.rhs.file.string(), format_shape(shape), rows, rows)};
   return {columns, ""};
@@ -363,7 +239,7 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
 
 Extents extents_of(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
-  std::int64_t const n = rows_of(run, inputs).first;
+  std::int64_t const n = rows_of(parameters_of(run), inputs).first;
   return {n, columns_of(parameters, inputs, n).first};
 }
 
@@ -381,7 +257,7 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
       return std::int64_t{0};
     }
   };
-  auto const n = examine(parameters.matrix, [&] { return rows_of(run, inputs); });
+  auto const n = examine(parameters.matrix, [&] { return rows_of(parameters_of(run), inputs); });
   if (n > 0) {
     auto const more = method_problems(run, inputs);
     found.insert(found.end(), more.begin(), more.end());

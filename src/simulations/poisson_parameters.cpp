@@ -199,6 +199,10 @@ void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
         "name (which may be called differently)");
   if (solver != "newton" && (!start.file.empty() || !start.formula.text.empty()))
     visitor.fault("start", fmt::format("is of newton (method is {})", solver));
+  if (inner != "auto" && solver != "cg")
+    visitor.fault(
+        "inner",
+        fmt::format("is of cg ({} chooses by itself in which precision it computes)", solver));
   if (iterations && *iterations != std::floor(*iterations))
     visitor.fault("iterations", fmt::format("{} is no whole number", *iterations));
   if (relaxation && solver != "sor" && solver != "jacobi")
@@ -451,11 +455,6 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
           fmt::format("sor needs a relaxation where coefficients vary, above 0 and below 2 (of the "
                       "same ones everywhere {:.4f} would end soonest; multigrid needs none)",
                       cycles_of(run).factor)));
-    if (parameters.inner != "auto" && method_of(run) != "cg")
-      found.push_back(
-          run.problem(run.location("parameters.inner"),
-                      fmt::format("is for cg ({} chooses by itself in which precision it computes)",
-                                  method_of(run))));
     if (parameters.mean && !coefficients.singular)
       found.push_back(run.problem(
           run.location("parameters.mean"),

@@ -8,6 +8,7 @@ namespace gridstride {
 #define GRIDSTRIDE_SIMULATIONS(ROW) \
   ROW(advection)                    \
   ROW(convolution)                  \
+  ROW(eigenvalues)                  \
   ROW(heat)                         \
   ROW(integration)                  \
   ROW(linear_system)                \

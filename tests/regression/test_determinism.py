@@ -44,6 +44,7 @@ class Determinism(support.Case):
         ("poisson_3d_sides", "grid.points=[50,60,70]"),
         ("integration_sweep",),
         ("integration_peaks",),
+        ("eigenvalues_2d_sides", "grid.points=[70,60]", "parameters.method=lobpcg"),
         ("linear_system_cholesky", "parameters.matrix.size=300", "kernels.factorize=reference",
          "kernels.matmul=threads"),
     )

@@ -57,7 +57,7 @@ std::vector<Variable> arrays_of(config::RunOptions const& run) {
 /// What formulas here may depend on: what those of the simulation may, and its fields.
 std::vector<expression::Variable> variables_of(config::RunOptions const& run,
                                                std::span<Variable const> arrays) {
-  auto const& known = run.simulation->variables;
+  auto const& known = run.variables;
   std::vector<expression::Variable> all(known.begin(), known.end());
   int index = expression::first_array;
   for (Variable const& array : arrays) all.push_back({array.name, index++});
@@ -121,7 +121,7 @@ class FormulaDiagnostic : public config::Diagnostic {
     v.variables(variables);
     v.visit({.name = key, .documentation = documentation, .variables = config::all_variables},
             formula_);
-    v.variables(run.simulation->variables);
+    v.variables(run.variables);
   }
 
   /// A formula of the fields, or one in the language of the equations.

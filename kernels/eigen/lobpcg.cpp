@@ -1,0 +1,258 @@
+// LOBPCG with an orthonormal basis. S = [X P W] are the modes so far, the directions in which they
+// came there, and the preconditioned residuals of those that are not found yet. An iteration
+//
+//   W ← T·(A·X − X·Θ), orthonormal to X and P
+//   the best of S: modes of Sᵀ·A·S, a small matrix
+//   X, P ← combinations of S, and A·X, A·P the same ones of A·S
+//
+// P is what the new X has of P and W, made orthonormal to X in coefficients (Hetmaniuk and Lehoucq,
+// J. Comput. Phys. 218 (2006)). A·X and A·P drift from products by rounding: they are made anew every
+// so many iterations, and before modes count as found.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "core/error.hpp"
+#include "kernels/eigen/basis.hpp"
+#include "kernels/eigen/rows.hpp"
+#include "kernels/support/arguments.hpp"
+
+namespace gridstride::eigen {
+
+namespace {
+
+constexpr int iterations_between_refreshments = 50;
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+/// Rows and their products with A.
+struct Mapped {
+  Mapped(Stream& stream, std::span<double> memory)
+      : rows(memory), images(stream, MemorySpace::device, memory.size()) {
+    zero_async(rows, stream);
+    zero_async(images.span(), stream);
+  }
+  Rows::Piece piece() const { return {rows.data(), count}; }
+  Rows::Piece image() { return {images.data(), count}; }
+
+  std::span<double> rows;
+  Buffer<double> images;
+  int count = 0;
+};
+
+class Lobpcg {
+ public:
+  Lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows)
+      : stream_(stream),
+        a_(a),
+        options_(options),
+        block_(block_size(options.modes, a.unknowns)),
+        memory_(stream, MemorySpace::device, 2 * rows.size()),
+        x_(stream, rows),
+        p_(stream, memory_.span().first(rows.size())),
+        w_(stream, memory_.span().last(rows.size())) {}
+
+  Result solve();
+
+ private:
+  void begin();
+  void refresh();
+  void find_residuals();
+  bool is_found(int mode) const;
+  int found() const;
+  bool extend();
+  void take_best();
+  void map(Mapped& of) { a_.apply(stream_, of.count, of.rows.data(), of.images.data()); }
+  Rows basis() { return {{x_.piece(), p_.piece(), w_.piece()}}; }
+  Rows images() { return {{x_.image(), p_.image(), w_.image()}}; }
+  /// Modes of SᵀAS, the wanted ones first; `values` are their eigenvalues.
+  Small best_of(Rows const& basis, Rows const& images, std::vector<double>& values);
+
+  Stream stream_;
+  Operator const& a_;
+  Options const& options_;
+  int block_;
+  Buffer<double> memory_;
+  Mapped x_, p_, w_;
+  std::vector<double> values_, norms_;
+  std::vector<Step> history_;
+};
+
+Small Lobpcg::best_of(Rows const& basis, Rows const& images, std::vector<double>& values) {
+  Small const t = gram(stream_, a_.space, basis, images);
+  int const n = t.rows;
+  double const sign = options_.largest ? -1 : 1;
+  Small symmetric(n, n);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      symmetric(i, j) = sign * (t(i, j) + t(j, i)) / 2;
+      if (!std::isfinite(symmetric(i, j)))
+        throw NumericalError("eigen: products with the operator are not finite");
+    }
+  values = decompose_small(symmetric);
+  for (double& value : values) value *= sign;
+  return symmetric;
+}
+
+void Lobpcg::begin() {
+  x_.count = block_;
+  randomise(stream_, a_.space, {{x_.piece(), {}, {}}}, options_.seed);
+  refresh();
+}
+
+/// An orthonormal X, of modes of its space, an orthonormal P, and products of both anew.
+void Lobpcg::refresh() {
+  auto const all = [](int count) {
+    std::vector<int> numbers;
+    for (int i = 0; i < count; ++i) numbers.push_back(i);
+    return numbers;
+  };
+  x_.count = orthonormalise(stream_, a_.space, {}, x_.piece(), all(x_.count));
+  if (x_.count < options_.modes)
+    throw NumericalError("eigen: the vectors of a block have become dependent");
+  p_.count = orthonormalise(stream_, a_.space, {{x_.piece(), {}, {}}}, p_.piece(), all(p_.count));
+  w_.count = 0;
+  map(x_);
+  if (p_.count > 0) map(p_);
+  Rows const x{{x_.piece(), {}, {}}}, ax{{x_.image(), {}, {}}};
+  Small const best = best_of(x, ax, values_);
+  combine(stream_, a_.space, x, best, x);
+  combine(stream_, a_.space, ax, best, ax);
+  find_residuals();
+}
+
+/// R in the place of W.
+void Lobpcg::find_residuals() {
+  w_.count = x_.count;
+  norms_ = residuals(stream_, a_.space, {{x_.piece(), {}, {}}}, {{x_.image(), {}, {}}}, values_,
+                     {{w_.piece(), {}, {}}});
+}
+
+bool Lobpcg::is_found(int mode) const {
+  auto const at = static_cast<std::size_t>(mode);
+  double largest = 0;
+  for (double const value : values_) largest = std::max(largest, std::abs(value));
+  auto const [low, high] = std::minmax_element(values_.begin(), values_.end());
+  double const scale = std::min(std::max(std::abs(values_[at]), 1e-3 * largest), *high - *low);
+  double const rounding = 32 * epsilon * a_.norm;
+  return norms_[at] <= std::max(options_.tolerance * scale, rounding);
+}
+
+int Lobpcg::found() const {
+  int count = 0;
+  while (count < options_.modes && is_found(count)) ++count;
+  return count;
+}
+
+/// W of the residuals; whether anything is left of it.
+bool Lobpcg::extend() {
+  std::vector<int> open;
+  std::vector<double> norms;
+  for (int mode = 0; mode < x_.count; ++mode)
+    if (!is_found(mode)) open.push_back(mode);
+  if (a_.precondition) {
+    // Neighbours are done at once.
+    for (std::size_t first = 0; first < open.size();) {
+      std::size_t last = first + 1;
+      while (last < open.size() && open[last] == open[last - 1] + 1) ++last;
+      auto const at = static_cast<std::size_t>(open[first]);
+      a_.precondition(stream_, std::span(norms_).subspan(at, last - first),
+                      w_.rows.data() + open[first] * a_.space.size);
+      first = last;
+    }
+  }
+  w_.count = orthonormalise(stream_, a_.space, {{x_.piece(), p_.piece(), {}}}, w_.piece(), open);
+  if (w_.count > 0) map(w_);
+  return w_.count > 0;
+}
+
+void Lobpcg::take_best() {
+  std::vector<double> values;
+  Small const modes = best_of(basis(), images(), values);
+  int const all = modes.columns, old = x_.count;
+  Small best(old, all), directions(0, all);
+  std::copy_n(modes.values.begin(), best.values.size(), best.values.begin());
+  // What is new in modes that were not found before.
+  std::vector<double> rows;
+  for (int mode = 0; mode < old; ++mode) {
+    if (is_found(mode)) continue;
+    for (int j = 0; j < all; ++j) rows.push_back(j < old ? 0 : best(mode, j));
+    ++directions.rows;
+  }
+  directions.values = std::move(rows);
+  directions = orthonormal_part(best, std::move(directions));
+  Small both(old + directions.rows, all);
+  std::copy(best.values.begin(), best.values.end(), both.values.begin());
+  std::copy(directions.values.begin(), directions.values.end(),
+            both.values.begin() + std::ssize(best.values));
+  Rows const in = basis(), mapped = images();
+  p_.count = directions.rows;
+  combine(stream_, a_.space, in, both, {{x_.piece(), p_.piece(), {}}});
+  combine(stream_, a_.space, mapped, both, {{x_.image(), p_.image(), {}}});
+  values_.assign(values.begin(), values.begin() + old);
+  find_residuals();
+}
+
+Result Lobpcg::solve() {
+  begin();
+  auto const note = [&] {
+    double const largest = *std::max_element(norms_.begin(), norms_.begin() + options_.modes);
+    history_.push_back({found(), largest, values_[static_cast<std::size_t>(options_.modes - 1)]});
+  };
+  note();
+  bool is_fresh = true, is_exhausted = false;
+  int since = 0;
+  while (true) {
+    if (found() == options_.modes || is_exhausted) {
+      if (is_fresh) break;
+      refresh();
+      is_fresh = true;
+      continue;
+    }
+    if (std::ssize(history_) > options_.iterations) break;
+    if (++since == iterations_between_refreshments) {
+      refresh();
+      since = 0;
+    }
+    is_exhausted = !extend() && p_.count == 0;
+    if (is_exhausted) continue;
+    take_best();
+    is_fresh = false;
+    note();
+  }
+  Result result;
+  result.converged = found() == options_.modes;
+  result.values.assign(values_.begin(), values_.begin() + options_.modes);
+  result.residuals.assign(norms_.begin(), norms_.begin() + options_.modes);
+  if (x_.count > options_.modes) result.next = values_[static_cast<std::size_t>(options_.modes)];
+  result.history = std::move(history_);
+  return result;
+}
+
+}  // namespace
+
+int block_size(int modes, std::int64_t unknowns) {
+  int const more = std::max(4, modes / 4);
+  return static_cast<int>(std::min<std::int64_t>(modes + more, unknowns));
+}
+
+std::size_t lobpcg_bytes(int modes, std::int64_t size, std::int64_t unknowns) {
+  return std::size_t{5} * sizeof(double) * static_cast<std::size_t>(size) *
+         static_cast<std::size_t>(block_size(modes, unknowns));
+}
+
+Result lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows) {
+  if (options.modes < 1 || options.modes > a.unknowns || options.modes > most_modes)
+    throw std::invalid_argument(
+        fmt::format("lobpcg: {} modes of {} unknowns (1 to {} are possible)", options.modes,
+                    a.unknowns, std::min<std::int64_t>(a.unknowns, most_modes)));
+  require_size("lobpcg", named("rows", rows),
+               static_cast<std::size_t>(block_size(options.modes, a.unknowns) * a.space.size));
+  return Lobpcg(stream, a, options, rows).solve();
+}
+
+}  // namespace gridstride::eigen

@@ -1,0 +1,343 @@
+// Eigenvalues and modes of symmetric operators:
+//
+//   A·u = λ·u      the k smallest or largest λ, with orthonormal u
+//
+// of −∇·(a∇u) + κu on a grid in 1 to 3 dimensions, whose sides have u = 0 or no derivative or are
+// periodic, or of a matrix, sparse or dense. `lobpcg` goes by products with blocks of vectors, for the
+// smallest ones with a preconditioner; `dense` transforms all of the matrix. On a grid modes are
+// orthonormal as functions: ∫u·v is a sum over points, each with its share of a cell. Of u and −u the
+// one is taken that is positive where it is largest.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "kernels/eigen/eigen.hpp"
+#include "kernels/families.hpp"
+#include "model/entry.hpp"
+#include "model/one_shot.hpp"
+#include "model/reading.hpp"
+#include "model/values.hpp"
+#include "simulations/eigenvalues_operator.hpp"
+#include "simulations/eigenvalues_parameters.hpp"
+
+namespace gridstride {
+
+namespace {
+
+using eigenvalues::OperatorOf;
+using eigenvalues::parameters_of;
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+MemoryForecast eigenvalues_memory(config::RunConfig const& run, Inputs const& inputs, Backend) {
+  auto const& parameters = parameters_of(run);
+  auto const size = static_cast<std::size_t>(eigenvalues::size_of_vectors(run, inputs));
+  auto const n = static_cast<std::size_t>(eigenvalues::unknowns_of(run, inputs));
+  auto const modes = static_cast<std::size_t>(parameters.modes);
+  bool const is_dense = eigenvalues::method_of(run, inputs) == "dense";
+  MemoryForecast result;
+  if (run.has_grid) result = forecast(run, eigenvalues::grid_rows(run));
+  result.key = run.has_grid ? "grid.points" : "parameters.matrix";
+  result.field_bytes = size * size_of(run.precision) * (run.has_grid ? 1 : modes);
+  if (is_dense) {
+    // The matrix, and as much for who transforms it; unit vectors and products with them.
+    result.other_bytes += (2 * n * n + (128 + modes) * size) * sizeof(double);
+    result.host_bytes += (2 * n * n + 64 * size) * sizeof(double);
+  } else {
+    result.other_bytes += eigen::lobpcg_bytes(
+        static_cast<int>(modes), static_cast<std::int64_t>(size), static_cast<std::int64_t>(n));
+  }
+  if (!run.has_grid || run.precision == Precision::float32)
+    result.other_bytes += modes * size * size_of(run.precision);
+  if (run.has_grid) {
+    result.other_bytes += size * sizeof(double);
+    if (eigenvalues::has_preconditioner(run, inputs))
+      result.other_bytes += multigrid::solver_bytes(run.grid, eigenvalues::sides_of(run),
+                                                    !is_constant(parameters.diffusivity) ||
+                                                        !is_constant(parameters.reaction),
+                                                    run.precision, false) +
+                            size * size_of(run.precision);
+  } else if (auto const sparse = sparse_extents(parameters, inputs)) {
+    auto const elements = static_cast<std::size_t>(sparse->elements);
+    result.other_bytes += elements * 12 + (n + 1) * 8 + n * sizeof(double);
+    result.host_bytes +=
+        2 * (elements * 12 + (n + 1) * 8) + static_cast<std::size_t>(sparse->entries) * 16;
+  } else {
+    result.other_bytes += 20 * n * n;
+    result.host_bytes += 20 * n * n;
+    note_reading(result, parameters.matrix, n * n);
+  }
+  return result;
+}
+
+template <class T>
+class Eigenvalues final : public OneShot {
+ public:
+  Eigenvalues(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
+
+  std::vector<Field> fields() const override;
+  Grid formula_grid(Field const& field) const override;
+  std::vector<NamedValue> diagnostics() const override;
+  std::vector<NamedText> chosen() const override;
+  std::vector<Table> tables() const override { return {eigenvalues_, history_}; }
+  std::string shortfall() const override { return shortfall_; }
+  std::vector<std::string> fallbacks() const override { return operator_->fallbacks(); }
+
+ private:
+  void compute() override;
+  void iterate();
+  void transform();
+  void deliver();
+  void tell(eigen::Judged const& judged, std::optional<double> next);
+  /// The array that is written: `modes_` itself, or its values in another order or type.
+  T* written() {
+    if constexpr (std::is_same_v<T, double>)
+      if (has_grid_) return modes_.data();
+    return rounded_.data();
+  }
+  std::int64_t modes() const { return options_.modes; }
+
+  bool has_grid_;
+  Grid grid_;  ///< of the fields
+  std::string method_, dense_variant_;
+  eigen::Options options_;
+  std::optional<OperatorOf<T>> operator_;
+  Buffer<double> modes_;  ///< rows
+  Buffer<T> rounded_;
+  Table eigenvalues_, history_;
+  std::string shortfall_;
+  double iterations_ = unknown, residual_ = unknown, bound_ = unknown;
+};
+
+eigen::Options options_of(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  return {.modes = static_cast<int>(parameters.modes),
+          .largest = parameters.wants_largest(),
+          .tolerance = parameters.tolerance,
+          .iterations = parameters.iterations};
+}
+
+template <class T>
+Eigenvalues<T>::Eigenvalues(config::RunConfig const& run, Stream const& stream,
+                            Inputs const& inputs)
+    : OneShot(stream, {"read", "transfer", "solve", "check"}),
+      has_grid_(run.has_grid),
+      grid_(run.grid),
+      method_(eigenvalues::method_of(run, inputs)),
+      dense_variant_(run.kernels.at("eigen")),
+      options_(options_of(run)),
+      eigenvalues_{"eigenvalues",
+                   {{"mode", "1", std::vector<std::int64_t>()},
+                    {"eigenvalue", has_grid_ ? "1/m^2" : "1", std::vector<double>()},
+                    {"residual_norm", has_grid_ ? "1/m^2" : "1", std::vector<double>()},
+                    {"error_bound", has_grid_ ? "1/m^2" : "1", std::vector<double>()}}},
+      history_{"history",
+               {{"iteration", "1", std::vector<std::int64_t>()},
+                {"found", "1", std::vector<std::int64_t>()},
+                {"residual_norm", has_grid_ ? "1/m^2" : "1", std::vector<double>()}}} {
+  if (dense_variant_ == "auto") dense_variant_ = eigen::default_variant(stream.backend());
+  times_.measure("read", [&] { operator_.emplace(run, stream_, inputs); });
+  auto const& a = operator_->get();
+  std::int64_t const rows =
+      method_ == "dense" ? modes() : eigen::block_size(options_.modes, a.unknowns);
+  modes_ = {stream_, MemorySpace::device, static_cast<std::size_t>(rows * a.space.size)};
+  zero_async(modes_.span(), stream_);
+  if (!has_grid_ || !std::is_same_v<T, double>) {
+    rounded_ = {stream_, MemorySpace::device, static_cast<std::size_t>(modes() * a.space.size)};
+    zero_async(rounded_.span(), stream_);
+  }
+  if (!has_grid_ && modes() == 1) {
+    grid_ = Grid();
+    grid_.points[0] = a.space.size;
+  } else if (!has_grid_) {
+    grid_ = {2, {modes(), a.space.size, 1}, {0, 0, 0}, {1, 1, 1}};
+  }
+}
+
+template <class T>
+void Eigenvalues<T>::compute() {
+  if (method_ == "dense")
+    transform();
+  else
+    iterate();
+  deliver();
+}
+
+template <class T>
+void Eigenvalues<T>::iterate() {
+  auto const& a = operator_->get();
+  eigen::Result result;
+  times_.measure("solve", [&] { result = eigen::lobpcg(stream_, a, options_, modes_.span()); });
+  iterations_ = static_cast<double>(result.history.size() - 1);
+  for (std::size_t i = 0; i < result.history.size(); ++i) {
+    auto const& step = result.history[i];
+    std::get<0>(history_.columns[0].numbers).push_back(static_cast<std::int64_t>(i));
+    std::get<0>(history_.columns[1].numbers).push_back(step.found);
+    std::get<1>(history_.columns[2].numbers)
+        .push_back(std::ldexp(step.residual, operator_->exponent()));
+  }
+  tell({result.values, result.residuals}, result.next);
+  if (result.converged) return;
+  bool const is_plain = operator_->preconditioner() == "none";
+  shortfall_ = fmt::format(
+      "eigenvalues: lobpcg has found {} of {} modes after {} iterations; the largest residual is "
+      "{:.2e}"
+      " (parameters.iterations may be more{}, or parameters.tolerance, {:g}, larger; method: dense "
+      "finds all of fewer unknowns)",
+      result.history.back().found, modes(), iterations_, residual_,
+      is_plain && !options_.largest ? ", preconditioner: auto may help" : "", options_.tolerance);
+}
+
+/// Unknowns are where points have a weight; the matrix of w^½·A·w^−½ is symmetric.
+template <class T>
+void Eigenvalues<T>::transform() {
+  auto const& a = operator_->get();
+  auto const size = static_cast<std::size_t>(a.space.size);
+  std::vector<double> weights(size, 1.0);
+  if (a.space.weights != nullptr)
+    copy_async(std::span(weights), std::span<double const>(a.space.weights, size), stream_);
+  stream_.synchronize();
+  std::vector<std::int64_t> places;
+  std::vector<double> roots;
+  for (std::size_t p = 0; p < size; ++p) {
+    if (weights[p] == 0) continue;
+    places.push_back(static_cast<std::int64_t>(p));
+    roots.push_back(std::sqrt(weights[p]));
+  }
+  std::size_t const n = places.size();
+  Buffer<double> matrix, values(stream_, MemorySpace::device, n);
+  times_.measure("transfer", [&] {
+    matrix = on_device<double>(stream_, operator_->matrix(stream_, places, roots));
+  });
+  times_.measure("solve", [&] {
+    eigen::decompose(stream_, static_cast<std::int64_t>(n), matrix.span(), values.span(),
+                     dense_variant_);
+  });
+  times_.measure("transfer", [&] {
+    std::vector<double> rows(static_cast<std::size_t>(modes()) * size, 0.0), row(n);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(modes()); ++k) {
+      std::size_t const from = options_.largest ? n - 1 - k : k;
+      copy_async(std::span(row), std::as_const(matrix).span().subspan(from * n, n), stream_);
+      stream_.synchronize();
+      for (std::size_t i = 0; i < n; ++i)
+        rows[k * size + static_cast<std::size_t>(places[i])] = row[i] / roots[i];
+    }
+    copy_async(modes_.span(), std::span<double const>(rows), stream_);
+    stream_.synchronize();
+  });
+  times_.measure("check", [&] {
+    tell(eigen::judge(stream_, a, static_cast<int>(modes()), modes_.data()), std::nullopt);
+  });
+}
+
+/// In the operator's own units.
+template <class T>
+void Eigenvalues<T>::tell(eigen::Judged const& judged, std::optional<double> next) {
+  double const rounding = std::numeric_limits<double>::epsilon() * operator_->get().norm;
+  auto const bounds = eigen::error_bounds(judged.values, judged.residuals, next, rounding);
+  auto const add = [&](std::size_t column, double value) {
+    std::get<1>(eigenvalues_.columns[column].numbers)
+        .push_back(std::ldexp(value, operator_->exponent()));
+  };
+  for (std::size_t i = 0; i < judged.values.size(); ++i) {
+    std::get<0>(eigenvalues_.columns[0].numbers).push_back(static_cast<std::int64_t>(i) + 1);
+    add(1, judged.values[i]);
+    add(2, judged.residuals[i]);
+    add(3, bounds[i]);
+  }
+  residual_ = std::ldexp(*std::ranges::max_element(judged.residuals), operator_->exponent());
+  bound_ = std::ldexp(*std::ranges::max_element(bounds), operator_->exponent());
+}
+
+/// Modes of the norm 1, and of the sign that they are to have.
+template <class T>
+void Eigenvalues<T>::deliver() {
+  times_.measure("check", [&] {
+    auto const& space = operator_->get().space;
+    eigen::Rows const rows{{{modes_.data(), static_cast<int>(modes())}, {}, {}}};
+    std::vector<double> factors;
+    for (auto const& peak : eigen::peaks(stream_, space, rows))
+      factors.push_back((peak.negative ? -1 : 1) / std::sqrt(operator_->volume()));
+    bool const by_modes = has_grid_;
+    eigen::deliver<T>(stream_, space, rows, factors, written(), by_modes ? 1 : modes(),
+                      by_modes ? space.size : 1);
+  });
+}
+
+/// Of a grid a field for each mode; of a matrix all modes side by side, of one a line.
+template <class T>
+std::vector<Field> Eigenvalues<T>::fields() const {
+  T const* const values = const_cast<Eigenvalues*>(this)->written();
+  if (!has_grid_) return {{"modes", "1", grid_, precision_of<T>(), values}};
+  std::vector<Field> all;
+  for (std::int64_t mode = 0; mode < modes(); ++mode)
+    all.push_back({eigenvalues::mode_name(mode), "1", grid_, precision_of<T>(),
+                   values + mode * grid_.size()});
+  return all;
+}
+
+template <class T>
+Grid Eigenvalues<T>::formula_grid(Field const& field) const {
+  if (has_grid_) return field.grid;
+  std::int64_t const rows = operator_->get().space.size;
+  return {2, {modes(), rows, 1}, {0, 0, static_cast<double>(rows)}, {1, 1, 1}};
+}
+
+template <class T>
+std::vector<NamedValue> Eigenvalues<T>::diagnostics() const {
+  auto const& found = std::get<1>(eigenvalues_.columns[1].numbers);
+  std::vector<NamedValue> values = {{"first", found.empty() ? unknown : found.front()},
+                                    {"last", found.empty() ? unknown : found.back()},
+                                    {"residual_norm", residual_},
+                                    {"error_bound", bound_},
+                                    {"iterations", iterations_}};
+  auto const times = OneShot::diagnostics();
+  values.insert(values.end(), times.begin(), times.end());
+  return values;
+}
+
+template <class T>
+std::vector<NamedText> Eigenvalues<T>::chosen() const {
+  std::vector<NamedText> texts = {{"method", method_}};
+  if (method_ == "dense")
+    texts.push_back({"eigen", dense_variant_});
+  else
+    texts.push_back({"preconditioner", std::string(operator_->preconditioner())});
+  if (!has_grid_) texts.push_back({"sparse", std::string(operator_->sparse_variant())});
+  return texts;
+}
+
+}  // namespace
+
+SimulationEntry eigenvalues_entry() {
+  config::SimulationInfo info;
+  info.name = "eigenvalues";
+  info.summary =
+      "eigenvalues and modes of -div(diffusivity grad u) + reaction u on a grid, or of a "
+      "symmetric matrix";
+  info.fields = {{.name = "mode_1",
+                  .documentation =
+                      "the mode of the first eigenvalue, mode_2 that of the second and "
+                      "so on; of a matrix `modes`, a column for each",
+                  .sides = std::vector<SideKind>(),
+                  .any_name = true}};
+  info.kernels = {{"eigen", variant_names("eigen")},
+                  {"evaluate", variant_names("evaluate")},
+                  {"multigrid", variant_names("multigrid")},
+                  {"sparse", variant_names("sparse")}};
+  info.in_place_of_grid = "parameters.matrix";
+  info.has_time = false;
+  info.variables = std::span(expression::space_and_time).first(3);
+  info.variables_without_grid = matrix_variables();
+  return entry<Eigenvalues, eigenvalues::Parameters>(
+      {.info = info, .memory = eigenvalues_memory, .problems = eigenvalues::problems});
+}
+
+}  // namespace gridstride

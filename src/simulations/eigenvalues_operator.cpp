@@ -1,0 +1,186 @@
+#include "simulations/eigenvalues_operator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/buffer.hpp"
+#include "model/values.hpp"
+#include "simulations/eigenvalues_parameters.hpp"
+
+namespace gridstride::eigenvalues {
+
+std::vector<Row> grid_rows(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  return {coefficient(run, "diffusivity", parameters.diffusivity),
+          coefficient(run, "reaction", parameters.reaction)};
+}
+
+template <class T>
+OperatorOf<T>::OperatorOf(config::RunConfig const& run, Stream& stream, Inputs const& inputs) {
+  if (run.has_grid)
+    take_grid(run, stream, inputs);
+  else
+    take_matrix(run, stream, inputs);
+}
+
+template <class T>
+void OperatorOf<T>::take_grid(config::RunConfig const& run, Stream& stream, Inputs const& inputs) {
+  auto const a = diffusivities_of(run, inputs), kappa = reactions_of(run, inputs);
+  state_.emplace(stream, grid_rows(run), run, inputs, nullptr);
+  auto& state = *state_;
+  poisson::Equation<T> const equation = {.grid = run.grid,
+                                         .sides = sides_of(run),
+                                         .diffusivity = state["diffusivity"].constant(),
+                                         .diffusivities = state["diffusivity"].data(),
+                                         .reaction = state["reaction"].constant(),
+                                         .reactions = state["reaction"].data()};
+  bool const cycles = has_preconditioner(run, inputs);
+  if (cycles) preconditioner_ = "multigrid";
+  grid_ = std::make_unique<eigen::GridOperator<T>>(
+      stream, equation,
+      typename eigen::GridOperator<T>::Extremes{a.least, a.most, kappa.least, kappa.most},
+      cycles ? std::string_view(run.kernels.at("multigrid")) : std::string_view());
+}
+
+namespace {
+
+/// A dense matrix by rows, without its zeros.
+Csr<double> without_zeros(std::vector<double> const& dense, std::int64_t n) {
+  Csr<double> rows;
+  rows.rows = rows.columns = n;
+  rows.offsets.push_back(0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double const value = dense[static_cast<std::size_t>(i * n + j)];
+      if (value == 0) continue;
+      rows.column_indices.push_back(static_cast<std::int32_t>(j));
+      rows.values.push_back(value);
+    }
+    rows.offsets.push_back(std::ssize(rows.values));
+  }
+  return rows;
+}
+
+Csr<double> read_rows(config::RunConfig const& run, Stream& stream, Inputs const& inputs) {
+  auto const& parameters = parameters_of(run);
+  if (sparse_extents(parameters, inputs)) return read_sparse(parameters, inputs);
+  std::int64_t const n = unknowns_of(run, inputs);
+  Grid const grid{2, {n, n, 1}, {0, 0, static_cast<double>(n)}, {1, 1, 1}};
+  Buffer<double> there(stream, MemorySpace::device, static_cast<std::size_t>(n * n));
+  fill(stream, parameters.matrix, grid, inputs, there.span());
+  std::vector<double> dense(there.size());
+  copy_async(std::span(dense), std::as_const(there).span(), stream);
+  stream.synchronize();
+  for (std::size_t i = 0; i < dense.size(); ++i)
+    if (!std::isfinite(dense[i]))
+      throw ConfigError({run.problem(
+          parameters.matrix.location,
+          fmt::format("is {} at i = {}, j = {} (all values have to be finite)", dense[i],
+                      i / static_cast<std::size_t>(n), i % static_cast<std::size_t>(n)))});
+  return without_zeros(dense, n);
+}
+
+void require_symmetry(config::RunConfig const& run, Csr<double> const& rows) {
+  auto const found = examine(rows);
+  if (found.symmetric()) return;
+  auto const i = found.row, j = found.column;
+  throw ConfigError({run.problem(
+      parameters_of(run).matrix.location,
+      fmt::format(
+          "is not symmetric: A({}, {}) = {} and A({}, {}) = {}, counted from 0 (eigenvalues "
+          "of other matrices may be complex)",
+          i, j, element(rows, i, j), j, i, element(rows, j, i)))});
+}
+
+}  // namespace
+
+template <class T>
+void OperatorOf<T>::take_matrix(config::RunConfig const& run, Stream& stream,
+                                Inputs const& inputs) {
+  auto rows = read_rows(run, stream, inputs);
+  require_symmetry(run, rows);
+  double largest = 0;
+  for (double const value : rows.values) largest = std::max(largest, std::abs(value));
+  exponent_ = largest > 0 ? std::ilogb(largest) : 0;
+  for (double& value : rows.values) value = std::ldexp(value, -exponent_);
+  double norm = 0;
+  for (std::int64_t i = 0; i < rows.rows; ++i) {
+    double sum = 0;
+    for (auto k = rows.offsets[static_cast<std::size_t>(i)];
+         k < rows.offsets[static_cast<std::size_t>(i + 1)]; ++k)
+      sum += std::abs(rows.values[static_cast<std::size_t>(k)]);
+    norm = std::max(norm, sum);
+  }
+  matrix_ = std::make_unique<sparse::Matrix<double>>(stream, rows, run.kernels.at("sparse"));
+  matrix_operator_ = {.space = {rows.rows, nullptr},
+                      .unknowns = rows.rows,
+                      .norm = norm,
+                      .apply = [this](Stream& s, int count, double const* x, double* y) {
+                        auto const n = static_cast<std::size_t>(matrix_->rows());
+                        for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row)
+                          matrix_->multiply(s, {x + row * n, n}, {y + row * n, n});
+                      }};
+  if (has_preconditioner(run, inputs)) take_diagonal(stream, rows);
+}
+
+/// The inverse of the diagonal of A − σ, where σ is below all eigenvalues (Gershgorin).
+template <class T>
+void OperatorOf<T>::take_diagonal(Stream& stream, Csr<double> const& rows) {
+  auto const n = static_cast<std::size_t>(rows.rows);
+  std::vector<double> diagonal(n);
+  double below = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    double around = 0;
+    for (auto k = static_cast<std::size_t>(rows.offsets[i]);
+         k < static_cast<std::size_t>(rows.offsets[i + 1]); ++k) {
+      if (rows.column_indices[k] == static_cast<std::int32_t>(i))
+        diagonal[i] = rows.values[k];
+      else
+        around += std::abs(rows.values[k]);
+    }
+    below = i == 0 ? diagonal[i] - around : std::min(below, diagonal[i] - around);
+  }
+  double const least = 1e-3 * matrix_operator_.norm;
+  for (double& value : diagonal) value = least > 0 ? 1 / std::max(value - below, least) : 1;
+  inverse_diagonal_ = on_device<double>(stream, diagonal);
+  preconditioner_ = "jacobi";
+  matrix_operator_.precondition = [this](Stream& s, std::span<double const> norms, double* w) {
+    eigen::Rows const some{{{w, static_cast<int>(norms.size())}, {}, {}}};
+    eigen::scale_points(s, matrix_operator_.space, inverse_diagonal_.data(), some);
+  };
+}
+
+/// Columns are products with unit vectors, some at a time.
+template <class T>
+std::vector<double> OperatorOf<T>::matrix(Stream& stream, std::vector<std::int64_t> const& places,
+                                          std::vector<double> const& roots) const {
+  constexpr std::size_t at_once = 64;
+  auto const size = static_cast<std::size_t>(get().space.size), n = places.size();
+  std::vector<double> result(n * n), vectors(at_once * size);
+  Buffer<double> x(stream, MemorySpace::device, vectors.size()),
+      y(stream, MemorySpace::device, vectors.size());
+  zero_async(y.span(), stream);
+  for (std::size_t first = 0; first < n; first += at_once) {
+    std::size_t const count = std::min(at_once, n - first);
+    std::fill(vectors.begin(), vectors.end(), 0.0);
+    for (std::size_t i = 0; i < count; ++i)
+      vectors[i * size + static_cast<std::size_t>(places[first + i])] = 1;
+    copy_async(x.span(), std::span<double const>(vectors), stream);
+    get().apply(stream, static_cast<int>(count), x.data(), y.data());
+    copy_async(std::span(vectors), std::as_const(y).span(), stream);
+    stream.synchronize();
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        result[(first + i) * n + j] =
+            vectors[i * size + static_cast<std::size_t>(places[j])] * (roots[j] / roots[first + i]);
+  }
+  return result;
+}
+
+template class OperatorOf<float>;
+template class OperatorOf<double>;
+
+}  // namespace gridstride::eigenvalues
