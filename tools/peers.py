@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 
+import peers_eigen
 import peers_integrals
 import peers_modes
 import peers_pde
@@ -56,11 +57,12 @@ WORKS = (
     *peers_pde.WORKS,
     *peers_modes.WORKS,
     *peers_integrals.WORKS,
+    *peers_eigen.WORKS,
 )
 
 
-def median_seconds(run, repeats):
-    for _ in range(2):
+def median_seconds(run, repeats, warm_ups):
+    for _ in range(warm_ups):
         run()
     seconds = []
     for _ in range(repeats):
@@ -176,14 +178,16 @@ def torch_ways(work):
 
 
 PEERS = {"jax": jax_ways, "cupy": cupy_ways, "torch": torch_ways}
-NAMES = tuple(dict.fromkeys((*PEERS, *peers_pde.PEERS, *peers_integrals.PEERS)))
+NAMES = tuple(dict.fromkeys((*PEERS, *peers_pde.PEERS, *peers_integrals.PEERS,
+                             *peers_eigen.PEERS)))
 
 
 def ways(peer, work):
     """The forms of a peer that does such work, as (name, function that runs once and waits), and
     the units of work that it does if they are others than the work's."""
     kinds = {peers_integrals.Integrals: peers_integrals.PEERS, peers_pde.Systems: peers_pde.PEERS,
-             peers_pde.FirstStep: peers_pde.PEERS, peers_modes.Modes: peers_modes.PEERS}
+             peers_pde.FirstStep: peers_pde.PEERS, peers_modes.Modes: peers_modes.PEERS,
+             peers_eigen.Spectrum: peers_eigen.PEERS}
     find = kinds.get(type(work), PEERS).get(peer)
     return find(work) if find else ()
 
@@ -240,7 +244,7 @@ def gridstride_rate(program, work, repeats):
         report = json.loads(result.read_text(encoding="utf-8"))
     if work.config:
         if not work.steps_in_time:
-            return work.count / report["diagnostics"]["seconds.integrate"], "run"
+            return work.count / report["diagnostics"][f"seconds.{work.phase}"], "run"
         if work.unit == "steps/s":
             return report["updates_per_second"] / work.points, "run"
         return report["updates_per_second"], "run"
@@ -257,7 +261,7 @@ def measure(work, peers, repeats):
     for peer in peers:
         try:
             for name, run, *count in ways(peer, work):
-                seconds = median_seconds(run, repeats)
+                seconds = median_seconds(run, repeats, work.warm_ups)
                 yield (name, seconds if work.is_duration else
                        (count[0] if count else work.count) / seconds, "")
         except ImportError as error:

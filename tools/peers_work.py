@@ -5,6 +5,8 @@ class Work:
     """One row of the table: `count` units of work in a run of `steps` steps on a grid."""
 
     steps_in_time, compiles = True, False
+    warm_ups = 2
+    phase = "integrate"  # of a work without time, that counts
 
     def __init__(self, name, unit, shape, precision, steps=1, taps=0, config=None, bench=None,
                  sets=()):

@@ -215,7 +215,7 @@ struct RunOptions {
   /// Constants that take several values, in a run for each; empty: this is one run.
   std::vector<std::pair<std::string, std::vector<double>>> sweep;
   std::vector<NamedValue> swept;  // of a run of a sweep: these constants, in the sweep's order
-  bool has_grid = true;  ///< its file has one
+  bool has_grid = true;           ///< its file has one
   std::span<expression::Variable const> variables = expression::space_and_time;  ///< of formulas
   GridOptions grid_options;
   Grid grid;
