@@ -62,7 +62,7 @@ MemoryForecast eigenvalues_memory(config::RunConfig const& run, Inputs const& in
       result.other_bytes += multigrid::solver_bytes(run.grid, eigenvalues::sides_of(run),
                                                     !is_constant(parameters.diffusivity) ||
                                                         !is_constant(parameters.reaction),
-                                                    run.precision, false) +
+                                                    run.precision, multigrid::Options()) +
                             size * size_of(run.precision);
   } else if (auto const sparse = sparse_extents(parameters, inputs)) {
     auto const elements = static_cast<std::size_t>(sparse->elements);
