@@ -6,8 +6,8 @@
 // differences; a is averaged at the faces between points. Solved at once by `direct`, elimination
 // along a line with any a and κ, or by `fft`, division between two transforms that have the modes of
 // the differences, where a and κ are the same everywhere, and elimination between two along all axes
-// but that on which they depend; to a tolerance by `multigrid`, `mg_cg` and `cg`, or the
-// textbook's `jacobi`, `gauss_seidel` and `sor`, with any a, and κ that is not negative. Where constants solve
+// but that on which they depend; to a tolerance by `multigrid`, `mg_cg` and `cg`, or the textbook's
+// `jacobi`, `gauss_seidel` and `sor`, with any a, and κ that is not negative. Where constants solve
 // the equation without a source, the source has to be in balance with the sides, and the mean of u is
 // fixed. Where a, κ or f depend on u it is `newton` (poisson_newton.cpp).
 

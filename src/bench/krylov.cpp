@@ -1,0 +1,168 @@
+#include "kernels/krylov/krylov.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include "bench/workloads.hpp"
+#include "kernels/poisson/conjugate.hpp"
+#include "kernels/sparse/sparse.hpp"
+#include "kernels/sparse/stencil_matrix.hpp"
+
+namespace gridstride::bench {
+
+namespace of_krylov {
+
+constexpr std::int64_t iterations = 50;
+constexpr double tolerance = 1e-10;
+
+std::int64_t extent_of(std::int64_t points) {
+  auto const root = std::floor(std::cbrt(static_cast<double>(points)) * (1 + 1e-12));
+  return std::max<std::int64_t>(static_cast<std::int64_t>(root), 4);
+}
+std::int64_t cube_of(std::int64_t points) {
+  auto const extent = extent_of(points);
+  return extent * extent * extent;
+}
+
+/// What is left of the right-hand side, where it was to become small; else by how much it is not what
+/// the method carries along.
+Accuracy accuracy_of(krylov::Result const& result, bool to_tolerance, double of_carried) {
+  if (to_tolerance) return {result.residual_norm, tolerance};
+  return {std::abs(result.history.back() / result.residual_norm - 1), of_carried};
+}
+
+/// Differences on a cube with Dirichlet sides, by conjugate gradients; rows are what directions are
+/// carried along in.
+template <bool to_tolerance>
+Problem grid_problem(Stream& stream, std::int64_t size, int sets) {
+  poisson::Equation<double> equation;
+  std::int64_t const extent = extent_of(size);
+  equation.grid = {3, {extent, extent, extent}, {0, 0, 0}, {1, 1, 1}};
+  equation.sides.fill({SideKind::dirichlet, SideKind::dirichlet});
+  Arrays<double> const right(stream, equation.grid.size(), sets),
+      u(stream, equation.grid.size(), sets);
+  auto const last = std::make_shared<krylov::Result>();
+  return {.prepare =
+              [=, &stream](int set) {
+                machine::fill_random(stream, right(set), static_cast<std::uint64_t>(set));
+                spoil(stream, u(set));
+              },
+          .run =
+              [=, &stream](std::string_view variant, int set) {
+                poisson::ConjugateOptions options;
+                options.inner = variant == "float32" ? Precision::float32 : Precision::float64;
+                options.tolerance = to_tolerance ? tolerance : 1e-15;
+                if (!to_tolerance) options.iterations = iterations;
+                poisson::ConjugateSolver<double> solver(stream, equation, false, options);
+                *last = solver.solve(stream, right.constant(set), u(set));
+              },
+          .accuracy =
+              [=](std::string_view variant) {
+                return accuracy_of(*last, to_tolerance, variant == "float32" ? 1e-2 : 1e-8);
+              }};
+}
+
+template <bool to_tolerance>
+Workload grid_workload(Backend backend) {
+  auto const work = [](std::int64_t size) {
+    // Iterations to a tolerance grow with the points along a side: about three for each.
+    double const count = to_tolerance ? 3.0 * static_cast<double>(extent_of(size)) : iterations;
+    auto const points = static_cast<double>(size);
+    double const moved = 8 * sizeof(double) * points * count, flops = 30 * points * count;
+    return Work{.bytes = moved,
+                .flops = flops,
+                .asks = {{machine::copy_roof, moved}, {machine::float64_roof, flops}},
+                .set_bytes = 9 * sizeof(double) * points,
+                .elements = points * count};
+  };
+  std::int64_t const extent = backend == Backend::cpu ? 32 : to_tolerance ? 256 : 512;
+  return {.family = "krylov",
+          .operation = to_tolerance ? "cg to 1e-10, 7 points, no matrix"
+                                    : "cg, 50 iterations, 7 points, no matrix",
+          .type = type_name<double>(),
+          .by_default = true,
+          .size = extent * extent * extent,
+          .work = work,
+          .rows = {{"float64", "directions and residuals in float64", true, false},
+                   {"float32", "in float32, with residuals of float64 now and then", false, false}},
+          .make = grid_problem<to_tolerance>,
+          .rounded = cube_of,
+          .error = to_tolerance ? "what is left of the right-hand side"
+                                : "of the residual that is carried along"};
+}
+
+constexpr krylov::Method methods[] = {krylov::Method::cg, krylov::Method::minres,
+                                      krylov::Method::bicgstab, krylov::Method::gmres};
+
+/// The same numbers of iterations by all methods with a matrix.
+template <sparse::Neighbours neighbours>
+Problem matrix_problem(Stream& stream, std::int64_t size, int sets) {
+  std::int64_t const extent = extent_of(size), n = extent * extent * extent;
+  auto const matrix = std::make_shared<sparse::Matrix<double>>(
+      stream, sparse::stencil_matrix<double>(neighbours, {extent, extent, extent}), "auto");
+  Arrays<double> const right(stream, n, sets), x(stream, n, sets);
+  auto const last = std::make_shared<krylov::Result>();
+  return {.prepare =
+              [=, &stream](int set) {
+                machine::fill_random(stream, right(set), static_cast<std::uint64_t>(set));
+                zero_async(x(set), stream);
+              },
+          .run =
+              [=, &stream](std::string_view variant, int set) {
+                krylov::Operator<double> const a = {
+                    .size = n,
+                    .apply = [matrix](Stream& on, std::span<double const> from,
+                                      std::span<double> to) { matrix->multiply(on, from, to); }};
+                auto const method = *std::ranges::find(methods, variant, krylov::name_of);
+                zero_async(x(set), stream);
+                *last = krylov::solve<double>(stream, method, a, {}, right.constant(set), x(set),
+                                              {.tolerance = 1e-15, .iterations = iterations});
+              },
+          .accuracy = [=](std::string_view) { return accuracy_of(*last, false, 1e-6); }};
+}
+
+template <sparse::Neighbours neighbours>
+Workload matrix_workload(Backend backend, std::string_view operation, double elements) {
+  auto const work = [elements](std::int64_t size) {
+    auto const points = static_cast<double>(size);
+    // The matrix, and what conjugate gradients move of vectors.
+    double const moved = (8.25 * elements + 13 * sizeof(double)) * points * iterations;
+    double const flops = (2 * elements + 12) * points * iterations;
+    return Work{.bytes = moved,
+                .flops = flops,
+                .asks = {{machine::copy_roof, moved}, {machine::float64_roof, flops}},
+                .set_bytes = 50 * sizeof(double) * points,
+                .elements = points * iterations};
+  };
+  std::int64_t const extent = backend == Backend::cpu ? 24 : 256;
+  Workload workload{.family = "krylov",
+                    .operation = operation,
+                    .type = type_name<double>(),
+                    .by_default = true,
+                    .size = extent * extent * extent,
+                    .work = work,
+                    .rows = {},
+                    .make = matrix_problem<neighbours>,
+                    .rounded = cube_of,
+                    .error = "of the residual that is carried along"};
+  constexpr std::string_view ideas[] = {
+      "symmetric positive definite matrices: one product and two passes", "symmetric matrices",
+      "any matrix: two products", "any matrix: 30 vectors, each new one orthogonal to all"};
+  for (std::size_t i = 0; i < std::size(methods); ++i)
+    workload.rows.push_back({krylov::name_of(methods[i]), ideas[i], i == 0, false});
+  return workload;
+}
+
+}  // namespace of_krylov
+
+std::vector<Workload> krylov_workloads(Backend backend) {
+  using namespace of_krylov;
+  return {grid_workload<false>(backend), grid_workload<true>(backend),
+          matrix_workload<sparse::Neighbours::all>(backend, "50 iterations, 27 points", 27),
+          matrix_workload<sparse::Neighbours::axes>(backend, "50 iterations, 7 points", 7)};
+}
+
+}  // namespace gridstride::bench
