@@ -202,7 +202,7 @@ void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
   if (inner != "auto" && solver != "cg")
     visitor.fault(
         "inner",
-        fmt::format("is of cg ({} chooses by itself in which precision it computes)", solver));
+        fmt::format("is for cg ({} chooses by itself in which precision it computes)", solver));
   if (iterations && *iterations != std::floor(*iterations))
     visitor.fault("iterations", fmt::format("{} is no whole number", *iterations));
   if (relaxation && solver != "sor" && solver != "jacobi")
