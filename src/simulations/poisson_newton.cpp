@@ -85,9 +85,14 @@ struct Course {
   std::vector<double> residuals, corrections = {0}, parts = {0};
   double magnitude = 0;  ///< of what residuals are made of
   double value = 0;      ///< the largest |u|
+  double size = 0;       ///< the largest of these, and of changes, so far
   std::string end;       ///< why there was no further step
 
   std::size_t steps() const { return residuals.empty() ? 0 : residuals.size() - 1; }
+  /// A change that is small beside u; where u comes to be 0, beside what it was, and twice as much so.
+  bool is_small(double change, double now, double tolerance) const {
+    return change <= tolerance * now || change <= tolerance * tolerance * size;
+  }
   /// What is left is rounding.
   bool is_rounding(double residual) const {
     return residual <= 8 * std::numeric_limits<double>::epsilon() * magnitude;
@@ -159,7 +164,7 @@ class Nonlinear final : public OneShot {
   bool is_given_;
   double tolerance_;
   std::int64_t most_;
-  std::string variant_;
+  std::string variant_, cycle_variant_;
   std::array<Buffer<double>, given_count> given_;
   Formulas formulas_;
   Buffer<double> u_, tried_, residual_, direction_, a_, r_, d_, s_, held_;
@@ -178,6 +183,7 @@ Nonlinear<T>::Nonlinear(config::RunConfig const& run, Stream const& stream, Inpu
       tolerance_(parameters_of(run).tolerance.value_or(1e-10)),
       most_(static_cast<std::int64_t>(parameters_of(run).iterations.value_or(50))),
       variant_(run.kernels.at("evaluate")),
+      cycle_variant_(run.kernels.at("multigrid")),
       formulas_(parameters_of(run), has_neumann(run)) {
   auto const size = static_cast<std::size_t>(grid_.size());
   for (auto* const buffer : {&u_, &tried_, &residual_, &direction_, &a_, &r_, &d_, &s_, &held_})
@@ -235,7 +241,8 @@ void Nonlinear<T>::begin(config::RunConfig const& run, Inputs const& inputs) {
   } else if (is_given_) {
     zero_async(residual_.span(), stream_);
     add_sides(stream_, plain, all, residual_.span());
-    multigrid::Solver<double>(stream_, plain, false, {.conjugates = true, .tolerance = 1e-6})
+    multigrid::Solver<double>(stream_, plain, false, {.conjugates = true, .tolerance = 1e-6},
+                              cycle_variant_)
         .solve(stream_, residual_.span(), u_.span());
   }
   stream_.synchronize();
@@ -270,7 +277,7 @@ void Nonlinear<T>::linearise() {
       stream_,
       Equation<double>{
           .grid = grid_, .sides = sides_, .diffusivities = a_.data(), .reactions = held_.data()},
-      false, multigrid::Options{.cycle = multigrid::Cycle::v});
+      false, multigrid::Options{.cycle = multigrid::Cycle::v}, cycle_variant_);
 }
 
 template <class T>
@@ -306,7 +313,7 @@ bool Nonlinear<T>::take_step(krylov::Result const& direction) {
         multigrid::advance(stream_, equation_of(u_.span()), part, direction_.span(), tried_.span());
     auto const defect = find_defect(tried_.span());
     was_positive = defect.largest < std::numeric_limits<double>::infinity();
-    bool const settles = part == 1 && change.largest <= tolerance_ * change.value;
+    bool const settles = part == 1 && course_.is_small(change.largest, change.value, tolerance_);
     bool const less = defect.largest <= (1 - 1e-4 * part) * before;
     course_.magnitude = defect.magnitude;
     bool const rounds = was_positive && course_.is_rounding(defect.largest);
@@ -317,6 +324,7 @@ bool Nonlinear<T>::take_step(krylov::Result const& direction) {
     course_.parts.push_back(part);
     course_.inner.push_back(direction.iterations);
     course_.value = change.value;
+    course_.size = std::max({course_.size, change.value, change.largest});
     bool const solved = defect.largest <= tolerance_ * course_.residuals.front() || rounds;
     course_.converged = settles && solved;
     if (settles && !solved) course_.end = "roundings of u leave no less";

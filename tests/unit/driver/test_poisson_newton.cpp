@@ -193,6 +193,18 @@ TEST(PoissonNewton, FilesAndFormulasAndUnits) {
   EXPECT_NEAR(solved.diagnostic("mean"), 2, 1e-12);
 }
 
+/// Where u comes to be 0 it is small beside what it was.
+TEST(PoissonNewton, NothingAtAll) {
+  for (std::string const source : {"-u", "-sinh(u)"}) {
+    OneShot run(poisson_yaml({{33}, "dd"}, "0", {"0", "", ""},
+                             fmt::format("source: \"{}\", start: x*(1 - x)", source), "float64"),
+                cpu);
+    EXPECT_EQ(run.simulation->shortfall(), "") << source;
+    auto const u = to_host(run.simulation->fields()[0], run.stream);
+    for (int i = 0; i < 33; ++i) EXPECT_LE(std::abs(value_at(u, i)), 1e-12) << source;
+  }
+}
+
 TEST(PoissonNewton, TheSameBitsEveryTime) {
   EXPECT_EQ(solve_poisson(manufactured(20, "float64"), cpu).u.memory,
             solve_poisson(manufactured(20, "float64"), cpu).u.memory);
