@@ -17,10 +17,12 @@ double ritz_condition(std::span<double const> alphas, std::span<double const> be
   if (alphas.empty()) return 1;
   std::vector<double> diagonal, squares;  // of those, and of what is beside them, before each
   double most = 0;
+  double const unit = alphas[0];  // so that squares are in range
   for (std::size_t k = 0; k < alphas.size(); ++k) {
-    double const carried = k == 0 ? 0 : betas[k] / alphas[k - 1];
-    diagonal.push_back(1 / alphas[k] + carried);
-    squares.push_back(k == 0 ? 0 : carried / alphas[k - 1]);
+    double const before = k == 0 ? 1 : alphas[k - 1] / unit;
+    double const carried = k == 0 ? 0 : betas[k] / before;
+    diagonal.push_back(unit / alphas[k] + carried);
+    squares.push_back(carried / before);
     most = std::max(most, 2 * diagonal.back());  // it is positive definite: its norm is below that
   }
   auto const below = [&](double number) {
