@@ -93,7 +93,7 @@ TEST(HeatMultigrid, IsStableWhateverTheDiffusivity) {
           "boundary: {{x: {{neumann: 0}}, y: {{lower: {{dirichlet: 0}}, upper: {{neumann: 0}}}}}}\n"
           "initial: {{u: \"if(sin(1000*x^2 + 3000*y^2 + 777*x*y) > 0, 1, -1)\"}}\n"
           "parameters: {{diffusivity: \"if(sin(1234*x + 4321*y^2 + 999*x*y) > 0, 1, 1e-4)\", "
-          "solver: multigrid}}\ntime: {{scheme: {}, end: 100, step: 1}}\n"
+          "solver: multigrid}}\ntime: {{scheme: {}, end: 20, step: 1}}\n"
           "output: {{every: {{count: 1}}}}\n",
           points, scheme));
       auto const end = test::solve(config, Backend::cpu);
