@@ -2,6 +2,7 @@
 
 #include "kernels/krylov/passes_bicgstab.hpp"
 #include "kernels/krylov/passes_cg.hpp"
+#include "kernels/krylov/passes_chebyshev.hpp"
 #include "kernels/krylov/passes_gmres.hpp"
 #include "kernels/krylov/passes_minres.hpp"
 
@@ -11,4 +12,4 @@
       of(BicgAlpha<T>) of(BicgHalf<T>) of(BicgOmega<T>) of(BicgStep<T>) of(LanczosBegin<T>)   \
           of(LanczosDelta<T>) of(LanczosVector<T>) of(LanczosRotation<T>) of(MinresStep<T>)   \
               of(ColumnProducts<T>) of(Orthogonalise<T>) of(FirstColumn<T>) of(NextColumn<T>) \
-                  of(Combine<T>) of(Multiply<T>)
+                  of(Combine<T>) of(Multiply<T>) of(ChebyshevBegin<T>) of(ChebyshevStep<T>)

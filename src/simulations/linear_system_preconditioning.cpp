@@ -13,6 +13,7 @@
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "kernels/amg/amg.hpp"
+#include "kernels/krylov/chebyshev.hpp"
 #include "model/values.hpp"
 
 namespace gridstride::linear_system {
@@ -54,9 +55,11 @@ double excess(Csr<T> const& a, std::vector<T> const& units) {
 
 }  // namespace
 
+namespace {
+
+/// What a symmetric positive definite matrix has; it may be lost in T beside large elements.
 template <class T>
-Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system) {
-  auto const& rows = system.rows();
+void require_positive_diagonal(Csr<T> const& rows) {
   for (std::int64_t i = 0; i < rows.rows; ++i)
     if (!(element(rows, i, i) > T{0}))
       throw NumericalError(fmt::format(
@@ -64,6 +67,33 @@ Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system)
           "from "
           "0, is nothing beside the other elements (method: minres takes any symmetric matrix)",
           i));
+}
+
+}  // namespace
+
+/// A multiple of the diagonal bounds the eigenvalues (Gershgorin): that of the sums of |a_ij|.
+template <class T>
+Preconditioning<T> by_polynomial(Stream& stream, ScaledSystem<T> const& system,
+                                 krylov::Operator<T> const& a) {
+  auto const& rows = system.rows();
+  require_positive_diagonal(rows);
+  std::vector<T> diagonal(static_cast<std::size_t>(rows.rows));
+  double bound = 1;
+  for (std::size_t i = 0; i < diagonal.size(); ++i) {
+    diagonal[i] = element(rows, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
+    double sum = 0;
+    for (auto k = static_cast<std::size_t>(rows.offsets[i]);
+         k < static_cast<std::size_t>(rows.offsets[i + 1]); ++k)
+      sum += std::abs(static_cast<double>(rows.values[k]));
+    bound = std::max(bound, sum / static_cast<double>(diagonal[i]));
+  }
+  return {krylov::chebyshev<T>(stream, a, diagonal, bound), "chebyshev"};
+}
+
+template <class T>
+Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system) {
+  auto const& rows = system.rows();
+  require_positive_diagonal(rows);
   // Constants in the given units are these in the system's own.
   auto units = system.units_of_unknowns();
   if (!units.empty() && excess(rows, units) > excess(rows, {})) units.clear();
@@ -91,6 +121,8 @@ bool suits_aggregation(Csr<double> const& matrix) {
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
   template Preconditioning<T> by_diagonal(Stream&, ScaledSystem<T> const&, krylov::Method, bool); \
+  template Preconditioning<T> by_polynomial(Stream&, ScaledSystem<T> const&,                      \
+                                            krylov::Operator<T> const&);                          \
   template Preconditioning<T> by_aggregation(Stream&, ScaledSystem<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

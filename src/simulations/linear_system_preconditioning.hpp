@@ -20,6 +20,11 @@ template <class T>
 Preconditioning<T> by_diagonal(Stream& stream, ScaledSystem<T> const& system, krylov::Method method,
                                bool definite);
 
+/// A polynomial of the matrix, for a symmetric one with a positive diagonal, by the sums of its rows.
+template <class T>
+Preconditioning<T> by_polynomial(Stream& stream, ScaledSystem<T> const& system,
+                                 krylov::Operator<T> const& a);
+
 /// A cycle of algebraic multigrid, for a symmetric matrix with a positive diagonal. It interpolates
 /// constants in the units in which rows have the more diagonal: the given ones or the system's own.
 template <class T>
@@ -29,8 +34,8 @@ Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system)
 inline constexpr std::int64_t least_aggregated = 10000;
 
 /// Whether a symmetric matrix with a positive diagonal is like those of diffusion: no positive element
-/// beside the diagonal, which is no less than the sum of the others and on average no more than a
-/// tenth larger (else few iterations do without a hierarchy).
+/// beside the diagonal, and the others of a row sum up to no more than it, on average to nine tenths of
+/// it at least (else few iterations do without a hierarchy).
 bool suits_aggregation(Csr<double> const& matrix);
 
 }  // namespace gridstride::linear_system

@@ -88,6 +88,7 @@ class SparseSystem final : public OneShot {
   void choose_method(config::RunConfig const& run, Csr<double> const& read);
   void require_solvable_rows() const;
   void precondition(config::RunConfig const& run);
+  krylov::Operator<T> products() const;
   void solve_column(std::int64_t column, std::vector<T>& x);
   krylov::Result solve_by(Method method, std::span<T const> b, std::span<T> x,
                           krylov::Options const& options);
@@ -107,7 +108,7 @@ class SparseSystem final : public OneShot {
   CsrFindings found_;
   ScaledSystem<T> system_;
   std::vector<double> right_;
-  std::unique_ptr<sparse::Matrix<T>> matrix_;
+  std::shared_ptr<sparse::Matrix<T> const> matrix_;
   krylov::Preconditioner<T> preconditioner_;
   Method method_ = Method::cg;
   std::string method_name_, preconditioner_name_ = "none", variant_;
@@ -137,10 +138,10 @@ SparseSystem<T>::SparseSystem(config::RunConfig const& run, Stream const& stream
   right_ = read_right(run, inputs);
   times_.measure("prepare", [&] {
     require_solvable_rows();
-    precondition(run);
     matrix_ =
-        std::make_unique<sparse::Matrix<T>>(stream_, system_.rows(), run.kernels.at("sparse"));
+        std::make_shared<sparse::Matrix<T>>(stream_, system_.rows(), run.kernels.at("sparse"));
     variant_ = matrix_->variant();
+    precondition(run);
   });
 }
 
@@ -225,30 +226,40 @@ void SparseSystem<T>::require_solvable_rows() const {
 
 template <class T>
 void SparseSystem<T>::precondition(config::RunConfig const& run) {
-  bool const definite = method_ != Method::cg || found_.not_positive < 0;
+  bool const positive = found_.not_positive < 0;
   std::string const& asked = parameters_of(run).preconditioner;
-  auto found = asked == "none" ? Preconditioning<T>{}
-               : aggregates_   ? by_aggregation(stream_, system_)
-                               : by_diagonal(stream_, system_, method_, definite);
+  auto const refuse = [&](std::string const& message) {
+    throw ConfigError({run.problem(run.location("parameters.preconditioner"), message)});
+  };
+  if (asked == "chebyshev" && !(found_.symmetric() && positive))
+    refuse(
+        "chebyshev needs a symmetric matrix with a positive diagonal (jacobi and none take "
+        "others)");
+  auto found = asked == "none"        ? Preconditioning<T>{}
+               : asked == "chebyshev" ? by_polynomial(stream_, system_, products())
+               : aggregates_
+                   ? by_aggregation(stream_, system_)
+                   : by_diagonal(stream_, system_, method_, method_ != Method::cg || positive);
   if (asked == "jacobi" && found.name == "none")
-    throw ConfigError({run.problem(
-        run.location("parameters.preconditioner"),
-        method_ == Method::cg
-            ? "jacobi needs a positive diagonal for cg (preconditioner: none, or another method)"
-            : "jacobi needs a diagonal without zeros (preconditioner: none)")});
+    refuse(method_ == Method::cg
+               ? "jacobi needs a positive diagonal for cg (preconditioner: none, or another method)"
+               : "jacobi needs a diagonal without zeros (preconditioner: none)");
   preconditioner_ = std::move(found.apply);
   preconditioner_name_ = found.name;
 }
 
 template <class T>
+krylov::Operator<T> SparseSystem<T>::products() const {
+  return {.size = extents_.rows,
+          .apply = [matrix = matrix_](Stream& stream, std::span<T const> from, std::span<T> to) {
+            matrix->multiply(stream, from, to);
+          }};
+}
+
+template <class T>
 krylov::Result SparseSystem<T>::solve_by(Method method, std::span<T const> b, std::span<T> x,
                                          krylov::Options const& options) {
-  krylov::Operator<T> const a = {
-      .size = extents_.rows,
-      .apply = [this](Stream& stream, std::span<T const> from, std::span<T> to) {
-        matrix_->multiply(stream, from, to);
-      }};
-  return krylov::solve<T>(stream_, method, a, preconditioner_, b, x, options);
+  return krylov::solve<T>(stream_, method, products(), preconditioner_, b, x, options);
 }
 
 /// From x = 0. What `auto` took may turn out not to suit; of a singular matrix minres tells.
@@ -458,6 +469,7 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs)
   auto const vectors = krylov::work_bytes(asked == "auto" ? Method::bicgstab : method_called(asked),
                                           extents.rows, element, options_of(run), true);
   forecast.other_bytes = vectors + 3 * n * element + forecast.field_bytes;
+  if (parameters_of(run).preconditioner == "chebyshev") forecast.other_bytes += 2 * n * element;
   // A hierarchy: the matrix once more, interpolation and its transpose, coarser matrices; vectors.
   if (asked == "amg_cg" || (asked == "auto" && extents.rows >= least_aggregated))
     forecast.other_bytes += 3 * rows_bytes + 12 * n * element;

@@ -18,6 +18,22 @@ TEST(LinearSystemSparse, Float32HoldsAnyMatrixButNotAnySolution) { expect_ranges
 
 TEST(LinearSystemSparse, AggregationTakesFewIterations) { expect_aggregation(cpu); }
 
+TEST(LinearSystemSparse, PolynomialsTakeFewerIterations) { expect_polynomials(cpu); }
+
+TEST(LinearSystemSparse, PolynomialsNeedASymmetricMatrixWithAPositiveDiagonal) {
+  MatrixFile const skew(3, [](int i, int j) { return i == j ? 2 : i < j ? 1 : 0; });
+  try {
+    solve_system(sparse_yaml(skew.yaml(), "1", "preconditioner: chebyshev"), cpu);
+    FAIL();
+  } catch (ConfigError const& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("parameters.preconditioner: chebyshev needs a symmetric matrix with a "
+                        "positive diagonal"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(LinearSystemSparse, AggregationNeedsASymmetricMatrixWithAPositiveDiagonal) {
   auto const refused = [](std::string const& matrix) {
     try {

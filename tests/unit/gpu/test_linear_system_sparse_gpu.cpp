@@ -27,5 +27,7 @@ TEST_F(LinearSystemSparseGpu, Float32HoldsAnyMatrixButNotAnySolution) {
 
 TEST_F(LinearSystemSparseGpu, AggregationTakesFewIterations) { expect_aggregation(Backend::cuda); }
 
+TEST_F(LinearSystemSparseGpu, PolynomialsTakeFewerIterations) { expect_polynomials(Backend::cuda); }
+
 }  // namespace
 }  // namespace gridstride::test

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "core/processors.hpp"
+#include "kernels/krylov/chebyshev.hpp"
 #include "support/krylov_cases.hpp"
 #include "support/refusal.hpp"
 
@@ -156,6 +157,12 @@ TEST(Krylov, Refusals) {
   b = {1, 2, 0, 4, 5};
   EXPECT_EQ(gridstride::test::refusal([&] { jacobi<double>(stream, b); }),
             "krylov: element 2 of the diagonal is 0 (Jacobi's preconditioner divides by it)");
+  b = {1, 2, -3, 4, 5};
+  EXPECT_EQ(
+      gridstride::test::refusal([&] { chebyshev<double>(stream, a, b, 4); }),
+      "krylov: element 2 of the diagonal is -3 (Chebyshev's preconditioner takes positive ones)");
+  EXPECT_EQ(gridstride::test::refusal([&] { chebyshev<double>(stream, a, b, 0); }),
+            "krylov: 3 products for eigenvalues in [0/30, 0]");
   auto const nothing = solve<double>(stream, Method::gmres, {.size = 0, .apply = {}}, {},
                                      std::span<double>(), std::span<double>());
   EXPECT_TRUE(nothing.converged());
