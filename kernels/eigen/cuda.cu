@@ -7,7 +7,8 @@
 // The tiles' sums are added by a second kernel, in their order.
 //
 // combine: a block takes some places of all rows into shared memory, and then writes as many of all
-// combinations, so that these may stand where the rows were. A thread has 4 places of 4 combinations.
+// combinations, so that these may stand where the rows were. A thread has 4 places of as many
+// combinations, up to 4, as leave the fewest without use.
 
 #include <cuda_runtime_api.h>
 
@@ -145,10 +146,34 @@ void launch_gram(Stream& stream, Space const& space, Rows const& u, Rows const& 
   GRIDSTRIDE_CHECK_LAUNCH(stream, "eigen gram");
 }
 
+/// Numbers of the host, there once this returns.
+Buffer<double> on_device(Stream& stream, std::span<double const> values) {
+  Buffer<double> buffer(stream, MemorySpace::device, values.size());
+  copy_async(buffer.span(), values, stream);
+  stream.synchronize();
+  return buffer;
+}
+
 // ---------------------------------------------------------------------------------------- combine
 
+/// So many factors of a row, in loads of 16 bytes where there are two or four.
+template <int count>
+__device__ void load_factors(double const* from, double (&to)[count]) {
+  if constexpr (count % 2 == 0) {
+#pragma unroll
+    for (int j = 0; j < count; j += 2) {
+      double2 const both = __ldg(reinterpret_cast<double2 const*>(from + j));
+      to[j] = both.x;
+      to[j + 1] = both.y;
+    }
+  } else {
+#pragma unroll
+    for (int j = 0; j < count; ++j) to[j] = __ldg(from + j);
+  }
+}
+
 /// Factors by rows of `in`, each of `stride` for the rows of `out`, zeros behind the last.
-template <int places>
+template <int places, int columns>
 __global__ void __launch_bounds__(threads)
     combine_kernel(std::int64_t size, Rows in, double const* factors, int stride, Rows out) {
   extern __shared__ double shared[];
@@ -161,24 +186,23 @@ __global__ void __launch_bounds__(threads)
   }
   __syncthreads();
   int const x = threadIdx.x % place_lanes, y = threadIdx.x / place_lanes;
-  for (int begin = 0; begin < all; begin += row_lanes * own) {
-    double const* const own_factors = factors + begin + y * own;
-    double sums[own][own] = {};
+  for (int begin = 0; begin < all; begin += row_lanes * columns) {
+    double const* const own_factors = factors + begin + y * columns;
+    double sums[own][columns] = {};
 #pragma unroll 4
     for (int k = 0; k < rows; ++k) {
-      double a[own], b[own];
+      double a[own], b[columns];
 #pragma unroll
       for (int i = 0; i < own; ++i) a[i] = shared[k * places + x + place_lanes * i];
-#pragma unroll
-      for (int j = 0; j < own; ++j) b[j] = __ldg(own_factors + std::int64_t{k} * stride + j);
+      load_factors(own_factors + std::int64_t{k} * stride, b);
 #pragma unroll
       for (int i = 0; i < own; ++i)
 #pragma unroll
-        for (int j = 0; j < own; ++j) sums[i][j] = fma(a[i], b[j], sums[i][j]);
+        for (int j = 0; j < columns; ++j) sums[i][j] = fma(a[i], b[j], sums[i][j]);
     }
 #pragma unroll
-    for (int j = 0; j < own; ++j) {
-      int const row = begin + y * own + j;
+    for (int j = 0; j < columns; ++j) {
+      int const row = begin + y * columns + j;
       if (row >= all) continue;
       double* const to = out.row(row, size) + first;
 #pragma unroll
@@ -194,15 +218,22 @@ bool fits(Stream& stream, int rows) {
   return bytes <= stream.device().capabilities().shared_bytes;
 }
 
-template <int places>
-void launch_combine(Stream& stream, std::int64_t size, Rows const& in, double const* factors,
-                    int stride, Rows const& out) {
+template <int places, int columns>
+void launch_combine(Stream& stream, std::int64_t size, Rows const& in, Small const& factors,
+                    Rows const& out) {
+  // As many as all threads have at once, so that none has to look where they end.
+  constexpr int at_once = threads / (places / own) * columns;
+  int const stride = static_cast<int>(pieces(out.count(), at_once)) * at_once;
+  std::vector<double> by_rows(static_cast<std::size_t>(in.count() * stride), 0.0);
+  for (int i = 0; i < factors.rows; ++i)
+    for (int j = 0; j < factors.columns; ++j)
+      by_rows[static_cast<std::size_t>(j * stride + i)] = factors(i, j);
+  auto const there = on_device(stream, by_rows);
   int const bytes = in.count() * places * 8;
-  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(combine_kernel<places>,
-                                       cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  combine_kernel<places>
-      <<<blocks_for(size, places), threads, static_cast<unsigned>(bytes), native(stream)>>>(
-          size, in, factors, stride, out);
+  auto const kernel = combine_kernel<places, columns>;
+  GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  kernel<<<blocks_for(size, places), threads, static_cast<unsigned>(bytes), native(stream)>>>(
+      size, in, there.data(), stride, out);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "eigen combine");
 }
 
@@ -290,14 +321,6 @@ struct Deliver {
   }
 };
 
-/// Numbers of the host, there once this returns.
-Buffer<double> on_device(Stream& stream, std::span<double const> values) {
-  Buffer<double> buffer(stream, MemorySpace::device, values.size());
-  copy_async(buffer.span(), values, stream);
-  stream.synchronize();
-  return buffer;
-}
-
 }  // namespace
 
 Small cuda_gram(Stream& stream, Space const& space, Rows const& u, Rows const& v) {
@@ -317,20 +340,13 @@ Small cuda_gram(Stream& stream, Space const& space, Rows const& u, Rows const& v
 
 void cuda_combine(Stream& stream, Space const& space, Rows const& in, Small const& factors,
                   Rows const& out) {
-  constexpr int most_at_once = threads / (lanes / own) * own;  // of 16 places
-  int const stride = static_cast<int>(pieces(out.count(), most_at_once)) * most_at_once;
-  std::vector<double> by_rows(static_cast<std::size_t>(in.count() * stride), 0.0);
-  for (int i = 0; i < factors.rows; ++i)
-    for (int j = 0; j < factors.columns; ++j)
-      by_rows[static_cast<std::size_t>(j * stride + i)] = factors(i, j);
-  auto const there = on_device(stream, by_rows);
   int const rows = in.count();
-  if (fits<64>(stream, rows))
-    launch_combine<64>(stream, space.size, in, there.data(), stride, out);
-  else if (fits<32>(stream, rows))
-    launch_combine<32>(stream, space.size, in, there.data(), stride, out);
-  else
-    launch_combine<16>(stream, space.size, in, there.data(), stride, out);
+  if (!fits<32>(stream, rows)) return launch_combine<16, own>(stream, space.size, in, factors, out);
+  if (!fits<64>(stream, rows)) return launch_combine<32, own>(stream, space.size, in, factors, out);
+  constexpr decltype(&launch_combine<64, own>) launches[] = {
+      launch_combine<64, 1>, launch_combine<64, 2>, launch_combine<64, 3>, launch_combine<64, 4>};
+  auto const columns = std::min(pieces(out.count(), lanes), unsigned{own});
+  launches[columns - 1](stream, space.size, in, factors, out);
 }
 
 std::vector<double> cuda_residuals(Stream& stream, Space const& space, Rows const& x,
