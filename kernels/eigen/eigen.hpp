@@ -44,7 +44,7 @@ struct Options {
   bool largest = false;  ///< else the smallest eigenvalues, in the order of numbers
   /// A mode is found where ‖A·u − λ·u‖ is at most so much of |λ|, or of a thousandth of the largest
   /// |λ| of the block where that is more, and at most so much of how far the block's eigenvalues lie
-  /// apart; or where it is what roundings are.
+  /// apart, if that is above 10⁻⁸·norm; or where it is what roundings are.
   double tolerance = 1e-8;
   std::int64_t iterations = 1000;
   std::uint64_t seed = 1;  ///< of the vectors to begin with

@@ -137,7 +137,9 @@ bool Lobpcg::is_found(int mode) const {
   double largest = 0;
   for (double const value : values_) largest = std::max(largest, std::abs(value));
   auto const [low, high] = std::minmax_element(values_.begin(), values_.end());
-  double const scale = std::min(std::max(std::abs(values_[at]), 1e-3 * largest), *high - *low);
+  double const spread = *high - *low;
+  double scale = std::max(std::abs(values_[at]), 1e-3 * largest);
+  if (spread > 1e-8 * a_.norm) scale = std::min(scale, spread);  // else they count as one
   double const rounding = 32 * epsilon * a_.norm;
   return norms_[at] <= std::max(options_.tolerance * scale, rounding);
 }

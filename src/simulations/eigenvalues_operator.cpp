@@ -143,7 +143,7 @@ void OperatorOf<T>::take_diagonal(Stream& stream, Csr<double> const& rows) {
     }
     below = i == 0 ? diagonal[i] - around : std::min(below, diagonal[i] - around);
   }
-  double const least = 1e-3 * matrix_operator_.norm;
+  double const least = 1e-8 * matrix_operator_.norm;
   for (double& value : diagonal) value = least > 0 ? 1 / std::max(value - below, least) : 1;
   inverse_diagonal_ = on_device<double>(stream, diagonal);
   preconditioner_ = "jacobi";
