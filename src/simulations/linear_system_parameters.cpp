@@ -104,7 +104,7 @@ void Parameters::declare_method(config::Visitor& visitor, Precision precision) {
       {"auto",
        "`cholesky` for a symmetric matrix with a positive diagonal, `lu` for others, and "
        "where `cholesky` shows that the matrix is not positive definite; of sparse ones `cg` "
-       "(`amg_cg` for large ones that are like those of diffusion), "
+       "(`amg_cg` after 500 iterations, for large ones that are like those of diffusion), "
        "`minres` for symmetric ones that are not definite, `bicgstab` for others, and `gmres` "
        "where that breaks down"},
       {"lu", "LU factorization with partial pivoting"},

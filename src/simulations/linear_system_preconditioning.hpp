@@ -30,12 +30,12 @@ Preconditioning<T> by_polynomial(Stream& stream, ScaledSystem<T> const& system,
 template <class T>
 Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system);
 
-/// The fewest rows for which a hierarchy is worth its set-up.
+/// The fewest rows for which a hierarchy may be worth its set-up, and how many iterations that costs.
 inline constexpr std::int64_t least_aggregated = 10000;
+inline constexpr std::int64_t worth_a_hierarchy = 500;
 
 /// Whether a symmetric matrix with a positive diagonal is like those of diffusion: no positive element
-/// beside the diagonal, and the others of a row sum up to no more than it, on average to nine tenths of
-/// it at least (else few iterations do without a hierarchy).
+/// beside the diagonal, and the others of a row sum up to no more than it.
 bool suits_aggregation(Csr<double> const& matrix);
 
 }  // namespace gridstride::linear_system

@@ -26,6 +26,7 @@
 #include "model/one_shot.hpp"
 #include "model/reading.hpp"
 #include "model/values.hpp"
+#include "simulations/linear_system_iterations.hpp"
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_preconditioning.hpp"
 #include "simulations/linear_system_scaled.hpp"
@@ -36,20 +37,6 @@ namespace {
 
 using krylov::Method;
 using krylov::Outcome;
-
-constexpr Method iterative[] = {Method::cg, Method::minres, Method::bicgstab, Method::gmres};
-
-Method method_called(std::string const& name) {
-  if (name == "amg_cg") return Method::cg;
-  return *std::ranges::find_if(iterative, [&](Method method) { return name_of(method) == name; });
-}
-
-krylov::Options options_of(config::RunConfig const& run) {
-  auto const& parameters = parameters_of(run);
-  return {.tolerance = parameters.tolerance,
-          .iterations = parameters.iterations,
-          .restart = static_cast<int>(parameters.restart)};
-}
 
 /// A column of the solution in the units of the system, and what it is worth.
 template <class T>
@@ -92,6 +79,7 @@ class SparseSystem final : public OneShot {
   void solve_column(std::int64_t column, std::vector<T>& x);
   krylov::Result solve_by(Method method, std::span<T const> b, std::span<T> x,
                           krylov::Options const& options);
+  krylov::Result solve_in_two(std::span<T const> b, std::span<T> x);
   void leave_aggregation();
   krylov::Result solve_by_choice(std::span<T const> b, std::span<T> x);
   Solved<T> solve_scaled(std::span<T const> right, int exponent);
@@ -104,7 +92,8 @@ class SparseSystem final : public OneShot {
   Extents extents_;
   krylov::Options options_;
   bool automatic_;
-  bool aggregates_ = false;  ///< amg_cg
+  bool aggregates_ = false;     ///< amg_cg
+  bool may_aggregate_ = false;  ///< `auto`, once cg has shown that it takes long
   CsrFindings found_;
   ScaledSystem<T> system_;
   std::vector<double> right_;
@@ -178,8 +167,8 @@ void SparseSystem<T>::choose_method(config::RunConfig const& run, Csr<double> co
     method_ = !found_.symmetric()       ? Method::bicgstab
               : found_.not_positive < 0 ? Method::cg
                                         : Method::minres;
-    aggregates_ = method_ == Method::cg && parameters_of(run).preconditioner == "auto" &&
-                  suits_aggregation(read);
+    may_aggregate_ = method_ == Method::cg && parameters_of(run).preconditioner == "auto" &&
+                     suits_aggregation(read);
   } else {
     method_ = method_called(parameters_of(run).method);
     std::string const& asked = parameters_of(run).method;
@@ -266,7 +255,7 @@ krylov::Result SparseSystem<T>::solve_by(Method method, std::span<T const> b, st
 template <class T>
 krylov::Result SparseSystem<T>::solve_by_choice(std::span<T const> b, std::span<T> x) {
   zero_async(x, stream_);
-  auto result = solve_by(method_, b, x, options_);
+  auto result = may_aggregate_ ? solve_in_two(b, x) : solve_by(method_, b, x, options_);
   bool const suits =
       result.converged() || (method_ == Method::cg && (result.outcome == Outcome::iterations ||
                                                        result.outcome == Outcome::incompatible));
@@ -282,6 +271,29 @@ krylov::Result SparseSystem<T>::solve_by_choice(std::span<T const> b, std::span<
   method_name_ = name_of(method_);
   zero_async(x, stream_);
   return solve_by(method_, b, x, options_);
+}
+
+/// A hierarchy costs as much as some hundred iterations: it comes after those, where they do not do, and
+/// stays for the columns that follow.
+template <class T>
+krylov::Result SparseSystem<T>::solve_in_two(std::span<T const> b, std::span<T> x) {
+  auto options = options_;
+  options.iterations = std::min<std::int64_t>(options.iterations, worth_a_hierarchy);
+  auto result = solve_by(method_, b, x, options);
+  if (result.outcome != Outcome::iterations || options_.iterations == options.iterations)
+    return result;
+  fallbacks_.push_back(fmt::format("method: cg gave way to amg_cg ({})", result.advice));
+  auto found = by_aggregation(stream_, system_);
+  preconditioner_ = std::move(found.apply);
+  preconditioner_name_ = found.name;
+  aggregates_ = true;
+  may_aggregate_ = false;
+  method_name_ = "amg_cg";
+  options.iterations = options_.iterations - result.iterations;
+  auto next = solve_by(method_, b, x, options);
+  next.iterations += result.iterations;
+  next.history.insert(next.history.begin(), result.history.begin(), result.history.end() - 1);
+  return next;
 }
 
 /// What follows conjugate gradients has the diagonal.
@@ -450,38 +462,6 @@ std::vector<NamedValue> SparseSystem<T>::diagnostics() const {
 }
 
 }  // namespace
-
-MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs) {
-  auto const extents = extents_of(run, inputs);
-  auto const sparse = *sparse_extents(run, inputs);
-  std::size_t const element = size_of(run.precision);
-  auto const n = static_cast<std::size_t>(extents.rows);
-  auto const elements = static_cast<std::size_t>(sparse.elements);
-  std::size_t const rows_bytes = elements * (element + 4) + (n + 1) * 8;
-  MemoryForecast forecast{.array_bytes = rows_bytes,
-                          .arrays = 1,
-                          .array_name = "the rows of A",
-                          .key = "parameters.matrix"};
-  forecast.field_bytes = static_cast<std::size_t>(extents.size()) * element;
-  // The method's vectors, the diagonal, b and x of a column, and all of x. What `auto` takes is known
-  // when A is; gmres, which it may end with, asks for its vectors then.
-  std::string const& asked = parameters_of(run).method;
-  auto const vectors = krylov::work_bytes(asked == "auto" ? Method::bicgstab : method_called(asked),
-                                          extents.rows, element, options_of(run), true);
-  forecast.other_bytes = vectors + 3 * n * element + forecast.field_bytes;
-  if (parameters_of(run).preconditioner == "chebyshev") forecast.other_bytes += 2 * n * element;
-  // A hierarchy: the matrix once more, interpolation and its transpose, coarser matrices; vectors.
-  if (asked == "amg_cg" || (asked == "auto" && extents.rows >= least_aggregated))
-    forecast.other_bytes += 3 * rows_bytes + 12 * n * element;
-  // What is read, in float64, and entries as they are parsed; then the rows that stay there.
-  std::size_t const reading =
-      elements * 12 + (n + 1) * 8 + static_cast<std::size_t>(sparse.entries) * 16;
-  auto const sides = static_cast<std::size_t>(extents.size()) * sizeof(double);
-  forecast.other_bytes += sides;
-  forecast.host_bytes = rows_bytes + reading + forecast.field_bytes + sides + 12 * n * 8;
-  note_reading(forecast, parameters_of(run).rhs, static_cast<std::size_t>(extents.size()));
-  return forecast;
-}
 
 std::unique_ptr<Simulation> make_sparse(config::RunConfig const& run, Stream const& stream,
                                         Inputs const& inputs) {

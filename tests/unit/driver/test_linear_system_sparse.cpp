@@ -56,23 +56,8 @@ TEST(LinearSystemSparse, AggregationNeedsASymmetricMatrixWithAPositiveDiagonal) 
             std::string::npos);
 }
 
-/// Small ones do without, and so do those that ask for something else.
-TEST(LinearSystemSparse, AutoAggregatesWhatIsLikeDiffusion) {
-  EXPECT_EQ(OneShot(sparse_yaml("{stencil: 5-point, points: [90, 90]}", "1", "method: auto"), cpu)
-                .simulation->chosen()[0]
-                .text,
-            "cg");
-  EXPECT_EQ(OneShot(sparse_yaml("{stencil: 5-point, points: [110, 110]}", "1",
-                                "method: auto, preconditioner: jacobi"),
-                    cpu)
-                .simulation->chosen()[1]
-                .text,
-            "jacobi");
-  EXPECT_EQ(
-      OneShot(sparse_yaml("{stencil: 27-point, points: [25, 25, 25]}", "1", "method: auto"), cpu)
-          .simulation->chosen()[1]
-          .text,
-      "amg");
+TEST(LinearSystemSparse, AutoAggregatesWhereItTakesLong) {
+  expect_hierarchy_when_it_takes_long(cpu);
 }
 
 TEST(LinearSystemSparse, WhatDoesNotConvergeFallsShort) {

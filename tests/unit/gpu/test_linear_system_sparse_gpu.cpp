@@ -29,5 +29,9 @@ TEST_F(LinearSystemSparseGpu, AggregationTakesFewIterations) { expect_aggregatio
 
 TEST_F(LinearSystemSparseGpu, PolynomialsTakeFewerIterations) { expect_polynomials(Backend::cuda); }
 
+TEST_F(LinearSystemSparseGpu, AutoAggregatesWhereItTakesLong) {
+  expect_hierarchy_when_it_takes_long(Backend::cuda);
+}
+
 }  // namespace
 }  // namespace gridstride::test
