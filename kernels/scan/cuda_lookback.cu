@@ -30,6 +30,7 @@
 #include "core/buffer.hpp"
 #include "kernels/scan/operations.hpp"
 #include "kernels/scan/rows.hpp"
+#include "kernels/support/bulk_copy.cuh"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
 #include "kernels/support/vector.cuh"
@@ -143,35 +144,22 @@ __device__ T exchange_prefix(Status const& status, std::int64_t tile, T aggregat
 
 // ------------------------------------------------------------------------------------- bulk copy
 
-/// Begins to copy `bytes` to shared memory; `barrier` is new, and its first phase ends with the
-/// copy.
-__device__ void begin_bulk_copy(void* target, void const* source, unsigned bytes,
-                                unsigned long long* barrier) {
+/// Begins to copy a tile to shared memory; `barrier` is new, and its first phase ends with the copy.
+__device__ void begin_tile([[maybe_unused]] void* target, [[maybe_unused]] void const* source,
+                           [[maybe_unused]] int bytes,
+                           [[maybe_unused]] unsigned long long* barrier) {
 #if __CUDA_ARCH__ >= 900
-  auto const to = static_cast<unsigned>(__cvta_generic_to_shared(target));
-  auto const on = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
-  asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(on) : "memory");
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(on), "r"(bytes)
-               : "memory");
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
-          "r"(to),
-      "l"(source), "r"(bytes), "r"(on)
-      : "memory");
+  unsigned const address = shared_address(barrier);
+  barrier_init(address, 1);
+  publish_to_copies();
+  barrier_arrive_expecting(address, bytes);
+  begin_bulk_copy(target, source, bytes, address);
 #endif
 }
 
-__device__ void await_bulk_copy(unsigned long long* barrier) {
+__device__ void await_tile([[maybe_unused]] unsigned long long* barrier) {
 #if __CUDA_ARCH__ >= 900
-  auto const on = static_cast<unsigned>(__cvta_generic_to_shared(barrier));
-  unsigned done = 0;
-  while (done == 0)
-    asm volatile(
-        "{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
-        : "=r"(done)
-        : "r"(on)
-        : "memory");
+  barrier_wait(shared_address(barrier), 0);
 #endif
 }
 
@@ -250,7 +238,7 @@ __global__ void __launch_bounds__(threads, least_blocks<loading>)
     drawn = atomicAdd(status.drawn, 1u);
     std::int64_t const first = std::int64_t{drawn} * tile_size;
     if (loading == Loading::bulk && first + tile_size <= size)
-      begin_bulk_copy(tile_values, input + first, tile_bytes<loading>, &barrier);
+      begin_tile(tile_values, input + first, tile_bytes<loading>, &barrier);
   }
   __syncthreads();
   // Each warp works on its own part of the tile.
@@ -259,7 +247,7 @@ __global__ void __launch_bounds__(threads, least_blocks<loading>)
   T* const part = tile_values + warp_index() * warp_part;
   bool const whole = (tile + 1) * tile_size <= size;
   if (loading == Loading::bulk && whole) {
-    await_bulk_copy(&barrier);
+    await_tile(&barrier);
   } else {
     if (loading != Loading::bulk && whole)
       bring_rows<Operation, true, width, rows>(part, input + first, rest);

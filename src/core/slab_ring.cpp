@@ -25,7 +25,7 @@ namespace {
 class RingRun {
  public:
   RingRun(Stream& stream, Stream& copies, SlabRing::Shape const& shape, SlabRing::Work const& work,
-          std::vector<Mark>& copied, std::vector<Mark>& taken)
+          std::vector<Event>& copied, std::vector<Event>& taken)
       : stream_(stream),
         copies_(copies),
         shape_(shape),
@@ -111,7 +111,7 @@ class RingRun {
       someone_waits_ = true;
       std::size_t const slab = slab_of(emptied_);
       lock.unlock();
-      if (!copied_.empty()) attempt(piece, [&] { copied_[slab].await(); });
+      if (!copied_.empty()) attempt(piece, [&] { copied_[slab].synchronize(); });
       lock.lock();
       someone_waits_ = false;
       ++emptied_;
@@ -128,16 +128,16 @@ class RingRun {
       work_.take(filling, stream_);
     } else {
       std::lock_guard const lock(sending_);
-      taken_[filling.slab].hold(copies_);
+      copies_.wait(taken_[filling.slab]);
       {
         gpu::Range const range("copy in");
         work_.copy(filling, copies_);
       }
-      copied_[filling.slab].record(copies_);
-      copied_[filling.slab].hold(stream_);
+      copies_.record(copied_[filling.slab]);
+      stream_.wait(copied_[filling.slab]);
       gpu::Range const range("convert");
       work_.take(filling, stream_);
-      taken_[filling.slab].record(stream_);
+      stream_.record(taken_[filling.slab]);
     }
     std::lock_guard const lock(mutex_);
     sent_[static_cast<std::size_t>(n)] = 1;
@@ -148,8 +148,8 @@ class RingRun {
   Stream& copies_;
   SlabRing::Shape shape_;
   SlabRing::Work const& work_;
-  std::vector<Mark>& copied_;
-  std::vector<Mark>& taken_;
+  std::vector<Event>& copied_;
+  std::vector<Event>& taken_;
   std::vector<std::atomic<std::int64_t>> missing_;  ///< pieces of each filling
   std::atomic<std::int64_t> next_ = 0;              ///< piece that no thread has yet
   std::atomic<std::int64_t> failed_ = std::numeric_limits<std::int64_t>::max();
@@ -168,20 +168,21 @@ class RingRun {
 
 std::size_t SlabRing::piece_bytes(Backend backend) {
   // Beside the device threads share a slab; on the host a piece stays in a processor's cache.
-  constexpr std::size_t on_host = std::size_t{1} << 20;
-  return backend == Backend::cuda ? slab_bytes / 16 : on_host;
+  constexpr std::size_t on_host = std::size_t{1} << 20, on_gpu = std::size_t{256} << 10;
+  return backend == Backend::cuda ? on_gpu : on_host;
 }
 
 SlabRing::Shape SlabRing::shape_for(Backend backend, std::int64_t pieces, std::size_t piece_bytes) {
-  // One slab is filled and one copied; two more make up for threads that are late.
-  constexpr std::int64_t fewest = 4;
+  // One slab is filled and one copied; one more makes up for threads that are late. Of little data
+  // only a part has to go by at a time.
+  constexpr std::int64_t fewest = 3, rounds = 4;
   Shape shape;
   shape.pieces = pieces;
   shape.threads = Pipeline::lanes_for(LaneUse::files, pieces);
   if (backend == Backend::cuda) {
     auto const fit = static_cast<std::int64_t>(slab_bytes / std::max<std::size_t>(piece_bytes, 1));
-    shape.slab_pieces =
-        std::clamp<std::int64_t>(fit, 1, std::max<std::int64_t>(1, (pieces + fewest - 1) / fewest));
+    shape.slab_pieces = std::clamp<std::int64_t>(
+        fit, 1, std::max<std::int64_t>(1, (pieces + rounds * fewest - 1) / (rounds * fewest)));
   }
   std::int64_t const ahead = (2 * shape.threads + shape.slab_pieces - 1) / shape.slab_pieces;
   shape.slabs = std::clamp<std::int64_t>(std::max(fewest, ahead), 1,
@@ -201,9 +202,9 @@ SlabRing::SlabRing(Stream const& stream, Shape const& shape)
 double SlabRing::run(Work const& work) {
   if (shape_.pieces == 0) return 0;
   RingRun run(stream_, copies_, shape_, work, copied_, taken_);
-  Mark begun(stream_.device());
-  begun.record(stream_);
-  begun.hold(copies_);
+  Event begun(stream_.device());
+  stream_.record(begun);
+  copies_.wait(begun);
   {
     std::vector<std::jthread> threads;
     try {

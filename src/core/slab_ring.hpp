@@ -5,7 +5,6 @@
 #include <functional>
 #include <vector>
 
-#include "core/mark.hpp"
 #include "core/stream.hpp"
 
 namespace gridstride {
@@ -34,7 +33,7 @@ class SlabRing {
   /// that is larger, and so many of them that each thread can be ahead by a piece.
   static Shape shape_for(Backend backend, std::int64_t pieces, std::size_t piece_bytes);
   /// Good sizes of pieces.
-  static constexpr std::size_t slab_bytes = std::size_t{8} << 20;
+  static constexpr std::size_t slab_bytes = std::size_t{16} << 20;
   static std::size_t piece_bytes(Backend backend);
 
   SlabRing(Stream const& stream, Shape const& shape);
@@ -63,7 +62,7 @@ class SlabRing {
  private:
   Stream stream_, copies_;
   Shape shape_;
-  std::vector<Mark> copied_, taken_;  ///< of each slab, on a GPU
+  std::vector<Event> copied_, taken_;  ///< of each slab, on a GPU
 };
 
 }  // namespace gridstride

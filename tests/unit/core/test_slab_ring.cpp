@@ -113,7 +113,7 @@ TEST(SlabRing, ShapesAreSmall) {
       auto const places = shape.slabs * shape.slab_pieces;
       EXPECT_GE(shape.slabs, 1);
       EXPECT_LE(places, std::max<std::int64_t>(pieces, 1) + shape.slab_pieces - 1);
-      EXPECT_LE(static_cast<std::size_t>(places) * piece, std::size_t{32} << 20);
+      EXPECT_LE(static_cast<std::size_t>(places) * piece, std::size_t{48} << 20);
       EXPECT_LE(shape.threads, std::max<std::int64_t>(pieces, 1));
     }
   }
