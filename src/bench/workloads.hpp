@@ -15,6 +15,7 @@ std::vector<Workload> convert_workloads(Backend backend);
 std::vector<Workload> convolve_workloads(Backend backend);
 std::vector<Workload> cubature_workloads(Backend backend);
 std::vector<Workload> difference_workloads(Backend backend);
+std::vector<Workload> eigen_workloads(Backend backend);
 std::vector<Workload> elementwise_workloads(Backend backend);
 std::vector<Workload> evaluate_workloads(Backend backend);
 std::vector<Workload> factorize_workloads(Backend backend);
