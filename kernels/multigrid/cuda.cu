@@ -114,12 +114,7 @@ void launch(Stream& stream, Step const& step) {
 template <class S>
 void cuda_steps(Stream& stream, CycleWork<S> const& work) {
   auto const run = [&](auto const& step) { launch(stream, step); };
-  Cycles<S, decltype(run)>(work, run, false).all();
-}
-
-template <class Step>
-void cuda_each(Stream& stream, Step const& step) {
-  launch(stream, step);
+  Cycles<S, decltype(run)>(work, run).all();
 }
 
 /// Whether a step goes by columns (cuda_march.cu).
@@ -131,9 +126,17 @@ template <class T, class S>
 bool goes_by_columns(TakeResidual<T, S> const& step) {
   return step.lower[0] != nullptr && can_march(step.level);
 }
-template <class S>
-bool goes_by_columns(AddCorrection<S> const& step) {
+
+template <class T, class S>
+bool goes_by_columns(TakeRight<T, S> const& step) {
   return can_march(step.level);
+}
+
+template <class Step>
+void cuda_each(Stream& stream, Step const& step) {
+  if constexpr (requires { march(stream, step); })
+    if (goes_by_columns(step)) return march(stream, step);
+  launch(stream, step);
 }
 
 template <class Step>

@@ -13,20 +13,23 @@ namespace gridstride::multigrid {
 template <class S>
 struct CycleWork {
   std::span<Level<S> const> levels;
-  Level<S> const* on_device;  ///< the same in device memory
-  S const* inverse;           ///< of the coarsest level's equations
-  S const* tables_end;        ///< behind the levels' tables, which lie level after level
-  int const* numbers_end;     ///< the same of those of transfers
+  S const* inverse;        ///< of the coarsest level's equations
+  S const* tables_end;     ///< behind the levels' tables, which lie level after level
+  int const* numbers_end;  ///< the same of those of transfers
   Cycle cycle;
   int before, after;
 };
 
+/// A `run` that has `takes_visits_of(level)` takes `Descend` and `Ascend` of levels for which that is
+/// true.
 template <class S, class Run>
 class Cycles {
+  static constexpr bool takes_visits = requires(Run const& run, Level<S> const& level) {
+    run.takes_visits_of(level);
+  };
+
  public:
-  /// `finds_on_the_way`: residuals are found where they are gathered, and not kept in between.
-  Cycles(CycleWork<S> const& work, Run const& run, bool finds_on_the_way)
-      : work_(work), run_(run), finds_(finds_on_the_way) {}
+  Cycles(CycleWork<S> const& work, Run const& run) : work_(work), run_(run) {}
 
   void all() const {
     if (work_.cycle == Cycle::full)
@@ -54,19 +57,30 @@ class Cycles {
     if (is_coarsest(i)) return run_(SolveDirectly<S>{level(i), work_.inverse});
     auto const& fine = level(i);
     auto const& coarse = level(i + 1);
-    for (int sweep = 0; sweep < work_.before; ++sweep) relax(fine, from_zero && sweep == 0);
-    if (finds_ && !fine.has_seam() && !fine.is_stored()) {
-      run_(GatherResidual<S>{fine, coarse});
-    } else {
-      run_(KeepResidual<S>{fine});
-      run_(Gather<S>{fine, coarse, fine.r});
-    }
+    descend(fine, coarse, from_zero);
     down_and_up(i + 1, true);
     if (work_.cycle == Cycle::w && !is_coarsest(i + 1)) down_and_up(i + 1, false);
+    ascend(fine, coarse);
+  }
+
+  void descend(Level<S> const& fine, Level<S> const& coarse, bool from_zero) const {
+    if constexpr (takes_visits)
+      if (run_.takes_visits_of(fine))
+        return run_(Descend<S>{fine, coarse, work_.before, from_zero});
+    for (int sweep = 0; sweep < work_.before; ++sweep)
+      relax(for_sweep(fine, false, sweep, work_.before), from_zero && sweep == 0);
+    run_(KeepResidual<S>{fine});
+    run_(Gather<S>{fine, coarse, fine.r});
+  }
+
+  void ascend(Level<S> const& fine, Level<S> const& coarse) const {
+    if constexpr (takes_visits)
+      if (run_.takes_visits_of(fine)) return run_(Ascend<S>{fine, coarse, work_.after});
     // Points of the first colour are relaxed next, mostly from the others alone.
-    bool const both = fine.has_seam() || fine.over != 1 || work_.after == 0;
+    bool const both = fine.has_seam() || fine.smooths > 1 || work_.after == 0;
     run_(Correct<S>{fine, coarse, both ? 3 : 2, true});
-    for (int sweep = 0; sweep < work_.after; ++sweep) relax(fine, false);
+    for (int sweep = 0; sweep < work_.after; ++sweep)
+      relax(for_sweep(fine, true, sweep, work_.after), false);
   }
 
   void full(std::size_t i) const {
@@ -81,7 +95,6 @@ class Cycles {
 
   CycleWork<S> const& work_;
   Run const& run_;
-  bool finds_;
 };
 
 }  // namespace gridstride::multigrid

@@ -42,6 +42,11 @@ std::vector<double> flat(std::vector<std::array<double, 3>> const& triples) {
 
 }  // namespace
 
+int places_of_half(int points, std::int64_t of_level) {
+  int const half = (points + 1) / 2;
+  return of_level < 1000 ? half : (half + 3) / 4 * 4;
+}
+
 template <class S>
 template <class T>
 Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
@@ -51,18 +56,17 @@ Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Le
   fill_tables(stream, plan, equation.diffusivity * scale, equation.reaction * scale);
   // u and f of each level, and r where it is kept.
   std::int64_t size = 0;
-  for (auto const& level : levels_) size += 3 * 2 * level.colour;
+  auto const size_of = [](Level<S> const& level) { return (2 * level.colour + 3) / 4 * 4; };
+  for (auto const& level : levels_) size += 3 * size_of(level);
   values_ = {stream, MemorySpace::device, static_cast<std::size_t>(size)};
   zero_async(values_.span(), stream);
   S* next = values_.data();
   for (auto& level : levels_)
     for (S** const values : {&level.u, &level.f, &level.r}) {
       *values = next;
-      next += 2 * level.colour;
+      next += size_of(level);
     }
   if (stored) store(stream, equation, plan, scale);
-  on_device_ = {stream, MemorySpace::device, levels_.size()};
-  copy_async(on_device_.span(), std::span<Level<S> const>(levels_), stream);
   invert(stream, plan, singular);
 }
 
@@ -75,14 +79,19 @@ void Hierarchy<S>::lay_out(Levels const& plan) {
       level.periodic[i] = axes[i].periodic;
       level.seam[i] = axes[i].periodic && level.count[i] > 1 && level.count[i] % 2 == 1;
     }
-    // By the number of axes along which a level has to smooth.
-    constexpr S over[] = {S(1), S(1), S(1.15), S(1.35)};
+    Axis const& row = axes[0];
+    level.alike = (row.periodic || (row.given[0] && row.given[1])) && level.count[0] > 2 &&
+                  std::ranges::all_of(row.intervals, [&](double one) {
+                    return std::abs(one - row.intervals[0]) <= 1e-9 * row.intervals[0];
+                  });
     auto const l = levels_.size();
     level.number = static_cast<int>(l);
-    int smooths = 0;
-    for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) smooths += plan.changes[l][i];
-    level.over = over[smooths];
-    level.half = (level.count[0] + 1) / 2;
+    level.over = 1;
+    for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i)
+      level.smooths += plan.changes[l][i];
+    level.doubles = level.alike && !row.periodic && level.count[0] % 2 == 1 &&
+                    l < plan.changes.size() && plan.changes[l][0];
+    level.half = places_of_half(level.count[0], level.size());
     level.colour = std::int64_t{level.half} * level.count[1] * level.count[2];
     levels_.push_back(level);
   }

@@ -10,6 +10,10 @@
 /// The levels of an equation in device memory. For the family's own files only.
 namespace gridstride::multigrid {
 
+/// Places for the points of a colour in a row of so many: those of large levels are a multiple of
+/// four, so that rows begin at multiples of 16 bytes.
+int places_of_half(int points, std::int64_t of_level);
+
 template <class S>
 class Hierarchy {
  public:
@@ -19,8 +23,8 @@ class Hierarchy {
             bool singular);
 
   std::span<Level<S> const> levels() const { return levels_; }
-  /// The same in device memory.
-  Level<S> const* on_device() const { return on_device_.data(); }
+  /// Makes all values 0.
+  void clear(Stream& stream) { zero_async(values_.span(), stream); }
   /// Behind the tables of all levels.
   S const* tables_end() const { return tables_.data() + tables_.size(); }
   int const* numbers_end() const { return numbers_.data() + numbers_.size(); }
@@ -36,7 +40,6 @@ class Hierarchy {
   void invert(Stream& stream, Levels const& plan, bool singular);
 
   std::vector<Level<S>> levels_;
-  Buffer<Level<S>> on_device_;
   Buffer<int> numbers_;        // tables of transfers
   Buffer<S> tables_, values_;  // tables of coefficients; u, f and r
   std::vector<Buffer<S>> stored_;

@@ -32,13 +32,13 @@ void call(Step const& step, bool threads) {
 template <class S>
 void host_reference(Stream&, CycleWork<S> const& work) {
   auto const run = [](auto const& step) { call(step, false); };
-  Cycles<S, decltype(run)>(work, run, false).all();
+  Cycles<S, decltype(run)>(work, run).all();
 }
 
 template <class S>
 void host_threads(Stream&, CycleWork<S> const& work) {
   auto const run = [](auto const& step) { call(step, true); };
-  Cycles<S, decltype(run)>(work, run, false).all();
+  Cycles<S, decltype(run)>(work, run).all();
 }
 
 template <class Step>

@@ -3,24 +3,27 @@
 #include "core/stream.hpp"
 #include "kernels/multigrid/outer.hpp"
 
-/// The steps of large levels by columns of points: of tables, without seams, with more than one
-/// axis. For the family's own files only.
+/// The steps of large levels by columns of points. For the family's own files only.
 namespace gridstride::multigrid {
 
 template <class S>
-bool can_march(Level<S> const& level) {
-  return !level.is_stored() && !level.has_seam() && level.count[1] * level.count[2] > 1;
-}
-
+void march(Stream&, Descend<S> const&);
 template <class S>
-void march(Stream&, Relax<S> const&);
-template <class S>
-void march(Stream&, GatherResidual<S> const&);
+void march(Stream&, Ascend<S> const&);
 template <class S>
 void march(Stream&, Correct<S> const&);
 template <class T, class S>
+void march(Stream&, TakeRight<T, S> const&);
+template <class T, class S>
 void march(Stream&, TakeResidual<T, S> const&, Found* largest);
+
+/// What u leaves of f at points of the first colour, gathered to the coarser level's f; where that
+/// is not done at once, from what the level has as r.
 template <class S>
-void march(Stream&, AddCorrection<S> const&, Found* largest);
+bool gathers_at_once(Level<S> const& fine, Level<S> const& coarse);
+template <class S>
+void march_gather_residual(Stream&, Level<S> const& fine, Level<S> const& coarse);
+template <class S>
+void march_gather(Stream&, Level<S> const& fine, Level<S> const& coarse);
 
 }  // namespace gridstride::multigrid

@@ -12,6 +12,7 @@
 
 #include "core/graph.hpp"
 #include "kernels/multigrid/hierarchy.hpp"
+#include "kernels/multigrid/progress.hpp"
 #include "kernels/multigrid/relaxation.hpp"
 #include "kernels/multigrid/rows.hpp"
 #include "kernels/support/arguments.hpp"
@@ -22,7 +23,8 @@ namespace {
 
 double number(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 
-constexpr double none = std::numeric_limits<double>::infinity();
+/// Cycles that are queued before the host looks at what the first of them has come to.
+constexpr int most_ahead = 8;
 
 constexpr std::string_view reference_idea = "step after step, point after point: the textbook's";
 constexpr std::string_view threads_idea = "lines of points shared among threads";
@@ -86,58 +88,6 @@ struct SolverBody {
 
 namespace {
 
-/// What is told of a solve while it goes on: numbers of each cycle, on the host.
-class Progress {
- public:
-  Progress(Options const& options, double right, double rounding)
-      : options_(options), right_(right), rounding_(rounding) {
-    outcome_.residuals = {right};
-    outcome_.at = {0};
-  }
-  /// From a u that leaves so much.
-  void begin(double residual) { outcome_.residuals = {residual}; }
-  /// Of so many cycles, or sweeps.
-  void add(int cycles, double residual, double correction, double largest) {
-    outcome_.residuals.push_back(residual);
-    outcome_.corrections.push_back(correction);
-    outcome_.cycles += cycles;
-    outcome_.at.push_back(outcome_.cycles);
-    auto const& r = outcome_.residuals;
-    auto const& c = outcome_.corrections;
-    // Residuals become no smaller than roundings make them.
-    bool const is_rounding = residual <= 8 * rounding_ * largest;
-    double const of_corrections = c.size() < 2           ? 1.0
-                                  : c[c.size() - 2] == 0 ? 0.0
-                                                         : correction / c[c.size() - 2];
-    double const shrinks = is_rounding && c.size() > 2
-                               ? of_corrections
-                               : std::max(of_corrections, residual / r[r.size() - 2]);
-    double const expected = correction == 0 ? 0
-                            : shrinks < 1   ? correction * shrinks / (1 - shrinks)
-                                            : none;
-    outcome_.error = expected == 0 ? 0 : expected / largest;
-    bool const solved =
-        !options_.residual_counts || residual <= options_.tolerance * right_ || is_rounding;
-    bool const settled = !options_.error_counts || outcome_.error <= options_.tolerance;
-    outcome_.converged = solved && settled && std::isfinite(residual) && std::isfinite(largest);
-    hopeless_ = !std::isfinite(residual);
-  }
-  bool ended() const {
-    return outcome_.converged || hopeless_ || outcome_.cycles >= options_.most_cycles;
-  }
-  Outcome const& outcome() const { return outcome_; }
-
- private:
-  Options options_;
-  double right_, rounding_;
-  Outcome outcome_;
-  bool hopeless_ = false;
-};
-
-}  // namespace
-
-namespace {
-
 /// Corrections are found in S.
 template <class T, class S>
 class Corrected final : public SolverBody<T> {
@@ -149,22 +99,26 @@ class Corrected final : public SolverBody<T> {
         singular_(singular),
         options_(options),
         hierarchy_(stream, equation, plan, scale, singular),
-        found_(stream, MemorySpace::device, 2) {
+        found_(stream, MemorySpace::device, 2 * most_ahead),
+        seen_(stream, MemorySpace::pinned, 2 * most_ahead) {
     if constexpr (!std::is_same_v<T, double>)
       u_ = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
     for (auto* const vector : {&direction_, &product_})
       if (options.conjugates)
         *vector = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
-    if (!hierarchy_.levels().front().is_stored()) keep_couplings(stream, plan.axes.front());
+    auto const& finest = hierarchy_.levels().front();
+    if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
+    if (stream.backend() == Backend::cuda && can_march(finest) && !options.conjugates)
+      other_ = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
     if (options.relaxation != Relaxation::none) {
       next_ = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
     } else {
       capture_cycles(stream, cycle);
     }
     zero_async(found_.span(), stream);
-    find(stream, FindDiagonal<S>{hierarchy_.levels().front()}, found_.data());
+    find(stream, FindDiagonal<S>{finest}, found_.data());
     rounding_ =
-        std::numeric_limits<double>::epsilon() * number(take_found(stream)[0].first) / scale;
+        std::numeric_limits<double>::epsilon() * number(take_found(stream, 1)[0].first) / scale;
   }
 
   int levels() const override { return static_cast<int>(hierarchy_.levels().size()); }
@@ -190,16 +144,19 @@ class Corrected final : public SolverBody<T> {
     return u_.data();
   }
   /// The finest level's f = unit·(right − A·u − shift).
-  void take_residual(Stream& stream, double const* solution, T const* right, double unit,
-                     double shift);
+  TakeResidual<T, S> residual_step(double const* solution, T const* right, double unit,
+                                   double shift) const;
   static constexpr int sweeps_at_once = 16;
 
   void capture_cycles(Stream& stream, Function<S>* cycle) {
     auto const captured = [&](Cycle kind) {
-      CycleWork<S> const work{hierarchy_.levels(),      hierarchy_.on_device(),
-                              hierarchy_.inverse(),     hierarchy_.tables_end(),
-                              hierarchy_.numbers_end(), kind,
-                              options_.before,          options_.after};
+      CycleWork<S> const work{hierarchy_.levels(),
+                              hierarchy_.inverse(),
+                              hierarchy_.tables_end(),
+                              hierarchy_.numbers_end(),
+                              kind,
+                              options_.before,
+                              options_.after};
       return Graph::capture(stream, [&stream, cycle, work] { cycle(stream, work); });
     };
     first_ = captured(options_.cycle);
@@ -211,8 +168,10 @@ class Corrected final : public SolverBody<T> {
   }
   /// What the finest level's f is corrected by; returns how many cycles or sweeps that took.
   int find_correction(Stream& stream, int before) const;
+  /// Has u in `solution`, from where it is, or 0 where it is nowhere.
+  void settle(Stream& stream, double const* u, double* solution);
   /// u += what the finest level has found, or as far along the direction that it gives as is best.
-  void correct(Stream& stream, double* solution, double unit, bool is_first);
+  void correct(Stream& stream, double* solution, double unit, bool is_first, Found* found);
   Places places() const {
     std::int64_t first = 0;
     for (int axis = 0; axis < 3; ++axis) first += a_.first[axis] * a_.stride[axis];
@@ -230,13 +189,13 @@ class Corrected final : public SolverBody<T> {
     copy_async(couplings_.span(), std::span<double const>(numbers), stream);
     stream.synchronize();
   }
-  /// What has been found since the last time.
-  std::array<Found, 2> take_found(Stream& stream) {
-    std::array<Found, 2> found;
-    copy_async(std::span<Found>(found), std::as_const(found_).span(), stream);
-    zero_async(found_.span(), stream);
+  /// What has been found since the last time, so many times.
+  std::span<Found const> take_found(Stream& stream, std::size_t times) {
+    std::size_t const size = 2 * times;
+    copy_async(seen_.span().first(size), std::as_const(found_).span().first(size), stream);
+    zero_async(found_.span().first(size), stream);
     stream.synchronize();
-    return found;
+    return std::as_const(seen_).span().first(size);
   }
 
   poisson::Operator<T> a_;
@@ -245,10 +204,12 @@ class Corrected final : public SolverBody<T> {
   double rounding_;  // what roundings of u leave of a right-hand side, of the largest |u|
   Options options_;
   Hierarchy<S> hierarchy_;
-  Buffer<Found> found_;                 // by residuals, by corrections
+  Buffer<Found> found_;                 // by residuals and by corrections, of a few cycles
+  Buffer<Found> seen_;                  // the same on the host
   Buffer<double> direction_, product_;  // p and scale·A·p of conjugate gradients
   double curvature_ = 0;                // Σ V·p·scale·A·p
   Buffer<double> u_;                    // where the arrays are not of float64
+  Buffer<double> other_;                // where u goes from array to array
   /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
   Buffer<double> couplings_;
   std::array<std::int64_t, 3> first_of_{};
@@ -270,11 +231,12 @@ int Corrected<T, S>::find_correction(Stream& stream, int before) const {
 }
 
 template <class T, class S>
-void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, bool is_first) {
+void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, bool is_first,
+                              Found* found) {
   auto const& finest = hierarchy_.levels().front();
   double const scale = scale_ / unit;
   if (!options_.conjugates)
-    return find(stream, AddCorrection<S>{finest, places(), solution, scale}, found_.data() + 1);
+    return find(stream, AddCorrection<S>{finest, places(), solution, scale}, found);
   double beta = 0;
   if (!is_first && curvature_ > 0)
     beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, product_.data()}).first / curvature_;
@@ -284,19 +246,28 @@ void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, boo
   curvature_ = curvature;
   double const alpha = curvature > 0 ? descent / curvature : 0;
   find(stream, Advance{points_of(finest), places(), direction_.data(), solution, alpha * scale},
-       found_.data() + 1);
+       found);
 }
 
 template <class T, class S>
-void Corrected<T, S>::take_residual(Stream& stream, double const* solution, T const* right,
-                                    double unit, double shift) {
+void Corrected<T, S>::settle(Stream& stream, double const* u, double* solution) {
+  Extent const points = points_of(hierarchy_.levels().front());
+  if (u == nullptr)
+    find(stream, Begin<double>{points, places(), solution, nullptr, solution}, found_.data());
+  else if (u != solution)
+    each(stream, Round<double>{points, places(), u, solution});
+}
+
+template <class T, class S>
+TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T const* right,
+                                                  double unit, double shift) const {
   auto const& finest = hierarchy_.levels().front();
   TakeResidual<T, S> step{a_, finest, solution, right, unit, shift, {}, {}};
   for (std::size_t i = 0; i < 3 && couplings_.size() > 0; ++i) {
     step.lower[i] = couplings_.data() + first_of_[i];
     step.upper[i] = step.lower[i] + finest.count[i];
   }
-  find(stream, step, found_.data());
+  return step;
 }
 
 template <class T, class S>
@@ -305,7 +276,7 @@ void Corrected<T, S>::approximate(Stream& stream, std::span<T const> right, std:
   auto const& finest = hierarchy_.levels().front();
   find(stream, Begin<T>{points_of(finest), places(), right.data(), nullptr, solution},
        found_.data());
-  take_residual(stream, solution, right.data(), 1, 0);
+  find(stream, residual_step(solution, right.data(), 1, 0), found_.data());
   next_.launch(stream);
   find(stream, AddCorrection<S>{finest, places(), solution, scale_}, found_.data());
   if constexpr (!std::is_same_v<T, double>)
@@ -318,10 +289,15 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   double* const solution = kept(u);
   auto const& finest = hierarchy_.levels().front();
   Extent const points = points_of(finest);
+  bool const renews = other_.size() > 0;
   zero_async(found_.span(), stream);
-  find(stream, Begin<T>{points, places(), right.data(), from_u ? u.data() : nullptr, solution},
+  // From 0 there is nothing to be written where the first correction goes to an array that has not
+  // been looked at.
+  find(stream,
+       Begin<T>{points, places(), right.data(), from_u ? u.data() : nullptr,
+                renews && !from_u ? nullptr : solution},
        found_.data());
-  double const largest = number(take_found(stream)[0].first);
+  double const largest = number(take_found(stream, 1)[0].first);
   Progress progress(options_, largest, rounding_);
   // Right-hand sides of levels are near 1, whatever their unit.
   bool const is_finite = largest < none;
@@ -332,19 +308,41 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
     auto const [integral, volume] = sum(stream, SumRight<T>{a_, points, right.data()});
     shift = integral / volume;
   }
-  if (largest > 0 && is_finite) {
-    take_residual(stream, solution, right.data(), unit, shift);
-    if (from_u) progress.begin(number(take_found(stream)[0].first));
+  TakeResidual<T, S> const residual = residual_step(solution, right.data(), unit, shift);
+  if (from_u || finest.is_stored())
+    find(stream, residual, found_.data());
+  else
+    each(stream, TakeRight<T, S>{finest, places(), right.data(), unit, shift});
+  if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
+  zero_async(found_.span(), stream);
+  double const* old = from_u ? solution : nullptr;
+  std::array<int, most_ahead> cycles{};
+  for (int done = 0; !progress.ended() && largest > 0;) {
+    int const ahead = std::min(progress.needed(), most_ahead);
+    std::size_t queued = 0;
+    for (; static_cast<int>(queued) < ahead && done < options_.most_cycles; ++queued) {
+      bool const is_first = done == 0;
+      done += cycles[queued] = find_correction(stream, done);
+      Found* const found = found_.data() + 2 * queued;
+      if (!renews) {
+        correct(stream, solution, unit, is_first, found + 1);
+        find(stream, residual, found);
+        continue;
+      }
+#ifdef GRIDSTRIDE_WITH_CUDA
+      double* const next = old == solution ? other_.data() : solution;
+      cuda_renew(stream, residual, Correction{old, next, scale_ / unit}, found);
+      old = next;
+#endif
+    }
+    auto const found = take_found(stream, queued);
+    for (std::size_t one = 0; one < queued && !progress.ended(); ++one)
+      progress.add(cycles[one], number(found[2 * one].first), number(found[2 * one + 1].first),
+                   number(found[2 * one + 1].second));
   }
-  while (!progress.ended() && largest > 0) {
-    int const cycles = find_correction(stream, progress.outcome().cycles);
-    correct(stream, solution, unit, progress.outcome().cycles == 0);
-    zero_async(found_.span().first(1), stream);
-    take_residual(stream, solution, right.data(), unit, shift);
-    auto const [residual, correction] = take_found(stream);
-    progress.add(cycles, number(residual.first), number(correction.first),
-                 number(correction.second));
-  }
+  if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);
+  // What is not a number would stay where levels have no points.
+  if (progress.is_lost()) hierarchy_.clear(stream);
   if constexpr (!std::is_same_v<T, double>)
     each(stream, Round<T>{points, places(), solution, u.data()});
   Outcome outcome = progress.outcome();
@@ -458,7 +456,9 @@ std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fie
         sum += points() * (1 + 1 / count[i]);
       return sum;
     };
-    numbers += 3 * (count[0] + 1) * count[1] * count[2];  // u, f and r
+    auto const points_of_level = static_cast<std::int64_t>(count[0] * count[1] * count[2]);
+    numbers += 3 * 2 * places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] *
+               count[2];  // u, f and r
     if (!fields) continue;
     if (l == 0) numbers += stored();
     for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) {
@@ -469,6 +469,7 @@ std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fie
     }
   }
   if (precision == Precision::float32) numbers += static_cast<double>(grid.size());
+  if (!fields && !options.conjugates) numbers += static_cast<double>(grid.size());
   if (options.conjugates) numbers += 2 * static_cast<double>(grid.size());
   return static_cast<std::size_t>(sizeof(double) * numbers);
 }

@@ -31,7 +31,7 @@ struct Places {
   }
 };
 
-/// u = 0, or what it begins with; finds the largest |right|.
+/// u = 0, or what it begins with, where u is not null; finds the largest |right|.
 template <class T>
 struct Begin {
   Extent points;
@@ -41,7 +41,7 @@ struct Begin {
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
   GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
     std::int64_t const place = places(i, j, k);
-    u[place] = start == nullptr ? 0.0 : double{start[place]};
+    if (u != nullptr) u[place] = start == nullptr ? 0.0 : double{start[place]};
     return {poisson::bits_of_magnitude(right[place]), 0};
   }
 };
@@ -80,6 +80,28 @@ struct TakeResidual {
     level.f[level.place(i, j, k)] = static_cast<S>(residual * volume * scale);
     return {poisson::bits_of_magnitude(residual), 0};
   }
+};
+
+/// f of the finest level = right, times `scale`: the residual of u = 0.
+template <class T, class S>
+struct TakeRight {
+  Level<S> level;
+  Places places;
+  T const* right;
+  double scale, shift;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    double const left = right[places(i, j, k)] - shift;
+    level.f[level.place(i, j, k)] = static_cast<S>(left * scale);
+  }
+};
+
+/// Where u goes with what the finest level has found, times `scale`: from `old`, or where that is
+/// null from 0, to another array.
+struct Correction {
+  double const* old;
+  double* u;
+  double scale;
 };
 
 /// u += scale·(what the finest level has found); finds the largest change, and the largest |u|.

@@ -28,6 +28,11 @@ void host_find(Stream&, Step const&, Found* largest);
 template <class Step>
 void cuda_find(Stream&, Step const&, Found* largest);
 
+/// A correction and the residual of what u is then, of a level of tables, in one pass; finds what
+/// `TakeResidual` does and behind it what `AddCorrection` does.
+template <class T, class S>
+void cuda_renew(Stream&, TakeResidual<T, S> const&, Correction const&, Found* largest);
+
 /// Sums what a step finds, always in the same order. Waits for the stream.
 template <class Step>
 Summed host_sum(Stream&, Step const&);
@@ -71,7 +76,6 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(Clear<S>)                            \
   EACH(KeepResidual<S>)                     \
   EACH(Gather<S>)                           \
-  EACH(GatherResidual<S>)                   \
   EACH(Correct<S>)                          \
   EACH(SolveDirectly<S>)
 /// Whose instances are made with a backend's functions.
@@ -102,6 +106,7 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(GiveSolution<double>)                        \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)        \
   GRIDSTRIDE_MULTIGRID_PAIR(EACH, StoreEquations)   \
+  GRIDSTRIDE_MULTIGRID_PAIR(EACH, TakeRight)        \
   GRIDSTRIDE_MULTIGRID_PAIR(FIND, TakeResidual)
 
 }  // namespace gridstride::multigrid

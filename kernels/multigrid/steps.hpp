@@ -151,24 +151,6 @@ struct Gather {
   }
 };
 
-/// The same from f − A u, which is found on the way. Points with i + j + k odd, which have been
-/// relaxed last, have nothing left; of a level without seams.
-template <class S>
-struct GatherResidual {
-  Level<S> fine, coarse;
-  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(coarse); }
-  GRIDSTRIDE_HOST_DEVICE void operator()(int x, int y, int z) const {
-    coarse.f[coarse.place(x, y, z)] = gathered(fine, coarse, x, y, z, [&](int i, int j, int k) {
-      if (((i + j + k) & 1) != 0) return S{0};
-      int const at[3] = {i, j, k};
-      Row<S> const row = row_of(fine, at);
-      std::int64_t const place = fine.place(i, j, k);
-      return (fine.f[place] - row.diagonal * fine.u[place]) +
-             neighbours_apart(fine, fine.u + fine.colour, row, at);
-    });
-  }
-};
-
 /// u += what the coarse level has found, or u = that, at the points of colours: 1 for the first, 2
 /// for the other, 3 for both.
 template <class S>
@@ -183,6 +165,21 @@ struct Correct {
     S const found = interpolated(fine, coarse, coarse.u, i, j, k);
     u = adds ? u + found : found;
   }
+};
+
+/// What a cycle does on a level on its way down, as a whole: relaxation, so many times, from 0 or from
+/// u; then f of the coarse level is what is left. And on its way up: u += what the coarse level has
+/// found, and relaxation.
+template <class S>
+struct Descend {
+  Level<S> fine, coarse;
+  int sweeps;
+  bool from_zero;
+};
+template <class S>
+struct Ascend {
+  Level<S> fine, coarse;
+  int sweeps;
 };
 
 /// u = inverse·f on the coarsest level, by rows; unknowns in the order of their points.

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "support/multigrid_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -64,7 +66,8 @@ TEST_F(MultigridGpu, FactorsAreThoseOfTheHost) {
     for (Cycle const cycle : {Cycle::v, Cycle::w, Cycle::full})
       for (Trial const& trial : {Trial{{130, 129}, "ppnd"}, Trial{{33, 30, 31}, "pppppp", 1, 5},
                                  Trial{{40, 33, 35}, "dddnnn"}, Trial{{129, 100}, "nnnn", 30},
-                                 Trial{{60, 45}, "ddnn", 1, 20}}) {
+                                 Trial{{60, 45}, "ddnn", 1, 20}, Trial{{65, 33, 49}, "dddddd"},
+                                 Trial{{48, 20, 25}, "ppddnn"}}) {
         Options options;
         options.cycle = cycle;
         auto const found = cycles_for(stream, trial, options, row.name);
@@ -77,6 +80,26 @@ TEST_F(MultigridGpu, FactorsAreThoseOfTheHost) {
         EXPECT_EQ(cycles_for(stream, trial, options, row.name).residuals, found.residuals);
       }
   }
+}
+
+/// Places of rows that are no points' are 0 again after a right-hand side that is not a number.
+TEST_F(MultigridGpu, WhatIsNotANumberIsForgotten) {
+  Stream stream(Device::open(Backend::cuda));
+  Trial const trial{{43, 20, 22}, "ddnndd"};
+  auto const equation = equation_of(trial);
+  std::vector<double> f(static_cast<std::size_t>(equation.grid.size()), 1);
+  Solver<double> solver(stream, equation, false);
+  auto const solved = [&](double first) {
+    f[f.size() / 2] = first;
+    auto const right = to_device<double>(stream, f);
+    auto u = to_device<double>(stream, f);
+    bool const converged = solver.solve(stream, right.span(), u.span()).converged;
+    return std::pair{converged, from_device(stream, u)};
+  };
+  auto const before = solved(2);
+  EXPECT_TRUE(before.first);
+  EXPECT_FALSE(solved(std::numeric_limits<double>::infinity()).first);
+  EXPECT_EQ(solved(2), before);
 }
 
 }  // namespace

@@ -78,6 +78,17 @@ TEST(Multigrid, FactorsDoNotDependOnSizes) {
       expect_factor(stream, {points, sides}, 0.1);
 }
 
+/// By V(2,1), whose relaxations go further and further.
+TEST(Multigrid, FewCyclesAreEnough) {
+  Stream stream(Device::open(Backend::cpu));
+  Options options;
+  options.error_counts = false;
+  options.tolerance = 1e-8;
+  for (Trial const& trial : {Trial{{257, 257}, "dddd"}, Trial{{256, 256}, "pppp"},
+                             Trial{{65, 65, 65}, "dddddd"}, Trial{{97, 33, 65}, "dddddd"}})
+    EXPECT_LE(cycles_for(stream, trial, options).cycles, 5) << trial.sides;
+}
+
 TEST(Multigrid, FactorsWithAnisotropyAndJumps) {
   Stream stream(Device::open(Backend::cpu));
   for (double const stretch : {1000.0, 30.0, 3.0, 1.28, 0.7, 0.001})

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/multigrid/multigrid.hpp"
+
+/// For the family's own files only.
+namespace gridstride::multigrid {
+
+constexpr double none = std::numeric_limits<double>::infinity();
+
+/// What is told of a solve while it goes on: numbers of each cycle, on the host.
+class Progress {
+ public:
+  Progress(Options const& options, double right, double rounding)
+      : options_(options), right_(right), rounding_(rounding) {
+    outcome_.residuals = {right};
+    outcome_.at = {0};
+  }
+  /// From a u that leaves so much.
+  void begin(double residual) { outcome_.residuals = {residual}; }
+  /// Of so many cycles, or sweeps.
+  void add(int cycles, double residual, double correction, double largest) {
+    outcome_.residuals.push_back(residual);
+    outcome_.corrections.push_back(correction);
+    outcome_.cycles += cycles;
+    outcome_.at.push_back(outcome_.cycles);
+    auto const& r = outcome_.residuals;
+    auto const& c = outcome_.corrections;
+    // Residuals become no smaller than roundings make them.
+    bool const is_rounding = residual <= 8 * rounding_ * largest;
+    double const of_corrections = c.size() < 2           ? 1.0
+                                  : c[c.size() - 2] == 0 ? 0.0
+                                                         : correction / c[c.size() - 2];
+    double const shrinks = is_rounding && c.size() > 2
+                               ? of_corrections
+                               : std::max(of_corrections, residual / r[r.size() - 2]);
+    double const expected = correction == 0 ? 0
+                            : shrinks < 1   ? correction * shrinks / (1 - shrinks)
+                                            : none;
+    outcome_.error = expected == 0 ? 0 : expected / largest;
+    bool const solved =
+        !options_.residual_counts || residual <= options_.tolerance * right_ || is_rounding;
+    bool const settled = !options_.error_counts || outcome_.error <= options_.tolerance;
+    outcome_.converged = solved && settled && std::isfinite(residual) && std::isfinite(largest);
+    hopeless_ = !std::isfinite(residual);
+  }
+  /// Whether what is left is no number.
+  bool is_lost() const { return hopeless_; }
+  /// How many times more cycles are needed, if they never take more than the best ones so far; at
+  /// least once.
+  int needed() const {
+    auto const& r = outcome_.residuals;
+    double best = 1;
+    for (std::size_t i = 1; i < r.size(); ++i) best = std::min(best, r[i] / r[i - 1]);
+    double const left = options_.residual_counts ? options_.tolerance * right_ / r.back()
+                                                 : options_.tolerance / outcome_.error;
+    if (!(best > 0 && best < 1 && left > 0 && left < 1)) return 1;
+    return static_cast<int>(std::clamp(std::log(left) / std::log(best), 1.0, 1e6));
+  }
+  bool ended() const {
+    return outcome_.converged || hopeless_ || outcome_.cycles >= options_.most_cycles;
+  }
+  Outcome const& outcome() const { return outcome_; }
+
+ private:
+  Options options_;
+  double right_, rounding_;
+  Outcome outcome_;
+  bool hopeless_ = false;
+};
+
+}  // namespace gridstride::multigrid
