@@ -128,7 +128,7 @@ bool goes_by_columns(TakeResidual<T, S> const& step) {
 }
 
 template <class T, class S>
-bool goes_by_columns(TakeRight<T, S> const& step) {
+bool goes_by_columns(BeginResidual<T, S> const& step) {
   return can_march(step.level);
 }
 

@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
 
 template <class T, class S>
 __global__ void __launch_bounds__(threads_of_columns)
-    right_kernel(__grid_constant__ TakeRight<T, S> const step, Axes axes, int piece) {
+    right_kernel(__grid_constant__ BeginResidual<T, S> const step, Axes axes, int piece) {
   Column const column(piece, step.level.count[axes.along]);
   if (column.x >= step.level.count[0] || column.across >= step.level.count[axes.across]) return;
 #pragma unroll 4
@@ -204,7 +204,7 @@ void march(Stream& stream, TakeResidual<T, S> const& step, Found* largest) {
 }
 
 template <class T, class S>
-void march(Stream& stream, TakeRight<T, S> const& step) {
+void march(Stream& stream, BeginResidual<T, S> const& step) {
   Axes const axes = axes_of(step.level);
   auto const& count = step.level.count;
   auto const columns = Columns::of(count[0], count[axes.across], count[axes.along]);
@@ -220,7 +220,7 @@ void cuda_renew(Stream& stream, TakeResidual<T, S> const& step, Correction const
 
 #define GRIDSTRIDE_INSTANTIATE(T, S)                               \
   template void march(Stream&, TakeResidual<T, S> const&, Found*); \
-  template void march(Stream&, TakeRight<T, S> const&);            \
+  template void march(Stream&, BeginResidual<T, S> const&);        \
   template void cuda_renew(Stream&, TakeResidual<T, S> const&, Correction const&, Found*);
 GRIDSTRIDE_INSTANTIATE(float, float)
 GRIDSTRIDE_INSTANTIATE(float, double)

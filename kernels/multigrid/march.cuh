@@ -13,7 +13,7 @@ void march(Stream&, Ascend<S> const&);
 template <class S>
 void march(Stream&, Correct<S> const&);
 template <class T, class S>
-void march(Stream&, TakeRight<T, S> const&);
+void march(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>
 void march(Stream&, TakeResidual<T, S> const&, Found* largest);
 

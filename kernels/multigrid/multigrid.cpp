@@ -312,7 +312,7 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   if (from_u || finest.is_stored())
     find(stream, residual, found_.data());
   else
-    each(stream, TakeRight<T, S>{finest, places(), right.data(), unit, shift});
+    each(stream, BeginResidual<T, S>{finest, places(), right.data(), unit, shift});
   if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
   zero_async(found_.span(), stream);
   double const* old = from_u ? solution : nullptr;

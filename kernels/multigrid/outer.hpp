@@ -84,7 +84,7 @@ struct TakeResidual {
 
 /// f of the finest level = right, times `scale`: the residual of u = 0.
 template <class T, class S>
-struct TakeRight {
+struct BeginResidual {
   Level<S> level;
   Places places;
   T const* right;
