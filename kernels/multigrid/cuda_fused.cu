@@ -23,7 +23,7 @@ constexpr int threads_of_tail = 512;
 template <class S>
 __global__ void __launch_bounds__(threads_of_tail)
     small_kernel(__grid_constant__ Orders const orders, __grid_constant__ Small<S> const small) {
-  InShared<S> const shared = take_to_shared(small);
+  InShared<S> const shared = take_to_shared(small, orders);
   for (int at = 0; at < orders.count; ++at) {
     Order const order = orders.list[at];
     Level<S> const& fine = shared.levels[order.level];
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(threads_of_tail)
     }
     __syncthreads();
   }
-  put_back(small, shared);
+  put_back(small, orders, shared);
 }
 
 /// Launches steps on large levels, and collects those on small ones until another one comes.
@@ -110,6 +110,7 @@ class Launcher {
     else
       launch_steps();
     orders_.count = 0;
+    orders_.begins_amid = orders_.ends_amid = false;
   }
 
  private:
@@ -130,7 +131,11 @@ class Launcher {
       if constexpr (requires { step.extent(); }) cuda_each(stream_, step);
       return;
     }
-    if (orders_.count == most_orders) flush();
+    if (orders_.count == most_orders) {
+      orders_.ends_amid = true;
+      flush();
+      orders_.begins_amid = true;
+    }
     orders_.list[orders_.count++] = {kind, static_cast<unsigned char>(level.number - small_.first),
                                      static_cast<unsigned char>(number), flag};
   }

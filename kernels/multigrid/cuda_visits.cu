@@ -185,7 +185,7 @@ __device__ void solve(Level<S> const& level, S const* inverse) {
 template <class S>
 __global__ void __launch_bounds__(threads_of_visits)
     visits_kernel(__grid_constant__ Orders const orders, __grid_constant__ Small<S> const small) {
-  InShared<S> const shared = take_to_shared(small);
+  InShared<S> const shared = take_to_shared(small, orders);
   for (int at = 0; at < orders.count; ++at) {
     Order const order = orders.list[at];
     Level<S> const& fine = shared.levels[order.level];
@@ -206,7 +206,7 @@ __global__ void __launch_bounds__(threads_of_visits)
     }
     __syncthreads();
   }
-  put_back(small, shared);
+  put_back(small, orders, shared);
 }
 
 }  // namespace

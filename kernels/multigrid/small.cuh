@@ -31,6 +31,8 @@ struct Order {
 constexpr int most_orders = 500;
 struct Orders {
   int count = 0;
+  /// Whether there were orders before, or are to be more, on what all levels have come to.
+  bool begins_amid = false, ends_amid = false;
   Order list[most_orders];
 };
 
@@ -94,9 +96,10 @@ struct InShared {
   S* inverse;
 };
 
-/// Copies them there, with the first one's u and f. What is stored of equations stays where it is.
+/// Copies them there, with the first one's u and f, or all values of all. What is stored of equations
+/// stays where it is.
 template <class S>
-__device__ InShared<S> take_to_shared(Small<S> const& small) {
+__device__ InShared<S> take_to_shared(Small<S> const& small, Orders const& orders) {
   extern __shared__ __align__(16) unsigned char shared_levels[];
   auto* const levels = reinterpret_cast<Level<S>*>(shared_levels);
   auto* const values = reinterpret_cast<S*>(levels + small.count);
@@ -113,6 +116,16 @@ __device__ InShared<S> take_to_shared(Small<S> const& small) {
   for (int at = 2 * size + static_cast<int>(threadIdx.x); at < small.values;
        at += static_cast<int>(blockDim.x))
     values[at] = 0;
+  __syncthreads();
+  S* of_level = values;
+  for (int l = 0; orders.begins_amid && l < small.count; ++l) {
+    Level<S> const& level = small.levels[l];
+    int const each = static_cast<int>(2 * level.colour);
+    copy_all(of_level, level.u, each);
+    copy_all(of_level + each, level.f, each);
+    copy_all(of_level + 2 * each, level.r, each);
+    of_level += 3 * each;
+  }
   int const own = static_cast<int>(threadIdx.x);
   if (own < small.count) {
     Level<S> level = small.levels[own];
@@ -144,12 +157,15 @@ __device__ InShared<S> take_to_shared(Small<S> const& small) {
   return {levels, inverse};
 }
 
-/// The first level's u and f go back.
+/// The first level's u and f go back, or all values of all.
 template <class S>
-__device__ void put_back(Small<S> const& small, InShared<S> const& shared) {
-  int const size = static_cast<int>(2 * small.levels[0].colour);
-  copy_all(small.levels[0].u, shared.levels[0].u, size);
-  copy_all(small.levels[0].f, shared.levels[0].f, size);
+__device__ void put_back(Small<S> const& small, Orders const& orders, InShared<S> const& shared) {
+  for (int l = 0; l < (orders.ends_amid ? small.count : 1); ++l) {
+    int const size = static_cast<int>(2 * small.levels[l].colour);
+    copy_all(small.levels[l].u, shared.levels[l].u, size);
+    copy_all(small.levels[l].f, shared.levels[l].f, size);
+    if (orders.ends_amid) copy_all(small.levels[l].r, shared.levels[l].r, size);
+  }
 }
 
 /// A step at all its points; ends without a barrier.
