@@ -27,11 +27,12 @@ std::int64_t cube_of(std::int64_t points) {
   return extent * extent * extent;
 }
 
-/// What is left of the right-hand side, where it was to become small; else by how much it is not what
-/// the method carries along.
+/// What is left of the right-hand side, where it was to become small; else by how much of that it is
+/// not what the method carries along.
 Accuracy accuracy_of(krylov::Result const& result, bool to_tolerance, double of_carried) {
+  if (result.history.empty()) return {1, 0};  // nothing was done
   if (to_tolerance) return {result.residual_norm, tolerance};
-  return {std::abs(result.history.back() / result.residual_norm - 1), of_carried};
+  return {std::abs(result.history.back() - result.residual_norm), of_carried};
 }
 
 /// Differences on a cube with Dirichlet sides, by conjugate gradients; rows are what directions are
@@ -91,7 +92,7 @@ Workload grid_workload(Backend backend) {
           .make = grid_problem<to_tolerance>,
           .rounded = cube_of,
           .error = to_tolerance ? "what is left of the right-hand side"
-                                : "of the residual that is carried along"};
+                                : "of the residual that is carried along, of the right-hand side"};
 }
 
 constexpr krylov::Method methods[] = {krylov::Method::cg, krylov::Method::minres,
@@ -147,7 +148,7 @@ Workload matrix_workload(Backend backend, std::string_view operation, double ele
                     .rows = {},
                     .make = matrix_problem<neighbours>,
                     .rounded = cube_of,
-                    .error = "of the residual that is carried along"};
+                    .error = "of the residual that is carried along, of the right-hand side"};
   constexpr std::string_view ideas[] = {
       "symmetric positive definite matrices: one product and two passes", "symmetric matrices",
       "any matrix: two products", "any matrix: 30 vectors, each new one orthogonal to all"};

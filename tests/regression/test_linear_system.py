@@ -259,8 +259,8 @@ class Report(LinearSystem):
     def test_describe(self):
         out, _ = self.call("describe", "linear_system")
         self.assertIn("parameters.matrix.expression: formula of i, j, n", out)
-        self.assertIn("parameters.method: 'auto', 'lu', 'cholesky', 'lu_mixed', 'cg', 'minres', "
-                      "'bicgstab' or 'gmres'; default auto", out)
+        self.assertIn("parameters.method: 'auto', 'lu', 'cholesky', 'lu_mixed', 'cg', 'amg_cg', "
+                      "'minres', 'bicgstab' or 'gmres'; default auto", out)
         self.assertNotIn("\ntime:", out)
         schema = json.loads(self.call("describe", "linear_system", "--schema")[0])
         self.assertEqual(schema["required"], ["simulation", "parameters"])

@@ -480,6 +480,15 @@ TEST(Poisson, CoefficientsAreLookedAt) {
             "3:36: parameters.tolerance: direct solves at once, to rounding (multigrid, mg_cg and "
             "cg have "
             "a tolerance)");
+  EXPECT_EQ(config_fault("simulation: poisson\ngrid: {points: [33, 33]}\n"
+                         "parameters: {source: 1, diffusivity: 1 + x*y, method: sor}\n"),
+            "3:55: parameters.method: sor needs a relaxation where coefficients vary, above 0 and "
+            "below 2 (of the same ones everywhere 1.8215 would end soonest; multigrid needs none)");
+  EXPECT_EQ(config_fault("simulation: poisson\ngrid: {points: [9, 9]}\n"
+                         "boundary: {x: {neumann: 0}, y: periodic}\n"
+                         "parameters: {source: \"cos(pi*x)\", diffusivity: 1 + u^2}\n"),
+            "4:22: parameters.source: u is open by a constant (newton needs a side on which u is "
+            "given, a reaction, or a source that depends on u)");
   EXPECT_EQ(line("inner: float32"),
             "3:32: parameters.inner: is for cg (direct chooses by itself in which precision it "
             "computes)");
