@@ -376,6 +376,8 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
         "multigrid: relaxation goes more than 0 and less than 2 times as "
         "far as equations have it");
   (void)poisson::operator_of(equation);  // looks at the sides
+  if (std::ranges::max(equation.grid.points) > most_points_of_axis)
+    throw std::invalid_argument("multigrid: an axis has 2^24 points at most");
   bool const relaxes = options.relaxation != Relaxation::none;
   auto const plan = (relaxes ? finest_of : levels_of)(equation.grid, equation.sides);
   if (variant == "auto") variant = default_variant(stream.backend());
@@ -439,6 +441,8 @@ std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
 
 std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
                          Precision precision, Options const& options) {
+  if (std::ranges::max(grid.points) > most_points_of_axis)
+    return std::numeric_limits<std::size_t>::max() / 16;
   bool const relaxes = options.relaxation != Relaxation::none;
   auto const plan = (relaxes ? finest_of : levels_of)(grid, sides);
   double numbers = Levels::most_direct * Levels::most_direct;

@@ -85,7 +85,11 @@ struct Outcome {
 std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
                                                       poisson::Sides const& sides);
 
-/// What a solver takes of device memory, at most.
+/// Along an axis: coarser axes are found on the host, point by point.
+constexpr std::int64_t most_points_of_axis = std::int64_t{1} << 24;
+
+/// What a solver takes of device memory, at most; more than there is of axes with more points than it
+/// takes.
 std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
                          Precision precision, Options const& options);
 
@@ -100,7 +104,7 @@ class Solver {
   /// solve the equation without a source it is `singular`: the mean of the right-hand side is taken
   /// off it, and that of u is any. Waits
   /// for the stream. Throws `std::invalid_argument` for grids and sides that family `poisson` does
-  /// not take, fewer than one relaxation before, a factor outside (0, 2), and a variant that this
+  /// not take, axes of more than `most_points_of_axis`, fewer than one relaxation before, a factor outside (0, 2), and a variant that this
   /// backend does not have.
   Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},
          std::string_view variant = "auto");

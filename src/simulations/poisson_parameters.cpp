@@ -203,6 +203,13 @@ void Parameters::check_method(Visitor& visitor, config::RunOptions const& run) {
     visitor.fault(
         "inner",
         fmt::format("is for cg ({} chooses by itself in which precision it computes)", solver));
+  if (solver != "direct" && solver != "fft" && solver != "cg")
+    for (auto const count : run.grid_options.points)
+      if (count > multigrid::most_points_of_axis)
+        visitor.fault("method",
+                      fmt::format("{} takes at most {} points along an axis (there are {}; "
+                                  "cg takes as many as memory does)",
+                                  solver, multigrid::most_points_of_axis, count));
   if (iterations && *iterations != std::floor(*iterations))
     visitor.fault("iterations", fmt::format("{} is no whole number", *iterations));
   if (relaxation && solver != "sor" && solver != "jacobi")
