@@ -26,7 +26,8 @@ __global__ void __launch_bounds__(threads_of_tail)
   InShared<S> const shared = take_to_shared(small, orders);
   for (int at = 0; at < orders.count; ++at) {
     Order const order = orders.list[at];
-    Level<S> const& fine = shared.levels[order.level];
+    Level<S> fine = shared.levels[order.level];
+    fine.over = static_cast<S>(order.over);
     Level<S> const& coarse = shared.levels[min(order.level + 1, small.count - 1)];
     switch (order.kind) {
       case Kind::relax:
@@ -137,7 +138,7 @@ class Launcher {
       orders_.begins_amid = true;
     }
     orders_.list[orders_.count++] = {kind, static_cast<unsigned char>(level.number - small_.first),
-                                     static_cast<unsigned char>(number), flag};
+                                     static_cast<unsigned char>(number), flag, level.over};
   }
 
   Stream& stream_;

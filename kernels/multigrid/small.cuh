@@ -26,6 +26,7 @@ struct Order {
   Kind kind;
   unsigned char level, number;  ///< of colours, or sweeps
   bool flag;
+  double over;  ///< of relaxation: how far points of the first colour go
 };
 
 constexpr int most_orders = 500;
