@@ -76,7 +76,7 @@ std::vector<Workload> eigen_workloads(Backend backend) {
                 .flops = flops,
                 .asks = {{machine::copy_roof, bytes}, {arithmetic_roof<double>(), flops}},
                 .set_bytes = 2 * bytes,
-                .elements = rows};
+                .elements = rows * rows};
   };
   return {{.family = "eigen",
            .operation = "all modes",
