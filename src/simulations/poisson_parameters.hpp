@@ -24,7 +24,7 @@ class Parameters final : public config::ParameterSet {
   std::optional<double> mean;  ///< empty: 0 where the equation leaves it open
   double imbalance = 1e-3;
   std::string method = "auto";
-  std::optional<double> tolerance;   ///< empty: 1e-10
+  std::optional<double> tolerance;  ///< empty: 1e-10
   /// empty: 100 cycles, 10000 of cg, 100000 relaxations, or 50 of Newton's
   std::optional<double> iterations;
   std::string inner = "auto";  ///< of cg
