@@ -5,6 +5,9 @@ set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/gridstride)
 
 set_target_properties(gridstride PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS gridstride RUNTIME)
+if(TARGET gridstride_mpi)
+  install(TARGETS gridstride_mpi LIBRARY DESTINATION ${modules_folder})
+endif()
 install(TARGETS ${library_rooms} EXPORT gridstride ARCHIVE)
 foreach(folder src/core src/equations src/expression src/grid kernels)
   install(DIRECTORY ${folder} DESTINATION ${headers_folder}

@@ -62,7 +62,7 @@ need_packages() {
 # To build and run; to build the tests too, three times as much; what a picture of inputs/ is made
 # with; what else the tests and the other tools use.
 build_packages=(g++ cmake ninja-build ccache git libhdf5-dev libyaml-cpp-dev libcli11-dev libfmt-dev
-  nlohmann-json3-dev libopenblas0)
+  nlohmann-json3-dev libopenblas0 libopenmpi-dev openmpi-bin)
 test_packages=(libvtk9-dev libgtest-dev)
 phantom_packages=(python3-numpy python3-h5py)
 # shellcheck disable=SC2034  # read by the scripts beside this one
