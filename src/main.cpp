@@ -15,9 +15,11 @@
 #include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/processors.hpp"
+#include "core/ranks.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
 #include "driver/run.hpp"
+#include "driver/shared_run.hpp"
 
 using namespace gridstride;
 
@@ -76,6 +78,14 @@ std::string usage_error(CLI::App const* app, CLI::Error const& error) {
                      hint_of_option(*app));
 }
 
+/// What is not shared by several processes is not done by each of them.
+void require_one_process(CLI::App const& app) {
+  int const count = ranks().count();
+  if (count == 1 || app.got_subcommand("run")) return;
+  throw Error(fmt::format(
+      "a launcher has started {} processes, and `run` alone goes over several of them", count));
+}
+
 /// The exit code, once what was printed has left the buffer.
 int finish(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -86,6 +96,44 @@ int finish(int code) {
 int report(std::exception const& error, int code) {
   tell(fmt::format("{}\n", error.what()));
   return code;
+}
+
+/// What this process was asked for; the exit code, once all is told.
+int act(CLI::App& app, cli::Action const& action, std::vector<char const*> const& given) {
+  try {
+    auto const words = without_help_word(given);
+    if (words.size() > 1) require_known_subcommand(app, words[1]);
+    app.parse(static_cast<int>(words.size()), words.data());
+    require_one_process(app);
+    require_stack();
+    host_threads();  // an environment that cannot be is met here, by all
+    return finish(action());
+  } catch (CLI::ParseError const& error) {
+    return finish(app.exit(error) == 0 ? done : bad_input);
+  } catch (ConfigError const& error) {
+    return report(error, bad_input);
+  } catch (VerificationError const& error) {
+    return report(error, does_not_hold);
+  } catch (Interrupted const& error) {
+    return report(error, signal_base + error.signal());
+  } catch (std::exception const& error) {
+    return report(error, failed);
+  }
+}
+
+/// The same for another rank than the first, which speaks for all.
+int follow(CLI::App& app, cli::Action const& action, std::vector<char const*> const& given) {
+  std::string failure;
+  try {
+    auto const words = without_help_word(given);
+    app.parse(static_cast<int>(words.size()), words.data());
+    require_one_process(app);
+    action();
+  } catch (std::exception const& error) {
+    failure = error.what();
+  }
+  end_rank(failure);
+  return done;
 }
 
 }  // namespace
@@ -112,21 +160,13 @@ int main(int argc, char** argv) {
   cli::add_info(app, action);
   cli::add_bench(app, action);
   try {
-    auto const words = without_help_word({argv, argv + argc});
-    if (words.size() > 1) require_known_subcommand(app, words[1]);
-    app.parse(static_cast<int>(words.size()), words.data());
-    require_stack();
-    host_threads();  // an environment that cannot be is met here, by all
-    return finish(action());
-  } catch (CLI::ParseError const& error) {
-    return finish(app.exit(error) == 0 ? done : bad_input);
-  } catch (ConfigError const& error) {
-    return report(error, bad_input);
-  } catch (VerificationError const& error) {
-    return report(error, does_not_hold);
-  } catch (Interrupted const& error) {
-    return report(error, signal_base + error.signal());
-  } catch (std::exception const& error) {
+    join_ranks();
+  } catch (Error const& error) {
     return report(error, failed);
   }
+  std::vector<char const*> const words(argv, argv + argc);
+  if (!ranks().is_first()) return follow(app, action, words);
+  int const code = act(app, action, words);
+  end_ranks(code);
+  return code;
 }

@@ -12,9 +12,11 @@
 #include "cli/commands.hpp"
 #include "core/console.hpp"
 #include "core/error.hpp"
+#include "core/ranks.hpp"
 #include "driver/prepare.hpp"
 #include "driver/restart.hpp"
 #include "driver/run.hpp"
+#include "driver/shared_run.hpp"
 #include "driver/sweep.hpp"
 #include "io/atomic_file.hpp"
 #include "simulations/registry.hpp"
@@ -95,9 +97,25 @@ std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
   return std::make_exception_ptr(NumericalError(summary.shortfall));
 }
 
+/// Several processes share the steps of each run.
+void share(Files& files) {
+  for (auto& file : files) {
+    if (file.is_sweep())
+      throw ConfigError({file.run.problem(
+          file.run.location("sweep"),
+          fmt::format("the runs of a sweep go in one process (there are {})", ranks().count()))});
+    file.run.ranks = ranks().count();
+  }
+}
+
 int run_files(RunArguments const& options) {
   // Every file is checked before the first one runs.
-  auto const files = read_files(options.files, options.changes);
+  auto files = read_files(options.files, options.changes);
+  if (ranks().count() > 1) share(files);
+  if (!ranks().is_first()) {
+    serve(runs_of(files));
+    return 0;
+  }
   for (auto const& file : files) check_reference(file.run);
   RunOptions how;
   how.quiet = options.quiet;

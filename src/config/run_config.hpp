@@ -246,6 +246,7 @@ struct RunOptions {
 
 struct RunConfig : RunOptions {
   std::unique_ptr<ParameterSet> parameters;
+  int ranks = 1;  ///< processes that share its steps
 
   /// Where a key stands, or else the nearest one around it that is given.
   Location location(std::string_view path) const;

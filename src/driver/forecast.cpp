@@ -267,8 +267,9 @@ Forecast forecast(config::RunConfig const& run, Stream const& stream, Inputs con
       run, [&] { return first_step_of(run, stream, inputs, made); }, result);
   forecast_disk(run, memory, result);
   if (memory.trip_steps > 0)
-    result.slabs = fmt::format("larger than the device: {}, {:.0f} trips at least", memory.slabs,
-                               std::ceil(result.steps / static_cast<double>(memory.trip_steps)));
+    result.slabs =
+        fmt::format("{}, {:.0f} {} at least", memory.slabs,
+                    std::ceil(result.steps / static_cast<double>(memory.trip_steps)), memory.trips);
   return result;
 }
 

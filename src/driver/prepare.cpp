@@ -298,10 +298,26 @@ Inputs inputs_of(config::RunConfig const& run) {
   return {shape, open, refuse, sparse_extents, read_sparse};
 }
 
+namespace {
+
+std::string simulations_for_ranks() {
+  std::vector<std::string_view> names;
+  for (auto const& entry : simulation_entries())
+    if (entry.takes_ranks) names.push_back(entry.info.name);
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+}  // namespace
+
 void check_on_device(config::RunConfig const& run, Device const& device) {
   auto const& entry = entry_of(run);
   auto const inputs = inputs_of(run);
   auto problems = variant_problems(run, device);
+  if (run.ranks > 1 && !entry.takes_ranks)
+    problems.push_back(
+        run.problem(run.location("simulation"),
+                    fmt::format("{} is not computed by several ranks (there are {}; {} are)",
+                                run.simulation->name, run.ranks, simulations_for_ranks())));
   auto const append = [&](std::vector<Problem> const& more) {
     problems.insert(problems.end(), more.begin(), more.end());
   };
@@ -368,6 +384,7 @@ std::unique_ptr<Simulation> take_simulation(config::RunConfig const& run, Stream
 }
 
 void check_start(config::RunConfig const& run, Stream& stream, Checked checked) {
+  if (run.ranks > 1) return;  // all of them make the simulation, when it runs
   auto const simulation = take_simulation(run, stream, checked);
   if (run.simulation->has_time) require_finite_start(run, *simulation, stream);
 }

@@ -20,6 +20,7 @@
 #include "driver/restart.hpp"
 #include "driver/run_log.hpp"
 #include "driver/schedule.hpp"
+#include "driver/shared_run.hpp"
 #include "driver/signals.hpp"
 #include "io/run_lock.hpp"
 #include "simulations/registry.hpp"
@@ -144,7 +145,8 @@ bool Run::set_up() {
   summary_.done_before = beginning.done;
   if (beginning.done) return false;
   if (summary_.has_time) signals_.emplace();
-  simulation_ = take_simulation(config_, *stream_, checked);
+  simulation_ = config_.ranks > 1 ? share_simulation(config_, *stream_, checked)
+                                  : take_simulation(config_, *stream_, checked);
   summary_.read = *checked.inputs.reading;
   if (beginning.checkpoint) {
     resume(beginning, *simulation_);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/ranks.hpp"
 #include "core/text.hpp"
 
 namespace gridstride {
@@ -15,6 +17,8 @@ namespace {
 
 /// What libraries and kernels take beside all that is counted.
 constexpr double spare = 256 << 20;
+
+constexpr std::string_view larger_grids = "grids larger than the device";
 
 /// What the arrays of a run may take of the device.
 double room_of(config::RunConfig const& run, Device const& device) {
@@ -43,19 +47,51 @@ bool is_evolved(Row const& row, SlabSteps const& steps) {
   return std::ranges::find(steps.evolved, row.name) != steps.evolved.end();
 }
 
+/// How the ranks of a run share it.
+SweepPlan plan_shares(config::RunConfig const& run, Device const& device, std::span<Row const> rows,
+                      SlabSteps const& steps) {
+  auto const refuse = [&](std::string_view key, std::string message) {
+    return ConfigError({run.problem(run.location(key), std::move(message))});
+  };
+  if (auto const refusal = steps.refusal("several ranks"); !refusal.empty())
+    throw refuse("simulation", fmt::format("{} (there are {})", refusal, run.ranks));
+  if (int const most = most_ranks(steps.shape); run.ranks > most)
+    throw refuse(
+        "grid.points",
+        fmt::format("{} ranks are too many for {} points along {}: up to {} can share them",
+                    run.ranks, steps.shape.planes(),
+                    axis_names[static_cast<std::size_t>(run.grid.dims - 1)], most));
+  std::optional<std::int64_t> trip_steps;
+  if (run.limits.trip_steps) trip_steps = static_cast<std::int64_t>(*run.limits.trip_steps);
+  auto const plan = plan_ranks(steps.shape, run.ranks, device.backend(), trip_steps);
+  auto const left = rows_of_slabs({rows.begin(), rows.end()}, steps);
+  double const needed = static_cast<double>(forecast(run, left).bytes() + plan.device_bytes() +
+                                            face_bytes(plan, rows));
+  if (double const room = room_of(run, device); needed > room)
+    throw refuse(run.limits.device_memory ? "limits.device_memory" : "grid.points",
+                 fmt::format("the part of each of {} ranks takes {}, of {} that it may take",
+                             run.ranks, format_bytes(needed), format_bytes(room)));
+  return plan;
+}
+
 }  // namespace
+
+std::string SlabSteps::refusal(std::string_view who) const {
+  return needed.empty() ? std::string() : fmt::format("{} take steps {}", who, needed);
+}
 
 std::vector<Row> rows_of_slabs(std::vector<Row> rows, SlabSteps const& steps) {
   for (Row& row : rows) {
     if (row.role != Role::evolved) continue;
     row.on_host = is_evolved(row, steps);
-    row.arrays = row.on_host ? 1 : 0;
+    row.arrays = row.on_host && ranks().is_first() ? 1 : 0;
   }
   return rows;
 }
 
 std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& device,
                                     std::span<Row const> rows, SlabSteps const& steps) {
+  if (run.ranks > 1) return plan_shares(run, device, rows, steps);
   double const room = room_of(run, device);
   std::size_t const needed = forecast(run, rows).bytes();
   if (static_cast<double>(needed) <= room) return {};
@@ -64,10 +100,10 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
     return ConfigError({run.problem(run.location(is_limit ? "limits.device_memory" : "grid.points"),
                                     std::move(message))});
   };
-  if (!steps.refusal.empty()) {
+  if (auto const refusal = steps.refusal(larger_grids); !refusal.empty()) {
     if (!is_limit) return {};
     throw refuse(fmt::format("the arrays take {}, and {}",
-                             format_bytes(static_cast<double>(needed)), steps.refusal));
+                             format_bytes(static_cast<double>(needed)), refusal));
   }
   // Beside the slabs: sides, and what diagnostics take of a device that nobody set a limit for.
   auto const left = rows_of_slabs({rows.begin(), rows.end()}, steps);
@@ -89,28 +125,22 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> con
                               SlabSteps const& steps, std::optional<SweepPlan> const& plan) {
   auto memory = forecast(run, plan ? rows_of_slabs(rows, steps) : rows);
   if (!plan) {
-    memory.beyond = steps.refusal;
+    memory.beyond = steps.refusal(larger_grids);
     return memory;
   }
   memory.other_bytes += plan->device_bytes() + face_bytes(*plan, rows);
   memory.trip_steps = plan->trip_steps;
-  memory.slabs = fmt::format("slabs of {} of {} planes, up to {} steps a trip", plan->slab_planes,
-                             plan->shape.planes(), plan->trip_steps);
+  memory.trips = plan->ranks > 1 ? "exchanges" : "trips";
+  memory.slabs =
+      plan->ranks > 1
+          ? fmt::format(
+                "{} ranks share {} planes, up to {} each, with {} more on each side for up "
+                "to {} steps",
+                plan->ranks, plan->shape.planes(), plan->slab_planes, plan->rank_halo(),
+                plan->trip_steps)
+          : fmt::format("larger than the device: slabs of {} of {} planes, up to {} steps a trip",
+                        plan->slab_planes, plan->shape.planes(), plan->trip_steps);
   return memory;
-}
-
-std::vector<NamedText> texts_of(SweepPlan const& plan, SweepReport const& report) {
-  auto const rate = [&](double seconds) { return seconds > 0 ? report.bytes / seconds * 1e-9 : 0; };
-  double const on_bus = std::max(report.seconds_in, report.seconds_out);
-  return {{"trips", fmt::format("{} of up to {} steps", report.trips, plan.trip_steps)},
-          {"slabs",
-           fmt::format("{} of {} planes, {} on the device", plan.slab_planes, plan.shape.planes(),
-                       format_bytes(static_cast<double>(plan.device_bytes())))},
-          {"bus", fmt::format("in {:.3g} GB/s for {:.3g} s, out {:.3g} GB/s for {:.3g} s",
-                              rate(report.seconds_in), report.seconds_in, rate(report.seconds_out),
-                              report.seconds_out)},
-          {"steps on the device", fmt::format("{:.3g} s", report.seconds_steps)},
-          {"bound by", on_bus > report.seconds_steps ? "the bus" : "the device"}};
 }
 
 template <class T>

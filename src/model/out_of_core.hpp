@@ -3,39 +3,42 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/device.hpp"
-#include "core/named_value.hpp"
 #include "model/state.hpp"
-#include "model/sweep.hpp"
+#include "model/sweep_plan.hpp"
 
-/// Grids that are larger than the device: their arrays stay in the host's memory.
+/// Grids that are larger than the device, or shared by several ranks: their arrays stay in the host's
+/// memory.
 namespace gridstride {
 
-/// The steps of a simulation, as far as it goes through the device in slabs.
+/// The steps of a simulation, as far as they go by slabs.
 struct SlabSteps {
   SweepShape shape;
-  std::vector<std::string> evolved;  ///< rows whose arrays go through it, one of each
-  std::string refusal = {};          ///< why its steps do not go so, a sentence; empty: they do
+  std::vector<std::string> evolved;  ///< rows whose arrays go so, one of each
+  /// Which steps would go so, where these do not: "of the scheme ftcs". Empty: they do.
+  std::string needed = {};
+
+  /// Why they do not, a sentence, or empty; `who` takes them: "several ranks".
+  std::string refusal(std::string_view who) const;
 };
 
 /// How the arrays of these rows, which are those of a run that has them in the device's memory, go
-/// through the device instead; empty where they fit there, as far as the run may take it, and where
-/// the steps do not go so. Throws `ConfigError` where it may take too little, and for a limit with
-/// steps that do not go so.
+/// through the device instead, or are shared by the run's ranks; empty where they fit there, as far
+/// as the run may take it, and where the steps do not go so. Throws `ConfigError` where it may take
+/// too little, for more ranks than can share them, and for a limit or ranks with steps that do not
+/// go so.
 std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& device,
                                     std::span<Row const> rows, SlabSteps const& steps);
 
-/// The rows that are left then, with the evolved ones on the host.
+/// The rows that are left then, with the evolved ones on the host, of several ranks on the first one.
 std::vector<Row> rows_of_slabs(std::vector<Row> rows, SlabSteps const& steps);
 
 /// What a run takes by such a plan.
 MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> const& rows,
                               SlabSteps const& steps, std::optional<SweepPlan> const& plan);
-
-/// What there is to tell of it after a run.
-std::vector<NamedText> texts_of(SweepPlan const& plan, SweepReport const& report);
 
 /// Values on a face that is cut into planes by the slowest axis, for windows of any place.
 template <class T>

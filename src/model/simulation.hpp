@@ -149,9 +149,11 @@ struct MemoryForecast {
   std::map<std::string, std::size_t, std::less<>> own_field_bytes = {};
   /// Fields that go to files while they are made, through memory that is counted above.
   std::vector<std::string> streamed = {};
-  /// Of a grid larger than the device: the most steps that its slabs make for each trip there, and
-  /// how they go, in words. 0: it is none.
+  /// Of a grid that is larger than the device, or shared by ranks: the most steps that are made for
+  /// each trip there, or exchange; what those are called; how the grid is cut, in words. 0: it is
+  /// not.
   std::int64_t trip_steps = 0;
+  std::string trips = {};
   std::string slabs = {};
   std::string beyond = {};  ///< why a grid could not go there so, were it larger
 

@@ -1,9 +1,13 @@
 #include "model/sweep.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 
 namespace gridstride {
 
@@ -17,11 +21,10 @@ std::int64_t ceil_of(std::int64_t number, std::int64_t divisor) {
 
 template <class T>
 Sweep<T>::Sweep(Stream const& stream, SweepPlan const& plan, NextPass next)
-    : stream_(stream),
+    : WindowSteps<T>(plan, std::move(next)),
+      stream_(stream),
       in_(stream.device()),
       out_(stream.device()),
-      plan_(plan),
-      next_(std::move(next)),
       kept_(stream_, MemorySpace::device, values(plan.kept_planes())),
       late_(stream_, MemorySpace::device, values(plan.late_planes())),
       stored_{Event(stream.device()), Event(stream.device()), Event(stream.device())},
@@ -76,6 +79,22 @@ template <class T>
 SweepReport Sweep<T>::report() {
   for (Trip& trip : trips_) take_times(trip);
   return report_;
+}
+
+template <class T>
+std::vector<NamedText> Sweep<T>::texts() {
+  auto const took = report();
+  auto const rate = [&](double seconds) { return seconds > 0 ? took.bytes / seconds * 1e-9 : 0; };
+  double const on_bus = std::max(took.seconds_in, took.seconds_out);
+  return {{"trips", fmt::format("{} of up to {} steps", took.trips, plan_.trip_steps)},
+          {"slabs",
+           fmt::format("{} of {} planes, {} on the device", plan_.slab_planes, plan_.shape.planes(),
+                       format_bytes(static_cast<double>(plan_.device_bytes())))},
+          {"bus", fmt::format("in {:.3g} GB/s for {:.3g} s, out {:.3g} GB/s for {:.3g} s",
+                              rate(took.seconds_in), took.seconds_in, rate(took.seconds_out),
+                              took.seconds_out)},
+          {"steps on the device", fmt::format("{:.3g} s", took.seconds_steps)},
+          {"bound by", on_bus > took.seconds_steps ? "the bus" : "the device"}};
 }
 
 /// Adds up what a trip took, when it is over.
@@ -141,7 +160,7 @@ void Sweep<T>::plan_trip(std::int64_t steps, Trip& trip) {
 }
 
 template <class T>
-auto Sweep<T>::slab_of(Trip const& trip, std::size_t slab) const -> Planes {
+Planes Sweep<T>::slab_of(Trip const& trip, std::size_t slab) const {
   std::int64_t const lower =
       trip.domain.lower + static_cast<std::int64_t>(slab) * plan_.slab_planes;
   return {lower, std::min(lower + plan_.slab_planes, trip.end)};

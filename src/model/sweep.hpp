@@ -1,17 +1,14 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "core/stream.hpp"
-#include "grid/grid.hpp"
-#include "model/sweep_plan.hpp"
+#include "model/window_steps.hpp"
 
 /// Steps of arrays that lie in the host's memory and are too large for the device's.
 ///
@@ -33,21 +30,6 @@
 /// time.
 namespace gridstride {
 
-/// Some planes of the grid on the device, as a grid of their own, and the steps to make of them.
-template <class T>
-struct Window {
-  static constexpr int most_arrays = 2;
-
-  Grid grid;           ///< its planes; its origin is that of the whole grid
-  std::int64_t first;  ///< which plane of the whole the first one is, see SweepPlan::first_plane()
-  /// Whether the grid goes on at the lower and upper end of the slowest axis. What is computed
-  /// within the reach of the steps from there does not count, whatever holds at this side.
-  std::array<bool, 2> cut;
-  std::array<T*, most_arrays> in;   ///< the state
-  std::array<T*, most_arrays> out;  ///< of the arrays that a pass makes anew
-  int steps;
-};
-
 /// What sweeps took.
 struct SweepReport {
   std::int64_t trips = 0, steps = 0;
@@ -58,43 +40,28 @@ struct SweepReport {
 
 /// Takes the arrays of a state through the device. Instantiated for float and double.
 template <class T>
-class Sweep {
+class Sweep final : public WindowSteps<T> {
  public:
-  /// Queues the steps of a window, all in one pass; reads `in` and writes `out`.
-  using Pass = std::function<void(Stream&, Window<T> const&)>;
-  /// How many steps the next pass makes of so many that are left: no more than the one before.
-  using NextPass = std::function<int(std::int64_t left)>;
+  using typename WindowSteps<T>::Pass;
+  using typename WindowSteps<T>::NextPass;
 
-  /// Takes all memory. Passes are queued on `stream`.
   Sweep(Stream const& stream, SweepPlan const& plan, NextPass next);
   Sweep(Sweep const&) = delete;
   Sweep& operator=(Sweep const&) = delete;
-  ~Sweep();
+  ~Sweep() override;
 
-  SweepPlan const& plan() const { return plan_; }
-
-  /// Queues so many steps of the state in `arrays`, in the host's memory, pinned where the device
-  /// is a GPU, and with as many planes as the grid. After a pass that makes fewer arrays than there
-  /// are, those that it read follow the new ones: the state is (new, …, read, …), cut to its size.
-  /// The host waits where more than two trips would be under way. The bits do not depend on the
-  /// plan.
-  void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass);
-  /// Work queued on the stream after this finds what `run` has queued done.
-  void settle();
+  /// The host waits where more than two trips would be under way.
+  void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) override;
+  void settle() override;
+  std::vector<NamedText> texts() override;
 
   /// Waits for all that is queued.
   SweepReport report();
 
  private:
-  /// Planes [lower, upper).
-  struct Planes {
-    std::int64_t lower = 0, upper = 0;
+  using WindowSteps<T>::plan_;
+  using WindowSteps<T>::next_;
 
-    std::int64_t count() const { return upper > lower ? upper - lower : 0; }
-    Planes within(Planes const& other) const {
-      return {std::max(lower, other.lower), std::min(upper, other.upper)};
-    }
-  };
   /// An array of a slab on the device; plane `lowest` of the grid is the first behind the front.
   struct Slot {
     std::size_t buffer = 0;
@@ -149,8 +116,6 @@ class Sweep {
   void for_each_stretch(Planes const& planes, Use const& use) const;
 
   Stream stream_, in_, out_;
-  SweepPlan plan_;
-  NextPass next_;
   std::vector<Buffer<T>> buffers_;
   Buffer<T> kept_, late_;
   // Three slabs are on the device at a time, one loaded, one computed and one stored:

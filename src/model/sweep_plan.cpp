@@ -17,7 +17,15 @@ std::int64_t SweepPlan::late_planes() const {
   return shape.periodic ? trip_steps * shape.reach * shape.arrays : 0;
 }
 
+Planes SweepPlan::owned_by(int rank) const {
+  std::int64_t const planes = shape.planes();
+  return {planes * rank / ranks, planes * (rank + 1) / ranks};
+}
+
 std::size_t SweepPlan::device_bytes() const {
+  if (ranks > 1)
+    return static_cast<std::size_t>((shape.arrays + shape.made) * (slab_planes + 2 * rank_halo())) *
+           shape.plane_bytes();
   return static_cast<std::size_t>(buffers() * capacity() + kept_planes() + late_planes()) *
          shape.plane_bytes();
 }
@@ -92,6 +100,56 @@ std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& 
     best = plan;
   }
   return best;
+}
+
+namespace {
+
+/// Of a rank: bytes per second of the memory that it makes its steps in, and seconds that an
+/// exchange of small messages takes, on a GPU by way of the host.
+struct RankRates {
+  double memory, exchange;
+};
+
+RankRates rates_of(Backend backend) {
+  return backend == Backend::cuda ? RankRates{memory_rate, 40e-6} : RankRates{8e9, 5e-6};
+}
+
+/// Planes that a rank needs at least for kernels to work on its windows.
+std::int64_t least_owned(SweepShape const& shape) { return std::max<std::int64_t>(shape.reach, 2); }
+
+}  // namespace
+
+int most_ranks(SweepShape const& shape) {
+  return static_cast<int>(
+      std::clamp<std::int64_t>(shape.planes() / least_owned(shape), 1, 1 << 20));
+}
+
+/// k steps for each exchange cost its latency once, and (k − 1)·r planes more in each.
+SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
+                     std::optional<std::int64_t> trip_steps) {
+  std::int64_t const planes = shape.planes(), most = planes / ranks / shape.reach;
+  SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
+  if (trip_steps) {
+    plan.trip_steps = std::clamp<std::int64_t>(*trip_steps, 1, most);
+    return plan;
+  }
+  RankRates const rates = rates_of(backend);
+  double const plane = static_cast<double>(shape.plane_bytes()) * shape.values_per_update;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t steps = 1; steps <= std::min<std::int64_t>(most, 1024); ++steps) {
+    if (steps > shape.fused_steps && steps % shape.fused_steps != 0) continue;
+    // A pass of fewer steps than the most that are fused goes over memory as often.
+    double const passes = static_cast<double>((steps + shape.fused_steps - 1) / shape.fused_steps);
+    double const more = static_cast<double>((steps - 1) * shape.reach);
+    double const seconds = passes * shape.fused_steps *
+                               (static_cast<double>(plan.slab_planes) + more) * plane /
+                               rates.memory +
+                           rates.exchange;
+    if (seconds / static_cast<double>(steps) >= least) continue;
+    least = seconds / static_cast<double>(steps);
+    plan.trip_steps = steps;
+  }
+  return plan;
 }
 
 }  // namespace gridstride

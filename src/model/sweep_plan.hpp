@@ -1,13 +1,26 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
+#include "core/device.hpp"
 #include "grid/grid.hpp"
 
-/// How arrays that are too large for a device go through it: see model/sweep.hpp.
+/// How a grid is cut along its slowest axis: one that is too large for a device and goes through it
+/// in slabs (model/sweep.hpp), or one that several processes share (model/rank_steps.hpp).
 namespace gridstride {
+
+/// Planes [lower, upper).
+struct Planes {
+  std::int64_t lower = 0, upper = 0;
+
+  std::int64_t count() const { return upper > lower ? upper - lower : 0; }
+  Planes within(Planes const& other) const {
+    return {std::max(lower, other.lower), std::min(upper, other.upper)};
+  }
+};
 
 /// What is to go through. A plane is all that lies at one place of the slowest axis; in 1D a point.
 struct SweepShape {
@@ -39,8 +52,9 @@ struct SweepLimits {
 /// How it goes.
 struct SweepPlan {
   SweepShape shape;
-  std::int64_t trip_steps = 1;   ///< the most that a trip makes
-  std::int64_t slab_planes = 1;  ///< of a slab that is loaded, at most
+  std::int64_t trip_steps = 1;   ///< the most that a trip makes; of ranks, for each exchange
+  std::int64_t slab_planes = 1;  ///< of a slab that is loaded, or that a rank owns, at most
+  int ranks = 1;                 ///< that share the grid; 1: it goes through one device
 
   /// Steps that a pass makes of so many that are left in the trip, as far as this plan goes.
   std::int64_t pass_steps() const;
@@ -59,6 +73,11 @@ struct SweepPlan {
   std::int64_t late_planes() const;
   std::size_t device_bytes() const;
 
+  /// The planes that a rank owns.
+  Planes owned_by(int rank) const;
+  /// Planes of its neighbours that a rank has on each side before a trip.
+  std::int64_t rank_halo() const { return trip_steps * shape.reach; }
+
   /// Where windows may lie: planes from `first_plane()` on, so many. Around a periodic axis they go
   /// on beyond the ends of the grid.
   std::int64_t first_plane() const { return shape.periodic ? -2 * trip_steps * shape.reach : 0; }
@@ -68,5 +87,13 @@ struct SweepPlan {
 /// The plan that takes the least time by the rates of an H200 and its bus; empty where not even one
 /// plane and one step fit the limit.
 std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& limits);
+
+/// The most ranks that can share such a grid.
+int most_ranks(SweepShape const& shape);
+/// How so many ranks share it, up to `most_ranks`: with the steps for each exchange that take the
+/// least time by the rates of an H200 or of a host, or with `trip_steps`, as far as the planes of a
+/// rank go.
+SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
+                     std::optional<std::int64_t> trip_steps);
 
 }  // namespace gridstride

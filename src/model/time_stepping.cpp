@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/out_of_core.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -25,7 +24,7 @@ void TimeStepping<T>::advance(std::int64_t max_steps, double until) {
 template <class T>
 std::vector<NamedText> TimeStepping<T>::with_slabs(std::vector<NamedText> texts) const {
   if (!sweep_) return texts;
-  for (auto& text : texts_of(sweep_->plan(), sweep_->report())) texts.push_back(std::move(text));
+  for (auto& text : sweep_->texts()) texts.push_back(std::move(text));
   return texts;
 }
 
@@ -65,6 +64,7 @@ void TimeStepping<T>::load(CheckpointSource const& source) {
   settle();  // or what initial values still have under way would come later
   clock_.load(source);
   state_.load(source);
+  if (sweep_) sweep_->renew();
 }
 
 template <class T>
@@ -118,7 +118,7 @@ template <class T>
 void StagedStepping<T>::load(CheckpointSource const& source) {
   std::int64_t const steps = source.get_integer("step");
   bool const alternates = scheme_.alternates && u_.row().arrays > 1;
-  move_to(u_.buffer(alternates ? static_cast<int>(steps % 2) : 0));
+  if (this->has_state()) move_to(u_.buffer(alternates ? static_cast<int>(steps % 2) : 0));
   TimeStepping<T>::load(source);
 }
 

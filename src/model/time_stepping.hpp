@@ -8,17 +8,18 @@
 #include <vector>
 
 #include "core/graph.hpp"
+#include "core/ranks.hpp"
 #include "model/scheme.hpp"
 #include "model/simulation.hpp"
 #include "model/state.hpp"
 #include "model/step_clock.hpp"
-#include "model/sweep.hpp"
+#include "model/window_steps.hpp"
 
 namespace gridstride {
 
 /// A simulation that makes steps in time. What it adds is how steps are queued; that many of them
 /// go as CUDA graphs, where the clock is, what is written, saved and loaded stands here. So does
-/// what is the same for all grids that are larger than the device.
+/// what is the same for all grids that are cut.
 /// Instantiated for float and double, as `StagedStepping` is.
 template <class T>
 class TimeStepping : public Simulation {
@@ -54,15 +55,17 @@ class TimeStepping : public Simulation {
   void settle() const {
     if (sweep_) sweep_->settle();
   }
-  /// Adds what there is to tell of how a grid larger than the device went through it.
+  /// Whether this process has the arrays of the state: of several ranks the first one.
+  static bool has_state() { return ranks().is_first(); }
+  /// Adds what there is to tell of how a grid was cut.
   std::vector<NamedText> with_slabs(std::vector<NamedText> texts) const;
 
   mutable Stream stream_;
   Grid grid_;
   StepClock clock_;
   State<T> state_;
-  /// Of a grid that is larger than the device: `queue` uses it then, and makes no graphs.
-  std::unique_ptr<Sweep<T>> sweep_;
+  /// Of a grid that is cut: `queue` uses it then, and makes no graphs.
+  std::unique_ptr<WindowSteps<T>> sweep_;
 
  private:
   void queue_all(std::int64_t steps);

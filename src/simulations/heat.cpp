@@ -5,8 +5,9 @@
 // with u = g (dirichlet), ∂u/∂n = g (neumann, n outward) or periodic sides. In space: second-order
 // central differences in conservative form, α averaged at the faces between points. In time:
 // `ftcs` (forward Euler, order 1) or `rk4` (the classical Runge-Kutta method, order 4), both stable
-// only below a step that shrinks with the square of the spacing. A grid that does not fit the
-// device stays on the host, where steps are all alike. Implicit steps are in heat_implicit.cpp.
+// only below a step that shrinks with the square of the spacing. Where steps are all alike, a grid
+// that does not fit the device stays on the host, and several ranks may share one. Implicit steps
+// are in heat_implicit.cpp.
 
 #include <fmt/format.h>
 
@@ -70,7 +71,7 @@ void choose_heat_kernels(config::RunConfig const& run, Inputs const&, Device con
   with_zero_of(run.precision, [&](auto zero) { chosen_for<decltype(zero)>(run, device); });
 }
 
-/// How a grid goes through a device that it does not fit.
+/// How steps go by slabs.
 SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   auto const rows = heat_rows(run);
   std::pair<bool, std::string_view> const obstacles[] = {
@@ -81,14 +82,13 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   SlabSteps steps;
   steps.evolved = {"u"};
   for (auto const& [is_there, needed] : obstacles)
-    if (is_there && steps.refusal.empty())
-      steps.refusal = fmt::format("grids larger than the device take steps {}", needed);
+    if (is_there && steps.needed.empty()) steps.needed = needed;
   auto& shape = steps.shape;
   int const slowest = run.grid.dims - 1;
   shape.grid = run.grid;
   shape.periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic;
   shape.value_bytes = size_of(run.precision);
-  if (!steps.refusal.empty()) return steps;
+  if (!steps.needed.empty()) return steps;
   shape.fused_steps = with_zero_of(run.precision, [&](auto zero) {
     return chosen_for<decltype(zero)>(run, device).fused_steps;
   });
@@ -158,9 +158,10 @@ class Heat final : public StagedStepping<T> {
     step_.diffusivity_field = state_["diffusivity"].data();
     step_.source = state_["source"].data();
     step_.sides = heat::sides_of(run, state_);
+    if (plan) make_sweep(*plan);
+    if (!this->has_state()) return;
     this->fill_initial(run, inputs);
     stencil::impose_dirichlet(stream_, grid_, step_.sides, u_.data());
-    if (plan) make_sweep(*plan);
   }
 
   void make_sweep(SweepPlan const& plan) {
@@ -170,7 +171,7 @@ class Heat final : public StagedStepping<T> {
     auto const next = [chosen = chosen_, dims = grid_.dims](std::int64_t left) {
       return stencil::steps_of_pass(chosen, dims, left);
     };
-    sweep_ = std::make_unique<Sweep<T>>(stream_, plan, next);
+    sweep_ = make_window_steps<T>(stream_, plan, next);
   }
 
   void queue_stage(Stage const& stage) override {
@@ -257,7 +258,8 @@ SimulationEntry heat_entry() {
        .time_step = [](config::RunConfig const& run, Inputs const& inputs,
                        Device const&) { return heat_time_step(run, inputs); },
        .report = heat_report,
-       .choose_kernels = choose_heat_kernels});
+       .choose_kernels = choose_heat_kernels,
+       .takes_ranks = true});
   row.make = make_heat;
   return row;
 }

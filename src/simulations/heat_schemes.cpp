@@ -115,7 +115,7 @@ MemoryForecast implicit_memory(config::RunConfig const& run, Backend backend) {
   auto const rows = implicit_rows(run);
   SlabSteps const slabs = {.shape = {},
                            .evolved = {},
-                           .refusal = "grids larger than the device take steps of the scheme ftcs"};
+                           .needed = "of the scheme ftcs"};
   auto const plan = plan_slabs(run, Device::open(backend, run.device.ordinal), rows, slabs);
   auto memory = forecast_slabs(run, rows, slabs, plan);
   memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {

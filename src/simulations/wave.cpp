@@ -4,8 +4,8 @@
 //
 // with fixed (u = 0), free (∂u/∂n = 0), absorbing or periodic sides. In space: central differences
 // of order 2 to 8. In time: the leapfrog scheme, of order 2, which conserves a discrete energy. An
-// absorbing side is a fixed one behind a layer where u_tt + 2σ·u_t stands for u_tt. A grid that does
-// not fit the device stays on the host, where steps are all alike.
+// absorbing side is a fixed one behind a layer where u_tt + 2σ·u_t stands for u_tt. Where steps are
+// all alike, a grid that does not fit the device stays on the host, and several ranks may share one.
 
 #include <algorithm>
 #include <array>
@@ -83,7 +83,7 @@ class Wave final : public TimeStepping<T> {
       step_.damping[axis] = damping_[axis].data();
     }
     if (plan)
-      sweep_ = std::make_unique<Sweep<T>>(stream_, *plan, [fused = chosen_.fused_steps](auto left) {
+      sweep_ = make_window_steps<T>(stream_, *plan, [fused = chosen_.fused_steps](auto left) {
         return left >= fused ? fused : 1;
       });
     make_initial(run, inputs, wave::time_step(run, inputs));
@@ -100,6 +100,7 @@ class Wave final : public TimeStepping<T> {
   void make_initial(config::RunConfig const& run, Inputs const& inputs, double dt) {
     auto const now = now_.span(), before = before_.span();
     auto const fill_with = [&](config::FieldSource const& source, std::span<T> target) {
+      if (!this->has_state()) return;
       fill(stream_, source, grid_, inputs, target, nullptr, run.kernels.at("evaluate"));
     };
     star::LeapfrogStep<T> step = leapfrog_step();
@@ -118,6 +119,7 @@ class Wave final : public TimeStepping<T> {
     fill_with(wave::parameters_of(run).initial_velocity, before);
     elementwise::scale(stream_, static_cast<T>(dt), before);
     elementwise::add<T>(stream_, now, before, before);
+    if (sweep_) sweep_->renew();
     step = leapfrog_step();  // back in time, from u + dt·v as the moment behind
     step.factor = dt * dt / 2;
     step.damping_time = -dt / 2;
@@ -226,7 +228,8 @@ SimulationEntry wave_entry() {
        .problems = wave::problems,
        .time_step = [](config::RunConfig const& run, Inputs const& inputs,
                        Device const&) { return wave::time_step(run, inputs); },
-       .choose_kernels = wave::choose_kernels});
+       .choose_kernels = wave::choose_kernels,
+       .takes_ranks = true});
 }
 
 }  // namespace gridstride

@@ -1,7 +1,5 @@
 #include "simulations/wave_slabs.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "simulations/wave_parameters.hpp"
@@ -17,9 +15,8 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   SlabSteps steps;
   steps.evolved = {"u", "u_before"};
   for (auto const& [is_there, needed] : obstacles)
-    if (is_there && steps.refusal.empty())
-      steps.refusal = fmt::format("grids larger than the device take steps {}", needed);
-  if (!steps.refusal.empty()) return steps;
+    if (is_there && steps.needed.empty()) steps.needed = needed;
+  if (!steps.needed.empty()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   int const fused = chosen_for<double>(run, device).fused_steps;
   steps.shape = {.grid = run.grid,
@@ -43,7 +40,8 @@ MemoryForecast memory(config::RunConfig const& run, Inputs const&, Backend backe
 }
 
 template <class T>
-typename Sweep<T>::Pass pass_of(star::LeapfrogStep<T> const& step, star::Chosen<T> const& chosen) {
+typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
+                                      star::Chosen<T> const& chosen) {
   return [step, chosen](Stream& stream, Window<T> const& window) {
     auto part = step;
     part.grid = window.grid;
@@ -68,8 +66,9 @@ typename Sweep<T>::Pass pass_of(star::LeapfrogStep<T> const& step, star::Chosen<
   };
 }
 
-template Sweep<float>::Pass pass_of(star::LeapfrogStep<float> const&, star::Chosen<float> const&);
-template Sweep<double>::Pass pass_of(star::LeapfrogStep<double> const&,
-                                     star::Chosen<double> const&);
+template WindowSteps<float>::Pass pass_of(star::LeapfrogStep<float> const&,
+                                          star::Chosen<float> const&);
+template WindowSteps<double>::Pass pass_of(star::LeapfrogStep<double> const&,
+                                           star::Chosen<double> const&);
 
 }  // namespace gridstride::wave

@@ -1,0 +1,288 @@
+#include "driver/shared_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/console.hpp"
+#include "core/error.hpp"
+#include "core/ranks.hpp"
+#include "core/version.hpp"
+#include "driver/signals.hpp"
+#include "simulations/registry.hpp"
+
+namespace gridstride {
+
+namespace {
+
+/// What rank 0 has the others do.
+struct Command {
+  enum Kind : std::int32_t { begin, advance, settle, load, end, quit };
+
+  Kind kind = quit;
+  std::int64_t most_steps = 0;  // to advance
+  double until = 0;
+  std::int64_t step = 0;  // where the run is
+  double time = 0;
+  std::uint64_t fingerprint = 0;  // of the run that begins
+};
+
+template <class T>
+void share_value(T& value) {
+  ranks().broadcast(std::as_writable_bytes(std::span(&value, 1)));
+}
+
+/// Whether all ranks make the same: that rank 0 waits for the others in the midst of something, and
+/// that the others have been told to end.
+struct Progress {
+  bool is_together = false, is_over = false;
+};
+
+Progress progress;
+
+Command receive() {
+  Command command;
+  share_value(command);
+  progress.is_over = command.kind == Command::quit;
+  return command;
+}
+
+/// Does what all ranks do together. Where it throws, they are not together any more.
+template <class Work>
+auto together(Work const& work) {
+  progress.is_together = true;
+  if constexpr (std::is_void_v<decltype(work())>) {
+    work();
+    progress.is_together = false;
+  } else {
+    auto result = work();
+    progress.is_together = false;
+    return result;
+  }
+}
+
+/// What has to be the same on all ranks.
+std::uint64_t fingerprint(config::RunConfig const& run, Device const& device) {
+  return std::hash<std::string>()(fmt::format("{}\n{}\n{}\n{}\n{}", version(), git_hash(),
+                                              run.ranks, name_of(device.backend()),
+                                              config::problem_yaml(run)));
+}
+
+/// Rank 0's checkpoint: what the others need of it goes to them.
+class TellingSource final : public CheckpointSource {
+ public:
+  explicit TellingSource(CheckpointSource const& source) : source_(source) {}
+
+  bool contains(std::string_view name) const override { return tell(source_.contains(name)); }
+  std::int64_t get_integer(std::string_view name) const override {
+    return tell(source_.get_integer(name));
+  }
+  double get_real(std::string_view name) const override { return tell(source_.get_real(name)); }
+  std::string get_text(std::string_view name) const override {
+    auto text = source_.get_text(name);
+    tell(text.size());
+    ranks().broadcast(std::as_writable_bytes(std::span(text)));
+    return text;
+  }
+  void get_array(std::string_view name, std::span<float> out, Stream& stream) const override {
+    source_.get_array(name, out, stream);
+  }
+  void get_array(std::string_view name, std::span<double> out, Stream& stream) const override {
+    source_.get_array(name, out, stream);
+  }
+
+ private:
+  template <class T>
+  static T tell(T value) {
+    share_value(value);
+    return value;
+  }
+
+  CheckpointSource const& source_;
+};
+
+/// The same on another rank, which has no arrays of the whole grid.
+class ToldSource final : public CheckpointSource {
+ public:
+  bool contains(std::string_view) const override { return told<bool>(); }
+  std::int64_t get_integer(std::string_view) const override { return told<std::int64_t>(); }
+  double get_real(std::string_view) const override { return told<double>(); }
+  std::string get_text(std::string_view) const override {
+    std::string text(told<std::size_t>(), ' ');
+    ranks().broadcast(std::as_writable_bytes(std::span(text)));
+    return text;
+  }
+  void get_array(std::string_view, std::span<float>, Stream&) const override {}
+  void get_array(std::string_view, std::span<double>, Stream&) const override {}
+
+ private:
+  template <class T>
+  static T told() {
+    T value{};
+    share_value(value);
+    return value;
+  }
+};
+
+/// The signals that came to any rank are rank 0's: all stop at the same step.
+void gather_signals(SignalWatch const& watch) {
+  int signal = watch.pending();
+  auto const bytes = std::as_writable_bytes(std::span(&signal, 1));
+  if (!ranks().is_first()) {
+    RankMessage const message{0, 0, bytes};
+    return ranks().exchange({&message, 1}, {});
+  }
+  std::vector<int> signals(static_cast<std::size_t>(ranks().count()));
+  std::vector<RankMessage> messages;
+  for (int rank = 1; rank < ranks().count(); ++rank)
+    messages.push_back(
+        {rank, 0,
+         std::as_writable_bytes(std::span(signals).subspan(static_cast<std::size_t>(rank), 1))});
+  ranks().exchange({}, messages);
+  auto const came = std::ranges::find_if(signals, [](int one) { return one != 0; });
+  if (signal == 0 && came != signals.end()) std::raise(*came);
+}
+
+/// A simulation of rank 0: what moves its state, or looks at it, the others do too.
+class Shared final : public Simulation {
+ public:
+  explicit Shared(std::function<std::unique_ptr<Simulation>()> const& make)
+      : simulation_(together(make)) {}
+  Shared(Shared const&) = delete;
+  Shared& operator=(Shared const&) = delete;
+  ~Shared() override {
+    if (!progress.is_together) say(Command::end);
+  }
+
+  Clock clock() const override { return simulation_->clock(); }
+  bool finished() const override { return simulation_->finished(); }
+  std::string ending() const override { return simulation_->ending(); }
+  double first_step() override { return simulation_->first_step(); }
+  void advance(std::int64_t max_steps, double until) override {
+    say(Command::advance, max_steps, until);
+    together([&] {
+      simulation_->advance(max_steps, until);
+      gather_signals(watch_);
+    });
+    is_settled_ = false;
+  }
+  std::int64_t steps_at_once() const override { return simulation_->steps_at_once(); }
+  std::vector<Field> fields() const override {
+    settle();
+    return simulation_->fields();
+  }
+  std::vector<Field> quantities() const override { return simulation_->quantities(); }
+  std::vector<Table> tables() const override { return simulation_->tables(); }
+  Grid formula_grid(Field const& field) const override { return simulation_->formula_grid(field); }
+  std::vector<NamedValue> diagnostics() const override { return simulation_->diagnostics(); }
+  std::vector<DeviceNumber> measure() override {
+    settle();
+    return simulation_->measure();
+  }
+  double values_per_update() const override { return simulation_->values_per_update(); }
+  std::vector<NamedText> chosen() const override { return simulation_->chosen(); }
+  std::vector<std::string> fallbacks() const override { return simulation_->fallbacks(); }
+  std::string shortfall() const override { return simulation_->shortfall(); }
+  void save(CheckpointSink& sink) const override {
+    settle();
+    simulation_->save(sink);
+  }
+  void load(CheckpointSource const& source) override {
+    say(Command::load);
+    together([&] { simulation_->load(TellingSource(source)); });
+  }
+
+ private:
+  void say(Command::Kind kind, std::int64_t most_steps = 0, double until = 0) const {
+    auto const now = clock();
+    Command command{kind, most_steps, until, now.step, now.time};
+    share_value(command);
+  }
+
+  void settle() const {
+    if (is_settled_) return;
+    say(Command::settle);
+    together([&] { simulation_->fields(); });
+    is_settled_ = true;
+  }
+
+  SignalWatch watch_;
+  std::unique_ptr<Simulation> simulation_;
+  mutable bool is_settled_ = false;
+};
+
+/// One run, until rank 0 has ended it.
+void serve_run(config::RunConfig const& run, Stream const& stream) {
+  SignalWatch const watch;
+  auto const simulation = entry_of(run).make(run, stream, inputs_of(run));
+  for (auto command = receive(); command.kind != Command::end; command = receive()) {
+    auto const now = simulation->clock();
+    if (command.kind == Command::quit) return;
+    if (now.step != command.step || now.time != command.time)
+      throw Error(fmt::format("is at step {}, t = {}, where the first one is at step {}, t = {}",
+                              now.step, now.time, command.step, command.time));
+    if (command.kind == Command::advance) {
+      simulation->advance(command.most_steps, command.until);
+      gather_signals(watch);
+    } else if (command.kind == Command::settle) {
+      simulation->fields();
+    } else {
+      simulation->load(ToldSource());
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Simulation> share_simulation(config::RunConfig const& run, Stream const& stream,
+                                             Checked& checked) {
+  Command command{.kind = Command::begin, .fingerprint = fingerprint(run, stream.device())};
+  share_value(command);
+  return std::make_unique<Shared>([&] { return take_simulation(run, stream, checked); });
+}
+
+void serve(std::span<config::RunConfig const* const> runs) {
+  for (auto command = receive(); command.kind != Command::quit && !progress.is_over;) {
+    bool is_known = false;
+    for (auto const* const run : runs) {
+      std::vector<std::string> fallbacks;
+      Stream const stream(choose_device(*run, fallbacks));
+      if (fingerprint(*run, stream.device()) != command.fingerprint) continue;
+      is_known = true;
+      progress.is_together = true;
+      serve_run(*run, stream);
+      progress.is_together = false;
+      break;
+    }
+    if (!is_known) progress.is_together = true;  // which it waits for
+    if (!is_known)
+      throw Error(
+          "has another version of gridstride, another config or a device of another kind "
+          "than the first one");
+    if (!progress.is_over) command = receive();
+  }
+}
+
+void end_ranks(int exit_code) {
+  if (ranks().count() == 1) return;
+  if (progress.is_together) ranks().abort(exit_code);
+  Command command;
+  share_value(command);
+  ranks().finish();
+}
+
+void end_rank(std::string const& failure) {
+  if (!failure.empty() && (progress.is_together || receive().kind != Command::quit)) {
+    tell(fmt::format("rank {}: {}\n", ranks().rank(), failure));
+    ranks().abort(1);
+  }
+  ranks().finish();
+}
+
+}  // namespace gridstride

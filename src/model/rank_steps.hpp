@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/ranks.hpp"
+#include "core/stream.hpp"
+#include "model/window_steps.hpp"
+
+/// Steps of a grid that several processes share.
+///
+/// Each rank owns a slab: planes that follow one another, as many as the others' up to one. It keeps
+/// them on its device, with h = k·r planes of its neighbours on each side, r the reach of a step.
+/// Once these halos are exchanged it makes k steps by itself: each leaves r planes fewer that are
+/// right on each side, and the last one its own:
+///
+///     exchanged   ├─ h ─┼──── own ────┼─ h ─┤
+///     step 1        ├─────────────────────┤
+///     step k            ├──── own ────┤                     planes →
+///
+/// So k steps cost one exchange, and (k − 1)·r planes that both neighbours compute (J. Demmel,
+/// M. Hoemmen, M. Mohiyuddin, K. Yelick, "Avoiding communication in sparse matrix computations",
+/// 2008). The arrays of the whole grid are those of rank 0, which hands out the slabs before the
+/// first step and gathers them for who looks at them.
+namespace gridstride {
+
+/// What the steps took, of this rank.
+struct RankReport {
+  std::int64_t trips = 0, steps = 0;
+  double seconds_exchange = 0, seconds_steps = 0, seconds_gather = 0;
+};
+
+template <class T>
+class RankSteps final : public WindowSteps<T> {
+ public:
+  using typename WindowSteps<T>::Pass;
+  using typename WindowSteps<T>::NextPass;
+
+  RankSteps(Stream const& stream, SweepPlan const& plan, NextPass next, Ranks& ranks);
+
+  void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) override;
+  void settle() override;
+  void renew() override { renewed_ = true; }
+  std::vector<NamedText> texts() override;
+
+ private:
+  using WindowSteps<T>::plan_;
+  using WindowSteps<T>::next_;
+
+  /// What rank 0 tells the others of steps to make.
+  struct Order {
+    std::int64_t steps = 0;
+    std::int32_t renewed = 0;  // the arrays are to be handed out
+    std::int32_t swapped = 0;  // the state lies in its arrays the other way round
+  };
+
+  Order order_for(std::span<T* const> arrays, std::int64_t steps);
+  void make_trip(std::int64_t steps, Pass const& pass);
+  void make_pass(std::int64_t halo, int steps, Pass const& queue);
+  void exchange_halos(std::int64_t halo);
+  void move_slabs(bool out);
+  void send_slab(std::span<T> here, std::span<T> whole, int rank, bool out);
+
+  std::size_t values(std::int64_t planes) const {
+    return static_cast<std::size_t>(planes * plan_.shape.plane_values());
+  }
+  std::span<T> planes_of(std::size_t buffer, Planes const& planes);
+  bool is_staged() const { return staging_.size() > 0; }
+
+  Stream stream_;
+  Ranks& ranks_;
+  Planes own_;
+  std::array<int, 2> beside_;  // the ranks below and above; −1: the grid ends
+  std::vector<Buffer<T>> buffers_;
+  Buffer<T> staging_;               // pinned, of a GPU
+  std::vector<std::size_t> state_;  // the buffers that it lies in
+  std::vector<std::size_t> spare_;
+  std::vector<T*> arrays_;  // of the whole grid, on rank 0
+  bool renewed_ = true, settled_ = true;
+  RankReport report_;
+};
+
+}  // namespace gridstride

@@ -1,0 +1,23 @@
+#include "model/window_steps.hpp"
+
+#include <utility>
+
+#include "core/ranks.hpp"
+#include "model/rank_steps.hpp"
+#include "model/sweep.hpp"
+
+namespace gridstride {
+
+template <class T>
+std::unique_ptr<WindowSteps<T>> make_window_steps(Stream const& stream, SweepPlan const& plan,
+                                                  typename WindowSteps<T>::NextPass next) {
+  if (plan.ranks > 1) return std::make_unique<RankSteps<T>>(stream, plan, std::move(next), ranks());
+  return std::make_unique<Sweep<T>>(stream, plan, std::move(next));
+}
+
+template std::unique_ptr<WindowSteps<float>> make_window_steps(Stream const&, SweepPlan const&,
+                                                               WindowSteps<float>::NextPass);
+template std::unique_ptr<WindowSteps<double>> make_window_steps(Stream const&, SweepPlan const&,
+                                                                WindowSteps<double>::NextPass);
+
+}  // namespace gridstride

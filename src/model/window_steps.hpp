@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/named_value.hpp"
+#include "core/stream.hpp"
+#include "grid/grid.hpp"
+#include "model/sweep_plan.hpp"
+
+/// Steps of a grid that is cut along its slowest axis into windows: parts with so many planes more
+/// on each side as the steps look at. A plane is all that lies at one place of the slowest axis.
+namespace gridstride {
+
+/// Some planes of the grid on the device, as a grid of their own, and the steps to make of them.
+template <class T>
+struct Window {
+  static constexpr int most_arrays = 2;
+
+  Grid grid;           ///< its planes; its origin is that of the whole grid
+  std::int64_t first;  ///< which plane of the whole the first one is, see SweepPlan::first_plane()
+  /// Whether the grid goes on at the lower and upper end of the slowest axis. What is computed
+  /// within the reach of the steps from there does not count, whatever holds at this side.
+  std::array<bool, 2> cut;
+  std::array<T*, most_arrays> in;   ///< the state
+  std::array<T*, most_arrays> out;  ///< of the arrays that a pass makes anew
+  int steps;
+};
+
+/// Makes the steps of a state whose arrays lie in the host's memory. The bits do not depend on how
+/// it cuts the grid. Instantiated for float and double.
+template <class T>
+class WindowSteps {
+ public:
+  /// Queues the steps of a window, all in one pass; reads `in` and writes `out`.
+  using Pass = std::function<void(Stream&, Window<T> const&)>;
+  /// How many steps the next pass makes of so many that are left: no more than the one before.
+  using NextPass = std::function<int(std::int64_t left)>;
+
+  WindowSteps(SweepPlan const& plan, NextPass next) : plan_(plan), next_(std::move(next)) {}
+  virtual ~WindowSteps() = default;
+
+  SweepPlan const& plan() const { return plan_; }
+
+  /// Queues so many steps of the state in `arrays`, in the host's memory, pinned where the device
+  /// is a GPU, and with as many planes as the grid. After a pass that makes fewer arrays than there
+  /// are, those that it read follow the new ones: the state is (new, …, read, …), cut to its size.
+  /// Of several ranks all call it, with arrays on the first one.
+  virtual void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) = 0;
+  /// Work queued on the stream after this finds in the arrays what `run` has queued done.
+  virtual void settle() = 0;
+  /// The arrays, once settled, have got other values than `run` has given them.
+  virtual void renew() {}
+  /// What there is to tell of it. Waits for all that is queued.
+  virtual std::vector<NamedText> texts() = 0;
+
+ protected:
+  SweepPlan plan_;
+  NextPass next_;
+};
+
+/// As the plan has it: through the device of this process, or by those of all ranks. Takes all
+/// memory. Passes are queued on `stream`.
+template <class T>
+std::unique_ptr<WindowSteps<T>> make_window_steps(Stream const& stream, SweepPlan const& plan,
+                                                  typename WindowSteps<T>::NextPass next);
+
+}  // namespace gridstride
