@@ -40,29 +40,29 @@ void share_value(T& value) {
 
 /// Whether all ranks make the same: that rank 0 waits for the others in the midst of something, and
 /// that the others have been told to end.
-struct Progress {
+struct Standing {
   bool is_together = false, is_over = false;
 };
 
-Progress progress;
+Standing standing;
 
 Command receive() {
   Command command;
   share_value(command);
-  progress.is_over = command.kind == Command::quit;
+  standing.is_over = command.kind == Command::quit;
   return command;
 }
 
 /// Does what all ranks do together. Where it throws, they are not together any more.
 template <class Work>
 auto together(Work const& work) {
-  progress.is_together = true;
+  standing.is_together = true;
   if constexpr (std::is_void_v<decltype(work())>) {
     work();
-    progress.is_together = false;
+    standing.is_together = false;
   } else {
     auto result = work();
-    progress.is_together = false;
+    standing.is_together = false;
     return result;
   }
 }
@@ -157,7 +157,7 @@ class Shared final : public Simulation {
   Shared(Shared const&) = delete;
   Shared& operator=(Shared const&) = delete;
   ~Shared() override {
-    if (!progress.is_together) say(Command::end);
+    if (!standing.is_together) say(Command::end);
   }
 
   Clock clock() const override { return simulation_->clock(); }
@@ -248,37 +248,37 @@ std::unique_ptr<Simulation> share_simulation(config::RunConfig const& run, Strea
 }
 
 void serve(std::span<config::RunConfig const* const> runs) {
-  for (auto command = receive(); command.kind != Command::quit && !progress.is_over;) {
+  for (auto command = receive(); command.kind != Command::quit && !standing.is_over;) {
     bool is_known = false;
     for (auto const* const run : runs) {
       std::vector<std::string> fallbacks;
       Stream const stream(choose_device(*run, fallbacks));
       if (fingerprint(*run, stream.device()) != command.fingerprint) continue;
       is_known = true;
-      progress.is_together = true;
+      standing.is_together = true;
       serve_run(*run, stream);
-      progress.is_together = false;
+      standing.is_together = false;
       break;
     }
-    if (!is_known) progress.is_together = true;  // which it waits for
+    if (!is_known) standing.is_together = true;  // which it waits for
     if (!is_known)
       throw Error(
           "has another version of gridstride, another config or a device of another kind "
           "than the first one");
-    if (!progress.is_over) command = receive();
+    if (!standing.is_over) command = receive();
   }
 }
 
 void end_ranks(int exit_code) {
   if (ranks().count() == 1) return;
-  if (progress.is_together) ranks().abort(exit_code);
+  if (standing.is_together) ranks().abort(exit_code);
   Command command;
   share_value(command);
   ranks().finish();
 }
 
 void end_rank(std::string const& failure) {
-  if (!failure.empty() && (progress.is_together || receive().kind != Command::quit)) {
+  if (!failure.empty() && (standing.is_together || receive().kind != Command::quit)) {
     tell(fmt::format("rank {}: {}\n", ranks().rank(), failure));
     ranks().abort(1);
   }

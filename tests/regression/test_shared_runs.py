@@ -1,0 +1,197 @@
+"""Runs whose steps several processes share, started by mpirun: the same bits as of one process."""
+
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import support
+from support import BAD_INPUT, DONE, FAILED, SIGTERM_STOP
+
+MPIRUN = shutil.which("mpirun")
+# A container has one user, and the tests more ranks than processors.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+               "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMP_NUM_THREADS": "1"}
+
+
+def has_module():
+    return (pathlib.Path(support.PROGRAM).parent / "gridstride_mpi.so").exists()
+
+
+def heat(**changes):
+    return support.heat(**{"output": {"every": {"count": 3}}, **changes})
+
+
+def wave(**changes):
+    config = {
+        "simulation": "wave",
+        "device": "cpu",
+        "grid": {"points": [13, 19]},
+        "boundary": {"x": "periodic", "y": {"lower": "fixed", "upper": "free"}},
+        "initial": {"u": "exp(-30*((x - 0.4)^2 + (y - 0.5)^2))"},
+        "parameters": {"speed": 1, "initial_velocity": "x*y", "order": 4},
+        "time": {"end": 0.3},
+        "output": {"every": {"count": 3}},
+        "diagnostics": ["norms"],
+    }
+    config.update(changes)
+    return config
+
+
+class Shared(support.Case):
+    def setUp(self):
+        super().setUp()
+        if MPIRUN is None or not has_module():
+            self.skipTest("there is no mpirun, or this build has no MPI")
+
+    def start_ranks(self, count, *arguments):
+        return subprocess.Popen(
+            [MPIRUN, "-n", str(count), support.PROGRAM, *map(str, arguments)], cwd=self.directory,
+            env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def on_ranks(self, count, *arguments, code=DONE):
+        process = self.start_ranks(count, *arguments)
+        try:
+            out, err = process.communicate(timeout=120)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        self.assertEqual(process.returncode, code, f"{count} ranks: {arguments}\n{out}{err}")
+        return out, err
+
+    def ranks_of(self, process):
+        """The processes that mpirun has started."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                number, parent = entry.parent.name, entry.read_text().rpartition(")")[2].split()[1]
+            except OSError:
+                continue
+            if parent == str(process.pid):
+                found.append(int(number))
+        self.assertGreater(len(found), 1)
+        return sorted(found)
+
+    def contents(self, folder, pattern):
+        return {path.name: path.read_bytes()
+                for path in sorted((self.directory / folder).glob(pattern))}
+
+    def assert_shared(self, config, counts):
+        """The images are the same files, byte by byte; the results agree in every bit."""
+        file = self.write("case.yaml", config)
+        self.call("run", file, "--output", "one", "--quiet", environment={"OMP_NUM_THREADS": "1"})
+        expected = self.contents("one", "*.vti")
+        self.assertGreater(len(expected), 2)
+        for count in counts:
+            with self.subTest(ranks=count):
+                self.on_ranks(count, "run", file, "--output", f"of_{count}", "--quiet")
+                self.assertEqual(self.contents(f"of_{count}", "*.vti"), expected)
+                self.assert_same("one/case.h5", f"of_{count}/case.h5")
+
+
+class Bits(Shared):
+    def test_heat_in_2d(self):
+        self.assert_shared(heat(grid={"points": [17, 23]}), (2, 3, 5, 8))
+
+    def test_heat_in_1d_float32(self):
+        self.assert_shared(
+            heat(grid={"points": 37}, precision="float32", initial={"u": "sin(2*pi*x)"},
+                 boundary={"x": "periodic"}, verify={"exact": {"u": "exp(-4*pi^2*t)*sin(2*pi*x)"},
+                                                     "tolerance": {"max": 0.1}}), (2, 5))
+
+    def test_heat_in_3d_with_sides_in_space(self):
+        self.assert_shared(
+            heat(grid={"points": [7, 9, 11]}, initial={"u": "x*y + z"},
+                 boundary={"x": {"dirichlet": "y + z"}, "y": {"neumann": "x*z"},
+                           "z": {"lower": {"dirichlet": "x"}, "upper": {"neumann": "y"}}},
+                 limits={"trip_steps": 2}), (3,))
+
+    def test_waves(self):
+        self.assert_shared(wave(), (2, 3, 8))
+
+    def test_waves_of_order_8_around(self):
+        self.assert_shared(
+            wave(grid={"points": [21, 17, 16]}, initial={"u": "sin(2*pi*z)*cos(2*pi*x)"},
+                 boundary={"x": "periodic", "y": "free", "z": "periodic"},
+                 parameters={"speed": 1, "order": 8}), (2, 4))
+
+    def test_waves_behind_layers(self):
+        self.assert_shared(
+            wave(grid={"points": [40, 41]}, boundary={"x": "absorbing", "y": "absorbing"},
+                 precision="float32", parameters={"speed": 1, "order": 2}), (3,))
+
+
+class Ends(Shared):
+    def test_other_commands(self):
+        _, err = self.on_ranks(2, "list", code=FAILED)
+        self.assertEqual(err.count("`run` alone goes over several of them"), 1, err)
+
+    def test_faults_are_told_once(self):
+        file = self.write("case.yaml", heat(parameters={"diffusivity": -1}))
+        _, err = self.on_ranks(3, "run", file, code=BAD_INPUT)
+        self.assertEqual(err.count("diffusivity"), 1, err)
+        _, err = self.on_ranks(2, "run", "missing.yaml", code=BAD_INPUT)
+        self.assertEqual(err.count("missing.yaml"), 1, err)
+        _, err = self.on_ranks(2, "run", file, "--nonsense", code=BAD_INPUT)
+        self.assertEqual(err.count("nonsense"), 1, err)
+
+    def test_what_is_not_shared_is_refused(self):
+        for config, message in (
+                (heat(time={"end": 0.01, "scheme": "rk4"}), "of the scheme ftcs (there are 2)"),
+                (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01}),
+                 "of the scheme ftcs (there are 2)"),
+                (heat(parameters={"diffusivity": "1 + x"}), "a diffusivity that is a number"),
+                (wave(parameters={"speed": "1 + x"}), "a speed that is a number"),
+                ({"simulation": "poisson", "device": "cpu", "grid": {"points": [9, 9]},
+                  "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
+                  "parameters": {"source": 1}}, "poisson is not computed by several ranks")):
+            with self.subTest(message=message):
+                file = self.write("case.yaml", config)
+                _, err = self.on_ranks(2, "run", file, code=BAD_INPUT)
+                self.assertIn(message, err)
+        self.assertEqual(self.files(), ["case.yaml"])
+
+    def test_too_many(self):
+        file = self.write("case.yaml", heat(grid={"points": [17, 9]}))
+        _, err = self.on_ranks(5, "run", file, code=BAD_INPUT)
+        self.assertIn("5 ranks are too many for 9 points along y: up to 4 can share them", err)
+
+    def test_a_signal_to_any_rank_stops_all_with_a_checkpoint(self):
+        file = self.write("case.yaml", heat(time={"end": 1e3},
+                                            checkpoint={"every": {"steps": 10**9}}))
+        process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
+        support.wait_for(lambda: (self.directory / "parts/case.h5").exists(), "the first output")
+        os.kill(self.ranks_of(process)[-1], signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, SIGTERM_STOP, err)
+        self.assertTrue(list((self.directory / "parts").glob("*.ckpt")), self.files())
+
+
+class Killed(Shared):
+    def test_any_rank_is_killed(self):
+        config = heat(time={"end": 0.2}, grid={"points": [31, 33]},
+                      checkpoint={"every": {"steps": 50}, "keep": 2})
+        file = self.write("case.yaml", config)
+        self.call("run", file, "--output", "whole", "--quiet")
+        rng = random.Random(1)
+        for count in (2, 4, 1):  # that go on
+            shutil.rmtree(self.directory / "parts", ignore_errors=True)
+            process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
+            support.wait_for(lambda: list((self.directory / "parts").glob("*.ckpt"))
+                             or process.poll() is not None, "the first checkpoint")
+            time.sleep(0.02 * rng.random())
+            if process.poll() is None:
+                os.kill(rng.choice(self.ranks_of(process)), signal.SIGKILL)
+            process.communicate(timeout=30)
+            self.on_ranks(count, "run", file, "--output", "parts", "--restart", "--quiet")
+            with self.subTest(ranks=count):
+                self.assert_same("whole/case.h5", "parts/case.h5")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,56 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support/rank_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+/// Ranks that share one GPU, each a thread with a stream of its own.
+namespace gridstride {
+namespace {
+
+using enum SideKind;
+
+TEST(RankStepsGpu, DiffusionHasTheBitsOfOneProcess) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  std::vector<std::array<SideKind, 2>> const kinds = {
+      {periodic, periodic}, {dirichlet, neumann}, {neumann, dirichlet}};
+  for (int const count : {2, 3, 8})
+    for (auto one : test::shared_sizes(kinds, count, 1)) {
+      if (one.steps == 1 && one.trip_steps > 1) continue;
+      one.dims = 1 + count % 3;
+      test::expect_shared_diffusion_bits<double>(one, count, Backend::cuda, "register_queue");
+      one.fused_steps = std::min(stencil::most_fused_steps(one.dims), 2);
+      test::expect_shared_diffusion_bits<float>(one, count, Backend::cuda, "temporal");
+    }
+  for (auto const& sides : kinds)
+    for (int const dims : {1, 2})
+      test::expect_shared_diffusion_bits<float>({.dims = dims,
+                                                 .planes = 61,
+                                                 .trip_steps = 13,
+                                                 .steps = 50,
+                                                 .sides = sides,
+                                                 .fused_steps = 8},
+                                                3, Backend::cuda, "temporal");
+}
+
+TEST(RankStepsGpu, WavesHaveTheBitsOfOneProcess) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  std::vector<std::array<SideKind, 2>> const kinds = {
+      {periodic, periodic}, {fixed, free}, {free, fixed}};
+  for (int const order : {2, 8})
+    for (auto one : test::shared_sizes(kinds, 3, order / 2)) {
+      one.order = order;
+      one.dims = order == 8 ? 1 : 3;  // the other axes are short
+      test::expect_shared_wave_bits<float>(one, 3, Backend::cuda);
+    }
+  // Several steps in a pass make both arrays of the state.
+  for (auto const& sides : kinds)
+    for (int const order : {2, 4})
+      test::expect_shared_wave_bits<double>(
+          {.dims = 2, .planes = 61, .trip_steps = 13, .steps = 50, .sides = sides, .order = order},
+          2, Backend::cuda, {"temporal", 0});
+}
+
+}  // namespace
+}  // namespace gridstride
