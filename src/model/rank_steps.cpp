@@ -27,7 +27,8 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
       own_(plan.owned_by(ranks.rank())) {
   if (plan.ranks != ranks.count())
     throw std::invalid_argument("a plan for another number of ranks than there are");
-  if (own_.count() < plan.rank_halo()) throw std::invalid_argument("halos wider than a rank's own");
+  if (plan.shape.planes() / plan.ranks < plan.rank_halo())
+    throw std::invalid_argument("halos wider than a rank's own");
   bool const is_last = ranks.rank() + 1 == plan.ranks, wraps = plan.shape.periodic;
   int const last = plan.ranks - 1;
   beside_ = {ranks.is_first() ? (wraps ? last : -1) : ranks.rank() - 1,

@@ -123,7 +123,8 @@ class Bits(Shared):
     def test_waves_behind_layers(self):
         self.assert_shared(
             wave(grid={"points": [40, 41]}, boundary={"x": "absorbing", "y": "absorbing"},
-                 precision="float32", parameters={"speed": 1, "order": 2}), (3,))
+                 precision="float32",
+                 parameters={"speed": 1, "order": 2, "absorbing": {"thickness": 9, "strength": 0.5}}), (3,))
 
 
 class Ends(Shared):
@@ -169,12 +170,12 @@ class Ends(Shared):
         os.kill(self.ranks_of(process)[-1], signal.SIGTERM)
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, SIGTERM_STOP, err)
-        self.assertTrue(list((self.directory / "parts").glob("*.ckpt")), self.files())
+        self.assertTrue(list((self.directory / "parts").glob("*.checkpoint")), self.files())
 
 
 class Killed(Shared):
     def test_any_rank_is_killed(self):
-        config = heat(time={"end": 0.2}, grid={"points": [31, 33]},
+        config = heat(time={"end": 0.5}, grid={"points": [31, 33]},
                       checkpoint={"every": {"steps": 50}, "keep": 2})
         file = self.write("case.yaml", config)
         self.call("run", file, "--output", "whole", "--quiet")
@@ -182,7 +183,7 @@ class Killed(Shared):
         for count in (2, 4, 1):  # that go on
             shutil.rmtree(self.directory / "parts", ignore_errors=True)
             process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
-            support.wait_for(lambda: list((self.directory / "parts").glob("*.ckpt"))
+            support.wait_for(lambda: list((self.directory / "parts").glob("*.checkpoint"))
                              or process.poll() is not None, "the first checkpoint")
             time.sleep(0.02 * rng.random())
             if process.poll() is None:
