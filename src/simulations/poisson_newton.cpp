@@ -303,7 +303,7 @@ Direction Nonlinear<T>::find_direction() {
   auto const precondition = [this](Stream& stream, std::span<double const> right,
                                    std::span<double> z) {
     zero_async(z, stream);
-    cycles_->approximate(stream, right, z);
+    cycles_->precondition(stream, right, 1, z);
   };
   zero_async(direction_.span(), stream_);
   auto const& residuals = course_.residuals;

@@ -209,6 +209,11 @@ TEST(Multigrid, ChoosesThePrecisionOfCorrections) {
   EXPECT_EQ(inner({{65, 65}, "dddd", 1000}), Precision::float64);
 }
 
+TEST(Multigrid, PreconditionersAreCycles) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_preconditioner_to_be_a_cycle(stream);
+}
+
 TEST(Multigrid, Refusals) {
   Stream stream(Device::open(Backend::cpu));
   auto equation = equation_of({{33, 20}, "dddd"});
