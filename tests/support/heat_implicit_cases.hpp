@@ -1,14 +1,19 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
 #include <string>
 #include <vector>
 
 #include "support/heat_cases.hpp"
+#include "support/memory_checkpoint.hpp"
 
 /// Implicit heat problems with known solutions.
 namespace gridstride::test {
@@ -134,6 +139,68 @@ inline std::string eigenvector(std::string const& scheme, std::vector<Mode> cons
       "output: {{every: {{count: 1}}}}\nverify: {{exact: {{u: \"{:.17g}*{}\"}}, tolerance: {{l2: "
       "1}}}}\n",
       points, boundary, initial, more, scheme, step, step, expected(scheme, modes, step), initial);
+}
+
+/// A step of so many times the longest one that is stable for ftcs makes of each product of modes what
+/// `expected` says.
+inline void expect_decays(std::vector<std::vector<Mode>> const& cases, Backend backend,
+                          std::vector<double> const& multiples, double most,
+                          decltype(decay)* expected = decay, std::string const& more = "") {
+  for (auto const* scheme : implicit_schemes)
+    for (auto const& modes : cases)
+      for (double const multiple : multiples) {
+        double rates = 0;
+        for (auto const& mode : modes) rates += 4 / (mode.spacing() * mode.spacing());
+        double const step = multiple * 2 / rates;
+        EXPECT_LE(solution_error(eigenvector(scheme, modes, step, expected, more), backend).maximum,
+                  most)
+            << scheme << ' ' << modes.size() << ' ' << modes[0].side << ' ' << multiple;
+      }
+}
+
+/// A diffusivity that goes up and down by 10^4 from point to point, so that what the axes do cannot be
+/// exchanged.
+inline std::string jumps(std::string const& scheme, std::string const& points, double step,
+                         int steps) {
+  return fmt::format(
+      "simulation: heat\ngrid: {{points: {}}}\n"
+      "boundary: {{x: {{neumann: 0}}, y: {{lower: {{dirichlet: 0}}, upper: {{neumann: 0}}}}}}\n"
+      "initial: {{u: \"if(sin(1000*x^2 + 3000*y^2 + 777*x*y) > 0, 1, -1)\"}}\n"
+      "parameters: {{diffusivity: \"if(sin(1234*x + 4321*y^2 + 999*x*y) > 0, 1, 1e-4)\"}}\n"
+      "time: {{scheme: {}, end: {}, step: {}}}\noutput: {{every: {{count: 1}}}}\n",
+      points, scheme, steps * step, step);
+}
+
+/// Of a config of implicit steps, by cycles of multigrid in the place of splitting.
+inline std::string whole(std::string yaml) {
+  std::string const solver = "solver: multigrid", flow = "parameters: {", block = "parameters:\n";
+  if (auto const at = yaml.find(flow); at != std::string::npos)
+    return yaml.insert(at + flow.size(), solver + ", ");
+  return yaml.insert(yaml.find(block) + block.size(), "  " + solver + "\n");
+}
+
+/// The largest magnitude at the end.
+inline double largest_after(std::string const& yaml) {
+  auto const end = solve(config_of(yaml), Backend::cpu);
+  double largest = 0;
+  for (std::int64_t i = 0; i < end.field.grid.size(); ++i) {
+    EXPECT_TRUE(std::isfinite(value_at(end, i)));
+    largest = std::max(largest, std::abs(value_at(end, i)));
+  }
+  return largest;
+}
+
+/// What a run ends with that goes on from a checkpoint after its first steps.
+inline std::vector<std::byte> restarted(config::RunConfig const& config) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const first = entry_of(config).make(config, stream, {});
+  first->advance(7, config.time.end);
+  MemoryCheckpoint checkpoint;
+  first->save(checkpoint);
+  auto const second = entry_of(config).make(config, stream, {});
+  second->load(checkpoint);
+  while (!second->finished()) second->advance(100, config.time.end);
+  return to_host(second->fields()[0], stream).memory;
 }
 
 }  // namespace gridstride::test

@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "support/poisson_cases.hpp"
-#include "support/refusal.hpp"
 
 namespace gridstride::test {
 namespace {
