@@ -190,6 +190,52 @@ inline double largest_after(std::string const& yaml) {
   return largest;
 }
 
+/// The error of a run on the host and the steps that it took.
+struct StepsTaken {
+  double error;
+  std::int64_t steps, rejected;
+};
+
+inline StepsTaken steps_taken(std::string const& yaml) {
+  auto const config = config_of(yaml);
+  Stream stream(Device::open(Backend::cpu));
+  auto const simulation = entry_of(config).make(config, stream, {});
+  while (!simulation->finished()) simulation->advance(1 << 20, config.time.end);
+  auto const field = to_host(simulation->fields()[0], stream);
+  auto const& exact = config.verify.exact[0].second.expression;
+  auto const clock = simulation->clock();
+  return {host_error_norms(field.field, exact, config.time.end).maximum, clock.step,
+          clock.rejected};
+}
+
+/// `solved` says in a config by what its steps are solved.
+inline void expect_tolerance_kept(std::string (*solved)(std::string)) {
+  for (auto const* sides : {"dd", "dnnd", "ddnndn"}) {
+    auto const coarse = steps_taken(solved(adaptive_products(sides, false, 1e-4)));
+    auto const fine = steps_taken(solved(adaptive_products(sides, false, 1e-7)));
+    // Errors of steps add up, and are damped; by a thousandth of the tolerance there are ten times
+    // as many of them, so that their sum is a hundredth.
+    EXPECT_LE(coarse.error, 1e-2) << sides;
+    EXPECT_LE(fine.error, 1e-4) << sides;
+    EXPECT_NEAR(std::log10(static_cast<double>(fine.steps) / static_cast<double>(coarse.steps)), 1,
+                0.25)
+        << sides << ' ' << coarse.steps << ' ' << fine.steps;
+  }
+}
+
+inline void expect_short_steps_where_much_happens(std::string (*solved)(std::string)) {
+  auto const found = steps_taken(solved(
+      "simulation: heat\ngrid: {points: [33, 17]}\nboundary: {x: {neumann: 0}, y: periodic}\n"
+      "initial: {u: \"if(x < 0.5, 1, 0)\"}\n"
+      "parameters: {diffusivity: 1, source: \"if(t > 5.05, 1, 0)\"}\n"
+      "time: {scheme: tr_bdf2, end: 10, step: adaptive, tolerance: 1e-5}\n"
+      "output: {every: {count: 1}}\nverify: {exact: {u: 5.434375}, tolerance: {max: 1}}\n"));
+  // Half a cell at each end; what is added from t = 5.05 on.
+  EXPECT_LE(found.error, 1e-4);
+  EXPECT_GT(found.rejected, 0);
+  EXPECT_LT(found.steps, 1000);
+}
+
 /// What a run ends with that goes on from a checkpoint after its first steps.
 inline std::vector<std::byte> restarted(config::RunConfig const& config) {
   Stream stream(Device::open(Backend::cpu));
@@ -201,6 +247,15 @@ inline std::vector<std::byte> restarted(config::RunConfig const& config) {
   second->load(checkpoint);
   while (!second->finished()) second->advance(100, config.time.end);
   return to_host(second->fields()[0], stream).memory;
+}
+
+inline void expect_adaptive_bits(std::string (*solved)(std::string)) {
+  for (bool const variable : {false, true}) {
+    auto const config = config_of(solved(adaptive_products("dnnd", variable, 1e-5)));
+    auto const once = solve(config, Backend::cpu);
+    EXPECT_EQ(once.memory, solve(config, Backend::cpu, 3).memory);
+    EXPECT_EQ(once.memory, restarted(config));
+  }
 }
 
 }  // namespace gridstride::test

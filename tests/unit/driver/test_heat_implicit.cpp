@@ -119,59 +119,16 @@ TEST(HeatImplicit, BitsDependNeitherOnSlicesNorOnRestarts) {
     }
 }
 
-/// The error of a run and the steps that it took.
-struct Outcome {
-  double error;
-  std::int64_t steps, rejected;
-};
+std::string as_it_is(std::string yaml) { return yaml; }
 
-Outcome outcome(std::string const& yaml) {
-  auto const config = test::config_of(yaml);
-  Stream stream(Device::open(Backend::cpu));
-  auto const simulation = entry_of(config).make(config, stream, {});
-  while (!simulation->finished()) simulation->advance(1 << 20, config.time.end);
-  auto const field = test::to_host(simulation->fields()[0], stream);
-  auto const& exact = config.verify.exact[0].second.expression;
-  auto const clock = simulation->clock();
-  return {test::host_error_norms(field.field, exact, config.time.end).maximum, clock.step,
-          clock.rejected};
-}
-
-TEST(HeatImplicit, AdaptiveStepsKeepTheirTolerance) {
-  for (auto const* sides : {"dd", "dnnd", "ddnndn"}) {
-    auto const coarse = outcome(test::adaptive_products(sides, false, 1e-4));
-    auto const fine = outcome(test::adaptive_products(sides, false, 1e-7));
-    // Errors of steps add up, and are damped; by a thousandth of the tolerance there are ten times
-    // as many of them, so that their sum is a hundredth.
-    EXPECT_LE(coarse.error, 1e-2) << sides;
-    EXPECT_LE(fine.error, 1e-4) << sides;
-    EXPECT_NEAR(std::log10(static_cast<double>(fine.steps) / static_cast<double>(coarse.steps)), 1,
-                0.25)
-        << sides << ' ' << coarse.steps << ' ' << fine.steps;
-  }
-}
+TEST(HeatImplicit, AdaptiveStepsKeepTheirTolerance) { test::expect_tolerance_kept(as_it_is); }
 
 TEST(HeatImplicit, AdaptiveStepsAreShortWhereMuchHappens) {
-  std::string const jump =
-      "simulation: heat\ngrid: {points: [33, 17]}\nboundary: {x: {neumann: 0}, y: periodic}\n"
-      "initial: {u: \"if(x < 0.5, 1, 0)\"}\n"
-      "parameters: {diffusivity: 1, source: \"if(t > 5.05, 1, 0)\"}\n"
-      "time: {scheme: tr_bdf2, end: 10, step: adaptive, tolerance: 1e-5}\n"
-      "output: {every: {count: 1}}\nverify: {exact: {u: 5.434375}, tolerance: {max: 1}}\n";
-  auto const found = outcome(jump);
-  // Half a cell at each end; what is added from t = 5.05 on.
-  EXPECT_LE(found.error, 1e-4);
-  EXPECT_GT(found.rejected, 0);
-  EXPECT_LT(found.steps, 1000);
+  test::expect_short_steps_where_much_happens(as_it_is);
 }
 
 TEST(HeatImplicit, BitsOfAdaptiveStepsDependNeitherOnSlicesNorOnRestarts) {
-  for (bool const variable : {false, true}) {
-    auto const config = test::config_of(test::adaptive_products("dnnd", variable, 1e-5));
-    auto const once = test::solve(config, Backend::cpu);
-    EXPECT_EQ(once.memory, test::solve(config, Backend::cpu, 3).memory);
-    EXPECT_EQ(once.memory, test::restarted(config));
-  }
+  test::expect_adaptive_bits(as_it_is);
 }
 
 /// What a file is refused for.

@@ -87,6 +87,28 @@ TEST(HeatMultigrid, BitsDependNeitherOnSlicesNorOnRestarts) {
     }
 }
 
+TEST(HeatMultigrid, AdaptiveStepsKeepTheirTolerance) { test::expect_tolerance_kept(test::whole); }
+
+TEST(HeatMultigrid, AdaptiveStepsAreShortWhereMuchHappens) {
+  test::expect_short_steps_where_much_happens(test::whole);
+}
+
+TEST(HeatMultigrid, BitsOfAdaptiveStepsDependNeitherOnSlicesNorOnRestarts) {
+  test::expect_adaptive_bits(test::whole);
+}
+
+/// Where the solver leaves much less than a step may, both make the steps of the scheme: in one dimension
+/// they are the same but for that.
+TEST(HeatMultigrid, AdaptiveStepsAreThoseOfTheScheme) {
+  for (bool const variable : {false, true}) {
+    auto const yaml = test::adaptive_products("dd", variable, 1e-5);
+    auto const split = test::steps_taken(yaml), by_cycles = test::steps_taken(test::whole(yaml));
+    EXPECT_EQ(by_cycles.steps, split.steps);
+    EXPECT_EQ(by_cycles.rejected, split.rejected);
+    EXPECT_NEAR(by_cycles.error / split.error, 1, 0.05);
+  }
+}
+
 std::string multigrid_refusal(std::string const& parameters, std::string const& time,
                               std::string const& kernels = "") {
   auto const config = test::config_of(
@@ -100,9 +122,12 @@ std::string multigrid_refusal(std::string const& parameters, std::string const& 
 TEST(HeatMultigrid, RefusesWhatItCannotDo) {
   std::string const fixed = "scheme: tr_bdf2, end: 1, step: 0.1";
   EXPECT_EQ(multigrid_refusal(", solver: multigrid", fixed), "");
-  EXPECT_EQ(multigrid_refusal(", solver: multigrid", "scheme: tr_bdf2, end: 1, step: adaptive"),
-            "parameters.solver: multigrid takes steps of one length (step: adaptive changes it all "
-            "the time, and goes by splitting)");
+  std::string const adaptive = "scheme: tr_bdf2, end: 1, step: adaptive, tolerance: 1e-8";
+  EXPECT_EQ(multigrid_refusal(", solver: multigrid", adaptive), "");
+  EXPECT_EQ(multigrid_refusal(", solver: multigrid, tolerance: 1e-9", adaptive), "");
+  EXPECT_EQ(multigrid_refusal(", solver: multigrid, tolerance: 2e-9", adaptive),
+            "parameters.tolerance: 2e-09 is more than a tenth of what a step may be off by, 1e-08 "
+            "(time.tolerance; what cycles leave would count as an error of the step)");
   EXPECT_EQ(multigrid_refusal(", tolerance: 1e-6", fixed),
             "parameters.tolerance: is of multigrid (the solver is splitting, which has none)");
   EXPECT_EQ(multigrid_refusal(", solver: multigrid", "scheme: rk4, end: 1"),
