@@ -213,7 +213,6 @@ TEST(PoissonNewton, UnitsOfAnySize) {
     double const unit = std::ldexp(1.0, exponent);
     auto const found = solved(unit);
     EXPECT_EQ(found.diagnostic("solves"), plain.diagnostic("solves")) << exponent;
-    EXPECT_EQ(found.diagnostic("estimated_error"), plain.diagnostic("estimated_error"));
     for (std::int64_t i = 0; i < plain.u.field.grid.size(); ++i)
       ASSERT_EQ(value_at(found.u, i) / unit, value_at(plain.u, i)) << exponent;
   }
