@@ -82,7 +82,6 @@ struct SolverBody {
   virtual Precision inner() const = 0;
   virtual std::size_t points() const = 0;  ///< of the arrays
   virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) = 0;
-  virtual void approximate(Stream& stream, std::span<T const> right, std::span<T> u) = 0;
   virtual void precondition(Stream& stream, double const* right, double magnitude, double* u) = 0;
 };
 
@@ -127,7 +126,6 @@ class Corrected final : public SolverBody<T> {
     return static_cast<std::size_t>(a_.points[0] * a_.points[1] * a_.points[2]);
   }
   Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) override;
-  void approximate(Stream& stream, std::span<T const> right, std::span<T> u) override;
   void precondition(Stream& stream, double const* right, double magnitude, double* u) override {
     auto const& finest = hierarchy_.levels().front();
     bool const usable = magnitude > 0 && magnitude < none;
@@ -271,19 +269,6 @@ TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T cons
 }
 
 template <class T, class S>
-void Corrected<T, S>::approximate(Stream& stream, std::span<T const> right, std::span<T> u) {
-  double* const solution = kept(u);
-  auto const& finest = hierarchy_.levels().front();
-  find(stream, Begin<T>{points_of(finest), places(), right.data(), nullptr, solution},
-       found_.data());
-  find(stream, residual_step(solution, right.data(), 1, 0), found_.data());
-  next_.launch(stream);
-  find(stream, AddCorrection<S>{finest, places(), solution, scale_}, found_.data());
-  if constexpr (!std::is_same_v<T, double>)
-    each(stream, Round<T>{points_of(finest), places(), solution, u.data()});
-}
-
-template <class T, class S>
 Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
                                bool from_u) {
   double* const solution = kept(u);
@@ -403,15 +388,6 @@ Outcome Solver<T>::solve(Stream& stream, std::type_identity_t<std::span<T const>
   require_size("multigrid", named("u", u), body_->points());
   require_disjoint("multigrid", named("right", right), named("u", u));
   return body_->solve(stream, right, u, from_u);
-}
-
-template <class T>
-void Solver<T>::approximate(Stream& stream, std::type_identity_t<std::span<T const>> right,
-                            std::span<T> u) {
-  require_size("multigrid", named("right", right), body_->points());
-  require_size("multigrid", named("u", u), body_->points());
-  require_disjoint("multigrid", named("right", right), named("u", u));
-  body_->approximate(stream, right, u);
 }
 
 template <class T>

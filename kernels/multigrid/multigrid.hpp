@@ -118,13 +118,10 @@ class Solver {
   /// From 0, or from what u has. u keeps what it has on Dirichlet sides. Waits for the stream.
   Outcome solve(Stream& stream, std::type_identity_t<std::span<T const>> right, std::span<T> u,
                 bool from_u = false);
-  /// Queues one cycle from 0: linear in the right-hand side, and the same each time, to be a
-  /// preconditioner. Of equations without fields the right-hand side is to be in the range of
-  /// float32.
-  void approximate(Stream& stream, std::type_identity_t<std::span<T const>> right, std::span<T> u);
   /// Queues u ← some positive number times what one cycle makes of the right-hand side from 0: a
-  /// preconditioner. They may be the same array; u keeps what it has on Dirichlet sides. `magnitude`
-  /// is about that of the right-hand side, for the range of numbers.
+  /// preconditioner, of the same `magnitude` linear and the same each time. They may be the same
+  /// array; u keeps what it has on Dirichlet sides. `magnitude` is about that of the right-hand side,
+  /// for the range of numbers.
   void precondition(Stream& stream, std::span<double const> right, double magnitude,
                     std::span<double> u);
 

@@ -37,9 +37,12 @@ class Progress {
     double const shrinks = is_rounding && c.size() > 2
                                ? of_corrections
                                : std::max(of_corrections, residual / r[r.size() - 2]);
-    double const expected = correction == 0 ? 0
-                            : shrinks < 1   ? correction * shrinks / (1 - shrinks)
-                                            : none;
+    // Corrections that are less than roundings of u leave it as it is, and come again.
+    bool const is_lost_in_u =
+        is_rounding && correction <= std::numeric_limits<double>::epsilon() * largest;
+    double const expected = correction == 0 || is_lost_in_u ? correction
+                            : shrinks < 1                   ? correction * shrinks / (1 - shrinks)
+                                                            : none;
     outcome_.error = expected == 0 ? 0 : expected / largest;
     bool const solved =
         !options_.residual_counts || residual <= options_.tolerance * right_ || is_rounding;

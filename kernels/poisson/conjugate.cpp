@@ -154,7 +154,8 @@ void go_on(Stream& stream, ConjugateBody<T>& body, krylov::Options options,
   auto rest = krylov::solve<double>(stream, krylov::Method::cg, plain, {},
                                     std::as_const(body.b).span(), body.x.span(), options);
   rest.iterations += result.iterations;
-  rest.history.insert(rest.history.begin(), result.history.begin(), result.history.end() - 1);
+  if (!result.history.empty()) result.history.pop_back();
+  rest.history.insert(rest.history.begin(), result.history.begin(), result.history.end());
   result = std::move(rest);
 }
 

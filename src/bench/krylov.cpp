@@ -18,10 +18,7 @@ namespace of_krylov {
 constexpr std::int64_t iterations = 50;
 constexpr double tolerance = 1e-10;
 
-std::int64_t extent_of(std::int64_t points) {
-  auto const root = std::floor(std::cbrt(static_cast<double>(points)) * (1 + 1e-12));
-  return std::max<std::int64_t>(static_cast<std::int64_t>(root), 4);
-}
+std::int64_t extent_of(std::int64_t points) { return side_of(points, 4, 3); }
 std::int64_t cube_of(std::int64_t points) {
   auto const extent = extent_of(points);
   return extent * extent * extent;

@@ -1,6 +1,5 @@
 #include "kernels/multigrid/multigrid.hpp"
 
-#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -28,8 +27,7 @@ constexpr Case varying_volume{"3D to 1e-8, a field", 3, true};
 /// As many points along all axes.
 template <Case const& of>
 Grid grid_of(std::int64_t size) {
-  auto const root = std::floor(std::pow(static_cast<double>(size), 1.0 / of.dims) * (1 + 1e-12));
-  auto const points = std::max<std::int64_t>(static_cast<std::int64_t>(root), 3);
+  std::int64_t const points = side_of(size, 3, of.dims);
   Grid grid;
   grid.dims = of.dims;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(of.dims); ++axis) {
@@ -92,15 +90,7 @@ Workload workload(Backend backend) {
   // and the correction.
   constexpr double moved =
       8 * (13 * 4 * (of.dims == 3 ? 8.0 / 7 : 4.0 / 3) + 2 * 8 + sizeof(T) + 8);
-  auto const work = [](std::int64_t size) {
-    auto const points = static_cast<double>(size);
-    double const flops = 8 * 100 * points;
-    return Work{.bytes = moved * points,
-                .flops = flops,
-                .asks = {{machine::copy_roof, moved * points}, {arithmetic_roof<T>(), flops}},
-                .set_bytes = 2 * sizeof(T) * points,
-                .elements = points};
-  };
+  constexpr double flops = 8 * 100;
   bool const on_host = backend == Backend::cpu;
   std::int64_t const extent = of.dims == 3 ? (on_host     ? 33
                                               : of.fields ? 257
@@ -113,7 +103,10 @@ Workload workload(Backend backend) {
       .type = type_name<T>(),
       .by_default = sizeof(T) == 8,
       .size = extent * extent * (of.dims == 3 ? extent : 1),
-      .work = work,
+      .work = per_element({.bytes = moved,
+                           .flops = flops,
+                           .asks = {{machine::copy_roof, moved}, {arithmetic_roof<T>(), flops}},
+                           .set_bytes = 2 * sizeof(T)}),
       .rows = rows_of(multigrid::variants<double>(), backend, multigrid::default_variant(backend)),
       .make = problem<T, of>,
       .rounded = [](std::int64_t wanted) { return grid_of<of>(wanted).size(); },

@@ -32,9 +32,7 @@ constexpr Case held_plane{"2D, Dirichlet", 2, SideKind::dirichlet};
 template <Case const& of>
 Grid grid_of(std::int64_t size) {
   int const more = of.sides == SideKind::periodic ? 0 : 1;
-  auto const root = std::floor(std::pow(static_cast<double>(size), 1.0 / of.dims) * (1 + 1e-12));
-  auto const intervals =
-      std::max<std::int64_t>((static_cast<std::int64_t>(root) - more) / 8 * 8, 8);
+  auto const intervals = std::max<std::int64_t>((side_of(size, 1, of.dims) - more) / 8 * 8, 8);
   Grid grid;
   grid.dims = of.dims;
   for (int axis = 0; axis < of.dims; ++axis) {

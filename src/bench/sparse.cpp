@@ -22,8 +22,7 @@ using sparse::Neighbours;
 
 /// The grid of a cube of at most so many points.
 GridPoints cube_of(std::int64_t points) {
-  auto const extent = std::max<std::int64_t>(
-      static_cast<std::int64_t>(std::cbrt(static_cast<double>(points)) * (1 + 1e-12)), 2);
+  std::int64_t const extent = side_of(points, 2, 3);
   return {extent, extent, extent};
 }
 

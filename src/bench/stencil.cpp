@@ -1,7 +1,6 @@
 #include "kernels/stencil/stencil.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "bench/workloads.hpp"
@@ -30,11 +29,10 @@ constexpr Case small_plane{"diffusion 2D, 4096 steps", 2, 4096, 1 << 16};
 template <Case const& of>
 Grid grid_of(std::int64_t size) {
   size = std::min(size, of.most_points);
-  auto const root = std::pow(static_cast<double>(size), 1.0 / of.dims);
-  auto const extent = static_cast<std::int64_t>(std::floor(root * (1 + 1e-12)));
   Grid grid;
   grid.dims = of.dims;
-  for (int axis = 0; axis < of.dims; ++axis) grid.points[axis] = std::max(extent, least_points);
+  for (int axis = 0; axis < of.dims; ++axis)
+    grid.points[axis] = side_of(size, least_points, of.dims);
   return grid;
 }
 

@@ -23,12 +23,10 @@ struct Setting {
 };
 
 Grid grid_of(int dims, std::int64_t size) {
-  auto const root = std::pow(static_cast<double>(size), 1.0 / dims);
-  auto const extent = static_cast<std::int64_t>(std::floor(root * (1 + 1e-12)));
   Grid grid;
   grid.dims = dims;
   for (int axis = 0; axis < dims; ++axis)
-    grid.points[static_cast<std::size_t>(axis)] = std::max<std::int64_t>(extent, 4);
+    grid.points[static_cast<std::size_t>(axis)] = side_of(size, 4, dims);
   return grid;
 }
 

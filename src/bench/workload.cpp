@@ -53,8 +53,10 @@ int exact_bits_of_squares(std::int64_t size, int digits) {
   return std::max(1, (digits - count) / 2);
 }
 
-std::int64_t side_of(std::int64_t size, std::int64_t least) {
-  return std::max(least, static_cast<std::int64_t>(std::sqrt(static_cast<double>(size))));
+std::int64_t side_of(std::int64_t size, std::int64_t least, int dims) {
+  auto const all = static_cast<double>(size);
+  double const root = dims == 2 ? std::sqrt(all) : std::pow(all, 1.0 / dims) * (1 + 1e-12);
+  return std::max(least, static_cast<std::int64_t>(root));
 }
 
 bool is_vendor(std::string_view variant) {

@@ -179,8 +179,9 @@ constexpr std::string_view arithmetic_roof() {
   return sizeof(T) == 8 ? machine::float64_roof : machine::float32_roof;
 }
 
-/// Rows and columns of a square of at most `size` elements, and at least `least`.
-std::int64_t side_of(std::int64_t size, std::int64_t least = 1);
+/// Rows and columns of a square of at most `size` elements, and at least `least`; of other dimensions
+/// points along the edges of a cube, or a line.
+std::int64_t side_of(std::int64_t size, std::int64_t least = 1, int dims = 2);
 
 bool is_vendor(std::string_view variant);
 

@@ -68,8 +68,8 @@ void AdaptiveSteps::advance(StepClock& clock, std::int64_t max_steps, double unt
   system::set_control(stream_, device_control_.data(), control_);
   while (control_.time < until && control_.accepted < control_.most_steps) {
     double const left = std::ceil((until - control_.time) / control_.step);
-    auto const attempts =
-        static_cast<std::int64_t>(std::clamp(left, 1.0, static_cast<double>(most_attempts)));
+    double const most = method_.looks ? 1 : static_cast<double>(most_attempts);
+    auto const attempts = static_cast<std::int64_t>(std::clamp(left, 1.0, most));
     queue_attempts(clock,
                    std::min<std::int64_t>(attempts, control_.most_steps - control_.accepted));
     copy_async(std::span(&control_, 1), std::as_const(device_control_).span(), stream_);

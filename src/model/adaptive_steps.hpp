@@ -37,6 +37,8 @@ class AdaptiveSteps {
     std::function<void(system::StepControl const*)> commit;
     /// Queues the rates of the present state as an error of a step of 1 s.
     std::function<void()> rate;
+    /// Whether `attempt` looks how long the step is, and so waits: attempts are queued one by one.
+    bool looks = false;
   };
 
   /// Fields by their names; the estimate of a step's error goes with dt^order.

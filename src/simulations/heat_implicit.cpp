@@ -108,6 +108,7 @@ class ImplicitHeat final : public TimeStepping<T> {
       work_.emplace_back(stream_, MemorySpace::device, u_.size());
       array = work_.back().span();
     };
+    if (takes_multigrid(run)) whole_.emplace(run);
     Work const work(run);
     take(right_);
     if (work.given) take(given_);
@@ -117,8 +118,7 @@ class ImplicitHeat final : public TimeStepping<T> {
       take(value_);
       second_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
       evaluate::set_clock(stream_, second_.data(), {0, 1, 0});
-      ErrorControl const control = {run.time.tolerance.value_or(config::StepTolerance{}),
-                                    run.time.safety, steps.longest};
+      ErrorControl const control = {step_tolerance(run), run.time.safety, steps.longest};
       adaptive_.emplace(stream_, grid_, std::vector<std::string>{"u"}, control,
                         ImplicitScheme::error_order, run.time.end, method());
     }
@@ -134,7 +134,6 @@ class ImplicitHeat final : public TimeStepping<T> {
       split_.diffusivity = steps.diffusivity;
       split_.diffusivity_field = nullptr;
     }
-    if (takes_multigrid(run)) whole_.emplace(run);
     alternates_ = !whole_ && find_alternating(steps.longest);
     fill(stream_, run.initial.find("u")->second, grid_, inputs, u_, nullptr,
          run.kernels.at("evaluate"));
@@ -238,7 +237,8 @@ class ImplicitHeat final : public TimeStepping<T> {
   /// (1 − θ·dt·L) value = given, from what value has.
   void solve_whole(double theta) {
     hold_sides(value_);
-    whole_->solve(stream_, diffusion_, theta * this->step_size(), given_, value_);
+    whole_->solve(stream_, diffusion_, theta * (adaptive_ ? tried_ : this->step_size()), given_,
+                  value_);
   }
 
   /// A pass for (1 − θ·dt·L) value = given, where sides are held already.
@@ -259,7 +259,10 @@ class ImplicitHeat final : public TimeStepping<T> {
   }
 
   AdaptiveSteps::Method method() {
-    return {.attempt = [this](bool) { queue_attempt(); },
+    return {.attempt =
+                [this](bool) {
+                  if (!whole_ || look()) queue_attempt();
+                },
             .commit =
                 [this](system::StepControl const* control) {
                   system::Taken<T> const taken = {u_.data(), value_.data()};
@@ -271,7 +274,17 @@ class ImplicitHeat final : public TimeStepping<T> {
                   stencil::find_residual<T>(stream_, diffusion_,
                                             {.in = u_.data(), .out = right_.data(), .factor = 1});
                   find_error(u_);
-                }};
+                },
+            .looks = whole_.has_value()};
+  }
+
+  /// Cycles have to know the step that is tried. Whether there is one.
+  bool look() {
+    evaluate::DeviceClock now;
+    copy_async(std::span(&now, 1), std::span(std::as_const(clock_).device(), 1), stream_);
+    stream_.synchronize();
+    tried_ = now.step_size;
+    return tried_ > 0;
   }
 
   void queue_attempt() {
@@ -290,7 +303,12 @@ class ImplicitHeat final : public TimeStepping<T> {
         residual.terms = {{{right_.data(), 1}}};
       stencil::find_residual(stream_, diffusion_, residual);
     }
-    solve(scheme_.backward, value_.data());
+    if (whole_) {
+      copy_async(given_, right_, stream_);
+      whole_->solve_error(stream_, diffusion_, scheme_.backward * tried_, given_, right_);
+    } else {
+      solve(scheme_.backward, value_.data());
+    }
     find_error(value_);
   }
 
@@ -325,6 +343,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   stencil::AlternatingStep<T> alternating_;
   bool alternates_ = false;
   std::optional<AdaptiveSteps> adaptive_;
+  double tried_ = 0;                      // the step that is tried, where cycles are told (s)
   Buffer<evaluate::DeviceClock> second_;  // with a step of 1 s, for errors that have theirs
 };
 

@@ -6,12 +6,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/poisson/poisson.hpp"
 #include "simulations/heat_parameters.hpp"
+#include "simulations/heat_schemes.hpp"
 
 namespace gridstride::heat {
 
@@ -25,6 +27,18 @@ poisson::Sides kinds_of(config::RunConfig const& run) {
   return kinds;
 }
 
+template <class T>
+poisson::Equation<T> equation_of(stencil::Diffusion<T> const& diffusion, double step) {
+  poisson::Equation<T> equation{.grid = diffusion.grid,
+                                .diffusivity = diffusion.diffusivity,
+                                .diffusivities = diffusion.diffusivity_field,
+                                .reaction = 1 / step};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(diffusion.grid.dims); ++axis)
+    for (std::size_t side = 0; side < 2; ++side)
+      equation.sides[axis][side] = diffusion.sides[axis][side].kind;
+  return equation;
+}
+
 }  // namespace
 
 bool takes_multigrid(config::RunConfig const& run) {
@@ -35,32 +49,43 @@ template <class T>
 WholeSystem<T>::WholeSystem(config::RunConfig const& run) : variant_(run.kernels.at("multigrid")) {
   options_.cycle = multigrid::Cycle::v;
   options_.conjugates = has_field(run);
-  options_.tolerance = parameters_as<Parameters>(run).tolerance.value_or(
-      run.precision == Precision::float32 ? 1e-7 : 1e-12);
+  double const plain = run.precision == Precision::float32 ? 1e-7 : 1e-12;
+  double const of_steps =
+      run.time.adaptive ? std::max(step_tolerance(run).relative / 100, 1e-14) : 1;
+  options_.tolerance = parameters_as<Parameters>(run).tolerance.value_or(std::min(plain, of_steps));
 }
 
 template <class T>
 void WholeSystem<T>::solve(Stream& stream, stencil::Diffusion<T> const& diffusion, double step,
                            std::span<T> given, std::span<T> v) {
-  poisson::Equation<T> equation{.grid = diffusion.grid,
-                                .diffusivity = diffusion.diffusivity,
-                                .diffusivities = diffusion.diffusivity_field,
-                                .reaction = 1 / step};
+  auto const equation = equation_of(diffusion, step);
   poisson::SideValues<T> held{};
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(diffusion.grid.dims); ++axis)
-    for (std::size_t side = 0; side < 2; ++side) {
-      auto const& [kind, values] = diffusion.sides[axis][side];
-      equation.sides[axis][side] = kind;
-      if (kind == SideKind::dirichlet) held[axis][side] = values;
-    }
-  if (step != step_) {
-    solver_.reset();
-    solver_.emplace(stream, equation, false, options_, variant_);
-    step_ = step;
-  }
+    for (std::size_t side = 0; side < 2; ++side)
+      if (auto const& [kind, values] = diffusion.sides[axis][side]; kind == SideKind::dirichlet)
+        held[axis][side] = values;
   elementwise::scale<T>(stream, static_cast<T>(1 / step), given);
   poisson::add_sides(stream, equation, held, given);
-  auto const outcome = solver_->solve(stream, given, v, true);
+  go(stream, equation, given, v, true);
+}
+
+template <class T>
+void WholeSystem<T>::solve_error(Stream& stream, stencil::Diffusion<T> const& diffusion,
+                                 double step, std::span<T> given, std::span<T> v) {
+  elementwise::scale<T>(stream, static_cast<T>(1 / step), given);
+  zero_async(v, stream);
+  go(stream, equation_of(diffusion, step), given, v, false);
+}
+
+template <class T>
+void WholeSystem<T>::go(Stream& stream, poisson::Equation<T> const& equation,
+                        std::span<T const> right, std::span<T> v, bool from_v) {
+  if (equation.reaction != reaction_) {
+    solver_.reset();
+    solver_.emplace(stream, equation, false, options_, variant_);
+    reaction_ = equation.reaction;
+  }
+  auto const outcome = solver_->solve(stream, right, v, from_v);
   if (!outcome.converged)
     throw NumericalError(
         fmt::format("heat: after {} cycles for a step the error to be expected in u is {:.2g} of "

@@ -23,13 +23,19 @@ class WholeSystem {
   /// tolerance.
   void solve(Stream& stream, stencil::Diffusion<T> const& diffusion, double step,
              std::span<T> given, std::span<T> v);
+  /// The same of an error v, which is 0 on Dirichlet sides and has no slope on Neumann ones.
+  void solve_error(Stream& stream, stencil::Diffusion<T> const& diffusion, double step,
+                   std::span<T> given, std::span<T> v);
 
   static std::size_t bytes(config::RunConfig const& run);
 
  private:
+  void go(Stream& stream, poisson::Equation<T> const& equation, std::span<T const> right,
+          std::span<T> v, bool from_v);
+
   std::string variant_;
   multigrid::Options options_;
-  double step_ = 0;  ///< that of the solver (s)
+  double reaction_ = 0;  ///< that of the solver (1/s)
   std::optional<multigrid::Solver<T>> solver_;
 };
 

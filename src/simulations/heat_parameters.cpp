@@ -29,7 +29,7 @@ void Parameters::fields(config::Visitor& visitor, config::RunOptions const&) {
       {.name = "tolerance",
        .documentation = "Cycles of a step end where the error that is left to be expected "
                         "in u is at most so much of it; `auto` is 1e-12, in float32 "
-                        "1e-7.",
+                        "1e-7, and of adaptive steps at most a hundredth of theirs.",
        .minimum = 1e-15,
        .maximum = 0.1},
       tolerance, "auto");

@@ -51,6 +51,10 @@ ImplicitScheme const& implicit_scheme(config::RunConfig const& run) {
   return *find(run.time.scheme);
 }
 
+config::StepTolerance step_tolerance(config::RunConfig const& run) {
+  return run.time.tolerance.value_or(config::StepTolerance{});
+}
+
 bool is_bounded(config::RunConfig const& run) { return run.grid.dims == 3 && has_field(run); }
 
 bool has_rows(config::RunConfig const& run) {
@@ -136,11 +140,15 @@ std::vector<Problem> implicit_problems(config::RunConfig const& run) {
   };
   if (run.kernels.at("stencil") != "auto") refuse("stencil");
   if (run.fused_steps) refuse("fused_steps");
-  if (takes_multigrid(run) && run.time.adaptive)
-    problems.push_back(run.problem(run.location("parameters.solver"),
-                                   "multigrid takes steps of one length (step: adaptive changes it "
-                                   "all the time, and goes by splitting)"));
-  if (!takes_multigrid(run) && parameters_as<Parameters>(run).tolerance)
+  auto const tolerance = parameters_as<Parameters>(run).tolerance;
+  if (double const allowed = step_tolerance(run).relative;
+      takes_multigrid(run) && run.time.adaptive && tolerance && *tolerance > 0.1 * allowed)
+    problems.push_back(run.problem(
+        run.location("parameters.tolerance"),
+        fmt::format("{:g} is more than a tenth of what a step may be off by, {:g} (time.tolerance; "
+                    "what cycles leave would count as an error of the step)",
+                    *tolerance, allowed)));
+  if (!takes_multigrid(run) && tolerance)
     problems.push_back(run.problem(run.location("parameters.tolerance"),
                                    "is of multigrid (the solver is splitting, which has none)"));
   check_tolerance(run, problems);

@@ -25,6 +25,9 @@ struct ImplicitScheme {
 /// Of a run that goes by one.
 ImplicitScheme const& implicit_scheme(config::RunConfig const& run);
 
+/// Of steps that follow their error.
+config::StepTolerance step_tolerance(config::RunConfig const& run);
+
 /// Whether W has the largest α.
 bool is_bounded(config::RunConfig const& run);
 /// Whether each line has rows of its own.

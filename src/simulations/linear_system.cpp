@@ -85,8 +85,10 @@ class LinearSystem final : public OneShot {
  public:
   LinearSystem(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
-  std::vector<Field> fields() const override;
-  Grid formula_grid(Field const&) const override { return array_grid(extents_.columns); }
+  std::vector<Field> fields() const override {
+    return {{"x", "1", extents_.field_grid(), precision_of<T>(), x_.data()}};
+  }
+  Grid formula_grid(Field const&) const override { return extents_.formula_grid(); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
     std::vector<NamedText> texts = {{"method", method_}, {"factorize", factorize_}};
@@ -97,7 +99,6 @@ class LinearSystem final : public OneShot {
 
  private:
   void compute() override;
-  Grid array_grid(std::int64_t columns) const;
   Matrix<T> matrix(Buffer<T>& buffer) const {
     return {buffer.data(), extents_.rows, static_cast<std::int64_t>(buffer.size()) / extents_.rows};
   }
@@ -158,15 +159,11 @@ LinearSystem<T>::LinearSystem(config::RunConfig const& run, Stream const& stream
 
 /// The points of the formulas of an array: j along x, i along y, and n as z.
 template <class T>
-Grid LinearSystem<T>::array_grid(std::int64_t columns) const {
-  return {2, {columns, extents_.rows, 1}, {0, 0, static_cast<double>(extents_.rows)}, {1, 1, 1}};
-}
-
-template <class T>
 Buffer<T> LinearSystem<T>::load(config::RunConfig const& run, FieldSource const& source,
                                 Inputs const& inputs, std::int64_t columns) {
   Buffer<T> target(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows * columns));
-  fill(stream_, source, array_grid(columns), inputs, target.span(), &times_);
+  Extents const extents{extents_.rows, columns};
+  fill(stream_, source, extents.formula_grid(), inputs, target.span(), &times_);
   times_.measure("read", [&] { require_finite(run, source, target); });
   return target;
 }
@@ -243,7 +240,7 @@ void LinearSystem<T>::require_digits(config::RunConfig const& run, Inputs const&
   double const of_a = factorize::matrix_norms<T>(stream_, matrix(std::as_const(a_))).maximum;
   if (of_a > 0 && of_a < least<T>) refuse(parameters_of(run).matrix, of_a);
   Buffer<double> exact(stream_, MemorySpace::device, b_.size());
-  fill(stream_, parameters_of(run).rhs, array_grid(extents_.columns), inputs, exact.span());
+  fill(stream_, parameters_of(run).rhs, extents_.formula_grid(), inputs, exact.span());
   auto const columns = static_cast<std::size_t>(extents_.columns);
   for (double const of_b : largest_of_columns(on_host(stream_, exact), columns))
     if (of_b > 0 && of_b < least<T>) refuse(parameters_of(run).rhs, of_b);
@@ -391,17 +388,6 @@ T LinearSystem<T>::element(Buffer<T> const& buffer, std::int64_t index) {
              stream_);
   stream_.synchronize();
   return value;
-}
-
-/// One right-hand side gives a line of n points, several an image of [columns, n] of them.
-template <class T>
-std::vector<Field> LinearSystem<T>::fields() const {
-  Grid grid;
-  if (extents_.columns == 1)
-    grid.points[0] = extents_.rows;
-  else
-    grid = {2, {extents_.columns, extents_.rows, 1}, {0, 0, 0}, {1, 1, 1}};
-  return {{"x", "1", grid, precision_of<T>(), x_.data()}};
 }
 
 template <class T>

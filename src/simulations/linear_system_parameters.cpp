@@ -240,6 +240,15 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
 
 }  // namespace
 
+Grid Extents::formula_grid() const {
+  return {2, {columns, rows, 1}, {0, 0, static_cast<double>(rows)}, {1, 1, 1}};
+}
+
+Grid Extents::field_grid() const {
+  if (columns == 1) return {.points = {rows, 1, 1}};
+  return {2, {columns, rows, 1}, {0, 0, 0}, {1, 1, 1}};
+}
+
 Extents extents_of(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
   std::int64_t const n = rows_of(parameters_of(run), inputs).first;

@@ -44,6 +44,10 @@ struct Extents {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t size() const { return rows * columns; }
+  /// Where formulas are of elements: j is x, i is y, and n is z.
+  Grid formula_grid() const;
+  /// One right-hand side gives a line of n points, several an image of [columns, n] of them.
+  Grid field_grid() const;
 };
 
 /// Of a system whose files have no `problems`.

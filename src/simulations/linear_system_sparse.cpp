@@ -51,9 +51,11 @@ class SparseSystem final : public OneShot {
  public:
   SparseSystem(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
-  std::vector<Field> fields() const override;
+  std::vector<Field> fields() const override {
+    return {{"x", "1", extents_.field_grid(), precision_of<T>(), x_.data()}};
+  }
   std::vector<Table> tables() const override { return {history_}; }
-  Grid formula_grid(Field const&) const override { return array_grid(); }
+  Grid formula_grid(Field const&) const override { return extents_.formula_grid(); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
     return {
@@ -64,12 +66,6 @@ class SparseSystem final : public OneShot {
 
  private:
   void compute() override;
-  Grid array_grid() const {
-    return {2,
-            {extents_.columns, extents_.rows, 1},
-            {0, 0, static_cast<double>(extents_.rows)},
-            {1, 1, 1}};
-  }
   void read_matrix(config::RunConfig const& run, Inputs const& inputs);
   std::vector<double> read_right(config::RunConfig const& run, Inputs const& inputs);
   void choose_method(config::RunConfig const& run, Csr<double> const& read);
@@ -148,7 +144,7 @@ std::vector<double> SparseSystem<T>::read_right(config::RunConfig const& run,
                                                 Inputs const& inputs) {
   auto const& source = parameters_of(run).rhs;
   Buffer<double> there(stream_, MemorySpace::device, x_.size());
-  fill(stream_, source, array_grid(), inputs, there.span(), &times_);
+  fill(stream_, source, extents_.formula_grid(), inputs, there.span(), &times_);
   if (auto const place = first_non_finite<double>(stream_, std::as_const(there).span(), "auto");
       place >= 0)
     throw ConfigError(
@@ -435,17 +431,6 @@ void SparseSystem<T>::compute() {
     copy_async(x_.span(), std::span<T const>(x), stream_);
     stream_.synchronize();
   });
-}
-
-/// One right-hand side gives a line of n points, several an image of [columns, n] of them.
-template <class T>
-std::vector<Field> SparseSystem<T>::fields() const {
-  Grid grid;
-  if (extents_.columns == 1)
-    grid.points[0] = extents_.rows;
-  else
-    grid = {2, {extents_.columns, extents_.rows, 1}, {0, 0, 0}, {1, 1, 1}};
-  return {{"x", "1", grid, precision_of<T>(), x_.data()}};
 }
 
 template <class T>

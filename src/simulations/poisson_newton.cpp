@@ -8,7 +8,8 @@
 // Eisenstat and Steihaug, SIAM J. Numer. Anal. 19 (1982)). λ is the first of 1, 1/2, 1/4, … that makes
 // the residual smaller and leaves a positive.
 //
-// On Neumann sides 2/h·a·g is a part of r. All of it is in float64, whatever the run's precision is.
+// On Neumann sides 2/h·a·g is a part of r. All of it is in float64, whatever the run's precision is; the
+// right-hand side of J·δ is made near 1 by a power of two, so that squares are in range in any unit.
 
 #include "simulations/poisson_newton.hpp"
 
@@ -25,6 +26,7 @@
 
 #include "core/error.hpp"
 #include "expression/transform.hpp"
+#include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/krylov/krylov.hpp"
 #include "kernels/multigrid/multigrid.hpp"
@@ -89,6 +91,11 @@ struct Course {
   std::string end;       ///< why there was no further step
 
   std::size_t steps() const { return residuals.empty() ? 0 : residuals.size() - 1; }
+  /// The last change, beside u; where u has come to be 0, beside what it was.
+  double last_change() const {
+    double const change = corrections.back();
+    return change == 0 ? 0 : change / (value > 0 ? value : size);
+  }
   /// A change that is small beside u; where u comes to be 0, beside what it was, and twice as much so.
   bool is_small(double change, double now, double tolerance) const {
     return change <= tolerance * now || change <= tolerance * tolerance * size;
@@ -97,6 +104,12 @@ struct Course {
   bool is_rounding(double residual) const {
     return residual <= 8 * std::numeric_limits<double>::epsilon() * magnitude;
   }
+};
+
+/// δ is `unit` times what is in the array.
+struct Direction {
+  krylov::Result result;
+  double unit = 1;
 };
 
 std::vector<Row> nonlinear_rows(config::RunConfig const& run) {
@@ -142,8 +155,8 @@ class Nonlinear final : public OneShot {
   void finish();
   multigrid::Defect find_defect(std::span<double const> u);
   void linearise();
-  krylov::Result find_direction();
-  bool take_step(krylov::Result const& direction);
+  Direction find_direction();
+  bool take_step(Direction const& direction);
   void evaluate(Expression const& formula, std::span<double const> u, std::span<double> result) {
     evaluate::Program const program(stream_, formula, variant_);
     std::array<evaluate::ArrayView, given_count> arrays;
@@ -280,8 +293,9 @@ void Nonlinear<T>::linearise() {
       false, multigrid::Options{.cycle = multigrid::Cycle::v}, cycle_variant_);
 }
 
+/// The residual is no more than scaled afterwards.
 template <class T>
-krylov::Result Nonlinear<T>::find_direction() {
+Direction Nonlinear<T>::find_direction() {
   linearise();
   auto const product = [this](Stream& stream, std::span<double const> v, std::span<double> y) {
     multigrid::apply(stream, {equation_of(u_.span()), d_.data(), s_.data()}, v, y);
@@ -289,28 +303,31 @@ krylov::Result Nonlinear<T>::find_direction() {
   auto const precondition = [this](Stream& stream, std::span<double const> right,
                                    std::span<double> z) {
     zero_async(z, stream);
-    cycles_->approximate(stream, right, z);
+    cycles_->precondition(stream, right, 1, z);
   };
   zero_async(direction_.span(), stream_);
   auto const& residuals = course_.residuals;
+  int const exponent = std::clamp(std::ilogb(residuals.back()), -1000, 1000);
+  elementwise::scale<double>(stream_, std::ldexp(1.0, -exponent), residual_.span());
   krylov::Options const options{
       .tolerance = std::clamp(0.1 * residuals.back() / residuals.front(), 1e-8, 1e-2),
       .iterations = 200,
       .restart = vectors_kept};
-  return krylov::solve<double>(stream_, krylov::Method::gmres, {grid_.size(), product},
-                               precondition, residual_.span(), direction_.span(), options);
+  return {krylov::solve<double>(stream_, krylov::Method::gmres, {grid_.size(), product},
+                                precondition, residual_.span(), direction_.span(), options),
+          std::ldexp(1.0, exponent)};
 }
 
 /// The largest part of the direction that makes the residual smaller; false where there is none.
 template <class T>
-bool Nonlinear<T>::take_step(krylov::Result const& direction) {
+bool Nonlinear<T>::take_step(Direction const& direction) {
   double const before = course_.residuals.back();
   constexpr double least_part = 0x1p-30;
   bool was_positive = true;
   for (double part = 1; part >= least_part; part /= 2) {
     copy_async(tried_.span(), std::as_const(u_).span(), stream_);
-    auto const change =
-        multigrid::advance(stream_, equation_of(u_.span()), part, direction_.span(), tried_.span());
+    auto const change = multigrid::advance(stream_, equation_of(u_.span()), part * direction.unit,
+                                           direction_.span(), tried_.span());
     auto const defect = find_defect(tried_.span());
     was_positive = defect.largest < std::numeric_limits<double>::infinity();
     bool const settles = part == 1 && course_.is_small(change.largest, change.value, tolerance_);
@@ -322,7 +339,7 @@ bool Nonlinear<T>::take_step(krylov::Result const& direction) {
     course_.residuals.push_back(defect.largest);
     course_.corrections.push_back(change.largest);
     course_.parts.push_back(part);
-    course_.inner.push_back(direction.iterations);
+    course_.inner.push_back(direction.result.iterations);
     course_.value = change.value;
     course_.size = std::max({course_.size, change.value, change.largest});
     bool const solved = defect.largest <= tolerance_ * course_.residuals.front() || rounds;
@@ -333,7 +350,8 @@ bool Nonlinear<T>::take_step(krylov::Result const& direction) {
   course_.end = fmt::format(
       "no part of the next step makes it smaller{}",
       was_positive ? "" : ": the diffusivity is not positive there, or a value is no number");
-  if (!direction.converged()) course_.end += fmt::format("; of its equations {}", direction.advice);
+  if (auto const& found = direction.result; !found.converged())
+    course_.end += fmt::format("; of its equations {}", found.advice);
   return false;
 }
 
@@ -350,8 +368,8 @@ void Nonlinear<T>::compute() {
     course_.converged = course_.is_rounding(first.largest);
     while (!course_.converged && static_cast<std::int64_t>(course_.steps()) < most_) {
       auto const direction = find_direction();
-      if (direction.outcome == krylov::Outcome::not_finite) {
-        course_.end = direction.advice;
+      if (direction.result.outcome == krylov::Outcome::not_finite) {
+        course_.end = direction.result.advice;
         break;
       }
       if (!take_step(direction)) break;
@@ -384,8 +402,7 @@ std::vector<NamedValue> Nonlinear<T>::diagnostics() const {
       {"mean", mean_},
       {"solves", static_cast<double>(course_.steps())},
       {"inner_iterations", inner},
-      {"estimated_error",
-       course_.steps() > 0 ? course_.corrections.back() / course_.value : unknown}};
+      {"estimated_error", course_.steps() > 0 ? course_.last_change() : unknown}};
   auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
   return values;
@@ -413,11 +430,14 @@ template <class T>
 std::string Nonlinear<T>::shortfall() const {
   if (course_.converged || course_.residuals.empty()) return {};
   auto const& residuals = course_.residuals;
-  std::string const reached = fmt::format(
-      "poisson: after {} step{} of Newton's method the largest residual is {:.2g} of what it was, "
-      "and the last change {:.2g} of u, where {:g} is asked for",
-      course_.steps(), course_.steps() == 1 ? "" : "s", residuals.back() / residuals.front(),
-      course_.corrections.back() / course_.value, tolerance_);
+  std::string const reached =
+      course_.steps() == 0
+          ? std::string("poisson: Newton's method has found no step")
+          : fmt::format(
+                "poisson: after {} step{} of Newton's method the largest residual is {:.2g} of "
+                "what it was, and the last change {:.2g} of u, where {:g} is asked for",
+                course_.steps(), course_.steps() == 1 ? "" : "s",
+                residuals.back() / residuals.front(), course_.last_change(), tolerance_);
   if (course_.end.empty())
     return reached + " (parameters.iterations may be more, or parameters.start nearer)";
   return fmt::format("{} ({}; parameters.start may be nearer to a solution, if there is one)",

@@ -1,14 +1,19 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
 #include <string>
 #include <vector>
 
 #include "support/heat_cases.hpp"
+#include "support/memory_checkpoint.hpp"
 
 /// Implicit heat problems with known solutions.
 namespace gridstride::test {
@@ -134,6 +139,123 @@ inline std::string eigenvector(std::string const& scheme, std::vector<Mode> cons
       "output: {{every: {{count: 1}}}}\nverify: {{exact: {{u: \"{:.17g}*{}\"}}, tolerance: {{l2: "
       "1}}}}\n",
       points, boundary, initial, more, scheme, step, step, expected(scheme, modes, step), initial);
+}
+
+/// A step of so many times the longest one that is stable for ftcs makes of each product of modes what
+/// `expected` says.
+inline void expect_decays(std::vector<std::vector<Mode>> const& cases, Backend backend,
+                          std::vector<double> const& multiples, double most,
+                          decltype(decay)* expected = decay, std::string const& more = "") {
+  for (auto const* scheme : implicit_schemes)
+    for (auto const& modes : cases)
+      for (double const multiple : multiples) {
+        double rates = 0;
+        for (auto const& mode : modes) rates += 4 / (mode.spacing() * mode.spacing());
+        double const step = multiple * 2 / rates;
+        EXPECT_LE(solution_error(eigenvector(scheme, modes, step, expected, more), backend).maximum,
+                  most)
+            << scheme << ' ' << modes.size() << ' ' << modes[0].side << ' ' << multiple;
+      }
+}
+
+/// A diffusivity that goes up and down by 10^4 from point to point, so that what the axes do cannot be
+/// exchanged.
+inline std::string jumps(std::string const& scheme, std::string const& points, double step,
+                         int steps) {
+  return fmt::format(
+      "simulation: heat\ngrid: {{points: {}}}\n"
+      "boundary: {{x: {{neumann: 0}}, y: {{lower: {{dirichlet: 0}}, upper: {{neumann: 0}}}}}}\n"
+      "initial: {{u: \"if(sin(1000*x^2 + 3000*y^2 + 777*x*y) > 0, 1, -1)\"}}\n"
+      "parameters: {{diffusivity: \"if(sin(1234*x + 4321*y^2 + 999*x*y) > 0, 1, 1e-4)\"}}\n"
+      "time: {{scheme: {}, end: {}, step: {}}}\noutput: {{every: {{count: 1}}}}\n",
+      points, scheme, steps * step, step);
+}
+
+/// Of a config of implicit steps, by cycles of multigrid in the place of splitting.
+inline std::string whole(std::string yaml) {
+  std::string const solver = "solver: multigrid", flow = "parameters: {", block = "parameters:\n";
+  if (auto const at = yaml.find(flow); at != std::string::npos)
+    return yaml.insert(at + flow.size(), solver + ", ");
+  return yaml.insert(yaml.find(block) + block.size(), "  " + solver + "\n");
+}
+
+/// The largest magnitude at the end.
+inline double largest_after(std::string const& yaml) {
+  auto const end = solve(config_of(yaml), Backend::cpu);
+  double largest = 0;
+  for (std::int64_t i = 0; i < end.field.grid.size(); ++i) {
+    EXPECT_TRUE(std::isfinite(value_at(end, i)));
+    largest = std::max(largest, std::abs(value_at(end, i)));
+  }
+  return largest;
+}
+
+/// The error of a run on the host and the steps that it took.
+struct StepsTaken {
+  double error;
+  std::int64_t steps, rejected;
+};
+
+inline StepsTaken steps_taken(std::string const& yaml) {
+  auto const config = config_of(yaml);
+  Stream stream(Device::open(Backend::cpu));
+  auto const simulation = entry_of(config).make(config, stream, {});
+  while (!simulation->finished()) simulation->advance(1 << 20, config.time.end);
+  auto const field = to_host(simulation->fields()[0], stream);
+  auto const& exact = config.verify.exact[0].second.expression;
+  auto const clock = simulation->clock();
+  return {host_error_norms(field.field, exact, config.time.end).maximum, clock.step,
+          clock.rejected};
+}
+
+/// `solved` says in a config by what its steps are solved.
+inline void expect_tolerance_kept(std::string (*solved)(std::string)) {
+  for (auto const* sides : {"dd", "dnnd", "ddnndn"}) {
+    auto const coarse = steps_taken(solved(adaptive_products(sides, false, 1e-4)));
+    auto const fine = steps_taken(solved(adaptive_products(sides, false, 1e-7)));
+    // Errors of steps add up, and are damped; by a thousandth of the tolerance there are ten times
+    // as many of them, so that their sum is a hundredth.
+    EXPECT_LE(coarse.error, 1e-2) << sides;
+    EXPECT_LE(fine.error, 1e-4) << sides;
+    EXPECT_NEAR(std::log10(static_cast<double>(fine.steps) / static_cast<double>(coarse.steps)), 1,
+                0.25)
+        << sides << ' ' << coarse.steps << ' ' << fine.steps;
+  }
+}
+
+inline void expect_short_steps_where_much_happens(std::string (*solved)(std::string)) {
+  auto const found = steps_taken(solved(
+      "simulation: heat\ngrid: {points: [33, 17]}\nboundary: {x: {neumann: 0}, y: periodic}\n"
+      "initial: {u: \"if(x < 0.5, 1, 0)\"}\n"
+      "parameters: {diffusivity: 1, source: \"if(t > 5.05, 1, 0)\"}\n"
+      "time: {scheme: tr_bdf2, end: 10, step: adaptive, tolerance: 1e-5}\n"
+      "output: {every: {count: 1}}\nverify: {exact: {u: 5.434375}, tolerance: {max: 1}}\n"));
+  // Half a cell at each end; what is added from t = 5.05 on.
+  EXPECT_LE(found.error, 1e-4);
+  EXPECT_GT(found.rejected, 0);
+  EXPECT_LT(found.steps, 1000);
+}
+
+/// What a run ends with that goes on from a checkpoint after its first steps.
+inline std::vector<std::byte> restarted(config::RunConfig const& config) {
+  Stream stream(Device::open(Backend::cpu));
+  auto const first = entry_of(config).make(config, stream, {});
+  first->advance(7, config.time.end);
+  MemoryCheckpoint checkpoint;
+  first->save(checkpoint);
+  auto const second = entry_of(config).make(config, stream, {});
+  second->load(checkpoint);
+  while (!second->finished()) second->advance(100, config.time.end);
+  return to_host(second->fields()[0], stream).memory;
+}
+
+inline void expect_adaptive_bits(std::string (*solved)(std::string)) {
+  for (bool const variable : {false, true}) {
+    auto const config = config_of(solved(adaptive_products("dnnd", variable, 1e-5)));
+    auto const once = solve(config, Backend::cpu);
+    EXPECT_EQ(once.memory, solve(config, Backend::cpu, 3).memory);
+    EXPECT_EQ(once.memory, restarted(config));
+  }
 }
 
 }  // namespace gridstride::test

@@ -181,6 +181,34 @@ inline Outcome cycles_for(Stream& stream, Trial const& trial, Options const& opt
       .solve(stream, right.span(), u.span());
 }
 
+/// A preconditioner's u is that of one cycle, but for a power of two.
+inline void expect_preconditioner_to_be_a_cycle(Stream& stream) {
+  for (Trial const& trial : {Trial{{70}, "dn"}, Trial{{21, 18}, "ppnd", 1, 1, 3.0},
+                             Trial{{21, 18}, "dnnd", 1, 1e3}, Trial{{40, 19, 12}, "nnddpp"}}) {
+    auto equation = equation_of(trial);
+    auto const size = static_cast<std::size_t>(equation.grid.size());
+    std::mt19937 engine(3);
+    std::uniform_real_distribution<double> random(1, trial.inside + 1);
+    std::vector<double> a(size), f(size);
+    for (std::size_t p = 0; p < size; ++p) {
+      a[p] = random(engine);
+      f[p] = 1e-30 * (random(engine) - 1);
+    }
+    auto const field = to_device<double>(stream, a), right = to_device<double>(stream, f);
+    if (trial.inside != 1) equation.diffusivities = field.data();
+    std::vector<double> const nothing(size, 0);
+    auto u = to_device<double>(stream, nothing), wanted = to_device<double>(stream, nothing);
+    Solver<double> solver(stream, equation, false, {.cycle = Cycle::v, .most_cycles = 1});
+    solver.solve(stream, right.span(), wanted.span());
+    solver.precondition(stream, right.span(), *std::ranges::max_element(f), u.span());
+    auto const found = from_device(stream, u), cycle = from_device(stream, wanted);
+    auto const place = static_cast<std::size_t>(std::ranges::max_element(cycle) - cycle.begin());
+    double const unit = found[place] / cycle[place];
+    EXPECT_EQ(unit, std::exp2(std::ilogb(unit)));
+    for (std::size_t p = 0; p < size; ++p) ASSERT_EQ(found[p], unit * cycle[p]) << trial.sides;
+  }
+}
+
 /// The same with conjugate directions.
 inline void expect_conjugate_factor(Stream& stream, Trial const& trial, double most) {
   Options options;

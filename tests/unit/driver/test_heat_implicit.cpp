@@ -2,30 +2,19 @@
 
 #include "core/error.hpp"
 #include "support/heat_implicit_cases.hpp"
-#include "support/memory_checkpoint.hpp"
 
 namespace gridstride {
 namespace {
 
 TEST(HeatImplicit, DecaysDiscreteEigenvectorsAsItsFormulasSay) {
-  for (auto const* scheme : test::implicit_schemes)
-    for (auto const& modes :
-         std::vector<std::vector<test::Mode>>{{{'d', 98, 3}},
-                                              {{'n', 102, 100}},
-                                              {{'p', 97, 5}},
-                                              {{'d', 31, 2}, {'n', 37, 3}},
-                                              {{'p', 29, 14}, {'d', 24, 22}},
-                                              {{'n', 3, 1}, {'p', 3, 1}, {'d', 3, 1}},
-                                              {{'d', 14, 12}, {'p', 11, 3}, {'n', 18, 16}}})
-      for (double const multiple : {0.3, 30.0, 3000.0}) {
-        double rates = 0;
-        for (auto const& mode : modes) rates += 4 / (mode.spacing() * mode.spacing());
-        double const step = multiple * 2 / rates;
-        EXPECT_LE(
-            test::solution_error(test::eigenvector(scheme, modes, step), Backend::cpu).maximum,
-            1e-13)
-            << scheme << ' ' << modes.size() << ' ' << modes[0].side << ' ' << multiple;
-      }
+  test::expect_decays({{{'d', 98, 3}},
+                       {{'n', 102, 100}},
+                       {{'p', 97, 5}},
+                       {{'d', 31, 2}, {'n', 37, 3}},
+                       {{'p', 29, 14}, {'d', 24, 22}},
+                       {{'n', 3, 1}, {'p', 3, 1}, {'d', 3, 1}},
+                       {{'d', 14, 12}, {'p', 11, 3}, {'n', 18, 16}}},
+                      Backend::cpu, {0.3, 30, 3000}, 1e-13);
 }
 
 TEST(HeatImplicit, DecaysThemInFloat32) {
@@ -53,29 +42,21 @@ std::string stiff(std::string const& scheme, std::string const& points, std::str
       points, initial, scheme, steps * step, step);
 }
 
-/// The largest magnitude after so many steps.
-double largest_after(std::string const& yaml) {
-  auto const end = test::solve(test::config_of(yaml), Backend::cpu);
-  double largest = 0;
-  for (std::int64_t i = 0; i < end.field.grid.size(); ++i)
-    largest = std::max(largest, std::abs(test::value_at(end, i)));
-  return largest;
-}
-
 /// tr_bdf2 leaves √2/(1 + (1 − 1/√2)·2000) of what goes up and down from point to point.
 TEST(HeatImplicit, WhatIsRoughIsGoneAfterAStep) {
   for (auto const* scheme : {"backward_euler", "tr_bdf2"}) {
-    EXPECT_LT(largest_after(stiff(scheme, "[41]", "cos(40*pi*x)", 1, 1)), 2.5e-3) << scheme;
+    EXPECT_LT(test::largest_after(stiff(scheme, "[41]", "cos(40*pi*x)", 1, 1)), 2.5e-3) << scheme;
     // Along every axis, or along one.
-    EXPECT_LT(largest_after(stiff(scheme, "[41, 41]", "cos(40*pi*x)*cos(40*pi*y)", 2, 1)), 5e-3)
+    EXPECT_LT(test::largest_after(stiff(scheme, "[41, 41]", "cos(40*pi*x)*cos(40*pi*y)", 2, 1)),
+              5e-3)
         << scheme;
-    EXPECT_LT(largest_after(stiff(scheme, "[41, 41]", "cos(40*pi*x)", 2, 1)), 5e-3) << scheme;
-    EXPECT_LT(largest_after(
+    EXPECT_LT(test::largest_after(stiff(scheme, "[41, 41]", "cos(40*pi*x)", 2, 1)), 5e-3) << scheme;
+    EXPECT_LT(test::largest_after(
                   stiff(scheme, "[41, 41, 41]", "cos(40*pi*x)*cos(40*pi*y)*cos(40*pi*z)", 3, 1)),
               5e-3)
         << scheme;
   }
-  EXPECT_GT(largest_after(stiff("crank_nicolson", "[41]", "cos(40*pi*x)", 1, 1)), 0.99);
+  EXPECT_GT(test::largest_after(stiff("crank_nicolson", "[41]", "cos(40*pi*x)", 1, 1)), 0.99);
 }
 
 /// What goes below zero where the spot was cut out is small, and smaller from step to step.
@@ -101,22 +82,13 @@ TEST(HeatImplicit, AHotSpotDoesNotRing) {
   }
 }
 
-/// With a diffusivity that goes up and down by 10^4 from point to point, so that what the axes do
-/// cannot be exchanged, nothing grows for ever, as it would by a factor a step.
+/// Nothing grows for ever, as it would by a factor a step.
 TEST(HeatImplicit, IsStableWhateverTheDiffusivity) {
   for (auto const* scheme : test::implicit_schemes)
     for (auto const* points : {"[41, 37]", "[15, 17, 13]"})
-      for (double const step : {5e-4, 0.02, 1.0}) {
-        auto const yaml = fmt::format(
-            "simulation: heat\ngrid: {{points: {}}}\n"
-            "boundary: {{x: {{neumann: 0}}, y: {{lower: {{dirichlet: 0}}, upper: {{neumann: "
-            "0}}}}}}\n"
-            "initial: {{u: \"if(sin(1000*x^2 + 3000*y^2 + 777*x*y) > 0, 1, -1)\"}}\n"
-            "parameters: {{diffusivity: \"if(sin(1234*x + 4321*y^2 + 999*x*y) > 0, 1, 1e-4)\"}}\n"
-            "time: {{scheme: {}, end: {}, step: {}}}\noutput: {{every: {{count: 1}}}}\n",
-            points, scheme, 100 * step, step);
-        EXPECT_LE(largest_after(yaml), 20) << scheme << ' ' << points << ' ' << step;
-      }
+      for (double const step : {5e-4, 0.02, 1.0})
+        EXPECT_LE(test::largest_after(test::jumps(scheme, points, step, 100)), 20)
+            << scheme << ' ' << points << ' ' << step;
 }
 
 TEST(HeatImplicit, KeepsWhatIsSteady) {
@@ -137,82 +109,26 @@ TEST(HeatImplicit, KeepsWhatIsSteady) {
   }
 }
 
-/// What a run ends with that goes on from a checkpoint after its first steps.
-auto restarted(config::RunConfig const& config) {
-  Stream stream(Device::open(Backend::cpu));
-  auto const first = entry_of(config).make(config, stream, {});
-  first->advance(7, config.time.end);
-  test::MemoryCheckpoint checkpoint;
-  first->save(checkpoint);
-  auto const second = entry_of(config).make(config, stream, {});
-  second->load(checkpoint);
-  while (!second->finished()) second->advance(100, config.time.end);
-  return test::to_host(second->fields()[0], stream).memory;
-}
-
 TEST(HeatImplicit, BitsDependNeitherOnSlicesNorOnRestarts) {
   for (auto const* scheme : test::implicit_schemes)
     for (bool const variable : {false, true}) {
       auto const config = test::config_of(test::products(scheme, "dnnd", variable, 23));
       auto const once = test::solve(config, Backend::cpu);
       EXPECT_EQ(once.memory, test::solve(config, Backend::cpu, 5).memory) << scheme;
-      EXPECT_EQ(once.memory, restarted(config)) << scheme;
+      EXPECT_EQ(once.memory, test::restarted(config)) << scheme;
     }
 }
 
-/// The error of a run and the steps that it took.
-struct Outcome {
-  double error;
-  std::int64_t steps, rejected;
-};
+std::string as_it_is(std::string yaml) { return yaml; }
 
-Outcome outcome(std::string const& yaml) {
-  auto const config = test::config_of(yaml);
-  Stream stream(Device::open(Backend::cpu));
-  auto const simulation = entry_of(config).make(config, stream, {});
-  while (!simulation->finished()) simulation->advance(1 << 20, config.time.end);
-  auto const field = test::to_host(simulation->fields()[0], stream);
-  auto const& exact = config.verify.exact[0].second.expression;
-  auto const clock = simulation->clock();
-  return {test::host_error_norms(field.field, exact, config.time.end).maximum, clock.step,
-          clock.rejected};
-}
-
-TEST(HeatImplicit, AdaptiveStepsKeepTheirTolerance) {
-  for (auto const* sides : {"dd", "dnnd", "ddnndn"}) {
-    auto const coarse = outcome(test::adaptive_products(sides, false, 1e-4));
-    auto const fine = outcome(test::adaptive_products(sides, false, 1e-7));
-    // Errors of steps add up, and are damped; by a thousandth of the tolerance there are ten times
-    // as many of them, so that their sum is a hundredth.
-    EXPECT_LE(coarse.error, 1e-2) << sides;
-    EXPECT_LE(fine.error, 1e-4) << sides;
-    EXPECT_NEAR(std::log10(static_cast<double>(fine.steps) / static_cast<double>(coarse.steps)), 1,
-                0.25)
-        << sides << ' ' << coarse.steps << ' ' << fine.steps;
-  }
-}
+TEST(HeatImplicit, AdaptiveStepsKeepTheirTolerance) { test::expect_tolerance_kept(as_it_is); }
 
 TEST(HeatImplicit, AdaptiveStepsAreShortWhereMuchHappens) {
-  std::string const jump =
-      "simulation: heat\ngrid: {points: [33, 17]}\nboundary: {x: {neumann: 0}, y: periodic}\n"
-      "initial: {u: \"if(x < 0.5, 1, 0)\"}\n"
-      "parameters: {diffusivity: 1, source: \"if(t > 5.05, 1, 0)\"}\n"
-      "time: {scheme: tr_bdf2, end: 10, step: adaptive, tolerance: 1e-5}\n"
-      "output: {every: {count: 1}}\nverify: {exact: {u: 5.434375}, tolerance: {max: 1}}\n";
-  auto const found = outcome(jump);
-  // Half a cell at each end; what is added from t = 5.05 on.
-  EXPECT_LE(found.error, 1e-4);
-  EXPECT_GT(found.rejected, 0);
-  EXPECT_LT(found.steps, 1000);
+  test::expect_short_steps_where_much_happens(as_it_is);
 }
 
 TEST(HeatImplicit, BitsOfAdaptiveStepsDependNeitherOnSlicesNorOnRestarts) {
-  for (bool const variable : {false, true}) {
-    auto const config = test::config_of(test::adaptive_products("dnnd", variable, 1e-5));
-    auto const once = test::solve(config, Backend::cpu);
-    EXPECT_EQ(once.memory, test::solve(config, Backend::cpu, 3).memory);
-    EXPECT_EQ(once.memory, restarted(config));
-  }
+  test::expect_adaptive_bits(as_it_is);
 }
 
 /// What a file is refused for.

@@ -1,38 +1,20 @@
 #include <gtest/gtest.h>
 
 #include "support/heat_implicit_cases.hpp"
-#include "support/memory_checkpoint.hpp"
 
 namespace gridstride {
 namespace {
 
-/// Of a config of implicit steps, by cycles in the place of splitting.
-std::string whole(std::string yaml) {
-  std::string const parameters = "parameters: {";
-  return yaml.insert(yaml.find(parameters) + parameters.size(), "solver: multigrid, ");
-}
-
 /// Cycles leave 1e-12 of the largest |u|, and what a step makes of that it makes of u.
 TEST(HeatMultigrid, DecaysDiscreteEigenvectorsAsSchemesSay) {
-  for (auto const* scheme : test::implicit_schemes)
-    for (auto const& modes :
-         std::vector<std::vector<test::Mode>>{{{'d', 98, 3}},
-                                              {{'p', 97, 5}},
-                                              {{'d', 31, 2}, {'n', 37, 3}},
-                                              {{'p', 29, 14}, {'d', 24, 22}},
-                                              {{'n', 3, 1}, {'p', 3, 1}, {'d', 3, 1}},
-                                              {{'d', 14, 12}, {'p', 11, 3}, {'n', 18, 16}}})
-      for (double const multiple : {0.3, 30.0, 3000.0}) {
-        double rates = 0;
-        for (auto const& mode : modes) rates += 4 / (mode.spacing() * mode.spacing());
-        double const step = multiple * 2 / rates;
-        EXPECT_LE(test::solution_error(test::eigenvector(scheme, modes, step, test::whole_decay,
-                                                         ", solver: multigrid"),
-                                       Backend::cpu)
-                      .maximum,
-                  1e-11)
-            << scheme << ' ' << modes.size() << ' ' << modes[0].side << ' ' << multiple;
-      }
+  test::expect_decays({{{'d', 98, 3}},
+                       {{'p', 97, 5}},
+                       {{'d', 31, 2}, {'n', 37, 3}},
+                       {{'p', 29, 14}, {'d', 24, 22}},
+                       {{'n', 3, 1}, {'p', 3, 1}, {'d', 3, 1}},
+                       {{'d', 14, 12}, {'p', 11, 3}, {'n', 18, 16}}},
+                      Backend::cpu, {0.3, 30, 3000}, 1e-11, test::whole_decay,
+                      ", solver: multigrid");
 }
 
 TEST(HeatMultigrid, DecaysThemInFloat32) {
@@ -55,7 +37,7 @@ TEST(HeatMultigrid, IsOfTheOrderOfItsScheme) {
         double const order = scheme == std::string("backward_euler") ? 1 : 2;
         int const steps = order == 1 ? 128 : 32;
         auto const error = [&](int count) {
-          return test::solution_error(whole(test::products(scheme, sides, variable, count)),
+          return test::solution_error(test::whole(test::products(scheme, sides, variable, count)),
                                       Backend::cpu)
               .maximum;
         };
@@ -84,43 +66,47 @@ TEST(HeatMultigrid, KeepsWhatIsSteady) {
         << scheme;
 }
 
-/// With a diffusivity that jumps by 10^4 from point to point, and long steps.
+/// Steps are long.
 TEST(HeatMultigrid, IsStableWhateverTheDiffusivity) {
   for (auto const* scheme : {"backward_euler", "tr_bdf2"})
-    for (auto const* points : {"[41, 37]", "[15, 17, 13]"}) {
-      auto const config = test::config_of(fmt::format(
-          "simulation: heat\ngrid: {{points: {}}}\n"
-          "boundary: {{x: {{neumann: 0}}, y: {{lower: {{dirichlet: 0}}, upper: {{neumann: 0}}}}}}\n"
-          "initial: {{u: \"if(sin(1000*x^2 + 3000*y^2 + 777*x*y) > 0, 1, -1)\"}}\n"
-          "parameters: {{diffusivity: \"if(sin(1234*x + 4321*y^2 + 999*x*y) > 0, 1, 1e-4)\", "
-          "solver: multigrid}}\ntime: {{scheme: {}, end: 20, step: 1}}\n"
-          "output: {{every: {{count: 1}}}}\n",
-          points, scheme));
-      auto const end = test::solve(config, Backend::cpu);
-      for (std::int64_t i = 0; i < end.field.grid.size(); ++i)
-        ASSERT_LE(std::abs(test::value_at(end, i)), 1) << scheme << ' ' << points;
-    }
+    for (auto const* points : {"[41, 37]", "[15, 17, 13]"})
+      EXPECT_LE(test::largest_after(test::whole(test::jumps(scheme, points, 1, 20))), 1)
+          << scheme << ' ' << points;
 }
 
 TEST(HeatMultigrid, BitsDependNeitherOnSlicesNorOnRestarts) {
   for (auto const* scheme : test::implicit_schemes)
     for (bool const variable : {false, true}) {
       // The last step before an output is shorter than the others.
-      auto yaml = whole(test::products(scheme, "dnnd", variable, 23));
+      auto yaml = test::whole(test::products(scheme, "dnnd", variable, 23));
       yaml.replace(yaml.find("count: 1"), 8, "count: 3");
       auto const config = test::config_of(yaml);
       auto const once = test::solve(config, Backend::cpu);
       EXPECT_EQ(once.memory, test::solve(config, Backend::cpu, 5).memory) << scheme;
-      Stream stream(Device::open(Backend::cpu));
-      auto const first = entry_of(config).make(config, stream, {});
-      first->advance(7, config.time.end);
-      test::MemoryCheckpoint checkpoint;
-      first->save(checkpoint);
-      auto const second = entry_of(config).make(config, stream, {});
-      second->load(checkpoint);
-      while (!second->finished()) second->advance(100, config.time.end);
-      EXPECT_EQ(once.memory, test::to_host(second->fields()[0], stream).memory) << scheme;
+      EXPECT_EQ(once.memory, test::restarted(config)) << scheme;
     }
+}
+
+TEST(HeatMultigrid, AdaptiveStepsKeepTheirTolerance) { test::expect_tolerance_kept(test::whole); }
+
+TEST(HeatMultigrid, AdaptiveStepsAreShortWhereMuchHappens) {
+  test::expect_short_steps_where_much_happens(test::whole);
+}
+
+TEST(HeatMultigrid, BitsOfAdaptiveStepsDependNeitherOnSlicesNorOnRestarts) {
+  test::expect_adaptive_bits(test::whole);
+}
+
+/// Where the solver leaves much less than a step may, both make the steps of the scheme: in one dimension
+/// they are the same but for that.
+TEST(HeatMultigrid, AdaptiveStepsAreThoseOfTheScheme) {
+  for (bool const variable : {false, true}) {
+    auto const yaml = test::adaptive_products("dd", variable, 1e-5);
+    auto const split = test::steps_taken(yaml), by_cycles = test::steps_taken(test::whole(yaml));
+    EXPECT_EQ(by_cycles.steps, split.steps);
+    EXPECT_EQ(by_cycles.rejected, split.rejected);
+    EXPECT_NEAR(by_cycles.error / split.error, 1, 0.05);
+  }
 }
 
 std::string multigrid_refusal(std::string const& parameters, std::string const& time,
@@ -136,9 +122,12 @@ std::string multigrid_refusal(std::string const& parameters, std::string const& 
 TEST(HeatMultigrid, RefusesWhatItCannotDo) {
   std::string const fixed = "scheme: tr_bdf2, end: 1, step: 0.1";
   EXPECT_EQ(multigrid_refusal(", solver: multigrid", fixed), "");
-  EXPECT_EQ(multigrid_refusal(", solver: multigrid", "scheme: tr_bdf2, end: 1, step: adaptive"),
-            "parameters.solver: multigrid takes steps of one length (step: adaptive changes it all "
-            "the time, and goes by splitting)");
+  std::string const adaptive = "scheme: tr_bdf2, end: 1, step: adaptive, tolerance: 1e-8";
+  EXPECT_EQ(multigrid_refusal(", solver: multigrid", adaptive), "");
+  EXPECT_EQ(multigrid_refusal(", solver: multigrid, tolerance: 1e-9", adaptive), "");
+  EXPECT_EQ(multigrid_refusal(", solver: multigrid, tolerance: 2e-9", adaptive),
+            "parameters.tolerance: 2e-09 is more than a tenth of what a step may be off by, 1e-08 "
+            "(time.tolerance; what cycles leave would count as an error of the step)");
   EXPECT_EQ(multigrid_refusal(", tolerance: 1e-6", fixed),
             "parameters.tolerance: is of multigrid (the solver is splitting, which has none)");
   EXPECT_EQ(multigrid_refusal(", solver: multigrid", "scheme: rk4, end: 1"),

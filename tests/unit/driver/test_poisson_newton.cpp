@@ -193,6 +193,40 @@ TEST(PoissonNewton, FilesAndFormulasAndUnits) {
   EXPECT_NEAR(solved.diagnostic("mean"), 2, 1e-12);
 }
 
+/// Units of u are those of its numbers, to the bit: squares of none are taken.
+TEST(PoissonNewton, UnitsOfAnySize) {
+  auto const solved = [](double unit) {
+    auto const in_units = [unit](std::string const& text) {
+      return fmt::format("{:.17g}*({})", unit, text);
+    };
+    return solve_poisson(
+        poisson_yaml(
+            {{21, 18}, "dnnd"}, in_units("1 + x*y"), {in_units("y"), in_units("x"), ""},
+            fmt::format("diffusivity: \"1 + (u/{0:.17g})^2\", reaction: \"exp(-u/{0:.17g})\", "
+                        "source: \"{0:.17g}*cos(3*x*u/{0:.17g})\"",
+                        unit),
+            "float64"),
+        cpu);
+  };
+  auto const plain = solved(1);
+  for (int const exponent : {-996, -664, 498}) {  // 1e-300, 1e-200 and 1e150
+    double const unit = std::ldexp(1.0, exponent);
+    auto const found = solved(unit);
+    EXPECT_EQ(found.diagnostic("solves"), plain.diagnostic("solves")) << exponent;
+    for (std::int64_t i = 0; i < plain.u.field.grid.size(); ++i)
+      ASSERT_EQ(value_at(found.u, i) / unit, value_at(plain.u, i)) << exponent;
+  }
+}
+
+/// The slope of √|u| at 0 is infinite.
+TEST(PoissonNewton, WhereThereIsNoFirstStep) {
+  OneShot const run(
+      poisson_yaml({{33}, "dd"}, "0", {"0", "", ""}, "source: 1 + sqrt(abs(u))", "float64"), cpu);
+  std::string const told = run.simulation->shortfall();
+  EXPECT_TRUE(told.starts_with("poisson: Newton's method has found no step (")) << told;
+  EXPECT_EQ(told.find("nan"), std::string::npos) << told;
+}
+
 /// Where u comes to be 0 it is small beside what it was.
 TEST(PoissonNewton, NothingAtAll) {
   for (std::string const source : {"-u", "-sinh(u)"}) {

@@ -29,6 +29,11 @@ TEST_F(MultigridGpu, RelaxedSolutionsComeBack) {
   expect_relaxed_solutions(stream);
 }
 
+TEST_F(MultigridGpu, PreconditionersAreCycles) {
+  Stream stream(Device::open(Backend::cuda));
+  expect_preconditioner_to_be_a_cycle(stream);
+}
+
 /// Sweeps are those of the host, and have the same bits every time.
 TEST_F(MultigridGpu, SweepsAreThoseOfTheHost) {
   Stream stream(Device::open(Backend::cuda)), host(Device::open(Backend::cpu));

@@ -209,6 +209,36 @@ TEST(Multigrid, ChoosesThePrecisionOfCorrections) {
   EXPECT_EQ(inner({{65, 65}, "dddd", 1000}), Precision::float64);
 }
 
+/// From a solution on there is nothing to correct but roundings of u, which stay as they are.
+TEST(Multigrid, SolutionsStaySolutions) {
+  Stream stream(Device::open(Backend::cpu));
+  for (double const reaction : {0.7, 90.1, 901.3, 6545.57, 7213.3})
+    for (Trial const& trial :
+         {Trial{{33, 17}, "nnpp", 1, 1, reaction}, Trial{{65}, "dn", 1, 1, reaction},
+          Trial{{12, 9, 14}, "nnddpp", 1, 1e3, reaction}}) {
+      auto equation = equation_of(trial);
+      auto const size = static_cast<std::size_t>(equation.grid.size());
+      std::vector<double> a(size, 1);
+      std::fill(a.begin() + a.size() / 3, a.begin() + a.size() / 2, trial.inside);
+      auto const field = to_device<double>(stream, a),
+                 right = to_device<double>(stream, std::vector<double>(size, 0.4844 * reaction));
+      bool const jumps = trial.inside != 1;
+      if (jumps) equation.diffusivities = field.data();
+      auto u = to_device<double>(stream, std::vector<double>(size, 0));
+      Solver<double> solver(stream, equation, false, {.conjugates = jumps, .tolerance = 1e-12});
+      for (int times = 0; times < 4; ++times) {
+        auto const outcome = solver.solve(stream, right.span(), u.span(), times > 0);
+        EXPECT_TRUE(outcome.converged) << trial.sides << ' ' << reaction;
+        EXPECT_LE(outcome.cycles, times > 0 ? 6 : 12) << trial.sides << ' ' << reaction;
+      }
+    }
+}
+
+TEST(Multigrid, PreconditionersAreCycles) {
+  Stream stream(Device::open(Backend::cpu));
+  expect_preconditioner_to_be_a_cycle(stream);
+}
+
 TEST(Multigrid, Refusals) {
   Stream stream(Device::open(Backend::cpu));
   auto equation = equation_of({{33, 20}, "dddd"});
