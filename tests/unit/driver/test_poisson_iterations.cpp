@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/error.hpp"
 #include "support/poisson_cases.hpp"
 
 namespace gridstride::test {
@@ -146,6 +147,11 @@ TEST(PoissonIterations, WhatConjugateGradientsComeTo) {
                    "float64"),
       cpu);
   EXPECT_NE(jumps.simulation->shortfall(), "");
+  // What float32 does not hold leaves nothing to begin with.
+  EXPECT_THROW(OneShot(poisson_yaml({{9, 9}, "dddd"}, "0", {"0", "0", ""},
+                                    "source: 1e60, method: cg", "float32"),
+                       cpu),
+               NumericalError);
 }
 
 TEST(PoissonIterations, WhatIterationsComeTo) {
