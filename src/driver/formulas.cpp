@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -111,10 +112,14 @@ std::string format_bad(double value, std::string const& place, Precision precisi
                          : "all values have to be finite");
 }
 
-/// What a formula has wrong at time t on a grid, if anything.
+/// What a formula is at time t on a grid.
+struct Look {
+  std::string fault;   ///< of a value that is not finite
+  double largest = 0;  ///< magnitude
+};
+
 template <class T>
-std::optional<std::string> fault_of(Stream& stream, Expression const& formula, Grid const& whole,
-                                    double time) {
+Look look_at(Stream& stream, Expression const& formula, Grid const& whole, double time) {
   constexpr std::int64_t piece_size = std::int64_t{1} << 20;
   Grid const grid = reduced(whole, formula);
   evaluate::Program const program(stream, formula, evaluate::default_variant(stream.backend()));
@@ -124,13 +129,17 @@ std::optional<std::string> fault_of(Stream& stream, Expression const& formula, G
   std::int64_t const line = grid.face_size(axis);
   std::int64_t const lines = std::clamp<std::int64_t>(piece_size / line, 1, grid.points[axis]);
   Buffer<T> values(stream, MemorySpace::device, static_cast<std::size_t>(lines * line));
+  Look look;
   for (std::int64_t first = 0; first < grid.points[axis]; first += lines) {
     Grid piece = grid;
     piece.points[axis] = std::min(lines, grid.points[axis] - first);
     piece.origin[axis] = grid.coordinate(axis, first);
     auto const span = values.span().first(static_cast<std::size_t>(piece.size()));
     evaluate::evaluate<T>(stream, program, piece, clock.data(), 0, span);
-    std::int64_t const index = first_non_finite<T>(stream, span, "auto");
+    auto const moments = moments_of<T>(stream, span, "auto");
+    look.largest = std::max({look.largest, std::abs(static_cast<double>(moments.minimum)),
+                             std::abs(static_cast<double>(moments.maximum))});
+    std::int64_t const index = moments.first_non_finite;
     if (index < 0) continue;
     auto const at = grid.indices(first * line + index);
     double const value = formula.evaluate(grid.coordinate(0, at[0]), grid.coordinate(1, at[1]),
@@ -139,9 +148,27 @@ std::optional<std::string> fault_of(Stream& stream, Expression const& formula, G
     if (is_finite<T>(value)) continue;
     std::string place = format_place(grid, first * line + index);
     if (formula.depends_on(expression::time_variable)) place += fmt::format(", t = {}", time);
-    return format_bad(value, place, precision_of<T>());
+    look.fault = format_bad(value, place, precision_of<T>());
+    return look;
   }
-  return std::nullopt;
+  return look;
+}
+
+/// What a formula has wrong at time t on a grid, if anything; one of all points, that is the same at
+/// all times, has values that T tells from 0 with all their digits, or none.
+template <class T>
+std::string fault_of(Stream& stream, Expression const& formula, Grid const& grid, double time,
+                     bool of_all_points) {
+  auto const look = look_at<T>(stream, formula, grid, time);
+  constexpr auto least = static_cast<double>(std::numeric_limits<T>::min());
+  bool const may_vanish = of_all_points && !formula.depends_on(expression::time_variable);
+  if (!look.fault.empty() || !may_vanish || !(look.largest < least)) return look.fault;
+  double const largest = look_at<double>(stream, formula, grid, time).largest;
+  if (largest == 0) return {};
+  return fmt::format(
+      "has no value larger than {:g} ({} has all digits from {:.2g} on; {}other units "
+      "help)",
+      largest, name_of(precision_of<T>()), least, std::is_same_v<T, float> ? "float64 or " : "");
 }
 
 /// Writes down what formulas have wrong.
@@ -150,17 +177,19 @@ class Search {
   Search(config::RunConfig const& run, Stream& stream) : run_(run), stream_(stream) {}
 
   /// At the formulas of a vector, or else at the one.
-  void look(Formula const& formula, std::vector<Formula> const& components, Grid const& grid) {
-    for (Formula const& component : components) look(component, grid, 0);
-    if (components.empty()) look(formula, grid, 0);
+  void look(Formula const& formula, std::vector<Formula> const& components, Grid const& grid,
+            bool of_all_points) {
+    for (Formula const& component : components) look(component, grid, 0, of_all_points);
+    if (components.empty()) look(formula, grid, 0, of_all_points);
   }
 
-  void look(Formula const& formula, Grid const& grid, double time) {
+  void look(Formula const& formula, Grid const& grid, double time, bool of_all_points) {
+    auto const& expression = formula.expression;
     auto const fault = run_.precision == Precision::float32
-                           ? fault_of<float>(stream_, formula.expression, grid, time)
-                           : fault_of<double>(stream_, formula.expression, grid, time);
-    if (!fault) return;
-    Problem const problem = run_.problem(formula.location, *fault);
+                           ? fault_of<float>(stream_, expression, grid, time, of_all_points)
+                           : fault_of<double>(stream_, expression, grid, time, of_all_points);
+    if (fault.empty()) return;
+    Problem const problem = run_.problem(formula.location, fault);
     // One formula may hold for several fields.
     auto const is_same = [&](Problem const& other) { return other.text() == problem.text(); };
     if (std::ranges::none_of(problems, is_same)) problems.push_back(problem);
@@ -181,8 +210,8 @@ void look_at_sides(Search& search, config::RunConfig const& run, config::Sides c
                                           SideKind::flux};
       if (std::ranges::find(with_values, condition.kind) == std::end(with_values)) continue;
       Grid const face = without_given_sides(face_of(run.grid, axis, side), {&sides, 1}, axis);
-      search.look(condition.value, condition.components, face);
-      for (Formula const& factor : condition.factors) search.look(factor, face, 0);
+      search.look(condition.value, condition.components, face, false);
+      for (Formula const& factor : condition.factors) search.look(factor, face, 0, false);
     }
 }
 
@@ -194,16 +223,16 @@ std::vector<Problem> formula_problems(config::RunConfig const& run, Stream& stre
   for (auto const& [name, source] : run.initial)
     if (source.file.empty())
       search.look(source.formula, source.components,
-                  without_given_sides(run.grid, {&run.sides_of(name), 1}));
+                  without_given_sides(run.grid, {&run.sides_of(name), 1}), true);
   for (config::Sides const& sides : run.boundary) look_at_sides(search, run, sides);
   FormulaVisitor parameters;
   run.parameters->fields(parameters, run);
   Grid const inner = without_given_sides(run.grid, run.boundary);
-  for (Formula const* formula : parameters.found) search.look(*formula, inner, 0);
+  for (Formula const* formula : parameters.found) search.look(*formula, inner, 0, true);
   auto const numbers = config::numbers_of(run.fields);
   for (auto const& [name, formula] : run.verify.exact)
     if (!std::ranges::find(numbers, name, &config::FieldInfo::name)->own_grid)
-      search.look(formula, run.grid, run.time.end);
+      search.look(formula, run.grid, run.time.end, false);
   return std::move(search.problems);
 }
 

@@ -57,18 +57,24 @@ void fill(Stream& stream, config::FieldSource const& source, Grid const& grid, I
 }
 
 template <class T>
-std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::string_view variant) {
+reduce::Moments<T> moments_of(Stream& stream, std::span<T const> values, std::string_view variant) {
   std::array<reduce::Moments<T>, 1> found;
   Buffer<reduce::Moments<T>> moments(stream, MemorySpace::device, 1);
   reduce::moments<T>(stream, values, moments.span(), variant);
   copy_async(std::span<reduce::Moments<T>>(found), moments.span(), stream);
   stream.synchronize();
-  return found[0].first_non_finite;
+  return found[0];
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                     \
-  template void fill(Stream&, config::FieldSource const&, Grid const&, Inputs const&, \
-                     std::span<T>, PhaseTimes*, std::string_view);                    \
+template <class T>
+std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::string_view variant) {
+  return moments_of(stream, values, variant).first_non_finite;
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T)                                                        \
+  template void fill(Stream&, config::FieldSource const&, Grid const&, Inputs const&,    \
+                     std::span<T>, PhaseTimes*, std::string_view);                       \
+  template reduce::Moments<T> moments_of(Stream&, std::span<T const>, std::string_view); \
   template std::int64_t first_non_finite(Stream&, std::span<T const>, std::string_view);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

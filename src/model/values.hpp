@@ -10,6 +10,7 @@
 
 #include "core/buffer.hpp"
 #include "core/stream.hpp"
+#include "kernels/reduce/reduce.hpp"
 #include "model/phase_times.hpp"
 #include "model/simulation.hpp"
 
@@ -44,8 +45,12 @@ Buffer<T> on_device(Stream& stream, std::vector<U> const& values) {
   return buffer;
 }
 
-/// The index of the first value, in device memory, that is infinite or not a number; negative where
-/// all are finite. Waits for the stream. `variant` is a row of `reduce`.
+/// What one pass over values in device memory finds. Waits for the stream. `variant` is a row of
+/// `reduce`.
+template <class T>
+reduce::Moments<T> moments_of(Stream& stream, std::span<T const> values, std::string_view variant);
+
+/// The index of the first of them that is infinite or not a number; negative where all are finite.
 template <class T>
 std::int64_t first_non_finite(Stream& stream, std::span<T const> values, std::string_view variant);
 
