@@ -84,24 +84,25 @@ Round round_of(Small const& products, int against, std::vector<int> const& used)
   return round;
 }
 
-std::vector<int> first(int count) {
+}  // namespace
+
+std::vector<int> all_of(int count) {
   std::vector<int> numbers(static_cast<std::size_t>(count));
   std::iota(numbers.begin(), numbers.end(), 0);
   return numbers;
 }
 
-}  // namespace
-
 int orthonormalise(Stream& stream, Space const& space, Rows const& against, Rows::Piece const& rows,
                    std::vector<int> used) {
   Rows::Piece piece = rows;
+  if (used.empty()) return 0;
   for (int rounds = 0; rounds < most_rounds && !used.empty(); ++rounds) {
     Rows const own{{piece, {}, {}}};
     Rows const all{{against.pieces[0], against.pieces[1], piece}};
     auto const round = round_of(gram(stream, space, all, own), against.count(), used);
     piece.rows = round.factors.rows;
     combine(stream, space, all, round.factors, {{piece, {}, {}}});
-    used = first(piece.rows);
+    used = all_of(piece.rows);
     if (round.is_near) break;
   }
   return piece.rows;
@@ -113,7 +114,7 @@ Small orthonormal_part(Small const& against, Small rows) {
     std::copy(against.values.begin(), against.values.end(), all.values.begin());
     std::copy(rows.values.begin(), rows.values.end(),
               all.values.begin() + std::ssize(against.values));
-    auto const round = round_of(product_transposed(all, rows), against.rows, first(rows.rows));
+    auto const round = round_of(product_transposed(all, rows), against.rows, all_of(rows.rows));
     rows = product(round.factors, all);
     if (round.is_near) break;
   }

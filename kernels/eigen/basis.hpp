@@ -7,6 +7,9 @@
 /// Orthonormal bases of blocks; for the family's own files only.
 namespace gridstride::eigen {
 
+/// All of so many rows: 0, 1, 2 …
+std::vector<int> all_of(int count);
+
 /// Makes `rows` orthonormal to each other and to the rows of `against`, which are so already, as far
 /// as roundings leave anything of them: what is left becomes the first rows. Only those of `used`
 /// count. Returns how many there are. The Gram matrix's modes, over the roots of its eigenvalues, are

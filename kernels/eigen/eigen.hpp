@@ -63,6 +63,7 @@ struct Result {
   std::vector<double> residuals;  ///< ‖A·u − λ·u‖ of each, computed anew at the end
   std::optional<double> next;     ///< an approximation of the eigenvalue after the last
   std::vector<Step> history;
+  std::int64_t products = 0;  ///< of A with a vector
 };
 
 /// Locally optimal block preconditioned conjugate gradients (Knyazev, SIAM J. Sci. Comput. 23
@@ -76,12 +77,24 @@ struct Result {
 /// than `most_modes`, and for other room.
 Result lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows);
 
-inline constexpr int most_modes = 128;  ///< of `lobpcg`
+inline constexpr int most_modes = 128;  ///< of `lobpcg` and `lanczos`
 
 /// Vectors of the block that finds so many modes.
 int block_size(int modes, std::int64_t unknowns);
 /// Device memory that it takes beside these.
 std::size_t lobpcg_bytes(int modes, std::int64_t size, std::int64_t unknowns);
+
+/// Lanczos' method with blocks, all vectors orthogonal to all others, and thick restarts (Wu and Simon,
+/// SIAM J. Matrix Anal. Appl. 22 (2000)): the best in a space that products of A with random vectors
+/// make, again and again. It needs fewer products than `lobpcg` without a preconditioner, and has none.
+/// An iteration is what is done between two restarts. Of equal eigenvalues none is passed over: where
+/// as many are found as a block has vectors, it goes on in what is orthogonal to all modes found,
+/// and `converged` says that nothing is there that should be among them. `rows` has room for
+/// `lanczos_rows`, of which the first k become modes; there is no other memory. Throws as `lobpcg`.
+Result lanczos(Stream& stream, Operator const& a, Options const& options, std::span<double> rows);
+
+/// Vectors of its basis, and for products.
+int lanczos_rows(int modes, std::int64_t unknowns);
 
 /// Rayleigh's quotients ⟨u, A·u⟩/⟨u, u⟩ of rows that are nearly modes, and ‖A·u − λ·u‖/‖u‖.
 struct Judged {

@@ -1,12 +1,58 @@
 // How good modes are that have been found.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
+#include "core/error.hpp"
 #include "kernels/eigen/rows.hpp"
 
 namespace gridstride::eigen {
+
+Small modes_of(Small const& products, bool largest, std::vector<double>& values) {
+  int const n = products.rows;
+  double const sign = largest ? -1 : 1;
+  Small symmetric(n, n);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      symmetric(i, j) = sign * (products(i, j) + products(j, i)) / 2;
+      if (!std::isfinite(symmetric(i, j)))
+        throw NumericalError("eigen: products with the operator are not finite");
+    }
+  values = decompose_small(symmetric);
+  for (double& value : values) value *= sign;
+  return symmetric;
+}
+
+void require_modes(std::string_view method, Operator const& a, Options const& options) {
+  if (options.modes < 1 || options.modes > a.unknowns || options.modes > most_modes)
+    throw std::invalid_argument(fmt::format("{}: {} modes of {} unknowns (1 to {} are possible)",
+                                            method, options.modes, a.unknowns,
+                                            std::min<std::int64_t>(a.unknowns, most_modes)));
+}
+
+double largest_residual(Options const& options, double norm, std::span<double const> values,
+                        int mode) {
+  double largest = 0;
+  for (double const value : values) largest = std::max(largest, std::abs(value));
+  auto const [low, high] = std::minmax_element(values.begin(), values.end());
+  double const spread = *high - *low;
+  double scale = std::max(std::abs(values[static_cast<std::size_t>(mode)]), 1e-3 * largest);
+  if (spread > 1e-8 * norm) scale = std::min(scale, spread);  // else they count as one
+  return std::max(options.tolerance * scale, roundings(norm));
+}
+
+int count_found(Options const& options, double norm, std::span<double const> values,
+                std::span<double const> residuals) {
+  int count = 0;
+  while (count < options.modes && residuals[static_cast<std::size_t>(count)] <=
+                                      largest_residual(options, norm, values, count))
+    ++count;
+  return count;
+}
 
 Judged judge(Stream& stream, Operator const& a, int rows, double const* x) {
   constexpr int at_once = 16;

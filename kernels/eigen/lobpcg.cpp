@@ -9,12 +9,8 @@
 // J. Comput. Phys. 218 (2006)). A·X and A·P drift from products by rounding: they are made anew every
 // so many iterations, and before modes count as found.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
 #include <utility>
 
 #include "core/error.hpp"
@@ -27,7 +23,6 @@ namespace gridstride::eigen {
 namespace {
 
 constexpr int iterations_between_refreshments = 50;
-constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
 /// Rows and their products with A.
 struct Mapped {
@@ -66,7 +61,10 @@ class Lobpcg {
   int found() const;
   bool extend();
   void take_best();
-  void map(Mapped& of) { a_.apply(stream_, of.count, of.rows.data(), of.images.data()); }
+  void map(Mapped& of) {
+    a_.apply(stream_, of.count, of.rows.data(), of.images.data());
+    products_ += of.count;
+  }
   Rows basis() { return {{x_.piece(), p_.piece(), w_.piece()}}; }
   Rows images() { return {{x_.image(), p_.image(), w_.image()}}; }
   /// Modes of SᵀAS, the wanted ones first; `values` are their eigenvalues.
@@ -79,23 +77,12 @@ class Lobpcg {
   Buffer<double> memory_;
   Mapped x_, p_, w_;
   std::vector<double> values_, norms_;
+  std::int64_t products_ = 0;
   std::vector<Step> history_;
 };
 
 Small Lobpcg::best_of(Rows const& basis, Rows const& images, std::vector<double>& values) {
-  Small const t = gram(stream_, a_.space, basis, images);
-  int const n = t.rows;
-  double const sign = options_.largest ? -1 : 1;
-  Small symmetric(n, n);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) {
-      symmetric(i, j) = sign * (t(i, j) + t(j, i)) / 2;
-      if (!std::isfinite(symmetric(i, j)))
-        throw NumericalError("eigen: products with the operator are not finite");
-    }
-  values = decompose_small(symmetric);
-  for (double& value : values) value *= sign;
-  return symmetric;
+  return modes_of(gram(stream_, a_.space, basis, images), options_.largest, values);
 }
 
 void Lobpcg::begin() {
@@ -106,15 +93,11 @@ void Lobpcg::begin() {
 
 /// An orthonormal X, of modes of its space, an orthonormal P, and products of both anew.
 void Lobpcg::refresh() {
-  auto const all = [](int count) {
-    std::vector<int> numbers;
-    for (int i = 0; i < count; ++i) numbers.push_back(i);
-    return numbers;
-  };
-  x_.count = orthonormalise(stream_, a_.space, {}, x_.piece(), all(x_.count));
+  x_.count = orthonormalise(stream_, a_.space, {}, x_.piece(), all_of(x_.count));
   if (x_.count < options_.modes)
     throw NumericalError("eigen: the vectors of a block have become dependent");
-  p_.count = orthonormalise(stream_, a_.space, {{x_.piece(), {}, {}}}, p_.piece(), all(p_.count));
+  p_.count =
+      orthonormalise(stream_, a_.space, {{x_.piece(), {}, {}}}, p_.piece(), all_of(p_.count));
   w_.count = 0;
   map(x_);
   if (p_.count > 0) map(p_);
@@ -133,22 +116,11 @@ void Lobpcg::find_residuals() {
 }
 
 bool Lobpcg::is_found(int mode) const {
-  auto const at = static_cast<std::size_t>(mode);
-  double largest = 0;
-  for (double const value : values_) largest = std::max(largest, std::abs(value));
-  auto const [low, high] = std::minmax_element(values_.begin(), values_.end());
-  double const spread = *high - *low;
-  double scale = std::max(std::abs(values_[at]), 1e-3 * largest);
-  if (spread > 1e-8 * a_.norm) scale = std::min(scale, spread);  // else they count as one
-  double const rounding = 32 * epsilon * a_.norm;
-  return norms_[at] <= std::max(options_.tolerance * scale, rounding);
+  return norms_[static_cast<std::size_t>(mode)] <=
+         largest_residual(options_, a_.norm, values_, mode);
 }
 
-int Lobpcg::found() const {
-  int count = 0;
-  while (count < options_.modes && is_found(count)) ++count;
-  return count;
-}
+int Lobpcg::found() const { return count_found(options_, a_.norm, values_, norms_); }
 
 /// W of the residuals; whether anything is left of it.
 bool Lobpcg::extend() {
@@ -231,6 +203,7 @@ Result Lobpcg::solve() {
   result.values.assign(values_.begin(), values_.begin() + options_.modes);
   result.residuals.assign(norms_.begin(), norms_.begin() + options_.modes);
   if (x_.count > options_.modes) result.next = values_[static_cast<std::size_t>(options_.modes)];
+  result.products = products_;
   result.history = std::move(history_);
   return result;
 }
@@ -248,10 +221,7 @@ std::size_t lobpcg_bytes(int modes, std::int64_t size, std::int64_t unknowns) {
 }
 
 Result lobpcg(Stream& stream, Operator const& a, Options const& options, std::span<double> rows) {
-  if (options.modes < 1 || options.modes > a.unknowns || options.modes > most_modes)
-    throw std::invalid_argument(
-        fmt::format("lobpcg: {} modes of {} unknowns (1 to {} are possible)", options.modes,
-                    a.unknowns, std::min<std::int64_t>(a.unknowns, most_modes)));
+  require_modes("lobpcg", a, options);
   require_size("lobpcg", named("rows", rows),
                static_cast<std::size_t>(block_size(options.modes, a.unknowns) * a.space.size));
   return Lobpcg(stream, a, options, rows).solve();

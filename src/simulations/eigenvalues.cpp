@@ -3,10 +3,10 @@
 //   A·u = λ·u      the k smallest or largest λ, with orthonormal u
 //
 // of −∇·(a∇u) + κu on a grid in 1 to 3 dimensions, whose sides have u = 0 or no derivative or are
-// periodic, or of a matrix, sparse or dense. `lobpcg` goes by products with blocks of vectors, for the
-// smallest ones with a preconditioner; `dense` transforms all of the matrix. On a grid modes are
-// orthonormal as functions: ∫u·v is a sum over points, each with its share of a cell. Of u and −u the
-// one is taken that is positive where it is largest.
+// periodic, or of a matrix, sparse or dense. `lobpcg` and `lanczos` go by products with blocks of
+// vectors, the former for the smallest ones with a preconditioner; `dense` transforms all of the
+// matrix. On a grid modes are orthonormal as functions: ∫u·v is a sum over points, each with its share
+// of a cell. Of u and −u the one is taken that is positive where it is largest.
 
 #include <fmt/format.h>
 
@@ -36,24 +36,35 @@ using eigenvalues::parameters_of;
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
+/// Rows of float64 in device memory that a method makes its modes in.
+std::int64_t rows_of_modes(std::string const& method, std::int64_t modes, std::int64_t unknowns) {
+  if (method == "dense") return modes;
+  auto const count = static_cast<int>(modes);
+  return method == "lanczos" ? eigen::lanczos_rows(count, unknowns)
+                             : eigen::block_size(count, unknowns);
+}
+
 MemoryForecast eigenvalues_memory(config::RunConfig const& run, Inputs const& inputs, Backend) {
   auto const& parameters = parameters_of(run);
   auto const size = static_cast<std::size_t>(eigenvalues::size_of_vectors(run, inputs));
   auto const n = static_cast<std::size_t>(eigenvalues::unknowns_of(run, inputs));
   auto const modes = static_cast<std::size_t>(parameters.modes);
-  bool const is_dense = eigenvalues::method_of(run, inputs) == "dense";
+  std::string const method = eigenvalues::method_of(run, inputs);
   MemoryForecast result;
   if (run.has_grid) result = forecast(run, eigenvalues::grid_rows(run));
   result.key = run.has_grid ? "grid.points" : "parameters.matrix";
   result.field_bytes = size * size_of(run.precision) * (run.has_grid ? 1 : modes);
-  if (is_dense) {
+  if (method == "dense") {
     // The matrix, and as much for who transforms it; unit vectors and products with them.
-    result.other_bytes += (2 * n * n + (128 + modes) * size) * sizeof(double);
+    result.other_bytes += (2 * n * n + 128 * size) * sizeof(double);
     result.host_bytes += (2 * n * n + 64 * size) * sizeof(double);
-  } else {
+  } else if (method == "lobpcg") {
     result.other_bytes += eigen::lobpcg_bytes(
         static_cast<int>(modes), static_cast<std::int64_t>(size), static_cast<std::int64_t>(n));
   }
+  result.other_bytes += static_cast<std::size_t>(
+                            rows_of_modes(method, parameters.modes, static_cast<std::int64_t>(n))) *
+                        size * sizeof(double);
   if (!run.has_grid || run.precision == Precision::float32)
     result.other_bytes += modes * size * size_of(run.precision);
   if (run.has_grid) {
@@ -95,6 +106,7 @@ class Eigenvalues final : public OneShot {
   void iterate();
   void transform();
   void deliver();
+  std::string lack_of(std::int64_t found) const;
   void tell(eigen::Judged const& judged, std::optional<double> next);
   /// The array that is written: `modes_` itself, or its values in another order or type.
   T* written() {
@@ -113,7 +125,7 @@ class Eigenvalues final : public OneShot {
   Buffer<T> rounded_;
   Table eigenvalues_, history_;
   std::string shortfall_;
-  double iterations_ = unknown, residual_ = unknown, bound_ = unknown;
+  double iterations_ = unknown, products_ = unknown, residual_ = unknown, bound_ = unknown;
 };
 
 eigen::Options options_of(config::RunConfig const& run) {
@@ -145,8 +157,7 @@ Eigenvalues<T>::Eigenvalues(config::RunConfig const& run, Stream const& stream,
   if (dense_variant_ == "auto") dense_variant_ = eigen::default_variant(stream.backend());
   times_.measure("read", [&] { operator_.emplace(run, stream_, inputs); });
   auto const& a = operator_->get();
-  std::int64_t const rows =
-      method_ == "dense" ? modes() : eigen::block_size(options_.modes, a.unknowns);
+  std::int64_t const rows = rows_of_modes(method_, modes(), a.unknowns);
   modes_ = {stream_, MemorySpace::device, static_cast<std::size_t>(rows * a.space.size)};
   zero_async(modes_.span(), stream_);
   if (!has_grid_ || !std::is_same_v<T, double>) {
@@ -174,8 +185,10 @@ template <class T>
 void Eigenvalues<T>::iterate() {
   auto const& a = operator_->get();
   eigen::Result result;
-  times_.measure("solve", [&] { result = eigen::lobpcg(stream_, a, options_, modes_.span()); });
+  auto const solve = method_ == "lanczos" ? eigen::lanczos : eigen::lobpcg;
+  times_.measure("solve", [&] { result = solve(stream_, a, options_, modes_.span()); });
   iterations_ = static_cast<double>(result.history.size() - 1);
+  products_ = static_cast<double>(result.products);
   for (std::size_t i = 0; i < result.history.size(); ++i) {
     auto const& step = result.history[i];
     std::get<0>(history_.columns[0].numbers).push_back(static_cast<std::int64_t>(i));
@@ -184,15 +197,26 @@ void Eigenvalues<T>::iterate() {
         .push_back(std::ldexp(step.residual, operator_->exponent()));
   }
   tell({result.values, result.residuals}, result.next);
-  if (result.converged) return;
-  bool const is_plain = operator_->preconditioner() == "none";
-  shortfall_ = fmt::format(
-      "eigenvalues: lobpcg has found {} of {} modes after {} iterations; the largest residual is "
-      "{:.2e}"
-      " (parameters.iterations may be more{}, or parameters.tolerance, {:g}, larger; method: dense "
+  if (!result.converged) shortfall_ = lack_of(result.history.back().found);
+}
+
+/// What is said of a run that has not found all modes.
+template <class T>
+std::string Eigenvalues<T>::lack_of(std::int64_t found) const {
+  if (found == modes())
+    return fmt::format(
+        "eigenvalues: {} has found {} modes, but not shown after {} iterations that none of equal "
+        "eigenvalues is missing (parameters.iterations may be more)",
+        method_, found, iterations_);
+  bool const may_improve =
+      method_ == "lobpcg" && operator_->preconditioner() == "none" && !options_.largest;
+  return fmt::format(
+      "eigenvalues: {} has found {} of {} modes after {} iterations; the largest residual is "
+      "{:.2e} "
+      "(parameters.iterations may be more{}, or parameters.tolerance, {:g}, larger; method: dense "
       "finds all of fewer unknowns)",
-      result.history.back().found, modes(), iterations_, residual_,
-      is_plain && !options_.largest ? ", preconditioner: auto may help" : "", options_.tolerance);
+      method_, found, modes(), iterations_, residual_,
+      may_improve ? ", preconditioner: auto may help" : "", options_.tolerance);
 }
 
 /// Unknowns are where points have a weight; the matrix of w^½·A·w^−½ is symmetric.
@@ -240,7 +264,8 @@ void Eigenvalues<T>::transform() {
 /// In the operator's own units.
 template <class T>
 void Eigenvalues<T>::tell(eigen::Judged const& judged, std::optional<double> next) {
-  double const rounding = std::numeric_limits<double>::epsilon() * operator_->get().norm;
+  // Of products, some operations for each element of a row, and of the elements themselves.
+  double const rounding = 16 * std::numeric_limits<double>::epsilon() * operator_->get().norm;
   auto const bounds = eigen::error_bounds(judged.values, judged.residuals, next, rounding);
   auto const add = [&](std::size_t column, double value) {
     std::get<1>(eigenvalues_.columns[column].numbers)
@@ -297,7 +322,8 @@ std::vector<NamedValue> Eigenvalues<T>::diagnostics() const {
                                     {"last", found.empty() ? unknown : found.back()},
                                     {"residual_norm", residual_},
                                     {"error_bound", bound_},
-                                    {"iterations", iterations_}};
+                                    {"iterations", iterations_},
+                                    {"products", products_}};
   auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
   return values;
@@ -306,9 +332,8 @@ std::vector<NamedValue> Eigenvalues<T>::diagnostics() const {
 template <class T>
 std::vector<NamedText> Eigenvalues<T>::chosen() const {
   std::vector<NamedText> texts = {{"method", method_}};
-  if (method_ == "dense")
-    texts.push_back({"eigen", dense_variant_});
-  else
+  if (method_ == "dense") texts.push_back({"eigen", dense_variant_});
+  if (method_ == "lobpcg")
     texts.push_back({"preconditioner", std::string(operator_->preconditioner())});
   if (!has_grid_) texts.push_back({"sparse", std::string(operator_->sparse_variant())});
   return texts;

@@ -57,8 +57,9 @@ void Parameters::fields(Visitor& visitor, config::RunOptions const& run) {
   constexpr config::Choice methods[] = {
       {"auto",
        "`dense` for dense matrices, few unknowns and a fifth of all modes or more; else "
-       "`lobpcg`"},
+       "`lobpcg` for the smallest and `lanczos` for the largest"},
       {"lobpcg", "locally optimal block preconditioned conjugate gradients"},
+      {"lanczos", "blocks in a basis that begins anew with the best of it, without preconditioner"},
       {"dense", "all of the matrix is transformed, by LAPACK or cuSOLVER"}};
   visitor.choice({.name = "method", .documentation = "How they are found."}, methods, method);
   declare_iterations(visitor);
@@ -95,8 +96,8 @@ void Parameters::declare_iterations(Visitor& visitor) {
       tolerance);
   visitor.visit(
       {.name = "iterations",
-       .documentation = "How many there may be; a run that would need more writes what it "
-                        "has, and fails.",
+       .documentation = "How many there may be (of `lanczos`: how often the basis begins anew); a "
+                        "run that would need more writes what it has, and fails.",
        .minimum = 1,
        .maximum = 1e6},
       iterations);
@@ -160,7 +161,8 @@ std::string method_of(config::RunConfig const& run, Inputs const& inputs) {
   std::int64_t const unknowns = unknowns_of(run, inputs);
   bool const is_dense = !run.has_grid && !sparse_extents(parameters, inputs);
   bool const takes_many = 5 * parameters.modes >= unknowns || parameters.modes > eigen::most_modes;
-  return is_dense || unknowns <= few_unknowns || takes_many ? "dense" : "lobpcg";
+  if (is_dense || unknowns <= few_unknowns || takes_many) return "dense";
+  return parameters.wants_largest() ? "lanczos" : "lobpcg";
 }
 
 bool has_preconditioner(config::RunConfig const& run, Inputs const& inputs) {
@@ -243,10 +245,10 @@ std::string modes_fault(config::RunConfig const& run, Inputs const& inputs) {
   if (method == "dense" && unknowns > most_dense)
     return fmt::format(
         "{} modes of {} unknowns are for all of the matrix, and dense takes up to {} "
-        "unknowns (lobpcg finds up to {} modes)",
+        "unknowns (lobpcg and lanczos find up to {} modes)",
         modes, unknowns, most_dense, eigen::most_modes);
-  if (method == "lobpcg" && modes > eigen::most_modes)
-    return fmt::format("lobpcg finds up to {} modes (dense finds all)", eigen::most_modes);
+  if (method != "dense" && modes > eigen::most_modes)
+    return fmt::format("{} finds up to {} modes (dense finds all)", method, eigen::most_modes);
   return {};
 }
 
@@ -254,7 +256,7 @@ std::string modes_fault(config::RunConfig const& run, Inputs const& inputs) {
 std::vector<Problem> key_problems(config::RunConfig const& run, Inputs const& inputs) {
   std::vector<Problem> found;
   auto const& parameters = parameters_of(run);
-  bool const iterates = method_of(run, inputs) == "lobpcg";
+  bool const iterates = method_of(run, inputs) != "dense";
   Parameters const other;
   auto const names = [&](std::string const& family) { return run.kernels.at(family) != "auto"; };
   struct Key {

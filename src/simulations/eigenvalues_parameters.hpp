@@ -50,7 +50,7 @@ std::int64_t unknowns_of(config::RunConfig const& run, Inputs const& inputs);
 /// The values of a vector: points of the grid, or rows.
 std::int64_t size_of_vectors(config::RunConfig const& run, Inputs const& inputs);
 
-/// `lobpcg` or `dense`.
+/// `lobpcg`, `lanczos` or `dense`.
 std::string method_of(config::RunConfig const& run, Inputs const& inputs);
 /// Whether that has a preconditioner.
 bool has_preconditioner(config::RunConfig const& run, Inputs const& inputs);

@@ -45,6 +45,7 @@ class Determinism(support.Case):
         ("integration_sweep",),
         ("integration_peaks",),
         ("eigenvalues_2d_sides", "grid.points=[70,60]", "parameters.method=lobpcg"),
+        ("eigenvalues_1d_largest_float32", "grid.points=1501"),
         ("linear_system_cholesky", "parameters.matrix.size=300", "kernels.factorize=reference",
          "kernels.matmul=threads"),
     )

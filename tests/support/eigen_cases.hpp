@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "kernels/eigen/eigen.hpp"
 #include "kernels/eigen/grid.hpp"
+#include "model/values.hpp"
 #include "support/environment.hpp"
 
 /// Problems of eigenvalues that are known, for any device.
@@ -136,32 +137,116 @@ inline poisson::Equation<double> grid_equation(std::vector<int> const& points,
   return equation;
 }
 
-/// LOBPCG finds exactly those of a grid, each as often as it is one, with orthonormal modes: to 1e-12
-/// of an eigenvalue, or of the first that is not 0.
+enum class Iteration { lobpcg, lanczos };
+
+/// What an iteration finds, with its modes.
+struct Modes {
+  Modes(Stream& stream, eigen::Operator const& a, eigen::Options const& options, Iteration method) {
+    bool const is_lanczos = method == Iteration::lanczos;
+    int const rows = is_lanczos ? eigen::lanczos_rows(options.modes, a.unknowns)
+                                : eigen::block_size(options.modes, a.unknowns);
+    x = {stream, MemorySpace::device, static_cast<std::size_t>(rows * a.space.size)};
+    result = (is_lanczos ? eigen::lanczos : eigen::lobpcg)(stream, a, options, x.span());
+    EXPECT_TRUE(result.converged);
+    eigen::Rows const u{{{x.data(), options.modes}, {}, {}}};
+    auto const products = eigen::gram(stream, a.space, u, u);
+    for (int i = 0; i < options.modes; ++i)
+      for (int j = 0; j < options.modes; ++j) EXPECT_NEAR(products(i, j), i == j ? 1 : 0, 1e-12);
+  }
+
+  Buffer<double> x;
+  eigen::Result result;
+};
+
+/// Exactly those of a grid are found, each as often as it is one, with orthonormal modes: to 1e-12 of
+/// an eigenvalue, or of the first that is not 0.
 inline void expect_grid_modes(Stream& stream, std::vector<int> const& points,
-                              std::string const& sides, int modes, bool largest = false) {
+                              std::string const& sides, int modes, bool largest = false,
+                              Iteration method = Iteration::lobpcg) {
   SCOPED_TRACE(sides + " " + std::to_string(points.front()));
   auto exact = grid_eigenvalues(points, sides);
   if (largest) std::ranges::reverse(exact);
+  bool const has_cycle = !largest && method == Iteration::lobpcg;
   eigen::GridOperator<double> const a(stream, grid_equation(points, sides), {1, 1, 0, 0},
-                                      largest ? "" : "auto");
-  auto const& space = a.get().space;
-  auto const rows = eigen::block_size(modes, a.get().unknowns);
-  Buffer<double> x(stream, MemorySpace::device, static_cast<std::size_t>(rows * space.size));
-  auto const found = eigen::lobpcg(stream, a.get(), {.modes = modes, .largest = largest}, x.span());
-  EXPECT_TRUE(found.converged);
+                                      has_cycle ? "auto" : "");
+  Modes const found(stream, a.get(), {.modes = modes, .largest = largest}, method);
   double const second = exact.size() > 1 ? exact[1] : exact[0];
   for (int k = 0; k < modes; ++k) {
     auto const at = static_cast<std::size_t>(k);
     double const scale = std::max(std::abs(exact[at]), std::abs(second));
-    EXPECT_NEAR(std::ldexp(found.values[at], a.exponent()), exact[at], 1e-12 * scale) << k;
-    EXPECT_LE(found.residuals[at],
+    EXPECT_NEAR(std::ldexp(found.result.values[at], a.exponent()), exact[at], 1e-12 * scale) << k;
+    EXPECT_LE(found.result.residuals[at],
               std::ldexp(1.01e-8 * scale, -a.exponent()) + 33 * 2.3e-16 * a.get().norm);
   }
-  eigen::Rows const u{{{x.data(), modes}, {}, {}}};
-  auto const products = eigen::gram(stream, space, u, u);
-  for (int i = 0; i < modes; ++i)
-    for (int j = 0; j < modes; ++j) EXPECT_NEAR(products(i, j), i == j ? 1 : 0, 1e-12);
+}
+
+/// Of a diagonal matrix with these elements, for which products have no rounding.
+inline void expect_diagonal_modes(Stream& stream, std::vector<double> elements, int modes,
+                                  bool largest) {
+  SCOPED_TRACE(std::to_string(modes) + " of " + std::to_string(elements.size()));
+  auto const n = std::ssize(elements);
+  auto const diagonal = on_device<double>(stream, elements);
+  double norm = 0;
+  for (double const value : elements) norm = std::max(norm, std::abs(value));
+  eigen::Operator a{.space = {n, nullptr}, .unknowns = n, .norm = norm, .apply = {}};
+  a.apply = [&](Stream& s, int rows, double const* x, double* y) {
+    auto const count = static_cast<std::size_t>(rows * n);
+    copy_async(std::span(y, count), std::span(x, count), s);
+    eigen::scale_points(s, a.space, diagonal.data(), {{{y, rows}, {}, {}}});
+  };
+  Modes const found(stream, a, {.modes = modes, .largest = largest}, Iteration::lanczos);
+  std::ranges::sort(elements);
+  if (largest) std::ranges::reverse(elements);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(modes); ++k)
+    EXPECT_NEAR(found.result.values[k], elements[k], 1e-13 * norm) << k;
+}
+
+/// Eigenvalues that are there more often than a block has vectors.
+inline void expect_every_copy(Stream& stream) {
+  auto const made = [](int n, auto const& element) {
+    std::vector<double> elements;
+    for (int i = 0; i < n; ++i) elements.push_back(element(i));
+    return elements;
+  };
+  for (bool const largest : {true, false}) {
+    for (int const modes : {1, 3, 20}) {
+      expect_diagonal_modes(stream, made(500, [](int) { return 1.0; }), modes, largest);
+      expect_diagonal_modes(stream, made(500, [](int) { return 0.0; }), modes, largest);
+    }
+    expect_diagonal_modes(stream, made(1200, [](int i) { return i % 40; }), 50, largest);
+    expect_diagonal_modes(stream, made(600, [](int i) { return i % 3 - 1.0; }), 128, largest);
+    // Twelve, and then twenty that a block would rather find than all of the twelve.
+    double const sign = largest ? 1 : -1;
+    auto const nearly = [&](int i) {
+      return sign * (i % 150 == 0 ? 2 : i % 90 == 1 ? 1.9 : 1.8 * std::sin(0.77 * i));
+    };
+    expect_diagonal_modes(stream, made(1800, nearly), 16, largest);
+  }
+}
+
+/// On grids: pairs of squares, up to six of a cube, and of periodic ones up to 24, with and without a
+/// mode of the eigenvalue 0.
+inline void expect_lanczos_modes(Stream& stream) {
+  auto const expect = [&](std::vector<int> const& points, std::string const& sides, int modes) {
+    for (bool const largest : {true, false})
+      expect_grid_modes(stream, points, sides, modes, largest, Iteration::lanczos);
+  };
+  for (std::string const sides : {"pp", "dd", "nn", "dn"}) {
+    expect({101}, sides, 7);
+    expect({64}, sides, 1);
+  }
+  expect({33, 33}, "dddd", 12);
+  expect({24, 24}, "pppp", 25);
+  expect({25, 25}, "pppp", 9);
+  expect({33, 20}, "nndn", 6);
+  expect({12, 12, 12}, "dddddd", 20);
+  expect({10, 10, 10}, "nnnnnn", 20);
+  expect({10, 10, 10}, "pppppp", 33);
+  for (int const modes : {1, 2, 3}) expect({5}, "dd", modes);
+  expect({4}, "nn", 4);
+  expect({14}, "dd", 12);
+  expect({14}, "dd", 11);
+  expect({14}, "dd", 3);
 }
 
 inline void expect_dense(Stream& stream, std::string_view variant, int n) {

@@ -44,7 +44,7 @@ inline std::string spectrum_yaml(std::string const& top, std::string const& para
 /// they differ from sines by what the tolerance leaves.
 inline void expect_sines(Backend backend) {
   for (std::string const precision : {"float64", "float32"})
-    for (std::string const method : {"lobpcg", "dense"}) {
+    for (std::string const method : {"lobpcg", "lanczos", "dense"}) {
       SCOPED_TRACE(precision + " by " + method);
       Spectrum found(spectrum_yaml("grid: {points: 201}\nboundary: {x: {dirichlet: 0}}\n",
                                    "modes: 4, method: " + method, precision),
@@ -66,7 +66,7 @@ inline void expect_sines(Backend backend) {
 inline void expect_constants(Backend backend) {
   for (std::string const sides :
        {"x: {neumann: 0}, y: {neumann: 0}", "x: periodic, y: {neumann: 0}"})
-    for (std::string const method : {"lobpcg", "dense"}) {
+    for (std::string const method : {"lobpcg", "lanczos", "dense"}) {
       SCOPED_TRACE(sides + method);
       Spectrum found(
           spectrum_yaml("grid: {points: [24, 21], upper: [2, 1]}\nboundary: {" + sides + "}\n",
@@ -97,7 +97,7 @@ inline void expect_oscillator(Backend backend) {
 /// Units may be any.
 inline void expect_units(Backend backend) {
   for (double const unit : {1e-200, 1e-20, 1e20, 1e150})
-    for (std::string const method : {"lobpcg", "dense"}) {
+    for (std::string const method : {"lobpcg", "lanczos", "dense"}) {
       SCOPED_TRACE(fmt::format("{} {}", unit, method));
       std::string const more = fmt::format(", modes: 3, method: {}", method);
       Spectrum grid(spectrum_yaml("grid: {points: [33, 40]}\nboundary: {x: {dirichlet: 0}}\n",
@@ -121,7 +121,7 @@ inline void expect_units(Backend backend) {
 /// method all of them, on both sides, the smallest below 0.
 inline void expect_pairs(Backend backend) {
   std::string const matrix = "matrix: {expression: \"(i == j)*(mod(i, 30) - 12.5)\", size: 60}";
-  for (std::string const method : {"lobpcg", "dense"})
+  for (std::string const method : {"lobpcg", "lanczos", "dense"})
     for (std::string const which : {"smallest", "largest"}) {
       SCOPED_TRACE(method + which);
       Spectrum found(
@@ -133,6 +133,41 @@ inline void expect_pairs(Backend backend) {
         EXPECT_NEAR(found.values[k], exact, 1e-12 * 16.5);
       }
     }
+}
+
+/// The largest of a cube, up to six of which are equal, in both precisions, with
+/// orthonormal modes.
+inline void expect_cube(Backend backend) {
+  auto exact = grid_eigenvalues({14, 14, 14}, "dddddd");
+  std::ranges::reverse(exact);
+  for (std::string const precision : {"float64", "float32"}) {
+    SCOPED_TRACE(precision);
+    Spectrum found(spectrum_yaml("grid: {points: [14, 14, 14]}\nboundary: {x: {dirichlet: 0}, y: "
+                                 "{dirichlet: 0}, z: {dirichlet: 0}}\n",
+                                 "modes: 20, which: largest", precision),
+                   backend);
+    EXPECT_EQ(found.chosen, "lanczos ");
+    EXPECT_EQ(found.done.simulation->shortfall(), "");
+    for (std::size_t k = 0; k < 20; ++k) {
+      EXPECT_NEAR(found.values[k], exact[k], 1e-12 * exact[0]) << k;
+      EXPECT_LE(found.residuals[k], 1.01e-8 * exact[0]);
+      EXPECT_LE(std::abs(found.values[k] - exact[k]), found.bounds[k]);
+    }
+    std::vector<HostField> modes;
+    for (std::size_t k = 0; k < 20; ++k) modes.push_back(found.field(k));
+    auto const value = [&](std::size_t k, std::int64_t p) {
+      void const* const data = modes[k].field.data;
+      return precision == "float64" ? static_cast<double const*>(data)[p]
+                                    : static_cast<double>(static_cast<float const*>(data)[p]);
+    };
+    double const rounding = precision == "float64" ? 1e-12 : 1e-6;
+    for (std::size_t a = 0; a < 20; ++a)
+      for (std::size_t b = 0; b <= a; ++b) {
+        double sum = 0;
+        for (std::int64_t p = 0; p < 14 * 14 * 14; ++p) sum += value(a, p) * value(b, p);
+        EXPECT_NEAR(sum / (13. * 13 * 13), a == b ? 1 : 0, rounding);
+      }
+  }
 }
 
 /// As many modes as there are, orthonormal, as columns.

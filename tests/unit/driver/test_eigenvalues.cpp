@@ -16,6 +16,8 @@ TEST(Eigenvalues, UnitsDoNotMatter) { expect_units(cpu); }
 
 TEST(Eigenvalues, PairsAndIndefiniteMatrices) { expect_pairs(cpu); }
 
+TEST(Eigenvalues, LargestOfACube) { expect_cube(cpu); }
+
 TEST(Eigenvalues, AllModesOfAMatrix) { expect_all_modes(cpu); }
 
 TEST(Eigenvalues, AutoTakesWhatFits) {
@@ -24,7 +26,8 @@ TEST(Eigenvalues, AutoTakesWhatFits) {
   };
   std::string const grid = "grid: {points: [40, 30]}\n";
   EXPECT_EQ(with(grid, "modes: 3"), "lobpcg multigrid ");
-  EXPECT_EQ(with(grid, "modes: 3, which: largest"), "lobpcg none ");
+  EXPECT_EQ(with(grid, "modes: 3, which: largest"), "lanczos ");
+  EXPECT_EQ(with(grid, "modes: 3, which: largest, method: lobpcg"), "lobpcg none ");
   EXPECT_EQ(with("grid: {points: 40}\nkernels: {eigen: reference}\n", "modes: 3"),
             "dense reference ");
   EXPECT_EQ(with("kernels: {eigen: reference}\n",
@@ -32,6 +35,8 @@ TEST(Eigenvalues, AutoTakesWhatFits) {
             "dense reference threads ");
   EXPECT_EQ(with("", "modes: 2, matrix: {stencil: 3-point, points: 300}"),
             "lobpcg jacobi threads ");
+  EXPECT_EQ(with("", "modes: 2, matrix: {stencil: 3-point, points: 300}, which: largest"),
+            "lanczos threads ");
 }
 
 TEST(Eigenvalues, WhatIsNotFoundFallsShort) {
@@ -44,6 +49,12 @@ TEST(Eigenvalues, WhatIsNotFoundFallsShort) {
       << found.done.simulation->shortfall();
   EXPECT_EQ(found.done.simulation->tables()[1].rows(), 8);
   EXPECT_EQ(found.values.size(), 3u);
+  Spectrum const other(
+      spectrum_yaml("grid: {points: [60, 50]}\n", "modes: 3, method: lanczos, iterations: 1"), cpu);
+  EXPECT_NE(
+      other.done.simulation->shortfall().find("lanczos has found 0 of 3 modes after 1 iterations"),
+      std::string::npos)
+      << other.done.simulation->shortfall();
 }
 
 std::string problems_of(std::string const& yaml) {
@@ -62,9 +73,12 @@ TEST(Eigenvalues, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(problems_of(spectrum_yaml("grid: {points: [200, 90]}\n", "modes: 129, method: lobpcg")),
             "parameters.modes: lobpcg finds up to 128 modes (dense finds all)\n");
   EXPECT_EQ(
+      problems_of(spectrum_yaml("grid: {points: [200, 90]}\n", "modes: 129, method: lanczos")),
+      "parameters.modes: lanczos finds up to 128 modes (dense finds all)\n");
+  EXPECT_EQ(
       problems_of(spectrum_yaml("grid: {points: [400, 900]}\n", "modes: 129")),
       "parameters.modes: 129 modes of 357404 unknowns are for all of the matrix, and dense takes "
-      "up to 32768 unknowns (lobpcg finds up to 128 modes)\n");
+      "up to 32768 unknowns (lobpcg and lanczos find up to 128 modes)\n");
   EXPECT_EQ(
       problems_of(spectrum_yaml(line + "boundary: {x: {dirichlet: 1}}\n", "modes: 2")),
       "boundary.x.dirichlet: is not 0 (any multiple of a mode is one: it has 0 on sides, or no "

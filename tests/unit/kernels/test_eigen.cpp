@@ -47,6 +47,35 @@ TEST(Eigen, LargestModes) {
   expect_grid_modes(stream, {16, 16}, "pppp", 3, true);
 }
 
+TEST(Eigen, LanczosFindsModesOfEveryKindOfSide) {
+  Stream stream = host();
+  expect_lanczos_modes(stream);
+}
+
+TEST(Eigen, LanczosMissesNoneOfEqualEigenvalues) {
+  Stream stream = host();
+  expect_every_copy(stream);
+}
+
+TEST(Eigen, LanczosNeedsFewerProductsThanConjugateGradients) {
+  Stream stream = host();
+  eigen::GridOperator<double> const a(stream, grid_equation({30, 40}, "dddd"), {1, 1, 0, 0});
+  eigen::Options const options{.modes = 8, .largest = true};
+  Modes const one(stream, a.get(), options, Iteration::lanczos),
+      other(stream, a.get(), options, Iteration::lobpcg);
+  EXPECT_LT(one.result.products, other.result.products);
+}
+
+TEST(Eigen, LanczosThatDoesNotEndSaysSo) {
+  Stream stream = host();
+  eigen::GridOperator<double> const a(stream, grid_equation({200}, "dd"), {1, 1, 0, 0});
+  std::vector<double> rows(static_cast<std::size_t>(200 * eigen::lanczos_rows(3, 198)));
+  auto const found = eigen::lanczos(stream, a.get(), {.modes = 3, .iterations = 2}, rows);
+  EXPECT_FALSE(found.converged);
+  EXPECT_EQ(found.history.size(), 3u);
+  EXPECT_LT(found.history.back().found, 3);
+}
+
 TEST(Eigen, BlocksAsLargeAsTheSpace) {
   Stream stream = host();
   expect_grid_modes(stream, {5}, "dd", 3);
@@ -72,6 +101,8 @@ TEST(Eigen, SizesAreChecked) {
   EXPECT_THROW(eigen::lobpcg(stream, a.get(), {.modes = 8}, rows), std::invalid_argument);
   EXPECT_THROW(eigen::lobpcg(stream, a.get(), {.modes = 0}, rows), std::invalid_argument);
   EXPECT_THROW(eigen::lobpcg(stream, a.get(), {.modes = 3}, rows), std::invalid_argument);
+  EXPECT_THROW(eigen::lanczos(stream, a.get(), {.modes = 8}, rows), std::invalid_argument);
+  EXPECT_THROW(eigen::lanczos(stream, a.get(), {.modes = 3}, rows), std::invalid_argument);
 }
 
 }  // namespace
