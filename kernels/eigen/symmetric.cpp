@@ -107,15 +107,16 @@ Tridiagonal tridiagonalise(Index n, double* a) {
   return t;
 }
 
-/// The first place from `from` on behind which nothing is beside the diagonal any more.
-Index end_of_block(Tridiagonal const& t, Index from) {
+/// The first place from `from` on behind which nothing is beside the diagonal any more, of what is
+/// about it or of `norm`.
+Index end_of_block(Tridiagonal const& t, Index from, double norm) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   Index const last = std::ssize(t.diagonal) - 1;
   Index m = from;
   for (; m < last; ++m) {
     auto const i = static_cast<std::size_t>(m);
     double const around = std::abs(t.diagonal[i]) + std::abs(t.diagonal[i + 1]);
-    if (std::abs(t.beside[i]) <= epsilon * around) break;
+    if (std::abs(t.beside[i]) <= epsilon * std::max(around, norm)) break;
   }
   return m;
 }
@@ -178,12 +179,22 @@ void sort(Index n, double* rows, std::vector<double> const& values, double* sort
 
 namespace {
 
+double norm_of(Tridiagonal const& t) {
+  double norm = 0;
+  for (std::size_t i = 0; i < t.diagonal.size(); ++i)
+    norm = std::max(norm, std::abs(t.diagonal[i]) + 2 * std::abs(t.beside[i]));
+  return norm;
+}
+
+/// Small eigenvalues are found to digits of their own where rotations come that far; of several that
+/// are 0 there are none, and roundings of the norm are what is left beside them.
 void diagonalise(Index n, double* matrix, double* values) {
-  constexpr int most_sweeps = 60;
+  constexpr int most_sweeps = 60, own_sweeps = 20;
   auto t = tridiagonalise(n, matrix);
+  double const norm = norm_of(t);
   for (Index l = 0; l < n; ++l)
     for (int sweeps = 0;; ++sweeps) {
-      Index const m = end_of_block(t, l);
+      Index const m = end_of_block(t, l, sweeps < own_sweeps ? 0 : norm);
       if (m == l) break;
       if (sweeps == most_sweeps)
         throw NumericalError(fmt::format("eigen: eigenvalue {} of {} is not found after {} sweeps",

@@ -20,6 +20,24 @@ TEST(Eigen, EveryVariantTransformsDenseMatrices) {
       for (int const n : {1, 2, 3, 31, 64, 97}) expect_dense(stream, row.name, n);
 }
 
+TEST(Eigen, EigenvaluesThatAreOftenZeroComeToAnEnd) {
+  Stream stream = host();
+  // I − 2·v·vᵀ on both sides of a diagonal of −1, 0 and 1.
+  constexpr int n = 320;
+  auto const diagonal = [](int i) { return i % 3 - 1.0; };
+  std::vector<double> v(n), matrix(n * n), values(n);
+  double square = 0, curvature = 0;
+  for (int i = 0; i < n; ++i) square += std::pow(v[i] = std::sin(i + 1.0), 2);
+  for (double& value : v) value /= std::sqrt(square);
+  for (int i = 0; i < n; ++i) curvature += diagonal(i) * v[i] * v[i];
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j)
+      matrix[i * n + j] = (i == j ? diagonal(i) : 0) -
+                          (2 * (diagonal(i) + diagonal(j)) - 4 * curvature) * v[i] * v[j];
+  eigen::decompose(stream, n, matrix, values, "reference");
+  for (int i = 0; i < n; ++i) EXPECT_NEAR(values[i], i < 107 ? -1 : i < 214 ? 0 : 1, 1e-13);
+}
+
 TEST(Eigen, DiagonalMatricesStayAsTheyAre) {
   Stream stream = host();
   std::vector<double> matrix = {3, 0, 0, 0, -1, 0, 0, 0, 3}, values(3);
