@@ -18,14 +18,14 @@
 #include "core/ranks.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
+#include "driver/launch.hpp"
 #include "driver/run.hpp"
 #include "driver/shared_run.hpp"
 
 using namespace gridstride;
+namespace exit_code = gridstride::cli::exit_code;
 
 namespace {
-
-enum ExitCode { done = 0, failed = 1, bad_input = 2, does_not_hold = 3, signal_base = 128 };
 
 /// A word in the place of the subcommand that is none; CLI11 would only say that one is missing.
 void require_known_subcommand(CLI::App const& app, std::string const& word) {
@@ -90,7 +90,7 @@ void require_one_process(CLI::App const& app) {
 int finish(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   tell(fmt::format("standard output cannot be written ({})\n", std::strerror(errno)));
-  return code == done || code == does_not_hold ? failed : code;
+  return code == exit_code::done || code == exit_code::does_not_hold ? exit_code::failed : code;
 }
 
 int report(std::exception const& error, int code) {
@@ -109,15 +109,9 @@ int act(CLI::App& app, cli::Action const& action, std::vector<char const*> const
     host_threads();  // an environment that cannot be is met here, by all
     return finish(action());
   } catch (CLI::ParseError const& error) {
-    return finish(app.exit(error) == 0 ? done : bad_input);
-  } catch (ConfigError const& error) {
-    return report(error, bad_input);
-  } catch (VerificationError const& error) {
-    return report(error, does_not_hold);
-  } catch (Interrupted const& error) {
-    return report(error, signal_base + error.signal());
+    return finish(app.exit(error) == 0 ? exit_code::done : exit_code::bad_input);
   } catch (std::exception const& error) {
-    return report(error, failed);
+    return report(error, cli::exit_code_of(error));
   }
 }
 
@@ -133,7 +127,7 @@ int follow(CLI::App& app, cli::Action const& action, std::vector<char const*> co
     failure = error.what();
   }
   end_rank(failure);
-  return done;
+  return exit_code::done;
 }
 
 }  // namespace
@@ -151,7 +145,7 @@ int main(int argc, char** argv) {
   app.failure_message(usage_error);
   app.footer("`gridstride help COMMAND` tells of one.");
   cli::Action action;
-  cli::add_run(app, action);
+  cli::add_run(app, action, {argv, argv + argc});
   cli::add_check(app, action);
   cli::add_list(app, action);
   cli::add_describe(app, action);
@@ -159,14 +153,15 @@ int main(int argc, char** argv) {
   cli::add_verify(app, action);
   cli::add_info(app, action);
   cli::add_bench(app, action);
+  cli::add_slurm(app, action);
   try {
     join_ranks();
   } catch (Error const& error) {
-    return report(error, failed);
+    return report(error, exit_code::failed);
   }
   std::vector<char const*> const words(argv, argv + argc);
   if (!ranks().is_first()) return follow(app, action, words);
   int const code = act(app, action, words);
   end_ranks(code);
-  return code;
+  return hand_over(code);
 }

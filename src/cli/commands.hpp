@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <exception>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,8 +13,15 @@ namespace gridstride::cli {
 /// Work of the subcommand that was given; returns the exit code.
 using Action = std::function<int()>;
 
+namespace exit_code {
+inline constexpr int done = 0, failed = 1, bad_input = 2, does_not_hold = 3, signal_base = 128;
+}
+/// That of a program which ends by what was thrown.
+int exit_code_of(std::exception const& error);
+
 // One function per subcommand, each in its file: adds the subcommand, which sets the action.
-void add_run(CLI::App& app, Action& action);
+/// `words` are the command line, for other processes to be started with.
+void add_run(CLI::App& app, Action& action, std::vector<std::string> words);
 void add_check(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_describe(CLI::App& app, Action& action);
@@ -21,6 +29,7 @@ void add_compare(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
+void add_slurm(CLI::App& app, Action& action);
 
 /// Options that change what a config says: `--set`, `--device`, `--output`.
 struct OverrideOptions {

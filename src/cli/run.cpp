@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "cli/commands.hpp"
+#include "cli/run.hpp"
 #include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/ranks.hpp"
@@ -24,17 +24,6 @@
 namespace gridstride::cli {
 
 namespace {
-
-struct RunArguments {
-  std::vector<std::string> files;
-  OverrideOptions changes;
-  bool quiet = false;
-  std::string restart;
-  CLI::Option* restart_given = nullptr;
-  bool overwrite = false;
-  bool new_series = false;
-  std::string summary;
-};
 
 using Files = std::vector<config::RunFile>;
 
@@ -82,7 +71,25 @@ void require_free(std::filesystem::path const& path, Files const& files) {
   }
 }
 
-/// Runs one file and adds what became of it. Returns what its end is to be, once that is told.
+}  // namespace
+
+RunOptions options_of(RunArguments const& arguments) {
+  RunOptions how;
+  how.quiet = arguments.quiet;
+  how.restart = arguments.restart_given->count() > 0;
+  how.checkpoint = arguments.restart;
+  how.overwrite = arguments.overwrite;
+  how.new_series = arguments.new_series;
+  return how;
+}
+
+void check_all(Files const& files, RunArguments const& arguments, RunOptions const& how) {
+  for (auto const& file : files) check_reference(file.run);
+  if (files.size() > 1) check_together(files, how);
+  if (!arguments.summary.empty() && arguments.summary != "-")
+    require_free(arguments.summary, files);
+}
+
 std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
                             std::vector<RunSummary>& summaries) {
   if (file.is_sweep()) {
@@ -96,6 +103,8 @@ std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
   if (summary.shortfall.empty()) return nullptr;
   return std::make_exception_ptr(NumericalError(summary.shortfall));
 }
+
+namespace {
 
 /// Several processes share the steps of each run.
 void share(Files& files) {
@@ -116,15 +125,8 @@ int run_files(RunArguments const& options) {
     serve(runs_of(files));
     return 0;
   }
-  for (auto const& file : files) check_reference(file.run);
-  RunOptions how;
-  how.quiet = options.quiet;
-  how.restart = options.restart_given->count() > 0;
-  how.checkpoint = options.restart;
-  how.overwrite = options.overwrite;
-  how.new_series = options.new_series;
-  if (files.size() > 1) check_together(files, how);
-  if (!options.summary.empty() && options.summary != "-") require_free(options.summary, files);
+  auto const how = options_of(options);
+  check_all(files, options, how);
   std::signal(SIGPIPE, SIG_IGN);  // who reads the progress may leave
   std::vector<RunSummary> summaries;
   auto const write_summaries = [&] {
@@ -148,9 +150,19 @@ int run_files(RunArguments const& options) {
   return 0;
 }
 
+/// Standard input is that of one process.
+void require_files(RunArguments const& options) {
+  int const processes = std::max(options.ranks, ranks().count());
+  if (processes > 1 && std::ranges::count(options.files, "-") > 0)
+    throw ConfigError({{"-", 0, 0, "",
+                        fmt::format("standard input comes to one of the {} processes alone (a file "
+                                    "is needed)",
+                                    processes)}});
+}
+
 }  // namespace
 
-void add_run(CLI::App& app, Action& action) {
+void add_run(CLI::App& app, Action& action, std::vector<std::string> words) {
   auto const options = std::make_shared<RunArguments>();
   auto* command = app.add_subcommand("run", "Run simulations from their files");
   command->add_option("files", options->files, "YAML files; - is standard input")
@@ -173,13 +185,22 @@ void add_run(CLI::App& app, Action& action) {
       ->add_option("--summary", options->summary,
                    "Write the summary as JSON (of several runs, a list); - for standard output")
       ->type_name("FILE");
-  command->callback([options, &action] {
+  options->ranks_given =
+      command->add_option("--ranks", options->ranks, "Start so many processes here, through mpirun")
+          ->type_name("N");
+  command->add_flag("--spread", options->spread,
+                    "Of several processes, each runs whole files by itself");
+  command->callback([options, &action, words = std::move(words)] {
     if (options->files.empty()) {
       // `run --restart FILE`: the option has taken what was meant as the file.
       if (options->restart.empty()) throw CLI::RequiredError("run: a FILE");
       options->files.push_back(std::exchange(options->restart, {}));
     }
-    action = [options] { return run_files(*options); };
+    action = [options, words] {
+      require_files(*options);
+      if (must_launch(*options)) return launch(*options, words);
+      return options->spread ? spread_files(*options) : run_files(*options);
+    };
   });
 }
 

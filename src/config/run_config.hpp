@@ -92,6 +92,7 @@ struct SimulationInfo {
 struct DeviceChoice {
   std::optional<Backend> backend;  // empty: a GPU if there is one, else the host
   int ordinal = 0;
+  bool has_ordinal = false;  ///< it was given, as in `cuda:0`; else each rank has a GPU of its own
 };
 
 /// A moment of another run; without a time and a step its last one.

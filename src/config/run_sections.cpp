@@ -29,16 +29,18 @@ void declare_device(Visitor& visitor, DeviceChoice& device) {
   constexpr std::string_view words[] = {"auto", "cpu", "cuda"};
   std::string text = "auto";
   if (device.backend) text = name_of(*device.backend);
-  if (device.ordinal > 0) text += fmt::format(":{}", device.ordinal);
+  if (device.has_ordinal) text += fmt::format(":{}", device.ordinal);
   visitor.text(
       {.name = "device",
-       .documentation = "What the run computes on: `cpu`, `cuda` (the first GPU), `cuda:1` "
-                        "(the second), or `auto`: a GPU if there is one, else the host."},
+       .documentation = "What the run computes on: `cpu`, `cuda` (the first GPU; of several "
+                        "processes each has one of its own as far as there are), `cuda:1` (the "
+                        "second), or `auto`: as `cuda` if there is a GPU, else the host."},
       {.meaning = "'auto', 'cpu', 'cuda' or 'cuda:N'", .words = words, .numbered = "cuda:"}, text);
   std::size_t const colon = text.find(':');
   device = {};
   if (text != "auto") device.backend = text == "cpu" ? Backend::cpu : Backend::cuda;
-  if (colon != std::string::npos)
+  device.has_ordinal = colon != std::string::npos;
+  if (device.has_ordinal)
     std::from_chars(text.data() + colon + 1, text.data() + text.size(), device.ordinal);
 }
 

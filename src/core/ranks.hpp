@@ -8,6 +8,9 @@
 /// The processes that share a run: this one alone, or as many as a launcher of MPI has started.
 namespace gridstride {
 
+/// Of a message to receive: whoever sends one of its tag first.
+inline constexpr int any_rank = -1;
+
 /// Bytes that go to, or come from, another process. Those of one `tag` between two processes arrive
 /// in the order that they were sent in.
 struct RankMessage {

@@ -62,7 +62,8 @@ class MpiRanks final : public Ranks {
     std::vector<MPI_Request> requests;
     for (auto const& message : received)
       for_each_part(message.bytes, [&](std::span<std::byte> part) {
-        MPI_Irecv(part.data(), static_cast<int>(part.size()), MPI_BYTE, message.rank, message.tag,
+        MPI_Irecv(part.data(), static_cast<int>(part.size()), MPI_BYTE,
+                  message.rank == any_rank ? MPI_ANY_SOURCE : message.rank, message.tag,
                   MPI_COMM_WORLD, &requests.emplace_back());
       });
     for (auto const& message : sent)

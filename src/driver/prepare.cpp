@@ -17,6 +17,7 @@
 
 #include "core/error.hpp"
 #include "core/host_limits.hpp"
+#include "core/ranks.hpp"
 #include "core/text.hpp"
 #include "driver/diagnostics.hpp"
 #include "driver/formats/format.hpp"
@@ -40,16 +41,33 @@ namespace gridstride {
 
 namespace fs = std::filesystem;
 
+int ordinal_of_rank(int devices) { return ranks().local_rank() % std::max(devices, 1); }
+
+namespace {
+
+/// A GPU for this process: without others on its machine the first.
+Device gpu_of_rank() {
+  if (ranks().local_count() == 1) return Device::open(Backend::cuda);
+  auto const devices = Device::available();  // the host first
+  auto const gpus = static_cast<int>(devices.size()) - 1;
+  if (gpus == 0) return Device::open(Backend::cuda);  // says why there is none
+  return devices[static_cast<std::size_t>(1 + ordinal_of_rank(gpus))];
+}
+
+}  // namespace
+
 Device choose_device(config::RunConfig const& run, std::vector<std::string>& fallbacks) {
   auto const& choice = run.device;
   if (!choice.backend) {
     auto const devices = Device::available();
-    if (devices.size() > 1) return devices[1];
+    if (auto const gpus = static_cast<int>(devices.size()) - 1; gpus > 0)
+      return devices[static_cast<std::size_t>(1 + ordinal_of_rank(gpus))];
     fallbacks.push_back("device: auto took the cpu (" + Device::cuda_unavailable_reason() + ")");
     return devices[0];
   }
   try {
-    return Device::open(*choice.backend, choice.ordinal);
+    bool const any = *choice.backend == Backend::cuda && !choice.has_ordinal;
+    return any ? gpu_of_rank() : Device::open(*choice.backend, choice.ordinal);
   } catch (Error const& error) {
     throw ConfigError({run.problem(
         run.location("device"), fmt::format("{}; 'auto' or 'cpu' run on the host", error.what()))});

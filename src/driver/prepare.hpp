@@ -12,6 +12,10 @@
 
 namespace gridstride {
 
+/// Which of so many GPUs of this machine is this process's: the processes of a machine have one
+/// after the other, and share them where there are too few.
+int ordinal_of_rank(int devices);
+
 /// The device that a run asks for. Where `auto` finds no GPU, a line in `fallbacks` says why.
 /// Throws `ConfigError` when the device asked for is not there.
 Device choose_device(config::RunConfig const& run, std::vector<std::string>& fallbacks);

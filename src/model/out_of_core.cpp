@@ -64,7 +64,7 @@ SweepPlan plan_shares(config::RunConfig const& run, Device const& device, std::s
   std::optional<std::int64_t> trip_steps;
   if (run.limits.trip_steps) trip_steps = static_cast<std::int64_t>(*run.limits.trip_steps);
   auto const plan = plan_ranks(steps.shape, run.ranks, device.backend(), trip_steps);
-  auto const left = rows_of_slabs({rows.begin(), rows.end()}, steps);
+  auto const left = rows_of_slabs(run, {rows.begin(), rows.end()}, steps);
   double const needed = static_cast<double>(forecast(run, left).bytes() + plan.device_bytes() +
                                             face_bytes(plan, rows));
   if (double const room = room_of(run, device); needed > room)
@@ -80,11 +80,14 @@ std::string SlabSteps::refusal(std::string_view who) const {
   return needed.empty() ? std::string() : fmt::format("{} take steps {}", who, needed);
 }
 
-std::vector<Row> rows_of_slabs(std::vector<Row> rows, SlabSteps const& steps) {
+bool keeps_state(config::RunConfig const& run) { return run.ranks == 1 || ranks().is_first(); }
+
+std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,
+                               SlabSteps const& steps) {
   for (Row& row : rows) {
     if (row.role != Role::evolved) continue;
     row.on_host = is_evolved(row, steps);
-    row.arrays = row.on_host && ranks().is_first() ? 1 : 0;
+    row.arrays = row.on_host && keeps_state(run) ? 1 : 0;
   }
   return rows;
 }
@@ -106,7 +109,7 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
                              format_bytes(static_cast<double>(needed)), refusal));
   }
   // Beside the slabs: sides, and what diagnostics take of a device that nobody set a limit for.
-  auto const left = rows_of_slabs({rows.begin(), rows.end()}, steps);
+  auto const left = rows_of_slabs(run, {rows.begin(), rows.end()}, steps);
   SweepPlan longest{steps.shape,
                     std::max<std::int64_t>(steps.shape.planes() / steps.shape.reach, 1)};
   double const others =
@@ -123,7 +126,7 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
 
 MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> const& rows,
                               SlabSteps const& steps, std::optional<SweepPlan> const& plan) {
-  auto memory = forecast(run, plan ? rows_of_slabs(rows, steps) : rows);
+  auto memory = forecast(run, plan ? rows_of_slabs(run, rows, steps) : rows);
   if (!plan) {
     memory.beyond = steps.refusal(larger_grids);
     return memory;

@@ -34,7 +34,11 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
                                     std::span<Row const> rows, SlabSteps const& steps);
 
 /// The rows that are left then, with the evolved ones on the host, of several ranks on the first one.
-std::vector<Row> rows_of_slabs(std::vector<Row> rows, SlabSteps const& steps);
+std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,
+                               SlabSteps const& steps);
+
+/// Whether this process has the arrays of the run's state: where several share it, the first one.
+bool keeps_state(config::RunConfig const& run);
 
 /// What a run takes by such a plan.
 MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> const& rows,

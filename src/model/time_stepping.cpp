@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/out_of_core.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -13,7 +14,8 @@ TimeStepping<T>::TimeStepping(config::RunConfig const& run, Stream const& stream
     : stream_(stream),
       grid_(run.grid),
       clock_(stream_, std::move(rule), run.time.end),
-      state_(stream, std::move(rows), run, inputs, clock_.device()) {}
+      state_(stream, std::move(rows), run, inputs, clock_.device()),
+      has_state_(keeps_state(run)) {}
 
 template <class T>
 void TimeStepping<T>::advance(std::int64_t max_steps, double until) {

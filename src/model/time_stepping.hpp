@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/graph.hpp"
-#include "core/ranks.hpp"
 #include "model/scheme.hpp"
 #include "model/simulation.hpp"
 #include "model/state.hpp"
@@ -56,7 +55,7 @@ class TimeStepping : public Simulation {
     if (sweep_) sweep_->settle();
   }
   /// Whether this process has the arrays of the state: of several ranks the first one.
-  static bool has_state() { return ranks().is_first(); }
+  bool has_state() const { return has_state_; }
   /// Adds what there is to tell of how a grid was cut.
   std::vector<NamedText> with_slabs(std::vector<NamedText> texts) const;
 
@@ -71,6 +70,7 @@ class TimeStepping : public Simulation {
   void queue_all(std::int64_t steps);
 
   Graph graph_;
+  bool has_state_;
   std::vector<double> graph_kind_, kind_before_;
 };
 

@@ -147,10 +147,10 @@ class Heat final : public StagedStepping<T> {
  private:
   Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
        std::optional<SweepPlan> const& plan)
-      : Base(
-            run, stream, inputs,
-            plan ? rows_of_slabs(heat_rows(run), slab_steps(run, stream.device())) : heat_rows(run),
-            scheme_of(run), whole_steps(heat_time_step(run, inputs))),
+      : Base(run, stream, inputs,
+             plan ? rows_of_slabs(run, heat_rows(run), slab_steps(run, stream.device()))
+                  : heat_rows(run),
+             scheme_of(run), whole_steps(heat_time_step(run, inputs))),
         repeats_(scheme_.stages.size() == 1 && !state_.changes()),
         chosen_(chosen_for<T>(run, stream.device())) {
     step_.grid = grid_;

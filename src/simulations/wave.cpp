@@ -92,7 +92,7 @@ class Wave final : public TimeStepping<T> {
   static std::vector<Row> rows_of(config::RunConfig const& run, Device const& device,
                                   std::optional<SweepPlan> const& plan) {
     auto rows = wave::rows(run, device.backend());
-    return plan ? rows_of_slabs(std::move(rows), wave::slab_steps(run, device)) : rows;
+    return plan ? rows_of_slabs(run, std::move(rows), wave::slab_steps(run, device)) : rows;
   }
 
   /// u at time 0, and as the step before what a step of −dt from there makes: exact to order 2 as

@@ -46,7 +46,8 @@ class Hints(support.Case):
 class Help(support.Case):
     def test_is_a_word_too(self):
         self.assertEqual(self.call("help"), self.call("--help"))
-        for command in ("run", "check", "list", "describe", "compare", "verify", "info", "bench"):
+        for command in ("run", "check", "list", "describe", "compare", "verify", "info", "bench",
+                        "slurm"):
             self.assertEqual(self.call("help", command), self.call(command, "--help"))
         self.assertIn("gridstride help COMMAND", self.call("help")[0])
 

@@ -17,6 +17,7 @@ from support import ROOT
 # What cannot run here: a pattern of the command, why, and what runs it instead.
 ELSEWHERE = {
     r"tools/test\b.*": "runs this very test; .ci/run calls it",
+    r"gridstride run .* --ranks\b.*": "wants MPI; test_ranks.py runs the like",
     r"cmake .*\b(installed|build/library)\b.*|build/library/\S+": "test_library.py runs these",
 }
 

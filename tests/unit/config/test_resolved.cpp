@@ -47,6 +47,7 @@ void expect_same(RunConfig const& a, RunConfig const& b) {
   EXPECT_EQ(a.simulation, b.simulation);
   EXPECT_EQ(a.device.backend, b.device.backend);
   EXPECT_EQ(a.device.ordinal, b.device.ordinal);
+  EXPECT_EQ(a.device.has_ordinal, b.device.has_ordinal);
   EXPECT_EQ(a.precision, b.precision);
   EXPECT_EQ(a.constants, b.constants);
   EXPECT_EQ(a.grid, b.grid);
