@@ -7,12 +7,12 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "driver/output_files.hpp"
@@ -57,8 +57,10 @@ struct OutputRun {
   std::map<std::string, std::string> contents() const {
     std::map<std::string, std::string> all;
     for (auto const& entry : std::filesystem::directory_iterator(folder)) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      all[entry.path().filename().string()] = {std::istreambuf_iterator<char>(file), {}};
+      std::string text(entry.file_size(), ' ');
+      std::ifstream(entry.path(), std::ios::binary)
+          .read(text.data(), static_cast<std::streamsize>(text.size()));
+      all[entry.path().filename().string()] = std::move(text);
     }
     return all;
   }
