@@ -29,6 +29,7 @@
 #include "simulations/pde_fields.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_ill_posed.hpp"
+#include "simulations/pde_implicit_steps.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_modal.hpp"
@@ -98,6 +99,10 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
         whole.depends_on_time() || state_.changes() || pde::field_sides_depend_on_time(run);
     uses_clock_ = depends_on_time_ || whole.has_noise();
     goes_by_passes_ = pde::goes_by_passes(run, stream.backend());
+    if (pde::goes_by_multigrid(run)) {
+      pde::check_implicit_values(run, inputs);
+      implicit_.emplace(stream, run, state_, evolved_, fields_.inputs());
+    }
     if (!run.time.adaptive) choose_steps();
   }
 
@@ -120,11 +125,13 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   void save(CheckpointSink& sink) const override {
     Base::save(sink);
     if (choice_) choice_->save(sink);
+    if (implicit_) implicit_->save(sink);
   }
   /// What ended a run ends it again.
   void load(CheckpointSource const& source) override {
     Base::load(source);
     if (choice_) choice_->load(source);
+    if (implicit_) implicit_->load(source);
     this->test_stop();
   }
 
@@ -137,7 +144,9 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   std::vector<NamedText> chosen() const override {
     auto const row = prepared_.empty() ? pde::variant_of(run_, stream_.backend())
                                        : prepared_.begin()->second.variant;
-    return chosen_texts("system", row, static_cast<int>(steps_of_pass()));
+    auto texts = chosen_texts("system", row, static_cast<int>(steps_of_pass()));
+    if (implicit_) texts.push_back({"implicit steps", "multigrid"});
+    return texts;
   }
   std::vector<std::string> fallbacks() const override {
     auto lines = Base::fallbacks();
@@ -160,16 +169,16 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     return scheme_.stages.size();
   }
   /// Throws `ConfigError` where waves grow the faster the shorter they are.
-  void refuse_ill_posed() {
-    auto const growths = [this](pde::StabilityFinder<T>& finder) {
-      return finder.wave_growths(present(), this->clock_.device());
+  void refuse_ill_posed(pde::StabilityFinder<T>& finder) {
+    auto const growths = [this](pde::StabilityFinder<T>& of) {
+      return of.wave_growths(present(), this->clock_.device());
     };
     auto const on_finer = [&] {
       auto finer = finder_of(
           std::make_shared<equations::Linearisation const>(pde::finer_stability_of(run_)));
       return growths(finer);
     };
-    if (auto const problem = pde::ill_posed_problem(run_, growths(*finder_), on_finer))
+    if (auto const problem = pde::ill_posed_problem(run_, growths(finder), on_finer))
       throw ConfigError({*problem});
   }
   pde::StabilityFinder<T> finder_of(std::shared_ptr<equations::Linearisation const> linearisation) {
@@ -183,13 +192,37 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
             pde::evaluating_variant(run_)};
   }
   void choose_steps() {
-    finder_.emplace(finder_of(pde::linearisation_of(run_)));
-    refuse_ill_posed();
-    auto follows = finder_->follows();
+    pde::LimitFollows follows;
+    for (auto& linearisation : pde::explicit_linearisations(run_)) {
+      finders_.push_back(finder_of(std::move(linearisation)));
+      auto const of_this = finders_.back().follows();
+      follows.state = follows.state || of_this.state;
+      follows.time = follows.time || of_this.time;
+      follows.steps_between = std::min(follows.steps_between, of_this.steps_between);
+    }
     follows.equations_have_time = depends_on_time_;
-    choice_.emplace(run_, this->clock_, follows, [this](pde::Ahead const& ahead) {
-      return finder_->find(present(), this->clock_.device(), ahead);
-    });
+    if (implicit_) {
+      auto whole = finder_of(pde::linearisation_of(run_));
+      refuse_ill_posed(whole);
+    } else {
+      refuse_ill_posed(finders_.front());
+    }
+    choice_.emplace(run_, this->clock_, follows,
+                    [this](pde::Ahead const& ahead) { return find_limit(ahead); });
+  }
+
+  /// The least of all.
+  equations::StepLimit find_limit(pde::Ahead const& ahead) {
+    auto const inputs = present();
+    std::optional<equations::StepLimit> least;
+    auto const ranked = [](equations::StepLimit const& limit) {
+      return std::pair(!limit.hopeless, limit.step);
+    };
+    for (pde::StabilityFinder<T>& finder : finders_) {
+      auto const limit = finder.find(inputs, this->clock_.device(), ahead);
+      if (!least || ranked(limit) < ranked(*least)) least = limit;
+    }
+    return *least;
   }
 
   /// The inputs of a stage that takes these buffers.
@@ -220,7 +253,10 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     hold_sides(0, 0);
     return moment();
   }
-  void take_given() override { hold_sides(0, 0); }
+  void take_given() override {
+    hold_sides(0, 0);
+    if (implicit_) implicit_->forget();
+  }
   std::vector<T*> arrays_of(int number) {
     std::vector<T*> arrays;
     for (Array<T>* const component : evolved_) arrays.push_back(this->buffer(number, *component));
@@ -303,7 +339,26 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   system::Sides<T> const& sides_of(std::size_t component) const override {
     return fields_.inputs()[component].sides;
   }
+  /// What is explicit counts as it is at the beginning of a step, sides at the end.
+  void queue_implicit(std::int64_t steps) {
+    Stage const begin = {.sides_at_time = true}, end = {.time = 1, .sides_at_time = true};
+    bool const changes = state_.changes();
+    for (std::int64_t done = 0; done < steps; ++done) {
+      if (changes) state_.refresh(begin);
+      queue_rates(begin, 0, 1);
+      if (changes) state_.refresh(end);
+      implicit_->advance(this->step_size(),
+                         this->clock().time + static_cast<double>(done + 1) * this->step_size());
+      hold_sides(0, 1);
+      this->clock_.tick();
+    }
+  }
+  /// Cycles are looked at by the host, and are in no graph.
+  std::int64_t steps_before_graph() const override {
+    return implicit_ ? 1 : Base::steps_before_graph();
+  }
   void queue(std::int64_t steps) override {
+    if (implicit_) return queue_implicit(steps);
     if (!goes_by_passes_) return Base::queue(steps);
     while (steps > 0) {
       auto const& pass = passes().within(steps);
@@ -324,7 +379,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   bool uses_clock() const override { return uses_clock_; }
 
   pde::SystemFields<T> fields_;
-  std::optional<pde::StabilityFinder<T>> finder_;
+  std::vector<pde::StabilityFinder<T>> finders_;
   pde::SidedNames<T> names_;
   std::optional<pde::LastingArrays<T>> lasting_;
   pde::SideValues<T> side_values_;
@@ -338,6 +393,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   std::map<Stage const*, system::Prepared> prepared_;  // the rates
   mutable std::optional<pde::Passes<T>> passes_;
   std::optional<pde::StepChoice> choice_;  // none where steps follow their error
+  std::optional<pde::ImplicitSteps<T>> implicit_;
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };
 
@@ -376,7 +432,8 @@ SimulationEntry pde_entry() {
   info.kernels = {{"system", variant_names("system")},
                   {"evaluate", variant_names("evaluate")},
                   {"fft", variant_names("fft")},
-                  {"modes", variant_names("modes")}};
+                  {"modes", variant_names("modes")},
+                  {"multigrid", variant_names("multigrid")}};
   info.sides = {SideKind::periodic, SideKind::antiperiodic, SideKind::dirichlet, SideKind::neumann,
                 SideKind::robin,    SideKind::flux,         SideKind::wall,      SideKind::outflow};
   info.has_own_sections = true;

@@ -13,6 +13,7 @@
 #include "model/modal_scheme.hpp"
 #include "model/modal_stepper.hpp"
 #include "model/values.hpp"
+#include "simulations/pde_implicit.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_schemes.hpp"
@@ -27,8 +28,7 @@ using equations::ModalError;
 using equations::Unknown;
 
 bool goes_by_modes(config::RunConfig const& run) {
-  return is_implicit_in_modes(run.time.scheme) || parameters_of(run).is_spectral ||
-         !system_of(run).constraints.empty();
+  return needs_modes(run) || (is_implicit_in_modes(run.time.scheme) && !goes_by_multigrid(run));
 }
 
 std::string_view modal_scheme_of(config::RunConfig const& run) {
@@ -150,6 +150,18 @@ void check_split(config::RunConfig const& run, std::vector<Problem>& problems) {
 }
 
 }  // namespace
+
+bool has_sides_of_modes(config::RunConfig const& run) {
+  auto const are_of_modes = [&](Unknown const& unknown) {
+    auto const& sides = run.sides_of(unknown.name);
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(run.grid.dims); ++axis)
+      for (auto const& side : sides[axis])
+        for (int c = 0; c < unknown.components; ++c)
+          if (!is_of_modes(side, static_cast<std::size_t>(c))) return false;
+    return true;
+  };
+  return std::ranges::all_of(system_of(run).unknowns, are_of_modes);
+}
 
 std::vector<BeyondSides> beyond_sides_of(config::RunConfig const& run) {
   std::vector<BeyondSides> sides;

@@ -18,6 +18,8 @@ namespace gridstride::pde {
 /// Whether a run goes by modes: by a scheme that takes what is linear by itself, with derivatives
 /// of modes, or with constraints.
 bool goes_by_modes(config::RunConfig const& run);
+/// Whether all sides are of kinds that modes have.
+bool has_sides_of_modes(config::RunConfig const& run);
 
 /// The rows of families that it asks for.
 ModalVariants modal_variants_of(config::RunConfig const& run);

@@ -103,6 +103,7 @@ void Parameters::declare(Visitor& visitor) {
                         "of first order in time."},
       config::Presence::optional, kinds, declare_kind(visitor));
   declare_space(visitor);
+  declare_implicit(visitor);
   sections.declare(visitor);
 }
 
@@ -167,6 +168,29 @@ void Parameters::declare_convection(Visitor& v) {
   auto const found = std::ranges::find(kinds_of_convection, convection,
                                        [](Named const& one) { return one.choice.name; });
   if (found != std::end(kinds_of_convection)) space.convection = found->convection;
+}
+
+void Parameters::declare_implicit(Visitor& visitor) {
+  static constexpr config::Choice solvers[] = {
+      {"auto", "modes where these take what is stiff, else multigrid"},
+      {"modes", "those of the grid, in which what is linear with constant coefficients is solved"},
+      {"multigrid",
+       "cycles through coarser and coarser grids, for the diffusion and the decay of each field "
+       "by itself, with coefficients that are formulas of space"}};
+  visitor.section(
+      {.name = "implicit",
+       .documentation = "How implicit steps are solved (`time.scheme`: imex_euler, imex_bdf2)."},
+      [&](Visitor& v) {
+        v.choice({.name = "solver", .documentation = "What solves for an implicit step."}, solvers,
+                 implicit.solver);
+        v.visit({.name = "tolerance",
+                 .documentation =
+                     "Cycles of a step end where the error that is left to be expected in a field "
+                     "is at most so much of it; `auto` is 1e-12, in float32 1e-7.",
+                 .minimum = 1e-15,
+                 .maximum = 0.1},
+                implicit.tolerance, "auto");
+      });
 }
 
 /// Notes faults between the sections; returns whether the equations can be read.

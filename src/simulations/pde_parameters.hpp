@@ -35,6 +35,12 @@ struct FieldKind {
 /// What the rate of change of a field of order 2 is called: `u_t`.
 std::string rate_name(std::string const& field);
 
+/// What solves for implicit steps.
+struct ImplicitOptions {
+  std::string solver = "auto";      ///< or `modes`, `multigrid`
+  std::optional<double> tolerance;  ///< of cycles; empty: 1e-12, in float32 1e-7
+};
+
 /// What follows from the fields at each moment: a derived field, or what diagnostics look at.
 struct Quantity {
   gridstride::equations::Definition definition;
@@ -62,6 +68,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   gridstride::equations::Space space;   ///< what takes the place of derivatives
   bool is_spectral = false;             ///< derivatives are those of modes
   std::optional<double> dealias;        ///< what part of the frequencies products keep
+  ImplicitOptions implicit;
   /// The equations as they were understood; none as long as no file was read without faults.
   std::optional<gridstride::equations::System> system;
   std::vector<Quantity> quantities;
@@ -98,6 +105,7 @@ class Parameters final : public config::ParameterSet, public config::Language {
   void declare_equations(config::Visitor& visitor);
   void declare_space(config::Visitor& visitor);
   void declare_convection(config::Visitor& visitor);
+  void declare_implicit(config::Visitor& visitor);
   bool read_constraints(config::Visitor& visitor);
   bool check(config::Visitor& visitor, config::RunOptions const& run) const;
   bool is_vector(std::string const& field) const;

@@ -12,6 +12,7 @@
 #include "simulations/pde_events.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_ill_posed.hpp"
+#include "simulations/pde_implicit.hpp"
 #include "simulations/pde_initial.hpp"
 #include "simulations/pde_modes.hpp"
 #include "simulations/pde_parameters.hpp"
@@ -137,6 +138,7 @@ bool check_differences(config::RunConfig const& run, std::vector<Problem>& probl
 std::vector<Problem> problems_of(config::RunConfig const& run) {
   std::vector<Problem> problems;
   check_tolerance(run, problems);
+  if (!check_implicit(run, problems)) return problems;
   bool const goes_on =
       goes_by_modes(run) ? check_modes(run, problems) : check_differences(run, problems);
   if (!goes_on) return problems;

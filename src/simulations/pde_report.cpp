@@ -13,6 +13,7 @@
 #include "equations/linear_part.hpp"
 #include "equations/text.hpp"
 #include "grid/grid.hpp"
+#include "simulations/pde_implicit.hpp"
 #include "simulations/pde_lasting.hpp"
 
 namespace gridstride::pde {
@@ -168,10 +169,16 @@ std::vector<std::string> report(config::RunConfig const& run, equations::System 
   std::vector<std::string> lines = {"equations as understood:"};
   for (auto const& equation : equations::to_text(system)) lines.push_back("  " + equation);
   lines.push_back(fmt::format("scheme: {}", run.time.scheme));
+  bool const is_implicit = goes_by_multigrid(run);
+  if (is_implicit) {
+    auto const implicit = implicit_lines(run);
+    lines.insert(lines.end(), implicit.begin(), implicit.end());
+  }
   lines.push_back(limit ? step_line(run, system, *limit, varies)
                         : std::string("step: follows its error"));
   lines.push_back(reach_line(names, program));
   if (!stencil.lasting.empty()) lines.push_back(lasting_line(system, stencil));
+  if (is_implicit) return lines;
   lines.push_back(cost ? cost_line(run, system, names, program, *cost)
                        : cost_line(run, system, names, program, scheme));
   add_linear_parts(system, lines);

@@ -8,6 +8,7 @@
 #include "equations/ill_posed.hpp"
 #include "model/entry.hpp"
 #include "model/modal_scheme.hpp"
+#include "simulations/pde_implicit.hpp"
 #include "simulations/pde_parameters.hpp"
 
 namespace gridstride::pde {
@@ -53,6 +54,7 @@ SlopeScheme const* slopes_of(config::RunConfig const& run) {
 
 Scheme const& scheme_of(config::RunConfig const& run) {
   if (auto const* slopes = slopes_of(run)) return slopes->scheme;
+  if (goes_by_multigrid(run)) return multigrid_scheme(run.time.scheme);
   return find_scheme(
       std::ranges::find(names_of_schemes, run.time.scheme, &SchemeName::name)->scheme);
 }
@@ -82,13 +84,12 @@ equations::Space const& space_of(config::RunConfig const& run) {
   return parameters_as<Parameters>(run).space;
 }
 
-equations::Stencil stencil_of(config::RunConfig const& run) {
-  return without_rates(
-      run, equations::discretise(system_of(run), run.grid, space_of(run),
-                                 equations::NamesAs::arrays, equations::LastingAs::arrays));
-}
-
 namespace {
+
+/// What steps take explicitly.
+equations::System explicit_system(config::RunConfig const& run) {
+  return goes_by_multigrid(run) ? diffusion_split_of(run).rest : system_of(run);
+}
 
 equations::Stencil stability_on(config::RunConfig const& run, Grid const& grid) {
   return without_rates(run,
@@ -96,6 +97,12 @@ equations::Stencil stability_on(config::RunConfig const& run, Grid const& grid) 
 }
 
 }  // namespace
+
+equations::Stencil stencil_of(config::RunConfig const& run) {
+  return without_rates(
+      run, equations::discretise(explicit_system(run), run.grid, space_of(run),
+                                 equations::NamesAs::arrays, equations::LastingAs::arrays));
+}
 
 std::shared_ptr<equations::Linearisation const> linearisation_of(config::RunConfig const& run) {
   auto& [guard, grid, scheme, found] = parameters_as<Parameters>(run).linearisation;
@@ -106,6 +113,24 @@ std::shared_ptr<equations::Linearisation const> linearisation_of(config::RunConf
     scheme = run.time.scheme;
   }
   return found;
+}
+
+std::vector<std::shared_ptr<equations::Linearisation const>> explicit_linearisations(
+    config::RunConfig const& run) {
+  if (!goes_by_multigrid(run)) return {linearisation_of(run)};
+  auto const rest = explicit_system(run);
+  auto const linearised = [&](equations::System const& system) {
+    return std::make_shared<equations::Linearisation const>(
+        equations::discretise_for_stability(system, run.grid, space_of(run)));
+  };
+  std::vector<std::shared_ptr<equations::Linearisation const>> all = {linearised(rest)};
+  for (std::size_t c = 0; rest.rates.size() > 1 && c < rest.rates.size(); ++c) {
+    auto alone = rest;
+    for (std::size_t other = 0; other < rest.rates.size(); ++other)
+      if (other != c) alone.rates[other] = alone.terms.number(0);
+    all.push_back(linearised(alone));
+  }
+  return all;
 }
 
 equations::Stencil finer_stability_of(config::RunConfig const& run) {

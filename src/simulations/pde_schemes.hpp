@@ -28,11 +28,15 @@ int degree_of(config::RunConfig const& run);
 
 equations::System const& system_of(config::RunConfig const& run);
 equations::Space const& space_of(config::RunConfig const& run);
-/// All rates; by `leapfrog` those of rates of fields, which are the second half. What lasts is read
-/// from arrays (`LastingArrays`).
+/// All rates; by `leapfrog` those of rates of fields, which are the second half, and of implicit steps
+/// by multigrid what is explicit. What lasts is read from arrays (`LastingArrays`).
 equations::Stencil stencil_of(config::RunConfig const& run);
-/// The same linearised; found once.
+/// All rates linearised, by `leapfrog` the same; found once.
 std::shared_ptr<equations::Linearisation const> linearisation_of(config::RunConfig const& run);
+/// Those that limit a step: of what is explicit, of implicit steps also each component by itself, since
+/// what others do may be damped by what is implicit.
+std::vector<std::shared_ptr<equations::Linearisation const>> explicit_linearisations(
+    config::RunConfig const& run);
 /// What would be linearised of a grid that is finer, `equations::finer_by` times.
 equations::Stencil finer_stability_of(config::RunConfig const& run);
 

@@ -9,11 +9,13 @@
 #include "config/run_fields.hpp"
 #include "equations/stability.hpp"
 #include "kernels/families.hpp"
+#include "kernels/multigrid/multigrid.hpp"
 #include "kernels/support/runtime_compiler.hpp"
 #include "kernels/system/planes.hpp"
 #include "kernels/system/system.hpp"
 #include "model/values.hpp"
 #include "simulations/pde_globals.hpp"
+#include "simulations/pde_implicit.hpp"
 #include "simulations/pde_lasting.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_quantities.hpp"
@@ -46,8 +48,8 @@ std::string_view variant_of(config::RunConfig const& run, Backend backend) {
   std::string_view const wanted = run.kernels.at("system");
   if (wanted != "auto") return wanted;
   bool const marches = backend == Backend::cuda && slopes_of(run) == nullptr &&
-                       system_of(run).sides.empty() && has_runtime_compiler() &&
-                       system::marches_by_default(Passing(run).what);
+                       !goes_by_multigrid(run) && system_of(run).sides.empty() &&
+                       has_runtime_compiler() && system::marches_by_default(Passing(run).what);
   return marches ? "march" : system::default_variant(backend, run.grid.dims);
 }
 
@@ -106,8 +108,11 @@ std::vector<Row> rows_of(config::RunConfig const& run, Backend backend) {
   auto const stencil = stencil_of(run);
   if (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands))
     rows.push_back(scratch(run, "operand", 1));
-  if (!run.time.adaptive && !linearisation_of(run)->coefficients().empty())
-    rows.push_back(scratch(run, "coefficient", 1));
+  bool const by_multigrid = goes_by_multigrid(run);
+  if (!run.time.adaptive && (by_multigrid || !linearisation_of(run)->coefficients().empty()))
+    rows.push_back(
+        scratch(run, "coefficient", by_multigrid ? 1 + static_cast<int>(stencil.rates.size()) : 1));
+  if (by_multigrid) add_implicit_rows(rows, run);
   add_lasting(rows, run, stencil);
   add_side_values(rows, run);
   add_quantities(rows, run);
@@ -149,6 +154,7 @@ MemoryForecast memory_of(config::RunConfig const& run, Inputs const&, Backend ba
   auto memory = forecast(run, rows_of(run, backend));
   if (run.time.adaptive)
     memory.other_bytes += AdaptiveSteps::bytes(run.grid, stencil_of(run).rates.size());
+  if (goes_by_multigrid(run)) add_implicit_memory(memory, run);
   return memory;
 }
 
@@ -156,11 +162,16 @@ void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& d
   with_zero_of(run.precision, [&](auto zero) {
     find_variant("system", system::variants<decltype(zero)>(), device,
                  variant_of(run, device.backend()));
+    if (goes_by_multigrid(run) && run.kernels.at("multigrid") != "auto")
+      find_variant("multigrid", multigrid::variants<decltype(zero)>(), device,
+                   run.kernels.at("multigrid"));
   });
   if (run.kernels.at("system") == "planes")
     if (auto const why = system::planes_refusal(run.grid); !why.empty())
       throw std::invalid_argument("system: " + why);
   if (run.kernels.at("system") != "march") return;
+  if (goes_by_multigrid(run))
+    throw std::invalid_argument("system: 'march' takes no implicit steps (it has stages alone)");
   if (slopes_of(run) != nullptr)
     throw std::invalid_argument(
         fmt::format("system: 'march' takes no {} (it has stages alone)",

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "simulations/pde_implicit.hpp"
 #include "simulations/pde_schemes.hpp"
 
 namespace gridstride::pde {
@@ -19,7 +20,12 @@ constexpr double most_rise = 1.18921;
 
 StepChoice::StepChoice(config::RunConfig const& run, StepClock const& clock, LimitFollows follows,
                        FindLimit find)
-    : run_(run), clock_(clock), follows_(follows), find_(std::move(find)) {}
+    : run_(run),
+      clock_(clock),
+      follows_(follows),
+      find_(std::move(find)),
+      is_implicit_(goes_by_multigrid(run)),
+      share_(explicit_share(run)) {}
 
 /// Of leapfrog from the eigenvalues −ω² of the accelerations, for which forward Euler would have
 /// 2/ω²: 2/ω. Others than these, as those of waves that are carried along, it does not take.
@@ -30,6 +36,7 @@ equations::StepLimit StepChoice::limit(Ahead const& ahead) const {
         "at t = {} s: what the equations make of small changes is beyond all numbers, so that no "
         "step is stable",
         clock_.now().time));
+  limit.step *= share_;
   if (!is_leapfrog(run_)) return limit;
   limit.hopeless = limit.step * limit.fastest < 1.9;
   limit.step = std::sqrt(2 * limit.step);
@@ -51,6 +58,9 @@ StepChoice::Choice StepChoice::find_first() const {
     if (present.hopeless)
       throw ConfigError({run_.problem(run_.location("time.scheme"), hopeless())});
     bool const has_time = follows_.equations_have_time;
+    if (is_implicit_ && *run_.time.step > present.step)
+      throw ConfigError(
+          {run_.problem(run_.time.step_location, too_long(*run_.time.step, present))});
     if (run_.time.step)
       return {stable_step(run_, present.step, has_time, describe(present)), present.step};
     double const step = longest(present);
@@ -72,7 +82,8 @@ StepPlan StepChoice::plan(double time, double until, std::optional<double> last_
     step_ = step;
     limit_ = limit;
   }
-  auto plan = is_leapfrog(run_) ? equal_steps(step_)(time, until) : whole_steps(step_)(time, until);
+  bool const alike = is_leapfrog(run_) || is_implicit_;
+  auto plan = alike ? equal_steps(step_)(time, until) : whole_steps(step_)(time, until);
   if (follows_.state) plan.steps = std::min(plan.steps, steps);
   return plan;
 }
@@ -107,6 +118,8 @@ double StepChoice::longest(equations::StepLimit const& limit) const {
 /// The step that the file gives, held to a limit.
 double StepChoice::given(double time, equations::StepLimit const& limit) const {
   double const step = std::min(*run_.time.step, output_interval(run_));
+  if (step > limit.step && is_implicit_)
+    throw NumericalError(fmt::format("at t = {} s: {}", time, too_long(step, limit)));
   if (step > limit.step)
     throw NumericalError(
         fmt::format("at t = {} s the step of {} s is over the stability limit of {:.6g} s ({}); "
@@ -173,13 +186,30 @@ void StepChoice::look_ahead(double time, double& step, std::int64_t& steps) cons
 }
 
 std::string StepChoice::describe(equations::StepLimit const& limit) const {
+  if (is_implicit_)
+    return fmt::format("{}, for what is explicit, with rates of up to {:.4g} 1/s", run_.time.scheme,
+                       limit.fastest);
   return fmt::format("{}, with rates of up to {:.4g} 1/s", run_.time.scheme, limit.fastest);
+}
+
+std::string StepChoice::too_long(double step, equations::StepLimit const& limit) const {
+  return fmt::format(
+      "the step of {} s is over the stability limit of {:.6g} s ({}; implicit are the diffusion "
+      "and "
+      "the decay of each field by itself)",
+      step, limit.step, describe(limit));
 }
 
 std::string StepChoice::hopeless() const {
   if (is_leapfrog(run_))
     return "leapfrog is not stable for what these equations do: what they make of waves is not "
            "real and negative (rk4 takes them)";
+  if (is_implicit_)
+    return fmt::format(
+        "{} is not stable for what is explicit in these equations, whatever the step (it has waves "
+        "that are hardly damped, as central differences make of what is carried along; "
+        "'space: {{convection: upwind}}' damps those, and rk4 takes all explicitly)",
+        run_.time.scheme);
   return fmt::format(
       "{} is not stable for what these equations do, whatever the step (they have waves that are "
       "hardly damped); ssprk3 and rk4 take them",

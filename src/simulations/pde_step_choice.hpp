@@ -66,11 +66,14 @@ class StepChoice {
   void look_ahead(double time, double& step, std::int64_t& steps) const;
   std::string describe(equations::StepLimit const& limit) const;
   std::string hopeless() const;
+  std::string too_long(double step, equations::StepLimit const& limit) const;
 
   config::RunConfig const& run_;
   StepClock const& clock_;
   LimitFollows follows_;
   FindLimit find_;
+  bool is_implicit_;  // by multigrid: limits are those of what is explicit
+  double share_;      // that a scheme takes of a limit
   double step_ = 0;   // the last one that was chosen; those before a moment may be shorter
   double limit_ = 0;  // then
   std::optional<Choice> first_;

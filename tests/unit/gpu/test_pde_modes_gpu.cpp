@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "support/pde_implicit_cases.hpp"
 #include "support/pde_modes_cases.hpp"
 #include "support/pde_restart_cases.hpp"
 #include "unit/gpu/gpu.hpp"
@@ -44,6 +45,30 @@ TEST(PdeModesGpu, GoesOnWithTheSameBits) {
       test::vorticity_pde(24, 0.01, "2*cos(x)*cos(y) + 3*cos(3*x) - cos(2*y)", "imex_bdf2", 0.8,
                           80),
       Backend::cuda);
+}
+
+/// Steps by multigrid, which end at a tolerance of 1e-12, in float32 1e-7.
+TEST(PdeImplicitGpu, AgreesWithTheHost) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (char const* scheme : {"imex_euler", "imex_bdf2"})
+    for (bool const is_float : {false, true})
+      for (std::string const& text :
+           {test::implicit_products(scheme, false, 40), test::implicit_products(scheme, true, 40),
+            test::implicit_nerve(scheme, "{robin: [1, t]}", 1, 0.02)}) {
+        auto const yaml = (is_float ? "precision: float32\n" : "") + text;
+        auto const host = test::run_pde(yaml, Backend::cpu),
+                   gpu = test::run_pde(yaml, Backend::cuda);
+        EXPECT_EQ(host.steps, gpu.steps);
+        for (std::size_t f = 0; f < host.fields.size(); ++f)
+          EXPECT_LT(test::largest_difference(gpu.fields[f], host.fields[f]), is_float ? 1e-4 : 1e-9)
+              << yaml;
+      }
+}
+
+TEST(PdeImplicitGpu, GoesOnWithTheSameBits) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_bits_after_restarts(test::implicit_nerve("imex_bdf2", "{robin: [1, t]}", 1, 0.013),
+                                   Backend::cuda);
 }
 
 }  // namespace
