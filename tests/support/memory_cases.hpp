@@ -158,7 +158,7 @@ inline std::vector<MemoryCase> memory_cases() {
        "simulation: pde\n" + plane +
            "boundary: {x: {robin: [1, t]}, y: {neumann: 0}}\n"
            "equations: {u: \"div((1 + x)*grad(u)) - u^3 - y*u + v\", v: \"laplace(v) + u\"}\n"
-           "initial: {u: x, v: y}\ntime: {scheme: imex_bdf2, end: 0.04, step: 0.01}\n"
+           "initial: {u: x, v: y}\ntime: {scheme: imex_bdf2, end: 8e-7, step: 2e-7}\n"
            "checkpoint: {every: {steps: 2}}\n",
        false, ""},
       {"pde in modes", "simulation: pde\n" + plane +
