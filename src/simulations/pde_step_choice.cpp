@@ -207,8 +207,10 @@ std::string StepChoice::hopeless() const {
   if (is_implicit_)
     return fmt::format(
         "{} is not stable for what is explicit in these equations, whatever the step (it has waves "
-        "that are hardly damped, as central differences make of what is carried along; "
-        "'space: {{convection: upwind}}' damps those, and rk4 takes all explicitly)",
+        "that are hardly damped, as central differences make of what is carried along, and as "
+        "fields "
+        "that diffuse by each other's gradients have; 'space: {{convection: upwind}}' damps the "
+        "former, and rk4 takes all explicitly)",
         run_.time.scheme);
   return fmt::format(
       "{} is not stable for what these equations do, whatever the step (they have waves that are "

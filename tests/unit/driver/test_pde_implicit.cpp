@@ -233,6 +233,17 @@ TEST(PdeImplicit, LimitsAreThoseOfWhatIsExplicit) {
   std::string const decays = "equations: {u: laplace(u), v: -10*v}\n";
   EXPECT_NEAR(limit(decays, "imex_euler"), 0.2, 1e-4);
   EXPECT_NEAR(limit(decays, "imex_bdf2"), 0.4 / 3, 1e-4);
+  // Steps of nearly that length do not make it grow.
+  for (auto const& [scheme, step] :
+       {std::pair("imex_euler", 0.198), std::pair("imex_bdf2", 0.132)}) {
+    auto const found =
+        run_pde(fmt::format("simulation: pde\ngrid: {{points: [5, 4]}}\nboundary: {{x: "
+                            "{{dirichlet: 1}}, y: periodic}}\n"
+                            "equations: {{u: laplace(u), v: -10*v}}\ninitial: {{u: 0, v: 1}}\n"
+                            "time: {{scheme: {}, end: {}, step: {}}}\n",
+                            scheme, 300 * step, step));
+    EXPECT_LT(std::abs(found.fields[1][2]), 1) << scheme;  // between the sides
+  }
   std::string const exchange =
       "equations: {u: \"10*u*(1 - u) + 10*v\", v: \"laplace(v) - 10*v\"}\n";
   EXPECT_EQ(limit(exchange, "imex_euler"), 0);
