@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
+#include <ranges>
 
 #include "equations/text.hpp"
 
@@ -55,6 +56,15 @@ class DiffusionSplitter {
     }
   }
 
+  /// Whether a flux that sides give stands beside other diffusion along its axis, which they say
+  /// nothing of.
+  bool is_mixed() const {
+    return std::ranges::any_of(std::views::iota(0, 3), [this](int axis) {
+      auto const a = static_cast<std::size_t>(axis);
+      return is_given_[a] && is_open_[a];
+    });
+  }
+
   Split split() {
     for (std::size_t k = 0; k < rates_.size(); ++k) {
       if (!needed_[k]) continue;
@@ -84,7 +94,11 @@ class DiffusionSplitter {
       split.coefficients[own] = terms_.number(1);
       return split;
     }
-    if (node.kind == Kind::derivative) return of_derivative(node, 2);
+    if (node.kind == Kind::derivative) {
+      auto const split = of_derivative(node, 2);
+      if (split) is_open_[static_cast<std::size_t>(axis_of(node.orders, 2))] = true;
+      return split;
+    }
     if (node.kind == Kind::flux) return of_flux(node);
     if (node.kind == Kind::operation) return of_operation(node, rates_, false);
     return std::nullopt;
@@ -105,15 +119,15 @@ class DiffusionSplitter {
     return split;
   }
 
-  /// Of what flows by the derivative along its own axis, and no other.
+  /// Of what flows by the derivative along its own axis, and no other. What sides give is left.
   std::optional<Split> of_flux(Node const& node) {
-    if (operand_count(node) > 1) return std::nullopt;
     auto const axis = static_cast<std::size_t>(node.index);
     Split const flow = at(flows_, node, 0);
     Split split;
     split.coefficients[axis] = flow.coefficients[axis];
     if (split.is_whole() || split.coefficients != flow.coefficients) return std::nullopt;
-    split.rest = terms_.flux(flow.rest, node.index);
+    split.rest = terms_.flux(flow.rest, node.index, flux_through_sides(node, node.operands));
+    (operand_count(node) > 1 ? is_given_ : is_open_)[axis] = true;
     return split;
   }
 
@@ -185,6 +199,7 @@ class DiffusionSplitter {
   int component_;
   std::vector<Split> flows_, rates_;
   std::vector<bool> needed_;
+  std::array<bool, 3> is_given_ = {}, is_open_ = {};  // along each axis
 };
 
 /// How often a component is differentiated in each part of a rate, at most; −1 where it is not
@@ -266,11 +281,12 @@ DiffusionSplit split_diffusion(System const& system) {
   auto const dims = static_cast<std::size_t>(system.dims);
   for (int component = 0; component < system.component_count(); ++component) {
     Term& rate = result.rest.rates[static_cast<std::size_t>(component)];
-    auto split = DiffusionSplitter(terms, rate, component).split();
+    DiffusionSplitter splitter(terms, rate, component);
+    auto split = splitter.split();
     auto const& along = split.coefficients;
-    bool const alike =
-        along[0] >= 0 && std::ranges::all_of(along.begin(), along.begin() + static_cast<long>(dims),
-                                             [&](Term one) { return one == along[0]; });
+    bool const alike = !splitter.is_mixed() && along[0] >= 0 &&
+                       std::ranges::all_of(along.begin(), along.begin() + static_cast<long>(dims),
+                                           [&](Term one) { return one == along[0]; });
     OwnDiffusion& one = result.own.emplace_back();
     if (alike) {
       one = {along[0], terms.number(0)};

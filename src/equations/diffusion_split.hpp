@@ -28,7 +28,8 @@ struct DiffusionSplit {
 /// Splits the rates: rest + ∇·(D∇u) − κ·u = rate. D comes from terms `div(D*grad(u))`, and
 /// `D*laplace(u)` where D is a number, along all axes alike; κ from terms of u alone, times formulas
 /// of space: of c·u that is max(−c, 0), and max(c, 0)·u is left. Sums, differences, and what
-/// multiplies or divides them are gone into. A component is at fault where its rate has derivatives
+/// multiplies or divides them are gone into. What sides give of a flux is left; such a flux is the only
+/// diffusion along its axis, and ∇·(D∇u) has no flux through these sides then. A component is at fault where its rate has derivatives
 /// of its own of second order or higher that are not of this form.
 DiffusionSplit split_diffusion(System const& system);
 

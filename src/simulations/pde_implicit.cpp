@@ -61,7 +61,7 @@ config::Location place_of_sides(config::RunConfig const& run, std::string const&
 
 /// As multigrid has a side of a component.
 SideKind kind_of(SideKind kind, bool is_normal) {
-  if (kind == SideKind::robin) return SideKind::neumann;
+  if (kind == SideKind::robin || kind == SideKind::flux) return SideKind::neumann;
   if (kind == SideKind::wall) return is_normal ? SideKind::dirichlet : SideKind::neumann;
   return kind;
 }
@@ -97,8 +97,6 @@ std::string side_fault(config::SideCondition const& side) {
       return "they are antiperiodic";
     case SideKind::outflow:
       return "there is an 'outflow'";
-    case SideKind::flux:
-      return "there is a 'flux' (did you mean 'neumann', the derivative along the normal?)";
     default:
       return {};
   }
@@ -110,9 +108,9 @@ void check_sides(config::RunConfig const& run, DiffusionSplit const& split,
   auto const refuse = [&](std::string const& field, int axis, std::string const& why) {
     problems.push_back(run.problem(
         place_of_sides(run, field, axis),
-        fmt::format("implicit steps by multigrid take sides that are periodic, or have "
-                    "'dirichlet', 'neumann', 'wall' or 'robin' with formulas of space and time, a "
-                    "of 'robin' of space alone (for {} along {} {})",
+        fmt::format("implicit steps by multigrid take sides that are periodic, 'wall', or have "
+                    "'dirichlet', 'neumann' or 'robin' with formulas of space and time, a of "
+                    "'robin' of space alone, or a 'flux' (for {} along {} {})",
                     field, axis_names[static_cast<std::size_t>(axis)], why)));
   };
   for (Unknown const& unknown : system_of(run).unknowns) {

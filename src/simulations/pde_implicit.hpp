@@ -33,7 +33,7 @@ equations::DiffusionSplit diffusion_split_of(config::RunConfig const& run);
 /// Components that one equation (1/τ)·v − ∇·(D∇v) + κ·v = g is for.
 struct ImplicitGroup {
   std::vector<int> components;
-  poisson::Sides kinds;      ///< as multigrid has them; `robin` is `neumann` with a reaction
+  poisson::Sides kinds;      ///< as multigrid has them: `robin` and `flux` are `neumann`
   bool has_factors = false;  ///< whether there is a robin side
   config::FieldSource diffusivity, decay;
   std::string name;  ///< of its rows: with `.diffusivity` and `.decay`

@@ -105,6 +105,22 @@ TEST(PdeImplicit, AgreesWithExplicitSteps) {
   EXPECT_NEAR(test::order_of(box, "imex_bdf2", exact, 50), 2, 0.15);
 }
 
+/// What flows through sides is given in time, or follows from u.
+TEST(PdeImplicit, TakesFluxesThroughSides) {
+  auto const make = [](std::string_view scheme, int steps) {
+    return fmt::format(
+        "simulation: pde\ngrid: {{points: [11, 8]}}\n"
+        "boundary: {{x: {{lower: {{flux: \"0.1*sin(3*t)\"}}, upper: {{flux: \"u^2/9\"}}}}, "
+        "y: {{lower: {{dirichlet: 1}}, upper: {{flux: \"-x/9\"}}}}}}\n"
+        "equations: {{u: \"-div(-(0.02 + 0.03*x*y)*grad(u)) - u\"}}\ninitial: {{u: 1}}\n"
+        "time: {{scheme: {}, end: 1, step: {}}}\n",
+        scheme, 1.0 / steps);
+  };
+  auto const exact = run_pde(make("rk4", 400)).fields[0];
+  EXPECT_NEAR(test::order_of(make, "imex_bdf2", exact, 50), 2, 0.15);
+  EXPECT_NEAR(test::order_of(make, "imex_euler", exact, 100), 1, 0.1);
+}
+
 TEST(PdeImplicit, TakesTheStepsOfHeat) {
   std::string const grid =
       "grid: {points: [17, 12]}\nboundary: {x: {lower: {dirichlet: \"sin(5*t)\"}, upper: {neumann: "
@@ -216,6 +232,11 @@ TEST(PdeImplicit, RefusesWhatItCannotDo) {
   begins(refusal(equations, "imex_euler", "0.1", "{robin: [-1, 1]}"), "boundary.x");
   begins(refusal(equations, "imex_euler", "0.1", "{neumann: v}"),
          "boundary.x: implicit steps by multigrid take sides");
+  // What flows through the sides of x is that of one of both terms.
+  begins(refusal("equations: {u: \"laplace(u) + div(x*grad(u))\", v: \"-div([v, 0])\"}\n" +
+                     by_multigrid,
+                 "imex_euler", "0.1", "{flux: 0}"),
+         "equations.u: implicit steps by multigrid: 'laplace(u) + div");
   begins(refusal("equations: {u: \"laplace(u) - 40*v\", v: \"40*u - 100*v\"}\n"),
          "time.step: the step of 0.1 s is over the stability limit of 0.02 s (imex_euler, for what "
          "is explicit");
