@@ -48,6 +48,10 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs)
                                           extents.rows, element, options_of(run), true);
   forecast.other_bytes = vectors + 3 * n * element + forecast.field_bytes;
   if (parameters_of(run).preconditioner == "chebyshev") forecast.other_bytes += 2 * n * element;
+  // Factors: elements of A with what tells their places, rows twice; in float64 on the host meanwhile.
+  bool const has_factors =
+      parameters_of(run).preconditioner == "ic0" || parameters_of(run).preconditioner == "ilu0";
+  if (has_factors) forecast.other_bytes += elements * (element + 4) + n * (2 * 16 + element + 24);
   // A hierarchy: the matrix once more, interpolation and its transpose, coarser matrices; vectors.
   if (asked == "amg_cg" || (asked == "auto" && extents.rows >= least_aggregated))
     forecast.other_bytes += 3 * rows_bytes + 12 * n * element;
@@ -57,6 +61,7 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs)
   auto const sides = static_cast<std::size_t>(extents.size()) * sizeof(double);
   forecast.other_bytes += sides;
   forecast.host_bytes = rows_bytes + reading + forecast.field_bytes + sides + 12 * n * 8;
+  if (has_factors) forecast.host_bytes += elements * (20 + 12 + element + 4) + n * 120;
   note_reading(forecast, parameters_of(run).rhs, static_cast<std::size_t>(extents.size()));
   return forecast;
 }

@@ -67,7 +67,11 @@ void Parameters::declare_iterations(config::Visitor& visitor, Precision precisio
        "magnitude"},
       {"chebyshev",
        "a polynomial of degree 3 of a symmetric matrix with a positive diagonal: fewer iterations, "
-       "each with four products"}};
+       "each with four products"},
+      {"ic0",
+       "Cholesky factors without fill of a symmetric matrix with a positive diagonal, for `cg` and "
+       "`minres`"},
+      {"ilu0", "LU factors without fill of any matrix, for `bicgstab` and `gmres`"}};
   visitor.choice({.name = "preconditioner", .documentation = "Of iterations."}, preconditioners,
                  preconditioner);
 }

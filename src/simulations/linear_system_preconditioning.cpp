@@ -91,6 +91,24 @@ Preconditioning<T> by_polynomial(Stream& stream, ScaledSystem<T> const& system,
 }
 
 template <class T>
+Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
+                              sparse::Incomplete kind) {
+  bool const definite = kind == sparse::Incomplete::cholesky;
+  if (definite) require_positive_diagonal(system.rows());
+  auto const factors = sparse::factorize(system.rows(), kind);
+  auto const solver = std::make_shared<sparse::IncompleteSolver<T> const>(stream, factors);
+  Preconditioning<T> found{
+      [solver](Stream& s, std::span<T const> r, std::span<T> z) { solver->solve(s, r, z); },
+      definite ? "ic0" : "ilu0"};
+  if (factors.shift > 0)
+    found.note = fmt::format(
+        "preconditioner: {} is of A with {} of the sum of |a_ij| added to each element of the "
+        "diagonal (row {}, counted from 0, has no pivot to divide by otherwise)",
+        found.name, factors.shift, factors.failed);
+  return found;
+}
+
+template <class T>
 Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system) {
   auto const& rows = system.rows();
   require_positive_diagonal(rows);
@@ -121,6 +139,7 @@ bool suits_aggregation(Csr<double> const& matrix) {
   template Preconditioning<T> by_diagonal(Stream&, ScaledSystem<T> const&, krylov::Method, bool); \
   template Preconditioning<T> by_polynomial(Stream&, ScaledSystem<T> const&,                      \
                                             krylov::Operator<T> const&);                          \
+  template Preconditioning<T> by_factors(Stream&, ScaledSystem<T> const&, sparse::Incomplete);    \
   template Preconditioning<T> by_aggregation(Stream&, ScaledSystem<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

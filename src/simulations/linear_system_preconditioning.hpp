@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kernels/krylov/krylov.hpp"
+#include "kernels/sparse/incomplete.hpp"
 #include "simulations/linear_system_scaled.hpp"
 
 /// What sparse systems are preconditioned by, for `linear_system` alone.
@@ -12,6 +13,7 @@ template <class T>
 struct Preconditioning {
   krylov::Preconditioner<T> apply = {};
   std::string name = "none";
+  std::string note = {};  ///< what a user may want to know of it
 };
 
 /// Division by the diagonal, of `minres` by its magnitude; none where an element is 0, or where
@@ -24,6 +26,12 @@ Preconditioning<T> by_diagonal(Stream& stream, ScaledSystem<T> const& system, kr
 template <class T>
 Preconditioning<T> by_polynomial(Stream& stream, ScaledSystem<T> const& system,
                                  krylov::Operator<T> const& a);
+
+/// Incomplete factors: IC(0), for a symmetric matrix with a positive diagonal, or ILU(0), for one
+/// without rows of zeros.
+template <class T>
+Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
+                              sparse::Incomplete kind);
 
 /// A cycle of algebraic multigrid, for a symmetric matrix with a positive diagonal. It interpolates
 /// constants in the units in which rows have the more diagonal: the given ones or the system's own.

@@ -160,9 +160,8 @@ std::vector<double> SparseSystem<T>::read_right(config::RunConfig const& run,
 template <class T>
 void SparseSystem<T>::choose_method(config::RunConfig const& run, Csr<double> const& read) {
   if (automatic_) {
-    method_ = !found_.symmetric()       ? Method::bicgstab
-              : found_.not_positive < 0 ? Method::cg
-                                        : Method::minres;
+    bool const general = !found_.symmetric() || parameters_of(run).preconditioner == "ilu0";
+    method_ = general ? Method::bicgstab : found_.not_positive < 0 ? Method::cg : Method::minres;
     may_aggregate_ = method_ == Method::cg && parameters_of(run).preconditioner == "auto" &&
                      suits_aggregation(read);
   } else {
@@ -220,8 +219,26 @@ void SparseSystem<T>::precondition(config::RunConfig const& run) {
     refuse(
         "chebyshev needs a symmetric matrix with a positive diagonal (jacobi and none take "
         "others)");
+  if (asked == "ic0" && !(found_.symmetric() && positive))
+    refuse(fmt::format(
+        "ic0 needs a symmetric matrix with a positive diagonal{} (ilu0 takes others, for bicgstab "
+        "and gmres)",
+        found_.symmetric()
+            ? fmt::format(" (here row {}, counted from 0, has none)", found_.not_positive)
+            : ""));
+  if (asked == "ilu0" && (method_ == Method::cg || method_ == Method::minres))
+    refuse(
+        fmt::format("ilu0 is not symmetric, as {} needs it (ic0 is; bicgstab and gmres take ilu0)",
+                    method_name_));
+  if (asked == "ilu0" && found_.empty >= 0)
+    refuse(
+        fmt::format("ilu0 needs an element other than 0 in each row (here row {}, counted from 0, "
+                    "has none)",
+                    found_.empty));
   auto found = asked == "none"        ? Preconditioning<T>{}
                : asked == "chebyshev" ? by_polynomial(stream_, system_, products())
+               : asked == "ic0"       ? by_factors(stream_, system_, sparse::Incomplete::cholesky)
+               : asked == "ilu0"      ? by_factors(stream_, system_, sparse::Incomplete::lu)
                : aggregates_
                    ? by_aggregation(stream_, system_)
                    : by_diagonal(stream_, system_, method_, method_ != Method::cg || positive);
@@ -231,6 +248,7 @@ void SparseSystem<T>::precondition(config::RunConfig const& run) {
                : "jacobi needs a diagonal without zeros (preconditioner: none)");
   preconditioner_ = std::move(found.apply);
   preconditioner_name_ = found.name;
+  if (!found.note.empty()) fallbacks_.push_back(found.note);
 }
 
 template <class T>

@@ -272,4 +272,28 @@ inline void expect_polynomials(Backend backend) {
   }
 }
 
+/// Incomplete factors, by the methods that take them, in few iterations of those with the diagonal.
+inline void expect_incomplete_factors(Backend backend) {
+  struct Case {
+    std::string method, preconditioner;
+  };
+  for (std::string const precision : {"float64", "float32"})
+    for (auto const& [method, preconditioner] :
+         {Case{"cg", "ic0"}, Case{"minres", "ic0"}, Case{"gmres", "ilu0"}, Case{"bicgstab", "ilu0"},
+          Case{"auto", "ilu0"}}) {
+      SCOPED_TRACE(method + " and " + preconditioner + " in " + precision);
+      auto const with = [&](std::string const& name) {
+        return solve_system(sparse_yaml("{stencil: 5-point, points: [60, 50]}", "sin(i)",
+                                        "restart: 200, tolerance: 1e-5, method: " + method +
+                                            ", preconditioner: " + name,
+                                        precision),
+                            backend);
+      };
+      auto const factors = with(preconditioner), diagonal = with("jacobi");
+      EXPECT_TRUE(factors.fallbacks.empty());
+      EXPECT_LE(factors.diagnostic("relative_residual"), 1e-5);
+      EXPECT_LE(1.5 * factors.diagnostic("iterations"), diagonal.diagnostic("iterations"));
+    }
+}
+
 }  // namespace gridstride::test

@@ -34,6 +34,51 @@ TEST(LinearSystemSparse, PolynomialsNeedASymmetricMatrixWithAPositiveDiagonal) {
   }
 }
 
+TEST(LinearSystemSparse, IncompleteFactorsTakeFewerIterations) { expect_incomplete_factors(cpu); }
+
+TEST(LinearSystemSparse, IncompleteFactorsAreRefusedOrRaisedWhereTheyAreNotThere) {
+  auto const refused = [](std::string const& matrix, std::string const& more) {
+    try {
+      solve_system(sparse_yaml(matrix, "0", more), cpu);
+    } catch (ConfigError const& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  auto const expect = [&](std::string const& matrix, std::string const& more,
+                          std::string const& message) {
+    auto const found = refused(matrix, more);
+    EXPECT_NE(found.find("parameters.preconditioner: " + message), std::string::npos) << found;
+  };
+  MatrixFile const skew(3, [](int i, int j) { return i == j ? 2 : i < j ? 1 : 0; });
+  MatrixFile const negative(3, [](int i, int j) { return i == j ? 2 - i : 0.5; });
+  MatrixFile const empty(3, [](int i, int j) { return i == j && i != 2 ? 1 : 0; });
+  std::string const symmetric = "ic0 needs a symmetric matrix with a positive diagonal";
+  expect(skew.yaml(), "preconditioner: ic0",
+         symmetric + " (ilu0 takes others, for bicgstab and gmres)");
+  expect(negative.yaml(), "preconditioner: ic0",
+         symmetric + " (here row 1, counted from 0, has none)");
+  expect("{stencil: 3-point, points: 9}", "method: minres, preconditioner: ilu0",
+         "ilu0 is not symmetric, as minres needs it (ic0 is; bicgstab and gmres take ilu0)");
+  expect(empty.yaml(), "preconditioner: ilu0",
+         "ilu0 needs an element other than 0 in each row (here row 1, counted from 0, has none)");
+  // A turn by a right angle has nothing on its diagonal.
+  MatrixFile const turn(2, [](int i, int j) { return j - i; });
+  auto const solved =
+      solve_system(sparse_yaml(turn.yaml(), "i", "method: gmres, preconditioner: ilu0"), cpu);
+  EXPECT_LE(solved.diagnostic("relative_residual"), 1e-8);
+  ASSERT_EQ(solved.fallbacks.size(), 1u);
+  EXPECT_NE(solved.fallbacks[0].find("ilu0 is of A with "), std::string::npos);
+  EXPECT_NE(solved.fallbacks[0].find("(row 0, counted from 0, has no pivot"), std::string::npos);
+  // An indefinite matrix is told by cg, whose preconditioner stays definite.
+  MatrixFile const indefinite(2, [](int i, int j) { return i == j ? 1 : 3; });
+  OneShot const done(sparse_yaml(indefinite.yaml(), "1 - 2*i", "method: cg, preconditioner: ic0"),
+                     cpu);
+  EXPECT_NE(done.simulation->shortfall().find("the matrix is not positive definite"),
+            std::string::npos)
+      << done.simulation->shortfall();
+}
+
 TEST(LinearSystemSparse, AggregationNeedsASymmetricMatrixWithAPositiveDiagonal) {
   auto const refused = [](std::string const& matrix) {
     try {

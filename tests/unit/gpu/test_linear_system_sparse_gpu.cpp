@@ -29,6 +29,10 @@ TEST_F(LinearSystemSparseGpu, AggregationTakesFewIterations) { expect_aggregatio
 
 TEST_F(LinearSystemSparseGpu, PolynomialsTakeFewerIterations) { expect_polynomials(Backend::cuda); }
 
+TEST_F(LinearSystemSparseGpu, IncompleteFactorsTakeFewerIterations) {
+  expect_incomplete_factors(Backend::cuda);
+}
+
 TEST_F(LinearSystemSparseGpu, AutoAggregatesWhereItTakesLong) {
   expect_hierarchy_when_it_takes_long(Backend::cuda);
 }
