@@ -22,6 +22,7 @@ namespace {
 haddr_t end_of(Pieces::value_type const& piece) { return piece.first + piece.second.bytes.size(); }
 
 constexpr char const* cut_message = "was cut while the run wrote it";
+constexpr std::byte mark{0xff};
 
 }  // namespace
 
@@ -33,8 +34,8 @@ TransactionFile::TransactionFile(char const* name, unsigned flags) : H5FD_t{} {
 }
 
 TransactionFile::~TransactionFile() {
-  // What other threads were still writing when one failed.
-  if (!failure_.empty()) give_back();
+  // The mark, and what was written and not committed.
+  give_back();
   ::close(descriptor_);
 }
 
@@ -79,18 +80,25 @@ void TransactionFile::write(H5FD_mem_t kind, haddr_t address, std::size_t size,
 }
 
 void TransactionFile::extend() {
+  int failure = 0;
   {
     std::lock_guard const lock(failing_);
     if (!failure_.empty()) throw std::runtime_error(failure_);
     require_uncut();
+    if (end_ > marked_end_) failure = move_mark();
   }
-  struct stat status = {};
-  if (fstat(descriptor_, &status) != 0) fail("asking for the size");
-  if (static_cast<haddr_t>(status.st_size) < end_ &&
-      ftruncate(descriptor_, static_cast<off_t>(end_)) != 0)
-    fail("extending the file");
-  std::lock_guard const lock(failing_);
-  written_end_ = std::max(written_end_, end_);
+  if (failure == 0) return;
+  errno = failure;
+  fail("extending the file");
+}
+
+/// The new mark makes the file long again that another process has cut; the old one then tells.
+int TransactionFile::move_mark() {
+  constexpr std::byte none{};
+  if (int const failure = try_to_write(end_, {&mark, 1}); failure != 0) return failure;
+  require_uncut();
+  haddr_t const old = std::exchange(marked_end_, end_);
+  return old == 0 ? 0 : try_to_write(old, {&none, 1});
 }
 
 void TransactionFile::write_raw(haddr_t address, std::span<std::byte const> bytes) {
@@ -133,6 +141,7 @@ void TransactionFile::commit() {
   committed_end_ = end_;
   write_in_place();
   synchronize();
+  extend();  // fails where the file was cut meanwhile
   for (auto const& piece : pieces_) remember(piece.first, end_of(piece));
   pieces_.clear();
 }
@@ -166,10 +175,10 @@ bool TransactionFile::is_new(Pieces::value_type const& piece) const {
 }
 
 void TransactionFile::write_new_space() {
+  extend();
   for (auto const& piece : pieces_)
     if (is_new(piece))
       write_bytes(piece.first, piece.second.bytes.size(), piece.second.bytes.data());
-  extend();
 }
 
 namespace {
@@ -231,28 +240,29 @@ void TransactionFile::write_together(std::vector<Pieces::value_type const*> cons
 
 /// Whether another process took of the file what was written to it.
 bool TransactionFile::is_cut() const {
-  struct stat status = {};
-  return fstat(descriptor_, &status) == 0 && static_cast<haddr_t>(status.st_size) < written_end_;
+  std::byte found{};
+  return marked_end_ > 0 &&
+         (::pread(descriptor_, &found, 1, static_cast<off_t>(marked_end_)) != 1 || found != mark);
 }
 
 void TransactionFile::write_bytes(haddr_t address, std::size_t size, std::byte const* source) {
-  require_uncut();
-  written_end_ = std::max(written_end_, address + size);
+  extend();
   put(address, size, source);
 }
 
-/// Looked at before each write: one beyond the end would fill the gap with zeros.
 void TransactionFile::require_uncut() {
   if (!is_cut()) return;
   failure_ = cut_message;
   throw std::runtime_error(failure_);
 }
 
+int TransactionFile::try_to_write(haddr_t address, std::span<std::byte const> bytes) {
+  std::shared_lock const lock(writing_);
+  return write_at(descriptor_, address, bytes);
+}
+
 void TransactionFile::put(haddr_t address, std::size_t size, std::byte const* source) {
-  auto const failure = [&] {
-    std::shared_lock const lock(writing_);
-    return write_at(descriptor_, address, {source, size});
-  }();
+  int const failure = try_to_write(address, {source, size});
   if (failure == 0) return;
   errno = failure;
   fail("writing");

@@ -22,6 +22,9 @@ struct Piece {
 
 using Pieces = std::map<haddr_t, Piece>;
 
+/// While it is open, a byte that is not zero lies behind all that is written, the mark: another
+/// process that cuts the file takes it away, and no later write brings it back.
+///
 /// Functions throw `std::runtime_error`.
 class TransactionFile : public H5FD_t {
  public:
@@ -64,13 +67,15 @@ class TransactionFile : public H5FD_t {
   void put(haddr_t address, std::size_t size, std::byte const* source);
   void synchronize();
   bool is_cut() const;
+  int move_mark();
+  int try_to_write(haddr_t address, std::span<std::byte const> bytes);
   [[noreturn]] void fail(std::string const& what);
   void give_back();
 
   int descriptor_ = -1;
   haddr_t end_ = 0;            ///< of what HDF5 has allocated
   haddr_t committed_end_ = 0;  ///< of the valid file on disk
-  haddr_t written_end_ = 0;    ///< of all that was written so far
+  haddr_t marked_end_ = 0;     ///< where the mark lies, behind all that is written; 0: nowhere
   Pieces pieces_;
   std::map<haddr_t, haddr_t> committed_;  ///< where metadata of the valid file begins and ends
   bool reserving_ = false;                ///< raw data gets a place and is not written

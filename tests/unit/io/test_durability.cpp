@@ -14,22 +14,28 @@
 namespace gridstride::io::test {
 
 std::atomic<int> calls_to_live = -1;
+std::atomic<int> calls_to_cut = -1;
 int last_bytes = 0;
 bool skips_fsync = false;
 
 }  // namespace gridstride::io::test
 
+using gridstride::io::test::calls_to_cut;
 using gridstride::io::test::calls_to_live;
 using gridstride::io::test::last_bytes;
 using gridstride::io::test::skips_fsync;
 
-/// Stands in for the C library's in this program, to kill it between any two writes.
+/// Stands in for the C library's in this program, to kill it or to cut the file between any two
+/// writes.
 extern "C" ssize_t pwrite(int descriptor, void const* bytes, size_t size, off_t offset) {
   bool const counts = calls_to_live >= 0;
   if (counts && calls_to_live.fetch_sub(1) == 0) {
     auto const torn = std::min(size, static_cast<size_t>(last_bytes));
     syscall(SYS_pwrite64, descriptor, bytes, torn, offset);
     kill(getpid(), SIGKILL);
+  }
+  if (calls_to_cut >= 0 && calls_to_cut.fetch_sub(1) == 0) {
+    EXPECT_EQ(ftruncate(descriptor, 100), 0);
   }
   return syscall(SYS_pwrite64, descriptor, bytes, size, offset);
 }
@@ -218,6 +224,25 @@ TEST(DurabilityAmongOthers, AFileThatIsTakenAwayOrCutIsTold) {
     for (std::uintmax_t const left : {0, 3000})
       fails([&] { std::filesystem::resize_file(path, left); }, at_the_end, "was cut");
     EXPECT_EQ(std::filesystem::file_size(path), 3000U);
+  }
+}
+
+/// As after a look whether the file is whole: the write makes it long again.
+TEST(DurabilityAmongOthers, ACutRightBeforeAnyWriteIsTold) {
+  TemporaryFolder const folder;
+  for (int dimensions : {1, 3}) {
+    for (int writes = 1;; ++writes) {
+      SCOPED_TRACE(writes);
+      int done = 0;
+      calls_to_cut = writes;
+      auto const message = write_and_count(folder / "run.h5", make_grid(dimensions), done);
+      if (calls_to_cut.exchange(-1) >= 0) {
+        EXPECT_EQ(message, "");
+        EXPECT_GT(writes, 4 * all_steps);
+        break;
+      }
+      EXPECT_NE(message.find("was cut while the run wrote it"), std::string::npos) << message;
+    }
   }
 }
 
