@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,8 @@ Handles const& handles(Stream& stream) {
 }  // namespace
 
 void cuda_cusolver(Stream& stream, std::int64_t n, double* matrix, double* values) {
+  if (is_capturing(stream))
+    throw std::invalid_argument("eigen: 'cusolver' waits for the device, as no graph can");
   auto const& h = handles(stream);
   std::size_t bytes = 0, host_bytes = 0;
   GRIDSTRIDE_CUSOLVER(cusolverDnXsyevd_bufferSize, h.solver, h.parameters, CUSOLVER_EIG_MODE_VECTOR,
