@@ -145,12 +145,37 @@ class Step {
   Buffer<modes::MatrixFunction> functions_;
 };
 
+/// The largest difference from the reference on the host, of the largest value. Exponentials of two
+/// libraries differ in their last bits, which quotients and sums of some terms carry on.
+template <class T>
+Accuracy difference_of_tables(std::int64_t size, Values const& found) {
+  Stream host(Device::open(Backend::cpu));
+  Step<T, Operation::tabulate> step(host, size, 1);
+  step.prepare(0);
+  step.run("reference", 0);
+  Values const expected = step.result(0);
+  long double difference = 0, largest = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    difference = std::max(difference, std::abs(found[i] - expected[i]));
+    largest = std::max(largest, std::abs(expected[i]));
+    if (std::isnan(found[i])) difference = std::numeric_limits<long double>::infinity();
+  }
+  double const units = sizeof(T) == 4 ? 1 : 32;
+  return {static_cast<double>(difference / largest), units * std::numeric_limits<T>::epsilon()};
+}
+
 template <class T, Operation operation>
 Problem problem(Stream& stream, std::int64_t size, int sets) {
   auto const step = std::make_shared<Step<T, operation>>(stream, size, sets);
-  return {.prepare = [=](int set) { step->prepare(set); },
-          .run = [=](std::string_view variant, int set) { step->run(variant, set); },
-          .result = [=](int set) { return step->result(set); }};
+  Problem problem{.prepare = [=](int set) { step->prepare(set); },
+                  .run = [=](std::string_view variant, int set) { step->run(variant, set); }};
+  if constexpr (operation == Operation::tabulate)
+    problem.accuracy = [=](std::string_view) {
+      return difference_of_tables<T>(size, step->result(0));
+    };
+  else
+    problem.result = [=](int set) { return step->result(set); };
+  return problem;
 }
 
 /// Of the modes that there are and those that are kept, and of the tables beside them.
@@ -186,7 +211,10 @@ Workload workload(Backend backend, std::string_view name) {
           .work = work_of<T, operation>,
           .rows = rows_of(modes::variants<T>(), backend, modes::default_variant(backend)),
           .make = problem<T, operation>,
-          .rounded = [](std::int64_t wanted) { return grid_of(wanted).size(); }};
+          .rounded = [](std::int64_t wanted) { return grid_of(wanted).size(); },
+          .error = operation == Operation::tabulate
+                       ? "the largest difference from the reference, of the largest value"
+                       : ""};
 }
 
 template <class T>
