@@ -240,9 +240,9 @@ void TransactionFile::write_together(std::vector<Pieces::value_type const*> cons
 
 /// Whether another process took of the file what was written to it.
 bool TransactionFile::is_cut() const {
-  std::byte found{};
-  return marked_end_ > 0 &&
-         (::pread(descriptor_, &found, 1, static_cast<off_t>(marked_end_)) != 1 || found != mark);
+  if (marked_end_ == 0) return false;
+  std::byte found = mark;
+  return ::pread(descriptor_, &found, 1, static_cast<off_t>(marked_end_)) == 0 || found != mark;
 }
 
 void TransactionFile::write_bytes(haddr_t address, std::size_t size, std::byte const* source) {
