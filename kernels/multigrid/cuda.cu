@@ -143,6 +143,8 @@ template <class Step>
 void cuda_find(Stream& stream, Step const& step, Found* largest) {
   if constexpr (requires { march(stream, step, largest); })
     if (goes_by_columns(step)) return march(stream, step, largest);
+  if constexpr (requires { march_stored(stream, step, largest); })
+    if (can_march_stored(step.level)) return march_stored(stream, step, largest);
   auto const bricks = Bricks::of(step.extent(), true);
   find_kernel<<<bricks.grid, bricks.block, 0, native(stream)>>>(step, largest);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid step");

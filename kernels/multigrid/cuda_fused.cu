@@ -1,7 +1,7 @@
 // Cycles in as few and as fast kernels as they take: large levels by columns of points
-// (cuda_march.cu, cuda_gather.cu), where the equations are tables, and what is to be done on levels
-// of a few thousand points by one block, in one kernel, where launches would take longer than the
-// work. Those of tables are cuda_visits.cu's; of others it makes the steps of steps.hpp, here.
+// (cuda_march.cu, cuda_gather.cu; cuda_stored.cu where equations are stored), and what is to be done
+// on levels of a few thousand points by one block, in one kernel, where launches would take longer
+// than the work. Those of tables are cuda_visits.cu's; of others it makes the steps of steps.hpp, here.
 
 #include <cuda_runtime_api.h>
 
@@ -79,7 +79,8 @@ class Launcher {
   }
 
   bool takes_visits_of(Level<S> const& level) const {
-    return level.number >= small_.first ? visits_ : can_march(level);
+    if (level.number >= small_.first) return visits_;
+    return can_march(level) || can_march_stored(level);
   }
   void operator()(Descend<S> const& visit) const {
     take(visit, visit.fine, Kind::descend, visit.sweeps, visit.from_zero);
@@ -129,6 +130,8 @@ class Launcher {
       flush();
       if constexpr (requires { march(stream_, step); })
         if (can_march(level)) return march(stream_, step);
+      if constexpr (requires { march_stored(stream_, step); })
+        if (can_march_stored(level)) return march_stored(stream_, step);
       if constexpr (requires { step.extent(); }) cuda_each(stream_, step);
       return;
     }

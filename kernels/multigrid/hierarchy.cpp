@@ -93,6 +93,7 @@ void Hierarchy<S>::lay_out(Levels const& plan) {
                     l < plan.changes.size() && plan.changes[l][0];
     level.half = places_of_half(level.count[0], level.size());
     level.colour = std::int64_t{level.half} * level.count[1] * level.count[2];
+    level.line = (level.count[0] + 7) / 8 * 8 + 4;
     levels_.push_back(level);
   }
 }
@@ -132,49 +133,66 @@ void Hierarchy<S>::fill_tables(Stream& stream, Levels const& plan, double diffus
   tables_ = coefficients.to_device(stream);
 }
 
+/// Zeros, which stay where no step writes.
+template <class S>
+float* Hierarchy<S>::stored_array(Stream& stream, std::int64_t size) {
+  stored_.emplace_back(stream, MemorySpace::device, static_cast<std::size_t>(size));
+  zero_async(stored_.back().span(), stream);
+  return stored_.back().data();
+}
+
+template <class S>
+void Hierarchy<S>::keep(Stream& stream, Stored<S> const& from, int dims, Level<S>& level) {
+  KeepEquations<S> step{from, level, {}, {}};
+  std::int64_t const rows = std::int64_t{level.count[1]} * level.count[2];
+  level.mass = step.mass = stored_array(stream, rows * level.line);
+  for (int axis = 0; axis < dims; ++axis) {
+    std::int64_t const more = axis == 0 ? 0 : rows / level.count[axis];
+    level.face[axis] = step.face[axis] = stored_array(stream, (rows + more) * level.line);
+  }
+  each(stream, step);
+}
+
+template <class S>
+void Hierarchy<S>::keep_exactly(OwnStored<S> found, Level<S>& level) {
+  for (int axis = 0; axis < 3; ++axis) level.exact_face[axis] = found.view.face[axis];
+  level.exact_mass = found.view.mass;
+  exact_ = std::move(found.arrays);
+}
+
 /// The finest level's faces and masses, and from each level to the next one axis after the other.
 template <class S>
 template <class T>
 void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
                          double scale) {
-  auto const array = [&](std::int64_t size) {
-    stored_.emplace_back(stream, MemorySpace::device, static_cast<std::size_t>(size));
-    return stored_.back().data();
-  };
   int const dims = equation.grid.dims;
-  // Another one's arrays, with a face more along each axis.
-  auto const with_arrays = [&](Stored<S> like) {
-    std::int64_t const points = std::int64_t{like.count[0]} * like.count[1] * like.count[2];
-    like.mass = array(points);
-    for (int axis = 0; axis < dims; ++axis)
-      like.face[axis] = array(points + points / like.count[axis]);
-    return like;
-  };
-  Stored<S> now{};
+  Stored<S> finest{};
   for (std::size_t i = 0; i < 3; ++i) {
-    now.count[i] = levels_[0].count[i];
-    now.periodic[i] = levels_[0].periodic[i];
+    finest.count[i] = levels_[0].count[i];
+    finest.periodic[i] = levels_[0].periodic[i];
   }
-  now = with_arrays(now);
-  each(stream, StoreEquations<T, S>{poisson::operator_of(equation), now, scale});
+  OwnStored<S> now(stream, finest, dims);
+  each(stream, StoreEquations<T, S>{poisson::operator_of(equation), now.view, scale});
   for (std::size_t l = 0;; ++l) {
     auto& level = levels_[l];
-    for (int i = 0; i < 3; ++i) level.face[i] = now.face[i];
-    level.mass = now.mass;
+    keep(stream, now.view, dims, level);
+    if (levels_.size() == 1) keep_exactly(std::move(now), level);
     if (l + 1 == levels_.size()) return;
     for (int axis = 0; axis < dims; ++axis) {
       if (!plan.changes[l][static_cast<std::size_t>(axis)]) continue;
-      std::int64_t const points = std::int64_t{now.count[0]} * now.count[1] * now.count[2];
-      StoreWeights<S> const weights{now, axis, array(points), array(points)};
+      auto const [x, y, z] = now.view.extent();
+      std::int64_t const points = std::int64_t{x} * y * z;
+      StoreWeights<S> const weights{now.view, axis, stored_array(stream, points),
+                                    stored_array(stream, points)};
       each(stream, weights);
       level.weight_left[axis] = weights.left;
       level.weight_right[axis] = weights.right;
-      Stored<S> next = now;
-      next.count[axis] = levels_[l + 1].count[axis];
-      next = with_arrays(next);
-      each(stream,
-           Eliminate<S>{now, next, level.transfer[axis], axis, weights.left, weights.right});
-      now = next;
+      Stored<S> like = now.view;
+      like.count[axis] = levels_[l + 1].count[axis];
+      OwnStored<S> next(stream, like, dims);
+      each(stream, Eliminate<S>{now.view, next.view, level.transfer[axis], axis, weights.left,
+                                weights.right});
+      now = std::move(next);
     }
   }
 }
@@ -229,14 +247,17 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
   auto const size = level.size();
   auto const n = static_cast<std::size_t>(size);
   if (size > Levels::most_direct) return;  // of the textbook's methods
-  std::vector<S> tables[3][3], faces[3];
+  std::vector<S> tables[3][3];
+  std::vector<float> faces[3];
+  std::int64_t const rows = std::int64_t{level.count[1]} * level.count[2];
   for (std::size_t i = 0; i < 3; ++i) {
     tables[i][0] = fetched(stream, level.lower[i], level.count[i]);
     tables[i][1] = fetched(stream, level.upper[i], level.count[i]);
     tables[i][2] = fetched(stream, level.sum[i], level.count[i]);
-    faces[i] = fetched(stream, level.face[i], size + size / level.count[i]);
+    faces[i] =
+        fetched(stream, level.face[i], (rows + (i == 0 ? 0 : rows / level.count[i])) * level.line);
   }
-  std::vector<S> const masses = fetched(stream, level.mass, size);
+  std::vector<float> const masses = fetched(stream, level.mass, rows * level.line);
   stream.synchronize();
   for (std::size_t i = 0; i < 3; ++i) {
     level.lower[i] = tables[i][0].data();

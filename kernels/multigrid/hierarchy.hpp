@@ -6,6 +6,7 @@
 #include "core/buffer.hpp"
 #include "kernels/multigrid/coarsening.hpp"
 #include "kernels/multigrid/level.hpp"
+#include "kernels/multigrid/steps.hpp"
 
 /// The levels of an equation in device memory. For the family's own files only.
 namespace gridstride::multigrid {
@@ -13,6 +14,24 @@ namespace gridstride::multigrid {
 /// Places for the points of a colour in a row of so many: those of large levels are a multiple of
 /// four, so that rows begin at multiples of 16 bytes.
 int places_of_half(int points, std::int64_t of_level);
+
+/// Equations as they are found, in memory of their own.
+template <class S>
+struct OwnStored {
+  Stored<S> view{};
+  std::vector<Buffer<S>> arrays;
+
+  OwnStored(Stream& stream, Stored<S> const& like, int dims) : view(like) {
+    auto const array = [&](std::int64_t size) {
+      arrays.emplace_back(stream, MemorySpace::device, static_cast<std::size_t>(size));
+      return arrays.back().data();
+    };
+    std::int64_t const points = std::int64_t{like.count[0]} * like.count[1] * like.count[2];
+    view.mass = array(points);
+    for (int axis = 0; axis < dims; ++axis)
+      view.face[axis] = array(points + points / like.count[axis]);
+  }
+};
 
 template <class S>
 class Hierarchy {
@@ -37,12 +56,16 @@ class Hierarchy {
   template <class T>
   void store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
              double scale);
+  float* stored_array(Stream& stream, std::int64_t size);
+  void keep(Stream& stream, Stored<S> const& from, int dims, Level<S>& level);
+  void keep_exactly(OwnStored<S> found, Level<S>& level);
   void invert(Stream& stream, Levels const& plan, bool singular);
 
   std::vector<Level<S>> levels_;
-  Buffer<int> numbers_;        // tables of transfers
-  Buffer<S> tables_, values_;  // tables of coefficients; u, f and r
-  std::vector<Buffer<S>> stored_;
+  Buffer<int> numbers_;                // tables of transfers
+  Buffer<S> tables_, values_;          // tables of coefficients; u, f and r
+  std::vector<Buffer<float>> stored_;  // faces, masses and weights
+  std::vector<Buffer<S>> exact_;       // where there is one level alone
   Buffer<S> inverse_;
 };
 

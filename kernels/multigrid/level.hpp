@@ -19,11 +19,13 @@ struct TransferView {
 ///   tables   the same a and κ everywhere: a/(interval·width) by axis, κ a number
 ///   stored   fields a and κ: what lies between neighbours (`face`, those before the points along
 ///            an axis and the last one behind them; of Dirichlet sides too) and what draws to 0
-///            (`mass`, κ), times the volumes of cells
+///            (`mass`, κ), times the volumes of cells. In float32, whatever S is: equations that
+///            differ by 1e-7 have corrections that do
 ///
 /// Values (u, f, r) lie colour by colour: first the points with i + j + k even, then the others, each
 /// row by row, so that relaxation of a colour reads and writes whole lines of memory. What is stored
-/// of the equations lies point by point.
+/// of the equations lies point by point, in rows of `line` places, of which those behind the last face
+/// hold 0.
 template <class S>
 struct Level {
   int number;  ///< of the levels, the finest has 0
@@ -41,9 +43,13 @@ struct Level {
   /// the diagonal.
   S const *lower[3], *upper[3], *sum[3];
   S reaction;
-  S const *face[3], *mass;
+  float const *face[3], *mass;
+  int line;
+  /// The same as they were found, without gaps; of the only level, which textbooks' methods have.
+  S const *exact_face[3], *exact_mass;
   TransferView<S> transfer[3];
-  S const *weight_left[3], *weight_right[3];  ///< of the stored form, axis by axis; null: no change
+  /// Of the stored form, axis by axis; null: no change.
+  float const *weight_left[3], *weight_right[3];
   S *u, *f, *r;
 
   GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return mass != nullptr; }
@@ -55,7 +61,18 @@ struct Level {
   GRIDSTRIDE_HOST_DEVICE std::int64_t place(int i, int j, int k) const {
     return ((i + j + k) & 1) * colour + (std::int64_t{k} * count[1] + j) * half + (i >> 1);
   }
-  /// Of what is stored at a point.
+  /// Of the mass at a point.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t mass_place(int i, int j, int k) const {
+    return (std::int64_t{k} * count[1] + j) * line + i;
+  }
+  /// Of the face before a point along an axis, and from it to the next one.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t face_place(int axis, int i, int j, int k) const {
+    return (std::int64_t{k} * (count[1] + (axis == 1 ? 1 : 0)) + j) * line + i;
+  }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t face_stride(int axis) const {
+    return axis == 0 ? 1 : axis == 1 ? line : std::int64_t{line} * count[1];
+  }
+  /// Among all of them, row by row.
   GRIDSTRIDE_HOST_DEVICE std::int64_t point(int i, int j, int k) const {
     return (std::int64_t{k} * count[1] + j) * count[0] + i;
   }
@@ -77,14 +94,25 @@ GRIDSTRIDE_HOST_DEVICE Level<S> for_sweep(Level<S> level, bool after, int sweep,
   return level;
 }
 
-/// Whether a GPU goes by columns of points: tables, no seams, more than one axis, long rows.
+/// Whether a GPU goes by columns of points: no seams, more than one axis, long rows, and not too many
+/// of them for a grid of blocks.
+template <class S>
+bool has_columns(Level<S> const& level) {
+  constexpr int most = 65535;
+  return !level.has_seam() && level.half % 4 == 0 &&
+         std::int64_t{level.count[1]} * level.count[2] > 1 && level.count[1] <= most &&
+         level.count[2] <= most;
+}
 template <class S>
 bool can_march(Level<S> const& level) {
-  return !level.is_stored() && !level.has_seam() && level.half % 4 == 0 &&
-         level.count[1] * level.count[2] > 1;
+  return !level.is_stored() && has_columns(level);
+}
+template <class S>
+bool can_march_stored(Level<S> const& level) {
+  return level.is_stored() && has_columns(level);
 }
 
-/// Of the face before a point along an axis, of a level of so many points.
+/// Of the face before a point along an axis, of arrays without gaps of so many points.
 GRIDSTRIDE_HOST_DEVICE inline std::int64_t face_place(int const (&count)[3], int axis,
                                                       int const (&at)[3]) {
   std::int64_t const n = count[0] + (axis == 0 ? 1 : 0), m = count[1] + (axis == 1 ? 1 : 0);
@@ -116,13 +144,31 @@ GRIDSTRIDE_HOST_DEVICE Row<S> row_of(Level<S> const& level, int const (&at)[3]) 
   }
   S sum = 0;
   for (int axis = 0; axis < 3; ++axis) {
-    S const* const face = level.face[axis];
-    std::int64_t const place = face_place(level.count, axis, at);
-    row.lower[axis] = face == nullptr ? S{0} : face[place];
-    row.upper[axis] = face == nullptr ? S{0} : face[place + face_stride(level.count, axis)];
+    float const* const face = level.face[axis];
+    std::int64_t const place = level.face_place(axis, at[0], at[1], at[2]);
+    row.lower[axis] = face == nullptr ? S{0} : S{face[place]};
+    row.upper[axis] = face == nullptr ? S{0} : S{face[place + level.face_stride(axis)]};
     sum += row.lower[axis] + row.upper[axis];
   }
-  row.diagonal = sum + level.mass[level.point(at[0], at[1], at[2])];
+  row.diagonal = sum + level.mass[level.mass_place(at[0], at[1], at[2])];
+  return row;
+}
+
+/// Of a level that has them exactly.
+template <class S>
+GRIDSTRIDE_HOST_DEVICE Row<S> exact_row_of(Level<S> const& level, int const (&at)[3]) {
+  if (level.exact_mass == nullptr) return row_of(level, at);
+  Row<S> row{};
+  S sum = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    S const* const face = level.exact_face[axis];
+    if (face == nullptr) continue;
+    std::int64_t const place = face_place(level.count, axis, at);
+    row.lower[axis] = face[place];
+    row.upper[axis] = face[place + face_stride(level.count, axis)];
+    sum += row.lower[axis] + row.upper[axis];
+  }
+  row.diagonal = sum + level.exact_mass[level.point(at[0], at[1], at[2])];
   return row;
 }
 
@@ -194,7 +240,7 @@ struct Weights {
     int const at = axis == 0 ? x : axis == 1 ? y : z;
     auto const& transfer = fine.transfer[axis];
     if (!fine.is_stored()) return side == 0 ? transfer.to_left[at] : transfer.to_right[at];
-    S const* const stored = side == 0 ? fine.weight_left[axis] : fine.weight_right[axis];
+    float const* const stored = side == 0 ? fine.weight_left[axis] : fine.weight_right[axis];
     if (stored == nullptr || is_kept(axis, at)) return side == 0 ? S{1} : S{0};
     return stored[point(axis, x, y, z)];
   }

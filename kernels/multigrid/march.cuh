@@ -12,6 +12,19 @@ template <class S>
 void march(Stream&, Ascend<S> const&);
 template <class S>
 void march(Stream&, Correct<S> const&);
+/// The same where equations are stored.
+template <class S>
+void march_stored(Stream&, Descend<S> const&);
+template <class S>
+void march_stored(Stream&, Ascend<S> const&);
+/// f of the coarser level from what is left at points of the first colour, where the second one has
+/// nothing left; and u += what the coarser level has found.
+template <class S>
+void gather_stored(Stream&, Level<S> const& fine, Level<S> const& coarse);
+template <class S>
+void correct_stored(Stream&, Level<S> const& fine, Level<S> const& coarse);
+template <class T, class S>
+void march_stored(Stream&, TakeResidual<T, S> const&, Found* largest);
 template <class T, class S>
 void march(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>

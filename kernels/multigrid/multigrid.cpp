@@ -46,11 +46,28 @@ double diagonal_bound(Levels const& plan, double diffusivity, double reaction) {
   return sum;
 }
 
+/// Of what coefficients are, at least and at most.
+struct Range {
+  double least, most;
+};
+
+template <class T>
+Range range_of(Stream& stream, Grid const& grid, T const* field, double constant) {
+  if (field == nullptr) return {constant, constant};
+  Buffer<Found> found(stream, MemorySpace::device, 1);
+  zero_async(found.span(), stream);
+  Extent const points{static_cast<int>(grid.points[0]), static_cast<int>(grid.points[1]),
+                      static_cast<int>(grid.points[2])};
+  find(stream, FindRange<T>{points, field}, found.data());
+  std::array<Found, 1> seen;
+  copy_async(std::span<Found>(seen), std::as_const(found).span(), stream);
+  stream.synchronize();
+  return {1 / number(seen[0].second), number(seen[0].first)};
+}
+
 /// Whether corrections in float32 leave a cycle its factor. A residual of the longest error, of the
 /// eigenvalue λ, is lost in roundings of neighbours, ε·(diagonal) each, that add up as √points do.
-template <class T>
-bool float32_does(poisson::Equation<T> const& equation, Levels const& plan) {
-  if (equation.diffusivities != nullptr || equation.reactions != nullptr) return false;
+bool float32_does(Levels const& plan, Range const& a, Range const& reaction) {
   constexpr double epsilon = std::numeric_limits<float>::epsilon();
   double longest = 0, points = 1;
   for (auto const& axis : plan.axes.front()) {
@@ -59,9 +76,8 @@ bool float32_does(poisson::Equation<T> const& equation, Levels const& plan) {
     longest = std::max(longest, length);
     points *= axis.unknowns();
   }
-  double const a = equation.diffusivity;
-  double const least = a / (longest * longest) + equation.reaction;
-  return epsilon * diagonal_bound(plan, a, equation.reaction) <= 0.05 * least * std::sqrt(points);
+  double const least = a.least / (longest * longest) + reaction.least;
+  return epsilon * diagonal_bound(plan, a.most, reaction.most) <= 0.05 * least * std::sqrt(points);
 }
 
 }  // namespace
@@ -338,13 +354,10 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
 template <class T, class S>
 std::unique_ptr<SolverBody<T>> corrected(Stream& stream, poisson::Equation<T> const& equation,
                                          Levels const& plan, bool singular, Options const& options,
-                                         std::string_view variant) {
+                                         std::string_view variant, double diagonal) {
   auto const& row = find_variant<Function<S>>("multigrid", variants<S>(), stream.device(), variant);
-  // Coefficients near 1, by a power of 2.
-  bool const fields = equation.diffusivities != nullptr;
-  double const diagonal =
-      diagonal_bound(plan, fields ? 1 : equation.diffusivity, equation.reaction);
-  double const scale = std::ldexp(1.0, -std::ilogb(diagonal));
+  // Coefficients of at most about 1, by a power of 2.
+  double const scale = diagonal < none ? std::ldexp(1.0, -std::ilogb(diagonal)) : 1;
   return std::make_unique<Corrected<T, S>>(stream, equation, plan, scale, singular, options,
                                            row.run);
 }
@@ -366,9 +379,12 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
   bool const relaxes = options.relaxation != Relaxation::none;
   auto const plan = (relaxes ? finest_of : levels_of)(equation.grid, equation.sides);
   if (variant == "auto") variant = default_variant(stream.backend());
-  body_ = !relaxes && float32_does(equation, plan)
-              ? corrected<T, float>(stream, equation, plan, singular, options, variant)
-              : corrected<T, double>(stream, equation, plan, singular, options, variant);
+  auto const a = range_of(stream, equation.grid, equation.diffusivities, equation.diffusivity);
+  auto const reaction = range_of(stream, equation.grid, equation.reactions, equation.reaction);
+  double const diagonal = diagonal_bound(plan, a.most, reaction.most);
+  auto* const make =
+      !relaxes && float32_does(plan, a, reaction) ? corrected<T, float> : corrected<T, double>;
+  body_ = make(stream, equation, plan, singular, options, variant, diagonal);
 }
 
 template <class T>
@@ -430,7 +446,7 @@ std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fie
     }
     auto const points = [&] { return count[0] * count[1] * count[2]; };
     // Masses, and faces, one more than points along their axis.
-    auto const stored = [&] {
+    auto const equations = [&] {
       double sum = points();
       for (std::size_t i = 0; i < static_cast<std::size_t>(grid.dims); ++i)
         sum += points() * (1 + 1 / count[i]);
@@ -440,12 +456,14 @@ std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fie
     numbers += 3 * 2 * places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] *
                count[2];  // u, f and r
     if (!fields) continue;
-    if (l == 0) numbers += stored();
+    // What is kept of them has half the size, in rows of up to eleven places more. Of the finest level
+    // they are there for a while with those of the next one, which has half as many points.
+    numbers += 0.5 * equations() * (1 + 11 / count[0]);
+    if (l == 0) numbers += 1.5 * equations();
     for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) {
       if (!plan.changes[l][i]) continue;
-      numbers += 2 * points();
+      numbers += points();  // weights, two of half the size
       count[i] = plan.axes[l + 1][i].unknowns();
-      numbers += stored();
     }
   }
   if (precision == Precision::float32) numbers += static_cast<double>(grid.size());

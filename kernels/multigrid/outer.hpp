@@ -46,6 +46,18 @@ struct Begin {
   }
 };
 
+/// The largest of positive values, and of their reciprocals.
+template <class T>
+struct FindRange {
+  Extent points;
+  T const* values;
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    double const value = values[(std::int64_t{k} * points.y + j) * points.x + i];
+    return {poisson::bits_of_magnitude(value), poisson::bits_of_magnitude(1 / value)};
+  }
+};
+
 /// Σ V·right and Σ V.
 template <class T>
 struct SumRight {

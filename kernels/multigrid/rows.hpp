@@ -84,6 +84,8 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(StoreWeights<double>)                        \
   EACH(Eliminate<float>)                            \
   EACH(Eliminate<double>)                           \
+  EACH(KeepEquations<float>)                        \
+  EACH(KeepEquations<double>)                       \
   EACH(TakeDirection<float>)                        \
   EACH(TakeDirection<double>)                       \
   FIND(Advance)                                     \
@@ -98,6 +100,8 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(Round<double>)                               \
   FIND(Begin<float>)                                \
   FIND(Begin<double>)                               \
+  FIND(FindRange<float>)                            \
+  FIND(FindRange<double>)                           \
   FIND(FindDiagonal<float>)                         \
   FIND(FindDiagonal<double>)                        \
   FIND(AddCorrection<float>)                        \

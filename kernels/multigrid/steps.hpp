@@ -105,7 +105,7 @@ struct Sweep {
     int const at[3] = {by_colour() ? 2 * x + ((phase + j + k) & 1) : x, j, k};
     if (at[0] >= level.count[0]) return;
     if (phase != all && phase != phase_of(level, at)) return;
-    Row<S> const row = row_of(level, at);
+    Row<S> const row = exact_row_of(level, at);
     std::int64_t const place = level.place(at[0], j, k);
     S const old = from[place];
     S const wanted = row.diagonal == 0
@@ -198,7 +198,7 @@ struct SolveDirectly {
   }
 };
 
-/// A level's stored equations alone.
+/// A level's stored equations alone, as they are found from level to level, without gaps.
 template <class S>
 struct Stored {
   int count[3];
@@ -255,6 +255,27 @@ struct StoreEquations {
   }
 };
 
+/// What a level has of them.
+template <class S>
+struct KeepEquations {
+  Stored<S> from;
+  Level<S> level;
+  float *face[3], *mass;
+
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return from.extent(); }
+  GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
+    int const at[3] = {i, j, k};
+    mass[level.mass_place(i, j, k)] = static_cast<float>(from.mass[from.point(at)]);
+    for (int axis = 0; axis < 3; ++axis) {
+      if (face[axis] == nullptr) continue;
+      std::int64_t const place = level.face_place(axis, i, j, k);
+      face[axis][place] = static_cast<float>(from.lower(axis, at));
+      if (at[axis] == level.count[axis] - 1)
+        face[axis][place + level.face_stride(axis)] = static_cast<float>(from.upper(axis, at));
+    }
+  }
+};
+
 /// How much points take of their neighbours along an axis, for those between kept ones: what makes
 /// their equation along the axis hold, with the faces on both sides alone, or where the mass is more
 /// than those with the mass too.
@@ -262,7 +283,7 @@ template <class S>
 struct StoreWeights {
   Stored<S> fine;
   int axis;
-  S *left, *right;
+  float *left, *right;
 
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return fine.extent(); }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
@@ -270,8 +291,8 @@ struct StoreWeights {
     std::int64_t const point = fine.point(at);
     S const lower = fine.lower(axis, at), upper = fine.upper(axis, at), mass = fine.mass[point];
     S const both = lower + upper, sum = mass > both ? both + mass : both;
-    left[point] = sum == 0 ? S{0} : lower / sum;
-    right[point] = sum == 0 ? S{0} : upper / sum;
+    left[point] = sum == 0 ? 0.0f : static_cast<float>(lower / sum);
+    right[point] = sum == 0 ? 0.0f : static_cast<float>(upper / sum);
   }
 };
 
@@ -283,7 +304,7 @@ struct Eliminate {
   Stored<S> fine, coarse;
   TransferView<S> transfer;
   int axis;
-  S const *left, *right;  ///< weights of the fine points
+  float const *left, *right;  ///< weights of the fine points
 
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return coarse.extent(); }
   GRIDSTRIDE_HOST_DEVICE bool is_between(int at) const {
@@ -297,7 +318,8 @@ struct Eliminate {
     return left[fine.point(beside)] * fine.upper(axis, beside);
   }
   /// Half of what a fine point between gives of its faces along another axis, the one on `side`.
-  GRIDSTRIDE_HOST_DEVICE S shared(int other, int side, int const (&at)[3], S const* weights) const {
+  GRIDSTRIDE_HOST_DEVICE S shared(int other, int side, int const (&at)[3],
+                                  float const* weights) const {
     S const face = side == 0 ? fine.lower(other, at) : fine.upper(other, at);
     int next[3] = {at[0], at[1], at[2]};
     next[other] = fine.beside(other, at[other], side == 0 ? -1 : 1);
@@ -320,7 +342,7 @@ struct Eliminate {
       int beside[3] = {at[0], at[1], at[2]};
       beside[axis] = fine.beside(axis, at[axis], side == 0 ? -1 : 1);
       if (!is_between(beside[axis])) continue;
-      S const* const weights = side == 0 ? right : left;
+      float const* const weights = side == 0 ? right : left;
       held += weights[fine.point(beside)] * fine.mass[fine.point(beside)];
       for (int other = 0; other < 3; ++other) {
         if (other == axis || fine.face[other] == nullptr) continue;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/workloads.hpp"
 
@@ -16,13 +17,18 @@ namespace of_multigrid {
 struct Case {
   std::string_view operation;
   int dims;
-  bool fields;  ///< a is an array, of ones
+  bool fields;         ///< a is an array: of ones,
+  double inside = 1;   ///< but for a box
+  double stretch = 1;  ///< of the spacing along the second axis
 };
 
 constexpr double tolerance = 1e-8;
 constexpr Case volume{"3D to 1e-8", 3, false};
 constexpr Case plane{"2D to 1e-8", 2, false};
 constexpr Case varying_volume{"3D to 1e-8, a field", 3, true};
+constexpr Case jumping_volume{"3D to 1e-8, a box of 1e6", 3, true, 1e6};
+constexpr Case sinking_volume{"3D to 1e-8, a box of 1e-6", 3, true, 1e-6};
+constexpr Case flat_volume{"3D to 1e-8, 1:1000", 3, false, 1, 1000};
 
 /// As many points along all axes.
 template <Case const& of>
@@ -32,7 +38,7 @@ Grid grid_of(std::int64_t size) {
   grid.dims = of.dims;
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(of.dims); ++axis) {
     grid.points[axis] = points;
-    grid.spacing[axis] = 1 / static_cast<double>(points - 1);
+    grid.spacing[axis] = (axis == 1 ? of.stretch : 1) / static_cast<double>(points - 1);
   }
   return grid;
 }
@@ -44,6 +50,21 @@ struct Solvers {
   std::map<std::string, multigrid::Solver<T>, std::less<>> of = {};
 };
 
+/// A box of a third of each side, elsewhere 1.
+template <class T, Case const& of>
+void fill_field(Stream& stream, Grid const& grid, std::span<T> field) {
+  std::vector<T> values(field.size(), T{1});
+  for (std::size_t p = 0; p < values.size(); ++p) {
+    auto const at = grid.indices(static_cast<std::int64_t>(p));
+    bool in_box = true;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(of.dims); ++i)
+      in_box = in_box && 3 * at[i] > grid.points[i] && 3 * at[i] < 2 * grid.points[i];
+    if (in_box) values[p] = static_cast<T>(of.inside);
+  }
+  copy_async(field, std::span<T const>(values), stream);
+  stream.synchronize();
+}
+
 template <class T, Case const& of>
 Problem problem(Stream& stream, std::int64_t size, int sets) {
   poisson::Equation<T> equation;
@@ -52,8 +73,7 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
   Arrays<T> const right(stream, equation.grid.size(), sets), u(stream, equation.grid.size(), sets);
   Arrays<T> const field(stream, of.fields ? equation.grid.size() : 1, 1);
   if (of.fields) {
-    zero_async(field(0), stream);
-    poisson::shift(stream, 1, field(0));
+    fill_field<T, of>(stream, equation.grid, field(0));
     equation.diffusivities = field(0).data();
   }
   auto const solvers = std::make_shared<Solvers<T>>(Solvers<T>{field});
@@ -67,7 +87,8 @@ Problem problem(Stream& stream, std::int64_t size, int sets) {
           [=, &stream](std::string_view variant, int set) {
             auto found = solvers->of.find(variant);
             if (found == solvers->of.end()) {
-              multigrid::Options const options{.error_counts = false, .tolerance = tolerance};
+              multigrid::Options const options{
+                  .conjugates = of.inside != 1, .error_counts = false, .tolerance = tolerance};
               found = solvers->of
                           .emplace(variant,
                                    multigrid::Solver<T>(stream, equation, false, options, variant))
@@ -92,9 +113,9 @@ Workload workload(Backend backend) {
       8 * (13 * 4 * (of.dims == 3 ? 8.0 / 7 : 4.0 / 3) + 2 * 8 + sizeof(T) + 8);
   constexpr double flops = 8 * 100;
   bool const on_host = backend == Backend::cpu;
-  std::int64_t const extent = of.dims == 3 ? (on_host     ? 33
-                                              : of.fields ? 257
-                                                          : 513)
+  std::int64_t const extent = of.dims == 3 ? (on_host                        ? 33
+                                              : of.fields || of.stretch != 1 ? 257
+                                                                             : 513)
                               : on_host    ? 129
                                            : 4097;
   return {
@@ -118,6 +139,9 @@ void append_workloads(Backend backend, std::vector<Workload>& all) {
   all.push_back(workload<T, volume>(backend));
   all.push_back(workload<T, plane>(backend));
   all.push_back(workload<T, varying_volume>(backend));
+  all.push_back(workload<T, jumping_volume>(backend));
+  all.push_back(workload<T, sinking_volume>(backend));
+  all.push_back(workload<T, flat_volume>(backend));
 }
 
 }  // namespace of_multigrid

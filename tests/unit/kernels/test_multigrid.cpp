@@ -207,6 +207,34 @@ TEST(Multigrid, ChoosesThePrecisionOfCorrections) {
   EXPECT_EQ(inner({{257, 257}, "dddd"}), Precision::float32);
   EXPECT_EQ(inner({{100000}, "dd"}), Precision::float64);
   EXPECT_EQ(inner({{65, 65}, "dddd", 1000}), Precision::float64);
+  auto equation = equation_of({{65, 65, 65}, "dddddd"});
+  std::vector<double> a(static_cast<std::size_t>(equation.grid.size()), 3);
+  equation.diffusivities = a.data();
+  for (auto const& [one, wanted] : {std::pair{3.0, Precision::float32},
+                                    {7.0, Precision::float32},
+                                    {1e7, Precision::float64},
+                                    {1e-7, Precision::float64}}) {
+    a[100] = one;
+    EXPECT_EQ(Solver<double>(stream, equation, false).inner(), wanted) << one;
+  }
+}
+
+/// Fields whose values float32 does not hold: equations on levels have their scale.
+TEST(Multigrid, FieldsOfAnyUnit) {
+  Stream stream(Device::open(Backend::cpu));
+  auto equation = equation_of({{33, 33}, "dddd"});
+  auto const size = static_cast<std::size_t>(equation.grid.size());
+  std::vector<int> cycles;
+  for (double const unit : {1e-200, 1e-60, 1.0, 1e60, 1e200}) {
+    std::vector<double> a(size), f(size, unit), u(size, 0);
+    for (std::size_t p = 0; p < size; ++p) a[p] = unit * (p % 37 < 20 ? 1 : 1e4);
+    equation.diffusivities = a.data();
+    auto const outcome = Solver<double>(stream, equation, false)
+                             .solve(stream, std::span<double const>(f), std::span(u));
+    EXPECT_TRUE(outcome.converged) << unit;
+    cycles.push_back(outcome.cycles);
+    EXPECT_EQ(cycles.back(), cycles.front());
+  }
 }
 
 /// From a solution on there is nothing to correct but roundings of u, which stay as they are.

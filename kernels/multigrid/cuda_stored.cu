@@ -1,0 +1,211 @@
+// Relaxation and residuals of large levels whose equations are stored, in 2D and 3D: as in cuda_march.cu a thread has a column of strips along the last axis, of 16 bytes of a colour's half
+// row each.
+//
+// Faces come to most of the bytes: three a point, of which a colour needs all. Along the column those
+// behind a plane are those before the next one, where the points of the other parity want them: a strip
+// of them is loaded once, for both.
+
+#include "kernels/multigrid/columns.cuh"
+#include "kernels/multigrid/march.cuh"
+#include "kernels/support/launch.cuh"
+
+namespace gridstride::multigrid {
+
+namespace {
+
+enum class Does { begin, overdo, relax, keep_residual };
+
+/// What is stored at the points of a strip, of both parities.
+template <class S>
+struct Stored8 {
+  static constexpr int size = 2 * vector_width<S>;
+  float at[size];
+
+  __device__ static Stored8 load(float const* source) {
+    Stored8 result;
+#pragma unroll
+    for (int part = 0; part < size / 4; ++part) {
+      float4 const v = __ldg(reinterpret_cast<float4 const*>(source) + part);
+      result.at[4 * part] = v.x;
+      result.at[4 * part + 1] = v.y;
+      result.at[4 * part + 2] = v.z;
+      result.at[4 * part + 3] = v.w;
+    }
+    return result;
+  }
+};
+
+/// Whether there is a point beside another one.
+__device__ inline bool has_beside(int at, int step, int count, bool periodic) {
+  int const next = at + step;
+  return periodic || (next >= 0 && next < count);
+}
+
+template <Does does, bool volume, class S>
+__global__ void __launch_bounds__(threads_of_columns, 2)
+    stored_kernel(__grid_constant__ Level<S> const level, int colour, Axes axes, int piece) {
+  constexpr int width = vector_width<S>;
+  int const n = level.count[0], m = level.count[axes.across], p = level.count[axes.along];
+  Column const column(piece, p);
+  int const first = column.x * width, j = column.across;
+  if (first >= level.half || j >= m) return;
+  bool const rings = level.periodic[0], wraps = level.periodic[axes.along];
+  int const over_across = row_stride(level, axes.across),
+            over_along = row_stride(level, axes.along);
+  std::int64_t const row = std::int64_t{j} * over_across;
+  S const* const other = level.u + (1 - colour) * level.colour + row;
+  S const* const rights = level.f + colour * level.colour + row + first;
+  S* const own = level.u + colour * level.colour + row + first;
+  S* const results = does == Does::keep_residual ? level.r + (own - level.u) : own;
+
+  // The row's neighbours: beyond the strip's ends, and beside it.
+  int const left = first > 0 ? first - 1 : (n - 1) >> 1;
+  bool const has_left = first > 0 || rings, has_right = first + width < level.half;
+  int const closes =
+      rings && n / 2 - 1 >= first && n / 2 - 1 < first + width ? n / 2 - 1 - first : -1;
+  bool const has_below = volume && has_beside(j, -1, m, level.periodic[axes.across]),
+             has_above = volume && has_beside(j, 1, m, level.periodic[axes.across]);
+  int const below_at = (beside(j, -1, m, level.periodic[axes.across]) - j) * over_across + first,
+            above_at = (beside(j, 1, m, level.periodic[axes.across]) - j) * over_across + first;
+
+  // Faces of the row, of a plane on the next one's side of what lies between.
+  auto const face_row = [&](int axis) {
+    return level.face[axis] + level.face_place(axis, 2 * first, volume ? j : 0, 0);
+  };
+  float const* const along_faces = face_row(axes.along);
+  float const* const row_faces = face_row(0);
+  float const* const across_faces = volume ? face_row(axes.across) : nullptr;
+  float const* const masses = level.mass + level.mass_place(2 * first, volume ? j : 0, 0);
+  int const to_row = level.line;  // from a face across to the next one
+  std::int64_t const face_plane = level.face_stride(axes.along);
+  std::int64_t const across_plane = std::int64_t{level.line} * (level.count[1] + 1);
+
+  Strip<S> before{}, here{};
+  if constexpr (does != Does::begin) {
+    if (has_beside(column.first, -1, p, wraps))
+      before =
+          load_strip(other + std::int64_t{beside(column.first, -1, p, wraps)} * over_along + first);
+    here = load_strip(other + std::int64_t{column.first} * over_along + first);
+  }
+  auto along_before = Stored8<S>::load(along_faces + column.first * face_plane);
+  for (int k = column.first; k < column.last; ++k) {
+    bool const odd = ((colour + j + k) & 1) != 0;
+    std::int64_t const plane = std::int64_t{k} * over_along;
+    auto const along_behind = Stored8<S>::load(along_faces + (k + 1) * face_plane);
+    float const* const faces = row_faces + k * face_plane;
+    auto const in_row = Stored8<S>::load(faces);
+    float const row_end = __ldg(faces + 2 * width);
+    Stored8<S> across_before{}, across_behind{};
+    if constexpr (volume) {
+      across_before = Stored8<S>::load(across_faces + k * across_plane);
+      across_behind = Stored8<S>::load(across_faces + k * across_plane + to_row);
+    }
+    auto const mass = Stored8<S>::load(masses + k * face_plane);
+    Strip<S> const f = load_strip(rights + plane);
+    Strip<S> u{}, below{}, above{}, behind{}, result;
+    S side = 0, closing = 0;
+    if constexpr (does == Does::overdo || does == Does::keep_residual)
+      u = *reinterpret_cast<Strip<S> const*>(own + plane);
+    if constexpr (does != Does::begin) {
+      S const* const at = other + plane;
+      if (has_beside(k, 1, p, wraps))
+        behind = load_strip(other + std::int64_t{beside(k, 1, p, wraps)} * over_along + first);
+      if (has_below) below = load_strip(at + below_at);
+      if (has_above) above = load_strip(at + above_at);
+      if (odd ? has_right : has_left) side = __ldg(at + (odd ? first + width : left));
+      if (closes >= 0) closing = __ldg(at);
+    }
+    auto const find = [&](auto number) {
+      constexpr int is_odd = number.value;
+#pragma unroll
+      for (int v = 0; v < width; ++v) {
+        constexpr int last = 2 * width - 1;
+        int const o = 2 * v + is_odd;
+        S const lower = in_row.at[o], upper = o < last ? in_row.at[(o + 1) % (last + 1)] : row_end;
+        S const lower_across = across_before.at[o], upper_across = across_behind.at[o];
+        S const lower_along = along_before.at[o], upper_along = along_behind.at[o];
+        S const diagonal = (lower + upper) + (lower_across + upper_across) +
+                           (lower_along + upper_along) + S{mass.at[o]};
+        S others = 0;
+        if constexpr (does != Does::begin) {
+          S beyond = is_odd == 1 ? (v + 1 < width ? here.at[(v + 1) % width] : side)
+                                 : (v > 0 ? here.at[(v + width - 1) % width] : side);
+          if (is_odd == 1 && v == closes) beyond = closing;
+          others = (is_odd == 1 ? lower * here.at[v] + upper * beyond
+                                : lower * beyond + upper * here.at[v]) +
+                   (lower_across * below.at[v] + upper_across * above.at[v]) +
+                   (lower_along * before.at[v] + upper_along * behind.at[v]);
+        }
+        if constexpr (does == Does::keep_residual) {
+          result.at[v] = (f.at[v] - diagonal * u.at[v]) + others;
+        } else {
+          S const wanted = diagonal == 0 ? S{0} : quotient(f.at[v] + others, diagonal);
+          result.at[v] = does == Does::begin    ? level.over * wanted
+                         : does == Does::overdo ? over(level, u.at[v], wanted)
+                                                : wanted;
+        }
+        if (2 * first + o >= n) result.at[v] = 0;
+      }
+    };
+    if (odd)
+      find(std::integral_constant<int, 1>{});
+    else
+      find(std::integral_constant<int, 0>{});
+    *reinterpret_cast<Strip<S>*>(results + plane) = result;
+    before = here;
+    here = behind;
+    along_before = along_behind;
+  }
+}
+
+template <Does does, class S>
+void launch(Stream& stream, Level<S> const& level, int colour) {
+  Axes const axes = axes_of(level);
+  auto const columns =
+      Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along]);
+  auto* const kernel =
+      level.count[2] > 1 ? stored_kernel<does, true, S> : stored_kernel<does, false, S>;
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(level, colour, axes, columns.piece);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid colour");
+}
+
+template <class S>
+void relax(Stream& stream, Level<S> const& level) {
+  if (level.over == 1)
+    launch<Does::relax>(stream, level, 0);
+  else
+    launch<Does::overdo>(stream, level, 0);
+  launch<Does::relax>(stream, level, 1);
+}
+
+}  // namespace
+
+template <class S>
+void march_stored(Stream& stream, Descend<S> const& visit) {
+  for (int sweep = 0; sweep < visit.sweeps; ++sweep) {
+    auto const level = for_sweep(visit.fine, false, sweep, visit.sweeps);
+    if (!visit.from_zero || sweep > 0) {
+      relax(stream, level);
+      continue;
+    }
+    launch<Does::begin>(stream, level, 0);
+    launch<Does::relax>(stream, level, 1);
+  }
+  launch<Does::keep_residual>(stream, visit.fine, 0);
+  gather_stored(stream, visit.fine, visit.coarse);
+}
+
+template <class S>
+void march_stored(Stream& stream, Ascend<S> const& visit) {
+  correct_stored(stream, visit.fine, visit.coarse);
+  for (int sweep = 0; sweep < visit.sweeps; ++sweep)
+    relax(stream, for_sweep(visit.fine, true, sweep, visit.sweeps));
+}
+
+#define GRIDSTRIDE_INSTANTIATE(S)                         \
+  template void march_stored(Stream&, Descend<S> const&); \
+  template void march_stored(Stream&, Ascend<S> const&);
+GRIDSTRIDE_INSTANTIATE(float)
+GRIDSTRIDE_INSTANTIATE(double)
+
+}  // namespace gridstride::multigrid
