@@ -437,7 +437,9 @@ std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fie
     return std::numeric_limits<std::size_t>::max() / 16;
   bool const relaxes = options.relaxation != Relaxation::none;
   auto const plan = (relaxes ? finest_of : levels_of)(grid, sides);
+  bool const one_level = plan.changes.empty();
   double numbers = Levels::most_direct * Levels::most_direct;
+  double meanwhile = 0, later = 0;  // while levels are made, and beside them afterwards
   for (std::size_t l = 0; l < plan.axes.size(); ++l) {
     std::array<double, 3> count{};
     for (std::size_t i = 0; i < 3; ++i) {
@@ -456,20 +458,23 @@ std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fie
     numbers += 3 * 2 * places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] *
                count[2];  // u, f and r
     if (!fields) continue;
-    // What is kept of them has half the size, in rows of up to eleven places more. Of the finest level
-    // they are there for a while with those of the next one, which has half as many points.
-    numbers += 0.5 * equations() * (1 + 11 / count[0]);
-    if (l == 0) numbers += 1.5 * equations();
+    // What is kept of them has half the size, in rows of up to eleven places more.
+    double const kept = 0.5 * equations() * (1 + 11 / count[0]);
+    later += kept;
+    // Of the finest level they are there for a while with those of the next one, which has half as
+    // many points, and with weights, two of half the size; an only level keeps them.
+    if (l == 0) meanwhile = kept + (one_level ? 1 : 1.5) * equations() + (one_level ? 0 : points());
+    if (one_level) later += equations();
     for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) {
       if (!plan.changes[l][i]) continue;
-      numbers += points();  // weights, two of half the size
+      later += points();
       count[i] = plan.axes[l + 1][i].unknowns();
     }
   }
-  if (precision == Precision::float32) numbers += static_cast<double>(grid.size());
-  if (!fields && !options.conjugates) numbers += static_cast<double>(grid.size());
-  if (options.conjugates) numbers += 2 * static_cast<double>(grid.size());
-  return static_cast<std::size_t>(sizeof(double) * numbers);
+  if (precision == Precision::float32) later += static_cast<double>(grid.size());
+  if (!fields && !options.conjugates) later += static_cast<double>(grid.size());
+  if (options.conjugates) later += 2 * static_cast<double>(grid.size());
+  return static_cast<std::size_t>(sizeof(double) * (numbers + std::max(meanwhile, later)));
 }
 
 template <class S>
