@@ -168,7 +168,7 @@ Levels levels_of(Grid const& grid, poisson::Sides const& sides) {
       unknowns *= axis.unknowns();
       if (axis.has_coarser()) strongest = std::max(strongest, axis.coupling());
     }
-    if (strongest == 0 || unknowns <= Levels::most_direct) return levels;
+    if (strongest == 0 || unknowns <= Levels::most_inverted) return levels;
     levels.transfers.emplace_back();
     levels.changes.emplace_back();
     for (std::size_t i = 0; i < 3; ++i) {

@@ -1,11 +1,11 @@
 // Cycles in as few and as fast kernels as they take: large levels by columns of points
-// (cuda_march.cu, cuda_gather.cu; cuda_stored.cu where equations are stored), and what is to be done
-// on levels of a few thousand points by one block, in one kernel, where launches would take longer
-// than the work. Those of tables are cuda_visits.cu's; of others it makes the steps of steps.hpp, here.
+// (cuda_march.cu, cuda_gather.cu; cuda_stored.cu where equations are stored), and small ones at once:
+// with the same coefficients everywhere by the modes of their axes (cuda_separable.cu), else one block
+// makes the steps of steps.hpp on levels of a few thousand points, in one kernel, where launches would
+// take longer than the work.
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstddef>
 
 #include "kernels/multigrid/march.cuh"
@@ -54,9 +54,6 @@ __global__ void __launch_bounds__(threads_of_tail)
       case Kind::solve:
         call_all(SolveDirectly<S>{fine, shared.inverse});
         break;
-      case Kind::descend:
-      case Kind::ascend:
-        break;  // of visits.cu
     }
     __syncthreads();
   }
@@ -69,25 +66,19 @@ class Launcher {
  public:
   Launcher(Stream& stream, CycleWork<S> const& work) : stream_(stream), work_(work) {
     auto const bytes = stream.device().capabilities().shared_bytes;
-    auto const is_plain = [](Level<S> const& level) {
-      return !level.is_stored() && !level.has_seam();
-    };
-    visits_ = std::all_of(work.levels.begin(), work.levels.end(), is_plain);
-    small_ = small_levels(work, bytes, [&](Level<S> const& level) {
-      return visits_ ? level.colour <= most_of_visits : level.size() <= 6000;
-    });
+    if (work.modes.level >= 0)
+      small_.first = static_cast<int>(work.levels.size());
+    else
+      small_ =
+          small_levels(work, bytes, [](Level<S> const& level) { return level.size() <= 6000; });
   }
 
   bool takes_visits_of(Level<S> const& level) const {
-    if (level.number >= small_.first) return visits_;
-    return can_march(level) || can_march_stored(level);
+    return level.number < small_.first && (can_march(level) || can_march_stored(level));
   }
-  void operator()(Descend<S> const& visit) const {
-    take(visit, visit.fine, Kind::descend, visit.sweeps, visit.from_zero);
-  }
-  void operator()(Ascend<S> const& visit) const {
-    take(visit, visit.fine, Kind::ascend, visit.sweeps);
-  }
+  void operator()(Descend<S> const& visit) const { go_by_columns(visit, visit.fine); }
+  void operator()(Ascend<S> const& visit) const { go_by_columns(visit, visit.fine); }
+  void operator()(SolveByModes<S> const& solve) const { march(stream_, solve); }
   void operator()(Relax<S> const& step) const {
     take(step, step.level, Kind::relax, step.colour, step.from_zero);
   }
@@ -107,21 +98,23 @@ class Launcher {
   void operator()(SolveDirectly<S> const& step) const { take(step, step.level, Kind::solve); }
   void flush() const {
     if (orders_.count == 0) return;
-    if (visits_)
-      launch_visits(stream_, orders_, small_);
-    else
-      launch_steps();
-    orders_.count = 0;
-    orders_.begins_amid = orders_.ends_amid = false;
-  }
-
- private:
-  void launch_steps() const {
     auto const bytes = small_.bytes();
     GRIDSTRIDE_CUDA(cudaFuncSetAttribute(
         small_kernel<S>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
     small_kernel<<<1, threads_of_tail, bytes, native(stream_)>>>(orders_, small_);
     GRIDSTRIDE_CHECK_LAUNCH(stream_, "multigrid small levels");
+    orders_.count = 0;
+    orders_.begins_amid = orders_.ends_amid = false;
+  }
+
+ private:
+  template <class Visit>
+  void go_by_columns(Visit const& visit, Level<S> const& level) const {
+    flush();
+    if (level.is_stored())
+      march_stored(stream_, visit);
+    else
+      march(stream_, visit);
   }
   template <class Step>
   void take(Step const& step, Level<S> const& level, Kind kind, int number = 0,
@@ -132,8 +125,7 @@ class Launcher {
         if (can_march(level)) return march(stream_, step);
       if constexpr (requires { march_stored(stream_, step); })
         if (can_march_stored(level)) return march_stored(stream_, step);
-      if constexpr (requires { step.extent(); }) cuda_each(stream_, step);
-      return;
+      return cuda_each(stream_, step);
     }
     if (orders_.count == most_orders) {
       orders_.ends_amid = true;
@@ -146,7 +138,6 @@ class Launcher {
 
   Stream& stream_;
   CycleWork<S> const& work_;
-  bool visits_ = false;
   Small<S> small_;
   mutable Orders orders_;
 };

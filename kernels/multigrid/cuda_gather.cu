@@ -185,11 +185,11 @@ __global__ void __launch_bounds__(most_gathering)
   }
 }
 
-/// f of the coarse level from residuals of the first colour, or from values of both.
-template <class S>
+/// f of the coarse level from values of the first colour, or of both.
+template <bool both, class S>
 __global__ void __launch_bounds__(threads_of_columns)
     gather_kernel(__grid_constant__ Level<S> const fine, __grid_constant__ Level<S> const coarse,
-                  Axes axes, int piece) {
+                  S const* values, Axes axes, int piece) {
   Column const column(piece, coarse.count[axes.along]);
   int const x = column.x, y = column.across;
   if (x >= coarse.count[0] || y >= coarse.count[axes.across]) return;
@@ -206,15 +206,20 @@ __global__ void __launch_bounds__(threads_of_columns)
     row[a] = beside(j, a - 1, fine.count[axes.across], fine.periodic[axes.across]) * over_across;
   }
   auto const of_plane = [&](int k) {
-    S const* const r = fine.r + std::int64_t{k} * over_along;
+    S const* const plane = values + std::int64_t{k} * over_along;
     bool const at_centre = ((i + j + k) & 1) == 0;
     S sum = 0;
     for (int b = 0; b < 3; ++b) {
       if (rows[b] == 0) continue;
-      S const* const values = r + row[b];
-      bool const is_middle = (b == 1) == at_centre;
-      sum += rows[b] * (is_middle ? weight[1] * values[half[1]]
-                                  : weight[0] * values[half[0]] + weight[2] * values[half[2]]);
+      S const* const first = plane + row[b];
+      bool const is_middle = (b == 1) == at_centre;  // the first colour's are
+      S const* const in_middle = both && !is_middle ? first + fine.colour : first;
+      S const* const beside_it = both && is_middle ? first + fine.colour : first;
+      S of_row = 0;
+      if (both || is_middle) of_row += weight[1] * in_middle[half[1]];
+      if (both || !is_middle)
+        of_row += weight[0] * beside_it[half[0]] + weight[2] * beside_it[half[2]];
+      sum += rows[b] * of_row;
     }
     return sum;
   };
@@ -441,14 +446,24 @@ void march_gather_residual(Stream& stream, Level<S> const& fine, Level<S> const&
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
 }
 
-template <class S>
-void march_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
+template <bool both, class S>
+void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse, S const* values) {
   Axes const axes = axes_of(fine);
   auto const columns =
       Columns::of(coarse.count[0], coarse.count[axes.across], coarse.count[axes.along]);
-  gather_kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, axes,
-                                                                    columns.piece);
+  gather_kernel<both><<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, values,
+                                                                          axes, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
+}
+
+template <class S>
+void march_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
+  launch_gather<false>(stream, fine, coarse, static_cast<S const*>(fine.r));
+}
+
+template <class S>
+void march(Stream& stream, Gather<S> const& step) {
+  launch_gather<true>(stream, step.fine, step.coarse, step.values);
 }
 
 template <class S>
@@ -475,6 +490,7 @@ void march(Stream& stream, Correct<S> const& step) {
   template bool gathers_at_once(Level<S> const&, Level<S> const&);                \
   template void march_gather_residual(Stream&, Level<S> const&, Level<S> const&); \
   template void march_gather(Stream&, Level<S> const&, Level<S> const&);          \
+  template void march(Stream&, Gather<S> const&);                                 \
   template void march(Stream&, Correct<S> const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

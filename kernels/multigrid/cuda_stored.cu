@@ -197,7 +197,7 @@ void march_stored(Stream& stream, Descend<S> const& visit) {
 
 template <class S>
 void march_stored(Stream& stream, Ascend<S> const& visit) {
-  correct_stored(stream, visit.fine, visit.coarse);
+  march_stored(stream, Correct<S>{visit.fine, visit.coarse, 3, true});
   for (int sweep = 0; sweep < visit.sweeps; ++sweep)
     relax(stream, for_sweep(visit.fine, true, sweep, visit.sweeps));
 }

@@ -58,10 +58,11 @@ __device__ S given(Pair const& weights, int around, std::int64_t place) {
   return __ldg(weights.of[around == 0 ? 1 : 0] + place);
 }
 
-template <class S>
+/// From values of the first colour, or of both.
+template <bool both, class S>
 __global__ void __launch_bounds__(threads_of_columns)
     gather_kernel(__grid_constant__ Level<S> const fine, __grid_constant__ Level<S> const coarse,
-                  int piece) {
+                  S const* values, int piece) {
   Column const column(piece, coarse.count[2]);
   int const x = column.x, y = column.across;
   if (x >= coarse.count[0] || y >= coarse.count[1]) return;
@@ -69,7 +70,7 @@ __global__ void __launch_bounds__(threads_of_columns)
   Around const in_row(weights, 0, x), across(weights, 1, y);
   Pair const of_x(fine, 0), of_y(fine, 1), of_z(fine, 2);
   int const n = fine.count[0], m = fine.count[1];
-  // What is left in a plane, at points of the first colour.
+  // What is left in a plane.
   auto const of_plane = [&](int k) {
     S sum = 0;
 #pragma unroll
@@ -81,8 +82,10 @@ __global__ void __launch_bounds__(threads_of_columns)
 #pragma unroll
       for (int a = 0; a < 3; ++a) {
         int const i = in_row.at[a];
-        if (i < 0 || ((i + j + k) & 1) != 0) continue;
-        in_line += given<S>(of_x, a, row * n + i) * fine.r[row * fine.half + (i >> 1)];
+        int const colour = (i + j + k) & 1;
+        if (i < 0 || (!both && colour != 0)) continue;
+        in_line += given<S>(of_x, a, row * n + i) *
+                   values[colour * fine.colour + row * fine.half + (i >> 1)];
       }
       sum += given<S>(of_y, b, row * coarse.count[0] + x) * in_line;
     }
@@ -109,7 +112,7 @@ __global__ void __launch_bounds__(threads_of_columns)
 constexpr int indices_of_row = 64, rows_of_block = 4;
 constexpr int most_of_row = 2 * indices_of_row + 1;
 
-template <class S>
+template <bool adds, class S>
 __global__ void __launch_bounds__(indices_of_row* rows_of_block)
     correct_kernel(__grid_constant__ Level<S> const fine, __grid_constant__ Level<S> const coarse,
                    int piece) {
@@ -167,7 +170,8 @@ __global__ void __launch_bounds__(indices_of_row* rows_of_block)
         S const value = x >= from && x <= to ? values[x - from] : of_column(x);
         sum += own[odd].template weight<S>(of_x.of, a, row * n + i) * value;
       }
-      fine.u[fine.place(i, j, k)] += sum;
+      S& u = fine.u[fine.place(i, j, k)];
+      u = adds ? u + sum : sum;
     }
   }
 }
@@ -237,18 +241,31 @@ Columns columns_of(unsigned x, unsigned y, int count, int across, int along) {
 
 }  // namespace
 
-template <class S>
-void gather_stored(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
+template <bool both, class S>
+void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse, S const* values) {
   auto const columns = columns_of(32, 8, coarse.count[0], coarse.count[1], coarse.count[2]);
-  gather_kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, columns.piece);
+  gather_kernel<both>
+      <<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, values, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
 }
 
 template <class S>
-void correct_stored(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
+void gather_stored(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
+  launch_gather<false>(stream, fine, coarse, static_cast<S const*>(fine.r));
+}
+
+template <class S>
+void march_stored(Stream& stream, Gather<S> const& step) {
+  launch_gather<true>(stream, step.fine, step.coarse, step.values);
+}
+
+template <class S>
+void march_stored(Stream& stream, Correct<S> const& step) {
+  auto const& fine = step.fine;
   auto const columns =
       columns_of(indices_of_row, rows_of_block, fine.half, fine.count[1], fine.count[2]);
-  correct_kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, columns.piece);
+  auto* const kernel = step.adds ? correct_kernel<true, S> : correct_kernel<false, S>;
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, step.coarse, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");
 }
 
@@ -264,7 +281,8 @@ void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest
 
 #define GRIDSTRIDE_INSTANTIATE(S)                                             \
   template void gather_stored(Stream&, Level<S> const&, Level<S> const&);     \
-  template void correct_stored(Stream&, Level<S> const&, Level<S> const&);    \
+  template void march_stored(Stream&, Gather<S> const&);                      \
+  template void march_stored(Stream&, Correct<S> const&);                     \
   template void march_stored(Stream&, TakeResidual<float, S> const&, Found*); \
   template void march_stored(Stream&, TakeResidual<double, S> const&, Found*);
 GRIDSTRIDE_INSTANTIATE(float)

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "kernels/multigrid/multigrid.hpp"
+#include "kernels/multigrid/separable.hpp"
 #include "kernels/multigrid/steps.hpp"
 
 /// A cycle as a sequence of steps, for anybody who can call a step for all its points:
@@ -13,7 +14,8 @@ namespace gridstride::multigrid {
 template <class S>
 struct CycleWork {
   std::span<Level<S> const> levels;
-  S const* inverse;        ///< of the coarsest level's equations
+  Separable<S> modes;      ///< of the level that is solved by them, if there is one, else
+  S const* inverse;        ///< that of the coarsest level's equations
   S const* tables_end;     ///< behind the levels' tables, which lie level after level
   int const* numbers_end;  ///< the same of those of transfers
   Cycle cycle;
@@ -21,7 +23,7 @@ struct CycleWork {
 };
 
 /// A `run` that has `takes_visits_of(level)` takes `Descend` and `Ascend` of levels for which that is
-/// true.
+/// true, and `SolveByModes`.
 template <class S, class Run>
 class Cycles {
   static constexpr bool takes_visits = requires(Run const& run, Level<S> const& level) {
@@ -40,7 +42,19 @@ class Cycles {
 
  private:
   Level<S> const& level(std::size_t i) const { return work_.levels[i]; }
-  bool is_coarsest(std::size_t i) const { return i + 1 == work_.levels.size(); }
+  /// Whether a level is the last one that is visited: it is solved directly.
+  bool is_last(std::size_t i) const {
+    return i + 1 == work_.levels.size() || static_cast<int>(i) == work_.modes.level;
+  }
+  void solve(std::size_t i) const {
+    if (static_cast<int>(i) != work_.modes.level)
+      return run_(SolveDirectly<S>{level(i), work_.inverse});
+    SolveByModes<S> const by_modes{level(i), work_.modes};
+    if constexpr (takes_visits)
+      run_(by_modes);
+    else
+      solve_by_modes(by_modes, run_);
+  }
 
   void relax(Level<S> const& of, bool from_zero) const {
     if (!of.has_seam()) {
@@ -54,12 +68,12 @@ class Cycles {
 
   /// u of the level from its f; from 0, or from what u is.
   void down_and_up(std::size_t i, bool from_zero) const {
-    if (is_coarsest(i)) return run_(SolveDirectly<S>{level(i), work_.inverse});
+    if (is_last(i)) return solve(i);
     auto const& fine = level(i);
     auto const& coarse = level(i + 1);
     descend(fine, coarse, from_zero);
     down_and_up(i + 1, true);
-    if (work_.cycle == Cycle::w && !is_coarsest(i + 1)) down_and_up(i + 1, false);
+    if (work_.cycle == Cycle::w && !is_last(i + 1)) down_and_up(i + 1, false);
     ascend(fine, coarse);
   }
 
@@ -84,7 +98,7 @@ class Cycles {
   }
 
   void full(std::size_t i) const {
-    if (is_coarsest(i)) return run_(SolveDirectly<S>{level(i), work_.inverse});
+    if (is_last(i)) return solve(i);
     auto const& fine = level(i);
     auto const& coarse = level(i + 1);
     run_(Gather<S>{fine, coarse, fine.f});

@@ -50,7 +50,7 @@ int places_of_half(int points, std::int64_t of_level) {
 template <class S>
 template <class T>
 Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
-                        double scale, bool singular) {
+                        double scale, bool singular, int along) {
   bool const stored = equation.diffusivities != nullptr || equation.reactions != nullptr;
   lay_out(plan);
   fill_tables(stream, plan, equation.diffusivity * scale, equation.reaction * scale);
@@ -66,8 +66,11 @@ Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Le
       *values = next;
       next += size_of(level);
     }
-  if (stored) store(stream, equation, plan, scale);
-  invert(stream, plan, singular);
+  if (stored)
+    store(stream, equation, plan, scale);
+  else
+    find_modes(stream, plan, equation.diffusivity * scale, along);
+  if (modes_.level < 0) invert(stream, plan, singular);
 }
 
 template <class S>
@@ -131,6 +134,27 @@ void Hierarchy<S>::fill_tables(Stream& stream, Levels const& plan, double diffus
   }
   numbers_ = numbers.to_device(stream);
   tables_ = coefficients.to_device(stream);
+}
+
+template <class S>
+void Hierarchy<S>::find_modes(Stream& stream, Levels const& plan, double diffusivity, int along) {
+  auto const is_small = [&](Level<S> const& level) {
+    return std::ranges::all_of(level.count, [&](int count) { return count <= along; });
+  };
+  auto const level = std::ranges::find_if(levels_, is_small);
+  if (level == levels_.end()) return;
+  modes_.level = level->number;
+  Tables<S> tables;
+  std::array<std::vector<double>, 3> eigenvalues;
+  for (std::size_t i = 0; i < 3; ++i) {
+    auto const modes = modes_of(plan.axes[static_cast<std::size_t>(level->number)][i], diffusivity);
+    tables.add(modes_.forward[i], modes.forward);
+    tables.add(modes_.backward[i], modes.backward);
+    eigenvalues[i] = modes.eigenvalues;
+  }
+  // Behind them, for rows of matrices begin at multiples of 16 bytes.
+  for (std::size_t i = 0; i < 3; ++i) tables.add(modes_.eigenvalues[i], eigenvalues[i]);
+  of_modes_ = tables.to_device(stream);
 }
 
 /// Zeros, which stay where no step writes.
@@ -246,7 +270,7 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
   Level<S> level = levels_.back();
   auto const size = level.size();
   auto const n = static_cast<std::size_t>(size);
-  if (size > Levels::most_direct) return;  // of the textbook's methods
+  if (size > Levels::most_inverted) return;  // of the textbook's methods
   std::vector<S> tables[3][3];
   std::vector<float> faces[3];
   std::int64_t const rows = std::int64_t{level.count[1]} * level.count[2];
@@ -309,7 +333,7 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
 
 #define GRIDSTRIDE_INSTANTIATE(T, S)                                                            \
   template Hierarchy<S>::Hierarchy(Stream&, poisson::Equation<T> const&, Levels const&, double, \
-                                   bool);
+                                   bool, int);
 GRIDSTRIDE_INSTANTIATE(float, float)
 GRIDSTRIDE_INSTANTIATE(float, double)
 GRIDSTRIDE_INSTANTIATE(double, float)

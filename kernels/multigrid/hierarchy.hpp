@@ -6,6 +6,7 @@
 #include "core/buffer.hpp"
 #include "kernels/multigrid/coarsening.hpp"
 #include "kernels/multigrid/level.hpp"
+#include "kernels/multigrid/separable.hpp"
 #include "kernels/multigrid/steps.hpp"
 
 /// The levels of an equation in device memory. For the family's own files only.
@@ -36,10 +37,11 @@ struct OwnStored {
 template <class S>
 class Hierarchy {
  public:
-  /// `scale` times the equation. Waits for the stream.
+  /// `scale` times the equation. Of levels without fields the first one with at most so many
+  /// unknowns `along` each axis gets its modes. Waits for the stream.
   template <class T>
   Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan, double scale,
-            bool singular);
+            bool singular, int along);
 
   std::span<Level<S> const> levels() const { return levels_; }
   /// Makes all values 0.
@@ -47,6 +49,7 @@ class Hierarchy {
   /// Behind the tables of all levels.
   S const* tables_end() const { return tables_.data() + tables_.size(); }
   int const* numbers_end() const { return numbers_.data() + numbers_.size(); }
+  Separable<S> const& modes() const { return modes_; }
   /// Of the coarsest level's equations, by rows.
   S const* inverse() const { return inverse_.data(); }
 
@@ -59,11 +62,14 @@ class Hierarchy {
   float* stored_array(Stream& stream, std::int64_t size);
   void keep(Stream& stream, Stored<S> const& from, int dims, Level<S>& level);
   void keep_exactly(OwnStored<S> found, Level<S>& level);
+  void find_modes(Stream& stream, Levels const& plan, double diffusivity, int along);
   void invert(Stream& stream, Levels const& plan, bool singular);
 
   std::vector<Level<S>> levels_;
-  Buffer<int> numbers_;                // tables of transfers
-  Buffer<S> tables_, values_;          // tables of coefficients; u, f and r
+  Buffer<int> numbers_;        // tables of transfers
+  Buffer<S> tables_, values_;  // tables of coefficients; u, f and r
+  Buffer<S> of_modes_;         // tables of the modes
+  Separable<S> modes_;
   std::vector<Buffer<float>> stored_;  // faces, masses and weights
   std::vector<Buffer<S>> exact_;       // where there is one level alone
   Buffer<S> inverse_;

@@ -2,6 +2,7 @@
 
 #include "core/stream.hpp"
 #include "kernels/multigrid/outer.hpp"
+#include "kernels/multigrid/separable.hpp"
 
 /// The steps of large levels by columns of points. For the family's own files only.
 namespace gridstride::multigrid {
@@ -11,18 +12,25 @@ void march(Stream&, Descend<S> const&);
 template <class S>
 void march(Stream&, Ascend<S> const&);
 template <class S>
+void march(Stream&, Gather<S> const&);
+template <class S>
 void march(Stream&, Correct<S> const&);
+template <class S>
+void march(Stream&, SolveByModes<S> const&);
 /// The same where equations are stored.
 template <class S>
 void march_stored(Stream&, Descend<S> const&);
 template <class S>
 void march_stored(Stream&, Ascend<S> const&);
+template <class S>
+void march_stored(Stream&, Gather<S> const&);
+/// Of both colours, whatever the step has.
+template <class S>
+void march_stored(Stream&, Correct<S> const&);
 /// f of the coarser level from what is left at points of the first colour, where the second one has
-/// nothing left; and u += what the coarser level has found.
+/// nothing left.
 template <class S>
 void gather_stored(Stream&, Level<S> const& fine, Level<S> const& coarse);
-template <class S>
-void correct_stored(Stream&, Level<S> const& fine, Level<S> const& coarse);
 template <class T, class S>
 void march_stored(Stream&, TakeResidual<T, S> const&, Found* largest);
 template <class T, class S>

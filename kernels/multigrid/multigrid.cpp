@@ -39,6 +39,13 @@ constexpr Variant<Function<S>> rows[] = {
     {"steps", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_steps<S>), steps_idea},
     {"fused", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_fused<S>), fused_idea}};
 
+/// How many unknowns along each axis a level may have to be solved by modes.
+int along_of(Backend backend, Options const& options) {
+  if (options.relaxation != Relaxation::none) return 0;
+  if (options.direct >= 0) return options.direct;
+  return backend == Backend::cuda ? most_direct : 0;
+}
+
 /// The largest diagonal element of the equations at most, and the couplings that it is made of.
 double diagonal_bound(Levels const& plan, double diffusivity, double reaction) {
   double sum = reaction;
@@ -113,7 +120,7 @@ class Corrected final : public SolverBody<T> {
         scale_(scale),
         singular_(singular),
         options_(options),
-        hierarchy_(stream, equation, plan, scale, singular),
+        hierarchy_(stream, equation, plan, scale, singular, along_of(stream.backend(), options)),
         found_(stream, MemorySpace::device, 2 * most_ahead),
         seen_(stream, MemorySpace::pinned, 2 * most_ahead) {
     if constexpr (!std::is_same_v<T, double>)
@@ -164,13 +171,10 @@ class Corrected final : public SolverBody<T> {
 
   void capture_cycles(Stream& stream, Function<S>* cycle) {
     auto const captured = [&](Cycle kind) {
-      CycleWork<S> const work{hierarchy_.levels(),
-                              hierarchy_.inverse(),
-                              hierarchy_.tables_end(),
-                              hierarchy_.numbers_end(),
-                              kind,
-                              options_.before,
-                              options_.after};
+      CycleWork<S> const work{hierarchy_.levels(),      hierarchy_.modes(),
+                              hierarchy_.inverse(),     hierarchy_.tables_end(),
+                              hierarchy_.numbers_end(), kind,
+                              options_.before,          options_.after};
       return Graph::capture(stream, [&stream, cycle, work] { cycle(stream, work); });
     };
     first_ = captured(options_.cycle);
@@ -373,6 +377,9 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
     throw std::invalid_argument(
         "multigrid: relaxation goes more than 0 and less than 2 times as "
         "far as equations have it");
+  if (options.direct > most_direct)
+    throw std::invalid_argument(
+        fmt::format("multigrid: modes are for at most {} unknowns along an axis", most_direct));
   (void)poisson::operator_of(equation);  // looks at the sides
   if (std::ranges::max(equation.grid.points) > most_points_of_axis)
     throw std::invalid_argument("multigrid: an axis has 2^24 points at most");
@@ -431,14 +438,16 @@ std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
   return all;
 }
 
-std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
-                         Precision precision, Options const& options) {
+std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const& sides,
+                         bool fields, Precision precision, Options const& options) {
   if (std::ranges::max(grid.points) > most_points_of_axis)
     return std::numeric_limits<std::size_t>::max() / 16;
   bool const relaxes = options.relaxation != Relaxation::none;
   auto const plan = (relaxes ? finest_of : levels_of)(grid, sides);
   bool const one_level = plan.changes.empty();
-  double numbers = Levels::most_direct * Levels::most_direct;
+  bool const has_modes = !fields && along_of(backend, options) > 0;
+  double numbers = has_modes ? 3 * (2 * most_direct + 1) * most_direct
+                             : Levels::most_inverted * Levels::most_inverted;
   double meanwhile = 0, later = 0;  // while levels are made, and beside them afterwards
   for (std::size_t l = 0; l < plan.axes.size(); ++l) {
     std::array<double, 3> count{};

@@ -52,6 +52,10 @@ struct Options {
   /// (2000), has the directions for cycles that are not symmetric.)
   bool conjugates = false;
   int before = 2, after = 1;  ///< relaxations of a level on the way down, at least one, and up
+  /// Levels without fields are solved by the modes of their axes as soon as those have at most so many
+  /// unknowns each, up to `most_direct`; −1: as many on a GPU, where visits of smaller levels take
+  /// longer than that, and 0 on the host.
+  int direct = -1;
   /// Until what is left of the right-hand side is at most so much of it, the largest values of both,
   bool residual_counts = true;
   /// and what corrections leave of the error to be expected is at most so much of u.
@@ -85,13 +89,15 @@ struct Outcome {
 std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
                                                       poisson::Sides const& sides);
 
+constexpr int most_direct = 64;
+
 /// Along an axis: coarser axes are found on the host, point by point.
 constexpr std::int64_t most_points_of_axis = std::int64_t{1} << 24;
 
 /// What a solver takes of device memory, at most; more than there is of axes with more points than it
 /// takes.
-std::size_t solver_bytes(Grid const& grid, poisson::Sides const& sides, bool fields,
-                         Precision precision, Options const& options);
+std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const& sides,
+                         bool fields, Precision precision, Options const& options);
 
 template <class T>
 struct SolverBody;
@@ -104,8 +110,8 @@ class Solver {
   /// solve the equation without a source it is `singular`: the mean of the right-hand side is taken
   /// off it, and that of u is any. Waits
   /// for the stream. Throws `std::invalid_argument` for grids and sides that family `poisson` does
-  /// not take, axes of more than `most_points_of_axis`, fewer than one relaxation before, a factor outside (0, 2), and a variant that this
-  /// backend does not have.
+  /// not take, axes of more than `most_points_of_axis`, fewer than one relaxation before, a factor
+  /// outside (0, 2), `direct` beyond `most_direct`, and a variant that this backend does not have.
   Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},
          std::string_view variant = "auto");
   ~Solver();

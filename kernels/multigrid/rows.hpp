@@ -77,7 +77,9 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(KeepResidual<S>)                     \
   EACH(Gather<S>)                           \
   EACH(Correct<S>)                          \
-  EACH(SolveDirectly<S>)
+  EACH(SolveDirectly<S>)                    \
+  EACH(Transform<S>)                        \
+  EACH(DivideModes<S>)
 /// Whose instances are made with a backend's functions.
 #define GRIDSTRIDE_MULTIGRID_STEPS(EACH, FIND, SUM) \
   EACH(StoreWeights<float>)                         \

@@ -16,15 +16,13 @@ enum class Kind : unsigned char {
   gather,
   gather_f,
   correct,
-  solve,
-  descend,
-  ascend
+  solve
 };
 
 /// A step on a small level, counted from the first one that is, and on the next coarser one.
 struct Order {
   Kind kind;
-  unsigned char level, number;  ///< of colours, or sweeps
+  unsigned char level, number;  ///< of colours
   bool flag;
   double over;  ///< of relaxation: how far points of the first colour go
 };
@@ -179,11 +177,5 @@ __device__ void call_all(Step const& step) {
     step(at - line * points.x, line % points.y, line / points.y);
   }
 }
-
-/// Does the orders in one kernel of one block: of tables without seams, each level of which has at
-/// most `most_of_visits` indices of half rows.
-constexpr int most_of_visits = 2048;
-template <class S>
-void launch_visits(Stream&, Orders const&, Small<S> const&);
 
 }  // namespace gridstride::multigrid

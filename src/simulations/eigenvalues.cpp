@@ -44,7 +44,8 @@ std::int64_t rows_of_modes(std::string const& method, std::int64_t modes, std::i
                              : eigen::block_size(count, unknowns);
 }
 
-MemoryForecast eigenvalues_memory(config::RunConfig const& run, Inputs const& inputs, Backend) {
+MemoryForecast eigenvalues_memory(config::RunConfig const& run, Inputs const& inputs,
+                                  Backend backend) {
   auto const& parameters = parameters_of(run);
   auto const size = static_cast<std::size_t>(eigenvalues::size_of_vectors(run, inputs));
   auto const n = static_cast<std::size_t>(eigenvalues::unknowns_of(run, inputs));
@@ -70,7 +71,7 @@ MemoryForecast eigenvalues_memory(config::RunConfig const& run, Inputs const& in
   if (run.has_grid) {
     result.other_bytes += size * sizeof(double);
     if (eigenvalues::has_preconditioner(run, inputs))
-      result.other_bytes += multigrid::solver_bytes(run.grid, eigenvalues::sides_of(run),
+      result.other_bytes += multigrid::solver_bytes(backend, run.grid, eigenvalues::sides_of(run),
                                                     !is_constant(parameters.diffusivity) ||
                                                         !is_constant(parameters.reaction),
                                                     run.precision, multigrid::Options()) +

@@ -95,8 +95,8 @@ void WholeSystem<T>::go(Stream& stream, poisson::Equation<T> const& equation,
 }
 
 template <class T>
-std::size_t WholeSystem<T>::bytes(config::RunConfig const& run) {
-  return multigrid::solver_bytes(run.grid, kinds_of(run), has_field(run), run.precision,
+std::size_t WholeSystem<T>::bytes(config::RunConfig const& run, Backend backend) {
+  return multigrid::solver_bytes(backend, run.grid, kinds_of(run), has_field(run), run.precision,
                                  {.conjugates = has_field(run)});
 }
 

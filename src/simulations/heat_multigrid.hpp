@@ -27,7 +27,7 @@ class WholeSystem {
   void solve_error(Stream& stream, stencil::Diffusion<T> const& diffusion, double step,
                    std::span<T> given, std::span<T> v);
 
-  static std::size_t bytes(config::RunConfig const& run);
+  static std::size_t bytes(config::RunConfig const& run, Backend backend);
 
  private:
   void go(Stream& stream, poisson::Equation<T> const& equation, std::span<T const> right,

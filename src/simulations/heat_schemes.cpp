@@ -123,7 +123,7 @@ MemoryForecast implicit_memory(config::RunConfig const& run, Backend backend) {
   auto const plan = plan_slabs(run, Device::open(backend, run.device.ordinal), rows, slabs);
   auto memory = forecast_slabs(run, rows, slabs, plan);
   memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {
-    if (takes_multigrid(run)) return WholeSystem<decltype(zero)>::bytes(run);
+    if (takes_multigrid(run)) return WholeSystem<decltype(zero)>::bytes(run, backend);
     return stencil::AxisSystems<decltype(zero)>::bytes(run.grid, has_rows(run));
   });
   if (run.time.adaptive)

@@ -46,7 +46,7 @@ std::vector<ImplicitGroup> implicit_groups(config::RunConfig const& run);
 void add_implicit_rows(std::vector<Row>& rows, config::RunConfig const& run);
 multigrid::Options implicit_options(config::RunConfig const& run, ImplicitGroup const& group);
 /// Adds what solvers take of memory, and what is saved beside the fields.
-void add_implicit_memory(MemoryForecast& memory, config::RunConfig const& run);
+void add_implicit_memory(MemoryForecast& memory, config::RunConfig const& run, Backend backend);
 
 /// Adds what is wrong with the section `implicit`, and what a run by multigrid does not take;
 /// returns whether that is nothing.

@@ -154,7 +154,7 @@ MemoryForecast memory_of(config::RunConfig const& run, Inputs const&, Backend ba
   auto memory = forecast(run, rows_of(run, backend));
   if (run.time.adaptive)
     memory.other_bytes += AdaptiveSteps::bytes(run.grid, stencil_of(run).rates.size());
-  if (goes_by_multigrid(run)) add_implicit_memory(memory, run);
+  if (goes_by_multigrid(run)) add_implicit_memory(memory, run, backend);
   return memory;
 }
 

@@ -70,7 +70,7 @@ std::vector<Row> poisson_rows(config::RunConfig const& run) {
 }
 
 MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
-  if (poisson::method_of(run) == "newton") return poisson::nonlinear_memory(run);
+  if (poisson::method_of(run) == "newton") return poisson::nonlinear_memory(run, backend);
   auto result = forecast(run, poisson_rows(run));
   if (poisson::method_of(run) == "fft") {
     auto const shape = poisson::transform_shape(run.grid, poisson::sides_of(run)).shape;
@@ -83,7 +83,7 @@ MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backe
     result.other_bytes += poisson::conjugate_bytes(run.grid, poisson::conjugates_of(run).inner);
   if (poisson::has_cycles(run))
     result.other_bytes +=
-        multigrid::solver_bytes(run.grid, poisson::sides_of(run), poisson::has_fields(run),
+        multigrid::solver_bytes(backend, run.grid, poisson::sides_of(run), poisson::has_fields(run),
                                 run.precision, poisson::cycles_of(run));
   return result;
 }

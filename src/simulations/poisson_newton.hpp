@@ -11,7 +11,7 @@ namespace gridstride::poisson {
 
 std::unique_ptr<Simulation> make_nonlinear(config::RunConfig const& run, Stream const& stream,
                                            Inputs const& inputs);
-MemoryForecast nonlinear_memory(config::RunConfig const& run);
+MemoryForecast nonlinear_memory(config::RunConfig const& run, Backend backend);
 /// The equation and its derivative, as they were understood.
 std::vector<std::string> nonlinear_report(config::RunConfig const& run);
 

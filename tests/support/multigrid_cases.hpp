@@ -66,7 +66,7 @@ double known_error(Stream& stream, std::vector<std::int64_t> const& points,
 
 /// Every kind of side, one to three axes, sizes of no kind: some of a level alone, and periodic axes
 /// of odd numbers of points. Spacings differ, so that axes become coarser one by one.
-inline void expect_known_solutions(Stream& stream, std::string_view variant) {
+inline void expect_known_solutions(Stream& stream, std::string_view variant, int direct = -1) {
   struct Case {
     std::vector<std::int64_t> points;
     std::string sides;
@@ -82,6 +82,7 @@ inline void expect_known_solutions(Stream& stream, std::string_view variant) {
         SCOPED_TRACE(
             fmt::format("{} {} varies {} reacts {}", one.sides, one.points[0], varies, reacts));
         Options options;
+        options.direct = direct;
         options.tolerance = 1e-13;
         // a is in [1/8, 2]; 1/h² is 16 at most, and the longest waves have an eigenvalue above
         // (1/8)·(π/50)²/4 of lines: the condition is below 10^6.

@@ -78,16 +78,23 @@ TEST_F(MultigridGpu, FactorsAreThoseOfTheHost) {
             Trial{{129, 100}, "dnnd", 1, 1e6}, Trial{{65, 33, 49}, "dddddd", 1, 5},
             Trial{{48, 20, 25}, "ppddnn", 1, 30, 2.0}, Trial{{47, 38, 33}, "ndpppp", 1, 300},
             Trial{{34, 40, 26}, "pppppp", 1, 8}, Trial{{61, 22, 40}, "dnppdd", 1, 1e-7}}) {
-        Options options;
-        options.cycle = cycle;
-        auto const found = cycles_for(stream, trial, options, row.name);
-        auto const wanted = cycles_for(host, trial, options);
-        EXPECT_TRUE(found.converged);
-        EXPECT_NEAR(found.cycles, wanted.cycles, 1);
-        EXPECT_NEAR(found.residuals[1], wanted.residuals[1],
-                    roundings(trial, wanted.corrections[0]));
-        EXPECT_LE(found.factor(), std::max(0.1, 1.1 * wanted.factor()));
-        EXPECT_EQ(cycles_for(stream, trial, options, row.name).residuals, found.residuals);
+        // Small levels by visits, by modes, and the grid itself by modes.
+        for (int const direct : {0, 20, most_direct}) {
+          SCOPED_TRACE(fmt::format("{} {} {} {} direct {}", row.name, trial.sides,
+                                   fmt::join(trial.points, "x"), trial.inside, direct));
+          if (direct > 0 && trial.inside != 1) continue;
+          Options options;
+          options.cycle = cycle;
+          options.direct = direct;
+          auto const found = cycles_for(stream, trial, options, row.name);
+          auto const wanted = cycles_for(host, trial, options);
+          EXPECT_TRUE(found.converged);
+          EXPECT_NEAR(found.cycles, wanted.cycles, 1);
+          EXPECT_NEAR(found.residuals[1], wanted.residuals[1],
+                      roundings(trial, wanted.corrections[0]));
+          EXPECT_LE(found.factor(), std::max(0.1, 1.1 * wanted.factor()));
+          EXPECT_EQ(cycles_for(stream, trial, options, row.name).residuals, found.residuals);
+        }
       }
   }
 }

@@ -66,6 +66,24 @@ TEST(Multigrid, KnownSolutionsComeBack) {
     if (row.backend == Backend::cpu) expect_known_solutions(stream, row.name);
 }
 
+/// Levels that are solved by the modes of their axes: the grid itself, where it is small, and coarser
+/// ones, with every kind of side and distances that differ.
+TEST(Multigrid, ModesSolveSmallLevels) {
+  Stream stream(Device::open(Backend::cpu));
+  for (int const direct : {most_direct, 20, 5}) expect_known_solutions(stream, "threads", direct);
+  Options options;
+  options.direct = most_direct;
+  for (Trial const& trial :
+       {Trial{{65, 65}, "dddd"}, Trial{{64, 37}, "ppnd", 40},
+        Trial{{44, 9, 31}, "nnppdd", 3, 1, 1e3}, Trial{{17, 30, 21}, "nnnnpp"}}) {
+    auto const outcome = cycles_for(stream, trial, options);
+    EXPECT_TRUE(outcome.converged);
+    // All but roundings of float32 is found at once.
+    EXPECT_LE(outcome.cycles, 3) << trial.sides;
+  }
+  EXPECT_GT(cycles_for(stream, {{67, 65}, "dddd"}, options).cycles, 3);
+}
+
 TEST(Multigrid, FactorsDoNotDependOnSizes) {
   Stream stream(Device::open(Backend::cpu));
   for (auto const& sides : {"dddd", "nnnn", "pppp", "dnpp"})
@@ -275,6 +293,8 @@ TEST(Multigrid, Refusals) {
   EXPECT_THROW(solver.solve(stream, f, std::span(u)), std::invalid_argument);
   EXPECT_THROW(solver.solve(stream, f, std::span(f)), std::invalid_argument);
   EXPECT_THROW(Solver<double>(stream, equation, false, {.before = 0}), std::invalid_argument);
+  EXPECT_THROW(Solver<double>(stream, equation, false, {.direct = most_direct + 1}),
+               std::invalid_argument);
   EXPECT_THROW(Solver<double>(stream, equation, false, {}, "fused"), std::invalid_argument);
   equation.sides[1][0] = SideKind::periodic;
   EXPECT_THROW(Solver<double>(stream, equation, false), std::invalid_argument);
