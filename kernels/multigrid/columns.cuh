@@ -45,6 +45,14 @@ struct Columns {
                         blocks_for(along, static_cast<unsigned>(columns.piece)));
     return columns;
   }
+  /// In blocks of `width` by `rows` threads.
+  static Columns in_blocks(unsigned width, unsigned rows, int x, int across, int along) {
+    Columns columns = of(x, across, along);
+    columns.block = dim3(width, rows);
+    columns.grid.x = blocks_for(x, width);
+    columns.grid.y = blocks_for(across, rows);
+    return columns;
+  }
 };
 
 /// The thread's column.

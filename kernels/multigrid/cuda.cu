@@ -150,18 +150,31 @@ void cuda_find(Stream& stream, Step const& step, Found* largest) {
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid step");
 }
 
-template <class Step>
-Summed cuda_sum(Stream& stream, Step const& step) {
-  auto const bricks = Bricks::of(step.extent(), true);
-  std::vector<Summed> sums(std::size_t{bricks.grid.x} * bricks.grid.y * bricks.grid.z);
-  Buffer<Summed> on_device(stream, MemorySpace::device, sums.size());
-  sum_kernel<<<bricks.grid, bricks.block, 0, native(stream)>>>(step, on_device.data());
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
+/// Of the sums of so many blocks.
+template <class Queue>
+Summed sum_of_blocks(Stream& stream, std::size_t blocks, Queue const& queue) {
+  std::vector<Summed> sums(blocks);
+  Buffer<Summed> on_device(stream, MemorySpace::device, blocks);
+  queue(on_device.data());
   copy_async(std::span(sums), std::as_const(on_device).span(), stream);
   stream.synchronize();
   Summed all;
   for (Summed const& own : sums) all = all + own;
   return all;
+}
+
+template <class Step>
+Summed cuda_sum(Stream& stream, Step const& step) {
+  if constexpr (requires { blocks_of(step); })
+    if (can_march_stored(step.level))
+      return sum_of_blocks(stream, blocks_of(step),
+                           [&](Summed* sums) { march_stored(stream, step, sums); });
+  auto const bricks = Bricks::of(step.extent(), true);
+  auto const blocks = std::size_t{bricks.grid.x} * bricks.grid.y * bricks.grid.z;
+  return sum_of_blocks(stream, blocks, [&](Summed* sums) {
+    sum_kernel<<<bricks.grid, bricks.block, 0, native(stream)>>>(step, sums);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
+  });
 }
 
 template void cuda_steps(Stream&, CycleWork<float> const&);

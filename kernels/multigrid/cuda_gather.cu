@@ -425,6 +425,16 @@ __global__ void __launch_bounds__(threads_of_columns)
   }
 }
 
+template <bool both, class S>
+void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse, S const* values) {
+  Axes const axes = axes_of(fine);
+  auto const columns =
+      Columns::of(coarse.count[0], coarse.count[axes.across], coarse.count[axes.along]);
+  gather_kernel<both><<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, values,
+                                                                          axes, columns.piece);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
+}
+
 }  // namespace
 
 template <class S>
@@ -444,16 +454,6 @@ void march_gather_residual(Stream& stream, Level<S> const& fine, Level<S> const&
   kernel<<<shape.grid, shape.block, bytes, native(stream)>>>(fine, coarse, shape.rows,
                                                              shape.planes);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
-}
-
-template <bool both, class S>
-void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse, S const* values) {
-  Axes const axes = axes_of(fine);
-  auto const columns =
-      Columns::of(coarse.count[0], coarse.count[axes.across], coarse.count[axes.along]);
-  gather_kernel<both><<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, values,
-                                                                          axes, columns.piece);
-  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
 }
 
 template <class S>

@@ -6,8 +6,9 @@
 //             back of a plane: three kernels, whose blocks have half a plane each
 //   planes    all by one block
 //
-// A thread has four rows by four columns of a product. Of a step of its sum it loads four numbers of
-// the matrix, which lie in caches, and four of what is multiplied, in shared memory.
+// A thread has four rows by four columns of a product: of a step of its sum it loads four numbers of
+// the matrix and four of what is multiplied. Latencies count, and not operations: a block first asks for
+// all that it needs, the matrices too, and has it in shared memory.
 
 #include <cuda_runtime_api.h>
 
@@ -24,11 +25,11 @@ constexpr int each = 4;              ///< rows and columns of a thread
 constexpr int groups = most / each;  ///< of rows, or columns
 constexpr int threads_of_half = groups * groups / 2, threads_of_plane = groups * groups;
 
-/// Places of a row in shared memory: whole strips, and rows of float32 begin at different banks.
+/// Places of a row in shared memory: whole strips, and rows begin at different banks.
 template <class S>
-constexpr int wide = most + (sizeof(S) == 4 ? 4 : 0);
+constexpr int wide = most + vector_width<S>;
 template <class S>
-constexpr int narrow = half + (sizeof(S) == 4 ? 4 : 2);
+constexpr int narrow = half + vector_width<S>;
 
 template <class S>
 __device__ S* shared_values() {
@@ -68,10 +69,12 @@ template <class S>
 struct Product {
   S at[each][each] = {};
 
-  __device__ Product(S const* matrix, S const* values, int pitch, int depth) {
-#pragma unroll 4
+  /// `rows(q)` gives the thread's four of the matrix.
+  template <class Rows>
+  __device__ Product(Rows const& rows, S const* values, int pitch, int depth) {
+#pragma unroll 8
     for (int q = 0; q < depth; ++q) {
-      auto const of_rows = Four<S>::load_global(matrix + q * most);
+      Four<S> const of_rows = rows(q);
       auto const of_columns = Four<S>::load(values + q * pitch);
 #pragma unroll
       for (int r = 0; r < each; ++r)
@@ -108,28 +111,67 @@ struct Product {
   }
 };
 
-/// Fills rows of shared memory with what `value(row, column)` gives, and beyond so many with zeros.
-template <class S, class Value>
-__device__ void fill(S* values, int pitch, int columns, int most_rows, int most_columns,
-                     Value const& value) {
-  for (int at = static_cast<int>(threadIdx.x); at < most * columns;
-       at += static_cast<int>(blockDim.x)) {
-    int const row = at / columns, column = at - row * columns;
-    values[row * pitch + column] =
-        row < most_rows && column < most_columns ? value(row, column) : S{0};
-  }
+/// Of a matrix in global memory, and of one in shared memory with so many columns.
+template <class S>
+__device__ auto rows_of(S const* matrix) {
+  return [=](int q) { return Four<S>::load_global(matrix + q * most); };
+}
+template <int columns, class S>
+__device__ auto shared_rows_of(S const* matrix) {
+  return [=](int q) { return Four<S>::load(matrix + q * columns); };
 }
 
-/// A plane of f, turned: rows are those of x.
-template <class S>
-__device__ void fill_turned(SolveByModes<S> const& solve, S* values, int k) {
+/// A thread's share of `most` rows of so many values, in registers: all is under way before any of it
+/// is stored.
+template <int columns, int threads, class Value>
+struct Share {
+  static constexpr int size = most * columns / threads;
+  Value values[size];
+
+  template <class Load>
+  __device__ explicit Share(Load const& load) {
+#pragma unroll
+    for (int i = 0; i < size; ++i) {
+      int const at = static_cast<int>(threadIdx.x) + i * threads;
+      values[i] = load(at / columns, at % columns);
+    }
+  }
+  template <class Store>
+  __device__ void give(Store const& store) const {
+#pragma unroll
+    for (int i = 0; i < size; ++i) {
+      int const at = static_cast<int>(threadIdx.x) + i * threads;
+      store(at / columns, at % columns, values[i]);
+    }
+  }
+};
+
+/// So many rows and columns of a matrix.
+template <int columns, class S>
+struct MatrixShare : Share<columns / vector_width<S>, threads_of_half, Strip<S>> {
+  static constexpr int width = vector_width<S>;
+  __device__ MatrixShare(S const* matrix, int rows)
+      : Share<columns / width, threads_of_half, Strip<S>>([&](int row, int strip) {
+          return row < rows ? load_strip(matrix + row * most + strip * width) : Strip<S>{};
+        }) {}
+  __device__ void to(S* shared) const {
+    this->give([&](int row, int strip, Strip<S> const& strip_values) {
+      reinterpret_cast<Strip<S>*>(shared)[row * (columns / width) + strip] = strip_values;
+    });
+  }
+};
+
+/// A plane of f, and how it is kept: turned, so that rows are those of x.
+template <int threads, class S>
+__device__ Share<most, threads, S> plane_of(SolveByModes<S> const& solve, int k) {
   auto const& level = solve.level;
   int const n = level.count[0], m = level.count[1];
-  for (int at = static_cast<int>(threadIdx.x); at < most * most;
-       at += static_cast<int>(blockDim.x)) {
-    int const j = at / most, i = at % most;
-    values[i * wide<S> + j] = i < n && j < m ? level.f[level.place(i, j, k)] : S{0};
-  }
+  return Share<most, threads, S>(
+      [&](int j, int i) { return i < n && j < m ? level.f[level.place(i, j, k)] : S{0}; });
+}
+template <int threads, class S>
+__device__ void keep_turned(Share<most, threads, S> const& plane, S* shared) {
+  plane.give([&](int j, int i, S value) { shared[i * wide<S> + j] = value; });
 }
 
 /// r ← F_x⊗F_y·f of a plane, a half of the modes along x.
@@ -138,19 +180,26 @@ __global__ void __launch_bounds__(threads_of_half)
     planes_kernel(__grid_constant__ SolveByModes<S> const solve) {
   S* const plane = shared_values<S>();
   S* const between = plane + most * wide<S>;
+  S* const along_x = between + most * narrow<S>;
+  S* const along_y = along_x + most * half;
   auto const& level = solve.level;
   int const n = level.count[0], m = level.count[1], k = static_cast<int>(blockIdx.y);
   int const first = static_cast<int>(blockIdx.x) * half, t = static_cast<int>(threadIdx.x);
-  fill_turned(solve, plane, k);
+  auto const right = plane_of<threads_of_half>(solve, k);
+  MatrixShare<half, S> const of_x(solve.modes.forward[0] + first, n);
+  MatrixShare<most, S> const of_y(solve.modes.forward[1], m);
+  keep_turned(right, plane);
+  of_x.to(along_x);
+  of_y.to(along_y);
   __syncthreads();
   {
     int const mode = each * (t % (groups / 2)), j = each * (t / (groups / 2));
-    Product<S>(solve.modes.forward[0] + first + mode, plane + j, wide<S>, n)
+    Product<S>(shared_rows_of<half>(along_x + mode), plane + j, wide<S>, n)
         .store_turned(between + j * narrow<S> + mode, narrow<S>);
   }
   __syncthreads();
   int const row = each * (t % groups), column = each * (t / groups);
-  Product<S>(solve.modes.forward[1] + row, between + column, narrow<S>, m)
+  Product<S>(shared_rows_of<most>(along_y + row), between + column, narrow<S>, m)
       .for_each(row, first + column, [&](int y, int x, S value) {
         if (x < n && y < m) level.r[level.point(x, y, k)] = value;
       });
@@ -162,15 +211,22 @@ __global__ void __launch_bounds__(threads_of_half)
     columns_kernel(__grid_constant__ SolveByModes<S> const solve) {
   S* const values = shared_values<S>();
   S* const between = values + most * narrow<S>;
+  S* const forward = between + most * narrow<S>;
+  S* const backward = forward + most * most;
   auto const& level = solve.level;
   auto const& eigenvalues = solve.modes.eigenvalues;
   int const n = level.count[0], p = level.count[2], all = n * level.count[1];
   int const first = static_cast<int>(blockIdx.x) * half, t = static_cast<int>(threadIdx.x);
-  fill(values, narrow<S>, half, p, all - first,
-       [&](int k, int column) { return level.r[std::int64_t{k} * all + first + column]; });
+  Share<half, threads_of_half, S> const right([&](int k, int column) {
+    return k < p && first + column < all ? level.r[k * all + first + column] : S{0};
+  });
+  MatrixShare<most, S> const there(solve.modes.forward[2], p), back(solve.modes.backward[2], p);
+  right.give([&](int k, int column, S value) { values[k * narrow<S> + column] = value; });
+  there.to(forward);
+  back.to(backward);
   __syncthreads();
   int const row = each * (t % groups), column = each * (t / groups);
-  Product<S> of_modes(solve.modes.forward[2] + row, values + column, narrow<S>, p);
+  Product<S> of_modes(shared_rows_of<most>(forward + row), values + column, narrow<S>, p);
   of_modes.for_each(row, first + column, [&](int z, int at, S& value) {
     if (z < p && at < all)
       value *= reciprocal(eigenvalues[0][at % n], eigenvalues[1][at / n], eigenvalues[2][z],
@@ -178,9 +234,9 @@ __global__ void __launch_bounds__(threads_of_half)
   });
   of_modes.store(between + row * narrow<S> + column, narrow<S>);
   __syncthreads();
-  Product<S>(solve.modes.backward[2] + row, between + column, narrow<S>, p)
+  Product<S>(shared_rows_of<most>(backward + row), between + column, narrow<S>, p)
       .for_each(row, first + column, [&](int k, int at, S value) {
-        if (k < p && at < all) level.r[std::int64_t{k} * all + at] = value;
+        if (k < p && at < all) level.r[k * all + at] = value;
       });
 }
 
@@ -190,19 +246,27 @@ __global__ void __launch_bounds__(threads_of_half)
     planes_back_kernel(__grid_constant__ SolveByModes<S> const solve) {
   S* const plane = shared_values<S>();
   S* const between = plane + most * wide<S>;
+  S* const along_y = between + most * narrow<S>;
+  S* const along_x = along_y + most * half;
   auto const& level = solve.level;
   int const n = level.count[0], m = level.count[1], k = static_cast<int>(blockIdx.y);
   int const first = static_cast<int>(blockIdx.x) * half, t = static_cast<int>(threadIdx.x);
-  fill(plane, wide<S>, most, m, n, [&](int y, int x) { return level.r[level.point(x, y, k)]; });
+  Share<most, threads_of_half, S> const found(
+      [&](int y, int x) { return x < n && y < m ? level.r[level.point(x, y, k)] : S{0}; });
+  MatrixShare<half, S> const of_y(solve.modes.backward[1] + first, m);
+  MatrixShare<most, S> const of_x(solve.modes.backward[0], n);
+  found.give([&](int y, int x, S value) { plane[y * wide<S> + x] = value; });
+  of_y.to(along_y);
+  of_x.to(along_x);
   __syncthreads();
   {
     int const j = each * (t % (groups / 2)), x = each * (t / (groups / 2));
-    Product<S>(solve.modes.backward[1] + first + j, plane + x, wide<S>, m)
+    Product<S>(shared_rows_of<half>(along_y + j), plane + x, wide<S>, m)
         .store_turned(between + x * narrow<S> + j, narrow<S>);
   }
   __syncthreads();
   int const row = each * (t % groups), column = each * (t / groups);
-  Product<S>(solve.modes.backward[0] + row, between + column, narrow<S>, n)
+  Product<S>(shared_rows_of<most>(along_x + row), between + column, narrow<S>, n)
       .for_each(row, first + column, [&](int i, int j, S value) {
         if (i < n && j < m) level.u[level.place(i, j, k)] = value;
       });
@@ -219,22 +283,22 @@ __global__ void __launch_bounds__(threads_of_plane)
              &eigenvalues = solve.modes.eigenvalues;
   int const n = level.count[0], m = level.count[1], t = static_cast<int>(threadIdx.x);
   int const row = each * (t % groups), column = each * (t / groups);
-  fill_turned(solve, plane, 0);
+  keep_turned(plane_of<threads_of_plane>(solve, 0), plane);
   __syncthreads();
-  Product<S>(forward[0] + row, plane + column, wide<S>, n)
+  Product<S>(rows_of(forward[0] + row), plane + column, wide<S>, n)
       .store_turned(between + column * wide<S> + row, wide<S>);
   __syncthreads();
-  Product<S> of_modes(forward[1] + row, between + column, wide<S>, m);
+  Product<S> of_modes(rows_of(forward[1] + row), between + column, wide<S>, m);
   of_modes.for_each(row, column, [&](int y, int x, S& value) {
     if (x < n && y < m)
       value *= reciprocal(eigenvalues[0][x], eigenvalues[1][y], eigenvalues[2][0], level.reaction);
   });
   of_modes.store(plane + row * wide<S> + column, wide<S>);
   __syncthreads();
-  Product<S>(backward[1] + row, plane + column, wide<S>, m)
+  Product<S>(rows_of(backward[1] + row), plane + column, wide<S>, m)
       .store_turned(between + column * wide<S> + row, wide<S>);
   __syncthreads();
-  Product<S>(backward[0] + row, between + column, wide<S>, n)
+  Product<S>(rows_of(backward[0] + row), between + column, wide<S>, n)
       .for_each(row, column, [&](int i, int j, S value) {
         if (i < n && j < m) level.u[level.place(i, j, 0)] = value;
       });
@@ -254,7 +318,10 @@ void march(Stream& stream, SolveByModes<S> const& solve) {
   auto const& count = solve.level.count;
   if (count[2] == 1) return launch(plane_kernel<S>, 1, threads_of_plane, 2 * most * wide<S>);
   auto const planes = static_cast<unsigned>(count[2]);
-  constexpr int of_planes = most * (wide<S> + narrow<S>), of_columns = 2 * most * narrow<S>;
+  constexpr int of_planes = most * (wide<S> + narrow<S> + half + most),
+                of_columns = 2 * most * (narrow<S> + most);
+  static_assert(of_planes * sizeof(S) <= modes_bytes<S> &&
+                of_columns * sizeof(S) <= modes_bytes<S>);
   launch(planes_kernel<S>, {blocks_for(count[0], half), planes}, threads_of_half, of_planes);
   launch(columns_kernel<S>, blocks_for(count[0] * count[1], half), threads_of_half, of_columns);
   launch(planes_back_kernel<S>, {blocks_for(count[1], half), planes}, threads_of_half, of_planes);

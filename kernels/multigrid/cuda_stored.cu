@@ -21,15 +21,20 @@ struct Stored8 {
   static constexpr int size = 2 * vector_width<S>;
   float at[size];
 
-  __device__ static Stored8 load(float const* source) {
+  __device__ static Stored8 load(Coefficient const* source) {
+    std::uint32_t pairs[size / 2];
+    if constexpr (size == 8) {
+      uint4 const v = __ldg(reinterpret_cast<uint4 const*>(source));
+      pairs[0] = v.x, pairs[1] = v.y, pairs[2] = v.z, pairs[3] = v.w;
+    } else {
+      uint2 const v = __ldg(reinterpret_cast<uint2 const*>(source));
+      pairs[0] = v.x, pairs[1] = v.y;
+    }
     Stored8 result;
 #pragma unroll
-    for (int part = 0; part < size / 4; ++part) {
-      float4 const v = __ldg(reinterpret_cast<float4 const*>(source) + part);
-      result.at[4 * part] = v.x;
-      result.at[4 * part + 1] = v.y;
-      result.at[4 * part + 2] = v.z;
-      result.at[4 * part + 3] = v.w;
+    for (int pair = 0; pair < size / 2; ++pair) {
+      result.at[2 * pair] = __uint_as_float(pairs[pair] << 16);
+      result.at[2 * pair + 1] = __uint_as_float(pairs[pair] & 0xffff0000u);
     }
     return result;
   }
@@ -72,10 +77,10 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
   auto const face_row = [&](int axis) {
     return level.face[axis] + level.face_place(axis, 2 * first, volume ? j : 0, 0);
   };
-  float const* const along_faces = face_row(axes.along);
-  float const* const row_faces = face_row(0);
-  float const* const across_faces = volume ? face_row(axes.across) : nullptr;
-  float const* const masses = level.mass + level.mass_place(2 * first, volume ? j : 0, 0);
+  Coefficient const* const along_faces = face_row(axes.along);
+  Coefficient const* const row_faces = face_row(0);
+  Coefficient const* const across_faces = volume ? face_row(axes.across) : nullptr;
+  std::int64_t const mass_place = level.mass_place(2 * first, volume ? j : 0, 0);
   int const to_row = level.line;  // from a face across to the next one
   std::int64_t const face_plane = level.face_stride(axes.along);
   std::int64_t const across_plane = std::int64_t{level.line} * (level.count[1] + 1);
@@ -92,15 +97,16 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
     bool const odd = ((colour + j + k) & 1) != 0;
     std::int64_t const plane = std::int64_t{k} * over_along;
     auto const along_behind = Stored8<S>::load(along_faces + (k + 1) * face_plane);
-    float const* const faces = row_faces + k * face_plane;
+    Coefficient const* const faces = row_faces + k * face_plane;
     auto const in_row = Stored8<S>::load(faces);
-    float const row_end = __ldg(faces + 2 * width);
+    float const row_end = faces[2 * width];
     Stored8<S> across_before{}, across_behind{};
     if constexpr (volume) {
       across_before = Stored8<S>::load(across_faces + k * across_plane);
       across_behind = Stored8<S>::load(across_faces + k * across_plane + to_row);
     }
-    auto const mass = Stored8<S>::load(masses + k * face_plane);
+    Stored8<S> mass{};
+    if (level.mass != nullptr) mass = Stored8<S>::load(level.mass + mass_place + k * face_plane);
     Strip<S> const f = load_strip(rights + plane);
     Strip<S> u{}, below{}, above{}, behind{}, result;
     S side = 0, closing = 0;

@@ -96,7 +96,7 @@ void Hierarchy<S>::lay_out(Levels const& plan) {
                     l < plan.changes.size() && plan.changes[l][0];
     level.half = places_of_half(level.count[0], level.size());
     level.colour = std::int64_t{level.half} * level.count[1] * level.count[2];
-    level.line = (level.count[0] + 7) / 8 * 8 + 4;
+    level.line = (level.count[0] + 7) / 8 * 8 + 8;
     levels_.push_back(level);
   }
 }
@@ -158,21 +158,22 @@ void Hierarchy<S>::find_modes(Stream& stream, Levels const& plan, double diffusi
 }
 
 /// Zeros, which stay where no step writes.
-template <class S>
-float* Hierarchy<S>::stored_array(Stream& stream, std::int64_t size) {
-  stored_.emplace_back(stream, MemorySpace::device, static_cast<std::size_t>(size));
-  zero_async(stored_.back().span(), stream);
-  return stored_.back().data();
+template <class Number>
+Number* zeros(Stream& stream, std::vector<Buffer<Number>>& arrays, std::int64_t size) {
+  arrays.emplace_back(stream, MemorySpace::device, static_cast<std::size_t>(size));
+  zero_async(arrays.back().span(), stream);
+  return arrays.back().data();
 }
 
 template <class S>
-void Hierarchy<S>::keep(Stream& stream, Stored<S> const& from, int dims, Level<S>& level) {
+void Hierarchy<S>::keep(Stream& stream, Stored<S> const& from, int dims, bool reacts,
+                        Level<S>& level) {
   KeepEquations<S> step{from, level, {}, {}};
   std::int64_t const rows = std::int64_t{level.count[1]} * level.count[2];
-  level.mass = step.mass = stored_array(stream, rows * level.line);
+  if (reacts) level.mass = step.mass = zeros(stream, stored_, rows * level.line);
   for (int axis = 0; axis < dims; ++axis) {
     std::int64_t const more = axis == 0 ? 0 : rows / level.count[axis];
-    level.face[axis] = step.face[axis] = stored_array(stream, (rows + more) * level.line);
+    level.face[axis] = step.face[axis] = zeros(stream, stored_, (rows + more) * level.line);
   }
   each(stream, step);
 }
@@ -190,6 +191,7 @@ template <class T>
 void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
                          double scale) {
   int const dims = equation.grid.dims;
+  bool const reacts = equation.reactions != nullptr || equation.reaction != 0;
   Stored<S> finest{};
   for (std::size_t i = 0; i < 3; ++i) {
     finest.count[i] = levels_[0].count[i];
@@ -199,15 +201,15 @@ void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, L
   each(stream, StoreEquations<T, S>{poisson::operator_of(equation), now.view, scale});
   for (std::size_t l = 0;; ++l) {
     auto& level = levels_[l];
-    keep(stream, now.view, dims, level);
+    keep(stream, now.view, dims, reacts, level);
     if (levels_.size() == 1) keep_exactly(std::move(now), level);
     if (l + 1 == levels_.size()) return;
     for (int axis = 0; axis < dims; ++axis) {
       if (!plan.changes[l][static_cast<std::size_t>(axis)]) continue;
       auto const [x, y, z] = now.view.extent();
       std::int64_t const points = std::int64_t{x} * y * z;
-      StoreWeights<S> const weights{now.view, axis, stored_array(stream, points),
-                                    stored_array(stream, points)};
+      StoreWeights<S> const weights{now.view, axis, zeros(stream, weights_, points),
+                                    zeros(stream, weights_, points)};
       each(stream, weights);
       level.weight_left[axis] = weights.left;
       level.weight_right[axis] = weights.right;
@@ -272,7 +274,7 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
   auto const n = static_cast<std::size_t>(size);
   if (size > Levels::most_inverted) return;  // of the textbook's methods
   std::vector<S> tables[3][3];
-  std::vector<float> faces[3];
+  std::vector<Coefficient> faces[3];
   std::int64_t const rows = std::int64_t{level.count[1]} * level.count[2];
   for (std::size_t i = 0; i < 3; ++i) {
     tables[i][0] = fetched(stream, level.lower[i], level.count[i]);
@@ -281,7 +283,7 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
     faces[i] =
         fetched(stream, level.face[i], (rows + (i == 0 ? 0 : rows / level.count[i])) * level.line);
   }
-  std::vector<float> const masses = fetched(stream, level.mass, rows * level.line);
+  std::vector<Coefficient> const masses = fetched(stream, level.mass, rows * level.line);
   stream.synchronize();
   for (std::size_t i = 0; i < 3; ++i) {
     level.lower[i] = tables[i][0].data();
@@ -311,7 +313,7 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
     });
     u[place] = 0;
     auto const& axes = plan.axes.back();
-    for (std::size_t i = 0; i < 3 && masses.empty(); ++i)
+    for (std::size_t i = 0; i < 3 && !level.is_stored(); ++i)
       weights[column] *= axes[i].widths[static_cast<std::size_t>(of[i] + axes[i].first())];
     total += weights[column];
     largest = std::max(largest, matrix[column * n + column]);

@@ -59,8 +59,7 @@ class Hierarchy {
   template <class T>
   void store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
              double scale);
-  float* stored_array(Stream& stream, std::int64_t size);
-  void keep(Stream& stream, Stored<S> const& from, int dims, Level<S>& level);
+  void keep(Stream& stream, Stored<S> const& from, int dims, bool reacts, Level<S>& level);
   void keep_exactly(OwnStored<S> found, Level<S>& level);
   void find_modes(Stream& stream, Levels const& plan, double diffusivity, int along);
   void invert(Stream& stream, Levels const& plan, bool singular);
@@ -70,8 +69,9 @@ class Hierarchy {
   Buffer<S> tables_, values_;  // tables of coefficients; u, f and r
   Buffer<S> of_modes_;         // tables of the modes
   Separable<S> modes_;
-  std::vector<Buffer<float>> stored_;  // faces, masses and weights
-  std::vector<Buffer<S>> exact_;       // where there is one level alone
+  std::vector<Buffer<Coefficient>> stored_;  // faces and masses
+  std::vector<Buffer<float>> weights_;       // of interpolation
+  std::vector<Buffer<S>> exact_;             // where there is one level alone
   Buffer<S> inverse_;
 };
 

@@ -7,6 +7,22 @@
 /// A level as steps see it, on the host and on the GPU. For the family's own files only.
 namespace gridstride::multigrid {
 
+/// A coefficient of equations that corrections are found by: the upper half of a float32. Equations
+/// whose faces and masses differ by 2⁻⁹ of each differ in energy by no more, and so do corrections.
+struct Coefficient {
+  std::uint16_t bits = 0;
+
+  Coefficient() = default;
+  GRIDSTRIDE_HOST_DEVICE explicit Coefficient(float value) {
+    auto const all = __builtin_bit_cast(std::uint32_t, value);
+    bool const is_number = (all & 0x7fffffffu) <= 0x7f800000u;
+    bits = static_cast<std::uint16_t>((is_number ? all + 0x7fffu + (all >> 16 & 1) : all) >> 16);
+  }
+  GRIDSTRIDE_HOST_DEVICE operator float() const {
+    return __builtin_bit_cast(float, std::uint32_t{bits} << 16);
+  }
+};
+
 /// How an axis goes to the next coarser level: `Transfer` of coarsening.hpp in device memory.
 template <class S>
 struct TransferView {
@@ -19,8 +35,7 @@ struct TransferView {
 ///   tables   the same a and κ everywhere: a/(interval·width) by axis, κ a number
 ///   stored   fields a and κ: what lies between neighbours (`face`, those before the points along
 ///            an axis and the last one behind them; of Dirichlet sides too) and what draws to 0
-///            (`mass`, κ), times the volumes of cells. In float32, whatever S is: equations that
-///            differ by 1e-7 have corrections that do
+///            (`mass`, κ), times the volumes of cells
 ///
 /// Values (u, f, r) lie colour by colour: first the points with i + j + k even, then the others, each
 /// row by row, so that relaxation of a colour reads and writes whole lines of memory. What is stored
@@ -43,7 +58,7 @@ struct Level {
   /// the diagonal.
   S const *lower[3], *upper[3], *sum[3];
   S reaction;
-  float const *face[3], *mass;
+  Coefficient const *face[3], *mass;  ///< the latter null: 0
   int line;
   /// The same as they were found, without gaps; of the only level, which textbooks' methods have.
   S const *exact_face[3], *exact_mass;
@@ -52,7 +67,7 @@ struct Level {
   float const *weight_left[3], *weight_right[3];
   S *u, *f, *r;
 
-  GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return mass != nullptr; }
+  GRIDSTRIDE_HOST_DEVICE bool is_stored() const { return face[0] != nullptr; }
   GRIDSTRIDE_HOST_DEVICE bool has_seam() const { return seam[0] || seam[1] || seam[2]; }
   GRIDSTRIDE_HOST_DEVICE std::int64_t size() const {
     return std::int64_t{count[0]} * count[1] * count[2];
@@ -144,13 +159,15 @@ GRIDSTRIDE_HOST_DEVICE Row<S> row_of(Level<S> const& level, int const (&at)[3]) 
   }
   S sum = 0;
   for (int axis = 0; axis < 3; ++axis) {
-    float const* const face = level.face[axis];
+    Coefficient const* const face = level.face[axis];
     std::int64_t const place = level.face_place(axis, at[0], at[1], at[2]);
-    row.lower[axis] = face == nullptr ? S{0} : S{face[place]};
-    row.upper[axis] = face == nullptr ? S{0} : S{face[place + level.face_stride(axis)]};
+    row.lower[axis] = face == nullptr ? S{0} : S{float{face[place]}};
+    row.upper[axis] = face == nullptr ? S{0} : S{float{face[place + level.face_stride(axis)]}};
     sum += row.lower[axis] + row.upper[axis];
   }
-  row.diagonal = sum + level.mass[level.mass_place(at[0], at[1], at[2])];
+  row.diagonal = sum;
+  if (level.mass != nullptr)
+    row.diagonal += float{level.mass[level.mass_place(at[0], at[1], at[2])]};
   return row;
 }
 

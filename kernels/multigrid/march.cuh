@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "core/stream.hpp"
 #include "kernels/multigrid/outer.hpp"
 #include "kernels/multigrid/separable.hpp"
@@ -33,6 +35,11 @@ template <class S>
 void gather_stored(Stream&, Level<S> const& fine, Level<S> const& coarse);
 template <class T, class S>
 void march_stored(Stream&, TakeResidual<T, S> const&, Found* largest);
+/// A sum for each block, of which there are so many.
+template <class T, class S>
+std::size_t blocks_of(ApplyToDirection<T, S> const&);
+template <class T, class S>
+void march_stored(Stream&, ApplyToDirection<T, S> const&, Summed* sums);
 template <class T, class S>
 void march(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>

@@ -23,7 +23,7 @@ namespace {
 
 double number(std::uint64_t bits) { return std::bit_cast<double>(bits); }
 
-/// Cycles that are queued before the host looks at what the first of them has come to.
+/// Cycles that may be queued before the host looks at what the first of them has come to.
 constexpr int most_ahead = 8;
 
 constexpr std::string_view reference_idea = "step after step, point after point: the textbook's";
@@ -39,11 +39,14 @@ constexpr Variant<Function<S>> rows[] = {
     {"steps", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_steps<S>), steps_idea},
     {"fused", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_fused<S>), fused_idea}};
 
-/// How many unknowns along each axis a level may have to be solved by modes.
-int along_of(Backend backend, Options const& options) {
+/// How many unknowns along each axis a level may have to be solved by modes, where blocks have so
+/// much shared memory.
+template <class S>
+int along_of(Backend backend, std::size_t shared_bytes, Options const& options) {
   if (options.relaxation != Relaxation::none) return 0;
-  if (options.direct >= 0) return options.direct;
-  return backend == Backend::cuda ? most_direct : 0;
+  if (backend == Backend::cpu) return std::max(options.direct, 0);
+  if (shared_bytes < modes_bytes<S>) return 0;
+  return options.direct >= 0 ? options.direct : most_direct;
 }
 
 /// The largest diagonal element of the equations at most, and the couplings that it is made of.
@@ -120,7 +123,9 @@ class Corrected final : public SolverBody<T> {
         scale_(scale),
         singular_(singular),
         options_(options),
-        hierarchy_(stream, equation, plan, scale, singular, along_of(stream.backend(), options)),
+        hierarchy_(
+            stream, equation, plan, scale, singular,
+            along_of<S>(stream.backend(), stream.device().capabilities().shared_bytes, options)),
         found_(stream, MemorySpace::device, 2 * most_ahead),
         seen_(stream, MemorySpace::pinned, 2 * most_ahead) {
     if constexpr (!std::is_same_v<T, double>)
@@ -304,6 +309,10 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
        found_.data());
   double const largest = number(take_found(stream, 1)[0].first);
   Progress progress(options_, largest, rounding_);
+  // To wait for a cycle costs a GPU as much as a small one; sums for directions wait anyway, and modes
+  // of the grid itself leave nothing.
+  bool const looks_late = stream.backend() == Backend::cuda && !options_.conjugates &&
+                          options_.relaxation == Relaxation::none && hierarchy_.modes().level != 0;
   // Right-hand sides of levels are near 1, whatever their unit.
   bool const is_finite = largest < none;
   double const unit = largest > 0 && is_finite ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
@@ -323,7 +332,7 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   double const* old = from_u ? solution : nullptr;
   std::array<int, most_ahead> cycles{};
   for (int done = 0; !progress.ended() && largest > 0;) {
-    int const ahead = std::min(progress.needed(), most_ahead);
+    int const ahead = looks_late ? std::min(progress.needed(), most_ahead) : 1;
     std::size_t queued = 0;
     for (; static_cast<int>(queued) < ahead && done < options_.most_cycles; ++queued) {
       bool const is_first = done == 0;
@@ -445,7 +454,8 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
   bool const relaxes = options.relaxation != Relaxation::none;
   auto const plan = (relaxes ? finest_of : levels_of)(grid, sides);
   bool const one_level = plan.changes.empty();
-  bool const has_modes = !fields && along_of(backend, options) > 0;
+  constexpr auto any = std::numeric_limits<std::size_t>::max();
+  bool const has_modes = !fields && along_of<double>(backend, any, options) > 0;
   double numbers = has_modes ? 3 * (2 * most_direct + 1) * most_direct
                              : Levels::most_inverted * Levels::most_inverted;
   double meanwhile = 0, later = 0;  // while levels are made, and beside them afterwards
@@ -467,8 +477,8 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
     numbers += 3 * 2 * places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] *
                count[2];  // u, f and r
     if (!fields) continue;
-    // What is kept of them has half the size, in rows of up to eleven places more.
-    double const kept = 0.5 * equations() * (1 + 11 / count[0]);
+    // What is kept of them has a quarter of the size, in rows of up to fifteen places more.
+    double const kept = 0.25 * equations() * (1 + 15 / count[0]);
     later += kept;
     // Of the finest level they are there for a while with those of the next one, which has half as
     // many points, and with weights, two of half the size; an only level keeps them.

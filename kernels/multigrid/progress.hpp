@@ -52,16 +52,14 @@ class Progress {
   }
   /// Whether what is left is no number.
   bool is_lost() const { return hopeless_; }
-  /// How many times more cycles are needed, if they never take more than the best ones so far; at
-  /// least once.
+  /// How many cycles more are needed, if each leaves a hundredth, which the best ones do; at least one.
   int needed() const {
-    auto const& r = outcome_.residuals;
-    double best = 1;
-    for (std::size_t i = 1; i < r.size(); ++i) best = std::min(best, r[i] / r[i - 1]);
-    double const left = options_.residual_counts ? options_.tolerance * right_ / r.back()
+    double const reached = outcome_.residuals.back() / right_;
+    double const left = options_.residual_counts ? options_.tolerance / reached
                                                  : options_.tolerance / outcome_.error;
-    if (!(best > 0 && best < 1 && left > 0 && left < 1)) return 1;
-    return static_cast<int>(std::clamp(std::log(left) / std::log(best), 1.0, 1e6));
+    return left > 0 && left < 1
+               ? static_cast<int>(std::clamp(std::log(left) / std::log(0.01), 1.0, 1e6))
+               : 1;
   }
   bool ended() const {
     return outcome_.converged || hopeless_ || outcome_.cycles >= options_.most_cycles;

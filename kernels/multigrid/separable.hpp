@@ -25,6 +25,11 @@ struct AxisModes {
 };
 AxisModes modes_of(Axis const& axis, double diffusivity);
 
+/// Shared memory that a block on a GPU needs for corrections in S.
+template <class S>
+constexpr std::size_t modes_bytes = sizeof(S) * most_direct*(3 * most_direct +
+                                                             2 * (16 / sizeof(S)));
+
 /// The same of all axes in device memory.
 template <class S>
 struct Separable {

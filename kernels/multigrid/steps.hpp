@@ -260,18 +260,20 @@ template <class S>
 struct KeepEquations {
   Stored<S> from;
   Level<S> level;
-  float *face[3], *mass;
+  Coefficient *face[3], *mass;
 
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return from.extent(); }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
     int const at[3] = {i, j, k};
-    mass[level.mass_place(i, j, k)] = static_cast<float>(from.mass[from.point(at)]);
+    if (mass != nullptr)
+      mass[level.mass_place(i, j, k)] = Coefficient(static_cast<float>(from.mass[from.point(at)]));
     for (int axis = 0; axis < 3; ++axis) {
       if (face[axis] == nullptr) continue;
       std::int64_t const place = level.face_place(axis, i, j, k);
-      face[axis][place] = static_cast<float>(from.lower(axis, at));
+      face[axis][place] = Coefficient(static_cast<float>(from.lower(axis, at)));
       if (at[axis] == level.count[axis] - 1)
-        face[axis][place + level.face_stride(axis)] = static_cast<float>(from.upper(axis, at));
+        face[axis][place + level.face_stride(axis)] =
+            Coefficient(static_cast<float>(from.upper(axis, at)));
     }
   }
 };

@@ -1,0 +1,191 @@
+// What stands around cycles of fields, by columns of points on the grid's own arrays: u's residual, and
+// the product with a direction of conjugate gradients.
+//
+// Of most points all neighbours are in the arrays one step away, and what lies on a Dirichlet side
+// counts as 0: their equations are written out, so that places and sides cost a comparison each. Those
+// on periodic and Neumann sides are as family `poisson` has them.
+
+#include "kernels/multigrid/columns.cuh"
+#include "kernels/multigrid/march.cuh"
+#include "kernels/support/collectives.cuh"
+#include "kernels/support/launch.cuh"
+
+namespace gridstride::multigrid {
+
+namespace {
+
+/// A·u at the points of a column, in the order of `poisson::product_with`.
+template <bool volume, class T>
+class ColumnProduct {
+ public:
+  static constexpr int along = volume ? 2 : 1;
+
+  __device__ ColumnProduct(poisson::Operator<T> const& a, int i, int j) : a_(a) {
+    at_[0] = a.first[0] + i;
+    at_[1] = a.first[1] + (volume ? j : 0);
+    at_[2] = a.first[2];
+    is_inner_ = a.diffusivities != nullptr && is_inner(0) && (!volume || is_inner(1));
+#pragma unroll
+    for (int axis = 0; axis <= along; ++axis) {
+      find_known(axis);
+      for (int side = 0; side < 2; ++side)
+        has_halves_ = has_halves_ || a.side[axis][side] == poisson::Rule::neumann;
+    }
+  }
+  /// To the column's point with this number; returns where it is.
+  __device__ std::int64_t go_to(int k) {
+    at_[along] = a_.first[along] + k;
+    find_known(along);
+    return at_[0] + at_[1] * a_.stride[1] + (volume ? at_[2] * a_.stride[2] : 0);
+  }
+  __device__ double share() const {
+    if (!has_halves_) return 1;
+    std::int64_t const at[3] = {at_[0], at_[1], at_[2]};
+    return poisson::share_of(a_, at);
+  }
+
+  __device__ double operator()(double const* u, std::int64_t place) const {
+    if (!is_inner_ || !is_inner(along)) {
+      std::int64_t const at[3] = {at_[0], at_[1], at_[2]};  // else they would be in memory
+      return poisson::product_of(a_, u, at).product;
+    }
+    double const here = a_.diffusivities[place], center = u[place];
+    double sum = a_.reaction_at(place) * center;
+#pragma unroll
+    for (int axis = 0; axis <= along; ++axis) {
+      std::int64_t const stride = axis == 0 ? 1 : a_.stride[axis];
+      double const lower = a_.weight[axis] * (here + a_.diffusivities[place - stride]),
+                   upper = a_.weight[axis] * (here + a_.diffusivities[place + stride]);
+      double const below = known_[axis][0] ? 0.0 : u[place - stride],
+                   above = known_[axis][1] ? 0.0 : u[place + stride];
+      sum += lower * (center - below) - upper * (above - center);
+    }
+    return sum;
+  }
+
+ private:
+  __device__ bool is_inner(int axis) const {
+    return at_[axis] >= 1 && at_[axis] <= a_.points[axis] - 2;
+  }
+  __device__ void find_known(int axis) {
+    known_[axis][0] = a_.side[axis][0] == poisson::Rule::dirichlet && at_[axis] == 1;
+    known_[axis][1] =
+        a_.side[axis][1] == poisson::Rule::dirichlet && at_[axis] == a_.points[axis] - 2;
+  }
+
+  poisson::Operator<T> const& a_;
+  std::int64_t at_[3];
+  bool is_inner_, has_halves_ = false;
+  bool known_[along + 1][2];
+};
+
+constexpr int most_warps = threads_of_columns / warp_size;
+
+/// What the threads of a block have, put together in the order of their numbers by the first one,
+/// which `take`s it.
+template <class Value, class Join, class Take>
+__device__ void join_block(Value own, Join const& join, Take const& take) {
+  __shared__ Value shared[most_warps];
+  int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
+  for (int distance = warp_size / 2; distance > 0; distance /= 2)
+    own = join(own, shuffle_down(own, distance));
+  if (thread % warp_size == 0) shared[thread / warp_size] = own;
+  __syncthreads();
+  if (thread != 0) return;
+  for (int warp = 1; warp < static_cast<int>(blockDim.x * blockDim.y) / warp_size; ++warp)
+    own = join(own, shared[warp]);
+  take(own);
+}
+
+template <bool volume, class T, class S>
+__global__ void __launch_bounds__(threads_of_columns)
+    residual_kernel(__grid_constant__ TakeResidual<T, S> const step, int piece, Found* largest) {
+  auto const& level = step.level;
+  Column const column(piece, level.count[volume ? 2 : 1]);
+  int const i = column.x, j = column.across;
+  std::uint64_t found = 0;
+  if (i < level.count[0] && (!volume || j < level.count[1])) {
+    ColumnProduct<volume, T> product(step.a, i, j);
+    for (int k = column.first; k < column.last; ++k) {
+      std::int64_t const place = product.go_to(k);
+      double const residual = (step.right[place] - product(step.u, place)) - step.shift;
+      level.f[level.place(i, volume ? j : k, volume ? k : 0)] =
+          static_cast<S>(residual * product.share() * step.scale);
+      poisson::raise(found, poisson::bits_of_magnitude(residual));
+    }
+  }
+  join_block(
+      found, [](std::uint64_t a, std::uint64_t b) { return a > b ? a : b; },
+      [&](std::uint64_t all) {
+        atomicMax(reinterpret_cast<unsigned long long*>(&largest->first),
+                  static_cast<unsigned long long>(all));
+      });
+}
+
+template <bool volume, class T, class S>
+__global__ void __launch_bounds__(threads_of_columns)
+    direction_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece, Summed* sums) {
+  auto const& level = step.level;
+  Column const column(piece, level.count[volume ? 2 : 1]);
+  int const i = column.x, j = column.across;
+  Summed own;
+  if (i < level.count[0] && (!volume || j < level.count[1])) {
+    ColumnProduct<volume, T> product(step.a, i, j);
+    for (int k = column.first; k < column.last; ++k) {
+      std::int64_t const place = product.go_to(k);
+      double const q = step.scale * product(step.p, place), p = step.p[place];
+      double const r = level.f[level.place(i, volume ? j : k, volume ? k : 0)];
+      step.q[place] = q;
+      own = own + Summed{product.share() * p * q, p * r};
+    }
+  }
+  join_block(
+      own, [](Summed const& a, Summed const& b) { return a + b; },
+      [&](Summed const& all) {
+        sums[(std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = all;
+      });
+}
+
+template <class Step>
+Columns columns_of(Step const& step) {
+  auto const [x, y, z] = step.extent();
+  return step.a.dims == 3 ? Columns::in_blocks(64, 4, x, y, z)
+                          : Columns::in_blocks(256, 1, x, 1, y);
+}
+
+}  // namespace
+
+template <class T, class S>
+void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest) {
+  auto const columns = columns_of(step);
+  auto* const kernel =
+      step.a.dims == 3 ? residual_kernel<true, T, S> : residual_kernel<false, T, S>;
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, largest);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
+}
+
+template <class T, class S>
+std::size_t blocks_of(ApplyToDirection<T, S> const& step) {
+  auto const grid = columns_of(step).grid;
+  return std::size_t{grid.x} * grid.y * grid.z;
+}
+
+template <class T, class S>
+void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Summed* sums) {
+  auto const columns = columns_of(step);
+  auto* const kernel =
+      step.a.dims == 3 ? direction_kernel<true, T, S> : direction_kernel<false, T, S>;
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, sums);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
+}
+
+#define GRIDSTRIDE_INSTANTIATE(T, S)                                      \
+  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*); \
+  template std::size_t blocks_of(ApplyToDirection<T, S> const&);          \
+  template void march_stored(Stream&, ApplyToDirection<T, S> const&, Summed*);
+GRIDSTRIDE_INSTANTIATE(float, float)
+GRIDSTRIDE_INSTANTIATE(float, double)
+GRIDSTRIDE_INSTANTIATE(double, float)
+GRIDSTRIDE_INSTANTIATE(double, double)
+
+}  // namespace gridstride::multigrid
