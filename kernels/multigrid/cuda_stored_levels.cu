@@ -113,13 +113,30 @@ __global__ void __launch_bounds__(threads_of_columns)
 /// stand between pairs of others.
 constexpr int pairs_of_warp = warp_size - 2, rows_of_block = threads_of_columns / warp_size;
 
-/// What the coarse level has around a point of the fine one along y and z, interpolated to it, as a
-/// column goes from plane to plane.
+/// What the coarse level has at a place in x around a row of the fine one, interpolated to the row
+/// along y and z, as that goes from plane to plane.
 template <class S>
 class CoarseColumn {
  public:
   __device__ CoarseColumn(Level<S> const& fine, Level<S> const& coarse, int x, int j)
-      : fine_(fine), coarse_(coarse), across_(Ends::of(fine.transfer[1], j)), x_(x), j_(j) {}
+      : colour_(coarse.colour), over_plane_(row_stride(coarse, 2)) {
+    Ends const across = Ends::of(fine.transfer[1], j);
+    Pair const of_y(fine, 1), of_z(fine, 2);
+    int const n = coarse.count[0], m = coarse.count[1];
+    interpolates_y_ = !across.is_kept && of_y.of[0] != nullptr;
+    over_y_ = std::int64_t{fine.count[1]} * n;
+    over_z_ = std::int64_t{m} * n;
+#pragma unroll
+    for (int b = 0; b < 2; ++b) {
+      int const y = across.at[b];
+      parity_[b] = x + y;
+      row_[b] = y < 0 ? nullptr : coarse.u + std::int64_t{y} * coarse.half + (x >> 1);
+      of_y_[b] = of_y.of[b] + std::int64_t{j} * n + x;
+#pragma unroll
+      for (int c = 0; c < 2; ++c) of_z_[c][b] = of_z.of[c] + std::int64_t{max(y, 0)} * n + x;
+    }
+    has_z_ = of_z.of[0] != nullptr;
+  }
 
   __device__ S at(int k, Ends const& along) {
     // Behind a kept plane comes one that lies between it and the next, or the next one.
@@ -129,40 +146,44 @@ class CoarseColumn {
     }
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
-      if (along.at[c] < 0 || along.at[c] == known_[c]) continue;
-      known_[c] = along.at[c];
+      int const z = along.at[c];
+      if (z < 0 || z == known_[c]) continue;
+      known_[c] = z;
 #pragma unroll
       for (int b = 0; b < 2; ++b)
         held_[c][b] =
-            across_.at[b] < 0 ? S{0} : coarse_.u[coarse_.place(x_, across_.at[b], along.at[c])];
+            row_[b] == nullptr ? S{0} : row_[b][z * over_plane_ + ((parity_[b] + z) & 1) * colour_];
     }
-    Pair const of_y(fine_, 1), of_z(fine_, 2);
-    std::int64_t const row = std::int64_t{k} * fine_.count[1] + j_;
+    bool const between = !along.is_kept && has_z_;
     S sum = 0;
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
-      int const y = across_.at[b];
-      if (y < 0) continue;
-      std::int64_t const place = (std::int64_t{k} * coarse_.count[1] + y) * coarse_.count[0] + x_;
+      if (row_[b] == nullptr) continue;
       S in_line = 0;
+      if (!between && along.at[0] >= 0) in_line = held_[0][b];
 #pragma unroll
       for (int c = 0; c < 2; ++c)
-        if (along.at[c] >= 0) in_line += along.weight<S>(of_z.of, c, place) * held_[c][b];
-      sum += across_.weight<S>(of_y.of, b, row * coarse_.count[0] + x_) * in_line;
+        if (between && along.at[c] >= 0) in_line += __ldg(of_z_[c][b] + k * over_z_) * held_[c][b];
+      if (interpolates_y_)
+        sum += __ldg(of_y_[b] + k * over_y_) * in_line;
+      else if (b == 0)
+        sum += in_line;
     }
     return sum;
   }
 
  private:
-  Level<S> const &fine_, &coarse_;
-  Ends across_;
-  int x_, j_;
+  std::int64_t colour_, over_plane_, over_y_, over_z_;
+  S const* row_[2];
+  float const *of_y_[2], *of_z_[2][2];
+  int parity_[2];
+  bool interpolates_y_, has_z_;
   int known_[2] = {-1, -1};  ///< planes, and what they have in both rows
   S held_[2][2];
 };
 
 template <bool adds, class S>
-__global__ void __launch_bounds__(threads_of_columns)
+__global__ void __launch_bounds__(threads_of_columns, 3)
     correct_kernel(__grid_constant__ Level<S> const fine, __grid_constant__ Level<S> const coarse,
                    int piece) {
   int const lane = static_cast<int>(threadIdx.x);
@@ -170,24 +191,27 @@ __global__ void __launch_bounds__(threads_of_columns)
   int const n = fine.count[0], m = fine.count[1], p = fine.count[2], j = min(across, m - 1);
   int const first_pair = static_cast<int>(blockIdx.x) * pairs_of_warp, pair = first_pair + lane;
   int const first_plane = static_cast<int>(blockIdx.z) * piece, end = min(first_plane + piece, p);
-  Pair const of_x(fine, 0);
+  bool const has_pair = lane < pairs_of_warp && across < m;
   // The lanes' coarse columns, the first of which the first point lies behind, or at.
   int const from = max(__ldg(fine.transfer[0].left + min(2 * first_pair, n - 1)), 0);
   CoarseColumn<S> column(fine, coarse, min(from + lane, coarse.count[0] - 1), j);
+  Pair const of_x(fine, 0);
   Ends own[2];
 #pragma unroll
   for (int odd = 0; odd < 2; ++odd)
     own[odd] = Ends::of(fine.transfer[0], min(2 * pair + odd, n - 1));
+  std::int64_t const over_plane = row_stride(fine, 2), over_points = std::int64_t{m} * n;
+  S* const pairs = fine.u + std::int64_t{j} * fine.half + pair;
+  std::int64_t const points = std::int64_t{j} * n + 2 * pair;
 
   for (int k = first_plane; k < end; ++k) {
     Ends const along = Ends::of(fine.transfer[2], k);
-    std::int64_t const row = std::int64_t{k} * m + j;
     S const value = column.at(k, along);
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
-      int const i = 2 * pair + odd;
-      bool const is_point = lane < pairs_of_warp && i < n && across < m;
-      S sum = 0;
+      bool const is_point = has_pair && 2 * pair + odd < n;
+      S* const u = pairs + k * over_plane + ((odd + j + k) & 1) * fine.colour;
+      S sum = adds && is_point ? *u : S{0};
 #pragma unroll
       for (int a = 0; a < 2; ++a) {
         int const x = own[odd].at[a];
@@ -196,11 +220,9 @@ __global__ void __launch_bounds__(threads_of_columns)
         // Where a ring closes the column is another warp's.
         if (x < from || x >= from + warp_size)
           found = CoarseColumn<S>(fine, coarse, x, j).at(k, along);
-        sum += own[odd].template weight<S>(of_x.of, a, row * n + i) * found;
+        sum += own[odd].template weight<S>(of_x.of, a, points + odd + k * over_points) * found;
       }
-      if (!is_point) continue;
-      S& u = fine.u[fine.place(i, j, k)];
-      u = adds ? u + sum : sum;
+      if (is_point) *u = sum;
     }
   }
 }

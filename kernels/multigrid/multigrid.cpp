@@ -77,17 +77,28 @@ Range range_of(Stream& stream, Grid const& grid, T const* field, double constant
 
 /// Whether corrections in float32 leave a cycle its factor. A residual of the longest error, of the
 /// eigenvalue λ, is lost in roundings of neighbours, ε·(diagonal) each, that add up as √points do.
+/// Axes with a given side have at least 1/length² each in λ; without one, λ is that of the longest.
+/// Along axes that add little to it errors of as small a λ differ from point to point.
 bool float32_does(Levels const& plan, Range const& a, Range const& reaction) {
   constexpr double epsilon = std::numeric_limits<float>::epsilon();
-  double longest = 0, points = 1;
-  for (auto const& axis : plan.axes.front()) {
+  std::array<double, 3> squares{};  // 1/length²
+  double given = 0, longest = none;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Axis const& axis = plan.axes.front()[i];
     double length = 0;
     for (double const interval : axis.intervals) length += interval;
-    longest = std::max(longest, length);
-    points *= axis.unknowns();
+    if (length == 0) continue;
+    squares[i] = 1 / (length * length);
+    longest = std::min(longest, squares[i]);
+    if (axis.given[0] || axis.given[1]) given += squares[i];
   }
-  double const least = a.least / (longest * longest) + reaction.least;
-  return epsilon * diagonal_bound(plan, a.most, reaction.most) <= 0.05 * least * std::sqrt(points);
+  double const least = given > 0 ? given : longest;
+  double points = 1;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (squares[i] >= least / 10) points *= plan.axes.front()[i].unknowns();
+  double const eigenvalue = a.least * least + reaction.least;
+  return epsilon * diagonal_bound(plan, a.most, reaction.most) <=
+         0.05 * eigenvalue * std::sqrt(points);
 }
 
 }  // namespace
