@@ -133,10 +133,10 @@ SparseSystem<T>::SparseSystem(config::RunConfig const& run, Stream const& stream
 /// Rounded to T once they are scaled: of float32, too, no element of a matrix in other units is lost.
 template <class T>
 void SparseSystem<T>::read_matrix(config::RunConfig const& run, Inputs const& inputs) {
-  auto const read = read_sparse(run, inputs);
+  auto read = read_sparse(run, inputs);
   found_ = examine(read);
   choose_method(run, read);
-  system_ = ScaledSystem<T>(read, found_.symmetric());
+  system_ = ScaledSystem<T>(std::move(read), found_.symmetric());
 }
 
 template <class T>
@@ -396,19 +396,28 @@ void SparseSystem<T>::require_held(Solved<T>& solved, std::span<T const> right, 
 
 template <class T>
 void SparseSystem<T>::solve_column(std::int64_t column, std::vector<T>& x) {
-  auto const n = static_cast<std::size_t>(extents_.rows);
   auto const stride = static_cast<std::size_t>(extents_.columns);
   auto const first = static_cast<std::size_t>(column);
-  std::vector<double> b(n);
-  for (std::size_t i = 0; i < n; ++i) b[i] = right_[i * stride + first];
+  std::vector<double> gathered;
+  std::span<double const> b = right_;
+  if (stride > 1) {
+    for (std::size_t i = first; i < right_.size(); i += stride) gathered.push_back(right_[i]);
+    b = gathered;
+  }
   int exponent = 0;
-  auto const right = system_.scaled_right(b, exponent);
   Solved<T> solved;
-  times_.measure("solve", [&] { solved = solve_scaled(right, exponent); });
+  std::vector<T> right;
+  times_.measure("solve", [&] {
+    right = system_.scaled_right(b, exponent);
+    solved = solve_scaled(right, exponent);
+  });
   times_.measure("check", [&] {
-    auto const held = system_.solution(solved.x, exponent);
+    auto held = system_.solution(solved.x, exponent);
     require_held(solved, right, exponent, held);
-    for (std::size_t i = 0; i < n; ++i) x[i * stride + first] = held[i];
+    if (stride == 1)
+      x = std::move(held);
+    else
+      for (std::size_t i = 0; i < held.size(); ++i) x[i * stride + first] = held[i];
   });
   note(column, solved);
 }

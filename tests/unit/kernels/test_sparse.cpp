@@ -141,5 +141,21 @@ TEST(SparseMatrices, OfStencils) {
     }
 }
 
+TEST(SparseMatrices, OfStencilsByManyThreads) {
+  int const before = host_threads();
+  for (auto const kind : {Neighbours::axes, Neighbours::all}) {
+    set_host_threads(1);
+    auto const alone = stencil_matrix<float>(kind, {33, 40, 50});
+    set_host_threads(7);
+    auto const together = stencil_matrix<float>(kind, {33, 40, 50});
+    EXPECT_EQ(fault_of(together), "");
+    EXPECT_TRUE(examine(together).symmetric());
+    EXPECT_EQ(together.offsets, alone.offsets);
+    EXPECT_EQ(together.column_indices, alone.column_indices);
+    EXPECT_EQ(together.values, alone.values);
+  }
+  set_host_threads(before);
+}
+
 }  // namespace
 }  // namespace gridstride::sparse
