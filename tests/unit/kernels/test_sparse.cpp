@@ -102,6 +102,10 @@ TEST(SparseMatrices, Refusals) {
   };
   EXPECT_EQ(refused(std::span(x).first(2), std::span(y)), "sparse: x has 2 elements, it needs 3");
   EXPECT_EQ(refused(std::span(x), std::span(x)), "sparse: y has 3 elements, it needs 2");
+  EXPECT_EQ(gridstride::test::refusal([&] { matrix.multiply(stream, x, std::span(y), 2); }),
+            "sparse: x has 3 elements, it needs 6");
+  EXPECT_EQ(gridstride::test::refusal([&] { matrix.multiply(stream, x, std::span(y), -1); }),
+            "sparse: a product takes no fewer than 0 vectors");
   EXPECT_EQ(refused(std::span(x), std::span(x).first(2)),
             "sparse: x (3 elements) and y (2 elements) overlap");
   EXPECT_EQ(gridstride::test::refusal([&] { Matrix<double>(stream, rows, "merge"); }),
