@@ -117,6 +117,27 @@ Preconditioning<T> by_polynomial(Stream& stream, ScaledSystem<T> const& system,
 }
 
 template <class T>
+Preconditioning<T> by_blocks(Stream& stream, ScaledSystem<T> const& system, std::int64_t block_rows,
+                             sparse::Blocks kind) {
+  auto const inverses = sparse::invert_blocks(system.rows(), block_rows, kind);
+  if (inverses.failed >= 0) {
+    auto const first = inverses.failed * block_rows;
+    bool const definite = kind == sparse::Blocks::definite;
+    return {
+        .note = fmt::format(
+            "block_jacobi needs {} blocks{} (here that of rows {} to {}, counted from 0, is {}; "
+            "{})",
+            definite ? "positive definite" : "regular", definite ? " for cg and minres" : "", first,
+            std::min(first + block_rows, inverses.rows) - 1, definite ? "not" : "singular",
+            definite ? "bicgstab and gmres take all that are not singular"
+                     : "another block_size, or preconditioner: none")};
+  }
+  auto const blocks = std::make_shared<sparse::BlockJacobi<T> const>(stream, inverses);
+  return {[blocks](Stream& s, std::span<T const> r, std::span<T> z) { blocks->solve(s, r, z); },
+          "block_jacobi"};
+}
+
+template <class T>
 Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
                               sparse::Incomplete kind) {
   bool const definite = kind == sparse::Incomplete::cholesky;
@@ -167,6 +188,8 @@ bool suits_aggregation(Csr<double> const& matrix) {
   template Preconditioning<T> by_diagonal(Stream&, ScaledSystem<T> const&, krylov::Method, bool); \
   template Preconditioning<T> by_polynomial(Stream&, ScaledSystem<T> const&,                      \
                                             krylov::Operator<T> const&);                          \
+  template Preconditioning<T> by_blocks(Stream&, ScaledSystem<T> const&, std::int64_t,            \
+                                        sparse::Blocks);                                          \
   template Preconditioning<T> by_factors(Stream&, ScaledSystem<T> const&, sparse::Incomplete);    \
   template Preconditioning<T> by_aggregation(Stream&, ScaledSystem<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)
