@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what a Python user has for the same work: JAX, CuPy, PyTorch, py-pde, pystencils; scipy.
+"""Measures what a Python user has for the same work: JAX, CuPy, PyTorch, py-pde, pystencils; scipy
+and PyAMG.
 
 Each work is done by each library that is installed, in the forms that its users write, on random
 data; a figure is the median of several runs after a warm-up, in units of work per second. With
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 
+import peers_amg
 import peers_eigen
 import peers_integrals
 import peers_modes
@@ -58,6 +60,7 @@ WORKS = (
     *peers_modes.WORKS,
     *peers_integrals.WORKS,
     *peers_eigen.WORKS,
+    *peers_amg.WORKS,
 )
 
 
@@ -179,7 +182,7 @@ def torch_ways(work):
 
 PEERS = {"jax": jax_ways, "cupy": cupy_ways, "torch": torch_ways}
 NAMES = tuple(dict.fromkeys((*PEERS, *peers_pde.PEERS, *peers_integrals.PEERS,
-                             *peers_eigen.PEERS)))
+                             *peers_eigen.PEERS, *peers_amg.PEERS)))
 
 
 def ways(peer, work):
@@ -187,7 +190,7 @@ def ways(peer, work):
     the units of work that it does if they are others than the work's."""
     kinds = {peers_integrals.Integrals: peers_integrals.PEERS, peers_pde.Systems: peers_pde.PEERS,
              peers_pde.FirstStep: peers_pde.PEERS, peers_modes.Modes: peers_modes.PEERS,
-             peers_eigen.Spectrum: peers_eigen.PEERS}
+             peers_eigen.Spectrum: peers_eigen.PEERS, peers_amg.Diffusion: peers_amg.PEERS}
     find = kinds.get(type(work), PEERS).get(peer)
     return find(work) if find else ()
 
@@ -244,7 +247,8 @@ def gridstride_rate(program, work, repeats):
         report = json.loads(result.read_text(encoding="utf-8"))
     if work.config:
         if not work.steps_in_time:
-            return work.count / report["diagnostics"][f"seconds.{work.phase}"], "run"
+            seconds = sum(report["diagnostics"][f"seconds.{phase}"] for phase in work.phases)
+            return work.count / seconds, "run"
         if work.unit == "steps/s":
             return report["updates_per_second"] / work.points, "run"
         return report["updates_per_second"], "run"

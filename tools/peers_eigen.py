@@ -7,7 +7,7 @@ from peers_work import Work
 class Spectrum(Work):
     """The smallest eigenvalues of -Laplace(u) in a cube, u = 0 on its sides, by seven points."""
 
-    steps_in_time, warm_ups, phase = False, 0, "solve"
+    steps_in_time, warm_ups, phases = False, 0, ("solve",)
 
     def __init__(self, side, modes, config):
         super().__init__(f"LOBPCG, {modes} modes of {side}^3", "modes/s", (side,) * 3, "float64",

@@ -6,7 +6,7 @@ class Work:
 
     steps_in_time, compiles = True, False
     warm_ups = 2
-    phase = "integrate"  # of a work without time, that counts
+    phases = ("integrate",)  # of a work without time, that count
 
     def __init__(self, name, unit, shape, precision, steps=1, taps=0, config=None, bench=None,
                  sets=()):

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/upload.hpp"
 #include "kernels/amg/level.hpp"
 #include "kernels/amg/work.hpp"
 #include "kernels/reduce/reduce.hpp"
@@ -190,10 +191,9 @@ Rows<T> on_device(Stream& stream, Csr<T> const& matrix) {
   Rows<T> rows{matrix.rows, matrix.columns, device_array<std::int64_t>(stream, matrix.rows + 1),
                device_array<std::int32_t>(stream, matrix.nonzeros()),
                device_array<T>(stream, matrix.nonzeros())};
-  copy_async(rows.offsets.span(), std::span(matrix.offsets), stream);
-  copy_async(rows.column_indices.span(), std::span(matrix.column_indices), stream);
-  copy_async(rows.values.span(), std::span(matrix.values), stream);
-  stream.synchronize();
+  upload(rows.offsets.span(), std::span(matrix.offsets), stream);
+  upload(rows.column_indices.span(), std::span(matrix.column_indices), stream);
+  upload(rows.values.span(), std::span(matrix.values), stream);
   return rows;
 }
 

@@ -52,10 +52,11 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-class Scalar final : public Product<T> {
+class Scalar final : public SingleProduct<T> {
  public:
-  Scalar(Stream& stream, Csr<T> const& matrix) : a_(stream, matrix) {}
-  void multiply(Stream& stream, T const* x, T* y) const override {
+  Scalar(Stream& stream, Csr<T> const& matrix)
+      : SingleProduct<T>(matrix.rows, matrix.columns), a_(stream, matrix) {}
+  void multiply_one(Stream& stream, T const* x, T* y) const override {
     scalar_kernel<<<blocks_for(a_.rows, threads), threads, 0, native(stream)>>>(
         a_.rows, a_.offsets.data(), a_.column_indices.data(), a_.values.data(), x, y);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "scalar_kernel");
@@ -67,12 +68,13 @@ class Scalar final : public Product<T> {
 };
 
 template <class T>
-class Groups final : public Product<T> {
+class Groups final : public SingleProduct<T> {
  public:
-  Groups(Stream& stream, Csr<T> const& matrix) : a_(stream, matrix) {
+  Groups(Stream& stream, Csr<T> const& matrix)
+      : SingleProduct<T>(matrix.rows, matrix.columns), a_(stream, matrix) {
     while (group_ < warp_size && 2 * group_ * matrix.rows <= matrix.nonzeros()) group_ *= 2;
   }
-  void multiply(Stream& stream, T const* x, T* y) const override {
+  void multiply_one(Stream& stream, T const* x, T* y) const override {
     auto const launch = [&](auto kernel) {
       kernel<<<blocks_for(a_.rows * group_, threads), threads, 0, native(stream)>>>(
           a_.rows, a_.offsets.data(), a_.column_indices.data(), a_.values.data(), x, y);

@@ -4,6 +4,8 @@
 // way in each thread whatever the rows are like. The rows' sums are then taken from there: a thread
 // for each short row, a warp for each long one. A row of more elements than a piece has pieces of
 // its own; a second kernel puts their sums together.
+// Of several vectors a block takes one after the other, with the elements in its registers; as many as
+// the L2 cache holds, since what is saved of the matrix is less than reads of x all over memory cost.
 // Source: Greathouse and Daga, "Efficient sparse matrix-vector multiplication on GPUs using the CSR
 // storage format", SC 2014.
 
@@ -71,16 +73,11 @@ __device__ void sum_rows(Piece const& piece, std::int64_t const* __restrict__ of
   }
 }
 
+/// The sums of a piece, of whole rows or of a part of one.
 template <class T>
-__global__ void __launch_bounds__(threads)
-    adaptive_kernel(Piece const* __restrict__ pieces, std::int64_t const* __restrict__ offsets,
-                    std::int32_t const* __restrict__ columns, T const* __restrict__ values,
-                    T const* __restrict__ x, T* __restrict__ y, T* __restrict__ parts) {
-  __shared__ T products[skewed<T>(piece_elements)];
-  __shared__ T sums[threads / warp_size];
-  Piece const piece = pieces[blockIdx.x];
-  multiply_elements(piece.begin, piece.elements, columns, values, x, products);
-  __syncthreads();
+__device__ void sum_piece(Piece const& piece, std::int64_t const* __restrict__ offsets,
+                          T const* products, T (&sums)[threads / warp_size], T* __restrict__ y,
+                          T* __restrict__ parts) {
   if (piece.part < 0) return sum_rows(piece, offsets, products, y);
   T sum = 0;
   for (int k = static_cast<int>(threadIdx.x); k < piece.elements; k += threads)
@@ -90,19 +87,56 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) parts[piece.part] = sum;
 }
 
-/// A block for each long row.
 template <class T>
 __global__ void __launch_bounds__(threads)
-    long_rows_kernel(LongRow const* __restrict__ rows, T const* __restrict__ parts,
+    adaptive_kernel(Piece const* __restrict__ pieces, std::int64_t const* __restrict__ offsets,
+                    std::int32_t const* __restrict__ columns, T const* __restrict__ values,
+                    T const* __restrict__ x, T* __restrict__ y, T* __restrict__ parts) {
+  __shared__ T products[skewed<T>(piece_elements)];
+  __shared__ T sums[threads / warp_size];
+  Piece const piece = pieces[blockIdx.x];
+  Elements<T>(piece.begin, piece.elements, columns, values).multiply(x, products);
+  __syncthreads();
+  sum_piece(piece, offsets, products, sums, y, parts);
+}
+
+/// Distances between vectors, and between what each has of parts.
+struct Strides {
+  std::int64_t x, y, parts;
+};
+
+/// A kernel of its own, for elements that stay in registers leave room for fewer threads.
+template <class T>
+__global__ void __launch_bounds__(threads)
+    adaptive_vectors_kernel(int vectors, Strides strides, Piece const* __restrict__ pieces,
+                            std::int64_t const* __restrict__ offsets,
+                            std::int32_t const* __restrict__ columns, T const* __restrict__ values,
+                            T const* __restrict__ x, T* __restrict__ y, T* __restrict__ parts) {
+  __shared__ T products[skewed<T>(piece_elements)];
+  __shared__ T sums[threads / warp_size];
+  Piece const piece = pieces[blockIdx.x];
+  Elements<T> const elements(piece.begin, piece.elements, columns, values);
+  for (int v = 0; v < vectors; ++v) {
+    if (v > 0) __syncthreads();
+    elements.multiply(x + v * strides.x, products);
+    __syncthreads();
+    sum_piece(piece, offsets, products, sums, y + v * strides.y, parts + v * strides.parts);
+  }
+}
+
+/// A block for each long row, of each vector.
+template <class T>
+__global__ void __launch_bounds__(threads)
+    long_rows_kernel(Strides strides, LongRow const* __restrict__ rows, T const* __restrict__ parts,
                      T* __restrict__ y) {
   __shared__ T sums[threads / warp_size];
   LongRow const row = rows[blockIdx.x];
+  T const* const own = parts + blockIdx.y * strides.parts + row.first_part;
   T sum = 0;
-  for (int i = static_cast<int>(threadIdx.x); i < row.parts; i += threads)
-    sum += parts[row.first_part + i];
+  for (int i = static_cast<int>(threadIdx.x); i < row.parts; i += threads) sum += own[i];
   sum = block_reduce<threads>(
       sum, [](T a, T b) { return a + b; }, sums);
-  if (threadIdx.x == 0) y[row.row] = sum;
+  if (threadIdx.x == 0) y[blockIdx.y * strides.y + row.row] = sum;
 }
 
 struct Pieces {
@@ -142,24 +176,20 @@ struct Pieces {
 template <class T>
 class Adaptive final : public Product<T> {
  public:
-  Adaptive(Stream& stream, Csr<T> const& matrix) : a_(stream, matrix) {
+  Adaptive(Stream& stream, Csr<T> const& matrix)
+      : a_(stream, matrix), at_once_(vectors_in_cache(matrix.columns)) {
     Pieces const found(matrix);
     pieces_ = {stream, MemorySpace::device, found.pieces.size()};
     long_rows_ = {stream, MemorySpace::device, found.long_rows.size()};
-    parts_ = {stream, MemorySpace::device, static_cast<std::size_t>(found.parts)};
+    parts_ = {stream, MemorySpace::device, static_cast<std::size_t>(found.parts * at_once_)};
     copy_async(pieces_.span(), std::span(found.pieces), stream);
     copy_async(long_rows_.span(), std::span(found.long_rows), stream);
     stream.synchronize();
   }
-  void multiply(Stream& stream, T const* x, T* y) const override {
-    auto* const parts = const_cast<T*>(parts_.data());
-    adaptive_kernel<<<static_cast<unsigned>(pieces_.size()), threads, 0, native(stream)>>>(
-        pieces_.data(), a_.offsets.data(), a_.column_indices.data(), a_.values.data(), x, y, parts);
-    GRIDSTRIDE_CHECK_LAUNCH(stream, "adaptive_kernel");
-    if (long_rows_.size() == 0) return;
-    long_rows_kernel<<<static_cast<unsigned>(long_rows_.size()), threads, 0, native(stream)>>>(
-        long_rows_.data(), parts, y);
-    GRIDSTRIDE_CHECK_LAUNCH(stream, "long_rows_kernel");
+  void multiply(Stream& stream, T const* x, T* y, std::int64_t vectors) const override {
+    for (std::int64_t first = 0; first < vectors; first += at_once_)
+      multiply_some(stream, x + first * a_.columns, y + first * a_.rows,
+                    static_cast<unsigned>(std::min(at_once_, vectors - first)));
   }
   std::size_t bytes() const override {
     return a_.bytes() + pieces_.span().size_bytes() + long_rows_.span().size_bytes() +
@@ -167,7 +197,33 @@ class Adaptive final : public Product<T> {
   }
 
  private:
+  static std::int64_t vectors_in_cache(std::int64_t columns) {
+    constexpr std::int64_t cache_bytes = std::int64_t{32} << 20, most = 8;
+    std::int64_t const vector_bytes = std::max<std::int64_t>(columns, 1) * sizeof(T);
+    return std::clamp<std::int64_t>(cache_bytes / vector_bytes, 1, most);
+  }
+
+  void multiply_some(Stream& stream, T const* x, T* y, unsigned vectors) const {
+    auto* const parts = const_cast<T*>(parts_.data());
+    auto const blocks = static_cast<unsigned>(pieces_.size());
+    Strides const strides{a_.columns, a_.rows, static_cast<std::int64_t>(parts_.size()) / at_once_};
+    if (vectors == 1)
+      adaptive_kernel<<<blocks, threads, 0, native(stream)>>>(pieces_.data(), a_.offsets.data(),
+                                                              a_.column_indices.data(),
+                                                              a_.values.data(), x, y, parts);
+    else
+      adaptive_vectors_kernel<<<blocks, threads, 0, native(stream)>>>(
+          static_cast<int>(vectors), strides, pieces_.data(), a_.offsets.data(),
+          a_.column_indices.data(), a_.values.data(), x, y, parts);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "adaptive_kernel");
+    if (long_rows_.size() == 0) return;
+    dim3 const rows(static_cast<unsigned>(long_rows_.size()), vectors);
+    long_rows_kernel<<<rows, threads, 0, native(stream)>>>(strides, long_rows_.data(), parts, y);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "long_rows_kernel");
+  }
+
   DeviceRows<T> a_;
+  std::int64_t at_once_;  // vectors
   Buffer<Piece> pieces_;
   Buffer<LongRow> long_rows_;
   Buffer<T> parts_;  // of one product at a time

@@ -1,5 +1,6 @@
 // `cusparse`: cuSPARSE's product with its own default algorithm, to compare with. What it has to
-// look at in the matrix it looks at once, before the first product.
+// look at in the matrix it looks at once, before the first product. Several vectors are a dense matrix
+// to it.
 
 #include <limits>
 #include <memory>
@@ -54,7 +55,20 @@ class Vendor final : public Product<T> {
     destroy(matrix_);
   }
 
-  void multiply(Stream& stream, T const* x, T* y) const override {
+  void multiply(Stream& stream, T const* x, T* y, std::int64_t vectors) const override {
+    if (vectors == 1) return multiply_one(stream, x, y);
+    auto const block = VectorBlock(*this, x, y, vectors);
+    auto const handle = cusparse_handle(stream);
+    std::size_t bytes = 0;
+    GRIDSTRIDE_CUSPARSE_CALL(cusparseSpMM_bufferSize, handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                             CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, block.x, &zero,
+                             block.y, type, CUSPARSE_SPMM_ALG_DEFAULT, &bytes);
+    if (bytes > block_memory_.size()) block_memory_ = {stream, MemorySpace::device, bytes};
+    GRIDSTRIDE_CUSPARSE_CALL(cusparseSpMM, handle, CUSPARSE_OPERATION_NON_TRANSPOSE,
+                             CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, block.x, &zero,
+                             block.y, type, CUSPARSE_SPMM_ALG_DEFAULT, block_memory_.data());
+  }
+  void multiply_one(Stream& stream, T const* x, T* y) const {
     auto const vectors = Vectors(*this, x, y);
     GRIDSTRIDE_CUSPARSE_CALL(cusparseSpMV, cusparse_handle(stream),
                              CUSPARSE_OPERATION_NON_TRANSPOSE, &one, matrix_, vectors.x, &zero,
@@ -63,7 +77,7 @@ class Vendor final : public Product<T> {
   }
   std::size_t bytes() const override {
     return offsets_.span().size_bytes() + column_indices_.span().size_bytes() +
-           values_.span().size_bytes() + memory_.size();
+           values_.span().size_bytes() + memory_.size() + block_memory_.size();
   }
 
  private:
@@ -88,10 +102,31 @@ class Vendor final : public Product<T> {
     cusparseDnVecDescr_t y = nullptr;
   };
 
+  /// And for X and Y, columns one after the other.
+  struct VectorBlock {
+    VectorBlock(Vendor const& of, T const* x_values, T* y_values, std::int64_t vectors) {
+      GRIDSTRIDE_CUSPARSE_CALL(cusparseCreateConstDnMat, &x, of.columns_, vectors, of.columns_,
+                               x_values, type, CUSPARSE_ORDER_COL);
+      GRIDSTRIDE_CUSPARSE_CALL(cusparseCreateDnMat, &y, of.rows_, vectors, of.rows_, y_values, type,
+                               CUSPARSE_ORDER_COL);
+    }
+    ~VectorBlock() {
+      static auto* const destroy =
+          cusparse().function<decltype(cusparseDestroyDnMat)>("cusparseDestroyDnMat");
+      destroy(x);
+      destroy(y);
+    }
+    VectorBlock(VectorBlock const&) = delete;
+    VectorBlock& operator=(VectorBlock const&) = delete;
+    cusparseConstDnMatDescr_t x = nullptr;
+    cusparseDnMatDescr_t y = nullptr;
+  };
+
   std::int64_t rows_, columns_;
   Buffer<std::int32_t> offsets_, column_indices_;
   Buffer<T> values_;
   Buffer<std::byte> memory_;
+  mutable Buffer<std::byte> block_memory_;
   cusparseConstSpMatDescr_t matrix_ = nullptr;
 };
 

@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(threads)
   int const tile_rows = static_cast<int>(firsts[blockIdx.x + 1] - first_row);
   int const tile_elements = static_cast<int>(last - first) - tile_rows;
   int const thread = static_cast<int>(threadIdx.x);
-  multiply_elements(begin, tile_elements, columns, values, x, products);
+  Elements<T>(begin, tile_elements, columns, values).multiply(x, products);
   for (int r = thread; r < tile_rows; r += threads)
     ends[r] = static_cast<int>(offsets[first_row + r + 1] - begin);
   __syncthreads();
@@ -115,9 +115,12 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
-class Merge final : public Product<T> {
+class Merge final : public SingleProduct<T> {
  public:
-  Merge(Stream& stream, Csr<T> const& matrix) : a_(stream, matrix), elements_(matrix.nonzeros()) {
+  Merge(Stream& stream, Csr<T> const& matrix)
+      : SingleProduct<T>(matrix.rows, matrix.columns),
+        a_(stream, matrix),
+        elements_(matrix.nonzeros()) {
     std::int64_t const steps = matrix.rows + elements_;
     std::vector<std::int64_t> firsts;
     for (std::int64_t step = 0; step < steps + tile; step += tile)
@@ -128,7 +131,7 @@ class Merge final : public Product<T> {
     copy_async(firsts_.span(), std::span(firsts), stream);
     stream.synchronize();
   }
-  void multiply(Stream& stream, T const* x, T* y) const override {
+  void multiply_one(Stream& stream, T const* x, T* y) const override {
     auto* const carries = const_cast<Carry<T>*>(carries_.data());
     auto const count = static_cast<std::int64_t>(carries_.size());
     merge_kernel<<<static_cast<unsigned>(count), threads, 0, native(stream)>>>(

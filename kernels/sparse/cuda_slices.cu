@@ -3,7 +3,8 @@
 // Its threads then read neighbouring values and neighbouring x, and what tells the columns of 32
 // elements takes 8 bytes instead of 128: 8.25 bytes for each element in float64 where rows have 12.
 // What rows near each other read of x comes from the L1 cache; values pass it
-// by. Rows are summed in the order of their columns: the bits are those of `scalar`.
+// by. Rows are summed in the order of their columns: the bits are those of `scalar`. Of up to eight
+// vectors at once each value is read once.
 // Sources: SELL-C-σ (Kreutzer, Hager, Wellein, Fehske and Bishop, SIAM J. Sci. Comput. 36 (2014)) for
 // slices; Saad, "Iterative Methods for Sparse Linear Systems", 2nd ed., section 3.4, for diagonals.
 
@@ -19,11 +20,14 @@ namespace gridstride::sparse {
 namespace {
 
 constexpr int threads_of_slices = 128;
-constexpr int ahead = 9;  ///< diagonals whose loads are under way at once
+/// Diagonals whose loads are under way at once.
+constexpr int ahead_of(int vectors) { return vectors == 1 ? 9 : vectors == 2 ? 5 : 3; }
 
-template <class T>
+/// `columns` is the distance between vectors of x, `rows` that of y.
+template <class T, int vectors>
 __global__ void __launch_bounds__(threads_of_slices)
-    slices_kernel(std::int64_t rows, typename Slices<T>::Begin const* __restrict__ begins,
+    slices_kernel(std::int64_t rows, std::int64_t columns,
+                  typename Slices<T>::Begin const* __restrict__ begins,
                   Diagonal const* __restrict__ diagonals, T const* __restrict__ values,
                   T const* __restrict__ x, T* __restrict__ y) {
   std::int64_t const row = std::int64_t{blockIdx.x} * threads_of_slices + threadIdx.x;
@@ -34,13 +38,14 @@ __global__ void __launch_bounds__(threads_of_slices)
   int const count = static_cast<int>(begins[slice + 1].diagonal - begin.diagonal);
   T const* next = values + begin.value;
   T const* const own_x = x + row;
-  T sum = 0;
+  constexpr int ahead = ahead_of(vectors);
+  T sum[vectors] = {};
   for (int first = 0; first < count; first += warp_size) {
     Diagonal mine{0, 0};
     if (first + lane_index() < count) mine = diagonals[begin.diagonal + first + lane_index()];
     int const here = min(warp_size, count - first);
     for (int base = 0; base < here; base += ahead) {
-      T value[ahead], other[ahead];
+      T value[ahead], other[ahead][vectors];
 #pragma unroll
       for (int k = 0; k < ahead; ++k) {
         // Beyond the last diagonal a lane's `mine` has no rows.
@@ -49,14 +54,19 @@ __global__ void __launch_bounds__(threads_of_slices)
         unsigned const has = base + k < here ? __shfl_sync(whole_warp, mine.rows, source) : 0;
         bool const own = (has >> lane_index() & 1) != 0;
         value[k] = own ? __ldcs(next + __popc(has & lower)) : T{0};
-        other[k] = own ? own_x[offset] : T{0};
+#pragma unroll
+        for (int v = 0; v < vectors; ++v) other[k][v] = own ? own_x[v * columns + offset] : T{0};
         next += __popc(has);
       }
 #pragma unroll
-      for (int k = 0; k < ahead; ++k) sum += value[k] * other[k];
+      for (int k = 0; k < ahead; ++k)
+#pragma unroll
+        for (int v = 0; v < vectors; ++v) sum[v] += value[k] * other[k][v];
     }
   }
-  if (row < rows) y[row] = sum;
+  if (row >= rows) return;
+#pragma unroll
+  for (int v = 0; v < vectors; ++v) y[v * rows + row] = sum[v];
 }
 
 template <class T>
@@ -65,18 +75,22 @@ class SlicedProduct final : public Product<T> {
   SlicedProduct(Stream& stream, Csr<T> const& matrix) {
     Slices<T> const slices(matrix);
     rows_ = slices.rows;
+    columns_ = matrix.columns;
     begins_ = {stream, MemorySpace::device, slices.begins.size()};
     diagonals_ = {stream, MemorySpace::device, slices.diagonals.size()};
     values_ = {stream, MemorySpace::device, slices.values.size()};
-    copy_async(begins_.span(), std::span(slices.begins), stream);
-    copy_async(diagonals_.span(), std::span(slices.diagonals), stream);
-    copy_async(values_.span(), std::span(slices.values), stream);
-    stream.synchronize();
+    upload(begins_.span(), std::span(slices.begins), stream);
+    upload(diagonals_.span(), std::span(slices.diagonals), stream);
+    upload(values_.span(), std::span(slices.values), stream);
   }
-  void multiply(Stream& stream, T const* x, T* y) const override {
-    slices_kernel<<<blocks_for(rows_, threads_of_slices), threads_of_slices, 0, native(stream)>>>(
-        rows_, begins_.data(), diagonals_.data(), values_.data(), x, y);
-    GRIDSTRIDE_CHECK_LAUNCH(stream, "slices_kernel");
+  void multiply(Stream& stream, T const* x, T* y, std::int64_t vectors) const override {
+    auto const blocks = blocks_for(rows_, threads_of_slices);
+    for_groups(vectors, [&]<int count>(std::integral_constant<int, count>, std::int64_t first) {
+      slices_kernel<T, count><<<blocks, threads_of_slices, 0, native(stream)>>>(
+          rows_, columns_, begins_.data(), diagonals_.data(), values_.data(), x + first * columns_,
+          y + first * rows_);
+      GRIDSTRIDE_CHECK_LAUNCH(stream, "slices_kernel");
+    });
   }
   std::size_t bytes() const override {
     return begins_.span().size_bytes() + diagonals_.span().size_bytes() +
@@ -84,7 +98,7 @@ class SlicedProduct final : public Product<T> {
   }
 
  private:
-  std::int64_t rows_ = 0;
+  std::int64_t rows_ = 0, columns_ = 0;
   Buffer<typename Slices<T>::Begin> begins_;
   Buffer<Diagonal> diagonals_;
   Buffer<T> values_;

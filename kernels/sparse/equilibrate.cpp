@@ -6,9 +6,13 @@
 #include "kernels/sparse/equilibrate.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "kernels/support/parallel_for.hpp"
 
@@ -17,6 +21,10 @@ namespace gridstride::sparse {
 namespace {
 
 constexpr double nothing = -std::numeric_limits<double>::infinity();
+
+std::int64_t work_of_row(Csr<double> const& a) {
+  return 8 * (a.nonzeros() / std::max<std::int64_t>(a.rows, 1) + 1);
+}
 
 /// log₂ of what rows and columns are divided by.
 struct Units {
@@ -36,8 +44,7 @@ Units largest(Csr<double> const& a, Units const& units, bool symmetric) {
       see(i, j, std::ilogb(a.values[k]) - units.rows[i] - units.columns[j]);
     }
   };
-  std::int64_t const work = 8 * (a.nonzeros() / std::max<std::int64_t>(a.rows, 1) + 1);
-  parallel_for(a.rows, work, [&](std::int64_t row) {
+  parallel_for(a.rows, work_of_row(a), [&](std::int64_t row) {
     each(row, [&](std::size_t i, std::size_t, double size) {
       found.rows[i] = std::max(found.rows[i], size);
     });
@@ -61,20 +68,35 @@ bool take_half(std::vector<double>& units, std::vector<double> const& found) {
   return off;
 }
 
-/// Whether the square roots of the diagonal are such units, which become those.
-bool take_diagonal(Csr<double> const& a, Units& units) {
-  for (std::size_t i = 0; i < units.rows.size(); ++i) {
-    double const value = element(a, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
-    if (!(value > 0)) return false;
-    units.rows[i] = std::floor(std::ilogb(value) / 2.0);
-  }
-  units.columns = units.rows;
-  // The diagonal is in [1, 4) then.
-  return std::ranges::all_of(largest(a, units, true).rows, [](double size) { return size <= 1; });
+/// The square roots of the diagonal, where that is positive and they are such units: it is in [1, 4)
+/// then, and no element is above.
+std::optional<Exponents> of_diagonal(Csr<double> const& a) {
+  Exponents found;
+  found.rows.resize(static_cast<std::size_t>(a.rows));
+  std::atomic<bool> suits = true;
+  parallel_for(a.rows, work_of_row(a), [&](std::int64_t row) {
+    double const value = element(a, row, row);
+    if (!(value > 0)) return suits.store(false);
+    found.rows[static_cast<std::size_t>(row)] =
+        static_cast<int>(std::floor(std::ilogb(value) / 2.0));
+  });
+  if (!suits) return std::nullopt;
+  parallel_for(a.rows, work_of_row(a), [&](std::int64_t row) {
+    auto const i = static_cast<std::size_t>(row);
+    for (auto k = static_cast<std::size_t>(a.offsets[i]);
+         k < static_cast<std::size_t>(a.offsets[i + 1]); ++k) {
+      auto const j = static_cast<std::size_t>(a.column_indices[k]);
+      if (a.values[k] != 0 && std::ilogb(a.values[k]) - found.rows[i] - found.rows[j] > 1)
+        suits = false;
+    }
+  });
+  if (!suits) return std::nullopt;
+  found.columns = found.rows;
+  return found;
 }
 
-std::vector<int> whole(std::vector<double> const& units) {
-  std::vector<int> exponents(units.size());
+Csr<double>::Array<int> whole(std::vector<double> const& units) {
+  Csr<double>::Array<int> exponents(units.size());
   std::ranges::transform(units, exponents.begin(),
                          [](double unit) { return static_cast<int>(std::floor(unit)); });
   return exponents;
@@ -83,45 +105,48 @@ std::vector<int> whole(std::vector<double> const& units) {
 }  // namespace
 
 Exponents equilibrate(Csr<double> const& matrix, bool symmetric) {
+  if (symmetric)
+    if (auto found = of_diagonal(matrix)) return *std::move(found);
   Units units{std::vector<double>(static_cast<std::size_t>(matrix.rows)),
               std::vector<double>(static_cast<std::size_t>(matrix.columns))};
-  if (!symmetric || !take_diagonal(matrix, units)) {
-    std::ranges::fill(units.rows, 0);
-    std::ranges::fill(units.columns, 0);
-    constexpr int enough = 20;
-    for (int i = 0; i < enough; ++i) {
-      auto const found = largest(matrix, units, symmetric);
-      bool off = take_half(units.rows, found.rows);
-      if (symmetric)
-        units.columns = units.rows;
-      else
-        off = take_half(units.columns, found.columns) || off;
-      if (!off) break;
-    }
+  constexpr int enough = 20;
+  for (int i = 0; i < enough; ++i) {
+    auto const found = largest(matrix, units, symmetric);
+    bool off = take_half(units.rows, found.rows);
+    if (symmetric)
+      units.columns = units.rows;
+    else
+      off = take_half(units.columns, found.columns) || off;
+    if (!off) break;
   }
   return {whole(units.rows), whole(units.columns)};
 }
 
 template <class T>
-Csr<T> scaled(Csr<double> const& matrix, Exponents const& exponents) {
+Csr<T> scaled(Csr<double> matrix, Exponents const& exponents) {
   Csr<T> result{matrix.rows, matrix.columns, {}, {}, {}};
-  result.offsets = matrix.offsets;
-  result.column_indices = matrix.column_indices;
-  result.values.resize(matrix.values.size());
-  std::int64_t const work = 8 * (matrix.nonzeros() / std::max<std::int64_t>(matrix.rows, 1) + 1);
-  parallel_for(matrix.rows, work, [&](std::int64_t row) {
+  if constexpr (!std::is_same_v<T, double>) result.values.resize(matrix.values.size());
+  double const* const given = matrix.values.data();
+  T* target;
+  if constexpr (std::is_same_v<T, double>)
+    target = matrix.values.data();
+  else
+    target = result.values.data();
+  parallel_for(matrix.rows, work_of_row(matrix), [&](std::int64_t row) {
     auto const i = static_cast<std::size_t>(row);
     for (auto k = static_cast<std::size_t>(matrix.offsets[i]);
          k < static_cast<std::size_t>(matrix.offsets[i + 1]); ++k) {
       auto const j = static_cast<std::size_t>(matrix.column_indices[k]);
-      result.values[k] =
-          static_cast<T>(std::ldexp(matrix.values[k], -exponents.rows[i] - exponents.columns[j]));
+      target[k] = static_cast<T>(std::ldexp(given[k], -exponents.rows[i] - exponents.columns[j]));
     }
   });
+  result.offsets = std::move(matrix.offsets);
+  result.column_indices = std::move(matrix.column_indices);
+  if constexpr (std::is_same_v<T, double>) result.values = std::move(matrix.values);
   return result;
 }
 
-template Csr<float> scaled(Csr<double> const&, Exponents const&);
-template Csr<double> scaled(Csr<double> const&, Exponents const&);
+template Csr<float> scaled(Csr<double>, Exponents const&);
+template Csr<double> scaled(Csr<double>, Exponents const&);
 
 }  // namespace gridstride::sparse

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "core/csr.hpp"
 
 /// Rows and columns of a matrix in other units, by powers of two: exact, and taken back exactly.
@@ -9,7 +7,7 @@ namespace gridstride::sparse {
 
 /// a_ij = a'_ij·2^(rows_i + columns_j).
 struct Exponents {
-  std::vector<int> rows, columns;
+  Csr<double>::Array<int> rows, columns;
 };
 
 /// The exponents with which the largest element of each row and each column that is not 0 is within
@@ -20,9 +18,9 @@ struct Exponents {
 /// RAL-TR-2001-034.
 Exponents equilibrate(Csr<double> const& matrix, bool symmetric);
 
-/// A', rounded to T. An element that is too small for T beside the largest of its row and column
-/// becomes 0.
+/// A', rounded to T, in the matrix's own memory as far as that goes. An element that is too small for T
+/// beside the largest of its row and column becomes 0.
 template <class T>
-Csr<T> scaled(Csr<double> const& matrix, Exponents const& exponents);
+Csr<T> scaled(Csr<double> matrix, Exponents const& exponents);
 
 }  // namespace gridstride::sparse

@@ -16,26 +16,30 @@ constexpr int skewed(int i) {
   return i + i / (128 / static_cast<int>(sizeof(T)));
 }
 
-/// products = values·x of `count` elements from `begin` on, with all loads of a thread under way at
-/// once. What is read once does not drive x out of the caches.
+/// What a thread has of the `count` elements from `begin` on, with all of its loads under way at once.
+/// What is read once does not drive x out of the caches.
 template <class T>
-__device__ void multiply_elements(std::int64_t begin, int count,
-                                  std::int32_t const* __restrict__ columns,
-                                  T const* __restrict__ values, T const* __restrict__ x,
-                                  T* products) {
+struct Elements {
   std::int32_t column[each];
   T value[each];
+
+  __device__ Elements(std::int64_t begin, int count, std::int32_t const* __restrict__ columns,
+                      T const* __restrict__ values) {
 #pragma unroll
-  for (int i = 0; i < each; ++i) {
-    int const k = i * threads + static_cast<int>(threadIdx.x);
-    bool const there = k < count;
-    column[i] = there ? __ldcs(columns + begin + k) : -1;
-    value[i] = there ? __ldcs(values + begin + k) : T{0};
+    for (int i = 0; i < each; ++i) {
+      int const k = i * threads + static_cast<int>(threadIdx.x);
+      bool const there = k < count;
+      column[i] = there ? __ldcs(columns + begin + k) : -1;
+      value[i] = there ? __ldcs(values + begin + k) : T{0};
+    }
   }
+  /// products = values·x.
+  __device__ void multiply(T const* __restrict__ x, T* products) const {
 #pragma unroll
-  for (int i = 0; i < each; ++i)
-    if (column[i] >= 0)
-      products[skewed<T>(i * threads + static_cast<int>(threadIdx.x))] = value[i] * x[column[i]];
-}
+    for (int i = 0; i < each; ++i)
+      if (column[i] >= 0)
+        products[skewed<T>(i * threads + static_cast<int>(threadIdx.x))] = value[i] * x[column[i]];
+  }
+};
 
 }  // namespace gridstride::sparse

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
+
 #include "core/buffer.hpp"
+#include "core/upload.hpp"
 #include "kernels/sparse/sparse.hpp"
 
 /// The functions behind the rows of the family's table; for the family's own files only.
@@ -27,6 +31,37 @@ Form<T> cuda_slices(Stream&, Csr<T> const&);
 template <class T>
 Form<T> cuda_cusparse(Stream&, Csr<T> const&);
 
+/// A form that takes one vector after the other.
+template <class T>
+class SingleProduct : public Product<T> {
+ public:
+  SingleProduct(std::int64_t rows, std::int64_t columns) : rows_(rows), columns_(columns) {}
+  void multiply(Stream& stream, T const* x, T* y, std::int64_t vectors) const final {
+    for (std::int64_t v = 0; v < vectors; ++v)
+      multiply_one(stream, x + v * columns_, y + v * rows_);
+  }
+
+ protected:
+  virtual void multiply_one(Stream& stream, T const* x, T* y) const = 0;
+
+ private:
+  std::int64_t rows_, columns_;
+};
+
+/// Calls `work(count, first)` for all of so many vectors, 8, 4, 2 or 1 at a time; `count` is a
+/// `std::integral_constant`.
+template <class Work>
+void for_groups(std::int64_t vectors, Work const& work) {
+  std::int64_t first = 0;
+  auto const take = [&](auto count) {
+    for (; vectors - first >= count; first += count) work(count, first);
+  };
+  take(std::integral_constant<int, 8>{});
+  take(std::integral_constant<int, 4>{});
+  take(std::integral_constant<int, 2>{});
+  take(std::integral_constant<int, 1>{});
+}
+
 /// The rows as they are, on the device.
 template <class T>
 struct DeviceRows {
@@ -36,10 +71,9 @@ struct DeviceRows {
         offsets(stream, MemorySpace::device, matrix.offsets.size()),
         column_indices(stream, MemorySpace::device, matrix.column_indices.size()),
         values(stream, MemorySpace::device, matrix.values.size()) {
-    copy_async(offsets.span(), std::span(matrix.offsets), stream);
-    copy_async(column_indices.span(), std::span(matrix.column_indices), stream);
-    copy_async(values.span(), std::span(matrix.values), stream);
-    stream.synchronize();
+    upload(offsets.span(), std::span(matrix.offsets), stream);
+    upload(column_indices.span(), std::span(matrix.column_indices), stream);
+    upload(values.span(), std::span(matrix.values), stream);
   }
   std::size_t bytes() const {
     return offsets.span().size_bytes() + column_indices.span().size_bytes() +

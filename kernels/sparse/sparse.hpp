@@ -15,6 +15,9 @@
 ///
 ///   y_i = Σ_k values_k · x_(column_k),   k = offsets_i … offsets_(i+1) − 1
 ///
+/// or of several vectors at once, Y = A·X: the columns of X lie one after the other, and those of Y.
+/// What is read of the matrix is read once for some of them. Each column has the sums that it has alone.
+///
 /// A variant takes the matrix in a form of its own, which it makes once of the rows (CSR) that the
 /// host has; a product then reads that form, x and y. Vectors lie in the stream's device memory.
 /// Products are queued, nothing synchronises.
@@ -29,8 +32,8 @@ template <class T>
 class Product {
  public:
   virtual ~Product() = default;
-  /// Queues y ← A·x. One product at a time: forms may hold partial sums of it.
-  virtual void multiply(Stream& stream, T const* x, T* y) const = 0;
+  /// Queues Y ← A·X of so many columns. One product at a time: forms may hold partial sums of it.
+  virtual void multiply(Stream& stream, T const* x, T* y, std::int64_t columns) const = 0;
   /// Bytes of device memory that the form takes.
   virtual std::size_t bytes() const = 0;
 };
@@ -53,8 +56,8 @@ std::string_view choose(Backend backend, Csr<T> const& matrix);
 template <class T>
 class Matrix {
  public:
-  /// Throws `std::invalid_argument` for arrays that are no matrix (`fault_of`), and for a variant
-  /// that this backend does not have. Waits for the stream.
+  /// Throws `std::invalid_argument` for arrays that are no matrix (`fault_of`), for a variant that this
+  /// backend does not have, and for one that does not take the matrix. Waits for the stream.
   Matrix(Stream& stream, Csr<T> const& rows, std::string_view variant = "auto");
 
   std::int64_t rows() const { return rows_; }
@@ -63,8 +66,10 @@ class Matrix {
   std::string_view variant() const { return variant_; }
   std::size_t bytes() const { return product_->bytes(); }
 
-  /// Queues y ← A·x. Throws `std::invalid_argument` for vectors of other sizes, or that overlap.
-  void multiply(Stream& stream, std::span<T const> x, std::span<T> y) const;
+  /// Queues y ← A·x, or Y ← A·X of several vectors. Throws `std::invalid_argument` for arrays of other
+  /// sizes, or that overlap.
+  void multiply(Stream& stream, std::span<T const> x, std::span<T> y,
+                std::int64_t vectors = 1) const;
 
  private:
   std::int64_t rows_, columns_, nonzeros_;

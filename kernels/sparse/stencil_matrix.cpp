@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <stdexcept>
+#include <vector>
 
 #include "kernels/support/parallel_for.hpp"
 
@@ -10,9 +12,11 @@ namespace gridstride::sparse {
 
 namespace {
 
-/// Where a row stands: at[axis] of its point.
-GridPoints place_of(std::int64_t row, GridPoints const& points) {
-  return {row % points[0], row / points[0] % points[1], row / points[0] / points[1]};
+/// Calls `visit(row, at)` for the points of a line along x, where at[axis] is the point's place.
+template <class Visit>
+void for_each_row(std::int64_t line, GridPoints const& points, Visit const& visit) {
+  GridPoints at{0, line % points[1], line / points[1]};
+  for (std::int64_t row = line * points[0]; at[0] < points[0]; ++row, ++at[0]) visit(row, at);
 }
 
 /// Calls `visit(column)` for a row's elements, in ascending columns.
@@ -43,6 +47,26 @@ std::int64_t count_row(Neighbours neighbours, GridPoints const& points, GridPoin
   return neighbours == Neighbours::axes ? sum : product;
 }
 
+/// Where rows begin, and the end: counted within each line, and then moved by the lines before it.
+void count_rows(Neighbours neighbours, GridPoints const& points, std::span<std::int64_t> offsets) {
+  std::int64_t const lines = points[1] * points[2];
+  offsets[0] = 0;
+  parallel_for(lines, 8 * points[0], [&](std::int64_t line) {
+    std::int64_t sum = 0;
+    for_each_row(line, points, [&](std::int64_t row, GridPoints const& at) {
+      offsets[static_cast<std::size_t>(row) + 1] = sum += count_row(neighbours, points, at);
+    });
+  });
+  std::vector<std::int64_t> before(static_cast<std::size_t>(lines));
+  for (std::size_t line = 1; line < before.size(); ++line)
+    before[line] = before[line - 1] + offsets[line * static_cast<std::size_t>(points[0])];
+  parallel_for(lines, points[0], [&](std::int64_t line) {
+    for_each_row(line, points, [&](std::int64_t row, GridPoints const&) {
+      offsets[static_cast<std::size_t>(row) + 1] += before[static_cast<std::size_t>(line)];
+    });
+  });
+}
+
 }  // namespace
 
 std::int64_t stencil_elements(Neighbours neighbours, GridPoints const& points) {
@@ -71,23 +95,18 @@ Csr<T> stencil_matrix(Neighbours neighbours, GridPoints const& points) {
 
   Csr<T> matrix{rows, rows, {}, {}, {}};
   matrix.offsets.resize(static_cast<std::size_t>(rows) + 1);
-  matrix.offsets[0] = 0;
-  for (std::int64_t row = 0; row < rows; ++row)
-    matrix.offsets[static_cast<std::size_t>(row) + 1] =
-        matrix.offsets[static_cast<std::size_t>(row)] +
-        count_row(neighbours, points, place_of(row, points));
+  count_rows(neighbours, points, matrix.offsets);
   auto const elements = static_cast<std::size_t>(matrix.offsets.back());
   matrix.column_indices.resize(elements);
   matrix.values.resize(elements);
-  std::int64_t const lines = rows / points[0];
-  parallel_for(lines, 64 * points[0], [&](std::int64_t line) {
-    for (std::int64_t row = line * points[0]; row < (line + 1) * points[0]; ++row) {
-      auto k = static_cast<std::size_t>(matrix.offsets[static_cast<std::size_t>(row)]);
-      for_each_element(neighbours, points, place_of(row, points), [&](std::int64_t column) {
+  parallel_for(rows / points[0], 64 * points[0], [&](std::int64_t line) {
+    auto k = static_cast<std::size_t>(matrix.offsets[static_cast<std::size_t>(line * points[0])]);
+    for_each_row(line, points, [&](std::int64_t row, GridPoints const& at) {
+      for_each_element(neighbours, points, at, [&](std::int64_t column) {
         matrix.column_indices[k] = static_cast<std::int32_t>(column);
         matrix.values[k++] = column == row ? static_cast<T>(diagonal) : T{-1};
       });
-    }
+    });
   });
   return matrix;
 }

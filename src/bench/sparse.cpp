@@ -71,7 +71,7 @@ Csr<T> of_power_law(std::int64_t rows) {
 
 /// The largest error of some rows' sums, of Σ|a·x|, and what a row of so many elements may have.
 template <class T>
-Accuracy accuracy_of(Csr<T> const& matrix, std::vector<T> const& x, std::vector<T> const& y) {
+Accuracy accuracy_of(Csr<T> const& matrix, std::span<T const> x, std::span<T const> y) {
   Accuracy worst{0, 1};
   std::int64_t const step = std::max<std::int64_t>(matrix.rows / 10007, 1);
   for (std::int64_t row = 0; row < matrix.rows; row += step) {
@@ -101,10 +101,11 @@ struct Shared {
 };
 
 template <class T>
-Problem problem(Stream& stream, Csr<T> (*make)(std::int64_t), std::int64_t size, int sets) {
+Problem problem(Stream& stream, Csr<T> (*make)(std::int64_t), std::int64_t vectors,
+                std::int64_t size, int sets) {
   auto const shared = std::make_shared<Shared<T>>();
   shared->rows = make(size);
-  std::int64_t const n = shared->rows.rows;
+  std::int64_t const n = shared->rows.rows * vectors;
   Arrays<T> const x(stream, n, sets), y(stream, n, sets);
   auto const host_copy = [&stream](std::span<T const> values) {
     std::vector<T> copy(values.size());
@@ -127,11 +128,21 @@ Problem problem(Stream& stream, Csr<T> (*make)(std::int64_t), std::int64_t size,
                   shared->forms.emplace(variant, sparse::Matrix<T>(stream, shared->rows, variant))
                       .first;
             }
-            form->second.multiply(stream, x.constant(set), y(set));
+            form->second.multiply(stream, x.constant(set), y(set), vectors);
           },
       .accuracy =
           [=](std::string_view) {
-            return accuracy_of(shared->rows, host_copy(x.constant(0)), host_copy(y.constant(0)));
+            auto const of_x = host_copy(x.constant(0)), of_y = host_copy(y.constant(0));
+            Accuracy worst{0, 1};
+            for (std::int64_t v = 0; v < vectors; ++v) {
+              auto const own = [&](std::vector<T> const& all) {
+                auto const rows = static_cast<std::size_t>(shared->rows.rows);
+                return std::span<T const>(all).subspan(static_cast<std::size_t>(v) * rows, rows);
+              };
+              auto const found = accuracy_of(shared->rows, own(of_x), own(of_y));
+              if (!(found.error <= worst.error)) worst = found;
+            }
+            return worst;
           }};
 }
 
@@ -141,16 +152,22 @@ struct Kind {
   double elements_of_row;  ///< of a large matrix
   bool is_cube;
   std::string_view chosen;  ///< on a GPU
+  std::int64_t vectors = 1;
 };
 constexpr Kind points_27{"27-point stencil", std::int64_t{1} << 24, 27, true, "slices"};
 constexpr Kind points_7{"7-point stencil", std::int64_t{1} << 24, 7, true, "slices"};
 constexpr Kind power_law{"power-law rows", std::int64_t{1} << 22, 16, false, "adaptive"};
+constexpr Kind points_27_of_8{
+    "27-point stencil, 8 vectors", std::int64_t{1} << 24, 27, true, "slices", 8};
+constexpr Kind power_law_of_8{
+    "power-law rows, 8 vectors", std::int64_t{1} << 22, 16, false, "adaptive", 8};
 
 template <class T>
 Workload workload(Backend backend, Kind const& kind, Csr<T> (*make)(std::int64_t)) {
   // Values, x and y once; how columns are told is the variant's.
-  double const moved = (kind.elements_of_row + 2) * sizeof(T);
-  double const flops = 2 * kind.elements_of_row;
+  auto const vectors = static_cast<double>(kind.vectors);
+  double const moved = (kind.elements_of_row + 2 * vectors) * sizeof(T);
+  double const flops = 2 * kind.elements_of_row * vectors;
   auto const chosen = backend == Backend::cpu ? sparse::default_variant(backend) : kind.chosen;
   Workload result{
       .family = "sparse",
@@ -163,8 +180,9 @@ Workload workload(Backend backend, Kind const& kind, Csr<T> (*make)(std::int64_t
                            .asks = {{machine::read_roof, moved}, {arithmetic_roof<T>(), flops}},
                            .set_bytes = moved + kind.elements_of_row * 4}),
       .rows = rows_of(sparse::variants<T>(), backend, chosen),
-      .make = [make](Stream& stream, std::int64_t size,
-                     int sets) { return problem<T>(stream, make, size, sets); },
+      .make = [make, count = kind.vectors](
+                  Stream& stream, std::int64_t size,
+                  int sets) { return problem<T>(stream, make, count, size, sets); },
       .rounded = kind.is_cube ? +[](std::int64_t wanted) {
         auto const cube = cube_of(wanted);
         return cube[0] * cube[1] * cube[2];
@@ -180,6 +198,8 @@ void append_workloads(Backend backend, std::vector<Workload>& all) {
   all.push_back(workload<T>(backend, points_27, of_27_points<T>));
   all.push_back(workload<T>(backend, points_7, of_7_points<T>));
   all.push_back(workload<T>(backend, power_law, of_power_law<T>));
+  all.push_back(workload<T>(backend, points_27_of_8, of_27_points<T>));
+  all.push_back(workload<T>(backend, power_law_of_8, of_power_law<T>));
 }
 
 }  // namespace of_sparse

@@ -11,6 +11,7 @@ namespace gridstride::bench {
 // several files may be one to the compiler.
 std::vector<Workload> adaptive_workloads(Backend backend);
 std::vector<Workload> advect_workloads(Backend backend);
+std::vector<Workload> amg_workloads(Backend backend);
 std::vector<Workload> convert_workloads(Backend backend);
 std::vector<Workload> convolve_workloads(Backend backend);
 std::vector<Workload> cubature_workloads(Backend backend);

@@ -1,11 +1,15 @@
 #include "core/csr.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
+#include <mutex>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,9 +18,69 @@
 
 namespace gridstride {
 
+namespace detail {
+
+void* allocate_array(std::size_t bytes) {
+  constexpr std::size_t line = 64, huge_page = std::size_t{1} << 21;
+  bool const is_large = bytes >= 2 * huge_page;
+  std::size_t const alignment = is_large ? huge_page : line;
+  std::size_t const rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* const memory = rounded >= bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  if (is_large) madvise(memory, rounded, MADV_HUGEPAGE);  // a hint, which a system may not know
+  return memory;
+}
+
+void release_array(void* memory) noexcept { std::free(memory); }
+
+}  // namespace detail
+
 namespace {
 
 std::size_t place(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// Calls `body(first, last)` for runs of rows, on as many threads as the matrix is worth.
+template <class T, class Body>
+void for_rows(Csr<T> const& matrix, Body const& body) {
+  auto const call = [](void const* given, std::int64_t first, std::int64_t last) {
+    (*static_cast<Body const*>(given))(first, last);
+  };
+  constexpr std::int64_t worth_a_thread = 4096;  // rows and elements
+  auto const worth = (matrix.rows + matrix.nonzeros()) / worth_a_thread;
+  auto const threads = std::clamp<std::int64_t>(worth, 1, host_threads());
+  share_out(matrix.rows, static_cast<int>(threads), {&body, call});
+}
+
+/// The first row of which `is_so` holds, or −1.
+template <class T, class IsSo>
+std::int64_t first_row(Csr<T> const& matrix, IsSo const& is_so) {
+  std::atomic<std::int64_t> found = matrix.rows;
+  for_rows(matrix, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last && i < found; ++i) {
+      if (!is_so(i)) continue;
+      for (auto known = found.load(); i < known;)
+        if (found.compare_exchange_weak(known, i)) break;
+    }
+  });
+  return found < matrix.rows ? found.load() : -1;
+}
+
+/// What is wrong with the columns of a row, in words.
+template <class T>
+std::string column_fault(Csr<T> const& matrix, std::int64_t row) {
+  std::int64_t before = -1;
+  for (auto k = matrix.offsets[place(row)]; k < matrix.offsets[place(row + 1)]; ++k) {
+    std::int64_t const column = matrix.column_indices[place(k)];
+    if (column < 0 || column >= matrix.columns)
+      return fmt::format("row {} has an element in column {} (of {}, counted from 0)", row, column,
+                         matrix.columns);
+    if (column <= before)
+      return fmt::format("row {} has column {} after column {} (columns have to ascend)", row,
+                         column, before);
+    before = column;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -31,27 +95,24 @@ std::string fault_of(Csr<T> const& matrix) {
   if (indices.size() != values.size())
     return fmt::format("{} column indices do not fit {} values", indices.size(), values.size());
   if (offsets[0] != 0) return fmt::format("the first offset is {}, not 0", offsets[0]);
-  for (std::int64_t i = 0; i < rows; ++i)
-    if (offsets[place(i + 1)] < offsets[place(i)])
-      return fmt::format("offset {} is {}, less than the one before it, {}", i + 1,
-                         offsets[place(i + 1)], offsets[place(i)]);
+  auto const descends = [&](std::int64_t i) { return offsets[place(i + 1)] < offsets[place(i)]; };
+  if (std::int64_t const i = first_row(matrix, descends); i >= 0)
+    return fmt::format("offset {} is {}, less than the one before it, {}", i + 1,
+                       offsets[place(i + 1)], offsets[place(i)]);
   if (offsets[place(rows)] != matrix.nonzeros())
     return fmt::format("the last offset is {} (there are {} values)", offsets[place(rows)],
                        matrix.nonzeros());
-  for (std::int64_t i = 0; i < rows; ++i) {
+  auto const is_wrong = [&](std::int64_t i) {
     std::int64_t before = -1;
-    for (std::int64_t k = offsets[place(i)]; k < offsets[place(i + 1)]; ++k) {
-      std::int64_t const column = indices[place(k)];
-      if (column < 0 || column >= columns)
-        return fmt::format("row {} has an element in column {} (of {}, counted from 0)", i, column,
-                           columns);
-      if (column <= before)
-        return fmt::format("row {} has column {} after column {} (columns have to ascend)", i,
-                           column, before);
-      before = column;
+    bool wrong = false;
+    for (auto k = place(offsets[place(i)]); k < place(offsets[place(i + 1)]); ++k) {
+      wrong = wrong || indices[k] <= before;
+      before = indices[k];
     }
-  }
-  return {};
+    return wrong || before >= columns;
+  };
+  std::int64_t const i = first_row(matrix, is_wrong);
+  return i >= 0 ? column_fault(matrix, i) : std::string();
 }
 
 namespace {
@@ -153,46 +214,62 @@ Csr<T> transposed(Csr<T> const& matrix) {
   return result;
 }
 
+namespace {
+
+/// Adds what row i tells: of a pair that differs the one above the diagonal counts, whichever of the
+/// two is there. An element that is not there is 0.
+template <class T>
+void look_at(Csr<T> const& matrix, std::int64_t i, CsrFindings& found) {
+  bool positive = false, empty = true;
+  for (auto k = matrix.offsets[place(i)]; k < matrix.offsets[place(i + 1)]; ++k) {
+    std::int64_t const j = matrix.column_indices[place(k)];
+    T const value = matrix.values[place(k)];
+    empty = empty && value == T{0};
+    if (j == i) {
+      positive = value > T{0};
+      continue;
+    }
+    auto const pair = std::minmax(i, j);
+    bool const is_known =
+        found.row >= 0 && std::pair(found.row, found.column) <= std::pair(pair.first, pair.second);
+    if (!is_known && value != element(matrix, j, i)) std::tie(found.row, found.column) = pair;
+  }
+  if (!positive && found.not_positive < 0) found.not_positive = i;
+  if (empty && found.empty < 0) found.empty = i;
+}
+
+/// The first of both.
+void add(CsrFindings const& more, CsrFindings& found) {
+  auto const is_first = [](std::int64_t a, std::int64_t b) { return a >= 0 && (b < 0 || a < b); };
+  if (more.row >= 0 &&
+      (found.row < 0 || std::pair(more.row, more.column) < std::pair(found.row, found.column)))
+    std::tie(found.row, found.column) = std::pair(more.row, more.column);
+  if (is_first(more.not_positive, found.not_positive)) found.not_positive = more.not_positive;
+  if (is_first(more.empty, found.empty)) found.empty = more.empty;
+}
+
+}  // namespace
+
 template <class T>
 CsrFindings examine(Csr<T> const& matrix) {
   CsrFindings found;
-  // Rows go from top to bottom, so that the elements left of the diagonal in column j meet those
-  // above it in row j in their order: next[j] is the first of row j that has not been met.
-  auto next = matrix.offsets;
-  auto const differ = [&](std::int64_t i, std::int64_t j) {
-    if (found.row >= 0 && std::pair(found.row, found.column) <= std::pair(i, j)) return;
-    found.row = i;
-    found.column = j;
-  };
-  // An element that nothing meets is the same as a 0.
-  auto const pass_unmet = [&](std::int64_t row, std::int64_t until) {
-    auto& k = next[place(row)];
-    auto const end = matrix.offsets[place(row + 1)];
-    for (; k < end && matrix.column_indices[place(k)] < until; ++k)
-      if (matrix.column_indices[place(k)] > row && matrix.values[place(k)] != T{0})
-        differ(row, matrix.column_indices[place(k)]);
-  };
-  for (std::int64_t i = 0; i < matrix.rows; ++i) {
-    bool positive = false, empty = true;
-    for (auto k = matrix.offsets[place(i)]; k < matrix.offsets[place(i + 1)]; ++k) {
-      std::int64_t const j = matrix.column_indices[place(k)];
-      T const value = matrix.values[place(k)];
-      empty = empty && value == T{0};
-      if (j == i) positive = value > T{0};
-      if (j >= i) continue;
-      pass_unmet(j, i);
-      auto& above = next[place(j)];
-      bool const met =
-          above < matrix.offsets[place(j + 1)] && matrix.column_indices[place(above)] == i;
-      T const mirrored = met ? matrix.values[place(above)] : T{0};
-      if (met) ++above;
-      if (value != mirrored) differ(j, i);
-    }
-    if (!positive && found.not_positive < 0) found.not_positive = i;
-    if (empty && found.empty < 0) found.empty = i;
-  }
-  for (std::int64_t i = 0; i < matrix.rows; ++i) pass_unmet(i, matrix.columns);
+  std::mutex one_at_a_time;
+  for_rows(matrix, [&](std::int64_t first, std::int64_t last) {
+    CsrFindings own;
+    for (std::int64_t i = first; i < last; ++i) look_at(matrix, i, own);
+    std::scoped_lock const lock(one_at_a_time);
+    add(own, found);
+  });
   return found;
+}
+
+template <class T>
+std::vector<T> diagonal_of(Csr<T> const& matrix) {
+  std::vector<T> diagonal(place(matrix.rows));
+  for_rows(matrix, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) diagonal[place(i)] = element(matrix, i, i);
+  });
+  return diagonal;
 }
 
 template <class T>
@@ -210,6 +287,7 @@ T element(Csr<T> const& matrix, std::int64_t row, std::int64_t column) {
   template std::optional<std::pair<std::int64_t, std::int64_t>> order_rows(Csr<T>&); \
   template Csr<T> transposed(Csr<T> const&);                                         \
   template CsrFindings examine(Csr<T> const&);                                       \
+  template std::vector<T> diagonal_of(Csr<T> const&);                                \
   template T element(Csr<T> const&, std::int64_t, std::int64_t);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)

@@ -119,9 +119,9 @@ void OperatorOf<T>::take_matrix(config::RunConfig const& run, Stream& stream,
                       .unknowns = rows.rows,
                       .norm = norm,
                       .apply = [this](Stream& s, int count, double const* x, double* y) {
-                        auto const n = static_cast<std::size_t>(matrix_->rows());
-                        for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row)
-                          matrix_->multiply(s, {x + row * n, n}, {y + row * n, n});
+                        auto const size = static_cast<std::size_t>(matrix_->rows()) *
+                                          static_cast<std::size_t>(count);
+                        matrix_->multiply(s, {x, size}, {y, size}, count);
                       }};
   if (has_preconditioner(run, inputs)) take_diagonal(stream, rows);
 }

@@ -48,6 +48,12 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs)
                                           extents.rows, element, options_of(run), true);
   forecast.other_bytes = vectors + 3 * n * element + forecast.field_bytes;
   if (parameters_of(run).preconditioner == "chebyshev") forecast.other_bytes += 2 * n * element;
+  // Inverses of blocks, on the host meanwhile.
+  auto const blocks =
+      parameters_of(run).preconditioner == "block_jacobi"
+          ? (n + 63) * static_cast<std::size_t>(parameters_of(run).block_size) * element
+          : 0;
+  forecast.other_bytes += blocks;
   // Factors: elements of A with what tells their places, rows twice; in float64 on the host meanwhile.
   bool const has_factors =
       parameters_of(run).preconditioner == "ic0" || parameters_of(run).preconditioner == "ilu0";
@@ -61,6 +67,7 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs)
   auto const sides = static_cast<std::size_t>(extents.size()) * sizeof(double);
   forecast.other_bytes += sides;
   forecast.host_bytes = rows_bytes + reading + forecast.field_bytes + sides + 12 * n * 8;
+  forecast.host_bytes += blocks;
   if (has_factors) forecast.host_bytes += elements * (20 + 12 + element + 4) + n * 120;
   note_reading(forecast, parameters_of(run).rhs, static_cast<std::size_t>(extents.size()));
   return forecast;

@@ -9,6 +9,7 @@
 #include "config/file_source.hpp"
 #include "core/text.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/sparse/blocks.hpp"
 
 namespace gridstride::linear_system {
 
@@ -65,6 +66,9 @@ void Parameters::declare_iterations(config::Visitor& visitor, Precision precisio
       {"jacobi",
        "rows divided by the diagonal, of which no element may be 0; for `minres` by its "
        "magnitude"},
+      {"block_jacobi",
+       "the inverses of blocks on the diagonal, of `block_size` consecutive rows; for `cg` and "
+       "`minres` they have to be positive definite"},
       {"chebyshev",
        "a polynomial of degree 3 of a symmetric matrix with a positive diagonal: fewer iterations, "
        "each with four products"},
@@ -74,6 +78,12 @@ void Parameters::declare_iterations(config::Visitor& visitor, Precision precisio
       {"ilu0", "LU factors without fill of any matrix, for `bicgstab` and `gmres`"}};
   visitor.choice({.name = "preconditioner", .documentation = "Of iterations."}, preconditioners,
                  preconditioner);
+  visitor.visit({.name = "block_size",
+                 .documentation = "Of `block_jacobi`: rows of a block, as many as unknowns belong "
+                                  "together, or a multiple of that.",
+                 .minimum = 1,
+                 .maximum = static_cast<double>(sparse::most_block_rows)},
+                block_size);
 }
 
 void Parameters::declare_rhs(config::Visitor& visitor, std::filesystem::path const& folder) {
@@ -224,11 +234,15 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
       {"parameters.iterations", parameters.iterations != other.iterations},
       {"parameters.restart", parameters.restart != other.restart},
       {"parameters.preconditioner", parameters.preconditioner != other.preconditioner},
+      {"parameters.block_size", parameters.block_size != other.block_size},
       names_kernel("sparse")};
   if (parameters.method == "amg_cg" && parameters.preconditioner != "auto")
     refuse("parameters.preconditioner",
            "amg_cg is cg with a preconditioner of its own (method: cg takes another)");
+  bool const has_blocks = parameters.preconditioner == "block_jacobi";
   if (sparse && iterates(run, inputs)) {
+    if (parameters.block_size != other.block_size && !has_blocks)
+      refuse("parameters.block_size", "is for preconditioner: block_jacobi");
     for (auto const& key : of_factors)
       if (key.is_asked)
         refuse(key.name,

@@ -26,6 +26,7 @@ class Parameters final : public config::ParameterSet, public MatrixSource {
   std::int64_t iterations = 10000;
   std::int64_t restart = 50;
   std::string preconditioner = "auto";
+  std::int64_t block_size = 4;
 
   void fields(config::Visitor& visitor, config::RunOptions const& run) override;
 

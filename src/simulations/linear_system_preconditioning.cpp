@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "core/error.hpp"
 #include "kernels/amg/amg.hpp"
 #include "kernels/krylov/chebyshev.hpp"
+#include "kernels/support/parallel_for.hpp"
 #include "model/values.hpp"
 
 namespace gridstride::linear_system {
@@ -21,11 +23,9 @@ namespace gridstride::linear_system {
 template <class T>
 Preconditioning<T> by_diagonal(Stream& stream, ScaledSystem<T> const& system, krylov::Method method,
                                bool definite) {
-  auto const& rows = system.rows();
-  std::vector<T> diagonal(static_cast<std::size_t>(rows.rows));
-  for (std::size_t i = 0; i < diagonal.size(); ++i) {
-    T const value = element(rows, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
-    diagonal[i] = method == krylov::Method::minres ? std::abs(value) : value;
+  auto diagonal = diagonal_of(system.rows());
+  for (T& value : diagonal) {
+    if (method == krylov::Method::minres) value = std::abs(value);
     definite = definite && std::abs(value) > std::numeric_limits<T>::min();
   }
   if (!definite) return {};
@@ -34,39 +34,67 @@ Preconditioning<T> by_diagonal(Stream& stream, ScaledSystem<T> const& system, kr
 
 namespace {
 
+/// The sums of a row's |a_ij|·u_j, on the diagonal and beside it; u is 1 without any.
+struct RowSums {
+  double diagonal = 0, others = 0;
+};
+template <class T>
+RowSums sums_of_row(Csr<T> const& a, std::size_t i, std::vector<T> const& units = {}) {
+  RowSums sums;
+  for (auto k = static_cast<std::size_t>(a.offsets[i]);
+       k < static_cast<std::size_t>(a.offsets[i + 1]); ++k) {
+    auto const j = static_cast<std::size_t>(a.column_indices[k]);
+    double const size = std::abs(static_cast<double>(a.values[k])) *
+                        (units.empty() ? 1.0 : static_cast<double>(units[j]));
+    (j == i ? sums.diagonal : sums.others) += size;
+  }
+  return sums;
+}
+
+/// Calls `body(run, first, last)` for runs of rows, as many for a matrix whatever the threads.
+constexpr std::int64_t rows_of_run = 1024;
+template <class T>
+std::size_t runs_of(Csr<T> const& a) {
+  return static_cast<std::size_t>((a.rows + rows_of_run - 1) / rows_of_run);
+}
+template <class T, class Body>
+void for_each_run(Csr<T> const& a, Body const& body) {
+  std::int64_t const work = 4 * (a.nonzeros() / std::max<std::int64_t>(a.rows, 1) + 1);
+  parallel_for(static_cast<std::int64_t>(runs_of(a)), work * rows_of_run, [&](std::int64_t run) {
+    body(static_cast<std::size_t>(run), static_cast<std::size_t>(run * rows_of_run),
+         static_cast<std::size_t>(std::min(a.rows, (run + 1) * rows_of_run)));
+  });
+}
+
 /// Of a matrix in units u (a_ij·u_i·u_j; 1 without any): by what the sums of |a_ij| beside the diagonal
 /// exceed it, as multiples of it, over all rows.
 template <class T>
 double excess(Csr<T> const& a, std::vector<T> const& units) {
-  double all = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(a.rows); ++i) {
-    double diagonal = 0, others = 0;
-    for (auto k = static_cast<std::size_t>(a.offsets[i]);
-         k < static_cast<std::size_t>(a.offsets[i + 1]); ++k) {
-      auto const j = static_cast<std::size_t>(a.column_indices[k]);
-      double const size = std::abs(static_cast<double>(a.values[k])) *
-                          (units.empty() ? 1.0 : static_cast<double>(units[j]));
-      (j == i ? diagonal : others) += size;
+  std::vector<double> of_runs(runs_of(a));
+  for_each_run(a, [&](std::size_t run, std::size_t i, std::size_t last) {
+    for (; i < last; ++i) {
+      auto const [diagonal, others] = sums_of_row(a, i, units);
+      if (others > diagonal && diagonal > 0) of_runs[run] += others / diagonal - 1;
     }
-    if (others > diagonal && diagonal > 0) all += others / diagonal - 1;
-  }
+  });
+  double all = 0;
+  for (double const of_run : of_runs) all += of_run;
   return all;
 }
 
-}  // namespace
-
-namespace {
-
-/// What a symmetric positive definite matrix has; it may be lost in T beside large elements.
+/// The diagonal of what is symmetric positive definite. It may be lost in T beside large elements.
 template <class T>
-void require_positive_diagonal(Csr<T> const& rows) {
-  for (std::int64_t i = 0; i < rows.rows; ++i)
-    if (!(element(rows, i, i) > T{0}))
-      throw NumericalError(fmt::format(
-          "linear_system: the matrix is not positive definite: its diagonal in row {}, counted "
-          "from "
-          "0, is nothing beside the other elements (method: minres takes any symmetric matrix)",
-          i));
+std::vector<T> positive_diagonal(Csr<T> const& rows) {
+  auto diagonal = diagonal_of(rows);
+  auto const found =
+      std::ranges::find_if_not(diagonal, [](T const& value) { return value > T{0}; });
+  if (found != diagonal.end())
+    throw NumericalError(fmt::format(
+        "linear_system: the matrix is not positive definite: its diagonal in row {}, counted "
+        "from "
+        "0, is nothing beside the other elements (method: minres takes any symmetric matrix)",
+        found - diagonal.begin()));
+  return diagonal;
 }
 
 }  // namespace
@@ -76,25 +104,44 @@ template <class T>
 Preconditioning<T> by_polynomial(Stream& stream, ScaledSystem<T> const& system,
                                  krylov::Operator<T> const& a) {
   auto const& rows = system.rows();
-  require_positive_diagonal(rows);
-  std::vector<T> diagonal(static_cast<std::size_t>(rows.rows));
-  double bound = 1;
-  for (std::size_t i = 0; i < diagonal.size(); ++i) {
-    diagonal[i] = element(rows, static_cast<std::int64_t>(i), static_cast<std::int64_t>(i));
-    double sum = 0;
-    for (auto k = static_cast<std::size_t>(rows.offsets[i]);
-         k < static_cast<std::size_t>(rows.offsets[i + 1]); ++k)
-      sum += std::abs(static_cast<double>(rows.values[k]));
-    bound = std::max(bound, sum / static_cast<double>(diagonal[i]));
-  }
+  auto const diagonal = positive_diagonal(rows);
+  std::vector<double> bounds(runs_of(rows), 1);
+  for_each_run(rows, [&](std::size_t run, std::size_t i, std::size_t last) {
+    for (; i < last; ++i) {
+      auto const [own, others] = sums_of_row(rows, i);
+      bounds[run] = std::max(bounds[run], (own + others) / own);
+    }
+  });
+  double const bound = bounds.empty() ? 1 : std::ranges::max(bounds);
   return {krylov::chebyshev<T>(stream, a, diagonal, bound), "chebyshev"};
+}
+
+template <class T>
+Preconditioning<T> by_blocks(Stream& stream, ScaledSystem<T> const& system, std::int64_t block_rows,
+                             sparse::Blocks kind) {
+  auto const inverses = sparse::invert_blocks(system.rows(), block_rows, kind);
+  if (inverses.failed >= 0) {
+    auto const first = inverses.failed * block_rows;
+    bool const definite = kind == sparse::Blocks::definite;
+    return {
+        .note = fmt::format(
+            "block_jacobi needs {} blocks{} (here that of rows {} to {}, counted from 0, is {}; "
+            "{})",
+            definite ? "positive definite" : "regular", definite ? " for cg and minres" : "", first,
+            std::min(first + block_rows, inverses.rows) - 1, definite ? "not" : "singular",
+            definite ? "bicgstab and gmres take all that are not singular"
+                     : "another block_size, or preconditioner: none")};
+  }
+  auto const blocks = std::make_shared<sparse::BlockJacobi<T> const>(stream, inverses);
+  return {[blocks](Stream& s, std::span<T const> r, std::span<T> z) { blocks->solve(s, r, z); },
+          "block_jacobi"};
 }
 
 template <class T>
 Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
                               sparse::Incomplete kind) {
   bool const definite = kind == sparse::Incomplete::cholesky;
-  if (definite) require_positive_diagonal(system.rows());
+  if (definite) positive_diagonal(system.rows());
   auto const factors = sparse::factorize(system.rows(), kind);
   auto const solver = std::make_shared<sparse::IncompleteSolver<T> const>(stream, factors);
   Preconditioning<T> found{
@@ -111,7 +158,7 @@ Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
 template <class T>
 Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system) {
   auto const& rows = system.rows();
-  require_positive_diagonal(rows);
+  positive_diagonal(rows);
   // Constants in the given units are these in the system's own.
   auto units = system.units_of_unknowns();
   if (!units.empty() && excess(rows, units) > excess(rows, {})) units.clear();
@@ -122,23 +169,27 @@ Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system)
 
 bool suits_aggregation(Csr<double> const& matrix) {
   if (matrix.rows < least_aggregated) return false;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(matrix.rows); ++i) {
-    double diagonal = 0, others = 0;
-    for (auto k = static_cast<std::size_t>(matrix.offsets[i]);
-         k < static_cast<std::size_t>(matrix.offsets[i + 1]); ++k) {
-      bool const own = matrix.column_indices[k] == static_cast<std::int32_t>(i);
-      if (!own && matrix.values[k] > 0) return false;
-      (own ? diagonal : others) += std::abs(matrix.values[k]);
+  std::atomic<bool> suits = true;
+  for_each_run(matrix, [&](std::size_t, std::size_t i, std::size_t last) {
+    for (; i < last && suits; ++i) {
+      bool is_positive = false;
+      for (auto k = static_cast<std::size_t>(matrix.offsets[i]);
+           k < static_cast<std::size_t>(matrix.offsets[i + 1]); ++k)
+        is_positive = is_positive || (matrix.values[k] > 0 &&
+                                      matrix.column_indices[k] != static_cast<std::int32_t>(i));
+      auto const [diagonal, others] = sums_of_row(matrix, i);
+      if (is_positive || others > diagonal * (1 + 1e-10)) suits = false;
     }
-    if (others > diagonal * (1 + 1e-10)) return false;
-  }
-  return true;
+  });
+  return suits;
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                 \
   template Preconditioning<T> by_diagonal(Stream&, ScaledSystem<T> const&, krylov::Method, bool); \
   template Preconditioning<T> by_polynomial(Stream&, ScaledSystem<T> const&,                      \
                                             krylov::Operator<T> const&);                          \
+  template Preconditioning<T> by_blocks(Stream&, ScaledSystem<T> const&, std::int64_t,            \
+                                        sparse::Blocks);                                          \
   template Preconditioning<T> by_factors(Stream&, ScaledSystem<T> const&, sparse::Incomplete);    \
   template Preconditioning<T> by_aggregation(Stream&, ScaledSystem<T> const&);
 GRIDSTRIDE_INSTANTIATE(float)

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "kernels/krylov/krylov.hpp"
+#include "kernels/sparse/blocks.hpp"
 #include "kernels/sparse/incomplete.hpp"
 #include "simulations/linear_system_scaled.hpp"
 
@@ -26,6 +28,12 @@ Preconditioning<T> by_diagonal(Stream& stream, ScaledSystem<T> const& system, kr
 template <class T>
 Preconditioning<T> by_polynomial(Stream& stream, ScaledSystem<T> const& system,
                                  krylov::Operator<T> const& a);
+
+/// Inverses of blocks of so many consecutive rows, of `definite` for a method that needs a symmetric
+/// positive definite preconditioner. Without `apply` where a block has none, which the note tells.
+template <class T>
+Preconditioning<T> by_blocks(Stream& stream, ScaledSystem<T> const& system, std::int64_t block_rows,
+                             sparse::Blocks kind);
 
 /// Incomplete factors: IC(0), for a symmetric matrix with a positive diagonal, or ILU(0), for one
 /// without rows of zeros.

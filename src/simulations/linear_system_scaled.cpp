@@ -1,24 +1,48 @@
 #include "simulations/linear_system_scaled.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "kernels/support/parallel_for.hpp"
 
 namespace gridstride::linear_system {
 
+namespace {
+
+/// Rows that sums and extremes are taken of at a time, so that neither depends on threads.
+constexpr std::int64_t rows_of_tile = 1024;
+
+std::size_t tiles_of(std::size_t rows) { return (rows + rows_of_tile - 1) / rows_of_tile; }
+
+/// Calls `body(tile, first, last)` for all tiles of so many rows; each row is about `work` operations.
+template <class Body>
+void for_each_tile(std::size_t rows, std::int64_t work, Body const& body) {
+  auto const tiles = static_cast<std::int64_t>(tiles_of(rows));
+  parallel_for(tiles, work * rows_of_tile, [&](std::int64_t tile) {
+    auto const first = static_cast<std::size_t>(tile * rows_of_tile);
+    body(static_cast<std::size_t>(tile), first,
+         std::min(rows, first + static_cast<std::size_t>(rows_of_tile)));
+  });
+}
+
+constexpr std::int64_t work_of_scaling = 8;
+
+}  // namespace
+
 template <class T>
-ScaledSystem<T>::ScaledSystem(Csr<double> const& matrix, bool symmetric)
+ScaledSystem<T>::ScaledSystem(Csr<double> matrix, bool symmetric)
     : exponents_(sparse::equilibrate(matrix, symmetric)) {
-  rows_ = sparse::scaled<T>(matrix, exponents_);
+  rows_ = sparse::scaled<T>(std::move(matrix), exponents_);
 }
 
 template <class T>
 std::vector<T> ScaledSystem<T>::units_of_unknowns() const {
   if (exponents_.columns.empty()) return {};
   auto const [least, most] = std::ranges::minmax(exponents_.columns);
-  if (most - least > std::numeric_limits<T>::max_exponent / 4) return {};
+  if (most == least || most - least > std::numeric_limits<T>::max_exponent / 4) return {};
   std::vector<T> units(exponents_.columns.size());
   for (std::size_t j = 0; j < units.size(); ++j)
     units[j] = std::ldexp(T{1}, exponents_.columns[j] - most);
@@ -27,25 +51,33 @@ std::vector<T> ScaledSystem<T>::units_of_unknowns() const {
 
 template <class T>
 std::vector<T> ScaledSystem<T>::scaled_right(std::span<double const> b, int& exponent) const {
-  exponent = std::numeric_limits<int>::min();
-  for (std::size_t i = 0; i < b.size(); ++i)
-    if (b[i] != 0) exponent = std::max(exponent, std::ilogb(b[i]) - exponents_.rows[i]);
+  constexpr int none = std::numeric_limits<int>::min();
+  std::vector<int> largest(tiles_of(b.size()), none);
+  for_each_tile(b.size(), work_of_scaling, [&](std::size_t tile, std::size_t i, std::size_t last) {
+    for (; i < last; ++i)
+      if (b[i] != 0) largest[tile] = std::max(largest[tile], std::ilogb(b[i]) - exponents_.rows[i]);
+  });
+  exponent = largest.empty() ? none : std::ranges::max(largest);
   std::vector<T> scaled(b.size());
-  if (exponent == std::numeric_limits<int>::min()) {
+  if (exponent == none) {
     exponent = 0;
     return scaled;
   }
-  for (std::size_t i = 0; i < b.size(); ++i)
-    scaled[i] = static_cast<T>(std::ldexp(b[i], -exponents_.rows[i] - exponent));
+  for_each_tile(b.size(), work_of_scaling, [&](std::size_t, std::size_t i, std::size_t last) {
+    for (; i < last; ++i)
+      scaled[i] = static_cast<T>(std::ldexp(b[i], -exponents_.rows[i] - exponent));
+  });
   return scaled;
 }
 
 template <class T>
 std::vector<T> ScaledSystem<T>::solution(std::span<T const> scaled, int exponent) const {
   std::vector<T> x(scaled.size());
-  for (std::size_t i = 0; i < x.size(); ++i)
-    x[i] = static_cast<T>(
-        std::ldexp(static_cast<double>(scaled[i]), exponent - exponents_.columns[i]));
+  for_each_tile(x.size(), work_of_scaling, [&](std::size_t, std::size_t i, std::size_t last) {
+    for (; i < last; ++i)
+      x[i] = static_cast<T>(
+          std::ldexp(static_cast<double>(scaled[i]), exponent - exponents_.columns[i]));
+  });
   return x;
 }
 
@@ -60,14 +92,21 @@ std::vector<double> ScaledSystem<T>::back(std::span<T const> solution, int expon
 template <class T>
 std::optional<std::size_t> ScaledSystem<T>::first_lost(std::span<T const> scaled,
                                                        int exponent) const {
-  for (std::size_t i = 0; i < scaled.size(); ++i) {
-    if (scaled[i] == T{0}) continue;
+  auto const is_lost = [&](std::size_t i) {
+    if (scaled[i] == T{0}) return false;
     int const size = std::ilogb(scaled[i]) + exponent - exponents_.columns[i];
-    if (size < std::numeric_limits<T>::min_exponent - 1 ||
-        size > std::numeric_limits<T>::max_exponent - 1)
-      return i;
-  }
-  return std::nullopt;
+    return size < std::numeric_limits<T>::min_exponent - 1 ||
+           size > std::numeric_limits<T>::max_exponent - 1;
+  };
+  std::vector<std::size_t> found(tiles_of(scaled.size()), scaled.size());
+  for_each_tile(scaled.size(), work_of_scaling,
+                [&](std::size_t tile, std::size_t i, std::size_t last) {
+                  while (i < last && !is_lost(i)) ++i;
+                  if (i < last) found[tile] = i;
+                });
+  auto const first = std::ranges::min_element(found);
+  if (first == found.end() || *first == scaled.size()) return std::nullopt;
+  return *first;
 }
 
 template <class T>
@@ -86,19 +125,97 @@ double ScaledSystem<T>::rounding() const {
 
 namespace {
 
-/// A norm and a largest magnitude of numbers ·2^exponent, without overflow on the way.
+/// A norm and a largest magnitude of numbers, without overflow on the way.
 struct Sizes {
   double norm = 0, largest = 0;
-  void add(double value) {
-    norm = std::hypot(norm, value);
-    largest = std::max(largest, std::abs(value));
+
+  Sizes() = default;
+  explicit Sizes(std::span<double const> values) {
+    for (double const value : values) largest = std::max(largest, std::abs(value));
+    double const unit = largest > 0 && std::isfinite(largest) ? largest : 1;
+    double squares = 0;
+    for (double const value : values) squares += (value / unit) * (value / unit);
+    norm = unit * std::sqrt(squares);
+  }
+  void add(Sizes const& more) {
+    norm = std::hypot(norm, more.norm);
+    largest = std::max(largest, more.largest);
   }
 };
 
-double ratio(double part, double whole) { return part == 0 ? 0 : part / whole; }
+/// What rows have, in the system's units and in the given ones.
+struct Sums {
+  Sizes left, right, plain_left, plain_right;
+  double a = 0, plain_a = 0;  ///< the largest Σ_j|a_ij|
+  double x = 0;
+  double plain_x = -std::numeric_limits<double>::infinity();  ///< log₂, for it need not be a number
+
+  void add(Sums const& more) {
+    left.add(more.left);
+    right.add(more.right);
+    plain_left.add(more.plain_left);
+    plain_right.add(more.plain_right);
+    a = std::max(a, more.a);
+    plain_a = std::max(plain_a, more.plain_a);
+    x = std::max(x, more.x);
+    plain_x = std::max(plain_x, more.plain_x);
+  }
+};
+
+/// The equations of a tile, one after the other.
+class TileSums {
+ public:
+  void add_row(double left, double right, int exponent) {
+    left_[rows_] = left;
+    right_[rows_] = right;
+    plain_left_[rows_] = std::ldexp(left, exponent);
+    plain_right_[rows_++] = std::ldexp(right, exponent);
+  }
+  void give_sizes(Sums& sums) const {
+    auto const sizes = [&](Values const& values) { return Sizes(std::span(values).first(rows_)); };
+    sums.left = sizes(left_);
+    sums.right = sizes(right_);
+    sums.plain_left = sizes(plain_left_);
+    sums.plain_right = sizes(plain_right_);
+  }
+
+ private:
+  using Values = std::array<double, rows_of_tile>;
+  Values left_, right_, plain_left_, plain_right_;
+  std::size_t rows_ = 0;
+};
 
 /// log₂ of ‖x‖∞ and of ‖A‖∞, whose product need not be a number.
 double log_of(double value) { return std::log2(value); }
+
+template <class T, class X>
+Sums sums_of(Csr<T> const& rows, sparse::Exponents const& exponents, std::span<X const> scaled,
+             std::span<T const> right, int exponent, std::size_t first, std::size_t last) {
+  TileSums of_rows;
+  Sums found;
+  for (std::size_t i = first; i < last; ++i) {
+    double sum = 0, size = 0, plain_size = 0;
+    for (auto k = static_cast<std::size_t>(rows.offsets[i]);
+         k < static_cast<std::size_t>(rows.offsets[i + 1]); ++k) {
+      auto const j = static_cast<std::size_t>(rows.column_indices[k]);
+      auto const value = static_cast<double>(rows.values[k]);
+      sum += value * static_cast<double>(scaled[j]);
+      size += std::abs(value);
+      plain_size += std::ldexp(std::abs(value), exponents.rows[i] + exponents.columns[j]);
+    }
+    auto const b = static_cast<double>(right[i]);
+    of_rows.add_row(b - sum, b, exponents.rows[i] + exponent);
+    found.a = std::max(found.a, size);
+    found.plain_a = std::max(found.plain_a, plain_size);
+    double const x = std::abs(static_cast<double>(scaled[i]));
+    found.x = std::max(found.x, x);
+    if (x > 0) found.plain_x = std::max(found.plain_x, log_of(x) + exponent - exponents.columns[i]);
+  }
+  of_rows.give_sizes(found);
+  return found;
+}
+
+double ratio(double part, double whole) { return part == 0 ? 0 : part / whole; }
 
 }  // namespace
 
@@ -107,46 +224,25 @@ template <class X>
 Residual ScaledSystem<T>::residual(std::span<X const> scaled, std::span<T const> right,
                                    int exponent) const {
   auto const n = static_cast<std::size_t>(rows_.rows);
-  // Of each row: what is left, and the sums of |a'_ij| and of |a_ij|.
-  std::vector<double> left(n), scaled_sums(n), sums(n);
+  std::vector<Sums> tiles(tiles_of(n));
   std::int64_t const work = 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1);
-  parallel_for(rows_.rows, work, [&](std::int64_t row) {
-    auto const i = static_cast<std::size_t>(row);
-    double sum = 0;
-    for (auto k = static_cast<std::size_t>(rows_.offsets[i]);
-         k < static_cast<std::size_t>(rows_.offsets[i + 1]); ++k) {
-      auto const j = static_cast<std::size_t>(rows_.column_indices[k]);
-      auto const a = static_cast<double>(rows_.values[k]);
-      sum += a * static_cast<double>(scaled[j]);
-      scaled_sums[i] += std::abs(a);
-      sums[i] += std::ldexp(std::abs(a), exponents_.rows[i] + exponents_.columns[j]);
-    }
-    left[i] = static_cast<double>(right[i]) - sum;
+  for_each_tile(n, work, [&](std::size_t tile, std::size_t first, std::size_t last) {
+    tiles[tile] = sums_of(rows_, exponents_, scaled, right, exponent, first, last);
   });
-  Sizes of_left, of_right, plain_left, plain_right;
-  double of_a = 0, plain_a = 0, of_x = 0, plain_x = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < n; ++i) {
-    of_left.add(left[i]);
-    of_right.add(static_cast<double>(right[i]));
-    plain_left.add(std::ldexp(left[i], exponents_.rows[i] + exponent));
-    plain_right.add(std::ldexp(static_cast<double>(right[i]), exponents_.rows[i] + exponent));
-    of_a = std::max(of_a, scaled_sums[i]);
-    plain_a = std::max(plain_a, sums[i]);
-    double const x = std::abs(static_cast<double>(scaled[i]));
-    of_x = std::max(of_x, x);
-    if (x > 0) plain_x = std::max(plain_x, log_of(x) + exponent - exponents_.columns[i]);
-  }
+  Sums all;
+  for (auto const& tile : tiles) all.add(tile);
   // ‖A‖∞·‖x‖∞ beside ‖b‖∞, by their logarithms.
-  double const product = log_of(plain_a) + plain_x, right_size = log_of(plain_right.largest);
+  double const product = log_of(all.plain_a) + all.plain_x;
+  double const right_size = log_of(all.plain_right.largest);
   double const larger = std::max(product, right_size);
   Residual found;
-  found.norm = plain_left.norm;
-  found.relative = ratio(plain_left.norm, plain_right.norm);
-  found.scaled_relative = ratio(of_left.norm, of_right.norm);
-  if (plain_left.largest > 0)
-    found.backward_error = std::exp2(log_of(plain_left.largest) - larger) /
+  found.norm = all.plain_left.norm;
+  found.relative = ratio(all.plain_left.norm, all.plain_right.norm);
+  found.scaled_relative = ratio(all.left.norm, all.right.norm);
+  if (all.plain_left.largest > 0)
+    found.backward_error = std::exp2(log_of(all.plain_left.largest) - larger) /
                            (std::exp2(product - larger) + std::exp2(right_size - larger));
-  found.scaled_backward_error = ratio(of_left.largest, of_a * of_x + of_right.largest);
+  found.scaled_backward_error = ratio(all.left.largest, all.a * all.x + all.right.largest);
   return found;
 }
 

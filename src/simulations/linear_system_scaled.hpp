@@ -30,10 +30,11 @@ template <class T>
 class ScaledSystem {
  public:
   ScaledSystem() = default;
-  ScaledSystem(Csr<double> const& matrix, bool symmetric);
+  ScaledSystem(Csr<double> matrix, bool symmetric);
 
   Csr<T> const& rows() const { return rows_; }
-  /// What 2^columns_j are, beside the largest; empty where they differ by more than T bears.
+  /// What 2^columns_j are, beside the largest; empty where they are all alike, or differ by more than T
+  /// bears.
   std::vector<T> units_of_unknowns() const;
 
   /// b' of a column of b; its largest element is in [1, 2), and `exponent` becomes e.

@@ -38,6 +38,8 @@ namespace {
 using krylov::Method;
 using krylov::Outcome;
 
+bool needs_symmetry(Method method) { return method == Method::cg || method == Method::minres; }
+
 /// A column of the solution in the units of the system, and what it is worth.
 template <class T>
 struct Solved {
@@ -133,10 +135,10 @@ SparseSystem<T>::SparseSystem(config::RunConfig const& run, Stream const& stream
 /// Rounded to T once they are scaled: of float32, too, no element of a matrix in other units is lost.
 template <class T>
 void SparseSystem<T>::read_matrix(config::RunConfig const& run, Inputs const& inputs) {
-  auto const read = read_sparse(run, inputs);
+  auto read = read_sparse(run, inputs);
   found_ = examine(read);
   choose_method(run, read);
-  system_ = ScaledSystem<T>(read, found_.symmetric());
+  system_ = ScaledSystem<T>(std::move(read), found_.symmetric());
 }
 
 template <class T>
@@ -168,8 +170,7 @@ void SparseSystem<T>::choose_method(config::RunConfig const& run, Csr<double> co
     method_ = method_called(parameters_of(run).method);
     std::string const& asked = parameters_of(run).method;
     aggregates_ = asked == "amg_cg";
-    bool const needs_symmetry = method_ == Method::cg || method_ == Method::minres;
-    if (needs_symmetry && !found_.symmetric()) {
+    if (needs_symmetry(method_) && !found_.symmetric()) {
       auto const i = found_.row, j = found_.column;
       throw ConfigError({run.problem(
           run.location("parameters.method"),
@@ -226,7 +227,7 @@ void SparseSystem<T>::precondition(config::RunConfig const& run) {
         found_.symmetric()
             ? fmt::format(" (here row {}, counted from 0, has none)", found_.not_positive)
             : ""));
-  if (asked == "ilu0" && (method_ == Method::cg || method_ == Method::minres))
+  if (asked == "ilu0" && needs_symmetry(method_))
     refuse(
         fmt::format("ilu0 is not symmetric, as {} needs it (ic0 is; bicgstab and gmres take ilu0)",
                     method_name_));
@@ -235,17 +236,21 @@ void SparseSystem<T>::precondition(config::RunConfig const& run) {
         fmt::format("ilu0 needs an element other than 0 in each row (here row {}, counted from 0, "
                     "has none)",
                     found_.empty));
-  auto found = asked == "none"        ? Preconditioning<T>{}
-               : asked == "chebyshev" ? by_polynomial(stream_, system_, products())
-               : asked == "ic0"       ? by_factors(stream_, system_, sparse::Incomplete::cholesky)
-               : asked == "ilu0"      ? by_factors(stream_, system_, sparse::Incomplete::lu)
-               : aggregates_
-                   ? by_aggregation(stream_, system_)
-                   : by_diagonal(stream_, system_, method_, method_ != Method::cg || positive);
+  auto found =
+      asked == "none"        ? Preconditioning<T>{}
+      : asked == "chebyshev" ? by_polynomial(stream_, system_, products())
+      : asked == "block_jacobi"
+          ? by_blocks(stream_, system_, parameters_of(run).block_size,
+                      needs_symmetry(method_) ? sparse::Blocks::definite : sparse::Blocks::any)
+      : asked == "ic0"  ? by_factors(stream_, system_, sparse::Incomplete::cholesky)
+      : asked == "ilu0" ? by_factors(stream_, system_, sparse::Incomplete::lu)
+      : aggregates_     ? by_aggregation(stream_, system_)
+                        : by_diagonal(stream_, system_, method_, method_ != Method::cg || positive);
   if (asked == "jacobi" && found.name == "none")
     refuse(method_ == Method::cg
                ? "jacobi needs a positive diagonal for cg (preconditioner: none, or another method)"
                : "jacobi needs a diagonal without zeros (preconditioner: none)");
+  if (asked == "block_jacobi" && !found.apply) refuse(found.note);
   preconditioner_ = std::move(found.apply);
   preconditioner_name_ = found.name;
   if (!found.note.empty()) fallbacks_.push_back(found.note);
@@ -396,19 +401,28 @@ void SparseSystem<T>::require_held(Solved<T>& solved, std::span<T const> right, 
 
 template <class T>
 void SparseSystem<T>::solve_column(std::int64_t column, std::vector<T>& x) {
-  auto const n = static_cast<std::size_t>(extents_.rows);
   auto const stride = static_cast<std::size_t>(extents_.columns);
   auto const first = static_cast<std::size_t>(column);
-  std::vector<double> b(n);
-  for (std::size_t i = 0; i < n; ++i) b[i] = right_[i * stride + first];
+  std::vector<double> gathered;
+  std::span<double const> b = right_;
+  if (stride > 1) {
+    for (std::size_t i = first; i < right_.size(); i += stride) gathered.push_back(right_[i]);
+    b = gathered;
+  }
   int exponent = 0;
-  auto const right = system_.scaled_right(b, exponent);
   Solved<T> solved;
-  times_.measure("solve", [&] { solved = solve_scaled(right, exponent); });
+  std::vector<T> right;
+  times_.measure("solve", [&] {
+    right = system_.scaled_right(b, exponent);
+    solved = solve_scaled(right, exponent);
+  });
   times_.measure("check", [&] {
-    auto const held = system_.solution(solved.x, exponent);
+    auto held = system_.solution(solved.x, exponent);
     require_held(solved, right, exponent, held);
-    for (std::size_t i = 0; i < n; ++i) x[i * stride + first] = held[i];
+    if (stride == 1)
+      x = std::move(held);
+    else
+      for (std::size_t i = 0; i < held.size(); ++i) x[i * stride + first] = held[i];
   });
   note(column, solved);
 }

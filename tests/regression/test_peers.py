@@ -12,6 +12,7 @@ import support
 from support import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))
+import peers_amg  # noqa: E402
 import peers_modes  # noqa: E402
 import peers_pde  # noqa: E402
 
@@ -191,6 +192,21 @@ class Modes(support.Case):
                     modes = advance(modes)
                 self.assertGreater(numpy.abs(last - first).max(), 1e-2)
                 numpy.testing.assert_allclose(last, plane.points(modes), rtol=0, atol=1e-13)
+
+
+class Sparse(support.Case):
+    def test_systems_are_those_of_the_files(self):
+        work = peers_amg.Diffusion(7)
+        sets = [word for key in work.sets for word in ("--set", key)]
+        self.call("run", ROOT / "inputs/bench" / f"{work.config}.yaml", "--quiet", "--output",
+                  "case", "--set", "output.formats=[hdf5]", *sets)
+        with h5py.File(self.directory / f"case/{work.config}.h5") as file:
+            x = numpy.asarray(file["VTKHDF/PointData/x"][0])
+        matrix = sum(numpy.diag(values, offset)
+                     for values, offset in zip(*peers_amg.diagonals(numpy, 7)))
+        right = numpy.ones(work.points)
+        left = numpy.linalg.norm(right - matrix @ x)
+        self.assertLessEqual(left, 2 * peers_amg.TOLERANCE * numpy.linalg.norm(right))
 
 
 if __name__ == "__main__":

@@ -296,4 +296,43 @@ inline void expect_incomplete_factors(Backend backend) {
     }
 }
 
+/// Pairs of unknowns that are coupled 1 to 100 times as much as they weigh, and with other pairs but a
+/// little: of blocks of whole pairs the eigenvalues lie about 1, where the diagonal leaves 1 to 10⁻².
+inline void expect_blocks(Backend backend) {
+  constexpr int n = 130;
+  auto const pairs = [](int i, int j) {
+    double const coupling = std::pow(10.0, (i - 1) / 2 % 3);
+    if (i == j) return 1 + coupling;
+    if ((i - 1) / 2 == (j - 1) / 2) return -coupling;
+    return std::abs(i - j) == 2 ? -0.2 : 0.0;
+  };
+  MatrixFile const symmetric(n, pairs);
+  MatrixFile const general(n, [&](int i, int j) { return pairs(i, j) * (i < j ? 0.5 : 1.0); });
+  struct Case {
+    std::string method;
+    MatrixFile const& matrix;
+  };
+  for (std::string const precision : {"float64", "float32"})
+    for (auto const& [method, matrix] :
+         {Case{"cg", symmetric}, Case{"minres", symmetric}, Case{"auto", symmetric},
+          Case{"gmres", general}, Case{"bicgstab", general}, Case{"auto", general}}) {
+      SCOPED_TRACE(method + " in " + precision);
+      auto const with = [&](std::string const& preconditioner) {
+        return solve_system(sparse_yaml(matrix.yaml(), "sin(i*i)",
+                                        "restart: 200, tolerance: 1e-4, method: " + method +
+                                            ", preconditioner: " + preconditioner,
+                                        precision),
+                            backend);
+      };
+      auto const diagonal = with("jacobi");
+      for (int const size : {2, 6, 7, 64}) {
+        auto const blocks = with("block_jacobi, block_size: " + std::to_string(size));
+        EXPECT_TRUE(blocks.fallbacks.empty());
+        EXPECT_LE(blocks.diagnostic("relative_residual"), 1e-4);
+        if (size % 2 != 0) continue;  // which cuts pairs in two
+        EXPECT_LE(1.5 * blocks.diagnostic("iterations"), diagonal.diagnostic("iterations"));
+      }
+    }
+}
+
 }  // namespace gridstride::test

@@ -90,15 +90,17 @@ std::vector<std::pair<std::string, Csr<T>>> matrices_of_all_kinds() {
   return all;
 }
 
-/// y = A·x on the stream's device, from memory full of NaN.
+/// y = A·x on the stream's device, from memory full of NaN; or Y = A·X.
 template <class T>
-std::vector<T> product(Stream& stream, sparse::Matrix<T> const& matrix, std::vector<T> const& x) {
-  std::vector<T> y(static_cast<std::size_t>(matrix.rows()), std::numeric_limits<T>::quiet_NaN());
+std::vector<T> product(Stream& stream, sparse::Matrix<T> const& matrix, std::vector<T> const& x,
+                       std::int64_t vectors = 1) {
+  std::vector<T> y(static_cast<std::size_t>(matrix.rows() * vectors),
+                   std::numeric_limits<T>::quiet_NaN());
   Buffer<T> x_there(stream, MemorySpace::device, x.size());
   Buffer<T> y_there(stream, MemorySpace::device, y.size());
   copy_async(x_there.span(), std::span(x), stream);
   copy_async(y_there.span(), std::span(y), stream);
-  matrix.multiply(stream, x_there.span(), y_there.span());
+  matrix.multiply(stream, x_there.span(), y_there.span(), vectors);
   copy_async(std::span(y), y_there.span(), stream);
   stream.synchronize();
   return y;
@@ -133,6 +135,25 @@ void expect_product(Csr<T> const& matrix, std::vector<T> const& x, std::vector<T
   }
 }
 
+/// Several vectors at once: each is what it is alone, to the last bit but of cuSPARSE.
+template <class T>
+void expect_products_with_several(Stream& stream, Csr<T> const& matrix,
+                                  sparse::Matrix<T> const& there, std::string const& what) {
+  for (std::int64_t const vectors : {0, 2, 3, 15}) {
+    auto const x = random_vector<T>(matrix.columns * vectors, 9);
+    auto const y = product(stream, there, x, vectors);
+    for (std::int64_t v = 0; v < vectors; ++v) {
+      std::vector<T> const own_x(x.begin() + v * matrix.columns,
+                                 x.begin() + (v + 1) * matrix.columns);
+      std::vector<T> const own_y(y.begin() + v * matrix.rows, y.begin() + (v + 1) * matrix.rows);
+      expect_product(matrix, own_x, own_y, what + ", several");
+      if (there.variant() != "cusparse") {
+        EXPECT_EQ(product(stream, there, own_x), own_y) << what << ", vector " << v;
+      }
+    }
+  }
+}
+
 /// All rungs of the stream's backend on all kinds of matrices: within bounds, the same bits twice.
 template <class T>
 int check_products(Stream& stream) {
@@ -149,6 +170,7 @@ int check_products(Stream& stream) {
       if (row.name != "cusparse") {  // whose bits differ from run to run
         EXPECT_EQ(product(stream, there, x), y) << what;
       }
+      expect_products_with_several(stream, matrix, there, what);
       ++checked;
     }
   }

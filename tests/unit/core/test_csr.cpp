@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
+#include "core/processors.hpp"
 #include "support/sparse_cases.hpp"
 
 namespace gridstride {
@@ -85,6 +88,41 @@ TEST(Csr, RowsThatAreOfNoUse) {
   EXPECT_EQ(examine(csr_of<double>(2, 2, {{{0, 0}, 1}, {{1, 0}, 1}})).empty, -1);
   auto nan = csr_of<double>(1, 1, {{{0, 0}, std::numeric_limits<double>::quiet_NaN()}});
   EXPECT_EQ(examine(nan).not_positive, 0);
+}
+
+/// Second differences with faults in rows that different threads have.
+TEST(Csr, ManyThreadsFindTheFirst) {
+  constexpr std::int64_t n = 40'000;
+  auto const line = sparse::stencil_matrix<double>(sparse::Neighbours::axes, {n, 1, 1});
+  // Rows but the first begin with the element left of the diagonal.
+  auto const left_of = [&](std::int64_t row) {
+    return static_cast<std::size_t>(line.offsets[static_cast<std::size_t>(row)]);
+  };
+  auto changed = line, broken = line;
+  changed.values[left_of(31'000)] = 7;
+  changed.values[left_of(12'345)] = 7;
+  for (std::size_t k = 0; k < 3; ++k) changed.values[left_of(39'000) + k] = 0;
+  changed.values[left_of(20'000) + 1] = -2;
+  broken.column_indices[left_of(39'999)] = -4;
+  broken.column_indices[left_of(27'001) + 1] = n + 5;
+  int const before = host_threads();
+  for (int const threads : {1, 2, 7}) {
+    set_host_threads(threads);
+    auto const none = examine(line);
+    EXPECT_TRUE(none.symmetric());
+    EXPECT_EQ(none.not_positive, -1);
+    auto const found = examine(changed);
+    EXPECT_EQ(std::pair(found.row, found.column), std::pair(12'344L, 12'345L));
+    EXPECT_EQ(found.not_positive, 20'000);
+    EXPECT_EQ(found.empty, 39'000);
+    EXPECT_EQ(fault_of(line), "");
+    EXPECT_EQ(fault_of(broken),
+              "row 27001 has an element in column 40005 (of 40000, counted from 0)");
+    auto const diagonal = diagonal_of(changed);
+    EXPECT_EQ(diagonal[20'000], -2);
+    EXPECT_EQ(std::count(diagonal.begin(), diagonal.end(), 2), n - 2);
+  }
+  set_host_threads(before);
 }
 
 }  // namespace

@@ -79,6 +79,37 @@ TEST(LinearSystemSparse, IncompleteFactorsAreRefusedOrRaisedWhereTheyAreNotThere
       << done.simulation->shortfall();
 }
 
+TEST(LinearSystemSparse, BlocksTakeFewerIterations) { expect_blocks(cpu); }
+
+TEST(LinearSystemSparse, BlocksAreRefusedWhereOneHasNoInverse) {
+  auto const refused = [](std::string const& matrix, std::string const& more) {
+    try {
+      solve_system(sparse_yaml(matrix, "1", more), cpu);
+    } catch (ConfigError const& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  auto const expect = [&](std::string const& found, std::string const& message) {
+    EXPECT_NE(found.find(message), std::string::npos) << found;
+  };
+  // Rows 3 and 4 of the first, counted from 0, are the same within their block.
+  MatrixFile const singular(7, [](int i, int j) {
+    if (i == 1 && j == 7) return 1;
+    return i == j || (i == 4 && j == 5) || (i == 5 && j == 4) ? 2 : 0;
+  });
+  std::string const blocks = "preconditioner: block_jacobi, block_size: ";
+  expect(refused(singular.yaml(), "method: gmres, " + blocks + "5"),
+         "parameters.preconditioner: block_jacobi needs regular blocks (here that of rows 0 to 4, "
+         "counted from 0, is singular; another block_size, or preconditioner: none)");
+  EXPECT_EQ(refused(singular.yaml(), "method: gmres, " + blocks + "4"), "");
+  MatrixFile const indefinite(6, [](int i, int j) { return i == j ? 1 : i + j == 7 ? 3 : 0; });
+  expect(refused(indefinite.yaml(), "method: minres, " + blocks + "2"),
+         "block_jacobi needs positive definite blocks for cg and minres (here that of rows 2 to 3, "
+         "counted from 0, is not; bicgstab and gmres take all that are not singular)");
+  EXPECT_EQ(refused(indefinite.yaml(), "method: gmres, " + blocks + "2"), "");
+}
+
 TEST(LinearSystemSparse, AggregationNeedsASymmetricMatrixWithAPositiveDiagonal) {
   auto const refused = [](std::string const& matrix) {
     try {
@@ -149,6 +180,12 @@ TEST(LinearSystemSparse, KeysOfTheOtherKindAreRefused) {
                                  "method: amg_cg, preconditioner: jacobi")),
             "parameters.preconditioner: amg_cg is cg with a preconditioner of its own (method: cg "
             "takes another)\n");
+  EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1",
+                                 "preconditioner: jacobi, block_size: 3")),
+            "parameters.block_size: is for preconditioner: block_jacobi\n");
+  EXPECT_EQ(
+      problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1", "method: lu, block_size: 3")),
+      "parameters.block_size: is for iterations (this system is solved by factorization)\n");
   EXPECT_EQ(problems(sparse_yaml("{stencil: 3-point, points: [9]}", "1", "vendor: true")),
             "parameters.vendor: is for factorizations (this sparse system is solved by iteration; "
             "method: lu makes a dense one of it)\n");

@@ -5,6 +5,7 @@
 
 #include "core/buffer.hpp"
 #include "core/error.hpp"
+#include "core/upload.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -20,6 +21,23 @@ TEST(CoreGpu, DeviceTellsWhatItIs) {
   EXPECT_LE(device.free_memory(), device.total_memory());
   EXPECT_GE(Device::available().size(), 2u);
   EXPECT_THROW(Device::open(Backend::cuda, 1000), Error);
+}
+
+/// What goes through slabs, and what is too little for them: the last piece is not whole.
+TEST(CoreGpu, UploadsArriveWhole) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  for (std::size_t const size : {std::size_t{0}, std::size_t{100'003}, (std::size_t{1} << 25) + 7,
+                                 (std::size_t{1} << 26) + 12'345}) {
+    std::vector<int> values(size), back(size);
+    std::iota(values.begin(), values.end(), 1);
+    Buffer<int> there(stream, MemorySpace::device, size);
+    zero_async(there.span(), stream);
+    upload(there.span(), std::span<int const>(values), stream);
+    copy_async(std::span(back), std::as_const(there).span(), stream);
+    stream.synchronize();
+    EXPECT_EQ(back, values) << size;
+  }
 }
 
 /// Little pinned memory comes from the driver, much is our own.

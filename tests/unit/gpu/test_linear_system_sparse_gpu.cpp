@@ -33,6 +33,8 @@ TEST_F(LinearSystemSparseGpu, IncompleteFactorsTakeFewerIterations) {
   expect_incomplete_factors(Backend::cuda);
 }
 
+TEST_F(LinearSystemSparseGpu, BlocksTakeFewerIterations) { expect_blocks(Backend::cuda); }
+
 TEST_F(LinearSystemSparseGpu, AutoAggregatesWhereItTakesLong) {
   expect_hierarchy_when_it_takes_long(Backend::cuda);
 }

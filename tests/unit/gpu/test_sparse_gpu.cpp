@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "support/blocks_cases.hpp"
 #include "support/incomplete_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -31,6 +32,11 @@ TYPED_TEST(SparseGpu, SlicesHaveTheBitsOfScalar) {
     EXPECT_EQ(test::product(stream, chosen, x),
               test::product(stream, sparse::Matrix<TypeParam>(stream, matrix, "scalar"), x));
   }
+}
+
+TYPED_TEST(SparseGpu, BlocksAreSolved) {
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_block_solves<TypeParam>(stream);
 }
 
 /// Tridiagonal systems (a task of many levels), grids, and levels of several tasks.

@@ -102,6 +102,10 @@ TEST(SparseMatrices, Refusals) {
   };
   EXPECT_EQ(refused(std::span(x).first(2), std::span(y)), "sparse: x has 2 elements, it needs 3");
   EXPECT_EQ(refused(std::span(x), std::span(x)), "sparse: y has 3 elements, it needs 2");
+  EXPECT_EQ(gridstride::test::refusal([&] { matrix.multiply(stream, x, std::span(y), 2); }),
+            "sparse: x has 3 elements, it needs 6");
+  EXPECT_EQ(gridstride::test::refusal([&] { matrix.multiply(stream, x, std::span(y), -1); }),
+            "sparse: a product takes no fewer than 0 vectors");
   EXPECT_EQ(refused(std::span(x), std::span(x).first(2)),
             "sparse: x (3 elements) and y (2 elements) overlap");
   EXPECT_EQ(gridstride::test::refusal([&] { Matrix<double>(stream, rows, "merge"); }),
@@ -139,6 +143,22 @@ TEST(SparseMatrices, OfStencils) {
           EXPECT_EQ(element(matrix, i, j), i == j ? inside : near ? -1 : 0);
         }
     }
+}
+
+TEST(SparseMatrices, OfStencilsByManyThreads) {
+  int const before = host_threads();
+  for (auto const kind : {Neighbours::axes, Neighbours::all}) {
+    set_host_threads(1);
+    auto const alone = stencil_matrix<float>(kind, {33, 40, 50});
+    set_host_threads(7);
+    auto const together = stencil_matrix<float>(kind, {33, 40, 50});
+    EXPECT_EQ(fault_of(together), "");
+    EXPECT_TRUE(examine(together).symmetric());
+    EXPECT_EQ(together.offsets, alone.offsets);
+    EXPECT_EQ(together.column_indices, alone.column_indices);
+    EXPECT_EQ(together.values, alone.values);
+  }
+  set_host_threads(before);
 }
 
 }  // namespace
