@@ -7,7 +7,7 @@ std::vector<Workload> workloads(Backend backend) {
       adaptive_workloads, advect_workloads,     convert_workloads,       convolve_workloads,
       cubature_workloads, difference_workloads, eigen_workloads,         elementwise_workloads,
       evaluate_workloads, factorize_workloads,  fft_workloads,           histogram_workloads,
-      krylov_workloads,   lattice_workloads,       matmul_workloads,
+      krylov_workloads,   hpcg_workloads,       lattice_workloads,       matmul_workloads,
       modes_workloads,    multigrid_workloads,  pentadiagonal_workloads, pipeline_workloads,
       poisson_workloads,  reduce_workloads,     riemann_workloads,       running_workloads,
       sampling_workloads, scan_workloads,       select_workloads,        sort_workloads,
