@@ -213,6 +213,14 @@ Residual StencilSystem<T>::solve(Buffer<double> const& b, Buffer<T>& x, int expo
     result = std::move(next);
     left = measured();
   }
+  if (result.converged() && left.relative > options_.tolerance) {
+    result.outcome = krylov::Outcome::stagnated;
+    result.advice = fmt::format(
+        "the residual is {:.2e} of the right-hand side, and 0 as far as {} tells ({}a larger "
+        "tolerance)",
+        left.relative, name_of(precision_of<T>()),
+        sizeof(T) == sizeof(float) ? "precision: float64, or " : "");
+  }
   return left;
 }
 

@@ -90,6 +90,15 @@ inline void expect_residuals_as_told(Backend backend) {
     }
 }
 
+/// 1/3 is no number of float32: x = b leaves 3e-8 of it, and nothing as products in float32 have it.
+inline void expect_residuals_beyond_rounding(Backend backend) {
+  OneShot const done(
+      sparse_yaml("{stencil: 3-point, points: 1}", "1/3", "tolerance: 1e-9", "float32"), backend);
+  EXPECT_EQ(done.simulation->shortfall(),
+            "cg did not converge: the residual is 2.98e-08 of the right-hand side, and 0 as far as "
+            "float32 tells (precision: float64, or a larger tolerance)");
+}
+
 /// As many iterations on grids of any size.
 inline void expect_iterations_of_any_size(Backend backend) {
   auto const iterations = [&](std::string const& matrix) {

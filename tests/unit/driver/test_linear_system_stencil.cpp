@@ -8,7 +8,10 @@ namespace {
 
 TEST(LinearSystemStencil, FindsWhatRowsHave) { expect_solutions_of_rows(cpu); }
 
-TEST(LinearSystemStencil, ResidualsAreAsTold) { expect_residuals_as_told(cpu); }
+TEST(LinearSystemStencil, ResidualsAreAsTold) {
+  expect_residuals_as_told(cpu);
+  expect_residuals_beyond_rounding(cpu);
+}
 
 TEST(LinearSystemStencil, AsManyIterationsOnAnyGrid) { expect_iterations_of_any_size(cpu); }
 

@@ -13,7 +13,10 @@ class LinearSystemStencilGpu : public testing::Test {
 
 TEST_F(LinearSystemStencilGpu, FindsWhatRowsHave) { expect_solutions_of_rows(Backend::cuda); }
 
-TEST_F(LinearSystemStencilGpu, ResidualsAreAsTold) { expect_residuals_as_told(Backend::cuda); }
+TEST_F(LinearSystemStencilGpu, ResidualsAreAsTold) {
+  expect_residuals_as_told(Backend::cuda);
+  expect_residuals_beyond_rounding(Backend::cuda);
+}
 
 TEST_F(LinearSystemStencilGpu, AsManyIterationsOnAnyGrid) {
   expect_iterations_of_any_size(Backend::cuda);
