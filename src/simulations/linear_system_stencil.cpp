@@ -42,6 +42,27 @@ void round(Stream& stream, std::span<From const> from, std::span<To> to) {
   convert::convert<To>(stream, {std::as_bytes(from), number_type_of<From>()}, to, ignored.span());
 }
 
+/// Values as another type has them; where it is no other, those themselves.
+template <class To>
+class Rounded {
+ public:
+  template <class From>
+  Rounded(Stream& stream, Buffer<From> const& from) {
+    if constexpr (std::is_same_v<From, To>) {
+      values_ = from.span();
+    } else {
+      own_ = {stream, MemorySpace::device, from.size()};
+      round(stream, from.span(), own_.span());
+      values_ = own_.span();
+    }
+  }
+  std::span<To const> span() const { return values_; }
+
+ private:
+  Buffer<To> own_;
+  std::span<To const> values_;
+};
+
 double largest_of(reduce::Moments<double> const& found) {
   return std::max(std::abs(found.minimum), std::abs(found.maximum));
 }
@@ -140,13 +161,15 @@ void StencilSystem<T>::precondition(std::string const& asked) {
 /// A right-hand side in float64 and in units of its own.
 template <class T>
 Buffer<double> StencilSystem<T>::take_right(std::int64_t column, int& exponent) {
-  Buffer<double> b(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows));
-  if (extents_.columns == 1)
-    copy_async(b.span(), std::as_const(right_).span(), stream_);
-  else
+  Buffer<double> b;
+  if (extents_.columns == 1) {
+    b = std::move(right_);
+  } else {
+    b = {stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows)};
     elementwise::component<double>(stream_, std::as_const(right_).span(),
                                    static_cast<int>(extents_.columns), static_cast<int>(column),
                                    b.span());
+  }
   double const largest = largest_of(moments_of<double>(stream_, std::as_const(b).span(), "auto"));
   // A power of two that has an inverse; what is smaller is still within reach of squares.
   constexpr int most = 1000;
@@ -190,15 +213,10 @@ Residual StencilSystem<T>::measure(Buffer<double> const& b, std::span<double con
 template <class T>
 Residual StencilSystem<T>::solve(Buffer<double> const& b, Buffer<T>& x, int exponent,
                                  krylov::Result& result) {
-  Buffer<T> right(stream_, MemorySpace::device, b.size());
-  Buffer<double> found(stream_, MemorySpace::device, b.size());
-  round(stream_, b.span(), right.span());
+  Rounded<T> const right(stream_, b);
   zero_async(x.span(), stream_);
-  result = iterate(std::as_const(right).span(), x.span(), options_);
-  auto const measured = [&] {
-    round(stream_, std::as_const(x).span(), found.span());
-    return measure(b, std::as_const(found).span(), exponent);
-  };
+  result = iterate(right.span(), x.span(), options_);
+  auto const measured = [&] { return measure(b, Rounded<double>(stream_, x).span(), exponent); };
   auto left = measured();
   constexpr int most = 4;
   auto options = options_;
@@ -207,7 +225,7 @@ Residual StencilSystem<T>::solve(Buffer<double> const& b, Buffer<T>& x, int expo
     options.tolerance /= 2;
     options.iterations = options_.iterations - result.iterations;
     if (options.iterations < 1) break;
-    auto next = iterate(std::as_const(right).span(), x.span(), options);
+    auto next = iterate(right.span(), x.span(), options);
     next.iterations += result.iterations;
     next.history.insert(next.history.begin(), result.history.begin(), result.history.end() - 1);
     result = std::move(next);
@@ -301,19 +319,25 @@ MemoryForecast stencil_memory(config::RunConfig const& run, Inputs const& inputs
   auto const extents = extents_of(run, inputs);
   auto const points = stencil_of(parameters_of(run))->points;
   std::size_t const element = size_of(run.precision);
+  bool const is_double = run.precision == Precision::float64;
   auto const n = static_cast<std::size_t>(extents.rows);
   auto const size = static_cast<std::size_t>(extents.size());
   MemoryForecast forecast{
       .array_bytes = size * element, .arrays = 1, .array_name = "x", .key = "parameters.matrix"};
   forecast.field_bytes = forecast.array_bytes;
-  forecast.host_bytes = forecast.array_bytes;
-  // All of b; of a column b in float64 and in T, and x in both; then residuals.
-  auto const vectors =
-      krylov::work_bytes(method_without_rows(run), extents.rows, element, options_of(run), true);
-  forecast.other_bytes = size * sizeof(double) + vectors + n * (3 * sizeof(double) + 3 * element);
+  auto const method = method_without_rows(run);
   std::string const& asked = parameters_of(run).preconditioner;
-  if ((asked == "auto" || asked == "multigrid") && lattice::has_cycle(points))
-    forecast.other_bytes += lattice::cycle_bytes(backend, points, run.precision);
+  bool const has_cycle = (asked == "multigrid" || (asked == "auto" && method != Method::minres)) &&
+                         lattice::has_cycle(points);
+  // All of b, and a column where there are several; x of that, b in float32; then either the method's
+  // vectors, or what x leaves of its equations, and x in float64.
+  std::size_t const columns =
+      size * sizeof(double) + (extents.columns > 1 ? n * sizeof(double) : 0);
+  std::size_t const vectors =
+      std::max(krylov::work_bytes(method, extents.rows, element, options_of(run), has_cycle),
+               n * sizeof(double) * (is_double ? 1 : 2));
+  forecast.other_bytes = columns + n * element * (is_double ? 1 : 2) + vectors;
+  if (has_cycle) forecast.other_bytes += lattice::cycle_bytes(backend, points, run.precision);
   note_reading(forecast, parameters_of(run).rhs, size);
   return forecast;
 }
