@@ -19,6 +19,7 @@
 #include "kernels/factorize/factorize.hpp"
 #include "kernels/fft/fft.hpp"
 #include "kernels/histogram/histogram.hpp"
+#include "kernels/lattice/lattice.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/modes/modes.hpp"
 #include "kernels/multigrid/multigrid.hpp"
@@ -116,6 +117,8 @@ std::vector<KernelFamily> const& kernel_families() {
              fft::variants<double>(), fft::default_variant),
       family("histogram", "how many values fall into each bin, or what sum of weights",
              histogram::variants<double>(), histogram::default_variant),
+      family("lattice", "products with the matrices of stencils, of which nothing is stored",
+             lattice::variants<double>(), lattice::default_variant),
       both_types(family("matmul", "products of dense matrices", matmul::variants<double>(),
                         matmul::default_variant<double>),
                  matmul::variants<float>()),

@@ -6,7 +6,8 @@
 // so all sums of an iteration come together. s = A·p is carried along like p. What rounding does to
 // such recurrences is undone now and then: r and s are computed anew (van der Vorst and Ye, "Residual
 // replacement strategies for Krylov subspace iterative methods for the convergence of true residuals",
-// SIAM J. Sci. Comput. 22 (2000)).
+// SIAM J. Sci. Comput. 22 (2000)). Where it is to be flexible, one sum more: s·u, for a product of the
+// residual and the last direction that is 0 only for a symmetric preconditioner.
 // `Fused`: the textbook's form by an operator that takes p ← r + β·p with p·A·p, and the step with
 // r·r, in one pass each.
 // `Rounded`: those in float32. What x is to be changed by is gathered in float32 too, and now and then,
@@ -41,7 +42,10 @@ class OneReduction final : public Iteration<T> {
     if (index > 0 && index % problem_.options.replace_every == 0) replace();
     auto const u = precondition();
     problem_.apply(u, w_.span());
-    run(scratch, CgSums<T>{problem_.r.data(), u.data(), w_.data()});
+    if (problem_.options.flexible)
+      run(scratch, FlexibleCgSums<T>{problem_.r.data(), u.data(), w_.data(), s_.data()});
+    else
+      run(scratch, CgSums<T>{problem_.r.data(), u.data(), w_.data()});
     run(scratch,
         CgStep<T>{u.data(), w_.data(), p_.data(), s_.data(), problem_.x.data(), problem_.r.data()});
   }
@@ -65,7 +69,7 @@ class OneReduction final : public Iteration<T> {
     return curvature > 0 ? std::optional<Outcome>() : Outcome::indefinite;
   }
 
-  bool is_lanczos() const override { return true; }
+  bool is_lanczos() const override { return !problem_.options.flexible; }
   std::span<T> spare() override { return w_.span(); }
 
  private:

@@ -66,7 +66,8 @@ struct Operator {
 };
 
 /// z ← M⁻¹·r, an approximation of A⁻¹·r that is linear in r and the same each time; for conjugate
-/// gradients and MINRES symmetric and positive definite. Empty for none.
+/// gradients and MINRES symmetric (but see `Options::flexible`) and positive definite. Empty for
+/// none.
 template <class T>
 using Preconditioner = Apply<T>;
 
@@ -90,6 +91,10 @@ struct Options {
   int restart = 30;
   /// CG: the residual is computed anew each time after so many iterations.
   int replace_every = 50;
+  /// CG: whether M⁻¹ is only nearly symmetric. Each direction is then made conjugate to the last one,
+  /// and steps go as far along it as is best, whatever M⁻¹ is: one more vector is read an iteration.
+  /// (Notay, "Flexible conjugate gradients", SIAM J. Sci. Comput. 22 (2000).)
+  bool flexible = false;
   /// Called now and then while the method runs; may throw to end it.
   std::function<void(Progress const&)> progress = {};
 };
@@ -110,8 +115,8 @@ struct Result {
   std::int64_t iterations = 0;
   double residual_norm = 0;  ///< ‖b − A·x‖₂ / ‖b‖₂, computed anew
   double right_norm = 0;     ///< ‖b‖₂
-  /// Of conjugate gradients that do not take whole steps (`FusedSteps`): the condition of M⁻¹·A as
-  /// they have met it, which is at most that (ritz.hpp); else NaN.
+  /// Of conjugate gradients that do not take whole steps (`FusedSteps`) and are not flexible: the
+  /// condition of M⁻¹·A as they have met it, which is at most that (ritz.hpp); else NaN.
   double condition = std::numeric_limits<double>::quiet_NaN();
   /// ‖r‖₂ / ‖b‖₂ before the first iteration and after each, as the method carries it along.
   std::vector<double> history;

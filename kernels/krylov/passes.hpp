@@ -12,4 +12,5 @@
       of(BicgAlpha<T>) of(BicgHalf<T>) of(BicgOmega<T>) of(BicgStep<T>) of(LanczosBegin<T>)   \
           of(LanczosDelta<T>) of(LanczosVector<T>) of(LanczosRotation<T>) of(MinresStep<T>)   \
               of(ColumnProducts<T>) of(Orthogonalise<T>) of(FirstColumn<T>) of(NextColumn<T>) \
-                  of(Combine<T>) of(Multiply<T>) of(ChebyshevBegin<T>) of(ChebyshevStep<T>)
+                  of(Combine<T>) of(FlexibleCgSums<T>) of(Multiply<T>) of(ChebyshevBegin<T>)  \
+                      of(ChebyshevStep<T>)

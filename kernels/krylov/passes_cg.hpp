@@ -5,6 +5,37 @@
 /// Passes of conjugate gradients (cg.cpp).
 namespace gridstride::krylov {
 
+/// Whether γ = r·u and δ = w·u allow another step; else why not goes to the state.
+GRIDSTRIDE_HOST_DEVICE inline bool cg_goes_on(double gamma, double delta, double square,
+                                              State& state) {
+  double const quotient = delta / square;
+  if (!(std::abs(gamma) + std::abs(delta) <= std::numeric_limits<double>::max())) {
+    state.stop = Stop::not_finite;
+    return false;
+  }
+  if (gamma <= 0) {
+    state.stop = Stop::negative;
+    return false;
+  }
+  if (std::abs(quotient) > state.largest) state.largest = std::abs(quotient);
+  if (std::abs(quotient) <= 16 * state.epsilon * state.largest) {
+    state.stop = Stop::singular;
+    return false;
+  }
+  return true;
+}
+
+/// α, of a direction with p·A·p = `curvature`.
+GRIDSTRIDE_HOST_DEVICE inline void take_cg_step(double gamma, double beta, double curvature,
+                                                State& state) {
+  state.beta = beta;
+  state.gamma = gamma;
+  if (curvature > 0)
+    state.alpha = gamma / curvature;
+  else
+    state.stop = Stop::indefinite;
+}
+
 /// γ = r·u, δ = w·u with w = A·u, and from them α and β of the next step: p·A·p follows from δ and
 /// what is known of the last step, so that these sums are the only ones to wait for.
 /// Source: Chronopoulos and Gear, "s-step iterative methods for symmetric linear systems", J. Comput.
@@ -21,29 +52,38 @@ struct CgSums {
     sum[2] += exact(direction, direction);
   }
   GRIDSTRIDE_HOST_DEVICE void finish(double const* sum, State& state) const {
-    double const gamma = sum[0], delta = sum[1], quotient = delta / sum[2];
-    if (!(std::abs(gamma) + std::abs(delta) <= std::numeric_limits<double>::max())) {
-      state.stop = Stop::not_finite;
-      return;
-    }
-    if (gamma <= 0) {
-      state.stop = Stop::negative;
-      return;
-    }
-    if (std::abs(quotient) > state.largest) state.largest = std::abs(quotient);
-    if (std::abs(quotient) <= 16 * state.epsilon * state.largest) {
-      state.stop = Stop::singular;
-      return;
-    }
+    double const gamma = sum[0], delta = sum[1];
+    if (!cg_goes_on(gamma, delta, sum[2], state)) return;
     double const beta = state.first != 0 ? 0 : gamma / state.gamma;
     double const curvature = state.first != 0 ? delta : delta - beta * gamma / state.alpha;
-    state.beta = beta;
-    state.gamma = gamma;
-    if (!(curvature > 0)) {
-      state.stop = Stop::indefinite;
-      return;
-    }
-    state.alpha = gamma / curvature;
+    take_cg_step(gamma, beta, curvature, state);
+  }
+};
+
+/// The same where M⁻¹ need not be symmetric: β = −s·u/(p·s) makes the next p conjugate to the last
+/// one, of which p·s is known, and of which r has nothing left.
+template <class T>
+struct FlexibleCgSums {
+  static constexpr int sums = 4;
+  T const *r, *u, *w, *s;
+  struct Factors {
+    bool first;
+  };
+  GRIDSTRIDE_HOST_DEVICE Factors begin(State const& state) const { return {state.first != 0}; }
+  GRIDSTRIDE_HOST_DEVICE void each(Factors f, std::int64_t i, double* sum) const {
+    T const direction = u[i];
+    sum[0] += exact(r[i], direction);
+    sum[1] += exact(w[i], direction);
+    sum[2] += exact(direction, direction);
+    if (!f.first) sum[3] += exact(s[i], direction);
+  }
+  GRIDSTRIDE_HOST_DEVICE void finish(double const* sum, State& state) const {
+    double const gamma = sum[0], delta = sum[1];
+    if (!cg_goes_on(gamma, delta, sum[2], state)) return;
+    double const last = state.gamma / state.alpha;
+    double const beta = state.first != 0 ? 0 : -sum[3] / last;
+    double const curvature = state.first != 0 ? delta : delta - beta * beta * last;
+    take_cg_step(gamma, beta, curvature, state);
   }
 };
 

@@ -117,9 +117,10 @@ struct SolverBody {
   virtual ~SolverBody() = default;
   virtual int levels() const = 0;
   virtual Precision inner() const = 0;
-  virtual std::size_t points() const = 0;  ///< of the arrays
+  virtual std::size_t size(bool alone) const = 0;  ///< of arrays, or those of unknowns alone
   virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) = 0;
-  virtual void precondition(Stream& stream, double const* right, double magnitude, double* u) = 0;
+  virtual void precondition(Stream& stream, double const* right, double magnitude, double* u,
+                            bool alone) = 0;
 };
 
 namespace {
@@ -161,17 +162,21 @@ class Corrected final : public SolverBody<T> {
 
   int levels() const override { return static_cast<int>(hierarchy_.levels().size()); }
   Precision inner() const override { return precision_of<S>(); }
-  std::size_t points() const override {
-    return static_cast<std::size_t>(a_.points[0] * a_.points[1] * a_.points[2]);
+  std::size_t size(bool alone) const override {
+    return static_cast<std::size_t>(alone ? a_.size() : a_.points[0] * a_.points[1] * a_.points[2]);
   }
   Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) override;
-  void precondition(Stream& stream, double const* right, double magnitude, double* u) override {
+  void precondition(Stream& stream, double const* right, double magnitude, double* u,
+                    bool alone) override {
     auto const& finest = hierarchy_.levels().front();
+    if (alone && finest.is_stored())
+      throw std::invalid_argument("multigrid: unknowns alone are for an equation without fields");
     bool const usable = magnitude > 0 && magnitude < none;
     double const unit = usable ? std::ldexp(1.0, -std::ilogb(magnitude)) : 1;
-    each(stream, TakeRight<T, S>{a_, finest, right, unit});
+    auto const a = alone ? unknowns_alone(a_) : a_;
+    each(stream, TakeRight<T, S>{a, finest, right, unit});
     next_.launch(stream);
-    each(stream, GiveSolution<S>{finest, places(), u});
+    each(stream, GiveSolution<S>{finest, places_of(a), u});
   }
 
  private:
@@ -206,11 +211,7 @@ class Corrected final : public SolverBody<T> {
   void settle(Stream& stream, double const* u, double* solution);
   /// u += what the finest level has found, or as far along the direction that it gives as is best.
   void correct(Stream& stream, double* solution, double unit, bool is_first, Found* found);
-  Places places() const {
-    std::int64_t first = 0;
-    for (int axis = 0; axis < 3; ++axis) first += a_.first[axis] * a_.stride[axis];
-    return {first, {a_.stride[0], a_.stride[1], a_.stride[2]}};
-  }
+  Places places() const { return places_of(a_); }
   void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
     std::vector<double> numbers;
     for (std::size_t i = 0; i < 3; ++i) {
@@ -427,20 +428,20 @@ Precision Solver<T>::inner() const {
 template <class T>
 Outcome Solver<T>::solve(Stream& stream, std::type_identity_t<std::span<T const>> right,
                          std::span<T> u, bool from_u) {
-  require_size("multigrid", named("right", right), body_->points());
-  require_size("multigrid", named("u", u), body_->points());
+  require_size("multigrid", named("right", right), body_->size(false));
+  require_size("multigrid", named("u", u), body_->size(false));
   require_disjoint("multigrid", named("right", right), named("u", u));
   return body_->solve(stream, right, u, from_u);
 }
 
 template <class T>
 void Solver<T>::precondition(Stream& stream, std::span<double const> right, double magnitude,
-                             std::span<double> u) {
-  require_size("multigrid", named("right", right), body_->points());
-  require_size("multigrid", named("u", u), body_->points());
+                             std::span<double> u, bool alone) {
+  require_size("multigrid", named("right", right), body_->size(alone));
+  require_size("multigrid", named("u", u), body_->size(alone));
   require_disjoint_or_same("multigrid", named("right", right),
                            named("u", std::span<double const>(u)));
-  body_->precondition(stream, right.data(), magnitude, u.data());
+  body_->precondition(stream, right.data(), magnitude, u.data(), alone);
 }
 
 template <class T>

@@ -127,9 +127,10 @@ class Solver {
   /// Queues u ← some positive number times what one cycle makes of the right-hand side from 0: a
   /// preconditioner, of the same `magnitude` linear and the same each time. They may be the same
   /// array; u keeps what it has on Dirichlet sides. `magnitude` is about that of the right-hand side,
-  /// for the range of numbers.
+  /// for the range of numbers. With `alone` arrays are those of the unknowns, without points on
+  /// Dirichlet sides; throws `std::invalid_argument` then where the equation has fields.
   void precondition(Stream& stream, std::span<double const> right, double magnitude,
-                    std::span<double> u);
+                    std::span<double> u, bool alone = false);
 
  private:
   std::unique_ptr<SolverBody<T>> body_;

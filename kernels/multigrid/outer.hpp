@@ -31,6 +31,23 @@ struct Places {
   }
 };
 
+template <class T>
+Places places_of(poisson::Operator<T> const& a) {
+  std::int64_t first = 0;
+  for (int axis = 0; axis < 3; ++axis) first += a.first[axis] * a.stride[axis];
+  return {first, {a.stride[0], a.stride[1], a.stride[2]}};
+}
+
+/// With unknowns where they lie in arrays of nothing else.
+template <class T>
+poisson::Operator<T> unknowns_alone(poisson::Operator<T> a) {
+  for (int axis = 0; axis < 3; ++axis) {
+    a.first[axis] = 0;
+    a.stride[axis] = axis == 0 ? 1 : a.stride[axis - 1] * a.count[axis - 1];
+  }
+  return a;
+}
+
 /// u = 0, or what it begins with, where u is not null; finds the largest |right|.
 template <class T>
 struct Begin {

@@ -79,20 +79,24 @@ std::int64_t stencil_elements(Neighbours neighbours, GridPoints const& points) {
   return sum;
 }
 
-template <class T>
-Csr<T> stencil_matrix(Neighbours neighbours, GridPoints const& points) {
+std::int64_t stencil_diagonal(Neighbours neighbours, GridPoints const& points) {
   std::int64_t rows = 1;
   for (auto const extent : points)
     if (extent < 1 || __builtin_mul_overflow(rows, extent, &rows) || rows > most_sparse_rows)
       throw std::invalid_argument("stencil_matrix: a grid has 1 to 2^31 - 1 points");
+  if (rows == 1) return 1;
   std::int64_t diagonal = neighbours == Neighbours::axes ? 0 : 1;
   for (auto const extent : points) {
     if (extent == 1) continue;
     diagonal = neighbours == Neighbours::axes ? diagonal + 2 : diagonal * 3;
   }
-  if (neighbours == Neighbours::all) --diagonal;
-  if (rows == 1) diagonal = 1;
+  return neighbours == Neighbours::all ? diagonal - 1 : diagonal;
+}
 
+template <class T>
+Csr<T> stencil_matrix(Neighbours neighbours, GridPoints const& points) {
+  auto const diagonal = stencil_diagonal(neighbours, points);
+  std::int64_t const rows = points[0] * points[1] * points[2];
   Csr<T> matrix{rows, rows, {}, {}, {}};
   matrix.offsets.resize(static_cast<std::size_t>(rows) + 1);
   count_rows(neighbours, points, matrix.offsets);

@@ -23,6 +23,9 @@ using GridPoints = std::array<std::int64_t, 3>;
 template <class T>
 Csr<T> stencil_matrix(Neighbours neighbours, GridPoints const& points);
 
+/// What it has on its diagonal; throws for the same grids.
+std::int64_t stencil_diagonal(Neighbours neighbours, GridPoints const& points);
+
 /// Elements of that matrix.
 std::int64_t stencil_elements(Neighbours neighbours, GridPoints const& points);
 

@@ -23,6 +23,8 @@ std::vector<Workload> factorize_workloads(Backend backend);
 std::vector<Workload> fft_workloads(Backend backend);
 std::vector<Workload> histogram_workloads(Backend backend);
 std::vector<Workload> krylov_workloads(Backend backend);
+std::vector<Workload> hpcg_workloads(Backend backend);
+std::vector<Workload> lattice_workloads(Backend backend);
 std::vector<Workload> matmul_workloads(Backend backend);
 std::vector<Workload> modes_workloads(Backend backend);
 std::vector<Workload> multigrid_workloads(Backend backend);

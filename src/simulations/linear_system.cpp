@@ -54,7 +54,8 @@ std::string factorize_variant(config::RunConfig const& run, Backend backend) {
 /// A and its factors; b, x and their residual; the vendors' LU goes through a copy.
 MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& inputs,
                                     Backend backend) {
-  if (linear_system::iterates(run, inputs)) return linear_system::sparse_memory(run, inputs);
+  if (linear_system::iterates(run, inputs))
+    return linear_system::sparse_memory(run, inputs, backend);
   auto const extents = extents_of(run, inputs);
   auto const n = static_cast<std::size_t>(extents.rows);
   MemoryForecast forecast{.array_bytes = n * n * size_of(run.precision),
@@ -420,7 +421,8 @@ SimulationEntry linear_system_entry() {
   info.fields = {{"x", "1", "the solution: n values, or n for each right-hand side"}};
   info.kernels = {{"factorize", variant_names("factorize")},
                   {"matmul", variant_names("matmul")},
-                  {"sparse", variant_names("sparse")}};
+                  {"sparse", variant_names("sparse")},
+                  {"lattice", variant_names("lattice")}};
   info.has_grid = false;
   info.has_time = false;
   info.variables = matrix_variables();

@@ -6,6 +6,7 @@
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_preconditioning.hpp"
 #include "simulations/linear_system_sparse.hpp"
+#include "simulations/linear_system_stencil.hpp"
 
 namespace gridstride::linear_system {
 
@@ -22,6 +23,11 @@ Method method_called(std::string const& name) {
   return *std::ranges::find_if(iterative, [&](Method method) { return name_of(method) == name; });
 }
 
+krylov::Method method_without_rows(config::RunConfig const& run) {
+  std::string const& method = parameters_of(run).method;
+  return method == "auto" ? Method::cg : method_called(method);
+}
+
 krylov::Options options_of(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
   return {.tolerance = parameters.tolerance,
@@ -29,7 +35,8 @@ krylov::Options options_of(config::RunConfig const& run) {
           .restart = static_cast<int>(parameters.restart)};
 }
 
-MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs) {
+MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
+  if (goes_without_rows(run)) return stencil_memory(run, inputs, backend);
   auto const extents = extents_of(run, inputs);
   auto const sparse = *sparse_extents(run, inputs);
   std::size_t const element = size_of(run.precision);

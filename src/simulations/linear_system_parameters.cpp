@@ -8,7 +8,9 @@
 
 #include "config/file_source.hpp"
 #include "core/text.hpp"
+#include "kernels/lattice/cycle.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/multigrid/multigrid.hpp"
 #include "kernels/sparse/blocks.hpp"
 
 namespace gridstride::linear_system {
@@ -61,7 +63,10 @@ void Parameters::declare_iterations(config::Visitor& visitor, Precision precisio
                  .maximum = 1000},
                 restart);
   constexpr config::Choice preconditioners[] = {
-      {"auto", "`jacobi` where the diagonal allows it; `amg_cg` has its own"},
+      {"auto",
+       "`jacobi` where the diagonal allows it, `multigrid` for generated matrices, but by "
+       "`minres`; "
+       "`amg_cg` has its own"},
       {"none", "A as it is"},
       {"jacobi",
        "rows divided by the diagonal, of which no element may be 0; for `minres` by its "
@@ -75,7 +80,10 @@ void Parameters::declare_iterations(config::Visitor& visitor, Precision precisio
       {"ic0",
        "Cholesky factors without fill of a symmetric matrix with a positive diagonal, for `cg` and "
        "`minres`"},
-      {"ilu0", "LU factors without fill of any matrix, for `bicgstab` and `gmres`"}};
+      {"ilu0", "LU factors without fill of any matrix, for `bicgstab` and `gmres`"},
+      {"multigrid",
+       "a cycle of geometric multigrid on the grid of a generated matrix, for `cg`, `bicgstab` and "
+       "`gmres`: as many iterations on any grid"}};
   visitor.choice({.name = "preconditioner", .documentation = "Of iterations."}, preconditioners,
                  preconditioner);
   visitor.visit({.name = "block_size",
@@ -151,6 +159,8 @@ namespace {
 
 constexpr std::string_view iterative_methods[] = {"cg", "amg_cg", "minres", "bicgstab", "gmres"};
 
+constexpr std::string_view without_elements[] = {"auto", "none", "jacobi", "multigrid"};
+
 bool is_iterative(std::string_view method) {
   return std::ranges::find(iterative_methods, method) != std::end(iterative_methods);
 }
@@ -160,6 +170,15 @@ bool is_iterative(std::string_view method) {
 bool iterates(config::RunConfig const& run, Inputs const& inputs) {
   std::string const& method = parameters_of(run).method;
   return (method == "auto" || is_iterative(method)) && sparse_extents(run, inputs);
+}
+
+bool goes_without_rows(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  std::string const& method = parameters.method;
+  return stencil_of(parameters) && method != "amg_cg" &&
+         (method == "auto" || is_iterative(method)) && run.kernels.at("sparse") == "auto" &&
+         std::ranges::find(without_elements, parameters.preconditioner) !=
+             std::end(without_elements);
 }
 
 namespace {
@@ -204,6 +223,37 @@ std::vector<Problem> variant_problems(config::RunConfig const& run) {
   return problems;
 }
 
+/// What is for generated matrices of which nothing is stored, and what does not go with it.
+template <class Refuse>
+void refuse_without_rows(config::RunConfig const& run, Refuse const& refuse) {
+  auto const& parameters = parameters_of(run);
+  if (run.kernels.at("lattice") != "auto" && !goes_without_rows(run))
+    refuse(
+        "kernels.lattice",
+        fmt::format("'{}' is for products with a stencil of which nothing is stored (a generated "
+                    "matrix, preconditioner: auto, multigrid, jacobi or none, and no "
+                    "kernels.sparse)",
+                    run.kernels.at("lattice")));
+  if (parameters.preconditioner != "multigrid" || parameters.method == "amg_cg") return;
+  auto const stencil = stencil_of(parameters);
+  if (!stencil)
+    return refuse("parameters.preconditioner",
+                  "multigrid goes by the grid of a generated matrix, {stencil: …, points: …} "
+                  "(method: amg_cg makes levels of any matrix like those of diffusion)");
+  if (run.kernels.at("sparse") != "auto")
+    refuse("kernels.sparse",
+           "is for matrices with rows (parameters.preconditioner: multigrid goes by a stencil "
+           "without any)");
+  if (parameters.method == "minres")
+    refuse("parameters.preconditioner",
+           "multigrid is not quite symmetric, as minres needs it (jacobi is; cg, bicgstab and "
+           "gmres take multigrid)");
+  if (!lattice::has_cycle(stencil->points))
+    refuse("parameters.preconditioner",
+           fmt::format("multigrid takes axes of at most {} points (preconditioner: jacobi)",
+                       multigrid::most_points_of_axis - 2));
+}
+
 /// Methods, and values other than those that all configs have, that are for matrices of the other
 /// kind.
 std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const& inputs) {
@@ -235,7 +285,8 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
       {"parameters.restart", parameters.restart != other.restart},
       {"parameters.preconditioner", parameters.preconditioner != other.preconditioner},
       {"parameters.block_size", parameters.block_size != other.block_size},
-      names_kernel("sparse")};
+      names_kernel("sparse"),
+      names_kernel("lattice")};
   if (parameters.method == "amg_cg" && parameters.preconditioner != "auto")
     refuse("parameters.preconditioner",
            "amg_cg is cg with a preconditioner of its own (method: cg takes another)");
@@ -243,6 +294,7 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
   if (sparse && iterates(run, inputs)) {
     if (parameters.block_size != other.block_size && !has_blocks)
       refuse("parameters.block_size", "is for preconditioner: block_jacobi");
+    refuse_without_rows(run, refuse);
     for (auto const& key : of_factors)
       if (key.is_asked)
         refuse(key.name,

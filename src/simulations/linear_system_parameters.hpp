@@ -60,6 +60,8 @@ std::optional<SparseExtents> sparse_extents(config::RunConfig const& run, Inputs
 Csr<double> read_sparse(config::RunConfig const& run, Inputs const& inputs);
 /// Whether the method goes by products with a sparse matrix.
 bool iterates(config::RunConfig const& run, Inputs const& inputs);
+/// Whether so does a generated matrix of which nothing is stored: where nothing asks for its elements.
+bool goes_without_rows(config::RunConfig const& run);
 
 /// Files of other shapes than a system has, and variants that do not fit the run.
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs);

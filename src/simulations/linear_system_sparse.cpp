@@ -29,7 +29,9 @@
 #include "simulations/linear_system_iterations.hpp"
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_preconditioning.hpp"
+#include "simulations/linear_system_report.hpp"
 #include "simulations/linear_system_scaled.hpp"
+#include "simulations/linear_system_stencil.hpp"
 
 namespace gridstride::linear_system {
 
@@ -56,7 +58,7 @@ class SparseSystem final : public OneShot {
   std::vector<Field> fields() const override {
     return {{"x", "1", extents_.field_grid(), precision_of<T>(), x_.data()}};
   }
-  std::vector<Table> tables() const override { return {history_}; }
+  std::vector<Table> tables() const override { return {report_.history()}; }
   Grid formula_grid(Field const&) const override { return extents_.formula_grid(); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
@@ -64,7 +66,7 @@ class SparseSystem final : public OneShot {
         {"method", method_name_}, {"preconditioner", preconditioner_name_}, {"sparse", variant_}};
   }
   std::vector<std::string> fallbacks() const override { return fallbacks_; }
-  std::string shortfall() const override { return shortfall_; }
+  std::string shortfall() const override { return report_.shortfall(); }
 
  private:
   void compute() override;
@@ -85,7 +87,6 @@ class SparseSystem final : public OneShot {
              Buffer<T>& x);
   void require_held(Solved<T>& solved, std::span<T const> right, int exponent,
                     std::span<T const> x) const;
-  void note(std::int64_t column, Solved<T> const& solved);
 
   Extents extents_;
   krylov::Options options_;
@@ -100,12 +101,8 @@ class SparseSystem final : public OneShot {
   Method method_ = Method::cg;
   std::string method_name_, preconditioner_name_ = "none", variant_;
   Buffer<T> x_;
-  Table history_;
+  Report report_;
   std::vector<std::string> fallbacks_;
-  std::string shortfall_;
-  double residual_norm_ = std::numeric_limits<double>::quiet_NaN();
-  double relative_residual_ = residual_norm_, backward_error_ = residual_norm_,
-         iterations_ = residual_norm_, condition_ = residual_norm_;
 };
 
 template <class T>
@@ -116,10 +113,7 @@ SparseSystem<T>::SparseSystem(config::RunConfig const& run, Stream const& stream
       options_(options_of(run)),
       automatic_(parameters_of(run).method == "auto"),
       x_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.size())),
-      history_{"history",
-               {{"right_hand_side", "1", std::vector<std::int64_t>()},
-                {"iteration", "1", std::vector<std::int64_t>()},
-                {"relative_residual", "1", std::vector<double>()}}} {
+      report_(extents_.columns) {
   zero_async(x_.span(), stream_);
   times_.measure("read", [&] { read_matrix(run, inputs); });
   right_ = read_right(run, inputs);
@@ -390,12 +384,8 @@ void SparseSystem<T>::require_held(Solved<T>& solved, std::span<T const> right, 
   };
   if (!holds(left.relative, solved.left.relative) ||
       !holds(left.scaled_relative, solved.left.scaled_relative))
-    throw NumericalError(fmt::format(
-        "linear_system: x has no place in {}: row {}, counted from 0, would be about 10^{:.0f} "
-        "({}another unit of the matrix or the right-hand side)",
-        name_of(precision_of<T>()), *place,
-        system_.magnitude_of(solved.x[*place], *place, exponent),
-        sizeof(T) == sizeof(float) ? "precision: float64, or " : ""));
+    throw no_place(precision_of<T>(), *place,
+                   system_.magnitude_of(solved.x[*place], *place, exponent));
   solved.left = left;
 }
 
@@ -424,35 +414,7 @@ void SparseSystem<T>::solve_column(std::int64_t column, std::vector<T>& x) {
     else
       for (std::size_t i = 0; i < held.size(); ++i) x[i * stride + first] = held[i];
   });
-  note(column, solved);
-}
-
-/// The largest of any column count.
-template <class T>
-void SparseSystem<T>::note(std::int64_t column, Solved<T> const& solved) {
-  auto const& [result, x, left] = solved;
-  std::string const which =
-      extents_.columns > 1 ? fmt::format("right-hand side {}: ", column) : std::string();
-  if (result.outcome == Outcome::not_finite)
-    throw NumericalError(fmt::format("linear_system: {}{}", which, result.advice));
-  if (!result.converged() && shortfall_.empty())
-    shortfall_ = fmt::format("{}{} did not converge: {}", which, method_name_, result.advice);
-  auto const raise = [](double& largest, double value) {
-    largest = std::isnan(largest) ? value : std::max(largest, value);
-  };
-  raise(iterations_, static_cast<double>(result.iterations));
-  raise(residual_norm_, left.norm);
-  raise(relative_residual_, left.relative);
-  raise(backward_error_, left.backward_error);
-  raise(condition_, result.condition);
-  auto& sides = std::get<0>(history_.columns[0].numbers);
-  auto& numbers = std::get<0>(history_.columns[1].numbers);
-  auto& norms = std::get<1>(history_.columns[2].numbers);
-  for (std::size_t k = 0; k < result.history.size(); ++k) {
-    sides.push_back(column);
-    numbers.push_back(static_cast<std::int64_t>(k));
-    norms.push_back(result.history[k]);
-  }
+  report_.add(column, method_name_, solved.result, solved.left);
 }
 
 template <class T>
@@ -467,12 +429,8 @@ void SparseSystem<T>::compute() {
 
 template <class T>
 std::vector<NamedValue> SparseSystem<T>::diagnostics() const {
-  std::vector<NamedValue> values = {{"residual_norm", residual_norm_},
-                                    {"relative_residual", relative_residual_},
-                                    {"backward_error", backward_error_},
-                                    {"condition_estimate", condition_},
-                                    {"iterations", iterations_},
-                                    {"nonzeros", static_cast<double>(system_.rows().nonzeros())}};
+  auto values = report_.values();
+  values.push_back({"nonzeros", static_cast<double>(system_.rows().nonzeros())});
   auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
   return values;
@@ -482,6 +440,7 @@ std::vector<NamedValue> SparseSystem<T>::diagnostics() const {
 
 std::unique_ptr<Simulation> make_sparse(config::RunConfig const& run, Stream const& stream,
                                         Inputs const& inputs) {
+  if (goes_without_rows(run)) return make_stencil(run, stream, inputs);
   return make_simulation<SparseSystem>(run, stream, inputs);
 }
 

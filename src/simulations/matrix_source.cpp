@@ -51,12 +51,12 @@ void MatrixSource::declare_matrix(config::Visitor& visitor, std::filesystem::pat
 
 namespace {
 
-struct Stencil {
+struct StencilRow {
   config::Choice choice;
   std::size_t dims;
   sparse::Neighbours neighbours;
 };
-constexpr Stencil stencils[] = {
+constexpr StencilRow stencils[] = {
     {{"3-point", "a line: 2 on the diagonal"}, 1, sparse::Neighbours::axes},
     {{"5-point", "a plane, neighbours along the axes: 4"}, 2, sparse::Neighbours::axes},
     {{"9-point", "a plane, neighbours across corners too: 8"}, 2, sparse::Neighbours::all},
@@ -65,18 +65,19 @@ constexpr Stencil stencils[] = {
      3,
      sparse::Neighbours::all}};
 
-Stencil const& stencil_of(MatrixSource const& source) {
+StencilRow const& row_of(MatrixSource const& source) {
   return *std::ranges::find_if(
-      stencils, [&](Stencil const& row) { return row.choice.name == source.stencil; });
-}
-
-sparse::GridPoints grid_of(MatrixSource const& source) {
-  sparse::GridPoints points = {1, 1, 1};
-  std::ranges::copy(source.points, points.begin());
-  return points;
+      stencils, [&](StencilRow const& row) { return row.choice.name == source.stencil; });
 }
 
 }  // namespace
+
+std::optional<Stencil> stencil_of(MatrixSource const& source) {
+  if (source.stencil.empty()) return std::nullopt;
+  Stencil stencil{row_of(source).neighbours, {1, 1, 1}};
+  std::ranges::copy(source.points, stencil.points.begin());
+  return stencil;
+}
 
 void MatrixSource::declare_stencil(config::Visitor& visitor) {
   std::vector<config::Choice> choices;
@@ -91,10 +92,10 @@ void MatrixSource::declare_stencil(config::Visitor& visitor) {
                                     .minimum = 1,
                                     .maximum = static_cast<double>(most_sparse_rows)},
                                    {1, 3}, points);
-  bool const known =
-      std::ranges::any_of(stencils, [&](Stencil const& row) { return row.choice.name == stencil; });
+  bool const known = std::ranges::any_of(
+      stencils, [&](StencilRow const& row) { return row.choice.name == stencil; });
   if (!usable || !known || points.empty()) return;
-  auto const dims = stencil_of(*this).dims;
+  auto const dims = row_of(*this).dims;
   if (points.size() != dims) {
     visitor.fault("points", fmt::format("{} number{} given (a {} stencil has {} ax{})",
                                         points.size(), points.size() == 1 ? " is" : "s are",
@@ -109,19 +110,19 @@ void MatrixSource::declare_stencil(config::Visitor& visitor) {
 }
 
 std::optional<SparseExtents> sparse_extents(MatrixSource const& source, Inputs const& inputs) {
-  if (!source.stencil.empty()) {
-    auto const points = grid_of(source);
+  if (auto const stencil = stencil_of(source)) {
+    auto const& points = stencil->points;
     std::int64_t const rows = points[0] * points[1] * points[2];
-    auto const elements = sparse::stencil_elements(stencil_of(source).neighbours, points);
-    return SparseExtents{rows, rows, 0, elements};
+    return SparseExtents{rows, rows, 0, sparse::stencil_elements(stencil->neighbours, points)};
   }
   if (source.matrix.file.empty()) return std::nullopt;
   return inputs.sparse_extents(source.matrix);
 }
 
 Csr<double> read_sparse(MatrixSource const& source, Inputs const& inputs) {
-  if (source.stencil.empty()) return inputs.read_sparse(source.matrix);
-  return sparse::stencil_matrix<double>(stencil_of(source).neighbours, grid_of(source));
+  if (auto const stencil = stencil_of(source))
+    return sparse::stencil_matrix<double>(stencil->neighbours, stencil->points);
+  return inputs.read_sparse(source.matrix);
 }
 
 /// n, and what a file's shape has wrong for a matrix, if anything.

@@ -10,6 +10,7 @@
 
 #include "config/run_config.hpp"
 #include "config/visitor.hpp"
+#include "kernels/sparse/stencil_matrix.hpp"
 #include "model/simulation.hpp"
 
 namespace gridstride {
@@ -38,6 +39,14 @@ struct MatrixSource {
  private:
   void declare_stencil(config::Visitor& visitor);
 };
+
+/// Of a generated matrix: the neighbours that points have, and the grid.
+struct Stencil {
+  sparse::Neighbours neighbours;
+  sparse::GridPoints points;
+};
+/// Nothing where the matrix comes from a file or a formula.
+std::optional<Stencil> stencil_of(MatrixSource const& source);
 
 /// What is known of a sparse matrix; nothing where it is dense.
 std::optional<SparseExtents> sparse_extents(MatrixSource const& source, Inputs const& inputs);

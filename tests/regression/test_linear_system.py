@@ -140,6 +140,32 @@ class Solutions(LinearSystem):
                             self.assertEqual(summary["diagnostics"]["nonzeros"],
                                              numpy.count_nonzero(matrix))
 
+    def test_generated_matrices(self):
+        x = numpy.random.default_rng(3).uniform(-1, 1, (5, 7, 6, 2))
+        wide = numpy.pad(x, ((1, 1), (1, 1), (1, 1), (0, 0)))
+        box = sum(wide[c:c + 5, b:b + 7, a:a + 6]
+                  for c in range(3) for b in range(3) for a in range(3))
+        numpy.save(self.directory / "b.npy", (27 * x - box).reshape(-1, 2))
+        for precision, tolerance in (("float64", 1e-11), ("float32", 1e-5)):
+            for preconditioner in ("auto", "chebyshev"):
+                with self.subTest(precision=precision, preconditioner=preconditioner):
+                    config = system(matrix={"stencil": "27-point", "points": [6, 7, 5]},
+                                    rhs={"file": "b.npy"}, precision=precision)
+                    config["parameters"].update(tolerance=tolerance, preconditioner=preconditioner)
+                    found, summary = self.solve(config)
+                    # The smallest eigenvalue is more than 4, and norm(b) less than 36 norm(x).
+                    numpy.testing.assert_allclose(found, x.reshape(-1, 2), rtol=0,
+                                                  atol=9 * tolerance * numpy.linalg.norm(x))
+                    self.assertEqual(summary["diagnostics"]["nonzeros"], 16 * 19 * 13)
+                    self.assertEqual("lattice" in summary["chosen"], preconditioner == "auto")
+
+    def test_multigrid_where_there_is_no_grid(self):
+        self.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n")
+        config = system(matrix={"file": "a.mtx"})
+        config["parameters"]["preconditioner"] = "multigrid"
+        self.refuse(config, r"case\.yaml:\d+:\d+: parameters\.preconditioner: multigrid goes by the "
+                            r"grid of a generated matrix")
+
     def test_what_does_not_converge_is_written(self):
         entries = "1 1 1\n2 1 -1\n2 2 2\n3 2 -1\n3 3 1\n"
         self.write("a.mtx", f"%%MatrixMarket matrix coordinate integer symmetric\n3 3 5\n{entries}")

@@ -40,6 +40,9 @@ inline std::vector<MemoryCase> memory_cases() {
       "simulation: integration\nparameters: {{integrand: {{file: {}/zeros.bin, type: float64, "
       "shape: [801, 900]}}, variables: {{x: [0, 1], y: [0, 1]}}, rule: simpson, axis: ",
       memory_folder().string());
+  std::string const generated =
+      "simulation: linear_system\nparameters: {matrix: {stencil: 27-point, points: [100, 90, 80]}, "
+      "rhs: 1";
   std::string const wave_steps = "time: {end: 2e-4, step: 5e-5}\n";
   return {
       {"heat", "simulation: heat\n" + plane +
@@ -212,6 +215,16 @@ inline std::vector<MemoryCase> memory_cases() {
        "simulation: linear_system\nparameters: {matrix: {expression: \"(i == j) + 1/(1 "
        "+ i + 2*j)\", size: 700}, rhs: 1, method: lu_mixed}\n",
        true},
+      {"generated matrix", generated + "}\n", true},
+      {"generated matrix in float32", "precision: float32\n" + generated + ", tolerance: 1e-4}\n",
+       true},
+      {"generated matrix without a cycle",
+       "precision: float32\n" + generated + ", tolerance: 1e-4, preconditioner: none}\n"},
+      {"generated matrix by minres", generated + ", method: minres}\n"},
+      {"generated matrix of several columns",
+       "simulation: linear_system\nparameters: {matrix: {stencil: 9-point, points: [900, 801]}, "
+       "rhs: {expression: j + 1, count: 3}, method: gmres, restart: 5, "
+       "preconditioner: none}\n"},
       {"transform",
        "simulation: transform\ngrid: {points: [900, 801]}\ninput: {a: \"sin(x)*y\"}\n"
        "steps: [{filter: {a: {gaussian: {sigma: 3, axis: y}}}}, {scan: {s: {of: a}}},\n"

@@ -210,6 +210,36 @@ inline void expect_preconditioner_to_be_a_cycle(Stream& stream) {
   }
 }
 
+/// Of unknowns alone it is that of arrays with the points on Dirichlet sides.
+inline void expect_preconditioner_of_unknowns_alone(Stream& stream) {
+  for (Trial const& trial :
+       {Trial{{70}, "dn"}, Trial{{21, 18}, "ppnd"}, Trial{{21, 18, 9}, "dddddd"}}) {
+    auto const equation = equation_of(trial);
+    auto const a = poisson::operator_of(equation);
+    auto const size = static_cast<std::size_t>(equation.grid.size());
+    std::mt19937 engine(4);
+    std::uniform_real_distribution<double> random(-1, 1);
+    std::vector<double> all(size, 0), alone;
+    std::vector<std::size_t> places;
+    for (std::size_t p = 0; p < size; ++p) {
+      auto const at = equation.grid.indices(static_cast<std::int64_t>(p));
+      bool is_unknown = true;
+      for (std::size_t i = 0; i < 3; ++i)
+        is_unknown = is_unknown && at[i] >= a.first[i] && at[i] < a.first[i] + a.count[i];
+      if (!is_unknown) continue;
+      places.push_back(p);
+      alone.push_back(all[p] = random(engine));
+    }
+    auto right = to_device<double>(stream, all), unknowns = to_device<double>(stream, alone);
+    Solver<double> solver(stream, equation, false, {.cycle = Cycle::v});
+    solver.precondition(stream, right.span(), 1, right.span());
+    solver.precondition(stream, unknowns.span(), 1, unknowns.span(), true);
+    auto const wanted = from_device(stream, right), found = from_device(stream, unknowns);
+    ASSERT_EQ(found.size(), places.size());
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], wanted[places[i]]);
+  }
+}
+
 /// The same with conjugate directions.
 inline void expect_conjugate_factor(Stream& stream, Trial const& trial, double most) {
   Options options;

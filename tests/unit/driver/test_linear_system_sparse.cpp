@@ -138,7 +138,7 @@ TEST(LinearSystemSparse, AutoAggregatesWhereItTakesLong) {
 
 TEST(LinearSystemSparse, WhatDoesNotConvergeFallsShort) {
   auto const text =
-      sparse_yaml("{stencil: 3-point, points: [400]}", "1", "method: cg, iterations: 5");
+      rows_yaml(cpu, "{stencil: 3-point, points: [400]}", "1", "method: cg, iterations: 5");
   OneShot const done(text, cpu);
   EXPECT_NE(done.simulation->shortfall().find("cg did not converge: the residual is"),
             std::string::npos);
@@ -150,7 +150,7 @@ TEST(LinearSystemSparse, WhatDoesNotConvergeFallsShort) {
 
 TEST(LinearSystemSparse, AutoTakesWhatFits) {
   auto const with = [](std::string const& more) {
-    OneShot const done(sparse_yaml("{stencil: 5-point, points: [9, 7]}", "i", more), cpu);
+    OneShot const done(rows_yaml(cpu, "{stencil: 5-point, points: [9, 7]}", "i", more), cpu);
     std::vector<std::string> texts;
     for (auto const& text : done.simulation->chosen()) texts.push_back(text.text);
     return texts;
@@ -198,7 +198,7 @@ TEST(LinearSystemSparse, KeysOfTheOtherKindAreRefused) {
 
 TEST(LinearSystemSparse, MemoryIsThatOfRowsAndVectors) {
   auto const config =
-      config_of(sparse_yaml("{stencil: 27-point, points: [10, 10, 10]}", "1", "method: cg"));
+      config_of(rows_yaml(cpu, "{stencil: 27-point, points: [10, 10, 10]}", "1", "method: cg"));
   auto const memory = memory_of(entry_of(config), config, inputs_of(config), cpu);
   std::size_t const elements = 28 * 28 * 28;
   EXPECT_EQ(memory.array_bytes, elements * 12 + 1001 * 8);

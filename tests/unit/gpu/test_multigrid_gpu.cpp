@@ -32,6 +32,7 @@ TEST_F(MultigridGpu, RelaxedSolutionsComeBack) {
 TEST_F(MultigridGpu, PreconditionersAreCycles) {
   Stream stream(Device::open(Backend::cuda));
   expect_preconditioner_to_be_a_cycle(stream);
+  expect_preconditioner_of_unknowns_alone(stream);
 }
 
 /// Sweeps are those of the host, and have the same bits every time.

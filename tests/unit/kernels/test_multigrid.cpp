@@ -287,6 +287,7 @@ TEST(Multigrid, SolutionsStaySolutions) {
 TEST(Multigrid, PreconditionersAreCycles) {
   Stream stream(Device::open(Backend::cpu));
   expect_preconditioner_to_be_a_cycle(stream);
+  expect_preconditioner_of_unknowns_alone(stream);
 }
 
 TEST(Multigrid, Refusals) {

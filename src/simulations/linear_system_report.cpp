@@ -1,0 +1,53 @@
+#include "simulations/linear_system_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+namespace gridstride::linear_system {
+
+void Report::add(std::int64_t column, std::string_view method, krylov::Result const& result,
+                 Residual const& left) {
+  std::string const which =
+      columns_ > 1 ? fmt::format("right-hand side {}: ", column) : std::string();
+  if (result.outcome == krylov::Outcome::not_finite)
+    throw NumericalError(fmt::format("linear_system: {}{}", which, result.advice));
+  if (!result.converged() && shortfall_.empty())
+    shortfall_ = fmt::format("{}{} did not converge: {}", which, method, result.advice);
+  auto const raise = [](double& largest, double value) {
+    largest = std::isnan(largest) ? value : std::max(largest, value);
+  };
+  raise(iterations_, static_cast<double>(result.iterations));
+  raise(residual_norm_, left.norm);
+  raise(relative_residual_, left.relative);
+  raise(backward_error_, left.backward_error);
+  raise(condition_, result.condition);
+  auto& sides = std::get<0>(history_.columns[0].numbers);
+  auto& numbers = std::get<0>(history_.columns[1].numbers);
+  auto& norms = std::get<1>(history_.columns[2].numbers);
+  for (std::size_t k = 0; k < result.history.size(); ++k) {
+    sides.push_back(column);
+    numbers.push_back(static_cast<std::int64_t>(k));
+    norms.push_back(result.history[k]);
+  }
+}
+
+std::vector<NamedValue> Report::values() const {
+  return {{"residual_norm", residual_norm_},
+          {"relative_residual", relative_residual_},
+          {"backward_error", backward_error_},
+          {"condition_estimate", condition_},
+          {"iterations", iterations_}};
+}
+
+NumericalError no_place(Precision precision, std::size_t row, double magnitude) {
+  return NumericalError(fmt::format(
+      "linear_system: x has no place in {}: row {}, counted from 0, would be about 10^{:.0f} "
+      "({}another unit of the matrix or the right-hand side)",
+      name_of(precision), row, magnitude,
+      precision == Precision::float32 ? "precision: float64, or " : ""));
+}
+
+}  // namespace gridstride::linear_system

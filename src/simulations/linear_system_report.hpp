@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/precision.hpp"
+#include "kernels/krylov/krylov.hpp"
+#include "model/simulation.hpp"
+#include "simulations/linear_system_scaled.hpp"
+
+/// What iterations for a system's right-hand sides have come to, for `linear_system` alone.
+namespace gridstride::linear_system {
+
+class Report {
+ public:
+  explicit Report(std::int64_t columns) : columns_(columns) {}
+
+  /// Throws `NumericalError` where sums were not finite.
+  void add(std::int64_t column, std::string_view method, krylov::Result const& result,
+           Residual const& left);
+
+  /// Of the first right-hand side for which a method did not converge.
+  std::string const& shortfall() const { return shortfall_; }
+  Table const& history() const { return history_; }
+  /// The largest of any right-hand side.
+  std::vector<NamedValue> values() const;
+
+ private:
+  static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+  std::int64_t columns_;
+  std::string shortfall_;
+  Table history_{"history",
+                 {{"right_hand_side", "1", std::vector<std::int64_t>()},
+                  {"iteration", "1", std::vector<std::int64_t>()},
+                  {"relative_residual", "1", std::vector<double>()}}};
+  double residual_norm_ = unknown, relative_residual_ = unknown, backward_error_ = unknown,
+         condition_ = unknown, iterations_ = unknown;
+};
+
+/// Of an x that the precision does not hold: its element in a row would be about 10^magnitude.
+NumericalError no_place(Precision precision, std::size_t row, double magnitude);
+
+}  // namespace gridstride::linear_system
