@@ -20,11 +20,21 @@ constexpr double spare = 256 << 20;
 
 constexpr std::string_view larger_grids = "grids larger than the device";
 
-/// What the arrays of a run may take of the device.
+/// How many ranks of a run share the device of the first one. Those of a machine take its GPUs in
+/// turns; a check without the others takes all of them to be here.
+int ranks_together(config::RunConfig const& run, Device const& device) {
+  if (run.ranks == 1) return 1;
+  int const here = ranks().count() == 1 ? run.ranks : ranks().local_count();
+  if (device.backend() == Backend::cpu || run.device.has_ordinal) return here;
+  int const gpus = std::max(static_cast<int>(Device::available().size()) - 1, 1);
+  return (here + gpus - 1) / gpus;
+}
+
+/// What the arrays of a run, or of each of its ranks, may take of the device.
 double room_of(config::RunConfig const& run, Device const& device) {
   if (run.limits.device_memory) return *run.limits.device_memory;
   if (device.backend() == Backend::cpu) return std::numeric_limits<double>::infinity();
-  return static_cast<double>(device.free_memory()) - spare;
+  return static_cast<double>(device.free_memory()) / ranks_together(run, device) - spare;
 }
 
 /// Values that all cut faces of a run have for each plane.
@@ -48,8 +58,7 @@ bool is_evolved(Row const& row, SlabSteps const& steps) {
 }
 
 /// How the ranks of a run share it.
-SweepPlan plan_shares(config::RunConfig const& run, Device const& device, std::span<Row const> rows,
-                      SlabSteps const& steps) {
+SweepPlan plan_shares(config::RunConfig const& run, Device const& device, SlabSteps const& steps) {
   auto const refuse = [&](std::string_view key, std::string message) {
     return ConfigError({run.problem(run.location(key), std::move(message))});
   };
@@ -63,15 +72,23 @@ SweepPlan plan_shares(config::RunConfig const& run, Device const& device, std::s
                     axis_names[static_cast<std::size_t>(run.grid.dims - 1)], most));
   std::optional<std::int64_t> trip_steps;
   if (run.limits.trip_steps) trip_steps = static_cast<std::int64_t>(*run.limits.trip_steps);
-  auto const plan = plan_ranks(steps.shape, run.ranks, device.backend(), trip_steps);
-  auto const left = rows_of_slabs(run, {rows.begin(), rows.end()}, steps);
-  double const needed = static_cast<double>(forecast(run, left).bytes() + plan.device_bytes() +
-                                            face_bytes(plan, rows));
-  if (double const room = room_of(run, device); needed > room)
-    throw refuse(run.limits.device_memory ? "limits.device_memory" : "grid.points",
-                 fmt::format("the part of each of {} ranks takes {}, of {} that it may take",
-                             run.ranks, format_bytes(needed), format_bytes(room)));
-  return plan;
+  return plan_ranks(steps.shape, run.ranks, device.backend(), trip_steps);
+}
+
+/// Of a run that has not begun: later, other ranks have taken what they need.
+void require_room(config::RunConfig const& run, Device const& device,
+                  MemoryForecast const& memory) {
+  auto const needed = static_cast<double>(memory.rank_bytes);
+  double const room = room_of(run, device);
+  if (needed <= room) return;
+  bool const is_limit = run.limits.device_memory.has_value();
+  int const together = memory.ranks_beside + 1;
+  throw ConfigError({run.problem(
+      run.location(is_limit ? "limits.device_memory" : "grid.points"),
+      fmt::format(
+          "the part of each of {} ranks takes {}, of {} that it may take{}", run.ranks,
+          format_bytes(needed), format_bytes(std::max(room, 0.0)),
+          together > 1 && !is_limit ? fmt::format(" ({} of them share a GPU)", together) : ""))});
 }
 
 }  // namespace
@@ -94,7 +111,7 @@ std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> ro
 
 std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& device,
                                     std::span<Row const> rows, SlabSteps const& steps) {
-  if (run.ranks > 1) return plan_shares(run, device, rows, steps);
+  if (run.ranks > 1) return plan_shares(run, device, steps);
   double const room = room_of(run, device);
   std::size_t const needed = forecast(run, rows).bytes();
   if (static_cast<double>(needed) <= room) return {};
@@ -124,8 +141,9 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
                   format_bytes(static_cast<double>(least.device_bytes()))));
 }
 
-MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> const& rows,
-                              SlabSteps const& steps, std::optional<SweepPlan> const& plan) {
+MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device,
+                              std::vector<Row> const& rows, SlabSteps const& steps,
+                              std::optional<SweepPlan> const& plan) {
   auto memory = forecast(run, plan ? rows_of_slabs(run, rows, steps) : rows);
   if (!plan) {
     memory.beyond = steps.refusal(larger_grids);
@@ -143,6 +161,10 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> con
                 plan->trip_steps)
           : fmt::format("larger than the device: slabs of {} of {} planes, up to {} steps a trip",
                         plan->slab_planes, plan->shape.planes(), plan->trip_steps);
+  if (plan->ranks == 1) return memory;
+  memory.rank_bytes = memory.bytes();
+  memory.ranks_beside = ranks_together(run, device) - 1;
+  require_room(run, device, memory);
   return memory;
 }
 

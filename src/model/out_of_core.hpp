@@ -40,9 +40,11 @@ std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> ro
 /// Whether this process has the arrays of the run's state: where several share it, the first one.
 bool keeps_state(config::RunConfig const& run);
 
-/// What a run takes by such a plan.
-MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> const& rows,
-                              SlabSteps const& steps, std::optional<SweepPlan> const& plan);
+/// What a run takes by such a plan. Throws `ConfigError` where the ranks that share a device need
+/// more than it has.
+MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device,
+                              std::vector<Row> const& rows, SlabSteps const& steps,
+                              std::optional<SweepPlan> const& plan);
 
 /// Values on a face that is cut into planes by the slowest axis, for windows of any place.
 template <class T>

@@ -103,7 +103,8 @@ std::optional<SweepPlan> heat_plan(config::RunConfig const& run, Device const& d
 MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   if (heat::is_implicit(run)) return heat::implicit_memory(run, backend);
   Device const device = Device::open(backend, run.device.ordinal);
-  return forecast_slabs(run, heat_rows(run), slab_steps(run, device), heat_plan(run, device));
+  return forecast_slabs(run, device, heat_rows(run), slab_steps(run, device),
+                        heat_plan(run, device));
 }
 
 std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) {

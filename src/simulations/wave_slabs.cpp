@@ -36,7 +36,8 @@ std::optional<SweepPlan> plan(config::RunConfig const& run, Device const& device
 
 MemoryForecast memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   Device const device = Device::open(backend, run.device.ordinal);
-  return forecast_slabs(run, rows(run, backend), slab_steps(run, device), plan(run, device));
+  return forecast_slabs(run, device, rows(run, backend), slab_steps(run, device),
+                        plan(run, device));
 }
 
 template <class T>
