@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/ranks.hpp"
 #include "core/text.hpp"
+#include "kernels/evaluate/slabs.hpp"
 
 namespace gridstride {
 
@@ -17,8 +18,6 @@ namespace {
 
 /// What libraries and kernels take beside all that is counted.
 constexpr double spare = 256 << 20;
-
-constexpr std::string_view larger_grids = "grids larger than the device";
 
 /// How many ranks of a run share the device of the first one. Those of a machine take its GPUs in
 /// turns; a check without the others takes all of them to be here.
@@ -62,7 +61,7 @@ SweepPlan plan_shares(config::RunConfig const& run, Device const& device, SlabSt
   auto const refuse = [&](std::string_view key, std::string message) {
     return ConfigError({run.problem(run.location(key), std::move(message))});
   };
-  if (auto const refusal = steps.refusal("several ranks"); !refusal.empty())
+  if (auto const refusal = steps.refusal_of_ranks(); !refusal.empty())
     throw refuse("simulation", fmt::format("{} (there are {})", refusal, run.ranks));
   if (int const most = most_ranks(steps.shape); run.ranks > most)
     throw refuse(
@@ -93,15 +92,45 @@ void require_room(config::RunConfig const& run, Device const& device,
 
 }  // namespace
 
-std::string SlabSteps::refusal(std::string_view who) const {
-  return needed.empty() ? std::string() : fmt::format("{} take steps {}", who, needed);
+std::string SlabSteps::refusal() const {
+  return needed.empty() ? needed
+                        : fmt::format("grids larger than the device take steps {}", needed);
+}
+
+std::string SlabSteps::refusal_of_ranks() const {
+  return needed_of_ranks.empty() ? needed_of_ranks
+                                 : fmt::format("several ranks take steps {}", needed_of_ranks);
+}
+
+std::string needed_for(std::span<Obstacle const> obstacles) {
+  auto const first = std::ranges::find_if(obstacles, &Obstacle::is_there);
+  return first == obstacles.end() ? std::string() : std::string(first->needed);
+}
+
+bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows) try {
+  for (Row const& row : rows)
+    if (row.role == Role::coefficient && row.source.file.empty())
+      evaluate::by_index(row.source.formula.expression, run.grid, run.grid.dims - 1);
+  return true;
+} catch (Error const&) {
+  return false;  // with the index for a coordinate it is too long or too deep
+}
+
+double found_by_first(config::RunConfig const& run, std::function<double()> const& find) {
+  double found = keeps_state(run) ? find() : 0;
+  if (run.ranks > 1) ranks().broadcast(std::as_writable_bytes(std::span(&found, 1)));
+  return found;
 }
 
 bool keeps_state(config::RunConfig const& run) { return run.ranks == 1 || ranks().is_first(); }
 
 std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,
-                               SlabSteps const& steps) {
+                               SlabSteps const& steps, SweepPlan const& plan) {
   for (Row& row : rows) {
+    if (row.role == Role::coefficient && row.arrays > 0 && plan.ranks > 1) {
+      row.planes = plan.held_by(ranks().rank());
+      row.whole = keeps_state(run) && (row.whole || !row.source.file.empty());
+    }
     if (row.role != Role::evolved) continue;
     row.on_host = is_evolved(row, steps);
     row.arrays = row.on_host && keeps_state(run) ? 1 : 0;
@@ -120,15 +149,15 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
     return ConfigError({run.problem(run.location(is_limit ? "limits.device_memory" : "grid.points"),
                                     std::move(message))});
   };
-  if (auto const refusal = steps.refusal(larger_grids); !refusal.empty()) {
+  if (auto const refusal = steps.refusal(); !refusal.empty()) {
     if (!is_limit) return {};
     throw refuse(fmt::format("the arrays take {}, and {}",
                              format_bytes(static_cast<double>(needed)), refusal));
   }
   // Beside the slabs: sides, and what diagnostics take of a device that nobody set a limit for.
-  auto const left = rows_of_slabs(run, {rows.begin(), rows.end()}, steps);
   SweepPlan longest{steps.shape,
                     std::max<std::int64_t>(steps.shape.planes() / steps.shape.reach, 1)};
+  auto const left = rows_of_slabs(run, {rows.begin(), rows.end()}, steps, longest);
   double const others =
       static_cast<double>(forecast(run, left).bytes() + face_bytes(longest, rows));
   SweepLimits limits{(is_limit ? room : 0.9 * room) - others, run.limits.chunk, {}};
@@ -144,9 +173,12 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
 MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device,
                               std::vector<Row> const& rows, SlabSteps const& steps,
                               std::optional<SweepPlan> const& plan) {
-  auto memory = forecast(run, plan ? rows_of_slabs(run, rows, steps) : rows);
+  auto left = plan ? rows_of_slabs(run, rows, steps, *plan) : rows;
+  for (Row& row : left)  // of a rank with as many as any
+    if (row.planes) row.planes = {0, plan->slab_planes + 2 * plan->rank_halo()};
+  auto memory = forecast(run, left);
   if (!plan) {
-    memory.beyond = steps.refusal(larger_grids);
+    memory.beyond = steps.refusal();
     return memory;
   }
   memory.other_bytes += plan->device_bytes() + face_bytes(*plan, rows);
@@ -170,24 +202,28 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
 
 template <class T>
 WindowFace<T>::WindowFace(Stream& stream, SweepPlan const& plan, int axis, T const* values)
-    : values_(values) {
+    : values_(values), whole_(values) {
   auto const& grid = plan.shape.grid;
   if (axis == grid.dims - 1 || values == nullptr) return;
-  std::int64_t const planes = plan.shape.planes();
-  line_ = grid.face_size(axis) / planes;
+  all_ = plan.shape.planes();
+  line_ = grid.face_size(axis) / all_;
   if (!plan.shape.periodic) return;
   first_ = plan.first_plane();
   own_ = Buffer<T>(stream, MemorySpace::device,
                    static_cast<std::size_t>(line_ * plan.window_planes()));
   values_ = own_.data();
-  for (std::int64_t plane = first_; plane < first_ + plan.window_planes();) {
-    std::int64_t const at = (plane % planes + planes) % planes;
-    std::int64_t const some = std::min(planes - at, first_ + plan.window_planes() - plane);
-    auto const size = static_cast<std::size_t>(some * line_);
-    copy_async(own_.span().subspan(static_cast<std::size_t>((plane - first_) * line_), size),
-               std::span(values + at * line_, size), stream);
-    plane += some;
-  }
+  renew(stream);
+}
+
+template <class T>
+void WindowFace<T>::renew(Stream& stream) {
+  if (own_.size() == 0) return;
+  Planes const planes{first_, first_ + static_cast<std::int64_t>(own_.size()) / line_};
+  for_each_stretch(planes, all_, [&](std::int64_t at, Planes const& some) {
+    auto const size = static_cast<std::size_t>(some.count() * line_);
+    auto const place = static_cast<std::size_t>((some.lower - first_) * line_);
+    copy_async(own_.span().subspan(place, size), std::span(whole_ + at * line_, size), stream);
+  });
 }
 
 template class WindowFace<float>;

@@ -22,6 +22,11 @@ Planes SweepPlan::owned_by(int rank) const {
   return {planes * rank / ranks, planes * (rank + 1) / ranks};
 }
 
+Planes SweepPlan::held_by(int rank) const {
+  Planes const own = owned_by(rank), held{own.lower - rank_halo(), own.upper + rank_halo()};
+  return shape.periodic ? held : held.within({0, shape.planes()});
+}
+
 std::size_t SweepPlan::device_bytes() const {
   if (ranks > 1)
     return static_cast<std::size_t>((shape.arrays + shape.made) * (slab_planes + 2 * rank_halo())) *
@@ -127,7 +132,8 @@ int most_ranks(SweepShape const& shape) {
 /// k steps for each exchange cost its latency once, and (k − 1)·r planes more in each.
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
                      std::optional<std::int64_t> trip_steps) {
-  std::int64_t const planes = shape.planes(), most = planes / ranks / shape.reach;
+  std::int64_t const planes = shape.planes();
+  std::int64_t const most = shape.alike ? planes / ranks / shape.reach : 1;
   SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
   if (trip_steps) {
     plan.trip_steps = std::clamp<std::int64_t>(*trip_steps, 1, most);

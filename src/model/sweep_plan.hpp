@@ -22,6 +22,18 @@ struct Planes {
   }
 };
 
+/// Calls `use(at, some)` for each part of planes that lies together in a grid of so many, which they
+/// may go around: `some` of them, the first of which is plane `at` of the grid.
+template <class Use>
+void for_each_stretch(Planes const& planes, std::int64_t all, Use const& use) {
+  for (std::int64_t lower = planes.lower; lower < planes.upper;) {
+    std::int64_t const at = (lower % all + all) % all;
+    std::int64_t const upper = std::min(planes.upper, lower + all - at);
+    use(at, Planes{lower, upper});
+    lower = upper;
+  }
+}
+
 /// What is to go through. A plane is all that lies at one place of the slowest axis; in 1D a point.
 struct SweepShape {
   Grid grid;
@@ -30,6 +42,7 @@ struct SweepShape {
   int fused_steps = 1;     ///< the most that a pass makes
   int arrays = 1;          ///< that the state consists of
   int made = 1;            ///< of these the first ones, which a pass makes anew
+  bool alike = true;       ///< steps; those that are not have a trip each
   std::size_t value_bytes = 8;
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
 
@@ -75,6 +88,9 @@ struct SweepPlan {
 
   /// The planes that a rank owns.
   Planes owned_by(int rank) const;
+  /// Those that it works on: its own, and its neighbours' halos, around a periodic axis beyond the
+  /// ends of the grid.
+  Planes held_by(int rank) const;
   /// Planes of its neighbours that a rank has on each side before a trip.
   std::int64_t rank_halo() const { return trip_steps * shape.reach; }
 

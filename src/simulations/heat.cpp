@@ -74,25 +74,28 @@ void choose_heat_kernels(config::RunConfig const& run, Inputs const&, Device con
 /// How steps go by slabs.
 SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   auto const rows = heat_rows(run);
-  std::pair<bool, std::string_view> const obstacles[] = {
+  Obstacle const obstacles[] = {
       {scheme_of(run).stages.size() > 1, "of the scheme ftcs"},
       {has_array(rows, "diffusivity"), "with a diffusivity that is a number"},
       {has_array(rows, "source"), "without a source"},
       {depends_on_time(rows), "with sides that do not depend on time"}};
-  SlabSteps steps;
-  steps.evolved = {"u"};
-  for (auto const& [is_there, needed] : obstacles)
-    if (is_there && steps.needed.empty()) steps.needed = needed;
+  Obstacle const of_ranks[] = {obstacles[0], {!goes_by_planes(run, rows), "with simpler formulas"}};
+  SlabSteps steps{.shape = {},
+                  .evolved = {"u"},
+                  .needed = needed_for(obstacles),
+                  .needed_of_ranks = needed_for(of_ranks)};
   auto& shape = steps.shape;
   int const slowest = run.grid.dims - 1;
   shape.grid = run.grid;
   shape.periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic;
   shape.value_bytes = size_of(run.precision);
-  if (!steps.needed.empty()) return steps;
+  shape.alike = !depends_on_time(rows);
+  if (steps.takes_none()) return steps;
   shape.fused_steps = with_zero_of(run.precision, [&](auto zero) {
     return chosen_for<decltype(zero)>(run, device).fused_steps;
   });
-  shape.values_per_update = 2.0 / shape.fused_steps;
+  int const coefficients = has_array(rows, "diffusivity") + has_array(rows, "source");
+  shape.values_per_update = (2.0 + coefficients) / shape.fused_steps;
   return steps;
 }
 
@@ -149,9 +152,10 @@ class Heat final : public StagedStepping<T> {
   Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
        std::optional<SweepPlan> const& plan)
       : Base(run, stream, inputs,
-             plan ? rows_of_slabs(run, heat_rows(run), slab_steps(run, stream.device()))
+             plan ? rows_of_slabs(run, heat_rows(run), slab_steps(run, stream.device()), *plan)
                   : heat_rows(run),
-             scheme_of(run), whole_steps(heat_time_step(run, inputs))),
+             scheme_of(run),
+             whole_steps(found_by_first(run, [&] { return heat_time_step(run, inputs); }))),
         repeats_(scheme_.stages.size() == 1 && !state_.changes()),
         chosen_(chosen_for<T>(run, stream.device())) {
     step_.grid = grid_;
@@ -184,17 +188,31 @@ class Heat final : public StagedStepping<T> {
   }
 
   void queue(std::int64_t steps) override {
+    if (sweep_) return repeats_ ? queue_windows(steps) : queue_different(steps);
     if (!repeats_) return Base::queue(steps);
     auto step = step_;
     step.factor = this->step_size();
-    if (sweep_) {
-      T* const arrays[] = {u_.data()};
-      return sweep_->run(arrays, steps, [this, step](Stream& stream, Window<T> const& window) {
-        queue_window(stream, step, window);
-      });
-    }
     this->move_to(stencil::diffuse_repeatedly(stream_, step, this->buffer(0), this->buffer(1),
                                               steps, chosen_));
+  }
+
+  void queue_windows(std::int64_t steps) {
+    auto step = step_;
+    step.factor = this->step_size();
+    T* const arrays[] = {u_.data()};
+    sweep_->run(arrays, steps, [this, step](Stream& stream, Window<T> const& window) {
+      queue_window(stream, step, window);
+    });
+  }
+
+  void queue_different(std::int64_t steps) {
+    for (; steps > 0; --steps) {
+      state_.refresh(scheme_.stages.front());
+      for (auto& of_axis : faces_)
+        for (auto& face : of_axis) face.renew(stream_);
+      queue_windows(1);
+      this->clock_.tick();
+    }
   }
 
   /// Where the grid goes on it is taken to be periodic, which kernels have least to do for, or,
@@ -202,6 +220,8 @@ class Heat final : public StagedStepping<T> {
   void queue_window(Stream& stream, stencil::DiffusionStep<T> step, Window<T> const& window) {
     int const slowest = grid_.dims - 1;
     step.grid = window.grid;
+    step.diffusivity_field = state_["diffusivity"].at(window.first);
+    step.source = state_["source"].at(window.first);
     for (int axis = 0; axis < grid_.dims; ++axis)
       for (int side = 0; side < 2; ++side)
         step.sides[axis][side].values = faces_[axis][side].at(window.first);

@@ -117,7 +117,10 @@ double implicit_step(config::RunConfig const& run, Inputs const& inputs) {
 
 MemoryForecast implicit_memory(config::RunConfig const& run, Backend backend) {
   auto const rows = implicit_rows(run);
-  SlabSteps const slabs = {.shape = {}, .evolved = {}, .needed = "of the scheme ftcs"};
+  SlabSteps const slabs = {.shape = {},
+                           .evolved = {},
+                           .needed = "of the scheme ftcs",
+                           .needed_of_ranks = "of the scheme ftcs"};
   Device const device = Device::open(backend, run.device.ordinal);
   auto memory = forecast_slabs(run, device, rows, slabs, plan_slabs(run, device, rows, slabs));
   memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {

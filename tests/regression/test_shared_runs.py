@@ -5,6 +5,7 @@ import pathlib
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -127,6 +128,72 @@ class Bits(Shared):
                  parameters={"speed": 1, "order": 2, "absorbing": {"thickness": 9, "strength": 0.5}}), (3,))
 
 
+# Heat with all that may depend on the place and on the time.
+FIELDS = {"diffusivity": "1 + x*y/2 + sin(3*y)^2", "source": "x - y^2"}
+CHANGES = {"diffusivity": "1 + 0.3*sin(5*x)*y", "source": "sin(30*t)*x + y*t"}
+SIDES_IN_TIME = {"x": {"lower": {"dirichlet": "y*sin(40*t)"}, "upper": {"neumann": "t + y"}},
+                 "y": "periodic"}
+
+
+class Coefficients(Shared):
+    """Each rank has its planes of them, with the bits that one process has there."""
+
+    def test_fields_of_heat(self):
+        for count, points, sides in ((2, [17, 23], {"x": {"dirichlet": "y"}, "y": "periodic"}),
+                                     (3, [8, 24], {"x": "periodic", "y": {"neumann": "x"}}),
+                                     (5, [33, 31], {"x": {"neumann": 0}, "y": "periodic"}),
+                                     (8, [5, 17], {"x": "periodic", "y": {"dirichlet": 0.5}})):
+            with self.subTest(ranks=count):
+                self.assert_shared(heat(grid={"points": points}, boundary=sides,
+                                        initial={"u": "sin(2*pi*x)*(1 + y)"}, parameters=FIELDS),
+                                   (count,))
+
+    def test_heat_that_changes_in_time(self):
+        changing = heat(boundary=SIDES_IN_TIME, parameters=CHANGES, grid={"points": [16, 19]})
+        self.assert_shared(changing, (2, 5))
+        self.assert_shared({**changing, "precision": "float32"}, (3,))
+
+    def test_heat_in_1d_and_3d(self):
+        self.assert_shared(heat(grid={"points": 37}, initial={"u": "x"}, precision="float32",
+                                boundary={"x": {"lower": {"dirichlet": "t"},
+                                                "upper": {"neumann": "-t"}}},
+                                parameters={"diffusivity": "0.1 + x^3", "source": "exp(-x)"}), (5,))
+        self.assert_shared(heat(grid={"points": [5, 6, 13]}, initial={"u": "x*y + z"},
+                                boundary={"x": {"neumann": "z*t"}, "y": {"dirichlet": "x"},
+                                          "z": "periodic"},
+                                parameters={"diffusivity": "1 + z*(1 - z)", "source": "z*t"}), (3,))
+
+    def test_fields_of_waves(self):
+        for order, count in ((2, 8), (4, 5), (6, 3), (8, 2)):
+            with self.subTest(order=order):
+                self.assert_shared(
+                    wave(grid={"points": [13, 21]},
+                         parameters={"speed": "1 + x*y^2", "order": order, "source": "x*y"},
+                         precision="float32" if order % 4 else "float64"), (count,))
+
+    def test_a_speed_from_a_file(self):
+        points = [11, 7, 9]
+        values = [1 + 0.01 * i for i in range(points[0] * points[1] * points[2])]
+        (self.directory / "speed.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        self.assert_shared(
+            wave(grid={"points": points}, boundary={"x": "free", "y": "fixed", "z": "periodic"},
+                 parameters={"order": 2, "speed": {
+                     "file": "speed.raw", "type": "float64", "shape": points[::-1]}}), (2, 4))
+
+    def test_sources_of_waves(self):
+        sources = [{"at": [0.31, 0.52], "frequency": 4, "amplitude": 2},
+                   {"at": [0.31, 0.0], "frequency": 9, "delay": 0.01}, {"at": [0.9, 0.999],
+                                                                      "frequency": 3}]
+        self.assert_shared(
+            wave(grid={"points": [12, 17]}, boundary={"x": "periodic", "y": "periodic"},
+                 parameters={"speed": "1 + x", "order": 4, "ricker": sources,
+                             "source": "sin(20*t)*x"}), (2, 3))
+        self.assert_shared(
+            wave(grid={"points": [30, 41]}, boundary={"x": "free", "y": "absorbing"},
+                 parameters={"speed": 1, "order": 2, "ricker": sources,
+                             "absorbing": {"thickness": 9, "strength": 0.5}}), (5,))
+
+
 class Ends(Shared):
     def test_other_commands(self):
         _, err = self.on_ranks(2, "list", code=FAILED)
@@ -146,8 +213,7 @@ class Ends(Shared):
                 (heat(time={"end": 0.01, "scheme": "rk4"}), "of the scheme ftcs (there are 2)"),
                 (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01}),
                  "of the scheme ftcs (there are 2)"),
-                (heat(parameters={"diffusivity": "1 + x"}), "a diffusivity that is a number"),
-                (wave(parameters={"speed": "1 + x"}), "a speed that is a number"),
+                (wave(parameters={"speed": "1+(" * 63 + "y" + ")" * 63}), "with simpler formulas"),
                 ({"simulation": "poisson", "device": "cpu", "grid": {"points": [9, 9]},
                   "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
                   "parameters": {"source": 1}}, "poisson is not computed by several ranks")):
@@ -175,8 +241,19 @@ class Ends(Shared):
 
 class Killed(Shared):
     def test_any_rank_is_killed(self):
-        config = heat(time={"end": 0.5}, grid={"points": [31, 33]},
-                      checkpoint={"every": {"steps": 50}, "keep": 2})
+        self.kill_and_go_on(heat(time={"end": 0.5}, grid={"points": [31, 33]}))
+
+    def test_with_fields_that_change(self):
+        self.kill_and_go_on(heat(time={"end": 0.1}, grid={"points": [31, 33]},
+                                 boundary=SIDES_IN_TIME, parameters=CHANGES))
+
+    def test_of_waves_with_sources(self):
+        self.kill_and_go_on(wave(time={"end": 20}, parameters={
+            "speed": "1 + x*y", "source": "x*sin(5*t)",
+            "ricker": [{"at": [0.4, 0.6], "frequency": 2}]}))
+
+    def kill_and_go_on(self, config):
+        config = {**config, "checkpoint": {"every": {"steps": 50}, "keep": 2}}
         file = self.write("case.yaml", config)
         self.call("run", file, "--output", "whole", "--quiet")
         rng = random.Random(1)

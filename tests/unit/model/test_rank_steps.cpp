@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/hand_out.hpp"
 #include "support/rank_cases.hpp"
 
 namespace gridstride {
@@ -109,6 +110,44 @@ TEST(RankSteps, RefuseWhatIsNotTheirs) {
     RankSteps<double> steps(stream, plan_ranks(line(9), 2, Backend::cpu, 1), next, ranks);
     EXPECT_THROW(steps.run({}, 1, {}), std::invalid_argument);
   }));
+}
+
+/// Planes that go around the grid, once and more than once, none, and all.
+TEST(HandOut, GivesEachRankThePlanesThatItAsksFor) {
+  Grid const grid{.dims = 2, .points = {3, 5, 1}};
+  std::vector<float> whole(15);
+  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<float>(i);
+  std::vector<Planes> const asked = {{-2, 3}, {4, 6}, {0, 5}, {2, 2}, {-6, 11}};
+  EXPECT_TRUE(test::on_ranks(5, [&](Ranks& ranks) {
+    Stream stream(Device::open(Backend::cpu));
+    auto const planes = asked[static_cast<std::size_t>(ranks.rank())];
+    std::vector<float> here(static_cast<std::size_t>(3 * planes.count())), expected;
+    for (std::int64_t plane = planes.lower; plane < planes.upper; ++plane)
+      for (std::int64_t i = 0; i < 3; ++i)
+        expected.push_back(static_cast<float>(3 * ((plane + 10) % 5) + i));
+    hand_out<float>(stream, ranks, grid,
+                    ranks.is_first() ? std::span<float const>(whole) : std::span<float const>(),
+                    planes, here);
+    EXPECT_EQ(here, expected) << ranks.rank();
+  }));
+}
+
+TEST(RankPlan, HoldsItsNeighboursHalosToo) {
+  auto plan = plan_ranks(line(20), 3, Backend::cpu, 2);
+  EXPECT_EQ(plan.held_by(0).lower, -2);  // around
+  EXPECT_EQ(plan.held_by(0).upper, plan.owned_by(1).lower + 2);
+  EXPECT_EQ(plan.held_by(2).upper, 22);
+  plan.shape.periodic = false;
+  EXPECT_EQ(plan.held_by(0).lower, 0);
+  EXPECT_EQ(plan.held_by(1).lower, plan.owned_by(1).lower - 2);
+  EXPECT_EQ(plan.held_by(2).upper, 20);
+}
+
+TEST(RankPlan, MakesAnExchangeForEachStepThatIsUnlikeOthers) {
+  auto shape = line(1 << 20);
+  shape.alike = false;
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cpu, {}).trip_steps, 1);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cpu, 7).trip_steps, 1);
 }
 
 TEST(RankPlan, OwnsEveryPlaneOnce) {
