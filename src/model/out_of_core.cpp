@@ -131,6 +131,7 @@ std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> ro
       row.planes = plan.held_by(ranks().rank());
       row.whole = keeps_state(run) && (row.whole || !row.source.file.empty());
     }
+    if (row.role == Role::scratch && plan.ranks > 1) row.planes = plan.owned_by(ranks().rank());
     if (row.role != Role::evolved) continue;
     row.on_host = is_evolved(row, steps);
     row.arrays = row.on_host && keeps_state(run) ? 1 : 0;
@@ -175,7 +176,10 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
                               std::optional<SweepPlan> const& plan) {
   auto left = plan ? rows_of_slabs(run, rows, steps, *plan) : rows;
   for (Row& row : left)  // of a rank with as many as any
-    if (row.planes) row.planes = {0, plan->slab_planes + 2 * plan->rank_halo()};
+    if (row.planes && row.role == Role::coefficient)
+      row.planes = {0, plan->slab_planes + 2 * plan->rank_halo()};
+    else if (row.planes)
+      row.planes = {0, plan->slab_planes};
   auto memory = forecast(run, left);
   if (!plan) {
     memory.beyond = steps.refusal();

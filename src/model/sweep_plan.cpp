@@ -29,7 +29,8 @@ Planes SweepPlan::held_by(int rank) const {
 
 std::size_t SweepPlan::device_bytes() const {
   if (ranks > 1)
-    return static_cast<std::size_t>((shape.arrays + shape.made) * (slab_planes + 2 * rank_halo())) *
+    return static_cast<std::size_t>((shape.arrays + shape.made + shape.scratch) *
+                                    (slab_planes + 2 * rank_halo())) *
            shape.plane_bytes();
   return static_cast<std::size_t>(buffers() * capacity() + kept_planes() + late_planes()) *
          shape.plane_bytes();

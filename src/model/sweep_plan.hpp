@@ -43,6 +43,8 @@ struct SweepShape {
   int arrays = 1;          ///< that the state consists of
   int made = 1;            ///< of these the first ones, which a pass makes anew
   bool alike = true;       ///< steps; those that are not have a trip each
+  int scratch = 0;         ///< more arrays, which the windows of a pass have in common: these go
+                           ///< one after the other
   std::size_t value_bytes = 8;
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
 

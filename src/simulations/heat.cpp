@@ -79,7 +79,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
       {has_array(rows, "diffusivity"), "with a diffusivity that is a number"},
       {has_array(rows, "source"), "without a source"},
       {depends_on_time(rows), "with sides that do not depend on time"}};
-  Obstacle const of_ranks[] = {obstacles[0], {!goes_by_planes(run, rows), "with simpler formulas"}};
+  Obstacle const of_ranks[] = {{!goes_by_planes(run, rows), "with simpler formulas"}};
   SlabSteps steps{.shape = {},
                   .evolved = {"u"},
                   .needed = needed_for(obstacles),
@@ -90,12 +90,15 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   shape.periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic;
   shape.value_bytes = size_of(run.precision);
   shape.alike = !depends_on_time(rows);
+  shape.reach = std::ssize(scheme_of(run).stages);
+  shape.scratch = scheme_of(run).scratch();
   if (steps.takes_none()) return steps;
   shape.fused_steps = with_zero_of(run.precision, [&](auto zero) {
     return chosen_for<decltype(zero)>(run, device).fused_steps;
   });
   int const coefficients = has_array(rows, "diffusivity") + has_array(rows, "source");
-  shape.values_per_update = (2.0 + coefficients) / shape.fused_steps;
+  shape.values_per_update =
+      static_cast<double>(shape.reach) * (2.0 + coefficients) / shape.fused_steps;
   return steps;
 }
 
@@ -170,13 +173,13 @@ class Heat final : public StagedStepping<T> {
   }
 
   void make_sweep(SweepPlan const& plan) {
-    for (int axis = 0; axis < grid_.dims; ++axis)
-      for (int side = 0; side < 2; ++side)
-        faces_[axis][side] = {stream_, plan, axis, step_.sides[axis][side].values};
-    auto const next = [chosen = chosen_, dims = grid_.dims](std::int64_t left) {
+    std::array<std::array<T const*, 2>, 3> sides{};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t side = 0; side < 2; ++side)
+        sides[axis][side] = step_.sides[axis][side].values;
+    this->cut(plan, sides, [chosen = chosen_, dims = grid_.dims](std::int64_t left) {
       return stencil::steps_of_pass(chosen, dims, left);
-    };
-    sweep_ = make_window_steps<T>(stream_, plan, next);
+    });
   }
 
   void queue_stage(Stage const& stage) override {
@@ -187,50 +190,53 @@ class Heat final : public StagedStepping<T> {
     stencil::diffuse(stream_, step, chosen_);
   }
 
+  void queue_part(Stream& stream, Stage const& stage, typename Base::Part const& part) override {
+    auto step = step_;
+    this->set_stage(step, stage, part);
+    for (std::size_t i = 0; i < stage.terms.size(); ++i) {
+      auto const& [array, weight] = stage.terms[i];
+      step.terms[i] = {part.arrays[static_cast<std::size_t>(array)], weight};
+    }
+    place(step, part.first, part.cut, step.in);
+    stencil::diffuse(stream, step, chosen_);
+  }
+
   void queue(std::int64_t steps) override {
-    if (sweep_) return repeats_ ? queue_windows(steps) : queue_different(steps);
     if (!repeats_) return Base::queue(steps);
     auto step = step_;
     step.factor = this->step_size();
+    if (sweep_) {
+      T* const arrays[] = {u_.data()};
+      return sweep_->run(arrays, steps, [this, step](Stream& stream, Window<T> const& window) {
+        queue_window(stream, step, window);
+      });
+    }
     this->move_to(stencil::diffuse_repeatedly(stream_, step, this->buffer(0), this->buffer(1),
                                               steps, chosen_));
   }
 
-  void queue_windows(std::int64_t steps) {
-    auto step = step_;
-    step.factor = this->step_size();
-    T* const arrays[] = {u_.data()};
-    sweep_->run(arrays, steps, [this, step](Stream& stream, Window<T> const& window) {
-      queue_window(stream, step, window);
-    });
-  }
-
-  void queue_different(std::int64_t steps) {
-    for (; steps > 0; --steps) {
-      state_.refresh(scheme_.stages.front());
-      for (auto& of_axis : faces_)
-        for (auto& face : of_axis) face.renew(stream_);
-      queue_windows(1);
-      this->clock_.tick();
-    }
-  }
-
-  /// Where the grid goes on it is taken to be periodic, which kernels have least to do for, or,
-  /// where it ends on the other side, to have any derivative.
   void queue_window(Stream& stream, stencil::DiffusionStep<T> step, Window<T> const& window) {
-    int const slowest = grid_.dims - 1;
     step.grid = window.grid;
-    step.diffusivity_field = state_["diffusivity"].at(window.first);
-    step.source = state_["source"].at(window.first);
+    place(step, window.first, window.cut, window.in[0]);
+    stencil::diffuse_repeatedly(stream, step, window.in[0], window.out[0], window.steps, chosen_);
+  }
+
+  /// Gives a step its coefficients and sides, from a plane on. Where the grid goes on it is taken to
+  /// be periodic, which kernels have least to do for, or, where it ends on the other side, to have
+  /// any derivative.
+  void place(stencil::DiffusionStep<T>& step, std::int64_t first, std::array<bool, 2> const& cut,
+             T const* anything) {
+    int const slowest = grid_.dims - 1;
+    step.diffusivity_field = state_["diffusivity"].at(first);
+    step.source = state_["source"].at(first);
     for (int axis = 0; axis < grid_.dims; ++axis)
       for (int side = 0; side < 2; ++side)
-        step.sides[axis][side].values = faces_[axis][side].at(window.first);
+        step.sides[axis][side].values = this->faces_[axis][side].at(first);
     for (int side = 0; side < 2; ++side)
-      if (window.cut[0] && window.cut[1])
+      if (cut[0] && cut[1])
         step.sides[slowest][side] = {};
-      else if (window.cut[side])
-        step.sides[slowest][side] = {SideKind::neumann, window.in[0]};
-    stencil::diffuse_repeatedly(stream, step, window.in[0], window.out[0], window.steps, chosen_);
+      else if (cut[side])
+        step.sides[slowest][side] = {SideKind::neumann, anything};
   }
 
   /// `resident` makes all steps in one launch.
@@ -241,7 +247,6 @@ class Heat final : public StagedStepping<T> {
   stencil::DiffusionStep<T> step_;  // what all have in common
   bool repeats_;                    // steps are alike, and of one stage
   stencil::Chosen<T> chosen_;
-  std::array<std::array<WindowFace<T>, 2>, 3> faces_;  // of slabs
 };
 
 std::vector<std::string> heat_report(config::RunConfig const& run, Inputs const& inputs,

@@ -120,7 +120,7 @@ MemoryForecast implicit_memory(config::RunConfig const& run, Backend backend) {
   SlabSteps const slabs = {.shape = {},
                            .evolved = {},
                            .needed = "of the scheme ftcs",
-                           .needed_of_ranks = "of the scheme ftcs"};
+                           .needed_of_ranks = "of the schemes ftcs and rk4"};
   Device const device = Device::open(backend, run.device.ordinal);
   auto memory = forecast_slabs(run, device, rows, slabs, plan_slabs(run, device, rows, slabs));
   memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {

@@ -211,7 +211,7 @@ class SharedRun(Case):
 
     def test_what_several_do_not_run_is_refused(self):
         self.need_mpi()
-        file = self.write("case.yaml", heat(time={"end": 0.01, "scheme": "rk4"}))
+        file = self.write("case.yaml", heat(time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}))
         _, err = self.call("run", file, "--ranks", 2, code=BAD_INPUT)
         self.assertIn("case.yaml:", err)
         self.assertNotIn("mpirun", err)  # which would explain the exit code

@@ -43,6 +43,22 @@ def wave(**changes):
     return config
 
 
+def advection(scheme, **changes):
+    config = {
+        "simulation": "advection",
+        "device": "cpu",
+        "grid": {"points": [16, 75]},
+        "boundary": {"x": "periodic", "y": "outflow"},
+        "initial": {"u": "exp(-30*((x - 0.4)^2 + (y - 0.5)^2))"},
+        "parameters": {"velocity": {"x": 1}},
+        "time": {"end": 0.1, "scheme": scheme},
+        "output": {"every": {"count": 3}},
+        "diagnostics": ["norms"],
+    }
+    config.update(changes)
+    return config
+
+
 class Shared(support.Case):
     def setUp(self):
         super().setUp()
@@ -153,6 +169,16 @@ class Coefficients(Shared):
         self.assert_shared(changing, (2, 5))
         self.assert_shared({**changing, "precision": "float32"}, (3,))
 
+    def test_stages_of_heat(self):
+        for precision, count in (("float64", 2), ("float32", 5)):
+            self.assert_shared(
+                heat(grid={"points": [15, 23]}, boundary=SIDES_IN_TIME, parameters=CHANGES,
+                     time={"end": 0.01, "scheme": "rk4"}, precision=precision), (count,))
+        self.assert_shared(
+            heat(grid={"points": [9, 41]}, boundary={"x": "periodic", "y": {"neumann": "x"}},
+                 parameters=FIELDS, initial={"u": "y^2"}, time={"end": 0.01, "scheme": "rk4"}),
+            (8,))
+
     def test_heat_in_1d_and_3d(self):
         self.assert_shared(heat(grid={"points": 37}, initial={"u": "x"}, precision="float32",
                                 boundary={"x": {"lower": {"dirichlet": "t"},
@@ -194,6 +220,55 @@ class Coefficients(Shared):
                              "absorbing": {"thickness": 9, "strength": 0.5}}), (5,))
 
 
+TURNING = {"x": "cos(9*t)*(y - 0.5)", "y": "sin(5*x)*(1 + t)"}
+
+
+class Advection(Shared):
+    def test_velocities_of_space(self):
+        for scheme, count, sides in (("weno5", 8, {"x": "periodic", "y": {"dirichlet": "x"}}),
+                                     ("weno5", 3, {"x": "outflow", "y": "periodic"}),
+                                     ("lax_wendroff", 5, {"x": "outflow", "y": "periodic"}),
+                                     ("upwind", 2, {"x": {"dirichlet": "1 + y"}, "y": "outflow"})):
+            for velocity in ({"x": 0.7, "y": -1}, {"x": "y - 0.4", "y": "0.5 - x*y"},
+                             {"x": 0.2, "y": "1 + y"}):
+                with self.subTest(scheme=scheme, velocity=velocity):
+                    self.assert_shared(
+                        advection(scheme, boundary=sides, parameters={"velocity": velocity},
+                                  precision="float32" if count == 3 else "float64"), (count,))
+
+    def test_velocities_of_time(self):
+        for scheme, step in (("weno5", "auto"), ("lax_wendroff", 0.004), ("upwind", "auto")):
+            with self.subTest(scheme=scheme):
+                self.assert_shared(
+                    advection(scheme, parameters={"velocity": TURNING},
+                              boundary={"x": {"dirichlet": "sin(20*t)*y"}, "y": "periodic"},
+                              time={"scheme": scheme, "end": 0.1, "step": step}), (2, 5))
+
+    def test_in_1d_and_3d(self):
+        for scheme in ("weno5", "lax_wendroff", "upwind"):
+            with self.subTest(scheme=scheme):
+                self.assert_shared(
+                    advection(scheme, grid={"points": 83}, initial={"u": "step(x - 0.3)"},
+                              boundary={"x": {"dirichlet": "t"}},
+                              parameters={"velocity": {"x": "1 + x"}}), (8,))
+                self.assert_shared(
+                    advection(scheme, grid={"points": [6, 7, 29]}, initial={"u": "x*y + z"},
+                              boundary={"x": "periodic", "y": "outflow", "z": {"dirichlet": "x*t"}},
+                              parameters={"velocity": {"x": 0.3, "y": "z*t", "z": "0.5 - y"}}),
+                    (3,))
+
+    def test_what_all_fail_in_is_told_once(self):
+        # Between the moments that a check looks at.
+        velocity = {"x": 1, "y": "if(abs(t - 0.03885) < 0.0012, log(-1 - x^2), 1)"}
+        config = advection("weno5", parameters={"velocity": velocity})
+        file = self.write("case.yaml", config)
+        _, alone = self.call("run", file, "--output", "one", "--quiet", code=FAILED)
+        _, err = self.on_ranks(3, "run", file, "--output", "three", "--quiet", code=FAILED)
+        told = "velocity.y is"
+        self.assertEqual((alone.count(told), err.count(told)), (1, 1), err)
+        self.assertIn(alone.strip(), err)
+
+
 class Ends(Shared):
     def test_other_commands(self):
         _, err = self.on_ranks(2, "list", code=FAILED)
@@ -210,9 +285,8 @@ class Ends(Shared):
 
     def test_what_is_not_shared_is_refused(self):
         for config, message in (
-                (heat(time={"end": 0.01, "scheme": "rk4"}), "of the scheme ftcs (there are 2)"),
                 (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01}),
-                 "of the scheme ftcs (there are 2)"),
+                 "of the schemes ftcs and rk4 (there are 2)"),
                 (wave(parameters={"speed": "1+(" * 63 + "y" + ")" * 63}), "with simpler formulas"),
                 ({"simulation": "poisson", "device": "cpu", "grid": {"points": [9, 9]},
                   "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
@@ -251,6 +325,14 @@ class Killed(Shared):
         self.kill_and_go_on(wave(time={"end": 20}, parameters={
             "speed": "1 + x*y", "source": "x*sin(5*t)",
             "ricker": [{"at": [0.4, 0.6], "frequency": 2}]}))
+
+    def test_of_flows_whose_axes_take_turns(self):
+        self.kill_and_go_on(advection("lax_wendroff", parameters={"velocity": TURNING},
+                                      time={"end": 4, "scheme": "lax_wendroff"}))
+
+    def test_of_flows_in_stages(self):
+        self.kill_and_go_on(advection("weno5", parameters={"velocity": TURNING},
+                                      time={"end": 4, "scheme": "weno5"}))
 
     def kill_and_go_on(self, config):
         config = {**config, "checkpoint": {"every": {"steps": 50}, "keep": 2}}

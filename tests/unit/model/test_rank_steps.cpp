@@ -43,6 +43,13 @@ TEST(RankSteps, WavesHaveTheBitsOfOneProcess) {
       }
 }
 
+TEST(RankSteps, AdvectionHasTheBitsOfOneProcess) {
+  for (int const count : rank_counts) {
+    test::expect_all_shared_advection_bits<float>(count, Backend::cpu);
+    test::expect_all_shared_advection_bits<double>(count, Backend::cpu);
+  }
+}
+
 SweepShape line(std::int64_t points) {
   return {.grid = {.dims = 1, .points = {points, 1, 1}}, .periodic = true};
 }
