@@ -199,10 +199,11 @@ struct CheckArguments {
 
 int check_file(CheckArguments const& options) {
   auto file = config::read_run_file(options.file, options.changes.overrides(), simulation_infos());
-  if (options.ranks_given->count() > 0) {
-    require_processes(options.ranks);
-    share_steps(file, options.ranks);
-  }
+  bool const is_given = options.ranks_given->count() > 0;
+  int const ranks =
+      is_given ? options.ranks : static_cast<int>(file.run.wanted_ranks().value_or(1));
+  if (is_given) require_processes(ranks);
+  share_steps(file, ranks);
   check_reference(file.run);
   std::vector<std::string> fallbacks;
   Stream stream(choose_device(file.run, fallbacks));

@@ -195,6 +195,7 @@ class Advection final : public StagedStepping<T> {
 SimulationEntry advection_entry() {
   config::SimulationInfo info;
   info.name = "advection";
+  info.takes_ranks = true;
   info.summary = "what a flow carries along: u_t + div(velocity u) = 0";
   info.fields = {{"u", "1", "concentration, or any quantity that is carried along"}};
   for (auto const& scheme : advection::schemes()) info.schemes.push_back(scheme.name);
@@ -203,9 +204,9 @@ SimulationEntry advection_entry() {
   return entry<Advection, advection::Parameters>(
       {.info = info,
        .memory = advection::memory,
-       .time_step = [](config::RunConfig const& run, Inputs const& inputs,
-                       Device const&) { return advection::time_step(run, inputs); },
-       .takes_ranks = true});
+       .time_step = [](config::RunConfig const& run, Inputs const& inputs, Device const&) {
+         return advection::time_step(run, inputs);
+       }});
 }
 
 }  // namespace gridstride

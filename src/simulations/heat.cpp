@@ -266,6 +266,7 @@ std::unique_ptr<Simulation> make_heat(config::RunConfig const& run, Stream const
 SimulationEntry heat_entry() {
   config::SimulationInfo info;
   info.name = "heat";
+  info.takes_ranks = true;
   info.summary = "heat conduction or diffusion: u_t = div(diffusivity grad u) + source";
   info.fields = {{"u", "1", "temperature, concentration, or any quantity that spreads"}};
   info.schemes = {"ftcs", "rk4"};
@@ -284,8 +285,7 @@ SimulationEntry heat_entry() {
        .time_step = [](config::RunConfig const& run, Inputs const& inputs,
                        Device const&) { return heat_time_step(run, inputs); },
        .report = heat_report,
-       .choose_kernels = choose_heat_kernels,
-       .takes_ranks = true});
+       .choose_kernels = choose_heat_kernels});
   row.make = make_heat;
   return row;
 }

@@ -226,6 +226,7 @@ class Wave final : public TimeStepping<T> {
 SimulationEntry wave_entry() {
   config::SimulationInfo info;
   info.name = "wave";
+  info.takes_ranks = true;
   info.summary = "waves with a speed that may vary: u_tt = speed^2 div grad u + source";
   info.fields = {{"u", "1", "displacement, pressure, or any quantity that travels in waves"}};
   info.schemes = {"leapfrog"};
@@ -240,8 +241,7 @@ SimulationEntry wave_entry() {
        .problems = wave::problems,
        .time_step = [](config::RunConfig const& run, Inputs const& inputs,
                        Device const&) { return wave::time_step(run, inputs); },
-       .choose_kernels = wave::choose_kernels,
-       .takes_ranks = true});
+       .choose_kernels = wave::choose_kernels});
 }
 
 }  // namespace gridstride

@@ -99,6 +99,27 @@ class Check(Case):
         alone = json.loads(self.call("check", file, "--ranks", 1, "--json")[0])
         self.assertNotIn("ranks", alone)
 
+    def test_parts_that_the_file_asks_for(self):
+        file = self.write("case.yaml", heat(ranks=[1, 3]))
+        self.assertRegex(self.call("check", file)[0], r"(?m)^# 3 ranks share 16 planes")
+        self.assertRegex(self.call("check", file, "--set", "ranks=2")[0], r"# 2 ranks share")
+        for spread in ([], ["--spread"]):
+            _, err = self.call("run", file, *spread, code=BAD_INPUT)
+            self.assertRegex(err, r"case\.yaml:\d+:\d+: ranks: the run is for 3 processes, and there "
+                                  r"is 1 \(`run --ranks` starts them\)")
+        self.assertIn("for 3 processes, and there are 2",
+                      self.call("check", file, "--ranks", 2, code=BAD_INPUT)[1])
+        self.assertIn("for 3 processes, the job has 2", self.call("slurm", file, "--nodes", 2,
+                                                                 code=BAD_INPUT)[1])
+        for parts, message in (([2, 2], "parts along x are not possible, only along the slowest "
+                                        "axis, y (as 4 instead)"),
+                               ([1, 1, 2], "has parts along 3 axes, the grid has 2"),
+                               (0, "ranks"), ([], "ranks"), ("many", "ranks")):
+            self.assertIn(message, self.refused(heat(ranks=parts)))
+        self.assertIn("pde", self.refused(
+            {"simulation": "pde", "device": "cpu", "ranks": 2, "fields": ["u"], "grid": {"points": 9},
+             "equations": {"u": "dt(u) = laplace(u)"}, "initial": {"u": "x"}, "time": {"end": 1}}))
+
     def test_refuses_what_a_run_would(self):
         self.assertIn("--ranks 0: is no number of processes", self.refused(heat(), "--ranks", 0))
         self.assertIn("5 ranks are too many for 9 points along y: up to 4 can share them",
@@ -208,6 +229,15 @@ class SharedRun(Case):
         self.assertEqual((json.loads(out)["time"], err), (0.01, ""))
         self.assertEqual(self.files("outputs/case"), self.files("alone"))
         self.assert_same("outputs/case", "alone")
+
+    def test_of_a_file_that_asks_for_them(self):
+        self.need_mpi()
+        file = self.write("case.yaml", heat(ranks=[1, 2]))
+        self.call("run", file, "--quiet", "--output", "alone", "--set", "ranks=1")
+        self.call("run", file, "--quiet", "--ranks", 2)
+        self.assert_same("outputs/case", "alone")
+        _, err = self.call("run", file, "--quiet", "--ranks", 3, code=BAD_INPUT)
+        self.assertIn("the run is for 2 processes, and there are 3", err)
 
     def test_what_several_do_not_run_is_refused(self):
         self.need_mpi()
