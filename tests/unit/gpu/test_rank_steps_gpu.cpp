@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/plane_cases.hpp"
 #include "support/rank_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -65,6 +66,12 @@ TEST(RankStepsGpu, AdvectionHasTheBitsOfOneProcess) {
         test::expect_shared_advection_bits<float>(
             {.dims = 3, .planes = 151, .trip_steps = 2, .steps = 5, .sides = {kind, kind}}, 2,
             scheme, is_field, Backend::cuda);
+}
+
+TEST(RankStepsGpu, CoefficientsHaveTheBitsOfOneProcess) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_all_planes_bits<float>(Backend::cuda);
+  test::expect_all_planes_bits<double>(Backend::cuda);
 }
 
 }  // namespace
