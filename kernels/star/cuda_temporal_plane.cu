@@ -178,8 +178,9 @@ __device__ March<Shape, T>::March(LeapfrogArguments<T> const& a, Pass<T> const& 
         << e;
   stores_whole_ = pass.aligned && stored_ == (1U << width) - 1;
   if (stores_whole_) stored_ = 0;
-  int const first = static_cast<int>(blockIdx.x / tiling.strips) * tiling.rows;
-  count_ = min(tiling.rows, points_y_ - first);
+  int const first =
+      static_cast<int>(a.made[0]) + static_cast<int>(blockIdx.x / tiling.strips) * tiling.rows;
+  count_ = min(tiling.rows, static_cast<int>(a.made[1]) - first);
   from_ = first - steps * radius;
   bool const beyond = from_ - radius < 0 || first + count_ + steps * radius + turns > points_y_;
   has_signs_ = negative_ != 0 || beyond;
@@ -345,19 +346,20 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 
 /// Rows of a chunk: those for which the last block is done first, if all take turns at the same
 /// pace.
-template <class Shape>
-PlaneTiling cut_plane(Device const& device, long long const (&points)[3]) {
-  long long const strips = (points[0] + Shape::stored - 1) / Shape::stored;
+template <class Shape, class T>
+PlaneTiling cut_plane(Device const& device, LeapfrogArguments<T> const& a) {
+  long long const strips = (a.points[0] + Shape::stored - 1) / Shape::stored;
+  long long const all_rows = a.made[1] - a.made[0];
   long long const at_once = static_cast<long long>(device.processors()) * Shape::blocks;
   long long best_chunks = 0, best_rows = 0, best_cost = 0;
   for (int waves = 1; waves <= 8; ++waves) {
-    long long const chunks = std::clamp(waves * at_once / strips, 1LL, points[1]);
-    long long const rows = (points[1] + chunks - 1) / chunks;
+    long long const chunks = std::clamp(waves * at_once / strips, 1LL, all_rows);
+    long long const rows = (all_rows + chunks - 1) / chunks;
     long long const whole_turns =
         (rows + 2 * Shape::steps * Shape::radius + Shape::turns - 1) / Shape::turns;
     long long const cost = (strips * chunks + at_once - 1) / at_once * whole_turns;
     if (best_chunks > 0 && cost >= best_cost) continue;
-    best_chunks = (points[1] + rows - 1) / rows;
+    best_chunks = (all_rows + rows - 1) / rows;
     best_rows = rows;
     best_cost = cost;
   }
@@ -374,7 +376,7 @@ void launch_pass(Stream& stream, LeapfrogArguments<T> const& a, T* out_before) {
   static_assert(bytes <= temporal_shared_bytes);
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   Pass<T> const pass{
-      out_before, cut_plane<Shape>(stream.device(), a.points),
+      out_before, cut_plane<Shape>(stream.device(), a),
       takes_vectors(a.points[0], a.in, a.previous, a.out, out_before, a.speed_squared)};
   kernel<<<pass.tiling.strips * pass.tiling.chunks, Shape::threads, bytes, native(stream)>>>(a,
                                                                                              pass);

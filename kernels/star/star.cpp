@@ -123,6 +123,12 @@ LeapfrogArguments<T> arguments_of(LeapfrogStep<T> const& step) {
   require_disjoint("star", out, named("in", std::span(step.in, size)));
   require_disjoint_or_same("star", out, named("previous", std::span(step.previous, size)));
   arguments.out = step.out;
+  long long const planes = step.grid.points[step.grid.dims - 1];
+  auto const& [from, to] = step.made;
+  if (from < 0 || to > planes || (from >= to && to != 0))
+    throw std::invalid_argument(fmt::format("star: planes {} to {} of {}", from, to, planes));
+  arguments.made[0] = from;
+  arguments.made[1] = to == 0 ? planes : to;
   arguments.speed_squared = step.speed_squared_field;
   arguments.source = step.source;
   arguments.ratio = static_cast<T>(step.ratio);
@@ -251,6 +257,8 @@ template <class T>
 void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
                          std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("star: {} steps", steps));
+  if (step.made[1] != 0 && makes_parts(chosen) && steps > 1 && steps != chosen.fused_steps)
+    throw std::invalid_argument("star: several passes of a part of the planes");
   for (; chosen.fused_steps > 1 && steps >= chosen.fused_steps; steps -= chosen.fused_steps) {
     step.in = arrays.now;
     step.previous = arrays.before;

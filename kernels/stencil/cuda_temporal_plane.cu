@@ -48,7 +48,7 @@ struct PlaneShape {
 /// How the plane is cut into columns of `stored` points, and those into chunks of `rows` rows.
 /// Columns that meet an end of the lines take longer, and chunks at a side in y as well: the first
 /// column and the last two are cut into half as many rows, the first and the last chunk are
-/// `short_by` rows shorter.
+/// `short_by` rows shorter where rows at a side are made.
 struct PlaneTiling {
   unsigned columns, end_columns, chunks;
   int rows, short_by;
@@ -322,9 +322,9 @@ __device__ Strip strip_of(DiffusionArguments<T> const& a, PlaneTiling const& til
   strip.store_from = static_cast<int>(min(max(stored_from - strip.column, 0LL), count));
   strip.store_to = static_cast<int>(min(max(stored_to - strip.column, 0LL), count));
   int const rows = at_end ? (tiling.rows + 1) / 2 : tiling.rows;
-  long long const first = static_cast<long long>(n / columns) * rows - tiling.short_by;
-  strip.first = min(max(first, 0LL), a.points[1]);
-  strip.last = min(max(first + rows, 0LL), a.points[1]);
+  long long const first = a.made[0] + static_cast<long long>(n / columns) * rows - tiling.short_by;
+  strip.first = min(max(first, a.made[0]), a.made[1]);
+  strip.last = min(max(first + rows, a.made[0]), a.made[1]);
   return strip;
 }
 
@@ -349,14 +349,16 @@ __global__ void __launch_bounds__(plane_warps* warp_size, Shape::blocks)
 
 /// Rows of a chunk: those for which the last warp is done first, if all take turns at the same
 /// pace.
-template <class Shape>
-PlaneTiling cut_plane(Device const& device, long long const (&points)[3]) {
-  long long const columns = (points[0] + Shape::stored - 1) / Shape::stored;
+template <class Shape, class T>
+PlaneTiling cut_plane(Device const& device, DiffusionArguments<T> const& a) {
+  auto const& [from, to] = a.made;
+  bool const at_side = from == 0 || to == a.points[1];
+  long long const columns = (a.points[0] + Shape::stored - 1) / Shape::stored;
   long long const end_columns = std::min(columns, 3LL);
   long long const at_once =
       static_cast<long long>(device.processors()) * Shape::blocks * plane_warps;
-  int const short_by = 2 * Shape::steps;
-  long long const all_rows = points[1] + 2 * short_by;
+  int const short_by = at_side ? 2 * Shape::steps : 0;
+  long long const all_rows = to - from + 2 * short_by;
   long long best_chunks = 0, best_rows = 0, best_cost = 0;
   for (int waves = 1; waves <= 8; ++waves) {
     long long const chunks = std::clamp(waves * at_once / (columns + end_columns), 1LL, all_rows);
@@ -368,7 +370,7 @@ PlaneTiling cut_plane(Device const& device, long long const (&points)[3]) {
     best_rows = rows;
     best_cost = cost;
   }
-  if ((columns + end_columns) * best_chunks > 2147483647 || points[1] > 2147483647)
+  if ((columns + end_columns) * best_chunks > 2147483647 || a.points[1] > 2147483647)
     throw std::invalid_argument("stencil: the grid needs too many blocks");
   return {static_cast<unsigned>(columns), static_cast<unsigned>(end_columns),
           static_cast<unsigned>(best_chunks), static_cast<int>(best_rows), short_by};
@@ -376,7 +378,7 @@ PlaneTiling cut_plane(Device const& device, long long const (&points)[3]) {
 
 template <class Shape, int width, class T>
 void launch_plane(Stream& stream, DiffusionArguments<T> const& a) {
-  PlaneTiling const tiling = cut_plane<Shape>(stream.device(), a.points);
+  PlaneTiling const tiling = cut_plane<Shape>(stream.device(), a);
   temporal_plane_kernel<Shape, width>
       <<<blocks_for(tiling.strips(), plane_warps), plane_warps * warp_size, 0, native(stream)>>>(
           a, tiling);

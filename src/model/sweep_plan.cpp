@@ -24,7 +24,8 @@ Planes SweepPlan::owned_by(int rank) const {
 
 std::size_t SweepPlan::device_bytes() const {
   if (ranks > 1)
-    return static_cast<std::size_t>((shape.arrays + shape.made) * (slab_planes + 2 * rank_halo())) *
+    return static_cast<std::size_t>((shape.arrays + shape.made) * (slab_planes + 2 * rank_halo()) +
+                                    link_planes) *
            shape.plane_bytes();
   return static_cast<std::size_t>(buffers() * capacity() + kept_planes() + late_planes()) *
          shape.plane_bytes();
@@ -114,6 +115,16 @@ RankRates rates_of(Backend backend) {
   return backend == Backend::cuda ? RankRates{memory_rate, 40e-6} : RankRates{8e9, 5e-6};
 }
 
+/// Seconds of a pass above which its parts are worth their launches, and the host is ahead of it.
+constexpr double long_pass = 60e-6;
+
+/// Planes of a boundary that is made by itself. Lines are short work beside the others, at the same
+/// time. A few planes of a volume take all multiprocessors, and as long to begin with as many do:
+/// there the rank's planes are made in two halves.
+std::int64_t boundary_of(SweepPlan const& plan) {
+  return plan.shape.grid.dims == 3 ? (plan.slab_planes + 1) / 2 : plan.rank_halo();
+}
+
 /// Planes that a rank needs at least for kernels to work on its windows.
 std::int64_t least_owned(SweepShape const& shape) { return std::max<std::int64_t>(shape.reach, 2); }
 
@@ -124,18 +135,14 @@ int most_ranks(SweepShape const& shape) {
       std::clamp<std::int64_t>(shape.planes() / least_owned(shape), 1, 1 << 20));
 }
 
+namespace {
+
 /// k steps for each exchange cost its latency once, and (k − 1)·r planes more in each.
-SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
-                     std::optional<std::int64_t> trip_steps) {
-  std::int64_t const planes = shape.planes(), most = planes / ranks / shape.reach;
-  SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
-  if (trip_steps) {
-    plan.trip_steps = std::clamp<std::int64_t>(*trip_steps, 1, most);
-    return plan;
-  }
-  RankRates const rates = rates_of(backend);
+std::int64_t best_trip_steps(SweepPlan const& plan, RankRates const& rates, std::int64_t most) {
+  auto const& shape = plan.shape;
   double const plane = static_cast<double>(shape.plane_bytes()) * shape.values_per_update;
   double least = std::numeric_limits<double>::infinity();
+  std::int64_t best = 1;
   for (std::int64_t steps = 1; steps <= std::min<std::int64_t>(most, 1024); ++steps) {
     if (steps > shape.fused_steps && steps % shape.fused_steps != 0) continue;
     // A pass of fewer steps than the most that are fused goes over memory as often.
@@ -147,8 +154,37 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
                            rates.exchange;
     if (seconds / static_cast<double>(steps) >= least) continue;
     least = seconds / static_cast<double>(steps);
-    plan.trip_steps = steps;
+    best = steps;
   }
+  return best;
+}
+
+/// Whether trips of one pass, or those of so many steps that are wanted, are made boundary first.
+bool begins_with_boundary(SweepPlan const& plan, RankRates const& rates,
+                          std::optional<std::int64_t> trip_steps) {
+  auto const& shape = plan.shape;
+  std::int64_t const least = shape.planes() / plan.ranks;  // of a rank
+  if (!shape.in_parts || least <= 2 * shape.fused_steps * shape.reach) return false;
+  if (trip_steps) return *trip_steps == shape.fused_steps;
+  return shape.values_per_update * shape.fused_steps * static_cast<double>(least) *
+             static_cast<double>(shape.plane_bytes()) >
+         long_pass * rates.memory;
+}
+
+}  // namespace
+
+SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
+                     std::optional<std::int64_t> trip_steps) {
+  std::int64_t const planes = shape.planes(), most = planes / ranks / shape.reach;
+  RankRates const rates = rates_of(backend);
+  SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
+  bool const boundary_first = begins_with_boundary(plan, rates, trip_steps);
+  plan.trip_steps = boundary_first ? shape.fused_steps
+                    : trip_steps   ? std::clamp<std::int64_t>(*trip_steps, 1, most)
+                                   : best_trip_steps(plan, rates, most);
+  if (boundary_first) plan.boundary_planes = boundary_of(plan);
+  constexpr std::int64_t boxes = 4;  // of each array: two in each direction
+  if (backend == Backend::cuda) plan.link_planes = boxes * shape.arrays * plan.rank_halo();
   return plan;
 }
 

@@ -89,8 +89,10 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   shape.periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic;
   shape.value_bytes = size_of(run.precision);
   if (!steps.needed.empty()) return steps;
-  shape.fused_steps = with_zero_of(run.precision, [&](auto zero) {
-    return chosen_for<decltype(zero)>(run, device).fused_steps;
+  with_zero_of(run.precision, [&](auto zero) {
+    auto const chosen = chosen_for<decltype(zero)>(run, device);
+    shape.fused_steps = chosen.fused_steps;
+    shape.in_parts = stencil::makes_parts(chosen, run.grid.dims);
   });
   shape.values_per_update = 2.0 / shape.fused_steps;
   return steps;
@@ -201,6 +203,7 @@ class Heat final : public StagedStepping<T> {
   void queue_window(Stream& stream, stencil::DiffusionStep<T> step, Window<T> const& window) {
     int const slowest = grid_.dims - 1;
     step.grid = window.grid;
+    step.made = window.made;
     for (int axis = 0; axis < grid_.dims; ++axis)
       for (int side = 0; side < 2; ++side)
         step.sides[axis][side].values = faces_[axis][side].at(window.first);

@@ -18,7 +18,8 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
     if (is_there && steps.needed.empty()) steps.needed = needed;
   if (!steps.needed.empty()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
-  int const fused = chosen_for<double>(run, device).fused_steps;
+  auto const chosen = chosen_for<double>(run, device);
+  int const fused = chosen.fused_steps;
   steps.shape = {.grid = run.grid,
                  .periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic,
                  .reach = parameters_of(run).order / 2,
@@ -26,7 +27,8 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                  .arrays = 2,
                  .made = fused > 1 ? 2 : 1,
                  .value_bytes = size_of(run.precision),
-                 .values_per_update = (fused > 1 ? 4.0 : 3.0) / fused};
+                 .values_per_update = (fused > 1 ? 4.0 : 3.0) / fused,
+                 .in_parts = star::makes_parts(chosen)};
   return steps;
 }
 
@@ -45,6 +47,7 @@ typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
   return [step, chosen](Stream& stream, Window<T> const& window) {
     auto part = step;
     part.grid = window.grid;
+    part.made = window.made;
     auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);
     if (part.damping[slowest] != nullptr) part.damping[slowest] += window.first;
     for (std::size_t side = 0; side < 2; ++side)
