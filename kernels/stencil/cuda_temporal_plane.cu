@@ -347,33 +347,58 @@ __global__ void __launch_bounds__(plane_warps* warp_size, Shape::blocks)
                                                                      shared[warp_index()]);
 }
 
-/// Rows of a chunk: those for which the last warp is done first, if all take turns at the same
-/// pace.
+/// Rows of a chunk, how many there are, and what they cost: turns of the march until the last warp is
+/// done, if all take turns at the same pace.
+struct PlaneCut {
+  long long rows = 0, chunks = 0, cost = 0;
+};
+
+template <class Shape>
+PlaneCut best_cut(Device const& device, long long columns, long long all_rows) {
+  long long const at_once =
+      static_cast<long long>(device.processors()) * Shape::blocks * plane_warps;
+  PlaneCut best;
+  for (int waves = 1; waves <= 8; ++waves) {
+    long long const chunks = std::clamp(waves * at_once / columns, 1LL, all_rows);
+    long long const rows = (all_rows + chunks - 1) / chunks;
+    long long const cost = (columns * chunks + at_once - 1) / at_once * (rows + 2 * Shape::steps);
+    if (best.chunks == 0 || cost < best.cost) best = {rows, chunks, cost};
+  }
+  return best;
+}
+
+constexpr long long most_end_columns = 3;
+
+template <class Shape>
+long long columns_of(long long points) {
+  return (points + Shape::stored - 1) / Shape::stored;
+}
+
 template <class Shape, class T>
 PlaneTiling cut_plane(Device const& device, DiffusionArguments<T> const& a) {
   auto const& [from, to] = a.made;
   bool const at_side = from == 0 || to == a.points[1];
-  long long const columns = (a.points[0] + Shape::stored - 1) / Shape::stored;
-  long long const end_columns = std::min(columns, 3LL);
-  long long const at_once =
-      static_cast<long long>(device.processors()) * Shape::blocks * plane_warps;
+  long long const columns = columns_of<Shape>(a.points[0]);
+  long long const end_columns = std::min(columns, most_end_columns);
   int const short_by = at_side ? 2 * Shape::steps : 0;
   long long const all_rows = to - from + 2 * short_by;
-  long long best_chunks = 0, best_rows = 0, best_cost = 0;
-  for (int waves = 1; waves <= 8; ++waves) {
-    long long const chunks = std::clamp(waves * at_once / (columns + end_columns), 1LL, all_rows);
-    long long const rows = (all_rows + chunks - 1) / chunks;
-    long long const strips = (columns + end_columns) * chunks;
-    long long const cost = (strips + at_once - 1) / at_once * (rows + 2 * Shape::steps);
-    if (best_chunks > 0 && cost >= best_cost) continue;
-    best_chunks = chunks;
-    best_rows = rows;
-    best_cost = cost;
+  PlaneCut cut;
+  if (a.march_planes > 0) {
+    cut.chunks = std::max((all_rows + a.march_planes / 2) / a.march_planes, 1LL);
+    cut.rows = (all_rows + cut.chunks - 1) / cut.chunks;
+  } else {
+    cut = best_cut<Shape>(device, columns + end_columns, all_rows);
   }
-  if ((columns + end_columns) * best_chunks > 2147483647 || a.points[1] > 2147483647)
+  if ((columns + end_columns) * cut.chunks > 2147483647 || a.points[1] > 2147483647)
     throw std::invalid_argument("stencil: the grid needs too many blocks");
   return {static_cast<unsigned>(columns), static_cast<unsigned>(end_columns),
-          static_cast<unsigned>(best_chunks), static_cast<int>(best_rows), short_by};
+          static_cast<unsigned>(cut.chunks), static_cast<int>(cut.rows), short_by};
+}
+
+template <class Shape>
+long long march_of(Device const& device, long long const (&points)[3]) {
+  long long const columns = columns_of<Shape>(points[0]);
+  return best_cut<Shape>(device, columns + std::min(columns, most_end_columns), points[1]).rows;
 }
 
 template <class Shape, int width, class T>
@@ -385,11 +410,16 @@ void launch_plane(Stream& stream, DiffusionArguments<T> const& a) {
   GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil temporal");
 }
 
-/// Whether every thread's columns begin at a multiple of 16 bytes, and a line ends with a thread's.
+/// Whether a line ends with a thread's columns.
+template <class Shape>
+bool fits_vectors(long long points) {
+  return points % Shape::lane_points == 0 && points > Shape::lane_points;
+}
+
+/// Whether every thread's columns begin at a multiple of 16 bytes, too.
 template <class Shape, class T>
 bool takes_vectors(DiffusionArguments<T> const& a) {
-  return a.points[0] % Shape::lane_points == 0 && a.points[0] > Shape::lane_points &&
-         misalignment(a.in) == 0 && misalignment(a.out) == 0;
+  return fits_vectors<Shape>(a.points[0]) && misalignment(a.in) == 0 && misalignment(a.out) == 0;
 }
 
 /// The shape of a pass of so many steps, the fastest of those measured on an H200 at 8192² points.
@@ -429,6 +459,21 @@ void cuda_temporal_plane(Stream& stream, DiffusionArguments<T> const& a, int ste
     cuda_register_queue(stream, 2, a);
 }
 
+template <class T>
+long long cuda_plane_march(Device const& device, long long const (&points)[3], int steps) {
+  auto const of_pass = [&](auto fused) {
+    using Aligned = decltype(shape_of_pass<fused(), vector_width<T>, T>());
+    using Other = decltype(shape_of_pass<fused(), 1, T>());
+    return fits_vectors<Aligned>(points[0]) ? march_of<Aligned>(device, points)
+                                            : march_of<Other>(device, points);
+  };
+  if (steps == 8) return of_pass(std::integral_constant<int, 8>());
+  if (steps == 4) return of_pass(std::integral_constant<int, 4>());
+  return of_pass(std::integral_constant<int, 2>());
+}
+
+template long long cuda_plane_march<float>(Device const&, long long const (&)[3], int);
+template long long cuda_plane_march<double>(Device const&, long long const (&)[3], int);
 template void cuda_temporal_plane(Stream&, DiffusionArguments<float> const&, int);
 template void cuda_temporal_plane(Stream&, DiffusionArguments<double> const&, int);
 

@@ -42,9 +42,9 @@ class DirectLinks final : public RankLinks {
 
   std::string name() const override { return "mpi"; }
   void start(int way, Pieces const& pieces, Stream&) override { started_[index(way)].push(pieces); }
-  void finish(std::span<Arrival const> arrivals, Stream&) override {
+  void finish(std::span<Arrival const> arrivals) override {
     std::vector<RankMessage> sent, received;
-    for (auto const& [way, pieces] : arrivals) {
+    for (auto const& [way, pieces, stream] : arrivals) {
       auto& started = started_[index(way)];
       if (int const to = beside_[index(way)]; to >= 0) {
         for (auto const& piece : started.front()) sent.push_back({to, first_tag + way, piece});
@@ -55,7 +55,6 @@ class DirectLinks final : public RankLinks {
     }
     ranks_.exchange(sent, received);
   }
-  void rest() override {}
 
  private:
   Ranks& ranks_;
@@ -63,73 +62,62 @@ class DirectLinks final : public RankLinks {
   OfWays<std::queue<Pieces>> started_;
 };
 
-/// Of GPUs: what is sent is copied into a box, on a stream beside those that compute, and what comes
-/// out of one. A box is filled again two messages later: its last content has then been taken out,
-/// since what is sent was computed from what came one message before.
+/// Of GPUs: what is sent is copied into a box, and what comes out of one. A box is filled again two
+/// messages later: its last content has then been taken out, since what is sent was computed from what
+/// came one message before.
 class BoxLinks : public RankLinks {
  public:
-  BoxLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
-      : ranks_(ranks),
-        beside_(beside),
-        bytes_(bytes),
-        link_(stream.device()),
-        ready_(stream.device()) {}
+  BoxLinks(Ranks& ranks, RanksBeside const& beside, std::size_t bytes)
+      : ranks_(ranks), beside_(beside), bytes_(bytes) {}
 
   void start(int way, Pieces const& pieces, Stream& stream) override {
     if (size_of(pieces) > bytes_) throw std::logic_error("more for other ranks than links are for");
     std::size_t const turn = started_[index(way)]++ % turns;
-    stream.record(ready_);
-    link_.wait(ready_);
     std::byte* box = out_[index(way)][turn];
     for (auto const& piece : pieces) {
-      copy_async(std::span(box, piece.size()), piece, link_);
+      copy_async(std::span(box, piece.size()), piece, stream);
       box += piece.size();
     }
-    has_filled(way, turn, size_of(pieces));
+    has_filled(way, turn, size_of(pieces), stream);
   }
 
-  void finish(std::span<Arrival const> arrivals, Stream& stream) override {
+  void finish(std::span<Arrival const> arrivals) override {
     std::vector<RankMessage> sent, received;
-    for (auto const& [way, pieces] : arrivals) {
+    for (auto const& [way, pieces, stream] : arrivals) {
       if (int const to = beside_[index(way)]; to >= 0)
-        sent.push_back({to, first_tag + way, told(way, sent_[index(way)]++ % turns, stream)});
+        sent.push_back({to, first_tag + way, told(way, sent_[index(way)]++ % turns)});
       if (int const from = beside_[index(1 - way)]; from >= 0)
         received.push_back(
             {from, first_tag + way, heard(way, received_[index(way)] % turns, size_of(pieces))});
     }
     ranks_.exchange(sent, received);
-    for (auto const& [way, pieces] : arrivals) {
+    for (auto const& [way, pieces, stream] : arrivals) {
       if (beside_[index(1 - way)] < 0) continue;
       std::size_t const turn = received_[index(way)]++ % turns;
-      await(way, turn, stream);
+      await(way, turn, *stream);
       std::byte const* box = in_[index(way)][turn];
       for (auto const& piece : pieces) {
-        copy_async(piece, std::span(box, piece.size()), stream);
+        copy_async(piece, std::span(box, piece.size()), *stream);
         box += piece.size();
       }
     }
   }
 
-  void rest() override { link_.synchronize(); }
-
  protected:
-  /// A box has been filled once what `link_` has queued is done.
-  virtual void has_filled(int way, std::size_t turn, std::size_t bytes) = 0;
-  /// What MPI sends of a box, and where it puts what comes. Work queued on `stream` after this finds
-  /// the box filled, so that what it was filled from may change.
-  virtual std::span<std::byte> told(int way, std::size_t turn, Stream& stream) = 0;
+  /// A box is filled once what `stream` has queued is done.
+  virtual void has_filled(int way, std::size_t turn, std::size_t bytes, Stream& stream) = 0;
+  /// What MPI sends of a box, and where it puts what comes.
+  virtual std::span<std::byte> told(int way, std::size_t turn) = 0;
   virtual std::span<std::byte> heard(int way, std::size_t turn, std::size_t bytes) = 0;
-  /// The same of a box that comes.
+  /// Work queued on `stream` after this finds the box that comes filled.
   virtual void await(int way, std::size_t turn, Stream& stream) = 0;
 
   Ranks& ranks_;
   RanksBeside beside_;
   std::size_t bytes_;  // of a box
-  Stream link_;
   OfTurns<std::byte*> out_ = {}, in_ = {};
 
  private:
-  Event ready_;
   OfWays<std::size_t> started_ = {}, sent_ = {}, received_ = {};
 };
 
@@ -137,7 +125,7 @@ class BoxLinks : public RankLinks {
 class StagedLinks final : public BoxLinks {
  public:
   StagedLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
-      : BoxLinks(ranks, stream, beside, bytes),
+      : BoxLinks(ranks, beside, bytes),
         memory_(stream, MemorySpace::pinned, 2 * ways * turns * bytes) {
     std::byte* box = memory_.data();
     for (auto* const boxes : {&out_, &in_})
@@ -158,12 +146,12 @@ class StagedLinks final : public BoxLinks {
     std::size_t bytes = 0;
   };
 
-  void has_filled(int way, std::size_t turn, std::size_t bytes) override {
+  void has_filled(int way, std::size_t turn, std::size_t bytes, Stream& stream) override {
     auto& filled = filled_[index(way)][turn];
-    link_.record(*filled.event);
+    stream.record(*filled.event);
     filled.bytes = bytes;
   }
-  std::span<std::byte> told(int way, std::size_t turn, Stream&) override {
+  std::span<std::byte> told(int way, std::size_t turn) override {
     auto const& filled = filled_[index(way)][turn];
     filled.event->synchronize();
     return {out_[index(way)][turn], filled.bytes};
@@ -212,7 +200,7 @@ class PeerLinks final : public BoxLinks {
   /// All ranks make one; `failure` tells why what it has is of no use.
   PeerLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes,
             std::string& failure)
-      : BoxLinks(ranks, stream, beside, bytes), stream_(stream) {
+      : BoxLinks(ranks, beside, bytes), stream_(stream) {
     Offer const own = offer(failure);
     auto const offers = exchange(own);
     left_behind().clear();
@@ -245,10 +233,10 @@ class PeerLinks final : public BoxLinks {
         fill(place(host, way), ranks_.rank(), way, round);
         copy_async(place(device, way), place(host, way), stream_);
         if (beside_[way] >= 0) start(static_cast<int>(way), {place(device, way)}, stream_);
-        arrivals.push_back({static_cast<int>(way), {place(device, ways + way)}});
+        arrivals.push_back({static_cast<int>(way), {place(device, ways + way)}, &stream_});
       }
       stream_.synchronize();  // the host's memory is used again
-      finish(arrivals, stream_);
+      finish(arrivals);
       for (std::size_t way = 0; way < ways; ++way)
         copy_async(place(host, way), place(device, ways + way), stream_);
       stream_.synchronize();
@@ -260,7 +248,6 @@ class PeerLinks final : public BoxLinks {
           failure = fmt::format("what rank {} writes does not come", from);
       }
     }
-    rest();
   }
 
  private:
@@ -329,13 +316,10 @@ class PeerLinks final : public BoxLinks {
     }
   }
 
-  void has_filled(int way, std::size_t turn, std::size_t) override {
-    gpu::record(filled_[index(way)][turn].get(), link_.native());
+  void has_filled(int way, std::size_t turn, std::size_t, Stream& stream) override {
+    gpu::record(filled_[index(way)][turn].get(), stream.native());
   }
-  std::span<std::byte> told(int way, std::size_t turn, Stream& stream) override {
-    gpu::wait(stream.native(), filled_[index(way)][turn].get());
-    return {&token_, 1};
-  }
+  std::span<std::byte> told(int, std::size_t) override { return {&token_, 1}; }
   std::span<std::byte> heard(int way, std::size_t, std::size_t) override {
     return {&heard_[index(way)], 1};
   }

@@ -19,24 +19,22 @@ class RankLinks {
  public:
   static constexpr int down = 0, up = 1;
   using Pieces = std::vector<std::span<std::byte>>;
-  /// What comes on a way, and where it goes.
+  /// What comes on a way, where it goes, and the stream that brings it there.
   struct Arrival {
     int way = down;
     Pieces pieces;
+    Stream* stream = nullptr;
   };
 
   virtual ~RankLinks() = default;
 
   virtual std::string name() const = 0;
-  /// Sends on a way what the pieces hold when all is done that `stream` has queued. They are not to
-  /// change before what the next `finish` of that way queues is done, which comes after as many
-  /// others. At most two are on the way at a time.
+  /// Queues on `stream` that the pieces go on a way. At most two are on the way at a time. Of the host,
+  /// they are not to change before as many are finished on that way.
   virtual void start(int way, Pieces const& pieces, Stream& stream) = 0;
-  /// Queues on `stream` what comes next on these ways. All ranks call it, and may wait for what the
-  /// ranks beside them have queued, but for no work of a device that they have queued last.
-  virtual void finish(std::span<Arrival const> arrivals, Stream& stream) = 0;
-  /// Waits until all that was started has gone.
-  virtual void rest() = 0;
+  /// Queues what comes next on these ways. All ranks call it; it may wait for what others have queued,
+  /// and for what this one has started on these ways.
+  virtual void finish(std::span<Arrival const> arrivals) = 0;
 };
 
 /// The ranks below and above this one; −1: there is none.

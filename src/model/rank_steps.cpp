@@ -17,21 +17,13 @@ std::span<std::byte> bytes_of(std::span<T> values) {
   return std::as_writable_bytes(values);
 }
 
-/// What is queued on a stream after this comes after what is queued on another one.
-void follow(Stream& stream, Stream& other, Event& event) {
-  other.record(event);
-  stream.wait(event);
-}
-
 }  // namespace
 
 template <class T>
 RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass next, Ranks& ranks)
     : WindowSteps<T>(plan, std::move(next)),
       stream_(stream),
-      urgent_(stream.urgent()),
-      done_(stream.device()),
-      urgent_done_(stream.device()),
+      queued_(stream.device()),
       ranks_(ranks),
       own_(plan.owned_by(ranks.rank())) {
   if (plan.ranks != ranks.count())
@@ -50,6 +42,11 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
   opened_ = open_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes());
+  for (int i = 0; plan.parts > 1 && i < plan.parts; ++i) {
+    auto const place = [&](int part) { return own_.lower + own_.count() * part / plan.parts; };
+    bool const is_urgent = (i == 0 && is_beside(0)) || (i + 1 == plan.parts && is_beside(1));
+    parts_.emplace_back(stream.device(), Planes{place(i), place(i + 1)}, is_urgent);
+  }
   if (stream.device().backend() == Backend::cpu) return;
   constexpr std::size_t least_bytes = 8 << 20;  // of what goes at once where all is moved
   auto const worth = static_cast<std::int64_t>(least_bytes / plan.shape.plane_bytes());
@@ -100,6 +97,7 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
     steps -= now;
     settled_ = false;
   }
+  end_parts();
 }
 
 template <class T>
@@ -107,10 +105,10 @@ void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
   if (!halos_started_)
     for (int const side : {0, 1}) start_halo(side, state_, stream_);
   halos_started_ = true;
-  if (plan_.boundary_planes > 0 && steps == plan_.trip_steps)
-    make_boundary_first(pass);
-  else
+  if (parts_.empty() || steps != plan_.trip_steps)
     make_whole(steps, pass);
+  else
+    make_in_parts(pass);
   ++report_.trips;
   report_.steps += steps;
 }
@@ -118,7 +116,8 @@ void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
 template <class T>
 void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
   std::int64_t const reach = plan_.shape.reach;
-  finish_halos({0, 1}, stream_);
+  end_parts();
+  finish_halos(stream_, stream_);
   for (std::int64_t left = steps; left > 0;) {
     std::int64_t const halo = left * reach;
     int const some = next_(left);
@@ -130,52 +129,57 @@ void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
     spare_ = others_than(state_);
   }
   for (int const side : {0, 1}) start_halo(side, state_, stream_);
-  halos_free_ = false;
 }
 
+/// Those in between are queued first: they wait for no other rank, for which the host may wait.
 template <class T>
-void RankSteps<T>::make_boundary_first(Pass const& pass) {
-  Parts const parts = cut();
+void RankSteps<T>::make_in_parts(Pass const& pass) {
+  begin_parts();
+  std::size_t const last = parts_.size() - 1;
+  for (std::size_t i = 1; i < last; ++i) make_part(i, pass);
+  finish_halos(parts_[0].stream, parts_[last].stream);
   auto const next = made_anew();
-  auto const make = [&](int side, Stream& stream) {
-    auto const& planes = parts.boundary[static_cast<std::size_t>(side)];
-    if (planes.count() == 0) return;
-    make_planes(stream, planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps), pass);
-    start_halo(side, next, stream);
-  };
-  int const first = upper_first_ ? 1 : 0, second = 1 - first;
-  bool const in_halves = parts.others.count() == 0;
-  if (!halos_free_) follow(urgent_, stream_, done_);
-  // While the pass before is still at work on other planes.
-  if (in_halves)
-    finish_halos({first}, urgent_);
-  else
-    finish_halos({first, second}, urgent_);
-  follow(urgent_, stream_, done_);
-  make(first, urgent_);
-  if (in_halves) {
-    finish_halos({second}, stream_);
-    make(second, stream_);
-  } else {
-    make(second, urgent_);
-    make_planes(stream_, parts.others, plan_.rank_halo(), static_cast<int>(plan_.trip_steps), pass);
+  for (std::size_t const i : {std::size_t{0}, last}) {
+    make_part(i, pass);
+    start_halo(i == 0 ? 0 : 1, next, parts_[i].stream);
   }
-  follow(stream_, urgent_, urgent_done_);
   state_ = next;
   spare_ = others_than(state_);
-  upper_first_ = !upper_first_;
-  halos_free_ = true;
+  turn_ = 1 - turn_;
 }
 
+/// After those that it looks at, or that look at what it writes over, in the pass before.
 template <class T>
-auto RankSteps<T>::cut() const -> Parts {
-  std::int64_t const all = own_.count(), wanted = plan_.boundary_planes;
-  std::int64_t const lower = is_beside(0) ? std::min(wanted, all) : 0;
-  std::int64_t upper = is_beside(1) ? std::min(wanted, all - lower) : 0;
-  bool const too_few = lower > 0 && upper > 0 && all - lower - upper < plan_.rank_halo();
-  if (too_few) upper = all - lower;
-  Planes const others{own_.lower + lower, own_.upper - upper};
-  return {{Planes{own_.lower, others.lower}, Planes{others.upper, own_.upper}}, others};
+void RankSteps<T>::make_part(std::size_t number, Pass const& pass) {
+  Part& part = parts_[number];
+  if (number > 0) part.stream.wait(parts_[number - 1].made[1 - turn_]);
+  if (number + 1 < parts_.size()) part.stream.wait(parts_[number + 1].made[1 - turn_]);
+  make_planes(part.stream, part.planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps),
+              pass);
+  part.stream.record(part.made[turn_]);
+}
+
+/// What is queued on the streams of parts after this comes after all that `stream_` has.
+template <class T>
+void RankSteps<T>::begin_parts() {
+  if (in_parts_) return;
+  stream_.record(queued_);
+  for (Part& part : parts_) {
+    part.stream.wait(queued_);
+    for (Event& made : part.made) part.stream.record(made);  // nothing from before is waited for
+  }
+  in_parts_ = true;
+}
+
+/// The other way round.
+template <class T>
+void RankSteps<T>::end_parts() {
+  if (!in_parts_) return;
+  for (Part& part : parts_) {
+    part.stream.record(part.idle);
+    stream_.wait(part.idle);
+  }
+  in_parts_ = false;
 }
 
 /// Of what it needs, `halo` planes beyond the rank's own are right.
@@ -194,6 +198,7 @@ void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t 
   window.cut = {is_beside(0) || planes.lower > own_.lower,
                 is_beside(1) || planes.upper < own_.upper};
   window.made = {made.lower - planes.lower, made.upper - planes.lower};
+  window.march_planes = in_parts_ ? shape.march_planes : 0;
   window.steps = steps;
   for (std::size_t i = 0; i < state_.size(); ++i)
     window.in[i] = planes_of(state_[i], planes).data();
@@ -235,27 +240,25 @@ void RankSteps<T>::start_halo(int side, std::vector<std::size_t> const& buffers,
 /// What comes to a side comes on the way to the other one, on which the rank may send where nothing
 /// comes.
 template <class T>
-void RankSteps<T>::finish_halos(std::initializer_list<int> sides, Stream& stream) {
+void RankSteps<T>::finish_halos(Stream& of_lower, Stream& of_upper) {
   Timer const timer;
   std::int64_t const halo = plan_.rank_halo();
-  std::vector<RankLinks::Arrival> arrivals;
-  for (int const side : sides) {
-    Planes const planes =
-        side == 0 ? Planes{own_.lower - halo, own_.lower} : Planes{own_.upper, own_.upper + halo};
-    auto& arrival = arrivals.emplace_back(side == 0 ? RankLinks::up : RankLinks::down);
-    if (!is_beside(side)) continue;
-    for (std::size_t const buffer : state_)
-      arrival.pieces.push_back(bytes_of(planes_of(buffer, planes)));
-  }
-  opened_.links->finish(arrivals, stream);
+  std::array<RankLinks::Arrival, 2> arrivals = {
+      {{RankLinks::up, {}, &of_lower}, {RankLinks::down, {}, &of_upper}}};
+  std::array const planes = {Planes{own_.lower - halo, own_.lower},
+                             Planes{own_.upper, own_.upper + halo}};
+  for (std::size_t side = 0; side < 2; ++side)
+    for (std::size_t i = 0; beside_[side] >= 0 && i < state_.size(); ++i)
+      arrivals[side].pieces.push_back(bytes_of(planes_of(state_[i], planes[side])));
+  opened_.links->finish(arrivals);
   report_.seconds_exchange += timer.seconds();
 }
 
 /// Before something else than the next steps changes the state or looks at it.
 template <class T>
 void RankSteps<T>::take_halos() {
-  if (halos_started_) finish_halos({0, 1}, stream_);
-  halos_started_ = halos_free_ = false;
+  if (halos_started_) finish_halos(stream_, stream_);
+  halos_started_ = false;
 }
 
 /// From the arrays of the whole grid to the ranks, or the other way.
@@ -313,7 +316,6 @@ void RankSteps<T>::settle() {
   if (settled_) return;
   take_halos();
   stream_.synchronize();
-  opened_.links->rest();
   report_.seconds_steps += since_settled_.seconds();
   move_slabs(false);
   settled_ = true;
@@ -329,9 +331,10 @@ std::vector<NamedText> RankSteps<T>::texts() {
   return {{"ranks", fmt::format("{}, of {} planes up to {} each", plan_.ranks, plan_.shape.planes(),
                                 plan_.slab_planes)},
           {"transport", way},
-          {"exchanges", fmt::format("{} of {} planes a side, for up to {} steps each{}",
-                                    report_.trips, plan_.rank_halo(), plan_.trip_steps,
-                                    plan_.boundary_planes > 0 ? ", boundary first" : "")},
+          {"exchanges",
+           fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
+                       plan_.rank_halo(), plan_.trip_steps,
+                       parts_.empty() ? "" : fmt::format(", made in {} parts", parts_.size()))},
           {"rank 0",
            fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
                        "{:.3g} s to hand out and gather",

@@ -27,15 +27,13 @@
 ///
 /// So k steps cost one exchange, and (k − 1)·r planes that both neighbours compute (J. Demmel,
 /// M. Hoemmen, M. Mohiyuddin, K. Yelick, "Avoiding communication in sparse matrix computations",
-/// 2008). Where a pass takes long, it is a trip by itself, and makes first what the neighbours wait
-/// for, on an urgent stream (SweepPlan::boundary_planes). That is on its way while the device makes
-/// the other planes:
+/// 2008). Where a pass takes long, it is a trip by itself, made in parts (SweepPlan::parts). Each has a
+/// stream of its own and waits for what it looks at in the pass before: the parts beside it, or what
+/// comes from a neighbour. So a device is never without work between two passes, nor while planes
+/// travel:
 ///
-///     made first    ├ b ┤                 ├ b ┤
-///     made beside       ├─────────────────┤                 planes →
-///
-/// A rank that is made in two halves makes by turns the lower and the upper one first. So what a half
-/// looks at has come from a neighbour's that was made one half earlier, whatever the turn.
+///     pass n        ├ 0 ┼─ 1 ─┼─ 2 ─┼ 3 ┤
+///     pass n + 1    ├ 0 ┼─ 1 ─┼─ 2 ─┼ 3 ┤      0 looks at 0 and 1, and at what comes from below
 ///
 /// The arrays of the whole grid are those of rank 0, which hands out the slabs before the first step
 /// and gathers them for who looks at them.
@@ -74,23 +72,33 @@ class RankSteps final : public WindowSteps<T> {
   };
 
   Order order_for(std::span<T* const> arrays, std::int64_t steps);
-  /// Planes beside another rank, of a pass that makes them first, and the others.
-  struct Parts {
-    std::array<Planes, 2> boundary;
-    Planes others;
+  /// Some of the rank's planes.
+  struct Part {
+    Part(Device const& device, Planes const& own, bool is_urgent)
+        : planes(own),
+          stream(is_urgent ? Stream(device).urgent() : Stream(device)),
+          made{Event(device), Event(device)},
+          idle(device) {}
+
+    Planes planes;
+    Stream stream;
+    std::array<Event, 2> made;  // by turns
+    Event idle;                 // all that was queued is done
   };
 
   void make_trip(std::int64_t steps, Pass const& pass);
   void make_whole(std::int64_t steps, Pass const& pass);
-  void make_boundary_first(Pass const& pass);
-  Parts cut() const;
+  void make_in_parts(Pass const& pass);
+  void make_part(std::size_t number, Pass const& pass);
+  void begin_parts();
+  void end_parts();
   void make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
                    Pass const& pass);
   std::vector<std::size_t> made_anew() const;
   std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
   bool is_beside(int side) const { return beside_[static_cast<std::size_t>(side)] >= 0; }
   void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
-  void finish_halos(std::initializer_list<int> sides, Stream& stream);
+  void finish_halos(Stream& of_lower, Stream& of_upper);
   void take_halos();
   void move_slabs(bool out);
   void send_slab(std::span<T> here, std::span<T> whole, int rank, bool out);
@@ -101,8 +109,8 @@ class RankSteps final : public WindowSteps<T> {
   std::span<T> planes_of(std::size_t buffer, Planes const& planes);
   bool is_staged() const { return staging_.size() > 0; }
 
-  Stream stream_, urgent_;
-  Event done_, urgent_done_;
+  Stream stream_;
+  Event queued_;  // on it
   Ranks& ranks_;
   Planes own_;
   RanksBeside beside_;  // −1: the grid ends
@@ -114,8 +122,9 @@ class RankSteps final : public WindowSteps<T> {
   OpenedLinks opened_;
   bool renewed_ = true, settled_ = true;
   bool halos_started_ = false;  // those of the next trip, on both sides
-  bool upper_first_ = false;    // of two halves
-  bool halos_free_ = false;     // nothing that is queued but the last pass uses the state's halos
+  std::vector<Part> parts_;
+  bool in_parts_ = false;  // their streams have what comes after all on `stream_`
+  std::size_t turn_ = 0;
   Timer since_settled_;
   RankReport report_;
 };

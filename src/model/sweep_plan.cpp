@@ -106,23 +106,25 @@ std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& 
 namespace {
 
 /// Of a rank: bytes per second of the memory that it makes its steps in, and seconds that an
-/// exchange of small messages takes, on a GPU by way of the host.
+/// exchange of small messages takes.
 struct RankRates {
   double memory, exchange;
 };
 
 RankRates rates_of(Backend backend) {
-  return backend == Backend::cuda ? RankRates{memory_rate, 40e-6} : RankRates{8e9, 5e-6};
+  return backend == Backend::cuda ? RankRates{memory_rate, 20e-6} : RankRates{8e9, 5e-6};
 }
 
-/// Seconds of a pass above which its parts are worth their launches, and the host is ahead of it.
-constexpr double long_pass = 60e-6;
+/// Seconds of a pass above which its parts are worth their launches, and the host is ahead of them.
+constexpr double long_pass = 80e-6;
 
-/// Planes of a boundary that is made by itself. Lines are short work beside the others, at the same
-/// time. A few planes of a volume take all multiprocessors, and as long to begin with as many do:
-/// there the rank's planes are made in two halves.
-std::int64_t boundary_of(SweepPlan const& plan) {
-  return plan.shape.grid.dims == 3 ? (plan.slab_planes + 1) / 2 : plan.rank_halo();
+/// Parts that a pass is made in, of so many planes or more each: some to be made while others wait for
+/// what comes. A march through a volume takes a few planes to begin, and each part begins one.
+int parts_of(SweepShape const& shape, int ranks, std::int64_t least_planes) {
+  int const wanted = shape.grid.dims == 3 ? 2 : 4;
+  for (int const parts : {wanted, 2})
+    if (shape.planes() / ranks / parts >= least_planes) return parts;
+  return 1;
 }
 
 /// Planes that a rank needs at least for kernels to work on its windows.
@@ -159,14 +161,15 @@ std::int64_t best_trip_steps(SweepPlan const& plan, RankRates const& rates, std:
   return best;
 }
 
-/// Whether trips of one pass, or those of so many steps that are wanted, are made boundary first.
-bool begins_with_boundary(SweepPlan const& plan, RankRates const& rates,
-                          std::optional<std::int64_t> trip_steps) {
+/// Whether trips are to be a pass each, made in parts: where one takes long, or as many steps are
+/// wanted for a trip.
+bool goes_in_parts(SweepPlan const& plan, RankRates const& rates,
+                   std::optional<std::int64_t> trip_steps) {
   auto const& shape = plan.shape;
-  std::int64_t const least = shape.planes() / plan.ranks;  // of a rank
-  if (!shape.in_parts || least <= 2 * shape.fused_steps * shape.reach) return false;
+  if (!shape.in_parts || parts_of(shape, plan.ranks, shape.fused_steps * shape.reach) == 1)
+    return false;
   if (trip_steps) return *trip_steps == shape.fused_steps;
-  return shape.values_per_update * shape.fused_steps * static_cast<double>(least) *
+  return shape.values_per_update * shape.fused_steps * static_cast<double>(plan.slab_planes) *
              static_cast<double>(shape.plane_bytes()) >
          long_pass * rates.memory;
 }
@@ -178,11 +181,13 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
   std::int64_t const planes = shape.planes(), most = planes / ranks / shape.reach;
   RankRates const rates = rates_of(backend);
   SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
-  bool const boundary_first = begins_with_boundary(plan, rates, trip_steps);
-  plan.trip_steps = boundary_first ? shape.fused_steps
-                    : trip_steps   ? std::clamp<std::int64_t>(*trip_steps, 1, most)
-                                   : best_trip_steps(plan, rates, most);
-  if (boundary_first) plan.boundary_planes = boundary_of(plan);
+  if (goes_in_parts(plan, rates, trip_steps)) {
+    plan.trip_steps = shape.fused_steps;
+    plan.parts = parts_of(shape, ranks, plan.rank_halo());
+  } else {
+    plan.trip_steps = trip_steps ? std::clamp<std::int64_t>(*trip_steps, 1, most)
+                                 : best_trip_steps(plan, rates, most);
+  }
   constexpr std::int64_t boxes = 4;  // of each array: two in each direction
   if (backend == Backend::cuda) plan.link_planes = boxes * shape.arrays * plan.rank_halo();
   return plan;

@@ -51,12 +51,20 @@ double heat_time_step(config::RunConfig const& run, Inputs const& inputs) {
                   run.time.scheme, scheme.stability_extent, alpha));
 }
 
+/// The part of the grid that a process makes the steps of, of several the most of one.
+Grid part_of(config::RunConfig const& run) {
+  Grid grid = run.grid;
+  auto& planes = grid.points[static_cast<std::size_t>(grid.dims - 1)];
+  planes = (planes + run.ranks - 1) / run.ranks;
+  return grid;
+}
+
 /// How a device makes the steps. Those that differ are queued one by one.
 template <class T>
 stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device) {
   auto const rows = heat_rows(run);
   auto const& sides = run.sides_of("u");
-  stencil::StepKind kind{run.grid, {}};
+  stencil::StepKind kind{part_of(run), {}};
   kind.variable = has_array(rows, "diffusivity");
   kind.source = has_array(rows, "source");
   kind.alike = scheme_of(run).stages.size() == 1 && !depends_on_time(rows);
@@ -93,6 +101,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
     auto const chosen = chosen_for<decltype(zero)>(run, device);
     shape.fused_steps = chosen.fused_steps;
     shape.in_parts = stencil::makes_parts(chosen, run.grid.dims);
+    shape.march_planes = stencil::march_planes(device, chosen, part_of(run));
   });
   shape.values_per_update = 2.0 / shape.fused_steps;
   return steps;
@@ -204,6 +213,7 @@ class Heat final : public StagedStepping<T> {
     int const slowest = grid_.dims - 1;
     step.grid = window.grid;
     step.made = window.made;
+    step.march_planes = window.march_planes;
     for (int axis = 0; axis < grid_.dims; ++axis)
       for (int side = 0; side < 2; ++side)
         step.sides[axis][side].values = faces_[axis][side].at(window.first);

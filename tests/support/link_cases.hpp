@@ -60,9 +60,9 @@ void expect_messages(int count, Backend backend, bool around, Check const& check
       for (int way = 0; way < ways; ++way) {
         bool const comes = beside[static_cast<std::size_t>(1 - way)] >= 0;
         auto const place = static_cast<std::size_t>(2 * ways + way);
-        arrivals.push_back({way, comes ? pieces_at(place) : RankLinks::Pieces()});
+        arrivals.push_back({way, comes ? pieces_at(place) : RankLinks::Pieces(), &stream});
       }
-      opened.links->finish(arrivals, stream);
+      opened.links->finish(arrivals);
       for (int way = 0; way < ways; ++way) {
         int const from = beside[static_cast<std::size_t>(1 - way)];
         if (from < 0) continue;
@@ -74,7 +74,7 @@ void expect_messages(int count, Backend backend, bool around, Check const& check
         EXPECT_EQ(come, message_of(from, way, number, size)) << rank << " " << way << " " << number;
       }
     }
-    opened.links->rest();
+    stream.synchronize();
   }));
 }
 

@@ -35,9 +35,9 @@ TEST(RankStepsGpu, DiffusionHasTheBitsOfOneProcess) {
                                                 3, Backend::cuda, "temporal");
 }
 
-/// Boundary first: trips of one pass, of ranks with as few planes as can be and more, and steps that
-/// are left over; with lines that fit a warp's strip, and that are cut into several.
-TEST(RankStepsGpu, TheBoundaryMadeFirstHasTheBitsOfOneProcess) {
+/// Trips of one pass, made in two or four parts, of ranks with as few planes as can be and more, and
+/// steps that are left over; with lines that fit a warp's strip, and that are cut into several.
+TEST(RankStepsGpu, PartsHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   std::vector<std::array<SideKind, 2>> const kinds = {
       {periodic, periodic}, {dirichlet, neumann}, {neumann, dirichlet}};
@@ -47,12 +47,13 @@ TEST(RankStepsGpu, TheBoundaryMadeFirstHasTheBitsOfOneProcess) {
         for (std::int64_t const line : {20, 23, 332})
           for (std::int64_t const more : {0, 1, 5, 40}) {
             test::SweepCase one{.dims = 2,
-                                .planes = (2 * fused + 1) * count + more,
+                                .planes = (more == 1 ? 4 : 2) * fused * count + more,
                                 .trip_steps = fused,
                                 .steps = 5 * fused + 1,
                                 .sides = sides,
                                 .fused_steps = fused,
-                                .line_points = line};
+                                .line_points = line,
+                                .march_planes = more > 1 ? more / 5 : 0};
             test::expect_shared_diffusion_bits<float>(one, count, Backend::cuda, "temporal");
             test::expect_shared_diffusion_bits<double>(one, count, Backend::cuda, "temporal");
             if (line != 20 || fused != 2) continue;
@@ -62,7 +63,7 @@ TEST(RankStepsGpu, TheBoundaryMadeFirstHasTheBitsOfOneProcess) {
           }
 }
 
-TEST(RankStepsGpu, WavesMadeBoundaryFirstHaveTheBitsOfOneProcess) {
+TEST(RankStepsGpu, WavesMadeInPartsHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   std::vector<std::array<SideKind, 2>> const kinds = {
       {periodic, periodic}, {fixed, free}, {free, fixed}};
@@ -71,12 +72,13 @@ TEST(RankStepsGpu, WavesMadeBoundaryFirstHaveTheBitsOfOneProcess) {
       for (int const count : {2, 3})
         for (std::int64_t const more : {0, 1, 40}) {
           test::SweepCase const one{.dims = 2,
-                                    .planes = (fused * order + 1) * count + more,
+                                    .planes = (more == 1 ? 2 : 1) * fused * order * count + more,
                                     .trip_steps = fused,
                                     .steps = 4 * fused + 2,
                                     .sides = sides,
                                     .order = order,
-                                    .line_points = more == 1 ? 535 : 20};
+                                    .line_points = more == 1 ? 535 : 20,
+                                    .march_planes = more > 1 ? 7 : 0};
           test::expect_shared_wave_bits<float>(one, count, Backend::cuda, {"temporal", 0});
           test::expect_shared_wave_bits<double>(one, count, Backend::cuda, {"temporal", 0});
         }

@@ -123,13 +123,13 @@ void make_two_steps(Stream&, Window<double> const& window) {
     window.out[0][i] = now[static_cast<std::size_t>(i)];
 }
 
-/// Boundary first, where a rank has as few planes as can be and more; numbers of steps that leave one
-/// for a trip by itself; arrays that others change meanwhile.
-TEST(RankSteps, MakeTheBoundaryFirst) {
+/// In two and four parts, where a rank has as few planes as can be and more; numbers of steps that leave
+/// one for a trip by itself; arrays that others change meanwhile.
+TEST(RankSteps, MakePassesInParts) {
   for (int const count : {2, 3, 5})
-    for (int const dims : {1, 3})  // by their boundaries; in halves
+    for (int const dims : {1, 3})  // which has two at most
       for (bool const periodic : {false, true})
-        for (std::int64_t const planes : {5 * count, 5 * count + 1, 7 * count + 2, 19 * count - 1})
+        for (std::int64_t const planes : {4 * count, 4 * count + 1, 8 * count + 1, 19 * count - 1})
           EXPECT_TRUE(test::on_ranks(count, [&](Ranks& ranks) {
             Stream const stream(Device::open(Backend::cpu));
             SweepShape shape{.grid = {.dims = dims, .points = {1, 1, 1}},
@@ -138,7 +138,7 @@ TEST(RankSteps, MakeTheBoundaryFirst) {
                              .in_parts = true};
             shape.grid.points[static_cast<std::size_t>(dims - 1)] = planes;
             auto const plan = plan_ranks(shape, count, Backend::cpu, 2);
-            ASSERT_GT(plan.boundary_planes, 0);
+            ASSERT_GT(plan.parts, 1);
             RankSteps<double> steps(
                 stream, plan, [](std::int64_t left) { return left > 1 ? 2 : 1; }, ranks);
             std::vector<double> values(static_cast<std::size_t>(ranks.is_first() ? planes : 0));
@@ -207,23 +207,25 @@ TEST(RankPlan, MakesMoreStepsForEachExchangeWherePlanesAreSmall) {
   EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).trip_steps % 4, 0);
 }
 
-TEST(RankPlan, MakesTheBoundaryFirstWhereAPassTakesLong) {
+TEST(RankPlan, MakesPartsWhereAPassTakesLong) {
   SweepShape shape{.grid = {.dims = 2, .points = {8192, 8192, 1}}, .fused_steps = 8};
   shape.values_per_update = 2.0 / shape.fused_steps;
-  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).boundary_planes, 0);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).parts, 1);
   shape.in_parts = true;
   auto const plan = plan_ranks(shape, 2, Backend::cuda, {});
   EXPECT_EQ(plan.trip_steps, 8);
-  EXPECT_EQ(plan.boundary_planes, 8);
+  EXPECT_EQ(plan.parts, 4);
   EXPECT_EQ(plan.link_planes, 4 * 8);
-  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 16).boundary_planes, 0);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 16).parts, 1);
   shape.grid.points[0] = 512;
-  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).boundary_planes, 0);
-  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).boundary_planes, 8);
-  shape.grid.points[1] = 33;  // of a rank as few as two halos
-  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).boundary_planes, 0);
-  shape.grid = {.dims = 3, .points = {1024, 1024, 65}};
-  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).boundary_planes, 17);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).parts, 1);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).parts, 4);
+  for (auto const& [planes, parts] : {std::pair(64, 4), {63, 2}, {32, 2}, {31, 1}}) {
+    shape.grid.points[1] = planes;
+    EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).parts, parts) << planes;
+  }
+  shape.grid = {.dims = 3, .points = {1024, 1024, 64}};
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).parts, 2);
 }
 
 TEST(RankPlan, KnowsHowManyRanksCanShareAGrid) {
