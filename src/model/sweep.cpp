@@ -259,6 +259,7 @@ void Sweep<T>::make_pass(Trip const& trip, PassPlan const& pass, Planes const& s
     if (planes.count() < least) planes.lower = planes.upper - least;
     window.grid = shape.grid;
     window.grid.points[static_cast<std::size_t>(shape.grid.dims - 1)] = planes.count();
+    window.made = {0, planes.count()};
     window.first = planes.lower;
     window.steps = pass.steps;
     for (std::size_t i = 0; i < state_.size(); ++i)

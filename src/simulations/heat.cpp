@@ -51,12 +51,20 @@ double heat_time_step(config::RunConfig const& run, Inputs const& inputs) {
                   run.time.scheme, scheme.stability_extent, alpha));
 }
 
+/// The part of the grid that a process makes the steps of, of several the most of one.
+Grid part_of(config::RunConfig const& run) {
+  Grid grid = run.grid;
+  auto& planes = grid.points[static_cast<std::size_t>(grid.dims - 1)];
+  planes = (planes + run.ranks - 1) / run.ranks;
+  return grid;
+}
+
 /// How a device makes the steps. Those that differ are queued one by one.
 template <class T>
 stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device) {
   auto const rows = heat_rows(run);
   auto const& sides = run.sides_of("u");
-  stencil::StepKind kind{run.grid, {}};
+  stencil::StepKind kind{part_of(run), {}};
   kind.variable = has_array(rows, "diffusivity");
   kind.source = has_array(rows, "source");
   kind.alike = scheme_of(run).stages.size() == 1 && !depends_on_time(rows);
@@ -93,8 +101,11 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   shape.reach = std::ssize(scheme_of(run).stages);
   shape.scratch = scheme_of(run).scratch();
   if (steps.takes_none()) return steps;
-  shape.fused_steps = with_zero_of(run.precision, [&](auto zero) {
-    return chosen_for<decltype(zero)>(run, device).fused_steps;
+  with_zero_of(run.precision, [&](auto zero) {
+    auto const chosen = chosen_for<decltype(zero)>(run, device);
+    shape.fused_steps = chosen.fused_steps;
+    shape.in_parts = stencil::makes_parts(chosen, run.grid.dims);
+    shape.march_planes = stencil::march_planes(device, chosen, part_of(run));
   });
   int const coefficients = has_array(rows, "diffusivity") + has_array(rows, "source");
   shape.values_per_update =
@@ -217,6 +228,8 @@ class Heat final : public StagedStepping<T> {
 
   void queue_window(Stream& stream, stencil::DiffusionStep<T> step, Window<T> const& window) {
     step.grid = window.grid;
+    step.made = window.made;
+    step.march_planes = window.march_planes;
     place(step, window.first, window.cut, window.in[0]);
     stencil::diffuse_repeatedly(stream, step, window.in[0], window.out[0], window.steps, chosen_);
   }

@@ -20,8 +20,10 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                   .needed_of_ranks = needed_for(of_ranks)};
   if (steps.takes_none()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
-  int const fused = chosen_for<double>(run, device).fused_steps;
-  int const coefficients = has_array(all, "speed squared") + has_array(all, "source");
+  auto const chosen = chosen_for<double>(run, device);
+  int const fused = chosen.fused_steps;
+  bool const is_field = has_array(all, "speed squared");
+  int const coefficients = is_field + has_array(all, "source");
   steps.shape = {.grid = run.grid,
                  .periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic,
                  .reach = parameters_of(run).order / 2,
@@ -30,7 +32,14 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                  .made = fused > 1 ? 2 : 1,
                  .alike = !depends_on_time(all) && parameters_of(run).ricker.empty(),
                  .value_bytes = size_of(run.precision),
-                 .values_per_update = ((fused > 1 ? 4.0 : 3.0) + coefficients) / fused};
+                 .values_per_update = ((fused > 1 ? 4.0 : 3.0) + coefficients) / fused,
+                 .in_parts = star::makes_parts(chosen)};
+  steps.shape.march_planes = with_zero_of(run.precision, [&](auto zero) {
+    star::StepKind kind{run.grid, static_cast<int>(parameters_of(run).order), is_field};
+    auto& planes = kind.grid.points[slowest];
+    planes = (planes + run.ranks - 1) / run.ranks;
+    return star::march_planes(device, chosen_for<decltype(zero)>(run, device), kind);
+  });
   return steps;
 }
 
@@ -78,6 +87,8 @@ typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
   return [step, chosen, at_points](Stream& stream, Window<T> const& window) {
     auto part = step;
     part.grid = window.grid;
+    part.made = window.made;
+    part.march_planes = window.march_planes;
     part.speed_squared_field = at_points.speed_squared->at(window.first);
     part.source = at_points.source->at(window.first);
     auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);

@@ -1,5 +1,6 @@
 """Runs whose steps several processes share, started by mpirun: the same bits as of one process."""
 
+import json
 import os
 import pathlib
 import random
@@ -65,14 +66,14 @@ class Shared(support.Case):
         if MPIRUN is None or not has_module():
             self.skipTest("there is no mpirun, or this build has no MPI")
 
-    def start_ranks(self, count, *arguments):
+    def start_ranks(self, count, *arguments, environment=None):
         return subprocess.Popen(
             [MPIRUN, "-n", str(count), support.PROGRAM, *map(str, arguments)], cwd=self.directory,
-            env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            env={**ENVIRONMENT, **(environment or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, start_new_session=True)
 
-    def on_ranks(self, count, *arguments, code=DONE):
-        process = self.start_ranks(count, *arguments)
+    def on_ranks(self, count, *arguments, code=DONE, environment=None):
+        process = self.start_ranks(count, *arguments, environment=environment)
         try:
             out, err = process.communicate(timeout=120)
         finally:
@@ -351,6 +352,67 @@ class Killed(Shared):
             self.on_ranks(count, "run", file, "--output", "parts", "--restart", "--quiet")
             with self.subTest(ranks=count):
                 self.assert_same("whole/case.h5", "parts/case.h5")
+
+
+class OnGpu(Shared):
+    """Ranks on the GPUs there are, one after the other, and all of them on the first one."""
+
+    def setUp(self):
+        super().setUp()
+        if "cuda:0" not in self.call("list", "devices")[0]:
+            self.skipTest("there is no GPU")
+
+    def assert_shared_on_gpu(self, config, transports=("p2p", "staged"), counts=(2, 3)):
+        file = self.write("case.yaml", {**config, "device": "cuda"})
+        self.call("run", file, "--output", "one", "--quiet")
+        ways = [(transport, count, visible) for transport in transports for count in counts
+                for visible in (None, "0")]
+        for transport, count, visible in ways:
+            environment = {"GRIDSTRIDE_TRANSPORT": transport}
+            if visible is not None:
+                environment["CUDA_VISIBLE_DEVICES"] = visible
+            with self.subTest(transport=transport, ranks=count, visible=visible):
+                out, _ = self.on_ranks(count, "run", file, "--output", "shared", "--quiet",
+                                       "--overwrite", "--summary", "-", environment=environment)
+                self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
+                self.assert_same("one/case.h5", "shared/case.h5")
+
+    def test_passes_made_boundary_first(self):
+        self.assert_shared_on_gpu(
+            heat(grid={"points": [130, 97]}, kernels={"stencil": "temporal", "fused_steps": 8},
+                 time={"end": 2e-3}, limits={"trip_steps": 8}))
+
+    def test_volumes_made_in_halves(self):
+        self.assert_shared_on_gpu(
+            heat(grid={"points": [33, 18, 29]}, precision="float32",
+                 initial={"u": "sin(2*pi*z)*x + y"}, time={"end": 5e-3},
+                 boundary={"x": {"dirichlet": "z"}, "y": {"neumann": 0}, "z": "periodic"},
+                 kernels={"stencil": "temporal"}, limits={"trip_steps": 2}))
+
+    def test_several_passes_for_each_exchange(self):
+        self.assert_shared_on_gpu(heat(grid={"points": [64, 90]}, limits={"trip_steps": 5}),
+                                  transports=("p2p",))
+
+    def test_waves(self):
+        self.assert_shared_on_gpu(
+            wave(grid={"points": [150, 121]}, kernels={"star": "temporal"}, time={"end": 0.1},
+                 limits={"trip_steps": 4}))
+
+    def test_a_rank_that_is_killed_ends_the_others(self):
+        file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},
+                                            device="cuda"))
+        process = self.start_ranks(2, "run", file, "--output", "parts", "--quiet")
+        log = self.directory / "parts/case.log"
+        support.wait_for(lambda: log.exists() and "\nstep " in log.read_text(), "the run")
+        os.kill(self.ranks_of(process)[-1], signal.SIGKILL)
+        process.communicate(timeout=30)
+        self.assertNotEqual(process.returncode, DONE)
+
+    def test_transports_that_there_are_not(self):
+        file = self.write("case.yaml", heat(device="cuda"))
+        _, err = self.on_ranks(2, "run", file, code=FAILED,
+                               environment={"GRIDSTRIDE_TRANSPORT": "pigeons"})
+        self.assertIn("GRIDSTRIDE_TRANSPORT is 'pigeons'", err)
 
 
 if __name__ == "__main__":
