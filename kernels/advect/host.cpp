@@ -127,14 +127,13 @@ template <bool variable, class T>
   long long const s = whole_lines(a).stride[axis];
   T const* const velocity = variable && a.velocity[axis] ? a.velocity[axis] + first : nullptr;
   T const weight = a.weight[axis];
-  if (velocity) {
+  // Beside a field, a constant velocity goes by fluxes too, as it does near the ends of lines.
+  auto const c = [=](long long i) { return velocity ? weight * velocity[i] : weight; };
+  if constexpr (variable) {
 #pragma omp simd
-    for (long long i = 0; i < count; ++i) {
-      T const lower = weight * velocity[i - s], c = weight * velocity[i],
-              upper = weight * velocity[i + s];
-      result[i] = here[i] + (lax_wendroff_flux(lower, below[i], c, here[i]) -
-                             lax_wendroff_flux(c, here[i], upper, above[i]));
-    }
+    for (long long i = 0; i < count; ++i)
+      result[i] = here[i] + (lax_wendroff_flux(c(i - s), below[i], c(i), here[i]) -
+                             lax_wendroff_flux(c(i), here[i], c(i + s), above[i]));
   } else {
 #pragma omp simd
     for (long long i = 0; i < count; ++i)

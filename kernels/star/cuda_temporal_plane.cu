@@ -178,8 +178,9 @@ __device__ March<Shape, T>::March(LeapfrogArguments<T> const& a, Pass<T> const& 
         << e;
   stores_whole_ = pass.aligned && stored_ == (1U << width) - 1;
   if (stores_whole_) stored_ = 0;
-  int const first = static_cast<int>(blockIdx.x / tiling.strips) * tiling.rows;
-  count_ = min(tiling.rows, points_y_ - first);
+  int const first =
+      static_cast<int>(a.made[0]) + static_cast<int>(blockIdx.x / tiling.strips) * tiling.rows;
+  count_ = min(tiling.rows, static_cast<int>(a.made[1]) - first);
   from_ = first - steps * radius;
   bool const beyond = from_ - radius < 0 || first + count_ + steps * radius + turns > points_y_;
   has_signs_ = negative_ != 0 || beyond;
@@ -343,28 +344,56 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
   March<Shape, T>(a, pass).run();
 }
 
-/// Rows of a chunk: those for which the last block is done first, if all take turns at the same
-/// pace.
+/// Rows of a chunk, how many there are, and what they cost: turns of the march until the last block is
+/// done, if all take turns at the same pace.
+struct PlaneCut {
+  long long rows = 0, chunks = 0, cost = 0;
+};
+
 template <class Shape>
-PlaneTiling cut_plane(Device const& device, long long const (&points)[3]) {
-  long long const strips = (points[0] + Shape::stored - 1) / Shape::stored;
+long long turns_of(long long rows) {
+  return (rows + 2 * Shape::steps * Shape::radius + Shape::turns - 1) / Shape::turns;
+}
+
+template <class Shape>
+PlaneCut best_cut(Device const& device, long long strips, long long all_rows) {
   long long const at_once = static_cast<long long>(device.processors()) * Shape::blocks;
-  long long best_chunks = 0, best_rows = 0, best_cost = 0;
+  PlaneCut best;
   for (int waves = 1; waves <= 8; ++waves) {
-    long long const chunks = std::clamp(waves * at_once / strips, 1LL, points[1]);
-    long long const rows = (points[1] + chunks - 1) / chunks;
-    long long const whole_turns =
-        (rows + 2 * Shape::steps * Shape::radius + Shape::turns - 1) / Shape::turns;
-    long long const cost = (strips * chunks + at_once - 1) / at_once * whole_turns;
-    if (best_chunks > 0 && cost >= best_cost) continue;
-    best_chunks = (points[1] + rows - 1) / rows;
-    best_rows = rows;
-    best_cost = cost;
+    long long const chunks = std::clamp(waves * at_once / strips, 1LL, all_rows);
+    long long const rows = (all_rows + chunks - 1) / chunks;
+    long long const cost = (strips * chunks + at_once - 1) / at_once * turns_of<Shape>(rows);
+    if (best.chunks == 0 || cost < best.cost) best = {rows, (all_rows + rows - 1) / rows, cost};
   }
-  if (strips * best_chunks > 2147483647)
+  return best;
+}
+
+template <class Shape>
+long long strips_of(long long points) {
+  return (points + Shape::stored - 1) / Shape::stored;
+}
+
+template <class Shape, class T>
+PlaneTiling cut_plane(Device const& device, LeapfrogArguments<T> const& a) {
+  long long const strips = strips_of<Shape>(a.points[0]);
+  long long const all_rows = a.made[1] - a.made[0];
+  PlaneCut cut;
+  if (a.march_planes > 0) {
+    cut.chunks = std::max((all_rows + a.march_planes / 2) / a.march_planes, 1LL);
+    cut.rows = (all_rows + cut.chunks - 1) / cut.chunks;
+    cut.chunks = (all_rows + cut.rows - 1) / cut.rows;
+  } else {
+    cut = best_cut<Shape>(device, strips, all_rows);
+  }
+  if (strips * cut.chunks > 2147483647)
     throw std::invalid_argument("star: the grid needs too many blocks");
-  return {static_cast<unsigned>(strips), static_cast<unsigned>(best_chunks),
-          static_cast<int>(best_rows)};
+  return {static_cast<unsigned>(strips), static_cast<unsigned>(cut.chunks),
+          static_cast<int>(cut.rows)};
+}
+
+template <class Shape>
+long long march_of(Device const& device, long long const (&points)[3]) {
+  return best_cut<Shape>(device, strips_of<Shape>(points[0]), points[1]).rows;
 }
 
 template <class Shape, class T>
@@ -374,7 +403,7 @@ void launch_pass(Stream& stream, LeapfrogArguments<T> const& a, T* out_before) {
   static_assert(bytes <= temporal_shared_bytes);
   GRIDSTRIDE_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   Pass<T> const pass{
-      out_before, cut_plane<Shape>(stream.device(), a.points),
+      out_before, cut_plane<Shape>(stream.device(), a),
       takes_vectors(a.points[0], a.in, a.previous, a.out, out_before, a.speed_squared)};
   kernel<<<pass.tiling.strips * pass.tiling.chunks, Shape::threads, bytes, native(stream)>>>(a,
                                                                                              pass);
@@ -400,6 +429,19 @@ void cuda_temporal_plane(Stream& stream, int, int radius, LeapfrogArguments<T> c
   });
 }
 
+template <class T>
+long long cuda_plane_march(Device const& device, int radius, bool variable,
+                           long long const (&points)[3]) {
+  long long planes = 0;
+  with_shape(2, radius, [&](auto, auto reach) {
+    planes = variable ? march_of<ShapeOf<T, reach(), true>>(device, points)
+                      : march_of<ShapeOf<T, reach(), false>>(device, points);
+  });
+  return planes;
+}
+
+template long long cuda_plane_march<float>(Device const&, int, bool, long long const (&)[3]);
+template long long cuda_plane_march<double>(Device const&, int, bool, long long const (&)[3]);
 template void cuda_temporal_plane(Stream&, int, int, LeapfrogArguments<float> const&, float*);
 template void cuda_temporal_plane(Stream&, int, int, LeapfrogArguments<double> const&, double*);
 

@@ -123,6 +123,13 @@ LeapfrogArguments<T> arguments_of(LeapfrogStep<T> const& step) {
   require_disjoint("star", out, named("in", std::span(step.in, size)));
   require_disjoint_or_same("star", out, named("previous", std::span(step.previous, size)));
   arguments.out = step.out;
+  long long const planes = step.grid.points[step.grid.dims - 1];
+  auto const& [from, to] = step.made;
+  if (from < 0 || to > planes || (from >= to && to != 0))
+    throw std::invalid_argument(fmt::format("star: planes {} to {} of {}", from, to, planes));
+  arguments.made[0] = from;
+  arguments.made[1] = to == 0 ? planes : to;
+  arguments.march_planes = step.march_planes;
   arguments.speed_squared = step.speed_squared_field;
   arguments.source = step.source;
   arguments.ratio = static_cast<T>(step.ratio);
@@ -248,9 +255,22 @@ void pass(Stream& stream, LeapfrogStep<T> const& step, T* out_before, Chosen<T> 
 }  // namespace
 
 template <class T>
+std::int64_t march_planes([[maybe_unused]] Device const& device, Chosen<T> const& chosen,
+                          [[maybe_unused]] StepKind const& kind) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  long long const points[3] = {kind.grid.points[0], kind.grid.points[1], kind.grid.points[2]};
+  if (makes_parts(chosen))
+    return cuda_plane_march<T>(device, kind.order / 2, kind.variable, points);
+#endif
+  return 0;
+}
+
+template <class T>
 void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
                          std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("star: {} steps", steps));
+  if (step.made[1] != 0 && makes_parts(chosen) && steps > 1 && steps != chosen.fused_steps)
+    throw std::invalid_argument("star: several passes of a part of the planes");
   for (; chosen.fused_steps > 1 && steps >= chosen.fused_steps; steps -= chosen.fused_steps) {
     step.in = arrays.now;
     step.previous = arrays.before;
@@ -321,6 +341,7 @@ void add_ricker(Stream& stream, std::span<RickerTerm const> terms,
   template void leapfrog(Stream&, LeapfrogStep<T> const&, std::string_view);                       \
   template void leapfrog(Stream&, LeapfrogStep<T> const&, Chosen<T> const&);                       \
   template Chosen<T> choose<T>(Device const&, StepKind const&, Repetition const&);                 \
+  template std::int64_t march_planes(Device const&, Chosen<T> const&, StepKind const&);            \
   template void leapfrog_repeatedly(Stream&, LeapfrogStep<T>, WaveArrays<T>&, std::int64_t,        \
                                     Chosen<T> const&);                                             \
   template void leapfrog_repeatedly(Stream&, LeapfrogStep<T> const&, WaveArrays<T>&, std::int64_t, \

@@ -51,6 +51,10 @@ struct LeapfrogStep {
   std::array<T const*, 3> damping = {};    ///< σ along each axis in 1/s; null for none
   /// Periodic, fixed or free.
   std::array<std::array<SideKind, 2>, 3> sides = {};
+  /// Planes of the slowest axis, [from, to), whose new values are wanted; {0, 0}: all. Of the others
+  /// `out` holds anything, or what it did where `makes_parts` says so.
+  std::array<std::int64_t, 2> made = {};
+  std::int64_t march_planes = 0;  ///< of `march_planes`, where passes make a grid in parts
 };
 
 /// Rows that make one step ignore `out_before`; one that makes several leaves there the moment
@@ -113,6 +117,17 @@ Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& w
 /// The fused steps of what `choose` would bind on a device of a backend; 1 for what it refuses.
 int fused_steps(Backend backend, StepKind const& kind, Repetition const& wanted);
 
+/// Whether a pass of several steps leaves planes of `out` alone that are not wanted.
+template <class T>
+bool makes_parts(Chosen<T> const& chosen) {
+  return chosen.fused_steps > 1;
+}
+
+/// How many planes a block goes through where one pass makes a grid, which passes that make it in
+/// parts, several at a time, had better keep to; 0: a pass has no such number.
+template <class T>
+std::int64_t march_planes(Device const& device, Chosen<T> const& chosen, StepKind const& kind);
+
 /// Queues one step as was chosen.
 template <class T>
 void leapfrog(Stream& stream, LeapfrogStep<T> const& step, Chosen<T> const& chosen);
@@ -136,8 +151,9 @@ struct WaveArrays {
 /// Fused steps are temporal blocking (Wonnacott, "Using time skewing to eliminate idle time due to
 /// memory bandwidth and network limitations", IPDPS 2000): see docs/kernels/star.md.
 ///
-/// Throws as `leapfrog` does, for a negative number of steps, and for fused steps without two spare
-/// arrays apart from all others.
+/// Throws as `leapfrog` does, for a negative number of steps, for fused steps without two spare
+/// arrays apart from all others, and, of rows that leave planes alone, for more than a pass where not
+/// all planes are wanted.
 template <class T>
 void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
                          std::int64_t steps, Chosen<T> const& chosen);

@@ -48,7 +48,7 @@ struct PlaneShape {
 /// How the plane is cut into columns of `stored` points, and those into chunks of `rows` rows.
 /// Columns that meet an end of the lines take longer, and chunks at a side in y as well: the first
 /// column and the last two are cut into half as many rows, the first and the last chunk are
-/// `short_by` rows shorter.
+/// `short_by` rows shorter where rows at a side are made.
 struct PlaneTiling {
   unsigned columns, end_columns, chunks;
   int rows, short_by;
@@ -322,9 +322,9 @@ __device__ Strip strip_of(DiffusionArguments<T> const& a, PlaneTiling const& til
   strip.store_from = static_cast<int>(min(max(stored_from - strip.column, 0LL), count));
   strip.store_to = static_cast<int>(min(max(stored_to - strip.column, 0LL), count));
   int const rows = at_end ? (tiling.rows + 1) / 2 : tiling.rows;
-  long long const first = static_cast<long long>(n / columns) * rows - tiling.short_by;
-  strip.first = min(max(first, 0LL), a.points[1]);
-  strip.last = min(max(first + rows, 0LL), a.points[1]);
+  long long const first = a.made[0] + static_cast<long long>(n / columns) * rows - tiling.short_by;
+  strip.first = min(max(first, a.made[0]), a.made[1]);
+  strip.last = min(max(first + rows, a.made[0]), a.made[1]);
   return strip;
 }
 
@@ -347,47 +347,79 @@ __global__ void __launch_bounds__(plane_warps* warp_size, Shape::blocks)
                                                                      shared[warp_index()]);
 }
 
-/// Rows of a chunk: those for which the last warp is done first, if all take turns at the same
-/// pace.
+/// Rows of a chunk, how many there are, and what they cost: turns of the march until the last warp is
+/// done, if all take turns at the same pace.
+struct PlaneCut {
+  long long rows = 0, chunks = 0, cost = 0;
+};
+
 template <class Shape>
-PlaneTiling cut_plane(Device const& device, long long const (&points)[3]) {
-  long long const columns = (points[0] + Shape::stored - 1) / Shape::stored;
-  long long const end_columns = std::min(columns, 3LL);
+PlaneCut best_cut(Device const& device, long long columns, long long all_rows) {
   long long const at_once =
       static_cast<long long>(device.processors()) * Shape::blocks * plane_warps;
-  int const short_by = 2 * Shape::steps;
-  long long const all_rows = points[1] + 2 * short_by;
-  long long best_chunks = 0, best_rows = 0, best_cost = 0;
+  PlaneCut best;
   for (int waves = 1; waves <= 8; ++waves) {
-    long long const chunks = std::clamp(waves * at_once / (columns + end_columns), 1LL, all_rows);
+    long long const chunks = std::clamp(waves * at_once / columns, 1LL, all_rows);
     long long const rows = (all_rows + chunks - 1) / chunks;
-    long long const strips = (columns + end_columns) * chunks;
-    long long const cost = (strips + at_once - 1) / at_once * (rows + 2 * Shape::steps);
-    if (best_chunks > 0 && cost >= best_cost) continue;
-    best_chunks = chunks;
-    best_rows = rows;
-    best_cost = cost;
+    long long const cost = (columns * chunks + at_once - 1) / at_once * (rows + 2 * Shape::steps);
+    if (best.chunks == 0 || cost < best.cost) best = {rows, chunks, cost};
   }
-  if ((columns + end_columns) * best_chunks > 2147483647 || points[1] > 2147483647)
+  return best;
+}
+
+constexpr long long most_end_columns = 3;
+
+template <class Shape>
+long long columns_of(long long points) {
+  return (points + Shape::stored - 1) / Shape::stored;
+}
+
+template <class Shape, class T>
+PlaneTiling cut_plane(Device const& device, DiffusionArguments<T> const& a) {
+  auto const& [from, to] = a.made;
+  bool const at_side = from == 0 || to == a.points[1];
+  long long const columns = columns_of<Shape>(a.points[0]);
+  long long const end_columns = std::min(columns, most_end_columns);
+  int const short_by = at_side ? 2 * Shape::steps : 0;
+  long long const all_rows = to - from + 2 * short_by;
+  PlaneCut cut;
+  if (a.march_planes > 0) {
+    cut.chunks = std::max((all_rows + a.march_planes / 2) / a.march_planes, 1LL);
+    cut.rows = (all_rows + cut.chunks - 1) / cut.chunks;
+  } else {
+    cut = best_cut<Shape>(device, columns + end_columns, all_rows);
+  }
+  if ((columns + end_columns) * cut.chunks > 2147483647 || a.points[1] > 2147483647)
     throw std::invalid_argument("stencil: the grid needs too many blocks");
   return {static_cast<unsigned>(columns), static_cast<unsigned>(end_columns),
-          static_cast<unsigned>(best_chunks), static_cast<int>(best_rows), short_by};
+          static_cast<unsigned>(cut.chunks), static_cast<int>(cut.rows), short_by};
+}
+
+template <class Shape>
+long long march_of(Device const& device, long long const (&points)[3]) {
+  long long const columns = columns_of<Shape>(points[0]);
+  return best_cut<Shape>(device, columns + std::min(columns, most_end_columns), points[1]).rows;
 }
 
 template <class Shape, int width, class T>
 void launch_plane(Stream& stream, DiffusionArguments<T> const& a) {
-  PlaneTiling const tiling = cut_plane<Shape>(stream.device(), a.points);
+  PlaneTiling const tiling = cut_plane<Shape>(stream.device(), a);
   temporal_plane_kernel<Shape, width>
       <<<blocks_for(tiling.strips(), plane_warps), plane_warps * warp_size, 0, native(stream)>>>(
           a, tiling);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "stencil temporal");
 }
 
-/// Whether every thread's columns begin at a multiple of 16 bytes, and a line ends with a thread's.
+/// Whether a line ends with a thread's columns.
+template <class Shape>
+bool fits_vectors(long long points) {
+  return points % Shape::lane_points == 0 && points > Shape::lane_points;
+}
+
+/// Whether every thread's columns begin at a multiple of 16 bytes, too.
 template <class Shape, class T>
 bool takes_vectors(DiffusionArguments<T> const& a) {
-  return a.points[0] % Shape::lane_points == 0 && a.points[0] > Shape::lane_points &&
-         misalignment(a.in) == 0 && misalignment(a.out) == 0;
+  return fits_vectors<Shape>(a.points[0]) && misalignment(a.in) == 0 && misalignment(a.out) == 0;
 }
 
 /// The shape of a pass of so many steps, the fastest of those measured on an H200 at 8192² points.
@@ -427,6 +459,21 @@ void cuda_temporal_plane(Stream& stream, DiffusionArguments<T> const& a, int ste
     cuda_register_queue(stream, 2, a);
 }
 
+template <class T>
+long long cuda_plane_march(Device const& device, long long const (&points)[3], int steps) {
+  auto const of_pass = [&](auto fused) {
+    using Aligned = decltype(shape_of_pass<fused(), vector_width<T>, T>());
+    using Other = decltype(shape_of_pass<fused(), 1, T>());
+    return fits_vectors<Aligned>(points[0]) ? march_of<Aligned>(device, points)
+                                            : march_of<Other>(device, points);
+  };
+  if (steps == 8) return of_pass(std::integral_constant<int, 8>());
+  if (steps == 4) return of_pass(std::integral_constant<int, 4>());
+  return of_pass(std::integral_constant<int, 2>());
+}
+
+template long long cuda_plane_march<float>(Device const&, long long const (&)[3], int);
+template long long cuda_plane_march<double>(Device const&, long long const (&)[3], int);
 template void cuda_temporal_plane(Stream&, DiffusionArguments<float> const&, int);
 template void cuda_temporal_plane(Stream&, DiffusionArguments<double> const&, int);
 

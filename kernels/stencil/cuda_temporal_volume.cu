@@ -146,8 +146,8 @@ __device__ March<T, aligned, with_sides>::March(DiffusionArguments<T> const& a, 
   take_lines(work, tile % work.y_tiles);
   sides_.spot.find(Memory::spots_begin(work.groups) + Spot<T, aligned>::bytes * threadIdx.x);
   sides_.find(Memory::sides_begin(work.groups), warp == border && !is_spare_, imposed);
-  first_plane_ = tile / work.y_tiles * work.length;
-  last_plane_ = min(first_plane_ + work.length, points(2));
+  first_plane_ = static_cast<int>(a.made[0] + tile / work.y_tiles * work.length);
+  last_plane_ = min(first_plane_ + work.length, static_cast<int>(a.made[1]));
 }
 
 /// Finds the thread's column of vectors, and where it leaves what others need of it.
@@ -366,7 +366,7 @@ template <class T>
 Work share_out(Stream& stream, DiffusionArguments<T> const& a) {
   using Memory = Layout<T>;
   auto const shared = static_cast<int>(stream.device().capabilities().shared_bytes);
-  long long const processors = stream.device().processors(), nz = a.points[2];
+  long long const processors = stream.device().processors(), nz = a.made[1] - a.made[0];
   long long const columns = tiles(a.points[0], Memory::width);
   long long const x_tiles = tiles(columns - (is_open(a, 0) ? 2 * Memory::halo : 0), warp_size);
   Work best{};

@@ -158,6 +158,13 @@ DiffusionArguments<T> arguments_of(DiffusionStep<T> const& step) {
   arguments.base = step.base;
   arguments.in_weight = static_cast<T>(step.in_weight);
   arguments.source_weight = static_cast<T>(step.factor);
+  long long const planes = step.grid.points[step.grid.dims - 1];
+  auto const& [from, to] = step.made;
+  if (from < 0 || to > planes || (from >= to && to != 0))
+    throw std::invalid_argument(fmt::format("stencil: planes {} to {} of {}", from, to, planes));
+  arguments.made[0] = from;
+  arguments.made[1] = to == 0 ? planes : to;
+  arguments.march_planes = step.march_planes;
   bool const variable = step.diffusivity_field != nullptr;
   for (int axis = 0; axis < 3; ++axis) {
     double const h = step.grid.spacing[axis];
@@ -340,9 +347,28 @@ int steps_of_pass(Chosen<T> const& chosen, int dims, std::int64_t left) {
 }
 
 template <class T>
+bool makes_parts(Chosen<T> const& chosen, int dims) {
+  return dims > 1 && chosen.fused_steps > 1 && chosen.row->name == "temporal";
+}
+
+template <class T>
+std::int64_t march_planes([[maybe_unused]] Device const& device, Chosen<T> const& chosen,
+                          Grid const& grid) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  long long const points[3] = {grid.points[0], grid.points[1], grid.points[2]};
+  if (grid.dims == 2 && makes_parts(chosen, 2))
+    return cuda_plane_march<T>(device, points, chosen.fused_steps);
+#endif
+  return 0;
+}
+
+template <class T>
 T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second,
                       std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("stencil: {} steps", steps));
+  int const dims = step.grid.dims;
+  if (step.made[1] != 0 && makes_parts(chosen, dims) && steps > steps_of_pass(chosen, dims, steps))
+    throw std::invalid_argument("stencil: several passes of a part of the planes");
   bool const has_terms = std::ranges::any_of(step.terms, &DiffusionStep<T>::Term::values);
   if (step.base != nullptr || has_terms)
     throw std::invalid_argument("stencil: repeated steps have neither a base nor terms");
@@ -386,6 +412,8 @@ double euler_limit(Grid const& grid, double largest_diffusivity) {
   template void diffuse(Stream&, DiffusionStep<T> const&, Chosen<T> const&);             \
   template StepKind kind_of(DiffusionStep<T> const&);                                    \
   template int steps_of_pass(Chosen<T> const&, int, std::int64_t);                       \
+  template bool makes_parts(Chosen<T> const&, int);                                      \
+  template std::int64_t march_planes(Device const&, Chosen<T> const&, Grid const&);      \
   template Chosen<T> choose(Device const&, StepKind const&, Repetition const&);          \
   template T* diffuse_repeatedly(Stream&, DiffusionStep<T>, T*, T*, std::int64_t,        \
                                  Chosen<T> const&);                                      \

@@ -46,6 +46,10 @@ struct DiffusionStep {
   T const* source = nullptr;             ///< s at the points; null for none
   std::array<Term, max_terms> terms;     ///< those with null values are left out
   std::array<std::array<Side, 2>, 3> sides;
+  /// Planes of the slowest axis, [from, to), whose new values are wanted; {0, 0}: all. Of the others
+  /// `out` holds anything, or what it did where `makes_parts` says so.
+  std::array<std::int64_t, 2> made = {};
+  std::int64_t march_planes = 0;  ///< of `march_planes`, where passes make a grid in parts
 };
 
 /// How often a step is made: steps after the first one take the result of the one before, in two
@@ -121,6 +125,15 @@ int steps_of_pass(Chosen<T> const& chosen, int dims, std::int64_t left);
 template <class T>
 Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& wanted);
 
+/// Whether a pass of several steps leaves planes of `out` alone that are not wanted.
+template <class T>
+bool makes_parts(Chosen<T> const& chosen, int dims);
+
+/// How many planes a block goes through where one pass makes a grid, which passes that make it in
+/// parts, several at a time, had better keep to; 0: a pass has no such number.
+template <class T>
+std::int64_t march_planes(Device const& device, Chosen<T> const& chosen, Grid const& grid);
+
 /// Queues one step as was chosen.
 template <class T>
 void diffuse(Stream& stream, DiffusionStep<T> const& step, Chosen<T> const& chosen);
@@ -133,7 +146,8 @@ void diffuse(Stream& stream, DiffusionStep<T> const& step, Chosen<T> const& chos
 /// Fused steps are temporal blocking (Wonnacott, "Using time skewing to eliminate idle time due to
 /// memory bandwidth and network limitations", IPDPS 2000): see docs/kernels/stencil.md.
 ///
-/// Throws for a negative number of steps, a base or terms.
+/// Throws for a negative number of steps, a base or terms, and, of rows that leave planes alone, for
+/// more steps than a pass makes where not all planes are wanted.
 template <class T>
 T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second,
                       std::int64_t steps, Chosen<T> const& chosen);

@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/json.hpp"
+#include "cli/run.hpp"
 #include "core/host_limits.hpp"
 #include "core/stream.hpp"
 #include "core/text.hpp"
@@ -42,10 +43,14 @@ std::string steps_text(config::RunConfig const& config, Forecast const& expected
 
 /// What a run takes, or several.
 void print_forecast(config::RunConfig const& config, Forecast const& expected) {
-  fmt::print("# memory: {} on the device, {} {}\n",
-             format_bytes(static_cast<double>(expected.device_bytes)),
-             format_bytes(static_cast<double>(expected.host_bytes)),
-             expected.slabs.empty() ? "for output" : "on the host");
+  auto const of_device = format_bytes(static_cast<double>(expected.device_bytes)),
+             of_host = format_bytes(static_cast<double>(expected.host_bytes));
+  if (expected.rank_bytes > 0)
+    fmt::print("# memory: {} on the device for each rank; for the first {}, and {} on the host\n",
+               format_bytes(static_cast<double>(expected.rank_bytes)), of_device, of_host);
+  else
+    fmt::print("# memory: {} on the device, {} {}\n", of_device, of_host,
+               expected.slabs.empty() ? "for output" : "on the host");
   if (!expected.slabs.empty()) fmt::print("# {}\n", expected.slabs);
   if (!expected.room.lack.empty()) fmt::print("# {}\n", expected.room.lack);
   std::string const checkpoints =
@@ -81,6 +86,10 @@ Json json_forecast(config::RunConfig const& config, Forecast const& expected,
                {"checkpoint_bytes", json_number(expected.checkpoint_bytes)},
                {"disk_free_bytes", json_number(disk_room(config.output.directory).bytes)}});
   if (!expected.slabs.empty()) json["slabs"] = expected.slabs;
+  if (expected.rank_bytes > 0) {
+    json["ranks"] = config.ranks;
+    json["rank_bytes"] = expected.rank_bytes;
+  }
   if (auto const warning = disk_warning(config, expected); !warning.empty())
     json["warning"] = warning;
   return json;
@@ -184,11 +193,17 @@ struct CheckArguments {
   std::string file;
   OverrideOptions changes;
   bool json = false;
+  int ranks = 1;
+  CLI::Option* ranks_given = nullptr;
 };
 
 int check_file(CheckArguments const& options) {
-  auto const file =
-      config::read_run_file(options.file, options.changes.overrides(), simulation_infos());
+  auto file = config::read_run_file(options.file, options.changes.overrides(), simulation_infos());
+  bool const is_given = options.ranks_given->count() > 0;
+  int const ranks =
+      is_given ? options.ranks : static_cast<int>(file.run.wanted_ranks().value_or(1));
+  if (is_given) require_processes(ranks);
+  share_steps(file, ranks);
   check_reference(file.run);
   std::vector<std::string> fallbacks;
   Stream stream(choose_device(file.run, fallbacks));
@@ -207,6 +222,11 @@ void add_check(CLI::App& app, Action& action) {
       ->type_name("FILE");
   options->changes.add_to(*command);
   command->add_flag("--json", options->json, "As JSON");
+  options->ranks_given =
+      command
+          ->add_option("--ranks", options->ranks,
+                       "As a run of so many processes on this machine, which share the steps")
+          ->type_name("N");
   command->callback([options, &action] { action = [options] { return check_file(*options); }; });
 }
 

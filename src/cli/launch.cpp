@@ -28,15 +28,19 @@ int started_by_launcher() {
 
 }  // namespace
 
-bool must_launch(RunArguments const& arguments) {
-  if (arguments.ranks_given->count() == 0) return false;
-  int const count = arguments.ranks;
+void require_processes(int count) {
   int const processors = available_processors();
   int const most = std::max(64, 4 * processors);
   if (count < 1 || count > most)
     refuse_ranks(count, fmt::format("is no number of processes for this machine (1 to {}: {} "
                                     "processors may be used here)",
                                     most, processors));
+}
+
+bool must_launch(RunArguments const& arguments) {
+  if (arguments.ranks_given->count() == 0) return false;
+  int const count = arguments.ranks;
+  require_processes(count);
   int const started = started_by_launcher();
   if (started == count) return false;  // they are here
   if (started > 0)

@@ -104,23 +104,20 @@ std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
   return std::make_exception_ptr(NumericalError(summary.shortfall));
 }
 
-namespace {
-
-/// Several processes share the steps of each run.
-void share(Files& files) {
-  for (auto& file : files) {
-    if (file.is_sweep())
-      throw ConfigError({file.run.problem(
-          file.run.location("sweep"),
-          fmt::format("the runs of a sweep go in one process (there are {})", ranks().count()))});
-    file.run.ranks = ranks().count();
-  }
+void share_steps(config::RunFile& file, int count) {
+  if (count > 1 && file.is_sweep())
+    throw ConfigError({file.run.problem(
+        file.run.location("sweep"),
+        fmt::format("the runs of a sweep go in one process (there are {})", count))});
+  file.run.ranks = count;
 }
+
+namespace {
 
 int run_files(RunArguments const& options) {
   // Every file is checked before the first one runs.
   auto files = read_files(options.files, options.changes);
-  if (ranks().count() > 1) share(files);
+  for (auto& file : files) share_steps(file, ranks().count());
   if (!ranks().is_first()) {
     serve(runs_of(files));
     return 0;

@@ -39,6 +39,11 @@ std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
 /// `--spread`: each file is run by one process. Returns the exit code.
 int spread_files(RunArguments const& arguments);
 
+/// Throws `ConfigError` for a number of processes that `--ranks` does not take on this machine.
+void require_processes(int count);
+/// The steps of a file's run are shared by so many. Throws `ConfigError` for a sweep.
+void share_steps(config::RunFile& file, int count);
+
 /// `--ranks`: whether so many processes are still to be started. Throws `ConfigError` where they
 /// cannot be, or others have been.
 bool must_launch(RunArguments const& arguments);

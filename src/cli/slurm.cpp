@@ -68,6 +68,10 @@ void check_file(config::RunFile const& file, Job const& job) {
            fmt::format("all {} processes of a node would have this GPU ('cuda' gives each "
                        "its own)",
                        job.tasks));
+  if (auto const wanted = run.wanted_ranks(); wanted && *wanted != processes)
+    refuse("ranks",
+           fmt::format("the run is for {} processes, the job has {} (--nodes {}, {} on each)",
+                       *wanted, processes, job.nodes, job.tasks));
   if (file.is_sweep() && processes > 1)
     refuse("sweep", fmt::format("the runs of a sweep go in one process (--nodes {}, {} on each)",
                                 job.nodes, job.tasks));

@@ -338,7 +338,7 @@ std::string missing_sections(SimulationInfo const& simulation) {
 
 /// Whether a row of a section that all simulations have differs from one to another.
 bool is_own(Row const& row, std::string_view section) {
-  constexpr std::string_view sections[] = {"kernels", "limits"};
+  constexpr std::string_view sections[] = {"kernels", "limits", "ranks"};
   constexpr std::string_view paths[] = {"time.scheme", "output.derived", "verify.exact",
                                         "verify.manufactured"};
   return std::ranges::find(sections, section) != std::end(sections) ||

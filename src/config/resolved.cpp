@@ -41,7 +41,7 @@ std::string problem_yaml(RunConfig const& config) {
   for (auto const& family : config.simulation->kernels)
     if (family.for_diagnostics) problem.kernels[std::string(family.name)] = "auto";
   problem.fused_steps.reset();
-  std::vector<std::string_view> of_no_matter = {"stop"};
+  std::vector<std::string_view> of_no_matter = {"stop", "ranks"};
   if (config.simulation->limits != SimulationInfo::LimitsOf::nothing)
     of_no_matter.push_back("limits");
   return yaml_of(problem, *config.parameters, of_no_matter);

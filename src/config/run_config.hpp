@@ -68,6 +68,8 @@ struct SimulationInfo {
   /// larger than the device.
   enum class LimitsOf { nothing, data, grid };
   LimitsOf limits = LimitsOf::nothing;
+  /// Whether several ranks may share its steps: the key `ranks`.
+  bool takes_ranks = false;
   /// Whether values of its fields may be missing: NaN is then no reason to stop.
   bool has_gaps = false;
   /// What the sides of its grid may be for fields that do not say it, the default first. Where no
@@ -233,11 +235,15 @@ struct RunOptions {
   Limits limits;
   std::map<std::string, std::string, std::less<>> kernels;  // family -> variant, or "auto"
   std::optional<double> fused_steps;                        // a whole number; empty: auto
+  /// How many processes there are to be, or parts along each axis; empty: as many as there are.
+  std::vector<std::int64_t> parts;
   Location initial_location;
   std::map<std::string, Location, std::less<>> locations;  // of every key that is given
 
   /// What holds on the sides for one of the fields or names. Throws `std::invalid_argument` for others.
   Sides const& sides_of(std::string_view field) const;
+  /// How many processes `parts` ask for.
+  std::optional<std::int64_t> wanted_ranks() const;
   /// What has the sides of that place in `boundary`.
   FieldInfo const& sided(std::size_t place) const {
     return is_name(place) ? names[place + names.size() - boundary.size()] : fields[place];

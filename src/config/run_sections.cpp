@@ -350,7 +350,44 @@ void declare_kernels(Visitor& visitor, RunOptions& run) {
                   });
 }
 
+/// Cut along the slowest axis alone.
+void declare_ranks(Visitor& visitor, RunOptions& run) {
+  bool const usable = visitor.list(
+      {.name = "ranks",
+       .documentation =
+           "How many processes share the steps (docs/cluster.md): a number, or the "
+           "parts of the grid along each axis, of which the slowest alone is cut. Where "
+           "it is given, another number of processes is refused.",
+       .minimum = 1,
+       .maximum = 1 << 20},
+      {1, 3, std::nullopt, Presence::optional}, run.parts);
+  auto const& parts = run.parts;
+  std::size_t const axes = run.grid_options.points.size();
+  if (!usable || parts.size() < 2 || axes == 0) return;
+  if (parts.size() != axes)
+    visitor.fault("ranks",
+                  fmt::format("has parts along {} axes, the grid has {} (a number alone is "
+                              "that of the processes)",
+                              parts.size(), axes));
+  else if (std::any_of(parts.begin(), parts.end() - 1, [](auto count) { return count > 1; }))
+    visitor.fault(
+        "ranks",
+        fmt::format(
+            "parts along {} are not possible, only along the slowest "
+            "axis, {} (as {} instead)",
+            axis_names[static_cast<std::size_t>(
+                std::ranges::find_if(parts, [](auto count) { return count > 1; }) - parts.begin())],
+            axis_names[axes - 1], *run.wanted_ranks()));
+}
+
 }  // namespace
+
+std::optional<std::int64_t> RunOptions::wanted_ranks() const {
+  if (parts.empty()) return {};
+  std::int64_t count = 1;
+  for (std::int64_t const along : parts) count *= along;
+  return count;
+}
 
 std::vector<std::string> default_formats(SimulationInfo const& simulation) {
   std::vector<std::string> formats;
@@ -419,6 +456,10 @@ void declare_run(Visitor& visitor, RunOptions& run, ParameterSet& parameters) {
   if (simulation.has_time) declare_checkpoint(visitor, run.checkpoint);
   if (!simulation.has_own_results) declare_diagnostics(visitor, run);
   declare_verify(visitor, run);
+  if (simulation.takes_ranks)
+    declare_ranks(visitor, run);
+  else
+    visitor.refuse("ranks", fmt::format("{} is computed by one process", simulation.name));
   check_beside_sweep(visitor, run);
   declare_kernels(visitor, run);
   if (simulation.limits == SimulationInfo::LimitsOf::data) declare_limits(visitor, run.limits);

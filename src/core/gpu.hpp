@@ -60,6 +60,20 @@ bool is_on_host(void const* memory);
 void copy_async(void* target, void const* source, std::size_t bytes, void* stream);
 void zero_async(void* target, std::size_t bytes, void* stream);
 
+/// What names memory or an event to other processes of this machine.
+using IpcHandle = std::array<std::byte, 64>;
+/// Memory that other processes may use as well, which what comes from the pool is not. Whoever else
+/// has opened it closes it before it goes.
+std::shared_ptr<void> allocate_shared(int ordinal, std::size_t bytes);
+/// An event that other processes may wait for. Who waits for it does so for the last time that it
+/// was recorded before.
+std::shared_ptr<void> make_shared_event(int ordinal);
+IpcHandle handle_of_memory(void* memory);
+IpcHandle handle_of_event(void* event);
+/// What another process has, as this one's GPU reaches it. Throws where it does not.
+std::shared_ptr<void> open_memory(int ordinal, IpcHandle const& handle);
+std::shared_ptr<void> open_event(int ordinal, IpcHandle const& handle);
+
 /// An executable graph of what `work` queues on `stream`.
 std::shared_ptr<void> capture(void* stream, std::function<void()> const& work);
 void launch_graph(void* graph, void* stream);

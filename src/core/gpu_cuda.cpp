@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -32,6 +33,13 @@ void log_failure(cudaError_t status, char const* call) {
   if (status != cudaSuccess && status != cudaErrorCudartUnloading)
     tell(fmt::format("gridstride: {} failed: {}\n", call, cudaGetErrorString(status)));
 }
+
+/// For calls whose fault leaves the device as it was: the next launch is not to meet it again.
+void check_and_forget(cudaError_t status, char const* call, int line) {
+  if (status != cudaSuccess) cudaGetLastError();
+  check(status, call, line);
+}
+#define GRIDSTRIDE_TRY(call) check_and_forget((call), #call, __LINE__)
 
 cudaStream_t as_stream(void* stream) { return static_cast<cudaStream_t>(stream); }
 cudaEvent_t as_event(void* event) { return static_cast<cudaEvent_t>(event); }
@@ -235,6 +243,65 @@ void zero_async(void* target, std::size_t bytes, void* stream) {
 
 namespace {
 
+/// CUDA's handles are as many bytes, of types of their own.
+template <class Handle>
+Handle as_handle(IpcHandle const& bytes) {
+  static_assert(sizeof(Handle) == sizeof(IpcHandle));
+  return std::bit_cast<Handle>(bytes);
+}
+
+}  // namespace
+
+/// In whole pages, which nothing else is a part of: others get whole pages.
+std::shared_ptr<void> allocate_shared(int ordinal, std::size_t bytes) {
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  void* memory = nullptr;
+  std::size_t const whole = (bytes + huge_page - 1) / huge_page * huge_page;
+  cudaError_t const status = cudaMalloc(&memory, whole);
+  if (status == cudaErrorMemoryAllocation) {
+    auto const free = static_cast<double>(free_memory(ordinal));
+    out_of_memory("device", whole, "the device has " + format_bytes(free) + " free");
+  }
+  GRIDSTRIDE_CHECK(status);
+  return {memory, [](void* m) { log_failure(cudaFree(m), "cudaFree"); }};
+}
+
+std::shared_ptr<void> make_shared_event(int ordinal) {
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  cudaEvent_t event = nullptr;
+  GRIDSTRIDE_TRY(cudaEventCreateWithFlags(&event, cudaEventInterprocess | cudaEventDisableTiming));
+  return {event, [](void* e) { log_failure(cudaEventDestroy(as_event(e)), "cudaEventDestroy"); }};
+}
+
+IpcHandle handle_of_memory(void* memory) {
+  cudaIpcMemHandle_t handle{};
+  GRIDSTRIDE_TRY(cudaIpcGetMemHandle(&handle, memory));
+  return std::bit_cast<IpcHandle>(handle);
+}
+
+IpcHandle handle_of_event(void* event) {
+  cudaIpcEventHandle_t handle{};
+  GRIDSTRIDE_TRY(cudaIpcGetEventHandle(&handle, as_event(event)));
+  return std::bit_cast<IpcHandle>(handle);
+}
+
+std::shared_ptr<void> open_memory(int ordinal, IpcHandle const& handle) {
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  void* memory = nullptr;
+  GRIDSTRIDE_TRY(cudaIpcOpenMemHandle(&memory, as_handle<cudaIpcMemHandle_t>(handle),
+                                      cudaIpcMemLazyEnablePeerAccess));
+  return {memory, [](void* m) { log_failure(cudaIpcCloseMemHandle(m), "cudaIpcCloseMemHandle"); }};
+}
+
+std::shared_ptr<void> open_event(int ordinal, IpcHandle const& handle) {
+  GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));
+  cudaEvent_t event = nullptr;
+  GRIDSTRIDE_TRY(cudaIpcOpenEventHandle(&event, as_handle<cudaIpcEventHandle_t>(handle)));
+  return {event, [](void* e) { log_failure(cudaEventDestroy(as_event(e)), "cudaEventDestroy"); }};
+}
+
+namespace {
+
 using GraphOwner = std::unique_ptr<CUgraph_st, void (*)(cudaGraph_t)>;
 
 /// What `work` queues on `stream`, as a graph.
@@ -340,16 +407,6 @@ std::vector<KernelInfo> captured_kernels(void* stream, std::function<void()> con
 void launch_graph(void* graph, void* stream) {
   GRIDSTRIDE_CHECK(cudaGraphLaunch(static_cast<cudaGraphExec_t>(graph), as_stream(stream)));
 }
-
-namespace {
-
-/// For calls whose fault leaves the device as it was: the next launch is not to meet it again.
-void check_and_forget(cudaError_t status, char const* call, int line) {
-  if (status != cudaSuccess) cudaGetLastError();
-  check(status, call, line);
-}
-
-}  // namespace
 
 std::shared_ptr<void> load_library(int ordinal, std::string const& cubin) {
   GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));

@@ -32,6 +32,12 @@ std::shared_ptr<void> allocate_managed(int, std::size_t) { unavailable(); }
 bool is_on_host(void const*) { return true; }
 void copy_async(void*, void const*, std::size_t, void*) { unavailable(); }
 void zero_async(void*, std::size_t, void*) { unavailable(); }
+std::shared_ptr<void> allocate_shared(int, std::size_t) { unavailable(); }
+std::shared_ptr<void> make_shared_event(int) { unavailable(); }
+IpcHandle handle_of_memory(void*) { unavailable(); }
+IpcHandle handle_of_event(void*) { unavailable(); }
+std::shared_ptr<void> open_memory(int, IpcHandle const&) { unavailable(); }
+std::shared_ptr<void> open_event(int, IpcHandle const&) { unavailable(); }
 std::shared_ptr<void> capture(void*, std::function<void()> const&) { unavailable(); }
 void launch_graph(void*, void*) { unavailable(); }
 std::shared_ptr<void> load_library(int, std::string const&) { unavailable(); }

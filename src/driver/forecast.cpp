@@ -142,10 +142,14 @@ OutputRoom room_for(config::RunConfig const& run, MemoryForecast const& memory, 
   refuse(
       run, memory.key,
       fmt::format(
-          "{}: {} needs {} x {}{}, the {} has {} free{}", run.simulation->name, memory.array_name,
+          "{}: {} needs {} x {}{}{}, the {} has {} free{}", run.simulation->name, memory.array_name,
           memory.arrays, format_bytes(static_cast<double>(memory.array_bytes)),
-          others > 0 ? fmt::format(", all else {}", format_bytes(others)) : "", device,
-          format_bytes(free),
+          others > 0 ? fmt::format(", all else {}", format_bytes(others)) : "",
+          memory.ranks_beside > 0
+              ? fmt::format(", the other ranks beside it {}",
+                            format_bytes(static_cast<double>(memory.bytes_beside())))
+              : "",
+          device, format_bytes(free),
           memory.beyond.empty() || device == "host" ? "" : fmt::format(" ({})", memory.beyond)));
 }
 
@@ -205,7 +209,8 @@ void require_memory(config::RunConfig const& run, Device const& device,
   bool const cuda = device.backend() == Backend::cuda;
   auto const free = static_cast<double>(device.free_memory());
   auto const host = static_cast<double>(expected.host_bytes);
-  if (total(memory) + (cuda ? 0 : host) > free)
+  auto const beside = static_cast<double>(memory.bytes_beside());
+  if (total(memory) + beside + (cuda ? 0 : host) > free)
     refuse_memory(run, memory, cuda ? "device" : "host", free);
   auto const host_free = static_cast<double>(free_host_memory());
   if (cuda && host > host_free)
@@ -260,6 +265,7 @@ Forecast forecast(config::RunConfig const& run, Stream const& stream, Inputs con
     memory.other_bytes +=
         std::max(memory.slab_bytes, result.room.bytes + made_slabs) - result.room.bytes;
   result.device_bytes = memory.bytes() + result.room.bytes;
+  result.rank_bytes = memory.rank_bytes;
   result.host_bytes = host_bytes(run, memory, device.backend());
   // Before a step is looked for, which needs values at every point.
   require_memory(run, device, memory, result);
@@ -291,7 +297,9 @@ double least_seconds(config::RunConfig const& run, Forecast const& expected, Dev
     fastest = std::min(fastest, elapsed_seconds(start, stop));
   }
   double const bandwidth = 2 * static_cast<double>(bytes) / std::max(fastest, 1e-9);
-  auto const bytes_of_step = static_cast<double>(memory.bytes() + memory.host_bytes);
+  // Of several ranks, only the parts are gone through.
+  auto const bytes_of_step = static_cast<double>(
+      memory.rank_bytes > 0 ? memory.rank_bytes : memory.bytes() + memory.host_bytes);
   return expected.steps * std::max(launch_seconds, bytes_of_step / bandwidth);
 }
 

@@ -35,6 +35,7 @@ struct Forecast {
   std::size_t device_bytes = 0;  ///< in the device's memory
   std::size_t host_bytes = 0;    ///< for what goes to and from the disk
   OutputRoom room;               ///< of the device's memory
+  std::size_t rank_bytes = 0;    ///< in that of each rank, where several share the run
   std::string slabs;             ///< how a grid that is too large for it goes there, in words
   double output_bytes = 0;       ///< on the disk
   double checkpoint_bytes = 0;   ///< on the disk, of those that are there at a time

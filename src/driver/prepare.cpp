@@ -321,8 +321,8 @@ namespace {
 std::string simulations_for_ranks() {
   std::vector<std::string_view> names;
   for (auto const& entry : simulation_entries())
-    if (entry.takes_ranks) names.push_back(entry.info.name);
-  return fmt::format("{}", fmt::join(names, " and "));
+    if (entry.info.takes_ranks) names.push_back(entry.info.name);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 }  // namespace
@@ -331,7 +331,12 @@ void check_on_device(config::RunConfig const& run, Device const& device) {
   auto const& entry = entry_of(run);
   auto const inputs = inputs_of(run);
   auto problems = variant_problems(run, device);
-  if (run.ranks > 1 && !entry.takes_ranks)
+  if (auto const wanted = run.wanted_ranks(); wanted && *wanted != run.ranks)
+    problems.push_back(run.problem(
+        run.location("ranks"),
+        fmt::format("the run is for {} processes, and there {} (`run --ranks` starts them)",
+                    *wanted, run.ranks == 1 ? "is 1" : fmt::format("are {}", run.ranks))));
+  if (run.ranks > 1 && !entry.info.takes_ranks)
     problems.push_back(
         run.problem(run.location("simulation"),
                     fmt::format("{} is not computed by several ranks (there are {}; {} are)",

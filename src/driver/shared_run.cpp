@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <functional>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -279,6 +281,8 @@ void end_ranks(int exit_code) {
 
 void end_rank(std::string const& failure) {
   if (!failure.empty() && (standing.is_together || receive().kind != Command::quit)) {
+    // What all of them fail in is the first one's to tell, which ends this one meanwhile.
+    std::this_thread::sleep_for(std::chrono::seconds(2));
     tell(fmt::format("rank {}: {}\n", ranks().rank(), failure));
     ranks().abort(1);
   }

@@ -33,8 +33,6 @@ struct SimulationEntry {
   /// that does not do the run's work. Null: all do.
   void (*choose_kernels)(config::RunConfig const& run, Inputs const& inputs,
                          Device const& device) = nullptr;
-  /// Whether several ranks share its steps, where `memory` does not refuse them.
-  bool takes_ranks = false;
   /// Throws as `time_step` does.
   std::unique_ptr<Simulation> (*make)(config::RunConfig const& run, Stream const& stream,
                                       Inputs const& inputs) = nullptr;

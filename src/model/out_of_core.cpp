@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/ranks.hpp"
 #include "core/text.hpp"
+#include "kernels/evaluate/slabs.hpp"
 
 namespace gridstride {
 
@@ -18,13 +19,21 @@ namespace {
 /// What libraries and kernels take beside all that is counted.
 constexpr double spare = 256 << 20;
 
-constexpr std::string_view larger_grids = "grids larger than the device";
+/// How many ranks of a run share the device of the first one. Those of a machine take its GPUs in
+/// turns; a check without the others takes all of them to be here.
+int ranks_together(config::RunConfig const& run, Device const& device) {
+  if (run.ranks == 1) return 1;
+  int const here = ranks().count() == 1 ? run.ranks : ranks().local_count();
+  if (device.backend() == Backend::cpu || run.device.has_ordinal) return here;
+  int const gpus = std::max(static_cast<int>(Device::available().size()) - 1, 1);
+  return (here + gpus - 1) / gpus;
+}
 
-/// What the arrays of a run may take of the device.
+/// What the arrays of a run, or of each of its ranks, may take of the device.
 double room_of(config::RunConfig const& run, Device const& device) {
   if (run.limits.device_memory) return *run.limits.device_memory;
   if (device.backend() == Backend::cpu) return std::numeric_limits<double>::infinity();
-  return static_cast<double>(device.free_memory()) - spare;
+  return static_cast<double>(device.free_memory()) / ranks_together(run, device) - spare;
 }
 
 /// Values that all cut faces of a run have for each plane.
@@ -48,12 +57,11 @@ bool is_evolved(Row const& row, SlabSteps const& steps) {
 }
 
 /// How the ranks of a run share it.
-SweepPlan plan_shares(config::RunConfig const& run, Device const& device, std::span<Row const> rows,
-                      SlabSteps const& steps) {
+SweepPlan plan_shares(config::RunConfig const& run, Device const& device, SlabSteps const& steps) {
   auto const refuse = [&](std::string_view key, std::string message) {
     return ConfigError({run.problem(run.location(key), std::move(message))});
   };
-  if (auto const refusal = steps.refusal("several ranks"); !refusal.empty())
+  if (auto const refusal = steps.refusal_of_ranks(); !refusal.empty())
     throw refuse("simulation", fmt::format("{} (there are {})", refusal, run.ranks));
   if (int const most = most_ranks(steps.shape); run.ranks > most)
     throw refuse(
@@ -63,28 +71,67 @@ SweepPlan plan_shares(config::RunConfig const& run, Device const& device, std::s
                     axis_names[static_cast<std::size_t>(run.grid.dims - 1)], most));
   std::optional<std::int64_t> trip_steps;
   if (run.limits.trip_steps) trip_steps = static_cast<std::int64_t>(*run.limits.trip_steps);
-  auto const plan = plan_ranks(steps.shape, run.ranks, device.backend(), trip_steps);
-  auto const left = rows_of_slabs(run, {rows.begin(), rows.end()}, steps);
-  double const needed = static_cast<double>(forecast(run, left).bytes() + plan.device_bytes() +
-                                            face_bytes(plan, rows));
-  if (double const room = room_of(run, device); needed > room)
-    throw refuse(run.limits.device_memory ? "limits.device_memory" : "grid.points",
-                 fmt::format("the part of each of {} ranks takes {}, of {} that it may take",
-                             run.ranks, format_bytes(needed), format_bytes(room)));
-  return plan;
+  return plan_ranks(steps.shape, run.ranks, device.backend(), trip_steps);
+}
+
+/// Of a run that has not begun: later, other ranks have taken what they need.
+void require_room(config::RunConfig const& run, Device const& device,
+                  MemoryForecast const& memory) {
+  auto const needed = static_cast<double>(memory.rank_bytes);
+  double const room = room_of(run, device);
+  if (needed <= room) return;
+  bool const is_limit = run.limits.device_memory.has_value();
+  int const together = memory.ranks_beside + 1;
+  throw ConfigError({run.problem(
+      run.location(is_limit ? "limits.device_memory" : "grid.points"),
+      fmt::format(
+          "the part of each of {} ranks takes {}, of {} that it may take{}", run.ranks,
+          format_bytes(needed), format_bytes(std::max(room, 0.0)),
+          together > 1 && !is_limit ? fmt::format(" ({} of them share a GPU)", together) : ""))});
 }
 
 }  // namespace
 
-std::string SlabSteps::refusal(std::string_view who) const {
-  return needed.empty() ? std::string() : fmt::format("{} take steps {}", who, needed);
+std::string SlabSteps::refusal() const {
+  return needed.empty() ? needed
+                        : fmt::format("grids larger than the device take steps {}", needed);
+}
+
+std::string SlabSteps::refusal_of_ranks() const {
+  return needed_of_ranks.empty() ? needed_of_ranks
+                                 : fmt::format("several ranks take steps {}", needed_of_ranks);
+}
+
+std::string needed_for(std::span<Obstacle const> obstacles) {
+  auto const first = std::ranges::find_if(obstacles, &Obstacle::is_there);
+  return first == obstacles.end() ? std::string() : std::string(first->needed);
+}
+
+bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows) try {
+  for (Row const& row : rows)
+    if (row.role == Role::coefficient && row.source.file.empty())
+      evaluate::by_index(row.source.formula.expression, run.grid, run.grid.dims - 1);
+  return true;
+} catch (Error const&) {
+  return false;  // with the index for a coordinate it is too long or too deep
+}
+
+double found_by_first(config::RunConfig const& run, std::function<double()> const& find) {
+  double found = keeps_state(run) ? find() : 0;
+  if (run.ranks > 1) ranks().broadcast(std::as_writable_bytes(std::span(&found, 1)));
+  return found;
 }
 
 bool keeps_state(config::RunConfig const& run) { return run.ranks == 1 || ranks().is_first(); }
 
 std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,
-                               SlabSteps const& steps) {
+                               SlabSteps const& steps, SweepPlan const& plan) {
   for (Row& row : rows) {
+    if (row.role == Role::coefficient && row.arrays > 0 && plan.ranks > 1) {
+      row.planes = plan.held_by(ranks().rank());
+      row.whole = keeps_state(run) && (row.whole || !row.source.file.empty());
+    }
+    if (row.role == Role::scratch && plan.ranks > 1) row.planes = plan.owned_by(ranks().rank());
     if (row.role != Role::evolved) continue;
     row.on_host = is_evolved(row, steps);
     row.arrays = row.on_host && keeps_state(run) ? 1 : 0;
@@ -94,7 +141,7 @@ std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> ro
 
 std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& device,
                                     std::span<Row const> rows, SlabSteps const& steps) {
-  if (run.ranks > 1) return plan_shares(run, device, rows, steps);
+  if (run.ranks > 1) return plan_shares(run, device, steps);
   double const room = room_of(run, device);
   std::size_t const needed = forecast(run, rows).bytes();
   if (static_cast<double>(needed) <= room) return {};
@@ -103,15 +150,15 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
     return ConfigError({run.problem(run.location(is_limit ? "limits.device_memory" : "grid.points"),
                                     std::move(message))});
   };
-  if (auto const refusal = steps.refusal(larger_grids); !refusal.empty()) {
+  if (auto const refusal = steps.refusal(); !refusal.empty()) {
     if (!is_limit) return {};
     throw refuse(fmt::format("the arrays take {}, and {}",
                              format_bytes(static_cast<double>(needed)), refusal));
   }
   // Beside the slabs: sides, and what diagnostics take of a device that nobody set a limit for.
-  auto const left = rows_of_slabs(run, {rows.begin(), rows.end()}, steps);
   SweepPlan longest{steps.shape,
                     std::max<std::int64_t>(steps.shape.planes() / steps.shape.reach, 1)};
+  auto const left = rows_of_slabs(run, {rows.begin(), rows.end()}, steps, longest);
   double const others =
       static_cast<double>(forecast(run, left).bytes() + face_bytes(longest, rows));
   SweepLimits limits{(is_limit ? room : 0.9 * room) - others, run.limits.chunk, {}};
@@ -124,11 +171,18 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
                   format_bytes(static_cast<double>(least.device_bytes()))));
 }
 
-MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> const& rows,
-                              SlabSteps const& steps, std::optional<SweepPlan> const& plan) {
-  auto memory = forecast(run, plan ? rows_of_slabs(run, rows, steps) : rows);
+MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device,
+                              std::vector<Row> const& rows, SlabSteps const& steps,
+                              std::optional<SweepPlan> const& plan) {
+  auto left = plan ? rows_of_slabs(run, rows, steps, *plan) : rows;
+  for (Row& row : left)  // of a rank with as many as any
+    if (row.planes && row.role == Role::coefficient)
+      row.planes = {0, plan->slab_planes + 2 * plan->rank_halo()};
+    else if (row.planes)
+      row.planes = {0, plan->slab_planes};
+  auto memory = forecast(run, left);
   if (!plan) {
-    memory.beyond = steps.refusal(larger_grids);
+    memory.beyond = steps.refusal();
     return memory;
   }
   memory.other_bytes += plan->device_bytes() + face_bytes(*plan, rows);
@@ -143,29 +197,37 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> con
                 plan->trip_steps)
           : fmt::format("larger than the device: slabs of {} of {} planes, up to {} steps a trip",
                         plan->slab_planes, plan->shape.planes(), plan->trip_steps);
+  if (plan->ranks == 1) return memory;
+  memory.rank_bytes = memory.bytes();
+  memory.ranks_beside = ranks_together(run, device) - 1;
+  require_room(run, device, memory);
   return memory;
 }
 
 template <class T>
 WindowFace<T>::WindowFace(Stream& stream, SweepPlan const& plan, int axis, T const* values)
-    : values_(values) {
+    : values_(values), whole_(values) {
   auto const& grid = plan.shape.grid;
   if (axis == grid.dims - 1 || values == nullptr) return;
-  std::int64_t const planes = plan.shape.planes();
-  line_ = grid.face_size(axis) / planes;
+  all_ = plan.shape.planes();
+  line_ = grid.face_size(axis) / all_;
   if (!plan.shape.periodic) return;
   first_ = plan.first_plane();
   own_ = Buffer<T>(stream, MemorySpace::device,
                    static_cast<std::size_t>(line_ * plan.window_planes()));
   values_ = own_.data();
-  for (std::int64_t plane = first_; plane < first_ + plan.window_planes();) {
-    std::int64_t const at = (plane % planes + planes) % planes;
-    std::int64_t const some = std::min(planes - at, first_ + plan.window_planes() - plane);
-    auto const size = static_cast<std::size_t>(some * line_);
-    copy_async(own_.span().subspan(static_cast<std::size_t>((plane - first_) * line_), size),
-               std::span(values + at * line_, size), stream);
-    plane += some;
-  }
+  renew(stream);
+}
+
+template <class T>
+void WindowFace<T>::renew(Stream& stream) {
+  if (own_.size() == 0) return;
+  Planes const planes{first_, first_ + static_cast<std::int64_t>(own_.size()) / line_};
+  for_each_stretch(planes, all_, [&](std::int64_t at, Planes const& some) {
+    auto const size = static_cast<std::size_t>(some.count() * line_);
+    auto const place = static_cast<std::size_t>((some.lower - first_) * line_);
+    copy_async(own_.span().subspan(place, size), std::span(whole_ + at * line_, size), stream);
+  });
 }
 
 template class WindowFace<float>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,12 +19,25 @@ namespace gridstride {
 struct SlabSteps {
   SweepShape shape;
   std::vector<std::string> evolved;  ///< rows whose arrays go so, one of each
-  /// Which steps would go so, where these do not: "of the scheme ftcs". Empty: they do.
-  std::string needed = {};
+  /// Which steps would go so, where these do not: "of the scheme ftcs"; of grids larger than the
+  /// device, and of several ranks. Empty: they do.
+  std::string needed = {}, needed_of_ranks = {};
 
-  /// Why they do not, a sentence, or empty; `who` takes them: "several ranks".
-  std::string refusal(std::string_view who) const;
+  bool takes_none() const { return !needed.empty() && !needed_of_ranks.empty(); }
+  /// Why they do not go through the device, or over ranks, a sentence; or empty.
+  std::string refusal() const;
+  std::string refusal_of_ranks() const;
 };
+
+/// Something about a run that steps by slabs may not have, and what they have instead.
+struct Obstacle {
+  bool is_there;
+  std::string_view needed;
+};
+/// The first that is there says what is needed; empty without any.
+std::string needed_for(std::span<Obstacle const> obstacles);
+/// Whether a formula can be evaluated at some planes of the grid alone, with the same bits.
+bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows);
 
 /// How the arrays of these rows, which are those of a run that has them in the device's memory, go
 /// through the device instead, or are shared by the run's ranks; empty where they fit there, as far
@@ -33,16 +47,23 @@ struct SlabSteps {
 std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& device,
                                     std::span<Row const> rows, SlabSteps const& steps);
 
-/// The rows that are left then, with the evolved ones on the host, of several ranks on the first one.
+/// The rows that are left then, with the evolved ones on the host, of several ranks on the first
+/// one, where each has its planes of the coefficients.
 std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,
-                               SlabSteps const& steps);
+                               SlabSteps const& steps, SweepPlan const& plan);
+
+/// What the first rank of a run finds, on all of them, which make its simulation; in one process,
+/// what that finds.
+double found_by_first(config::RunConfig const& run, std::function<double()> const& find);
 
 /// Whether this process has the arrays of the run's state: where several share it, the first one.
 bool keeps_state(config::RunConfig const& run);
 
-/// What a run takes by such a plan.
-MemoryForecast forecast_slabs(config::RunConfig const& run, std::vector<Row> const& rows,
-                              SlabSteps const& steps, std::optional<SweepPlan> const& plan);
+/// What a run takes by such a plan. Throws `ConfigError` where the ranks that share a device need
+/// more than it has.
+MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device,
+                              std::vector<Row> const& rows, SlabSteps const& steps,
+                              std::optional<SweepPlan> const& plan);
 
 /// Values on a face that is cut into planes by the slowest axis, for windows of any place.
 template <class T>
@@ -52,6 +73,8 @@ class WindowFace {
   /// `values` are the run's own, and null where there are none.
   WindowFace(Stream& stream, SweepPlan const& plan, int axis, T const* values);
 
+  /// Queues that they follow the run's own, which have changed.
+  void renew(Stream& stream);
   /// From the first plane of a window on.
   T const* at(std::int64_t first) const {
     return values_ == nullptr ? nullptr : values_ + (first - first_) * line_;
@@ -60,7 +83,8 @@ class WindowFace {
  private:
   Buffer<T> own_;  // around a periodic axis
   T const* values_ = nullptr;
-  std::int64_t line_ = 0, first_ = 0;
+  T const* whole_ = nullptr;
+  std::int64_t line_ = 0, all_ = 0, first_ = 0;
 };
 
 }  // namespace gridstride

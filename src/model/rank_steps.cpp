@@ -23,6 +23,7 @@ template <class T>
 RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass next, Ranks& ranks)
     : WindowSteps<T>(plan, std::move(next)),
       stream_(stream),
+      queued_(stream.device()),
       ranks_(ranks),
       own_(plan.owned_by(ranks.rank())) {
   if (plan.ranks != ranks.count())
@@ -39,11 +40,17 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
     (i < plan.shape.arrays ? state_ : spare_).push_back(static_cast<std::size_t>(i));
   }
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
+  auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
+  opened_ = open_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes());
+  for (int i = 0; plan.parts > 1 && i < plan.parts; ++i) {
+    auto const place = [&](int part) { return own_.lower + own_.count() * part / plan.parts; };
+    bool const is_urgent = (i == 0 && is_beside(0)) || (i + 1 == plan.parts && is_beside(1));
+    parts_.emplace_back(stream.device(), Planes{place(i), place(i + 1)}, is_urgent);
+  }
   if (stream.device().backend() == Backend::cpu) return;
   constexpr std::size_t least_bytes = 8 << 20;  // of what goes at once where all is moved
-  std::int64_t const halos = 4 * plan.shape.arrays * plan.rank_halo();
   auto const worth = static_cast<std::int64_t>(least_bytes / plan.shape.plane_bytes());
-  staging_ = Buffer<T>(stream_, MemorySpace::pinned, values(std::max(halos, worth)));
+  staging_ = Buffer<T>(stream_, MemorySpace::pinned, values(std::max<std::int64_t>(worth, 1)));
 }
 
 template <class T>
@@ -76,9 +83,11 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
     throw std::runtime_error(fmt::format("rank {} is to make {} steps where the first one makes {}",
                                          ranks_.rank(), steps, order.steps));
   std::ranges::copy(arrays, arrays_.begin());
+  if (order.swapped != 0 || order.renewed != 0) take_halos();
   if (order.swapped != 0) std::ranges::reverse(state_);
   if (order.renewed != 0) move_slabs(true);
   renewed_ = false;
+  if (settled_) since_settled_.restart();
   while (steps > 0) {
     std::int64_t const trips = (steps + plan_.trip_steps - 1) / plan_.trip_steps;
     std::int64_t const most = plan_.pass_steps() * ((steps + trips * plan_.pass_steps() - 1) /
@@ -88,88 +97,175 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
     steps -= now;
     settled_ = false;
   }
+  end_parts();
 }
 
 template <class T>
 void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
-  Timer timer;
-  exchange_halos(steps * plan_.shape.reach);
-  report_.seconds_exchange += timer.seconds();
-  timer.restart();
-  for (std::int64_t left = steps; left > 0;) {
-    int const some = next_(left);
-    make_pass(left * plan_.shape.reach, some, pass);
-    left -= some;
-  }
-  report_.seconds_steps += timer.seconds();
+  if (!halos_started_)
+    for (int const side : {0, 1}) start_halo(side, state_, stream_);
+  halos_started_ = true;
+  if (parts_.empty() || steps != plan_.trip_steps)
+    make_whole(steps, pass);
+  else
+    make_in_parts(pass);
   ++report_.trips;
   report_.steps += steps;
 }
 
-/// `halo` planes on each side are right before it.
 template <class T>
-void RankSteps<T>::make_pass(std::int64_t halo, int steps, Pass const& queue) {
+void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
+  std::int64_t const reach = plan_.shape.reach;
+  end_parts();
+  finish_halos(stream_, stream_);
+  for (std::int64_t left = steps; left > 0;) {
+    std::int64_t const halo = left * reach;
+    int const some = next_(left);
+    left -= some;
+    Planes const made{own_.lower - (is_beside(0) ? left * reach : 0),
+                      own_.upper + (is_beside(1) ? left * reach : 0)};
+    make_planes(stream_, made, halo, some, pass);
+    state_ = made_anew();
+    spare_ = others_than(state_);
+  }
+  for (int const side : {0, 1}) start_halo(side, state_, stream_);
+}
+
+/// Those in between are queued first: they wait for no other rank, for which the host may wait.
+template <class T>
+void RankSteps<T>::make_in_parts(Pass const& pass) {
+  begin_parts();
+  std::size_t const last = parts_.size() - 1;
+  for (std::size_t i = 1; i < last; ++i) make_part(i, pass);
+  finish_halos(parts_[0].stream, parts_[last].stream);
+  auto const next = made_anew();
+  for (std::size_t const i : {std::size_t{0}, last}) {
+    make_part(i, pass);
+    start_halo(i == 0 ? 0 : 1, next, parts_[i].stream);
+  }
+  state_ = next;
+  spare_ = others_than(state_);
+  turn_ = 1 - turn_;
+}
+
+/// After those that it looks at, or that look at what it writes over, in the pass before.
+template <class T>
+void RankSteps<T>::make_part(std::size_t number, Pass const& pass) {
+  Part& part = parts_[number];
+  if (number > 0) part.stream.wait(parts_[number - 1].made[1 - turn_]);
+  if (number + 1 < parts_.size()) part.stream.wait(parts_[number + 1].made[1 - turn_]);
+  make_planes(part.stream, part.planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps),
+              pass);
+  part.stream.record(part.made[turn_]);
+}
+
+/// What is queued on the streams of parts after this comes after all that `stream_` has.
+template <class T>
+void RankSteps<T>::begin_parts() {
+  if (in_parts_) return;
+  stream_.record(queued_);
+  for (Part& part : parts_) {
+    part.stream.wait(queued_);
+    for (Event& made : part.made) part.stream.record(made);  // nothing from before is waited for
+  }
+  in_parts_ = true;
+}
+
+/// The other way round.
+template <class T>
+void RankSteps<T>::end_parts() {
+  if (!in_parts_) return;
+  for (Part& part : parts_) {
+    part.stream.record(part.idle);
+    stream_.wait(part.idle);
+  }
+  in_parts_ = false;
+}
+
+/// Of what it needs, `halo` planes beyond the rank's own are right.
+template <class T>
+void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
+                               Pass const& pass) {
   auto const& shape = plan_.shape;
-  Planes const planes{own_.lower - (beside_[0] < 0 ? 0 : halo),
-                      own_.upper + (beside_[1] < 0 ? 0 : halo)};
+  std::int64_t const reach = steps * shape.reach;
+  Planes const there{own_.lower - (is_beside(0) ? halo : 0),
+                     own_.upper + (is_beside(1) ? halo : 0)};
+  Planes const planes = Planes{made.lower - reach, made.upper + reach}.within(there);
   Window<T> window{};
   window.grid = shape.grid;
   window.grid.points[static_cast<std::size_t>(shape.grid.dims - 1)] = planes.count();
   window.first = planes.lower;
-  window.cut = {beside_[0] >= 0, beside_[1] >= 0};
+  window.cut = {is_beside(0) || planes.lower > own_.lower,
+                is_beside(1) || planes.upper < own_.upper};
+  window.made = {made.lower - planes.lower, made.upper - planes.lower};
+  window.march_planes = in_parts_ ? shape.march_planes : 0;
   window.steps = steps;
   for (std::size_t i = 0; i < state_.size(); ++i)
     window.in[i] = planes_of(state_[i], planes).data();
   for (std::size_t i = 0; i < spare_.size(); ++i)
     window.out[i] = planes_of(spare_[i], planes).data();
-  queue(stream_, window);
-  // What was made comes first, then what was read, as far as the state goes.
-  auto all = spare_;
-  all.insert(all.end(), state_.begin(), state_.end());
-  auto const end = all.begin() + std::ssize(state_);
-  state_.assign(all.begin(), end);
-  spare_.assign(end, all.end());
+  pass(stream, window);
 }
 
-/// Each rank's outermost planes become its neighbours' halos. The tags tell the ways apart, since
-/// two ranks around a periodic axis are neighbours on both sides.
+/// Where a pass leaves the state: what was made comes first, then what was read, as far as it goes.
 template <class T>
-void RankSteps<T>::exchange_halos(std::int64_t halo) {
-  std::vector<RankMessage> sent, received;
-  std::vector<std::pair<std::span<T>, std::span<T>>> staged_out, staged_in;  // device, host
-  std::size_t used = 0;
-  auto const add = [&](bool out, int other, int tag, std::span<T> planes) {
-    auto here = planes;
-    if (is_staged()) {
-      here = staging_.span().subspan(used, planes.size());
-      used += planes.size();
-      (out ? staged_out : staged_in).emplace_back(planes, here);
-    }
-    (out ? sent : received).push_back({other, tag, bytes_of(here)});
-  };
-  for (std::size_t i = 0; i < state_.size(); ++i) {
-    int const down = 2 * static_cast<int>(i), up = down + 1;
-    if (beside_[0] >= 0) {
-      add(true, beside_[0], down, planes_of(state_[i], {own_.lower, own_.lower + halo}));
-      add(false, beside_[0], up, planes_of(state_[i], {own_.lower - halo, own_.lower}));
-    }
-    if (beside_[1] >= 0) {
-      add(true, beside_[1], up, planes_of(state_[i], {own_.upper - halo, own_.upper}));
-      add(false, beside_[1], down, planes_of(state_[i], {own_.upper, own_.upper + halo}));
-    }
-  }
-  for (auto const& [device, host] : staged_out)
-    copy_async(host, std::span<T const>(device), stream_);
-  stream_.synchronize();
-  ranks_.exchange(sent, received);
-  for (auto const& [device, host] : staged_in)
-    copy_async(device, std::span<T const>(host), stream_);
+std::vector<std::size_t> RankSteps<T>::made_anew() const {
+  auto all = spare_;
+  all.insert(all.end(), state_.begin(), state_.end());
+  all.resize(state_.size());
+  return all;
+}
+
+/// The other buffers, in the order of those that a pass writes to.
+template <class T>
+std::vector<std::size_t> RankSteps<T>::others_than(std::vector<std::size_t> const& state) const {
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < buffers_.size(); ++i)
+    if (std::ranges::find(state, i) == state.end()) others.push_back(i);
+  return others;
+}
+
+/// Sends the outermost planes of a side to the rank beside it.
+template <class T>
+void RankSteps<T>::start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream) {
+  if (!is_beside(side)) return;
+  std::int64_t const halo = plan_.rank_halo();
+  Planes const planes =
+      side == 0 ? Planes{own_.lower, own_.lower + halo} : Planes{own_.upper - halo, own_.upper};
+  RankLinks::Pieces pieces;
+  for (std::size_t const buffer : buffers) pieces.push_back(bytes_of(planes_of(buffer, planes)));
+  opened_.links->start(side == 0 ? RankLinks::down : RankLinks::up, pieces, stream);
+}
+
+/// What comes to a side comes on the way to the other one, on which the rank may send where nothing
+/// comes.
+template <class T>
+void RankSteps<T>::finish_halos(Stream& of_lower, Stream& of_upper) {
+  Timer const timer;
+  std::int64_t const halo = plan_.rank_halo();
+  std::array<RankLinks::Arrival, 2> arrivals = {
+      {{RankLinks::up, {}, &of_lower}, {RankLinks::down, {}, &of_upper}}};
+  std::array const planes = {Planes{own_.lower - halo, own_.lower},
+                             Planes{own_.upper, own_.upper + halo}};
+  for (std::size_t side = 0; side < 2; ++side)
+    for (std::size_t i = 0; beside_[side] >= 0 && i < state_.size(); ++i)
+      arrivals[side].pieces.push_back(bytes_of(planes_of(state_[i], planes[side])));
+  opened_.links->finish(arrivals);
+  report_.seconds_exchange += timer.seconds();
+}
+
+/// Before something else than the next steps changes the state or looks at it.
+template <class T>
+void RankSteps<T>::take_halos() {
+  if (halos_started_) finish_halos(stream_, stream_);
+  halos_started_ = false;
 }
 
 /// From the arrays of the whole grid to the ranks, or the other way.
 template <class T>
 void RankSteps<T>::move_slabs(bool out) {
   stream_.synchronize();
+  Timer const timer;
   for (std::size_t i = 0; i < state_.size(); ++i)
     for (int rank = 0; rank < plan_.ranks; ++rank) {
       if (!ranks_.is_first() && rank != ranks_.rank()) continue;
@@ -187,6 +283,7 @@ void RankSteps<T>::move_slabs(bool out) {
         copy_async(whole, std::span<T const>(here), stream_);
     }
   stream_.synchronize();
+  report_.seconds_move += timer.seconds();
 }
 
 /// Between `whole` of rank 0 and `here` of another one, each of which has its own alone. In parts
@@ -217,22 +314,31 @@ void RankSteps<T>::send_slab(std::span<T> here, std::span<T> whole, int rank, bo
 template <class T>
 void RankSteps<T>::settle() {
   if (settled_) return;
+  take_halos();
   stream_.synchronize();
-  Timer const timer;
+  report_.seconds_steps += since_settled_.seconds();
   move_slabs(false);
   settled_ = true;
-  report_.seconds_gather += timer.seconds();
 }
 
 template <class T>
 std::vector<NamedText> RankSteps<T>::texts() {
-  return {{"ranks", fmt::format("{}, of {} planes up to {} each, {}", plan_.ranks,
-                                plan_.shape.planes(), plan_.slab_planes, ranks_.transport())},
-          {"exchanges", fmt::format("{} of {} planes a side, for up to {} steps each",
-                                    report_.trips, plan_.rank_halo(), plan_.trip_steps)},
+  auto const& [links, remark] = opened_;
+  auto const way = stream_.backend() == Backend::cpu
+                       ? ranks_.transport()
+                       : fmt::format("{}{}, beside {}", links->name(),
+                                     remark.empty() ? "" : " (" + remark + ")", ranks_.transport());
+  return {{"ranks", fmt::format("{}, of {} planes up to {} each", plan_.ranks, plan_.shape.planes(),
+                                plan_.slab_planes)},
+          {"transport", way},
+          {"exchanges",
+           fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
+                       plan_.rank_halo(), plan_.trip_steps,
+                       parts_.empty() ? "" : fmt::format(", made in {} parts", parts_.size()))},
           {"rank 0",
-           fmt::format("{:.3g} s of exchanges, {:.3g} s of steps, {:.3g} s of gathering",
-                       report_.seconds_exchange, report_.seconds_steps, report_.seconds_gather)}};
+           fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
+                       "{:.3g} s to hand out and gather",
+                       report_.seconds_steps, report_.seconds_exchange, report_.seconds_move)}};
 }
 
 template class RankSteps<float>;

@@ -3,12 +3,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/rank_links.hpp"
 #include "core/ranks.hpp"
 #include "core/stream.hpp"
+#include "core/timer.hpp"
 #include "model/window_steps.hpp"
 
 /// Steps of a grid that several processes share.
@@ -24,14 +27,24 @@
 ///
 /// So k steps cost one exchange, and (k − 1)·r planes that both neighbours compute (J. Demmel,
 /// M. Hoemmen, M. Mohiyuddin, K. Yelick, "Avoiding communication in sparse matrix computations",
-/// 2008). The arrays of the whole grid are those of rank 0, which hands out the slabs before the
-/// first step and gathers them for who looks at them.
+/// 2008). Where a pass takes long, it is a trip by itself, made in parts (SweepPlan::parts). Each has a
+/// stream of its own and waits for what it looks at in the pass before: the parts beside it, or what
+/// comes from a neighbour. So a device is never without work between two passes, nor while planes
+/// travel:
+///
+///     pass n        ├ 0 ┼─ 1 ─┼─ 2 ─┼ 3 ┤
+///     pass n + 1    ├ 0 ┼─ 1 ─┼─ 2 ─┼ 3 ┤      0 looks at 0 and 1, and at what comes from below
+///
+/// The arrays of the whole grid are those of rank 0, which hands out the slabs before the first step
+/// and gathers them for who looks at them.
 namespace gridstride {
 
 /// What the steps took, of this rank.
 struct RankReport {
   std::int64_t trips = 0, steps = 0;
-  double seconds_exchange = 0, seconds_steps = 0, seconds_gather = 0;
+  double seconds_steps = 0;     ///< until all were done, exchanges included
+  double seconds_exchange = 0;  ///< of these, that the host has waited for other ranks
+  double seconds_move = 0;      ///< to hand out and to gather
 };
 
 template <class T>
@@ -59,9 +72,34 @@ class RankSteps final : public WindowSteps<T> {
   };
 
   Order order_for(std::span<T* const> arrays, std::int64_t steps);
+  /// Some of the rank's planes.
+  struct Part {
+    Part(Device const& device, Planes const& own, bool is_urgent)
+        : planes(own),
+          stream(is_urgent ? Stream(device).urgent() : Stream(device)),
+          made{Event(device), Event(device)},
+          idle(device) {}
+
+    Planes planes;
+    Stream stream;
+    std::array<Event, 2> made;  // by turns
+    Event idle;                 // all that was queued is done
+  };
+
   void make_trip(std::int64_t steps, Pass const& pass);
-  void make_pass(std::int64_t halo, int steps, Pass const& queue);
-  void exchange_halos(std::int64_t halo);
+  void make_whole(std::int64_t steps, Pass const& pass);
+  void make_in_parts(Pass const& pass);
+  void make_part(std::size_t number, Pass const& pass);
+  void begin_parts();
+  void end_parts();
+  void make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
+                   Pass const& pass);
+  std::vector<std::size_t> made_anew() const;
+  std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
+  bool is_beside(int side) const { return beside_[static_cast<std::size_t>(side)] >= 0; }
+  void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
+  void finish_halos(Stream& of_lower, Stream& of_upper);
+  void take_halos();
   void move_slabs(bool out);
   void send_slab(std::span<T> here, std::span<T> whole, int rank, bool out);
 
@@ -72,15 +110,22 @@ class RankSteps final : public WindowSteps<T> {
   bool is_staged() const { return staging_.size() > 0; }
 
   Stream stream_;
+  Event queued_;  // on it
   Ranks& ranks_;
   Planes own_;
-  std::array<int, 2> beside_;  // the ranks below and above; −1: the grid ends
+  RanksBeside beside_;  // −1: the grid ends
   std::vector<Buffer<T>> buffers_;
   Buffer<T> staging_;               // pinned, of a GPU
   std::vector<std::size_t> state_;  // the buffers that it lies in
   std::vector<std::size_t> spare_;
   std::vector<T*> arrays_;  // of the whole grid, on rank 0
+  OpenedLinks opened_;
   bool renewed_ = true, settled_ = true;
+  bool halos_started_ = false;  // those of the next trip, on both sides
+  std::vector<Part> parts_;
+  bool in_parts_ = false;  // their streams have what comes after all on `stream_`
+  std::size_t turn_ = 0;
+  Timer since_settled_;
   RankReport report_;
 };
 

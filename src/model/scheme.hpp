@@ -33,6 +33,8 @@ struct Scheme {
   double stability_extent;  ///< for u_t = λu it is stable with real dt·λ in [−extent, 0]
   std::vector<Stage> stages;
 
+  /// Buffers beside that of the state and one for the new state.
+  int scratch() const { return buffers - (alternates ? 2 : 1); }
   /// Whether values on sides are mixed from several moments.
   bool mixes_sides() const;
 };

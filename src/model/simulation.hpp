@@ -155,9 +155,14 @@ struct MemoryForecast {
   std::int64_t trip_steps = 0;
   std::string trips = {};
   std::string slabs = {};
+  /// Of ranks: what each takes of its device, and how many others are on that of the first.
+  std::size_t rank_bytes = 0;
+  int ranks_beside = 0;
   std::string beyond = {};  ///< why a grid could not go there so, were it larger
 
   std::size_t bytes() const { return array_bytes * static_cast<std::size_t>(arrays) + other_bytes; }
+  /// What other ranks take of the same device.
+  std::size_t bytes_beside() const { return rank_bytes * static_cast<std::size_t>(ranks_beside); }
   /// What one of the run's fields takes.
   std::size_t bytes_of(config::FieldInfo const& field) const {
     if (auto const own = own_field_bytes.find(field.name); own != own_field_bytes.end())

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "config/run_fields.hpp"
+#include "core/ranks.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/slabs.hpp"
+#include "model/hand_out.hpp"
 #include "model/reading.hpp"
 #include "model/values.hpp"
 
@@ -104,7 +106,12 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
   MemoryForecast result{bytes, 0, rows.front().name, "grid.points", bytes};
   for (Row const& row : rows) {
     auto const values = static_cast<std::size_t>(row.grid.size());
-    if (row.on_host)
+    if (row.planes && row.whole) result.host_bytes += values * size_of(run.precision);
+    if (row.planes)
+      result.other_bytes += static_cast<std::size_t>(row.arrays * row.planes->count()) * values /
+                            static_cast<std::size_t>(row.grid.points[row.grid.dims - 1]) *
+                            size_of(run.precision);
+    else if (row.on_host)
       result.host_bytes += static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
     else if (row.grid == run.grid)
       result.arrays += row.arrays;
@@ -131,11 +138,41 @@ Array<T>::Array(Stream& stream, Row row, config::RunConfig const& run, Inputs co
   if (!buffers_.empty()) values_ = buffers_.front().data();
   auto const& source = row_.source;
   if (row_.role == Role::evolved) return;
-  if (values_ == nullptr) {
+  if (values_ == nullptr)
     constant_ = source.formula.expression.evaluate(0);
-  } else if (source.file.empty()) {
-    program_.emplace(stream, source.formula.expression, run.kernels.at("evaluate"));
+  else
+    fill_first(stream, run, inputs, clock);
+}
+
+template <class T>
+std::size_t Array<T>::size() const {
+  return static_cast<std::size_t>(row_.planes ? row_.planes->count() * line() : row_.grid.size());
+}
+
+template <class T>
+T const* Array<T>::at(std::int64_t plane) const {
+  if (values_ == nullptr) return nullptr;
+  return values_ + (plane - (row_.planes ? row_.planes->lower : 0)) * line();
+}
+
+/// Of several ranks, each evaluates the planes that it has. A file the first one reads as a whole.
+template <class T>
+void Array<T>::fill_first(Stream& stream, config::RunConfig const& run, Inputs const& inputs,
+                          evaluate::DeviceClock const* clock) {
+  auto const& source = row_.source;
+  auto const& variant = run.kernels.at("evaluate");
+  if (row_.planes && row_.whole) {
+    whole_ = Buffer<T>(stream, MemorySpace::pinned, static_cast<std::size_t>(row_.grid.size()));
+    fill(stream, source, row_.grid, inputs, whole_.span(), nullptr, variant);
+  }
+  if (source.file.empty()) {
+    auto const& formula = source.formula.expression;
+    int const slowest = row_.grid.dims - 1;
+    program_.emplace(
+        stream, row_.planes ? evaluate::by_index(formula, row_.grid, slowest) : formula, variant);
     evaluate(stream, clock, 0, values_);
+  } else if (row_.planes) {
+    hand_out<T>(stream, ranks(), row_.grid, std::as_const(whole_).span(), *row_.planes, span());
   } else {
     fill(stream, source, row_.grid, inputs, span());
   }
@@ -152,7 +189,19 @@ void Array<T>::refresh(Stream& stream, evaluate::DeviceClock const* clock, Stage
 template <class T>
 void Array<T>::evaluate(Stream& stream, evaluate::DeviceClock const* clock, double fraction,
                         T* target) {
-  evaluate::evaluate(stream, *program_, row_.grid, clock, fraction, std::span<T>(target, size()));
+  if (!row_.planes)
+    return evaluate::evaluate(stream, *program_, row_.grid, clock, fraction,
+                              std::span<T>(target, size()));
+  auto const slowest = static_cast<std::size_t>(row_.grid.dims - 1);
+  for_each_stretch(*row_.planes, row_.grid.points[slowest], [&](std::int64_t at, Planes some) {
+    Grid part = row_.grid;
+    part.points[slowest] = some.count();
+    part.origin[slowest] = static_cast<double>(at);
+    part.spacing[slowest] = 1;
+    T* const first = target + (some.lower - row_.planes->lower) * line();
+    evaluate::evaluate(stream, *program_, part, clock, fraction,
+                       std::span<T>(first, static_cast<std::size_t>(part.size())));
+  });
 }
 
 /// The weighted sum of the values at the start, the middle and the end of the step.

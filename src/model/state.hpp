@@ -13,6 +13,7 @@
 #include "kernels/evaluate/evaluate.hpp"
 #include "model/scheme.hpp"
 #include "model/simulation.hpp"
+#include "model/sweep_plan.hpp"
 
 /// The arrays of a simulation, each stated once.
 namespace gridstride {
@@ -38,6 +39,10 @@ struct Row {
   bool written = false;             ///< is a field of the results
   bool saved = false;               ///< is part of a checkpoint
   bool on_host = false;             ///< in the host's memory, pinned for a GPU
+  /// Of a coefficient of several ranks: the planes that this one has, see `SweepPlan::held_by`; and
+  /// whether it has the whole, too, on its host.
+  std::optional<Planes> planes = {};
+  bool whole = false;
   std::string unit = "1";
 };
 
@@ -77,6 +82,10 @@ class Array {
   T const* data() const { return values_; }
   std::span<T> span() { return {values_, values_ == nullptr ? 0 : size()}; }
   std::span<T const> span() const { return {values_, values_ == nullptr ? 0 : size()}; }
+  /// From a plane of the grid on, see `Window::first`.
+  T const* at(std::int64_t plane) const;
+  /// The values at all points of the grid; null where this process does not have them.
+  T const* whole() const { return row_.planes ? whole_.data() : values_; }
   /// Of a coefficient that is a number; 0 where there is an array.
   double constant() const { return constant_; }
   bool changes() const { return program_ && program_->depends_on_time(); }
@@ -89,13 +98,17 @@ class Array {
   void refresh(Stream& stream, evaluate::DeviceClock const* clock, Stage const& stage);
 
  private:
-  std::size_t size() const { return static_cast<std::size_t>(row_.grid.size()); }
+  std::int64_t line() const { return row_.grid.face_size(row_.grid.dims - 1); }
+  std::size_t size() const;
+  void fill_first(Stream& stream, config::RunConfig const& run, Inputs const& inputs,
+                  evaluate::DeviceClock const* clock);
   void evaluate(Stream& stream, evaluate::DeviceClock const* clock, double fraction, T* target);
   void mix(Stream& stream, evaluate::DeviceClock const* clock,
            std::array<double, 3> const& weights);
 
   Row row_;
   std::vector<Buffer<T>> buffers_;
+  Buffer<T> whole_;
   T* values_ = nullptr;
   double constant_ = 0;
   std::optional<evaluate::Program> program_;

@@ -176,7 +176,7 @@ void Sweep<T>::load(Trip& trip, std::size_t slab, std::span<T* const> arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     Slot& slot = sets_[number][i];
     slot.lowest = all.lower;
-    for_each_stretch(planes, [&](std::int64_t at, Planes const& some) {
+    for_each_stretch(planes, plan_.shape.planes(), [&](std::int64_t at, Planes const& some) {
       auto const target = planes_of(slot, some);
       copy_async(target, std::span<T const>(arrays[i] + values(at), target.size()), in_);
       report_.bytes += static_cast<double>(target.size_bytes());
@@ -259,6 +259,7 @@ void Sweep<T>::make_pass(Trip const& trip, PassPlan const& pass, Planes const& s
     if (planes.count() < least) planes.lower = planes.upper - least;
     window.grid = shape.grid;
     window.grid.points[static_cast<std::size_t>(shape.grid.dims - 1)] = planes.count();
+    window.made = {0, planes.count()};
     window.first = planes.lower;
     window.steps = pass.steps;
     for (std::size_t i = 0; i < state_.size(); ++i)
@@ -295,7 +296,7 @@ void Sweep<T>::store(Trip& trip, std::size_t slab, std::span<T* const> arrays) {
           static_cast<std::int64_t>(i) * trip.late.count() + late.lower - trip.late.lower;
       copy_async(late_.span().subspan(values(place), values_late.size()), values_late, out_);
     }
-    for_each_stretch(mark.stored, [&](std::int64_t at, Planes const& some) {
+    for_each_stretch(mark.stored, plan_.shape.planes(), [&](std::int64_t at, Planes const& some) {
       auto const source = planes_of(slot, some);
       copy_async(std::span(arrays[i] + values(at), source.size()), source, out_);
     });
@@ -310,7 +311,7 @@ void Sweep<T>::store_late(Trip& trip, std::span<T* const> arrays) {
   if (trip.late.count() == 0) return;
   out_.wait(trip.marks[trip.slabs - 1].in[1]);
   for (std::size_t i = 0; i < arrays.size(); ++i)
-    for_each_stretch(trip.late, [&](std::int64_t at, Planes const& some) {
+    for_each_stretch(trip.late, plan_.shape.planes(), [&](std::int64_t at, Planes const& some) {
       std::int64_t const place =
           static_cast<std::int64_t>(i) * trip.late.count() + some.lower - trip.late.lower;
       auto const source = late_.span().subspan(values(place), values(some.count()));
@@ -335,20 +336,6 @@ bool Sweep<T>::meet(Planes const& a, Planes const& b) const {
   for (std::int64_t turn = -most; turn <= most; ++turn)
     if (a.within({b.lower + turn * planes, b.upper + turn * planes}).count() > 0) return true;
   return false;
-}
-
-/// Calls `use` with where planes lie in the grid, and which those are, for each part of them that
-/// lies together.
-template <class T>
-template <class Use>
-void Sweep<T>::for_each_stretch(Planes const& planes, Use const& use) const {
-  std::int64_t const all = plan_.shape.planes();
-  for (std::int64_t lower = planes.lower; lower < planes.upper;) {
-    std::int64_t const at = (lower % all + all) % all;
-    std::int64_t const upper = std::min(planes.upper, lower + all - at);
-    use(at, Planes{lower, upper});
-    lower = upper;
-  }
 }
 
 template class Sweep<float>;

@@ -112,8 +112,6 @@ class Sweep final : public WindowSteps<T> {
   }
   std::span<T> planes_of(Slot const& slot, Planes const& planes);
   bool meet(Planes const& a, Planes const& b) const;
-  template <class Use>
-  void for_each_stretch(Planes const& planes, Use const& use) const;
 
   Stream stream_, in_, out_;
   std::vector<Buffer<T>> buffers_;

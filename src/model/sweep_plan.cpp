@@ -22,9 +22,16 @@ Planes SweepPlan::owned_by(int rank) const {
   return {planes * rank / ranks, planes * (rank + 1) / ranks};
 }
 
+Planes SweepPlan::held_by(int rank) const {
+  Planes const own = owned_by(rank), held{own.lower - rank_halo(), own.upper + rank_halo()};
+  return shape.periodic ? held : held.within({0, shape.planes()});
+}
+
 std::size_t SweepPlan::device_bytes() const {
   if (ranks > 1)
-    return static_cast<std::size_t>((shape.arrays + shape.made) * (slab_planes + 2 * rank_halo())) *
+    return static_cast<std::size_t>((shape.arrays + shape.made + shape.scratch) *
+                                        (slab_planes + 2 * rank_halo()) +
+                                    link_planes) *
            shape.plane_bytes();
   return static_cast<std::size_t>(buffers() * capacity() + kept_planes() + late_planes()) *
          shape.plane_bytes();
@@ -105,13 +112,25 @@ std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& 
 namespace {
 
 /// Of a rank: bytes per second of the memory that it makes its steps in, and seconds that an
-/// exchange of small messages takes, on a GPU by way of the host.
+/// exchange of small messages takes.
 struct RankRates {
   double memory, exchange;
 };
 
 RankRates rates_of(Backend backend) {
-  return backend == Backend::cuda ? RankRates{memory_rate, 40e-6} : RankRates{8e9, 5e-6};
+  return backend == Backend::cuda ? RankRates{memory_rate, 20e-6} : RankRates{8e9, 5e-6};
+}
+
+/// Seconds of a pass above which its parts are worth their launches, and the host is ahead of them.
+constexpr double long_pass = 80e-6;
+
+/// Parts that a pass is made in, of so many planes or more each: some to be made while others wait for
+/// what comes. A march through a volume takes a few planes to begin, and each part begins one.
+int parts_of(SweepShape const& shape, int ranks, std::int64_t least_planes) {
+  int const wanted = shape.grid.dims == 3 ? 2 : 4;
+  for (int const parts : {wanted, 2})
+    if (shape.planes() / ranks / parts >= least_planes) return parts;
+  return 1;
 }
 
 /// Planes that a rank needs at least for kernels to work on its windows.
@@ -124,18 +143,14 @@ int most_ranks(SweepShape const& shape) {
       std::clamp<std::int64_t>(shape.planes() / least_owned(shape), 1, 1 << 20));
 }
 
+namespace {
+
 /// k steps for each exchange cost its latency once, and (k − 1)·r planes more in each.
-SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
-                     std::optional<std::int64_t> trip_steps) {
-  std::int64_t const planes = shape.planes(), most = planes / ranks / shape.reach;
-  SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
-  if (trip_steps) {
-    plan.trip_steps = std::clamp<std::int64_t>(*trip_steps, 1, most);
-    return plan;
-  }
-  RankRates const rates = rates_of(backend);
+std::int64_t best_trip_steps(SweepPlan const& plan, RankRates const& rates, std::int64_t most) {
+  auto const& shape = plan.shape;
   double const plane = static_cast<double>(shape.plane_bytes()) * shape.values_per_update;
   double least = std::numeric_limits<double>::infinity();
+  std::int64_t best = 1;
   for (std::int64_t steps = 1; steps <= std::min<std::int64_t>(most, 1024); ++steps) {
     if (steps > shape.fused_steps && steps % shape.fused_steps != 0) continue;
     // A pass of fewer steps than the most that are fused goes over memory as often.
@@ -147,8 +162,41 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
                            rates.exchange;
     if (seconds / static_cast<double>(steps) >= least) continue;
     least = seconds / static_cast<double>(steps);
-    plan.trip_steps = steps;
+    best = steps;
   }
+  return best;
+}
+
+/// Whether trips are to be a pass each, made in parts: where one takes long, or as many steps are
+/// wanted for a trip.
+bool goes_in_parts(SweepPlan const& plan, RankRates const& rates,
+                   std::optional<std::int64_t> trip_steps) {
+  auto const& shape = plan.shape;
+  if (!shape.in_parts || parts_of(shape, plan.ranks, shape.fused_steps * shape.reach) == 1)
+    return false;
+  if (trip_steps) return *trip_steps == shape.fused_steps;
+  return shape.values_per_update * shape.fused_steps * static_cast<double>(plan.slab_planes) *
+             static_cast<double>(shape.plane_bytes()) >
+         long_pass * rates.memory;
+}
+
+}  // namespace
+
+SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
+                     std::optional<std::int64_t> trip_steps) {
+  std::int64_t const planes = shape.planes();
+  std::int64_t const most = shape.alike ? planes / ranks / shape.reach : 1;
+  RankRates const rates = rates_of(backend);
+  SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
+  if (goes_in_parts(plan, rates, trip_steps)) {
+    plan.trip_steps = shape.fused_steps;
+    plan.parts = parts_of(shape, ranks, plan.rank_halo());
+  } else {
+    plan.trip_steps = trip_steps ? std::clamp<std::int64_t>(*trip_steps, 1, most)
+                                 : best_trip_steps(plan, rates, most);
+  }
+  constexpr std::int64_t boxes = 4;  // of each array: two in each direction
+  if (backend == Backend::cuda) plan.link_planes = boxes * shape.arrays * plan.rank_halo();
   return plan;
 }
 

@@ -22,6 +22,18 @@ struct Planes {
   }
 };
 
+/// Calls `use(at, some)` for each part of planes that lies together in a grid of so many, which they
+/// may go around: `some` of them, the first of which is plane `at` of the grid.
+template <class Use>
+void for_each_stretch(Planes const& planes, std::int64_t all, Use const& use) {
+  for (std::int64_t lower = planes.lower; lower < planes.upper;) {
+    std::int64_t const at = (lower % all + all) % all;
+    std::int64_t const upper = std::min(planes.upper, lower + all - at);
+    use(at, Planes{lower, upper});
+    lower = upper;
+  }
+}
+
 /// What is to go through. A plane is all that lies at one place of the slowest axis; in 1D a point.
 struct SweepShape {
   Grid grid;
@@ -30,8 +42,16 @@ struct SweepShape {
   int fused_steps = 1;     ///< the most that a pass makes
   int arrays = 1;          ///< that the state consists of
   int made = 1;            ///< of these the first ones, which a pass makes anew
+  bool alike = true;       ///< steps; those that are not have a trip each
+  int scratch = 0;         ///< more arrays, which the windows of a pass have in common: these go
+                           ///< one after the other
   std::size_t value_bytes = 8;
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
+  /// Whether a pass of `fused_steps` makes the planes alone that are wanted.
+  bool in_parts = false;
+  /// That a pass goes through at a time, to be kept to where it makes a part; 0: there is no such
+  /// number.
+  std::int64_t march_planes = 0;
 
   std::int64_t planes() const { return grid.points[grid.dims - 1]; }
   std::int64_t plane_values() const { return grid.size() / planes(); }
@@ -55,6 +75,10 @@ struct SweepPlan {
   std::int64_t trip_steps = 1;   ///< the most that a trip makes; of ranks, for each exchange
   std::int64_t slab_planes = 1;  ///< of a slab that is loaded, or that a rank owns, at most
   int ranks = 1;                 ///< that share the grid; 1: it goes through one device
+  /// Of ranks whose trips are a pass each: the parts that one makes its planes in, each once those are
+  /// there that it looks at; 1: a pass makes all.
+  int parts = 1;
+  std::int64_t link_planes = 0;  ///< of ranks: that wait on the device for the way to another one
 
   /// Steps that a pass makes of so many that are left in the trip, as far as this plan goes.
   std::int64_t pass_steps() const;
@@ -75,6 +99,9 @@ struct SweepPlan {
 
   /// The planes that a rank owns.
   Planes owned_by(int rank) const;
+  /// Those that it works on: its own, and its neighbours' halos, around a periodic axis beyond the
+  /// ends of the grid.
+  Planes held_by(int rank) const;
   /// Planes of its neighbours that a rank has on each side before a trip.
   std::int64_t rank_halo() const { return trip_steps * shape.reach; }
 
@@ -92,7 +119,7 @@ std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& 
 int most_ranks(SweepShape const& shape);
 /// How so many ranks share it, up to `most_ranks`: with the steps for each exchange that take the
 /// least time by the rates of an H200 or of a host, or with `trip_steps`, as far as the planes of a
-/// rank go.
+/// rank go. Trips of one pass that takes a GPU long enough are made in parts.
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
                      std::optional<std::int64_t> trip_steps);
 

@@ -1,9 +1,10 @@
 #include "model/time_stepping.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
-#include "model/out_of_core.hpp"
+#include "core/ranks.hpp"
 #include "model/values.hpp"
 
 namespace gridstride {
@@ -87,7 +88,77 @@ void StagedStepping<T>::fill_initial(config::RunConfig const& run, Inputs const&
 }
 
 template <class T>
+void StagedStepping<T>::queue_part(Stream&, Stage const&, Part const&) {
+  throw std::logic_error("stages of a grid that cannot be cut");
+}
+
+template <class T>
+void StagedStepping<T>::cut(SweepPlan const& plan,
+                            std::array<std::array<T const*, 2>, 3> const& sides,
+                            typename WindowSteps<T>::NextPass next) {
+  for (int axis = 0; axis < plan.shape.grid.dims; ++axis)
+    for (std::size_t side = 0; side < 2; ++side) {
+      auto const a = static_cast<std::size_t>(axis);
+      faces_[a][side] = {this->stream_, plan, axis, sides[a][side]};
+    }
+  held_ = plan.held_by(ranks().rank());
+  auto const values = static_cast<std::size_t>(held_.count() * plan.shape.plane_values());
+  for (int i = 0; i < plan.shape.scratch; ++i)
+    scratch_.emplace_back(this->stream_, MemorySpace::device, values);
+  this->sweep_ = make_window_steps<T>(this->stream_, plan, std::move(next));
+}
+
+/// What changes once in a step has its values before the halos are exchanged.
+template <class T>
+void StagedStepping<T>::queue_parts(std::int64_t steps) {
+  T* const arrays[] = {u_.data()};
+  auto const pass = [this](Stream& stream, Window<T> const& window) {
+    make_stages(stream, window);
+  };
+  bool const alike = this->sweep_->plan().shape.alike;
+  if (alike) return this->sweep_->run(arrays, steps, pass);
+  for (; steps > 0; --steps) {
+    if (scheme_.stages.size() == 1) refresh_parts(scheme_.stages.front());
+    this->sweep_->run(arrays, 1, pass);
+    if (scheme_.alternates) current_ = 1 - current_;
+    if (uses_clock()) this->clock_.tick();
+  }
+}
+
+template <class T>
+void StagedStepping<T>::refresh_parts(Stage const& stage) {
+  if (!this->state_.changes()) return;
+  this->state_.refresh(stage);
+  for (auto& of_axis : faces_)
+    for (auto& face : of_axis) face.renew(this->stream_);
+}
+
+/// Each stage on those planes whose neighbours the one before has left right.
+template <class T>
+void StagedStepping<T>::make_stages(Stream& stream, Window<T> const& window) {
+  auto const& shape = this->sweep_->plan().shape;
+  auto const slowest = static_cast<std::size_t>(shape.grid.dims - 1);
+  std::int64_t const reach = shape.reach / std::ssize(scheme_.stages);
+  std::int64_t const planes = window.grid.points[slowest], line = shape.plane_values();
+  for (std::size_t s = 0; s < scheme_.stages.size(); ++s) {
+    Stage const& stage = scheme_.stages[s];
+    bool const is_last = s + 1 == scheme_.stages.size();
+    std::int64_t const lost = static_cast<std::int64_t>(s) * reach;
+    std::int64_t const below = window.cut[0] ? lost : 0, above = window.cut[1] ? lost : 0;
+    Part part{window.grid, window.first + below, window.cut, {window.in[0] + below * line}, {}};
+    part.grid.points[slowest] = planes - below - above;
+    for (auto& array : scratch_)
+      part.arrays.push_back(array.data() + (part.first - held_.lower) * line);
+    part.out =
+        is_last ? window.out[0] + below * line : part.arrays[static_cast<std::size_t>(stage.out)];
+    if (scheme_.stages.size() > 1) refresh_parts(stage);
+    queue_part(stream, stage, part);
+  }
+}
+
+template <class T>
 void StagedStepping<T>::queue(std::int64_t steps) {
+  if (this->sweep_) return queue_parts(steps);
   bool const changes = this->state_.changes();
   for (; steps > 0; --steps) {
     for (Stage const& stage : scheme_.stages) {
@@ -120,7 +191,10 @@ template <class T>
 void StagedStepping<T>::load(CheckpointSource const& source) {
   std::int64_t const steps = source.get_integer("step");
   bool const alternates = scheme_.alternates && u_.row().arrays > 1;
-  if (this->has_state()) move_to(u_.buffer(alternates ? static_cast<int>(steps % 2) : 0));
+  if (this->sweep_)
+    current_ = scheme_.alternates ? static_cast<int>(steps % 2) : 0;
+  else
+    move_to(u_.buffer(alternates ? static_cast<int>(steps % 2) : 0));
   TimeStepping<T>::load(source);
 }
 

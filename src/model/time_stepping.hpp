@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph.hpp"
+#include "model/out_of_core.hpp"
 #include "model/scheme.hpp"
 #include "model/simulation.hpp"
 #include "model/state.hpp"
@@ -89,6 +90,22 @@ class StagedStepping : public TimeStepping<T> {
 
   /// Queues a stage; what depends on time has its values for it.
   virtual void queue_stage(Stage const& stage) = 0;
+
+  /// What a stage works on of a grid that is cut: a part of it, as a grid of its own.
+  struct Part {
+    Grid grid;
+    std::int64_t first;       ///< which plane of the whole its first one is
+    std::array<bool, 2> cut;  ///< as those of a `Window`
+    std::vector<T*> arrays;   ///< that stages read, by their numbers
+    T* out;
+  };
+  /// The same where the grid is cut; `faces_` have their values for it, too.
+  virtual void queue_part(Stream& stream, Stage const& stage, Part const& part);
+  /// Cuts the grid: from now on `queue` makes steps by parts, of which a pass makes as many as `next`
+  /// says, for simulations that queue more than one. `sides` are the values on the sides.
+  void cut(
+      SweepPlan const& plan, std::array<std::array<T const*, 2>, 3> const& sides,
+      typename WindowSteps<T>::NextPass next = [](std::int64_t) { return 1; });
   void queue(std::int64_t steps) override;
   /// Whether what is queued looks at the time.
   virtual bool uses_clock() const { return this->state_.changes(); }
@@ -111,7 +128,16 @@ class StagedStepping : public TimeStepping<T> {
     step.in_weight = stage.in_weight;
     step.factor = stage.factor * this->step_size();
   }
-  /// Whether the present state lies in the second of two that alternate.
+  template <class Step>
+  void set_stage(Step& step, Stage const& stage, Part const& part) {
+    step.grid = part.grid;
+    step.in = part.arrays[static_cast<std::size_t>(stage.in)];
+    step.out = part.out;
+    if (stage.base != stage.in) step.base = part.arrays[static_cast<std::size_t>(stage.base)];
+    step.in_weight = stage.in_weight;
+    step.factor = stage.factor * this->step_size();
+  }
+  /// Whether an odd number of steps was made, by a scheme whose states alternate.
   bool is_odd() const { return current_ == 1; }
   /// A pass has left the state in this array of the first row, and in those of the same number.
   void move_to(T const* array);
@@ -120,10 +146,17 @@ class StagedStepping : public TimeStepping<T> {
 
   Scheme const& scheme_;
   Array<T>& u_;
-  std::vector<Array<T>*> evolved_;  ///< all of them, in the order of the rows
+  std::vector<Array<T>*> evolved_;                     ///< all of them, in the order of the rows
+  std::array<std::array<WindowFace<T>, 2>, 3> faces_;  ///< of a grid that is cut
 
  private:
+  void queue_parts(std::int64_t steps);
+  void make_stages(Stream& stream, Window<T> const& window);
+  void refresh_parts(Stage const& stage);
+
   int current_ = 0;
+  std::vector<Buffer<T>> scratch_;  // of a grid that is cut: what stages leave to later ones
+  Planes held_;                     // the planes of these
 };
 
 /// What `auto` chose of a kernel family: a row's name, and the fused steps where there are several.

@@ -26,6 +26,10 @@ struct Window {
   /// Whether the grid goes on at the lower and upper end of the slowest axis. What is computed
   /// within the reach of the steps from there does not count, whatever holds at this side.
   std::array<bool, 2> cut;
+  /// Of its planes, from which to which new values are wanted. Where the shape has `in_parts`, passes
+  /// of its fused steps leave the others as they are.
+  std::array<std::int64_t, 2> made;
+  std::int64_t march_planes;        ///< of the shape, where passes make parts of the planes; or 0
   std::array<T*, most_arrays> in;   ///< the state
   std::array<T*, most_arrays> out;  ///< of the arrays that a pass makes anew
   int steps;

@@ -10,11 +10,13 @@
 #include <array>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/ranks.hpp"
 #include "kernels/advect/advect.hpp"
 #include "kernels/families.hpp"
 #include "kernels/reduce/reduce.hpp"
@@ -30,15 +32,19 @@ namespace {
 /// The look-ahead of a velocity that depends on time; else none.
 template <class T>
 std::shared_ptr<advection::LookAhead<T>> look_ahead_of(config::RunConfig const& run,
-                                                       Device const& device) {
+                                                       Device const& device,
+                                                       std::optional<SweepPlan> const& plan) {
   if (!advection::velocity_changes(run)) return nullptr;
-  return std::make_shared<advection::LookAhead<T>>(run, device);
+  std::optional<Planes> own;
+  if (plan) own = plan->owned_by(ranks().rank());
+  return std::make_shared<advection::LookAhead<T>>(run, device, own);
 }
 
 template <class T>
 StepRule step_rule(config::RunConfig const& run,
                    std::shared_ptr<advection::LookAhead<T>> const& look_ahead) {
-  if (!look_ahead) return whole_steps(advection::time_step(run, {}));
+  if (!look_ahead)
+    return whole_steps(found_by_first(run, [&] { return advection::time_step(run, {}); }));
   return [look_ahead](double time, double until) { return look_ahead->plan(time, until); };
 }
 
@@ -49,9 +55,10 @@ class Advection final : public StagedStepping<T> {
 
  public:
   Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : Advection(run, stream, inputs, look_ahead_of<T>(run, stream.device())) {}
+      : Advection(run, stream, inputs, advection::plan(run, stream.device())) {}
 
   std::vector<DeviceNumber> measure() override {
+    this->settle();
     reduce::sum(stream_, std::as_const(this->u_).span(), mass_.span(), reduce_variant_);
     double volume = 1;
     for (int axis = 0; axis < grid_.dims; ++axis) volume *= grid_.spacing[axis];
@@ -68,25 +75,57 @@ class Advection final : public StagedStepping<T> {
 
  private:
   Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+            std::optional<SweepPlan> const& plan)
+      : Advection(run, stream, inputs, plan, look_ahead_of<T>(run, stream.device(), plan)) {}
+
+  Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+            std::optional<SweepPlan> const& plan,
             std::shared_ptr<advection::LookAhead<T>> look_ahead)
-      : Base(run, stream, inputs, advection::rows(run, stream.backend()),
+      : Base(run, stream, inputs, advection::rows_of(run, stream.backend(), plan),
              *advection::scheme_of(run).in_time, step_rule<T>(run, look_ahead)),
         look_ahead_(std::move(look_ahead)),
         variant_(run.kernels.at("advect")),
         reduce_variant_(run.kernels.at("reduce")),
         mass_(stream_, MemorySpace::device, 1) {
     make_flow(run);
-    this->fill_initial(run, inputs);
+    if (plan) cut(*plan);
+    if (this->has_state()) this->fill_initial(run, inputs);
     auto start = flow_;
-    start.out = this->buffer(0);
-    advect::impose_inflow(stream_, start);
+    start.out = this->u_.data();
+    if (plan)
+      impose_by_parts(start);
+    else
+      advect::impose_inflow(stream_, start);
+  }
+
+  /// Where the flow comes in each rank knows for its planes alone.
+  void impose_by_parts(advect::AdvectionStep<T> const& start) {
+    T* const arrays[] = {start.out};
+    this->sweep_->run(arrays, 1, [this, start](Stream& stream, Window<T> const& window) {
+      auto const size = static_cast<std::size_t>(window.grid.size());
+      copy_async(std::span(window.out[0], size), std::span<T const>(window.in[0], size), stream);
+      auto part = start;
+      part.grid = window.grid;
+      part.out = window.out[0];
+      place(part, window.first, window.cut);
+      advect::impose_inflow(stream, part);
+    });
+    this->settle();
+  }
+
+  void cut(SweepPlan const& plan) {
+    std::array<std::array<T const*, 2>, 3> sides{};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t side = 0; side < 2; ++side)
+        sides[axis][side] = flow_.sides[axis][side].inflow;
+    Base::cut(plan, sides);
   }
 
   /// Velocities and sides.
   void make_flow(config::RunConfig const& run) {
     // α of weno5 is as large as the Courant numbers with their roundings.
     constexpr double roundings = 1 + 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    auto const speeds = look_ahead_ ? look_ahead_->speeds() : advection::largest_speeds(run);
+    auto const speeds = look_ahead_ ? look_ahead_->speeds() : advection::shared_speeds(run);
     flow_.grid = grid_;
     flow_.scheme = advection::scheme_of(run).flux;
     for (int axis = 0; axis < grid_.dims; ++axis) {
@@ -101,14 +140,41 @@ class Advection final : public StagedStepping<T> {
     }
   }
 
-  void queue_stage(Stage const& stage) override {
+  /// A step with what is to be told of each.
+  advect::AdvectionStep<T> present_flow() const {
     auto step = flow_;
     if (look_ahead_)
       for (int axis = 0; axis < grid_.dims; ++axis)
         step.velocity[axis].largest = look_ahead_->speeds()[axis];
-    this->set_stage(step, stage);
     step.reversed = this->is_odd();
+    return step;
+  }
+
+  void queue_stage(Stage const& stage) override {
+    auto step = present_flow();
+    this->set_stage(step, stage);
     advect::advect(stream_, step, variant_);
+  }
+
+  void queue_part(Stream& stream, Stage const& stage, typename Base::Part const& part) override {
+    auto step = present_flow();
+    this->set_stage(step, stage, part);
+    place(step, part.first, part.cut);
+    advect::advect(stream, step, variant_);
+  }
+
+  /// Gives a step its velocities and sides, from a plane on. Where the grid goes on it is taken to
+  /// be periodic, or open where it ends on the other side.
+  void place(advect::AdvectionStep<T>& step, std::int64_t first, std::array<bool, 2> const& cut) {
+    int const slowest = grid_.dims - 1;
+    for (int axis = 0; axis < grid_.dims; ++axis) {
+      if (step.velocity[axis].field != nullptr)
+        step.velocity[axis].field = state_[advection::velocity_names[axis]].at(first);
+      for (int side = 0; side < 2; ++side)
+        step.sides[axis][side].inflow = this->faces_[axis][side].at(first);
+    }
+    for (int side = 0; side < 2; ++side)
+      if (cut[side]) step.sides[slowest][side] = {cut[0] && cut[1], nullptr};
   }
 
   std::vector<double> graph_numbers() const override {
@@ -129,6 +195,7 @@ class Advection final : public StagedStepping<T> {
 SimulationEntry advection_entry() {
   config::SimulationInfo info;
   info.name = "advection";
+  info.takes_ranks = true;
   info.summary = "what a flow carries along: u_t + div(velocity u) = 0";
   info.fields = {{"u", "1", "concentration, or any quantity that is carried along"}};
   for (auto const& scheme : advection::schemes()) info.schemes.push_back(scheme.name);
@@ -136,7 +203,7 @@ SimulationEntry advection_entry() {
   info.sides = {SideKind::outflow, SideKind::dirichlet, SideKind::periodic};
   return entry<Advection, advection::Parameters>(
       {.info = info,
-       .rows = advection::rows,
+       .memory = advection::memory,
        .time_step = [](config::RunConfig const& run, Inputs const& inputs, Device const&) {
          return advection::time_step(run, inputs);
        }});

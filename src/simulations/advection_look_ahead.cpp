@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/ranks.hpp"
+#include "kernels/evaluate/slabs.hpp"
+#include "model/out_of_core.hpp"
 #include "model/values.hpp"
 
 namespace gridstride::advection {
@@ -52,23 +55,50 @@ double largest_magnitude(reduce::Moments<T> const& moments) {
                   std::abs(static_cast<double>(moments.maximum)));
 }
 
+/// Each becomes what is known of all ranks' values: the least and the greatest, which have no
+/// rounding, and whether all are finite.
+template <class T>
+void join(Ranks& ranks, std::vector<reduce::Moments<T>>& found) {
+  auto const bytes = std::as_writable_bytes(std::span(found));
+  if (!ranks.is_first()) {
+    RankMessage const message{0, 0, bytes};
+    ranks.exchange({&message, 1}, {});
+  }
+  std::vector<reduce::Moments<T>> other(found.size());
+  for (int rank = 1; ranks.is_first() && rank < ranks.count(); ++rank) {
+    RankMessage const message{rank, 0, std::as_writable_bytes(std::span(other))};
+    ranks.exchange({}, {&message, 1});
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      found[i].minimum = std::min(found[i].minimum, other[i].minimum);
+      found[i].maximum = std::max(found[i].maximum, other[i].maximum);
+      found[i].first_non_finite = std::max(found[i].first_non_finite, other[i].first_non_finite);
+    }
+  }
+  ranks.broadcast(bytes);
+}
+
 }  // namespace
 
 template <class T>
-LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device)
+LookAhead<T>::LookAhead(config::RunConfig const& run, Device const& device,
+                        std::optional<Planes> const& own)
     : stream_(device),
       grid_(run.grid),
+      is_shared_(own.has_value()),
+      part_(own ? planes_of(own->lower, own->count()) : grid_),
       scheme_(scheme_of(run)),
       reduce_variant_(run.kernels.at("reduce")),
       safety_(run.time.safety),
       longest_(longest_step(run, true)),
       clock_(stream_, MemorySpace::device, 1),
-      values_(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.size())),
+      values_(stream_, MemorySpace::device, static_cast<std::size_t>(part_.size())),
       moments_(stream_, MemorySpace::device, static_cast<std::size_t>(grid_.dims) * most_samples) {
-  if (run.time.step) step_ = time_step(run, {});
+  if (run.time.step) step_ = found_by_first(run, [&] { return time_step(run, {}); });
   for (int axis = 0; axis < grid_.dims; ++axis) {
     auto const& velocity = parameters_of(run).velocity[axis].expression;
-    Component component{axis, evaluate::Program(stream_, velocity, run.kernels.at("evaluate"))};
+    auto const formula =
+        is_shared_ ? evaluate::by_index(velocity, grid_, grid_.dims - 1) : velocity;
+    Component component{axis, evaluate::Program(stream_, formula, run.kernels.at("evaluate"))};
     if (velocity.depends_on(expression::time_variable)) {
       components_.push_back(std::move(component));
       continue;
@@ -154,7 +184,7 @@ void LookAhead<T>::queue_samples() {
 /// A component's moments at a time, to a place of `moments_`.
 template <class T>
 void LookAhead<T>::queue(Component const& component, double time, std::size_t place) {
-  evaluate::evaluate(stream_, component.program, grid_, clock_.data(), time, values_.span());
+  evaluate::evaluate(stream_, component.program, part_, clock_.data(), time, values_.span());
   reduce::moments<T>(stream_, std::as_const(values_).span(), moments_.span().subspan(place, 1),
                      reduce_variant_);
 }
@@ -164,6 +194,19 @@ void LookAhead<T>::fetch(std::size_t count) {
   found_.resize(count);
   copy_async(std::span(found_), moments_.span().first(count), stream_);
   stream_.synchronize();
+  if (is_shared_) join(ranks(), found_);
+}
+
+/// Some planes of the grid, for programs of a grid that is shared.
+template <class T>
+Grid LookAhead<T>::planes_of(std::int64_t first, std::int64_t count) const {
+  if (!is_shared_) return grid_;
+  Grid part = grid_;
+  auto const slowest = static_cast<std::size_t>(grid_.dims - 1);
+  part.points[slowest] = count;
+  part.origin[slowest] = static_cast<double>(first);
+  part.spacing[slowest] = 1;
+  return part;
 }
 
 template <class T>
@@ -192,10 +235,17 @@ void LookAhead<T>::refuse(std::size_t sample) {
 /// What a component is at a time where it is fastest, or at the first point where it is no number.
 template <class T>
 std::string LookAhead<T>::describe(Component const& component, double time) {
-  evaluate::evaluate(stream_, component.program, grid_, clock_.data(), time, values_.span());
-  std::vector<T> values(values_.size());
-  copy_async(std::span(values), std::as_const(values_).span(), stream_);
-  stream_.synchronize();
+  auto const slowest = static_cast<std::size_t>(grid_.dims - 1);
+  std::int64_t const planes = grid_.points[slowest], line = grid_.face_size(grid_.dims - 1);
+  std::vector<T> values(static_cast<std::size_t>(grid_.size()));
+  for (std::int64_t first = 0; first < planes; first += part_.points[slowest]) {
+    Grid const part = planes_of(first, std::min(part_.points[slowest], planes - first));
+    auto const size = static_cast<std::size_t>(part.size());
+    evaluate::evaluate(stream_, component.program, part, clock_.data(), time, values_.span());
+    copy_async(std::span(values).subspan(static_cast<std::size_t>(first * line), size),
+               std::as_const(values_).span().first(size), stream_);
+    stream_.synchronize();
+  }
   auto at = std::ranges::find_if_not(values, [](T value) { return std::isfinite(value); });
   if (at == values.end())
     at = std::ranges::max_element(values, {}, [](T value) { return std::abs(value); });

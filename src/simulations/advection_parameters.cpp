@@ -62,6 +62,56 @@ std::vector<Row> rows(config::RunConfig const& run, Backend) {
 
 namespace {
 
+/// How far a stage of a scheme looks.
+std::int64_t reach_of(advect::Scheme flux) {
+  return flux == advect::Scheme::weno5 ? advect::reach_of<advect::Scheme::weno5>
+                                       : advect::reach_of<advect::Scheme::upwind>;
+}
+
+/// How steps go by slabs. Axes that take turns make a step unlike the one before.
+SlabSteps slab_steps(config::RunConfig const& run) {
+  auto const all = rows(run, Backend::cpu);
+  FluxScheme const& scheme = scheme_of(run);
+  auto const stages = std::ssize(scheme.in_time->stages);
+  bool const alternates = scheme.flux == advect::Scheme::lax_wendroff && run.grid.dims > 1;
+  Obstacle const of_ranks[] = {{!goes_by_planes(run, all), "with simpler formulas"}};
+  auto const fields = std::ranges::count_if(
+      all, [](Row const& row) { return row.role == Role::coefficient && row.arrays > 0; });
+  auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
+  return {.shape = {.grid = run.grid,
+                    .periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic,
+                    .reach = stages * reach_of(scheme.flux),
+                    .alike = !depends_on_time(all) && !alternates,
+                    .scratch = scheme.in_time->scratch(),
+                    .value_bytes = size_of(run.precision),
+                    .values_per_update = static_cast<double>(stages * (2 + fields))},
+          .evolved = {"u"},
+          .needed = "of heat or wave",
+          .needed_of_ranks = needed_for(of_ranks)};
+}
+
+}  // namespace
+
+std::optional<SweepPlan> plan(config::RunConfig const& run, Device const& device) {
+  if (run.ranks == 1) return {};
+  return plan_slabs(run, device, rows(run, device.backend()), slab_steps(run));
+}
+
+std::vector<Row> rows_of(config::RunConfig const& run, Backend backend,
+                         std::optional<SweepPlan> const& plan) {
+  auto all = rows(run, backend);
+  return plan ? rows_of_slabs(run, std::move(all), slab_steps(run), *plan) : all;
+}
+
+MemoryForecast memory(config::RunConfig const& run, Inputs const&, Backend backend) {
+  auto const all = rows(run, backend);
+  if (run.ranks == 1) return forecast(run, all);
+  Device const device = Device::open(backend, run.device.ordinal);
+  return forecast_slabs(run, device, all, slab_steps(run), plan(run, device));
+}
+
+namespace {
+
 /// The grid with every second point of its longest axis, again and again, to at most 2^18 points.
 Grid coarser(Grid grid) {
   while (grid.size() > std::int64_t{1} << 18) {
@@ -101,6 +151,12 @@ bool velocity_changes(config::RunConfig const& run) {
   return std::ranges::any_of(parameters_of(run).velocity, [](config::Formula const& component) {
     return depends_on_time(source_of(component));
   });
+}
+
+std::array<double, 3> shared_speeds(config::RunConfig const& run) {
+  std::array<double, 3> speeds = keeps_state(run) ? largest_speeds(run) : std::array<double, 3>{};
+  for (double& speed : speeds) speed = found_by_first(run, [speed] { return speed; });
+  return speeds;
 }
 
 std::array<double, 3> largest_speeds(config::RunConfig const& run) {

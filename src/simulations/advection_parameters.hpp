@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "config/run_config.hpp"
 #include "kernels/advect/advect.hpp"
 #include "model/entry.hpp"
+#include "model/out_of_core.hpp"
 #include "model/scheme.hpp"
 #include "model/state.hpp"
 
@@ -44,6 +46,13 @@ inline constexpr std::array<std::string_view, 3> velocity_names = {"velocity.x",
 /// u, the velocity, and what looks ahead to it.
 std::vector<Row> rows(config::RunConfig const& run, Backend backend);
 
+/// How several ranks share the grid; empty in one process.
+std::optional<SweepPlan> plan(config::RunConfig const& run, Device const& device);
+/// The rows of this process then.
+std::vector<Row> rows_of(config::RunConfig const& run, Backend backend,
+                         std::optional<SweepPlan> const& plan);
+MemoryForecast memory(config::RunConfig const& run, Inputs const& inputs, Backend backend);
+
 /// Whether a component of the velocity depends on time; then `LookAhead` decides the steps.
 bool velocity_changes(config::RunConfig const& run);
 
@@ -51,6 +60,9 @@ bool velocity_changes(config::RunConfig const& run);
 /// is looked at at 32 later moments too, on about a quarter of a million points: enough to say
 /// before a run what will be too fast for it. Throws `ConfigError` where one is not finite.
 std::array<double, 3> largest_speeds(config::RunConfig const& run);
+
+/// The same, which the first of several ranks has looked for.
+std::array<double, 3> shared_speeds(config::RunConfig const& run);
 
 /// The step to take; of `auto` with a velocity that depends on time, about the shortest one.
 /// Throws `ConfigError` when the one asked for is unstable, and as `largest_speeds` does.

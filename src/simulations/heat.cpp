@@ -51,12 +51,20 @@ double heat_time_step(config::RunConfig const& run, Inputs const& inputs) {
                   run.time.scheme, scheme.stability_extent, alpha));
 }
 
+/// The part of the grid that a process makes the steps of, of several the most of one.
+Grid part_of(config::RunConfig const& run) {
+  Grid grid = run.grid;
+  auto& planes = grid.points[static_cast<std::size_t>(grid.dims - 1)];
+  planes = (planes + run.ranks - 1) / run.ranks;
+  return grid;
+}
+
 /// How a device makes the steps. Those that differ are queued one by one.
 template <class T>
 stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device) {
   auto const rows = heat_rows(run);
   auto const& sides = run.sides_of("u");
-  stencil::StepKind kind{run.grid, {}};
+  stencil::StepKind kind{part_of(run), {}};
   kind.variable = has_array(rows, "diffusivity");
   kind.source = has_array(rows, "source");
   kind.alike = scheme_of(run).stages.size() == 1 && !depends_on_time(rows);
@@ -74,25 +82,34 @@ void choose_heat_kernels(config::RunConfig const& run, Inputs const&, Device con
 /// How steps go by slabs.
 SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   auto const rows = heat_rows(run);
-  std::pair<bool, std::string_view> const obstacles[] = {
+  Obstacle const obstacles[] = {
       {scheme_of(run).stages.size() > 1, "of the scheme ftcs"},
       {has_array(rows, "diffusivity"), "with a diffusivity that is a number"},
       {has_array(rows, "source"), "without a source"},
       {depends_on_time(rows), "with sides that do not depend on time"}};
-  SlabSteps steps;
-  steps.evolved = {"u"};
-  for (auto const& [is_there, needed] : obstacles)
-    if (is_there && steps.needed.empty()) steps.needed = needed;
+  Obstacle const of_ranks[] = {{!goes_by_planes(run, rows), "with simpler formulas"}};
+  SlabSteps steps{.shape = {},
+                  .evolved = {"u"},
+                  .needed = needed_for(obstacles),
+                  .needed_of_ranks = needed_for(of_ranks)};
   auto& shape = steps.shape;
   int const slowest = run.grid.dims - 1;
   shape.grid = run.grid;
   shape.periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic;
   shape.value_bytes = size_of(run.precision);
-  if (!steps.needed.empty()) return steps;
-  shape.fused_steps = with_zero_of(run.precision, [&](auto zero) {
-    return chosen_for<decltype(zero)>(run, device).fused_steps;
+  shape.alike = !depends_on_time(rows);
+  shape.reach = std::ssize(scheme_of(run).stages);
+  shape.scratch = scheme_of(run).scratch();
+  if (steps.takes_none()) return steps;
+  with_zero_of(run.precision, [&](auto zero) {
+    auto const chosen = chosen_for<decltype(zero)>(run, device);
+    shape.fused_steps = chosen.fused_steps;
+    shape.in_parts = stencil::makes_parts(chosen, run.grid.dims);
+    shape.march_planes = stencil::march_planes(device, chosen, part_of(run));
   });
-  shape.values_per_update = 2.0 / shape.fused_steps;
+  int const coefficients = has_array(rows, "diffusivity") + has_array(rows, "source");
+  shape.values_per_update =
+      static_cast<double>(shape.reach) * (2.0 + coefficients) / shape.fused_steps;
   return steps;
 }
 
@@ -103,7 +120,8 @@ std::optional<SweepPlan> heat_plan(config::RunConfig const& run, Device const& d
 MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   if (heat::is_implicit(run)) return heat::implicit_memory(run, backend);
   Device const device = Device::open(backend, run.device.ordinal);
-  return forecast_slabs(run, heat_rows(run), slab_steps(run, device), heat_plan(run, device));
+  return forecast_slabs(run, device, heat_rows(run), slab_steps(run, device),
+                        heat_plan(run, device));
 }
 
 std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) {
@@ -148,9 +166,10 @@ class Heat final : public StagedStepping<T> {
   Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
        std::optional<SweepPlan> const& plan)
       : Base(run, stream, inputs,
-             plan ? rows_of_slabs(run, heat_rows(run), slab_steps(run, stream.device()))
+             plan ? rows_of_slabs(run, heat_rows(run), slab_steps(run, stream.device()), *plan)
                   : heat_rows(run),
-             scheme_of(run), whole_steps(heat_time_step(run, inputs))),
+             scheme_of(run),
+             whole_steps(found_by_first(run, [&] { return heat_time_step(run, inputs); }))),
         repeats_(scheme_.stages.size() == 1 && !state_.changes()),
         chosen_(chosen_for<T>(run, stream.device())) {
     step_.grid = grid_;
@@ -165,13 +184,13 @@ class Heat final : public StagedStepping<T> {
   }
 
   void make_sweep(SweepPlan const& plan) {
-    for (int axis = 0; axis < grid_.dims; ++axis)
-      for (int side = 0; side < 2; ++side)
-        faces_[axis][side] = {stream_, plan, axis, step_.sides[axis][side].values};
-    auto const next = [chosen = chosen_, dims = grid_.dims](std::int64_t left) {
+    std::array<std::array<T const*, 2>, 3> sides{};
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t side = 0; side < 2; ++side)
+        sides[axis][side] = step_.sides[axis][side].values;
+    this->cut(plan, sides, [chosen = chosen_, dims = grid_.dims](std::int64_t left) {
       return stencil::steps_of_pass(chosen, dims, left);
-    };
-    sweep_ = make_window_steps<T>(stream_, plan, next);
+    });
   }
 
   void queue_stage(Stage const& stage) override {
@@ -180,6 +199,17 @@ class Heat final : public StagedStepping<T> {
     for (std::size_t i = 0; i < stage.terms.size(); ++i)
       step.terms[i] = {this->buffer(stage.terms[i].first), stage.terms[i].second};
     stencil::diffuse(stream_, step, chosen_);
+  }
+
+  void queue_part(Stream& stream, Stage const& stage, typename Base::Part const& part) override {
+    auto step = step_;
+    this->set_stage(step, stage, part);
+    for (std::size_t i = 0; i < stage.terms.size(); ++i) {
+      auto const& [array, weight] = stage.terms[i];
+      step.terms[i] = {part.arrays[static_cast<std::size_t>(array)], weight};
+    }
+    place(step, part.first, part.cut, step.in);
+    stencil::diffuse(stream, step, chosen_);
   }
 
   void queue(std::int64_t steps) override {
@@ -196,20 +226,30 @@ class Heat final : public StagedStepping<T> {
                                               steps, chosen_));
   }
 
-  /// Where the grid goes on it is taken to be periodic, which kernels have least to do for, or,
-  /// where it ends on the other side, to have any derivative.
   void queue_window(Stream& stream, stencil::DiffusionStep<T> step, Window<T> const& window) {
-    int const slowest = grid_.dims - 1;
     step.grid = window.grid;
+    step.made = window.made;
+    step.march_planes = window.march_planes;
+    place(step, window.first, window.cut, window.in[0]);
+    stencil::diffuse_repeatedly(stream, step, window.in[0], window.out[0], window.steps, chosen_);
+  }
+
+  /// Gives a step its coefficients and sides, from a plane on. Where the grid goes on it is taken to
+  /// be periodic, which kernels have least to do for, or, where it ends on the other side, to have
+  /// any derivative.
+  void place(stencil::DiffusionStep<T>& step, std::int64_t first, std::array<bool, 2> const& cut,
+             T const* anything) {
+    int const slowest = grid_.dims - 1;
+    step.diffusivity_field = state_["diffusivity"].at(first);
+    step.source = state_["source"].at(first);
     for (int axis = 0; axis < grid_.dims; ++axis)
       for (int side = 0; side < 2; ++side)
-        step.sides[axis][side].values = faces_[axis][side].at(window.first);
+        step.sides[axis][side].values = this->faces_[axis][side].at(first);
     for (int side = 0; side < 2; ++side)
-      if (window.cut[0] && window.cut[1])
+      if (cut[0] && cut[1])
         step.sides[slowest][side] = {};
-      else if (window.cut[side])
-        step.sides[slowest][side] = {SideKind::neumann, window.in[0]};
-    stencil::diffuse_repeatedly(stream, step, window.in[0], window.out[0], window.steps, chosen_);
+      else if (cut[side])
+        step.sides[slowest][side] = {SideKind::neumann, anything};
   }
 
   /// `resident` makes all steps in one launch.
@@ -220,7 +260,6 @@ class Heat final : public StagedStepping<T> {
   stencil::DiffusionStep<T> step_;  // what all have in common
   bool repeats_;                    // steps are alike, and of one stage
   stencil::Chosen<T> chosen_;
-  std::array<std::array<WindowFace<T>, 2>, 3> faces_;  // of slabs
 };
 
 std::vector<std::string> heat_report(config::RunConfig const& run, Inputs const& inputs,
@@ -240,6 +279,7 @@ std::unique_ptr<Simulation> make_heat(config::RunConfig const& run, Stream const
 SimulationEntry heat_entry() {
   config::SimulationInfo info;
   info.name = "heat";
+  info.takes_ranks = true;
   info.summary = "heat conduction or diffusion: u_t = div(diffusivity grad u) + source";
   info.fields = {{"u", "1", "temperature, concentration, or any quantity that spreads"}};
   info.schemes = {"ftcs", "rk4"};
@@ -258,8 +298,7 @@ SimulationEntry heat_entry() {
        .time_step = [](config::RunConfig const& run, Inputs const& inputs,
                        Device const&) { return heat_time_step(run, inputs); },
        .report = heat_report,
-       .choose_kernels = choose_heat_kernels,
-       .takes_ranks = true});
+       .choose_kernels = choose_heat_kernels});
   row.make = make_heat;
   return row;
 }

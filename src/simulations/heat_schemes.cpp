@@ -119,9 +119,10 @@ MemoryForecast implicit_memory(config::RunConfig const& run, Backend backend) {
   auto const rows = implicit_rows(run);
   SlabSteps const slabs = {.shape = {},
                            .evolved = {},
-                           .needed = "of the scheme ftcs"};
-  auto const plan = plan_slabs(run, Device::open(backend, run.device.ordinal), rows, slabs);
-  auto memory = forecast_slabs(run, rows, slabs, plan);
+                           .needed = "of the scheme ftcs",
+                           .needed_of_ranks = "of the schemes ftcs and rk4"};
+  Device const device = Device::open(backend, run.device.ordinal);
+  auto memory = forecast_slabs(run, device, rows, slabs, plan_slabs(run, device, rows, slabs));
   memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {
     if (takes_multigrid(run)) return WholeSystem<decltype(zero)>::bytes(run, backend);
     return stencil::AxisSystems<decltype(zero)>::bytes(run.grid, has_rows(run));

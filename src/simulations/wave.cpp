@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/ranks.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/families.hpp"
 #include "kernels/star/star.hpp"
@@ -63,9 +64,10 @@ class Wave final : public TimeStepping<T> {
   Wave(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
        std::optional<SweepPlan> const& plan)
       : Base(run, stream, inputs, rows_of(run, stream.device(), plan),
-             equal_steps(wave::time_step(run, inputs))),
+             equal_steps(wave::shared_time_step(run, inputs))),
         chosen_(wave::chosen_for<T>(run, stream.device())),
-        ricker_(on_device<star::RickerTerm>(stream_, wave::ricker_terms(run, inputs))),
+        ricker_(stream_, wave::ricker_terms(run, inputs), grid_, own_planes(run, plan)),
+        changes_(state_.changes() || !wave::parameters_of(run).ricker.empty()),
         energy_(stream_, MemorySpace::device, 1),
         now_(state_["u"]),
         before_(state_["u_before"]) {
@@ -75,7 +77,7 @@ class Wave final : public TimeStepping<T> {
     step_.grid = grid_;
     step_.order = static_cast<int>(wave::parameters_of(run).order);
     step_.speed_squared = state_["speed squared"].constant();
-    step_.speed_squared_field = state_["speed squared"].data();
+    step_.speed_squared_field = state_["speed squared"].whole();
     step_.source = state_["source"].data();
     for (int axis = 0; axis < grid_.dims; ++axis) {
       step_.sides[axis] = wave::sides_of(run, axis);
@@ -89,10 +91,15 @@ class Wave final : public TimeStepping<T> {
     make_initial(run, inputs, wave::time_step(run, inputs));
   }
 
+  static Planes own_planes(config::RunConfig const& run, std::optional<SweepPlan> const& plan) {
+    if (plan && plan->ranks > 1) return plan->owned_by(ranks().rank());
+    return {0, run.grid.points[static_cast<std::size_t>(run.grid.dims - 1)]};
+  }
+
   static std::vector<Row> rows_of(config::RunConfig const& run, Device const& device,
                                   std::optional<SweepPlan> const& plan) {
     auto rows = wave::rows(run, device.backend());
-    return plan ? rows_of_slabs(run, std::move(rows), wave::slab_steps(run, device)) : rows;
+    return plan ? rows_of_slabs(run, std::move(rows), wave::slab_steps(run, device), *plan) : rows;
   }
 
   /// u at time 0, and as the step before what a step of −dt from there makes: exact to order 2 as
@@ -108,7 +115,7 @@ class Wave final : public TimeStepping<T> {
     if (sweep_) {
       fill_with(run.initial.at("u"), now);
       zero_async(before, stream_);
-      sweep(step, 1);
+      sweep(step, 1, nullptr);
       this->settle();
     } else {
       fill_with(run.initial.at("u"), before);
@@ -124,7 +131,7 @@ class Wave final : public TimeStepping<T> {
     step.factor = dt * dt / 2;
     step.damping_time = -dt / 2;
     if (sweep_) {
-      sweep(step, 1);  // which leaves u at time 0 in the place of the moment behind
+      sweep(step, 1, &ricker_);  // which leaves u at time 0 in the place of the moment behind
       std::swap(arrays_.now, arrays_.before);
       place_arrays();
     } else {
@@ -133,10 +140,16 @@ class Wave final : public TimeStepping<T> {
     step_before_ = dt;
   }
 
-  /// Queues steps of a grid that is larger than the device.
-  void sweep(star::LeapfrogStep<T> const& step, std::int64_t steps) {
+  /// Queues steps of a grid that is cut.
+  void sweep(star::LeapfrogStep<T> const& step, std::int64_t steps,
+             wave::PointSources<T> const* ricker) {
     T* const state[] = {arrays_.now, arrays_.before};
-    sweep_->run(state, steps, wave::pass_of(step, chosen_));
+    sweep_->run(state, steps,
+                wave::pass_of<T>(step, chosen_,
+                                 {.speed_squared = &state_["speed squared"],
+                                  .source = &state_["source"],
+                                  .ricker = ricker,
+                                  .clock = clock_.device()}));
   }
 
   void place_arrays() {
@@ -154,9 +167,7 @@ class Wave final : public TimeStepping<T> {
 
   void apply(star::LeapfrogStep<T> const& step) {
     star::leapfrog(stream_, step, chosen_);
-    if (ricker_.size() > 0)
-      star::add_ricker<T>(stream_, std::as_const(ricker_).span(), clock_.device(), step.factor,
-                          step.damping_time, {step.out, static_cast<std::size_t>(grid_.size())});
+    ricker_.add(stream_, step, 0, clock_.device());
   }
 
   /// A step of the leg after one of `step_before_`.
@@ -170,25 +181,25 @@ class Wave final : public TimeStepping<T> {
 
   void queue(std::int64_t steps) override {
     if (sweep_) return queue_trips(steps);
-    bool const changes = state_.changes() || ricker_.size() > 0;
-    for (; steps > 0 && (changes || step_before_ != this->step_size()); --steps) {
+    for (; steps > 0 && (changes_ || step_before_ != this->step_size()); --steps) {
       state_.refresh({});
       apply(next_step());
       std::swap(arrays_.now, arrays_.before);
       step_before_ = this->step_size();
-      if (changes) clock_.tick();
+      if (changes_) clock_.tick();
     }
     if (steps > 0) star::leapfrog_repeatedly(stream_, next_step(), arrays_, steps, chosen_);
     place_arrays();
   }
 
   void queue_trips(std::int64_t steps) {
-    if (steps > 0 && step_before_ != this->step_size()) {
-      sweep(next_step(), 1);
+    for (; steps > 0 && (changes_ || step_before_ != this->step_size()); --steps) {
+      state_.refresh({});
+      sweep(next_step(), 1, &ricker_);
       step_before_ = this->step_size();
-      --steps;
+      if (changes_) clock_.tick();
     }
-    sweep(next_step(), steps);
+    sweep(next_step(), steps, nullptr);
   }
 
   std::int64_t steps_of_pass() const override { return chosen_.fused_steps; }
@@ -199,7 +210,8 @@ class Wave final : public TimeStepping<T> {
   }
 
   star::Chosen<T> chosen_;
-  Buffer<star::RickerTerm> ricker_;
+  wave::PointSources<T> ricker_;
+  bool changes_;  // something from step to step
   std::array<Buffer<T>, 3> damping_;
   Buffer<double> energy_;
   Array<T>& now_;
@@ -214,6 +226,7 @@ class Wave final : public TimeStepping<T> {
 SimulationEntry wave_entry() {
   config::SimulationInfo info;
   info.name = "wave";
+  info.takes_ranks = true;
   info.summary = "waves with a speed that may vary: u_tt = speed^2 div grad u + source";
   info.fields = {{"u", "1", "displacement, pressure, or any quantity that travels in waves"}};
   info.schemes = {"leapfrog"};
@@ -228,8 +241,7 @@ SimulationEntry wave_entry() {
        .problems = wave::problems,
        .time_step = [](config::RunConfig const& run, Inputs const& inputs,
                        Device const&) { return wave::time_step(run, inputs); },
-       .choose_kernels = wave::choose_kernels,
-       .takes_ranks = true});
+       .choose_kernels = wave::choose_kernels});
 }
 
 }  // namespace gridstride

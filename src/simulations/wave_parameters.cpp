@@ -9,6 +9,7 @@
 
 #include "config/file_source.hpp"
 #include "expression/transform.hpp"
+#include "model/out_of_core.hpp"
 #include "model/step_clock.hpp"
 #include "model/values.hpp"
 
@@ -200,7 +201,9 @@ std::vector<Row> rows(config::RunConfig const& run, Backend backend) {
       expression::Operation::power, squared.formula.expression, expression::Expression(2));
   Row before = evolved(run, "u_before", 1);
   before.source = parameters.initial_velocity;  // that it begins as
-  std::vector<Row> rows = {evolved(run, "u", 1), before, coefficient(run, "speed squared", squared),
+  Row speed = coefficient(run, "speed squared", squared);
+  speed.whole = true;  // which the energy is found with
+  std::vector<Row> rows = {evolved(run, "u", 1), before, speed,
                            term(run, "source", source_of(parameters.source))};
   bool const several = star::fused_steps(backend, kind_of(run, rows), wanted_by(run)) > 1;
   Row spare = evolved(run, "spare", several ? 2 : 0);
@@ -273,6 +276,11 @@ double time_step(config::RunConfig const& run, Inputs const& inputs) {
                     "to be thicker or weaker)",
                     parameters.thickness, parameters.strength, 1 / (damping * step)))});
   return step;
+}
+
+double shared_time_step(config::RunConfig const& run, Inputs const& inputs) {
+  parameters_of(run).found_speed = found_by_first(run, [&] { return largest_speed(run, inputs); });
+  return time_step(run, inputs);
 }
 
 std::vector<double> damping_of(config::RunConfig const& run, Inputs const& inputs, int axis) {

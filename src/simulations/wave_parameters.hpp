@@ -53,6 +53,9 @@ std::vector<Row> rows(config::RunConfig const& run, Backend backend);
 /// What the differences take a side for: behind its layer an absorbing one is fixed.
 std::array<SideKind, 2> sides_of(config::RunConfig const& run, int axis);
 
+/// Of all ranks: the time step, whose largest speed the first of them has looked for.
+double shared_time_step(config::RunConfig const& run, Inputs const& inputs);
+
 /// How a device makes the steps.
 template <class T>
 star::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device);

@@ -1,32 +1,45 @@
 #include "simulations/wave_slabs.hpp"
 
+#include <algorithm>
 #include <utility>
 
+#include "model/values.hpp"
 #include "simulations/wave_parameters.hpp"
 
 namespace gridstride::wave {
 
 SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   auto const all = rows(run, device.backend());
-  std::pair<bool, std::string_view> const obstacles[] = {
-      {has_array(all, "speed squared"), "with a speed that is a number"},
-      {has_array(all, "source"), "without a source"},
-      {!parameters_of(run).ricker.empty(), "without point sources"}};
-  SlabSteps steps;
-  steps.evolved = {"u", "u_before"};
-  for (auto const& [is_there, needed] : obstacles)
-    if (is_there && steps.needed.empty()) steps.needed = needed;
-  if (!steps.needed.empty()) return steps;
+  Obstacle const obstacles[] = {{has_array(all, "speed squared"), "with a speed that is a number"},
+                                {has_array(all, "source"), "without a source"},
+                                {!parameters_of(run).ricker.empty(), "without point sources"}};
+  Obstacle const of_ranks[] = {{!goes_by_planes(run, all), "with simpler formulas"}};
+  SlabSteps steps{.shape = {},
+                  .evolved = {"u", "u_before"},
+                  .needed = needed_for(obstacles),
+                  .needed_of_ranks = needed_for(of_ranks)};
+  if (steps.takes_none()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
-  int const fused = chosen_for<double>(run, device).fused_steps;
+  auto const chosen = chosen_for<double>(run, device);
+  int const fused = chosen.fused_steps;
+  bool const is_field = has_array(all, "speed squared");
+  int const coefficients = is_field + has_array(all, "source");
   steps.shape = {.grid = run.grid,
                  .periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic,
                  .reach = parameters_of(run).order / 2,
                  .fused_steps = fused,
                  .arrays = 2,
                  .made = fused > 1 ? 2 : 1,
+                 .alike = !depends_on_time(all) && parameters_of(run).ricker.empty(),
                  .value_bytes = size_of(run.precision),
-                 .values_per_update = (fused > 1 ? 4.0 : 3.0) / fused};
+                 .values_per_update = ((fused > 1 ? 4.0 : 3.0) + coefficients) / fused,
+                 .in_parts = star::makes_parts(chosen)};
+  steps.shape.march_planes = with_zero_of(run.precision, [&](auto zero) {
+    star::StepKind kind{run.grid, static_cast<int>(parameters_of(run).order), is_field};
+    auto& planes = kind.grid.points[slowest];
+    planes = (planes + run.ranks - 1) / run.ranks;
+    return star::march_planes(device, chosen_for<decltype(zero)>(run, device), kind);
+  });
   return steps;
 }
 
@@ -36,15 +49,48 @@ std::optional<SweepPlan> plan(config::RunConfig const& run, Device const& device
 
 MemoryForecast memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   Device const device = Device::open(backend, run.device.ordinal);
-  return forecast_slabs(run, rows(run, backend), slab_steps(run, device), plan(run, device));
+  return forecast_slabs(run, device, rows(run, backend), slab_steps(run, device),
+                        plan(run, device));
 }
 
 template <class T>
+PointSources<T>::PointSources(Stream& stream, std::vector<star::RickerTerm> const& terms,
+                              Grid const& grid, Planes const& planes)
+    : first_(planes.lower), line_(grid.face_size(grid.dims - 1)) {
+  for (auto term : terms) {
+    term.offset -= planes.lower * line_;
+    if (term.offset >= 0 && term.offset < planes.count() * line_) terms_.push_back(term);
+  }
+  on_device_ = on_device<star::RickerTerm>(stream, terms_);
+}
+
+template <class T>
+void PointSources<T>::add(Stream& stream, star::LeapfrogStep<T> const& step, std::int64_t first,
+                          evaluate::DeviceClock const* clock) const {
+  std::int64_t const lowest = (first - first_) * line_;
+  auto const place = [&](std::int64_t offset) {
+    return std::ranges::lower_bound(terms_, offset, {}, &star::RickerTerm::offset) - terms_.begin();
+  };
+  auto const begin = static_cast<std::size_t>(place(lowest)),
+             end = static_cast<std::size_t>(place(lowest + step.grid.size()));
+  star::add_ricker<T>(stream, std::as_const(on_device_).span().subspan(begin, end - begin), clock,
+                      step.factor, step.damping_time,
+                      {step.out - lowest, static_cast<std::size_t>(lowest + step.grid.size())});
+}
+
+template class PointSources<float>;
+template class PointSources<double>;
+
+template <class T>
 typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
-                                      star::Chosen<T> const& chosen) {
-  return [step, chosen](Stream& stream, Window<T> const& window) {
+                                      star::Chosen<T> const& chosen, AtPoints<T> const& at_points) {
+  return [step, chosen, at_points](Stream& stream, Window<T> const& window) {
     auto part = step;
     part.grid = window.grid;
+    part.made = window.made;
+    part.march_planes = window.march_planes;
+    part.speed_squared_field = at_points.speed_squared->at(window.first);
+    part.source = at_points.source->at(window.first);
     auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);
     if (part.damping[slowest] != nullptr) part.damping[slowest] += window.first;
     for (std::size_t side = 0; side < 2; ++side)
@@ -60,6 +106,8 @@ typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
     part.previous = window.in[1];
     part.out = window.out[0];
     star::leapfrog(stream, part, chosen);
+    if (at_points.ricker != nullptr)
+      at_points.ricker->add(stream, part, window.first, at_points.clock);
     if (window.out[1] == nullptr) return;
     auto const size = static_cast<std::size_t>(part.grid.size());
     copy_async(std::span(window.out[1], size), std::span<T const>(window.in[0], size), stream);
@@ -67,8 +115,8 @@ typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
 }
 
 template WindowSteps<float>::Pass pass_of(star::LeapfrogStep<float> const&,
-                                          star::Chosen<float> const&);
+                                          star::Chosen<float> const&, AtPoints<float> const&);
 template WindowSteps<double>::Pass pass_of(star::LeapfrogStep<double> const&,
-                                           star::Chosen<double> const&);
+                                           star::Chosen<double> const&, AtPoints<double> const&);
 
 }  // namespace gridstride::wave

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <vector>
+
+#include "core/buffer.hpp"
 #include "kernels/star/star.hpp"
 #include "model/out_of_core.hpp"
 #include "model/window_steps.hpp"
@@ -14,10 +17,37 @@ std::optional<SweepPlan> plan(config::RunConfig const& run, Device const& device
 
 MemoryForecast memory(config::RunConfig const& run, Inputs const& inputs, Backend backend);
 
+/// The point sources in some planes of the grid: those that a process makes steps for.
+template <class T>
+class PointSources {
+ public:
+  /// `terms` are those of the whole grid, ordered by their points.
+  PointSources(Stream& stream, std::vector<star::RickerTerm> const& terms, Grid const& grid,
+               Planes const& planes);
+
+  /// Queues what they add to a step whose grid begins with plane `first` of the whole.
+  void add(Stream& stream, star::LeapfrogStep<T> const& step, std::int64_t first,
+           evaluate::DeviceClock const* clock) const;
+
+ private:
+  std::int64_t first_, line_;
+  std::vector<star::RickerTerm> terms_;  // their offsets count from the first plane
+  Buffer<star::RickerTerm> on_device_;
+};
+
+/// What steps have at the points of the grid, beside the state.
+template <class T>
+struct AtPoints {
+  Array<T> const* speed_squared = nullptr;
+  Array<T> const* source = nullptr;
+  PointSources<T> const* ricker = nullptr;  ///< null: none
+  evaluate::DeviceClock const* clock = nullptr;
+};
+
 /// Steps like `step`, but for its grid and arrays, on windows of that grid. In a pass of single
 /// steps that makes both arrays of the state anew, what was is copied.
 template <class T>
 typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
-                                      star::Chosen<T> const& chosen);
+                                      star::Chosen<T> const& chosen, AtPoints<T> const& at_points);
 
 }  // namespace gridstride::wave

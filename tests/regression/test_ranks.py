@@ -79,6 +79,76 @@ class Doors(Case):
         self.assertEqual(done.stderr.count("a launcher has started 2 processes already"), 1)
 
 
+class Check(Case):
+    """`check --ranks` tells how a run would be shared, without MPI."""
+
+    def refused(self, config, *options):
+        return self.call("check", self.write("case.yaml", config), *options, code=BAD_INPUT)[1]
+
+    def test_tells_the_parts(self):
+        file = self.write("case.yaml", heat(grid={"points": [17, 23]},
+                                            boundary={"x": "periodic", "y": "periodic"},
+                                            limits={"trip_steps": 2}))
+        out, _ = self.call("check", file, "--ranks", 3)
+        self.assertRegex(out, r"(?m)^# 3 ranks share 23 planes, up to 8 each, with 2 more on each "
+                              r"side for up to 2 steps, \d+ exchanges at least$")
+        # Two arrays of eight lines and two halos of two, each of 17 values.
+        self.assertIn("# memory: 3.2 KiB on the device for each rank; for the first ", out)
+        told = json.loads(self.call("check", file, "--ranks", 3, "--json")[0])
+        self.assertEqual((told["ranks"], told["rank_bytes"]), (3, 2 * (8 + 2 * 2) * 17 * 8))
+        alone = json.loads(self.call("check", file, "--ranks", 1, "--json")[0])
+        self.assertNotIn("ranks", alone)
+
+    def test_parts_that_the_file_asks_for(self):
+        file = self.write("case.yaml", heat(ranks=[1, 3]))
+        self.assertRegex(self.call("check", file)[0], r"(?m)^# 3 ranks share 16 planes")
+        self.assertRegex(self.call("check", file, "--set", "ranks=2")[0], r"# 2 ranks share")
+        for spread in ([], ["--spread"]):
+            _, err = self.call("run", file, *spread, code=BAD_INPUT)
+            self.assertRegex(err, r"case\.yaml:\d+:\d+: ranks: the run is for 3 processes, and there "
+                                  r"is 1 \(`run --ranks` starts them\)")
+        self.assertIn("for 3 processes, and there are 2",
+                      self.call("check", file, "--ranks", 2, code=BAD_INPUT)[1])
+        self.assertIn("for 3 processes, the job has 2", self.call("slurm", file, "--nodes", 2,
+                                                                 code=BAD_INPUT)[1])
+        for parts, message in (([2, 2], "parts along x are not possible, only along the slowest "
+                                        "axis, y (as 4 instead)"),
+                               ([1, 1, 2], "has parts along 3 axes, the grid has 2"),
+                               (0, "ranks"), ([], "ranks"), ("many", "ranks")):
+            self.assertIn(message, self.refused(heat(ranks=parts)))
+        self.assertIn("pde", self.refused(
+            {"simulation": "pde", "device": "cpu", "ranks": 2, "fields": ["u"], "grid": {"points": 9},
+             "equations": {"u": "dt(u) = laplace(u)"}, "initial": {"u": "x"}, "time": {"end": 1}}))
+
+    def test_refuses_what_a_run_would(self):
+        self.assertIn("--ranks 0: is no number of processes", self.refused(heat(), "--ranks", 0))
+        self.assertIn("5 ranks are too many for 9 points along y: up to 4 can share them",
+                      self.refused(heat(grid={"points": [17, 9]}), "--ranks", 5))
+        self.assertRegex(self.refused(heat(time={"end": 0.01, "scheme": "crank_nicolson",
+                                                 "step": 0.01}), "--ranks", 2),
+                         r"case\.yaml:\d+:\d+: simulation: several ranks take steps of")
+        self.assertIn("poisson is not computed by several ranks (there are 2",
+                      self.refused({"simulation": "poisson", "device": "cpu",
+                                    "grid": {"points": [9, 9]},
+                                    "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
+                                    "parameters": {"source": 1}}, "--ranks", 2))
+        self.assertIn("the runs of a sweep go in one process (there are 2)",
+                      self.refused(heat(constants={"D": 1}, parameters={"diffusivity": "D"},
+                                        sweep={"D": [1, 2]}), "--ranks", 2))
+
+    def test_counts_what_all_ranks_take(self):
+        self.assertRegex(self.refused(heat(limits={"device_memory": "1 KiB"}), "--ranks", 2),
+                         r"limits\.device_memory: the part of each of 2 ranks takes .* KiB, of "
+                         r"1\.0 KiB that it may take$")
+        free = json.loads(self.call("check", self.write("small.yaml", heat()), "--json")[0])[
+            "device_free_bytes"]
+        # The whole grid and the first rank's part fit the host, but not the other rank's, too.
+        large = heat(grid={"points": [1024, int(0.4 * free / 8 / 1024)]},
+                     boundary={"x": "periodic", "y": "periodic"})
+        self.assertRegex(self.refused(large, "--ranks", 2),
+                         r"the other ranks beside it .* the host has .* free")
+
+
 class Spread(Case):
     def check_three(self, *options):
         files = self.write_three()
@@ -160,9 +230,18 @@ class SharedRun(Case):
         self.assertEqual(self.files("outputs/case"), self.files("alone"))
         self.assert_same("outputs/case", "alone")
 
+    def test_of_a_file_that_asks_for_them(self):
+        self.need_mpi()
+        file = self.write("case.yaml", heat(ranks=[1, 2]))
+        self.call("run", file, "--quiet", "--output", "alone", "--set", "ranks=1")
+        self.call("run", file, "--quiet", "--ranks", 2)
+        self.assert_same("outputs/case", "alone")
+        _, err = self.call("run", file, "--quiet", "--ranks", 3, code=BAD_INPUT)
+        self.assertIn("the run is for 2 processes, and there are 3", err)
+
     def test_what_several_do_not_run_is_refused(self):
         self.need_mpi()
-        file = self.write("case.yaml", heat(time={"end": 0.01, "scheme": "rk4"}))
+        file = self.write("case.yaml", heat(time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}))
         _, err = self.call("run", file, "--ranks", 2, code=BAD_INPUT)
         self.assertIn("case.yaml:", err)
         self.assertNotIn("mpirun", err)  # which would explain the exit code

@@ -1,10 +1,12 @@
 """Runs whose steps several processes share, started by mpirun: the same bits as of one process."""
 
+import json
 import os
 import pathlib
 import random
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -42,20 +44,36 @@ def wave(**changes):
     return config
 
 
+def advection(scheme, **changes):
+    config = {
+        "simulation": "advection",
+        "device": "cpu",
+        "grid": {"points": [16, 75]},
+        "boundary": {"x": "periodic", "y": "outflow"},
+        "initial": {"u": "exp(-30*((x - 0.4)^2 + (y - 0.5)^2))"},
+        "parameters": {"velocity": {"x": 1}},
+        "time": {"end": 0.1, "scheme": scheme},
+        "output": {"every": {"count": 3}},
+        "diagnostics": ["norms"],
+    }
+    config.update(changes)
+    return config
+
+
 class Shared(support.Case):
     def setUp(self):
         super().setUp()
         if MPIRUN is None or not has_module():
             self.skipTest("there is no mpirun, or this build has no MPI")
 
-    def start_ranks(self, count, *arguments):
+    def start_ranks(self, count, *arguments, environment=None):
         return subprocess.Popen(
             [MPIRUN, "-n", str(count), support.PROGRAM, *map(str, arguments)], cwd=self.directory,
-            env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            env={**ENVIRONMENT, **(environment or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, start_new_session=True)
 
-    def on_ranks(self, count, *arguments, code=DONE):
-        process = self.start_ranks(count, *arguments)
+    def on_ranks(self, count, *arguments, code=DONE, environment=None):
+        process = self.start_ranks(count, *arguments, environment=environment)
         try:
             out, err = process.communicate(timeout=120)
         finally:
@@ -127,6 +145,131 @@ class Bits(Shared):
                  parameters={"speed": 1, "order": 2, "absorbing": {"thickness": 9, "strength": 0.5}}), (3,))
 
 
+# Heat with all that may depend on the place and on the time.
+FIELDS = {"diffusivity": "1 + x*y/2 + sin(3*y)^2", "source": "x - y^2"}
+CHANGES = {"diffusivity": "1 + 0.3*sin(5*x)*y", "source": "sin(30*t)*x + y*t"}
+SIDES_IN_TIME = {"x": {"lower": {"dirichlet": "y*sin(40*t)"}, "upper": {"neumann": "t + y"}},
+                 "y": "periodic"}
+
+
+class Coefficients(Shared):
+    """Each rank has its planes of them, with the bits that one process has there."""
+
+    def test_fields_of_heat(self):
+        for count, points, sides in ((2, [17, 23], {"x": {"dirichlet": "y"}, "y": "periodic"}),
+                                     (3, [8, 24], {"x": "periodic", "y": {"neumann": "x"}}),
+                                     (5, [33, 31], {"x": {"neumann": 0}, "y": "periodic"}),
+                                     (8, [5, 17], {"x": "periodic", "y": {"dirichlet": 0.5}})):
+            with self.subTest(ranks=count):
+                self.assert_shared(heat(grid={"points": points}, boundary=sides,
+                                        initial={"u": "sin(2*pi*x)*(1 + y)"}, parameters=FIELDS),
+                                   (count,))
+
+    def test_heat_that_changes_in_time(self):
+        changing = heat(boundary=SIDES_IN_TIME, parameters=CHANGES, grid={"points": [16, 19]})
+        self.assert_shared(changing, (2, 5))
+        self.assert_shared({**changing, "precision": "float32"}, (3,))
+
+    def test_stages_of_heat(self):
+        for precision, count in (("float64", 2), ("float32", 5)):
+            self.assert_shared(
+                heat(grid={"points": [15, 23]}, boundary=SIDES_IN_TIME, parameters=CHANGES,
+                     time={"end": 0.01, "scheme": "rk4"}, precision=precision), (count,))
+        self.assert_shared(
+            heat(grid={"points": [9, 41]}, boundary={"x": "periodic", "y": {"neumann": "x"}},
+                 parameters=FIELDS, initial={"u": "y^2"}, time={"end": 0.01, "scheme": "rk4"}),
+            (8,))
+
+    def test_heat_in_1d_and_3d(self):
+        self.assert_shared(heat(grid={"points": 37}, initial={"u": "x"}, precision="float32",
+                                boundary={"x": {"lower": {"dirichlet": "t"},
+                                                "upper": {"neumann": "-t"}}},
+                                parameters={"diffusivity": "0.1 + x^3", "source": "exp(-x)"}), (5,))
+        self.assert_shared(heat(grid={"points": [5, 6, 13]}, initial={"u": "x*y + z"},
+                                boundary={"x": {"neumann": "z*t"}, "y": {"dirichlet": "x"},
+                                          "z": "periodic"},
+                                parameters={"diffusivity": "1 + z*(1 - z)", "source": "z*t"}), (3,))
+
+    def test_fields_of_waves(self):
+        for order, count in ((2, 8), (4, 5), (6, 3), (8, 2)):
+            with self.subTest(order=order):
+                self.assert_shared(
+                    wave(grid={"points": [13, 21]},
+                         parameters={"speed": "1 + x*y^2", "order": order, "source": "x*y"},
+                         precision="float32" if order % 4 else "float64"), (count,))
+
+    def test_a_speed_from_a_file(self):
+        points = [11, 7, 9]
+        values = [1 + 0.01 * i for i in range(points[0] * points[1] * points[2])]
+        (self.directory / "speed.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        self.assert_shared(
+            wave(grid={"points": points}, boundary={"x": "free", "y": "fixed", "z": "periodic"},
+                 parameters={"order": 2, "speed": {
+                     "file": "speed.raw", "type": "float64", "shape": points[::-1]}}), (2, 4))
+
+    def test_sources_of_waves(self):
+        sources = [{"at": [0.31, 0.52], "frequency": 4, "amplitude": 2},
+                   {"at": [0.31, 0.0], "frequency": 9, "delay": 0.01}, {"at": [0.9, 0.999],
+                                                                      "frequency": 3}]
+        self.assert_shared(
+            wave(grid={"points": [12, 17]}, boundary={"x": "periodic", "y": "periodic"},
+                 parameters={"speed": "1 + x", "order": 4, "ricker": sources,
+                             "source": "sin(20*t)*x"}), (2, 3))
+        self.assert_shared(
+            wave(grid={"points": [30, 41]}, boundary={"x": "free", "y": "absorbing"},
+                 parameters={"speed": 1, "order": 2, "ricker": sources,
+                             "absorbing": {"thickness": 9, "strength": 0.5}}), (5,))
+
+
+TURNING = {"x": "cos(9*t)*(y - 0.5)", "y": "sin(5*x)*(1 + t)"}
+
+
+class Advection(Shared):
+    def test_velocities_of_space(self):
+        for scheme, count, sides in (("weno5", 8, {"x": "periodic", "y": {"dirichlet": "x"}}),
+                                     ("weno5", 3, {"x": "outflow", "y": "periodic"}),
+                                     ("lax_wendroff", 5, {"x": "outflow", "y": "periodic"}),
+                                     ("upwind", 2, {"x": {"dirichlet": "1 + y"}, "y": "outflow"})):
+            for velocity in ({"x": 0.7, "y": -1}, {"x": "y - 0.4", "y": "0.5 - x*y"},
+                             {"x": 0.2, "y": "1 + y"}):
+                with self.subTest(scheme=scheme, velocity=velocity):
+                    self.assert_shared(
+                        advection(scheme, boundary=sides, parameters={"velocity": velocity},
+                                  precision="float32" if count == 3 else "float64"), (count,))
+
+    def test_velocities_of_time(self):
+        for scheme, step in (("weno5", "auto"), ("lax_wendroff", 0.004), ("upwind", "auto")):
+            with self.subTest(scheme=scheme):
+                self.assert_shared(
+                    advection(scheme, parameters={"velocity": TURNING},
+                              boundary={"x": {"dirichlet": "sin(20*t)*y"}, "y": "periodic"},
+                              time={"scheme": scheme, "end": 0.1, "step": step}), (2, 5))
+
+    def test_in_1d_and_3d(self):
+        for scheme in ("weno5", "lax_wendroff", "upwind"):
+            with self.subTest(scheme=scheme):
+                self.assert_shared(
+                    advection(scheme, grid={"points": 83}, initial={"u": "step(x - 0.3)"},
+                              boundary={"x": {"dirichlet": "t"}},
+                              parameters={"velocity": {"x": "1 + x"}}), (8,))
+                self.assert_shared(
+                    advection(scheme, grid={"points": [6, 7, 29]}, initial={"u": "x*y + z"},
+                              boundary={"x": "periodic", "y": "outflow", "z": {"dirichlet": "x*t"}},
+                              parameters={"velocity": {"x": 0.3, "y": "z*t", "z": "0.5 - y"}}),
+                    (3,))
+
+    def test_what_all_fail_in_is_told_once(self):
+        # Between the moments that a check looks at.
+        velocity = {"x": 1, "y": "if(abs(t - 0.03885) < 0.0012, log(-1 - x^2), 1)"}
+        config = advection("weno5", parameters={"velocity": velocity})
+        file = self.write("case.yaml", config)
+        _, alone = self.call("run", file, "--output", "one", "--quiet", code=FAILED)
+        _, err = self.on_ranks(3, "run", file, "--output", "three", "--quiet", code=FAILED)
+        told = "velocity.y is"
+        self.assertEqual((alone.count(told), err.count(told)), (1, 1), err)
+        self.assertIn(alone.strip(), err)
+
+
 class Ends(Shared):
     def test_other_commands(self):
         _, err = self.on_ranks(2, "list", code=FAILED)
@@ -143,11 +286,9 @@ class Ends(Shared):
 
     def test_what_is_not_shared_is_refused(self):
         for config, message in (
-                (heat(time={"end": 0.01, "scheme": "rk4"}), "of the scheme ftcs (there are 2)"),
                 (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01}),
-                 "of the scheme ftcs (there are 2)"),
-                (heat(parameters={"diffusivity": "1 + x"}), "a diffusivity that is a number"),
-                (wave(parameters={"speed": "1 + x"}), "a speed that is a number"),
+                 "of the schemes ftcs and rk4 (there are 2)"),
+                (wave(parameters={"speed": "1+(" * 63 + "y" + ")" * 63}), "with simpler formulas"),
                 ({"simulation": "poisson", "device": "cpu", "grid": {"points": [9, 9]},
                   "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
                   "parameters": {"source": 1}}, "poisson is not computed by several ranks")):
@@ -175,8 +316,27 @@ class Ends(Shared):
 
 class Killed(Shared):
     def test_any_rank_is_killed(self):
-        config = heat(time={"end": 0.5}, grid={"points": [31, 33]},
-                      checkpoint={"every": {"steps": 50}, "keep": 2})
+        self.kill_and_go_on(heat(time={"end": 0.5}, grid={"points": [31, 33]}))
+
+    def test_with_fields_that_change(self):
+        self.kill_and_go_on(heat(time={"end": 0.1}, grid={"points": [31, 33]},
+                                 boundary=SIDES_IN_TIME, parameters=CHANGES))
+
+    def test_of_waves_with_sources(self):
+        self.kill_and_go_on(wave(time={"end": 20}, parameters={
+            "speed": "1 + x*y", "source": "x*sin(5*t)",
+            "ricker": [{"at": [0.4, 0.6], "frequency": 2}]}))
+
+    def test_of_flows_whose_axes_take_turns(self):
+        self.kill_and_go_on(advection("lax_wendroff", parameters={"velocity": TURNING},
+                                      time={"end": 4, "scheme": "lax_wendroff"}))
+
+    def test_of_flows_in_stages(self):
+        self.kill_and_go_on(advection("weno5", parameters={"velocity": TURNING},
+                                      time={"end": 4, "scheme": "weno5"}))
+
+    def kill_and_go_on(self, config):
+        config = {**config, "checkpoint": {"every": {"steps": 50}, "keep": 2}}
         file = self.write("case.yaml", config)
         self.call("run", file, "--output", "whole", "--quiet")
         rng = random.Random(1)
@@ -192,6 +352,67 @@ class Killed(Shared):
             self.on_ranks(count, "run", file, "--output", "parts", "--restart", "--quiet")
             with self.subTest(ranks=count):
                 self.assert_same("whole/case.h5", "parts/case.h5")
+
+
+class OnGpu(Shared):
+    """Ranks on the GPUs there are, one after the other, and all of them on the first one."""
+
+    def setUp(self):
+        super().setUp()
+        if "cuda:0" not in self.call("list", "devices")[0]:
+            self.skipTest("there is no GPU")
+
+    def assert_shared_on_gpu(self, config, transports=("p2p", "staged"), counts=(2, 3)):
+        file = self.write("case.yaml", {**config, "device": "cuda"})
+        self.call("run", file, "--output", "one", "--quiet")
+        ways = [(transport, count, visible) for transport in transports for count in counts
+                for visible in (None, "0")]
+        for transport, count, visible in ways:
+            environment = {"GRIDSTRIDE_TRANSPORT": transport}
+            if visible is not None:
+                environment["CUDA_VISIBLE_DEVICES"] = visible
+            with self.subTest(transport=transport, ranks=count, visible=visible):
+                out, _ = self.on_ranks(count, "run", file, "--output", "shared", "--quiet",
+                                       "--overwrite", "--summary", "-", environment=environment)
+                self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
+                self.assert_same("one/case.h5", "shared/case.h5")
+
+    def test_passes_made_boundary_first(self):
+        self.assert_shared_on_gpu(
+            heat(grid={"points": [130, 97]}, kernels={"stencil": "temporal", "fused_steps": 8},
+                 time={"end": 2e-3}, limits={"trip_steps": 8}))
+
+    def test_volumes_made_in_halves(self):
+        self.assert_shared_on_gpu(
+            heat(grid={"points": [33, 18, 29]}, precision="float32",
+                 initial={"u": "sin(2*pi*z)*x + y"}, time={"end": 5e-3},
+                 boundary={"x": {"dirichlet": "z"}, "y": {"neumann": 0}, "z": "periodic"},
+                 kernels={"stencil": "temporal"}, limits={"trip_steps": 2}))
+
+    def test_several_passes_for_each_exchange(self):
+        self.assert_shared_on_gpu(heat(grid={"points": [64, 90]}, limits={"trip_steps": 5}),
+                                  transports=("p2p",))
+
+    def test_waves(self):
+        self.assert_shared_on_gpu(
+            wave(grid={"points": [150, 121]}, kernels={"star": "temporal"}, time={"end": 0.1},
+                 limits={"trip_steps": 4}))
+
+    def test_a_rank_that_is_killed_ends_the_others(self):
+        file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},
+                                            device="cuda"))
+        process = self.start_ranks(2, "run", file, "--output", "parts", "--quiet")
+        log = self.directory / "parts/case.log"
+        support.wait_for(lambda: log.exists() and "\nstep " in log.read_text(), "the run")
+        os.kill(self.ranks_of(process)[-1], signal.SIGKILL)
+        process.communicate(timeout=30)
+        self.assertNotEqual(process.returncode, DONE)
+
+    def test_transports_that_there_are_not(self):
+        file = self.write("case.yaml", heat(device="cuda"))
+        _, err = self.on_ranks(2, "run", file, code=FAILED,
+                               environment={"GRIDSTRIDE_TRANSPORT": "pigeons"})
+        self.assertIn("GRIDSTRIDE_TRANSPORT is 'pigeons'", err)
 
 
 if __name__ == "__main__":

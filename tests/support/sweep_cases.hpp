@@ -31,7 +31,9 @@ struct SweepCase {
   std::int64_t steps = 7;
   std::array<SideKind, 2> sides = {};  // of the slowest axis
   int fused_steps = 1;
-  int order = 2;  // of a wave
+  int order = 2;                  // of a wave
+  std::int64_t line_points = 20;  // of a plane
+  std::int64_t march_planes = 0;  // see SweepShape
 
   std::string text() const {
     return fmt::format(
@@ -44,7 +46,7 @@ struct SweepCase {
     Grid grid{.dims = dims, .points = {5, 6, 1}, .spacing = {0.3, 0.25, 0.2}};
     if (dims == 1) grid.points = {1, 1, 1};
     grid.points[static_cast<std::size_t>(dims - 1)] = planes;
-    if (dims == 2) grid.points[0] = 20;
+    if (dims == 2) grid.points[0] = line_points;
     return grid;
   }
 };
@@ -106,7 +108,8 @@ inline SweepPlan plan_of(SweepCase const& one, std::int64_t reach, int arrays, i
                 .fused_steps = one.fused_steps,
                 .arrays = arrays,
                 .made = made,
-                .value_bytes = value_bytes};
+                .value_bytes = value_bytes,
+                .march_planes = one.march_planes};
   plan.trip_steps = one.trip_steps;
   plan.slab_planes = one.slab_planes;
   return plan;
@@ -160,11 +163,15 @@ void expect_diffusion_bits(SweepCase const& one, Backend backend, std::string_vi
     if (backend == Backend::cpu) return left >= one.fused_steps ? one.fused_steps : 1;
     return stencil::steps_of_pass(chosen, grid.dims, left);
   };
-  auto const steps = make(stream, plan_of(one, 1, 1, 1, sizeof(T)), next);
+  auto plan = plan_of(one, 1, 1, 1, sizeof(T));
+  plan.shape.in_parts = stencil::makes_parts(chosen, grid.dims);
+  auto const steps = make(stream, plan, next);
   T* const arrays[] = {has_arrays ? host.data() : nullptr};
   steps->run(arrays, one.steps, [&](Stream& queue, Window<T> const& window) {
     auto part = step;
     part.grid = window.grid;
+    part.made = window.made;
+    part.march_planes = window.march_planes;
     for (std::size_t side = 0; side < 2; ++side)
       if (window.cut[0] && window.cut[1])
         part.sides[static_cast<std::size_t>(slowest)][side] = {};
@@ -229,12 +236,15 @@ void expect_wave_bits(SweepCase const& one, Backend backend, star::Repetition co
   };
   auto plan = plan_of(one, one.order / 2, 2, made, sizeof(T));
   plan.shape.fused_steps = chosen.fused_steps;
+  plan.shape.in_parts = star::makes_parts(chosen);
   auto const steps = make(stream, plan, next);
   T* const state[] = {has_arrays ? host_now.data() : nullptr,
                       has_arrays ? host_before.data() : nullptr};
   steps->run(state, one.steps, [&](Stream& queue, Window<T> const& window) {
     auto part = step;
     part.grid = window.grid;
+    part.made = window.made;
+    part.march_planes = window.march_planes;
     for (std::size_t side = 0; side < 2; ++side)
       if (window.cut[0] && window.cut[1])
         part.sides[static_cast<std::size_t>(slowest)][side] = SideKind::periodic;

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "support/plane_cases.hpp"
 #include "support/rank_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
@@ -34,6 +36,55 @@ TEST(RankStepsGpu, DiffusionHasTheBitsOfOneProcess) {
                                                 3, Backend::cuda, "temporal");
 }
 
+/// Trips of one pass, made in two or four parts, of ranks with as few planes as can be and more, and
+/// steps that are left over; with lines that fit a warp's strip, and that are cut into several.
+TEST(RankStepsGpu, PartsHaveTheBitsOfOneProcess) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  std::vector<std::array<SideKind, 2>> const kinds = {
+      {periodic, periodic}, {dirichlet, neumann}, {neumann, dirichlet}};
+  for (auto const& sides : kinds)
+    for (int const count : {2, 3})
+      for (int const fused : {2, 8})
+        for (std::int64_t const line : {20, 23, 332})
+          for (std::int64_t const more : {0, 1, 5, 40}) {
+            test::SweepCase one{.dims = 2,
+                                .planes = (more == 1 ? 4 : 2) * fused * count + more,
+                                .trip_steps = fused,
+                                .steps = 5 * fused + 1,
+                                .sides = sides,
+                                .fused_steps = fused,
+                                .line_points = line,
+                                .march_planes = more > 1 ? more / 5 : 0};
+            test::expect_shared_diffusion_bits<float>(one, count, Backend::cuda, "temporal");
+            test::expect_shared_diffusion_bits<double>(one, count, Backend::cuda, "temporal");
+            if (line != 20 || fused != 2) continue;
+            one.dims = 3;
+            test::expect_shared_diffusion_bits<float>(one, count, Backend::cuda, "temporal");
+            test::expect_shared_diffusion_bits<double>(one, count, Backend::cuda, "temporal");
+          }
+}
+
+TEST(RankStepsGpu, WavesMadeInPartsHaveTheBitsOfOneProcess) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  std::vector<std::array<SideKind, 2>> const kinds = {
+      {periodic, periodic}, {fixed, free}, {free, fixed}};
+  for (auto const& sides : kinds)
+    for (auto const& [order, fused] : {std::pair(2, 8), std::pair(4, 4), std::pair(8, 3)})
+      for (int const count : {2, 3})
+        for (std::int64_t const more : {0, 1, 40}) {
+          test::SweepCase const one{.dims = 2,
+                                    .planes = (more == 1 ? 2 : 1) * fused * order * count + more,
+                                    .trip_steps = fused,
+                                    .steps = 4 * fused + 2,
+                                    .sides = sides,
+                                    .order = order,
+                                    .line_points = more == 1 ? 535 : 20,
+                                    .march_planes = more > 1 ? 7 : 0};
+          test::expect_shared_wave_bits<float>(one, count, Backend::cuda, {"temporal", 0});
+          test::expect_shared_wave_bits<double>(one, count, Backend::cuda, {"temporal", 0});
+        }
+}
+
 TEST(RankStepsGpu, WavesHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   std::vector<std::array<SideKind, 2>> const kinds = {
@@ -50,6 +101,27 @@ TEST(RankStepsGpu, WavesHaveTheBitsOfOneProcess) {
       test::expect_shared_wave_bits<double>(
           {.dims = 2, .planes = 61, .trip_steps = 13, .steps = 50, .sides = sides, .order = order},
           2, Backend::cuda, {"temporal", 0});
+}
+
+TEST(RankStepsGpu, AdvectionHasTheBitsOfOneProcess) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (int const count : {2, 3}) {
+    test::expect_all_shared_advection_bits<float>(count, Backend::cuda);
+    test::expect_all_shared_advection_bits<double>(count, Backend::cuda);
+  }
+  // Marches of the whole grid and of a rank's part begin at other rows.
+  for (auto const scheme : test::advect_schemes)
+    for (bool const is_field : {false, true})
+      for (auto const kind : {periodic, outflow})
+        test::expect_shared_advection_bits<float>(
+            {.dims = 3, .planes = 151, .trip_steps = 2, .steps = 5, .sides = {kind, kind}}, 2,
+            scheme, is_field, Backend::cuda);
+}
+
+TEST(RankStepsGpu, CoefficientsHaveTheBitsOfOneProcess) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_all_planes_bits<float>(Backend::cuda);
+  test::expect_all_planes_bits<double>(Backend::cuda);
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "model/hand_out.hpp"
 #include "support/rank_cases.hpp"
 
 namespace gridstride {
@@ -40,6 +43,13 @@ TEST(RankSteps, WavesHaveTheBitsOfOneProcess) {
         one.dims = order == 8 ? 1 : 1 + count % 3;  // the other axes are short
         test::expect_shared_wave_bits<double>(one, count, Backend::cpu);
       }
+}
+
+TEST(RankSteps, AdvectionHasTheBitsOfOneProcess) {
+  for (int const count : rank_counts) {
+    test::expect_all_shared_advection_bits<float>(count, Backend::cpu);
+    test::expect_all_shared_advection_bits<double>(count, Backend::cpu);
+  }
 }
 
 SweepShape line(std::int64_t points) {
@@ -97,6 +107,72 @@ TEST(RankSteps, FollowArraysThatAreSwapped) {
   }));
 }
 
+/// A step of a line: whole numbers, so that sums are exact. Beyond an end that is no cut there is 1.
+double next_of(double lower, double center, double upper) {
+  return std::fmod(lower + 2 * center + 5 * upper, 997);
+}
+
+/// Passes of two steps that make the planes alone that are wanted, of as many points each.
+void make_two_steps(Stream&, Window<double> const& window) {
+  ASSERT_EQ(window.steps % 2 == 0 || window.steps == 1, true);
+  std::int64_t const planes = window.grid.points[window.grid.dims - 1];
+  std::vector<double> now(window.in[0], window.in[0] + planes), next(now.size());
+  for (int step = 0; step < window.steps; ++step) {
+    for (std::int64_t i = 0; i < planes; ++i) {
+      auto const at = static_cast<std::size_t>(i);
+      bool const lowest = i == 0, highest = i + 1 == planes;
+      double const nowhere = std::numeric_limits<double>::quiet_NaN();
+      next[at] = next_of(lowest ? (window.cut[0] ? nowhere : 1) : now[at - 1], now[at],
+                         highest ? (window.cut[1] ? nowhere : 1) : now[at + 1]);
+    }
+    std::swap(now, next);
+  }
+  for (std::int64_t i = window.made[0]; i < window.made[1]; ++i)
+    window.out[0][i] = now[static_cast<std::size_t>(i)];
+}
+
+/// In two and four parts, where a rank has as few planes as can be and more; numbers of steps that leave
+/// one for a trip by itself; arrays that others change meanwhile.
+TEST(RankSteps, MakePassesInParts) {
+  for (int const count : {2, 3, 5})
+    for (int const dims : {1, 3})  // which has two at most
+      for (bool const periodic : {false, true})
+        for (std::int64_t const planes : {4 * count, 4 * count + 1, 8 * count + 1, 19 * count - 1})
+          EXPECT_TRUE(test::on_ranks(count, [&](Ranks& ranks) {
+            Stream const stream(Device::open(Backend::cpu));
+            SweepShape shape{.grid = {.dims = dims, .points = {1, 1, 1}},
+                             .periodic = periodic,
+                             .fused_steps = 2,
+                             .in_parts = true};
+            shape.grid.points[static_cast<std::size_t>(dims - 1)] = planes;
+            auto const plan = plan_ranks(shape, count, Backend::cpu, 2);
+            ASSERT_GT(plan.parts, 1);
+            RankSteps<double> steps(
+                stream, plan, [](std::int64_t left) { return left > 1 ? 2 : 1; }, ranks);
+            std::vector<double> values(static_cast<std::size_t>(ranks.is_first() ? planes : 0));
+            auto expected = values;
+            double* const arrays[] = {values.data()};
+            for (std::int64_t const some : {4, 1, 7, 6}) {
+              for (std::size_t i = 0; i < values.size(); ++i)
+                values[i] = expected[i] = std::fmod(expected[i] + static_cast<double>(i * i), 101);
+              steps.renew();
+              steps.run(arrays, some, make_two_steps);
+              steps.run(arrays, some, make_two_steps);
+              steps.settle();
+              for (std::int64_t step = 0; step < 2 * some; ++step) {
+                auto const before = expected;
+                for (std::size_t i = 0; i < before.size(); ++i) {
+                  bool const lowest = i == 0, highest = i + 1 == before.size();
+                  expected[i] =
+                      next_of(lowest ? (periodic ? before.back() : 1) : before[i - 1], before[i],
+                              highest ? (periodic ? before.front() : 1) : before[i + 1]);
+                }
+              }
+              EXPECT_EQ(values, expected) << count << " ranks, " << dims << "D, " << planes;
+            }
+          }));
+}
+
 TEST(RankSteps, RefuseWhatIsNotTheirs) {
   EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) {
     Stream const stream(Device::open(Backend::cpu));
@@ -109,6 +185,44 @@ TEST(RankSteps, RefuseWhatIsNotTheirs) {
     RankSteps<double> steps(stream, plan_ranks(line(9), 2, Backend::cpu, 1), next, ranks);
     EXPECT_THROW(steps.run({}, 1, {}), std::invalid_argument);
   }));
+}
+
+/// Planes that go around the grid, once and more than once, none, and all.
+TEST(HandOut, GivesEachRankThePlanesThatItAsksFor) {
+  Grid const grid{.dims = 2, .points = {3, 5, 1}};
+  std::vector<float> whole(15);
+  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<float>(i);
+  std::vector<Planes> const asked = {{-2, 3}, {4, 6}, {0, 5}, {2, 2}, {-6, 11}};
+  EXPECT_TRUE(test::on_ranks(5, [&](Ranks& ranks) {
+    Stream stream(Device::open(Backend::cpu));
+    auto const planes = asked[static_cast<std::size_t>(ranks.rank())];
+    std::vector<float> here(static_cast<std::size_t>(3 * planes.count())), expected;
+    for (std::int64_t plane = planes.lower; plane < planes.upper; ++plane)
+      for (std::int64_t i = 0; i < 3; ++i)
+        expected.push_back(static_cast<float>(3 * ((plane + 10) % 5) + i));
+    hand_out<float>(stream, ranks, grid,
+                    ranks.is_first() ? std::span<float const>(whole) : std::span<float const>(),
+                    planes, here);
+    EXPECT_EQ(here, expected) << ranks.rank();
+  }));
+}
+
+TEST(RankPlan, HoldsItsNeighboursHalosToo) {
+  auto plan = plan_ranks(line(20), 3, Backend::cpu, 2);
+  EXPECT_EQ(plan.held_by(0).lower, -2);  // around
+  EXPECT_EQ(plan.held_by(0).upper, plan.owned_by(1).lower + 2);
+  EXPECT_EQ(plan.held_by(2).upper, 22);
+  plan.shape.periodic = false;
+  EXPECT_EQ(plan.held_by(0).lower, 0);
+  EXPECT_EQ(plan.held_by(1).lower, plan.owned_by(1).lower - 2);
+  EXPECT_EQ(plan.held_by(2).upper, 20);
+}
+
+TEST(RankPlan, MakesAnExchangeForEachStepThatIsUnlikeOthers) {
+  auto shape = line(1 << 20);
+  shape.alike = false;
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cpu, {}).trip_steps, 1);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cpu, 7).trip_steps, 1);
 }
 
 TEST(RankPlan, OwnsEveryPlaneOnce) {
@@ -137,6 +251,27 @@ TEST(RankPlan, MakesMoreStepsForEachExchangeWherePlanesAreSmall) {
   EXPECT_EQ(plan_ranks(shape, 2, Backend::cpu, 7).trip_steps, 7);
   shape.fused_steps = 4;
   EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).trip_steps % 4, 0);
+}
+
+TEST(RankPlan, MakesPartsWhereAPassTakesLong) {
+  SweepShape shape{.grid = {.dims = 2, .points = {8192, 8192, 1}}, .fused_steps = 8};
+  shape.values_per_update = 2.0 / shape.fused_steps;
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).parts, 1);
+  shape.in_parts = true;
+  auto const plan = plan_ranks(shape, 2, Backend::cuda, {});
+  EXPECT_EQ(plan.trip_steps, 8);
+  EXPECT_EQ(plan.parts, 4);
+  EXPECT_EQ(plan.link_planes, 4 * 8);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 16).parts, 1);
+  shape.grid.points[0] = 512;
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).parts, 1);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).parts, 4);
+  for (auto const& [planes, parts] : {std::pair(64, 4), {63, 2}, {32, 2}, {31, 1}}) {
+    shape.grid.points[1] = planes;
+    EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).parts, parts) << planes;
+  }
+  shape.grid = {.dims = 3, .points = {1024, 1024, 64}};
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).parts, 2);
 }
 
 TEST(RankPlan, KnowsHowManyRanksCanShareAGrid) {

@@ -8,6 +8,7 @@
 #include "model/values.hpp"
 #include "support/heat_cases.hpp"
 #include "support/memory_checkpoint.hpp"
+#include "support/plane_cases.hpp"
 
 namespace gridstride {
 namespace {
@@ -58,6 +59,11 @@ TEST(State, HasAnArrayForWhatIsNoNumber) {
   EXPECT_EQ(two.state["elsewhere"].data(), nullptr);
   EXPECT_EQ(two.state.coefficient_arrays(), 2);
   EXPECT_THROW(two.state["missing"], std::out_of_range);
+}
+
+TEST(State, HasTheSameBitsOnSomePlanes) {
+  test::expect_all_planes_bits<float>(Backend::cpu);
+  test::expect_all_planes_bits<double>(Backend::cpu);
 }
 
 TEST(State, RefreshesEachArrayForTheTimeOfAStage) {

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/ranks.hpp"
+#include "core/stream.hpp"
+
+/// What goes between the arrays of a rank and those of the ranks beside it.
+namespace gridstride {
+
+/// Two ways on which all ranks send at a time: down, each to the one below it and from the one above
+/// it, and up, the other way round. What a rank sends on a way comes in that order.
+class RankLinks {
+ public:
+  static constexpr int down = 0, up = 1;
+  using Pieces = std::vector<std::span<std::byte>>;
+  /// What comes on a way, where it goes, and the stream that brings it there.
+  struct Arrival {
+    int way = down;
+    Pieces pieces;
+    Stream* stream = nullptr;
+  };
+
+  virtual ~RankLinks() = default;
+
+  virtual std::string name() const = 0;
+  /// Queues on `stream` that the pieces go on a way. At most two are on the way at a time. Of the host,
+  /// they are not to change before as many are finished on that way.
+  virtual void start(int way, Pieces const& pieces, Stream& stream) = 0;
+  /// Queues what comes next on these ways. All ranks call it; it may wait for what others have queued,
+  /// and for what this one has started on these ways.
+  virtual void finish(std::span<Arrival const> arrivals) = 0;
+};
+
+/// The ranks below and above this one; −1: there is none.
+using RanksBeside = std::array<int, 2>;
+
+struct OpenedLinks {
+  std::unique_ptr<RankLinks> links;
+  std::string remark;  ///< why it is not a faster one, or empty
+};
+
+/// The fastest that all ranks have: all call it. For pieces of up to `bytes` on each way. Of the host
+/// `mpi`: the arrays themselves go through MPI. Of GPUs
+///
+///   p2p     a rank writes into the memory of the GPU beside it, through CUDA's handles for other
+///           processes, over NVLink where there is one; events of both tell when
+///   staged  through pinned memory of the host, and MPI
+///
+/// GRIDSTRIDE_TRANSPORT in the environment names one of these that is to be taken. Throws `Error`
+/// where it is another name, and on all ranks where `p2p` is wanted and one of them cannot.
+OpenedLinks open_links(Ranks& ranks, Stream const& stream, RanksBeside const& beside,
+                       std::size_t bytes);
+
+}  // namespace gridstride

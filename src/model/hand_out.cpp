@@ -1,0 +1,67 @@
+#include "model/hand_out.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include "core/buffer.hpp"
+
+namespace gridstride {
+
+namespace {
+
+template <class T>
+RankMessage message(int rank, std::span<T> values) {
+  return {rank, 0, std::as_writable_bytes(values)};
+}
+
+/// Asks the first rank for the planes.
+template <class T>
+void receive_planes(Stream& stream, Ranks& ranks, Planes planes, std::span<T> here) {
+  Buffer<T> values(stream, MemorySpace::pinned, here.size());
+  stream.synchronize();
+  auto const asked = message(0, std::span(&planes, 1)), got = message(0, values.span());
+  ranks.exchange({&asked, 1}, {});
+  ranks.exchange({}, {&got, 1});
+  copy_async(here, std::as_const(values).span(), stream);
+  stream.synchronize();
+}
+
+template <class T>
+void copy_planes(Stream& stream, Grid const& grid, std::span<T const> whole, Planes const& planes,
+                 std::span<T> target) {
+  int const slowest = grid.dims - 1;
+  auto const values = [line = grid.face_size(slowest)](std::int64_t count) {
+    return static_cast<std::size_t>(count * line);
+  };
+  for_each_stretch(planes, grid.points[slowest], [&](std::int64_t at, Planes const& some) {
+    copy_async(target.subspan(values(some.lower - planes.lower), values(some.count())),
+               whole.subspan(values(at), values(some.count())), stream);
+  });
+  stream.synchronize();
+}
+
+}  // namespace
+
+template <class T>
+void hand_out(Stream& stream, Ranks& ranks, Grid const& grid, std::span<T const> whole,
+              Planes const& planes, std::span<T> here) {
+  if (!ranks.is_first()) return receive_planes(stream, ranks, planes, here);
+  copy_planes(stream, grid, whole, planes, here);
+  for (int rank = 1; rank < ranks.count(); ++rank) {
+    Planes theirs;
+    auto const asked = message(rank, std::span(&theirs, 1));
+    ranks.exchange({}, {&asked, 1});
+    auto const size = static_cast<std::size_t>(theirs.count() * grid.face_size(grid.dims - 1));
+    Buffer<T> values(stream, MemorySpace::pinned, size);
+    copy_planes(stream, grid, whole, theirs, values.span());
+    auto const given = message(rank, values.span());
+    ranks.exchange({&given, 1}, {});
+  }
+}
+
+template void hand_out(Stream&, Ranks&, Grid const&, std::span<float const>, Planes const&,
+                       std::span<float>);
+template void hand_out(Stream&, Ranks&, Grid const&, std::span<double const>, Planes const&,
+                       std::span<double>);
+
+}  // namespace gridstride

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/rank_links.hpp"
+#include "support/thread_ranks.hpp"
+
+/// Messages over the links of ranks that are threads.
+namespace gridstride::test {
+
+inline std::vector<std::byte> message_of(int rank, int way, int number, std::size_t size) {
+  std::minstd_rand random(static_cast<unsigned>(1 + 100 * rank + 50 * way + number));
+  std::vector<std::byte> bytes(size);
+  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() >> 8);
+  return bytes;
+}
+
+/// Messages in two pieces, two of them on each way at a time: each has to come, and in order.
+/// `check` is shown the links once they are open.
+template <class Check>
+void expect_messages(int count, Backend backend, bool around, Check const& check) {
+  EXPECT_TRUE(on_ranks(count, [&](Ranks& ranks) {
+    constexpr std::size_t sizes[] = {1000, 777}, size = sizes[0] + sizes[1];
+    constexpr int ways = 2, messages = 7;
+    int const rank = ranks.rank(), last = count - 1;
+    RanksBeside const beside = {rank > 0 ? rank - 1
+                                : around ? last
+                                         : -1,
+                                rank < last ? rank + 1
+                                : around    ? 0
+                                            : -1};
+    Stream stream(Device::open(backend));
+    auto const opened = open_links(ranks, stream, beside, size);
+    check(opened);
+    Buffer<std::byte> memory(stream, MemorySpace::device, 4 * ways * size);
+    auto const pieces_at = [&](std::size_t place) {
+      auto const here = memory.span().subspan(place * size, size);
+      return RankLinks::Pieces{here.first(sizes[0]), here.last(sizes[1])};
+    };
+    auto const start = [&](int number) {
+      for (int way = 0; way < ways; ++way) {
+        auto const place = static_cast<std::size_t>(2 * way + number % 2);
+        auto const text = message_of(rank, way, number, size);
+        copy_async(memory.span().subspan(place * size, size), std::span(text), stream);
+        stream.synchronize();
+        if (beside[static_cast<std::size_t>(way)] >= 0)
+          opened.links->start(way, pieces_at(place), stream);
+      }
+    };
+    start(0);
+    for (int number = 0; number < messages; ++number) {
+      if (number + 1 < messages) start(number + 1);
+      std::vector<RankLinks::Arrival> arrivals;
+      for (int way = 0; way < ways; ++way) {
+        bool const comes = beside[static_cast<std::size_t>(1 - way)] >= 0;
+        auto const place = static_cast<std::size_t>(2 * ways + way);
+        arrivals.push_back({way, comes ? pieces_at(place) : RankLinks::Pieces(), &stream});
+      }
+      opened.links->finish(arrivals);
+      for (int way = 0; way < ways; ++way) {
+        int const from = beside[static_cast<std::size_t>(1 - way)];
+        if (from < 0) continue;
+        std::vector<std::byte> come(size);
+        copy_async(std::span(come),
+                   memory.span().subspan(static_cast<std::size_t>(2 * ways + way) * size, size),
+                   stream);
+        stream.synchronize();
+        EXPECT_EQ(come, message_of(from, way, number, size)) << rank << " " << way << " " << number;
+      }
+    }
+    stream.synchronize();
+  }));
+}
+
+}  // namespace gridstride::test

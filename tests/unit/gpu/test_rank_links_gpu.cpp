@@ -1,0 +1,59 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "core/error.hpp"
+#include "support/link_cases.hpp"
+#include "unit/gpu/gpu.hpp"
+
+/// Ranks that share one GPU, each a thread with a stream of its own.
+namespace gridstride {
+namespace {
+
+/// As long as it lives, the transport that is wanted.
+class WantedTransport {
+ public:
+  explicit WantedTransport(char const* name) { setenv("GRIDSTRIDE_TRANSPORT", name, 1); }
+  WantedTransport(WantedTransport const&) = delete;
+  WantedTransport& operator=(WantedTransport const&) = delete;
+  ~WantedTransport() { unsetenv("GRIDSTRIDE_TRANSPORT"); }
+};
+
+TEST(RankLinksGpu, BringWhatIsSent) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (char const* const name : {"p2p", "staged"})
+    for (int const count : {2, 3})
+      for (bool const around : {false, true}) {
+        WantedTransport const wanted(name);
+        test::expect_messages(count, Backend::cuda, around, [&](OpenedLinks const& opened) {
+          EXPECT_EQ(opened.links->name(), name);
+        });
+      }
+}
+
+TEST(RankLinksGpu, AreThoseThatAreWanted) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  auto const open = [](Ranks& ranks) {
+    Stream const stream(Device::open(Backend::cuda));
+    int const other = 1 - ranks.rank();
+    return open_links(ranks, stream, {other, other}, 64);
+  };
+  EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) {
+    auto const opened = open(ranks);
+    EXPECT_EQ(opened.links->name(), "p2p");
+    EXPECT_EQ(opened.remark, "");
+  }));
+  {
+    WantedTransport const wanted("staged");
+    EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) {
+      auto const opened = open(ranks);
+      EXPECT_EQ(opened.links->name(), "staged");
+      EXPECT_EQ(opened.remark, "GRIDSTRIDE_TRANSPORT is staged");
+    }));
+  }
+  WantedTransport const wanted("pigeons");
+  EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) { EXPECT_THROW(open(ranks), Error); }));
+}
+
+}  // namespace
+}  // namespace gridstride
