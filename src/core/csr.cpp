@@ -1,12 +1,10 @@
 #include "core/csr.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <tuple>
@@ -17,23 +15,6 @@
 #include "core/thread_pool.hpp"
 
 namespace gridstride {
-
-namespace detail {
-
-void* allocate_array(std::size_t bytes) {
-  constexpr std::size_t line = 64, huge_page = std::size_t{1} << 21;
-  bool const is_large = bytes >= 2 * huge_page;
-  std::size_t const alignment = is_large ? huge_page : line;
-  std::size_t const rounded = (bytes + alignment - 1) / alignment * alignment;
-  void* const memory = rounded >= bytes ? std::aligned_alloc(alignment, rounded) : nullptr;
-  if (memory == nullptr) throw std::bad_alloc();
-  if (is_large) madvise(memory, rounded, MADV_HUGEPAGE);  // a hint, which a system may not know
-  return memory;
-}
-
-void release_array(void* memory) noexcept { std::free(memory); }
-
-}  // namespace detail
 
 namespace {
 

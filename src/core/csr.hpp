@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -12,13 +10,6 @@
 #include <vector>
 
 namespace gridstride {
-
-namespace detail {
-/// Memory of which what is large lies in huge pages, where the system has such: that many pages fewer
-/// are asked for. Throws `std::bad_alloc`.
-void* allocate_array(std::size_t bytes);
-void release_array(void* memory) noexcept;
-}  // namespace detail
 
 /// Leaves the elements of a vector that grows as they are in memory: many threads then fill what
 /// would take one thread longer to set to zero.
@@ -31,12 +22,6 @@ struct Uninitialised : std::allocator<T> {
   Uninitialised() = default;
   template <class U>
   Uninitialised(Uninitialised<U> const&) noexcept {}
-  T* allocate(std::size_t count) {
-    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T))
-      throw std::bad_array_new_length();
-    return static_cast<T*>(detail::allocate_array(count * sizeof(T)));
-  }
-  void deallocate(T* memory, std::size_t) noexcept { detail::release_array(memory); }
   template <class U>
   void construct(U* place) noexcept {
     ::new (static_cast<void*>(place)) U;
