@@ -112,13 +112,13 @@ std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& 
 namespace {
 
 /// Of a rank: bytes per second of the memory that it makes its steps in, and seconds that an
-/// exchange of small messages takes.
+/// exchange of small messages takes. On a host most of that is waiting for the slower of two.
 struct RankRates {
   double memory, exchange;
 };
 
 RankRates rates_of(Backend backend) {
-  return backend == Backend::cuda ? RankRates{memory_rate, 20e-6} : RankRates{8e9, 5e-6};
+  return backend == Backend::cuda ? RankRates{memory_rate, 20e-6} : RankRates{8e9, 60e-6};
 }
 
 /// Seconds of a pass above which its parts are worth their launches, and the host is ahead of them.
