@@ -12,6 +12,7 @@
 
 #include "core/graph.hpp"
 #include "kernels/multigrid/hierarchy.hpp"
+#include "kernels/multigrid/inner_precision.hpp"
 #include "kernels/multigrid/progress.hpp"
 #include "kernels/multigrid/relaxation.hpp"
 #include "kernels/multigrid/rows.hpp"
@@ -30,7 +31,7 @@ constexpr std::string_view reference_idea = "step after step, point after point:
 constexpr std::string_view threads_idea = "lines of points shared among threads";
 constexpr std::string_view steps_idea = "a kernel for each step of the textbook's";
 constexpr std::string_view fused_idea =
-    "large levels by columns of points, small ones by one block in shared memory";
+    "large levels by columns of points, small ones by modes, or of fields by one block";
 
 template <class S>
 constexpr Variant<Function<S>> rows[] = {
@@ -47,58 +48,6 @@ int along_of(Backend backend, std::size_t shared_bytes, Options const& options) 
   if (backend == Backend::cpu) return std::max(options.direct, 0);
   if (shared_bytes < modes_bytes<S>) return 0;
   return options.direct >= 0 ? options.direct : most_direct;
-}
-
-/// The largest diagonal element of the equations at most, and the couplings that it is made of.
-double diagonal_bound(Levels const& plan, double diffusivity, double reaction) {
-  double sum = reaction;
-  for (Axis const& axis : plan.axes.front()) sum += 2 * diffusivity * axis.coupling();
-  return sum;
-}
-
-/// Of what coefficients are, at least and at most.
-struct Range {
-  double least, most;
-};
-
-template <class T>
-Range range_of(Stream& stream, Grid const& grid, T const* field, double constant) {
-  if (field == nullptr) return {constant, constant};
-  Buffer<Found> found(stream, MemorySpace::device, 1);
-  zero_async(found.span(), stream);
-  Extent const points{static_cast<int>(grid.points[0]), static_cast<int>(grid.points[1]),
-                      static_cast<int>(grid.points[2])};
-  find(stream, FindRange<T>{points, field}, found.data());
-  std::array<Found, 1> seen;
-  copy_async(std::span<Found>(seen), std::as_const(found).span(), stream);
-  stream.synchronize();
-  return {1 / number(seen[0].second), number(seen[0].first)};
-}
-
-/// Whether corrections in float32 leave a cycle its factor. A residual of the longest error, of the
-/// eigenvalue λ, is lost in roundings of neighbours, ε·(diagonal) each, that add up as √points do.
-/// Axes with a given side have at least 1/length² each in λ; without one, λ is that of the longest.
-/// Along axes that add little to it errors of as small a λ differ from point to point.
-bool float32_does(Levels const& plan, Range const& a, Range const& reaction) {
-  constexpr double epsilon = std::numeric_limits<float>::epsilon();
-  std::array<double, 3> squares{};  // 1/length²
-  double given = 0, longest = none;
-  for (std::size_t i = 0; i < 3; ++i) {
-    Axis const& axis = plan.axes.front()[i];
-    double length = 0;
-    for (double const interval : axis.intervals) length += interval;
-    if (length == 0) continue;
-    squares[i] = 1 / (length * length);
-    longest = std::min(longest, squares[i]);
-    if (axis.given[0] || axis.given[1]) given += squares[i];
-  }
-  double const least = given > 0 ? given : longest;
-  double points = 1;
-  for (std::size_t i = 0; i < 3; ++i)
-    if (squares[i] >= least / 10) points *= plan.axes.front()[i].unknowns();
-  double const eigenvalue = a.least * least + reaction.least;
-  return epsilon * diagonal_bound(plan, a.most, reaction.most) <=
-         0.05 * eigenvalue * std::sqrt(points);
 }
 
 }  // namespace

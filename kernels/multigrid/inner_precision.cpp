@@ -1,0 +1,60 @@
+#include "kernels/multigrid/inner_precision.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "kernels/multigrid/progress.hpp"
+#include "kernels/multigrid/rows.hpp"
+
+namespace gridstride::multigrid {
+
+template <class T>
+Range range_of(Stream& stream, Grid const& grid, T const* field, double constant) {
+  if (field == nullptr) return {constant, constant};
+  Buffer<Found> found(stream, MemorySpace::device, 1);
+  zero_async(found.span(), stream);
+  Extent const points{static_cast<int>(grid.points[0]), static_cast<int>(grid.points[1]),
+                      static_cast<int>(grid.points[2])};
+  find(stream, FindRange<T>{points, field}, found.data());
+  std::array<Found, 1> seen;
+  copy_async(std::span<Found>(seen), std::as_const(found).span(), stream);
+  stream.synchronize();
+  return {1 / std::bit_cast<double>(seen[0].second), std::bit_cast<double>(seen[0].first)};
+}
+
+double diagonal_bound(Levels const& plan, double diffusivity, double reaction) {
+  double sum = reaction;
+  for (Axis const& axis : plan.axes.front()) sum += 2 * diffusivity * axis.coupling();
+  return sum;
+}
+
+bool float32_does(Levels const& plan, Range const& a, Range const& reaction) {
+  constexpr double epsilon = std::numeric_limits<float>::epsilon();
+  std::array<double, 3> squares{};  // 1/length²
+  double given = 0, longest = none;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Axis const& axis = plan.axes.front()[i];
+    double length = 0;
+    for (double const interval : axis.intervals) length += interval;
+    if (length == 0) continue;
+    squares[i] = 1 / (length * length);
+    longest = std::min(longest, squares[i]);
+    if (axis.given[0] || axis.given[1]) given += squares[i];
+  }
+  double const least = given > 0 ? given : longest;
+  double points = 1;
+  for (std::size_t i = 0; i < 3; ++i)
+    if (squares[i] >= least / 10) points *= plan.axes.front()[i].unknowns();
+  double const eigenvalue = a.least * least + reaction.least;
+  return epsilon * diagonal_bound(plan, a.most, reaction.most) <=
+         0.05 * eigenvalue * std::sqrt(points);
+}
+
+template Range range_of(Stream&, Grid const&, float const*, double);
+template Range range_of(Stream&, Grid const&, double const*, double);
+
+}  // namespace gridstride::multigrid

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/stream.hpp"
+#include "kernels/multigrid/coarsening.hpp"
+
+/// In which precision corrections are found. For the family's own files only.
+namespace gridstride::multigrid {
+
+/// Of what coefficients are, at least and at most.
+struct Range {
+  double least, most;
+};
+
+/// That of a field of the grid in device memory, or where it is null of a constant. Waits for the
+/// stream.
+template <class T>
+Range range_of(Stream& stream, Grid const& grid, T const* field, double constant);
+
+/// The largest diagonal element of the equations at most, and the couplings that it is made of.
+double diagonal_bound(Levels const& plan, double diffusivity, double reaction);
+
+/// Whether corrections in float32 leave a cycle its factor. A residual of the longest error, of the
+/// eigenvalue λ, is lost in roundings of neighbours, ε·(diagonal) each, that add up as √points do.
+/// Axes with a given side have at least 1/length² each in λ; without one, λ is that of the longest.
+/// Along axes that add little to it errors of as small a λ differ from point to point.
+bool float32_does(Levels const& plan, Range const& a, Range const& reaction);
+
+}  // namespace gridstride::multigrid
