@@ -345,7 +345,8 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 }
 
 /// Rows of a chunk, how many there are, and what they cost: turns of the march until the last block is
-/// done, if all take turns at the same pace.
+/// done, if all take turns at the same pace. Where another pass fills up what is idle at its end, one
+/// wave of long chunks repeats the fewest rows.
 struct PlaneCut {
   long long rows = 0, chunks = 0, cost = 0;
 };
@@ -356,10 +357,10 @@ long long turns_of(long long rows) {
 }
 
 template <class Shape>
-PlaneCut best_cut(Device const& device, long long strips, long long all_rows) {
+PlaneCut best_cut(Device const& device, long long strips, long long all_rows, int most_waves) {
   long long const at_once = static_cast<long long>(device.processors()) * Shape::blocks;
   PlaneCut best;
-  for (int waves = 1; waves <= 8; ++waves) {
+  for (int waves = 1; waves <= most_waves; ++waves) {
     long long const chunks = std::clamp(waves * at_once / strips, 1LL, all_rows);
     long long const rows = (all_rows + chunks - 1) / chunks;
     long long const cost = (strips * chunks + at_once - 1) / at_once * turns_of<Shape>(rows);
@@ -377,23 +378,11 @@ template <class Shape, class T>
 PlaneTiling cut_plane(Device const& device, LeapfrogArguments<T> const& a) {
   long long const strips = strips_of<Shape>(a.points[0]);
   long long const all_rows = a.made[1] - a.made[0];
-  PlaneCut cut;
-  if (a.march_planes > 0) {
-    cut.chunks = std::max((all_rows + a.march_planes / 2) / a.march_planes, 1LL);
-    cut.rows = (all_rows + cut.chunks - 1) / cut.chunks;
-    cut.chunks = (all_rows + cut.rows - 1) / cut.rows;
-  } else {
-    cut = best_cut<Shape>(device, strips, all_rows);
-  }
+  PlaneCut const cut = best_cut<Shape>(device, strips, all_rows, a.beside ? 1 : 8);
   if (strips * cut.chunks > 2147483647)
     throw std::invalid_argument("star: the grid needs too many blocks");
   return {static_cast<unsigned>(strips), static_cast<unsigned>(cut.chunks),
           static_cast<int>(cut.rows)};
-}
-
-template <class Shape>
-long long march_of(Device const& device, long long const (&points)[3]) {
-  return best_cut<Shape>(device, strips_of<Shape>(points[0]), points[1]).rows;
 }
 
 template <class Shape, class T>
@@ -429,19 +418,6 @@ void cuda_temporal_plane(Stream& stream, int, int radius, LeapfrogArguments<T> c
   });
 }
 
-template <class T>
-long long cuda_plane_march(Device const& device, int radius, bool variable,
-                           long long const (&points)[3]) {
-  long long planes = 0;
-  with_shape(2, radius, [&](auto, auto reach) {
-    planes = variable ? march_of<ShapeOf<T, reach(), true>>(device, points)
-                      : march_of<ShapeOf<T, reach(), false>>(device, points);
-  });
-  return planes;
-}
-
-template long long cuda_plane_march<float>(Device const&, int, bool, long long const (&)[3]);
-template long long cuda_plane_march<double>(Device const&, int, bool, long long const (&)[3]);
 template void cuda_temporal_plane(Stream&, int, int, LeapfrogArguments<float> const&, float*);
 template void cuda_temporal_plane(Stream&, int, int, LeapfrogArguments<double> const&, double*);
 

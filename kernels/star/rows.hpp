@@ -28,9 +28,6 @@ constexpr int plane_steps(int radius, bool variable) {
 /// are apart from each other. A block takes no more than these bytes of shared memory.
 template <class T>
 void cuda_temporal_plane(Stream&, int dims, int radius, LeapfrogArguments<T> const&, T* out_before);
-/// `march_planes` of the rows of a plane, of which `points` count.
-template <class T>
-long long cuda_plane_march(Device const&, int radius, bool variable, long long const (&points)[3]);
 inline constexpr std::size_t temporal_shared_bytes = 64 << 10;
 
 /// The energy of points piece·energy_piece and on, for each piece.

@@ -129,7 +129,7 @@ LeapfrogArguments<T> arguments_of(LeapfrogStep<T> const& step) {
     throw std::invalid_argument(fmt::format("star: planes {} to {} of {}", from, to, planes));
   arguments.made[0] = from;
   arguments.made[1] = to == 0 ? planes : to;
-  arguments.march_planes = step.march_planes;
+  arguments.beside = step.beside;
   arguments.speed_squared = step.speed_squared_field;
   arguments.source = step.source;
   arguments.ratio = static_cast<T>(step.ratio);
@@ -255,17 +255,6 @@ void pass(Stream& stream, LeapfrogStep<T> const& step, T* out_before, Chosen<T> 
 }  // namespace
 
 template <class T>
-std::int64_t march_planes([[maybe_unused]] Device const& device, Chosen<T> const& chosen,
-                          [[maybe_unused]] StepKind const& kind) {
-#ifdef GRIDSTRIDE_WITH_CUDA
-  long long const points[3] = {kind.grid.points[0], kind.grid.points[1], kind.grid.points[2]};
-  if (makes_parts(chosen))
-    return cuda_plane_march<T>(device, kind.order / 2, kind.variable, points);
-#endif
-  return 0;
-}
-
-template <class T>
 void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
                          std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("star: {} steps", steps));
@@ -341,7 +330,6 @@ void add_ricker(Stream& stream, std::span<RickerTerm const> terms,
   template void leapfrog(Stream&, LeapfrogStep<T> const&, std::string_view);                       \
   template void leapfrog(Stream&, LeapfrogStep<T> const&, Chosen<T> const&);                       \
   template Chosen<T> choose<T>(Device const&, StepKind const&, Repetition const&);                 \
-  template std::int64_t march_planes(Device const&, Chosen<T> const&, StepKind const&);            \
   template void leapfrog_repeatedly(Stream&, LeapfrogStep<T>, WaveArrays<T>&, std::int64_t,        \
                                     Chosen<T> const&);                                             \
   template void leapfrog_repeatedly(Stream&, LeapfrogStep<T> const&, WaveArrays<T>&, std::int64_t, \

@@ -54,7 +54,8 @@ struct LeapfrogStep {
   /// Planes of the slowest axis, [from, to), whose new values are wanted; {0, 0}: all. Of the others
   /// `out` holds anything, or what it did where `makes_parts` says so.
   std::array<std::int64_t, 2> made = {};
-  std::int64_t march_planes = 0;  ///< of `march_planes`, where passes make a grid in parts
+  bool beside =
+      false;  ///< another pass makes other planes at the same time, and takes what is idle
 };
 
 /// Rows that make one step ignore `out_before`; one that makes several leaves there the moment
@@ -122,11 +123,6 @@ template <class T>
 bool makes_parts(Chosen<T> const& chosen) {
   return chosen.fused_steps > 1;
 }
-
-/// How many planes a block goes through where one pass makes a grid, which passes that make it in
-/// parts, several at a time, had better keep to; 0: a pass has no such number.
-template <class T>
-std::int64_t march_planes(Device const& device, Chosen<T> const& chosen, StepKind const& kind);
 
 /// Queues one step as was chosen.
 template <class T>

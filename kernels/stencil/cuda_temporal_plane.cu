@@ -348,17 +348,18 @@ __global__ void __launch_bounds__(plane_warps* warp_size, Shape::blocks)
 }
 
 /// Rows of a chunk, how many there are, and what they cost: turns of the march until the last warp is
-/// done, if all take turns at the same pace.
+/// done, if all take turns at the same pace. Where another pass fills up what is idle at its end, one
+/// wave of long chunks repeats the fewest rows.
 struct PlaneCut {
   long long rows = 0, chunks = 0, cost = 0;
 };
 
 template <class Shape>
-PlaneCut best_cut(Device const& device, long long columns, long long all_rows) {
+PlaneCut best_cut(Device const& device, long long columns, long long all_rows, int most_waves) {
   long long const at_once =
       static_cast<long long>(device.processors()) * Shape::blocks * plane_warps;
   PlaneCut best;
-  for (int waves = 1; waves <= 8; ++waves) {
+  for (int waves = 1; waves <= most_waves; ++waves) {
     long long const chunks = std::clamp(waves * at_once / columns, 1LL, all_rows);
     long long const rows = (all_rows + chunks - 1) / chunks;
     long long const cost = (columns * chunks + at_once - 1) / at_once * (rows + 2 * Shape::steps);
@@ -382,23 +383,11 @@ PlaneTiling cut_plane(Device const& device, DiffusionArguments<T> const& a) {
   long long const end_columns = std::min(columns, most_end_columns);
   int const short_by = at_side ? 2 * Shape::steps : 0;
   long long const all_rows = to - from + 2 * short_by;
-  PlaneCut cut;
-  if (a.march_planes > 0) {
-    cut.chunks = std::max((all_rows + a.march_planes / 2) / a.march_planes, 1LL);
-    cut.rows = (all_rows + cut.chunks - 1) / cut.chunks;
-  } else {
-    cut = best_cut<Shape>(device, columns + end_columns, all_rows);
-  }
+  PlaneCut const cut = best_cut<Shape>(device, columns + end_columns, all_rows, a.beside ? 1 : 8);
   if ((columns + end_columns) * cut.chunks > 2147483647 || a.points[1] > 2147483647)
     throw std::invalid_argument("stencil: the grid needs too many blocks");
   return {static_cast<unsigned>(columns), static_cast<unsigned>(end_columns),
           static_cast<unsigned>(cut.chunks), static_cast<int>(cut.rows), short_by};
-}
-
-template <class Shape>
-long long march_of(Device const& device, long long const (&points)[3]) {
-  long long const columns = columns_of<Shape>(points[0]);
-  return best_cut<Shape>(device, columns + std::min(columns, most_end_columns), points[1]).rows;
 }
 
 template <class Shape, int width, class T>
@@ -459,21 +448,6 @@ void cuda_temporal_plane(Stream& stream, DiffusionArguments<T> const& a, int ste
     cuda_register_queue(stream, 2, a);
 }
 
-template <class T>
-long long cuda_plane_march(Device const& device, long long const (&points)[3], int steps) {
-  auto const of_pass = [&](auto fused) {
-    using Aligned = decltype(shape_of_pass<fused(), vector_width<T>, T>());
-    using Other = decltype(shape_of_pass<fused(), 1, T>());
-    return fits_vectors<Aligned>(points[0]) ? march_of<Aligned>(device, points)
-                                            : march_of<Other>(device, points);
-  };
-  if (steps == 8) return of_pass(std::integral_constant<int, 8>());
-  if (steps == 4) return of_pass(std::integral_constant<int, 4>());
-  return of_pass(std::integral_constant<int, 2>());
-}
-
-template long long cuda_plane_march<float>(Device const&, long long const (&)[3], int);
-template long long cuda_plane_march<double>(Device const&, long long const (&)[3], int);
 template void cuda_temporal_plane(Stream&, DiffusionArguments<float> const&, int);
 template void cuda_temporal_plane(Stream&, DiffusionArguments<double> const&, int);
 

@@ -42,8 +42,8 @@ struct DiffusionArguments {
   T side_weight[3];  // factor·2α/h, or factor·2/h
   T source_weight;
   long long points[3];
-  long long made[2];      // of the slowest axis: the planes from one to the other are wanted
-  long long march_planes;  // to go through at a time; 0: as the kernel likes
+  long long made[2];  // of the slowest axis: the planes from one to the other are wanted
+  bool beside;        // another pass makes others at the same time
   SideRule side[3][2];
   T const* side_value[3][2];  // null where periodic; in the order of the face's points
 };

@@ -44,9 +44,6 @@ template <class T>
 void cuda_temporal_line(Stream&, DiffusionArguments<T> const&, int steps);
 template <class T>
 void cuda_temporal_plane(Stream&, DiffusionArguments<T> const&, int steps);
-/// `march_planes` of the rows of a plane, of which `points` count.
-template <class T>
-long long cuda_plane_march(Device const&, long long const (&points)[3], int steps);
 /// Whether a block of the device has the shared memory that two steps at once take with these
 /// sides.
 template <class T>

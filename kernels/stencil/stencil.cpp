@@ -164,7 +164,7 @@ DiffusionArguments<T> arguments_of(DiffusionStep<T> const& step) {
     throw std::invalid_argument(fmt::format("stencil: planes {} to {} of {}", from, to, planes));
   arguments.made[0] = from;
   arguments.made[1] = to == 0 ? planes : to;
-  arguments.march_planes = step.march_planes;
+  arguments.beside = step.beside;
   bool const variable = step.diffusivity_field != nullptr;
   for (int axis = 0; axis < 3; ++axis) {
     double const h = step.grid.spacing[axis];
@@ -352,17 +352,6 @@ bool makes_parts(Chosen<T> const& chosen, int dims) {
 }
 
 template <class T>
-std::int64_t march_planes([[maybe_unused]] Device const& device, Chosen<T> const& chosen,
-                          Grid const& grid) {
-#ifdef GRIDSTRIDE_WITH_CUDA
-  long long const points[3] = {grid.points[0], grid.points[1], grid.points[2]};
-  if (grid.dims == 2 && makes_parts(chosen, 2))
-    return cuda_plane_march<T>(device, points, chosen.fused_steps);
-#endif
-  return 0;
-}
-
-template <class T>
 T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second,
                       std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("stencil: {} steps", steps));
@@ -413,7 +402,6 @@ double euler_limit(Grid const& grid, double largest_diffusivity) {
   template StepKind kind_of(DiffusionStep<T> const&);                                    \
   template int steps_of_pass(Chosen<T> const&, int, std::int64_t);                       \
   template bool makes_parts(Chosen<T> const&, int);                                      \
-  template std::int64_t march_planes(Device const&, Chosen<T> const&, Grid const&);      \
   template Chosen<T> choose(Device const&, StepKind const&, Repetition const&);          \
   template T* diffuse_repeatedly(Stream&, DiffusionStep<T>, T*, T*, std::int64_t,        \
                                  Chosen<T> const&);                                      \

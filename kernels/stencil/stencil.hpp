@@ -49,7 +49,8 @@ struct DiffusionStep {
   /// Planes of the slowest axis, [from, to), whose new values are wanted; {0, 0}: all. Of the others
   /// `out` holds anything, or what it did where `makes_parts` says so.
   std::array<std::int64_t, 2> made = {};
-  std::int64_t march_planes = 0;  ///< of `march_planes`, where passes make a grid in parts
+  bool beside =
+      false;  ///< another pass makes other planes at the same time, and takes what is idle
 };
 
 /// How often a step is made: steps after the first one take the result of the one before, in two
@@ -128,11 +129,6 @@ Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& w
 /// Whether a pass of several steps leaves planes of `out` alone that are not wanted.
 template <class T>
 bool makes_parts(Chosen<T> const& chosen, int dims);
-
-/// How many planes a block goes through where one pass makes a grid, which passes that make it in
-/// parts, several at a time, had better keep to; 0: a pass has no such number.
-template <class T>
-std::int64_t march_planes(Device const& device, Chosen<T> const& chosen, Grid const& grid);
 
 /// Queues one step as was chosen.
 template <class T>

@@ -42,6 +42,7 @@ class DirectLinks final : public RankLinks {
 
   std::string name() const override { return "mpi"; }
   void start(int way, Pieces const& pieces, Stream&) override { started_[index(way)].push(pieces); }
+  void let_go(Stream&) override {}
   void finish(std::span<Arrival const> arrivals) override {
     std::vector<RankMessage> sent, received;
     for (auto const& [way, pieces, stream] : arrivals) {
@@ -62,23 +63,36 @@ class DirectLinks final : public RankLinks {
   OfWays<std::queue<Pieces>> started_;
 };
 
-/// Of GPUs: what is sent is copied into a box, and what comes out of one. A box is filled again two
-/// messages later: its last content has then been taken out, since what is sent was computed from what
-/// came one message before.
+/// Of GPUs: what is sent is copied into a box, on a stream beside those that compute, and what comes
+/// out of one. A box is filled again two messages later: its last content has then been taken out,
+/// since what is sent was computed from what came one message before.
 class BoxLinks : public RankLinks {
  public:
-  BoxLinks(Ranks& ranks, RanksBeside const& beside, std::size_t bytes)
-      : ranks_(ranks), beside_(beside), bytes_(bytes) {}
+  BoxLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
+      : ranks_(ranks),
+        beside_(beside),
+        bytes_(bytes),
+        link_(stream.device()),
+        ready_(stream.device()),
+        gone_(stream.device()) {}
 
   void start(int way, Pieces const& pieces, Stream& stream) override {
     if (size_of(pieces) > bytes_) throw std::logic_error("more for other ranks than links are for");
     std::size_t const turn = started_[index(way)]++ % turns;
+    await_filled(way, 1 - turn, stream);
+    stream.record(ready_);
+    link_.wait(ready_);
     std::byte* box = out_[index(way)][turn];
     for (auto const& piece : pieces) {
-      copy_async(std::span(box, piece.size()), piece, stream);
+      copy_async(std::span(box, piece.size()), piece, link_);
       box += piece.size();
     }
-    has_filled(way, turn, size_of(pieces), stream);
+    has_filled(way, turn, size_of(pieces));
+  }
+
+  void let_go(Stream& stream) override {
+    link_.record(gone_);
+    stream.wait(gone_);
   }
 
   void finish(std::span<Arrival const> arrivals) override {
@@ -104,20 +118,24 @@ class BoxLinks : public RankLinks {
   }
 
  protected:
-  /// A box is filled once what `stream` has queued is done.
-  virtual void has_filled(int way, std::size_t turn, std::size_t bytes, Stream& stream) = 0;
+  /// A box is filled once what `link_` has queued is done.
+  virtual void has_filled(int way, std::size_t turn, std::size_t bytes) = 0;
+  /// Work queued on `stream` after this finds the box filled, if it was to be.
+  virtual void await_filled(int way, std::size_t turn, Stream& stream) = 0;
   /// What MPI sends of a box, and where it puts what comes.
   virtual std::span<std::byte> told(int way, std::size_t turn) = 0;
   virtual std::span<std::byte> heard(int way, std::size_t turn, std::size_t bytes) = 0;
-  /// Work queued on `stream` after this finds the box that comes filled.
+  /// Work queued on `stream` after this finds a box that comes filled.
   virtual void await(int way, std::size_t turn, Stream& stream) = 0;
 
   Ranks& ranks_;
   RanksBeside beside_;
   std::size_t bytes_;  // of a box
+  Stream link_;
   OfTurns<std::byte*> out_ = {}, in_ = {};
 
  private:
+  Event ready_, gone_;
   OfWays<std::size_t> started_ = {}, sent_ = {}, received_ = {};
 };
 
@@ -125,7 +143,7 @@ class BoxLinks : public RankLinks {
 class StagedLinks final : public BoxLinks {
  public:
   StagedLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
-      : BoxLinks(ranks, beside, bytes),
+      : BoxLinks(ranks, stream, beside, bytes),
         memory_(stream, MemorySpace::pinned, 2 * ways * turns * bytes) {
     std::byte* box = memory_.data();
     for (auto* const boxes : {&out_, &in_})
@@ -146,10 +164,13 @@ class StagedLinks final : public BoxLinks {
     std::size_t bytes = 0;
   };
 
-  void has_filled(int way, std::size_t turn, std::size_t bytes, Stream& stream) override {
+  void has_filled(int way, std::size_t turn, std::size_t bytes) override {
     auto& filled = filled_[index(way)][turn];
-    stream.record(*filled.event);
+    link_.record(*filled.event);
     filled.bytes = bytes;
+  }
+  void await_filled(int way, std::size_t turn, Stream& stream) override {
+    stream.wait(*filled_[index(way)][turn].event);
   }
   std::span<std::byte> told(int way, std::size_t turn) override {
     auto const& filled = filled_[index(way)][turn];
@@ -200,7 +221,7 @@ class PeerLinks final : public BoxLinks {
   /// All ranks make one; `failure` tells why what it has is of no use.
   PeerLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes,
             std::string& failure)
-      : BoxLinks(ranks, beside, bytes), stream_(stream) {
+      : BoxLinks(ranks, stream, beside, bytes), stream_(stream) {
     Offer const own = offer(failure);
     auto const offers = exchange(own);
     left_behind().clear();
@@ -239,6 +260,7 @@ class PeerLinks final : public BoxLinks {
       finish(arrivals);
       for (std::size_t way = 0; way < ways; ++way)
         copy_async(place(host, way), place(device, ways + way), stream_);
+      let_go(stream_);
       stream_.synchronize();
       std::vector<std::byte> expected(size);
       for (std::size_t way = 0; way < ways; ++way) {
@@ -316,8 +338,11 @@ class PeerLinks final : public BoxLinks {
     }
   }
 
-  void has_filled(int way, std::size_t turn, std::size_t, Stream& stream) override {
-    gpu::record(filled_[index(way)][turn].get(), stream.native());
+  void has_filled(int way, std::size_t turn, std::size_t) override {
+    gpu::record(filled_[index(way)][turn].get(), link_.native());
+  }
+  void await_filled(int way, std::size_t turn, Stream& stream) override {
+    gpu::wait(stream.native(), filled_[index(way)][turn].get());
   }
   std::span<std::byte> told(int, std::size_t) override { return {&token_, 1}; }
   std::span<std::byte> heard(int way, std::size_t, std::size_t) override {

@@ -29,9 +29,11 @@ class RankLinks {
   virtual ~RankLinks() = default;
 
   virtual std::string name() const = 0;
-  /// Queues on `stream` that the pieces go on a way. At most two are on the way at a time. Of the host,
-  /// they are not to change before as many are finished on that way.
+  /// The pieces go on a way once all is done that `stream` has queued. Work queued on it after the next
+  /// start on that way, or on any stream after `let_go`, may change them, of the host not before as many
+  /// are finished on that way. At most two are on the way at a time.
   virtual void start(int way, Pieces const& pieces, Stream& stream) = 0;
+  virtual void let_go(Stream& stream) = 0;
   /// Queues what comes next on these ways. All ranks call it; it may wait for what others have queued,
   /// and for what this one has started on these ways.
   virtual void finish(std::span<Arrival const> arrivals) = 0;

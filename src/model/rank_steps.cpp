@@ -42,10 +42,10 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
   opened_ = open_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes());
-  for (int i = 0; plan.parts > 1 && i < plan.parts; ++i) {
-    auto const place = [&](int part) { return own_.lower + own_.count() * part / plan.parts; };
-    bool const is_urgent = (i == 0 && is_beside(0)) || (i + 1 == plan.parts && is_beside(1));
-    parts_.emplace_back(stream.device(), Planes{place(i), place(i + 1)}, is_urgent);
+  std::int64_t const middle = own_.lower + own_.count() / 2;
+  if (plan.in_halves) {
+    halves_.emplace_back(stream.device(), Planes{own_.lower, middle}, is_beside(0));
+    halves_.emplace_back(stream.device(), Planes{middle, own_.upper}, is_beside(1));
   }
   if (stream.device().backend() == Backend::cpu) return;
   constexpr std::size_t least_bytes = 8 << 20;  // of what goes at once where all is moved
@@ -97,18 +97,16 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
     steps -= now;
     settled_ = false;
   }
-  end_parts();
+  end_halves();
 }
 
 template <class T>
 void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
-  if (!halos_started_)
-    for (int const side : {0, 1}) start_halo(side, state_, stream_);
-  halos_started_ = true;
-  if (parts_.empty() || steps != plan_.trip_steps)
+  if (!halos_started_) start_halos();
+  if (halves_.empty() || steps != plan_.trip_steps)
     make_whole(steps, pass);
   else
-    make_in_parts(pass);
+    make_in_halves(pass);
   ++report_.trips;
   report_.steps += steps;
 }
@@ -116,8 +114,8 @@ void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
 template <class T>
 void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
   std::int64_t const reach = plan_.shape.reach;
-  end_parts();
-  finish_halos(stream_, stream_);
+  end_halves();
+  finish_halos(std::array{arrival_of(0, stream_), arrival_of(1, stream_)});
   for (std::int64_t left = steps; left > 0;) {
     std::int64_t const halo = left * reach;
     int const some = next_(left);
@@ -128,58 +126,50 @@ void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
     state_ = made_anew();
     spare_ = others_than(state_);
   }
-  for (int const side : {0, 1}) start_halo(side, state_, stream_);
+  start_halos();
 }
 
-/// Those in between are queued first: they wait for no other rank, for which the host may wait.
 template <class T>
-void RankSteps<T>::make_in_parts(Pass const& pass) {
-  begin_parts();
-  std::size_t const last = parts_.size() - 1;
-  for (std::size_t i = 1; i < last; ++i) make_part(i, pass);
-  finish_halos(parts_[0].stream, parts_[last].stream);
+void RankSteps<T>::make_in_halves(Pass const& pass) {
+  begin_halves();
   auto const next = made_anew();
-  for (std::size_t const i : {std::size_t{0}, last}) {
-    make_part(i, pass);
-    start_halo(i == 0 ? 0 : 1, next, parts_[i].stream);
+  for (std::size_t const side : {turn_, 1 - turn_}) {
+    auto& [planes, stream, made, idle] = halves_[side];
+    int const number = static_cast<int>(side);
+    finish_halos(std::array{arrival_of(number, stream)});
+    // It looks at the other half of the pass before, which has looked at what it writes over.
+    stream.wait(halves_[1 - side].made[1 - turn_]);
+    make_planes(stream, planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps), pass);
+    stream.record(made[turn_]);
+    start_halo(number, next, stream);
   }
   state_ = next;
   spare_ = others_than(state_);
   turn_ = 1 - turn_;
 }
 
-/// After those that it looks at, or that look at what it writes over, in the pass before.
+/// What is queued on the streams of halves after this comes after all that `stream_` has.
 template <class T>
-void RankSteps<T>::make_part(std::size_t number, Pass const& pass) {
-  Part& part = parts_[number];
-  if (number > 0) part.stream.wait(parts_[number - 1].made[1 - turn_]);
-  if (number + 1 < parts_.size()) part.stream.wait(parts_[number + 1].made[1 - turn_]);
-  make_planes(part.stream, part.planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps),
-              pass);
-  part.stream.record(part.made[turn_]);
-}
-
-/// What is queued on the streams of parts after this comes after all that `stream_` has.
-template <class T>
-void RankSteps<T>::begin_parts() {
-  if (in_parts_) return;
+void RankSteps<T>::begin_halves() {
+  if (in_halves_) return;
   stream_.record(queued_);
-  for (Part& part : parts_) {
-    part.stream.wait(queued_);
-    for (Event& made : part.made) part.stream.record(made);  // nothing from before is waited for
+  for (Half& half : halves_) {
+    half.stream.wait(queued_);
+    for (Event& made : half.made) half.stream.record(made);  // nothing from before is waited for
   }
-  in_parts_ = true;
+  in_halves_ = true;
 }
 
 /// The other way round.
 template <class T>
-void RankSteps<T>::end_parts() {
-  if (!in_parts_) return;
-  for (Part& part : parts_) {
-    part.stream.record(part.idle);
-    stream_.wait(part.idle);
+void RankSteps<T>::end_halves() {
+  if (!in_halves_) return;
+  for (Half& half : halves_) {
+    half.stream.record(half.idle);
+    stream_.wait(half.idle);
   }
-  in_parts_ = false;
+  opened_.links->let_go(stream_);
+  in_halves_ = false;
 }
 
 /// Of what it needs, `halo` planes beyond the rank's own are right.
@@ -198,7 +188,7 @@ void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t 
   window.cut = {is_beside(0) || planes.lower > own_.lower,
                 is_beside(1) || planes.upper < own_.upper};
   window.made = {made.lower - planes.lower, made.upper - planes.lower};
-  window.march_planes = in_parts_ ? shape.march_planes : 0;
+  window.beside = in_halves_;
   window.steps = steps;
   for (std::size_t i = 0; i < state_.size(); ++i)
     window.in[i] = planes_of(state_[i], planes).data();
@@ -237,19 +227,30 @@ void RankSteps<T>::start_halo(int side, std::vector<std::size_t> const& buffers,
   opened_.links->start(side == 0 ? RankLinks::down : RankLinks::up, pieces, stream);
 }
 
+template <class T>
+void RankSteps<T>::start_halos() {
+  for (int const side : {0, 1}) start_halo(side, state_, stream_);
+  opened_.links->let_go(stream_);
+  halos_started_ = true;
+}
+
 /// What comes to a side comes on the way to the other one, on which the rank may send where nothing
 /// comes.
 template <class T>
-void RankSteps<T>::finish_halos(Stream& of_lower, Stream& of_upper) {
-  Timer const timer;
+RankLinks::Arrival RankSteps<T>::arrival_of(int side, Stream& stream) {
   std::int64_t const halo = plan_.rank_halo();
-  std::array<RankLinks::Arrival, 2> arrivals = {
-      {{RankLinks::up, {}, &of_lower}, {RankLinks::down, {}, &of_upper}}};
-  std::array const planes = {Planes{own_.lower - halo, own_.lower},
-                             Planes{own_.upper, own_.upper + halo}};
-  for (std::size_t side = 0; side < 2; ++side)
-    for (std::size_t i = 0; beside_[side] >= 0 && i < state_.size(); ++i)
-      arrivals[side].pieces.push_back(bytes_of(planes_of(state_[i], planes[side])));
+  Planes const planes =
+      side == 0 ? Planes{own_.lower - halo, own_.lower} : Planes{own_.upper, own_.upper + halo};
+  RankLinks::Arrival arrival{side == 0 ? RankLinks::up : RankLinks::down, {}, &stream};
+  if (!is_beside(side)) return arrival;
+  for (std::size_t const buffer : state_)
+    arrival.pieces.push_back(bytes_of(planes_of(buffer, planes)));
+  return arrival;
+}
+
+template <class T>
+void RankSteps<T>::finish_halos(std::span<RankLinks::Arrival const> arrivals) {
+  Timer const timer;
   opened_.links->finish(arrivals);
   report_.seconds_exchange += timer.seconds();
 }
@@ -257,7 +258,7 @@ void RankSteps<T>::finish_halos(Stream& of_lower, Stream& of_upper) {
 /// Before something else than the next steps changes the state or looks at it.
 template <class T>
 void RankSteps<T>::take_halos() {
-  if (halos_started_) finish_halos(stream_, stream_);
+  if (halos_started_) finish_halos(std::array{arrival_of(0, stream_), arrival_of(1, stream_)});
   halos_started_ = false;
 }
 
@@ -331,10 +332,9 @@ std::vector<NamedText> RankSteps<T>::texts() {
   return {{"ranks", fmt::format("{}, of {} planes up to {} each", plan_.ranks, plan_.shape.planes(),
                                 plan_.slab_planes)},
           {"transport", way},
-          {"exchanges",
-           fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
-                       plan_.rank_halo(), plan_.trip_steps,
-                       parts_.empty() ? "" : fmt::format(", made in {} parts", parts_.size()))},
+          {"exchanges", fmt::format("{} of {} planes a side, for up to {} steps each{}",
+                                    report_.trips, plan_.rank_halo(), plan_.trip_steps,
+                                    halves_.empty() ? "" : ", made in halves")},
           {"rank 0",
            fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
                        "{:.3g} s to hand out and gather",

@@ -27,13 +27,14 @@
 ///
 /// So k steps cost one exchange, and (k − 1)·r planes that both neighbours compute (J. Demmel,
 /// M. Hoemmen, M. Mohiyuddin, K. Yelick, "Avoiding communication in sparse matrix computations",
-/// 2008). Where a pass takes long, it is a trip by itself, made in parts (SweepPlan::parts). Each has a
-/// stream of its own and waits for what it looks at in the pass before: the parts beside it, or what
-/// comes from a neighbour. So a device is never without work between two passes, nor while planes
-/// travel:
+/// 2008). Where a pass takes long, it is a trip by itself, made in two halves. Each has a stream of its
+/// own and waits for what it looks at: both halves of the pass before, and what comes from a neighbour
+/// on its side. By turns the lower and the upper one come first, so that what a half waits for was made
+/// one half earlier, and has had the time of another one to travel:
 ///
-///     pass n        ├ 0 ┼─ 1 ─┼─ 2 ─┼ 3 ┤
-///     pass n + 1    ├ 0 ┼─ 1 ─┼─ 2 ─┼ 3 ┤      0 looks at 0 and 1, and at what comes from below
+///     this rank     lower(n) upper(n) upper(n + 1) lower(n + 1) …
+///     looks at      the neighbour's upper half below, upper(n − 1) for lower(n), lower(n) for
+///                   upper(n + 1) above, …
 ///
 /// The arrays of the whole grid are those of rank 0, which hands out the slabs before the first step
 /// and gathers them for who looks at them.
@@ -72,9 +73,9 @@ class RankSteps final : public WindowSteps<T> {
   };
 
   Order order_for(std::span<T* const> arrays, std::int64_t steps);
-  /// Some of the rank's planes.
-  struct Part {
-    Part(Device const& device, Planes const& own, bool is_urgent)
+  /// The lower or the upper one of the rank's planes.
+  struct Half {
+    Half(Device const& device, Planes const& own, bool is_urgent)
         : planes(own),
           stream(is_urgent ? Stream(device).urgent() : Stream(device)),
           made{Event(device), Event(device)},
@@ -88,17 +89,18 @@ class RankSteps final : public WindowSteps<T> {
 
   void make_trip(std::int64_t steps, Pass const& pass);
   void make_whole(std::int64_t steps, Pass const& pass);
-  void make_in_parts(Pass const& pass);
-  void make_part(std::size_t number, Pass const& pass);
-  void begin_parts();
-  void end_parts();
+  void make_in_halves(Pass const& pass);
+  void begin_halves();
+  void end_halves();
   void make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
                    Pass const& pass);
   std::vector<std::size_t> made_anew() const;
   std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
   bool is_beside(int side) const { return beside_[static_cast<std::size_t>(side)] >= 0; }
   void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
-  void finish_halos(Stream& of_lower, Stream& of_upper);
+  void start_halos();
+  RankLinks::Arrival arrival_of(int side, Stream& stream);
+  void finish_halos(std::span<RankLinks::Arrival const> arrivals);
   void take_halos();
   void move_slabs(bool out);
   void send_slab(std::span<T> here, std::span<T> whole, int rank, bool out);
@@ -122,9 +124,9 @@ class RankSteps final : public WindowSteps<T> {
   OpenedLinks opened_;
   bool renewed_ = true, settled_ = true;
   bool halos_started_ = false;  // those of the next trip, on both sides
-  std::vector<Part> parts_;
-  bool in_parts_ = false;  // their streams have what comes after all on `stream_`
-  std::size_t turn_ = 0;
+  std::vector<Half> halves_;    // or none
+  bool in_halves_ = false;      // their streams have what comes after all on `stream_`
+  std::size_t turn_ = 0;        // which half comes first
   Timer since_settled_;
   RankReport report_;
 };

@@ -121,17 +121,9 @@ RankRates rates_of(Backend backend) {
   return backend == Backend::cuda ? RankRates{memory_rate, 20e-6} : RankRates{8e9, 60e-6};
 }
 
-/// Seconds of a pass above which its parts are worth their launches, and the host is ahead of them.
-constexpr double long_pass = 80e-6;
-
-/// Parts that a pass is made in, of so many planes or more each: some to be made while others wait for
-/// what comes. A march through a volume takes a few planes to begin, and each part begins one.
-int parts_of(SweepShape const& shape, int ranks, std::int64_t least_planes) {
-  int const wanted = shape.grid.dims == 3 ? 2 : 4;
-  for (int const parts : {wanted, 2})
-    if (shape.planes() / ranks / parts >= least_planes) return parts;
-  return 1;
-}
+/// Seconds of a pass above which an exchange for each, beside the other half, costs less than one for
+/// several passes that nothing is made beside.
+constexpr double long_pass = 200e-6;
 
 /// Planes that a rank needs at least for kernels to work on its windows.
 std::int64_t least_owned(SweepShape const& shape) { return std::max<std::int64_t>(shape.reach, 2); }
@@ -167,13 +159,13 @@ std::int64_t best_trip_steps(SweepPlan const& plan, RankRates const& rates, std:
   return best;
 }
 
-/// Whether trips are to be a pass each, made in parts: where one takes long, or as many steps are
+/// Whether trips are to be a pass each, made in halves: where one takes long, or as many steps are
 /// wanted for a trip.
-bool goes_in_parts(SweepPlan const& plan, RankRates const& rates,
-                   std::optional<std::int64_t> trip_steps) {
+bool goes_in_halves(SweepPlan const& plan, RankRates const& rates,
+                    std::optional<std::int64_t> trip_steps) {
   auto const& shape = plan.shape;
-  if (!shape.in_parts || parts_of(shape, plan.ranks, shape.fused_steps * shape.reach) == 1)
-    return false;
+  std::int64_t const least = shape.planes() / plan.ranks, halo = shape.fused_steps * shape.reach;
+  if (!shape.in_parts || least < 2 * halo) return false;
   if (trip_steps) return *trip_steps == shape.fused_steps;
   return shape.values_per_update * shape.fused_steps * static_cast<double>(plan.slab_planes) *
              static_cast<double>(shape.plane_bytes()) >
@@ -188,13 +180,10 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
   std::int64_t const most = shape.alike ? planes / ranks / shape.reach : 1;
   RankRates const rates = rates_of(backend);
   SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
-  if (goes_in_parts(plan, rates, trip_steps)) {
-    plan.trip_steps = shape.fused_steps;
-    plan.parts = parts_of(shape, ranks, plan.rank_halo());
-  } else {
-    plan.trip_steps = trip_steps ? std::clamp<std::int64_t>(*trip_steps, 1, most)
-                                 : best_trip_steps(plan, rates, most);
-  }
+  plan.in_halves = goes_in_halves(plan, rates, trip_steps);
+  plan.trip_steps = plan.in_halves ? shape.fused_steps
+                    : trip_steps   ? std::clamp<std::int64_t>(*trip_steps, 1, most)
+                                   : best_trip_steps(plan, rates, most);
   constexpr std::int64_t boxes = 4;  // of each array: two in each direction
   if (backend == Backend::cuda) plan.link_planes = boxes * shape.arrays * plan.rank_halo();
   return plan;

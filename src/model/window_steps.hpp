@@ -29,7 +29,7 @@ struct Window {
   /// Of its planes, from which to which new values are wanted. Where the shape has `in_parts`, passes
   /// of its fused steps leave the others as they are.
   std::array<std::int64_t, 2> made;
-  std::int64_t march_planes;        ///< of the shape, where passes make parts of the planes; or 0
+  bool beside;                      ///< another pass makes other planes at the same time
   std::array<T*, most_arrays> in;   ///< the state
   std::array<T*, most_arrays> out;  ///< of the arrays that a pass makes anew
   int steps;

@@ -105,7 +105,6 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
     auto const chosen = chosen_for<decltype(zero)>(run, device);
     shape.fused_steps = chosen.fused_steps;
     shape.in_parts = stencil::makes_parts(chosen, run.grid.dims);
-    shape.march_planes = stencil::march_planes(device, chosen, part_of(run));
   });
   int const coefficients = has_array(rows, "diffusivity") + has_array(rows, "source");
   shape.values_per_update =
@@ -229,7 +228,7 @@ class Heat final : public StagedStepping<T> {
   void queue_window(Stream& stream, stencil::DiffusionStep<T> step, Window<T> const& window) {
     step.grid = window.grid;
     step.made = window.made;
-    step.march_planes = window.march_planes;
+    step.beside = window.beside;
     place(step, window.first, window.cut, window.in[0]);
     stencil::diffuse_repeatedly(stream, step, window.in[0], window.out[0], window.steps, chosen_);
   }

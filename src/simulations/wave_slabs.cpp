@@ -34,12 +34,6 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                  .value_bytes = size_of(run.precision),
                  .values_per_update = ((fused > 1 ? 4.0 : 3.0) + coefficients) / fused,
                  .in_parts = star::makes_parts(chosen)};
-  steps.shape.march_planes = with_zero_of(run.precision, [&](auto zero) {
-    star::StepKind kind{run.grid, static_cast<int>(parameters_of(run).order), is_field};
-    auto& planes = kind.grid.points[slowest];
-    planes = (planes + run.ranks - 1) / run.ranks;
-    return star::march_planes(device, chosen_for<decltype(zero)>(run, device), kind);
-  });
   return steps;
 }
 
@@ -88,7 +82,7 @@ typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
     auto part = step;
     part.grid = window.grid;
     part.made = window.made;
-    part.march_planes = window.march_planes;
+    part.beside = window.beside;
     part.speed_squared_field = at_points.speed_squared->at(window.first);
     part.source = at_points.source->at(window.first);
     auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);

@@ -377,7 +377,7 @@ class OnGpu(Shared):
                 self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
                 self.assert_same("one/case.h5", "shared/case.h5")
 
-    def test_passes_made_boundary_first(self):
+    def test_planes_made_in_halves(self):
         self.assert_shared_on_gpu(
             heat(grid={"points": [130, 97]}, kernels={"stencil": "temporal", "fused_steps": 8},
                  time={"end": 2e-3}, limits={"trip_steps": 8}))

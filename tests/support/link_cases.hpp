@@ -74,6 +74,7 @@ void expect_messages(int count, Backend backend, bool around, Check const& check
         EXPECT_EQ(come, message_of(from, way, number, size)) << rank << " " << way << " " << number;
       }
     }
+    opened.links->let_go(stream);
     stream.synchronize();
   }));
 }

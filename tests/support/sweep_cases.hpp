@@ -33,7 +33,6 @@ struct SweepCase {
   int fused_steps = 1;
   int order = 2;                  // of a wave
   std::int64_t line_points = 20;  // of a plane
-  std::int64_t march_planes = 0;  // see SweepShape
 
   std::string text() const {
     return fmt::format(
@@ -108,8 +107,7 @@ inline SweepPlan plan_of(SweepCase const& one, std::int64_t reach, int arrays, i
                 .fused_steps = one.fused_steps,
                 .arrays = arrays,
                 .made = made,
-                .value_bytes = value_bytes,
-                .march_planes = one.march_planes};
+                .value_bytes = value_bytes};
   plan.trip_steps = one.trip_steps;
   plan.slab_planes = one.slab_planes;
   return plan;
@@ -171,7 +169,7 @@ void expect_diffusion_bits(SweepCase const& one, Backend backend, std::string_vi
     auto part = step;
     part.grid = window.grid;
     part.made = window.made;
-    part.march_planes = window.march_planes;
+    part.beside = window.beside;
     for (std::size_t side = 0; side < 2; ++side)
       if (window.cut[0] && window.cut[1])
         part.sides[static_cast<std::size_t>(slowest)][side] = {};
@@ -244,7 +242,7 @@ void expect_wave_bits(SweepCase const& one, Backend backend, star::Repetition co
     auto part = step;
     part.grid = window.grid;
     part.made = window.made;
-    part.march_planes = window.march_planes;
+    part.beside = window.beside;
     for (std::size_t side = 0; side < 2; ++side)
       if (window.cut[0] && window.cut[1])
         part.sides[static_cast<std::size_t>(slowest)][side] = SideKind::periodic;

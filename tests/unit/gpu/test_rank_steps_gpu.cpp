@@ -36,9 +36,9 @@ TEST(RankStepsGpu, DiffusionHasTheBitsOfOneProcess) {
                                                 3, Backend::cuda, "temporal");
 }
 
-/// Trips of one pass, made in two or four parts, of ranks with as few planes as can be and more, and
+/// Trips of one pass, made in halves, of ranks with as few planes as can be and more, and
 /// steps that are left over; with lines that fit a warp's strip, and that are cut into several.
-TEST(RankStepsGpu, PartsHaveTheBitsOfOneProcess) {
+TEST(RankStepsGpu, HalvesHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   std::vector<std::array<SideKind, 2>> const kinds = {
       {periodic, periodic}, {dirichlet, neumann}, {neumann, dirichlet}};
@@ -48,13 +48,12 @@ TEST(RankStepsGpu, PartsHaveTheBitsOfOneProcess) {
         for (std::int64_t const line : {20, 23, 332})
           for (std::int64_t const more : {0, 1, 5, 40}) {
             test::SweepCase one{.dims = 2,
-                                .planes = (more == 1 ? 4 : 2) * fused * count + more,
+                                .planes = 2 * fused * count + more,
                                 .trip_steps = fused,
                                 .steps = 5 * fused + 1,
                                 .sides = sides,
                                 .fused_steps = fused,
-                                .line_points = line,
-                                .march_planes = more > 1 ? more / 5 : 0};
+                                .line_points = line};
             test::expect_shared_diffusion_bits<float>(one, count, Backend::cuda, "temporal");
             test::expect_shared_diffusion_bits<double>(one, count, Backend::cuda, "temporal");
             if (line != 20 || fused != 2) continue;
@@ -64,7 +63,7 @@ TEST(RankStepsGpu, PartsHaveTheBitsOfOneProcess) {
           }
 }
 
-TEST(RankStepsGpu, WavesMadeInPartsHaveTheBitsOfOneProcess) {
+TEST(RankStepsGpu, WavesMadeInHalvesHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   std::vector<std::array<SideKind, 2>> const kinds = {
       {periodic, periodic}, {fixed, free}, {free, fixed}};
@@ -73,13 +72,12 @@ TEST(RankStepsGpu, WavesMadeInPartsHaveTheBitsOfOneProcess) {
       for (int const count : {2, 3})
         for (std::int64_t const more : {0, 1, 40}) {
           test::SweepCase const one{.dims = 2,
-                                    .planes = (more == 1 ? 2 : 1) * fused * order * count + more,
+                                    .planes = fused * order * count + more,
                                     .trip_steps = fused,
                                     .steps = 4 * fused + 2,
                                     .sides = sides,
                                     .order = order,
-                                    .line_points = more == 1 ? 535 : 20,
-                                    .march_planes = more > 1 ? 7 : 0};
+                                    .line_points = more == 1 ? 535 : 20};
           test::expect_shared_wave_bits<float>(one, count, Backend::cuda, {"temporal", 0});
           test::expect_shared_wave_bits<double>(one, count, Backend::cuda, {"temporal", 0});
         }
