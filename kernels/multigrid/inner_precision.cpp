@@ -5,8 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
+#include "core/buffer.hpp"
 #include "kernels/multigrid/progress.hpp"
 #include "kernels/multigrid/rows.hpp"
 
