@@ -69,8 +69,9 @@ std::int64_t reach_of(advect::Scheme flux) {
 }
 
 /// How steps go by slabs. Axes that take turns make a step unlike the one before.
-SlabSteps slab_steps(config::RunConfig const& run) {
-  auto const all = rows(run, Backend::cpu);
+SlabSteps slab_steps(config::RunConfig const& run, Backend backend) {
+  auto const all = rows(run, backend);
+  std::string const needed = "of heat or wave";
   FluxScheme const& scheme = scheme_of(run);
   auto const stages = std::ssize(scheme.in_time->stages);
   bool const alternates = scheme.flux == advect::Scheme::lax_wendroff && run.grid.dims > 1;
@@ -86,28 +87,28 @@ SlabSteps slab_steps(config::RunConfig const& run) {
                     .value_bytes = size_of(run.precision),
                     .values_per_update = static_cast<double>(stages * (2 + fields))},
           .evolved = {"u"},
-          .needed = "of heat or wave",
-          .needed_of_ranks = needed_for(of_ranks)};
+          .needed = needed,
+          .needed_of_ranks = needed_of_ranks(backend, needed, of_ranks)};
 }
 
 }  // namespace
 
 std::optional<SweepPlan> plan(config::RunConfig const& run, Device const& device) {
   if (run.ranks == 1) return {};
-  return plan_slabs(run, device, rows(run, device.backend()), slab_steps(run));
+  return plan_slabs(run, device, rows(run, device.backend()), slab_steps(run, device.backend()));
 }
 
 std::vector<Row> rows_of(config::RunConfig const& run, Backend backend,
                          std::optional<SweepPlan> const& plan) {
   auto all = rows(run, backend);
-  return plan ? rows_of_slabs(run, std::move(all), slab_steps(run), *plan) : all;
+  return plan ? rows_of_slabs(run, std::move(all), slab_steps(run, backend), *plan) : all;
 }
 
 MemoryForecast memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   auto const all = rows(run, backend);
   if (run.ranks == 1) return forecast(run, all);
   Device const device = Device::open(backend, run.device.ordinal);
-  return forecast_slabs(run, device, all, slab_steps(run), plan(run, device));
+  return forecast_slabs(run, device, all, slab_steps(run, backend), plan(run, device));
 }
 
 namespace {

@@ -377,6 +377,20 @@ class OnGpu(Shared):
                 self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
                 self.assert_same("one/case.h5", "shared/case.h5")
 
+    def test_what_is_of_the_host_is_refused(self):
+        advection = {"simulation": "advection", "grid": {"points": [33, 29]},
+                     "boundary": {"x": "periodic", "y": "periodic"}, "initial": {"u": "x*y"},
+                     "parameters": {"velocity": [1, 0.5]}, "time": {"end": 0.1}}
+        for config, needed in (
+                (advection, "of heat or wave"),
+                (heat(time={"end": 0.01, "scheme": "rk4"}), "of the scheme ftcs"),
+                (heat(parameters={"diffusivity": "1 + x"}), "with a diffusivity that is a number"),
+                (wave(parameters={"speed": "1 + x"}), "with a speed that is a number")):
+            with self.subTest(needed=needed):
+                file = self.write("case.yaml", {**config, "device": "cuda"})
+                _, err = self.on_ranks(2, "run", file, code=BAD_INPUT)
+                self.assertIn(f"{needed} on GPUs (with device: cpu others too)", err)
+
     def test_planes_made_in_halves(self):
         self.assert_shared_on_gpu(
             heat(grid={"points": [130, 97]}, kernels={"stencil": "temporal", "fused_steps": 8},
