@@ -25,11 +25,6 @@ using lattice::Neighbours;
 /// of the right-hand side at 256³; and much less.
 constexpr double its_residual = 8.2e-4, small = 1e-8;
 
-GridPoints cube_of(std::int64_t size) {
-  std::int64_t const extent = side_of(size, 2, 3);
-  return {extent, extent, extent};
-}
-
 /// A way to solve: products, and what precedes them.
 struct Way {
   krylov::Operator<double> a;

@@ -15,12 +15,6 @@ namespace of_lattice {
 using lattice::GridPoints;
 using lattice::Neighbours;
 
-/// The grid of a cube of at most so many points.
-GridPoints cube_of(std::int64_t points) {
-  std::int64_t const extent = side_of(points, 2, 3);
-  return {extent, extent, extent};
-}
-
 /// The largest error of some points, of (m + 1)·ε·Σ|a·x| for rows of m elements.
 template <class T>
 Accuracy accuracy_of(Neighbours neighbours, GridPoints const& points, std::vector<T> const& x,

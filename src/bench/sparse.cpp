@@ -17,14 +17,7 @@ namespace gridstride::bench {
 
 namespace of_sparse {
 
-using sparse::GridPoints;
 using sparse::Neighbours;
-
-/// The grid of a cube of at most so many points.
-GridPoints cube_of(std::int64_t points) {
-  std::int64_t const extent = side_of(points, 2, 3);
-  return {extent, extent, extent};
-}
 
 template <class T>
 Csr<T> of_27_points(std::int64_t rows) {

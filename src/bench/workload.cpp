@@ -59,6 +59,11 @@ std::int64_t side_of(std::int64_t size, std::int64_t least, int dims) {
   return std::max(least, static_cast<std::int64_t>(root));
 }
 
+std::array<std::int64_t, 3> cube_of(std::int64_t points) {
+  std::int64_t const extent = side_of(points, 2, 3);
+  return {extent, extent, extent};
+}
+
 bool is_vendor(std::string_view variant) {
   static constexpr std::array<std::string_view, 9> names = {
       "cub",      "cublas",           "cublas_tf32", "cufft",   "cusolver",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -182,6 +183,8 @@ constexpr std::string_view arithmetic_roof() {
 /// Rows and columns of a square of at most `size` elements, and at least `least`; of other dimensions
 /// points along the edges of a cube, or a line.
 std::int64_t side_of(std::int64_t size, std::int64_t least = 1, int dims = 2);
+/// The extents of a cube of at most so many points, and at least eight.
+std::array<std::int64_t, 3> cube_of(std::int64_t points);
 
 bool is_vendor(std::string_view variant);
 
