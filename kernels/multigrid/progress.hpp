@@ -52,7 +52,8 @@ class Progress {
   }
   /// Whether what is left is no number.
   bool is_lost() const { return hopeless_; }
-  /// How many cycles more are needed, if each leaves a hundredth, which the best ones do; at least one.
+  /// How many cycles more are needed, if each leaves a hundredth, less than the best ones do; at
+  /// least one.
   int needed() const {
     double const reached = outcome_.residuals.back() / right_;
     double const left = options_.residual_counts ? options_.tolerance / reached

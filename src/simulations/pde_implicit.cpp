@@ -304,8 +304,9 @@ multigrid::Options implicit_options(config::RunConfig const& run, ImplicitGroup 
 
 void add_implicit_memory(MemoryForecast& memory, config::RunConfig const& run, Backend backend) {
   for (ImplicitGroup const& group : implicit_groups(run))
-    memory.other_bytes += multigrid::solver_bytes(backend, run.grid, group.kinds, group.has_fields(),
-                                                  run.precision, implicit_options(run, group));
+    memory.other_bytes +=
+        multigrid::solver_bytes(backend, run.grid, group.kinds, group.has_fields(), run.precision,
+                                implicit_options(run, group));
   if (multigrid_scheme(run.time.scheme).buffers == 2) return;
   std::size_t const kept = 2 * static_cast<std::size_t>(system_of(run).component_count());
   memory.saved_arrays += static_cast<int>(kept);

@@ -471,8 +471,8 @@ MemoryForecast nonlinear_memory(config::RunConfig const& run, Backend backend) {
   auto result = forecast(run, nonlinear_rows(run));
   auto const size = static_cast<std::size_t>(run.grid.size());
   result.other_bytes += static_cast<std::size_t>(Work(run).arrays()) * size * sizeof(double) +
-                        multigrid::solver_bytes(backend, run.grid, sides_of(run), true, Precision::float64,
-                                                multigrid::Options{}) +
+                        multigrid::solver_bytes(backend, run.grid, sides_of(run), true,
+                                                Precision::float64, multigrid::Options{}) +
                         krylov::work_bytes(krylov::Method::gmres, run.grid.size(), sizeof(double),
                                            {.restart = vectors_kept}, true);
   return result;
