@@ -81,9 +81,11 @@ std::string usage_error(CLI::App const* app, CLI::Error const& error) {
 /// What is not shared by several processes is not done by each of them.
 void require_one_process(CLI::App const& app) {
   int const count = ranks().count();
-  if (count == 1 || app.got_subcommand("run")) return;
-  throw Error(fmt::format(
-      "a launcher has started {} processes, and `run` alone goes over several of them", count));
+  if (count == 1 || app.got_subcommand("run") || app.got_subcommand("bench")) return;
+  throw Error(
+      fmt::format("a launcher has started {} processes, and `run` and `bench links` alone go "
+                  "over several of them",
+                  count));
 }
 
 /// The exit code, once what was printed has left the buffer.
@@ -152,7 +154,7 @@ int main(int argc, char** argv) {
   cli::add_compare(app, action);
   cli::add_verify(app, action);
   cli::add_info(app, action);
-  cli::add_bench(app, action);
+  cli::add_bench(app, action, {argv, argv + argc});
   cli::add_slurm(app, action);
   try {
     join_ranks();

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/vendor_library.hpp"
 #include "kernels/eigen/rows.hpp"
 #include "kernels/support/launch.cuh"
-#include "kernels/support/vendor_library.hpp"
 
 namespace gridstride::eigen {
 

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/vendor_library.hpp"
 #include "kernels/factorize/rows.hpp"
 #include "kernels/support/collectives.cuh"
 #include "kernels/support/launch.cuh"
-#include "kernels/support/vendor_library.hpp"
 
 namespace gridstride::factorize {
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/vendor_library.hpp"
 #include "kernels/support/preparation.cuh"
-#include "kernels/support/vendor_library.hpp"
 
 namespace gridstride::fft {
 

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "core/buffer.hpp"
+#include "core/vendor_library.hpp"
 #include "kernels/matmul/rows.hpp"
 #include "kernels/support/launch.cuh"
-#include "kernels/support/vendor_library.hpp"
 
 namespace gridstride::matmul {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
+#include "core/vendor_library.hpp"
 #include "kernels/support/launch.cuh"
-#include "kernels/support/vendor_library.hpp"
 
 /// cuSPARSE, for the rows that compare with it.
 namespace gridstride {

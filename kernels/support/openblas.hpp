@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kernels/support/vendor_library.hpp"
+#include "core/vendor_library.hpp"
 
 namespace gridstride {
 

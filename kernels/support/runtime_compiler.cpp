@@ -12,11 +12,11 @@
 #include "core/console.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
+#include "core/vendor_library.hpp"
 #include "core/version.hpp"
 #include "kernels/support/remembered_library.hpp"
 #include "kernels/support/runtime_cache.hpp"
 #include "kernels/support/runtime_files.hpp"
-#include "kernels/support/vendor_library.hpp"
 #include "kernels/support/without_runtime_compiler.hpp"
 #ifdef GRIDSTRIDE_WITH_CUDA
 #include "kernels/support/launch.cuh"

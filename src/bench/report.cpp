@@ -158,11 +158,10 @@ std::string table(Measurement const& measurement) {
   return text + fmt::format("  {}\n", measurement.checked);
 }
 
-std::string json(Report const& report) {
+nlohmann::ordered_json provenance(Device const& device) {
   nlohmann::ordered_json json;
   json["gridstride"] = {{"version", version()}, {"git_hash", git_hash()}};
   json["date"] = format_now();
-  auto const& device = report.device;
   json["device"] = {{"id", device_name(device)},
                     {"name", device.name()},
                     {"driver", machine::driver_version()},
@@ -170,6 +169,11 @@ std::string json(Report const& report) {
                     {"processors", device.processors()},
                     {"compute_capability", device.compute_capability()},
                     {"cache", machine::cache_bytes(device)}};
+  return json;
+}
+
+std::string json(Report const& report) {
+  auto json = provenance(report.device);
   json["roofs"] = nlohmann::ordered_json::array();
   for (auto const& roof : report.roofs)
     json["roofs"].push_back(

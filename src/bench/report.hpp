@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,10 @@ std::string heading(Device const& device, std::vector<machine::Roof> const& roof
 /// A ladder: a line for each variant.
 std::string table(Measurement const& measurement);
 
-/// The whole as JSON, with what it takes to compare it with another: versions, device, date.
+/// What it takes to compare figures with others: versions, device, date.
+nlohmann::ordered_json provenance(Device const& device);
+
+/// The whole as JSON, with its provenance.
 std::string json(Report const& report);
 
 }  // namespace gridstride::bench

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bench/disk.hpp"
+#include "bench/links.hpp"
 #include "bench/pipeline.hpp"
 #include "bench/report.hpp"
 #include "cli/commands.hpp"
@@ -14,7 +15,9 @@
 #include "config/value.hpp"
 #include "core/console.hpp"
 #include "core/error.hpp"
+#include "core/ranks.hpp"
 #include "core/text.hpp"
+#include "driver/prepare.hpp"
 #include "io/atomic_file.hpp"
 
 namespace gridstride::cli {
@@ -28,6 +31,7 @@ struct BenchArguments {
   std::string json;
   std::string timeline;
   std::string folder;
+  RanksOption ranks;
 };
 
 [[noreturn]] void refuse(std::string const& option, std::string const& message) {
@@ -56,9 +60,10 @@ std::int64_t parse_size(std::string const& text) {
 Device open_device(std::string const& text) {
   std::string const option = "--device " + text;
   auto const devices = Device::available();
-  if (text == "cpu") return devices[0];
-  if (text == "auto") return devices.back().backend() == Backend::cpu ? devices[0] : devices[1];
-  int ordinal = 0;
+  int const gpus = static_cast<int>(devices.size()) - 1;
+  int ordinal = ordinal_of_rank(gpus);
+  if (text == "cpu" || (text == "auto" && gpus == 0)) return devices[0];
+  if (text == "auto") return devices[static_cast<std::size_t>(1 + ordinal)];
   if (text != "cuda") {
     auto const digits = std::string_view(text).substr(text.starts_with("cuda:") ? 5 : text.size());
     auto const [end, error] = std::from_chars(digits.begin(), digits.end(), ordinal);
@@ -112,7 +117,38 @@ void write_timelines(Stream& stream, std::int64_t size, std::string const& file)
   io::write_text_file(file, bench::timeline_json(stream.device(), runs));
 }
 
+/// What a launcher has several processes for, all of which come here.
+int run_links(BenchArguments const& options) {
+  for (auto const& [option, given] : {std::pair{"--size", !options.size.empty()},
+                                      std::pair{"--type", !options.selection.type.empty()},
+                                      std::pair{"--variant", !options.selection.variant.empty()},
+                                      std::pair{"--folder", !options.folder.empty()},
+                                      std::pair{"--timeline", !options.timeline.empty()}})
+    if (given) refuse(option, "is not for 'bench links', which takes several sizes");
+  if (ranks().count() == 1)
+    refuse("links", "are between processes (--ranks N, or a launcher, starts several)");
+  Stream stream(open_device(options.device));
+  auto const reports = bench::measure_links(ranks(), stream);
+  if (!ranks().is_first()) return 0;
+  if (options.json != "-")
+    fmt::print("{}{} ranks in a ring, both ways at a time; {}\n{}",
+               bench::heading(stream.device(), {}), ranks().count(), ranks().transport(),
+               bench::table(reports));
+  auto const json = [&] { return bench::json(ranks(), stream.device(), reports); };
+  if (options.json == "-")
+    fmt::print("{}", json());
+  else if (!options.json.empty())
+    io::write_text_file(options.json, json());
+  return 0;
+}
+
 int run_bench(BenchArguments const& options) {
+  if (options.selection.family == "links") return run_links(options);
+  if (ranks().count() > 1)
+    throw Error(
+        fmt::format("a launcher has started {} processes, and `bench links` alone goes over "
+                    "several of them",
+                    ranks().count()));
   auto selection = options.selection;
   if (!options.size.empty()) selection.size = parse_size(options.size);
   bool const whole_machine = selection.family == "machine";
@@ -159,12 +195,13 @@ int run_bench(BenchArguments const& options) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Action& action) {
+void add_bench(CLI::App& app, Action& action, std::vector<std::string> words) {
   auto const options = std::make_shared<BenchArguments>();
   auto* command = app.add_subcommand(
       "bench", "Measure the machine and the kernel variants; exit code 3 when one is wrong");
-  command->add_option("family", options->selection.family,
-                      "Kernel family, 'pipeline' or 'machine'; all but that without one");
+  command->add_option(
+      "family", options->selection.family,
+      "Kernel family, 'pipeline', 'machine' or 'links'; all but these two without one");
   command->add_option("--size", options->size, "Elements, or rows of the matrices, as 1e6 or 2^20")
       ->type_name("N");
   command->add_option("--type", options->selection.type, "Type of the elements, as float32");
@@ -179,7 +216,14 @@ void add_bench(CLI::App& app, Action& action) {
   command
       ->add_option("--folder", options->folder, "The disk that 'machine' measures: a folder there")
       ->type_name("DIR");
-  command->callback([options, &action] { action = [options] { return run_bench(*options); }; });
+  options->ranks.add_to(*command);
+  command->callback([options, &action, words = std::move(words)] {
+    action = [options, words] {
+      if (options->ranks.given->count() > 0 && options->selection.family != "links")
+        refuse("--ranks", "is for 'bench links'");
+      return options->ranks.must_launch() ? options->ranks.launch(words) : run_bench(*options);
+    };
+  });
 }
 
 }  // namespace gridstride::cli

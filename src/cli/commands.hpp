@@ -28,7 +28,7 @@ void add_describe(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_info(CLI::App& app, Action& action);
-void add_bench(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action, std::vector<std::string> words);
 void add_slurm(CLI::App& app, Action& action);
 
 /// Options that change what a config says: `--set`, `--device`, `--output`.
@@ -40,6 +40,22 @@ struct OverrideOptions {
   void add_to(CLI::App& command);
   /// Throws `ConfigError` for a setting that is not `KEY=VALUE`.
   std::vector<config::Override> overrides() const;
+};
+
+/// Throws `ConfigError` for a number of processes that `--ranks` does not take on this machine.
+void require_processes(int count);
+
+/// `--ranks`: so many processes of the same command line.
+struct RanksOption {
+  int count = 1;
+  CLI::Option* given = nullptr;
+
+  void add_to(CLI::App& command);
+  /// Whether they are still to be started. Throws `ConfigError` where they cannot be, or others have
+  /// been.
+  bool must_launch() const;
+  /// Starts them with the words of this command line; returns the exit code once they have ended.
+  int launch(std::vector<std::string> words) const;
 };
 
 /// Reads and checks all files, of which one may be `-`, standard input.

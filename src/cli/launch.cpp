@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/run.hpp"
+#include "cli/commands.hpp"
 #include "core/error.hpp"
 #include "core/processors.hpp"
 #include "core/ranks.hpp"
@@ -37,9 +37,13 @@ void require_processes(int count) {
                                     most, processors));
 }
 
-bool must_launch(RunArguments const& arguments) {
-  if (arguments.ranks_given->count() == 0) return false;
-  int const count = arguments.ranks;
+void RanksOption::add_to(CLI::App& command) {
+  given = command.add_option("--ranks", count, "Start so many processes here, through mpirun")
+              ->type_name("N");
+}
+
+bool RanksOption::must_launch() const {
+  if (given->count() == 0) return false;
   require_processes(count);
   int const started = started_by_launcher();
   if (started == count) return false;  // they are here
@@ -57,15 +61,14 @@ bool must_launch(RunArguments const& arguments) {
   return true;
 }
 
-int launch(RunArguments const& arguments, std::vector<std::string> words) {
+int RanksOption::launch(std::vector<std::string> words) const {
   auto const mpirun = find_program("mpirun");
   if (mpirun.empty())
-    refuse_ranks(arguments.ranks,
+    refuse_ranks(count,
                  "there is no mpirun on PATH (Debian's is in the package openmpi-bin; on a "
                  "cluster load the module of its MPI)");
-  read_files(arguments.files, arguments.changes);  // what they are refused for is told at once
   words.front() = std::filesystem::read_symlink("/proc/self/exe");
-  return run_launch(compose_launch(mpirun, words, arguments.ranks, launch_place()));
+  return run_launch(compose_launch(mpirun, words, count, launch_place()));
 }
 
 }  // namespace gridstride::cli

@@ -149,7 +149,7 @@ int run_files(RunArguments const& options) {
 
 /// Standard input is that of one process.
 void require_files(RunArguments const& options) {
-  int const processes = std::max(options.ranks, ranks().count());
+  int const processes = std::max(options.ranks.count, ranks().count());
   if (processes > 1 && std::ranges::count(options.files, "-") > 0)
     throw ConfigError({{"-", 0, 0, "",
                         fmt::format("standard input comes to one of the {} processes alone (a file "
@@ -182,9 +182,7 @@ void add_run(CLI::App& app, Action& action, std::vector<std::string> words) {
       ->add_option("--summary", options->summary,
                    "Write the summary as JSON (of several runs, a list); - for standard output")
       ->type_name("FILE");
-  options->ranks_given =
-      command->add_option("--ranks", options->ranks, "Start so many processes here, through mpirun")
-          ->type_name("N");
+  options->ranks.add_to(*command);
   command->add_flag("--spread", options->spread,
                     "Of several processes, each runs whole files by itself");
   command->callback([options, &action, words = std::move(words)] {
@@ -195,7 +193,10 @@ void add_run(CLI::App& app, Action& action, std::vector<std::string> words) {
     }
     action = [options, words] {
       require_files(*options);
-      if (must_launch(*options)) return launch(*options, words);
+      if (options->ranks.must_launch()) {
+        read_files(options->files, options->changes);  // what they are refused for is told at once
+        return options->ranks.launch(words);
+      }
       return options->spread ? spread_files(*options) : run_files(*options);
     };
   });

@@ -20,8 +20,7 @@ struct RunArguments {
   bool overwrite = false;
   bool new_series = false;
   std::string summary;
-  int ranks = 1;
-  CLI::Option* ranks_given = nullptr;
+  RanksOption ranks;
   bool spread = false;
 };
 
@@ -39,15 +38,7 @@ std::exception_ptr run_file(config::RunFile const& file, RunOptions const& how,
 /// `--spread`: each file is run by one process. Returns the exit code.
 int spread_files(RunArguments const& arguments);
 
-/// Throws `ConfigError` for a number of processes that `--ranks` does not take on this machine.
-void require_processes(int count);
 /// The steps of a file's run are shared by so many. Throws `ConfigError` for a sweep.
 void share_steps(config::RunFile& file, int count);
-
-/// `--ranks`: whether so many processes are still to be started. Throws `ConfigError` where they
-/// cannot be, or others have been.
-bool must_launch(RunArguments const& arguments);
-/// Starts them with the words of this command line; returns the exit code once they have ended.
-int launch(RunArguments const& arguments, std::vector<std::string> words);
 
 }  // namespace gridstride::cli

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ranks.hpp"
@@ -52,11 +53,15 @@ struct OpenedLinks {
 ///
 ///   p2p     a rank writes into the memory of the GPU beside it, through CUDA's handles for other
 ///           processes, over NVLink where there is one; events of both tell when
+///   nccl    by NVIDIA's library, which is loaded where p2p cannot be; a GPU for each rank
 ///   staged  through pinned memory of the host, and MPI
 ///
-/// GRIDSTRIDE_TRANSPORT in the environment names one of these that is to be taken. Throws `Error`
-/// where it is another name, and on all ranks where `p2p` is wanted and one of them cannot.
+/// `wanted`, or without it GRIDSTRIDE_TRANSPORT in the environment, names one of these that is to be
+/// taken. Throws `Error` where it is another name, and on all ranks where one of them cannot.
 OpenedLinks open_links(Ranks& ranks, Stream const& stream, RanksBeside const& beside,
-                       std::size_t bytes);
+                       std::size_t bytes, std::string_view wanted = {});
+
+/// Their names, the fastest first.
+std::span<std::string_view const> transports_of(Backend backend);
 
 }  // namespace gridstride

@@ -38,6 +38,29 @@ class Case(support.Case):
         return str(program.parent)
 
 
+class Links(Case):
+    def test_between_processes_of_the_host(self):
+        self.need_mpi()
+        file = self.directory / "links.json"
+        out, _ = self.call("bench", "links", "--ranks", 3, "--device", "cpu", "--json", file)
+        self.assertIn("3 ranks in a ring", out)
+        found = json.loads(file.read_text(encoding="utf-8"))
+        self.assertEqual(found["ranks"], 3)
+        (link,) = found["links"]
+        self.assertEqual(link["transport"], "mpi")
+        self.assertGreater(link["rate"], 0)
+        self.assertGreater(link["times"][-1]["bytes"], link["times"][0]["bytes"])
+
+    def test_what_they_are_not_for(self):
+        _, err = self.call("bench", "links", code=BAD_INPUT)
+        self.assertIn("links: are between processes", err)
+        _, err = self.call("bench", "scan", "--ranks", 2, code=BAD_INPUT)
+        self.assertIn("--ranks: is for 'bench links'", err)
+        for option in ("--size", "--type", "--variant", "--folder", "--timeline"):
+            _, err = self.call("bench", "links", option, "8", code=BAD_INPUT)
+            self.assertIn(f"{option}: is not for 'bench links'", err)
+
+
 class Doors(Case):
     def test_numbers_of_processes(self):
         file = self.write("case.yaml", heat())

@@ -22,9 +22,9 @@ inline std::vector<std::byte> message_of(int rank, int way, int number, std::siz
 }
 
 /// Messages in two pieces, two of them on each way at a time: each has to come, and in order.
-/// `check` is shown the links once they are open.
+/// `check` is shown the links once they are open. Ranks take so many devices in turns.
 template <class Check>
-void expect_messages(int count, Backend backend, bool around, Check const& check) {
+void expect_messages(int count, Backend backend, bool around, Check const& check, int devices = 1) {
   EXPECT_TRUE(on_ranks(count, [&](Ranks& ranks) {
     constexpr std::size_t sizes[] = {1000, 777}, size = sizes[0] + sizes[1];
     constexpr int ways = 2, messages = 7;
@@ -35,7 +35,7 @@ void expect_messages(int count, Backend backend, bool around, Check const& check
                                 rank < last ? rank + 1
                                 : around    ? 0
                                             : -1};
-    Stream stream(Device::open(backend));
+    Stream stream(Device::open(backend, rank % devices));
     auto const opened = open_links(ranks, stream, beside, size);
     check(opened);
     Buffer<std::byte> memory(stream, MemorySpace::device, 4 * ways * size);

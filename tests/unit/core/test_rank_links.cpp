@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "core/error.hpp"
+#include "core/nccl.hpp"
 #include "support/link_cases.hpp"
 
 namespace gridstride {
@@ -14,6 +18,14 @@ TEST(RankLinks, BringWhatIsSent) {
         EXPECT_EQ(opened.links->name(), "mpi");
         EXPECT_EQ(opened.remark, "");
       });
+}
+
+TEST(RankLinks, NcclIsThereOrSaysWhyNot) {
+  try {
+    Nccl::require();
+  } catch (Error const& error) {
+    EXPECT_NE(std::string(error.what()).find("libnccl.so.2"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/vendor_library.hpp"
 #include "kernels/support/openblas.hpp"
-#include "kernels/support/vendor_library.hpp"
 
 namespace gridstride {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/support/vendor_library.hpp"
+#include "core/vendor_library.hpp"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "core/rank_links.hpp"
+
+/// For the links between GPUs only (core/rank_links.hpp).
+namespace gridstride {
+
+/// What is sent is copied into a box, on a stream beside those that compute, and what comes out of
+/// one. A box is filled again two messages later.
+class BoxLinks : public RankLinks {
+ public:
+  void start(int way, Pieces const& pieces, Stream& stream) override;
+  void let_go(Stream& stream) override;
+  void finish(std::span<Arrival const> arrivals) override;
+
+  /// Sends a little on both ways, and waits: whether it comes. Returns why it does not, or nothing.
+  /// All ranks call it.
+  std::string prove(Stream& stream);
+
+ protected:
+  static constexpr std::size_t ways = 2, turns = 2;  // what is on a way at a time takes turns
+  static constexpr int first_tag = 1;                // of the ways
+  template <class T>
+  using OfWays = std::array<T, ways>;
+  template <class T>
+  using OfTurns = OfWays<std::array<T, turns>>;
+
+  BoxLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes);
+
+  static std::size_t index(int way) { return static_cast<std::size_t>(way); }
+
+  /// The content of a box that goes to another rank or comes from one.
+  struct Box {
+    int rank = 0, way = 0;
+    std::size_t turn = 0, bytes = 0;
+  };
+  /// A box is filled once what `link_` has queued is done.
+  virtual void has_filled(int way, std::size_t turn) = 0;
+  /// Work queued on `stream` after this finds the box filled, if it was to be.
+  virtual void await_filled(int way, std::size_t turn, Stream& stream) = 0;
+  /// Whatever has to be done for these to come; it may wait for other ranks.
+  virtual void move(std::span<Box const> sent, std::span<Box const> received) = 0;
+  /// Work queued on `stream` after this finds a box that comes filled.
+  virtual void await(int way, std::size_t turn, Stream& stream) = 0;
+  /// A box that came is taken out once what `stream` has queued is done.
+  virtual void has_taken(int /*way*/, std::size_t /*turn*/, Stream& /*stream*/) {}
+
+  Ranks& ranks_;
+  RanksBeside beside_;
+  std::size_t bytes_;  // of a box
+  Stream link_;
+  OfTurns<std::byte*> out_ = {}, in_ = {};
+
+ private:
+  Event ready_, gone_;
+  OfTurns<std::size_t> filled_bytes_ = {};
+  OfWays<std::size_t> started_ = {}, sent_ = {}, received_ = {};
+};
+
+/// The boxes are memory of this rank's, those that it fills and those that it receives.
+class OwnBoxLinks : public BoxLinks {
+ protected:
+  using Events = OfTurns<std::unique_ptr<Event>>;
+
+  OwnBoxLinks(Ranks& ranks, Stream const& stream, MemorySpace space, RanksBeside const& beside,
+              std::size_t bytes);
+
+  static Events events_of(Device const& device);
+  Event& filled(int way, std::size_t turn) { return *filled_[index(way)][turn]; }
+  void has_filled(int way, std::size_t turn) override { link_.record(filled(way, turn)); }
+  void await_filled(int way, std::size_t turn, Stream& stream) override {
+    stream.wait(filled(way, turn));
+  }
+  /// With their memory, for who moves them.
+  std::vector<RankMessage> messages_of(std::span<Box const> boxes, bool come) const;
+
+ private:
+  Buffer<std::byte> memory_;
+  Events filled_;
+};
+
+}  // namespace gridstride

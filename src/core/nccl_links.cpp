@@ -1,0 +1,60 @@
+#include "core/nccl_links.hpp"
+
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/nccl.hpp"
+
+namespace gridstride {
+
+namespace {
+
+/// What is sent and what is received on ways that are finished together is one group, which waits for
+/// nothing but itself. A stream of its own has them, so that no box waits to be filled for what
+/// another rank has not sent.
+class NcclLinks final : public OwnBoxLinks {
+ public:
+  NcclLinks(Nccl nccl, Ranks& ranks, Stream const& stream, RanksBeside const& beside,
+            std::size_t bytes)
+      : OwnBoxLinks(ranks, stream, MemorySpace::device, beside, bytes),
+        nccl_(std::move(nccl)),
+        travel_(stream.device()),
+        come_(stream.device()),
+        taken_(events_of(stream.device())) {}
+
+  std::string name() const override { return "nccl"; }
+
+ private:
+  Event& taken(int way, std::size_t turn) { return *taken_[index(way)][turn]; }
+
+  void move(std::span<Box const> sent, std::span<Box const> received) override {
+    for (Box const& box : sent) travel_.wait(filled(box.way, box.turn));
+    for (Box const& box : received) travel_.wait(taken(box.way, box.turn));
+    nccl_.exchange(messages_of(sent, false), messages_of(received, true), travel_);
+    travel_.record(come_);
+  }
+  void await(int, std::size_t, Stream& stream) override { stream.wait(come_); }
+  void has_taken(int way, std::size_t turn, Stream& stream) override {
+    stream.record(taken(way, turn));
+  }
+
+  Nccl nccl_;
+  Stream travel_;
+  Event come_;  // what was queued last
+  Events taken_;
+};
+
+}  // namespace
+
+std::unique_ptr<BoxLinks> make_nccl_links(Ranks& ranks, Stream const& stream,
+                                          RanksBeside const& beside, std::size_t bytes,
+                                          std::string& failure) {
+  try {
+    return std::make_unique<NcclLinks>(Nccl(ranks, stream), ranks, stream, beside, bytes);
+  } catch (Error const& error) {
+    failure = error.what();
+    return nullptr;
+  }
+}
+
+}  // namespace gridstride
