@@ -6,6 +6,8 @@
 #include <random>
 #include <stdexcept>
 
+#include "core/buffer.hpp"
+
 namespace gridstride {
 
 namespace {
@@ -111,32 +113,11 @@ std::string BoxLinks::prove(Stream& stream) {
   return failure;
 }
 
-OwnBoxLinks::OwnBoxLinks(Ranks& ranks, Stream const& stream, MemorySpace space,
-                         RanksBeside const& beside, std::size_t bytes)
-    : BoxLinks(ranks, stream, beside, bytes),
-      memory_(stream, space, 2 * ways * turns * bytes),
-      filled_(events_of(stream.device())) {
-  std::byte* box = memory_.data();
-  for (auto* const boxes : {&out_, &in_})
-    for (auto& of_way : *boxes)
-      for (std::byte*& one : of_way) {
-        one = box;
-        box += bytes;
-      }
-}
-
-OwnBoxLinks::Events OwnBoxLinks::events_of(Device const& device) {
+EventLinks::Events EventLinks::events_of(Device const& device) {
   Events events;
   for (auto& of_way : events)
     for (auto& event : of_way) event = std::make_unique<Event>(device);
   return events;
-}
-
-std::vector<RankMessage> OwnBoxLinks::messages_of(std::span<Box const> boxes, bool come) const {
-  std::vector<RankMessage> messages;
-  for (auto const& [rank, way, turn, bytes] : boxes)
-    messages.push_back({rank, first_tag + way, {(come ? in_ : out_)[index(way)][turn], bytes}});
-  return messages;
 }
 
 }  // namespace gridstride

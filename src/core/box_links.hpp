@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "core/rank_links.hpp"
 
 /// For the links between GPUs only (core/rank_links.hpp).
@@ -37,6 +36,23 @@ class BoxLinks : public RankLinks {
 
   static std::size_t index(int way) { return static_cast<std::size_t>(way); }
 
+  /// What the ranks beside this one send on each way, to which this one sends what is its own there.
+  template <class T>
+  OfWays<T> exchange_beside(OfWays<T> own) {
+    OfWays<T> come;
+    std::vector<RankMessage> sent, received;
+    for (std::size_t way = 0; way < ways; ++way) {
+      int const tag = first_tag + static_cast<int>(way);
+      auto const bytes = [way](OfWays<T>& all) {
+        return std::as_writable_bytes(std::span(&all[way], 1));
+      };
+      if (beside_[way] >= 0) sent.push_back({beside_[way], tag, bytes(own)});
+      if (beside_[1 - way] >= 0) received.push_back({beside_[1 - way], tag, bytes(come)});
+    }
+    ranks_.exchange(sent, received);
+    return come;
+  }
+
   /// The content of a box that goes to another rank or comes from one.
   struct Box {
     int rank = 0, way = 0;
@@ -65,13 +81,13 @@ class BoxLinks : public RankLinks {
   OfWays<std::size_t> started_ = {}, sent_ = {}, received_ = {};
 };
 
-/// The boxes are memory of this rank's, those that it fills and those that it receives.
-class OwnBoxLinks : public BoxLinks {
+/// Events of this process tell when boxes are filled.
+class EventLinks : public BoxLinks {
  protected:
   using Events = OfTurns<std::unique_ptr<Event>>;
 
-  OwnBoxLinks(Ranks& ranks, Stream const& stream, MemorySpace space, RanksBeside const& beside,
-              std::size_t bytes);
+  EventLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
+      : BoxLinks(ranks, stream, beside, bytes), filled_(events_of(stream.device())) {}
 
   static Events events_of(Device const& device);
   Event& filled(int way, std::size_t turn) { return *filled_[index(way)][turn]; }
@@ -79,11 +95,8 @@ class OwnBoxLinks : public BoxLinks {
   void await_filled(int way, std::size_t turn, Stream& stream) override {
     stream.wait(filled(way, turn));
   }
-  /// With their memory, for who moves them.
-  std::vector<RankMessage> messages_of(std::span<Box const> boxes, bool come) const;
 
  private:
-  Buffer<std::byte> memory_;
   Events filled_;
 };
 

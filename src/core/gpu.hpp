@@ -54,6 +54,8 @@ double elapsed_seconds(void* start, void* stop);
 /// From the device's pool; freed in the order of `stream`.
 std::shared_ptr<void> allocate_device(std::shared_ptr<void> stream, int ordinal, std::size_t bytes);
 std::shared_ptr<void> allocate_pinned(std::size_t bytes);
+/// Memory that the system gave is pinned until this goes, which is before the memory goes.
+std::shared_ptr<void> pin(void* memory, std::size_t bytes);
 std::shared_ptr<void> allocate_managed(int ordinal, std::size_t bytes);
 /// Whether memory is the host's, pinned or not.
 bool is_on_host(void const* memory);

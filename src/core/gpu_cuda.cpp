@@ -196,21 +196,32 @@ std::shared_ptr<void> allocate_in_huge_pages(std::size_t bytes) {
   return {owner, first};
 }
 
+void check_locked(cudaError_t status, char const* call, std::size_t bytes) {
+  if (status == cudaErrorMemoryAllocation)
+    out_of_memory("pinned host", bytes, "the system refused to lock them");
+  check(status, call, __LINE__);
+}
+
 }  // namespace
 
 /// Much memory is locked in huge pages. The driver would take small ones, which takes it six times
 /// as long, one thread after the other. It waits for copies before it frees them; so does this.
 std::shared_ptr<void> allocate_pinned(std::size_t bytes) {
-  bool const is_large = bytes >= huge_page;
-  std::shared_ptr<void> const owner = is_large ? allocate_in_huge_pages(bytes) : nullptr;
-  void* memory = owner.get();
-  cudaError_t const status = is_large ? cudaHostRegister(memory, bytes, cudaHostRegisterPortable)
-                                      : cudaMallocHost(&memory, bytes);
-  if (status == cudaErrorMemoryAllocation)
-    out_of_memory("pinned host", bytes, "the system refused to lock them");
-  GRIDSTRIDE_CHECK(status);
-  if (!is_large) return {memory, [](void* m) { log_failure(cudaFreeHost(m), "cudaFreeHost"); }};
-  return {memory, [owner](void* m) {
+  if (bytes >= huge_page) {
+    auto const owner = allocate_in_huge_pages(bytes);
+    return {owner.get(), [owner, pinned = pin(owner.get(), bytes)](void*) mutable {
+              pinned.reset();  // first
+            }};
+  }
+  void* memory = nullptr;
+  check_locked(cudaMallocHost(&memory, bytes), "cudaMallocHost", bytes);
+  return {memory, [](void* m) { log_failure(cudaFreeHost(m), "cudaFreeHost"); }};
+}
+
+std::shared_ptr<void> pin(void* memory, std::size_t bytes) {
+  check_locked(cudaHostRegister(memory, bytes, cudaHostRegisterPortable), "cudaHostRegister",
+               bytes);
+  return {memory, [](void* m) {
             cudaDeviceSynchronize();  // a failure belongs to what was queued
             log_failure(cudaHostUnregister(m), "cudaHostUnregister");
           }};

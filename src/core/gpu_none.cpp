@@ -28,6 +28,7 @@ void synchronize_event(void*) { unavailable(); }
 double elapsed_seconds(void*, void*) { unavailable(); }
 std::shared_ptr<void> allocate_device(std::shared_ptr<void>, int, std::size_t) { unavailable(); }
 std::shared_ptr<void> allocate_pinned(std::size_t) { unavailable(); }
+std::shared_ptr<void> pin(void*, std::size_t) { unavailable(); }
 std::shared_ptr<void> allocate_managed(int, std::size_t) { unavailable(); }
 bool is_on_host(void const*) { return true; }
 void copy_async(void*, void const*, std::size_t, void*) { unavailable(); }

@@ -40,7 +40,7 @@ class PeerLinks final : public BoxLinks {
             std::string& failure)
       : BoxLinks(ranks, stream, beside, bytes) {
     Offer const own = offer(failure);
-    auto const offers = exchange(own);
+    auto const offers = exchange_beside<Offer>({own, own});
     left_behind().clear();
     if (!failure.empty()) return;
     try {
@@ -89,22 +89,6 @@ class PeerLinks final : public BoxLinks {
 
   std::byte* box_in(void* memory, std::size_t way, std::size_t turn) const {
     return static_cast<std::byte*>(memory) + (way * turns + turn) * bytes_;
-  }
-
-  /// Those that come on each way.
-  OfWays<Offer> exchange(Offer own) {
-    OfWays<Offer> offers;
-    std::vector<RankMessage> sent, received;
-    for (std::size_t way = 0; way < ways; ++way) {
-      int const tag = first_tag + static_cast<int>(way);
-      if (beside_[way] >= 0)
-        sent.push_back({beside_[way], tag, std::as_writable_bytes(std::span(&own, 1))});
-      if (beside_[1 - way] >= 0)
-        received.push_back(
-            {beside_[1 - way], tag, std::as_writable_bytes(std::span(&offers[way], 1))});
-    }
-    ranks_.exchange(sent, received);
-    return offers;
   }
 
   /// The rank that this one sends to on a way, and has what comes on the other from.

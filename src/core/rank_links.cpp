@@ -14,6 +14,7 @@
 #include "core/nccl.hpp"
 #include "core/nccl_links.hpp"
 #include "core/peer_links.hpp"
+#include "core/staged_links.hpp"
 
 namespace gridstride {
 
@@ -47,22 +48,6 @@ class DirectLinks final : public RankLinks {
   Ranks& ranks_;
   RanksBeside beside_;
   std::array<std::queue<Pieces>, 2> started_;
-};
-
-/// The boxes are in the memory of the host, which waits for them to be filled.
-class StagedLinks final : public OwnBoxLinks {
- public:
-  StagedLinks(Ranks& ranks, Stream const& stream, RanksBeside const& beside, std::size_t bytes)
-      : OwnBoxLinks(ranks, stream, MemorySpace::pinned, beside, bytes) {}
-
-  std::string name() const override { return "staged"; }
-
- private:
-  void move(std::span<Box const> sent, std::span<Box const> received) override {
-    for (Box const& box : sent) filled(box.way, box.turn).synchronize();
-    ranks_.exchange(messages_of(sent, false), messages_of(received, true));
-  }
-  void await(int, std::size_t, Stream&) override {}
 };
 
 /// The first of the texts that ranks have which is not empty, on all of them.
@@ -156,7 +141,7 @@ OpenedLinks open_links(Ranks& ranks, Stream const& stream, RanksBeside const& be
                                          failure));
     if (remark != failure) remark += fmt::format("{}{}", remark.empty() ? "" : "; ", failure);
   }
-  return {std::make_unique<StagedLinks>(ranks, stream, beside, bytes), remark};
+  return {make_staged_links(ranks, stream, beside, bytes), remark};
 }
 
 }  // namespace gridstride

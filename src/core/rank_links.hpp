@@ -54,7 +54,7 @@ struct OpenedLinks {
 ///   p2p     a rank writes into the memory of the GPU beside it, through CUDA's handles for other
 ///           processes, over NVLink where there is one; events of both tell when
 ///   nccl    by NVIDIA's library, which is loaded where p2p cannot be; a GPU for each rank
-///   staged  through pinned memory of the host, and MPI
+///   staged  through pinned memory of the host, which a rank of the same machine maps; else by MPI
 ///
 /// `wanted`, or without it GRIDSTRIDE_TRANSPORT in the environment, names one of these that is to be
 /// taken. Throws `Error` where it is another name, and on all ranks where one of them cannot.

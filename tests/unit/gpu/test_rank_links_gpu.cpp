@@ -5,6 +5,7 @@
 
 #include "core/error.hpp"
 #include "support/link_cases.hpp"
+#include "support/shared_memory.hpp"
 #include "unit/gpu/gpu.hpp"
 
 /// Ranks that share one GPU, each a thread with a stream of its own.
@@ -30,6 +31,18 @@ TEST(RankLinksGpu, BringWhatIsSent) {
           EXPECT_EQ(opened.links->name(), name);
         });
       }
+}
+
+/// As where ranks are on several machines: what is staged goes through MPI.
+TEST(RankLinksGpu, BringWhatIsSentWhereNobodySeesTheOthersMemory) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  WantedTransport const wanted("staged");
+  for (bool const around : {false, true}) {
+    test::WithoutSharedMemory const without;
+    test::expect_messages(2, Backend::cuda, around, [](OpenedLinks const& opened) {
+      EXPECT_EQ(opened.links->name(), "staged");
+    });
+  }
 }
 
 TEST(RankLinksGpu, NcclBringsWhatIsSent) {
