@@ -1,28 +1,16 @@
 #include "core/peer_links.hpp"
 
-#include <array>
-#include <cstdint>
-#include <random>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/gpu.hpp"
+#include "core/process_memory.hpp"
 
 namespace gridstride {
 
 namespace {
-
-/// A process among all there are: other machines and containers count theirs as this one does.
-std::array<std::uint64_t, 2> this_process() {
-  static auto const drawn = [] {
-    std::random_device random;
-    auto const draw = [&] { return std::uint64_t{random()} << 32 | random(); };
-    return std::array{draw(), draw()};
-  }();
-  return drawn;
-}
 
 /// What another process may still have open: it goes when all ranks make links anew, after which
 /// nobody has the links before.
@@ -59,7 +47,7 @@ class PeerLinks final : public BoxLinks {
  private:
   /// What a rank offers to those beside it.
   struct Offer {
-    std::array<std::uint64_t, 2> process = {};
+    Token process = {};
     PeerLinks const* links = nullptr;  // in that process
     bool is_there = false;
     gpu::IpcHandle memory = {};
@@ -68,7 +56,7 @@ class PeerLinks final : public BoxLinks {
 
   /// What other ranks need of this one.
   Offer offer(std::string& failure) {
-    Offer own{.process = this_process(), .links = this};
+    Offer own{.process = own_process().token, .links = this};
     int const ordinal = link_.device().ordinal();
     try {
       memory_ = gpu::allocate_shared(ordinal, ways * turns * bytes_);
@@ -95,7 +83,7 @@ class PeerLinks final : public BoxLinks {
   void take(int way, Offer const& theirs) {
     if (!theirs.is_there) return;  // which that rank tells
     std::size_t const to = index(way), from = 1 - to;
-    bool const is_here = theirs.process == this_process();
+    bool const is_here = theirs.process == own_process().token;
     int const ordinal = link_.device().ordinal();
     // Two ranks around a periodic axis are beside each other twice; memory is opened once.
     bool const is_same = to == 1 && beside_[0] == beside_[1];

@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <random>
 
 #include "core/error.hpp"
 #include "core/text.hpp"
@@ -16,8 +15,6 @@
 namespace gridstride {
 
 namespace {
-
-using Token = decltype(SharedMemory::Name::token);
 
 /// The token is behind the memory.
 std::size_t whole_bytes(std::size_t bytes) {
@@ -38,12 +35,6 @@ std::shared_ptr<void> map(int file, std::size_t bytes) {
   void* const memory = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) return nullptr;
   return {memory, [whole](void* m) { munmap(m, whole); }};
-}
-
-Token draw_token() {
-  std::random_device random;
-  auto const draw = [&] { return std::uint64_t{random()} << 32 | random(); };
-  return {draw(), draw()};
 }
 
 }  // namespace

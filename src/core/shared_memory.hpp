@@ -1,9 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+
+#include "core/token.hpp"
 
 namespace gridstride {
 
@@ -16,7 +17,7 @@ class SharedMemory {
     std::int64_t process = 0;
     std::int32_t file = -1;
     std::uint64_t bytes = 0;
-    std::array<std::uint64_t, 2> token = {};  ///< drawn anew for each, and told in the memory too
+    Token token = {};  ///< drawn anew for each, and told in the memory too
   };
 
   /// Throws `Error` where the system has none.

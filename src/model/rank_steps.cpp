@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 #include <utility>
 
@@ -42,13 +43,14 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
   opened_ = open_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes());
+  find_reached();
   std::int64_t const middle = own_.lower + own_.count() / 2;
   if (plan.in_halves) {
     halves_.emplace_back(stream.device(), Planes{own_.lower, middle}, is_beside(0));
     halves_.emplace_back(stream.device(), Planes{middle, own_.upper}, is_beside(1));
   }
   if (stream.device().backend() == Backend::cpu) return;
-  constexpr std::size_t least_bytes = 8 << 20;  // of what goes at once where all is moved
+  constexpr std::size_t least_bytes = 16 << 20;  // of what goes at once where all is moved
   auto const worth = static_cast<std::int64_t>(least_bytes / plan.shape.plane_bytes());
   staging_ = Buffer<T>(stream_, MemorySpace::pinned, values(std::max<std::int64_t>(worth, 1)));
 }
@@ -68,6 +70,8 @@ auto RankSteps<T>::order_for(std::span<T* const> arrays, std::int64_t steps) -> 
       !same && std::equal(arrays.rbegin(), arrays.rend(), arrays_.begin(), arrays_.end());
   order.renewed = renewed_ || (!same && !swapped);
   order.swapped = swapped && !order.renewed;
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    order.places[i] = std::bit_cast<std::uint64_t>(arrays[i]);
   if (order.renewed && !settled_)
     throw std::logic_error("arrays with other values before they have settled");
   return order;
@@ -83,6 +87,7 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
     throw std::runtime_error(fmt::format("rank {} is to make {} steps where the first one makes {}",
                                          ranks_.rank(), steps, order.steps));
   std::ranges::copy(arrays, arrays_.begin());
+  places_ = order.places;
   if (order.swapped != 0 || order.renewed != 0) take_halos();
   if (order.swapped != 0) std::ranges::reverse(state_);
   if (order.renewed != 0) move_slabs(true);
@@ -262,14 +267,56 @@ void RankSteps<T>::take_halos() {
   halos_started_ = false;
 }
 
+/// Which ranks reach the memory of the first one.
+template <class T>
+void RankSteps<T>::find_reached() {
+  if (ranks_.local_count() != ranks_.count()) return;
+  first_ = own_process();
+  ranks_.broadcast(bytes_of(std::span(&first_, 1)));
+  if (!ranks_.is_first()) {
+    reaches_first_ = reaches(first_);
+    RankMessage const message{0, 0, bytes_of(std::span(&reaches_first_, 1))};
+    ranks_.exchange(std::span(&message, 1), {});
+    return;
+  }
+  for (int rank = 1; rank < ranks_.count(); ++rank) {
+    bool is_reached = false;
+    RankMessage const message{rank, 0, bytes_of(std::span(&is_reached, 1))};
+    ranks_.exchange({}, std::span(&message, 1));
+    if (is_reached) reached_by_.push_back(rank);
+  }
+}
+
 /// From the arrays of the whole grid to the ranks, or the other way.
 template <class T>
 void RankSteps<T>::move_slabs(bool out) {
   stream_.synchronize();
   Timer const timer;
+  std::vector<std::byte> tokens(reached_by_.size() + 1);
+  std::vector<RankMessage> reached;
+  for (int const rank : reached_by_) reached.push_back({rank, 0, {&tokens[reached.size()], 1}});
+  if (reaches_first_) {
+    RankMessage const first{0, 0, tokens};
+    ranks_.exchange({}, std::span(&first, 1));  // its arrays may be looked at
+    for (std::size_t i = 0; i < state_.size(); ++i)
+      take_from_first(planes_of(state_[i], own_), places_[i] + values(own_.lower) * sizeof(T), out);
+    ranks_.exchange(std::span(&first, 1), {});
+  } else {
+    ranks_.exchange(reached, {});
+    move_own(out);
+    stream_.synchronize();
+    ranks_.exchange({}, reached);
+  }
+  report_.seconds_move += timer.seconds();
+}
+
+/// What the first rank has, and sends those who do not reach it, or what one of these is sent.
+template <class T>
+void RankSteps<T>::move_own(bool out) {
   for (std::size_t i = 0; i < state_.size(); ++i)
     for (int rank = 0; rank < plan_.ranks; ++rank) {
       if (!ranks_.is_first() && rank != ranks_.rank()) continue;
+      if (std::ranges::find(reached_by_, rank) != reached_by_.end()) continue;
       Planes const planes = plan_.owned_by(rank);
       std::span<T> const here =
           rank == ranks_.rank() ? planes_of(state_[i], planes) : std::span<T>();
@@ -283,8 +330,43 @@ void RankSteps<T>::move_slabs(bool out) {
       else
         copy_async(whole, std::span<T const>(here), stream_);
     }
+}
+
+/// Between `here` and the memory of rank 0, of a GPU by way of pinned memory, half of which is copied
+/// while threads move the other one.
+template <class T>
+void RankSteps<T>::take_from_first(std::span<T> here, std::uint64_t there, bool out) {
+  auto const move = [&](std::span<T> host, std::size_t at) {
+    std::uint64_t const place = there + at * sizeof(T);
+    if (out)
+      read_memory(first_, place, bytes_of(host));
+    else
+      write_memory(first_, place, bytes_of(host));
+  };
+  if (!is_staged()) return move(here, 0);
+  std::size_t const half = staging_.size() / 2, parts = (here.size() + half - 1) / half;
+  std::array copied{Event(stream_.device()), Event(stream_.device())};
+  auto const device = [&](std::size_t part) {
+    return here.subspan(part * half, std::min(half, here.size() - part * half));
+  };
+  auto const host = [&](std::size_t part) {
+    return staging_.span().subspan(part % 2 * half, device(part).size());
+  };
+  auto const copy = [&](std::size_t part) {
+    if (out)
+      copy_async(device(part), std::span<T const>(host(part)), stream_);
+    else
+      copy_async(host(part), std::span<T const>(device(part)), stream_);
+    stream_.record(copied[part % 2]);
+  };
+  if (!out) copy(0);
+  for (std::size_t part = 0; part < parts; ++part) {
+    if (!out && part + 1 < parts) copy(part + 1);
+    if (!out || part > 1) copied[part % 2].synchronize();
+    move(host(part), part * half);
+    if (out) copy(part);
+  }
   stream_.synchronize();
-  report_.seconds_move += timer.seconds();
 }
 
 /// Between `whole` of rank 0 and `here` of another one, each of which has its own alone. In parts

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/process_memory.hpp"
 #include "core/rank_links.hpp"
 #include "core/ranks.hpp"
 #include "core/stream.hpp"
@@ -36,8 +37,9 @@
 ///     looks at      the neighbour's upper half below, upper(n − 1) for lower(n), lower(n) for
 ///                   upper(n + 1) above, …
 ///
-/// The arrays of the whole grid are those of rank 0, which hands out the slabs before the first step
-/// and gathers them for who looks at them.
+/// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
+/// gathered for who looks at them: ranks that reach its memory do so by themselves, all at once, and to
+/// others rank 0 sends them one after the other.
 namespace gridstride {
 
 /// What the steps took, of this rank.
@@ -70,6 +72,7 @@ class RankSteps final : public WindowSteps<T> {
     std::int64_t steps = 0;
     std::int32_t renewed = 0;  // the arrays are to be handed out
     std::int32_t swapped = 0;  // the state lies in its arrays the other way round
+    std::array<std::uint64_t, Window<T>::most_arrays> places = {};  // of its arrays
   };
 
   Order order_for(std::span<T* const> arrays, std::int64_t steps);
@@ -103,7 +106,10 @@ class RankSteps final : public WindowSteps<T> {
   void finish_halos(std::span<RankLinks::Arrival const> arrivals);
   void take_halos();
   void move_slabs(bool out);
+  void find_reached();
   void send_slab(std::span<T> here, std::span<T> whole, int rank, bool out);
+  void move_own(bool out);
+  void take_from_first(std::span<T> here, std::uint64_t there, bool out);
 
   std::size_t values(std::int64_t planes) const {
     return static_cast<std::size_t>(planes * plan_.shape.plane_values());
@@ -120,7 +126,11 @@ class RankSteps final : public WindowSteps<T> {
   Buffer<T> staging_;               // pinned, of a GPU
   std::vector<std::size_t> state_;  // the buffers that it lies in
   std::vector<std::size_t> spare_;
-  std::vector<T*> arrays_;  // of the whole grid, on rank 0
+  std::vector<T*> arrays_;                                         // of the whole grid, on rank 0
+  std::array<std::uint64_t, Window<T>::most_arrays> places_ = {};  // the same, for who reaches them
+  ProcessName first_;  // rank 0's, of whom this one reaches
+  bool reaches_first_ = false;
+  std::vector<int> reached_by_;  // of rank 0: ranks that move their slabs by themselves
   OpenedLinks opened_;
   bool renewed_ = true, settled_ = true;
   bool halos_started_ = false;  // those of the next trip, on both sides

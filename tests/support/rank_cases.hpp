@@ -22,10 +22,11 @@ MakeSteps<T> by_ranks(Ranks& ranks, Backend backend) {
 
 template <class T>
 void expect_shared_diffusion_bits(SweepCase const& one, int count, Backend backend,
-                                  std::string_view variant = "auto") {
-  EXPECT_TRUE(on_ranks(count, [&](Ranks& ranks) {
+                                  std::string_view variant = "auto", bool apart = false) {
+  auto const work = [&](Ranks& ranks) {
     expect_diffusion_bits<T>(one, backend, variant, by_ranks<T>(ranks, backend), ranks.is_first());
-  })) << one.text();
+  };
+  EXPECT_TRUE(on_ranks(count, work, apart)) << one.text();
 }
 
 template <class T>

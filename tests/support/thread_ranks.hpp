@@ -53,13 +53,13 @@ class Mailbox {
 
 class ThreadRank final : public Ranks {
  public:
-  ThreadRank(Mailbox& mailbox, int rank, int count)
-      : mailbox_(mailbox), rank_(rank), count_(count) {}
+  ThreadRank(Mailbox& mailbox, int rank, int count, bool apart)
+      : mailbox_(mailbox), rank_(rank), count_(count), apart_(apart) {}
 
   int rank() const override { return rank_; }
   int count() const override { return count_; }
-  int local_rank() const override { return rank_; }
-  int local_count() const override { return count_; }
+  int local_rank() const override { return apart_ ? 0 : rank_; }
+  int local_count() const override { return apart_ ? 1 : count_; }
   std::string transport() const override { return "threads"; }
   void broadcast(std::span<std::byte> bytes) override {
     constexpr int tag = -1;
@@ -78,18 +78,19 @@ class ThreadRank final : public Ranks {
  private:
   Mailbox& mailbox_;
   int rank_, count_;
+  bool apart_;
 };
 
-/// Does `work` on so many ranks at a time, each with one thread for the host's loops. Returns
-/// whether all that was sent was received.
-inline bool on_ranks(int count, std::function<void(Ranks&)> const& work) {
+/// Does `work` on so many ranks at a time, each with one thread for the host's loops, as if they were
+/// on one machine or each on its own, `apart`. Returns whether all that was sent was received.
+inline bool on_ranks(int count, std::function<void(Ranks&)> const& work, bool apart = false) {
   Mailbox mailbox;
   {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < count; ++rank)
       threads.emplace_back([&, rank] {
         set_host_share({0, 1});
-        ThreadRank ranks(mailbox, rank, count);
+        ThreadRank ranks(mailbox, rank, count, apart);
         work(ranks);
       });
   }

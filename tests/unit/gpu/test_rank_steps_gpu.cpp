@@ -107,5 +107,16 @@ TEST(RankStepsGpu, CoefficientsHaveTheBitsOfOneProcess) {
   test::expect_all_planes_bits<double>(Backend::cuda);
 }
 
+/// What is handed out and gathered goes by several parts of pinned memory, through the memory of the
+/// first rank or, as between machines, through messages.
+TEST(RankStepsGpu, LargeSlabsComeAndGo) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::SweepCase one{.dims = 2, .planes = 4003, .trip_steps = 3, .steps = 5};
+  one.sides = {SideKind::dirichlet, SideKind::neumann};
+  one.line_points = 2048;
+  for (bool const apart : {false, true})
+    test::expect_shared_diffusion_bits<double>(one, 3, Backend::cuda, "auto", apart);
+}
+
 }  // namespace
 }  // namespace gridstride

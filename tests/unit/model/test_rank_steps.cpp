@@ -62,7 +62,7 @@ TEST(RankSteps, GoOnAfterTheyHaveSettled) {
   auto const pass = [](Stream&, Window<double> const& window) {
     for (std::int64_t i = 0; i < window.grid.size(); ++i) window.out[0][i] = window.in[0][i] + 1;
   };
-  EXPECT_TRUE(test::on_ranks(3, [&](Ranks& ranks) {
+  auto const work = [&](Ranks& ranks) {
     Stream const stream(Device::open(Backend::cpu));
     RankSteps<double> steps(
         stream, plan_ranks(line(points), 3, Backend::cpu, 2), [](std::int64_t) { return 1; },
@@ -81,7 +81,8 @@ TEST(RankSteps, GoOnAfterTheyHaveSettled) {
     steps.run(arrays, 3, pass);
     steps.settle();
     EXPECT_EQ(std::ranges::count(values, 103.0), std::ssize(values));
-  }));
+  };
+  for (bool const apart : {false, true}) EXPECT_TRUE(test::on_ranks(3, work, apart));
 }
 
 /// Of two arrays, the state lies where the caller has it, also after it has swapped them.

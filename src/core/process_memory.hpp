@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/token.hpp"
+
+/// Memory of other processes of this machine, as far as the system lets this one read and write it
+/// (process_vm_readv(2)): what no other transport between processes does, all threads take part.
+namespace gridstride {
+
+struct ProcessName {
+  std::int64_t process = 0;
+  std::uint64_t place = 0;  ///< of the token, in its memory
+  Token token = {};
+};
+/// That of this process.
+ProcessName own_process();
+/// Whether its memory can be read and written.
+bool reaches(ProcessName const& name);
+
+/// `there` is an address in that process. Throws `Error` where the system refuses.
+void read_memory(ProcessName const& name, std::uint64_t there, std::span<std::byte> here);
+void write_memory(ProcessName const& name, std::uint64_t there, std::span<std::byte const> here);
+
+}  // namespace gridstride
