@@ -73,7 +73,7 @@ auto together(Work const& work) {
 std::uint64_t fingerprint(config::RunConfig const& run, Device const& device) {
   return std::hash<std::string>()(fmt::format("{}\n{}\n{}\n{}\n{}", version(), git_hash(),
                                               run.ranks, name_of(device.backend()),
-                                              config::problem_yaml(run)));
+                                              config::resolved_yaml(run)));
 }
 
 /// Rank 0's checkpoint: what the others need of it goes to them.

@@ -73,13 +73,16 @@ class Shared(support.Case):
             stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def on_ranks(self, count, *arguments, code=DONE, environment=None):
-        process = self.start_ranks(count, *arguments, environment=environment)
+        return self.end_of(self.start_ranks(count, *arguments, environment=environment), code,
+                           f"{count} ranks: {arguments}")
+
+    def end_of(self, process, code, text):
         try:
             out, err = process.communicate(timeout=120)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-        self.assertEqual(process.returncode, code, f"{count} ranks: {arguments}\n{out}{err}")
+        self.assertEqual(process.returncode, code, f"{text}\n{out}{err}")
         return out, err
 
     def ranks_of(self, process):
@@ -283,6 +286,17 @@ class Ends(Shared):
         self.assertEqual(err.count("missing.yaml"), 1, err)
         _, err = self.on_ranks(2, "run", file, "--nonsense", code=BAD_INPUT)
         self.assertEqual(err.count("nonsense"), 1, err)
+
+    def test_ranks_that_are_to_run_something_else(self):
+        file = self.write("case.yaml", heat())
+        for key, value in (("time.end", 0.02), ("parameters.diffusivity", 2),
+                           ("output.every", "{count: 5}")):
+            with self.subTest(key=key):
+                other = [":", "-n", "1", support.PROGRAM, "run", file, "--set", f"{key}={value}"]
+                process = self.start_ranks(1, "run", file, "--output", "one", *other,
+                                           "--output", "one")
+                _, err = self.end_of(process, FAILED, key)
+                self.assertIn("rank 1: has another version of gridstride, another config", err)
 
     def test_what_is_not_shared_is_refused(self):
         for config, message in (
