@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import struct
@@ -67,10 +68,13 @@ class Shared(support.Case):
             self.skipTest("there is no mpirun, or this build has no MPI")
 
     def start_ranks(self, count, *arguments, environment=None):
+        return self.start_words(MPIRUN, "-n", count, support.PROGRAM, *arguments, environment=environment)
+
+    def start_words(self, *words, environment=None):
         return subprocess.Popen(
-            [MPIRUN, "-n", str(count), support.PROGRAM, *map(str, arguments)], cwd=self.directory,
-            env={**ENVIRONMENT, **(environment or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, start_new_session=True)
+            [str(word) for word in words], cwd=self.directory,
+            env={**ENVIRONMENT, **(environment or {})}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def on_ranks(self, count, *arguments, code=DONE, environment=None):
         return self.end_of(self.start_ranks(count, *arguments, environment=environment), code,
@@ -297,6 +301,19 @@ class Ends(Shared):
                                            "--output", "one")
                 _, err = self.end_of(process, FAILED, key)
                 self.assertIn("rank 1: has another version of gridstride, another config", err)
+
+    def test_the_first_ranks_disk_is_full(self):
+        """All end, with what a run of one process says; the outputs before can be read."""
+        file = self.write("case.yaml", heat(grid={"points": [301, 301]}, time={"end": 1e-4},
+                                            output={"formats": ["hdf5"], "every": {"count": 20}}))
+        limited = [MPIRUN, "-n", "1", "bash", "-c", 'ulimit -f 8192; exec "$0" "$@"',
+                   support.PROGRAM, "run", file, "--output", "one", "--quiet"]
+        others = [":", "-n", "2", support.PROGRAM, "run", file, "--output", "one", "--quiet"]
+        process = self.start_words(*limited, *others)
+        _, err = self.end_of(process, FAILED, "a full disk")
+        self.assertEqual(len(re.findall(r"(?m)^one/case\.h5: ", err)), 1, err)
+        out, _ = self.call("info", "one")
+        self.assertIn("did not come to its end", out)
 
     def test_what_is_not_shared_is_refused(self):
         for config, message in (
