@@ -45,7 +45,7 @@ GRIDSTRIDE_HOST_DEVICE inline T finish_point(AdvectionArguments<T> const& a, lon
                                              T center, T change) {
   if (!a.base) return center + change;
   T const base = a.base[offset];
-  return base + (change + a.in_weight * (center - base));
+  return base + multiply_add(a.in_weight, center - base, change);
 }
 
 /// A point's neighbours along an axis, itself in the middle, and the Courant numbers there.

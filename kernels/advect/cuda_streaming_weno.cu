@@ -210,7 +210,7 @@ struct Base {
     Columns<T, width> result;
 #pragma unroll
     for (int e = 0; e < width; ++e)
-      result.at[e] = old.at[e] + (change.at[e] + weight * (u.at[e] - old.at[e]));
+      result.at[e] = old.at[e] + multiply_add(weight, u.at[e] - old.at[e], change.at[e]);
     return result;
   }
 };
@@ -261,8 +261,8 @@ __global__ void __launch_bounds__(block_warps* warp_size)
     if constexpr (across) change = difference_across(u);
 #pragma unroll
     for (int e = 0; e < width; ++e)
-      change.at[e] =
-          (across ? across_c * change.at[e] : T(0)) + (down ? -c : c) * queue[e].pass(after.at[e]);
+      change.at[e] = multiply_add(down ? -c : c, queue[e].pass(after.at[e]),
+                                  across ? across_c * change.at[e] : T(0));
     place.store(a.out + offset, base.finish(old, u, change));
     offset += step;
   }
@@ -326,7 +326,7 @@ __global__ void __launch_bounds__(block_warps* warp_size)
     }
   };
   auto const down = [&](FluxRow<T, width> const& row, int e) {
-    return row.up.at[e] - spread * row.u.at[e];
+    return multiply_add(-spread, row.u.at[e], row.up.at[e]);
   };
   FluxRow<T, width> row[6];  // −3 to 2; later 0, 1 and 2 in the first three
 #pragma unroll

@@ -5,8 +5,12 @@
 // Velocities come as Courant numbers c = v·dt/h, so that a flux is what passes in one step, in
 // units of u, and what a step changes at a point is the flux through its lower face less that
 // through the upper one. What one point loses its neighbour gets: Σ u is conserved up to rounding.
+//
+// What is fused on a GPU stands here: the family is compiled without other fused operations, so that
+// a point has the same bits wherever a march begins, and in whatever part of a grid it lies.
 
 #include "core/host_device.hpp"
+#include "kernels/support/multiply_add.cuh"
 
 namespace gridstride::advect {
 
@@ -44,14 +48,14 @@ template <class T>
 GRIDSTRIDE_HOST_DEVICE inline T lax_wendroff_flux(T c_lower, T u_lower, T c_upper, T u_upper) {
   T const lower = c_lower * u_lower, upper = c_upper * u_upper;
   T const c = T(0.5) * (c_lower + c_upper);
-  return T(0.5) * ((lower + upper) - c * (upper - lower));
+  return T(0.5) * multiply_add(-c, upper - lower, lower + upper);
 }
 
 /// What a step changes where the velocity is constant.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE inline T lax_wendroff_change(T c, T lower, T center, T upper) {
   T const below = lower - center, above = upper - center;
-  return T(0.5) * c * ((below - above) + c * (below + above));
+  return T(0.5) * c * multiply_add(c, below + above, below - above);
 }
 
 // ----------------------------------------------------------------------------------------- WENO5
@@ -126,30 +130,30 @@ struct Shares {
 
   GRIDSTRIDE_HOST_DEVICE Shares(Stencil<T> const& first, Stencil<T> const& second,
                                 Stencil<T> const& third) {
-    T const fourth = magnitude((first.second + third.second) - 2 * second.second);
+    T const fourth = magnitude(multiply_add(T(-2), second.second, first.second + third.second));
     if constexpr (sizeof(T) == 4) {  // multiplied by the square of the bound
       constexpr T bound = T(1) / 65536;
       T const r0 = saturated_ratio(4 * bound, fourth, first.before);
       T const r1 = saturated_ratio(4 * bound, fourth, second.around);
       T const r2 = saturated_ratio(4 * bound, fourth, third.beyond);
-      before = bound * bound + r0 * r0;
-      around = 2 * (bound * bound) + 2 * r1 * r1;
-      beyond = bound * bound + r2 * r2;
+      before = multiply_add(r0, r0, bound * bound);
+      around = multiply_add(2 * r1, r1, 2 * (bound * bound));
+      beyond = multiply_add(r2, r2, bound * bound);
     } else {  // multiplied by (V_0·V_1·V_2)², of numbers near one: divisions are dear
       constexpr T bound = T(1) / (1 << 30);
       T const power = normalising_power(first.before + third.beyond);
       T const part = 4 * (fourth * power);
-      T const least = bound * part + bound * bound;
-      T const v0 = first.before * power + least;
-      T const v1 = second.around * power + least;
-      T const v2 = third.beyond * power + least;
+      T const least = multiply_add(bound, part, bound * bound);
+      T const v0 = multiply_add(first.before, power, least);
+      T const v1 = multiply_add(second.around, power, least);
+      T const v2 = multiply_add(third.beyond, power, least);
       T const v12 = v1 * v2, v02 = v0 * v2, v01 = v0 * v1, all = v0 * v12;
       T const r0 = part * v12, r1 = part * v02, r2 = part * v01, square = all * all;
-      before = square + r0 * r0;
-      around = 2 * (square + r1 * r1);
-      beyond = square + r2 * r2;
+      before = multiply_add(r0, r0, square);
+      around = 2 * multiply_add(r1, r1, square);
+      beyond = multiply_add(r2, r2, square);
     }
-    T const whole = reciprocal(before + 3 * (around + beyond));
+    T const whole = reciprocal(multiply_add(T(3), around + beyond, before));
     before *= whole;
     around *= whole;
     beyond *= whole;
@@ -163,8 +167,9 @@ template <class T>
 GRIDSTRIDE_HOST_DEVICE inline T weno_face(T center, T next, Stencil<T> const& before,
                                           Stencil<T> const& around, Stencil<T> const& beyond) {
   Shares<T> const share(before, around, beyond);
-  T const bend = share.before * (around.second - T(2) / T(3) * before.second) +
-                 share.around * around.second + share.beyond * beyond.second;
+  T const lower = share.before * multiply_add(-T(2) / T(3), before.second, around.second);
+  T const bend =
+      multiply_add(share.beyond, beyond.second, multiply_add(share.around, around.second, lower));
   return T(0.5) * ((center + next) - bend);
 }
 

@@ -107,13 +107,6 @@ std::string needed_for(std::span<Obstacle const> obstacles) {
   return first == obstacles.end() ? std::string() : std::string(first->needed);
 }
 
-std::string needed_of_ranks(Backend backend, std::string const& needed,
-                            std::span<Obstacle const> obstacles) {
-  if (backend == Backend::cuda && !needed.empty())
-    return needed + " on GPUs (with device: cpu others too)";
-  return needed_for(obstacles);
-}
-
 bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows) try {
   for (Row const& row : rows)
     if (row.role == Role::coefficient && row.source.file.empty())

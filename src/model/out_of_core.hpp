@@ -36,11 +36,6 @@ struct Obstacle {
 };
 /// The first that is there says what is needed; empty without any.
 std::string needed_for(std::span<Obstacle const> obstacles);
-/// What ranks need: on the host what is in the way of them, on GPUs what `needed` of grids larger than
-/// the device says too. (A march of advection rounds otherwise where a part begins at another row, and
-/// nobody has seen the others to have the same bits there.)
-std::string needed_of_ranks(Backend backend, std::string const& needed,
-                            std::span<Obstacle const> obstacles);
 /// Whether a formula can be evaluated at some planes of the grid alone, with the same bits.
 bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows);
 

@@ -88,7 +88,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Backend backend) {
                     .values_per_update = static_cast<double>(stages * (2 + fields))},
           .evolved = {"u"},
           .needed = needed,
-          .needed_of_ranks = needed_of_ranks(backend, needed, of_ranks)};
+          .needed_of_ranks = needed_for(of_ranks)};
 }
 
 }  // namespace

@@ -88,11 +88,10 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
       {has_array(rows, "source"), "without a source"},
       {depends_on_time(rows), "with sides that do not depend on time"}};
   Obstacle const of_ranks[] = {{!goes_by_planes(run, rows), "with simpler formulas"}};
-  SlabSteps steps{
-      .shape = {},
-      .evolved = {"u"},
-      .needed = needed_for(obstacles),
-      .needed_of_ranks = needed_of_ranks(device.backend(), needed_for(obstacles), of_ranks)};
+  SlabSteps steps{.shape = {},
+                  .evolved = {"u"},
+                  .needed = needed_for(obstacles),
+                  .needed_of_ranks = needed_for(of_ranks)};
   auto& shape = steps.shape;
   int const slowest = run.grid.dims - 1;
   shape.grid = run.grid;

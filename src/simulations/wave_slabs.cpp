@@ -14,11 +14,10 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                                 {has_array(all, "source"), "without a source"},
                                 {!parameters_of(run).ricker.empty(), "without point sources"}};
   Obstacle const of_ranks[] = {{!goes_by_planes(run, all), "with simpler formulas"}};
-  SlabSteps steps{
-      .shape = {},
-      .evolved = {"u", "u_before"},
-      .needed = needed_for(obstacles),
-      .needed_of_ranks = needed_of_ranks(device.backend(), needed_for(obstacles), of_ranks)};
+  SlabSteps steps{.shape = {},
+                  .evolved = {"u", "u_before"},
+                  .needed = needed_for(obstacles),
+                  .needed_of_ranks = needed_for(of_ranks)};
   if (steps.takes_none()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   auto const chosen = chosen_for<double>(run, device);

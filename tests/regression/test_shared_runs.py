@@ -385,13 +385,31 @@ class Killed(Shared):
                 self.assert_same("whole/case.h5", "parts/case.h5")
 
 
-class OnGpu(Shared):
-    """Ranks on the GPUs there are, one after the other, and all of them on the first one."""
-
+class NeedsGpu(Shared):
     def setUp(self):
         super().setUp()
         if "cuda:0" not in self.call("list", "devices")[0]:
             self.skipTest("there is no GPU")
+
+    def assert_shared(self, config, counts):
+        counts = {min(count, 3) for count in counts}
+        super().assert_shared({**config, "device": "cuda"}, sorted(counts))
+
+
+class BitsOnGpu(NeedsGpu, Bits):
+    pass
+
+
+class CoefficientsOnGpu(NeedsGpu, Coefficients):
+    pass
+
+
+class AdvectionOnGpu(NeedsGpu, Advection):
+    pass
+
+
+class OnGpu(NeedsGpu):
+    """Ranks on the GPUs there are, one after the other, and all of them on the first one."""
 
     def assert_shared_on_gpu(self, config, transports=("p2p", "staged"), counts=(2, 3)):
         file = self.write("case.yaml", {**config, "device": "cuda"})
@@ -407,20 +425,6 @@ class OnGpu(Shared):
                                        "--overwrite", "--summary", "-", environment=environment)
                 self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
                 self.assert_same("one/case.h5", "shared/case.h5")
-
-    def test_what_is_of_the_host_is_refused(self):
-        advection = {"simulation": "advection", "grid": {"points": [33, 29]},
-                     "boundary": {"x": "periodic", "y": "periodic"}, "initial": {"u": "x*y"},
-                     "parameters": {"velocity": [1, 0.5]}, "time": {"end": 0.1}}
-        for config, needed in (
-                (advection, "of heat or wave"),
-                (heat(time={"end": 0.01, "scheme": "rk4"}), "of the scheme ftcs"),
-                (heat(parameters={"diffusivity": "1 + x"}), "with a diffusivity that is a number"),
-                (wave(parameters={"speed": "1 + x"}), "with a speed that is a number")):
-            with self.subTest(needed=needed):
-                file = self.write("case.yaml", {**config, "device": "cuda"})
-                _, err = self.on_ranks(2, "run", file, code=BAD_INPUT)
-                self.assertIn(f"{needed} on GPUs (with device: cpu others too)", err)
 
     def test_planes_made_in_halves(self):
         self.assert_shared_on_gpu(
@@ -442,6 +446,27 @@ class OnGpu(Shared):
         self.assert_shared_on_gpu(
             wave(grid={"points": [150, 121]}, kernels={"star": "temporal"}, time={"end": 0.1},
                  limits={"trip_steps": 4}))
+
+    def test_larger_grids_with_fields(self):
+        """Parts whose marches begin elsewhere, and are as long as those of many planes."""
+        turning = {"x": "cos(9*t)*(y - 0.5)", "y": "sin(5*x)*(1 + t)", "z": "0.3"}
+        sources = [{"at": [0.31, 0.5], "frequency": 4}, {"at": [0.9, 0.51], "frequency": 9}]
+        for config in (
+                heat(grid={"points": [300, 401]}, parameters=FIELDS, time={"end": 3e-5}),
+                heat(grid={"points": [131, 257]}, parameters=CHANGES, boundary=SIDES_IN_TIME,
+                     time={"end": 1e-4, "scheme": "rk4"}, precision="float32"),
+                wave(grid={"points": [257, 300]}, time={"end": 0.03},
+                     parameters={"speed": "1 + x*y^2", "order": 8, "source": "x*sin(9*t)",
+                                 "ricker": sources}),
+                wave(grid={"points": [40, 52, 90]}, time={"end": 0.1}, precision="float32",
+                     boundary={"x": "free", "y": "fixed", "z": "periodic"}, initial={"u": "x*y"},
+                     parameters={"speed": "1 + z*(1 - z)", "order": 4, "source": "x*y"}),
+                advection("weno5", grid={"points": [64, 40, 151]}, time={"end": 0.05},
+                          boundary={"x": "periodic", "y": "outflow", "z": "periodic"},
+                          initial={"u": "x*y + sin(2*pi*z)"}, parameters={"velocity": turning}),
+                advection("lax_wendroff", grid={"points": [200, 333]}, precision="float32",
+                          time={"end": 0.05, "scheme": "lax_wendroff"})):
+            self.assert_shared_on_gpu(config, counts=(2,))
 
     def test_a_rank_that_is_killed_ends_the_others(self):
         file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},

@@ -101,6 +101,24 @@ TEST(RankStepsGpu, WavesHaveTheBitsOfOneProcess) {
           2, Backend::cuda, {"temporal", 0});
 }
 
+TEST(RankStepsGpu, AdvectionHasTheBitsOfOneProcess) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (int const count : {2, 3}) {
+    test::expect_all_shared_advection_bits<float>(count, Backend::cuda);
+    test::expect_all_shared_advection_bits<double>(count, Backend::cuda);
+  }
+  // Marches of the whole grid and of a rank's part begin at other rows.
+  for (auto const scheme : test::advect_schemes)
+    for (bool const is_field : {false, true})
+      for (auto const kind : {periodic, outflow})
+        for (int const dims : {2, 3}) {
+          test::SweepCase const one{
+              .dims = dims, .planes = 151, .trip_steps = 2, .steps = 5, .sides = {kind, kind}};
+          test::expect_shared_advection_bits<float>(one, 2, scheme, is_field, Backend::cuda);
+          test::expect_shared_advection_bits<double>(one, 2, scheme, is_field, Backend::cuda);
+        }
+}
+
 TEST(RankStepsGpu, CoefficientsHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   test::expect_all_planes_bits<float>(Backend::cuda);
