@@ -29,6 +29,8 @@ struct Properties {
 int count(std::string& reason);
 Properties properties(int ordinal);
 std::size_t free_memory(int ordinal);
+/// The same number of a GPU in all processes.
+std::array<std::byte, 16> identity(int ordinal);
 /// Makes a GPU the one that this thread's launches go to.
 void use_device(int ordinal);
 

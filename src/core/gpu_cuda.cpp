@@ -77,6 +77,12 @@ Properties properties(int ordinal) {
           capability, 1e3 * clock_khz,      capabilities};
 }
 
+std::array<std::byte, 16> identity(int ordinal) {
+  cudaDeviceProp found{};
+  GRIDSTRIDE_CHECK(cudaGetDeviceProperties(&found, ordinal));
+  return std::bit_cast<std::array<std::byte, 16>>(found.uuid);
+}
+
 std::size_t free_memory(int ordinal) {
   std::size_t free = 0, total = 0;
   GRIDSTRIDE_CHECK(cudaSetDevice(ordinal));

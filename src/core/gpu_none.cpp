@@ -16,6 +16,7 @@ int count(std::string& reason) {
 
 Properties properties(int) { unavailable(); }
 std::size_t free_memory(int) { unavailable(); }
+std::array<std::byte, 16> identity(int) { unavailable(); }
 void use_device(int) { unavailable(); }
 Range::Range(char const*) {}
 Range::~Range() = default;

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/ranks.hpp"
+#include "core/stream.hpp"
+
+namespace gridstride {
+
+/// Memory of each rank's GPU that the GPUs of all others write to: of processes of one machine, each
+/// with a GPU of its own. Full of zeros at first.
+class RankMemory {
+ public:
+  /// All ranks make one, of so many bytes.
+  RankMemory(Ranks& ranks, Stream const& stream, std::size_t bytes);
+  RankMemory(RankMemory const&) = delete;
+  RankMemory& operator=(RankMemory const&) = delete;
+  ~RankMemory();
+
+  /// Why there is none, the same on all ranks; empty where there is.
+  std::string const& failure() const { return failure_; }
+  /// That of a rank, as this one's GPU reaches it.
+  std::byte* of(int rank) const {
+    return static_cast<std::byte*>(memory_[static_cast<std::size_t>(rank)].get());
+  }
+
+ private:
+  int own_;
+  std::vector<std::shared_ptr<void>> memory_;
+  std::string failure_;
+};
+
+}  // namespace gridstride
