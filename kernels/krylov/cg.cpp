@@ -29,6 +29,14 @@ namespace gridstride::krylov {
 
 namespace {
 
+/// What follows of the sums of a whole step, of all ranks where there are several.
+template <class Finish, class T>
+void finish_step(Scratch& scratch, Finish const& what, FusedSteps<T> const& steps,
+                 std::vector<std::int64_t> const& cuts, std::span<double> sums) {
+  if (scratch.ranks() != nullptr) scratch.ranks()->share(scratch.stream(), sums.data(), 1, cuts);
+  finish(scratch, what, sums.data(), steps.partials);
+}
+
 template <class T>
 class OneReduction final : public Iteration<T> {
  public:
@@ -112,10 +120,10 @@ class Fused final : public Iteration<T> {
     if (index > 0 && index % problem_.options.replace_every == 0) replace(p_[1 - old].span());
     steps.direct(stream, stop, &state->beta, problem_.r, std::as_const(p_[old]).span(),
                  p_[1 - old].span(), sums_.span());
-    finish(scratch, FusedAlpha{}, sums_.data(), steps.partials);
+    finish_step(scratch, FusedAlpha{}, steps, steps.direct_cuts, sums_.span());
     steps.descend(stream, stop, &state->alpha, std::as_const(p_[1 - old]).span(), problem_.x,
                   problem_.r, sums_.span());
-    finish(scratch, FusedBeta{}, sums_.data(), steps.partials);
+    finish_step(scratch, FusedBeta{}, steps, steps.descend_cuts, sums_.span());
   }
 
   std::span<T> spare() override { return p_[1].span(); }
@@ -163,10 +171,10 @@ class Rounded final : public Iteration<double> {
     }
     steps_.direct(stream, stop, &state->beta, std::as_const(r_).span(),
                   std::as_const(p_[old]).span(), p_[1 - old].span(), sums_.span());
-    finish(scratch, FusedAlpha{}, sums_.data(), steps_.partials);
+    finish_step(scratch, FusedAlpha{}, steps_, steps_.direct_cuts, sums_.span());
     steps_.descend(stream, stop, &state->alpha, std::as_const(p_[1 - old]).span(), change_.span(),
                    r_.span(), sums_.span());
-    finish(scratch, FusedBeta{}, sums_.data(), steps_.partials);
+    finish_step(scratch, FusedBeta{}, steps_, steps_.descend_cuts, sums_.span());
   }
 
   void heed(State const& state) override {

@@ -4,7 +4,8 @@
 // tile alone. The block that is last adds the tiles' sums, in their order, and finishes the pass with
 // one thread: what follows of them, a dozen scalars, never leaves the device.
 //
-// The number of tiles is bounded by 4096, so that the last block has at most 16 numbers a thread.
+// The number of tiles is bounded by 8192, so that the last block has at most 32 numbers a thread. Of
+// several ranks each has some of the tiles; a block by itself finishes what all have made.
 
 #include <algorithm>
 
@@ -45,14 +46,15 @@ __device__ bool is_last(unsigned* ticket) {
 
 template <class Pass>
 __global__ void __launch_bounds__(threads)
-    pass_kernel(Pass pass, Tiles tiles, State* state, double* tile_sums, unsigned* ticket) {
+    pass_kernel(Pass pass, Tiles tiles, State* state, double* tile_sums, unsigned* ticket,
+                bool is_shared) {
   __shared__ double shared[threads / warp_size];
   if (state->stop != Stop::running) return;
   auto const factors = pass.begin(*state);
-  for (std::int64_t tile = blockIdx.x; tile < tiles.count; tile += gridDim.x) {
+  for (std::int64_t number = blockIdx.x; number < tiles.own; number += gridDim.x) {
+    std::int64_t const tile = tiles.first + number, last = tiles.end(tile);
     double own[Pass::sums + 1] = {};
-    std::int64_t const last = min(tiles.size, (tile + 1) * tiles.length);
-    for (std::int64_t i = tile * tiles.length + threadIdx.x; i < last; i += threads)
+    for (std::int64_t i = tiles.begin(tile) + threadIdx.x; i < last; i += threads)
       pass.each(factors, i, own);
 #pragma unroll
     for (int s = 0; s < Pass::sums; ++s) {
@@ -61,13 +63,26 @@ __global__ void __launch_bounds__(threads)
     }
   }
   if constexpr (requires { pass.finish(tile_sums, *state); }) {
-    if (!is_last(ticket)) return;
+    if (is_shared || !is_last(ticket)) return;
     double totals[Pass::sums + 1] = {};
 #pragma unroll
     for (int s = 0; s < Pass::sums; ++s)
       totals[s] = sum_of(tile_sums + s * tiles.count, tiles.count, shared);
     if (threadIdx.x == 0) pass.finish(totals, *state);
   }
+}
+
+/// What follows of the sums that all ranks have made.
+template <class Pass>
+__global__ void __launch_bounds__(threads)
+    totals_kernel(Pass pass, Tiles tiles, State* state, double const* tile_sums) {
+  __shared__ double shared[threads / warp_size];
+  if (state->stop != Stop::running) return;
+  double totals[Pass::sums + 1] = {};
+#pragma unroll
+  for (int s = 0; s < Pass::sums; ++s)
+    totals[s] = sum_of(tile_sums + s * tiles.count, tiles.count, shared);
+  if (threadIdx.x == 0) pass.finish(totals, *state);
 }
 
 template <class Finish>
@@ -85,10 +100,18 @@ template <class Pass>
 void cuda_run(Scratch& scratch, Pass const& pass) {
   Stream& stream = scratch.stream();
   auto const most = std::int64_t{stream.device().processors()} * (2048 / threads);
-  auto const blocks = static_cast<unsigned>(std::min(scratch.tiles().count, most));
-  pass_kernel<<<blocks, threads, 0, native(stream)>>>(pass, scratch.tiles(), scratch.state(),
-                                                      scratch.sums(), stream.scratch().ticket);
+  auto const blocks = static_cast<unsigned>(std::min(scratch.tiles().own, most));
+  bool const is_shared = scratch.ranks() != nullptr;
+  pass_kernel<<<blocks, threads, 0, native(stream)>>>(
+      pass, scratch.tiles(), scratch.state(), scratch.sums(), stream.scratch().ticket, is_shared);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "pass_kernel");
+  if constexpr (requires(double const* sums, State state) { pass.finish(sums, state); }) {
+    if (!is_shared) return;
+    scratch.share(Pass::sums);
+    totals_kernel<<<1, threads, 0, native(stream)>>>(pass, scratch.tiles(), scratch.state(),
+                                                     scratch.sums());
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "totals_kernel");
+  }
 }
 
 template <class Finish>

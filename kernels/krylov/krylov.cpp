@@ -65,6 +65,13 @@ End end_of(Stop stop) {
 }
 
 template <class T>
+Scratch scratch_of(Stream& stream, Operator<T> const& a) {
+  if (a.plane == 0) return {stream, a.size};
+  std::int64_t const size = a.ranks ? a.ranks->all() * a.plane : a.size;
+  return {stream, Tiles::of_planes(size, a.plane), a.ranks, a.plane};
+}
+
+template <class T>
 class Solver {
  public:
   Solver(Stream& stream, Method method, Operator<T> const& a,
@@ -72,7 +79,7 @@ class Solver {
          Options const& options)
       : stream_(stream),
         options_(options),
-        scratch_(stream, a.size),
+        scratch_(scratch_of(stream, a)),
         r_(stream, MemorySpace::device, x.size()),
         problem_{scratch_, a, preconditioner, b, x, r_.span(), options},
         method_(make(method, problem_)),
@@ -322,6 +329,11 @@ Result solve(Stream& stream, Method method, Operator<T> const& a,
   Result result = Solver<T>(stream, method, a, preconditioner, right, solution, options).solve();
   result.advice = advice_of(method, result.outcome, result);
   return result;
+}
+
+std::int64_t planes_together(std::int64_t planes) { return Tiles::planes_together(planes); }
+std::int64_t sums_kept(std::int64_t size, std::int64_t plane) {
+  return most_sums * Tiles::of_planes(size, plane).count;
 }
 
 std::size_t work_bytes(Method method, std::int64_t size, std::size_t element,

@@ -27,6 +27,10 @@
 /// tolerance·‖b‖₂; whether b − A·x, computed anew, is so small decides on `Outcome::converged`, and
 /// where it is not, the method goes on from there. The residual of a result is always that computed
 /// anew.
+namespace gridstride {
+class RankPlanes;
+}
+
 namespace gridstride::krylov {
 
 /// Queues y ← A·x, on this stream alone, without waiting for it; x and y do not overlap. It may be
@@ -50,6 +54,8 @@ struct FusedSteps {
   std::function<void(Stream&, int const* stop, double const* alpha, std::span<T const> q,
                      std::span<T> x, std::span<T> r, std::span<double> sums)>
       descend;
+  /// Of several ranks: whose the sums are.
+  std::vector<std::int64_t> direct_cuts = {}, descend_cuts = {};
 };
 
 /// A: n × n. Conjugate gradients and MINRES need Aᵀ = A in the plain inner product (on a grid: rows
@@ -57,12 +63,16 @@ struct FusedSteps {
 /// y too.
 template <class T>
 struct Operator {
-  std::int64_t size = 0;  ///< n
+  std::int64_t size = 0;  ///< n; of several ranks, the values that this one has in memory
   Apply<T> apply;
   FusedSteps<T> fused = {};  ///< may be empty
   /// The same in float32, with whole steps; may be null. Where A is of float64, conjugate gradients
   /// carry directions and residuals along in float32 then, x and b − A·x in float64.
   std::shared_ptr<Operator<float> const> rounded = nullptr;
+  /// Values of a plane of the grid, so that sums are those of planes, which ranks may share; 0: there
+  /// are none. With ranks, which all call `solve`, vectors have their planes as `RankPlanes` has them.
+  std::int64_t plane = 0;
+  RankPlanes* ranks = nullptr;
 };
 
 /// z ← M⁻¹·r, an approximation of A⁻¹·r that is linear in r and the same each time; for conjugate
@@ -135,6 +145,12 @@ Result solve(Stream& stream, Method method, Operator<T> const& a,
              std::type_identity_t<Preconditioner<T>> const& preconditioner,
              std::type_identity_t<std::span<T const>> right, std::span<T> solution,
              Options const& options = {});
+
+/// Planes of so many whose values are summed together (`Operator::plane`): a power of two. No rank cuts
+/// them.
+std::int64_t planes_together(std::int64_t planes);
+/// The sums that are kept of such a vector, at most.
+std::int64_t sums_kept(std::int64_t size, std::int64_t plane);
 
 /// Device memory that `solve` takes for a method's vectors, beside b and x.
 std::size_t work_bytes(Method method, std::int64_t size, std::size_t element,

@@ -7,20 +7,63 @@
 #include "core/buffer.hpp"
 #include "kernels/krylov/state.hpp"
 #include "kernels/support/parallel_for.hpp"
+#include "kernels/support/rank_planes.hpp"
 
 /// How passes run, for the family's own files.
 namespace gridstride::krylov {
 
-/// The pieces in which vectors are summed: they depend on nothing but the size.
+/// The pieces in which vectors are summed: they depend on nothing but the size, and on the planes of
+/// the grid whose values a vector has. Of several ranks each has some.
 struct Tiles {
-  std::int64_t size, length, count;
+  std::int64_t size, length, count;  ///< of the whole vector
+  std::int64_t stretch, of_stretch;  ///< elements that tiles lie within, and how many do
+  std::int64_t first = 0, own = 0;   ///< those of this process
+  std::int64_t shift = 0;            ///< from an element's number to its place in memory
 
   static Tiles of(std::int64_t size) {
-    constexpr std::int64_t least = 2048, most = 4096;
-    std::int64_t const length = least * ((size + least * most - 1) / (least * most));
-    return {size, std::max(length, least),
-            (size + std::max(length, least) - 1) / std::max(length, least)};
+    constexpr std::int64_t least = 2048;
+    std::int64_t const length =
+        std::max(least * ((size + least * most - 1) / (least * most)), least);
+    std::int64_t const count = (size + length - 1) / length;
+    return {size, length, count, size, count, 0, count};
   }
+  /// Of a vector of so many planes: some tiles for each, or one for some.
+  static Tiles of_planes(std::int64_t size, std::int64_t plane) {
+    std::int64_t const planes = size / plane, together = planes_together(planes);
+    if (together > 1) {
+      std::int64_t const count = (planes + together - 1) / together;
+      return {size, together * plane, count, together * plane, 1, 0, count};
+    }
+    Tiles tiles = of(size);
+    tiles.length = std::min(tiles.length, plane);
+    tiles.stretch = plane;
+    tiles.of_stretch = (plane + tiles.length - 1) / tiles.length;
+    tiles.own = tiles.count = planes * tiles.of_stretch;
+    return tiles;
+  }
+  /// Planes that a tile takes where there are many; no rank cuts them.
+  static std::int64_t planes_together(std::int64_t planes) {
+    std::int64_t together = 1;
+    while (together * most < planes) together *= 2;
+    return together;
+  }
+  /// How many tiles such a number of planes has.
+  std::int64_t of_first(std::int64_t planes, std::int64_t plane) const {
+    return (planes * plane + stretch - 1) / stretch * of_stretch;
+  }
+
+  /// Places in memory.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t begin(std::int64_t tile) const {
+    return tile / of_stretch * stretch + tile % of_stretch * length + shift;
+  }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t end(std::int64_t tile) const {
+    std::int64_t const here = begin(tile) - shift, next = (tile / of_stretch + 1) * stretch;
+    std::int64_t const last = here + length < next ? here + length : next;
+    return (last < size ? last : size) + shift;
+  }
+
+ private:
+  static constexpr std::int64_t most = 4096;
 };
 
 /// The sums that most passes take at most.
@@ -29,13 +72,25 @@ inline constexpr int most_sums = 8;
 /// What passes work with: the state and memory for the tiles' sums, on the stream's device.
 class Scratch {
  public:
-  Scratch(Stream& stream, std::int64_t size)
+  Scratch(Stream& stream, std::int64_t size) : Scratch(stream, Tiles::of(size), nullptr, 0) {}
+  /// Of vectors that are cut into planes, which ranks may share.
+  Scratch(Stream& stream, Tiles tiles, RankPlanes* ranks, std::int64_t plane)
       : stream_(stream),
-        tiles_(Tiles::of(size)),
+        tiles_(tiles),
+        ranks_(ranks),
         state_(stream, MemorySpace::device, 1),
         home_(stream, MemorySpace::pinned, 1),
-        sums_(stream, MemorySpace::device, static_cast<std::size_t>(most_sums * tiles_.count)) {}
+        sums_(stream, MemorySpace::device, static_cast<std::size_t>(most_sums * tiles_.count)) {
+    if (ranks == nullptr) return;
+    cuts_ = ranks->cuts_of([&](std::int64_t planes) { return tiles.of_first(planes, plane); });
+    tiles_.first = tiles.of_first(ranks->lower(), plane);
+    tiles_.own = tiles.of_first(ranks->upper(), plane) - tiles_.first;
+    tiles_.shift = (1 - ranks->lower()) * plane;
+  }
 
+  RankPlanes* ranks() const { return ranks_; }
+  /// Of several ranks, queues that each has the sums of all.
+  void share(int sets) { ranks_->share(stream_, sums_.data(), sets, cuts_); }
   Stream& stream() { return stream_; }
   Tiles const& tiles() const { return tiles_; }
   State* state() { return state_.data(); }
@@ -57,6 +112,8 @@ class Scratch {
  private:
   Stream& stream_;
   Tiles tiles_;
+  RankPlanes* ranks_;
+  RankCuts cuts_;
   Buffer<State> state_, home_;
   Buffer<double> sums_;
 };
@@ -68,13 +125,14 @@ void host_run(Scratch& scratch, Pass const& pass) {
   Tiles const tiles = scratch.tiles();
   auto const factors = pass.begin(state);
   double* const sums = scratch.sums();
-  parallel_for(tiles.count, 8 * tiles.length, [&](std::int64_t tile) {
+  parallel_for(tiles.own, 8 * tiles.length, [&](std::int64_t number) {
+    std::int64_t const tile = tiles.first + number, last = tiles.end(tile);
     double own[Pass::sums + 1] = {};
-    std::int64_t const last = std::min(tiles.size, (tile + 1) * tiles.length);
-    for (std::int64_t i = tile * tiles.length; i < last; ++i) pass.each(factors, i, own);
+    for (std::int64_t i = tiles.begin(tile); i < last; ++i) pass.each(factors, i, own);
     for (int s = 0; s < Pass::sums; ++s) sums[s * tiles.count + tile] = own[s];
   });
   if constexpr (requires { pass.finish(sums, state); }) {
+    if (scratch.ranks() != nullptr) scratch.share(Pass::sums);
     double totals[Pass::sums + 1] = {};
     for (int s = 0; s < Pass::sums; ++s)
       for (std::int64_t tile = 0; tile < tiles.count; ++tile)

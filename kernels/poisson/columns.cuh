@@ -22,6 +22,8 @@ struct ColumnShape {
 struct ColumnWork {
   unsigned x_tiles, y_tiles;
   int length;      ///< planes of a part
+  unsigned first;  ///< block of this rank, of `blocks` that all have
+  unsigned blocks;
   unsigned sums;   ///< as many as blocks, or more: 0 then
   bool backwards;  ///< whether blocks with the last planes come first
 };
@@ -248,7 +250,8 @@ __device__ void run_columns(ColumnOperator<S> const& a, ColumnWork const& work,
                             Source const& source, Sink const& sink, double* sums) {
   __shared__ S planes[2 * Shape::plane];
   __shared__ double shared[Shape::threads / warp_size];
-  unsigned const block = work.backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  unsigned const number = work.backwards ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  unsigned const block = work.first + number;
   auto const tile = ColumnTile::of(a, work, block, Shape());
   double const sum = tile.is_inside(a, Shape())
                          ? march_columns<S, Shape, true>(a, tile, source, sink, planes)
@@ -257,8 +260,8 @@ __device__ void run_columns(ColumnOperator<S> const& a, ColumnWork const& work,
   auto const add = [](double x, double y) { return x + y; };
   double const total = block_reduce<Shape::threads>(sum, add, shared);
   if (threadIdx.x == 0) sums[block] = total;
-  if (block == 0)
-    for (unsigned i = gridDim.x + threadIdx.x; i < work.sums; i += Shape::threads) sums[i] = 0;
+  if (number == 0)
+    for (unsigned i = work.blocks + threadIdx.x; i < work.sums; i += Shape::threads) sums[i] = 0;
 }
 
 template <class S, class Shape>

@@ -13,8 +13,10 @@ template <class S>
 struct ColumnOperator {
   int points[3];
   Rule side[3][2];
-  S weight[3];  ///< S·a/h²
-  S reaction;   ///< S·κ
+  S weight[3];    ///< S·a/h²
+  S reaction;     ///< S·κ
+  int planes[2];  ///< of this rank
+  bool beyond;    ///< what is beside the first plane lies before it, though planes go around
 
   template <class T>
   static ColumnOperator of(Operator<T> const& a, double scale) {
@@ -25,6 +27,8 @@ struct ColumnOperator {
       columns.weight[axis] = static_cast<S>(scale * a.weight[axis]);
     }
     columns.reaction = static_cast<S>(scale * a.reaction);
+    for (int end = 0; end < 2; ++end) columns.planes[end] = static_cast<int>(a.planes[end]);
+    columns.beyond = a.around[2] < 0;
     return columns;
   }
   GRIDSTRIDE_HOST_DEVICE bool wraps(int axis) const { return side[axis][0] == Rule::periodic; }
@@ -44,6 +48,7 @@ struct ColumnOperator {
   /// A place on the grid that has what is beside one at `at`, or, where nothing is, any.
   GRIDSTRIDE_HOST_DEVICE int place(int axis, int at) const {
     int const n = points[axis];
+    if (beyond && wraps(axis) && axis == 2) return at;
     if (at < 0) return wraps(axis) ? at + n : 0;
     if (at < n) return at;
     return wraps(axis) && at < 2 * n ? at - n : n - 1;

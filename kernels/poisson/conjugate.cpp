@@ -8,6 +8,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/poisson/conjugate_steps.hpp"
+#include "kernels/poisson/shared.hpp"
 #include "kernels/support/arguments.hpp"
 
 namespace gridstride::poisson {
@@ -46,44 +47,97 @@ Largest survey(Stream& stream, Survey<T> const& what) {
   return host_survey(what);
 }
 
+/// What an operator's functions do beside their own where several ranks share the grid, and where
+/// they find values.
+template <class S, class T>
+struct Part {
+  Equation<T> equation;
+  Operator<T> a;
+
+  explicit Part(Equation<T> const& of) : equation(of), a(operator_of(of)) {}
+
+  template <class U>
+  U* at(std::span<U> values) const {
+    return at_places(equation, values.data());
+  }
+  /// What is read of others.
+  void bring(Stream& stream, std::span<S const> values) const {
+    if (equation.ranks == nullptr) return;
+    equation.ranks->exchange(stream, std::span(const_cast<S*>(values.data()), values.size()));
+  }
+  /// q where others have what r and p are.
+  void follow(Stream& stream, int const* stop, double const* beta, std::span<S const> r,
+              std::span<S const> p, std::span<S> q) const {
+    if (equation.ranks == nullptr) return;
+    visit(stream, Follow<T, S>{beside(a), stop, beta, at(r), at(p), at(q)});
+  }
+  /// Whose sums are whose, where the first planes have so many.
+  template <class Count>
+  RankCuts cuts(Count const& of_planes) const {
+    return equation.ranks == nullptr ? RankCuts() : equation.ranks->cuts_of(of_planes);
+  }
+};
+
 /// A point after another, on either backend.
 template <class S, class T>
-krylov::Operator<S> by_points(Operator<T> const& a, double scale) {
+krylov::Operator<S> by_points(Part<S, T> const& part, double scale) {
   krylov::Operator<S> result;
-  result.apply = [a, scale](Stream& stream, std::span<S const> x, std::span<S> y) {
-    visit(stream, Multiply<T, S>{with_known(a), scale, x.data(), y.data()});
+  auto const parts = Parts::of(part.a);
+  result.apply = [part, scale](Stream& stream, std::span<S const> x, std::span<S> y) {
+    part.bring(stream, x);
+    visit(stream, Multiply<T, S>{with_known(part.a), scale, part.at(x), part.at(y)});
   };
-  result.fused.partials = step_sums(a);
-  result.fused.direct = [a, scale](Stream& stream, int const* stop, double const* beta,
-                                   std::span<S const> r, std::span<S const> p, std::span<S> q,
-                                   std::span<double> sums) {
-    step(stream, Direct<T, S>{a, scale, stop, beta, r.data(), p.data(), q.data()}, sums);
+  auto& steps = result.fused;
+  steps.partials = parts.count;
+  steps.direct_cuts = part.cuts([&](std::int64_t planes) { return parts.of_first(planes); });
+  steps.descend_cuts = steps.direct_cuts;
+  steps.direct = [part, scale](Stream& stream, int const* stop, double const* beta,
+                               std::span<S const> r, std::span<S const> p, std::span<S> q,
+                               std::span<double> sums) {
+    part.bring(stream, r);
+    part.follow(stream, stop, beta, r, p, q);
+    step(stream, Direct<T, S>{part.a, scale, stop, beta, part.at(r), part.at(p), part.at(q)}, sums);
   };
-  result.fused.descend = [a, scale](Stream& stream, int const* stop, double const* alpha,
-                                    std::span<S const> q, std::span<S> x, std::span<S> r,
-                                    std::span<double> sums) {
-    step(stream, Descend<T, S>{a, scale, stop, alpha, q.data(), x.data(), r.data()}, sums);
+  steps.descend = [part, scale](Stream& stream, int const* stop, double const* alpha,
+                                std::span<S const> q, std::span<S> x, std::span<S> r,
+                                std::span<double> sums) {
+    step(stream, Descend<T, S>{part.a, scale, stop, alpha, part.at(q), part.at(x), part.at(r)},
+         sums);
   };
   return result;
 }
 
 #ifdef GRIDSTRIDE_WITH_CUDA
-template <class S>
-krylov::Operator<S> by_columns(ColumnOperator<S> const& a) {
+/// Whether columns take an equation.
+bool goes_by_columns(Backend backend, Grid const& grid, bool has_fields) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max() / 2;
+  bool const fits = grid.points[0] * grid.points[1] <= most && grid.points[2] <= most;
+  return backend == Backend::cuda && grid.dims == 3 && !has_fields && fits;
+}
+
+template <class S, class T>
+krylov::Operator<S> by_columns(Part<S, T> const& part, double scale) {
+  auto const a = ColumnOperator<S>::of(part.a, scale);
   krylov::Operator<S> result;
-  result.apply = [a](Stream& stream, std::span<S const> x, std::span<S> y) {
-    cuda_multiply_columns(stream, a, x.data(), y.data());
+  result.apply = [a, part](Stream& stream, std::span<S const> x, std::span<S> y) {
+    part.bring(stream, x);
+    cuda_multiply_columns(stream, a, part.at(x), part.at(y));
   };
-  result.fused.partials = column_sums(a);
-  result.fused.direct = [a](Stream& stream, int const* stop, double const* beta,
-                            std::span<S const> r, std::span<S const> p, std::span<S> q,
+  auto& steps = result.fused;
+  steps.partials = column_sums(a);
+  steps.direct_cuts = part.cuts([&](std::int64_t planes) { return direct_sums(a, planes); });
+  steps.descend_cuts = part.cuts([&](std::int64_t planes) { return descend_sums(a, planes); });
+  steps.direct = [a, part](Stream& stream, int const* stop, double const* beta,
+                           std::span<S const> r, std::span<S const> p, std::span<S> q,
+                           std::span<double> sums) {
+    part.bring(stream, r);
+    part.follow(stream, stop, beta, r, p, q);
+    cuda_direct_columns(stream, a, stop, beta, part.at(r), part.at(p), part.at(q), sums.data());
+  };
+  steps.descend = [a, part](Stream& stream, int const* stop, double const* alpha,
+                            std::span<S const> q, std::span<S> x, std::span<S> r,
                             std::span<double> sums) {
-    cuda_direct_columns(stream, a, stop, beta, r.data(), p.data(), q.data(), sums.data());
-  };
-  result.fused.descend = [a](Stream& stream, int const* stop, double const* alpha,
-                             std::span<S const> q, std::span<S> x, std::span<S> r,
-                             std::span<double> sums) {
-    cuda_descend_columns(stream, a, stop, alpha, q.data(), x.data(), r.data(), sums.data());
+    cuda_descend_columns(stream, a, stop, alpha, part.at(q), part.at(x), part.at(r), sums.data());
   };
   return result;
 }
@@ -93,21 +147,45 @@ krylov::Operator<S> by_columns(ColumnOperator<S> const& a) {
 
 template <class S, class T>
 krylov::Operator<S> symmetric_operator(Stream& stream, Equation<T> const& equation, int exponent) {
-  auto const a = operator_of(equation);
+  Part<S, T> const part(equation);
+  Grid const& grid = equation.grid;
   double const scale = std::ldexp(1.0, exponent);
   krylov::Operator<S> result;
 #ifdef GRIDSTRIDE_WITH_CUDA
-  bool const varies = a.diffusivities != nullptr || a.reactions != nullptr;
-  constexpr std::int64_t most = std::numeric_limits<int>::max() / 2;
-  bool const fits = a.points[0] * a.points[1] <= most && a.points[2] <= most;
-  if (stream.backend() == Backend::cuda && a.dims == 3 && !varies && fits)
-    result = by_columns(ColumnOperator<S>::of(a, scale));
+  bool const has_fields = part.a.diffusivities != nullptr || part.a.reactions != nullptr;
+  if (goes_by_columns(stream.backend(), grid, has_fields))
+    result = by_columns<S>(part, scale);
   else
 #endif
-    result = by_points<S>(a, scale);
+    result = by_points<S>(part, scale);
   static_cast<void>(stream);
-  result.size = equation.grid.size();
+  result.size = points_held(equation);
+  result.plane = grid.dims == 1 ? 0 : grid.face_size(grid.dims - 1);
+  result.ranks = equation.ranks;
   return result;
+}
+
+std::int64_t planes_together(Backend backend, Grid const& grid, Sides const& sides, bool has_fields,
+                             Precision inner) {
+  std::int64_t const planes = grid.points[grid.dims - 1];
+  std::int64_t together = std::max(Parts::planes_together(planes), krylov::planes_together(planes));
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (!goes_by_columns(backend, grid, has_fields)) return together;
+  auto const a = operator_of(Equation<double>{.grid = grid, .sides = sides});
+  together = std::max(together, column_planes(ColumnOperator<double>::of(a, 1)));
+  if (inner == Precision::float32)
+    together = std::max(together, column_planes(ColumnOperator<float>::of(a, 1)));
+#endif
+  static_cast<void>(backend), static_cast<void>(sides), static_cast<void>(inner);
+  static_cast<void>(has_fields);
+  return together;
+}
+
+std::int64_t most_shared_sums(Grid const& grid) {
+  // Of points; of columns, which are 32 by 16 points at least, and 64 planes unless those are few.
+  std::int64_t const columns = (grid.points[0] / 32 + 1) * (grid.points[1] / 16 + 1);
+  std::int64_t const of_steps = 2 * Parts::most + columns * (grid.points[2] / 64 + 2);
+  return std::max(krylov::sums_kept(grid.size(), grid.face_size(grid.dims - 1)), of_steps);
 }
 
 template <class T>
@@ -117,7 +195,7 @@ struct ConjugateBody {
         a(operator_of(of)),
         singular(is_singular),
         options(std::move(how)),
-        exponent(-exponent_of(number(survey(stream, Survey<T>{a, 0, nullptr}).value))),
+        exponent(-exponent_of(number(look(stream, 0, nullptr).value))),
         matrix(symmetric_operator<double>(stream, of, exponent)),
         b(stream, MemorySpace::device, size()),
         x(stream, MemorySpace::device, size()) {
@@ -125,7 +203,10 @@ struct ConjugateBody {
       matrix.rounded = std::make_shared<krylov::Operator<float> const>(
           symmetric_operator<float>(stream, of, exponent));
   }
-  std::size_t size() const { return static_cast<std::size_t>(equation.grid.size()); }
+  std::size_t size() const { return static_cast<std::size_t>(points_held(equation)); }
+  Largest look(Stream& stream, double mean, T const* right) const {
+    return of_all_ranks(equation, survey(stream, Survey<T>{a, mean, at_places(equation, right)}));
+  }
 
   Equation<T> equation;
   Operator<T> a;
@@ -184,13 +265,14 @@ krylov::Result ConjugateSolver<T>::solve(Stream& stream,
     auto const found = integrate(stream, body.equation, right);
     mean = found.sum / found.volume;
   }
-  auto const found = survey(stream, Survey<T>{body.a, mean, right.data()});
+  auto const found = body.look(stream, mean, right.data());
   double const largest = number(found.residual), given = number(found.relative);
   // What is left of a constant is its roundings.
   bool const is_nothing = largest <= 4 * std::numeric_limits<double>::epsilon() * given;
   int const unit = is_nothing || !std::isfinite(largest) ? 0 : exponent_of(largest);
   visit(stream, TakeRight<T>{with_known(body.a), mean, is_nothing ? 0.0 : std::ldexp(1.0, -unit),
-                             right.data(), body.b.data()});
+                             at_places(body.equation, right.data()),
+                             at_places(body.equation, body.b.data())});
   zero_async(body.x.span(), stream);
   krylov::Options const options{.tolerance = body.options.tolerance,
                                 .iterations = body.options.iterations,
@@ -198,8 +280,9 @@ krylov::Result ConjugateSolver<T>::solve(Stream& stream,
   auto result = krylov::solve<double>(stream, krylov::Method::cg, body.matrix, {},
                                       std::as_const(body.b).span(), body.x.span(), options);
   go_on(stream, body, options, result);
-  visit(stream,
-        GiveSolution<T>{body.a, std::ldexp(1.0, unit + body.exponent), body.x.data(), u.data()});
+  visit(stream, GiveSolution<T>{body.a, std::ldexp(1.0, unit + body.exponent),
+                                at_places(body.equation, std::as_const(body.x).data()),
+                                at_places(body.equation, u.data())});
   stream.synchronize();
   return result;
 }

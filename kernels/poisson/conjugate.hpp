@@ -27,8 +27,14 @@ struct ConjugateOptions {
   std::function<void(krylov::Progress const&)> progress = {};
 };
 
-/// Device memory that a solver takes, at most.
+/// Device memory that a solver takes, at most; of several ranks, for a grid of their planes.
 std::size_t conjugate_bytes(Grid const& grid, Precision inner);
+
+/// Planes along the slowest axis that ranks which share a grid do not cut: one, or a power of two.
+std::int64_t planes_together(Backend backend, Grid const& grid, Sides const& sides, bool has_fields,
+                             Precision inner);
+/// Sums that a solver's ranks share at a time, at most.
+std::int64_t most_shared_sums(Grid const& grid);
 
 template <class T>
 struct ConjugateBody;
@@ -40,7 +46,7 @@ class ConjugateSolver {
   /// a > 0 and κ ≥ 0, whose fields are read while it is solved. Where constants solve the equation
   /// without a source it is `singular`: the mean of the right-hand side is taken off it, and that of
   /// u is any. Waits for the stream. Throws `std::invalid_argument` for grids and sides that the
-  /// family does not take.
+  /// family does not take. Of several ranks all make one, and solve.
   ConjugateSolver(Stream& stream, Equation<T> const& equation, bool singular,
                   ConjugateOptions options = {});
   ~ConjugateSolver();

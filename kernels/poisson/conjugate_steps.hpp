@@ -16,9 +16,17 @@ GRIDSTRIDE_HOST_DEVICE std::int64_t place_of(Operator<T> const& a, std::int64_t 
 template <class T>
 Operator<T> with_known(Operator<T> a) {
   for (int axis = 0; axis < 3; ++axis) {
-    a.first[axis] = 0;
-    a.count[axis] = a.points[axis];
+    a.first[axis] = axis + 1 == a.dims ? a.planes[0] : 0;
+    a.count[axis] = axis + 1 == a.dims ? a.planes[1] - a.planes[0] : a.points[axis];
   }
+  return a;
+}
+/// The same at the planes on both sides of a rank's own, as planes 0 and 1.
+template <class T>
+Operator<T> beside(Operator<T> a) {
+  a = with_known(a);
+  a.first[a.dims - 1] = 0;
+  a.count[a.dims - 1] = 2;
   return a;
 }
 template <class T>
@@ -51,6 +59,24 @@ struct Direct {
     S const direction = value(place);
     q[place] = direction;
     return direction * symmetric_product(a, scale, value, at);
+  }
+};
+
+/// q ← r + β·p on the planes beside a rank's own, whose r and p have come from other ranks.
+template <class T, class S>
+struct Follow {
+  Operator<T> a;  ///< of those planes
+  int const* stop;
+  double const* factor;
+  S const *r, *p;
+  S* q;
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t const (&at)[3]) const {
+    if (*stop != 0) return;
+    std::int64_t there[3] = {at[0], at[1], at[2]};
+    int const slowest = a.dims - 1;
+    there[slowest] = at[slowest] == 0 ? a.planes[0] - 1 : a.planes[1];
+    std::int64_t const place = place_of(a, there);
+    q[place] = r[place] + static_cast<S>(*factor) * p[place];
   }
 };
 
@@ -128,13 +154,7 @@ struct Survey {
   }
 };
 
-/// How many sums a step leaves: of points, what a piece or several have; it depends on the grid alone.
-template <class T>
-std::int64_t step_sums(Operator<T> const& a) {
-  constexpr std::int64_t most = 2048;
-  return std::min(Pieces::of(a).count, most);
-}
-
+/// Their sums come to their places among those of all parts (`Parts`).
 template <class Step>
 void host_step(Step const&, double* sums);
 template <class Visit>
@@ -152,6 +172,14 @@ Largest cuda_survey(Stream&, Survey<T> const&);
 /// Of a volume with the same coefficients everywhere.
 template <class S>
 std::int64_t column_sums(ColumnOperator<S> const&);
+/// Planes that no rank cuts.
+template <class S>
+std::int64_t column_planes(ColumnOperator<S> const&);
+/// How many sums the first planes leave.
+template <class S>
+std::int64_t direct_sums(ColumnOperator<S> const&, std::int64_t planes);
+template <class S>
+std::int64_t descend_sums(ColumnOperator<S> const&, std::int64_t planes);
 template <class S>
 void cuda_direct_columns(Stream&, ColumnOperator<S> const&, int const* stop, double const* beta,
                          S const* r, S const* p, S* q, double* sums);
@@ -164,7 +192,7 @@ void cuda_multiply_columns(Stream&, ColumnOperator<S> const&, S const* x, S* y);
 /// What steps and visits there are, for those who instantiate them.
 #define GRIDSTRIDE_CONJUGATE_STEPS(step, visit, survey, T)                                        \
   step(Direct<T, double>) step(Direct<T, float>) step(Descend<T, double>) step(Descend<T, float>) \
-      visit(Multiply<T, double>) visit(Multiply<T, float>) visit(TakeRight<T>)                    \
-          visit(GiveSolution<T>) survey(T)
+      visit(Follow<T, double>) visit(Follow<T, float>) visit(Multiply<T, double>)                 \
+          visit(Multiply<T, float>) visit(TakeRight<T>) visit(GiveSolution<T>) survey(T)
 
 }  // namespace gridstride::poisson

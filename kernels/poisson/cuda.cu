@@ -22,10 +22,12 @@ __global__ void __launch_bounds__(threads)
 
 template <class T>
 __global__ void __launch_bounds__(threads)
-    integrate_kernel(Operator<T> a, T const* values, T const* factors, Sums* sums) {
+    integrate_kernel(__grid_constant__ Operator<T> const a, __grid_constant__ Parts const parts,
+                     T const* values, T const* factors, Sums* sums) {
   __shared__ Sums shared[threads / warp_size];
   Sums own;
-  for_each_point(a, [&](std::int64_t const(&at)[3]) { add_to(own, a, values, factors, at); });
+  for_each_point_of(a, parts,
+                    [&](std::int64_t const(&at)[3]) { add_to(own, a, values, factors, at); });
   auto const combine = [](Sums const& x, Sums const& y) {
     return Sums{x.sum + y.sum, x.magnitude + y.magnitude};
   };
@@ -81,7 +83,7 @@ void cuda_add_sides(Stream& stream, Operator<T> const& a, SideValues<T> const& v
   for (int axis = 0; axis < a.dims; ++axis)
     for (int side = 0; side < 2; ++side) {
       T const* const given = values[axis][side];
-      if (given == nullptr) continue;
+      if (given == nullptr || !has_unknowns_beside(a, axis, side)) continue;
       auto const face = FaceUnknowns::of(a, axis, side);
       add_side_kernel<<<blocks_for(face.size(), threads), threads, 0, native(stream)>>>(
           a, face, given, right);
@@ -90,17 +92,14 @@ void cuda_add_sides(Stream& stream, Operator<T> const& a, SideValues<T> const& v
 }
 
 template <class T>
-Sums cuda_integrate(Stream& stream, Operator<T> const& a, T const* values, T const* factors) {
-  unsigned const blocks = blocks_of(Pieces::of(a));
-  Sums all;
-  for (Sums const& sums : found_by_blocks<Sums>(stream, blocks, [&](Sums* found) {
-         integrate_kernel<<<blocks, threads, 0, native(stream)>>>(a, values, factors, found);
-         GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson integrate");
-       })) {
-    all.sum += sums.sum;
-    all.magnitude += sums.magnitude;
-  }
-  return all;
+std::vector<Sums> cuda_integrate(Stream& stream, Operator<T> const& a, T const* values,
+                                 T const* factors) {
+  Parts const parts = Parts::of(a);
+  auto const blocks = static_cast<unsigned>(parts.own);
+  return found_by_blocks<Sums>(stream, blocks, [&](Sums* found) {
+    integrate_kernel<<<blocks, threads, 0, native(stream)>>>(a, parts, values, factors, found);
+    GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson integrate");
+  });
 }
 
 template <class T>
@@ -147,7 +146,7 @@ void cuda_correct(Stream& stream, std::int64_t size, double const* correction, d
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                  \
   template void cuda_add_sides(Stream&, Operator<T> const&, SideValues<T> const&, T*);             \
-  template Sums cuda_integrate(Stream&, Operator<T> const&, T const*, T const*);                   \
+  template std::vector<Sums> cuda_integrate(Stream&, Operator<T> const&, T const*, T const*);      \
   template void cuda_shift(Stream&, T, std::span<T>);                                              \
   template Largest cuda_measure(Stream&, Operator<T> const&, T const*, T const*);                  \
   template void cuda_fill_coefficients(Stream&, Operator<T> const&, double*, double*, double*);    \

@@ -46,9 +46,19 @@ struct Tiles {
     tiles.parts = over(a.points[2], tiles.length);
     return tiles;
   }
+  /// Of as many planes, of which no tile is cut.
+  unsigned blocks(int planes) const {
+    return x * y * static_cast<unsigned>((planes + length - 1) / length);
+  }
   unsigned blocks() const { return x * y * parts; }
-  ColumnWork work(std::int64_t sums, bool backwards) const {
-    return {x, y, length, static_cast<unsigned>(sums), backwards};
+  /// Of this rank.
+  template <class S>
+  unsigned own(ColumnOperator<S> const& a) const {
+    return blocks(a.planes[1]) - blocks(a.planes[0]);
+  }
+  template <class S>
+  ColumnWork work(ColumnOperator<S> const& a, std::int64_t sums, bool backwards) const {
+    return {x, y, length, blocks(a.planes[0]), blocks(), static_cast<unsigned>(sums), backwards};
   }
 };
 
@@ -61,12 +71,28 @@ std::int64_t column_sums(ColumnOperator<S> const& a) {
 }
 
 template <class S>
+std::int64_t column_planes(ColumnOperator<S> const& a) {
+  return std::max(Tiles::of<typename Shapes<S>::Direct>(a).length,
+                  Tiles::of<typename Shapes<S>::Step>(a).length);
+}
+
+template <class S>
+std::int64_t direct_sums(ColumnOperator<S> const& a, std::int64_t planes) {
+  return Tiles::of<typename Shapes<S>::Direct>(a).blocks(static_cast<int>(planes));
+}
+
+template <class S>
+std::int64_t descend_sums(ColumnOperator<S> const& a, std::int64_t planes) {
+  return Tiles::of<typename Shapes<S>::Step>(a).blocks(static_cast<int>(planes));
+}
+
+template <class S>
 void cuda_direct_columns(Stream& stream, ColumnOperator<S> const& a, int const* stop,
                          double const* beta, S const* r, S const* p, S* q, double* sums) {
   using Shape = typename Shapes<S>::Direct;
   auto const tiles = Tiles::of<Shape>(a);
-  direct_columns<S, Shape><<<tiles.blocks(), Shape::threads, 0, native(stream)>>>(
-      a, tiles.work(column_sums(a), false), stop, beta, r, p, q, sums);
+  direct_columns<S, Shape><<<tiles.own(a), Shape::threads, 0, native(stream)>>>(
+      a, tiles.work(a, column_sums(a), false), stop, beta, r, p, q, sums);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson direct");
 }
 
@@ -75,8 +101,8 @@ void cuda_descend_columns(Stream& stream, ColumnOperator<S> const& a, int const*
                           double const* alpha, S const* q, S* x, S* r, double* sums) {
   using Shape = typename Shapes<S>::Step;
   auto const tiles = Tiles::of<Shape>(a);
-  descend_columns<S, Shape><<<tiles.blocks(), Shape::threads, 0, native(stream)>>>(
-      a, tiles.work(column_sums(a), true), stop, alpha, q, x, r, sums);
+  descend_columns<S, Shape><<<tiles.own(a), Shape::threads, 0, native(stream)>>>(
+      a, tiles.work(a, column_sums(a), true), stop, alpha, q, x, r, sums);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson descend");
 }
 
@@ -85,12 +111,15 @@ void cuda_multiply_columns(Stream& stream, ColumnOperator<S> const& a, S const* 
   using Shape = typename Shapes<S>::Direct;
   auto const tiles = Tiles::of<Shape>(a);
   multiply_columns<S, Shape>
-      <<<tiles.blocks(), Shape::threads, 0, native(stream)>>>(a, tiles.work(0, false), x, y);
+      <<<tiles.own(a), Shape::threads, 0, native(stream)>>>(a, tiles.work(a, 0, false), x, y);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson product");
 }
 
 #define GRIDSTRIDE_INSTANTIATE(S)                                                                  \
   template std::int64_t column_sums(ColumnOperator<S> const&);                                     \
+  template std::int64_t column_planes(ColumnOperator<S> const&);                                   \
+  template std::int64_t direct_sums(ColumnOperator<S> const&, std::int64_t);                       \
+  template std::int64_t descend_sums(ColumnOperator<S> const&, std::int64_t);                      \
   template void cuda_direct_columns(Stream&, ColumnOperator<S> const&, int const*, double const*,  \
                                     S const*, S const*, S*, double*);                              \
   template void cuda_descend_columns(Stream&, ColumnOperator<S> const&, int const*, double const*, \

@@ -1,5 +1,5 @@
 // Conjugate gradients on the GPU, a point by a thread: what conjugate_steps.hpp has, for lines, planes
-// and fields of coefficients. A block takes pieces of rows along x, a grid of blocks apart, and leaves
+// and fields of coefficients. A block takes pieces of rows along x that follow one another, and leaves
 // one sum. Of r + β·p the points beside take what they need themselves, from the caches.
 
 #include "kernels/poisson/conjugate_steps.hpp"
@@ -11,16 +11,17 @@ namespace {
 
 template <class Step>
 __global__ void __launch_bounds__(threads)
-    step_kernel(__grid_constant__ Step const step, double* sums) {
+    step_kernel(__grid_constant__ Step const step, __grid_constant__ Parts const parts,
+                double* sums) {
   __shared__ double shared[threads / warp_size];
   if (*step.stop != 0) return;
   using Number = std::remove_cvref_t<decltype(*step.q)>;
   auto const factor = static_cast<Number>(*step.factor);
   double sum = 0;
-  for_each_point(step.a, [&](std::int64_t const(&at)[3]) { sum += step(factor, at); });
+  for_each_point_of(step.a, parts, [&](std::int64_t const(&at)[3]) { sum += step(factor, at); });
   sum = block_reduce<threads>(
       sum, [](double x, double y) { return x + y; }, shared);
-  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+  if (threadIdx.x == 0) sums[parts.first + blockIdx.x] = sum;
 }
 
 template <class Visit>
@@ -42,13 +43,14 @@ __global__ void __launch_bounds__(threads)
 
 template <class Step>
 void cuda_step(Stream& stream, Step const& step, double* sums) {
-  auto const blocks = static_cast<unsigned>(step_sums(step.a));
-  step_kernel<<<blocks, threads, 0, native(stream)>>>(step, sums);
+  Parts const parts = Parts::of(step.a);
+  step_kernel<<<static_cast<unsigned>(parts.own), threads, 0, native(stream)>>>(step, parts, sums);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson step");
 }
 
 template <class Visit>
 void cuda_visit(Stream& stream, Visit const& visit) {
+  if (visit.a.size() == 0) return;
   visit_kernel<<<blocks_of(Pieces::of(visit.a)), threads, 0, native(stream)>>>(visit);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson visit");
 }

@@ -30,23 +30,20 @@ void host_add_sides(Stream&, Operator<T> const& a, SideValues<T> const& values, 
   for (int axis = 0; axis < a.dims; ++axis)
     for (int side = 0; side < 2; ++side) {
       T const* const given = values[axis][side];
-      if (given == nullptr) continue;
+      if (given == nullptr || !has_unknowns_beside(a, axis, side)) continue;
       auto const face = FaceUnknowns::of(a, axis, side);
       for (std::int64_t i = 0; i < face.size(); ++i) add_side(a, face, given, i, right);
     }
 }
 
 template <class T>
-Sums host_integrate(Stream&, Operator<T> const& a, T const* values, T const* factors) {
+std::vector<Sums> host_integrate(Stream&, Operator<T> const& a, T const* values, T const* factors) {
   auto const visit = [&](Sums& sums, std::int64_t const(&at)[3]) {
     add_to(sums, a, values, factors, at);
   };
-  Sums all;
-  for (Sums const& sums : for_each_piece<Sums>(a, visit)) {
-    all.sum += sums.sum;
-    all.magnitude += sums.magnitude;
-  }
-  return all;
+  std::vector<Sums> sums(static_cast<std::size_t>(Parts::of(a).own));
+  for_each_part(a, visit, sums.data());
+  return sums;
 }
 
 template <class T>
@@ -85,7 +82,7 @@ void host_correct(Stream&, std::int64_t size, double const* correction, double* 
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                                  \
   template void host_add_sides(Stream&, Operator<T> const&, SideValues<T> const&, T*);             \
-  template Sums host_integrate(Stream&, Operator<T> const&, T const*, T const*);                   \
+  template std::vector<Sums> host_integrate(Stream&, Operator<T> const&, T const*, T const*);      \
   template void host_shift(Stream&, T, std::span<T>);                                              \
   template Largest host_measure(Stream&, Operator<T> const&, T const*, T const*);                  \
   template void host_fill_coefficients(Stream&, Operator<T> const&, double*, double*, double*);    \

@@ -1,5 +1,5 @@
 // Conjugate gradients on the host: what conjugate_steps.hpp has for each point, in pieces shared
-// among threads; the sums of pieces are put together in the order of the pieces.
+// among threads; the sums of a part's pieces are put together in their order.
 
 #include "kernels/poisson/conjugate_steps.hpp"
 #include "kernels/poisson/host_pieces.hpp"
@@ -11,11 +11,9 @@ void host_step(Step const& step, double* sums) {
   if (*step.stop != 0) return;
   using Number = std::remove_cvref_t<decltype(*step.q)>;
   auto const factor = static_cast<Number>(*step.factor);
-  auto const pieces = for_each_piece<double>(
-      step.a, [&](double& sum, std::int64_t const(&at)[3]) { sum += step(factor, at); });
-  auto const count = static_cast<std::size_t>(step_sums(step.a));
-  std::fill_n(sums, count, 0.0);
-  for (std::size_t piece = 0; piece < pieces.size(); ++piece) sums[piece % count] += pieces[piece];
+  for_each_part(
+      step.a, [&](double& sum, std::int64_t const(&at)[3]) { sum += step(factor, at); },
+      sums + Parts::of(step.a).first);
 }
 
 template <class Visit>

@@ -13,7 +13,6 @@
 namespace gridstride::poisson {
 
 inline constexpr int threads = 256;
-/// Of what is summed: the same on every device, so that the bits are too.
 inline constexpr std::int64_t most_blocks = 2048;
 
 inline unsigned blocks_of(Pieces const& pieces) {
@@ -25,6 +24,18 @@ template <class T, class Visit>
 __device__ void for_each_point(Operator<T> const& a, Visit const& visit) {
   Pieces const pieces = Pieces::of(a);
   for (std::int64_t piece = blockIdx.x; piece < pieces.count; piece += gridDim.x) {
+    std::int64_t at[3];
+    std::int64_t const end = pieces.place(a, piece, at);
+    for (at[0] += threadIdx.x; at[0] < end; at[0] += threads) visit(at);
+  }
+}
+
+/// The same for the points of the part that a block has among this rank's.
+template <class T, class Visit>
+__device__ void for_each_point_of(Operator<T> const& a, Parts const& parts, Visit const& visit) {
+  Pieces const pieces = Pieces::of(a);
+  auto const [first, last] = parts.range(parts.first + blockIdx.x);
+  for (std::int64_t piece = first; piece < last; ++piece) {
     std::int64_t at[3];
     std::int64_t const end = pieces.place(a, piece, at);
     for (at[0] += threadIdx.x; at[0] < end; at[0] += threads) visit(at);
@@ -55,6 +66,7 @@ template <class T, class Launch>
 Largest largest_of_blocks(Stream& stream, Operator<T> const& a, Launch const& launch) {
   unsigned const blocks = blocks_of(Pieces::of(a));
   Largest all;
+  if (blocks == 0) return all;
   for (Largest const& largest :
        found_by_blocks<Largest>(stream, blocks, [&](Largest* found) { launch(blocks, found); }))
     raise(all, largest);

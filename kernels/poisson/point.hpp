@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "core/host_device.hpp"
 #include "kernels/poisson/poisson.hpp"
@@ -17,7 +19,9 @@ template <class T>
 struct Operator {
   int dims;
   std::int64_t points[3], stride[3];
-  std::int64_t first[3], count[3];  ///< unknowns
+  std::int64_t first[3], count[3];  ///< unknowns; of several ranks, those of this one
+  std::int64_t around[3];           ///< from the first point of a periodic axis to that before it
+  std::int64_t planes[2];           ///< along the slowest axis: this rank's, or all
   Rule side[3][2];
   double weight[3];  ///< a/h², or 1/(2h²) where a is an array
   /// Of a side's values: a/h² of a value and 2a/h of a derivative, or the same without a and halved.
@@ -52,7 +56,7 @@ struct Faces {
 template <class T>
 GRIDSTRIDE_HOST_DEVICE Faces faces_of(Operator<T> const& a, int axis, std::int64_t at,
                                       std::int64_t place) {
-  std::int64_t const stride = a.stride[axis], around = (a.points[axis] - 1) * stride;
+  std::int64_t const stride = a.stride[axis], around = a.around[axis];
   Faces faces{place - stride, place + stride, a.weight[axis], a.weight[axis]};
   if (a.is_side(axis, 0, at))
     faces.lower_place = a.side[axis][0] == Rule::periodic ? place + around : place + stride;
@@ -209,6 +213,63 @@ struct Pieces {
   }
 };
 
+/// How sums over the unknowns are made of those of pieces: the same parts for any number of ranks. A
+/// part has some of a plane along the slowest axis, or several planes, as many as a power of two. A
+/// line counts as one plane.
+struct Parts {
+  static constexpr std::int64_t most = 4096;
+  std::int64_t planes;            ///< of a part
+  std::int64_t of_plane, pieces;  ///< where that is one: parts of each, and pieces of a part
+  std::int64_t plane_pieces;      ///< pieces of a plane
+  std::int64_t count;             ///< of the whole grid
+  std::int64_t first, own;        ///< those of this rank
+  std::int64_t begin, end;        ///< planes with unknowns of this rank
+
+  template <class T>
+  static Parts of(Operator<T> const& a) {
+    int const slowest = a.dims - 1;
+    Parts parts{};
+    parts.plane_pieces = (a.count[0] + Pieces::length - 1) / Pieces::length;
+    if (a.dims == 3) parts.plane_pieces *= a.count[1];
+    bool const is_line = a.dims == 1;
+    std::int64_t const all = is_line ? 1 : a.points[slowest];
+    parts.planes = planes_together(all);
+    std::int64_t const wanted = std::max<std::int64_t>(most / all, 1);
+    parts.pieces = (parts.plane_pieces + wanted - 1) / wanted;
+    parts.of_plane = (parts.plane_pieces + parts.pieces - 1) / parts.pieces;
+    parts.count = parts.of_first(all);
+    parts.first = parts.of_first(is_line ? 0 : a.planes[0]);
+    parts.own = parts.of_first(is_line ? 1 : a.planes[1]) - parts.first;
+    parts.begin = is_line ? 0 : a.first[slowest];
+    parts.end = is_line ? 1 : a.first[slowest] + a.count[slowest];
+    return parts;
+  }
+  static std::int64_t planes_together(std::int64_t planes) {
+    std::int64_t together = 1;
+    while (together * most < planes) together *= 2;
+    return together;
+  }
+  /// How many parts so many planes have, of which no rank cuts one.
+  std::int64_t of_first(std::int64_t number) const {
+    return planes > 1 ? (number + planes - 1) / planes : number * of_plane;
+  }
+  /// The pieces of a part, as this rank counts them: from one to before another.
+  struct Range {
+    std::int64_t first, last;
+  };
+  GRIDSTRIDE_HOST_DEVICE Range range(std::int64_t part) const {
+    if (planes > 1) {
+      std::int64_t const low = part * planes, high = low + planes;
+      return {((low > begin ? low : begin) - begin) * plane_pieces,
+              ((high < end ? high : end) - begin) * plane_pieces};
+    }
+    std::int64_t const plane = part / of_plane, at = part % of_plane * pieces;
+    if (plane < begin || plane >= end) return {0, 0};
+    std::int64_t const before = (plane - begin) * plane_pieces;
+    return {before + at, before + (at + pieces < plane_pieces ? at + pieces : plane_pieces)};
+  }
+};
+
 /// The unknowns that a side's values go to: those of the face that are none of other sides, and
 /// where they lie.
 struct FaceUnknowns {
@@ -237,6 +298,15 @@ struct FaceUnknowns {
   GRIDSTRIDE_HOST_DEVICE std::int64_t size() const { return count[0] * count[1]; }
 };
 
+/// Whether a side's values go to unknowns of this rank.
+template <class T>
+bool has_unknowns_beside(Operator<T> const& a, int axis, int side) {
+  if (axis + 1 != a.dims) return a.size() > 0;
+  std::int64_t const inward = a.side[axis][side] == Rule::dirichlet ? 1 : 0;
+  std::int64_t const at = side == 0 ? inward : a.points[axis] - 1 - inward;
+  return at >= a.first[axis] && at < a.first[axis] + a.count[axis];
+}
+
 /// right += what value i of a side comes to.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE void add_side(Operator<T> const& a, FaceUnknowns const& face,
@@ -251,8 +321,9 @@ GRIDSTRIDE_HOST_DEVICE void add_side(Operator<T> const& a, FaceUnknowns const& f
 
 template <class T>
 void host_add_sides(Stream&, Operator<T> const&, SideValues<T> const&, T* right);
+/// The sums of this rank's parts.
 template <class T>
-Sums host_integrate(Stream&, Operator<T> const&, T const* values, T const* factors);
+std::vector<Sums> host_integrate(Stream&, Operator<T> const&, T const* values, T const* factors);
 template <class T>
 void host_shift(Stream&, T c, std::span<T> values);
 template <class T>
@@ -261,7 +332,7 @@ Largest host_measure(Stream&, Operator<T> const&, T const* u, T const* right);
 template <class T>
 void cuda_add_sides(Stream&, Operator<T> const&, SideValues<T> const&, T* right);
 template <class T>
-Sums cuda_integrate(Stream&, Operator<T> const&, T const* values, T const* factors);
+std::vector<Sums> cuda_integrate(Stream&, Operator<T> const&, T const* values, T const* factors);
 template <class T>
 void cuda_shift(Stream&, T c, std::span<T> values);
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include "kernels/poisson/line.hpp"
 #include "kernels/poisson/point.hpp"
+#include "kernels/poisson/shared.hpp"
 #include "kernels/support/arguments.hpp"
 
 namespace gridstride::poisson {
@@ -28,6 +30,23 @@ Rule rule_of(SideKind kind) {
   }
 }
 
+/// Places stay those of the whole grid. What is beside a periodic axis' first plane lies before it.
+template <class T>
+void take_part(Equation<T> const& equation, Operator<T>& a) {
+  RankPlanes const& ranks = *equation.ranks;
+  if (a.dims == 1 || ranks.all() != a.points[a.dims - 1])
+    throw std::invalid_argument("poisson: ranks share the planes of another grid");
+  int const slowest = a.dims - 1;
+  a.planes[0] = ranks.lower();
+  a.planes[1] = ranks.upper();
+  std::int64_t const end = std::min(a.first[slowest] + a.count[slowest], a.planes[1]);
+  a.first[slowest] = std::max(a.first[slowest], a.planes[0]);
+  a.count[slowest] = std::max<std::int64_t>(end - a.first[slowest], 0);
+  a.around[slowest] = -a.stride[slowest];
+  a.diffusivities = at_places(equation, a.diffusivities);
+  a.reactions = at_places(equation, a.reactions);
+}
+
 }  // namespace
 
 template <class T>
@@ -40,6 +59,7 @@ Operator<T> operator_of(Equation<T> const& equation) {
   for (int axis = 0; axis < 3; ++axis) {
     a.points[axis] = grid.points[axis];
     a.stride[axis] = stride;
+    a.around[axis] = (grid.points[axis] - 1) * stride;
     stride *= grid.points[axis];
     a.count[axis] = 1;
     if (axis >= grid.dims) continue;
@@ -59,6 +79,8 @@ Operator<T> operator_of(Equation<T> const& equation) {
   a.reaction = equation.reaction;
   a.diffusivities = equation.diffusivities;
   a.reactions = equation.reactions;
+  a.planes[1] = grid.points[grid.dims - 1];
+  if (equation.ranks != nullptr) take_part(equation, a);
   return a;
 }
 
@@ -66,7 +88,7 @@ namespace {
 
 template <class T>
 void require_points(Equation<T> const& equation, NamedBytes const& array) {
-  require_size("poisson", array, static_cast<std::size_t>(equation.grid.size()));
+  require_size("poisson", array, static_cast<std::size_t>(points_held(equation)));
 }
 
 }  // namespace
@@ -89,10 +111,28 @@ void add_sides(Stream& stream, Equation<T> const& equation, SideValues<T> const&
   require_points(equation, named("right", right));
   auto const a = operator_of(equation);
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda) return cuda_add_sides(stream, a, values, right.data());
+  if (stream.backend() == Backend::cuda)
+    return cuda_add_sides(stream, a, values, at_places(equation, right.data()));
 #endif
-  host_add_sides(stream, a, values, right.data());
+  host_add_sides(stream, a, values, at_places(equation, right.data()));
 }
+
+namespace {
+
+template <class T>
+std::vector<Sums> of_all_parts(Equation<T> const& equation, Operator<T> const& a,
+                               std::vector<Sums> const& own) {
+  if (equation.ranks == nullptr) return own;
+  auto const parts = Parts::of(a);
+  std::vector<Sums> all(static_cast<std::size_t>(parts.count));
+  std::ranges::copy(own, all.begin() + parts.first);
+  auto const cuts =
+      equation.ranks->cuts_of([&](std::int64_t planes) { return parts.of_first(planes); });
+  share_parts(equation.ranks->ranks(), std::span(all), cuts);
+  return all;
+}
+
+}  // namespace
 
 template <class T>
 Integral integrate(Stream& stream, Equation<T> const& equation,
@@ -100,16 +140,24 @@ Integral integrate(Stream& stream, Equation<T> const& equation,
                    std::type_identity_t<T const*> factors) {
   require_points(equation, named("values", values));
   auto const a = operator_of(equation);
-  Sums sums;
-  if (stream.backend() == Backend::cpu) sums = host_integrate(stream, a, values.data(), factors);
+  T const *const first = at_places(equation, values.data()), *const by =
+                                                                 at_places(equation, factors);
+  std::vector<Sums> own;
+  if (stream.backend() == Backend::cpu) own = host_integrate(stream, a, first, by);
 #ifdef GRIDSTRIDE_WITH_CUDA
   else
-    sums = cuda_integrate(stream, a, values.data(), factors);
+    own = cuda_integrate(stream, a, first, by);
 #endif
+  Sums sums;
+  for (Sums const& part : of_all_parts(equation, a, own)) {
+    sums.sum += part.sum;
+    sums.magnitude += part.magnitude;
+  }
   double volume = a.volume;
   for (int axis = 0; axis < a.dims; ++axis) {
     int const halved = (a.side[axis][0] == Rule::neumann) + (a.side[axis][1] == Rule::neumann);
-    volume *= static_cast<double>(a.count[axis]) - 0.5 * halved;
+    auto const count = unknowns(equation.grid, equation.sides, axis).count;
+    volume *= static_cast<double>(count) - 0.5 * halved;
   }
   return {a.volume * sums.sum, a.volume * sums.magnitude, volume};
 }
@@ -129,12 +177,15 @@ Residual measure(Stream& stream, Equation<T> const& equation,
   require_points(equation, named("u", u));
   require_points(equation, named("right", right));
   auto const a = operator_of(equation);
+  T const *const of_u = at_places(equation, u.data()), *const of_right =
+                                                           at_places(equation, right.data());
   Largest largest;
-  if (stream.backend() == Backend::cpu) largest = host_measure(stream, a, u.data(), right.data());
+  if (stream.backend() == Backend::cpu) largest = host_measure(stream, a, of_u, of_right);
 #ifdef GRIDSTRIDE_WITH_CUDA
   else
-    largest = cuda_measure(stream, a, u.data(), right.data());
+    largest = cuda_measure(stream, a, of_u, of_right);
 #endif
+  largest = of_all_ranks(equation, largest);
   auto const number = [](std::uint64_t bits) { return std::bit_cast<double>(bits); };
   Residual residual{number(largest.residual), 0};
   if (residual.largest != 0)

@@ -23,6 +23,10 @@
 ///
 /// Arrays lie in the stream's device memory, `grid.size()` values each, x fastest; what they have on
 /// Dirichlet sides is neither looked at nor changed.
+namespace gridstride {
+class RankPlanes;
+}
+
 namespace gridstride::poisson {
 
 using Sides = std::array<std::array<SideKind, 2>, 3>;
@@ -36,6 +40,9 @@ struct Equation {
   T const* diffusivities = nullptr;  ///< a at the points
   double reaction = 0;               ///< κ, where it is the same everywhere
   T const* reactions = nullptr;      ///< κ at the points
+  /// Of a grid of two or three axes that several ranks share: arrays of the grid are those that
+  /// `RankPlanes` has, and all ranks call what waits for the stream. Null: this process has all of it.
+  RankPlanes* ranks = nullptr;
 };
 
 /// Values on sides; null where there are none.

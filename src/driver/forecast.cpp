@@ -274,8 +274,11 @@ Forecast forecast(config::RunConfig const& run, Stream const& stream, Inputs con
   forecast_disk(run, memory, result);
   if (memory.trip_steps > 0)
     result.slabs =
-        fmt::format("{}, {:.0f} {} at least", memory.slabs,
-                    std::ceil(result.steps / static_cast<double>(memory.trip_steps)), memory.trips);
+        memory.trips.empty()
+            ? memory.slabs
+            : fmt::format("{}, {:.0f} {} at least", memory.slabs,
+                          std::ceil(result.steps / static_cast<double>(memory.trip_steps)),
+                          memory.trips);
   return result;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
+#include "core/rank_sums.hpp"
 #include "core/ranks.hpp"
 #include "core/stream.hpp"
 #include "grid/grid.hpp"
@@ -15,5 +17,12 @@ namespace gridstride {
 template <class T>
 void hand_out(Stream& stream, Ranks& ranks, Grid const& grid, std::span<T const> whole,
               Planes const& planes, std::span<T> here);
+
+/// The other way round: what each rank has of a grid in its device's memory, planes of so many values
+/// from its cut to the next one, comes to `whole`, which the first rank has on its host. All ranks call
+/// it; done when it returns. Instantiated for float and double.
+template <class T>
+void gather_planes(Stream& stream, Ranks& ranks, RankCuts const& cuts, std::int64_t plane,
+                   std::span<T const> here, std::span<T> whole);
 
 }  // namespace gridstride

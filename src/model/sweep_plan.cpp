@@ -18,8 +18,10 @@ std::int64_t SweepPlan::late_planes() const {
 }
 
 Planes SweepPlan::owned_by(int rank) const {
-  std::int64_t const planes = shape.planes();
-  return {planes * rank / ranks, planes * (rank + 1) / ranks};
+  auto const begin = [&](int number) {
+    return number == ranks ? shape.planes() : shape.pieces() * number / ranks * shape.together;
+  };
+  return {begin(rank), begin(rank + 1)};
 }
 
 Planes SweepPlan::held_by(int rank) const {
@@ -131,8 +133,9 @@ std::int64_t least_owned(SweepShape const& shape) { return std::max<std::int64_t
 }  // namespace
 
 int most_ranks(SweepShape const& shape) {
-  return static_cast<int>(
-      std::clamp<std::int64_t>(shape.planes() / least_owned(shape), 1, 1 << 20));
+  std::int64_t const most =
+      shape.together > 1 ? shape.pieces() : shape.planes() / least_owned(shape);
+  return static_cast<int>(std::clamp<std::int64_t>(most, 1, 1 << 20));
 }
 
 namespace {
@@ -179,7 +182,9 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
   std::int64_t const planes = shape.planes();
   std::int64_t const most = shape.alike ? planes / ranks / shape.reach : 1;
   RankRates const rates = rates_of(backend);
-  SweepPlan plan{shape, 1, (planes + ranks - 1) / ranks, ranks};
+  std::int64_t const most_pieces = (shape.pieces() + ranks - 1) / ranks;
+  std::int64_t const slab = std::min(most_pieces * shape.together + (shape.together > 1), planes);
+  SweepPlan plan{shape, 1, slab, ranks};
   plan.in_halves = goes_in_halves(plan, rates, trip_steps);
   plan.trip_steps = plan.in_halves ? shape.fused_steps
                     : trip_steps   ? std::clamp<std::int64_t>(*trip_steps, 1, most)

@@ -49,8 +49,15 @@ struct SweepShape {
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
   /// Whether a pass of `fused_steps` makes the planes alone that are wanted.
   bool in_parts = false;
+  /// Planes that ranks do not cut: the grid is cut at multiples of so many, and no rank has one alone.
+  std::int64_t together = 1;
 
   std::int64_t planes() const { return grid.points[grid.dims - 1]; }
+  /// What ranks share, such planes together.
+  std::int64_t pieces() const {
+    return together == 1 ? planes()
+                         : std::max<std::int64_t>((planes() + together - 2) / together, 1);
+  }
   std::int64_t plane_values() const { return grid.size() / planes(); }
   std::size_t plane_bytes() const { return static_cast<std::size_t>(plane_values()) * value_bytes; }
   /// Of all arrays.

@@ -38,6 +38,7 @@
 #include "simulations/poisson_line.hpp"
 #include "simulations/poisson_newton.hpp"
 #include "simulations/poisson_parameters.hpp"
+#include "simulations/poisson_ranks.hpp"
 
 namespace gridstride {
 
@@ -69,8 +70,16 @@ std::vector<Row> poisson_rows(config::RunConfig const& run) {
   return rows;
 }
 
+std::optional<SweepPlan> plan_of(config::RunConfig const& run, Device const& device) {
+  return poisson::plan_of_ranks(run, device, poisson_rows(run));
+}
+
 MemoryForecast poisson_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   if (poisson::method_of(run) == "newton") return poisson::nonlinear_memory(run, backend);
+  if (run.ranks > 1) {
+    Device const device = Device::open(backend, run.device.ordinal);
+    return poisson::memory_of_ranks(run, device, poisson_rows(run), *plan_of(run, device));
+  }
   auto result = forecast(run, poisson_rows(run));
   if (poisson::method_of(run) == "fft") {
     auto const shape = poisson::transform_shape(run.grid, poisson::sides_of(run)).shape;
@@ -107,6 +116,8 @@ class Poisson final : public OneShot {
     else if (auto const* cycles = std::get_if<Cycles>(&solver_))
       texts.push_back({"corrections in", std::string(name_of(cycles->inner()))});
     if (conjugated_) texts.push_back({"directions in", std::string(name_of(inner_))});
+    if (part_)
+      for (auto& text : part_->texts()) texts.push_back(std::move(text));
     return texts;
   }
   std::vector<Table> tables() const override;
@@ -122,6 +133,7 @@ class Poisson final : public OneShot {
 
   void compute() override;
   void load(config::RunConfig const& run, Inputs const& inputs);
+  void impose(config::RunConfig const& run, poisson::SideValues<T> const& values);
   void require_finite(config::RunConfig const& run);
   void require_balance(config::RunConfig const& run);
   void require_no_resonance(config::RunConfig const& run);
@@ -132,7 +144,7 @@ class Poisson final : public OneShot {
     return outcome_ ? outcome_->cycles : line == nullptr ? 1 : line->solves();
   }
   bool relaxes() const { return options_.relaxation != multigrid::Relaxation::none; }
-  std::span<T> u() { return (*state_)["u"].span(); }
+  std::span<T> u() { return part_ ? part_->u() : (*state_)["u"].span(); }
   std::span<T> right() { return (*state_)["source"].span(); }
 
   std::string method_;
@@ -140,6 +152,7 @@ class Poisson final : public OneShot {
   bool is_given_;  // u on some side
   double mean_;
   std::optional<State<T>> state_;
+  std::optional<poisson::RankPart<T>> part_;  // of several ranks
   Equation<T> equation_;
   std::optional<int> eliminated_;  // an axis, of several
   std::variant<std::monostate, Line, Transform, Layers, Cycles, Conjugates> solver_;
@@ -155,7 +168,7 @@ template <class T>
 Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
     : OneShot(stream, {"read", "solve", "check"}),
       method_(poisson::method_of(run)),
-      coefficients_(poisson::coefficients_of(run, inputs)),
+      coefficients_(poisson::shared_coefficients(run, inputs)),
       is_given_(poisson::has_given_side(run)),
       mean_(parameters_of(run).mean.value_or(0)),
       eliminated_(poisson::eliminated_axis(run)),
@@ -183,30 +196,47 @@ Poisson<T>::Poisson(config::RunConfig const& run, Stream const& stream, Inputs c
 /// What sides come to is moved to the right-hand side; u has its values on sides where it is given.
 template <class T>
 void Poisson<T>::load(config::RunConfig const& run, Inputs const& inputs) {
-  state_.emplace(stream_, poisson_rows(run), run, inputs, nullptr);
+  auto rows = poisson_rows(run);
+  if (auto const plan = plan_of(run, stream_.device())) {
+    part_.emplace(stream_, run, *plan);
+    rows = poisson::rows_of_rank(run, std::move(rows), *plan);
+  }
+  state_.emplace(stream_, std::move(rows), run, inputs, nullptr);
   auto& state = *state_;
   equation_ = {.grid = run.grid,
                .sides = poisson::sides_of(run),
                .diffusivity = state["diffusivity"].constant(),
                .diffusivities = state["diffusivity"].data(),
                .reaction = state["reaction"].constant(),
-               .reactions = state["reaction"].data()};
+               .reactions = state["reaction"].data(),
+               .ranks = part_ ? &part_->planes() : nullptr};
   poisson::SideValues<T> values{};
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side) values[axis][side] = state.side("u", axis, side);
+  impose(run, values);
+  poisson::add_sides(stream_, equation_, values, right());
+}
+
+template <class T>
+void Poisson<T>::impose(config::RunConfig const& run, poisson::SideValues<T> const& values) {
+  if (part_) {
+    part_->impose(stream_, equation_.sides, values);
+    return part_->gather(stream_, (*state_)["u"].span());
+  }
   typename stencil::DiffusionStep<T> given{};
   for (int axis = 0; axis < run.grid.dims; ++axis)
-    for (int side = 0; side < 2; ++side) {
-      values[axis][side] = state.side("u", axis, side);
+    for (int side = 0; side < 2; ++side)
       given.sides[axis][side] = {equation_.sides[axis][side], values[axis][side]};
-    }
   zero_async(u(), stream_);
   stencil::impose_dirichlet<T>(stream_, run.grid, given.sides, u().data());
-  poisson::add_sides(stream_, equation_, values, right());
 }
 
 /// Of corners, which no unknown is beside, nobody else looks at the values.
 template <class T>
 void Poisson<T>::require_finite(config::RunConfig const& run) {
-  std::int64_t const place = first_non_finite<T>(stream_, u(), "auto");
+  std::span<T const> const looked_at = part_ ? part_->own() : u();
+  std::int64_t place = first_non_finite<T>(stream_, looked_at, "auto");
+  if (part_) place = part_->first_place(place);
   if (place < 0) return;
   throw ConfigError(
       {run.problem(run.location("boundary"),
@@ -273,10 +303,12 @@ void Poisson<T>::compute() {
     poisson::shift(stream_, mean_ - found.sum / found.volume, u());
   });
   times_.measure("check", [this] { check(); });
+  if (part_) part_->gather(stream_, (*state_)["u"].span());
 }
 
 template <class T>
 void Poisson<T>::check() {
+  if (part_) part_->planes().exchange(stream_, u());
   residual_ = poisson::measure(stream_, equation_, u(), right());
   bool const is_exact = !outcome_ && !conjugated_;
   if (conjugated_ && conjugated_->outcome == krylov::Outcome::not_finite)
@@ -325,6 +357,12 @@ std::string Poisson<T>::shortfall() const {
   return poisson::shortfall_of(*outcome_, method_, options_);
 }
 
+std::vector<Problem> poisson_problems(config::RunConfig const& run, Inputs const& inputs) {
+  auto const refusal = run.ranks > 1 ? poisson::refusal_of_ranks(run) : std::string();
+  if (!refusal.empty()) return {run.problem(run.location("parameters.method"), refusal)};
+  return poisson::problems(run, inputs);
+}
+
 std::string_view modes_of(std::array<SideKind, 2> const& sides) {
   if (sides[0] == SideKind::periodic) return "waves";
   return sides[0] == SideKind::dirichlet ? "sines" : "cosines";
@@ -367,10 +405,11 @@ SimulationEntry poisson_entry() {
   info.kernels = {{"evaluate", variant_names("evaluate")},
                   {"multigrid", variant_names("multigrid")}};
   info.has_time = false;
+  info.takes_ranks = true;
   info.variables = std::span(expression::space_and_time).first(3);
   auto row = entry<Poisson, Parameters>({.info = info,
                                          .memory = poisson_memory,
-                                         .problems = poisson::problems,
+                                         .problems = poisson_problems,
                                          .report = poisson_report});
   row.make = make_poisson;
   return row;

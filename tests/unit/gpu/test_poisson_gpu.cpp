@@ -6,6 +6,7 @@
 #include "support/poisson_cases.hpp"
 #include "support/poisson_kernel_cases.hpp"
 #include "support/poisson_reference.hpp"
+#include "support/shared_equation_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -38,6 +39,10 @@ TEST_F(PoissonGpu, ConjugateGradients) {
   test::expect_modes({{16, 9}, "ppdd"}, "cg, tolerance: 1e-15", Backend::cuda);
   test::expect_modes({{9, 11, 8}, "dnnnpp"}, "cg, tolerance: 1e-15", Backend::cuda);
   test::expect_order_two("ddnnpp", 16, 1, 0, "cg, inner: float32", Backend::cuda);
+}
+
+TEST_F(PoissonGpu, RanksShareEquationsBitByBit) {
+  poisson::test::expect_shared_equations(Backend::cuda);
 }
 
 TEST_F(PoissonGpu, LayersGiveWhatTransformsDo) {

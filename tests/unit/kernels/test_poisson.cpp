@@ -10,6 +10,7 @@
 #include "support/conjugate_cases.hpp"
 #include "support/poisson_kernel_cases.hpp"
 #include "support/refusal.hpp"
+#include "support/shared_equation_cases.hpp"
 
 namespace gridstride::poisson::test {
 namespace {
@@ -50,6 +51,19 @@ TEST(PoissonKernels, EigenvectorsTakeAnIterationEach) {
 TEST(PoissonKernels, DirectionsInFloat32) {
   Stream stream(Device::open(Backend::cpu));
   expect_rounded_directions(stream, 24);
+}
+
+TEST(PoissonKernels, RanksShareEquationsBitByBit) { expect_shared_equations(Backend::cpu); }
+
+TEST(PoissonKernels, RanksShareNoLine) {
+  EXPECT_TRUE(gridstride::test::on_ranks(2, [](Ranks& ranks) {
+    Stream stream(Device::open(Backend::cpu));
+    RankPlanes planes(ranks, stream, {0, 4, 9}, true, 8, 64);
+    Equation<double> equation{.grid = {.dims = 1, .points = {9, 1, 1}}, .ranks = &planes};
+    EXPECT_THROW(operator_of(equation), std::invalid_argument);
+    equation.grid = {.dims = 2, .points = {9, 8, 1}};
+    EXPECT_THROW(operator_of(equation), std::invalid_argument);
+  }));
 }
 
 TEST(PoissonKernels, ManySystemsAreEliminated) {

@@ -208,6 +208,42 @@ TEST(HandOut, GivesEachRankThePlanesThatItAsksFor) {
   }));
 }
 
+TEST(HandOut, GathersWhatRanksHave) {
+  RankCuts const cuts = {0, 3, 4, 9};
+  constexpr std::int64_t plane = 5;
+  EXPECT_TRUE(test::on_ranks(3, [&](Ranks& ranks) {
+    Stream stream(Device::open(Backend::cpu));
+    auto const rank = static_cast<std::size_t>(ranks.rank());
+    std::vector<double> own(static_cast<std::size_t>((cuts[rank + 1] - cuts[rank]) * plane));
+    for (std::size_t i = 0; i < own.size(); ++i)
+      own[i] = static_cast<double>(cuts[rank] * plane) + static_cast<double>(i);
+    std::vector<double> whole(ranks.is_first() ? 9 * plane : 0);
+    gather_planes<double>(stream, ranks, cuts, plane, own, whole);
+    for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_EQ(whole[i], static_cast<double>(i));
+  }));
+}
+
+TEST(RankPlan, CutsNoPlanesThatBelongTogether) {
+  for (std::int64_t const planes : {4, 7, 8, 16, 17, 18, 513}) {
+    SweepShape shape{.grid = {.dims = 2, .points = {3, planes, 1}}, .together = 4};
+    int const most = most_ranks(shape);
+    EXPECT_EQ(most, std::max<std::int64_t>((planes + 2) / 4, 1));
+    for (int ranks = 1; ranks <= std::min(most, 9); ++ranks) {
+      auto const plan = plan_ranks(shape, ranks, Backend::cpu, {});
+      std::int64_t next = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        auto const own = plan.owned_by(rank);
+        EXPECT_EQ(own.lower, next);
+        EXPECT_EQ(own.lower % 4, 0);
+        EXPECT_GE(own.count(), 2);
+        EXPECT_LE(own.count(), plan.slab_planes);
+        next = own.upper;
+      }
+      EXPECT_EQ(next, planes);
+    }
+  }
+}
+
 TEST(RankPlan, HoldsItsNeighboursHalosToo) {
   auto plan = plan_ranks(line(20), 3, Backend::cpu, 2);
   EXPECT_EQ(plan.held_by(0).lower, -2);  // around

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "core/buffer.hpp"
+#include "core/rank_links.hpp"
+#include "core/rank_memory.hpp"
+#include "core/rank_sums.hpp"
+#include "core/stream.hpp"
+
+namespace gridstride {
+
+/// How several ranks share the planes of a grid along its slowest axis, for kernels that need what is
+/// beside theirs, and sums over all: each rank has the planes from its cut to the next one's. Arrays of
+/// a grid have those planes and one more on each side, whose values are those of the rank beside it.
+class RankPlanes {
+ public:
+  /// All ranks make one. Along an axis that goes `around`, the first rank is above the last one. Planes
+  /// have up to `plane_bytes`, and `share` takes up to `most_sums` numbers.
+  RankPlanes(Ranks& ranks, Stream const& stream, RankCuts cuts, bool around,
+             std::size_t plane_bytes, std::size_t most_sums);
+
+  Ranks& ranks() const { return ranks_; }
+  RankCuts const& cuts() const { return cuts_; }
+  std::int64_t all() const { return cuts_.back(); }
+  std::int64_t lower() const { return cuts_[rank_]; }
+  std::int64_t upper() const { return cuts_[rank_ + 1]; }
+  /// Planes of an array, of which the first one is `lower() − 1`.
+  std::int64_t held() const { return upper() - lower() + 2; }
+  /// Which elements each rank has of as many as `of_planes` of all planes make, for every number of
+  /// planes that no rank cuts.
+  template <class Count>
+  RankCuts cuts_of(Count const& of_planes) const {
+    RankCuts cuts;
+    for (std::int64_t const plane : cuts_) cuts.push_back(of_planes(plane));
+    return cuts;
+  }
+
+  /// Queues that the planes on each side of the rank's own have what the ranks beside it have there.
+  template <class T>
+  void exchange(Stream& stream, std::span<T> values) {
+    exchange_bytes(stream, std::as_writable_bytes(values));
+  }
+  /// Queues that all ranks have all of `sums`, in device memory: so many `sets` of as many numbers as
+  /// `cuts` has elements, one set after the other, of each of which a rank has made its part.
+  void share(Stream& stream, double* sums, int sets, RankCuts const& cuts);
+
+  /// How planes and sums go, in words.
+  std::string transport() const;
+
+ private:
+  void exchange_bytes(Stream& stream, std::span<std::byte> values);
+  void share_through_host(Stream& stream, double* sums, int sets, RankCuts const& cuts);
+
+  Ranks& ranks_;
+  std::size_t rank_;
+  RankCuts cuts_;
+  RanksBeside beside_;
+  OpenedLinks links_;
+  std::unique_ptr<RankMemory> boxes_;  // for sums, of GPUs that reach each other's
+  std::string boxes_lack_;             // why there are none
+  Buffer<double> staging_;             // or the host's, for a GPU
+  std::size_t most_sums_;
+  std::uint64_t shared_ = 0;  // so many times
+};
+
+#ifdef GRIDSTRIDE_WITH_CUDA
+/// Memory that a rank has for the sums of all: what says that a rank's have come, and twice the sums,
+/// which take turns.
+struct SumBoxes {
+  static constexpr int most_ranks = 64;
+  std::byte* of[most_ranks];
+  int rank, count;
+  std::size_t most_sums;
+
+  static std::size_t bytes(std::size_t most_sums) {
+    return most_ranks * sizeof(std::uint64_t) + 2 * most_sums * sizeof(double);
+  }
+};
+/// `number` counts from 1 on.
+void cuda_share(Stream& stream, SumBoxes const& boxes, double* sums, int sets, RankCuts const& cuts,
+                std::uint64_t number);
+#endif
+
+}  // namespace gridstride

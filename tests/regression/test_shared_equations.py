@@ -1,0 +1,179 @@
+"""Equations that several ranks solve together: the same bits, history and ends as in one process."""
+
+import json
+import random
+
+import numpy
+
+import support
+from support import BAD_INPUT, DONE, FAILED
+from test_shared_runs import Shared
+
+NUMBERS = ("residual", "backward_error", "mean", "imbalance", "solves", "relative_residual")
+SIDES = {"p": "periodic", "d": {"dirichlet": 0.5}, "n": {"neumann": 0},
+         "dn": {"lower": {"dirichlet": "0.3"}, "upper": {"neumann": "-0.2"}},
+         "nd": {"lower": {"neumann": "0.1"}, "upper": {"dirichlet": "1"}}}
+
+
+def poisson(points, sides, device="cpu", **parameters):
+    along = dict(zip("xyz", (SIDES.get(side, side) if isinstance(side, str) else side
+                             for side in sides)))
+    return {"simulation": "poisson", "device": device, "grid": {"points": list(points)},
+            "boundary": along, "output": {"formats": ["hdf5", "vti"]},
+            "parameters": {"method": "cg", "source": "sin(7*x)*y + 1", **parameters}}
+
+
+class Solved(Shared):
+    def solve(self, config, count, folder, code, environment=None):
+        """What a run leaves and says: numbers, and the lines of its failure."""
+        file = self.write("case.yaml", config)
+        arguments = ("run", file, "--output", folder, "--quiet", "--overwrite", "--summary",
+                     f"{folder}.json")
+        if count == 1:
+            _, err = self.call(*arguments, code=code,
+                               environment={"OMP_NUM_THREADS": "1"})
+        else:
+            _, err = self.on_ranks(count, *arguments, code=code, environment=environment)
+        summary = self.directory / f"{folder}.json"
+        found = json.loads(summary.read_text()) if summary.exists() else {}
+        numbers = {name: found["diagnostics"][name] for name in NUMBERS} if found else {}
+        told = [line for line in err.splitlines() if "gridstride" in line or "poisson" in line
+                or "case.yaml" in line]
+        return numbers, told, found.get("chosen", {})
+
+    def assert_solved(self, config, counts, code=DONE, has_result=True, environment=None):
+        numbers, told, _ = self.solve(config, 1, "one", code)
+        images = self.contents("one", "*.vti")
+        self.assertEqual(bool(images), has_result)
+        for count in counts:
+            with self.subTest(ranks=count):
+                folder = f"of_{count}"
+                theirs, tells, chosen = self.solve(config, count, folder, code, environment)
+                self.assertEqual(theirs, numbers)
+                self.assertEqual(tells, told)
+                self.assertEqual(self.contents(folder, "*.vti"), images)
+                if has_result:
+                    self.assertTrue(chosen["ranks"].startswith(f"{count}, of "), chosen)
+                    self.assert_same("one/case.h5", f"{folder}/case.h5")
+        return told
+
+
+class OnHost(Solved):
+    def test_sides_of_every_kind(self):
+        for number, sides in enumerate((("p", "p"), ("d", "d"), ("n", "d"), ("dn", "p"), ("p", "nd"),
+                                        ("d", "n"), ("p", "dn"))):
+            with self.subTest(sides=sides):
+                self.assert_solved(poisson([11 + number, 17], sides, reaction=0.5), (2, 3, 8))
+        for sides in (("p", "d", "p"), ("n", "p", "dn"), ("d", "nd", "n"), ("p", "n", "d")):
+            with self.subTest(sides=sides):
+                self.assert_solved(poisson([7, 6, 11], sides, reaction=1), (2, 5))
+
+    def test_what_varies(self):
+        rng = random.Random(7)
+        for _ in range(6):
+            dims = rng.choice((2, 3))
+            points = [rng.randrange(5, 14) for _ in range(dims - 1)] + [rng.randrange(16, 24)]
+            sides = [rng.choice(list(SIDES)) for _ in range(dims)]
+            config = poisson(points, sides, diffusivity="1 + x*y + 0.3*sin(9*y)", reaction="0.1 + x",
+                             source="exp(x) - y", inner=rng.choice(("float32", "float64")))
+            config["precision"] = rng.choice(("float32", "float64"))
+            with self.subTest(config=config):
+                self.assert_solved(config, (rng.choice((2, 3, 5)), 8))
+
+    def test_values_on_sides(self):
+        around = {"x": {"lower": {"dirichlet": "y*z"}, "upper": {"neumann": "y - z"}},
+                  "y": {"lower": {"neumann": "x + z"}, "upper": {"dirichlet": "sin(z) + x"}},
+                  "z": {"lower": {"dirichlet": "x*y"}, "upper": {"neumann": "cos(x)*y"}}}
+        config = poisson([6, 7, 17], (), diffusivity="1 + z*z + x")
+        self.assert_solved({**config, "boundary": around}, (2, 3, 8))
+        flat = {"x": {"dirichlet": "y^2"}, "y": {"lower": {"neumann": "x"}, "upper": {"dirichlet": "x"}}}
+        self.assert_solved({**poisson([9, 33], ()), "boundary": flat}, (2, 5))
+
+    def test_many_lines(self):
+        """More planes and points of a row than a part of a sum has."""
+        self.assert_solved(poisson([9, 4999], ("d", "n"), iterations=40), (2, 3), code=FAILED)
+        self.assert_solved(poisson([2099, 9], ("d", "p"), iterations=30, diffusivity="1 + y"), (3,),
+                           code=FAILED)
+
+    def test_an_open_mean(self):
+        for sides in (("p", "p"), ("n", "p"), ("n", "n")):
+            with self.subTest(sides=sides):
+                self.assert_solved(poisson([12, 17], sides, source="cos(2*pi*x)*cos(pi*y)", mean=3,
+                                           imbalance=1), (2, 3, 8))
+
+    def test_what_does_not_end(self):
+        told = self.assert_solved(poisson([33, 31], ("d", "d"), iterations=5), (2, 3), code=FAILED)
+        self.assertIn("after 5 iterations", told[0])
+
+    def test_what_has_no_solution(self):
+        config = poisson([12, 17], ("p", "n"), source="1 + x")
+        told = self.assert_solved(config, (2, 5), code=BAD_INPUT, has_result=False)
+        self.assertIn("its integral and what flows in", told[0])
+
+    def test_nothing_to_solve(self):
+        self.assert_solved(poisson([9, 17], ("p", "n"), source=0), (3,))
+
+    def test_coefficients_from_files(self):
+        values = 1 + numpy.random.default_rng(3).random((19, 8, 5))
+        numpy.save(self.directory / "a.npy", values)
+        numpy.save(self.directory / "f.npy", values[::-1] - 1)
+        self.assert_solved(poisson([5, 8, 19], ("p", "d", "n"), diffusivity={"file": "a.npy"},
+                                   source={"file": "f.npy"}), (2, 8))
+
+
+class Refused(Solved):
+    def test_what_is_not_shared(self):
+        for points, parameters, needed in (
+                ([17, 17], {"method": "fft"}, "fft is computed by one process (there are 2; cg is"),
+                ([17, 17], {"method": "mg_cg"}, "mg_cg is computed by one process (there are 2"),
+                ([17, 17], {"method": "newton", "source": "exp(u)"}, "newton is computed by one"),
+                ([99], {"source": "x"}, "a line is computed by one process (there are 2"),
+                ([17, 17], {"diffusivity": "1+(" * 63 + "y" + ")" * 63}, "with simpler formulas")):
+            with self.subTest(parameters=parameters):
+                file = self.write("case.yaml", poisson(points, "d" * len(points), **parameters))
+                _, err = self.call("check", file, "--ranks", "2", code=BAD_INPUT)
+                self.assertIn(needed, err)
+                _, err = self.on_ranks(2, "run", file, code=BAD_INPUT)
+                self.assertEqual(err.count(needed), 1, err)
+        self.assertEqual(self.files(), ["case.yaml"])
+
+    def test_too_many(self):
+        file = self.write("case.yaml", poisson([17, 9], "dd"))
+        for _, err in (self.call("check", file, "--ranks", "5", code=BAD_INPUT),
+                       self.on_ranks(5, "run", file, code=BAD_INPUT)):
+            self.assertIn("5 ranks are too many for 9 points along y: up to 4 can share them", err)
+
+    def test_what_check_tells(self):
+        out, _ = self.call("check", self.write("case.yaml", poisson([17, 9], "dd")), "--ranks", "2")
+        self.assertIn("2 ranks share 9 planes, up to 5 each", out)
+
+
+class OnGpu(Solved):
+    def setUp(self):
+        super().setUp()
+        if "cuda:0" not in self.call("list", "devices")[0]:
+            self.skipTest("there is no GPU")
+
+    def assert_solved_on_gpu(self, config, counts):
+        for transport, visible in (("p2p", None), ("p2p", "0"), ("staged", None)):
+            environment = {"GRIDSTRIDE_TRANSPORT": transport}
+            if visible is not None:
+                environment["CUDA_VISIBLE_DEVICES"] = visible
+            with self.subTest(transport=transport, visible=visible):
+                self.assert_solved({**config, "device": "cuda"}, counts, environment=environment)
+
+    def test_volumes(self):
+        self.assert_solved_on_gpu(poisson([33, 18, 17], ("p", "d", "n"), reaction=1), (2, 3))
+        self.assert_solved_on_gpu(poisson([18, 35, 20], ("n", "p", "p"), inner="float32", reaction=1),
+                                  (2, 4))
+
+    def test_fields(self):
+        self.assert_solved_on_gpu(poisson([19, 18, 17], ("d", "n", "p"), diffusivity="1 + x*z"), (2, 3))
+
+    def test_planes(self):
+        config = poisson([130, 97], ("p", "dn"), diffusivity="1 + x*y")
+        self.assert_solved_on_gpu({**config, "precision": "float32"}, (2, 3))
+
+
+if __name__ == "__main__":
+    support.main()
