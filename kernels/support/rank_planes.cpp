@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/support/gpu_links.hpp"
+
 namespace gridstride {
 
 namespace {
@@ -25,14 +27,14 @@ RankPlanes::RankPlanes(Ranks& ranks, Stream const& stream, RankCuts cuts, bool a
       rank_(static_cast<std::size_t>(ranks.rank())),
       cuts_(std::move(cuts)),
       beside_(ranks_beside(ranks, around)),
-      links_(open_links(ranks, stream, beside_, plane_bytes)),
+      links_(open_gpu_links(ranks, stream, beside_, plane_bytes, Meanwhile::nothing)),
       most_sums_(most_sums) {
   if (cuts_.size() != static_cast<std::size_t>(ranks.count()) + 1)
     throw std::invalid_argument("planes cut for another number of ranks");
   if (stream.backend() == Backend::cpu) return;
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (links_.links->name() != "p2p")
-    boxes_lack_ = "halos do";
+  if (auto const name = links_.links->name(); name != "stores" && name != "p2p")
+    boxes_lack_ = fmt::format("planes go by {}", name);
   else if (ranks.count() > SumBoxes::most_ranks)
     boxes_lack_ = fmt::format("more than {} ranks", SumBoxes::most_ranks);
   else

@@ -3,6 +3,7 @@
 // turns is free again: who writes the next but one has had the next one of all others, who had then
 // taken the one before.
 
+#include "kernels/support/flags.cuh"
 #include "kernels/support/launch.cuh"
 #include "kernels/support/rank_planes.hpp"
 
@@ -15,16 +16,6 @@ constexpr int share_threads = 512;
 struct SharedCuts {
   long long cuts[SumBoxes::most_ranks + 1];
 };
-
-__device__ void store_release(std::uint64_t* place, std::uint64_t value) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(place), "l"(value) : "memory");
-}
-
-__device__ std::uint64_t load_acquire(std::uint64_t const* place) {
-  std::uint64_t value;
-  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(place) : "memory");
-  return value;
-}
 
 __global__ void __launch_bounds__(share_threads)
     share_kernel(__grid_constant__ SumBoxes const boxes, __grid_constant__ SharedCuts const cuts,

@@ -16,6 +16,7 @@
 #include "core/rank_links.hpp"
 #include "core/text.hpp"
 #include "core/timer.hpp"
+#include "kernels/support/gpu_links.hpp"
 
 namespace gridstride::bench {
 
@@ -34,7 +35,7 @@ class Ring {
         stream_(stream),
         beside_{(ranks.rank() + ranks.count() - 1) % ranks.count(),
                 (ranks.rank() + 1) % ranks.count()},
-        links_(open_links(ranks, stream, beside_, most, transport).links),
+        links_(open_gpu_links(ranks, stream, beside_, most, Meanwhile::nothing, transport).links),
         sent_(stream, MemorySpace::device, ways * most),
         come_(stream, MemorySpace::device, ways * most) {
     for (int way = 0; way < ways; ++way) {
@@ -133,8 +134,16 @@ LinkModel fit(std::vector<LinkTime> const& times) {
 
 std::vector<LinkReport> measure_links(Ranks& ranks, Stream& stream) {
   std::vector<LinkReport> reports;
-  for (auto const transport : transports_of(stream.backend()))
+  auto const add = [&](std::string_view transport) {
     reports.push_back(of_links::measure(ranks, stream, transport));
+  };
+  if (stream.backend() == Backend::cpu) {
+    add("mpi");
+    return reports;
+  }
+  for (auto const& transport : gpu_transports(Meanwhile::nothing, of_links::most))
+    add(transport.name);
+  add(staged_transport);
   return reports;
 }
 

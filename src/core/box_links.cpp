@@ -1,9 +1,5 @@
 #include "core/box_links.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <random>
 #include <stdexcept>
 
 #include "core/buffer.hpp"
@@ -16,13 +12,6 @@ std::size_t size_of(RankLinks::Pieces const& pieces) {
   std::size_t bytes = 0;
   for (auto const& piece : pieces) bytes += piece.size();
   return bytes;
-}
-
-/// What a rank sends for proof.
-void fill(std::span<std::byte> bytes, int rank, std::size_t way, unsigned round) {
-  std::minstd_rand random(static_cast<unsigned>(rank) * 4 + static_cast<unsigned>(way) * 2 + round +
-                          1);
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() >> 8);
 }
 
 }  // namespace
@@ -78,39 +67,6 @@ void BoxLinks::finish(std::span<Arrival const> arrivals) {
     }
     has_taken(way, turn, *stream);
   }
-}
-
-std::string BoxLinks::prove(Stream& stream) {
-  std::size_t const size = std::min<std::size_t>(bytes_, 4096);
-  Buffer<std::byte> host(stream, MemorySpace::pinned, ways * size);
-  Buffer<std::byte> device(stream, MemorySpace::device, 2 * ways * size);
-  auto const place = [size](auto& buffer, std::size_t number) {
-    return buffer.span().subspan(number * size, size);
-  };
-  std::string failure;
-  for (unsigned round = 0; round < turns; ++round) {
-    std::vector<Arrival> arrivals;
-    for (std::size_t way = 0; way < ways; ++way) {
-      fill(place(host, way), ranks_.rank(), way, round);
-      copy_async(place(device, way), place(host, way), stream);
-      if (beside_[way] >= 0) start(static_cast<int>(way), {place(device, way)}, stream);
-      arrivals.push_back({static_cast<int>(way), {place(device, ways + way)}, &stream});
-    }
-    stream.synchronize();  // the host's memory is used again
-    finish(arrivals);
-    for (std::size_t way = 0; way < ways; ++way)
-      copy_async(place(host, way), place(device, ways + way), stream);
-    let_go(stream);
-    stream.synchronize();
-    std::vector<std::byte> expected(size);
-    for (std::size_t way = 0; way < ways; ++way) {
-      int const from = beside_[1 - way];
-      fill(expected, from, way, round);
-      if (from >= 0 && !std::ranges::equal(expected, place(host, way)))
-        failure = fmt::format("what rank {} sends does not come", from);
-    }
-  }
-  return failure;
 }
 
 EventLinks::Events EventLinks::events_of(Device const& device) {

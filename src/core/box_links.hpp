@@ -20,10 +20,6 @@ class BoxLinks : public RankLinks {
   void let_go(Stream& stream) override;
   void finish(std::span<Arrival const> arrivals) override;
 
-  /// Sends a little on both ways, and waits: whether it comes. Returns why it does not, or nothing.
-  /// All ranks call it.
-  std::string prove(Stream& stream);
-
  protected:
   static constexpr std::size_t ways = 2, turns = 2;  // what is on a way at a time takes turns
   static constexpr int first_tag = 1;                // of the ways

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/box_links.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "core/nccl.hpp"
@@ -65,9 +66,9 @@ class NcclLinks final : public EventLinks {
 
 }  // namespace
 
-std::unique_ptr<BoxLinks> make_nccl_links(Ranks& ranks, Stream const& stream,
-                                          RanksBeside const& beside, std::size_t bytes,
-                                          std::string& failure) {
+std::unique_ptr<RankLinks> make_nccl_links(Ranks& ranks, Stream const& stream,
+                                           RanksBeside const& beside, std::size_t bytes,
+                                           std::string& failure) {
   try {
     return std::make_unique<NcclLinks>(Nccl(ranks, stream), ranks, stream, beside, bytes);
   } catch (Error const& error) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/box_links.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
 #include "core/process_memory.hpp"
@@ -124,9 +125,9 @@ class PeerLinks final : public BoxLinks {
 
 }  // namespace
 
-std::unique_ptr<BoxLinks> make_peer_links(Ranks& ranks, Stream const& stream,
-                                          RanksBeside const& beside, std::size_t bytes,
-                                          std::string& failure) {
+std::unique_ptr<RankLinks> make_peer_links(Ranks& ranks, Stream const& stream,
+                                           RanksBeside const& beside, std::size_t bytes,
+                                           std::string& failure) {
   return std::make_unique<PeerLinks>(ranks, stream, beside, bytes, failure);
 }
 

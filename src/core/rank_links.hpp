@@ -48,20 +48,34 @@ struct OpenedLinks {
   std::string remark;  ///< why it is not a faster one, or empty
 };
 
-/// The fastest that all ranks have: all call it. For pieces of up to `bytes` on each way. Of the host
-/// `mpi`: the arrays themselves go through MPI. Of GPUs
+/// A way between GPUs.
+struct Transport {
+  std::string_view name;
+  /// Why this rank cannot use it, as far as it knows by itself; or empty.
+  std::string (*lack)(Ranks const&);
+  /// All ranks call it, none of which lacks it, and wait for each other. Tells in the last one why
+  /// what it returns is of no use, or leaves it empty.
+  std::unique_ptr<RankLinks> (*make)(Ranks&, Stream const&, RanksBeside const&, std::size_t,
+                                     std::string&);
+};
+
+/// Those that need no kernels, the faster one first:
 ///
 ///   p2p     a rank writes into the memory of the GPU beside it, through CUDA's handles for other
 ///           processes, over NVLink where there is one; events of both tell when
-///   nccl    by NVIDIA's library, which is loaded where p2p cannot be; a GPU for each rank
-///   staged  through pinned memory of the host, which a rank of the same machine maps; else by MPI
-///
-/// `wanted`, or without it GRIDSTRIDE_TRANSPORT in the environment, names one of these that is to be
-/// taken. Throws `Error` where it is another name, and on all ranks where one of them cannot.
-OpenedLinks open_links(Ranks& ranks, Stream const& stream, RanksBeside const& beside,
-                       std::size_t bytes, std::string_view wanted = {});
+///   nccl    by NVIDIA's library, which is loaded where it is wanted; a GPU for each rank
+std::span<Transport const> core_transports();
+/// What always is, after those: through pinned memory of the host, which a rank of the same machine
+/// maps; else by MPI.
+inline constexpr std::string_view staged_transport = "staged";
 
-/// Their names, the fastest first.
-std::span<std::string_view const> transports_of(Backend backend);
+/// The first transport that all ranks have, which brings what is sent: all call it. For pieces of up
+/// to `bytes` on each way. Of the host `mpi`: the arrays themselves go through MPI.
+///
+/// `wanted`, or without it GRIDSTRIDE_TRANSPORT in the environment, names the one that is to be taken.
+/// Throws `Error` where it is none of them, and on all ranks where one of them cannot.
+OpenedLinks open_links(Ranks& ranks, Stream const& stream, RanksBeside const& beside,
+                       std::size_t bytes, std::span<Transport const> transports = core_transports(),
+                       std::string_view wanted = {});
 
 }  // namespace gridstride

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/box_links.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "core/gpu.hpp"
@@ -100,8 +101,8 @@ class StagedLinks final : public EventLinks {
 
 }  // namespace
 
-std::unique_ptr<BoxLinks> make_staged_links(Ranks& ranks, Stream const& stream,
-                                            RanksBeside const& beside, std::size_t bytes) {
+std::unique_ptr<RankLinks> make_staged_links(Ranks& ranks, Stream const& stream,
+                                             RanksBeside const& beside, std::size_t bytes) {
   return std::make_unique<StagedLinks>(ranks, stream, beside, bytes);
 }
 

@@ -3,14 +3,14 @@
 #include <cstddef>
 #include <memory>
 
-#include "core/box_links.hpp"
+#include "core/rank_links.hpp"
 
 /// For core/rank_links.cpp only.
 namespace gridstride {
 
 /// `staged`: the boxes are in pinned memory of the host. A rank on the same machine maps them, and
 /// MPI tells that one is filled; to others MPI sends what is in it. All ranks make one.
-std::unique_ptr<BoxLinks> make_staged_links(Ranks& ranks, Stream const& stream,
-                                            RanksBeside const& beside, std::size_t bytes);
+std::unique_ptr<RankLinks> make_staged_links(Ranks& ranks, Stream const& stream,
+                                             RanksBeside const& beside, std::size_t bytes);
 
 }  // namespace gridstride

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/timer.hpp"
+#include "kernels/support/gpu_links.hpp"
 
 namespace gridstride {
 
@@ -42,7 +43,8 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   }
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
-  opened_ = open_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes());
+  opened_ = open_gpu_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes(),
+                           plan.in_halves ? Meanwhile::kernels : Meanwhile::nothing);
   find_reached();
   std::int64_t const middle = own_.lower + own_.count() / 2;
   if (plan.in_halves) {

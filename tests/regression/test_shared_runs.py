@@ -416,6 +416,8 @@ class OnGpu(NeedsGpu):
         self.call("run", file, "--output", "one", "--quiet")
         ways = [(transport, count, visible) for transport in transports for count in counts
                 for visible in (None, "0")]
+        if "cuda:1" in self.call("list", "devices")[0]:
+            ways += [("stores", 2, None), ("nccl", 2, None)]  # a GPU for each rank
         for transport, count, visible in ways:
             environment = {"GRIDSTRIDE_TRANSPORT": transport}
             if visible is not None:

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/rank_links.hpp"
+#include "kernels/support/gpu_links.hpp"
 #include "support/thread_ranks.hpp"
 
 /// Messages over the links of ranks that are threads.
@@ -36,7 +36,7 @@ void expect_messages(int count, Backend backend, bool around, Check const& check
                                 : around    ? 0
                                             : -1};
     Stream stream(Device::open(backend, rank % devices));
-    auto const opened = open_links(ranks, stream, beside, size);
+    auto const opened = open_gpu_links(ranks, stream, beside, size, Meanwhile::nothing);
     check(opened);
     Buffer<std::byte> memory(stream, MemorySpace::device, 4 * ways * size);
     auto const pieces_at = [&](std::size_t place) {

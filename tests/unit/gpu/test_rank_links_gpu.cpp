@@ -45,32 +45,37 @@ TEST(RankLinksGpu, BringWhatIsSentWhereNobodySeesTheOthersMemory) {
   }
 }
 
-TEST(RankLinksGpu, NcclBringsWhatIsSent) {
+TEST(RankLinksGpu, BringWhatIsSentWhereEachRankHasAGpu) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   auto const gpus = static_cast<int>(Device::available().size()) - 1;
-  if (gpus < 2) GTEST_SKIP() << "NCCL has a GPU for each rank, and there is one";
-  WantedTransport const wanted("nccl");
-  for (bool const around : {false, true})
-    test::expect_messages(
-        gpus, Backend::cuda, around,
-        [](OpenedLinks const& opened) { EXPECT_EQ(opened.links->name(), "nccl"); }, gpus);
+  if (gpus < 2) GTEST_SKIP() << "there is one GPU";
+  for (char const* const name : {"nccl", "staged"}) {
+    WantedTransport const wanted(name);
+    for (bool const around : {false, true})
+      test::expect_messages(
+          gpus, Backend::cuda, around,
+          [&](OpenedLinks const& opened) { EXPECT_EQ(opened.links->name(), name); }, gpus);
+  }
 }
 
-TEST(RankLinksGpu, NcclIsRefusedWhereRanksShareAGpu) {
+TEST(RankLinksGpu, AreRefusedWhereRanksShareAGpu) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  WantedTransport const wanted("nccl");
-  EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) {
-    Stream const stream(Device::open(Backend::cuda));
-    int const other = 1 - ranks.rank();
-    try {
-      open_links(ranks, stream, {other, other}, 64);
-      ADD_FAILURE() << "two ranks of a GPU have links by NCCL";
-    } catch (Error const& error) {
-      EXPECT_NE(std::string(error.what()).find("GRIDSTRIDE_TRANSPORT is nccl, which cannot be"),
-                std::string::npos)
-          << error.what();
-    }
-  }));
+  for (std::string const name : {"stores", "nccl"}) {
+    WantedTransport const wanted(name.c_str());
+    EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) {
+      Stream const stream(Device::open(Backend::cuda));
+      int const other = 1 - ranks.rank();
+      try {
+        open_gpu_links(ranks, stream, {other, other}, 64, Meanwhile::nothing);
+        ADD_FAILURE() << "two ranks of a GPU have links by " << name;
+      } catch (Error const& error) {
+        EXPECT_NE(
+            std::string(error.what()).find("GRIDSTRIDE_TRANSPORT is " + name + ", which cannot be"),
+            std::string::npos)
+            << error.what();
+      }
+    }));
+  }
 }
 
 TEST(RankLinksGpu, AreThoseThatAreWanted) {
