@@ -39,14 +39,15 @@ struct StageArguments {
   T const* addends[most_components][most_addends];
 };
 
-/// A pass of `march` over the whole grid, cut into strips of columns and chunks of `rows` rows.
+/// A pass of `march` over a grid, of which rows from `lower` on and before `upper` are stored: these are
+/// cut into strips of columns and chunks of `rows` rows.
 template <class T>
 struct MarchArguments {
   Place place;
   Weights<T> weights[most_stages];
   Input<T> inputs[most_components];
   T* out[most_components];
-  long long strips, chunks, rows;
+  long long strips, chunks, rows, lower, upper;
 };
 
 /// A stage by `planes`. The core is what lies `margin` points inside each side: tiles of threads,

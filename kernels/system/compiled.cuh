@@ -27,7 +27,7 @@ struct Point {
   }
   template <int axis, int end, int offset>
   __device__ __forceinline__ Real on_side() const {
-    return Real(at[axis] + offset == inside(end, place.points[axis], 0));
+    return Real(place.first[axis] + at[axis] + offset == inside(end, place.whole[axis], 0));
   }
   __device__ __forceinline__ Real time() const {
     return static_cast<Real>(place.clock->time(fraction));

@@ -23,18 +23,19 @@ constexpr std::size_t terms_of_a_group = 8;  // whose extremes a thread has in r
 
 double number_of(unsigned long long key) { return std::bit_cast<double>(bits_of_key(key)); }
 
-Extremes extremes_of(unsigned long long const* keys, std::int64_t points) {
+Extremes extremes_of(unsigned long long const* keys, std::int64_t points, std::int64_t first) {
   Extremes found;
   found.least = -number_of(keys[0]);
   found.greatest = number_of(keys[1]);
-  if (keys[2] != 0) found.first_non_finite = points - static_cast<std::int64_t>(keys[2]);
+  if (keys[2] != 0) found.first_non_finite = first + points - static_cast<std::int64_t>(keys[2]);
   return found;
 }
 
 template <class T>
-Extremes extremes_of(reduce::Moments<T> const& moments) {
+Extremes extremes_of(reduce::Moments<T> const& moments, std::int64_t first) {
+  bool const finite = moments.first_non_finite < 0;
   return {static_cast<double>(moments.minimum), static_cast<double>(moments.maximum),
-          moments.first_non_finite};
+          finite ? -1 : first + moments.first_non_finite};
 }
 
 }  // namespace
@@ -79,9 +80,17 @@ std::vector<Extremes> ExtremesFinder<T>::find(Step<T> step, std::span<T> scratch
 }
 
 template <class T>
-void ExtremesFinder<T>::add(Step<T> step, std::span<T> scratch, std::string_view variant) {
+void ExtremesFinder<T>::add(Step<T> step, std::span<T> scratch, std::string_view variant,
+                            std::optional<std::array<std::int64_t, 2>> const& planes) {
   if (programs_.empty()) return;
-  step.grid = grid_;
+  auto const last = static_cast<std::size_t>(grid_.dims - 1);
+  if (planes) {
+    std::int64_t const first = step.piece.value().first[last];
+    looked_ = {step.grid, *planes, first * (step.grid.size() / step.grid.points[last])};
+  } else {
+    step.grid = grid_;
+    looked_ = {grid_, {0, grid_.points[last]}};
+  }
   step.is_stage = false;
   step.outputs.clear();
   if (variant == "interpreter" || !queue_compiled(step)) add_one_by_one(step, scratch, variant);
@@ -102,7 +111,8 @@ std::vector<Extremes> ExtremesFinder<T>::wait_for_keys() {
   known_.synchronize();
   std::vector<Extremes> found;
   for (std::size_t term = 0; term < programs_.size(); ++term)
-    found.push_back(extremes_of(found_keys_.data() + keys_of_term * term, grid_.size()));
+    found.push_back(
+        extremes_of(found_keys_.data() + keys_of_term * term, looked_.grid.size(), looked_.first));
   return found;
 }
 
@@ -119,7 +129,7 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
     can_compile_ = false;
     return false;
   }
-  auto const& points = grid_.points;
+  auto const& points = looked_.grid.points;
   auto const blocks_x = (points[0] + points_x - 1) / points_x;
   auto const blocks_y = (points[1] + points_y - 1) / points_y;
   std::int64_t const most =
@@ -131,7 +141,8 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
   unsigned long long* keys = keys_.data();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     modules_[g]->launch(stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}},
-                        arguments_of(step), keys);
+                        arguments_of(step), keys, static_cast<long long>(looked_.planes[0]),
+                        static_cast<long long>(looked_.planes[1]));
     keys += keys_of_term * groups_[g].results.size();
   }
   return true;
@@ -141,11 +152,15 @@ template <class T>
 void ExtremesFinder<T>::add_one_by_one(Step<T>& step, std::span<T> scratch,
                                        std::string_view variant) {
   step.outputs = {{.values = scratch.data()}};
+  auto const plane = looked_.grid.size() / looked_.grid.points[looked_.grid.dims - 1];
+  std::int64_t const lower = looked_.planes[0] * plane, upper = looked_.planes[1] * plane;
+  auto const counted = std::span<T const>(scratch).subspan(static_cast<std::size_t>(lower),
+                                                           static_cast<std::size_t>(upper - lower));
   for (std::size_t term = 0; term < programs_.size(); ++term) {
     step.program = &programs_[term];
     step.prepared = &prepared_[term];
     advance(stream_, step, variant);
-    reduce::moments<T>(stream_, scratch, moments_.span().subspan(term, 1));
+    reduce::moments<T>(stream_, counted, moments_.span().subspan(term, 1));
   }
   std::vector<reduce::Moments<T>> moments(programs_.size());
   copy_async(std::span(moments), std::as_const(moments_).span(), stream_);
@@ -154,7 +169,8 @@ void ExtremesFinder<T>::add_one_by_one(Step<T>& step, std::span<T> scratch,
   if (joined_.empty()) joined_.resize(programs_.size(), {infinity, -infinity});
   for (std::size_t term = 0; term < moments.size(); ++term) {
     Extremes& joined = joined_[term];
-    auto const& [least, greatest, first_non_finite] = extremes_of(moments[term]);
+    auto const& [least, greatest, first_non_finite] =
+        extremes_of(moments[term], looked_.first + lower);
     joined.least = std::min(joined.least, least);
     joined.greatest = std::max(joined.greatest, greatest);
     if (joined.first_non_finite < 0 ||

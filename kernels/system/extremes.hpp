@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,20 +32,30 @@ class ExtremesFinder {
 
   std::size_t size() const { return programs_.size(); }
   /// Queues a look at all terms. `step` says inputs, clock, fraction and what was found beforehand;
-  /// `scratch` is an array over the grid, `variant` that of the evaluations.
-  void add(Step<T> step, std::span<T> scratch, std::string_view variant);
+  /// `scratch` is an array over the grid, `variant` that of the evaluations. With `planes` the step says
+  /// a piece of the grid, too, of which those from the first number on and before the second one, along
+  /// the last axis, count; indices are those of the larger grid. No piece lies beyond another one.
+  void add(Step<T> step, std::span<T> scratch, std::string_view variant,
+           std::optional<std::array<std::int64_t, 2>> const& planes = {});
   /// What was found since it was last taken, of all terms in their order. Waits for the device.
   std::vector<Extremes> take();
   /// Both.
   std::vector<Extremes> find(Step<T> step, std::span<T> scratch, std::string_view variant = "auto");
 
  private:
+  /// What was looked at last: the planes that count, and where its first point is in the larger grid.
+  struct Looked {
+    Grid grid;
+    std::array<std::int64_t, 2> planes = {};
+    std::int64_t first = 0;
+  };
   bool queue_compiled(Step<T>& step);
   std::vector<Extremes> wait_for_keys();
   void add_one_by_one(Step<T>& step, std::span<T> scratch, std::string_view variant);
 
   Stream stream_;
   Grid grid_;
+  Looked looked_;
   std::vector<StencilProgram> programs_;                       // one for each term
   std::vector<Prepared> prepared_;                             // of these
   std::vector<StencilProgram> groups_;                         // for several

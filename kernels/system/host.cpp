@@ -38,9 +38,9 @@ bool wraps(Step<T> const& step, int axis) {
 template <class T>
 T coordinate(Step<T> const& step, int axis, long long i) {
   auto const a = static_cast<std::size_t>(axis);
-  long long const points = step.grid.points[a];
-  if (wraps(step, axis)) i = i < 0 ? i + points : i >= points ? i - points : i;
+  long long const points = step.piece ? step.piece->whole[a] : step.grid.points[a];
   if (step.piece) i += step.piece->first[a];
+  if (wraps(step, axis)) i = i < 0 ? i + points : i >= points ? i - points : i;
   return static_cast<T>(
       evaluate::add_product(step.grid.origin[a], static_cast<double>(i), step.grid.spacing[a]));
 }
@@ -63,7 +63,9 @@ T random(Step<T> const& step, Node const& node, long long i, long long j, long l
 /// Whether the point i of its axis lies on a side.
 template <class T>
 T on_side(Step<T> const& step, Node const& node, long long i) {
-  long long const points = step.grid.points[static_cast<std::size_t>(node.index / 2)];
+  auto const a = static_cast<std::size_t>(node.index / 2);
+  long long const points = step.piece ? step.piece->whole[a] : step.grid.points[a];
+  if (step.piece) i += step.piece->first[a];
   return T(i == inside(node.index % 2, points, 0));
 }
 

@@ -77,7 +77,8 @@ struct ProgramPoint {
   }
   __device__ T lies_on(int side, int along) const {
     int const axis = side / 2;
-    return T(at[axis] + along == inside(side % 2, a.stage.place.points[axis], 0));
+    auto const& place = a.stage.place;
+    return T(place.first[axis] + at[axis] + along == inside(side % 2, place.whole[axis], 0));
   }
   __device__ T random(Code code, int seed, int dx, int dy, int dz) const {
     auto const& place = a.stage.place;

@@ -61,10 +61,14 @@ std::string vector_name(int points) {
   return points == 1 ? name : name + std::to_string(points);
 }
 
+/// Whether 32 bits count the bytes of an array.
+bool is_short(std::int64_t size, std::size_t value_bytes) {
+  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+  return size <= most / static_cast<std::int64_t>(value_bytes);
+}
 /// A type for the bytes of an array; the shortest spares the most.
 char const* index_name(std::int64_t size, std::size_t value_bytes) {
-  constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-  return size <= most / static_cast<std::int64_t>(value_bytes) ? "unsigned" : "unsigned long long";
+  return is_short(size, value_bytes) ? "unsigned" : "unsigned long long";
 }
 
 bool is_aligned(void const* array, std::size_t bytes) {
@@ -185,15 +189,31 @@ March<T>::March(Device const& device, Marched const& what, std::span<MarchShape 
   if (std::ranges::none_of(shapes, fits)) take(shapes.front());
   int const blocks = std::max(module_->resident_blocks(kernel, 32 * march_warps), 1);
   constexpr int schedulers = 4;  // of a processor
-  tiling_ = cut_for_march(what.grid, shape_, layout_of(what, sizeof(T), shape_),
-                          {static_cast<long long>(device.processors()) * schedulers,
-                           std::max(blocks * march_warps / schedulers, 1)});
-  if (tiling_.strips * tiling_.chunks > 2147483647) refuse("the grid needs too many blocks");
+  machine_ = {static_cast<long long>(device.processors()) * schedulers,
+              std::max(blocks * march_warps / schedulers, 1)};
+  tiling_of(what.grid);
+}
+
+template <class T>
+MarchTiling March<T>::tiling_of(Grid const& grid) const {
+  auto const found = tilings_.find(grid.points);
+  if (found != tilings_.end()) return found->second;
+  auto const tiling = cut_for_march(grid, shape_, layout_of(what_, sizeof(T), shape_), machine_);
+  if (tiling.strips * tiling.chunks > 2147483647) refuse("the grid needs too many blocks");
+  return tilings_.emplace(grid.points, tiling).first->second;
 }
 
 template <class T>
 void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
                      evaluate::DeviceClock const* clock) const {
+  queue(stream, arrays, dt, clock, {what_.grid, 0, {0, what_.grid.points[1]}});
+}
+
+template <class T>
+void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
+                     evaluate::DeviceClock const* clock, MarchPart const& part) const {
+  if (is_short(what_.grid.size(), sizeof(T)) && !is_short(part.grid.size(), sizeof(T)))
+    refuse("'march' was made for smaller grids");
   auto const components = what_.program->results.size();
   auto const read = components + static_cast<std::size_t>(lasting_of(what_));
   if (arrays.in.size() < read || arrays.out.size() != components)
@@ -203,7 +223,10 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
   if (side_rules(std::span(arrays.in).first(components)) != what_.sides)
     refuse("'march' was made for other sides");
   MarchArguments<T> a{};
-  a.place = place_of(what_.grid, clock, nullptr);
+  a.place = place_of(part.grid, clock, nullptr);
+  auto const last = static_cast<std::size_t>(what_.grid.dims - 1);
+  a.place.first[last] = part.first;
+  a.place.whole[last] = what_.grid.points[last];
   for (std::size_t s = 0; s < what_.stages.size(); ++s) {
     PassStage const& stage = what_.stages[s];
     auto& weights = a.weights[s];
@@ -230,10 +253,15 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
       refuse("an output is the same array as an input");
     a.out[c] = arrays.out[c];
   }
-  a.strips = tiling_.strips;
-  a.chunks = tiling_.chunks;
-  a.rows = tiling_.rows;
-  auto const blocks = (tiling_.strips * tiling_.chunks + march_warps - 1) / march_warps;
+  a.lower = what_.grid.dims == 1 ? 0 : part.rows[0];
+  a.upper = what_.grid.dims == 1 ? 1 : part.rows[1];
+  auto made = part.grid;
+  made.points[1] = a.upper - a.lower;
+  auto const tiling = tiling_of(made);
+  a.strips = tiling.strips;
+  a.chunks = tiling.chunks;
+  a.rows = tiling.rows;
+  auto const blocks = (tiling.strips * tiling.chunks + march_warps - 1) / march_warps;
   module_->launch(stream, kernel,
                   {.grid = static_cast<unsigned>(blocks), .block = 32 * march_warps}, a);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -141,6 +143,15 @@ struct PassArrays {
   std::vector<T*> out;
 };
 
+/// What a pass works on of a larger grid: a grid with planes of it from `first` on along the last axis,
+/// whose sides are those of the larger one where it ends with that. In 2D the rows from the first of
+/// `rows` on and before the second one are made, the others stay as they are.
+struct MarchPart {
+  Grid grid;
+  std::int64_t first = 0;
+  std::array<std::int64_t, 2> rows = {};
+};
+
 /// Passes of one shape on a GPU.
 template <class T>
 class March {
@@ -158,11 +169,18 @@ class March {
   /// that are not of the kinds that it was made for.
   void queue(Stream& stream, PassArrays<T> const& arrays, double dt,
              evaluate::DeviceClock const* clock) const;
+  /// The same of a part of the grid. What is made within the reach of all levels from an end that is no
+  /// side of the grid does not count.
+  void queue(Stream& stream, PassArrays<T> const& arrays, double dt,
+             evaluate::DeviceClock const* clock, MarchPart const& part) const;
 
  private:
+  MarchTiling tiling_of(Grid const& grid) const;
+
   Marched what_;
   MarchShape shape_;
-  MarchTiling tiling_ = {};
+  MarchMachine machine_ = {};
+  mutable std::map<std::array<std::int64_t, 3>, MarchTiling> tilings_;  // by points
   std::shared_ptr<RuntimeModule const> module_;
 };
 

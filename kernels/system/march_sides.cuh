@@ -40,8 +40,8 @@ struct Share {
 /// `side_pieces` has a piece of the chunk; they come first, and of others those at the sides of y.
 __device__ __forceinline__ Share share_of(MarchArguments<Real> const& a, long long number) {
   auto const chunk_at = [&](long long n) {
-    long long const first = (n + a.chunks - 1) % a.chunks * a.rows;
-    return Share{0, a.strips, first, min(first + a.rows, a.place.points[1])};
+    long long const first = a.lower + (n + a.chunks - 1) % a.chunks * a.rows;
+    return Share{0, a.strips, first, min(first + a.rows, a.upper)};
   };
   if constexpr (wraps[0]) {
     Share share = chunk_at(number / a.strips);

@@ -16,9 +16,10 @@ __device__ __forceinline__ long long wrapped(long long i, long long points) {
 /// A coordinate of point i, which may lie beyond the sides, of an axis that `wraps` or does not.
 template <class T>
 __device__ __forceinline__ T coordinate_of(Place const& place, bool wraps, int axis, long long i) {
-  if (wraps) i = wrapped(i, place.points[axis]);
-  return static_cast<T>(evaluate::add_product(
-      place.origin[axis], static_cast<double>(place.first[axis] + i), place.spacing[axis]));
+  i += place.first[axis];
+  if (wraps) i = wrapped(i, place.whole[axis]);
+  return static_cast<T>(
+      evaluate::add_product(place.origin[axis], static_cast<double>(i), place.spacing[axis]));
 }
 
 /// The place of the point so far from `at` for random numbers.

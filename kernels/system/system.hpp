@@ -35,7 +35,8 @@ struct Output {
   std::array<T const*, max_addends> addends = {};  ///< all that `Step::addend_weights` has
 };
 
-/// A grid as a piece of a larger one, which may lie beyond its sides.
+/// A grid as a piece of a larger one, which may lie beyond its sides. Along an axis that wraps, points
+/// there count around the larger one.
 struct Piece {
   std::array<std::int64_t, 3> first = {};  ///< the number of its first point there
   std::array<std::int64_t, 3> whole = {};  ///< the points there
@@ -88,8 +89,8 @@ struct Step {
   double const* found = nullptr;
   /// Nothing is done where the clock has no step, which then has to be given.
   bool needs_step = false;
-  /// Where the grid is a piece of a larger one, coordinates and random numbers are those of that;
-  /// its origin is the larger one's.
+  /// Where the grid is a piece of a larger one, coordinates, random numbers and what lies on a side are
+  /// those of that; its origin is the larger one's.
   std::optional<Piece> piece = {};
   /// The program made ready, by the first `advance`, and kept from one evaluation to the next that
   /// differs in arrays, numbers and weights alone; null: `advance` makes it ready each time. It is
