@@ -90,7 +90,10 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
                                          ranks_.rank(), steps, order.steps));
   std::ranges::copy(arrays, arrays_.begin());
   places_ = order.places;
-  if (order.swapped != 0 || order.renewed != 0) take_halos();
+  if (order.swapped != 0 || order.renewed != 0) {
+    take_halos();
+    halos_there_ = false;
+  }
   if (order.swapped != 0) std::ranges::reverse(state_);
   if (order.renewed != 0) move_slabs(true);
   renewed_ = false;
@@ -107,9 +110,25 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
   end_halves();
 }
 
+/// The halos of the next trip are those that are looked at.
+template <class T>
+void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
+  run(arrays, 0, at);
+  if (!halos_there_ && !halos_started_) start_halos();
+  take_halos();
+  halos_there_ = true;
+  std::int64_t const halo = plan_.rank_halo();
+  Planes const planes{own_.lower - (is_beside(0) ? halo : 0),
+                      own_.upper + (is_beside(1) ? halo : 0)};
+  auto window = window_of(planes, own_);
+  for (std::size_t i = 0; i < state_.size(); ++i)
+    window.in[i] = planes_of(state_[i], planes).data();
+  at(stream_, window);
+}
+
 template <class T>
 void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
-  if (!halos_started_) start_halos();
+  if (!halos_started_ && !halos_there_) start_halos();
   if (halves_.empty() || steps != plan_.trip_steps)
     make_whole(steps, pass);
   else
@@ -122,7 +141,8 @@ template <class T>
 void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
   std::int64_t const reach = plan_.shape.reach;
   end_halves();
-  finish_halos(std::array{arrival_of(0, stream_), arrival_of(1, stream_)});
+  take_halos();
+  halos_there_ = false;
   for (std::int64_t left = steps; left > 0;) {
     std::int64_t const halo = left * reach;
     int const some = next_(left);
@@ -143,13 +163,15 @@ void RankSteps<T>::make_in_halves(Pass const& pass) {
   for (std::size_t const side : {turn_, 1 - turn_}) {
     auto& [planes, stream, made, idle] = halves_[side];
     int const number = static_cast<int>(side);
-    finish_halos(std::array{arrival_of(number, stream)});
+    if (!halos_there_) finish_halos(std::array{arrival_of(number, stream)});
     // It looks at the other half of the pass before, which has looked at what it writes over.
     stream.wait(halves_[1 - side].made[1 - turn_]);
     make_planes(stream, planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps), pass);
     stream.record(made[turn_]);
     start_halo(number, next, stream);
   }
+  halos_started_ = true;
+  halos_there_ = false;
   state_ = next;
   spare_ = others_than(state_);
   turn_ = 1 - turn_;
@@ -188,13 +210,7 @@ void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t 
   Planes const there{own_.lower - (is_beside(0) ? halo : 0),
                      own_.upper + (is_beside(1) ? halo : 0)};
   Planes const planes = Planes{made.lower - reach, made.upper + reach}.within(there);
-  Window<T> window{};
-  window.grid = shape.grid;
-  window.grid.points[static_cast<std::size_t>(shape.grid.dims - 1)] = planes.count();
-  window.first = planes.lower;
-  window.cut = {is_beside(0) || planes.lower > own_.lower,
-                is_beside(1) || planes.upper < own_.upper};
-  window.made = {made.lower - planes.lower, made.upper - planes.lower};
+  auto window = window_of(planes, made);
   window.beside = in_halves_;
   window.steps = steps;
   for (std::size_t i = 0; i < state_.size(); ++i)
@@ -202,6 +218,19 @@ void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t 
   for (std::size_t i = 0; i < spare_.size(); ++i)
     window.out[i] = planes_of(spare_[i], planes).data();
   pass(stream, window);
+}
+
+template <class T>
+Window<T> RankSteps<T>::window_of(Planes const& planes, Planes const& made) const {
+  auto const& grid = plan_.shape.grid;
+  Window<T> window{};
+  window.grid = grid;
+  window.grid.points[static_cast<std::size_t>(grid.dims - 1)] = planes.count();
+  window.first = planes.lower;
+  window.cut = {is_beside(0) || planes.lower > own_.lower,
+                is_beside(1) || planes.upper < own_.upper};
+  window.made = {made.lower - planes.lower, made.upper - planes.lower};
+  return window;
 }
 
 /// Where a pass leaves the state: what was made comes first, then what was read, as far as it goes.

@@ -59,6 +59,7 @@ class RankSteps final : public WindowSteps<T> {
   RankSteps(Stream const& stream, SweepPlan const& plan, NextPass next, Ranks& ranks);
 
   void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) override;
+  void look(std::span<T* const> arrays, Pass const& at) override;
   void settle() override;
   void renew() override { renewed_ = true; }
   std::vector<NamedText> texts() override;
@@ -97,6 +98,7 @@ class RankSteps final : public WindowSteps<T> {
   void end_halves();
   void make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
                    Pass const& pass);
+  Window<T> window_of(Planes const& planes, Planes const& made) const;
   std::vector<std::size_t> made_anew() const;
   std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
   bool is_beside(int side) const { return beside_[static_cast<std::size_t>(side)] >= 0; }
@@ -134,6 +136,7 @@ class RankSteps final : public WindowSteps<T> {
   OpenedLinks opened_;
   bool renewed_ = true, settled_ = true;
   bool halos_started_ = false;  // those of the next trip, on both sides
+  bool halos_there_ = false;    // and they have come
   std::vector<Half> halves_;    // or none
   bool in_halves_ = false;      // their streams have what comes after all on `stream_`
   std::size_t turn_ = 0;        // which half comes first

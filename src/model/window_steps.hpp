@@ -19,7 +19,7 @@ namespace gridstride {
 /// Some planes of the grid on the device, as a grid of their own, and the steps to make of them.
 template <class T>
 struct Window {
-  static constexpr int most_arrays = 2;
+  static constexpr int most_arrays = 24;
 
   Grid grid;           ///< its planes; its origin is that of the whole grid
   std::int64_t first;  ///< which plane of the whole the first one is, see SweepPlan::first_plane()
@@ -55,6 +55,10 @@ class WindowSteps {
   /// are, those that it read follow the new ones: the state is (new, …, read, …), cut to its size.
   /// Of several ranks all call it, with arrays on the first one.
   virtual void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) = 0;
+  /// Queues a look at the state as it is after `run`: a pass that has nothing to make, at all planes that
+  /// this process is to answer for, and those beside them that a trip looks at. Of several ranks all call
+  /// it, with the arrays that `run` takes.
+  virtual void look(std::span<T* const> arrays, Pass const& at);
   /// Work queued on the stream after this finds in the arrays what `run` has queued done.
   virtual void settle() = 0;
   /// The arrays, once settled, have got other values than `run` has given them.
