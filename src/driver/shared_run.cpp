@@ -179,7 +179,10 @@ class Shared final : public Simulation {
     settle();
     return simulation_->fields();
   }
-  std::vector<Field> quantities() const override { return simulation_->quantities(); }
+  std::vector<Field> quantities() const override {
+    settle();
+    return simulation_->quantities();
+  }
   std::vector<Table> tables() const override { return simulation_->tables(); }
   Grid formula_grid(Field const& field) const override { return simulation_->formula_grid(field); }
   std::vector<NamedValue> diagnostics() const override { return simulation_->diagnostics(); }

@@ -122,6 +122,16 @@ double found_by_first(config::RunConfig const& run, std::function<double()> cons
   return found;
 }
 
+std::string text_of_first(config::RunConfig const& run, std::function<std::string()> const& find) {
+  std::string found = keeps_state(run) ? find() : std::string();
+  if (run.ranks == 1) return found;
+  std::size_t size = found.size();
+  ranks().broadcast(std::as_writable_bytes(std::span(&size, 1)));
+  found.resize(size);
+  if (size > 0) ranks().broadcast(std::as_writable_bytes(std::span(found)));
+  return found;
+}
+
 bool keeps_state(config::RunConfig const& run) { return run.ranks == 1 || ranks().is_first(); }
 
 std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,

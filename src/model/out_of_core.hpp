@@ -56,6 +56,9 @@ std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> ro
 /// what that finds.
 double found_by_first(config::RunConfig const& run, std::function<double()> const& find);
 
+/// The same of a text.
+std::string text_of_first(config::RunConfig const& run, std::function<std::string()> const& find);
+
 /// Whether this process has the arrays of the run's state: where several share it, the first one.
 bool keeps_state(config::RunConfig const& run);
 

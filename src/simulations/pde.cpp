@@ -35,8 +35,10 @@
 #include "simulations/pde_modal.hpp"
 #include "simulations/pde_modes.hpp"
 #include "simulations/pde_names.hpp"
+#include "simulations/pde_parts.hpp"
 #include "simulations/pde_problems.hpp"
 #include "simulations/pde_quantities.hpp"
+#include "simulations/pde_ranks.hpp"
 #include "simulations/pde_report.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
@@ -64,20 +66,25 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
 
  public:
   Pde(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : Base(run, stream, inputs, pde::rows_of(run, stream.backend()),
+      : Pde(run, stream, inputs, pde::rank_plan(run, stream.device())) {}
+  /// `plan`: how several ranks share it.
+  Pde(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
+      std::optional<SweepPlan> const& plan)
+      : Base(run, stream, inputs, pde::rank_rows(run, stream.device(), plan),
              pde::scheme_of(run, stream.backend()), slopes_of(run), pde::errors_of(run),
-             [this](double time, double until) {
-               return choice_->plan(time, until, events_.last(time));
-             }),
+             [this](double time, double until) { return plan_steps(time, until); }),
+        plan_(plan),
         fields_(stream, run, state_, evolved_),
-        names_(stream, run.grid, pde::name_programs(stencil_of(run), run.grid.dims),
-               system_of(run).component_count()),
-        side_values_(stream, run, state_),
-        quantities_(run, stream) {
+        side_values_(stream, run, state_) {
     auto const stencil = stencil_of(run);
+    if (this->has_state()) {
+      names_.emplace(stream, run.grid, pde::name_programs(stencil, run.grid.dims),
+                     system_of(run).component_count());
+      quantities_.emplace(run, stream);
+    }
     lasting_.emplace(stream, run, stencil, evolved_.front()->data());
     globals_.emplace(stream, run.grid, pde::wraps_of(run), stencil.terms, stencil.operands);
-    if (pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
+    if (this->has_state() && pde::GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
       operand_ = Buffer<T>(stream, MemorySpace::device, static_cast<std::size_t>(grid_.size()));
     program_ = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
     all_rates_ = program_;
@@ -87,13 +94,11 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     }
     for (auto const& [name, terms] : system_of(run).names) {
       std::vector<T*> arrays;
-      for (int c = 0; c < name.components; ++c) arrays.push_back(names_.values(name.first + c));
+      for (int c = 0; c < name.components; ++c)
+        arrays.push_back(names_ ? names_->values(name.first + c) : nullptr);
       fields_.add_name(name, arrays);
     }
-    fields_.fill_given(inputs);
-    hold_sides(0, 0);
-    fields_.fill_read(this->clock_.device());
-    hold_sides(0, 0);
+    if (this->has_state()) fill_fields(inputs);
     auto const whole = equations::whole_program(stencil, run.grid.dims);
     depends_on_time_ =
         whole.depends_on_time() || state_.changes() || pde::field_sides_depend_on_time(run);
@@ -104,6 +109,11 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
       implicit_.emplace(stream, run, state_, evolved_, fields_.inputs());
     }
     if (!run.time.adaptive) choose_steps();
+  }
+
+  void advance(std::int64_t max_steps, double until) override {
+    begin_sharing();
+    Base::advance(max_steps, until);
   }
 
   /// Of steps that follow their error the longest.
@@ -118,7 +128,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     std::optional<pde::SlopeCost> cost;
     if (auto const* slopes = slopes_of(run_))
       cost = {evaluations(), static_cast<std::size_t>(this->values_per_update())};
-    return pde::report(run_, system_of(run_), stencil_of(run_), names_.programs(), program_,
+    return pde::report(run_, system_of(run_), stencil_of(run_), names_->programs(), program_,
                        scheme_, limit, choice_ && choice_->varies(), cost);
   }
 
@@ -129,6 +139,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   /// What ended a run ends it again.
   void load(CheckpointSource const& source) override {
+    begin_sharing();
     Base::load(source);
     if (choice_) choice_->load(source);
     if (implicit_) implicit_->load(source);
@@ -136,6 +147,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
 
   std::vector<Field> fields() const override {
+    this->settle();
+    if (!this->has_state()) return {};
     std::vector<Field> fields = fields_.written();
     for (Field const& derived : found_quantities(true)) fields.push_back(derived);
     return fields;
@@ -146,12 +159,13 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
                                        : prepared_.begin()->second.variant;
     auto texts = chosen_texts("system", row, static_cast<int>(steps_of_pass()));
     if (implicit_) texts.push_back({"implicit steps", "multigrid"});
-    return texts;
+    return this->with_slabs(std::move(texts));
   }
   std::vector<std::string> fallbacks() const override {
     auto lines = Base::fallbacks();
     if (!prepared_.empty() && !prepared_.begin()->second.fallback.empty())
       lines.push_back(prepared_.begin()->second.fallback);
+    if (parts_ && !parts_->fallback().empty()) lines.push_back(parts_->fallback());
     return lines;
   }
   double values_per_update() const override {
@@ -162,6 +176,31 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
 
  private:
+  void fill_fields(Inputs const& inputs) {
+    fields_.fill_given(inputs);
+    hold_sides(0, 0);
+    fields_.fill_read(this->clock_.device());
+    hold_sides(0, 0);
+  }
+
+  /// From now on ranks make steps together. Who tells the first step alone has not come so far.
+  void begin_sharing() {
+    if (!plan_ || this->sweep_) return;
+    auto const stencil = stencil_of(run_);
+    this->sweep_ = make_window_steps<T>(stream_, *plan_, [this](std::int64_t left) {
+      return goes_by_passes_ ? passes().within(uses_clock() ? 1 : left).steps() : 1;
+    });
+    parts_.emplace(
+        pde::PartsOf<T>{stream_, run_, *plan_, scheme_, state_, this->clock_, evolved_, program_},
+        fields_.inputs(), pde::name_programs(stencil, run_.grid.dims));
+    shared_.emplace(ranks(), [this](pde::Ahead const& ahead) {
+      return parts_->look(*this->sweep_, finders_.front(), ahead);
+    });
+  }
+  StepPlan plan_steps(double time, double until) {
+    auto const choose = [&] { return choice_->plan(time, until, events_.last(time)); };
+    return shared_ ? shared_->plan(choose) : choose();
+  }
   /// Of the rates, for a step.
   std::size_t evaluations() const {
     if (auto const* slopes = slopes_of(run_))
@@ -174,27 +213,18 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
       return of.wave_growths(present(), this->clock_.device());
     };
     auto const on_finer = [&] {
-      auto finer = finder_of(
+      pde::StabilityFinder<T> finer(
+          stream_, run_,
           std::make_shared<equations::Linearisation const>(pde::finer_stability_of(run_)));
       return growths(finer);
     };
     if (auto const problem = pde::ill_posed_problem(run_, growths(finder), on_finer))
       throw ConfigError({*problem});
   }
-  pde::StabilityFinder<T> finder_of(std::shared_ptr<equations::Linearisation const> linearisation) {
-    return {stream_,
-            run_.grid,
-            pde::wraps_of(run_),
-            std::move(linearisation),
-            degree_of(run_),
-            pde::factors_change(run_),
-            pde::stage_times(run_),
-            pde::evaluating_variant(run_)};
-  }
   void choose_steps() {
     pde::LimitFollows follows;
     for (auto& linearisation : pde::explicit_linearisations(run_)) {
-      finders_.push_back(finder_of(std::move(linearisation)));
+      finders_.emplace_back(stream_, run_, std::move(linearisation));
       auto const of_this = finders_.back().follows();
       follows.state = follows.state || of_this.state;
       follows.time = follows.time || of_this.time;
@@ -202,9 +232,9 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     }
     follows.equations_have_time = depends_on_time_;
     if (implicit_) {
-      auto whole = finder_of(pde::linearisation_of(run_));
+      pde::StabilityFinder<T> whole(stream_, run_, pde::linearisation_of(run_));
       refuse_ill_posed(whole);
-    } else {
+    } else if (this->has_state()) {
       refuse_ill_posed(finders_.front());
     }
     choice_.emplace(run_, this->clock_, follows,
@@ -213,6 +243,11 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
 
   /// The least of all.
   equations::StepLimit find_limit(pde::Ahead const& ahead) {
+    if (shared_) {
+      if (state_.changes()) state_.refresh({.sides = {1, 0, 0}});
+      return finders_.front().find(fields_.inputs(), ahead,
+                                   [this](pde::Ahead const& of) { return shared_->ask(of); });
+    }
     auto const inputs = present();
     std::optional<equations::StepLimit> least;
     auto const ranked = [](equations::StepLimit const& limit) {
@@ -244,8 +279,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     return step.inputs;
   }
   std::vector<Field> found_quantities(bool written) const {
-    if (!quantities_.has(written)) return {};
-    return quantities_.find(written, present_(), this->clock().time);
+    if (!quantities_ || !quantities_->has(written)) return {};
+    return quantities_->find(written, present_(), this->clock().time);
   }
 
   pde::Moment<T> moment() override { return this->moment_of(present(), arrays_of(1)); }
@@ -254,6 +289,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     return moment();
   }
   void take_given() override {
+    if (this->sweep_) this->sweep_->renew();
+    if (!this->has_state()) return;
     hold_sides(0, 0);
     if (implicit_) implicit_->forget();
   }
@@ -289,7 +326,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   void fill_sides_and_names(system::Step<T> const& step) {
     auto const variant = pde::evaluating_variant(run_);
     side_values_.fill(step, variant);
-    names_.fill(step, variant);
+    names_->fill(step, variant);
   }
   /// Queues what buffers of this number hold on Dirichlet sides that follow from fields, at a part
   /// of the step.
@@ -359,6 +396,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   void queue(std::int64_t steps) override {
     if (implicit_) return queue_implicit(steps);
+    if (this->sweep_)
+      return parts_->run(*this->sweep_, steps, goes_by_passes_ ? &passes() : nullptr, uses_clock());
     if (!goes_by_passes_) return Base::queue(steps);
     while (steps > 0) {
       auto const& pass = passes().within(steps);
@@ -378,12 +417,13 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   bool uses_clock() const override { return uses_clock_; }
 
+  std::optional<SweepPlan> plan_;  // of several ranks
   pde::SystemFields<T> fields_;
   std::vector<pde::StabilityFinder<T>> finders_;
-  pde::SidedNames<T> names_;
+  std::optional<pde::SidedNames<T>> names_;  // where the state is
   std::optional<pde::LastingArrays<T>> lasting_;
   pde::SideValues<T> side_values_;
-  mutable pde::QuantityFinder<T> quantities_;
+  mutable std::optional<pde::QuantityFinder<T>> quantities_;  // the same
   /// For views of the state: that of the sides may have to be found anew.
   std::function<std::vector<system::Input<T>>()> present_ = [this] { return present(); };
   equations::StencilProgram program_;
@@ -394,10 +434,13 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   mutable std::optional<pde::Passes<T>> passes_;
   std::optional<pde::StepChoice> choice_;  // none where steps follow their error
   std::optional<pde::ImplicitSteps<T>> implicit_;
+  std::optional<pde::SystemParts<T>> parts_;  // of ranks that have begun
+  std::optional<pde::SharedChoice> shared_;   // the same
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };
 
 MemoryForecast pde_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
+  if (run.ranks > 1) return pde::rank_memory(run, Device::open(backend, run.device.ordinal));
   return pde::goes_by_modes(run) ? pde::modal_memory_of(run, backend)
                                  : pde::memory_of(run, inputs, backend);
 }
@@ -426,6 +469,7 @@ std::vector<std::string> pde_report(config::RunConfig const& run, Inputs const& 
 SimulationEntry pde_entry() {
   config::SimulationInfo info;
   info.name = "pde";
+  info.takes_ranks = true;
   info.summary = "your own equations: u_t = f(u, grad u, laplace u, ..., x, t) for any fields";
   info.fields = {{.name = "NAME", .documentation = "a field of the equations", .any_name = true}};
   info.schemes = pde::scheme_names();

@@ -78,8 +78,10 @@ void EventfulStepping<T, Stepping>::advance(std::int64_t max_steps, double until
     Clock const now = this->clock();
     max_steps -= now.step - before.step;
     if (events_.due(before.time, now.time)) {
-      events_.apply(
-          before.time, now.time, [this] { return moment_of_event(); }, state_arrays());
+      this->settle();
+      if (this->has_state())
+        events_.apply(
+            before.time, now.time, [this] { return moment_of_event(); }, state_arrays());
       take_given();
     }
     test_stop();
@@ -91,7 +93,8 @@ void EventfulStepping<T, Stepping>::test_stop() {
   Clock const now = this->clock();
   bool const is_time = now.step % steps_between_tests == 0 || this->clock_.at_moment();
   if (!stop_.is_asked_for() || now.step == 0 || !is_time) return;
-  std::string const reason = reason_to_end(stop_);
+  this->settle();
+  std::string const reason = text_of_first(run_, [this] { return reason_to_end(stop_); });
   if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", now.time, reason);
 }
 

@@ -17,6 +17,7 @@
 #include "simulations/pde_modes.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_quantities.hpp"
+#include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_stop.hpp"
 
@@ -137,6 +138,9 @@ bool check_differences(config::RunConfig const& run, std::vector<Problem>& probl
 
 std::vector<Problem> problems_of(config::RunConfig const& run) {
   std::vector<Problem> problems;
+  if (auto const refusal = refusal_of_ranks(run); !refusal.empty())
+    return {run.problem(run.location("simulation"),
+                        fmt::format("{} (there are {})", refusal, run.ranks))};
   check_tolerance(run, problems);
   if (!check_implicit(run, problems)) return problems;
   bool const goes_on =

@@ -99,9 +99,10 @@ equations::Stencil stability_on(config::RunConfig const& run, Grid const& grid) 
 }  // namespace
 
 equations::Stencil stencil_of(config::RunConfig const& run) {
-  return without_rates(
-      run, equations::discretise(explicit_system(run), run.grid, space_of(run),
-                                 equations::NamesAs::arrays, equations::LastingAs::arrays));
+  auto const lasting =
+      run.ranks > 1 ? equations::LastingAs::formulas : equations::LastingAs::arrays;
+  return without_rates(run, equations::discretise(explicit_system(run), run.grid, space_of(run),
+                                                  equations::NamesAs::arrays, lasting));
 }
 
 std::shared_ptr<equations::Linearisation const> linearisation_of(config::RunConfig const& run) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <stdexcept>
 
 #include "config/run_fields.hpp"
@@ -63,14 +64,32 @@ bool goes_by_passes(config::RunConfig const& run, Backend backend) {
 }
 
 Scheme const& scheme_of(config::RunConfig const& run, Backend backend) {
-  static std::map<std::string_view, Scheme> const in_passes = [] {
-    std::map<std::string_view, Scheme> all;
+  using Schemes = std::map<std::string_view, Scheme>;
+  static Schemes const in_passes = [] {
+    Schemes all;
     for (Scheme const& scheme : schemes()) all.emplace(scheme.name, in_one_pass(scheme));
     return all;
   }();
+  static Schemes const in_parts = [] {
+    Schemes all;
+    for (Scheme const& scheme : schemes()) all.emplace(scheme.name, scheme);
+    for (auto& [name, scheme] : all) {
+      scheme.buffers = 1;
+      scheme.alternates = false;
+    }
+    return all;
+  }();
   Scheme const& scheme = scheme_of(run);
-  bool const in_pass = goes_by_passes(run, backend) && slopes_of(run) == nullptr;
-  return in_pass ? in_passes.at(scheme.name) : scheme;
+  if (slopes_of(run) != nullptr || goes_by_multigrid(run)) return scheme;
+  if (run.ranks > 1) return in_parts.at(scheme.name);
+  return goes_by_passes(run, backend) ? in_passes.at(scheme.name) : scheme;
+}
+
+int scratch_buffers(Scheme const& scheme) {
+  int most = 0;
+  for (Stage const& stage : std::span(scheme.stages).first(scheme.stages.size() - 1))
+    most = std::max(most, stage.out);
+  return most;
 }
 
 std::vector<std::string> names_of(config::RunConfig const& run, Unknown const& unknown) {

@@ -21,8 +21,11 @@ std::string_view variant_of(config::RunConfig const& run, Backend backend);
 std::string_view evaluating_variant(config::RunConfig const& run);
 /// Whether steps go by passes that have all their stages.
 bool goes_by_passes(config::RunConfig const& run, Backend backend);
-/// The scheme, with the buffers that it needs where the steps are made.
+/// The scheme, with the buffers that it needs where the steps are made; of several ranks with the
+/// state's alone.
 Scheme const& scheme_of(config::RunConfig const& run, Backend backend);
+/// How many buffers of a scheme have what stages leave to later ones.
+int scratch_buffers(Scheme const& scheme);
 
 /// What the components of an unknown or a name are called: as it is, those of a vector `q_x`, `q_y`.
 std::vector<std::string> names_of(config::RunConfig const& run, equations::Unknown const& unknown);

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "simulations/pde_schemes.hpp"
+#include "simulations/pde_set_up.hpp"
 
 namespace gridstride::pde {
 
@@ -55,10 +57,15 @@ StabilityFinder<T>::StabilityFinder(Stream const& stream, Grid const& grid, Wrap
       ahead_(stream, grid, linearisation_->terms(),
              at_places(linearisation_->coefficients(), timed_)),
       globals_(stream, grid, wraps, linearisation_->terms(), linearisation_->operands()) {
-  if (extremes_.size() > 0)
-    scratch_ = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(grid.size()));
   if (!timed_.empty()) clock_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
 }
+
+template <class T>
+StabilityFinder<T>::StabilityFinder(Stream const& stream, config::RunConfig const& run,
+                                    std::shared_ptr<equations::Linearisation const> linearisation)
+    : StabilityFinder(stream, run.grid, wraps_of(run), std::move(linearisation), degree_of(run),
+                      gridstride::pde::factors_change(run), pde::stage_times(run),
+                      evaluating_variant(run)) {}
 
 namespace {
 
@@ -103,13 +110,30 @@ template <class T>
 equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
                                               evaluate::DeviceClock const* clock,
                                               Ahead const& ahead) {
+  return find(inputs, ahead, look_at(inputs, clock));
+}
+
+template <class T>
+equations::StepLimit StabilityFinder<T>::find(std::vector<system::Input<T>> const& inputs,
+                                              Ahead const& ahead, Look const& look) {
   if (lasting_) return *lasting_;
-  auto ranges = find_ranges(inputs, clock);
-  if (!timed_.empty() && ahead.steps > 0) look_ahead(inputs, ahead, ranges);
+  auto ranges = find_ranges(look);
+  if (!timed_.empty() && ahead.steps > 0) look_ahead(look, ahead, ranges);
   auto const sides = find_factors(inputs);
   auto const limit = linearisation_->limit(ranges, degree_, sides);
   if (follows_space_alone()) lasting_ = limit;
   return limit;
+}
+
+template <class T>
+auto StabilityFinder<T>::look_at(std::vector<system::Input<T>> const& inputs,
+                                 evaluate::DeviceClock const* clock) -> Look {
+  return [this, &inputs, clock](Ahead const& ahead) {
+    system::Step<T> step;
+    step.inputs = inputs;
+    step.clock = clock;
+    return look(std::move(step), ahead);
+  };
 }
 
 template <class T>
@@ -122,39 +146,54 @@ equations::Range StabilityFinder<T>::checked(system::Extremes const& found) cons
 }
 
 template <class T>
-std::vector<equations::Range> StabilityFinder<T>::find_ranges(
-    std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock) {
-  system::Step<T> step;
-  step.inputs = inputs;
-  step.clock = clock;
-  if (extremes_.size() > 0) globals_.find(inputs, clock, 0, scratch_.span(), variant_);
-  step.found = globals_.values();
+std::vector<equations::Range> StabilityFinder<T>::find_ranges(Look const& look) {
   std::vector<equations::Range> ranges;
-  for (auto const& found : extremes_.find(std::move(step), scratch_.span(), variant_))
-    ranges.push_back(checked(found));
+  if (extremes_.size() == 0) return ranges;
+  for (auto const& found : look({})) ranges.push_back(checked(found));
   return ranges;
 }
 
 template <class T>
-void StabilityFinder<T>::look_ahead(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
+void StabilityFinder<T>::look_ahead(Look const& look, Ahead const& ahead,
                                     std::vector<equations::Range>& ranges) {
-  evaluate::set_clock(stream_, clock_.data(), {ahead.time, ahead.step, 0});
-  system::Step<T> step;
-  step.inputs = inputs;
-  step.clock = clock_.data();
-  for (std::int64_t n = 0; n < ahead.steps; ++n)
-    for (double const part : stage_times_) {
-      step.fraction = static_cast<double>(n) + part;
-      globals_.find(inputs, clock_.data(), step.fraction, scratch_.span(), variant_);
-      step.found = globals_.values();
-      ahead_.add(step, scratch_.span(), variant_);
-    }
-  auto const found = ahead_.take();
+  auto const found = look(ahead);
   for (std::size_t i = 0; i < timed_.size(); ++i) {
     auto& range = ranges[timed_[i]];
     auto const [least, greatest] = checked(found[i]);
     range = {std::min(range.least, least), std::max(range.greatest, greatest)};
   }
+}
+
+template <class T>
+std::vector<system::Extremes> StabilityFinder<T>::look(
+    system::Step<T> step, Ahead const& ahead,
+    std::optional<std::array<std::int64_t, 2>> const& planes) {
+  auto const inputs = step.inputs;
+  auto const scratch = scratch_of(planes ? step.grid.size() : grid_.size());
+  auto const add = [&](system::ExtremesFinder<T>& extremes) {
+    globals_.find(inputs, step.clock, step.fraction, scratch, variant_);
+    step.found = globals_.values();
+    extremes.add(step, scratch, variant_, planes);
+  };
+  if (ahead.steps == 0) {
+    add(extremes_);
+    return extremes_.take();
+  }
+  evaluate::set_clock(stream_, clock_.data(), {ahead.time, ahead.step, 0});
+  step.clock = clock_.data();
+  for (std::int64_t n = 0; n < ahead.steps; ++n)
+    for (double const part : stage_times_) {
+      step.fraction = static_cast<double>(n) + part;
+      add(ahead_);
+    }
+  return ahead_.take();
+}
+
+template <class T>
+std::span<T> StabilityFinder<T>::scratch_of(std::int64_t size) {
+  auto const values = static_cast<std::size_t>(size);
+  if (scratch_.size() < values) scratch_ = Buffer<T>(stream_, MemorySpace::device, values);
+  return scratch_.span().first(values);
 }
 
 /// The sides with a factor, and its range on each.

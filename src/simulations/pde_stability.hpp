@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +27,13 @@ namespace gridstride::pde {
 template <class T>
 class StabilityFinder {
  public:
+  /// That of a run for a linearisation of its equations.
+  StabilityFinder(Stream const& stream, config::RunConfig const& run,
+                  std::shared_ptr<equations::Linearisation const> linearisation);
+  /// Finds the extremes of all coefficients at present, or ahead of those that depend on the time, in
+  /// the place of `look`.
+  using Look = std::function<std::vector<system::Extremes>(Ahead const&)>;
+
   StabilityFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
                   std::shared_ptr<equations::Linearisation const> linearisation, int degree,
                   bool factors_change, std::vector<double> stage_times, std::string_view variant);
@@ -42,21 +51,28 @@ class StabilityFinder {
   std::vector<equations::Linearisation::WaveGrowth> wave_growths(
       std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock) {
     if (linearisation_->coefficients().empty()) return {};
-    return linearisation_->wave_growths(find_ranges(inputs, clock));
+    return linearisation_->wave_growths(find_ranges(look_at(inputs, clock)));
   }
   /// For the present fields, and the time as it is at present and in the steps to come. Waits for
   /// the device, but where nothing that it depends on has changed since it was found. Throws
   /// `NumericalError` for a coefficient or a factor that is not finite.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs,
                             evaluate::DeviceClock const* clock, Ahead const& ahead);
+  /// The same with others' help, which `look` takes what it does not find itself from.
+  equations::StepLimit find(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
+                            Look const& look);
+  /// What a look finds: at the grid of the finder, or at planes of the step's piece of it, see
+  /// `system::ExtremesFinder::add`. `step` says inputs and clock.
+  std::vector<system::Extremes> look(system::Step<T> step, Ahead const& ahead,
+                                     std::optional<std::array<std::int64_t, 2>> const& planes = {});
 
  private:
   bool follows_space_alone() const;
-  std::vector<equations::Range> find_ranges(std::vector<system::Input<T>> const& inputs,
-                                            evaluate::DeviceClock const* clock);
+  std::vector<equations::Range> find_ranges(Look const& look);
   /// Widens ranges by what coefficients are in steps to come.
-  void look_ahead(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
-                  std::vector<equations::Range>& ranges);
+  void look_ahead(Look const& look, Ahead const& ahead, std::vector<equations::Range>& ranges);
+  Look look_at(std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock);
+  std::span<T> scratch_of(std::int64_t size);
   equations::Range checked(system::Extremes const& found) const;
   std::vector<equations::RobinSide> find_factors(std::vector<system::Input<T>> const& inputs);
 

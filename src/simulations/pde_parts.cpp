@@ -1,0 +1,223 @@
+#include "simulations/pde_parts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/rank_sums.hpp"
+#include "simulations/pde_schemes.hpp"
+#include "simulations/pde_set_up.hpp"
+
+namespace gridstride::pde {
+
+namespace {
+
+Grid with_planes(Grid grid, std::int64_t planes) {
+  grid.points[static_cast<std::size_t>(grid.dims - 1)] = planes;
+  return grid;
+}
+
+}  // namespace
+
+template <class T>
+SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> inputs,
+                            std::vector<equations::StencilProgram> name_programs)
+    : of_(of),
+      variant_(evaluating_variant(of.run)),
+      inputs_(std::move(inputs)),
+      held_(of.plan.held_by(ranks().rank())),
+      names_(of.stream, with_planes(of.run.grid, held_.count()), std::move(name_programs),
+             static_cast<int>(of.evolved.size())) {
+  auto const size = static_cast<std::size_t>(held_.count() * of.plan.shape.plane_values());
+  scratch_.resize(static_cast<std::size_t>(scratch_buffers(of.scheme)));
+  for (auto& of_buffer : scratch_)
+    for (std::size_t c = 0; c < of.evolved.size(); ++c)
+      of_buffer.emplace_back(of_.stream, MemorySpace::device, size);
+  slopes_.resize(inputs_.size());
+  factors_.resize(inputs_.size());
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    for (int axis = 0; axis < of.run.grid.dims; ++axis)
+      for (std::size_t end = 0; end < 2; ++end) {
+        auto const a = static_cast<std::size_t>(axis);
+        auto const& side = inputs_[i].sides[axis][end];
+        slopes_[i][a][end] = {of_.stream, of.plan, axis, side.g};
+        factors_[i][a][end] = {of_.stream, of.plan, axis, side.a};
+      }
+}
+
+template <class T>
+std::vector<T*> SystemParts<T>::arrays() const {
+  std::vector<T*> arrays;
+  for (Array<T>* const component : of_.evolved) arrays.push_back(component->data());
+  return arrays;
+}
+
+/// What holds on sides, where it changes.
+template <class T>
+void SystemParts<T>::refresh(Stage const& stage) {
+  if (!of_.state.changes()) return;
+  of_.state.refresh(stage);
+  for (auto* all : {&slopes_, &factors_})
+    for (Faces& faces : *all)
+      for (auto& ends : faces)
+        for (auto& face : ends) face.renew(of_.stream);
+}
+
+template <class T>
+void SystemParts<T>::run(WindowSteps<T>& steps, std::int64_t count, Passes<T>* passes,
+                         bool uses_clock) {
+  auto const pass = [&](Stream& stream, Window<T> const& window) {
+    if (passes == nullptr) return make_stages(window);
+    march(stream, window, *passes);
+  };
+  if (!uses_clock) return steps.run(arrays(), count, pass);
+  for (; count > 0; --count) {
+    steps.run(arrays(), 1, pass);
+    of_.clock.tick();
+  }
+}
+
+template <class T>
+std::vector<system::Extremes> SystemParts<T>::look(WindowSteps<T>& steps,
+                                                   StabilityFinder<T>& finder, Ahead const& ahead) {
+  refresh({.sides = {1, 0, 0}});
+  std::vector<system::Extremes> found;
+  steps.look(arrays(), [&](Stream&, Window<T> const& window) {
+    auto step =
+        evaluation({window.grid, window.first}, std::span(window.in).first(of_.evolved.size()));
+    step.clock = of_.clock.device();
+    found = finder.look(std::move(step), ahead, window.made);
+  });
+  return found;
+}
+
+template <class T>
+std::vector<system::Input<T>> SystemParts<T>::inputs_at(std::int64_t first,
+                                                        std::span<T* const> state) {
+  auto inputs = inputs_;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].values =
+        i < state.size() ? state[i] : names_.values(static_cast<int>(i - state.size()));
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      for (std::size_t end = 0; end < 2; ++end) {
+        inputs[i].sides[axis][end].g = slopes_[i][axis][end].at(first);
+        inputs[i].sides[axis][end].a = factors_[i][axis][end].at(first);
+      }
+  }
+  return inputs;
+}
+
+template <class T>
+system::Step<T> SystemParts<T>::evaluation(Part const& part, std::span<T* const> state) {
+  system::Step<T> step;
+  step.grid = part.grid;
+  step.inputs = inputs_at(part.first, state);
+  step.piece.emplace();
+  step.piece->whole = of_.plan.shape.grid.points;
+  step.piece->first[static_cast<std::size_t>(part.grid.dims - 1)] = part.first;
+  return step;
+}
+
+/// Each stage on those planes whose neighbours the one before has left right.
+template <class T>
+void SystemParts<T>::make_stages(Window<T> const& window) {
+  auto const& stages = of_.scheme.stages;
+  double const dt = of_.clock.step();
+  auto const slowest = static_cast<std::size_t>(window.grid.dims - 1);
+  std::int64_t const reach = of_.plan.shape.reach / std::ssize(stages);
+  std::int64_t const planes = window.grid.points[slowest], line = of_.plan.shape.plane_values();
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    Stage const& stage = stages[s];
+    bool const is_last = s + 1 == stages.size();
+    std::int64_t const lost = static_cast<std::int64_t>(s) * reach;
+    std::int64_t const below = window.cut[0] ? lost : 0, above = window.cut[1] ? lost : 0;
+    Part const part{with_planes(window.grid, planes - below - above), window.first + below};
+    auto const buffer = [&](int number, std::size_t c) {
+      if (number == 0) return window.in[c] + below * line;
+      auto& array = scratch_[static_cast<std::size_t>(number - 1)][c];
+      return array.data() + (part.first - held_.lower) * line;
+    };
+    refresh(stage);
+    std::vector<T*> state;
+    for (std::size_t c = 0; c < of_.evolved.size(); ++c) state.push_back(buffer(stage.in, c));
+    auto step = evaluation(part, state);
+    step.clock = of_.clock.device();
+    step.fraction = stage.time;
+    names_.fill(step, variant_);
+    step.program = &of_.program;
+    step.factor = stage.factor * dt;
+    step.in_weight = stage.base == stage.in ? 0 : stage.in_weight;
+    for (auto const& [number, weight] : stage.terms) step.addend_weights.push_back(weight);
+    for (std::size_t c = 0; c < of_.evolved.size(); ++c) {
+      system::Output<T> output = {
+          .values = is_last ? window.out[c] + below * line : buffer(stage.out, c),
+          .base = buffer(stage.base, c)};
+      for (std::size_t i = 0; i < stage.terms.size(); ++i)
+        output.addends[i] = buffer(stage.terms[i].first, c);
+      step.outputs.push_back(output);
+    }
+    step.prepared = &prepared_[&stage];
+    system::advance(of_.stream, step, variant_);
+  }
+}
+
+template <class T>
+void SystemParts<T>::march(Stream& stream, Window<T> const& window, Passes<T>& passes) {
+  std::size_t const components = of_.evolved.size();
+  system::PassArrays<T> arrays = {
+      .in = inputs_at(window.first, std::span(window.in).first(components)), .out = {}};
+  arrays.out.assign(window.out.begin(),
+                    window.out.begin() + static_cast<std::ptrdiff_t>(components));
+  passes.within(window.steps)
+      .queue(stream, arrays, of_.clock.step(), of_.clock.device(),
+             {window.grid, window.first, window.made});
+}
+
+template <class T>
+std::string SystemParts<T>::fallback() const {
+  return prepared_.empty() ? std::string() : prepared_.begin()->second.fallback;
+}
+
+template class SystemParts<float>;
+template class SystemParts<double>;
+
+void SharedChoice::share(Word& word) {
+  ranks_.broadcast(std::as_writable_bytes(std::span(&word, 1)));
+}
+
+std::vector<system::Extremes> SharedChoice::ask(Ahead const& ahead) {
+  Word word{.is_question = true, .ahead = ahead};
+  share(word);
+  return look(ahead);
+}
+
+std::vector<system::Extremes> SharedChoice::look(Ahead const& ahead) {
+  auto found = look_(ahead);
+  auto const count = static_cast<std::int64_t>(found.size());
+  std::vector<system::Extremes> all(found.size() * static_cast<std::size_t>(ranks_.count()));
+  std::ranges::copy(found, all.begin() + ranks_.rank() * count);
+  RankCuts cuts;
+  for (int rank = 0; rank <= ranks_.count(); ++rank) cuts.push_back(rank * count);
+  share_parts(ranks_, std::span(all), cuts);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto& joined = found[i % found.size()];
+    joined.least = std::min(joined.least, all[i].least);
+    joined.greatest = std::max(joined.greatest, all[i].greatest);
+    std::int64_t const place = all[i].first_non_finite;
+    if (place >= 0 && (joined.first_non_finite < 0 || place < joined.first_non_finite))
+      joined.first_non_finite = place;
+  }
+  return found;
+}
+
+StepPlan SharedChoice::plan(std::function<StepPlan()> const& choose) {
+  Word word;
+  if (ranks_.is_first()) {
+    word.plan = choose();
+    share(word);
+    return word.plan;
+  }
+  for (share(word); word.is_question; share(word)) look(word.ahead);
+  return word.plan;
+}
+
+}  // namespace gridstride::pde

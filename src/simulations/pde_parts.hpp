@@ -1,0 +1,113 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ranks.hpp"
+#include "kernels/system/extremes.hpp"
+#include "kernels/system/system.hpp"
+#include "model/out_of_core.hpp"
+#include "model/scheme.hpp"
+#include "model/state.hpp"
+#include "model/step_clock.hpp"
+#include "model/window_steps.hpp"
+#include "simulations/pde_march.hpp"
+#include "simulations/pde_names.hpp"
+#include "simulations/pde_stability.hpp"
+#include "simulations/pde_step_choice.hpp"
+
+/// Steps of a system on a part of the grid that a rank has (model/rank_steps.hpp).
+///
+/// A part is a grid of its own, whose ends have the sides of the whole: what is found within the reach
+/// of a stage from an end where the grid goes on is wrong, and is not used.
+namespace gridstride::pde {
+
+/// What steps are made of that parts take as well; it outlives them.
+template <class T>
+struct PartsOf {
+  Stream stream;
+  config::RunConfig const& run;
+  SweepPlan plan;
+  Scheme const& scheme;  ///< with its state in buffer 0
+  State<T>& state;
+  StepClock& clock;
+  std::vector<Array<T>*> const& evolved;
+  equations::StencilProgram const& program;  ///< of all rates
+};
+
+/// Makes the steps of a rank's parts. Instantiated for float and double.
+template <class T>
+class SystemParts {
+ public:
+  /// `inputs`: of components and names with sides, with their sides of the whole grid.
+  SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> inputs,
+              std::vector<equations::StencilProgram> name_programs);
+
+  /// Queues so many steps of the clock's, by passes where there are any.
+  void run(WindowSteps<T>& steps, std::int64_t count, Passes<T>* passes, bool uses_clock);
+  /// What a finder finds on the rank's own planes of the present state.
+  std::vector<system::Extremes> look(WindowSteps<T>& steps, StabilityFinder<T>& finder,
+                                     Ahead const& ahead);
+  /// Why another kernel than was meant makes the stages; or empty.
+  std::string fallback() const;
+
+ private:
+  /// A part from a plane of the grid on.
+  struct Part {
+    Grid grid;
+    std::int64_t first;
+  };
+  /// What holds on the sides of an input, by axis and end.
+  using Faces = std::array<std::array<WindowFace<T>, 2>, 3>;
+
+  std::vector<T*> arrays() const;
+  void refresh(Stage const& stage);
+  std::vector<system::Input<T>> inputs_at(std::int64_t first, std::span<T* const> state);
+  system::Step<T> evaluation(Part const& part, std::span<T* const> state);
+  void make_stages(Window<T> const& window);
+  void march(Stream& stream, Window<T> const& window, Passes<T>& passes);
+
+  PartsOf<T> of_;
+  std::string_view variant_;
+  std::vector<system::Input<T>> inputs_;
+  Planes held_;  // planes of what follows
+  SidedNames<T> names_;
+  std::vector<std::vector<Buffer<T>>> scratch_;  // by buffer, from 1 on
+  std::vector<Faces> slopes_, factors_;          // g and a, by input
+  std::map<Stage const*, system::Prepared> prepared_;
+};
+
+/// How ranks choose a step together: the first one chooses, and the others look at their planes when it
+/// asks.
+class SharedChoice {
+ public:
+  /// What a rank finds of the coefficients on its planes, at present or ahead. All ranks look at once.
+  using Look = std::function<std::vector<system::Extremes>(Ahead const&)>;
+
+  SharedChoice(Ranks& ranks, Look look) : ranks_(ranks), look_(std::move(look)) {}
+
+  /// The first rank, within `choose`: what all of them find.
+  std::vector<system::Extremes> ask(Ahead const& ahead);
+  /// What the first rank chooses, on all of them.
+  StepPlan plan(std::function<StepPlan()> const& choose);
+
+ private:
+  struct Word {
+    bool is_question = false;
+    Ahead ahead = {};
+    StepPlan plan = {};
+  };
+  void share(Word& word);
+  std::vector<system::Extremes> look(Ahead const& ahead);
+
+  Ranks& ranks_;
+  Look look_;
+};
+
+}  // namespace gridstride::pde

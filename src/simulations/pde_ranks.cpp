@@ -1,0 +1,163 @@
+#include "simulations/pde_ranks.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "core/error.hpp"
+#include "equations/stability.hpp"
+#include "simulations/pde_globals.hpp"
+#include "simulations/pde_implicit.hpp"
+#include "simulations/pde_march.hpp"
+#include "simulations/pde_modes.hpp"
+#include "simulations/pde_names.hpp"
+#include "simulations/pde_parameters.hpp"
+#include "simulations/pde_schemes.hpp"
+#include "simulations/pde_set_up.hpp"
+
+namespace gridstride::pde {
+
+namespace {
+
+/// Whether a field, or a name with sides, has the other sign around the slowest axis.
+bool turns_around(config::RunConfig const& run) {
+  auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
+  return std::ranges::any_of(run.boundary, [&](config::Sides const& sides) {
+    return sides[slowest][0].kind == SideKind::antiperiodic;
+  });
+}
+
+std::string needed_of(config::RunConfig const& run) try {
+  Obstacle const kinds[] = {
+      {goes_by_modes(run) || goes_by_multigrid(run),
+       "by differences, with an explicit scheme: rk4, ssprk3, ssprk2 or euler"},
+      {run.time.adaptive, "whose lengths do not follow their error (step: auto or a number)"},
+      {slopes_of(run) != nullptr, "of the schemes rk4, ssprk3, ssprk2 and euler"}};
+  if (auto needed = needed_for(kinds); !needed.empty()) return needed;
+  auto const stencil = stencil_of(run);
+  Obstacle const others[] = {
+      {!stencil.operands.empty() || !linearisation_of(run)->operands().empty(),
+       "of equations without values over the whole grid"},
+      {!system_of(run).sides.empty(), "with sides that do not follow from fields"},
+      {turns_around(run), "with sides along the slowest axis that are not antiperiodic"}};
+  return needed_for(others);
+} catch (Error const&) {
+  return {};  // of equations that nobody takes, which is told by itself
+}
+
+/// Planes that a stage looks at. The names that it reads come before it, and what they hold on sides
+/// is put on the ends of a part, too.
+std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil const& stencil) {
+  auto const along = [slowest = static_cast<std::size_t>(run.grid.dims - 1)](
+                         equations::StencilProgram const& program) {
+    return std::int64_t{program.reach[slowest]};
+  };
+  std::int64_t reach = along(equations::whole_program(stencil, run.grid.dims));
+  for (auto const& program : name_programs(stencil, run.grid.dims))
+    reach += std::max<std::int64_t>(along(program), 1);
+  auto const linearisation = linearisation_of(run);
+  auto const coefficients = linearisation->coefficients();
+  std::vector<equations::Term> const terms(coefficients.begin(), coefficients.end());
+  reach =
+      std::max(reach, along(equations::program_of(linearisation->terms(), terms, run.grid.dims)));
+  return std::max<std::int64_t>(reach, 1);
+}
+
+/// Whether what is queued looks at the time, so that steps are made one by one.
+bool looks_at_time(config::RunConfig const& run, equations::Stencil const& stencil,
+                   std::vector<Row> const& rows) {
+  return equations::whole_program(stencil, run.grid.dims).needs_clock() || depends_on_time(rows);
+}
+
+/// Arrays of the whole grid that the first rank has beside the state, and no other.
+int arrays_of_first(std::vector<Row> const& rows) {
+  return std::accumulate(rows.begin(), rows.end(), 0, [](int sum, Row const& row) {
+    return row.role == Role::scratch && row.name != "coefficient" ? sum + row.arrays : sum;
+  });
+}
+
+std::vector<std::string> evolved_of(std::vector<Row> const& rows) {
+  std::vector<std::string> names;
+  for (Row const& row : rows)
+    if (row.role == Role::evolved) names.push_back(row.name);
+  return names;
+}
+
+SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
+                     std::vector<Row> const& rows) {
+  SlabSteps steps{.shape = {}, .evolved = evolved_of(rows), .needed_of_ranks = needed_of(run)};
+  auto& shape = steps.shape;
+  shape.grid = run.grid;
+  shape.value_bytes = size_of(run.precision);
+  if (!steps.needed_of_ranks.empty()) return steps;
+  auto const stencil = stencil_of(run);
+  auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
+  Scheme const& scheme = scheme_of(run, device.backend());
+  auto const components = static_cast<int>(steps.evolved.size());
+  shape.periodic = wraps_of(run)[slowest];
+  shape.arrays = shape.made = components;
+  shape.reach = std::ssize(scheme.stages) * reach_of_stage(run, stencil);
+  shape.alike = !looks_at_time(run, stencil, rows);
+  shape.values_per_update = 2.0 * components * static_cast<double>(scheme.stages.size());
+  shape.scratch = run.ranks * arrays_of_first(rows);
+  if (goes_by_passes(run, device.backend())) {
+    auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
+    with_zero_of(run.precision, [&](auto zero) {
+      Passes<decltype(zero)> const passes(device, marched(run, program, scheme));
+      shape.fused_steps = shape.alike ? passes.longest() : 1;
+    });
+    shape.values_per_update = 2.0 * components / shape.fused_steps;
+    shape.in_parts = shape.alike && run.grid.dims == 2;
+  } else {
+    shape.scratch += components * scratch_buffers(scheme) + system_of(run).name_count();
+  }
+  return steps;
+}
+
+/// Whether something is made of the state in arrays beside it, on the first rank.
+bool needs_spare(config::RunConfig const& run) {
+  auto const& parameters = parameters_of(run);
+  auto const& sections = parameters.sections;
+  return parameters.initial || sections.stop.steady || sections.stop.condition >= 0 ||
+         !sections.events.empty();
+}
+
+}  // namespace
+
+std::string refusal_of_ranks(config::RunConfig const& run) {
+  if (run.ranks == 1) return {};
+  SlabSteps const steps{.shape = {}, .evolved = {}, .needed_of_ranks = needed_of(run)};
+  return steps.refusal_of_ranks();
+}
+
+std::optional<SweepPlan> rank_plan(config::RunConfig const& run, Device const& device) {
+  if (run.ranks == 1) return {};
+  auto const rows = rows_of(run, device.backend());
+  return plan_slabs(run, device, rows, slab_steps(run, device, rows));
+}
+
+std::vector<Row> rank_rows(config::RunConfig const& run, Device const& device,
+                           std::optional<SweepPlan> const& plan) {
+  auto rows = rows_of(run, device.backend());
+  if (!plan) return rows;
+  SlabSteps const steps{.shape = plan->shape, .evolved = evolved_of(rows)};
+  rows = rows_of_slabs(run, std::move(rows), steps, *plan);
+  for (Row& row : rows)
+    if (row.role == Role::evolved && row.arrays > 0 && needs_spare(run)) row.arrays = 2;
+  return rows;
+}
+
+MemoryForecast rank_memory(config::RunConfig const& run, Device const& device) {
+  auto rows = rows_of(run, device.backend());
+  auto const steps = slab_steps(run, device, rows);
+  auto const plan = plan_slabs(run, device, rows, steps);
+  std::erase_if(rows, [](Row const& row) {  // the plan counts them
+    return row.role == Role::scratch && row.name != "coefficient";
+  });
+  auto memory = forecast_slabs(run, device, rows, steps, plan);
+  if (needs_spare(run)) memory.host_bytes += steps.shape.bytes();
+  return memory;
+}
+
+}  // namespace gridstride::pde

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/run_config.hpp"
+#include "model/out_of_core.hpp"
+
+/// How several ranks share a run of a system.
+namespace gridstride::pde {
+
+/// Why they do not, a sentence; empty where they do, and in a run of one process.
+std::string refusal_of_ranks(config::RunConfig const& run);
+/// How they share it; none: it is one process. Throws as `plan_slabs` does.
+std::optional<SweepPlan> rank_plan(config::RunConfig const& run, Device const& device);
+/// The rows of this process.
+std::vector<Row> rank_rows(config::RunConfig const& run, Device const& device,
+                           std::optional<SweepPlan> const& plan);
+MemoryForecast rank_memory(config::RunConfig const& run, Device const& device);
+
+}  // namespace gridstride::pde
