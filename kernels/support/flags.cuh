@@ -15,4 +15,10 @@ __device__ inline std::uint64_t load_acquire(std::uint64_t const* place) {
   return value;
 }
 
+__device__ inline std::uint64_t nanoseconds() {
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
 }  // namespace gridstride

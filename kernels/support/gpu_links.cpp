@@ -14,6 +14,8 @@ namespace gridstride {
 namespace {
 
 constexpr std::size_t ways = 2, turns = 2, line = 256;
+/// The first messages on each way are those by which links are proved, which may not come.
+constexpr std::uint64_t proofs = 2, patience = 10'000'000'000;
 
 /// Each rank has two boxes for what comes on a way, which take turns, and the number of the last
 /// message that is there. A box is filled again two messages later: its last content has then been
@@ -83,6 +85,7 @@ class StoreLinks final : public RankLinks {
     }
     awaited.flags[awaited.count] = flag_of(own_, way);
     awaited.numbers[awaited.count++] = number;
+    if (number <= proofs) awaited.patience = patience;
   }
 
   std::uint64_t* flag_of(int rank, int way) const {

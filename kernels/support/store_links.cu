@@ -45,9 +45,11 @@ __global__ void __launch_bounds__(threads)
     take_kernel(__grid_constant__ StoredPieces const pieces,
                 __grid_constant__ AwaitedFlags const awaited) {
   int const thread = static_cast<int>(threadIdx.x);
-  if (thread < awaited.count)
-    while (load_acquire(awaited.flags[thread]) < awaited.numbers[thread]) {
-    }
+  if (thread < awaited.count) {
+    std::uint64_t const begin = nanoseconds();
+    while (load_acquire(awaited.flags[thread]) < awaited.numbers[thread])
+      if (awaited.patience != 0 && nanoseconds() - begin > awaited.patience) break;
+  }
   __syncthreads();
   copy_pieces<Word>(pieces);
 }

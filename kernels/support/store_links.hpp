@@ -16,7 +16,7 @@ struct StoredPiece {
 
 /// What a rank puts into another one's memory on a way, and takes out of its own.
 struct StoredPieces {
-  static constexpr int most = 8;
+  static constexpr int most = 64;
   StoredPiece pieces[most];
   int count = 0;
 };
@@ -25,11 +25,13 @@ struct StoredPieces {
 void cuda_put(Stream& stream, StoredPieces const& pieces, std::uint64_t* flag,
               std::uint64_t number);
 
-/// Queues that the pieces are copied once each of up to two flags has come to its number.
+/// Queues that the pieces are copied once each of up to two flags has come to its number. With a
+/// `patience`, in nanoseconds, they are copied after that time in any case.
 struct AwaitedFlags {
   std::uint64_t const* flags[2];
   std::uint64_t numbers[2];
   int count = 0;
+  std::uint64_t patience = 0;
 };
 void cuda_take(Stream& stream, StoredPieces const& pieces, AwaitedFlags const& awaited);
 
