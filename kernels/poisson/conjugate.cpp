@@ -65,6 +65,10 @@ struct Part {
     if (equation.ranks == nullptr) return;
     equation.ranks->exchange(stream, std::span(const_cast<S*>(values.data()), values.size()));
   }
+  /// r, which others read next.
+  void send(Stream& stream, std::span<S> r) const {
+    if (equation.ranks != nullptr) equation.ranks->start(stream, r);
+  }
   /// q where others have what r and p are.
   void follow(Stream& stream, int const* stop, double const* beta, std::span<S const> r,
               std::span<S const> p, std::span<S> q) const {
@@ -103,6 +107,7 @@ krylov::Operator<S> by_points(Part<S, T> const& part, double scale) {
                                 std::span<double> sums) {
     step(stream, Descend<T, S>{part.a, scale, stop, alpha, part.at(q), part.at(x), part.at(r)},
          sums);
+    part.send(stream, r);
   };
   return result;
 }
@@ -138,6 +143,7 @@ krylov::Operator<S> by_columns(Part<S, T> const& part, double scale) {
                             std::span<S const> q, std::span<S> x, std::span<S> r,
                             std::span<double> sums) {
     cuda_descend_columns(stream, a, stop, alpha, part.at(q), part.at(x), part.at(r), sums.data());
+    part.send(stream, r);
   };
   return result;
 }

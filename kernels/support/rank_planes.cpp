@@ -46,17 +46,30 @@ RankPlanes::RankPlanes(Ranks& ranks, Stream const& stream, RankCuts cuts, bool a
 #endif
 }
 
-void RankPlanes::exchange_bytes(Stream& stream, std::span<std::byte> values) {
-  auto const planes = static_cast<std::size_t>(held());
-  std::size_t const plane = values.size() / planes;
+void RankPlanes::start_bytes(Stream& stream, std::span<std::byte> values) {
+  if (!started_.empty()) finish_bytes(stream);
+  std::size_t const planes = static_cast<std::size_t>(held()), plane = values.size() / planes;
   if (plane * planes != values.size()) throw std::invalid_argument("planes of several sizes");
-  auto const at = [&](std::size_t number) { return values.subspan(number * plane, plane); };
-  RankLinks& links = *links_.links;
-  if (beside_[0] >= 0) links.start(RankLinks::down, {at(1)}, stream);
-  if (beside_[1] >= 0) links.start(RankLinks::up, {at(planes - 2)}, stream);
-  links.let_go(stream);
-  links.finish(std::array{RankLinks::Arrival{RankLinks::down, {at(planes - 1)}, &stream},
-                          RankLinks::Arrival{RankLinks::up, {at(0)}, &stream}});
+  if (beside_[0] >= 0) links_.links->start(RankLinks::down, {values.subspan(plane, plane)}, stream);
+  if (beside_[1] >= 0)
+    links_.links->start(RankLinks::up, {values.subspan((planes - 2) * plane, plane)}, stream);
+  started_ = values;
+}
+
+void RankPlanes::finish_bytes(Stream& stream) {
+  std::size_t const plane = started_.size() / static_cast<std::size_t>(held());
+  links_.links->finish(
+      std::array{RankLinks::Arrival{RankLinks::down, {started_.last(plane)}, &stream},
+                 RankLinks::Arrival{RankLinks::up, {started_.first(plane)}, &stream}});
+  started_ = {};
+}
+
+void RankPlanes::exchange_bytes(Stream& stream, std::span<std::byte> values) {
+  if (started_.data() != values.data()) {
+    start_bytes(stream, values);
+    links_.links->let_go(stream);
+  }
+  finish_bytes(stream);
 }
 
 void RankPlanes::share(Stream& stream, double* sums, int sets, RankCuts const& cuts) {

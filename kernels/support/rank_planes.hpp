@@ -45,6 +45,12 @@ class RankPlanes {
   void exchange(Stream& stream, std::span<T> values) {
     exchange_bytes(stream, std::as_writable_bytes(values));
   }
+  /// The first half of it, so that what is queued meanwhile has not to wait. Values may change again
+  /// once something is shared after the exchange.
+  template <class T>
+  void start(Stream& stream, std::span<T> values) {
+    start_bytes(stream, std::as_writable_bytes(values));
+  }
   /// Queues that all ranks have all of `sums`, in device memory: so many `sets` of as many numbers as
   /// `cuts` has elements, one set after the other, of each of which a rank has made its part.
   void share(Stream& stream, double* sums, int sets, RankCuts const& cuts);
@@ -53,6 +59,8 @@ class RankPlanes {
   std::string transport() const;
 
  private:
+  void start_bytes(Stream& stream, std::span<std::byte> values);
+  void finish_bytes(Stream& stream);
   void exchange_bytes(Stream& stream, std::span<std::byte> values);
   void share_through_host(Stream& stream, double* sums, int sets, RankCuts const& cuts);
 
@@ -65,7 +73,8 @@ class RankPlanes {
   std::string boxes_lack_;             // why there are none
   Buffer<double> staging_;             // or the host's, for a GPU
   std::size_t most_sums_;
-  std::uint64_t shared_ = 0;  // so many times
+  std::uint64_t shared_ = 0;           // so many times
+  std::span<std::byte> started_ = {};  // whose exchange is under way
 };
 
 #ifdef GRIDSTRIDE_WITH_CUDA
