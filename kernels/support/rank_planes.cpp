@@ -3,12 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdlib>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
-
-#include "kernels/support/gpu_links.hpp"
+#include <vector>
 
 namespace gridstride {
 
@@ -27,22 +24,68 @@ RankPlanes::RankPlanes(Ranks& ranks, Stream const& stream, RankCuts cuts, bool a
       rank_(static_cast<std::size_t>(ranks.rank())),
       cuts_(std::move(cuts)),
       beside_(ranks_beside(ranks, around)),
-      links_(open_gpu_links(ranks, stream, beside_, plane_bytes, Meanwhile::nothing)),
-      most_sums_(most_sums) {
+      links_(open_links(ranks, stream, beside_, plane_bytes)),
+      most_sums_(most_sums),
+      plane_bytes_(plane_bytes) {
   if (cuts_.size() != static_cast<std::size_t>(ranks.count()) + 1)
     throw std::invalid_argument("planes cut for another number of ranks");
   if (stream.backend() == Backend::cpu) return;
+  open_boxes(stream, plane_bytes);
+}
+
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (auto const name = links_.links->name(); name != "stores" && name != "p2p")
-    boxes_lack_ = fmt::format("planes go by {}", name);
-  else if (ranks.count() > SumBoxes::most_ranks)
-    boxes_lack_ = fmt::format("more than {} ranks", SumBoxes::most_ranks);
+namespace {
+
+PeerBoxes boxes_in(RankMemory const& memory, Ranks const& ranks, std::size_t most_sums,
+                   std::size_t plane_bytes) {
+  PeerBoxes boxes{.of = {},
+                  .rank = ranks.rank(),
+                  .count = ranks.count(),
+                  .most_sums = most_sums,
+                  .plane_bytes = plane_bytes};
+  for (int rank = 0; rank < boxes.count; ++rank) boxes.of[rank] = memory.of(rank);
+  return boxes;
+}
+
+/// Whether what kernels write to other GPUs comes there; a sentence where it does not.
+std::string fault_of(PeerBoxes const& boxes, Stream& stream) {
+  constexpr std::uint64_t patience = 10'000'000'000;
+  auto const count = static_cast<std::size_t>(boxes.count);
+  RankCuts cuts;
+  std::vector<double> host(count, -1), expected;
+  for (std::size_t rank = 0; rank <= count; ++rank) cuts.push_back(static_cast<std::int64_t>(rank));
+  for (std::size_t rank = 0; rank < count; ++rank)
+    expected.push_back(1.5 * static_cast<double>(rank));
+  host[static_cast<std::size_t>(boxes.rank)] = 1.5 * boxes.rank;
+  Buffer<double> device(stream, MemorySpace::device, count);
+  copy_async(device.span(), std::span<double const>(host), stream);
+  cuda_share(stream, boxes, device.data(), 1, cuts, 1, patience);
+  copy_async(std::span(host), std::as_const(device).span(), stream);
+  stream.synchronize();
+  return host == expected ? std::string() : "what kernels write to another GPU does not come";
+}
+
+}  // namespace
+#endif
+
+void RankPlanes::open_boxes([[maybe_unused]] Stream stream,
+                            [[maybe_unused]] std::size_t plane_bytes) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (links_.links->name() != "p2p")
+    boxes_lack_ = "as planes go";
+  else if (ranks_.count() > PeerBoxes::most_ranks)
+    boxes_lack_ = fmt::format("more than {} ranks", PeerBoxes::most_ranks);
   else
-    boxes_ = std::make_unique<RankMemory>(ranks, stream, SumBoxes::bytes(most_sums));
-  if (boxes_ && !boxes_->failure().empty()) boxes_lack_ = boxes_->failure();
+    boxes_ =
+        std::make_unique<RankMemory>(ranks_, stream, PeerBoxes::bytes(most_sums_, plane_bytes));
+  if (boxes_) boxes_lack_ = boxes_->failure();
+  if (boxes_ && boxes_lack_.empty()) {
+    shared_ = 1;
+    auto const boxes = boxes_in(*boxes_, ranks_, most_sums_, plane_bytes);
+    boxes_lack_ = first_text(ranks_, fault_of(boxes, stream));
+  }
   if (!boxes_lack_.empty()) boxes_ = nullptr;
-  Stream queue = stream;
-  if (!boxes_) staging_ = Buffer<double>(queue, MemorySpace::pinned, most_sums);
+  if (!boxes_) staging_ = Buffer<double>(stream, MemorySpace::pinned, most_sums_);
 #endif
 }
 
@@ -50,14 +93,51 @@ void RankPlanes::start_bytes(Stream& stream, std::span<std::byte> values) {
   if (!started_.empty()) finish_bytes(stream);
   std::size_t const planes = static_cast<std::size_t>(held()), plane = values.size() / planes;
   if (plane * planes != values.size()) throw std::invalid_argument("planes of several sizes");
+  started_ = values;
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (boxes_) {
+    auto const boxes = boxes_in(*boxes_, ranks_, most_sums_, plane_bytes_);
+    auto const [below, above] = beside_;
+    std::uint64_t const turn = ++sent_;
+    shared_before_ = shared_;
+    PlaneCopies copies{{}, {}, plane};
+    if (below >= 0) {
+      copies.from[0] = values.data() + plane;
+      copies.to[0] = boxes.plane(below, RankLinks::down, turn);
+    }
+    if (above >= 0) {
+      copies.from[1] = values.data() + (planes - 2) * plane;
+      copies.to[1] = boxes.plane(above, RankLinks::up, turn);
+    }
+    return cuda_copy_planes(stream, copies);
+  }
+#endif
   if (beside_[0] >= 0) links_.links->start(RankLinks::down, {values.subspan(plane, plane)}, stream);
   if (beside_[1] >= 0)
     links_.links->start(RankLinks::up, {values.subspan((planes - 2) * plane, plane)}, stream);
-  started_ = values;
 }
 
+/// What was written to others has come once a rank's sums have that were sent later.
 void RankPlanes::finish_bytes(Stream& stream) {
   std::size_t const plane = started_.size() / static_cast<std::size_t>(held());
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (boxes_) {
+    RankCuts const nothing(cuts_.size());
+    if (shared_ == shared_before_) share(stream, nullptr, 0, nothing);
+    auto const boxes = boxes_in(*boxes_, ranks_, most_sums_, plane_bytes_);
+    PlaneCopies copies{{}, {}, plane};
+    if (beside_[0] >= 0) {
+      copies.from[0] = boxes.plane(boxes.rank, RankLinks::up, sent_);
+      copies.to[0] = started_.data();
+    }
+    if (beside_[1] >= 0) {
+      copies.from[1] = boxes.plane(boxes.rank, RankLinks::down, sent_);
+      copies.to[1] = started_.data() + (started_.size() - plane);
+    }
+    started_ = {};
+    return cuda_copy_planes(stream, copies);
+  }
+#endif
   links_.links->finish(
       std::array{RankLinks::Arrival{RankLinks::down, {started_.last(plane)}, &stream},
                  RankLinks::Arrival{RankLinks::up, {started_.first(plane)}, &stream}});
@@ -67,7 +147,7 @@ void RankPlanes::finish_bytes(Stream& stream) {
 void RankPlanes::exchange_bytes(Stream& stream, std::span<std::byte> values) {
   if (started_.data() != values.data()) {
     start_bytes(stream, values);
-    links_.links->let_go(stream);
+    if (!boxes_) links_.links->let_go(stream);
   }
   finish_bytes(stream);
 }
@@ -77,10 +157,8 @@ void RankPlanes::share(Stream& stream, double* sums, int sets, RankCuts const& c
     throw std::logic_error("more sums than ranks have memory for");
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (boxes_) {
-    SumBoxes boxes{
-        .of = {}, .rank = ranks_.rank(), .count = ranks_.count(), .most_sums = most_sums_};
-    for (int rank = 0; rank < boxes.count; ++rank) boxes.of[rank] = boxes_->of(rank);
-    return cuda_share(stream, boxes, sums, sets, cuts, ++shared_);
+    auto const boxes = boxes_in(*boxes_, ranks_, most_sums_, plane_bytes_);
+    return cuda_share(stream, boxes, sums, sets, cuts, ++shared_, 0);
   }
 #endif
   share_through_host(stream, sums, sets, cuts);
@@ -102,8 +180,9 @@ void RankPlanes::share_through_host(Stream& stream, double* sums, int sets, Rank
 std::string RankPlanes::transport() const {
   auto const& [links, remark] = links_;
   if (links->name() == "mpi") return ranks_.transport();
-  return fmt::format("planes {}{}, sums {}{}, beside {}", links->name(),
-                     remark.empty() ? "" : " (" + remark + ")", boxes_ ? "p2p" : "staged",
+  return fmt::format("{}{}, {}{}, beside {}", links->name(),
+                     remark.empty() ? "" : " (" + remark + ")",
+                     boxes_ ? "by kernels" : "sums through the host",
                      boxes_lack_.empty() ? "" : " (" + boxes_lack_ + ")", ranks_.transport());
 }
 

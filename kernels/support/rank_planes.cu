@@ -1,7 +1,9 @@
 // Sums of all ranks come to all GPUs: one block writes its rank's into the memory of the others, over
-// NVLink where there is one, says so there, waits until all others have, and takes theirs. What takes
-// turns is free again: who writes the next but one has had the next one of all others, who had then
-// taken the one before.
+// NVLink where there is one, says so there, waits until all others have, and takes theirs. Planes are
+// written there by kernels before it. What takes turns is free again: who writes the next but one has
+// had the next sums of all others, who had then taken what came before.
+
+#include <algorithm>
 
 #include "kernels/support/flags.cuh"
 #include "kernels/support/launch.cuh"
@@ -14,17 +16,17 @@ namespace {
 constexpr int share_threads = 512;
 
 struct SharedCuts {
-  long long cuts[SumBoxes::most_ranks + 1];
+  long long cuts[PeerBoxes::most_ranks + 1];
 };
 
 __global__ void __launch_bounds__(share_threads)
-    share_kernel(__grid_constant__ SumBoxes const boxes, __grid_constant__ SharedCuts const cuts,
-                 double* sums, int sets, std::uint64_t number) {
+    share_kernel(__grid_constant__ PeerBoxes const boxes, __grid_constant__ SharedCuts const cuts,
+                 double* sums, int sets, std::uint64_t number, std::uint64_t patience) {
   int const thread = static_cast<int>(threadIdx.x), own = boxes.rank;
   long long const all = cuts.cuts[boxes.count];
   auto const flags = [&](int rank) { return reinterpret_cast<std::uint64_t*>(boxes.of[rank]); };
   auto const values = [&](int rank) {
-    return reinterpret_cast<double*>(flags(rank) + SumBoxes::most_ranks) +
+    return reinterpret_cast<double*>(flags(rank) + PeerBoxes::most_ranks) +
            number % 2 * boxes.most_sums;
   };
   for (int set = 0; set < sets; ++set)
@@ -37,8 +39,9 @@ __global__ void __launch_bounds__(share_threads)
   __syncthreads();
   if (thread < boxes.count && thread != own) {
     store_release(flags(thread) + own, number);
-    while (load_acquire(flags(own) + thread) < number) {
-    }
+    std::uint64_t const begin = nanoseconds();
+    while (load_acquire(flags(own) + thread) < number)
+      if (patience != 0 && nanoseconds() - begin > patience) break;
   }
   __syncthreads();
   double const* const came = values(own);
@@ -48,13 +51,47 @@ __global__ void __launch_bounds__(share_threads)
   }
 }
 
+constexpr int copy_threads = 256;
+
+template <class Word>
+__global__ void __launch_bounds__(copy_threads)
+    copy_kernel(__grid_constant__ PlaneCopies const copies) {
+  auto const* const from = reinterpret_cast<Word const*>(copies.from[blockIdx.y]);
+  auto* const to = reinterpret_cast<Word*>(copies.to[blockIdx.y]);
+  if (to == nullptr) return;
+  std::size_t const words = copies.bytes / sizeof(Word), step = gridDim.x * copy_threads;
+  for (std::size_t i = blockIdx.x * copy_threads + threadIdx.x; i < words; i += step)
+    to[i] = __ldcg(from + i);
+  __threadfence_system();
+}
+
+template <class Word>
+void copy_by(Stream& stream, PlaneCopies const& copies) {
+  constexpr std::size_t most = 132;
+  std::size_t const words = copies.bytes / sizeof(Word);
+  dim3 const blocks(static_cast<unsigned>(std::clamp<std::size_t>(words / copy_threads, 1, most)),
+                    2);
+  copy_kernel<Word><<<blocks, copy_threads, 0, native(stream)>>>(copies);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "copy_kernel");
+}
+
 }  // namespace
 
-void cuda_share(Stream& stream, SumBoxes const& boxes, double* sums, int sets, RankCuts const& cuts,
-                std::uint64_t number) {
+void cuda_copy_planes(Stream& stream, PlaneCopies const& copies) {
+  std::size_t bits = copies.bytes;
+  for (int way = 0; way < 2; ++way)
+    bits |= reinterpret_cast<std::uintptr_t>(copies.from[way]) |
+            reinterpret_cast<std::uintptr_t>(copies.to[way]);
+  if (bits % sizeof(uint4) == 0) return copy_by<uint4>(stream, copies);
+  copy_by<unsigned>(stream, copies);
+}
+
+void cuda_share(Stream& stream, PeerBoxes const& boxes, double* sums, int sets,
+                RankCuts const& cuts, std::uint64_t number, std::uint64_t patience) {
   SharedCuts shared{};
   for (std::size_t i = 0; i < cuts.size(); ++i) shared.cuts[i] = cuts[i];
-  share_kernel<<<1, share_threads, 0, native(stream)>>>(boxes, shared, sums, sets, number);
+  share_kernel<<<1, share_threads, 0, native(stream)>>>(boxes, shared, sums, sets, number,
+                                                        patience);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "share_kernel");
 }
 

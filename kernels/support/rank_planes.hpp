@@ -59,6 +59,7 @@ class RankPlanes {
   std::string transport() const;
 
  private:
+  void open_boxes(Stream stream, std::size_t plane_bytes);
   void start_bytes(Stream& stream, std::span<std::byte> values);
   void finish_bytes(Stream& stream);
   void exchange_bytes(Stream& stream, std::span<std::byte> values);
@@ -69,30 +70,46 @@ class RankPlanes {
   RankCuts cuts_;
   RanksBeside beside_;
   OpenedLinks links_;
-  std::unique_ptr<RankMemory> boxes_;  // for sums, of GPUs that reach each other's
+  std::unique_ptr<RankMemory> boxes_;  // of GPUs whose kernels reach each other's
   std::string boxes_lack_;             // why there are none
-  Buffer<double> staging_;             // or the host's, for a GPU
-  std::size_t most_sums_;
-  std::uint64_t shared_ = 0;           // so many times
-  std::span<std::byte> started_ = {};  // whose exchange is under way
+  Buffer<double> staging_;             // for sums of a GPU then
+  std::size_t most_sums_, plane_bytes_;
+  std::uint64_t shared_ = 0, sent_ = 0;  // so many times
+  std::uint64_t shared_before_ = 0;      // the last time that something was sent
+  std::span<std::byte> started_ = {};    // whose exchange is under way
 };
 
 #ifdef GRIDSTRIDE_WITH_CUDA
-/// Memory that a rank has for the sums of all: what says that a rank's have come, and twice the sums,
-/// which take turns.
-struct SumBoxes {
+/// Memory that the kernels of all ranks write to. Of each rank: what says how often another one has
+/// sent its sums, and with them what it had written before; sums; and a plane from each side. All but
+/// the first take turns.
+struct PeerBoxes {
   static constexpr int most_ranks = 64;
   std::byte* of[most_ranks];
   int rank, count;
-  std::size_t most_sums;
+  std::size_t most_sums, plane_bytes;
 
-  static std::size_t bytes(std::size_t most_sums) {
-    return most_ranks * sizeof(std::uint64_t) + 2 * most_sums * sizeof(double);
+  static constexpr std::size_t flag_bytes = most_ranks * sizeof(std::uint64_t);
+  static std::size_t bytes(std::size_t most_sums, std::size_t plane_bytes) {
+    return padded(flag_bytes + 2 * most_sums * sizeof(double)) + 4 * padded(plane_bytes);
+  }
+  static std::size_t padded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+  /// What is sent on a way (`RankLinks`) to a rank.
+  std::byte* plane(int of_rank, int way, std::uint64_t turn) const {
+    return of[of_rank] + padded(flag_bytes + 2 * most_sums * sizeof(double)) +
+           (static_cast<std::size_t>(way) + 2 * (turn % 2)) * padded(plane_bytes);
   }
 };
-/// `number` counts from 1 on.
-void cuda_share(Stream& stream, SumBoxes const& boxes, double* sums, int sets, RankCuts const& cuts,
-                std::uint64_t number);
+/// `number` counts from 1 on. With a `patience`, in nanoseconds, what does not come by then is left.
+void cuda_share(Stream& stream, PeerBoxes const& boxes, double* sums, int sets,
+                RankCuts const& cuts, std::uint64_t number, std::uint64_t patience);
+/// Two copies at a time; null where there is none.
+struct PlaneCopies {
+  std::byte const* from[2];
+  std::byte* to[2];
+  std::size_t bytes;
+};
+void cuda_copy_planes(Stream& stream, PlaneCopies const& copies);
 #endif
 
 }  // namespace gridstride

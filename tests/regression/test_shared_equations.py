@@ -52,6 +52,9 @@ class Solved(Shared):
                 self.assertEqual(theirs, numbers)
                 self.assertEqual(tells, told)
                 self.assertEqual(self.contents(folder, "*.vti"), images)
+                if environment:
+                    self.assertTrue(chosen["transport"].startswith(environment["GRIDSTRIDE_TRANSPORT"]),
+                                    chosen)
                 if has_result:
                     self.assertTrue(chosen["ranks"].startswith(f"{count}, of "), chosen)
                     self.assert_same("one/case.h5", f"{folder}/case.h5")
