@@ -217,7 +217,7 @@ struct Pieces {
 /// part has some of a plane along the slowest axis, or several planes, as many as a power of two. A
 /// line counts as one plane.
 struct Parts {
-  static constexpr std::int64_t most = 4096;
+  static constexpr std::int64_t most = 8192;
   std::int64_t planes;            ///< of a part
   std::int64_t of_plane, pieces;  ///< where that is one: parts of each, and pieces of a part
   std::int64_t plane_pieces;      ///< pieces of a plane

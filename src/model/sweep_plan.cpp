@@ -182,9 +182,9 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
   std::int64_t const planes = shape.planes();
   std::int64_t const most = shape.alike ? planes / ranks / shape.reach : 1;
   RankRates const rates = rates_of(backend);
-  std::int64_t const most_pieces = (shape.pieces() + ranks - 1) / ranks;
-  std::int64_t const slab = std::min(most_pieces * shape.together + (shape.together > 1), planes);
-  SweepPlan plan{shape, 1, slab, ranks};
+  SweepPlan plan{shape, 1, 0, ranks};
+  for (int rank = 0; rank < ranks; ++rank)
+    plan.slab_planes = std::max(plan.slab_planes, plan.owned_by(rank).count());
   plan.in_halves = goes_in_halves(plan, rates, trip_steps);
   plan.trip_steps = plan.in_halves ? shape.fused_steps
                     : trip_steps   ? std::clamp<std::int64_t>(*trip_steps, 1, most)

@@ -150,11 +150,11 @@ class Check(Case):
         self.assertRegex(self.refused(heat(time={"end": 0.01, "scheme": "crank_nicolson",
                                                  "step": 0.01}), "--ranks", 2),
                          r"case\.yaml:\d+:\d+: simulation: several ranks take steps of")
-        self.assertIn("poisson is not computed by several ranks (there are 2",
-                      self.refused({"simulation": "poisson", "device": "cpu",
+        self.assertIn("eigenvalues is not computed by several ranks (there are 2",
+                      self.refused({"simulation": "eigenvalues", "device": "cpu",
                                     "grid": {"points": [9, 9]},
                                     "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
-                                    "parameters": {"source": 1}}, "--ranks", 2))
+                                    "parameters": {"modes": 2}}, "--ranks", 2))
         self.assertIn("the runs of a sweep go in one process (there are 2)",
                       self.refused(heat(constants={"D": 1}, parameters={"diffusivity": "D"},
                                         sweep={"D": [1, 2]}), "--ranks", 2))

@@ -320,9 +320,9 @@ class Ends(Shared):
                 (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01}),
                  "of the schemes ftcs and rk4 (there are 2)"),
                 (wave(parameters={"speed": "1+(" * 63 + "y" + ")" * 63}), "with simpler formulas"),
-                ({"simulation": "poisson", "device": "cpu", "grid": {"points": [9, 9]},
+                ({"simulation": "eigenvalues", "device": "cpu", "grid": {"points": [9, 9]},
                   "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
-                  "parameters": {"source": 1}}, "poisson is not computed by several ranks")):
+                  "parameters": {"modes": 2}}, "eigenvalues is not computed by several ranks")):
             with self.subTest(message=message):
                 file = self.write("case.yaml", config)
                 _, err = self.on_ranks(2, "run", file, code=BAD_INPUT)

@@ -55,6 +55,36 @@ TEST(PoissonKernels, DirectionsInFloat32) {
 
 TEST(PoissonKernels, RanksShareEquationsBitByBit) { expect_shared_equations(Backend::cpu); }
 
+TEST(RankPlanes, HaveWhatIsBesideThemAndTheSumsOfAll) {
+  constexpr std::int64_t plane = 3;
+  RankCuts const cuts = {0, 2, 3, 7};
+  for (bool const around : {false, true})
+    EXPECT_TRUE(gridstride::test::on_ranks(3, [&](Ranks& ranks) {
+      Stream stream(Device::open(Backend::cpu));
+      RankPlanes planes(ranks, stream, cuts, around, plane * sizeof(float), 14);
+      auto const value = [&](std::int64_t at) { return static_cast<float>((at + 7) % 7); };
+      std::vector<float> held(static_cast<std::size_t>(planes.held() * plane), -1);
+      for (int round = 0; round < 3; ++round) {
+        for (std::int64_t at = planes.lower(); at < planes.upper(); ++at)
+          std::fill_n(held.begin() + (at - planes.lower() + 1) * plane, plane, value(at));
+        if (round == 1) planes.start(stream, std::span(held));
+        planes.exchange(stream, std::span(held));
+        for (std::int64_t at = planes.lower() - 1; at <= planes.upper(); ++at) {
+          bool const is_there = around || (at >= 0 && at < planes.all());
+          EXPECT_EQ(held[static_cast<std::size_t>((at - planes.lower() + 1) * plane)],
+                    is_there ? value(at) : -1);
+        }
+        std::vector<double> sums(14, -1);
+        for (std::int64_t i = planes.lower(); i < planes.upper(); ++i)
+          for (std::int64_t set : {0, 1})
+            sums[static_cast<std::size_t>(set * 7 + i)] = static_cast<double>(set * 7 + i);
+        planes.share(stream, sums.data(), 2, cuts);
+        for (std::size_t i = 0; i < sums.size(); ++i) EXPECT_EQ(sums[i], static_cast<double>(i));
+        EXPECT_THROW(planes.share(stream, sums.data(), 3, cuts), std::logic_error);
+      }
+    }));
+}
+
 TEST(PoissonKernels, RanksShareNoLine) {
   EXPECT_TRUE(gridstride::test::on_ranks(2, [](Ranks& ranks) {
     Stream stream(Device::open(Backend::cpu));
