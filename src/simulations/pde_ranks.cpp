@@ -108,7 +108,6 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
       shape.fused_steps = shape.alike ? passes.longest() : 1;
     });
     shape.values_per_update = 2.0 * components / shape.fused_steps;
-    shape.in_parts = shape.alike && run.grid.dims == 2;
   } else {
     shape.scratch += components * scratch_buffers(scheme) + system_of(run).name_count();
   }

@@ -61,6 +61,25 @@ def advection(scheme, **changes):
     return config
 
 
+REACTION = {"u": "2e-3*laplace(u) - u*v^2 + 0.04*(1 - u)", "v": "1e-3*laplace(v) + u*v^2 - 0.1*v"}
+
+
+def pde(equations, **changes):
+    config = {
+        "simulation": "pde",
+        "device": "cpu",
+        "grid": {"points": [11, 34]},
+        "boundary": {"x": "periodic", "y": "periodic"},
+        "equations": equations,
+        "initial": {name: "0.5 + 0.3*sin(5*x)*cos(3*y)" for name in equations},
+        "time": {"end": 0.1},
+        "output": {"every": {"count": 3}},
+        "diagnostics": ["norms"],
+    }
+    config.update(changes)
+    return config
+
+
 class Shared(support.Case):
     def setUp(self):
         super().setUp()
@@ -277,6 +296,85 @@ class Advection(Shared):
         self.assertIn(alone.strip(), err)
 
 
+def random_system(rng):
+    """A system in 1D to 3D with some of what a file may have."""
+    dims = rng.randint(1, 3)
+    axes = "xyz"[:dims]
+    points = [rng.randint(6, 9) for _ in axes]
+    points[-1] = rng.randint(30, 48)
+    place, time = "(" + " + ".join(axes) + ")", rng.choice(("0.3", "sin(20*t)"))
+    kinds = [{"dirichlet": f"0.5 + 0.1*{place}*{time}"}, {"neumann": f"0.1*{place}*{time}"},
+             {"robin": [f"1 + 0.2*{place}", f"0.3*{place} + {time}"]}, "outflow"]
+    field = f"(1 + 0.3*sin(3*{place})*{time})"
+    equations = rng.choice((
+        REACTION,
+        {"u": f"div({field}*0.02*grad(u)) - u^3 + u"},
+        {"u": f"0.03*laplace(u) - 0.2*u*d_d{axes[-1]}(u) + 0.1*cos{place}*{time}"},
+        {"u": f"0.01*laplace(u) + v - u", "v": f"-0.3*d_d{axes[-1]}(u) + 0.02*laplace(v)",
+         "w": "div((0.01 + u^2*0.01)*grad(w)) + 0.1*exp(-w^2)"},
+        {"u": "0.02*laplace(u) - 1e-5*laplace(laplace(u))"}))
+    sides = {axis: "periodic" if rng.random() < 0.5 else
+             {"lower": rng.choice(kinds), "upper": rng.choice(kinds)} for axis in axes}
+    config = pde(equations, grid={"points": points if dims > 1 else points[0]}, boundary=sides,
+                 initial={name: f"0.5 + 0.3*sin(5*{place} + {i})" for i, name in enumerate(equations)},
+                 precision=rng.choice(("float32", "float64")),
+                 time={"end": 0.05, "scheme": rng.choice(("euler", "ssprk2", "ssprk3", "rk4"))})
+    if rng.random() < 0.3:
+        config["events"] = [{"at": [0.01, 0.033], "set": {"u": "u*0.9 + 0.01*max(u)"}}]
+    if rng.random() < 0.3:
+        config["stop"] = {"when": "max(u) > 0.85"}
+    if rng.random() < 0.3:
+        config["output"] = {**config["output"], "derived": {"g": "d_dx(u) + u^2"}}
+    return config
+
+
+class Systems(Shared):
+    def test_random_systems(self):
+        rng = random.Random(7)
+        for n in range(8):
+            config = random_system(rng)
+            with self.subTest(n=n, config=config):
+                self.assert_shared(config, (2 + n % 2,))
+
+    def test_many_ranks(self):
+        self.assert_shared(pde(REACTION, time={"end": 1, "scheme": "euler"}), (2, 3, 5, 8))
+        self.assert_shared(pde({"u": "0.02*laplace(u)"}, grid={"points": 67}, precision="float32",
+                               initial={"u": "sin(9*x)"}, boundary={"x": {"dirichlet": "t"}}), (8,))
+
+    def test_random_numbers(self):
+        self.assert_shared(pde({"u": "0.02*laplace(u) + 0.1*noise(3)"}, boundary={
+            "x": {"neumann": "y"}, "y": "periodic"}, initial={"u": "uniform(5)"},
+            time={"end": 0.1, "scheme": "euler"}), (2, 5))
+
+    def test_names_with_sides(self):
+        self.assert_shared(
+            pde({"u": "laplace(mu)"}, let={"mu": "1e-2*u - 1e-4*laplace(u) + 1e-2*u^3"},
+                boundary={"u": {"x": "periodic", "y": {"lower": {"neumann": "0.1*x"},
+                                                       "upper": {"dirichlet": 0.3}}},
+                          "mu": {"x": "periodic", "y": {"lower": {"neumann": 0},
+                                                        "upper": {"dirichlet": "x*t"}}}},
+                initial={"u": "0.5 + 0.2*sin(5*x)*y"}, time={"end": 0.02}), (2, 3))
+
+    def test_vectors_and_walls_carried_from_upwind(self):
+        self.assert_shared(
+            pde({"h": "-div(q)", "q": "-div(outer(q, q)/h + 4.9*h^2*identity)"},
+                fields={"q": "vector"}, space={"convection": "upwind"},
+                boundary={"x": "wall", "y": "wall"},
+                initial={"h": "1 + 0.2*exp(-30*(x - 0.4)^2 - 40*(y - 0.3)^2)", "q": [0, 0]},
+                grid={"points": [19, 41]}), (2, 3))
+
+    def test_fields_of_a_file(self):
+        values = [0.01 * i for i in range(11 * 34)]
+        (self.directory / "u.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        self.assert_shared(pde(REACTION, initial={
+            "u": {"file": "u.raw", "type": "float64", "shape": [34, 11]}, "v": "u/20"}), (3,))
+
+    def test_what_lasts_is_found_by_each(self):
+        self.assert_shared(pde(
+            {"u": "div(exp(-(x - y)^2)/(1 + sqrt(x*y + 1))*0.02*grad(u))"},
+            boundary={"x": {"robin": ["1 + y", "x"]}, "y": {"neumann": 0}}), (2, 4))
+
+
 class Ends(Shared):
     def test_other_commands(self):
         _, err = self.on_ranks(2, "list", code=FAILED)
@@ -320,6 +418,17 @@ class Ends(Shared):
                 (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01}),
                  "of the schemes ftcs and rk4 (there are 2)"),
                 (wave(parameters={"speed": "1+(" * 63 + "y" + ")" * 63}), "with simpler formulas"),
+                (pde(REACTION, time={"end": 0.1, "scheme": "rk45"}),
+                 "of the schemes rk4, ssprk3, ssprk2 and euler (there are 2)"),
+                (pde(REACTION, time={"end": 0.1, "step": "adaptive"}),
+                 "whose lengths do not follow their error"),
+                (pde(REACTION, space={"derivatives": "spectral"}), "by differences, with an explicit"),
+                (pde(REACTION, time={"end": 0.1, "scheme": "etdrk4"}), "by differences, with an explicit"),
+                (pde({"u": "laplace(u) - mean(u)"}), "without values over the whole grid"),
+                (pde({"u": "0.1*laplace(u)"}, boundary={"x": {"neumann": "-u"}, "y": "periodic"}),
+                 "with sides that do not follow from fields"),
+                (pde({"u": "0.1*laplace(u)"}, boundary={"x": "periodic", "y": "antiperiodic"}),
+                 "along the slowest axis that are not antiperiodic"),
                 ({"simulation": "eigenvalues", "device": "cpu", "grid": {"points": [9, 9]},
                   "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
                   "parameters": {"modes": 2}}, "eigenvalues is not computed by several ranks")):
@@ -365,6 +474,11 @@ class Killed(Shared):
     def test_of_flows_in_stages(self):
         self.kill_and_go_on(advection("weno5", parameters={"velocity": TURNING},
                                       time={"end": 4, "scheme": "weno5"}))
+
+    def test_of_a_system(self):
+        self.kill_and_go_on(pde(
+            REACTION, time={"end": 40}, events={"at": [3.3, 7.1], "set": {"u": "u + 0.01*x"}},
+            stop={"steady": 1e-9}, boundary={"x": {"dirichlet": "0.5 + 0.1*sin(t)*y"}, "y": "periodic"}))
 
     def kill_and_go_on(self, config):
         config = {**config, "checkpoint": {"every": {"steps": 50}, "keep": 2}}
@@ -469,6 +583,20 @@ class OnGpu(NeedsGpu):
                 advection("lax_wendroff", grid={"points": [200, 333]}, precision="float32",
                           time={"end": 0.05, "scheme": "lax_wendroff"})):
             self.assert_shared_on_gpu(config, counts=(2,))
+
+    def test_systems(self):
+        rng = random.Random(3)
+        for n in range(4):
+            config = random_system(rng)
+            with self.subTest(n=n, config=config):
+                self.assert_shared_on_gpu(config, transports=("p2p",), counts=(2,))
+
+    def test_systems_in_passes(self):
+        for precision in ("float32", "float64"):
+            self.assert_shared_on_gpu(
+                pde(REACTION, grid={"points": [64, 150]}, precision=precision,
+                    time={"end": 4, "scheme": "euler"}, kernels={"system": "march"},
+                    boundary={"x": {"dirichlet": "y"}, "y": {"neumann": "x"}}))
 
     def test_a_rank_that_is_killed_ends_the_others(self):
         file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},

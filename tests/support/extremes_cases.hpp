@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/system/extremes.hpp"
@@ -154,6 +155,60 @@ void expect_extremes_of_all_grids(Stream& stream) {
   expect_extremes<T>(stream, {263, 67, 1}, SideKind::outflow, 263 * 67 - 1);
   expect_extremes<T>(stream, {31, 33, 18}, SideKind::periodic, 7777);
   expect_extremes<T>(stream, {5, 4, 300}, SideKind::wall, -1);
+}
+
+/// Of the planes of three ranks around a periodic axis, each with one more at both ends: joined they are
+/// those of the whole grid, places too. `at`: where u is 0 and 1/u is not finite.
+template <class T>
+void expect_extremes_of_planes(Stream& stream, std::string_view variant, std::int64_t at) {
+  Grid const grid{.dims = 2, .points = {9, 20, 1}, .origin = {0.5, -1, 0}, .spacing = {1, 0.25, 1}};
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> uniform(0.5, 1);
+  std::vector<T> values(static_cast<std::size_t>(grid.size()));
+  for (T& value : values) value = static_cast<T>(uniform(random));
+  if (at >= 0) values[static_cast<std::size_t>(at)] = 0;
+  equations::Terms terms;
+  auto const u = terms.unknown(0);
+  std::vector<equations::Term> const of = {terms.multiply(u, terms.coordinate(1)),
+                                           terms.subtract(terms.unknown(0, {0, 1, 0}), u),
+                                           terms.divide(terms.number(1), u)};
+  system::ExtremesFinder<T> finder(stream, grid, terms, of);
+  Buffer<T> array(stream, MemorySpace::device, values.size() + 18),
+      scratch(stream, MemorySpace::device, values.size() + 18);
+  auto const looked_at = [&](std::int64_t lower, std::int64_t upper, std::int64_t more) {
+    system::Step<T> step;
+    step.grid = grid;
+    step.grid.points[1] = upper - lower + 2 * more;
+    step.piece = system::Piece{{0, lower - more, 0}, grid.points};
+    std::vector<T> rows;
+    for (std::int64_t j = lower - more; j < upper + more; ++j)
+      for (std::int64_t i = 0; i < 9; ++i)
+        rows.push_back(values[static_cast<std::size_t>((j + 20) % 20 * 9 + i)]);
+    copy_async(array.span().first(rows.size()), std::span<T const>(rows), stream);
+    stream.synchronize();
+    step.inputs = {{.values = array.data()}};
+    finder.add(step, scratch.span().first(rows.size()), variant,
+               std::array{more, more + upper - lower});
+    return finder.take();
+  };
+  auto const whole = looked_at(0, 20, 0);
+  std::vector<system::Extremes> joined;
+  for (auto const& [lower, upper] : {std::pair{0, 7}, {7, 13}, {13, 20}}) {
+    auto const part = looked_at(lower, upper, 1);
+    if (joined.empty()) joined = part;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      joined[i].least = std::min(joined[i].least, part[i].least);
+      joined[i].greatest = std::max(joined[i].greatest, part[i].greatest);
+      joined[i].first_non_finite = std::max(joined[i].first_non_finite, part[i].first_non_finite);
+    }
+  }
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(joined[i].first_non_finite, whole[i].first_non_finite) << i;
+    EXPECT_EQ(whole[i].first_non_finite, i == 2 ? at : -1);
+    if (whole[i].first_non_finite >= 0) continue;
+    EXPECT_EQ(joined[i].least, whole[i].least) << i;
+    EXPECT_EQ(joined[i].greatest, whole[i].greatest) << i;
+  }
 }
 
 }  // namespace gridstride::test

@@ -21,5 +21,15 @@ TEST(ExtremesGpu, OfSeveralLooksAreJoined) {
   }
 }
 
+TEST(ExtremesGpu, OfPlanesArePartsOfTheWhole) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  for (char const* variant : {"points", "interpreter"})
+    for (std::int64_t const at : {-1, 0, 62, 63, 179}) {
+      test::expect_extremes_of_planes<float>(stream, variant, at);
+      test::expect_extremes_of_planes<double>(stream, variant, at);
+    }
+}
+
 }  // namespace
 }  // namespace gridstride

@@ -24,5 +24,14 @@ TEST(Extremes, OfNothingAreNone) {
   EXPECT_TRUE(finder.find({}, {}).empty());
 }
 
+TEST(Extremes, OfPlanesArePartsOfTheWhole) {
+  Stream stream(Device::open(Backend::cpu));
+  for (char const* variant : {"reference", "threads"})
+    for (std::int64_t const at : {-1, 0, 62, 63, 179}) {
+      test::expect_extremes_of_planes<float>(stream, variant, at);
+      test::expect_extremes_of_planes<double>(stream, variant, at);
+    }
+}
+
 }  // namespace
 }  // namespace gridstride

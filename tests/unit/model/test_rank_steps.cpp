@@ -85,6 +85,50 @@ TEST(RankSteps, GoOnAfterTheyHaveSettled) {
   for (bool const apart : {false, true}) EXPECT_TRUE(test::on_ranks(3, work, apart));
 }
 
+/// A look has a rank's planes and those beside them, as they are after all steps, and the next steps go
+/// on from the same halos.
+TEST(RankSteps, AreLookedAtBetween) {
+  constexpr std::int64_t points = 13;
+  auto const pass = [](Stream&, Window<double> const& window) {
+    for (std::int64_t i = 0; i < window.grid.size(); ++i) window.out[0][i] = 2 * window.in[0][i];
+  };
+  for (int const count : {2, 3, 5})
+    for (std::int64_t const trip : {1, 2})
+      EXPECT_TRUE(test::on_ranks(count, [&](Ranks& ranks) {
+        Stream const stream(Device::open(Backend::cpu));
+        auto const plan = plan_ranks(line(points), ranks.count(), Backend::cpu, trip);
+        RankSteps<double> steps(
+            stream, plan, [](std::int64_t) { return 1; }, ranks);
+        std::vector<double> values;
+        for (std::int64_t i = 0; ranks.is_first() && i < points; ++i)
+          values.push_back(static_cast<double>(i + 1));
+        double* const arrays[] = {values.data()};
+        auto const expect = [&](double factor) {
+          steps.look(arrays, [&](Stream&, Window<double> const& window) {
+            Planes const own = plan.owned_by(ranks.rank());
+            EXPECT_EQ(window.first + window.made[0], own.lower);
+            EXPECT_EQ(window.first + window.made[1], own.upper);
+            EXPECT_EQ(window.grid.points[0], own.count() + 2 * plan.rank_halo());
+            for (std::int64_t i = 0; i < window.grid.points[0]; ++i)
+              EXPECT_EQ(window.in[0][i],
+                        factor * static_cast<double>((window.first + i + points) % points + 1));
+          });
+        };
+        expect(1);
+        expect(1);
+        steps.run(arrays, 3, pass);
+        expect(8);
+        steps.run(arrays, 1, pass);
+        steps.settle();
+        expect(16);
+        for (double& value : values) value *= 3;
+        steps.renew();
+        expect(48);
+        steps.run(arrays, 2, pass);
+        expect(192);
+      }));
+}
+
 /// Of two arrays, the state lies where the caller has it, also after it has swapped them.
 TEST(RankSteps, FollowArraysThatAreSwapped) {
   auto shape = line(9);
