@@ -113,6 +113,7 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
 /// The halos of the next trip are those that are looked at.
 template <class T>
 void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
+  if (!halves_.empty()) throw std::logic_error("a look between trips that are made in halves");
   run(arrays, 0, at);
   if (!halos_there_ && !halos_started_) start_halos();
   take_halos();
@@ -163,15 +164,13 @@ void RankSteps<T>::make_in_halves(Pass const& pass) {
   for (std::size_t const side : {turn_, 1 - turn_}) {
     auto& [planes, stream, made, idle] = halves_[side];
     int const number = static_cast<int>(side);
-    if (!halos_there_) finish_halos(std::array{arrival_of(number, stream)});
+    finish_halos(std::array{arrival_of(number, stream)});
     // It looks at the other half of the pass before, which has looked at what it writes over.
     stream.wait(halves_[1 - side].made[1 - turn_]);
     make_planes(stream, planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps), pass);
     stream.record(made[turn_]);
     start_halo(number, next, stream);
   }
-  halos_started_ = true;
-  halos_there_ = false;
   state_ = next;
   spare_ = others_than(state_);
   turn_ = 1 - turn_;

@@ -363,6 +363,19 @@ class Systems(Shared):
                 initial={"h": "1 + 0.2*exp(-30*(x - 0.4)^2 - 40*(y - 0.3)^2)", "q": [0, 0]},
                 grid={"points": [19, 41]}), (2, 3))
 
+    def test_fluxes_through_sides(self):
+        for order, count in ((2, 3), (4, 2)):
+            self.assert_shared(
+                pde({"u": "div((0.02 + 0.01*u*y)*grad(u))", "w": "div(0.03*grad(w)) - w*u"},
+                    space={"order": order}, precision="float32" if order == 2 else "float64",
+                    boundary={"x": {"lower": {"flux": "0.1*y"}, "upper": {"neumann": 0}},
+                              "y": {"lower": {"flux": "0.1 + x*t"}, "upper": {"flux": "0.05*x"}}}),
+                (count,))
+
+    def test_turns_along_other_axes(self):
+        self.assert_shared(pde({"u": "0.02*laplace(u) + 0.1*d_dx(u)"}, initial={"u": "cos(3*x)*y"},
+                               boundary={"x": "antiperiodic", "y": "outflow"}), (4,))
+
     def test_fields_of_a_file(self):
         values = [0.01 * i for i in range(11 * 34)]
         (self.directory / "u.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
