@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -222,7 +224,7 @@ inline std::vector<MemoryCase> memory_cases() {
        "precision: float32\n" + generated + ", tolerance: 1e-4, preconditioner: none}\n"},
       {"generated matrix by minres", generated + ", method: minres}\n"},
       {"generated matrix of several columns",
-       "simulation: linear_system\nparameters: {matrix: {stencil: 9-point, points: [900, 801]}, "
+       "simulation: linear_system\nparameters: {matrix: {stencil: 9-point, points: [8, 90113]}, "
        "rhs: {expression: j + 1, count: 3}, method: gmres, restart: 5, "
        "preconditioner: none}\n"},
       {"transform",
@@ -241,6 +243,15 @@ inline std::vector<MemoryCase> memory_cases() {
        "hdf5", "", true},
   };
 }
+
+/// `heat with checkpoints` as the name of a test.
+inline std::string name_of_memory_case(testing::TestParamInfo<MemoryCase> const& tested) {
+  std::string name = tested.param.name;
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
+inline void PrintTo(MemoryCase const& one, std::ostream* out) { *out << one.name; }
 
 /// What buffers hold at most in a whole run, on the host and on the device, against the forecast:
 /// never more, and at most a twentieth less. What libraries and kernels need on a GPU for

@@ -14,9 +14,12 @@
 namespace gridstride {
 namespace {
 
-TEST(Forecast, HoldsWhatARunAllocates) {
-  for (auto const& one : test::memory_cases()) test::expect_forecast(one, Backend::cpu);
-}
+class ForecastOfARun : public testing::TestWithParam<test::MemoryCase> {};
+
+TEST_P(ForecastOfARun, HoldsWhatIsAllocated) { test::expect_forecast(GetParam(), Backend::cpu); }
+
+INSTANTIATE_TEST_SUITE_P(Memory, ForecastOfARun, testing::ValuesIn(test::memory_cases()),
+                         test::name_of_memory_case);
 
 /// A line of heat, with some of its sections replaced.
 std::string line(std::string const& time, std::string const& grid = "{points: 11}",

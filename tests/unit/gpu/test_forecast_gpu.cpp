@@ -8,10 +8,15 @@
 namespace gridstride {
 namespace {
 
-TEST(ForecastGpu, HoldsWhatARunAllocates) {
+class ForecastOfARunGpu : public testing::TestWithParam<test::MemoryCase> {};
+
+TEST_P(ForecastOfARunGpu, HoldsWhatIsAllocated) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  for (auto const& one : test::memory_cases()) test::expect_forecast(one, Backend::cuda);
+  test::expect_forecast(GetParam(), Backend::cuda);
 }
+
+INSTANTIATE_TEST_SUITE_P(Memory, ForecastOfARunGpu, testing::ValuesIn(test::memory_cases()),
+                         test::name_of_memory_case);
 
 TEST(FormulasGpu, WhatIsNoNumberIsFoundAtItsKey) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
