@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/support/gpu_links.hpp"
+
 namespace gridstride {
 
 namespace {
@@ -24,7 +26,7 @@ RankPlanes::RankPlanes(Ranks& ranks, Stream const& stream, RankCuts cuts, bool a
       rank_(static_cast<std::size_t>(ranks.rank())),
       cuts_(std::move(cuts)),
       beside_(ranks_beside(ranks, around)),
-      links_(open_links(ranks, stream, beside_, plane_bytes)),
+      links_(open_gpu_links(ranks, stream, beside_, plane_bytes, Meanwhile::kernels)),
       most_sums_(most_sums),
       plane_bytes_(plane_bytes) {
   if (cuts_.size() != static_cast<std::size_t>(ranks.count()) + 1)
@@ -71,7 +73,7 @@ std::string fault_of(PeerBoxes const& boxes, Stream& stream) {
 void RankPlanes::open_boxes([[maybe_unused]] Stream stream,
                             [[maybe_unused]] std::size_t plane_bytes) {
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (links_.links->name() != "p2p")
+  if (auto const name = links_.links->name(); name != "p2p" && name != "stores")
     boxes_lack_ = "as planes go";
   else if (ranks_.count() > PeerBoxes::most_ranks)
     boxes_lack_ = fmt::format("more than {} ranks", PeerBoxes::most_ranks);

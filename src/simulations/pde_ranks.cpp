@@ -90,6 +90,9 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   auto& shape = steps.shape;
   shape.grid = run.grid;
   shape.value_bytes = size_of(run.precision);
+  // There their bits have not been seen to be those of one process on large grids.
+  if (steps.needed_of_ranks.empty() && device.backend() == Backend::cuda)
+    steps.needed_of_ranks = "of a pde on the host (device: cpu)";
   if (!steps.needed_of_ranks.empty()) return steps;
   auto const stencil = stencil_of(run);
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
