@@ -44,12 +44,17 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
   opened_ = open_gpu_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes(),
-                           plan.in_halves ? Meanwhile::kernels : Meanwhile::nothing);
+                           plan.parts > 1 ? Meanwhile::kernels : Meanwhile::nothing);
   find_reached();
-  std::int64_t const middle = own_.lower + own_.count() / 2;
-  if (plan.in_halves) {
-    halves_.emplace_back(stream.device(), Planes{own_.lower, middle}, is_beside(0));
-    halves_.emplace_back(stream.device(), Planes{middle, own_.upper}, is_beside(1));
+  if (plan.parts > 1) {
+    for (int i = 0; i < plan.parts; ++i) {
+      bool const is_urgent = (i == 0 && is_beside(0)) || (i + 1 == plan.parts && is_beside(1));
+      parts_.emplace_back(stream.device(),
+                          Planes{own_.lower + own_.count() * i / plan.parts,
+                                 own_.lower + own_.count() * (i + 1) / plan.parts},
+                          is_urgent);
+    }
+    for (int side = 0; side < 2; ++side) gates_.emplace_back(stream.device());
   }
   if (stream.device().backend() == Backend::cpu) return;
   constexpr std::size_t least_bytes = 16 << 20;  // of what goes at once where all is moved
@@ -107,13 +112,13 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
     steps -= now;
     settled_ = false;
   }
-  end_halves();
+  end_parts();
 }
 
 /// The halos of the next trip are those that are looked at.
 template <class T>
 void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
-  if (!halves_.empty()) throw std::logic_error("a look between trips that are made in halves");
+  if (!parts_.empty()) throw std::logic_error("a look between trips that are made in parts");
   run(arrays, 0, at);
   if (!halos_there_ && !halos_started_) start_halos();
   take_halos();
@@ -130,10 +135,10 @@ void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
 template <class T>
 void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
   if (!halos_started_ && !halos_there_) start_halos();
-  if (halves_.empty() || steps != plan_.trip_steps)
+  if (parts_.empty() || steps != plan_.trip_steps)
     make_whole(steps, pass);
   else
-    make_in_halves(pass);
+    make_in_parts(pass);
   ++report_.trips;
   report_.steps += steps;
 }
@@ -141,7 +146,7 @@ void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
 template <class T>
 void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
   std::int64_t const reach = plan_.shape.reach;
-  end_halves();
+  end_parts();
   take_halos();
   halos_there_ = false;
   for (std::int64_t left = steps; left > 0;) {
@@ -157,47 +162,72 @@ void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
   start_halos();
 }
 
+/// Two come by turns: what the first one looks at was made one part earlier, here and by the rank
+/// beside. Of four the inner ones come first, while what the others look at comes.
 template <class T>
-void RankSteps<T>::make_in_halves(Pass const& pass) {
-  begin_halves();
+void RankSteps<T>::make_in_parts(Pass const& pass) {
+  begin_parts();
   auto const next = made_anew();
-  for (std::size_t const side : {turn_, 1 - turn_}) {
-    auto& [planes, stream, made, idle] = halves_[side];
-    int const number = static_cast<int>(side);
-    finish_halos(std::array{arrival_of(number, stream)});
-    // It looks at the other half of the pass before, which has looked at what it writes over.
-    stream.wait(halves_[1 - side].made[1 - turn_]);
-    make_planes(stream, planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps), pass);
-    stream.record(made[turn_]);
-    start_halo(number, next, stream);
-  }
+  std::size_t const last = parts_.size() - 1;
+  for (std::size_t i = 1; i < last; ++i) make_part(i, next, pass);
+  bool const by_turns = parts_.size() == 2 && turn_ == 1;
+  make_part(by_turns ? last : 0, next, pass);
+  make_part(by_turns ? 0 : last, next, pass);
   state_ = next;
   spare_ = others_than(state_);
   turn_ = 1 - turn_;
 }
 
-/// What is queued on the streams of halves after this comes after all that `stream_` has.
+/// After those that it looks at in the pass before, which have looked at what it writes over.
 template <class T>
-void RankSteps<T>::begin_halves() {
-  if (in_halves_) return;
+void RankSteps<T>::make_part(std::size_t number, std::vector<std::size_t> const& next,
+                             Pass const& pass) {
+  Part& part = parts_[number];
+  bool const is_lowest = number == 0, is_uppermost = number + 1 == parts_.size();
+  if (is_lowest) open_gate(0, part);
+  if (is_uppermost) open_gate(1, part);
+  if (!is_lowest) part.stream.wait(parts_[number - 1].made[1 - turn_]);
+  if (!is_uppermost) part.stream.wait(parts_[number + 1].made[1 - turn_]);
+  make_planes(part.stream, part.planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps),
+              pass);
+  part.stream.record(part.made[turn_]);
+  if (is_lowest) start_halo(0, next, part.stream);
+  if (is_uppermost) start_halo(1, next, part.stream);
+}
+
+/// What comes is put in its place while the pass before is made: the part has looked at that in the
+/// one before it.
+template <class T>
+void RankSteps<T>::open_gate(int side, Part& part) {
+  Gate& gate = gates_[static_cast<std::size_t>(side)];
+  gate.stream.wait(part.made[turn_]);
+  finish_halos(std::array{arrival_of(side, gate.stream)});
+  gate.stream.record(gate.open);
+  part.stream.wait(gate.open);
+}
+
+/// What is queued on the streams of parts after this comes after all that `stream_` has.
+template <class T>
+void RankSteps<T>::begin_parts() {
+  if (in_parts_) return;
   stream_.record(queued_);
-  for (Half& half : halves_) {
-    half.stream.wait(queued_);
-    for (Event& made : half.made) half.stream.record(made);  // nothing from before is waited for
+  for (Part& part : parts_) {
+    part.stream.wait(queued_);
+    for (Event& made : part.made) part.stream.record(made);  // nothing from before is waited for
   }
-  in_halves_ = true;
+  in_parts_ = true;
 }
 
 /// The other way round.
 template <class T>
-void RankSteps<T>::end_halves() {
-  if (!in_halves_) return;
-  for (Half& half : halves_) {
-    half.stream.record(half.idle);
-    stream_.wait(half.idle);
+void RankSteps<T>::end_parts() {
+  if (!in_parts_) return;
+  for (Part& part : parts_) {
+    part.stream.record(part.idle);
+    stream_.wait(part.idle);
   }
   opened_.links->let_go(stream_);
-  in_halves_ = false;
+  in_parts_ = false;
 }
 
 /// Of what it needs, `halo` planes beyond the rank's own are right.
@@ -210,7 +240,7 @@ void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t 
                      own_.upper + (is_beside(1) ? halo : 0)};
   Planes const planes = Planes{made.lower - reach, made.upper + reach}.within(there);
   auto window = window_of(planes, made);
-  window.beside = in_halves_;
+  window.beside = in_parts_;
   window.steps = steps;
   for (std::size_t i = 0; i < state_.size(); ++i)
     window.in[i] = planes_of(state_[i], planes).data();
@@ -444,9 +474,10 @@ std::vector<NamedText> RankSteps<T>::texts() {
   return {{"ranks", fmt::format("{}, of {} planes up to {} each", plan_.ranks, plan_.shape.planes(),
                                 plan_.slab_planes)},
           {"transport", way},
-          {"exchanges", fmt::format("{} of {} planes a side, for up to {} steps each{}",
-                                    report_.trips, plan_.rank_halo(), plan_.trip_steps,
-                                    halves_.empty() ? "" : ", made in halves")},
+          {"exchanges",
+           fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
+                       plan_.rank_halo(), plan_.trip_steps,
+                       parts_.empty() ? "" : fmt::format(", made in {} parts", parts_.size()))},
           {"rank 0",
            fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
                        "{:.3g} s to hand out and gather",

@@ -28,14 +28,16 @@
 ///
 /// So k steps cost one exchange, and (k − 1)·r planes that both neighbours compute (J. Demmel,
 /// M. Hoemmen, M. Mohiyuddin, K. Yelick, "Avoiding communication in sparse matrix computations",
-/// 2008). Where a pass takes long, it is a trip by itself, made in two halves. Each has a stream of its
-/// own and waits for what it looks at: both halves of the pass before, and what comes from a neighbour
-/// on its side. By turns the lower and the upper one come first, so that what a half waits for was made
-/// one half earlier, and has had the time of another one to travel:
+/// 2008). Where a pass takes long, it is a trip by itself, made in four parts. Each has a stream of its
+/// own and waits for what it looks at: itself and the parts beside it in the pass before, at the ends
+/// what comes from a neighbour. The inner ones are queued first: the halos of the outer ones travel
+/// meanwhile, and no pass waits for the last part of the one before:
 ///
-///     this rank     lower(n) upper(n) upper(n + 1) lower(n + 1) …
-///     looks at      the neighbour's upper half below, upper(n − 1) for lower(n), lower(n) for
-///                   upper(n + 1) above, …
+///     part          1(n) 2(n) 0(n) 3(n) 1(n + 1) 2(n + 1) 0(n + 1) …
+///     looks at      0, 1 and 2 of pass n for 1(n + 1); the upper neighbour's 0(n), 2(n) and 3(n)
+///                   for 3(n + 1)
+///
+/// Where a rank has too few planes for four there are two, by turns the lower and the upper one first.
 ///
 /// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
 /// gathered for who looks at them: ranks that reach its memory do so by themselves, all at once, and to
@@ -77,9 +79,9 @@ class RankSteps final : public WindowSteps<T> {
   };
 
   Order order_for(std::span<T* const> arrays, std::int64_t steps);
-  /// The lower or the upper one of the rank's planes.
-  struct Half {
-    Half(Device const& device, Planes const& own, bool is_urgent)
+  /// Some of the rank's planes, which are made by themselves.
+  struct Part {
+    Part(Device const& device, Planes const& own, bool is_urgent)
         : planes(own),
           stream(is_urgent ? Stream(device).urgent() : Stream(device)),
           made{Event(device), Event(device)},
@@ -90,12 +92,20 @@ class RankSteps final : public WindowSteps<T> {
     std::array<Event, 2> made;  // by turns
     Event idle;                 // all that was queued is done
   };
+  /// Where what comes to a side is put in its place, beside the parts.
+  struct Gate {
+    explicit Gate(Device const& device) : stream(Stream(device).urgent()), open(device) {}
+
+    Stream stream;
+    Event open;
+  };
 
   void make_trip(std::int64_t steps, Pass const& pass);
   void make_whole(std::int64_t steps, Pass const& pass);
-  void make_in_halves(Pass const& pass);
-  void begin_halves();
-  void end_halves();
+  void make_in_parts(Pass const& pass);
+  void make_part(std::size_t number, std::vector<std::size_t> const& next, Pass const& pass);
+  void begin_parts();
+  void end_parts();
   void make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
                    Pass const& pass);
   Window<T> window_of(Planes const& planes, Planes const& made) const;
@@ -106,6 +116,7 @@ class RankSteps final : public WindowSteps<T> {
   void start_halos();
   RankLinks::Arrival arrival_of(int side, Stream& stream);
   void finish_halos(std::span<RankLinks::Arrival const> arrivals);
+  void open_gate(int side, Part& part);
   void take_halos();
   void move_slabs(bool out);
   void find_reached();
@@ -137,9 +148,10 @@ class RankSteps final : public WindowSteps<T> {
   bool renewed_ = true, settled_ = true;
   bool halos_started_ = false;  // those of the next trip, on both sides
   bool halos_there_ = false;    // and they have come
-  std::vector<Half> halves_;    // or none
-  bool in_halves_ = false;      // their streams have what comes after all on `stream_`
-  std::size_t turn_ = 0;        // which half comes first
+  std::vector<Part> parts_;     // or none
+  std::vector<Gate> gates_;     // of both sides
+  bool in_parts_ = false;       // their streams have what comes after all on `stream_`
+  std::size_t turn_ = 0;        // of two, one pass after the other
   Timer since_settled_;
   RankReport report_;
 };

@@ -123,8 +123,8 @@ RankRates rates_of(Backend backend) {
   return backend == Backend::cuda ? RankRates{memory_rate, 20e-6} : RankRates{8e9, 60e-6};
 }
 
-/// Seconds of a pass above which an exchange for each, beside the other half, costs less than one for
-/// several passes that nothing is made beside.
+/// Seconds of a pass above which an exchange for each, beside its parts, costs less than one for several
+/// passes that nothing is made beside.
 constexpr double long_pass = 200e-6;
 
 /// Planes that a rank needs at least for kernels to work on its windows.
@@ -162,13 +162,21 @@ std::int64_t best_trip_steps(SweepPlan const& plan, RankRates const& rates, std:
   return best;
 }
 
-/// Whether trips are to be a pass each, made in halves: where one takes long, or as many steps are
-/// wanted for a trip.
-bool goes_in_halves(SweepPlan const& plan, RankRates const& rates,
-                    std::optional<std::int64_t> trip_steps) {
+/// Parts of a pass, each as thick as its halos at least. Of four the inner ones begin while those of
+/// the pass before come to their end; two leave a pause between passes. More repeat more of each other.
+int parts_of(SweepPlan const& plan) {
   auto const& shape = plan.shape;
   std::int64_t const least = shape.planes() / plan.ranks, halo = shape.fused_steps * shape.reach;
-  if (!shape.in_parts || least < 2 * halo) return false;
+  for (int const parts : {4, 2})
+    if (shape.in_parts && least / parts >= halo) return parts;
+  return 1;
+}
+
+/// Whether trips are to be a pass each, made in parts: where one takes long, or as many steps are
+/// wanted for a trip.
+bool goes_in_parts(SweepPlan const& plan, RankRates const& rates,
+                   std::optional<std::int64_t> trip_steps) {
+  auto const& shape = plan.shape;
   if (trip_steps) return *trip_steps == shape.fused_steps;
   return shape.values_per_update * shape.fused_steps * static_cast<double>(plan.slab_planes) *
              static_cast<double>(shape.plane_bytes()) >
@@ -185,8 +193,8 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
   SweepPlan plan{shape, 1, 0, ranks};
   for (int rank = 0; rank < ranks; ++rank)
     plan.slab_planes = std::max(plan.slab_planes, plan.owned_by(rank).count());
-  plan.in_halves = goes_in_halves(plan, rates, trip_steps);
-  plan.trip_steps = plan.in_halves ? shape.fused_steps
+  if (goes_in_parts(plan, rates, trip_steps)) plan.parts = parts_of(plan);
+  plan.trip_steps = plan.parts > 1 ? shape.fused_steps
                     : trip_steps   ? std::clamp<std::int64_t>(*trip_steps, 1, most)
                                    : best_trip_steps(plan, rates, most);
   constexpr std::int64_t boxes = 4;  // of each array: two in each direction

@@ -79,9 +79,9 @@ struct SweepPlan {
   std::int64_t trip_steps = 1;   ///< the most that a trip makes; of ranks, for each exchange
   std::int64_t slab_planes = 1;  ///< of a slab that is loaded, or that a rank owns, at most
   int ranks = 1;                 ///< that share the grid; 1: it goes through one device
-  /// Of ranks whose trips are a pass each: whether one is made in two halves, each once there is what
-  /// it looks at.
-  bool in_halves = false;
+  /// Of ranks whose trips are a pass each: the parts that one is made in, each once there is what it
+  /// looks at; else 1.
+  int parts = 1;
   std::int64_t link_planes = 0;  ///< of ranks: that wait on the device for the way to another one
 
   /// Steps that a pass makes of so many that are left in the trip, as far as this plan goes.
@@ -123,7 +123,7 @@ std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& 
 int most_ranks(SweepShape const& shape);
 /// How so many ranks share it, up to `most_ranks`: with the steps for each exchange that take the
 /// least time by the rates of an H200 or of a host, or with `trip_steps`, as far as the planes of a
-/// rank go. Trips of one pass that takes a GPU long enough are made in halves.
+/// rank go. Trips of one pass that takes a GPU long enough are made in parts.
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
                      std::optional<std::int64_t> trip_steps);
 

@@ -57,6 +57,7 @@ class Advection final : public StagedStepping<T> {
   Advection(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
       : Advection(run, stream, inputs, advection::plan(run, stream.device())) {}
 
+  std::vector<NamedText> chosen() const override { return this->with_slabs({}); }
   std::vector<DeviceNumber> measure() override {
     this->settle();
     reduce::sum(stream_, std::as_const(this->u_).span(), mass_.span(), reduce_variant_);

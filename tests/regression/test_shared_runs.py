@@ -284,6 +284,11 @@ class Advection(Shared):
                               parameters={"velocity": {"x": 0.3, "y": "z*t", "z": "0.5 - y"}}),
                     (3,))
 
+    def test_the_summary_tells_the_exchanges(self):
+        file = self.write("case.yaml", advection("weno5"))
+        out, _ = self.on_ranks(2, "run", file, "--output", "two", "--quiet", "--summary", "-")
+        self.assertRegex(json.loads(out)["chosen"]["exchanges"], r"\d+ of \d+ planes a side")
+
     def test_what_all_fail_in_is_told_once(self):
         # Between the moments that a check looks at.
         velocity = {"x": 1, "y": "if(abs(t - 0.03885) < 0.0012, log(-1 - x^2), 1)"}
@@ -555,12 +560,12 @@ class OnGpu(NeedsGpu):
                 self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
                 self.assert_same("one/case.h5", "shared/case.h5")
 
-    def test_planes_made_in_halves(self):
+    def test_planes_made_in_parts(self):
         self.assert_shared_on_gpu(
             heat(grid={"points": [130, 97]}, kernels={"stencil": "temporal", "fused_steps": 8},
                  time={"end": 2e-3}, limits={"trip_steps": 8}))
 
-    def test_volumes_made_in_halves(self):
+    def test_volumes_made_in_parts(self):
         self.assert_shared_on_gpu(
             heat(grid={"points": [33, 18, 29]}, precision="float32",
                  initial={"u": "sin(2*pi*z)*x + y"}, time={"end": 5e-3},

@@ -36,9 +36,9 @@ TEST(RankStepsGpu, DiffusionHasTheBitsOfOneProcess) {
                                                 3, Backend::cuda, "temporal");
 }
 
-/// Trips of one pass, made in halves, of ranks with as few planes as can be and more, and
+/// Trips of one pass, made in two parts or four, of ranks with as few planes as can be and more, and
 /// steps that are left over; with lines that fit a warp's strip, and that are cut into several.
-TEST(RankStepsGpu, HalvesHaveTheBitsOfOneProcess) {
+TEST(RankStepsGpu, PartsHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   std::vector<std::array<SideKind, 2>> const kinds = {
       {periodic, periodic}, {dirichlet, neumann}, {neumann, dirichlet}};
@@ -63,14 +63,14 @@ TEST(RankStepsGpu, HalvesHaveTheBitsOfOneProcess) {
           }
 }
 
-TEST(RankStepsGpu, WavesMadeInHalvesHaveTheBitsOfOneProcess) {
+TEST(RankStepsGpu, WavesMadeInPartsHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   std::vector<std::array<SideKind, 2>> const kinds = {
       {periodic, periodic}, {fixed, free}, {free, fixed}};
   for (auto const& sides : kinds)
     for (auto const& [order, fused] : {std::pair(2, 8), std::pair(4, 4), std::pair(8, 3)})
       for (int const count : {2, 3})
-        for (std::int64_t const more : {0, 1, 40}) {
+        for (std::int64_t const more : {0, 1, 80}) {
           test::SweepCase const one{.dims = 2,
                                     .planes = fused * order * count + more,
                                     .trip_steps = fused,

@@ -176,9 +176,9 @@ void make_two_steps(Stream&, Window<double> const& window) {
     window.out[0][i] = now[static_cast<std::size_t>(i)];
 }
 
-/// In halves, where a rank has as few planes as can be and more; numbers of steps that leave
+/// In two parts or four, where a rank has as few planes as can be and more; numbers of steps that leave
 /// one for a trip by itself; arrays that others change meanwhile.
-TEST(RankSteps, MakePassesInHalves) {
+TEST(RankSteps, MakePassesInParts) {
   for (int const count : {2, 3, 5})
     for (int const dims : {1, 3})
       for (bool const periodic : {false, true})
@@ -191,7 +191,7 @@ TEST(RankSteps, MakePassesInHalves) {
                              .in_parts = true};
             shape.grid.points[static_cast<std::size_t>(dims - 1)] = planes;
             auto const plan = plan_ranks(shape, count, Backend::cpu, 2);
-            ASSERT_TRUE(plan.in_halves);
+            ASSERT_EQ(plan.parts, planes / count < 8 ? 2 : 4);
             RankSteps<double> steps(
                 stream, plan, [](std::int64_t left) { return left > 1 ? 2 : 1; }, ranks);
             std::vector<double> values(static_cast<std::size_t>(ranks.is_first() ? planes : 0));
@@ -334,22 +334,22 @@ TEST(RankPlan, MakesMoreStepsForEachExchangeWherePlanesAreSmall) {
   EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).trip_steps % 4, 0);
 }
 
-TEST(RankPlan, MakesHalvesWhereAPassTakesLong) {
+TEST(RankPlan, MakesPartsWhereAPassTakesLong) {
   SweepShape shape{.grid = {.dims = 2, .points = {16384, 8192, 1}}, .fused_steps = 8};
   shape.values_per_update = 2.0 / shape.fused_steps;
-  EXPECT_FALSE(plan_ranks(shape, 2, Backend::cuda, {}).in_halves);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).parts, 1);
   shape.in_parts = true;
   auto const plan = plan_ranks(shape, 2, Backend::cuda, {});
-  EXPECT_TRUE(plan.in_halves);
+  EXPECT_EQ(plan.parts, 4);
   EXPECT_EQ(plan.trip_steps, 8);
   EXPECT_EQ(plan.link_planes, 4 * 8);
-  EXPECT_FALSE(plan_ranks(shape, 2, Backend::cuda, 16).in_halves);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 16).parts, 1);
   shape.grid.points[0] = 512;
-  EXPECT_FALSE(plan_ranks(shape, 2, Backend::cuda, {}).in_halves);
-  EXPECT_TRUE(plan_ranks(shape, 2, Backend::cuda, 8).in_halves);
-  for (int const planes : {32, 31}) {
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, {}).parts, 1);
+  EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).parts, 4);
+  for (auto const& [planes, parts] : {std::pair(64, 4), {63, 2}, {32, 2}, {31, 1}}) {
     shape.grid.points[1] = planes;
-    EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).in_halves, planes == 32);
+    EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).parts, parts);
   }
 }
 
