@@ -139,9 +139,10 @@ class Check(Case):
                                ([1, 1, 2], "has parts along 3 axes, the grid has 2"),
                                (0, "ranks"), ([], "ranks"), ("many", "ranks")):
             self.assertIn(message, self.refused(heat(ranks=parts)))
-        self.assertIn("pde", self.refused(
-            {"simulation": "pde", "device": "cpu", "ranks": 2, "fields": ["u"], "grid": {"points": 9},
-             "equations": {"u": "dt(u) = laplace(u)"}, "initial": {"u": "x"}, "time": {"end": 1}}))
+        self.assertIn("eigenvalues is computed by one process", self.refused(
+            {"simulation": "eigenvalues", "device": "cpu", "ranks": 2, "grid": {"points": [9, 9]},
+             "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
+             "parameters": {"modes": 2}}))
 
     def test_refuses_what_a_run_would(self):
         self.assertIn("--ranks 0: is no number of processes", self.refused(heat(), "--ranks", 0))
