@@ -11,6 +11,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/convert/convert.hpp"
+#include "support/same_bits.hpp"
 
 /// Conversions of stored numbers on any device, compared with the reference on the host.
 namespace gridstride::test {
@@ -22,8 +23,7 @@ struct Converted {
   std::int64_t first_non_finite = 0;
 
   bool operator==(Converted const& other) const {
-    return first_non_finite == other.first_non_finite && values.size() == other.values.size() &&
-           std::memcmp(values.data(), other.values.data(), values.size() * sizeof(T)) == 0;
+    return first_non_finite == other.first_non_finite && same_bits(values, other.values);
   }
 };
 

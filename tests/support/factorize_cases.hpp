@@ -19,6 +19,7 @@
 #include "core/buffer.hpp"
 #include "kernels/factorize/factorize.hpp"
 #include "kernels/factorize/measures/measures.hpp"
+#include "support/same_bits.hpp"
 #include "support/vendor_rows.hpp"
 
 /// Matrices to factorize and systems to solve on any device, and how far from exact the results may
@@ -352,10 +353,5 @@ double backward_bound(std::int64_t n) {
 
 /// Rows without gaps, or with gaps that leave hardly a row aligned.
 inline std::int64_t gap_for(std::int64_t n) { return n % 4 < 2 ? 0 : n % 2 == 0 ? 3 : 2; }
-
-template <class T>
-bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
-  return std::ranges::equal(std::as_bytes(std::span(a)), std::as_bytes(std::span(b)));
-}
 
 }  // namespace gridstride::test

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "support/one_shot.hpp"
+#include "support/same_bits.hpp"
 
 /// Integrals of samples in files, on any device.
 namespace gridstride::test {
@@ -87,10 +87,6 @@ std::vector<double> samples_of(F const& f, double from, double to, int n) {
   return values;
 }
 
-inline bool same_sample_bits(std::vector<double> const& a, std::vector<double> const& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
-}
-
 /// Data of one to three axes, along each of them and all, by every rule, from float32 and float64,
 /// and at positions: one chunk, rows one by one, lanes, and too little memory.
 inline void expect_alike_in_chunks(Backend backend) {
@@ -109,8 +105,8 @@ inline void expect_alike_in_chunks(Backend backend) {
       for (auto const& one : limits) {
         SCOPED_TRACE(fmt::format("{} {} {}", parameters, precision, one));
         auto const found = run(one);
-        EXPECT_TRUE(same_sample_bits(found.values, whole.values));
-        EXPECT_TRUE(same_sample_bits(found.errors, whole.errors));
+        EXPECT_TRUE(same_bits(found.values, whole.values));
+        EXPECT_TRUE(same_bits(found.errors, whole.errors));
         EXPECT_EQ(found.numbers, whole.numbers);
       }
     }

@@ -16,6 +16,7 @@
 
 #include "core/buffer.hpp"
 #include "kernels/scan/scan.hpp"
+#include "support/same_bits.hpp"
 
 /// Scans of all kinds of data, run on any device and compared on the host.
 namespace gridstride::test {
@@ -173,12 +174,6 @@ testing::AssertionResult is_scan(ScanCase const& one, std::vector<T> const& valu
              << "at " << i << ": " << result[i] << " in place of " << expected[i];
   }
   return testing::AssertionSuccess();
-}
-
-/// Whether both hold the same bits.
-template <class T>
-bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
-  return std::ranges::equal(std::as_bytes(std::span(a)), std::as_bytes(std::span(b)));
 }
 
 /// Runs every variant of the stream's backend on all data of the size, with the placement of the

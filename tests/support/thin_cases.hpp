@@ -1,13 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 #include <string_view>
 #include <vector>
 
 #include "core/buffer.hpp"
 #include "kernels/convert/thin.hpp"
+#include "support/same_bits.hpp"
 
 /// Fields that are thinned on any device, compared with the reference on the host.
 namespace gridstride::test {
@@ -18,8 +18,7 @@ struct Thinned {
   std::int64_t first_beyond = convert::all_fit;
 
   bool operator==(Thinned const& other) const {
-    return first_beyond == other.first_beyond && values.size() == other.values.size() &&
-           std::memcmp(values.data(), other.values.data(), values.size() * sizeof(F)) == 0;
+    return first_beyond == other.first_beyond && same_bits(values, other.values);
   }
 };
 

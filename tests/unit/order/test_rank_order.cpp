@@ -1,0 +1,111 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "model/rank_steps.hpp"
+#include "support/thread_ranks.hpp"
+#include "unit/order/queues.hpp"
+
+/// Whether streams of ranks wait for all that they need: their work comes at any times.
+namespace gridstride {
+namespace {
+
+/// Whole numbers, so that sums are exact. Beyond an end that is no cut there is 1.
+double next_of(double lower, double center, double upper) {
+  return std::fmod(lower + 2 * center + 5 * upper, 997);
+}
+
+void make_pass(Window<double> const& window, std::size_t arrays) {
+  std::int64_t const planes = window.grid.points[0];
+  constexpr double nowhere = std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t a = 0; a < arrays; ++a) {
+    std::vector<double> now(window.in[a], window.in[a] + planes), next(now.size());
+    for (int step = 0; step < window.steps; ++step) {
+      for (std::size_t i = 0; i < now.size(); ++i)
+        next[i] = next_of(i > 0 ? now[i - 1] : (window.cut[0] ? nowhere : 1), now[i],
+                          i + 1 < now.size() ? now[i + 1] : (window.cut[1] ? nowhere : 1));
+      std::swap(now, next);
+    }
+    for (std::int64_t i = window.made[0]; i < window.made[1]; ++i) {
+      window.out[a][i] = now[static_cast<std::size_t>(i)];
+      if (i % 5 == 0) std::this_thread::yield();
+    }
+  }
+}
+
+std::vector<double> after_step(std::vector<double> const& before, bool periodic) {
+  std::vector<double> after(before.size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    double const below = i > 0 ? before[i - 1] : (periodic ? before.back() : 1);
+    double const above = i + 1 < before.size() ? before[i + 1] : (periodic ? before.front() : 1);
+    after[i] = next_of(below, before[i], above);
+  }
+  return after;
+}
+
+struct OrderCase {
+  int ranks = 2;
+  bool periodic = false;
+  std::int64_t planes = 0;
+  std::size_t arrays = 1;
+  std::int64_t trip_steps = 2;  ///< two are a pass, made in parts
+};
+
+void expect_order(OrderCase const& one, Ranks& ranks) {
+  Stream const stream(Device::open(Backend::cuda));
+  SweepShape shape{.grid = {.dims = 1, .points = {one.planes, 1, 1}}, .periodic = one.periodic};
+  shape.fused_steps = 2;
+  shape.arrays = shape.made = static_cast<int>(one.arrays);
+  shape.in_parts = true;
+  auto const plan = plan_ranks(shape, one.ranks, Backend::cuda, one.trip_steps);
+  ASSERT_EQ(plan.parts > 1, one.trip_steps == 2);
+  RankSteps<double> steps(
+      stream, plan, [](std::int64_t left) { return left > 1 ? 2 : 1; }, ranks);
+  std::size_t const size = ranks.is_first() ? static_cast<std::size_t>(one.planes) : 0;
+  std::vector<std::vector<double>> values(one.arrays, std::vector<double>(size)), expected;
+  std::vector<double*> arrays;
+  for (auto& array : values) {
+    for (std::size_t i = 0; i < size; ++i) array[i] = static_cast<double>((i * i + 3) % 101);
+    arrays.push_back(array.data());
+  }
+  expected = values;
+  auto const pass = [&](Stream& queue, Window<double> const& window) {
+    test::queue_work(queue.native(), [=, count = one.arrays] { make_pass(window, count); });
+  };
+  for (std::int64_t const some : {12, 5, 8}) {
+    steps.run(arrays, some, pass);
+    for (auto& array : expected)
+      for (std::int64_t step = 0; step < some; ++step) array = after_step(array, one.periodic);
+    if (some % 2 == 1) continue;
+    steps.settle();
+    EXPECT_EQ(values, expected) << one.ranks << " ranks, " << one.planes << " planes";
+  }
+}
+
+void expect_all_orders(char const* transport) {
+  setenv("GRIDSTRIDE_TRANSPORT", transport, 1);
+  unsigned seed = 0;
+  for (unsigned const pause : {30, 300})
+    for (int const ranks : {2, 3})
+      for (bool const periodic : {false, true})
+        for (std::int64_t const planes : {4 * ranks, 37 * ranks + 1})
+          for (std::int64_t const trip_steps : {2, 3}) {
+            test::set_pauses(++seed, pause);
+            OrderCase const one{ranks, periodic, planes, 1 + seed % 2, trip_steps};
+            EXPECT_TRUE(test::on_ranks(ranks, [&](Ranks& all) { expect_order(one, all); }));
+          }
+  unsetenv("GRIDSTRIDE_TRANSPORT");
+}
+
+TEST(RankOrder, OfEventsBetweenGpus) { expect_all_orders("p2p"); }
+
+TEST(RankOrder, OfMessagesThroughTheHost) { expect_all_orders("staged"); }
+
+}  // namespace
+}  // namespace gridstride
