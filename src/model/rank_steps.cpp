@@ -118,7 +118,6 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
 /// The halos of the next trip are those that are looked at.
 template <class T>
 void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
-  if (!parts_.empty()) throw std::logic_error("a look between trips that are made in parts");
   run(arrays, 0, at);
   if (!halos_there_ && !halos_started_) start_halos();
   take_halos();
@@ -173,6 +172,8 @@ void RankSteps<T>::make_in_parts(Pass const& pass) {
   bool const by_turns = parts_.size() == 2 && turn_ == 1;
   make_part(by_turns ? last : 0, next, pass);
   make_part(by_turns ? 0 : last, next, pass);
+  halos_there_ = false;
+  halos_started_ = true;
   state_ = next;
   spare_ = others_than(state_);
   turn_ = 1 - turn_;
@@ -199,6 +200,7 @@ void RankSteps<T>::make_part(std::size_t number, std::vector<std::size_t> const&
 /// one before it.
 template <class T>
 void RankSteps<T>::open_gate(int side, Part& part) {
+  if (halos_there_) return;
   Gate& gate = gates_[static_cast<std::size_t>(side)];
   gate.stream.wait(part.made[turn_]);
   finish_halos(std::array{arrival_of(side, gate.stream)});

@@ -90,9 +90,6 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   auto& shape = steps.shape;
   shape.grid = run.grid;
   shape.value_bytes = size_of(run.precision);
-  // There their bits have not been seen to be those of one process on large grids.
-  if (steps.needed_of_ranks.empty() && device.backend() == Backend::cuda)
-    steps.needed_of_ranks = "of a pde on the host (device: cpu)";
   if (!steps.needed_of_ranks.empty()) return steps;
   auto const stencil = stencil_of(run);
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
@@ -111,6 +108,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
       shape.fused_steps = shape.alike ? passes.longest() : 1;
     });
     shape.values_per_update = 2.0 * components / shape.fused_steps;
+    shape.in_parts = shape.alike && run.grid.dims == 2;
   } else {
     shape.scratch += components * scratch_buffers(scheme) + system_of(run).name_count();
   }

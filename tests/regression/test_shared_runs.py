@@ -602,10 +602,22 @@ class OnGpu(NeedsGpu):
                           time={"end": 0.05, "scheme": "lax_wendroff"})):
             self.assert_shared_on_gpu(config, counts=(2,))
 
-    def test_systems_are_of_the_host(self):
-        file = self.write("case.yaml", {**pde(REACTION), "device": "cuda"})
-        _, err = self.on_ranks(2, "run", file, code=BAD_INPUT)
-        self.assertIn("several ranks take steps of a pde on the host (device: cpu)", err)
+    def test_systems(self):
+        rng = random.Random(3)
+        for n in range(4):
+            config = random_system(rng)
+            with self.subTest(n=n, config=config):
+                self.assert_shared_on_gpu(config, transports=("p2p",), counts=(2,))
+
+    def test_systems_in_passes(self):
+        """In parts, with looks at extremes between them that the step follows, and as whole passes."""
+        for precision in ("float32", "float64"):
+            for limits in ({}, {"trip_steps": 2}, {"trip_steps": 4}, {"trip_steps": 8}):
+                self.assert_shared_on_gpu(
+                    pde(REACTION, grid={"points": [64, 150]}, precision=precision, limits=limits,
+                        time={"end": 4, "scheme": "euler"}, kernels={"system": "march"},
+                        boundary={"x": {"dirichlet": "y"}, "y": {"neumann": "x"}}),
+                    transports=("p2p",))
 
     def test_a_rank_that_is_killed_ends_the_others(self):
         file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},

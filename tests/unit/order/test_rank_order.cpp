@@ -78,10 +78,24 @@ void expect_order(OrderCase const& one, Ranks& ranks) {
   auto const pass = [&](Stream& queue, Window<double> const& window) {
     test::queue_work(queue.native(), [=, count = one.arrays] { make_pass(window, count); });
   };
-  for (std::int64_t const some : {12, 5, 8}) {
+  std::vector<std::vector<double>> whole(one.arrays);  // what each rank is to look at
+  for (std::size_t a = 0; a < one.arrays; ++a)
+    for (std::int64_t i = 0; i < one.planes; ++i)
+      whole[a].push_back(static_cast<double>((i * i + 3) % 101));
+  auto const looked_at = [&](Stream& queue, Window<double> const& window) {
+    queue.synchronize();
+    for (std::size_t a = 0; a < one.arrays; ++a)
+      for (std::int64_t i = 0; i < window.grid.points[0]; ++i)
+        ASSERT_EQ(window.in[a][i],
+                  whole[a][static_cast<std::size_t>((window.first + i + one.planes) % one.planes)]);
+  };
+  for (std::int64_t const some : {12, 5, 8, 4, 3, 6}) {
     steps.run(arrays, some, pass);
-    for (auto& array : expected)
-      for (std::int64_t step = 0; step < some; ++step) array = after_step(array, one.periodic);
+    for (auto* all : {&expected, &whole})
+      for (auto& array : *all)
+        for (std::int64_t step = 0; step < some; ++step)
+          if (!array.empty()) array = after_step(array, one.periodic);
+    if (some < 8) steps.look(arrays, looked_at);
     if (some % 2 == 1) continue;
     steps.settle();
     EXPECT_EQ(values, expected) << one.ranks << " ranks, " << one.planes << " planes";
