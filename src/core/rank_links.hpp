@@ -32,7 +32,8 @@ class RankLinks {
   virtual std::string name() const = 0;
   /// The pieces go on a way once all is done that `stream` has queued. Work queued on it after the next
   /// start on that way, or on any stream after `let_go`, may change them, of the host not before as many
-  /// are finished on that way. At most two are on the way at a time.
+  /// are finished on that way. `stream` has what came before from the rank that they go to: so that one
+  /// has taken all but the last of what it was sent, and at most two are on the way at a time.
   virtual void start(int way, Pieces const& pieces, Stream& stream) = 0;
   virtual void let_go(Stream& stream) = 0;
   /// Queues what comes next on these ways. All ranks call it; it may wait for what others have queued,

@@ -610,14 +610,22 @@ class OnGpu(NeedsGpu):
                 self.assert_shared_on_gpu(config, transports=("p2p",), counts=(2,))
 
     def test_systems_in_passes(self):
-        """In parts, with looks at extremes between them that the step follows, and as whole passes."""
         for precision in ("float32", "float64"):
-            for limits in ({}, {"trip_steps": 2}, {"trip_steps": 4}, {"trip_steps": 8}):
-                self.assert_shared_on_gpu(
-                    pde(REACTION, grid={"points": [64, 150]}, precision=precision, limits=limits,
-                        time={"end": 4, "scheme": "euler"}, kernels={"system": "march"},
-                        boundary={"x": {"dirichlet": "y"}, "y": {"neumann": "x"}}),
-                    transports=("p2p",))
+            self.assert_shared_on_gpu(
+                pde(REACTION, grid={"points": [64, 150]}, precision=precision,
+                    time={"end": 4, "scheme": "euler"}, kernels={"system": "march"},
+                    boundary={"x": {"dirichlet": "y"}, "y": {"neumann": "x"}}),
+                transports=("p2p",))
+
+    def test_systems_in_passes_made_in_parts(self):
+        """Large grids alone; between passes ranks look at the extremes that a step follows from."""
+        config = pde(REACTION, grid={"points": [8192, 4801]}, time={"end": 1e-4, "scheme": "euler"},
+                     output={"every": {"count": 1}, "formats": ["hdf5"]}, device="cuda")
+        file = self.write("case.yaml", config)
+        self.call("run", file, "--output", "one", "--quiet")
+        out, _ = self.on_ranks(2, "run", file, "--output", "shared", "--quiet", "--summary", "-")
+        self.assertRegex(json.loads(out)["chosen"]["exchanges"], "in 4 parts")
+        self.assert_same("one/case.h5", "shared/case.h5")
 
     def test_a_rank_that_is_killed_ends_the_others(self):
         file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <random>
 #include <string>
@@ -21,8 +22,9 @@ inline std::vector<std::byte> message_of(int rank, int way, int number, std::siz
   return bytes;
 }
 
-/// Messages in two pieces, two of them on each way at a time: each has to come, and in order.
-/// `check` is shown the links once they are open. Ranks take so many devices in turns.
+/// Messages in two pieces. What goes to a rank goes behind what came from it, so that up to two are on
+/// each way at a time: each has to come, and in order. `check` is shown the links once they are open.
+/// Ranks take so many devices in turns.
 template <class Check>
 void expect_messages(int count, Backend backend, bool around, Check const& check, int devices = 1) {
   EXPECT_TRUE(on_ranks(count, [&](Ranks& ranks) {
@@ -43,37 +45,31 @@ void expect_messages(int count, Backend backend, bool around, Check const& check
       auto const here = memory.span().subspan(place * size, size);
       return RankLinks::Pieces{here.first(sizes[0]), here.last(sizes[1])};
     };
-    auto const start = [&](int number) {
-      for (int way = 0; way < ways; ++way) {
-        auto const place = static_cast<std::size_t>(2 * way + number % 2);
-        auto const text = message_of(rank, way, number, size);
-        copy_async(memory.span().subspan(place * size, size), std::span(text), stream);
-        stream.synchronize();
-        if (beside[static_cast<std::size_t>(way)] >= 0)
-          opened.links->start(way, pieces_at(place), stream);
-      }
+    auto const start = [&](int way, int number) {
+      if (beside[static_cast<std::size_t>(way)] < 0) return;
+      auto const place = static_cast<std::size_t>(2 * way + number % 2);
+      auto const text = message_of(rank, way, number, size);
+      copy_async(memory.span().subspan(place * size, size), std::span(text), stream);
+      stream.synchronize();
+      opened.links->start(way, pieces_at(place), stream);
     };
-    start(0);
-    for (int number = 0; number < messages; ++number) {
-      if (number + 1 < messages) start(number + 1);
-      std::vector<RankLinks::Arrival> arrivals;
+    auto const finish = [&](int way, int number) {
+      int const from = beside[static_cast<std::size_t>(1 - way)];
+      auto const place = static_cast<std::size_t>(2 * ways + way);
+      auto const pieces = from >= 0 ? pieces_at(place) : RankLinks::Pieces();
+      opened.links->finish(std::array{RankLinks::Arrival{way, pieces, &stream}});
+      if (from < 0) return;
+      std::vector<std::byte> come(size);
+      copy_async(std::span(come), memory.span().subspan(place * size, size), stream);
+      stream.synchronize();
+      EXPECT_EQ(come, message_of(from, way, number, size)) << rank << " " << way << " " << number;
+    };
+    for (int way = 0; way < ways; ++way) start(way, 0);
+    for (int number = 0; number < messages; ++number)
       for (int way = 0; way < ways; ++way) {
-        bool const comes = beside[static_cast<std::size_t>(1 - way)] >= 0;
-        auto const place = static_cast<std::size_t>(2 * ways + way);
-        arrivals.push_back({way, comes ? pieces_at(place) : RankLinks::Pieces(), &stream});
+        finish(1 - way, number);
+        if (number + 1 < messages) start(way, number + 1);
       }
-      opened.links->finish(arrivals);
-      for (int way = 0; way < ways; ++way) {
-        int const from = beside[static_cast<std::size_t>(1 - way)];
-        if (from < 0) continue;
-        std::vector<std::byte> come(size);
-        copy_async(std::span(come),
-                   memory.span().subspan(static_cast<std::size_t>(2 * ways + way) * size, size),
-                   stream);
-        stream.synchronize();
-        EXPECT_EQ(come, message_of(from, way, number, size)) << rank << " " << way << " " << number;
-      }
-    }
     opened.links->let_go(stream);
     stream.synchronize();
   }));
