@@ -101,6 +101,21 @@ TEST_F(MultigridGpu, FactorsAreThoseOfTheHost) {
 }
 
 /// Places of rows that are no points' are 0 again after a right-hand side that is not a number.
+TEST_F(MultigridGpu, FactorsOfLargeGrids) {
+  Stream stream(Device::open(Backend::cuda));
+  for (Trial const& trial : {Trial{{1025, 1025}, "dddd"}, Trial{{1024, 1025}, "ppnn"},
+                             Trial{{257, 257, 257}, "dddddd"}, Trial{{256, 257, 250}, "ppnndn"}})
+    expect_factor(stream, trial, 0.1);
+  for (Trial const& trial :
+       {Trial{{1025, 1025}, "dddd", 1000}, Trial{{257, 257, 257}, "dddddd", 0.001},
+        Trial{{1025, 1025}, "dddd", 1, 1e3}, Trial{{257, 257, 257}, "nndddd", 1, 1e-6}})
+    expect_factor(stream, trial, 0.2);
+  for (double const inside : {1e6, 1e-6}) {
+    expect_conjugate_factor(stream, {{1025, 1025}, "dnnd", 1, inside}, 0.2);
+    expect_conjugate_factor(stream, {{257, 257, 257}, "dddddd", 1, inside}, 0.2);
+  }
+}
+
 TEST_F(MultigridGpu, WhatIsNotANumberIsForgotten) {
   Stream stream(Device::open(Backend::cuda));
   Trial const trial{{43, 20, 22}, "ddnndd"};

@@ -94,6 +94,7 @@ TEST(Multigrid, FactorsDoNotDependOnSizes) {
     for (auto const& points :
          std::vector<std::vector<std::int64_t>>{{17, 17, 17}, {65, 65, 65}, {50, 37, 44}})
       expect_factor(stream, {points, sides}, 0.1);
+  expect_factor(stream, {{1025, 1025}, "dddd"}, 0.1);
 }
 
 /// By V(2,1), whose relaxations go further and further.
