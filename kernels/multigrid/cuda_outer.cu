@@ -87,8 +87,9 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
   };
   auto const load = [&](Place const& place, int k) {
     Parts<S> parts{0, 0};
-    int const at = k >= 0 && k < p ? k : !wraps ? -1 : k < 0 ? p - 1 : k - p;
-    if (!place.is_there || at < 0) return parts;
+    bool const is_held = k >= -work.before && k < p + work.behind;
+    if (!place.is_there || !(is_held || wraps)) return parts;
+    int const at = is_held ? k : k < 0 ? p - 1 : k - p;
     std::int64_t const grid = place.grid + at * over_along;
     if constexpr (!corrects) {
       parts.u = __ldg(work.u + grid);
@@ -125,7 +126,12 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
   double const lower_y = is_point ? work.lower[axes.across][column.across] : 0,
                upper_y = is_point ? work.upper[axes.across][column.across] : 0;
   double const *lowers = work.lower[axes.along], *uppers = work.upper[axes.along];
+  auto const keep = [&](double value, int k) {
+    if (is_point) correction.u[own.grid + k * over_along] = value;
+  };
   double before = whole(load(own, column.first - 1));
+  if constexpr (corrects)
+    if (work.before > 0 && column.first == 0) keep(before, -1);
   Parts<S> here_parts = load(own, column.first), next = load(own, column.first + 1);
   Parts<S> edge_parts = load(edge, column.first);
   auto const right_at = [&](int k) {
@@ -148,6 +154,8 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
     }
     __syncthreads();
     double const behind = whole(next);
+    if constexpr (corrects)
+      if (work.behind > 0 && k + 1 == p) keep(behind, p);
     double const below = m > 1 ? at[-pitch] : here, above = m > 1 ? at[pitch] : here;
     double sum = a.reaction * here;
     sum += lower_x * (here - at[-1]) - upper_x * (at[1] - here);

@@ -4,6 +4,7 @@
 
 #include "kernels/multigrid/multigrid.hpp"
 #include "kernels/multigrid/separable.hpp"
+#include "kernels/multigrid/shares.hpp"
 #include "kernels/multigrid/steps.hpp"
 
 /// A cycle as a sequence of steps, for anybody who can call a step for all its points:
@@ -20,6 +21,7 @@ struct CycleWork {
   int const* numbers_end;  ///< the same of those of transfers
   Cycle cycle;
   int before, after;
+  SharedLevels<S> const* shared = nullptr;  ///< where several ranks make the cycle
 };
 
 /// A `run` that has `takes_visits_of(level)` takes `Descend` and `Ascend` of levels for which that is
@@ -42,6 +44,20 @@ class Cycles {
 
  private:
   Level<S> const& level(std::size_t i) const { return work_.levels[i]; }
+  /// A level as it gathers, and what it gathers to.
+  Level<S> const& fine(std::size_t i) const {
+    return work_.shared == nullptr ? level(i) : work_.shared->down(i);
+  }
+  Level<S> gathered_to(std::size_t i) const {
+    return is_cut(i - 1) ? work_.shared->own(i) : level(i);
+  }
+  bool is_cut(std::size_t i) const { return work_.shared != nullptr && work_.shared->is_cut(i); }
+  /// Queues that this rank has what a level's visit looks at, after it has gathered its own of it.
+  void complete_right(std::size_t i) const {
+    if (!is_cut(i - 1)) return;
+    if constexpr (requires { run_.flush(); }) run_.flush();
+    work_.shared->complete_right(i);
+  }
   /// Whether a level is the last one that is visited: it is solved directly.
   bool is_last(std::size_t i) const {
     return i + 1 == work_.levels.size() || static_cast<int>(i) == work_.modes.level;
@@ -69,12 +85,13 @@ class Cycles {
   /// u of the level from its f; from 0, or from what u is.
   void down_and_up(std::size_t i, bool from_zero) const {
     if (is_last(i)) return solve(i);
-    auto const& fine = level(i);
-    auto const& coarse = level(i + 1);
-    descend(fine, coarse, from_zero);
+    descend(fine(i), gathered_to(i + 1), from_zero);
+    complete_right(i + 1);
     down_and_up(i + 1, true);
     if (work_.cycle == Cycle::w && !is_last(i + 1)) down_and_up(i + 1, false);
-    ascend(fine, coarse);
+    ascend(level(i), level(i + 1));
+    // Those of the finest level are right as far as anybody looks.
+    if (i > 0 && is_cut(i)) work_.shared->complete_solution(i);
   }
 
   void descend(Level<S> const& fine, Level<S> const& coarse, bool from_zero) const {
@@ -99,11 +116,10 @@ class Cycles {
 
   void full(std::size_t i) const {
     if (is_last(i)) return solve(i);
-    auto const& fine = level(i);
-    auto const& coarse = level(i + 1);
-    run_(Gather<S>{fine, coarse, fine.f});
+    run_(Gather<S>{fine(i), gathered_to(i + 1), level(i).f});
+    complete_right(i + 1);
     full(i + 1);
-    run_(Correct<S>{fine, coarse, 3, false});
+    run_(Correct<S>{level(i), level(i + 1), 3, false});
     down_and_up(i, false);
   }
 

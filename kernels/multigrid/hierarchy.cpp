@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/error.hpp"
@@ -50,10 +51,10 @@ int places_of_half(int points, std::int64_t of_level) {
 template <class S>
 template <class T>
 Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
-                        double scale, bool singular, int along) {
+                        double scale, bool singular, int along, Shares const* shares, int rank) {
   bool const stored = equation.diffusivities != nullptr || equation.reactions != nullptr;
-  lay_out(plan);
-  fill_tables(stream, plan, equation.diffusivity * scale, equation.reaction * scale);
+  lay_out(plan, shares, rank);
+  fill_tables(stream, plan, equation.diffusivity * scale, equation.reaction * scale, shares, rank);
   // u and f of each level, and r where it is kept.
   std::int64_t size = 0;
   auto const size_of = [](Level<S> const& level) { return (2 * level.colour + 3) / 4 * 4; };
@@ -74,7 +75,7 @@ Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Le
 }
 
 template <class S>
-void Hierarchy<S>::lay_out(Levels const& plan) {
+void Hierarchy<S>::lay_out(Levels const& plan, Shares const* shares, int rank) {
   for (auto const& axes : plan.axes) {
     Level<S> level{};
     for (std::size_t i = 0; i < 3; ++i) {
@@ -95,6 +96,13 @@ void Hierarchy<S>::lay_out(Levels const& plan) {
     level.doubles = level.alike && !row.periodic && level.count[0] % 2 == 1 &&
                     l < plan.changes.size() && plan.changes[l][0];
     level.half = places_of_half(level.count[0], level.size());
+    level.by_columns = has_columns(level);
+    if (shares != nullptr && shares->is_cut(l)) {
+      slowest_ = shares->axis;
+      gathering_.emplace_back();
+      level.count[slowest_] = shares->window(l, rank).count();
+      level.periodic[slowest_] = false;
+    }
     level.colour = std::int64_t{level.half} * level.count[1] * level.count[2];
     level.line = (level.count[0] + 7) / 8 * 8 + 8;
     levels_.push_back(level);
@@ -102,18 +110,33 @@ void Hierarchy<S>::lay_out(Levels const& plan) {
 }
 
 template <class S>
+std::vector<Level<S>> Hierarchy<S>::down() const {
+  std::vector<Level<S>> levels;
+  for (std::size_t l = 0; l < gathering_.size(); ++l) {
+    levels.push_back(levels_[l]);
+    levels.back().transfer[slowest_] = gathering_[l];
+  }
+  return levels;
+}
+
+template <class S>
 void Hierarchy<S>::fill_tables(Stream& stream, Levels const& plan, double diffusivity,
-                               double reaction) {
+                               double reaction, Shares const* shares, int rank) {
   Tables<S> coefficients;
   Tables<int> numbers;
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     auto& level = levels_[l];
     level.reaction = static_cast<S>(reaction);
     for (std::size_t i = 0; i < 3; ++i) {
+      Axis const& axis = plan.axes[l][i];
+      int const last = axis.unknowns() - 1, number = static_cast<int>(i);
+      std::vector<int> unknowns(static_cast<std::size_t>(last) + 1);
+      std::iota(unknowns.begin(), unknowns.end(), 0);
+      if (shares != nullptr) unknowns = shares->held(l, number, last + 1, rank);
       std::vector<double> lower, upper, sum;
-      for (int unknown = 0, last = level.count[i] - 1; unknown <= last; ++unknown) {
-        auto const both = plan.axes[l][i].couplings(unknown);
-        bool const wraps = level.periodic[i];
+      for (int const unknown : unknowns) {
+        auto const both = axis.couplings(unknown);
+        bool const wraps = axis.periodic;
         lower.push_back(unknown > 0 || wraps ? diffusivity * both[0] : 0);
         upper.push_back(unknown < last || wraps ? diffusivity * both[1] : 0);
         sum.push_back(diffusivity * (both[0] + both[1]));
@@ -122,14 +145,21 @@ void Hierarchy<S>::fill_tables(Stream& stream, Levels const& plan, double diffus
       coefficients.add(level.upper[i], upper);
       coefficients.add(level.sum[i], sum);
       if (l + 1 == levels_.size()) continue;
-      Transfer const& transfer = plan.transfers[l][i];
-      auto& view = level.transfer[i];
-      numbers.add(view.left, transfer.left);
-      numbers.add(view.right, transfer.right);
-      numbers.add(view.kept, transfer.kept);
-      coefficients.add(view.to_left, transfer.to_left);
-      coefficients.add(view.to_right, transfer.to_right);
-      coefficients.add(view.gather, flat(transfer.gather));
+      auto const add = [&](TransferView<S>& view, Transfer const& transfer) {
+        numbers.add(view.left, transfer.left);
+        numbers.add(view.right, transfer.right);
+        numbers.add(view.kept, transfer.kept);
+        coefficients.add(view.to_left, transfer.to_left);
+        coefficients.add(view.to_right, transfer.to_right);
+        coefficients.add(view.gather, flat(transfer.gather));
+      };
+      Transfer const& whole = plan.transfers[l][i];
+      if (l >= gathering_.size() || number != slowest_) {
+        add(level.transfer[i], whole);
+        continue;
+      }
+      add(level.transfer[i], windowed(whole, *shares, l, rank));
+      add(gathering_[l], gathering(whole, *shares, l, rank));
     }
   }
   numbers_ = numbers.to_device(stream);
@@ -138,16 +168,13 @@ void Hierarchy<S>::fill_tables(Stream& stream, Levels const& plan, double diffus
 
 template <class S>
 void Hierarchy<S>::find_modes(Stream& stream, Levels const& plan, double diffusivity, int along) {
-  auto const is_small = [&](Level<S> const& level) {
-    return std::ranges::all_of(level.count, [&](int count) { return count <= along; });
-  };
-  auto const level = std::ranges::find_if(levels_, is_small);
-  if (level == levels_.end()) return;
-  modes_.level = level->number;
+  auto const solved = static_cast<std::size_t>(level_solved(plan, along));
+  if (solved == plan.axes.size()) return;
+  modes_.level = static_cast<int>(solved);
   Tables<S> tables;
   std::array<std::vector<double>, 3> eigenvalues;
   for (std::size_t i = 0; i < 3; ++i) {
-    auto const modes = modes_of(plan.axes[static_cast<std::size_t>(level->number)][i], diffusivity);
+    auto const modes = modes_of(plan.axes[solved][i], diffusivity);
     tables.add(modes_.forward[i], modes.forward);
     tables.add(modes_.backward[i], modes.backward);
     eigenvalues[i] = modes.eigenvalues;
@@ -335,7 +362,7 @@ void Hierarchy<S>::invert(Stream& stream, Levels const& plan, bool singular) {
 
 #define GRIDSTRIDE_INSTANTIATE(T, S)                                                            \
   template Hierarchy<S>::Hierarchy(Stream&, poisson::Equation<T> const&, Levels const&, double, \
-                                   bool, int);
+                                   bool, int, Shares const*, int);
 GRIDSTRIDE_INSTANTIATE(float, float)
 GRIDSTRIDE_INSTANTIATE(float, double)
 GRIDSTRIDE_INSTANTIATE(double, float)

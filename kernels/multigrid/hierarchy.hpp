@@ -7,6 +7,7 @@
 #include "kernels/multigrid/coarsening.hpp"
 #include "kernels/multigrid/level.hpp"
 #include "kernels/multigrid/separable.hpp"
+#include "kernels/multigrid/shares.hpp"
 #include "kernels/multigrid/steps.hpp"
 
 /// The levels of an equation in device memory. For the family's own files only.
@@ -38,12 +39,15 @@ template <class S>
 class Hierarchy {
  public:
   /// `scale` times the equation. Of levels without fields the first one with at most so many
-  /// unknowns `along` each axis gets its modes. Waits for the stream.
+  /// unknowns `along` each axis gets its modes. Of the levels that are cut by `shares` there are the
+  /// windows of a rank; null: this process has all. Waits for the stream.
   template <class T>
   Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan, double scale,
-            bool singular, int along);
+            bool singular, int along, Shares const* shares, int rank);
 
   std::span<Level<S> const> levels() const { return levels_; }
+  /// The levels that are cut, with what they gather by on the way down.
+  std::vector<Level<S>> down() const;
   /// Makes all values 0.
   void clear(Stream& stream) { zero_async(values_.span(), stream); }
   /// Behind the tables of all levels.
@@ -54,8 +58,9 @@ class Hierarchy {
   S const* inverse() const { return inverse_.data(); }
 
  private:
-  void lay_out(Levels const& plan);
-  void fill_tables(Stream& stream, Levels const& plan, double diffusivity, double reaction);
+  void lay_out(Levels const& plan, Shares const* shares, int rank);
+  void fill_tables(Stream& stream, Levels const& plan, double diffusivity, double reaction,
+                   Shares const* shares, int rank);
   template <class T>
   void store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
              double scale);
@@ -65,6 +70,8 @@ class Hierarchy {
   void invert(Stream& stream, Levels const& plan, bool singular);
 
   std::vector<Level<S>> levels_;
+  std::vector<TransferView<S>> gathering_;  // along the axis that is cut
+  int slowest_ = 2;
   Buffer<int> numbers_;        // tables of transfers
   Buffer<S> tables_, values_;  // tables of coefficients; u, f and r
   Buffer<S> of_modes_;         // tables of the modes

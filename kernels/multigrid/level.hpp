@@ -49,6 +49,7 @@ struct Level {
   bool alike;           ///< equations along the first axis are, but for given ends
   bool doubles;         ///< so, and of that axis every second unknown is kept, from the second on
   bool seam[3];         ///< periodic with an odd number of points: ends are of the same colour
+  bool by_columns;      ///< whether a GPU goes by columns of points, of a window as of the whole
   int half;             ///< places of a colour in a row, some of which may be no points' and hold 0
   std::int64_t colour;  ///< values of a colour
   int smooths;          ///< along how many axes relaxation has to smooth
@@ -109,7 +110,7 @@ GRIDSTRIDE_HOST_DEVICE Level<S> for_sweep(Level<S> level, bool after, int sweep,
   return level;
 }
 
-/// Whether a GPU goes by columns of points: no seams, more than one axis, long rows, and not too many
+/// Whether a GPU may go by columns of points: no seams, more than one axis, long rows, and not too many
 /// of them for a grid of blocks.
 template <class S>
 bool has_columns(Level<S> const& level) {
@@ -120,11 +121,11 @@ bool has_columns(Level<S> const& level) {
 }
 template <class S>
 bool can_march(Level<S> const& level) {
-  return !level.is_stored() && has_columns(level);
+  return !level.is_stored() && level.by_columns;
 }
 template <class S>
 bool can_march_stored(Level<S> const& level) {
-  return level.is_stored() && has_columns(level);
+  return level.is_stored() && level.by_columns;
 }
 
 /// Of the face before a point along an axis, of arrays without gaps of so many points.

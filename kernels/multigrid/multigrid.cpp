@@ -16,6 +16,8 @@
 #include "kernels/multigrid/progress.hpp"
 #include "kernels/multigrid/relaxation.hpp"
 #include "kernels/multigrid/rows.hpp"
+#include "kernels/multigrid/shares.hpp"
+#include "kernels/poisson/shared.hpp"
 #include "kernels/support/arguments.hpp"
 
 namespace gridstride::multigrid {
@@ -39,16 +41,6 @@ constexpr Variant<Function<S>> rows[] = {
     {"threads", Backend::cpu, host_threads<S>, threads_idea},
     {"steps", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_steps<S>), steps_idea},
     {"fused", Backend::cuda, GRIDSTRIDE_CUDA_ROW(cuda_fused<S>), fused_idea}};
-
-/// How many unknowns along each axis a level may have to be solved by modes, where blocks have so
-/// much shared memory.
-template <class S>
-int along_of(Backend backend, std::size_t shared_bytes, Options const& options) {
-  if (options.relaxation != Relaxation::none) return 0;
-  if (backend == Backend::cpu) return std::max(options.direct, 0);
-  if (shared_bytes < modes_bytes<S>) return 0;
-  return options.direct >= 0 ? options.direct : most_direct;
-}
 
 }  // namespace
 
@@ -74,35 +66,48 @@ struct SolverBody {
 
 namespace {
 
+/// How ranks share an equation, if they do.
+template <class T>
+std::optional<Shares> shares_among(poisson::Equation<T> const& equation, Levels const& plan,
+                                   Options const& options, Backend backend, int along) {
+  if (equation.ranks == nullptr) return std::nullopt;
+  return shares_of(plan, equation.grid, equation.ranks->cuts(), options, backend, along);
+}
+
 /// Corrections are found in S.
 template <class T, class S>
 class Corrected final : public SolverBody<T> {
  public:
   Corrected(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan, double scale,
             bool singular, Options const& options, Function<S>* cycle)
-      : a_(poisson::operator_of(equation)),
+      : equation_(equation),
+        a_(poisson::operator_of(equation)),
         scale_(scale),
         singular_(singular),
         options_(options),
-        hierarchy_(
-            stream, equation, plan, scale, singular,
-            along_of<S>(stream.backend(), stream.device().capabilities().shared_bytes, options)),
+        cycle_(cycle),
+        along_(along_of<S>(stream.backend(), stream.device().capabilities().shared_bytes, options)),
+        shares_(shares_among(equation, plan, options, stream.backend(), along_)),
+        hierarchy_(stream, equation, plan, scale, singular, along_, shares_ ? &*shares_ : nullptr,
+                   shares_ ? equation.ranks->ranks().rank() : 0),
         found_(stream, MemorySpace::device, 2 * most_ahead),
         seen_(stream, MemorySpace::pinned, 2 * most_ahead) {
-    if constexpr (!std::is_same_v<T, double>)
-      u_ = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
+    if (shares_)
+      shared_ = std::make_unique<SharedLevels<S>>(*equation.ranks, stream, *shares_,
+                                                  hierarchy_.levels(), hierarchy_.down());
+    auto const held = static_cast<std::size_t>(poisson::points_held(equation));
+    if constexpr (!std::is_same_v<T, double>) u_ = {stream, MemorySpace::device, held};
     for (auto* const vector : {&direction_, &product_})
-      if (options.conjugates)
-        *vector = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
-    auto const& finest = hierarchy_.levels().front();
+      if (options.conjugates) *vector = {stream, MemorySpace::device, held};
+    auto const finest = this->finest();
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
-    if (stream.backend() == Backend::cuda && can_march(finest) && !options.conjugates)
-      other_ = {stream, MemorySpace::device, static_cast<std::size_t>(equation.grid.size())};
-    if (options.relaxation != Relaxation::none) {
+    bool const is_whole = shares_ && !shares_->is_cut(0);
+    if (stream.backend() == Backend::cuda && can_march(finest) && !options.conjugates && !is_whole)
+      other_ = {stream, MemorySpace::device, held};
+    if (options.relaxation != Relaxation::none)
       next_ = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
-    } else {
-      capture_cycles(stream, cycle);
-    }
+    else if (!shares_)
+      capture_cycles(stream);
     zero_async(found_.span(), stream);
     find(stream, FindDiagonal<S>{finest}, found_.data());
     rounding_ =
@@ -112,11 +117,12 @@ class Corrected final : public SolverBody<T> {
   int levels() const override { return static_cast<int>(hierarchy_.levels().size()); }
   Precision inner() const override { return precision_of<S>(); }
   std::size_t size(bool alone) const override {
-    return static_cast<std::size_t>(alone ? a_.size() : a_.points[0] * a_.points[1] * a_.points[2]);
+    return static_cast<std::size_t>(alone ? a_.size() : poisson::points_held(equation_));
   }
   Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) override;
   void precondition(Stream& stream, double const* right, double magnitude, double* u,
                     bool alone) override {
+    if (shares_) throw std::invalid_argument("multigrid: ranks share no preconditioner");
     auto const& finest = hierarchy_.levels().front();
     if (alone && finest.is_stored())
       throw std::invalid_argument("multigrid: unknowns alone are for an equation without fields");
@@ -130,25 +136,39 @@ class Corrected final : public SolverBody<T> {
 
  private:
   /// Where u is kept in float64.
-  double* kept(std::span<T> u) {
-    if constexpr (std::is_same_v<T, double>) return u.data();
-    return u_.data();
+  std::span<double> kept(std::span<T> u) {
+    if constexpr (std::is_same_v<T, double>) return u;
+    return u_.span();
   }
+  /// The finest level, of several ranks this one's own planes of it.
+  Level<S> finest() const { return shared_ ? shared_->own(0) : hierarchy_.levels().front(); }
   /// The finest level's f = unit·(right − A·u − shift).
   TakeResidual<T, S> residual_step(double const* solution, T const* right, double unit,
                                    double shift) const;
   static constexpr int sweeps_at_once = 16;
 
-  void capture_cycles(Stream& stream, Function<S>* cycle) {
+  Cycle kind_of(bool is_first) const {
+    return !is_first && options_.cycle == Cycle::full ? Cycle::v : options_.cycle;
+  }
+  CycleWork<S> work_of(Cycle kind) const {
+    return {hierarchy_.levels(),     hierarchy_.modes(),       hierarchy_.inverse(),
+            hierarchy_.tables_end(), hierarchy_.numbers_end(), kind,
+            options_.before,         options_.after,           shared_.get()};
+  }
+  void capture_cycles(Stream& stream) {
     auto const captured = [&](Cycle kind) {
-      CycleWork<S> const work{hierarchy_.levels(),      hierarchy_.modes(),
-                              hierarchy_.inverse(),     hierarchy_.tables_end(),
-                              hierarchy_.numbers_end(), kind,
-                              options_.before,          options_.after};
-      return Graph::capture(stream, [&stream, cycle, work] { cycle(stream, work); });
+      return Graph::capture(
+          stream, [&stream, cycle = cycle_, work = work_of(kind)] { cycle(stream, work); });
     };
-    first_ = captured(options_.cycle);
-    next_ = captured(options_.cycle == Cycle::full ? Cycle::v : options_.cycle);
+    first_ = captured(kind_of(true));
+    next_ = captured(kind_of(false));
+  }
+  /// Queues that each rank has what a cycle looks at of the finest level's f, and of u.
+  void complete_right() const {
+    if (shared_) shared_->complete_right(0);
+  }
+  void complete(Stream& stream, std::span<double> solution) const {
+    if (shared_) equation_.ranks->exchange(stream, solution);
   }
   void sweep(Stream& stream, int sweeps) const {
     if constexpr (std::is_same_v<S, double>)
@@ -159,12 +179,14 @@ class Corrected final : public SolverBody<T> {
   /// Has u in `solution`, from where it is, or 0 where it is nowhere.
   void settle(Stream& stream, double const* u, double* solution);
   /// u += what the finest level has found, or as far along the direction that it gives as is best.
-  void correct(Stream& stream, double* solution, double unit, bool is_first, Found* found);
+  void correct(Stream& stream, std::span<double> solution, double unit, bool is_first,
+               Found* found);
   Places places() const { return places_of(a_); }
   void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
     std::vector<double> numbers;
     for (std::size_t i = 0; i < 3; ++i) {
       first_of_[i] = static_cast<std::int64_t>(numbers.size());
+      unknowns_[i] = axes[i].unknowns();
       for (std::size_t side = 0; side < 2; ++side)
         for (int unknown = 0; unknown < axes[i].unknowns(); ++unknown)
           numbers.push_back(a_.diffusivity * axes[i].couplings(unknown)[side]);
@@ -179,31 +201,42 @@ class Corrected final : public SolverBody<T> {
     copy_async(seen_.span().first(size), std::as_const(found_).span().first(size), stream);
     zero_async(found_.span().first(size), stream);
     stream.synchronize();
+    if (shares_) raise_by_all(seen_.span().first(size));
     return std::as_const(seen_).span().first(size);
   }
+  /// To what all ranks have found.
+  void raise_by_all(std::span<Found> own) const;
 
+  poisson::Equation<T> equation_;
   poisson::Operator<T> a_;
   double scale_;  // of the equations on the levels
   bool singular_;
   double rounding_;  // what roundings of u leave of a right-hand side, of the largest |u|
   Options options_;
+  Function<S>* cycle_;
+  int along_;  // unknowns of a level that is solved by modes
+  std::optional<Shares> shares_;
   Hierarchy<S> hierarchy_;
-  Buffer<Found> found_;                 // by residuals and by corrections, of a few cycles
-  Buffer<Found> seen_;                  // the same on the host
-  Buffer<double> direction_, product_;  // p and scale·A·p of conjugate gradients
-  double curvature_ = 0;                // Σ V·p·scale·A·p
-  Buffer<double> u_;                    // where the arrays are not of float64
-  Buffer<double> other_;                // where u goes from array to array
+  std::unique_ptr<SharedLevels<S>> shared_;  // of several ranks
+  Buffer<Found> found_;                      // by residuals and by corrections, of a few cycles
+  Buffer<Found> seen_;                       // the same on the host
+  Buffer<double> direction_, product_;       // p and scale·A·p of conjugate gradients
+  double curvature_ = 0;                     // Σ V·p·scale·A·p
+  Buffer<double> u_;                         // where the arrays are not of float64
+  Buffer<double> other_;                     // where u goes from array to array
   /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
   Buffer<double> couplings_;
-  std::array<std::int64_t, 3> first_of_{};
+  std::array<std::int64_t, 3> first_of_{}, unknowns_{};
   Graph first_, next_;
 };
 
 template <class T, class S>
 int Corrected<T, S>::find_correction(Stream& stream, int before) const {
   if (options_.relaxation == Relaxation::none) {
-    (before == 0 ? first_ : next_).launch(stream);
+    if (shared_)
+      cycle_(stream, work_of(kind_of(before == 0)));
+    else
+      (before == 0 ? first_ : next_).launch(stream);
     return 1;
   }
   int const sweeps = std::min(sweeps_at_once, options_.most_cycles - before);
@@ -215,12 +248,28 @@ int Corrected<T, S>::find_correction(Stream& stream, int before) const {
 }
 
 template <class T, class S>
-void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, bool is_first,
+void Corrected<T, S>::raise_by_all(std::span<Found> own) const {
+  Ranks& ranks = equation_.ranks->ranks();
+  auto const size = own.size(), count = static_cast<std::size_t>(ranks.count());
+  std::vector<Found> all(count * size);
+  std::ranges::copy(own, all.begin() + static_cast<std::ptrdiff_t>(size) * ranks.rank());
+  RankCuts cuts;
+  for (std::size_t rank = 0; rank <= count; ++rank)
+    cuts.push_back(static_cast<std::int64_t>(rank * size));
+  share_parts(ranks, std::span(all), cuts);
+  for (std::size_t i = 0; i < all.size(); ++i) raise(own[i % size], all[i]);
+}
+
+template <class T, class S>
+void Corrected<T, S>::correct(Stream& stream, std::span<double> u, double unit, bool is_first,
                               Found* found) {
-  auto const& finest = hierarchy_.levels().front();
+  auto const finest = this->finest();
+  double* const solution = poisson::at_places(equation_, u.data());
   double const scale = scale_ / unit;
-  if (!options_.conjugates)
-    return find(stream, AddCorrection<S>{finest, places(), solution, scale}, found);
+  if (!options_.conjugates) {
+    find(stream, AddCorrection<S>{finest, places(), solution, scale}, found);
+    return complete(stream, u);
+  }
   double beta = 0;
   if (!is_first && curvature_ > 0)
     beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, product_.data()}).first / curvature_;
@@ -235,7 +284,7 @@ void Corrected<T, S>::correct(Stream& stream, double* solution, double unit, boo
 
 template <class T, class S>
 void Corrected<T, S>::settle(Stream& stream, double const* u, double* solution) {
-  Extent const points = points_of(hierarchy_.levels().front());
+  Extent const points = points_of(finest());
   if (u == nullptr)
     find(stream, Begin<double>{points, places(), solution, nullptr, solution}, found_.data());
   else if (u != solution)
@@ -245,11 +294,17 @@ void Corrected<T, S>::settle(Stream& stream, double const* u, double* solution) 
 template <class T, class S>
 TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T const* right,
                                                   double unit, double shift) const {
-  auto const& finest = hierarchy_.levels().front();
-  TakeResidual<T, S> step{a_, finest, solution, right, unit, shift, {}, {}};
+  TakeResidual<T, S> step{a_, finest(), solution, right, unit, shift, {}, {}};
   for (std::size_t i = 0; i < 3 && couplings_.size() > 0; ++i) {
     step.lower[i] = couplings_.data() + first_of_[i];
-    step.upper[i] = step.lower[i] + finest.count[i];
+    step.upper[i] = step.lower[i] + unknowns_[i];
+  }
+  if (shares_) {
+    auto const slowest = static_cast<std::size_t>(shares_->axis);
+    step.lower[slowest] += shared_->first_own();
+    step.upper[slowest] += shared_->first_own();
+    step.before = shared_->has_beside(0) ? 1 : 0;
+    step.behind = shared_->has_beside(1) ? 1 : 0;
   }
   return step;
 }
@@ -257,17 +312,20 @@ TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T cons
 template <class T, class S>
 Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
                                bool from_u) {
-  double* const solution = kept(u);
-  auto const& finest = hierarchy_.levels().front();
+  std::span<double> const solved = kept(u);
+  double* const solution = poisson::at_places(equation_, solved.data());
+  T const* const f = poisson::at_places(equation_, right.data());
+  auto const finest = this->finest();
   Extent const points = points_of(finest);
   bool const renews = other_.size() > 0;
   zero_async(found_.span(), stream);
   // From 0 there is nothing to be written where the first correction goes to an array that has not
   // been looked at.
   find(stream,
-       Begin<T>{points, places(), right.data(), from_u ? u.data() : nullptr,
+       Begin<T>{points, places(), f, from_u ? u.data() : nullptr,
                 renews && !from_u ? nullptr : solution},
        found_.data());
+  if (!renews) complete(stream, solved);
   double const largest = number(take_found(stream, 1)[0].first);
   Progress progress(options_, largest, rounding_);
   // To wait for a cycle costs a GPU as much as a small one; sums for directions wait anyway, and modes
@@ -280,14 +338,15 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   // Rounded right-hand sides of equations that leave a constant open have a mean, and no solution.
   double shift = 0;
   if (singular_) {
-    auto const [integral, volume] = sum(stream, SumRight<T>{a_, points, right.data()});
-    shift = integral / volume;
+    auto const integral = poisson::integrate(stream, equation_, right);
+    shift = integral.sum / integral.volume;
   }
-  TakeResidual<T, S> const residual = residual_step(solution, right.data(), unit, shift);
+  TakeResidual<T, S> const residual = residual_step(solution, f, unit, shift);
   if (from_u || finest.is_stored())
     find(stream, residual, found_.data());
   else
-    each(stream, BeginResidual<T, S>{finest, places(), right.data(), unit, shift});
+    each(stream, BeginResidual<T, S>{finest, places(), f, unit, shift});
+  complete_right();
   if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
   zero_async(found_.span(), stream);
   double const* old = from_u ? solution : nullptr;
@@ -300,13 +359,16 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
       done += cycles[queued] = find_correction(stream, done);
       Found* const found = found_.data() + 2 * queued;
       if (!renews) {
-        correct(stream, solution, unit, is_first, found + 1);
+        correct(stream, solved, unit, is_first, found + 1);
         find(stream, residual, found);
+        complete_right();
         continue;
       }
 #ifdef GRIDSTRIDE_WITH_CUDA
-      double* const next = old == solution ? other_.data() : solution;
+      double* const next =
+          old == solution ? poisson::at_places(equation_, other_.data()) : solution;
       cuda_renew(stream, residual, Correction{old, next, scale_ / unit}, found);
+      complete_right();
       old = next;
 #endif
     }
@@ -319,7 +381,7 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   // What is not a number would stay where levels have no points.
   if (progress.is_lost()) hierarchy_.clear(stream);
   if constexpr (!std::is_same_v<T, double>)
-    each(stream, Round<T>{points, places(), solution, u.data()});
+    each(stream, Round<T>{points, places(), solution, poisson::at_places(equation_, u.data())});
   Outcome outcome = progress.outcome();
   if (largest == 0) outcome.converged = true;
   return outcome;
@@ -351,6 +413,10 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
     throw std::invalid_argument(
         fmt::format("multigrid: modes are for at most {} unknowns along an axis", most_direct));
   (void)poisson::operator_of(equation);  // looks at the sides
+  shared_ = equation.ranks != nullptr;
+  bool const has_fields = equation.diffusivities != nullptr || equation.reactions != nullptr;
+  if (shared_ && (has_fields || options.conjugates || options.relaxation != Relaxation::none))
+    throw std::invalid_argument("multigrid: ranks share cycles of equations without fields");
   if (std::ranges::max(equation.grid.points) > most_points_of_axis)
     throw std::invalid_argument("multigrid: an axis has 2^24 points at most");
   bool const relaxes = options.relaxation != Relaxation::none;
@@ -380,6 +446,7 @@ Outcome Solver<T>::solve(Stream& stream, std::type_identity_t<std::span<T const>
   require_size("multigrid", named("right", right), body_->size(false));
   require_size("multigrid", named("u", u), body_->size(false));
   require_disjoint("multigrid", named("right", right), named("u", u));
+  if (from_u && shared_) throw std::invalid_argument("multigrid: ranks begin from 0");
   return body_->solve(stream, right, u, from_u);
 }
 
@@ -399,63 +466,6 @@ template <class T>
 Solver<T>::Solver(Solver&&) noexcept = default;
 template <class T>
 Solver<T>& Solver<T>::operator=(Solver&&) noexcept = default;
-
-std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
-                                                      poisson::Sides const& sides) {
-  std::vector<std::array<std::int64_t, 3>> all;
-  for (auto const& [x, y, z] : levels_of(grid, sides).axes)
-    all.push_back({x.unknowns(), y.unknowns(), z.unknowns()});
-  return all;
-}
-
-std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const& sides,
-                         bool fields, Precision precision, Options const& options) {
-  if (std::ranges::max(grid.points) > most_points_of_axis)
-    return std::numeric_limits<std::size_t>::max() / 16;
-  bool const relaxes = options.relaxation != Relaxation::none;
-  auto const plan = (relaxes ? finest_of : levels_of)(grid, sides);
-  bool const one_level = plan.changes.empty();
-  constexpr auto any = std::numeric_limits<std::size_t>::max();
-  bool const has_modes = !fields && along_of<double>(backend, any, options) > 0;
-  double numbers = has_modes ? 3 * (2 * most_direct + 1) * most_direct
-                             : Levels::most_inverted * Levels::most_inverted;
-  double meanwhile = 0, later = 0;  // while levels are made, and beside them afterwards
-  for (std::size_t l = 0; l < plan.axes.size(); ++l) {
-    std::array<double, 3> count{};
-    for (std::size_t i = 0; i < 3; ++i) {
-      count[i] = plan.axes[l][i].unknowns();
-      numbers += 9 * count[i];  // tables
-    }
-    auto const points = [&] { return count[0] * count[1] * count[2]; };
-    // Masses, and faces, one more than points along their axis.
-    auto const equations = [&] {
-      double sum = points();
-      for (std::size_t i = 0; i < static_cast<std::size_t>(grid.dims); ++i)
-        sum += points() * (1 + 1 / count[i]);
-      return sum;
-    };
-    auto const points_of_level = static_cast<std::int64_t>(count[0] * count[1] * count[2]);
-    numbers += 3 * 2 * places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] *
-               count[2];  // u, f and r
-    if (!fields) continue;
-    // What is kept of them has a quarter of the size, in rows of up to fifteen places more.
-    double const kept = 0.25 * equations() * (1 + 15 / count[0]);
-    later += kept;
-    // Of the finest level they are there for a while with those of the next one, which has half as
-    // many points, and with weights, two of half the size; an only level keeps them.
-    if (l == 0) meanwhile = kept + (one_level ? 1 : 1.5) * equations() + (one_level ? 0 : points());
-    if (one_level) later += equations();
-    for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) {
-      if (!plan.changes[l][i]) continue;
-      later += points();
-      count[i] = plan.axes[l + 1][i].unknowns();
-    }
-  }
-  if (precision == Precision::float32) later += static_cast<double>(grid.size());
-  if (!fields && !options.conjugates) later += static_cast<double>(grid.size());
-  if (options.conjugates) later += 2 * static_cast<double>(grid.size());
-  return static_cast<std::size_t>(sizeof(double) * (numbers + std::max(meanwhile, later)));
-}
 
 template <class S>
 std::span<Variant<Function<S>> const> variants() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/precision.hpp"
+#include "core/rank_sums.hpp"
 #include "core/stream.hpp"
 #include "core/variant.hpp"
 #include "kernels/poisson/poisson.hpp"
@@ -56,6 +57,9 @@ struct Options {
   /// unknowns each, up to `most_direct`; −1: as many on a GPU, where visits of smaller levels take
   /// longer than that, and 0 on the host.
   int direct = -1;
+  /// Of several ranks: levels with fewer unknowns each of them has as a whole, and finds as all others
+  /// do; −1: those that take longer to share.
+  std::int64_t least_cut = -1;
   /// Until what is left of the right-hand side is at most so much of it, the largest values of both,
   bool residual_counts = true;
   /// and what corrections leave of the error to be expected is at most so much of u.
@@ -95,9 +99,10 @@ constexpr int most_direct = 64;
 constexpr std::int64_t most_points_of_axis = std::int64_t{1} << 24;
 
 /// What a solver takes of device memory, at most; more than there is of axes with more points than it
-/// takes.
+/// takes. With cuts, those of `RankPlanes`, one of several ranks' with as much as any.
 std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const& sides,
-                         bool fields, Precision precision, Options const& options);
+                         bool fields, Precision precision, Options const& options,
+                         RankCuts const& cuts = {});
 
 template <class T>
 struct SolverBody;
@@ -112,6 +117,10 @@ class Solver {
   /// for the stream. Throws `std::invalid_argument` for grids and sides that family `poisson` does
   /// not take, axes of more than `most_points_of_axis`, fewer than one relaxation before, a factor
   /// outside (0, 2), `direct` beyond `most_direct`, and a variant that this backend does not have.
+  ///
+  /// An equation that ranks share has no fields, cycles without conjugate directions begin from 0,
+  /// and the finest levels are cut: each rank has some planes of them, and the others as a whole. All
+  /// ranks make the solver and call `solve`, and have the outcome and the bits of one process.
   Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},
          std::string_view variant = "auto");
   ~Solver();
@@ -134,6 +143,7 @@ class Solver {
 
  private:
   std::unique_ptr<SolverBody<T>> body_;
+  bool shared_ = false;  // by several ranks
 };
 
 /// What a rung does: one cycle, of corrections in S.

@@ -75,20 +75,6 @@ struct FindRange {
   }
 };
 
-/// Σ V·right and Σ V.
-template <class T>
-struct SumRight {
-  poisson::Operator<T> a;
-  Extent points;
-  T const* right;
-  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
-  GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
-    std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
-    double const share = poisson::share_of(a, at);
-    return {share * right[at[0] + at[1] * a.stride[1] + at[2] * a.stride[2]], share};
-  }
-};
-
 /// f of the finest level = right − A·u, times `scale`; finds the largest |right − A·u|.
 template <class T, class S>
 struct TakeResidual {
@@ -101,6 +87,9 @@ struct TakeResidual {
   /// Where a is the same everywhere, a/(interval·width) on both sides of the unknowns of an axis;
   /// else null.
   double const *lower[3], *upper[3];
+  /// Along the slowest axis: planes of other ranks before the level's own, and behind, that arrays
+  /// have.
+  int before = 0, behind = 0;
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
   GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
     std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
@@ -126,7 +115,7 @@ struct BeginResidual {
 };
 
 /// Where u goes with what the finest level has found, times `scale`: from `old`, or where that is
-/// null from 0, to another array.
+/// null from 0, to another array; with the planes of other ranks beside.
 struct Correction {
   double const* old;
   double* u;

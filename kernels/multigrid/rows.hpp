@@ -91,8 +91,6 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(TakeDirection<float>)                        \
   EACH(TakeDirection<double>)                       \
   FIND(Advance)                                     \
-  SUM(SumRight<float>)                              \
-  SUM(SumRight<double>)                             \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)  \
   EACH(Sweep<double>)                               \

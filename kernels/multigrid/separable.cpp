@@ -8,6 +8,13 @@
 
 namespace gridstride::multigrid {
 
+int level_solved(Levels const& plan, int along) {
+  auto const is_small = [&](std::array<Axis, 3> const& axes) {
+    return std::ranges::all_of(axes, [&](Axis const& axis) { return axis.unknowns() <= along; });
+  };
+  return static_cast<int>(std::ranges::find_if(plan.axes, is_small) - plan.axes.begin());
+}
+
 AxisModes modes_of(Axis const& axis, double diffusivity) {
   constexpr auto row = static_cast<std::size_t>(AxisModes::most_along);
   int const count = axis.unknowns();

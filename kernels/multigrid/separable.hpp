@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "kernels/multigrid/coarsening.hpp"
@@ -25,10 +27,24 @@ struct AxisModes {
 };
 AxisModes modes_of(Axis const& axis, double diffusivity);
 
+/// The first level with at most so many unknowns along each axis; behind the last one where there is
+/// none.
+int level_solved(Levels const& plan, int along);
+
 /// Shared memory that a block on a GPU needs for corrections in S.
 template <class S>
 constexpr std::size_t modes_bytes = sizeof(S) * most_direct*(3 * most_direct +
                                                              2 * (16 / sizeof(S)));
+
+/// How many unknowns along each axis a level may have to be solved by modes, where blocks have so
+/// much shared memory.
+template <class S>
+int along_of(Backend backend, std::size_t shared_bytes, Options const& options) {
+  if (options.relaxation != Relaxation::none) return 0;
+  if (backend == Backend::cpu) return std::max(options.direct, 0);
+  if (shared_bytes < modes_bytes<S>) return 0;
+  return options.direct >= 0 ? options.direct : most_direct;
+}
 
 /// The same of all axes in device memory.
 template <class S>

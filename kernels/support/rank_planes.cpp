@@ -102,15 +102,12 @@ void RankPlanes::start_bytes(Stream& stream, std::span<std::byte> values) {
     auto const [below, above] = beside_;
     std::uint64_t const turn = ++sent_;
     shared_before_ = shared_;
-    PlaneCopies copies{{}, {}, plane};
-    if (below >= 0) {
-      copies.from[0] = values.data() + plane;
-      copies.to[0] = boxes.plane(below, RankLinks::down, turn);
-    }
-    if (above >= 0) {
-      copies.from[1] = values.data() + (planes - 2) * plane;
-      copies.to[1] = boxes.plane(above, RankLinks::up, turn);
-    }
+    PlaneCopies copies;
+    if (below >= 0)
+      copies.add({values.data() + plane, boxes.plane(below, RankLinks::down, turn), plane});
+    if (above >= 0)
+      copies.add(
+          {values.data() + (planes - 2) * plane, boxes.plane(above, RankLinks::up, turn), plane});
     return cuda_copy_planes(stream, copies);
   }
 #endif
@@ -127,15 +124,12 @@ void RankPlanes::finish_bytes(Stream& stream) {
     RankCuts const nothing(cuts_.size());
     if (shared_ == shared_before_) share(stream, nullptr, 0, nothing);
     auto const boxes = boxes_in(*boxes_, ranks_, most_sums_, plane_bytes_);
-    PlaneCopies copies{{}, {}, plane};
-    if (beside_[0] >= 0) {
-      copies.from[0] = boxes.plane(boxes.rank, RankLinks::up, sent_);
-      copies.to[0] = started_.data();
-    }
-    if (beside_[1] >= 0) {
-      copies.from[1] = boxes.plane(boxes.rank, RankLinks::down, sent_);
-      copies.to[1] = started_.data() + (started_.size() - plane);
-    }
+    PlaneCopies copies;
+    if (beside_[0] >= 0)
+      copies.add({boxes.plane(boxes.rank, RankLinks::up, sent_), started_.data(), plane});
+    if (beside_[1] >= 0)
+      copies.add({boxes.plane(boxes.rank, RankLinks::down, sent_),
+                  started_.data() + (started_.size() - plane), plane});
     started_ = {};
     return cuda_copy_planes(stream, copies);
   }

@@ -56,10 +56,10 @@ constexpr int copy_threads = 256;
 template <class Word>
 __global__ void __launch_bounds__(copy_threads)
     copy_kernel(__grid_constant__ PlaneCopies const copies) {
-  auto const* const from = reinterpret_cast<Word const*>(copies.from[blockIdx.y]);
-  auto* const to = reinterpret_cast<Word*>(copies.to[blockIdx.y]);
-  if (to == nullptr) return;
-  std::size_t const words = copies.bytes / sizeof(Word), step = gridDim.x * copy_threads;
+  auto const& copy = copies.list[blockIdx.y];
+  auto const* const from = reinterpret_cast<Word const*>(copy.from);
+  auto* const to = reinterpret_cast<Word*>(copy.to);
+  std::size_t const words = copy.bytes / sizeof(Word), step = gridDim.x * copy_threads;
   for (std::size_t i = blockIdx.x * copy_threads + threadIdx.x; i < words; i += step)
     to[i] = __ldcg(from + i);
   __threadfence_system();
@@ -68,9 +68,11 @@ __global__ void __launch_bounds__(copy_threads)
 template <class Word>
 void copy_by(Stream& stream, PlaneCopies const& copies) {
   constexpr std::size_t most = 132;
-  std::size_t const words = copies.bytes / sizeof(Word);
+  std::size_t bytes = 0;
+  for (int i = 0; i < copies.count; ++i) bytes = std::max(bytes, copies.list[i].bytes);
+  std::size_t const words = bytes / sizeof(Word);
   dim3 const blocks(static_cast<unsigned>(std::clamp<std::size_t>(words / copy_threads, 1, most)),
-                    2);
+                    static_cast<unsigned>(copies.count));
   copy_kernel<Word><<<blocks, copy_threads, 0, native(stream)>>>(copies);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "copy_kernel");
 }
@@ -78,10 +80,12 @@ void copy_by(Stream& stream, PlaneCopies const& copies) {
 }  // namespace
 
 void cuda_copy_planes(Stream& stream, PlaneCopies const& copies) {
-  std::size_t bits = copies.bytes;
-  for (int way = 0; way < 2; ++way)
-    bits |= reinterpret_cast<std::uintptr_t>(copies.from[way]) |
-            reinterpret_cast<std::uintptr_t>(copies.to[way]);
+  if (copies.count == 0) return;
+  std::size_t bits = 0;
+  for (int i = 0; i < copies.count; ++i) {
+    auto const& [from, to, bytes] = copies.list[i];
+    bits |= reinterpret_cast<std::uintptr_t>(from) | reinterpret_cast<std::uintptr_t>(to) | bytes;
+  }
   if (bits % sizeof(uint4) == 0) return copy_by<uint4>(stream, copies);
   copy_by<unsigned>(stream, copies);
 }

@@ -25,6 +25,9 @@ class RankPlanes {
              std::size_t plane_bytes, std::size_t most_sums);
 
   Ranks& ranks() const { return ranks_; }
+  RanksBeside const& beside() const { return beside_; }
+  /// Whether kernels write into the memory of the other ranks' GPUs.
+  bool by_kernels() const { return boxes_ != nullptr; }
   RankCuts const& cuts() const { return cuts_; }
   std::int64_t all() const { return cuts_.back(); }
   std::int64_t lower() const { return cuts_[rank_]; }
@@ -103,11 +106,18 @@ struct PeerBoxes {
 /// `number` counts from 1 on. With a `patience`, in nanoseconds, what does not come by then is left.
 void cuda_share(Stream& stream, PeerBoxes const& boxes, double* sums, int sets,
                 RankCuts const& cuts, std::uint64_t number, std::uint64_t patience);
-/// Two copies at a time; null where there is none.
+/// Several copies at a time.
 struct PlaneCopies {
-  std::byte const* from[2];
-  std::byte* to[2];
-  std::size_t bytes;
+  struct Copy {
+    std::byte const* from;
+    std::byte* to;
+    std::size_t bytes;
+  };
+  static constexpr int most = 16;
+  Copy list[most];
+  int count = 0;
+
+  void add(Copy const& copy) { list[count++] = copy; }
 };
 void cuda_copy_planes(Stream& stream, PlaneCopies const& copies);
 #endif

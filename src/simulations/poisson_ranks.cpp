@@ -5,15 +5,20 @@
 #include <algorithm>
 
 #include "core/ranks.hpp"
+#include "kernels/multigrid/multigrid.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "model/hand_out.hpp"
 
 namespace gridstride::poisson {
 
 std::string refusal_of_ranks(config::RunConfig const& run) {
-  if (method_of(run) != "cg")
-    return fmt::format("{} is computed by one process (there are {}; cg is shared by ranks)",
-                       method_of(run), run.ranks);
+  std::string const method = method_of(run);
+  bool const varies = method == "multigrid" && has_fields(run);
+  if (method != "cg" && (method != "multigrid" || varies))
+    return fmt::format(
+        "{} is computed by one process (there are {}; cg is shared by ranks, and multigrid where "
+        "the diffusivity and the reaction are numbers)",
+        varies ? "multigrid with coefficients that vary" : method, run.ranks);
   if (run.grid.dims == 1)
     return fmt::format(
         "a line is computed by one process (there are {}; ranks share grids of two or three axes)",
@@ -31,7 +36,9 @@ SlabSteps shares_of(config::RunConfig const& run, Device const& device,
   Grid plane = run.grid;
   std::size_t const value_bytes = size_of(run.precision), points = 1024;
   plane.points = {static_cast<std::int64_t>(points), 1, 1};
-  std::size_t const numbers = conjugate_bytes(plane, inner) / points / value_bytes;
+  // What cycles take depends on the cuts (`with_cycles`); their sums are by planes on any device.
+  bool const by_cycles = has_cycles(run);
+  std::size_t const numbers = by_cycles ? 0 : conjugate_bytes(plane, inner) / points / value_bytes;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   return {.shape = {.grid = run.grid,
                     .periodic = sides_of(run)[slowest][0] == SideKind::periodic,
@@ -39,10 +46,29 @@ SlabSteps shares_of(config::RunConfig const& run, Device const& device,
                     .alike = false,
                     .scratch = static_cast<int>(numbers),
                     .value_bytes = value_bytes,
-                    .together = planes_together(device.backend(), run.grid, sides_of(run),
-                                                has_fields(run), inner)},
+                    .together = planes_together(by_cycles ? Backend::cpu : device.backend(),
+                                                run.grid, sides_of(run), has_fields(run), inner)},
           .evolved = {"u"},
           .needed_of_ranks = needed};
+}
+
+RankCuts cuts_of(SweepPlan const& plan) {
+  RankCuts cuts;
+  for (int rank = 0; rank < plan.ranks; ++rank) cuts.push_back(plan.owned_by(rank).lower);
+  cuts.push_back(plan.shape.planes());
+  return cuts;
+}
+
+/// With the levels of cycles, as if they were arrays of a rank's planes.
+SweepPlan with_cycles(config::RunConfig const& run, Device const& device, SweepPlan plan) {
+  if (!has_cycles(run)) return plan;
+  std::size_t const bytes =
+      multigrid::solver_bytes(device.backend(), run.grid, sides_of(run), false, run.precision,
+                              cycles_of(run), cuts_of(plan));
+  auto const planes = static_cast<std::size_t>(plan.slab_planes + 2 * plan.rank_halo());
+  std::size_t const array = planes * plan.shape.plane_bytes();
+  plan.shape.scratch = static_cast<int>((bytes + array - 1) / array);
+  return plan;
 }
 
 }  // namespace
@@ -55,7 +81,8 @@ std::optional<SweepPlan> plan_of_ranks(config::RunConfig const& run, Device cons
 
 MemoryForecast memory_of_ranks(config::RunConfig const& run, Device const& device,
                                std::vector<Row> const& rows, SweepPlan const& plan) {
-  auto memory = forecast_slabs(run, device, rows, shares_of(run, device, rows), plan);
+  auto memory = forecast_slabs(run, device, rows, shares_of(run, device, rows),
+                               with_cycles(run, device, plan));
   memory.trips = {};
   memory.slabs = fmt::format("{} ranks share {} planes, up to {} each", plan.ranks,
                              plan.shape.planes(), plan.slab_planes);
@@ -77,17 +104,6 @@ Coefficients shared_coefficients(config::RunConfig const& run, Inputs const& inp
   if (run.ranks > 1) ranks().broadcast(std::as_writable_bytes(std::span(&found, 1)));
   return found;
 }
-
-namespace {
-
-RankCuts cuts_of(SweepPlan const& plan) {
-  RankCuts cuts;
-  for (int rank = 0; rank < plan.ranks; ++rank) cuts.push_back(plan.owned_by(rank).lower);
-  cuts.push_back(plan.shape.planes());
-  return cuts;
-}
-
-}  // namespace
 
 template <class T>
 RankPart<T>::RankPart(Stream& stream, config::RunConfig const& run, SweepPlan const& plan)

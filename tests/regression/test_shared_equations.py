@@ -9,7 +9,8 @@ import support
 from support import BAD_INPUT, DONE, FAILED
 from test_shared_runs import Shared
 
-NUMBERS = ("residual", "backward_error", "mean", "imbalance", "solves", "relative_residual")
+NUMBERS = ("residual", "backward_error", "mean", "imbalance", "solves", "relative_residual",
+           "estimated_error", "factor")
 SIDES = {"p": "periodic", "d": {"dirichlet": 0.5}, "n": {"neumann": 0},
          "dn": {"lower": {"dirichlet": "0.3"}, "upper": {"neumann": "-0.2"}},
          "nd": {"lower": {"neumann": "0.1"}, "upper": {"dirichlet": "1"}}}
@@ -21,6 +22,10 @@ def poisson(points, sides, device="cpu", **parameters):
     return {"simulation": "poisson", "device": device, "grid": {"points": list(points)},
             "boundary": along, "output": {"formats": ["hdf5", "vti"]},
             "parameters": {"method": "cg", "source": "sin(7*x)*y + 1", **parameters}}
+
+
+def cycles(points, sides, device="cpu", **parameters):
+    return poisson(points, sides, device, method="multigrid", **parameters)
 
 
 class Solved(Shared):
@@ -36,7 +41,7 @@ class Solved(Shared):
             _, err = self.on_ranks(count, *arguments, code=code, environment=environment)
         summary = self.directory / f"{folder}.json"
         found = json.loads(summary.read_text()) if summary.exists() else {}
-        numbers = {name: found["diagnostics"][name] for name in NUMBERS} if found else {}
+        numbers = {name: found["diagnostics"].get(name) for name in NUMBERS} if found else {}
         told = [line for line in err.splitlines() if "gridstride" in line or "poisson" in line
                 or "case.yaml" in line]
         return numbers, told, found.get("chosen", {})
@@ -124,11 +129,53 @@ class OnHost(Solved):
                                    source={"file": "f.npy"}), (2, 8))
 
 
+class ByCycles(Solved):
+    """multigrid: its finest levels are cut where ranks have eight planes of them, and large enough."""
+
+    def test_sides_of_every_kind(self):
+        for number, sides in enumerate((("p", "p"), ("d", "d"), ("n", "d"), ("dn", "p"), ("p", "nd"))):
+            with self.subTest(sides=sides):
+                self.assert_solved(cycles([11 + number, 17], sides, reaction=0.5), (2, 5))
+        for sides in (("p", "d", "p"), ("n", "p", "dn"), ("d", "nd", "n")):
+            with self.subTest(sides=sides):
+                config = cycles([34, 33, 48], sides, reaction=0.1)
+                self.assert_solved(config, (2, 3))
+                self.assert_solved({**config, "precision": "float32"}, (5,))
+
+    def test_planes(self):
+        for sides in (("d", "d"), ("p", "nd"), ("n", "p")):
+            with self.subTest(sides=sides):
+                self.assert_solved(cycles([257, 194], sides, reaction=0.1, cycle="v"), (3,))
+
+    def test_an_open_mean(self):
+        for points, sides in (([12, 17], ("p", "p")), ([32, 33, 40], ("n", "p", "n"))):
+            with self.subTest(sides=sides):
+                self.assert_solved(cycles(points, sides, source="cos(2*pi*x)*cos(pi*y)", mean=3,
+                                          imbalance=1), (2, 3))
+
+    def test_what_does_not_end(self):
+        told = self.assert_solved(cycles([35, 34, 33], "ddd", iterations=2), (2, 3), code=FAILED)
+        self.assertIn("after 2 cycles", told[0])
+
+    def test_what_has_no_solution(self):
+        config = cycles([12, 17], ("p", "n"), source="1 + x")
+        self.assert_solved(config, (2,), code=BAD_INPUT, has_result=False)
+
+    def test_what_is_not_finite(self):
+        config = cycles([33, 33, 34], "ddd", source=1e308)
+        self.assert_solved(config, (2, 3), code=FAILED)
+
+    def test_nothing_to_solve(self):
+        self.assert_solved(cycles([9, 17], ("p", "n"), source=0), (3,))
+
+
 class Refused(Solved):
     def test_what_is_not_shared(self):
         for points, parameters, needed in (
                 ([17, 17], {"method": "fft"}, "fft is computed by one process (there are 2; cg is"),
                 ([17, 17], {"method": "mg_cg"}, "mg_cg is computed by one process (there are 2"),
+                ([17, 17], {"method": "multigrid", "diffusivity": "1 + x"},
+                 "multigrid with coefficients that vary is computed by one process (there are 2"),
                 ([17, 17], {"method": "newton", "source": "exp(u)"}, "newton is computed by one"),
                 ([99], {"source": "x"}, "a line is computed by one process (there are 2"),
                 ([17, 17], {"diffusivity": "1+(" * 63 + "y" + ")" * 63}, "with simpler formulas")):
@@ -149,6 +196,8 @@ class Refused(Solved):
     def test_what_check_tells(self):
         out, _ = self.call("check", self.write("case.yaml", poisson([17, 9], "dd")), "--ranks", "2")
         self.assertIn("2 ranks share 9 planes, up to 5 each", out)
+        out, _ = self.call("check", self.write("case.yaml", cycles([33, 33, 64], "ddd")), "--ranks", "2")
+        self.assertIn("2 ranks share 64 planes, up to 32 each", out)
 
 
 class OnGpu(Solved):
@@ -172,6 +221,17 @@ class OnGpu(Solved):
 
     def test_fields(self):
         self.assert_solved_on_gpu(poisson([19, 18, 17], ("d", "n", "p"), diffusivity="1 + x*z"), (2, 3))
+
+    def test_cycles(self):
+        """Levels that are cut, and small ones that are not; up to the first one with 64 points a side."""
+        for points, sides in (([161, 162, 171], "ddd"), ([160, 161, 192], ("p", "dn", "p")),
+                              ([2049, 2200], ("d", "n")), ([40, 41, 42], "dpd"),
+                              ([162, 160, 168], "npn")):
+            singular = not any("d" in side for side in sides)
+            more = {"source": "cos(2*pi*x)", "imbalance": 1} if singular else {"reaction": 0.1}
+            config = cycles(points, sides, **more)
+            self.assert_solved_on_gpu(config, (2, 3))
+            self.assert_solved_on_gpu({**config, "precision": "float32"}, (2,))
 
     def test_planes(self):
         config = poisson([130, 97], ("p", "dn"), diffusivity="1 + x*y")

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/multigrid_cases.hpp"
+#include "support/shared_cycle_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride::multigrid::test {
@@ -22,6 +23,23 @@ TEST_F(MultigridGpu, KnownSolutionsComeBack) {
   Stream stream(Device::open(Backend::cuda));
   for (auto const& row : variants<double>())
     if (row.backend == Backend::cuda) expect_known_solutions(stream, row.name);
+}
+
+/// Levels that are cut, with columns and without, before those that are solved by modes.
+TEST_F(MultigridGpu, RanksShareCyclesBitByBit) {
+  std::vector<SharedTrial> trials;
+  for (std::string const variant : {"fused", "steps"})
+    for (Cycle const cycle : {Cycle::full, Cycle::w}) {
+      trials.push_back({{66, 70, 90}, "dddddd", 0, 2, 0, cycle, variant});
+      trials.push_back({{130, 37, 141}, "ppdndn", 0, 3, 0, cycle, variant});
+      trials.push_back({{34, 35, 160}, "nnppnn", 0, 3, 0, cycle, variant, 10});
+      trials.push_back({{40, 36, 96}, "ddnnpp", 0.5, 2, 0, cycle, variant, 12});
+      trials.push_back({{500, 301}, "ddnn", 0, 3, 0, cycle, variant});
+      trials.push_back({{130, 256}, "nnpp", 0, 2, 0, cycle, variant});
+      trials.push_back({{33, 21, 40}, "ddddpp", 0, 4, 0, cycle, variant});
+      trials.push_back({{67, 75, 131}, "ppddnd", 0, 5, nothing_is_cut, cycle, variant});
+    }
+  expect_shared_trials(Backend::cuda, trials);
 }
 
 TEST_F(MultigridGpu, RelaxedSolutionsComeBack) {

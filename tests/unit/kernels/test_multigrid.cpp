@@ -8,6 +8,7 @@
 #include "kernels/multigrid/coarsening.hpp"
 #include "support/multigrid_cases.hpp"
 #include "support/refusal.hpp"
+#include "support/shared_cycle_cases.hpp"
 
 namespace gridstride::multigrid::test {
 namespace {
@@ -170,6 +171,52 @@ TEST(Multigrid, OneFullCycleReachesTheErrorOfTheDifferences) {
     };
     EXPECT_LE(error(1), 1.5 * error(100));
   }
+}
+
+TEST(Multigrid, RanksShareCyclesBitByBit) {
+  std::vector<SharedTrial> trials = {
+      {{9, 11, 65}, "dddddd", 0, 2, 0},
+      {{8, 9, 77}, "ppdndn", 0, 3, 0},
+      {{10, 6, 83}, "nnppnd", 0.5, 5, 0},
+      {{9, 9, 96}, "nnddpp", 0, 3, 0},
+      {{12, 8, 80}, "ppnnpp", 0, 2, 0},
+      {{7, 9, 90}, "nnnnnn", 0, 4, 0},
+      {{33, 100}, "dddd", 0, 3, 0},
+      {{20, 96}, "ppnn", 0, 2, 0},
+      {{17, 64}, "dnpp", 0, 2, 0},
+      {{13, 200}, "nddn", 1, 5, 0},
+      {{9, 11, 65}, "dddddd", 0, 3, 0, Cycle::v},
+      {{8, 9, 96}, "ppdnpp", 0, 3, 0, Cycle::w},
+      {{33, 133}, "ddnd", 0, 3, 0, Cycle::w, "reference"},
+      {{9, 11, 40}, "ddddnn", 0, 2, 0, Cycle::full, "auto", 20},
+      {{33, 100}, "dddd", 0, 3, 0, Cycle::full, "auto", -1, 2},
+      {{9, 11, 13}, "dddddd", 0, 3, nothing_is_cut},
+      {{9, 7, 15}, "ppnnpp", 0, 5, 0},
+      {{9, 15}, "ppnn", 0, 5, -1},
+  };
+  expect_shared_trials(Backend::cpu, trials);
+}
+
+TEST(Multigrid, RanksShareNeitherFieldsNorConjugateDirections) {
+  EXPECT_TRUE(gridstride::test::on_ranks(2, [](Ranks& ranks) {
+    Stream stream(Device::open(Backend::cpu));
+    RankPlanes planes(ranks, stream, {0, 9, 20}, false, 33 * sizeof(double), 8);
+    auto equation = equation_of({{33, 20}, "dddd"});
+    equation.ranks = &planes;
+    EXPECT_THROW(Solver<double>(stream, equation, false, {.conjugates = true}),
+                 std::invalid_argument);
+    std::vector<double> f(33 * static_cast<std::size_t>(planes.held()), 1), u(f.size(), 0);
+    Solver<double> solver(stream, equation, false);
+    EXPECT_THROW(solver.solve(stream, f, std::span(u), true), std::invalid_argument);
+    EXPECT_THROW(solver.precondition(stream, f, 1, u), std::invalid_argument);
+    std::vector<double> const a(f.size(), 1);
+    equation.diffusivities = a.data();
+    EXPECT_THROW(Solver<double>(stream, equation, false), std::invalid_argument);
+    RankPlanes few(ranks, stream, {0, 1, 20}, false, 33 * sizeof(double), 8);
+    equation.diffusivities = nullptr;
+    equation.ranks = &few;
+    EXPECT_THROW(Solver<double>(stream, equation, false), std::invalid_argument);
+  }));
 }
 
 /// Powers of two leave all digits alone, also where products of u and f are out of range.

@@ -1,0 +1,124 @@
+// What a solver takes of memory, and the levels that it has.
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "kernels/multigrid/hierarchy.hpp"
+#include "kernels/multigrid/multigrid.hpp"
+#include "kernels/multigrid/separable.hpp"
+#include "kernels/multigrid/shares.hpp"
+#include "kernels/support/rank_pieces.hpp"
+
+namespace gridstride::multigrid {
+
+namespace {
+
+/// What of the levels one of several ranks has, at most; without cuts all.
+class Part {
+ public:
+  Part(Levels const& plan, Grid const& grid, RankCuts const& cuts, Options const& options,
+       Backend backend)
+      : planes_(grid.points[grid.dims - 1]) {
+    if (cuts.empty()) return;
+    constexpr auto any = std::numeric_limits<std::size_t>::max();
+    shares_ =
+        shares_of(plan, grid, cuts, options, backend, along_of<double>(backend, any, options));
+    planes_ = 0;
+    for (std::size_t rank = 0; rank + 1 < cuts.size(); ++rank)
+      planes_ = std::max(planes_, cuts[rank + 1] - cuts[rank] + 2);
+  }
+  double points_held(Grid const& grid) const {
+    return static_cast<double>(planes_ * grid.face_size(grid.dims - 1));
+  }
+  void take_window(std::size_t level, std::array<double, 3>& count) const {
+    if (!shares_ || !shares_->is_cut(level)) return;
+    int most = 0;
+    for (int rank = 0; rank < shares_->ranks(); ++rank)
+      most = std::max(most, shares_->window(level, rank).count());
+    count[static_cast<std::size_t>(shares_->axis)] = most;
+  }
+  /// Bytes of what comes from other ranks.
+  std::size_t sent(Levels const& plan) const {
+    if (!shares_) return 0;
+    std::vector<std::int64_t> plane_values;
+    for (std::size_t l = 0; l < shares_->cuts.size(); ++l) {
+      auto const& [x, y, z] = plan.axes[l];
+      std::int64_t const size = std::int64_t{x.unknowns()} * y.unknowns() * z.unknowns();
+      int const rows = shares_->axis == 2 ? y.unknowns() : 1;
+      plane_values.push_back(std::int64_t{places_of_half(x.unknowns(), size)} * rows);
+    }
+    auto const [beside, all] = sent_bytes(*shares_, plane_values, sizeof(double));
+    return RankPieces::bytes(beside, all, shares_->ranks());
+  }
+
+ private:
+  std::optional<Shares> shares_;
+  std::int64_t planes_;
+};
+
+}  // namespace
+
+std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
+                                                      poisson::Sides const& sides) {
+  std::vector<std::array<std::int64_t, 3>> all;
+  for (auto const& [x, y, z] : levels_of(grid, sides).axes)
+    all.push_back({x.unknowns(), y.unknowns(), z.unknowns()});
+  return all;
+}
+
+std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const& sides,
+                         bool fields, Precision precision, Options const& options,
+                         RankCuts const& cuts) {
+  if (std::ranges::max(grid.points) > most_points_of_axis)
+    return std::numeric_limits<std::size_t>::max() / 16;
+  bool const relaxes = options.relaxation != Relaxation::none;
+  auto const plan = (relaxes ? finest_of : levels_of)(grid, sides);
+  bool const one_level = plan.changes.empty();
+  constexpr auto any = std::numeric_limits<std::size_t>::max();
+  bool const has_modes = !fields && along_of<double>(backend, any, options) > 0;
+  Part const part(plan, grid, cuts, options, backend);
+  double numbers = has_modes ? 3 * (2 * most_direct + 1) * most_direct
+                             : Levels::most_inverted * Levels::most_inverted;
+  double meanwhile = 0, later = 0;  // while levels are made, and beside them afterwards
+  for (std::size_t l = 0; l < plan.axes.size(); ++l) {
+    std::array<double, 3> count{};
+    for (std::size_t i = 0; i < 3; ++i) {
+      count[i] = plan.axes[l][i].unknowns();
+      numbers += 9 * count[i];  // tables
+    }
+    auto const points = [&] { return count[0] * count[1] * count[2]; };
+    // Masses, and faces, one more than points along their axis.
+    auto const equations = [&] {
+      double sum = points();
+      for (std::size_t i = 0; i < static_cast<std::size_t>(grid.dims); ++i)
+        sum += points() * (1 + 1 / count[i]);
+      return sum;
+    };
+    auto const points_of_level = static_cast<std::int64_t>(count[0] * count[1] * count[2]);
+    part.take_window(l, count);
+    numbers += 3 * 2 * places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] *
+               count[2];  // u, f and r
+    if (!fields) continue;
+    // What is kept of them has a quarter of the size, in rows of up to fifteen places more.
+    double const kept = 0.25 * equations() * (1 + 15 / count[0]);
+    later += kept;
+    // Of the finest level they are there for a while with those of the next one, which has half as
+    // many points, and with weights, two of half the size; an only level keeps them.
+    if (l == 0) meanwhile = kept + (one_level ? 1 : 1.5) * equations() + (one_level ? 0 : points());
+    if (one_level) later += equations();
+    for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) {
+      if (!plan.changes[l][i]) continue;
+      later += points();
+      count[i] = plan.axes[l + 1][i].unknowns();
+    }
+  }
+  double const held = part.points_held(grid);
+  if (precision == Precision::float32) later += held;
+  if (!fields && !options.conjugates) later += held;
+  if (options.conjugates) later += 2 * held;
+  return static_cast<std::size_t>(sizeof(double) * (numbers + std::max(meanwhile, later))) +
+         part.sent(plan);
+}
+
+}  // namespace gridstride::multigrid

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/multigrid/multigrid.hpp"
+#include "kernels/support/rank_planes.hpp"
+#include "support/shared_equation_cases.hpp"
+
+/// Cycles that ranks of one process make together, against those that it makes alone.
+namespace gridstride::multigrid::test {
+
+struct SharedTrial {
+  std::vector<std::int64_t> points;
+  std::string sides;
+  double reaction;
+  int ranks;
+  std::int64_t least_cut;  ///< 0: as many levels are cut as can be
+  Cycle cycle = Cycle::full;
+  std::string variant = "auto";
+  int direct = -1;
+  int most_cycles = 100;
+};
+
+template <class T>
+Outcome solved(Stream& stream, SharedTrial const& trial, RankPlanes* planes,
+               std::vector<double>& u) {
+  auto const e =
+      poisson::test::shared_equation<T>(trial.points, trial.sides, false, Precision::float64);
+  auto const on_device = [&](std::vector<double> const& values) {
+    return poisson::test::to_device<T>(
+        stream, planes == nullptr ? values : poisson::test::held_planes(*planes, values));
+  };
+  poisson::Equation<T> const equation{.grid = e.grid,
+                                      .sides = e.sides,
+                                      .diffusivity = 1.5,
+                                      .reaction = trial.reaction,
+                                      .ranks = planes};
+  bool const singular = trial.reaction == 0 && trial.sides.find('d') == std::string::npos;
+  Options options;
+  options.cycle = trial.cycle;
+  options.least_cut = trial.least_cut;
+  options.direct = trial.direct;
+  options.most_cycles = trial.most_cycles;
+  options.tolerance = sizeof(T) == 4 ? 1e-6 : 1e-11;
+  auto const f = on_device(e.right);
+  auto x = on_device(std::vector<double>(e.right.size(), 0.25));
+  Solver<T> solver(stream, equation, singular, options, trial.variant);
+  // Also what a solver has left behind.
+  solver.solve(stream, f.span(), x.span());
+  auto const outcome = solver.solve(stream, f.span(), x.span());
+  for (T const value : poisson::test::from_device(stream, x)) u.push_back(value);
+  return outcome;
+}
+
+/// On its ranks as one process has it, in every bit.
+template <class T>
+void expect_shared_cycles(Backend backend, SharedTrial const& trial) {
+  Stream stream(Device::open(backend));
+  std::vector<double> alone;
+  auto const expected = solved<T>(stream, trial, nullptr, alone);
+  EXPECT_EQ(expected.converged, trial.most_cycles == 100);
+  auto const planes_of_grid = trial.points.back();
+  auto const line = alone.size() / static_cast<std::size_t>(planes_of_grid);
+  RankCuts cuts;
+  // The first rank has some less than the others, and one an odd number.
+  for (int rank = 0; rank < trial.ranks; ++rank)
+    cuts.push_back(rank == 0 ? 0 : planes_of_grid * rank / trial.ranks - 1);
+  cuts.push_back(planes_of_grid);
+  bool const around = trial.sides[trial.sides.size() - 1] == 'p';
+  EXPECT_TRUE(gridstride::test::on_ranks(trial.ranks, [&](Ranks& ranks) {
+    Stream own(Device::open(backend));
+    RankPlanes planes(ranks, own, cuts, around, line * sizeof(double), 64);
+    std::vector<double> u;
+    auto const found = solved<T>(own, trial, &planes, u);
+    EXPECT_EQ(found.converged, expected.converged);
+    EXPECT_EQ(found.cycles, expected.cycles);
+    EXPECT_EQ(found.error, expected.error);
+    EXPECT_EQ(found.residuals, expected.residuals);
+    EXPECT_EQ(found.corrections, expected.corrections);
+    auto const first = static_cast<std::size_t>(planes.lower()) * line;
+    auto const size = static_cast<std::size_t>(planes.upper() - planes.lower()) * line;
+    std::size_t differ = 0;
+    for (std::size_t i = 0; i < size; ++i) differ += u[line + i] != alone[first + i];
+    EXPECT_EQ(differ, 0u) << "of " << size << ", rank " << ranks.rank();
+  }));
+}
+
+inline void expect_shared_trials(Backend backend, std::vector<SharedTrial> const& trials) {
+  for (auto const& trial : trials) {
+    SCOPED_TRACE(fmt::format("{} x {} {} on {} ranks, least {}, cycle {}, {}", trial.points[0],
+                             trial.points.back(), trial.sides, trial.ranks, trial.least_cut,
+                             static_cast<int>(trial.cycle), trial.variant));
+    expect_shared_cycles<double>(backend, trial);
+    expect_shared_cycles<float>(backend, trial);
+  }
+}
+
+/// Levels that all ranks have as a whole: also with few planes each, and seams.
+inline constexpr std::int64_t nothing_is_cut = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace gridstride::multigrid::test
