@@ -1,8 +1,8 @@
 // Reductions of data that come piece by piece (running.hpp) on the GPU.
 //
-// Thread-to-data: a block has a tile of 32,768 elements, whose vectors of 16 bytes go to its 256
+// Thread-to-data: a block has a tile of up to 32,768 elements, whose vectors of 16 bytes go to its 256
 // threads in turn; a thread loads four before it uses any. Which elements are a thread's, and in
-// which order it takes them in, is the same whether they can be loaded as vectors or, where a piece
+// which order it takes them in, is the same whether they can be loaded as vectors or, where a tile
 // does not begin at a multiple of 16 bytes, one by one. At the end one block combines the tiles'
 // results, thread t those of tiles t, t + 1024, …
 //
@@ -45,15 +45,16 @@ __device__ Vector<T, vector_width<T>> load(T const* tile, int place, int count, 
 }
 
 template <class Operation>
-__global__ void __launch_bounds__(threads) tiles_kernel(Tiles<Operation> tiles, bool aligned) {
+__global__ void __launch_bounds__(threads) tiles_kernel(Tiles<Operation> tiles) {
   using T = typename Operation::Element;
   using Value = typename Operation::Value;
   constexpr int width = vector_width<T>, step = threads * width;
   static_assert(running_tile % (step * under_way) == 0);
   __shared__ Value shared[threads / warp_size];
-  std::int64_t const first = blockIdx.x * running_tile;
-  std::int64_t const rest = tiles.size - first;
-  int const count = static_cast<int>(rest < running_tile ? rest : running_tile);
+  std::int64_t const first = tiles.cuts.first(blockIdx.x);
+  int const count = static_cast<int>(tiles.cuts.last(blockIdx.x, tiles.size) - first);
+  bool const aligned = misalignment(tiles.x + first) == 0 &&
+                       (!Operation::two_inputs || misalignment(tiles.y + first) == 0);
   Value value = Operation::identity();
   for (int start = static_cast<int>(threadIdx.x) * width; start < count;
        start += step * under_way) {
@@ -95,10 +96,7 @@ __global__ void __launch_bounds__(combining_threads)
 
 template <class Operation>
 void cuda_tiles(Stream& stream, Tiles<Operation> const& tiles) {
-  bool const aligned =
-      misalignment(tiles.x) == 0 && (!Operation::two_inputs || misalignment(tiles.y) == 0);
-  tiles_kernel<<<static_cast<unsigned>(tiles.count()), threads, 0, native(stream)>>>(tiles,
-                                                                                     aligned);
+  tiles_kernel<<<static_cast<unsigned>(tiles.count()), threads, 0, native(stream)>>>(tiles);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "reduce running");
 }
 
@@ -114,6 +112,6 @@ void cuda_combine_tiles(Stream& stream, Operation const& operation,
   template void cuda_tiles(Stream&, Tiles<Operation> const&);                          \
   template void cuda_combine_tiles(Stream&, Operation const&, Operation::Value const*, \
                                    std::int64_t, Operation::Value*)
-GRIDSTRIDE_FOR_RUNNING_OPERATIONS(GRIDSTRIDE_INSTANTIATE);
+GRIDSTRIDE_FOR_TILED_OPERATIONS(GRIDSTRIDE_INSTANTIATE);
 
 }  // namespace gridstride::reduce

@@ -73,10 +73,16 @@ Moments<T> reduce_block(MomentsOperation<T>, T const* x, T const*, std::int64_t 
   return result;
 }
 
-/// Neither are these; where all points count as much, their parts are found in the same way.
+/// Neither are these; where all points count as much, their parts are found in the same way. Fewer
+/// elements than there are lanes are no work for lanes.
 template <class T>
 FieldNumbers reduce_block(FieldOperation<T> operation, T const* x, T const*, std::int64_t first,
                           std::int64_t last, std::int64_t offset = 0) {
+  if (last - first < lanes) {
+    auto result = FieldOperation<T>::identity();
+    for (std::int64_t i = first; i < last; ++i) operation.add(result, x[i], 0, offset + i);
+    return result;
+  }
   if (!operation.is_even()) return reduce_lanes(operation, x, x, first, last, offset);
   constexpr std::int64_t piece = 8192;
   auto result = FieldOperation<T>::identity();

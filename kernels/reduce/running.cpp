@@ -20,16 +20,13 @@ RunningReduction<Operation>::RunningReduction(Stream const& stream, std::int64_t
       pending_(stream, MemorySpace::device, inputs * pending_of(size)) {}
 
 template <class Operation>
-void RunningReduction<Operation>::combine([[maybe_unused]] Stream& stream, T const* x, T const* y,
+void RunningReduction<Operation>::combine(Stream& stream, T const* x, T const* y,
                                           std::int64_t count) {
   if (count == 0) return;
   Tiles<Operation> const tiles{operation_, x,     y,
                                done_,      count, partials_.data() + done_ / running_tile};
   done_ += count;
-#ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda) return cuda_tiles(stream, tiles);
-#endif
-  host_tiles(tiles);
+  find_tiles(stream, tiles);
 }
 
 template <class Operation>
@@ -79,38 +76,21 @@ void RunningReduction<Operation>::finish(Stream& stream, std::span<Value> result
   require_size("running reduction", named("result", result), 1);
   combine(stream, kept(0), kept(inputs - 1), std::exchange(kept_, 0));
   auto const count = std::ssize(partials_.span());
-#ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda)
-    return cuda_combine_tiles(stream, operation_, partials_.data(), count, result.data());
-#endif
-  Value value = Operation::identity();
-  for (std::int64_t t = 0; t < count; ++t) Operation::combine(value, partials_.data()[t]);
-  result[0] = operation_.finish(value);
-}
-
-template <class Operation>
-void RunningReduction<Operation>::find(Stream& stream, std::span<T const> x,
-                                       std::span<Value> result) requires(!Operation::two_inputs) {
-  if (std::ssize(x) != size_)
-    throw std::invalid_argument(
-        fmt::format("running reduction: {} elements in place of {}", x.size(), size_));
-  done_ = 0;
-  combine(stream, x.data(), nullptr, size_);
-  finish(stream, result);
+  combine_tiles(stream, operation_, partials_.data(), count, result.data());
 }
 
 template <class Operation>
 void host_tiles(Tiles<Operation> const& tiles) {
-  parallel_for(tiles.count(), running_tile, [&](std::int64_t tile) {
-    std::int64_t const first = tile * running_tile;
-    tiles.partials[tile] = reduce_block(tiles.operation, tiles.x, tiles.y, first,
-                                        std::min(first + running_tile, tiles.size), tiles.first);
+  parallel_for(tiles.count(), tiles.cuts.tile, [&](std::int64_t tile) {
+    tiles.partials[tile] = reduce_block(tiles.operation, tiles.x, tiles.y, tiles.cuts.first(tile),
+                                        tiles.cuts.last(tile, tiles.size), tiles.first);
   });
 }
 
-#define GRIDSTRIDE_INSTANTIATE(Operation)     \
-  template class RunningReduction<Operation>; \
-  template void host_tiles(Tiles<Operation> const&)
+#define GRIDSTRIDE_INSTANTIATE(Operation) template class RunningReduction<Operation>
 GRIDSTRIDE_FOR_RUNNING_OPERATIONS(GRIDSTRIDE_INSTANTIATE);
+#undef GRIDSTRIDE_INSTANTIATE
+#define GRIDSTRIDE_INSTANTIATE(Operation) template void host_tiles(Tiles<Operation> const&)
+GRIDSTRIDE_FOR_TILED_OPERATIONS(GRIDSTRIDE_INSTANTIATE);
 
 }  // namespace gridstride::reduce

@@ -18,8 +18,30 @@ namespace gridstride::reduce {
 
 constexpr std::int64_t running_tile = std::int64_t{1} << 15;
 
+/// Where tiles begin: elements are cut into parts, and each part into tiles, of which the last one may
+/// have fewer elements, as the last part may.
+struct TileCuts {
+  std::int64_t part = running_tile;
+  std::int64_t tile = running_tile;
+
+  GRIDSTRIDE_HOST_DEVICE std::int64_t of_part() const { return (part + tile - 1) / tile; }
+  /// Tiles of so many elements.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t count(std::int64_t size) const {
+    return size / part * of_part() + (size % part + tile - 1) / tile;
+  }
+  /// The first element of a tile, and the first one after it, of so many elements.
+  GRIDSTRIDE_HOST_DEVICE std::int64_t first(std::int64_t number) const {
+    return number / of_part() * part + number % of_part() * tile;
+  }
+  GRIDSTRIDE_HOST_DEVICE std::int64_t last(std::int64_t number, std::int64_t size) const {
+    std::int64_t const end = (number / of_part() + 1) * part, next = first(number) + tile;
+    std::int64_t const within = next < end ? next : end;
+    return within < size ? within : size;
+  }
+};
+
 /// `Operation` is SumOperation, DotOperation, SquaresOperation, MomentsOperation, MinimumPlace,
-/// MaximumPlace, IntegralOperation or FieldOperation, of float or double.
+/// MaximumPlace or IntegralOperation, of float or double.
 template <class Operation>
 class RunningReduction {
  public:
@@ -42,11 +64,6 @@ class RunningReduction {
   /// Queues the result, an array of one. Throws `std::logic_error` before all elements have come.
   void finish(Stream& stream, std::span<Value> result);
 
-  /// Queues the result of `size` elements that are there, as often as it is called; nothing else
-  /// is. Throws `std::invalid_argument` for another number of them.
-  void find(Stream& stream, std::span<T const> x,
-            std::span<Value> result) requires(!Operation::two_inputs);
-
  private:
   static constexpr std::size_t inputs = Operation::two_inputs ? 2 : 1;
   /// Combines the tiles from the next one on, the last one as far as there are elements.
@@ -54,7 +71,7 @@ class RunningReduction {
   void keep(Stream& stream, std::span<T const> x, std::span<T const> y);
   T const* kept(std::size_t input) const { return pending_.data() + input * pending_of(size_); }
   static std::size_t tiles_of(std::int64_t size) {
-    return static_cast<std::size_t>((size + running_tile - 1) / running_tile);
+    return static_cast<std::size_t>(TileCuts{}.count(size));
   }
   static std::size_t pending_of(std::int64_t size) {
     return static_cast<std::size_t>(std::min(size, running_tile));
@@ -77,8 +94,9 @@ struct Tiles {
   std::int64_t first;  ///< index of x[0]
   std::int64_t size;
   typename Operation::Value* partials;  ///< of the first tile, and on
+  TileCuts cuts = {};
 
-  std::int64_t count() const { return (size + running_tile - 1) / running_tile; }
+  std::int64_t count() const { return cuts.count(size); }
 };
 
 }  // namespace gridstride::reduce

@@ -79,7 +79,7 @@ __device__ void store_once(T* target, Vector<T, 1> const& v) {
 
 /// How many elements `p` lies beyond a multiple of 16 bytes.
 template <class T>
-int misalignment(T const* p) {
+__host__ __device__ inline int misalignment(T const* p) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 16 / sizeof(T));
 }
 

@@ -30,7 +30,7 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
       own_(plan.owned_by(ranks.rank())) {
   if (plan.ranks != ranks.count())
     throw std::invalid_argument("a plan for another number of ranks than there are");
-  if (plan.shape.planes() / plan.ranks < plan.rank_halo())
+  if (plan.least_planes() < plan.rank_halo())
     throw std::invalid_argument("halos wider than a rank's own");
   bool const is_last = ranks.rank() + 1 == plan.ranks, wraps = plan.shape.periodic;
   int const last = plan.ranks - 1;

@@ -24,6 +24,18 @@ Planes SweepPlan::owned_by(int rank) const {
   return {begin(rank), begin(rank + 1)};
 }
 
+std::vector<std::int64_t> SweepPlan::cuts() const {
+  std::vector<std::int64_t> cuts = {0};
+  for (int rank = 0; rank < ranks; ++rank) cuts.push_back(owned_by(rank).upper);
+  return cuts;
+}
+
+std::int64_t SweepPlan::least_planes() const {
+  std::int64_t least = shape.planes();
+  for (int rank = 0; rank < ranks; ++rank) least = std::min(least, owned_by(rank).count());
+  return least;
+}
+
 Planes SweepPlan::held_by(int rank) const {
   Planes const own = owned_by(rank), held{own.lower - rank_halo(), own.upper + rank_halo()};
   return shape.periodic ? held : held.within({0, shape.planes()});
@@ -133,9 +145,14 @@ std::int64_t least_owned(SweepShape const& shape) { return std::max<std::int64_t
 }  // namespace
 
 int most_ranks(SweepShape const& shape) {
-  std::int64_t const most =
-      shape.together > 1 ? shape.pieces() : shape.planes() / least_owned(shape);
-  return static_cast<int>(std::clamp<std::int64_t>(most, 1, 1 << 20));
+  constexpr std::int64_t limit = 1 << 20;
+  if (shape.together == 1)
+    return static_cast<int>(
+        std::clamp<std::int64_t>(shape.planes() / least_owned(shape), 1, limit));
+  SweepPlan plan{shape};
+  plan.ranks = static_cast<int>(std::min(shape.pieces(), limit));
+  while (plan.ranks > 1 && plan.least_planes() < least_owned(shape)) --plan.ranks;
+  return plan.ranks;
 }
 
 namespace {
@@ -166,7 +183,7 @@ std::int64_t best_trip_steps(SweepPlan const& plan, RankRates const& rates, std:
 /// the pass before come to their end; two leave a pause between passes. More repeat more of each other.
 int parts_of(SweepPlan const& plan) {
   auto const& shape = plan.shape;
-  std::int64_t const least = shape.planes() / plan.ranks, halo = shape.fused_steps * shape.reach;
+  std::int64_t const least = plan.least_planes(), halo = shape.fused_steps * shape.reach;
   for (int const parts : {4, 2})
     if (shape.in_parts && least / parts >= halo) return parts;
   return 1;
@@ -187,10 +204,9 @@ bool goes_in_parts(SweepPlan const& plan, RankRates const& rates,
 
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
                      std::optional<std::int64_t> trip_steps) {
-  std::int64_t const planes = shape.planes();
-  std::int64_t const most = shape.alike ? planes / ranks / shape.reach : 1;
   RankRates const rates = rates_of(backend);
   SweepPlan plan{shape, 1, 0, ranks};
+  std::int64_t const most = shape.alike ? plan.least_planes() / shape.reach : 1;
   for (int rank = 0; rank < ranks; ++rank)
     plan.slab_planes = std::max(plan.slab_planes, plan.owned_by(rank).count());
   if (goes_in_parts(plan, rates, trip_steps)) plan.parts = parts_of(plan);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/device.hpp"
 #include "grid/grid.hpp"
@@ -103,6 +104,10 @@ struct SweepPlan {
 
   /// The planes that a rank owns.
   Planes owned_by(int rank) const;
+  /// Where each rank's begin, and where the last one's end.
+  std::vector<std::int64_t> cuts() const;
+  /// The fewest planes that a rank owns.
+  std::int64_t least_planes() const;
   /// Those that it works on: its own, and its neighbours' halos, around a periodic axis beyond the
   /// ends of the grid.
   Planes held_by(int rank) const;

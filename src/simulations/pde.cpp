@@ -190,9 +190,9 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     this->sweep_ = make_window_steps<T>(stream_, *plan_, [this](std::int64_t left) {
       return goes_by_passes_ ? passes().within(uses_clock() ? 1 : left).steps() : 1;
     });
-    parts_.emplace(
-        pde::PartsOf<T>{stream_, run_, *plan_, scheme_, state_, this->clock_, evolved_, program_},
-        fields_.inputs(), pde::name_programs(stencil, run_.grid.dims));
+    parts_.emplace(pde::PartsOf<T>{stream_, run_, *plan_, scheme_, state_, this->clock_, evolved_,
+                                   program_, *globals_},
+                   fields_.inputs(), stencil);
     shared_.emplace(ranks(), [this](pde::Ahead const& ahead) {
       return parts_->look(*this->sweep_, finders_.front(), ahead);
     });

@@ -44,10 +44,8 @@ Wraps wraps_of(config::RunConfig const& run) {
 template <class T>
 GlobalFinder<T>::GlobalFinder(Stream const& stream, Grid const& grid, Wraps const& wraps,
                               Terms const& terms, std::span<Term const> operands)
-    : stream_(stream),
-      grid_(grid),
-      values_(stream, MemorySpace::device, operands.size()),
-      reduction_(stream, operands.empty() ? 0 : grid.size(), operation_of<T>(grid, wraps)) {
+    : stream_(stream), grid_(grid), values_(stream, MemorySpace::device, operands.size()) {
+  if (!operands.empty()) reduction_.emplace(stream, operation_of<T>(grid, wraps));
   for (Term const& operand : operands)
     operands_.push_back({equations::program_of(terms, std::span(&operand, 1), grid.dims),
                          component_of(terms, operand)});
@@ -60,32 +58,57 @@ bool GlobalFinder<T>::needs_scratch(Terms const& terms, std::span<Term const> op
 }
 
 template <class T>
+std::size_t GlobalFinder<T>::shared_numbers(Grid const& grid) {
+  reduce::FieldOperation<T> const operation = operation_of<T>(grid, {});
+  return equations::numbers_of_operand *
+         static_cast<std::size_t>(reduce::FieldReduction<T>::sums_of(operation));
+}
+
+/// Those of an operand at the points of the step's grid; queues them where they are no array already.
+template <class T>
+T const* GlobalFinder<T>::values_of(Operand& one, system::Step<T>& step, std::span<T> scratch,
+                                    std::string_view variant) {
+  if (one.component >= 0) return step.inputs.at(static_cast<std::size_t>(one.component)).values;
+  if (std::ssize(scratch) < step.grid.size())
+    throw std::invalid_argument("GlobalFinder: the array for operands is missing");
+  step.program = &one.program;
+  step.outputs = {{.values = scratch.data()}};
+  step.is_stage = false;
+  step.found = values();
+  step.prepared = &one.prepared;
+  system::advance(stream_, step, variant);
+  return scratch.data();
+}
+
+template <class T>
 void GlobalFinder<T>::find(std::vector<system::Input<T>> const& inputs,
                            evaluate::DeviceClock const* clock, double fraction,
                            std::span<T> scratch, std::string_view variant) {
+  system::Step<T> step;
+  step.grid = grid_;
+  step.inputs = inputs;
+  step.clock = clock;
+  step.fraction = fraction;
   auto const size = static_cast<std::size_t>(grid_.size());
+  for (std::size_t i = 0; i < operands_.size(); ++i)
+    reduction_->find(stream_, std::span(values_of(operands_[i], step, scratch, variant), size),
+                     values_.span().subspan(i, 1));
+}
+
+template <class T>
+void GlobalFinder<T>::find(system::Step<T> step, OwnPlanes const& planes, std::span<T> scratch,
+                           std::string_view variant) {
+  auto const line = grid_.face_size(grid_.dims - 1);
+  auto const own = static_cast<std::size_t>(planes.own.count() * line);
   for (std::size_t i = 0; i < operands_.size(); ++i) {
-    Operand& one = operands_[i];
-    auto const result = values_.span().subspan(i, 1);
-    if (one.component >= 0) {
-      T const* const values = inputs.at(static_cast<std::size_t>(one.component)).values;
-      reduction_.find(stream_, std::span(values, size), result);
-      continue;
-    }
-    if (scratch.size() != size)
-      throw std::invalid_argument("GlobalFinder: the array for operands is missing");
-    system::Step<T> step;
-    step.program = &one.program;
-    step.grid = grid_;
-    step.inputs = inputs;
-    step.outputs = {{.values = scratch.data()}};
-    step.is_stage = false;
-    step.clock = clock;
-    step.fraction = fraction;
-    step.found = values();
-    step.prepared = &one.prepared;
-    system::advance(stream_, step, variant);
-    reduction_.find(stream_, std::span<T const>(scratch), result);
+    T const* const values = values_of(operands_[i], step, scratch, variant);
+    reduction_->find_parts(stream_, planes.own.lower,
+                           std::span(values + (planes.own.lower - planes.first) * line, own));
+    auto const cuts = planes.ranks->cuts_of([this](std::int64_t plane) {
+      return equations::numbers_of_operand * reduction_->sums_before(plane);
+    });
+    planes.ranks->share(stream_, reinterpret_cast<double*>(reduction_->sums().data()), 1, cuts);
+    reduction_->finish(stream_, values_.span().subspan(i, 1));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,8 +10,10 @@
 #include "config/run_config.hpp"
 #include "core/buffer.hpp"
 #include "equations/discretise.hpp"
-#include "kernels/reduce/running.hpp"
+#include "kernels/reduce/field.hpp"
+#include "kernels/support/rank_planes.hpp"
 #include "kernels/system/system.hpp"
+#include "model/sweep_plan.hpp"
 
 /// Values over the whole grid within equations: integrals, means, minima and maxima.
 namespace gridstride::pde {
@@ -18,6 +21,14 @@ namespace gridstride::pde {
 /// The axes that wrap around.
 using Wraps = std::array<bool, 3>;
 Wraps wraps_of(config::RunConfig const& run);
+
+/// What a rank is to answer for of a piece of the grid: planes of the whole grid, of which the piece
+/// begins at `first`. No part of a field (`reduce::planes_of_part`) is cut by them.
+struct OwnPlanes {
+  Planes own;
+  std::int64_t first;
+  RankPlanes* ranks;  ///< share `GlobalFinder::shared_numbers`; null where nothing is found by all
+};
 
 /// Finds what the globals of a stencil are for a state: each operand is evaluated at all points, in
 /// the order in which they need each other, and reduced in float64, all four numbers in one pass.
@@ -38,6 +49,12 @@ class GlobalFinder {
   /// `fraction` of the step and the clock are those of `system::Step`.
   void find(std::vector<system::Input<T>> const& inputs, evaluate::DeviceClock const* clock,
             double fraction, std::span<T> scratch, std::string_view variant);
+  /// The same of a piece of the grid by all ranks, each of which has one: `step` says grid, piece, inputs,
+  /// clock and fraction, and `scratch` is an array over the piece.
+  void find(system::Step<T> step, OwnPlanes const& planes, std::span<T> scratch,
+            std::string_view variant);
+  /// How many numbers ranks share of such a grid.
+  static std::size_t shared_numbers(Grid const& grid);
   /// What `find` last found, in device memory, for `system::Step::found`.
   double const* values() const { return reinterpret_cast<double const*>(values_.data()); }
   /// The same on the host; waits for the device.
@@ -50,11 +67,14 @@ class GlobalFinder {
     system::Prepared prepared = {};
   };
 
+  T const* values_of(Operand& one, system::Step<T>& step, std::span<T> scratch,
+                     std::string_view variant);
+
   mutable Stream stream_;
   Grid grid_;
   std::vector<Operand> operands_;
-  Buffer<reduce::FieldNumbers> values_;  // of each operand
-  reduce::RunningReduction<reduce::FieldOperation<T>> reduction_;
+  Buffer<reduce::FieldNumbers> values_;                 // of each operand
+  std::optional<reduce::FieldReduction<T>> reduction_;  // none without operands
 };
 
 /// What a term without unknowns, coordinates and random numbers is, by numbers that were found, in

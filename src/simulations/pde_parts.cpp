@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/rank_sums.hpp"
+#include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
 
@@ -20,18 +21,25 @@ Grid with_planes(Grid grid, std::int64_t planes) {
 
 template <class T>
 SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> inputs,
-                            std::vector<equations::StencilProgram> name_programs)
+                            equations::Stencil const& stencil)
     : of_(of),
       variant_(evaluating_variant(of.run)),
       inputs_(std::move(inputs)),
       held_(of.plan.held_by(ranks().rank())),
-      names_(of.stream, with_planes(of.run.grid, held_.count()), std::move(name_programs),
-             static_cast<int>(of.evolved.size())) {
+      names_(of.stream, with_planes(of.run.grid, held_.count()),
+             name_programs(stencil, of.run.grid.dims), static_cast<int>(of.evolved.size())) {
   auto const size = static_cast<std::size_t>(held_.count() * of.plan.shape.plane_values());
   scratch_.resize(static_cast<std::size_t>(scratch_buffers(of.scheme)));
   for (auto& of_buffer : scratch_)
     for (std::size_t c = 0; c < of.evolved.size(); ++c)
       of_buffer.emplace_back(of_.stream, MemorySpace::device, size);
+  if (finds_globals(of.run)) {
+    constexpr std::size_t no_planes = sizeof(double);
+    sums_ = std::make_unique<RankPlanes>(ranks(), of_.stream, of.plan.cuts(), false, no_planes,
+                                         GlobalFinder<T>::shared_numbers(of.run.grid));
+  }
+  if (GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
+    operand_ = Buffer<T>(of_.stream, MemorySpace::device, size);
   slopes_.resize(inputs_.size());
   factors_.resize(inputs_.size());
   for (std::size_t i = 0; i < inputs_.size(); ++i)
@@ -82,10 +90,11 @@ std::vector<system::Extremes> SystemParts<T>::look(WindowSteps<T>& steps,
   refresh({.sides = {1, 0, 0}});
   std::vector<system::Extremes> found;
   steps.look(arrays(), [&](Stream&, Window<T> const& window) {
-    auto step =
-        evaluation({window.grid, window.first}, std::span(window.in).first(of_.evolved.size()));
+    Part const part{window.grid, window.first};
+    auto step = evaluation(part, std::span(window.in).first(of_.evolved.size()));
     step.clock = of_.clock.device();
-    found = finder.look(std::move(step), ahead, window.made);
+    auto const own = own_planes(part);
+    found = finder.look(std::move(step), ahead, &own);
   });
   return found;
 }
@@ -117,6 +126,11 @@ system::Step<T> SystemParts<T>::evaluation(Part const& part, std::span<T* const>
   return step;
 }
 
+template <class T>
+OwnPlanes SystemParts<T>::own_planes(Part const& part) {
+  return {of_.plan.owned_by(ranks().rank()), part.first, sums_.get()};
+}
+
 /// Each stage on those planes whose neighbours the one before has left right.
 template <class T>
 void SystemParts<T>::make_stages(Window<T> const& window) {
@@ -143,6 +157,8 @@ void SystemParts<T>::make_stages(Window<T> const& window) {
     step.clock = of_.clock.device();
     step.fraction = stage.time;
     names_.fill(step, variant_);
+    of_.globals.find(step, own_planes(part), operand_.span(), variant_);
+    step.found = of_.globals.values();
     step.program = &of_.program;
     step.factor = stage.factor * dt;
     step.in_weight = stage.base == stage.in ? 0 : stage.in_weight;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "model/state.hpp"
 #include "model/step_clock.hpp"
 #include "model/window_steps.hpp"
+#include "simulations/pde_globals.hpp"
 #include "simulations/pde_march.hpp"
 #include "simulations/pde_names.hpp"
 #include "simulations/pde_stability.hpp"
@@ -39,6 +41,7 @@ struct PartsOf {
   StepClock& clock;
   std::vector<Array<T>*> const& evolved;
   equations::StencilProgram const& program;  ///< of all rates
+  GlobalFinder<T>& globals;                  ///< that they look at
 };
 
 /// Makes the steps of a rank's parts. Instantiated for float and double.
@@ -47,7 +50,7 @@ class SystemParts {
  public:
   /// `inputs`: of components and names with sides, with their sides of the whole grid.
   SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> inputs,
-              std::vector<equations::StencilProgram> name_programs);
+              equations::Stencil const& stencil);
 
   /// Queues so many steps of the clock's, by passes where there are any.
   void run(WindowSteps<T>& steps, std::int64_t count, Passes<T>* passes, bool uses_clock);
@@ -70,6 +73,7 @@ class SystemParts {
   void refresh(Stage const& stage);
   std::vector<system::Input<T>> inputs_at(std::int64_t first, std::span<T* const> state);
   system::Step<T> evaluation(Part const& part, std::span<T* const> state);
+  OwnPlanes own_planes(Part const& part);
   void make_stages(Window<T> const& window);
   void march(Stream& stream, Window<T> const& window, Passes<T>& passes);
 
@@ -80,6 +84,8 @@ class SystemParts {
   SidedNames<T> names_;
   std::vector<std::vector<Buffer<T>>> scratch_;  // by buffer, from 1 on
   std::vector<Faces> slopes_, factors_;          // g and a, by input
+  std::unique_ptr<RankPlanes> sums_;             // where something is found over the whole grid
+  Buffer<T> operand_;                            // for these
   std::map<Stage const*, system::Prepared> prepared_;
 };
 

@@ -35,10 +35,8 @@ std::string needed_of(config::RunConfig const& run) try {
       {run.time.adaptive, "whose lengths do not follow their error (step: auto or a number)"},
       {slopes_of(run) != nullptr, "of the schemes rk4, ssprk3, ssprk2 and euler"}};
   if (auto needed = needed_for(kinds); !needed.empty()) return needed;
-  auto const stencil = stencil_of(run);
+  stencil_of(run);
   Obstacle const others[] = {
-      {!stencil.operands.empty() || !linearisation_of(run)->operands().empty(),
-       "of equations without values over the whole grid"},
       {!system_of(run).sides.empty(), "with sides that do not follow from fields"},
       {turns_around(run), "with sides along the slowest axis that are not antiperiodic"}};
   return needed_for(others);
@@ -58,7 +56,9 @@ std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil con
     reach += std::max<std::int64_t>(along(program), 1);
   auto const linearisation = linearisation_of(run);
   auto const coefficients = linearisation->coefficients();
-  std::vector<equations::Term> const terms(coefficients.begin(), coefficients.end());
+  auto const operands = linearisation->operands();
+  std::vector<equations::Term> terms(coefficients.begin(), coefficients.end());
+  terms.insert(terms.end(), operands.begin(), operands.end());
   reach =
       std::max(reach, along(equations::program_of(linearisation->terms(), terms, run.grid.dims)));
   return std::max<std::int64_t>(reach, 1);
@@ -110,8 +110,10 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
     shape.values_per_update = 2.0 * components / shape.fused_steps;
     shape.in_parts = shape.alike && run.grid.dims == 2;
   } else {
-    shape.scratch += components * scratch_buffers(scheme) + system_of(run).name_count();
+    shape.scratch += components * scratch_buffers(scheme) + system_of(run).name_count() +
+                     (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands) ? 1 : 0);
   }
+  if (finds_globals(run)) shape.together = reduce::planes_of_part(run.grid.dims, run.grid.points);
   return steps;
 }
 
@@ -124,6 +126,10 @@ bool needs_spare(config::RunConfig const& run) {
 }
 
 }  // namespace
+
+bool finds_globals(config::RunConfig const& run) {
+  return !stencil_of(run).operands.empty() || !linearisation_of(run)->operands().empty();
+}
 
 std::string refusal_of_ranks(config::RunConfig const& run) {
   if (run.ranks == 1) return {};

@@ -165,13 +165,16 @@ void StabilityFinder<T>::look_ahead(Look const& look, Ahead const& ahead,
 }
 
 template <class T>
-std::vector<system::Extremes> StabilityFinder<T>::look(
-    system::Step<T> step, Ahead const& ahead,
-    std::optional<std::array<std::int64_t, 2>> const& planes) {
-  auto const inputs = step.inputs;
-  auto const scratch = scratch_of(planes ? step.grid.size() : grid_.size());
+std::vector<system::Extremes> StabilityFinder<T>::look(system::Step<T> step, Ahead const& ahead,
+                                                       OwnPlanes const* own) {
+  auto const scratch = scratch_of(own != nullptr ? step.grid.size() : grid_.size());
+  std::optional<std::array<std::int64_t, 2>> planes;
+  if (own != nullptr) planes = {own->own.lower - own->first, own->own.upper - own->first};
   auto const add = [&](system::ExtremesFinder<T>& extremes) {
-    globals_.find(inputs, step.clock, step.fraction, scratch, variant_);
+    if (own != nullptr)
+      globals_.find(step, *own, scratch, variant_);
+    else
+      globals_.find(step.inputs, step.clock, step.fraction, scratch, variant_);
     step.found = globals_.values();
     extremes.add(step, scratch, variant_, planes);
   };

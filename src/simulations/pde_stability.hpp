@@ -61,10 +61,10 @@ class StabilityFinder {
   /// The same with others' help, which `look` takes what it does not find itself from.
   equations::StepLimit find(std::vector<system::Input<T>> const& inputs, Ahead const& ahead,
                             Look const& look);
-  /// What a look finds: at the grid of the finder, or at planes of the step's piece of it, see
-  /// `system::ExtremesFinder::add`. `step` says inputs and clock.
+  /// What a look finds: at the grid of the finder, or at a rank's own planes of the step's piece of it,
+  /// see `system::ExtremesFinder::add`. `step` says inputs and clock.
   std::vector<system::Extremes> look(system::Step<T> step, Ahead const& ahead,
-                                     std::optional<std::array<std::int64_t, 2>> const& planes = {});
+                                     OwnPlanes const* own = nullptr);
 
  private:
   bool follows_space_alone() const;

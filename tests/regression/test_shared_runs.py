@@ -317,7 +317,9 @@ def random_system(rng):
         {"u": f"0.03*laplace(u) - 0.2*u*d_d{axes[-1]}(u) + 0.1*cos{place}*{time}"},
         {"u": f"0.01*laplace(u) + v - u", "v": f"-0.3*d_d{axes[-1]}(u) + 0.02*laplace(v)",
          "w": "div((0.01 + u^2*0.01)*grad(w)) + 0.1*exp(-w^2)"},
-        {"u": "0.02*laplace(u) - 1e-5*laplace(laplace(u))"}))
+        {"u": "0.02*laplace(u) - 1e-5*laplace(laplace(u))"},
+        {"u": f"(0.01 + 0.01*mean(u^2))*laplace(u) - u + integral({field}*d_d{axes[-1]}(u)^2)/max(u)",
+         "v": "0.02*laplace(v) + min(v) - mean((u - mean(u))*v)"}))
     sides = {axis: "periodic" if rng.random() < 0.5 else
              {"lower": rng.choice(kinds), "upper": rng.choice(kinds)} for axis in axes}
     config = pde(equations, grid={"points": points if dims > 1 else points[0]}, boundary=sides,
@@ -387,6 +389,25 @@ class Systems(Shared):
         self.assert_shared(pde(REACTION, initial={
             "u": {"file": "u.raw", "type": "float64", "shape": [34, 11]}, "v": "u/20"}), (3,))
 
+    def test_values_over_the_whole_grid(self):
+        """Of fields, differences, the time and each other, which steps follow, too."""
+        equations = {"u": "(0.01 + 0.02*mean(u^2))*laplace(u) - max(v)*u + 0.1*integral(cos(9*t)*d_dy(v)^2)",
+                     "v": "0.02*laplace(v) + mean(u - mean(u*v)) - u*min(u)"}
+        for precision in ("float32", "float64"):
+            for sides in ("periodic", {"neumann": "x"}):
+                self.assert_shared(pde(equations, precision=precision, boundary={
+                    "x": sides if sides == "periodic" else {"dirichlet": "0.5 + y*t"}, "y": sides}), (2, 3))
+        self.assert_shared(pde({"u": "0.02*laplace(u) - u*integral(u^2)"}, grid={"points": 67},
+                               initial={"u": "1 + sin(9*x)"}, boundary={"x": {"neumann": 0}}), (4,))
+
+    def test_values_over_the_whole_grid_of_several_steps(self):
+        self.assert_shared(pde(
+            {"u": "0.02*laplace(u) + u - integral(u^3)"}, grid={"points": [7, 8, 70]},
+            boundary={"x": "periodic", "y": {"dirichlet": "x"}, "z": "periodic"},
+            initial={"u": "uniform(3)"}, stop={"when": "mean(u) > 0.6"},
+            events=[{"at": [0.03], "set": {"u": "u - mean(u)"}}],
+            time={"end": 0.1, "scheme": "euler"}), (2, 4))
+
     def test_what_lasts_is_found_by_each(self):
         self.assert_shared(pde(
             {"u": "div(exp(-(x - y)^2)/(1 + sqrt(x*y + 1))*0.02*grad(u))"},
@@ -442,7 +463,6 @@ class Ends(Shared):
                  "whose lengths do not follow their error"),
                 (pde(REACTION, space={"derivatives": "spectral"}), "by differences, with an explicit"),
                 (pde(REACTION, time={"end": 0.1, "scheme": "etdrk4"}), "by differences, with an explicit"),
-                (pde({"u": "laplace(u) - mean(u)"}), "without values over the whole grid"),
                 (pde({"u": "0.1*laplace(u)"}, boundary={"x": {"neumann": "-u"}, "y": "periodic"}),
                  "with sides that do not follow from fields"),
                 (pde({"u": "0.1*laplace(u)"}, boundary={"x": "periodic", "y": "antiperiodic"}),
@@ -626,6 +646,18 @@ class OnGpu(NeedsGpu):
         out, _ = self.on_ranks(2, "run", file, "--output", "shared", "--quiet", "--summary", "-")
         self.assertRegex(json.loads(out)["chosen"]["exchanges"], "in 4 parts")
         self.assert_same("one/case.h5", "shared/case.h5")
+
+    def test_values_over_the_whole_grid(self):
+        """By sums that kernels share, and by way of the host; with steps that follow them."""
+        equations = {"u": "(0.01 + 0.02*mean(u^2))*laplace(u) - max(v)*u + 0.1*integral(d_dy(v)^2)",
+                     "v": "0.02*laplace(v) + mean(u - mean(u*v)) - u*min(u)"}
+        for precision in ("float32", "float64"):
+            for points in ([64, 150], [301, 203], [20, 21, 70]):
+                sides = {"x": {"dirichlet": "y"}, "y": "periodic", "z": {"neumann": "x"}}
+                self.assert_shared_on_gpu(
+                    pde(equations, grid={"points": points}, precision=precision,
+                        boundary=dict(list(sides.items())[:len(points)]),
+                        time={"end": 2e-3 if points[0] == 301 else 0.02}))
 
     def test_a_rank_that_is_killed_ends_the_others(self):
         file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include "core/buffer.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/histogram/order_statistics.hpp"
+#include "kernels/reduce/field.hpp"
 #include "kernels/reduce/running.hpp"
 #include "kernels/scan/running.hpp"
 #include "support/scan_cases.hpp"
@@ -126,6 +128,67 @@ void expect_running_sums(Stream& stream) {
     if (size == 0) continue;
     EXPECT_EQ(moments.minimum, *std::ranges::min_element(x));
     EXPECT_EQ(moments.maximum, *std::ranges::max_element(x));
+  }
+}
+
+/// Grids with parts of one plane and of several, of several tiles, and with vectors that lie anywhere.
+inline constexpr struct {
+  int dims;
+  std::array<std::int64_t, 3> points;
+} field_sizes[] = {{1, {1, 1, 1}},   {1, {67, 1, 1}},     {1, {300'007, 1, 1}}, {2, {5, 7, 1}},
+                   {2, {11, 34, 1}}, {2, {301, 1203, 1}}, {2, {2, 9001, 1}},    {3, {7, 5, 31}},
+                   {3, {64, 3, 65}}, {3, {257, 129, 5}},  {3, {200, 331, 9}}};
+
+/// The numbers of a field have the same bits in whatever order its parts are found, and are right.
+template <class T>
+void expect_field_parts(Stream& stream) {
+  for (auto const& [dims, points] : field_sizes) {
+    std::int64_t const planes = points[static_cast<std::size_t>(dims - 1)];
+    std::int64_t const line = points[0] * points[1] * points[2] / planes;
+    std::int64_t const together = reduce::planes_of_part(dims, points);
+    EXPECT_LE(together, planes);
+    if (planes >= 32 && line * planes < 1 << 16) {
+      EXPECT_LE(together, planes / 8);
+    }
+    auto const values = scan_data<T>(ScanData::random, static_cast<std::size_t>(line * planes));
+    auto const field = on_device(stream, values);
+    for (bool const wraps : {true, false}) {
+      if (!wraps && points == std::array<std::int64_t, 3>{1, 1, 1}) continue;
+      reduce::FieldOperation<T> const operation{
+          .dims = dims, .points = points, .wraps = {wraps, true, wraps}};
+      Buffer<reduce::FieldNumbers> result(stream, MemorySpace::device, 1);
+      auto const found = [&] {
+        reduce::FieldNumbers numbers{};
+        copy_async(std::span(&numbers, 1), std::as_const(result).span(), stream);
+        stream.synchronize();
+        return numbers;
+      };
+      reduce::FieldReduction<T> reduction(stream, operation);
+      reduction.find(stream, field.span(), result.span());
+      auto const whole = found();
+      double sum = 0;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        sum += operation.weight(static_cast<std::int64_t>(i)) * static_cast<double>(values[i]);
+      EXPECT_NEAR(whole.integral, sum, 1e-12 * static_cast<double>(values.size()));
+      EXPECT_EQ(whole.least, static_cast<double>(*std::ranges::min_element(values)));
+      EXPECT_EQ(whole.greatest, static_cast<double>(*std::ranges::max_element(values)));
+      // The last part comes first, then two at a time from the first one on, from copies elsewhere.
+      reduce::FieldReduction<T> parts(stream, operation);
+      auto const find = [&](std::int64_t lower, std::int64_t upper) {
+        std::vector<T> const some(values.begin() + lower * line - (lower > 0 ? 1 : 0),
+                                  values.begin() + upper * line);
+        auto const there = on_device(stream, some);
+        parts.find_parts(stream, lower, there.span().subspan(lower > 0 ? 1 : 0));
+        stream.synchronize();
+      };
+      std::int64_t const last = (planes - 1) / together * together;
+      find(last, planes);
+      for (std::int64_t plane = 0; plane < last; plane += 2 * together)
+        find(plane, std::min(plane + 2 * together, last));
+      parts.finish(stream, result.span());
+      auto const again = found();
+      EXPECT_EQ(std::memcmp(&whole, &again, sizeof(whole)), 0) << dims << "D, " << planes;
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 #include "simulations/pde_globals.hpp"
 #include "support/pde_cases.hpp"
 #include "support/refusal.hpp"
+#include "support/thread_ranks.hpp"
 
 namespace gridstride {
 namespace {
@@ -26,8 +27,7 @@ template <class T>
 reduce::FieldNumbers numbers_of(std::vector<T> const& values,
                                 reduce::FieldOperation<T> const& operation) {
   Stream stream(Device::open(Backend::cpu));
-  reduce::RunningReduction<reduce::FieldOperation<T>> reduction(stream, std::ssize(values),
-                                                                operation);
+  reduce::FieldReduction<T> reduction(stream, operation);
   std::array<reduce::FieldNumbers, 2> found;
   for (auto& one : found) reduction.find(stream, values, std::span(&one, 1));
   EXPECT_EQ(std::memcmp(&found[0], &found[1], sizeof(found[0])), 0);
@@ -78,11 +78,6 @@ TEST(FieldNumbers, SumsAreInFloat64WhateverTheThreads) {
   double const exact = 100'003 * static_cast<double>(0.1F);
   EXPECT_NEAR(one.integral, exact, 1e-11 * exact);
   EXPECT_EQ(one.integral, three.integral);
-  Stream stream(Device::open(Backend::cpu));
-  reduce::RunningReduction<reduce::FieldOperation<float>> reduction(stream, 5, operation);
-  std::array<reduce::FieldNumbers, 1> found;
-  EXPECT_EQ(test::refusal([&] { reduction.find(stream, values, found); }),
-            "running reduction: 100003 elements in place of 5");
 }
 
 /// Two components on a line.
@@ -143,6 +138,64 @@ TEST(GlobalFinder, ByHand) {
             std::vector<double>{(15.125 + 20.25 + 2.25 + 12.25 + 55.125) / 4});
   EXPECT_EQ(line.values({t.add(t.time(), line.mean(t.multiply(t.time(), line.v)))}, 1),
             std::vector<double>{2.25 + 2.25 * 2});
+}
+
+/// Each rank has its planes and one more on each side, around the grid.
+TEST(GlobalFinder, RanksFindWhatOneProcessDoes) {
+  std::int64_t const width = 40, planes = 200;
+  equations::System system{.dims = 2, .terms = {}, .unknowns = {{"u", 1, 0}}, .rates = {}};
+  auto& t = system.terms;
+  Term const u = t.unknown(0), slope = t.derivative(u, {0, 1, 0});
+  Term const off = t.subtract(u, t.global(Kind::mean, u));
+  system.rates = {t.add(t.global(Kind::integral, t.multiply(off, t.multiply(slope, slope))),
+                        t.global(Kind::greatest, t.multiply(u, t.coordinate(1))))};
+  Grid const grid{.dims = 2, .points = {width, planes, 1}, .origin = {}, .spacing = {0.1, 0.2, 1}};
+  pde::Wraps const wraps = {false, true, true};
+  auto const stencil = equations::discretise(system, grid);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < grid.size(); ++i)
+    values.push_back(std::sin(0.37 * static_cast<double>(i * i % 1009)));
+  auto const input_of = [](double const* of) {
+    system::Input<double> input{.values = of};
+    for (auto& side : input.sides[0])
+      side = system::side_of<double>(SideKind::neumann, 0.1, nullptr);
+    for (auto& side : input.sides[1])
+      side = system::side_of<double>(SideKind::periodic, 0.2, nullptr);
+    return input;
+  };
+  Stream stream(Device::open(Backend::cpu));
+  pde::GlobalFinder<double> alone(stream, grid, wraps, stencil.terms, stencil.operands);
+  std::vector<double> scratch(values.size());
+  alone.find({input_of(values.data())}, nullptr, 0, scratch, "auto");
+  auto const expected = alone.on_host();
+  EXPECT_EQ(expected.size(), std::size_t{3} * equations::numbers_of_operand);
+  std::int64_t const together = reduce::planes_of_part(2, grid.points);
+  EXPECT_GT(together, 1);
+  for (int const count : {2, 3, 5}) {
+    SweepPlan plan{{.grid = grid, .periodic = true, .together = together}};
+    plan.ranks = count;
+    EXPECT_TRUE(test::on_ranks(count, [&](Ranks& ranks) {
+      Stream const own_stream(Device::open(Backend::cpu));
+      RankPlanes shared(ranks, own_stream, plan.cuts(), false, sizeof(double),
+                        pde::GlobalFinder<double>::shared_numbers(grid));
+      pde::GlobalFinder<double> finder(own_stream, grid, wraps, stencil.terms, stencil.operands);
+      pde::OwnPlanes const own{plan.owned_by(ranks.rank()), plan.owned_by(ranks.rank()).lower - 1,
+                               &shared};
+      system::Step<double> step;
+      step.grid = grid;
+      step.grid.points[1] = own.own.count() + 2;
+      step.piece.emplace();
+      step.piece->whole = grid.points;
+      step.piece->first[1] = own.first;
+      std::vector<double> held, array(static_cast<std::size_t>(step.grid.size()));
+      for (std::int64_t i = 0; i < step.grid.size(); ++i)
+        held.push_back(
+            values[static_cast<std::size_t>((i + own.first * width + grid.size()) % grid.size())]);
+      step.inputs = {input_of(held.data())};
+      finder.find(step, own, array, "auto");
+      EXPECT_EQ(finder.on_host(), expected) << count;
+    }));
+  }
 }
 
 TEST(GlobalFinder, WhatDiffersFromPointToPointIsNoNumber) {

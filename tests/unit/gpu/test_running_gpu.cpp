@@ -33,6 +33,11 @@ TYPED_TEST(RunningGpu, IntegralsOfPieces) {
   test::expect_running_integrals<TypeParam>(stream);
 }
 
+TYPED_TEST(RunningGpu, FieldsInParts) {
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_field_parts<TypeParam>(stream);
+}
+
 TYPED_TEST(RunningGpu, ScansOfPieces) {
   Stream stream(Device::open(Backend::cuda));
   for (Running const what : {Running::sum, Running::maximum, Running::integral})

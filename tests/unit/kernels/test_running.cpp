@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -37,6 +39,11 @@ TYPED_TEST(RunningHost, IntegralsOfPieces) {
   test::expect_running_integrals<TypeParam>(stream);
 }
 
+TYPED_TEST(RunningHost, FieldsInParts) {
+  auto stream = host();
+  test::expect_field_parts<TypeParam>(stream);
+}
+
 TYPED_TEST(RunningHost, ScansOfPieces) {
   auto stream = host();
   for (Running const what : {Running::sum, Running::maximum, Running::integral})
@@ -71,6 +78,18 @@ TEST(RunningHostOfFloats, BitsDoNotDependOnTheNumberOfThreads) {
     return std::pair(scanned, reduced);
   };
   EXPECT_EQ(sum(1), sum(3));
+}
+
+TEST(RunningHostOfFloats, PartsOfFieldsAreNotCut) {
+  auto stream = host();
+  reduce::FieldReduction<float> reduction(stream, {.dims = 2, .points = {8, 1000, 1}});
+  ASSERT_GT(reduce::planes_of_part(2, {8, 1000, 1}), 1);
+  std::vector<float> const values(8 * 1001);
+  EXPECT_EQ(test::refusal([&] { reduction.find_parts(stream, 0, std::span(values).first(8)); }),
+            "field reduction: planes that cut a part");
+  std::array<reduce::FieldNumbers, 1> found;
+  EXPECT_EQ(test::refusal([&] { reduction.find(stream, values, found); }),
+            "field reduction: 8008 elements in place of 8000");
 }
 
 TEST(RunningHostOfFloats, MoreOrFewerElementsThanSaidAreRefused) {

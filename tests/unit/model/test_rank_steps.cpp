@@ -359,6 +359,14 @@ TEST(RankPlan, KnowsHowManyRanksCanShareAGrid) {
   shape.reach = 4;
   EXPECT_EQ(most_ranks(shape), 2);
   EXPECT_EQ(most_ranks(line(1)), 1);
+  // Planes that are not cut, of steps that look far: 22 planes are 4, 4, 4, 4 and 6.
+  SweepShape far{.grid = {.dims = 2, .points = {3, 22, 1}}, .together = 4};
+  for (auto const& [reach, most] : {std::pair(4, 5), {5, 3}, {10, 2}, {11, 1}}) {
+    far.reach = reach;
+    EXPECT_EQ(most_ranks(far), most) << reach;
+  }
+  auto const plan = plan_ranks(far, 1, Backend::cpu, {});
+  EXPECT_EQ(plan.least_planes(), 22);
 }
 
 }  // namespace
