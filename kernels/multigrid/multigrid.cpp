@@ -312,6 +312,7 @@ TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T cons
 template <class T, class S>
 Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
                                bool from_u) {
+  if (shared_) shared_->go_on(stream);
   std::span<double> const solved = kept(u);
   double* const solution = poisson::at_places(equation_, solved.data());
   T const* const f = poisson::at_places(equation_, right.data());

@@ -53,7 +53,7 @@ std::vector<int> Shares::held(std::size_t level, int of_axis, int count, int ran
 
 Shares shares_of(Levels const& plan, Grid const& grid, RankCuts const& planes,
                  Options const& options, Backend backend, int along) {
-  // What is exchanged for a level takes a GPU some 40 us, and so long does a visit of 2^22 points.
+  // What is exchanged for a visit takes some tens of microseconds, and so does a smaller level.
   std::int64_t const pays = backend == Backend::cuda ? std::int64_t{1} << 22 : 1 << 15;
   std::int64_t const least = options.least_cut >= 0 ? options.least_cut : pays;
   // A GPU without modes makes small levels in one kernel, and those as a whole.

@@ -88,6 +88,9 @@ class SharedLevels {
   SharedLevels(RankPlanes const& planes, Stream const& stream, Shares shares,
                std::span<Level<S> const> levels, std::vector<Level<S>> down);
 
+  /// What is queued from now on goes on this stream.
+  void go_on(Stream const& stream) { stream_ = stream; }
+
   Level<S> const& down(std::size_t level) const {
     return shares_.is_cut(level) ? down_[level] : levels_[level];
   }

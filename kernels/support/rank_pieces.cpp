@@ -35,7 +35,7 @@ std::size_t box_bytes_of(std::size_t beside_bytes, std::size_t all_bytes, int ra
 }  // namespace
 
 std::size_t RankPieces::bytes(std::size_t beside_bytes, std::size_t all_bytes, int ranks) {
-  return line + 2 * padded(box_bytes_of(beside_bytes, all_bytes, ranks));
+  return 2 * line + 2 * padded(box_bytes_of(beside_bytes, all_bytes, ranks));
 }
 
 RankPieces::RankPieces(RankPlanes const& planes, Stream const& stream, std::size_t beside_bytes,
