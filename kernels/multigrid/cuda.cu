@@ -84,22 +84,54 @@ __global__ void __launch_bounds__(threads)
   atomicMax(reinterpret_cast<Word*>(&largest->second), static_cast<Word>(own.second));
 }
 
-/// A sum for each block; which points are a block's depends on no device.
+/// Blocks of a plane along the slowest axis, or of a row in planes, so many that they are enough with
+/// those of all others.
+struct PlaneBlocks {
+  dim3 block;
+  int x, y;
+  bool in_space;
+  std::int64_t count;
+
+  static PlaneBlocks of(Extent points, Planes const& planes) {
+    constexpr int enough = 4096;  // a number that depends on no device
+    bool const in_space = planes.axis == 2;
+    PlaneBlocks blocks{in_space ? dim3(32, 8) : dim3(threads, 1), 1, 1, in_space, 0};
+    auto const needed = [](int all, unsigned each) {
+      return (all + static_cast<int>(each) - 1) / static_cast<int>(each);
+    };
+    int const wanted = std::max(1, enough / planes.count);
+    blocks.x = std::min(needed(points.x, blocks.block.x), wanted);
+    if (in_space) blocks.y = std::clamp(wanted / blocks.x, 1, needed(points.y, blocks.block.y));
+    blocks.count = std::int64_t{blocks.x} * blocks.y * (in_space ? points.z : points.y);
+    return blocks;
+  }
+};
+
+/// A sum for each block.
 template <class Step>
 __global__ void __launch_bounds__(threads)
-    sum_kernel(__grid_constant__ Step const step, Summed* sums) {
+    sum_kernel(__grid_constant__ Step const step, __grid_constant__ PlaneBlocks const blocks,
+               Summed* sums) {
   __shared__ Summed shared[threads / warp_size];
   Summed own;
-  for_own_points(step.extent(), [&](int i, int j, int k) { own = own + step(i, j, k); });
-  int const thread =
-      static_cast<int>((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x);
+  Extent const points = step.extent();
+  int const of_plane = blocks.x * blocks.y, at = static_cast<int>(blockIdx.x) % of_plane;
+  int const plane = static_cast<int>(blockIdx.x) / of_plane;
+  int const width = static_cast<int>(blockDim.x), rows = static_cast<int>(blockDim.y);
+  int const first = at % blocks.x * width + static_cast<int>(threadIdx.x);
+  int const row = at / blocks.x * rows + static_cast<int>(threadIdx.y);
+  int const begin = blocks.in_space ? row : plane, end = blocks.in_space ? points.y : plane + 1;
+  for (int j = begin; j < end; j += blocks.y * rows)
+    for (int i = first; i < points.x; i += blocks.x * width)
+      own = own + step(i, j, blocks.in_space ? plane : 0);
+  int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
   for (int distance = warp_size / 2; distance > 0; distance /= 2)
     own = own + shuffle_down(own, distance);
   if (thread % warp_size == 0) shared[thread / warp_size] = own;
   __syncthreads();
   if (thread != 0) return;
   for (int warp = 1; warp < threads / warp_size; ++warp) own = own + shared[warp];
-  sums[(std::int64_t{blockIdx.z} * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = own;
+  sums[blockIdx.x] = own;
 }
 
 template <class Step>
@@ -150,29 +182,27 @@ void cuda_find(Stream& stream, Step const& step, Found* largest) {
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid step");
 }
 
-/// Of the sums of so many blocks.
+/// The sums of so many blocks.
 template <class Queue>
-Summed sum_of_blocks(Stream& stream, std::size_t blocks, Queue const& queue) {
+std::vector<Summed> sums_of_blocks(Stream& stream, std::size_t blocks, Queue const& queue) {
   std::vector<Summed> sums(blocks);
   Buffer<Summed> on_device(stream, MemorySpace::device, blocks);
   queue(on_device.data());
   copy_async(std::span(sums), std::as_const(on_device).span(), stream);
   stream.synchronize();
-  Summed all;
-  for (Summed const& own : sums) all = all + own;
-  return all;
+  return sums;
 }
 
 template <class Step>
-Summed cuda_sum(Stream& stream, Step const& step) {
+std::vector<Summed> cuda_sums(Stream& stream, Step const& step, Planes const& planes) {
   if constexpr (requires { blocks_of(step); })
     if (can_march_stored(step.level))
-      return sum_of_blocks(stream, blocks_of(step),
-                           [&](Summed* sums) { march_stored(stream, step, sums); });
-  auto const bricks = Bricks::of(step.extent(), true);
-  auto const blocks = std::size_t{bricks.grid.x} * bricks.grid.y * bricks.grid.z;
-  return sum_of_blocks(stream, blocks, [&](Summed* sums) {
-    sum_kernel<<<bricks.grid, bricks.block, 0, native(stream)>>>(step, sums);
+      return sums_of_blocks(stream, blocks_of(step),
+                            [&](Summed* sums) { march_stored(stream, step, sums); });
+  auto const blocks = PlaneBlocks::of(step.extent(), planes);
+  return sums_of_blocks(stream, static_cast<std::size_t>(blocks.count), [&](Summed* sums) {
+    sum_kernel<<<static_cast<unsigned>(blocks.count), blocks.block, 0, native(stream)>>>(
+        step, blocks, sums);
     GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid sum");
   });
 }
@@ -181,7 +211,8 @@ template void cuda_steps(Stream&, CycleWork<float> const&);
 template void cuda_steps(Stream&, CycleWork<double> const&);
 #define GRIDSTRIDE_EACH(...) template void cuda_each(Stream&, __VA_ARGS__ const&);
 #define GRIDSTRIDE_FIND(...) template void cuda_find(Stream&, __VA_ARGS__ const&, Found*);
-#define GRIDSTRIDE_SUM(...) template Summed cuda_sum(Stream&, __VA_ARGS__ const&);
+#define GRIDSTRIDE_SUM(...) \
+  template std::vector<Summed> cuda_sums(Stream&, __VA_ARGS__ const&, Planes const&);
 GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND, GRIDSTRIDE_SUM)
 #undef GRIDSTRIDE_SUM
 GRIDSTRIDE_MULTIGRID_CYCLE(GRIDSTRIDE_EACH, float)

@@ -59,7 +59,7 @@ void host_find(Stream&, Step const& step, Found* largest) {
 }
 
 template <class Step>
-Summed host_sum(Stream&, Step const& step) {
+std::vector<Summed> host_sums(Stream&, Step const& step, Planes const&) {
   Extent const extent = step.extent();
   std::vector<Summed> sums(static_cast<std::size_t>(extent.y) * extent.z);
   for_each_line(step, true, [&](std::int64_t at, int j, int k, int width) {
@@ -67,9 +67,7 @@ Summed host_sum(Stream&, Step const& step) {
     for (int i = 0; i < width; ++i) own = own + step(i, j, k);
     sums[static_cast<std::size_t>(at)] = own;
   });
-  Summed all;
-  for (Summed const& own : sums) all = all + own;
-  return all;
+  return sums;
 }
 
 template void host_reference(Stream&, CycleWork<float> const&);
@@ -78,7 +76,8 @@ template void host_threads(Stream&, CycleWork<float> const&);
 template void host_threads(Stream&, CycleWork<double> const&);
 #define GRIDSTRIDE_EACH(...) template void host_each(Stream&, __VA_ARGS__ const&);
 #define GRIDSTRIDE_FIND(...) template void host_find(Stream&, __VA_ARGS__ const&, Found*);
-#define GRIDSTRIDE_SUM(...) template Summed host_sum(Stream&, __VA_ARGS__ const&);
+#define GRIDSTRIDE_SUM(...) \
+  template std::vector<Summed> host_sums(Stream&, __VA_ARGS__ const&, Planes const&);
 GRIDSTRIDE_MULTIGRID_STEPS(GRIDSTRIDE_EACH, GRIDSTRIDE_FIND, GRIDSTRIDE_SUM)
 #undef GRIDSTRIDE_SUM
 #undef GRIDSTRIDE_EACH

@@ -100,6 +100,7 @@ class Corrected final : public SolverBody<T> {
     for (auto* const vector : {&direction_, &product_})
       if (options.conjugates) *vector = {stream, MemorySpace::device, held};
     auto const finest = this->finest();
+    for (std::size_t i = 0; i < 3; ++i) unknowns_[i] = plan.axes.front()[i].unknowns();
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
     bool const is_whole = shares_ && !shares_->is_cut(0);
     if (stream.backend() == Backend::cuda && can_march(finest) && !options.conjugates && !is_whole)
@@ -186,7 +187,6 @@ class Corrected final : public SolverBody<T> {
     std::vector<double> numbers;
     for (std::size_t i = 0; i < 3; ++i) {
       first_of_[i] = static_cast<std::int64_t>(numbers.size());
-      unknowns_[i] = axes[i].unknowns();
       for (std::size_t side = 0; side < 2; ++side)
         for (int unknown = 0; unknown < axes[i].unknowns(); ++unknown)
           numbers.push_back(a_.diffusivity * axes[i].couplings(unknown)[side]);
@@ -201,11 +201,20 @@ class Corrected final : public SolverBody<T> {
     copy_async(seen_.span().first(size), std::as_const(found_).span().first(size), stream);
     zero_async(found_.span().first(size), stream);
     stream.synchronize();
-    if (shares_) raise_by_all(seen_.span().first(size));
+    if (shared_) shared_->raise_to_all(seen_.span().first(size));
     return std::as_const(seen_).span().first(size);
   }
-  /// To what all ranks have found.
-  void raise_by_all(std::span<Found> own) const;
+  /// Of all parts of the grid, in their order.
+  template <class Step>
+  Summed sum(Stream& stream, Step const& step) const {
+    int const slowest = std::max(equation_.grid.dims - 1, 1);
+    auto parts = sums(stream, step,
+                      {slowest, static_cast<int>(unknowns_[static_cast<std::size_t>(slowest)])});
+    if (shared_) parts = shared_->of_all_planes(parts);
+    Summed all;
+    for (Summed const& part : parts) all = all + part;
+    return all;
+  }
 
   poisson::Equation<T> equation_;
   poisson::Operator<T> a_;
@@ -248,19 +257,6 @@ int Corrected<T, S>::find_correction(Stream& stream, int before) const {
 }
 
 template <class T, class S>
-void Corrected<T, S>::raise_by_all(std::span<Found> own) const {
-  Ranks& ranks = equation_.ranks->ranks();
-  auto const size = own.size(), count = static_cast<std::size_t>(ranks.count());
-  std::vector<Found> all(count * size);
-  std::ranges::copy(own, all.begin() + static_cast<std::ptrdiff_t>(size) * ranks.rank());
-  RankCuts cuts;
-  for (std::size_t rank = 0; rank <= count; ++rank)
-    cuts.push_back(static_cast<std::int64_t>(rank * size));
-  share_parts(ranks, std::span(all), cuts);
-  for (std::size_t i = 0; i < all.size(); ++i) raise(own[i % size], all[i]);
-}
-
-template <class T, class S>
 void Corrected<T, S>::correct(Stream& stream, std::span<double> u, double unit, bool is_first,
                               Found* found) {
   auto const finest = this->finest();
@@ -270,16 +266,18 @@ void Corrected<T, S>::correct(Stream& stream, std::span<double> u, double unit, 
     find(stream, AddCorrection<S>{finest, places(), solution, scale}, found);
     return complete(stream, u);
   }
+  double* const p = poisson::at_places(equation_, direction_.data());
+  double* const q = poisson::at_places(equation_, product_.data());
   double beta = 0;
   if (!is_first && curvature_ > 0)
-    beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, product_.data()}).first / curvature_;
-  each(stream, TakeDirection<S>{finest, places(), direction_.data(), beta});
-  auto const [curvature, descent] =
-      sum(stream, ApplyToDirection<T, S>{a_, finest, direction_.data(), product_.data(), scale_});
+    beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, q}).first / curvature_;
+  each(stream, TakeDirection<S>{finest, places(), p, beta});
+  complete(stream, direction_.span());
+  auto const [curvature, descent] = sum(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_});
   curvature_ = curvature;
   double const alpha = curvature > 0 ? descent / curvature : 0;
-  find(stream, Advance{points_of(finest), places(), direction_.data(), solution, alpha * scale},
-       found);
+  find(stream, Advance{points_of(finest), places(), p, solution, alpha * scale}, found);
+  complete(stream, u);
 }
 
 template <class T, class S>
@@ -416,7 +414,7 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
   (void)poisson::operator_of(equation);  // looks at the sides
   shared_ = equation.ranks != nullptr;
   bool const has_fields = equation.diffusivities != nullptr || equation.reactions != nullptr;
-  if (shared_ && (has_fields || options.conjugates || options.relaxation != Relaxation::none))
+  if (shared_ && (has_fields || options.relaxation != Relaxation::none))
     throw std::invalid_argument("multigrid: ranks share cycles of equations without fields");
   if (std::ranges::max(equation.grid.points) > most_points_of_axis)
     throw std::invalid_argument("multigrid: an axis has 2^24 points at most");

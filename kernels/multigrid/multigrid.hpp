@@ -118,8 +118,7 @@ class Solver {
   /// not take, axes of more than `most_points_of_axis`, fewer than one relaxation before, a factor
   /// outside (0, 2), `direct` beyond `most_direct`, and a variant that this backend does not have.
   ///
-  /// An equation that ranks share has no fields, cycles without conjugate directions begin from 0,
-  /// and the finest levels are cut: each rank has some planes of them, and the others as a whole. All
+  /// An equation that ranks share has no fields, cycles begin from 0, and the finest levels are cut: each rank has some planes of them, and the others as a whole. All
   /// ranks make the solver and call `solve`, and have the outcome and the bits of one process.
   Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},
          std::string_view variant = "auto");

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "kernels/multigrid/cycle.hpp"
 #include "kernels/multigrid/nonlinear_steps.hpp"
 #include "kernels/multigrid/outer.hpp"
@@ -33,18 +35,23 @@ void cuda_find(Stream&, Step const&, Found* largest);
 template <class T, class S>
 void cuda_renew(Stream&, TakeResidual<T, S> const&, Correction const&, Found* largest);
 
-/// Sums what a step finds, always in the same order. Waits for the stream.
+/// Those of the whole grid along the slowest axis.
+struct Planes {
+  int axis, count;
+};
+/// Sums of what a step finds, of parts that depend on nothing but the points of the grid: without
+/// fields as many for each plane, and a line is one. Waits for the stream.
 template <class Step>
-Summed host_sum(Stream&, Step const&);
+std::vector<Summed> host_sums(Stream&, Step const&, Planes const&);
 template <class Step>
-Summed cuda_sum(Stream&, Step const&);
+std::vector<Summed> cuda_sums(Stream&, Step const&, Planes const&);
 
 template <class Step>
-Summed sum(Stream& stream, Step const& step) {
+std::vector<Summed> sums(Stream& stream, Step const& step, Planes const& planes) {
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda) return cuda_sum(stream, step);
+  if (stream.backend() == Backend::cuda) return cuda_sums(stream, step, planes);
 #endif
-  return host_sum(stream, step);
+  return host_sums(stream, step, planes);
 }
 
 /// On the stream's device.

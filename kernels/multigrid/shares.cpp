@@ -216,6 +216,28 @@ void SharedLevels<S>::complete_solution(std::size_t level) const {
   if (shares_.is_cut(level)) exchange(level, levels_[level].u);
 }
 
+template <class S>
+void SharedLevels<S>::raise_to_all(std::span<Found> found) const {
+  auto const size = static_cast<std::int64_t>(found.size());
+  std::vector<Found> all(static_cast<std::size_t>(size * shares_.ranks()));
+  std::ranges::copy(found, all.begin() + size * rank_);
+  RankCuts cuts;
+  for (int rank = 0; rank <= shares_.ranks(); ++rank) cuts.push_back(rank * size);
+  share_parts(planes_.ranks(), std::span(all), cuts);
+  for (std::size_t i = 0; i < all.size(); ++i) raise(found[i % found.size()], all[i]);
+}
+
+template <class S>
+std::vector<Summed> SharedLevels<S>::of_all_planes(std::vector<Summed> const& own) const {
+  auto const of_plane = static_cast<std::int64_t>(own.size()) / shares_.window(0, rank_).own();
+  RankCuts cuts;
+  for (int const plane : shares_.cuts[0]) cuts.push_back(plane * of_plane);
+  std::vector<Summed> all(static_cast<std::size_t>(cuts.back()));
+  std::ranges::copy(own, all.begin() + cuts[static_cast<std::size_t>(rank_)]);
+  share_parts(planes_.ranks(), std::span(all), cuts);
+  return all;
+}
+
 template class SharedLevels<float>;
 template class SharedLevels<double>;
 

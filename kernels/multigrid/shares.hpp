@@ -8,6 +8,7 @@
 #include "kernels/multigrid/coarsening.hpp"
 #include "kernels/multigrid/level.hpp"
 #include "kernels/multigrid/multigrid.hpp"
+#include "kernels/multigrid/outer.hpp"
 #include "kernels/support/rank_pieces.hpp"
 
 /// How several ranks share levels. For the family's own files only.
@@ -106,6 +107,11 @@ class SharedLevels {
   void complete_right(std::size_t level) const;
   /// The same of u, of levels that are cut.
   void complete_solution(std::size_t level) const;
+
+  /// Raises what this rank has found to what all have; on the host.
+  void raise_to_all(std::span<Found> found) const;
+  /// The sums of all parts of the finest level, of those of its own planes.
+  std::vector<Summed> of_all_planes(std::vector<Summed> const& own) const;
 
  private:
   RankPieces::Pieces pieces(std::size_t level, S* values, int first, int end) const;

@@ -13,12 +13,13 @@ namespace gridstride::poisson {
 
 std::string refusal_of_ranks(config::RunConfig const& run) {
   std::string const method = method_of(run);
-  bool const varies = method == "multigrid" && has_fields(run);
-  if (method != "cg" && (method != "multigrid" || varies))
+  bool const varies = has_cycles(run) && has_fields(run);
+  bool const is_shared = method == "cg" || method == "multigrid" || method == "mg_cg";
+  if (!is_shared || varies)
     return fmt::format(
-        "{} is computed by one process (there are {}; cg is shared by ranks, and multigrid where "
-        "the diffusivity and the reaction are numbers)",
-        varies ? "multigrid with coefficients that vary" : method, run.ranks);
+        "{} is computed by one process (there are {}; cg is shared by ranks, and multigrid and "
+        "mg_cg where the diffusivity and the reaction are numbers)",
+        varies ? method + " with coefficients that vary" : method, run.ranks);
   if (run.grid.dims == 1)
     return fmt::format(
         "a line is computed by one process (there are {}; ranks share grids of two or three axes)",

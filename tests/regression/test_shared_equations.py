@@ -25,7 +25,7 @@ def poisson(points, sides, device="cpu", **parameters):
 
 
 def cycles(points, sides, device="cpu", **parameters):
-    return poisson(points, sides, device, method="multigrid", **parameters)
+    return poisson(points, sides, device, **{"method": "multigrid", **parameters})
 
 
 class Solved(Shared):
@@ -147,6 +147,13 @@ class ByCycles(Solved):
             with self.subTest(sides=sides):
                 self.assert_solved(cycles([257, 194], sides, reaction=0.1, cycle="v"), (3,))
 
+    def test_conjugate_directions(self):
+        for points, sides in (([33, 34, 40], "dpn"), ([257, 194], "dn"), ([9, 17], "pd")):
+            with self.subTest(sides=sides):
+                config = cycles(points, sides, reaction=0.1, method="mg_cg")
+                self.assert_solved(config, (2, 3))
+                self.assert_solved({**config, "precision": "float32"}, (2,))
+
     def test_an_open_mean(self):
         for points, sides in (([12, 17], ("p", "p")), ([32, 33, 40], ("n", "p", "n"))):
             with self.subTest(sides=sides):
@@ -173,7 +180,9 @@ class Refused(Solved):
     def test_what_is_not_shared(self):
         for points, parameters, needed in (
                 ([17, 17], {"method": "fft"}, "fft is computed by one process (there are 2; cg is"),
-                ([17, 17], {"method": "mg_cg"}, "mg_cg is computed by one process (there are 2"),
+                ([17, 17], {"method": "sor"}, "sor is computed by one process (there are 2"),
+                ([17, 17], {"method": "mg_cg", "reaction": "1 + y"},
+                 "mg_cg with coefficients that vary is computed by one process (there are 2"),
                 ([17, 17], {"method": "multigrid", "diffusivity": "1 + x"},
                  "multigrid with coefficients that vary is computed by one process (there are 2"),
                 ([17, 17], {"method": "newton", "source": "exp(u)"}, "newton is computed by one"),
@@ -232,6 +241,7 @@ class OnGpu(Solved):
             config = cycles(points, sides, **more)
             self.assert_solved_on_gpu(config, (2, 3))
             self.assert_solved_on_gpu({**config, "precision": "float32"}, (2,))
+            self.assert_solved_on_gpu(cycles(points, sides, **more, method="mg_cg"), (2, 3))
 
     def test_planes(self):
         config = poisson([130, 97], ("p", "dn"), diffusivity="1 + x*y")

@@ -25,6 +25,7 @@ struct SharedTrial {
   std::string variant = "auto";
   int direct = -1;
   int most_cycles = 100;
+  bool conjugates = false;
 };
 
 template <class T>
@@ -46,6 +47,7 @@ Outcome solved(Stream& stream, SharedTrial const& trial, RankPlanes* planes,
   options.cycle = trial.cycle;
   options.least_cut = trial.least_cut;
   options.direct = trial.direct;
+  options.conjugates = trial.conjugates;
   options.most_cycles = trial.most_cycles;
   options.tolerance = sizeof(T) == 4 ? 1e-6 : 1e-11;
   auto const f = on_device(e.right);
@@ -91,13 +93,16 @@ void expect_shared_cycles(Backend backend, SharedTrial const& trial) {
   }));
 }
 
+/// By cycles alone, and by conjugate directions.
 inline void expect_shared_trials(Backend backend, std::vector<SharedTrial> const& trials) {
-  for (auto const& trial : trials) {
+  for (auto trial : trials) {
     SCOPED_TRACE(fmt::format("{} x {} {} on {} ranks, least {}, cycle {}, {}", trial.points[0],
                              trial.points.back(), trial.sides, trial.ranks, trial.least_cut,
                              static_cast<int>(trial.cycle), trial.variant));
     expect_shared_cycles<double>(backend, trial);
     expect_shared_cycles<float>(backend, trial);
+    trial.conjugates = true;
+    expect_shared_cycles<double>(backend, trial);
   }
 }
 

@@ -197,13 +197,13 @@ TEST(Multigrid, RanksShareCyclesBitByBit) {
   expect_shared_trials(Backend::cpu, trials);
 }
 
-TEST(Multigrid, RanksShareNeitherFieldsNorConjugateDirections) {
+TEST(Multigrid, WhatRanksDoNotShare) {
   EXPECT_TRUE(gridstride::test::on_ranks(2, [](Ranks& ranks) {
     Stream stream(Device::open(Backend::cpu));
     RankPlanes planes(ranks, stream, {0, 9, 20}, false, 33 * sizeof(double), 8);
     auto equation = equation_of({{33, 20}, "dddd"});
     equation.ranks = &planes;
-    EXPECT_THROW(Solver<double>(stream, equation, false, {.conjugates = true}),
+    EXPECT_THROW(Solver<double>(stream, equation, false, {.relaxation = Relaxation::jacobi}),
                  std::invalid_argument);
     std::vector<double> f(33 * static_cast<std::size_t>(planes.held()), 1), u(f.size(), 0);
     Solver<double> solver(stream, equation, false);
