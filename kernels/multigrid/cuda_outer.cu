@@ -154,8 +154,6 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
     }
     __syncthreads();
     double const behind = whole(next);
-    if constexpr (corrects)
-      if (work.behind > 0 && k + 1 == p) keep(behind, p);
     double const below = m > 1 ? at[-pitch] : here, above = m > 1 ? at[pitch] : here;
     double sum = a.reaction * here;
     sum += lower_x * (here - at[-1]) - upper_x * (at[1] - here);
@@ -176,6 +174,8 @@ __global__ void __launch_bounds__(threads_of_tile, 2)
     next = after_next;
     right = next_right;
   }
+  if constexpr (corrects)
+    if (work.behind > 0 && column.last == p) keep(whole(here_parts), p);
   report(of_residual, largest);
   if constexpr (corrects) report(of_u, largest + 1);
 }
