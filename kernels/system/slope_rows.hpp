@@ -31,6 +31,7 @@ void cuda_combine(Stream&, Grid const&, std::span<Slopes<T> const>, std::span<do
 template <class T>
 void cuda_worst_error(Stream&, Grid const&, std::span<Slopes<T> const>, std::span<double const>,
                       ErrorScale, StepClockView, std::span<WorstError>);
+void cuda_find_worst(Stream&, std::span<WorstError const>, std::int64_t, WorstError*);
 void cuda_set_control(Stream&, StepControl*, StepControl const&);
 void cuda_begin_attempt(Stream&, StepControl*, evaluate::DeviceClock*);
 void cuda_end_attempt(Stream&, StepControl*, evaluate::DeviceClock const*,

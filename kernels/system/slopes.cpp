@@ -135,6 +135,15 @@ void worst_error([[maybe_unused]] Stream& stream, Grid const& grid,
   });
 }
 
+void find_worst([[maybe_unused]] Stream& stream, std::span<WorstError const> parts,
+                std::int64_t first, WorstError* worst) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_find_worst(stream, parts, first, worst);
+#endif
+  *worst = *std::max_element(parts.begin(), parts.end());
+  worst->point += first;
+}
+
 void set_control([[maybe_unused]] Stream& stream, StepControl* control, StepControl const& value) {
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda_set_control(stream, control, value);

@@ -157,6 +157,22 @@ __global__ void __launch_bounds__(slope_threads)
   if (threadIdx.x == 0) a.parts[blockIdx.y * gridDim.x + blockIdx.x] = worst;
 }
 
+/// By one block, in thread 0.
+__device__ WorstError worst_of_parts(WorstError const* parts, long long count) {
+  WorstError worst;
+  for (long long n = threadIdx.x; n < count; n += slope_threads)
+    if (worst < parts[n]) worst = parts[n];
+  return worst_of_block(worst);
+}
+
+__global__ void __launch_bounds__(slope_threads)
+    find_worst_kernel(WorstError const* parts, long long count, long long first,
+                      WorstError* result) {
+  WorstError worst = worst_of_parts(parts, count);
+  worst.point += first;
+  if (threadIdx.x == 0) *result = worst;
+}
+
 __global__ void set_control_kernel(StepControl* control,
                                    __grid_constant__ StepControl const value) {
   *control = value;
@@ -168,10 +184,7 @@ __global__ void __launch_bounds__(slope_threads)
     end_attempt_kernel(StepControl* control, StepClockView clock, WorstError const* parts,
                        long long count) {
   if (clock->step_size == 0) return;
-  WorstError worst;
-  for (long long n = threadIdx.x; n < count; n += slope_threads)
-    if (worst < parts[n]) worst = parts[n];
-  worst = worst_of_block(worst);
+  WorstError const worst = worst_of_parts(parts, count);
   if (threadIdx.x == 0) end_attempt(*control, *clock, worst);
 }
 
@@ -223,6 +236,13 @@ void cuda_worst_error(Stream& stream, Grid const& grid, std::span<Slopes<T> cons
                     static_cast<unsigned>(components.size()));
   worst_error_kernel<T><<<blocks, slope_threads, 0, native(stream)>>>(a);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "system error");
+}
+
+void cuda_find_worst(Stream& stream, std::span<WorstError const> parts, std::int64_t first,
+                     WorstError* worst) {
+  find_worst_kernel<<<1, slope_threads, 0, native(stream)>>>(
+      parts.data(), static_cast<long long>(parts.size()), first, worst);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "system worst error");
 }
 
 void cuda_set_control(Stream& stream, StepControl* control, StepControl const& value) {

@@ -50,6 +50,10 @@ void worst_error(Stream& stream, Grid const& grid, std::span<Slopes<T> const> co
                  std::span<double const> weights, ErrorScale scale, StepClockView clock,
                  std::span<WorstError> parts);
 
+/// Queues that `worst` is the worst of all parts, with points that count from `first` on.
+void find_worst(Stream& stream, std::span<WorstError const> parts, std::int64_t first,
+                WorstError* worst);
+
 /// Queues `control = value`.
 void set_control(Stream& stream, StepControl* control, StepControl const& value);
 /// Queues `begin_attempt`.

@@ -43,7 +43,8 @@ AdaptiveSteps::AdaptiveSteps(Stream const& stream, Grid const& grid,
       method_(std::move(method)),
       device_control_(stream_, MemorySpace::device, 1),
       parts_(stream_, MemorySpace::device,
-             static_cast<std::size_t>(system::error_parts(grid, fields_.size()))) {
+             static_cast<std::size_t>(
+                 method_.parts > 0 ? method_.parts : system::error_parts(grid, fields_.size()))) {
   control_.safety = errors_.safety;
   control_.longest = errors_.longest;
   control_.order = order;
@@ -74,6 +75,7 @@ void AdaptiveSteps::advance(StepClock& clock, std::int64_t max_steps, double unt
                    std::min<std::int64_t>(attempts, control_.most_steps - control_.accepted));
     copy_async(std::span(&control_, 1), std::as_const(device_control_).span(), stream_);
     stream_.synchronize();
+    if (method_.look) method_.look(control_);
     if (control_.failed) throw NumericalError(failure());
   }
   clock.place(control_.accepted, control_.time, until);
@@ -83,13 +85,19 @@ void AdaptiveSteps::queue_attempts(StepClock& clock, std::int64_t attempts) {
   auto const all = [this, &clock](std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       system::begin_attempt(stream_, device_control_.data(), clock.device());
-      method_.attempt(i > 0);
-      system::end_attempt(stream_, device_control_.data(), clock.device(),
-                          std::as_const(parts_).span());
-      method_.commit(device_control_.data());
+      auto const attempt = [&] {
+        method_.attempt(i > 0);
+        system::end_attempt(stream_, device_control_.data(), clock.device(),
+                            std::as_const(parts_).span());
+        method_.commit(device_control_.data());
+      };
+      if (method_.within)
+        method_.within(attempt);
+      else
+        attempt();
     }
   };
-  if (attempts == most_attempts && warm_) {
+  if (attempts == most_attempts && warm_ && !method_.within) {
     if (!batch_) batch_ = Graph::capture(stream_, [all] { all(most_attempts); });
     batch_.launch(stream_);
   } else {

@@ -39,6 +39,13 @@ class AdaptiveSteps {
     std::function<void()> rate;
     /// Whether `attempt` looks how long the step is, and so waits: attempts are queued one by one.
     bool looks = false;
+    /// What an attempt, its end and its commit are queued within, where they are not queued by
+    /// themselves: attempts are no graph then.
+    std::function<void(std::function<void()> const&)> within = {};
+    /// Told how far attempts have come, whenever the host looks.
+    std::function<void(system::StepControl const&)> look = {};
+    /// In how many parts `attempt` finds the error; 0: as `system::worst_error` does.
+    std::int64_t parts = 0;
   };
 
   /// Fields by their names; the estimate of a step's error goes with dt^order.

@@ -35,7 +35,6 @@
 #include "simulations/pde_modal.hpp"
 #include "simulations/pde_modes.hpp"
 #include "simulations/pde_names.hpp"
-#include "simulations/pde_parts.hpp"
 #include "simulations/pde_problems.hpp"
 #include "simulations/pde_quantities.hpp"
 #include "simulations/pde_ranks.hpp"
@@ -43,7 +42,7 @@
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
 #include "simulations/pde_side_values.hpp"
-#include "simulations/pde_slopes.hpp"
+#include "simulations/pde_slope_parts.hpp"
 #include "simulations/pde_stability.hpp"
 #include "simulations/pde_step_choice.hpp"
 
@@ -192,7 +191,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     });
     parts_.emplace(pde::PartsOf<T>{stream_, run_, *plan_, scheme_, state_, this->clock_, evolved_,
                                    program_, *globals_},
-                   fields_.inputs(), stencil);
+                   fields_.inputs(), stencil, *this->sweep_);
+    this->make_in(*parts_);
     shared_.emplace(ranks(), [this](pde::Ahead const& ahead) {
       return parts_->look(*this->sweep_, finders_.front(), ahead);
     });
@@ -396,7 +396,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   void queue(std::int64_t steps) override {
     if (implicit_) return queue_implicit(steps);
-    if (this->sweep_)
+    if (this->sweep_ && !slopes_of(run_))
       return parts_->run(*this->sweep_, steps, goes_by_passes_ ? &passes() : nullptr, uses_clock());
     if (!goes_by_passes_) return Base::queue(steps);
     while (steps > 0) {
@@ -434,8 +434,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   mutable std::optional<pde::Passes<T>> passes_;
   std::optional<pde::StepChoice> choice_;  // none where steps follow their error
   std::optional<pde::ImplicitSteps<T>> implicit_;
-  std::optional<pde::SystemParts<T>> parts_;  // of ranks that have begun
-  std::optional<pde::SharedChoice> shared_;   // the same
+  std::optional<pde::SlopeParts<T>> parts_;  // of ranks that have begun
+  std::optional<pde::SharedChoice> shared_;  // the same
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;
 };
 

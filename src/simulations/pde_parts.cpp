@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/rank_sums.hpp"
+#include "kernels/system/step_control.hpp"
 #include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
@@ -11,6 +12,11 @@
 namespace gridstride::pde {
 
 namespace {
+
+/// That ranks share of the worst errors of each.
+std::size_t worst_numbers(int ranks) {
+  return static_cast<std::size_t>(ranks) * sizeof(system::WorstError) / sizeof(double);
+}
 
 Grid with_planes(Grid grid, std::int64_t planes) {
   grid.points[static_cast<std::size_t>(grid.dims - 1)] = planes;
@@ -29,14 +35,17 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
       names_(of.stream, with_planes(of.run.grid, held_.count()),
              name_programs(stencil, of.run.grid.dims), static_cast<int>(of.evolved.size())) {
   auto const size = static_cast<std::size_t>(held_.count() * of.plan.shape.plane_values());
-  scratch_.resize(static_cast<std::size_t>(scratch_buffers(of.scheme)));
+  scratch_.resize(static_cast<std::size_t>(scratch_buffers(of.run, of.scheme)));
   for (auto& of_buffer : scratch_)
     for (std::size_t c = 0; c < of.evolved.size(); ++c)
       of_buffer.emplace_back(of_.stream, MemorySpace::device, size);
-  if (finds_globals(of.run)) {
+  std::size_t numbers = of.run.time.adaptive ? worst_numbers(of.plan.ranks) : 0;
+  if (finds_globals(of.run))
+    numbers = std::max(numbers, GlobalFinder<T>::shared_numbers(of.run.grid));
+  if (numbers > 0) {
     constexpr std::size_t no_planes = sizeof(double);
     sums_ = std::make_unique<RankPlanes>(ranks(), of_.stream, of.plan.cuts(), false, no_planes,
-                                         GlobalFinder<T>::shared_numbers(of.run.grid));
+                                         numbers);
   }
   if (GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
     operand_ = Buffer<T>(of_.stream, MemorySpace::device, size);
@@ -61,7 +70,7 @@ std::vector<T*> SystemParts<T>::arrays() const {
 
 /// What holds on sides, where it changes.
 template <class T>
-void SystemParts<T>::refresh(Stage const& stage) {
+void SystemParts<T>::refresh_sides(Stage const& stage) {
   if (!of_.state.changes()) return;
   of_.state.refresh(stage);
   for (auto* all : {&slopes_, &factors_})
@@ -87,7 +96,7 @@ void SystemParts<T>::run(WindowSteps<T>& steps, std::int64_t count, Passes<T>* p
 template <class T>
 std::vector<system::Extremes> SystemParts<T>::look(WindowSteps<T>& steps,
                                                    StabilityFinder<T>& finder, Ahead const& ahead) {
-  refresh({.sides = {1, 0, 0}});
+  refresh_sides({.sides = {1, 0, 0}});
   std::vector<system::Extremes> found;
   steps.look(arrays(), [&](Stream&, Window<T> const& window) {
     Part const part{window.grid, window.first};
@@ -131,6 +140,19 @@ OwnPlanes SystemParts<T>::own_planes(Part const& part) {
   return {of_.plan.owned_by(ranks().rank()), part.first, sums_.get()};
 }
 
+template <class T>
+system::Step<T> SystemParts<T>::evaluation_of(Stage const& stage, Part const& part,
+                                              std::span<T* const> state) {
+  auto step = evaluation(part, state);
+  step.clock = of_.clock.device();
+  step.fraction = stage.time;
+  names_.fill(step, variant_);
+  of_.globals.find(step, own_planes(part), operand_.span(), variant_);
+  step.found = of_.globals.values();
+  step.program = &of_.program;
+  return step;
+}
+
 /// Each stage on those planes whose neighbours the one before has left right.
 template <class T>
 void SystemParts<T>::make_stages(Window<T> const& window) {
@@ -147,19 +169,12 @@ void SystemParts<T>::make_stages(Window<T> const& window) {
     Part const part{with_planes(window.grid, planes - below - above), window.first + below};
     auto const buffer = [&](int number, std::size_t c) {
       if (number == 0) return window.in[c] + below * line;
-      auto& array = scratch_[static_cast<std::size_t>(number - 1)][c];
-      return array.data() + (part.first - held_.lower) * line;
+      return scratch(number, c, part);
     };
-    refresh(stage);
+    refresh_sides(stage);
     std::vector<T*> state;
     for (std::size_t c = 0; c < of_.evolved.size(); ++c) state.push_back(buffer(stage.in, c));
-    auto step = evaluation(part, state);
-    step.clock = of_.clock.device();
-    step.fraction = stage.time;
-    names_.fill(step, variant_);
-    of_.globals.find(step, own_planes(part), operand_.span(), variant_);
-    step.found = of_.globals.values();
-    step.program = &of_.program;
+    auto step = evaluation_of(stage, part, state);
     step.factor = stage.factor * dt;
     step.in_weight = stage.base == stage.in ? 0 : stage.in_weight;
     for (auto const& [number, weight] : stage.terms) step.addend_weights.push_back(weight);

@@ -60,7 +60,7 @@ class SystemParts {
   /// Why another kernel than was meant makes the stages; or empty.
   std::string fallback() const;
 
- private:
+ protected:
   /// A part from a plane of the grid on.
   struct Part {
     Grid grid;
@@ -70,13 +70,22 @@ class SystemParts {
   using Faces = std::array<std::array<WindowFace<T>, 2>, 3>;
 
   std::vector<T*> arrays() const;
-  void refresh(Stage const& stage);
+  void refresh_sides(Stage const& stage);
   std::vector<system::Input<T>> inputs_at(std::int64_t first, std::span<T* const> state);
   system::Step<T> evaluation(Part const& part, std::span<T* const> state);
+  /// The same of a stage: what it looks at is queued, values over the whole grid, too.
+  system::Step<T> evaluation_of(Stage const& stage, Part const& part, std::span<T* const> state);
   OwnPlanes own_planes(Part const& part);
+  T* scratch(int number, std::size_t component, Part const& part) {
+    return scratch_[static_cast<std::size_t>(number - 1)][component].data() +
+           (part.first - held_.lower) * of_.plan.shape.plane_values();
+  }
+
+ private:
   void make_stages(Window<T> const& window);
   void march(Stream& stream, Window<T> const& window, Passes<T>& passes);
 
+ protected:
   PartsOf<T> of_;
   std::string_view variant_;
   std::vector<system::Input<T>> inputs_;

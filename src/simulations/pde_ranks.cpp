@@ -30,10 +30,7 @@ bool turns_around(config::RunConfig const& run) {
 
 std::string needed_of(config::RunConfig const& run) try {
   Obstacle const kinds[] = {
-      {goes_by_modes(run) || goes_by_multigrid(run),
-       "by differences, with an explicit scheme: rk4, ssprk3, ssprk2 or euler"},
-      {run.time.adaptive, "whose lengths do not follow their error (step: auto or a number)"},
-      {slopes_of(run) != nullptr, "of the schemes rk4, ssprk3, ssprk2 and euler"}};
+      {goes_by_modes(run) || goes_by_multigrid(run), "by differences, with an explicit scheme"}};
   if (auto needed = needed_for(kinds); !needed.empty()) return needed;
   stencil_of(run);
   Obstacle const others[] = {
@@ -54,6 +51,7 @@ std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil con
   std::int64_t reach = along(equations::whole_program(stencil, run.grid.dims));
   for (auto const& program : name_programs(stencil, run.grid.dims))
     reach += std::max<std::int64_t>(along(program), 1);
+  if (run.time.adaptive) return std::max<std::int64_t>(reach, 1);
   auto const linearisation = linearisation_of(run);
   auto const coefficients = linearisation->coefficients();
   auto const operands = linearisation->operands();
@@ -97,8 +95,10 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   auto const components = static_cast<int>(steps.evolved.size());
   shape.periodic = wraps_of(run)[slowest];
   shape.arrays = shape.made = components;
-  shape.reach = std::ssize(scheme.stages) * reach_of_stage(run, stencil);
-  shape.alike = !looks_at_time(run, stencil, rows);
+  auto const* const slopes = slopes_of(run);
+  shape.reach = (slopes ? std::ssize(slopes->stages) : std::ssize(scheme.stages)) *
+                reach_of_stage(run, stencil);
+  shape.alike = slopes == nullptr && !looks_at_time(run, stencil, rows);
   shape.values_per_update = 2.0 * components * static_cast<double>(scheme.stages.size());
   shape.scratch = run.ranks * arrays_of_first(rows);
   if (goes_by_passes(run, device.backend())) {
@@ -110,7 +110,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
     shape.values_per_update = 2.0 * components / shape.fused_steps;
     shape.in_parts = shape.alike && run.grid.dims == 2;
   } else {
-    shape.scratch += components * scratch_buffers(scheme) + system_of(run).name_count() +
+    shape.scratch += components * scratch_buffers(run, scheme) + system_of(run).name_count() +
                      (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands) ? 1 : 0);
   }
   if (finds_globals(run)) shape.together = reduce::planes_of_part(run.grid.dims, run.grid.points);
@@ -128,7 +128,8 @@ bool needs_spare(config::RunConfig const& run) {
 }  // namespace
 
 bool finds_globals(config::RunConfig const& run) {
-  return !stencil_of(run).operands.empty() || !linearisation_of(run)->operands().empty();
+  return !stencil_of(run).operands.empty() ||
+         (!run.time.adaptive && !linearisation_of(run)->operands().empty());
 }
 
 std::string refusal_of_ranks(config::RunConfig const& run) {

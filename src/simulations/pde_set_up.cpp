@@ -85,7 +85,8 @@ Scheme const& scheme_of(config::RunConfig const& run, Backend backend) {
   return goes_by_passes(run, backend) ? in_passes.at(scheme.name) : scheme;
 }
 
-int scratch_buffers(Scheme const& scheme) {
+int scratch_buffers(config::RunConfig const& run, Scheme const& scheme) {
+  if (slopes_of(run) != nullptr) return scheme.buffers - 1;
   int most = 0;
   for (Stage const& stage : std::span(scheme.stages).first(scheme.stages.size() - 1))
     most = std::max(most, stage.out);

@@ -25,7 +25,7 @@ bool goes_by_passes(config::RunConfig const& run, Backend backend);
 /// state's alone.
 Scheme const& scheme_of(config::RunConfig const& run, Backend backend);
 /// How many buffers of a scheme have what stages leave to later ones.
-int scratch_buffers(Scheme const& scheme);
+int scratch_buffers(config::RunConfig const& run, Scheme const& scheme);
 
 /// What the components of an unknown or a name are called: as it is, those of a vector `q_x`, `q_y`.
 std::vector<std::string> names_of(config::RunConfig const& run, equations::Unknown const& unknown);

@@ -1,6 +1,11 @@
 #include "simulations/pde_slopes.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <span>
+#include <stdexcept>
 #include <utility>
 
 namespace gridstride::pde {
@@ -11,13 +16,18 @@ std::int64_t count_of(std::vector<double> const& weights) {
   return std::ranges::count_if(weights, [](double weight) { return weight != 0; });
 }
 
-template <class T>
-void copy_sides(system::Sides<T> const& from, system::Sides<T>& to) {
-  for (int axis = 0; axis < 3; ++axis)
-    for (int side = 0; side < 2; ++side) to[axis][side] = from[axis][side];
-}
-
 }  // namespace
+
+void require_agreement(Ranks& ranks, system::StepControl const& control) {
+  std::array<double, 2> const own = {control.time, control.step};
+  auto first = own;
+  ranks.broadcast(std::as_writable_bytes(std::span(first)));
+  if (first != own)
+    throw std::runtime_error(
+        fmt::format("rank {} is at t = {} s with steps of {} s where the first one is at {} s with "
+                    "{} s: it has a processor of another kind, and finds other numbers",
+                    ranks.rank(), own[0], own[1], first[0], first[1]));
+}
 
 template <class T>
 SlopeStepping<T>::SlopeStepping(config::RunConfig const& run, Stream const& stream,
@@ -29,24 +39,62 @@ SlopeStepping<T>::SlopeStepping(config::RunConfig const& run, Stream const& stre
   std::vector<std::string> names;
   for (Array<T>* const array : this->evolved_) names.push_back(array->row().name);
   adaptive_.emplace(this->stream_, this->grid_, std::move(names), *control, slopes_->error_order,
-                    run.time.end, method());
+                    run.time.end, method(run.ranks));
 }
 
 template <class T>
-AdaptiveSteps::Method SlopeStepping<T>::method() {
-  return {.attempt =
-              [this](bool is_next) {
-                queue_stages(is_next);
-                find_error(slopes_->error, false);
-              },
-          .commit = [this](system::StepControl const* control) { commit(control); },
-          .rate =
-              [this] {
-                Stage const& now = slopes_->stages.front().moment;
-                if (this->state_.changes()) this->state_.refresh(now);
-                queue_rates(now, 0, 2);
-                find_error({1}, true);
-              }};
+T* SlopeStepping<T>::buffer_of(int number, std::size_t component) {
+  return place_ ? place_->buffer(number, component) : this->evolved_[component]->buffer(number);
+}
+
+template <class T>
+void SlopeStepping<T>::copy_sides(std::size_t component, system::Sides<T>& to) const {
+  if (place_) return place_->copy_sides(component, to);
+  auto const& from = sides_of(component);
+  for (int axis = 0; axis < 3; ++axis)
+    for (int side = 0; side < 2; ++side) to[axis][side] = from[axis][side];
+}
+
+template <class T>
+void SlopeStepping<T>::refresh(Stage const& moment) {
+  if (!this->state_.changes()) return;
+  if (place_) return place_->refresh(moment);
+  this->state_.refresh(moment);
+}
+
+template <class T>
+void SlopeStepping<T>::find_rates(Stage const& moment, int in, int out) {
+  if (place_) return place_->queue_rates(moment, in, out, first_rate());
+  queue_rates(moment, in, out);
+}
+
+template <class T>
+AdaptiveSteps::Method SlopeStepping<T>::method(int ranks) {
+  AdaptiveSteps::Method method = {
+      .attempt =
+          [this](bool is_next) {
+            queue_stages(is_next);
+            find_error(slopes_->error, false);
+          },
+      .commit = [this](system::StepControl const* control) { commit(control); },
+      .rate =
+          [this] {
+            auto const find = [this] {
+              Stage const& now = slopes_->stages.front().moment;
+              refresh(now);
+              find_rates(now, 0, 2);
+              find_error({1}, true);
+            };
+            if (place_) return place_->within(false, find);
+            find();
+          }};
+  if (ranks == 1) return method;
+  method.within = [this](std::function<void()> const& attempt) { place_->within(true, attempt); };
+  method.look = [](system::StepControl const& control) {
+    require_agreement(gridstride::ranks(), control);
+  };
+  method.parts = ranks;
+  return method;
 }
 
 template <class T>
@@ -72,60 +120,65 @@ template <class T>
 void SlopeStepping<T>::queue(std::int64_t steps) {
   if (slopes_ == nullptr) return Base::queue(steps);
   for (std::int64_t i = 0; i < steps; ++i) {
-    queue_stages(i > 0);
-    commit(nullptr);
+    auto const step = [&] {
+      queue_stages(i > 0);
+      commit(nullptr);
+    };
+    if (place_)
+      place_->within(true, step);
+    else
+      step();
     this->clock_.tick();
   }
 }
 
 /// All stages of a step, after which buffer 1 has the new state. The last slope of the step before
 /// is the first one where the scheme has it so: the same bits, since it is that of the same state at
-/// the same time.
+/// the same time. Of a part of the grid it is found anew: the last one is wrong near ends.
 template <class T>
 void SlopeStepping<T>::queue_stages(bool has_first_slope) {
+  if (place_) has_first_slope = false;
   if (is_leapfrog()) return queue_leapfrog(has_first_slope);
-  bool const changes = this->state_.changes();
   bool first = true;
   for (SlopeStage const& stage : slopes_->stages) {
     bool const is_known = first && has_first_slope && slopes_->first_is_last();
-    if (changes && !is_known) this->state_.refresh(stage.moment);
+    if (!is_known) refresh(stage.moment);
     if (!first) combine(stage.weights, stage.moment.time);
-    if (!is_known) queue_rates(stage.moment, first ? 0 : 1, 2 + stage.slope);
+    if (!is_known) find_rates(stage.moment, first ? 0 : 1, 2 + stage.slope);
     first = false;
   }
   if (slopes_->first_is_last()) return;
-  if (changes) this->state_.refresh({.time = 1, .sides_at_time = true});
+  refresh({.time = 1, .sides_at_time = true});
   combine(slopes_->weights, 1);
 }
 
 /// Velocity Verlet: the rates in buffer 1 go half a step ahead of the fields, then the other half.
 template <class T>
 void SlopeStepping<T>::queue_leapfrog(bool has_first_slope) {
-  bool const changes = this->state_.changes();
   auto const half = first_rate();
   std::vector<system::Slopes<T>> fields(half), rates(half);
   for (std::size_t c = 0; c < half; ++c) {
-    Array<T>&field = *this->evolved_[c], &rate = *this->evolved_[half + c];
-    fields[c] = {.state = field.buffer(0), .value = field.buffer(1)};
-    fields[c].slopes[0] = rate.buffer(1);
-    rates[c] = {.state = rate.buffer(0), .value = rate.buffer(1)};
-    rates[c].slopes[0] = rate.buffer(2);
-    copy_sides<T>(sides_of(c), fields[c].sides);
-    copy_sides<T>(sides_of(half + c), rates[c].sides);
+    std::size_t const rate = half + c;
+    fields[c] = {.state = buffer_of(0, c), .value = buffer_of(1, c)};
+    fields[c].slopes[0] = buffer_of(1, rate);
+    rates[c] = {.state = buffer_of(0, rate), .value = buffer_of(1, rate)};
+    rates[c].slopes[0] = buffer_of(2, rate);
+    copy_sides(c, fields[c].sides);
+    copy_sides(rate, rates[c].sides);
   }
   auto const combine = [&](std::vector<system::Slopes<T>> const& components, double weight) {
-    system::combine<T>(this->stream_, this->grid_, components, std::span<double const>(&weight, 1),
-                       this->clock_.device());
+    system::combine<T>(this->stream_, place_ ? place_->grid() : this->grid_, components,
+                       std::span<double const>(&weight, 1), this->clock_.device());
   };
   auto const& moments = slopes_->stages;
   if (!has_first_slope) {
-    if (changes) this->state_.refresh(moments.front().moment);
-    queue_rates(moments.front().moment, 0, 2);
+    refresh(moments.front().moment);
+    find_rates(moments.front().moment, 0, 2);
   }
   combine(rates, 0.5);
-  if (changes) this->state_.refresh(moments.back().moment);
+  refresh(moments.back().moment);
   combine(fields, 1);
-  queue_rates(moments.back().moment, 1, 2);
+  find_rates(moments.back().moment, 1, 2);
   for (auto& one : rates) one.state = one.value;
   combine(rates, 0.5);
 }
@@ -136,13 +189,12 @@ std::vector<system::Slopes<T>> SlopeStepping<T>::slopes_of(std::vector<double> c
                                                            std::vector<double>& given) {
   std::vector<system::Slopes<T>> components;
   for (std::size_t c = 0; c < this->evolved_.size(); ++c) {
-    Array<T>& array = *this->evolved_[c];
-    system::Slopes<T> one = {.state = array.buffer(0), .value = array.buffer(1)};
-    copy_sides<T>(sides_of(c), one.sides);
+    system::Slopes<T> one = {.state = buffer_of(0, c), .value = buffer_of(1, c)};
+    copy_sides(c, one.sides);
     given.clear();
     for (std::size_t s = 0; s < weights.size(); ++s) {
       if (weights[s] == 0) continue;
-      one.slopes[given.size()] = array.buffer(2 + slopes_->stages[s].slope);
+      one.slopes[given.size()] = buffer_of(2 + slopes_->stages[s].slope, c);
       given.push_back(weights[s]);
     }
     components.push_back(one);
@@ -154,8 +206,9 @@ template <class T>
 void SlopeStepping<T>::combine(std::vector<double> const& weights, double fraction) {
   std::vector<double> given;
   auto const components = slopes_of(weights, given);
-  system::combine<T>(this->stream_, this->grid_, components, given, this->clock_.device());
-  hold_sides(1, fraction);
+  system::combine<T>(this->stream_, place_ ? place_->grid() : this->grid_, components, given,
+                     this->clock_.device());
+  if (!place_) hold_sides(1, fraction);
 }
 
 template <class T>
@@ -164,13 +217,16 @@ void SlopeStepping<T>::find_error(std::vector<double> const& weights, bool of_st
   auto components = slopes_of(weights, given);
   if (of_state)
     for (auto& one : components) one.value = one.state;
-  system::worst_error<T>(this->stream_, this->grid_, components, given,
-                         {adaptive_->tolerance().relative, adaptive_->tolerance().absolute},
+  system::ErrorScale const scale = {adaptive_->tolerance().relative,
+                                    adaptive_->tolerance().absolute};
+  if (place_) return place_->find_worst(std::move(components), given, scale, adaptive_->parts());
+  system::worst_error<T>(this->stream_, this->grid_, components, given, scale,
                          this->clock_.device(), adaptive_->parts());
 }
 
 template <class T>
 void SlopeStepping<T>::commit(system::StepControl const* control) {
+  if (place_) return place_->take(control);
   std::vector<system::Taken<T>> taken;
   for (Array<T>* const array : this->evolved_) {
     taken.push_back({array->buffer(0), array->buffer(1)});

@@ -408,6 +408,49 @@ class Systems(Shared):
             events=[{"at": [0.03], "set": {"u": "u - mean(u)"}}],
             time={"end": 0.1, "scheme": "euler"}), (2, 4))
 
+    def test_steps_that_follow_their_error(self):
+        """By all schemes, with some that are rejected, events, ends and values in time."""
+        equations = {"u": "0.01*laplace(u) + 30*u*(1 - u)*(u - 0.3)*(1 + sin(40*t)) - 0.1*mean(u)",
+                     "v": "0.02*laplace(v) + u - v + 0.01*d_dy(u)^2"}
+        for n, scheme in enumerate(("euler", "ssprk2", "ssprk3", "rk4", "rk45")):
+            self.assert_shared(pde(
+                equations, precision=("float64", "float32")[n % 2], grid={"points": [11, 64]},
+                time={"end": 0.3, "scheme": scheme, "step": "adaptive", "tolerance": 1e-3},
+                boundary={"x": {"dirichlet": "0.5 + 0.2*y*sin(9*t)"},
+                          "y": ("periodic", {"dirichlet": "x*cos(20*t)"}, {"robin": ["1 + x", "t"]})[n % 3]},
+                events=[{"at": [0.1, 0.17], "set": {"u": "u + 0.5*exp(-90*(y - 0.5)^2)"}}],
+                stop={"when": "max(u) > 3"}), (2 + n % 2,))
+
+    def test_steps_that_follow_their_error_in_1d_and_3d(self):
+        burgers = {"u": "0.02*d2_dx2(u) - u*d_dx(u)"}
+        self.assert_shared(pde(burgers, grid={"points": 101}, initial={"u": "sin(6*x)"},
+                               boundary={"x": {"dirichlet": 0}}, time={"end": 0.3, "step": "adaptive"}), (4,))
+        self.assert_shared(pde(
+            {"h": "-div(q)", "q": "-div(outer(q, q)/h + 4.9*h^2*identity)"}, fields={"q": "vector"},
+            space={"convection": "upwind"}, boundary={"x": "wall", "y": "wall", "z": "wall"},
+            initial={"h": "1 + 0.2*exp(-30*(x - 0.4)^2 - 40*(z - 0.3)^2)", "q": [0, 0, 0]},
+            grid={"points": [6, 7, 44]}, time={"end": 0.05, "scheme": "ssprk2", "step": "adaptive"}), (2, 3))
+
+    def test_steps_too_short_to_go_on_are_told_once(self):
+        file = self.write("case.yaml", pde(
+            {"u": "0.001*laplace(u) + u^3*exp(-90*(y - 0.9)^2)"}, initial={"u": "1 + x"},
+            time={"end": 9, "step": "adaptive"}, boundary={"x": "periodic", "y": {"neumann": 0}}))
+        _, alone = self.call("run", file, "--output", "one", "--quiet", code=FAILED)
+        _, err = self.on_ranks(3, "run", file, "--output", "three", "--quiet", code=FAILED)
+        told = re.findall("at t = .*", alone)
+        self.assertIn("are too short to go on", told[0])
+        self.assertEqual((re.findall("at t = .*", err), len(told)), (told, 1), err)
+
+    def test_schemes_by_their_slopes(self):
+        for precision, count in (("float64", 3), ("float32", 2)):
+            self.assert_shared(pde(REACTION, grid={"points": [11, 66]}, precision=precision, boundary={
+                "x": {"neumann": "y*t"}, "y": "periodic"}, time={"end": 1, "scheme": "rk45"}), (count,))
+            self.assert_shared(pde(
+                {"u": "laplace(u) - sin(u)*(1 + 0.1*sin(30*t)) - mean(u)"}, fields={"u": {"order": 2}},
+                precision=precision, boundary={"x": {"dirichlet": "0.5*cos(t)"}, "y": {"neumann": 0}},
+                initial={"u": "0.5 + 0.3*sin(5*x)*cos(3*y)", "u_t": "x"},
+                time={"end": 0.3, "scheme": "leapfrog"}), (count,))
+
     def test_what_lasts_is_found_by_each(self):
         self.assert_shared(pde(
             {"u": "div(exp(-(x - y)^2)/(1 + sqrt(x*y + 1))*0.02*grad(u))"},
@@ -457,10 +500,6 @@ class Ends(Shared):
                 (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01}),
                  "of the schemes ftcs and rk4 (there are 2)"),
                 (wave(parameters={"speed": "1+(" * 63 + "y" + ")" * 63}), "with simpler formulas"),
-                (pde(REACTION, time={"end": 0.1, "scheme": "rk45"}),
-                 "of the schemes rk4, ssprk3, ssprk2 and euler (there are 2)"),
-                (pde(REACTION, time={"end": 0.1, "step": "adaptive"}),
-                 "whose lengths do not follow their error"),
                 (pde(REACTION, space={"derivatives": "spectral"}), "by differences, with an explicit"),
                 (pde(REACTION, time={"end": 0.1, "scheme": "etdrk4"}), "by differences, with an explicit"),
                 (pde({"u": "0.1*laplace(u)"}, boundary={"x": {"neumann": "-u"}, "y": "periodic"}),
@@ -517,6 +556,11 @@ class Killed(Shared):
         self.kill_and_go_on(pde(
             REACTION, time={"end": 40}, events={"at": [3.3, 7.1], "set": {"u": "u + 0.01*x"}},
             stop={"steady": 1e-9}, boundary={"x": {"dirichlet": "0.5 + 0.1*sin(t)*y"}, "y": "periodic"}))
+
+    def test_of_steps_that_follow_their_error(self):
+        self.kill_and_go_on(pde(
+            REACTION, time={"end": 200, "scheme": "rk45", "step": "adaptive", "tolerance": 1e-7},
+            grid={"points": [11, 86]}, boundary={"x": {"dirichlet": "0.5 + 0.1*sin(t)*y"}, "y": "periodic"}))
 
     def kill_and_go_on(self, config):
         config = {**config, "checkpoint": {"every": {"steps": 50}, "keep": 2}}
@@ -658,6 +702,27 @@ class OnGpu(NeedsGpu):
                     pde(equations, grid={"points": points}, precision=precision,
                         boundary=dict(list(sides.items())[:len(points)]),
                         time={"end": 2e-3 if points[0] == 301 else 0.02}))
+
+    def test_steps_that_follow_their_error(self):
+        equations = {"u": "0.01*laplace(u) + 30*u*(1 - u)*(u - 0.3)*(1 + sin(40*t)) - 0.1*mean(u)",
+                     "v": "0.02*laplace(v) + u - v + 0.01*d_dy(u)^2"}
+        for n, scheme in enumerate(("euler", "ssprk2", "ssprk3", "rk4", "rk45")):
+            self.assert_shared_on_gpu(pde(
+                equations, precision=("float64", "float32")[n % 2], grid={"points": [70, 130]},
+                time={"end": 0.05, "scheme": scheme, "step": "adaptive", "tolerance": 1e-3},
+                boundary={"x": {"dirichlet": "0.5 + 0.2*y*sin(9*t)"},
+                          "y": ("periodic", {"dirichlet": "x*cos(20*t)"})[n % 2]},
+                events=[{"at": 0.02, "set": {"u": "u + 0.5*exp(-90*(y - 0.5)^2)"}}]), counts=(2,))
+
+    def test_schemes_by_their_slopes(self):
+        self.assert_shared_on_gpu(pde(
+            REACTION, grid={"points": [70, 130]}, boundary={"x": {"neumann": "y*t"}, "y": "periodic"},
+            time={"end": 0.2, "scheme": "rk45"}), transports=("p2p",))
+        self.assert_shared_on_gpu(pde(
+            {"u": "laplace(u) - sin(u)*(1 + 0.1*sin(30*t))"}, fields={"u": {"order": 2}},
+            grid={"points": [70, 130]}, boundary={"x": {"dirichlet": "0.5*cos(t)"}, "y": {"neumann": 0}},
+            initial={"u": "0.5 + 0.3*sin(5*x)*cos(3*y)", "u_t": "x"},
+            time={"end": 0.1, "scheme": "leapfrog"}), transports=("p2p",))
 
     def test_a_rank_that_is_killed_ends_the_others(self):
         file = self.write("case.yaml", heat(grid={"points": [400, 400]}, time={"end": 1e6},

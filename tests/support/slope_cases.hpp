@@ -82,14 +82,22 @@ SlopesFound<T> run_slopes(Stream& stream, Grid const& grid, double dt, std::int6
   system::combine<T>(stream, grid, components, weights, clock.data());
   system::worst_error<T>(stream, grid, components, weights, {0.5, 0.25}, clock.data(),
                          device_parts.span());
+  constexpr std::int64_t first = 1000;  // of the points of a part
+  Buffer<system::WorstError> device_worst(stream, MemorySpace::device, 1);
+  system::find_worst(stream, std::as_const(device_parts).span(), first, device_worst.data());
   SlopesFound<T> found;
   for (auto const& one : components) {
     auto& values = found.values.emplace_back(static_cast<std::size_t>(grid.size()));
     copy_async(std::span(values), std::span<T const>(one.value, values.size()), stream);
   }
   copy_async(std::span(parts), std::as_const(device_parts).span(), stream);
+  copy_async(std::span(&found.worst, 1), std::as_const(device_worst).span(), stream);
   stream.synchronize();
-  found.worst = *std::max_element(parts.begin(), parts.end());
+  found.worst.point -= first;
+  auto const worst = *std::max_element(parts.begin(), parts.end());
+  EXPECT_EQ(found.worst.value, worst.value);
+  EXPECT_EQ(found.worst.point, worst.point);
+  EXPECT_EQ(found.worst.component, worst.component);
   return found;
 }
 

@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
+#include "simulations/pde_slopes.hpp"
 #include "support/memory_checkpoint.hpp"
 #include "support/pde_event_cases.hpp"
 #include "support/pde_step_cases.hpp"
+#include "support/thread_ranks.hpp"
 
 namespace gridstride {
 namespace {
@@ -170,6 +174,25 @@ TEST(PdeSteps, KnowWhatIsFoundBefore) {
     auto const found = values(time);
     for (std::size_t i = 0; i < known.size(); ++i) EXPECT_NEAR(found[i], known[i], 2e-6) << time;
   }
+}
+
+TEST(PdeSteps, OfRanksThatDoNotAgreeEnd) {
+  for (int const other : {-1, 2})
+    EXPECT_TRUE(test::on_ranks(3, [&](Ranks& ranks) {
+      system::StepControl control;
+      control.time = 0.5;
+      control.step = ranks.rank() == other ? 0.26 : 0.25;
+      auto const look = [&] { pde::require_agreement(ranks, control); };
+      if (ranks.rank() != other) return look();
+      try {
+        look();
+        ADD_FAILURE();
+      } catch (std::runtime_error const& error) {
+        EXPECT_STREQ(error.what(),
+                     "rank 2 is at t = 0.5 s with steps of 0.26 s where the first one is at 0.5 s "
+                     "with 0.25 s: it has a processor of another kind, and finds other numbers");
+      }
+    }));
 }
 
 TEST(PdeSteps, TakeNoNoise) {

@@ -1,0 +1,126 @@
+#include "simulations/pde_slope_parts.hpp"
+
+#include <utility>
+
+namespace gridstride::pde {
+
+namespace {
+
+Grid own_grid(SweepPlan const& plan) {
+  Grid grid = plan.shape.grid;
+  grid.points[static_cast<std::size_t>(grid.dims - 1)] = plan.owned_by(ranks().rank()).count();
+  return grid;
+}
+
+}  // namespace
+
+template <class T>
+SlopeParts<T>::SlopeParts(PartsOf<T> const& of, std::vector<system::Input<T>> inputs,
+                          equations::Stencil const& stencil, WindowSteps<T>& steps)
+    : Base(of, std::move(inputs), stencil), steps_(steps) {
+  if (!of.run.time.adaptive) return;
+  errors_ = Buffer<system::WorstError>(
+      of_.stream, MemorySpace::device,
+      static_cast<std::size_t>(system::error_parts(own_grid(of.plan), of.evolved.size())));
+  zero_async(errors_.span(), of_.stream);
+}
+
+template <class T>
+void SlopeParts<T>::within(bool makes_step, std::function<void()> const& work) {
+  auto const pass = [&](Stream&, Window<T> const& window) {
+    window_ = window;
+    part_ = {window.grid, window.first};
+    work();
+    part_.reset();
+  };
+  if (makes_step)
+    steps_.run(this->arrays(), 1, pass);
+  else
+    steps_.look(this->arrays(), pass);
+}
+
+template <class T>
+T* SlopeParts<T>::buffer(int number, std::size_t component) {
+  return number == 0 ? window_.in[component] : this->scratch(number, component, *part_);
+}
+
+template <class T>
+void SlopeParts<T>::copy_sides(std::size_t component, system::Sides<T>& to) {
+  auto const inputs =
+      this->inputs_at(part_->first, std::span(window_.in).first(of_.evolved.size()));
+  for (int axis = 0; axis < 3; ++axis)
+    for (int side = 0; side < 2; ++side) to[axis][side] = inputs[component].sides[axis][side];
+}
+
+template <class T>
+void SlopeParts<T>::queue_rates(Stage const& moment, int in, int out, std::size_t first) {
+  std::vector<T*> state;
+  for (std::size_t c = 0; c < of_.evolved.size(); ++c) state.push_back(buffer(in, c));
+  auto step = this->evaluation_of(moment, *part_, state);
+  step.needs_step = true;
+  step.is_stage = false;
+  for (std::size_t c = first; c < of_.evolved.size(); ++c)
+    step.outputs.push_back({.values = buffer(out, c)});
+  step.prepared = &rates_;
+  system::advance(of_.stream, step, this->variant_);
+}
+
+template <class T>
+std::int64_t SlopeParts<T>::values_before_own() const {
+  auto const& plan = of_.plan;
+  return (plan.owned_by(ranks().rank()).lower - part_->first) * plan.shape.plane_values();
+}
+
+template <class T>
+std::int64_t SlopeParts<T>::own_values() const {
+  return own_grid(of_.plan).size();
+}
+
+/// An end of the rank's own planes that is none of the grid gives no values.
+template <class T>
+void SlopeParts<T>::find_worst(std::vector<system::Slopes<T>> components,
+                               std::span<double const> weights, system::ErrorScale scale,
+                               std::span<system::WorstError> parts) {
+  auto const& plan = of_.plan;
+  auto const rank = static_cast<std::size_t>(ranks().rank());
+  Planes const own = plan.owned_by(ranks().rank());
+  int const slowest = plan.shape.grid.dims - 1;
+  std::int64_t const before = values_before_own();
+  for (auto& one : components) {
+    one.state += before;
+    one.value += before;
+    for (std::size_t s = 0; s < weights.size(); ++s) one.slopes[s] += before;
+    if (own.lower > 0) one.sides[slowest][0].given = false;
+    if (own.upper < plan.shape.planes()) one.sides[slowest][1].given = false;
+  }
+  system::worst_error<T>(of_.stream, own_grid(plan), components, weights, scale, of_.clock.device(),
+                         errors_.span());
+  system::find_worst(of_.stream, std::as_const(errors_).span(),
+                     own.lower * plan.shape.plane_values(), &parts[rank]);
+  static_assert(sizeof(system::WorstError) % sizeof(double) == 0);
+  constexpr std::int64_t numbers = sizeof(system::WorstError) / sizeof(double);
+  RankCuts cuts;
+  for (int r = 0; r <= plan.ranks; ++r) cuts.push_back(r * numbers);
+  sums_->share(of_.stream, reinterpret_cast<double*>(parts.data()), 1, cuts);
+}
+
+template <class T>
+void SlopeParts<T>::take(system::StepControl const* control) {
+  std::int64_t const before = values_before_own(), size = own_values();
+  std::vector<system::Taken<T>> taken;
+  for (std::size_t c = 0; c < of_.evolved.size(); ++c) {
+    T* const out = window_.out[c] + before;
+    if (control != nullptr) {
+      auto const values = static_cast<std::size_t>(size);
+      copy_async(std::span(out, values), std::span<T const>(window_.in[c] + before, values),
+                 of_.stream);
+    }
+    taken.push_back({out, buffer(1, c) + before});
+  }
+  system::commit<T>(of_.stream, taken, size, control);
+}
+
+template class SlopeParts<float>;
+template class SlopeParts<double>;
+
+}  // namespace gridstride::pde
