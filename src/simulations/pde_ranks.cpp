@@ -29,14 +29,11 @@ bool turns_around(config::RunConfig const& run) {
 }
 
 std::string needed_of(config::RunConfig const& run) try {
-  Obstacle const kinds[] = {
-      {goes_by_modes(run) || goes_by_multigrid(run), "by differences, with an explicit scheme"}};
-  if (auto needed = needed_for(kinds); !needed.empty()) return needed;
-  stencil_of(run);
-  Obstacle const others[] = {
+  Obstacle const obstacles[] = {
+      {goes_by_modes(run) || goes_by_multigrid(run), "by differences, with an explicit scheme"},
       {!system_of(run).sides.empty(), "with sides that do not follow from fields"},
       {turns_around(run), "with sides along the slowest axis that are not antiperiodic"}};
-  return needed_for(others);
+  return needed_for(obstacles);
 } catch (Error const&) {
   return {};  // of equations that nobody takes, which is told by itself
 }
