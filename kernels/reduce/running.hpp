@@ -5,6 +5,7 @@
 #include <span>
 
 #include "core/buffer.hpp"
+#include "core/rank_sums.hpp"
 #include "kernels/reduce/running_operations.hpp"
 
 /// Reductions of data that come piece by piece, one piece after the other, with the same bits
@@ -40,6 +41,11 @@ struct TileCuts {
   }
 };
 
+/// Elements `first` to before `last`.
+struct Stretch {
+  std::int64_t first, last;
+};
+
 /// `Operation` is SumOperation, DotOperation, SquaresOperation, MomentsOperation, MinimumPlace,
 /// MaximumPlace or IntegralOperation, of float or double.
 template <class Operation>
@@ -49,10 +55,16 @@ class RunningReduction {
   using Value = typename Operation::Value;
 
   /// Of `size` elements in all.
-  RunningReduction(Stream const& stream, std::int64_t size, Operation const& operation = {});
+  RunningReduction(Stream const& stream, std::int64_t size, Operation const& operation = {})
+      : RunningReduction(stream, size, Stretch{0, size}, operation) {}
+  /// Of those of them that come here, one of several ranks.
+  RunningReduction(Stream const& stream, std::int64_t size, Stretch const& here,
+                   Operation const& operation = {});
   /// Of device memory.
-  static std::size_t bytes(std::int64_t size) {
-    return tiles_of(size) * sizeof(Value) + inputs * pending_of(size) * sizeof(T);
+  static std::size_t bytes(std::int64_t size) { return bytes(size, {0, size}); }
+  static std::size_t bytes(std::int64_t size, Stretch const& here) {
+    std::size_t const elements = pending_of(size) + static_cast<std::size_t>(head_of(here));
+    return tiles_of(size) * sizeof(Value) + inputs * elements * sizeof(T);
   }
 
   /// Queues the next elements, which lie in the stream's device memory; of a dot product those of
@@ -60,6 +72,10 @@ class RunningReduction {
   /// `std::invalid_argument` for more elements than there are, for factors of different sizes, and
   /// for a second factor where there is none.
   void add(Stream& stream, std::span<T const> x, std::span<T const> y = {});
+
+  /// Where ranks have elements from their cut to the next one, and all of those have come: gives each
+  /// rank what it needs to finish. All ranks call it; done when it returns.
+  void share(Stream& stream, Ranks& ranks, RankCuts const& cuts);
 
   /// Queues the result, an array of one. Throws `std::logic_error` before all elements have come.
   void finish(Stream& stream, std::span<Value> result);
@@ -69,7 +85,16 @@ class RunningReduction {
   /// Combines the tiles from the next one on, the last one as far as there are elements.
   void combine(Stream& stream, T const* x, T const* y, std::int64_t count);
   void keep(Stream& stream, std::span<T const> x, std::span<T const> y);
+  void append(Stream& stream, Buffer<T>& kept, std::int64_t place, std::span<T const> x,
+              std::span<T const> y);
+  void complete_last_tile(Stream& stream, Ranks& ranks, RankCuts const& cuts);
+  void share_partials(Stream& stream, Ranks& ranks, RankCuts const& cuts);
   T const* kept(std::size_t input) const { return pending_.data() + input * pending_of(size_); }
+  /// Elements of a stretch that belong to a tile which begins before it.
+  static std::int64_t head_of(Stretch const& here) {
+    std::int64_t const tile = (here.first + running_tile - 1) / running_tile * running_tile;
+    return std::max<std::int64_t>(std::min(tile, here.last) - here.first, 0);
+  }
   static std::size_t tiles_of(std::int64_t size) {
     return static_cast<std::size_t>(TileCuts{}.count(size));
   }
@@ -79,10 +104,13 @@ class RunningReduction {
 
   Operation operation_;
   std::int64_t size_;
-  std::int64_t done_ = 0;  ///< elements of whole tiles
+  Stretch here_;
+  std::int64_t heads_ = 0;  ///< elements that have come of a tile which begins before `here_`
+  std::int64_t done_;       ///< the end of whole tiles
   std::int64_t kept_ = 0;
   Buffer<Value> partials_;  ///< of each tile
   Buffer<T> pending_;       ///< the elements of a tile that has not all of them
+  Buffer<T> head_;          ///< those of the tile before, which another rank combines
 };
 
 /// A stretch of elements that begins with a tile, for the functions of the backends.

@@ -21,6 +21,7 @@
 #include "kernels/reduce/running.hpp"
 #include "kernels/scan/running.hpp"
 #include "support/scan_cases.hpp"
+#include "support/thread_ranks.hpp"
 
 /// Data that come piece by piece: the same bits however they are cut, on any device.
 namespace gridstride::test {
@@ -63,6 +64,38 @@ typename Operation::Value reduced_in_pieces(
   return value;
 }
 
+/// What each of several ranks finds, with the elements from its cut to the next one.
+template <class Operation>
+std::vector<typename Operation::Value> reduced_on_ranks(
+    Device const& device, Operation const& operation,
+    std::vector<typename Operation::Element> const& x, RankCuts const& cuts, std::size_t piece,
+    std::vector<typename Operation::Element> const& y = {}) {
+  std::vector<typename Operation::Value> results(cuts.size() - 1);
+  auto const work = [&](Ranks& ranks) {
+    Stream stream(device);
+    auto const own = static_cast<std::size_t>(ranks.rank());
+    auto const begin = static_cast<std::size_t>(cuts[own]);
+    std::size_t const size = static_cast<std::size_t>(cuts[own + 1]) - begin;
+    auto const first_input = on_device(stream, x), second_input = on_device(stream, y);
+    reduce::RunningReduction<Operation> running(stream, std::ssize(x), {cuts[own], cuts[own + 1]},
+                                                operation);
+    for_pieces(size, piece, [&](std::size_t first, std::size_t count) {
+      if (y.empty())
+        running.add(stream, first_input.span().subspan(begin + first, count));
+      else
+        running.add(stream, first_input.span().subspan(begin + first, count),
+                    second_input.span().subspan(begin + first, count));
+    });
+    running.share(stream, ranks, cuts);
+    Buffer<typename Operation::Value> result(stream, MemorySpace::device, 1);
+    running.finish(stream, result.span());
+    copy_async(std::span(&results[own], 1), std::as_const(result).span(), stream);
+    stream.synchronize();
+  };
+  EXPECT_TRUE(on_ranks(static_cast<int>(results.size()), work));
+  return results;
+}
+
 inline bool same_value(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
@@ -93,6 +126,34 @@ typename Operation::Value reduced_alike(Stream& stream, Operation const& operati
   return whole;
 }
 
+/// Cuts of so many elements: inside tiles, at their ends, several in one tile, and parts of nothing.
+inline std::vector<RankCuts> cuts_of_elements(std::int64_t size) {
+  constexpr std::int64_t tile = reduce::running_tile;
+  std::vector<RankCuts> all = {{0, size / 2, size},
+                               {0, std::min<std::int64_t>(1, size), size},
+                               {0, 0, size / 3, size / 3, size},
+                               {0, size / 5, 2 * size / 5, 3 * size / 5, 4 * size / 5, size}};
+  if (size > 4 * tile)
+    all.insert(all.end(), {{0, tile, 3 * tile, size},
+                           {0, tile + 7, tile + 9, tile + 1000, 2 * tile, size},
+                           {0, tile - 1, tile + 1, size - 1, size}});
+  return all;
+}
+
+/// All ranks have what one process has.
+template <class Operation>
+void expect_shared_alike(Device const& device, Operation const& operation,
+                         std::vector<typename Operation::Element> const& x,
+                         std::vector<typename Operation::Element> const& y = {}) {
+  Stream stream(device);
+  std::size_t const size = std::max<std::size_t>(x.size(), 1);
+  auto const whole = reduced_in_pieces(stream, operation, x, size, y);
+  for (auto const& cuts : cuts_of_elements(std::ssize(x)))
+    for (std::size_t const piece : {size, size / 37 + 1})
+      for (auto const& value : reduced_on_ranks(device, operation, x, cuts, piece, y))
+        EXPECT_TRUE(same_value(value, whole)) << x.size() << " on " << cuts.size() - 1;
+}
+
 /// Sizes about a tile, and of several.
 inline constexpr std::size_t running_sizes[] = {0,
                                                 1,
@@ -102,6 +163,20 @@ inline constexpr std::size_t running_sizes[] = {0,
                                                 reduce::running_tile,
                                                 reduce::running_tile + 1,
                                                 5 * reduce::running_tile + 4321};
+
+template <class T>
+void expect_shared_sums(Device const& device) {
+  for (std::size_t const size : running_sizes) {
+    auto const x = scan_data<T>(ScanData::random, size), y = scan_data<T>(ScanData::random, size);
+    expect_shared_alike(device, reduce::SumOperation<T>{}, x);
+    if (size > 0) expect_shared_alike(device, reduce::DotOperation<T>{}, x, y);
+    expect_shared_alike(device, reduce::MomentsOperation<T>{}, x);
+    expect_shared_alike(device, reduce::MaximumPlace<T>{}, x);
+    auto const points = static_cast<std::int64_t>(size);
+    expect_shared_alike(device,
+                        reduce::IntegralOperation<T>{reduce::Rule::simpson, 1, {points, 1, 1}}, x);
+  }
+}
 
 template <class T>
 void expect_running_sums(Stream& stream) {

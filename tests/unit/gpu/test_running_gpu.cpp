@@ -23,6 +23,10 @@ TYPED_TEST(RunningGpu, SumsOfPieces) {
   test::expect_running_sums<TypeParam>(stream);
 }
 
+TYPED_TEST(RunningGpu, SumsOnRanks) {
+  test::expect_shared_sums<TypeParam>(Device::open(Backend::cuda));
+}
+
 TYPED_TEST(RunningGpu, ExtremesOfPieces) {
   Stream stream(Device::open(Backend::cuda));
   test::expect_running_extremes<TypeParam>(stream);

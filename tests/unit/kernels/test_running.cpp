@@ -29,6 +29,10 @@ TYPED_TEST(RunningHost, SumsOfPieces) {
   test::expect_running_sums<TypeParam>(stream);
 }
 
+TYPED_TEST(RunningHost, SumsOnRanks) {
+  test::expect_shared_sums<TypeParam>(Device::open(Backend::cpu));
+}
+
 TYPED_TEST(RunningHost, ExtremesOfPieces) {
   auto stream = host();
   test::expect_running_extremes<TypeParam>(stream);
@@ -94,6 +98,12 @@ TEST(RunningHostOfFloats, PartsOfFieldsAreNotCut) {
 
 TEST(RunningHostOfFloats, MoreOrFewerElementsThanSaidAreRefused) {
   auto stream = host();
+  reduce::RunningReduction<reduce::SumOperation<float>> part(stream, 80, {10, 13});
+  EXPECT_THROW(part.add(stream, std::vector<float>(4, 1)), std::invalid_argument);
+  part.add(stream, std::vector<float>(2, 1));
+  test::Mailbox mailbox;
+  test::ThreadRank alone(mailbox, 0, 1, false);
+  EXPECT_THROW(part.share(stream, alone, {10, 13}), std::logic_error);
   std::vector<float> const x(5, 1), y(4, 1);
   reduce::RunningReduction<reduce::DotOperation<float>> dot(stream, 8);
   dot.add(stream, x, x);
