@@ -26,6 +26,18 @@ void share_bytes(Ranks& ranks, std::span<std::byte> all, std::size_t element_byt
   ranks.exchange(sent, received);
 }
 
+void add_counts(Ranks& ranks, std::span<std::int64_t> counts) {
+  auto const own = static_cast<std::size_t>(ranks.rank());
+  std::vector<std::int64_t> all(counts.size() * static_cast<std::size_t>(ranks.count()));
+  std::ranges::copy(counts, all.begin() + static_cast<std::ptrdiff_t>(own * counts.size()));
+  RankCuts cuts;
+  for (std::int64_t rank = 0; rank <= ranks.count(); ++rank)
+    cuts.push_back(rank * std::ssize(counts));
+  share_parts(ranks, std::span(all), cuts);
+  std::ranges::fill(counts, 0);
+  for (std::size_t i = 0; i < all.size(); ++i) counts[i % counts.size()] += all[i];
+}
+
 std::string first_text(Ranks& ranks, std::string const& own) {
   using Words = std::array<char, 256>;
   Words words{};

@@ -41,6 +41,9 @@ std::vector<T> of_all_ranks(Ranks& ranks, T const& own) {
   return all;
 }
 
+/// Adds up what all ranks have counted, of as many things each: then all have the sums.
+void add_counts(Ranks& ranks, std::span<std::int64_t> counts);
+
 /// The first of the texts that ranks have which is not empty, on all of them; of 255 bytes at most.
 std::string first_text(Ranks& ranks, std::string const& own);
 

@@ -175,6 +175,12 @@ class Shared final : public Simulation {
     is_settled_ = false;
   }
   std::int64_t steps_at_once() const override { return simulation_->steps_at_once(); }
+  void write_to(std::vector<FieldTarget> const& targets) override {
+    simulation_->write_to(targets);
+  }
+  void tell_headway(std::function<void(Headway const&)> tell) override {
+    simulation_->tell_headway(std::move(tell));
+  }
   std::vector<Field> fields() const override {
     settle();
     return simulation_->fields();

@@ -19,16 +19,6 @@ namespace {
 /// What libraries and kernels take beside all that is counted.
 constexpr double spare = 256 << 20;
 
-/// How many ranks of a run share the device of the first one. Those of a machine take its GPUs in
-/// turns; a check without the others takes all of them to be here.
-int ranks_together(config::RunConfig const& run, Device const& device) {
-  if (run.ranks == 1) return 1;
-  int const here = ranks().count() == 1 ? run.ranks : ranks().local_count();
-  if (device.backend() == Backend::cpu || run.device.has_ordinal) return here;
-  int const gpus = std::max(static_cast<int>(Device::available().size()) - 1, 1);
-  return (here + gpus - 1) / gpus;
-}
-
 /// What the arrays of a run, or of each of its ranks, may take of the device.
 double room_of(config::RunConfig const& run, Device const& device) {
   if (run.limits.device_memory) return *run.limits.device_memory;
@@ -91,6 +81,18 @@ void require_room(config::RunConfig const& run, Device const& device,
 }
 
 }  // namespace
+
+int ranks_here(config::RunConfig const& run) {
+  return ranks().count() == 1 ? run.ranks : ranks().local_count();
+}
+
+int ranks_together(config::RunConfig const& run, Device const& device) {
+  if (run.ranks == 1) return 1;
+  int const here = ranks_here(run);
+  if (device.backend() == Backend::cpu || run.device.has_ordinal) return here;
+  int const gpus = std::max(static_cast<int>(Device::available().size()) - 1, 1);
+  return (here + gpus - 1) / gpus;
+}
 
 std::string SlabSteps::refusal() const {
   return needed.empty() ? needed

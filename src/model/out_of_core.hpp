@@ -52,6 +52,12 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
 std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,
                                SlabSteps const& steps, SweepPlan const& plan);
 
+/// How many ranks of a run are on this machine; a check without the others takes all of them to be
+/// here.
+int ranks_here(config::RunConfig const& run);
+/// How many of those share the device of the first one: they take the GPUs in turns.
+int ranks_together(config::RunConfig const& run, Device const& device);
+
 /// What the first rank of a run finds, on all of them, which make its simulation; in one process,
 /// what that finds.
 double found_by_first(config::RunConfig const& run, std::function<double()> const& find);

@@ -290,7 +290,8 @@ SampleIntegration<T>::SampleIntegration(config::RunConfig const& run, Stream con
     zero_async(arrays_.back().span(), stream_);
   }
   resident_.values.resize(plan_.files.size());
-  resident_.filled.assign(plan_.files.size(), 0);
+  resident_.rows.resize(plan_.files.size());
+  resident_.filled.resize(plan_.files.size());
   engine_.emplace(stream_, plan_.chain, plan_.load, plan_.cut, plan_.files, resident_,
                   [inputs, this](int place, std::int64_t index, NumberSource const& file) {
                     auto const& work = std::get<transform::FromFile>(plan_.chain.link(place).work);

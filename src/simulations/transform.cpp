@@ -12,14 +12,18 @@
 #include <utility>
 
 #include "core/buffer.hpp"
+#include "core/rank_failures.hpp"
+#include "core/ranks.hpp"
 #include "kernels/families.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
+#include "model/out_of_core.hpp"
 #include "model/reading.hpp"
 #include "simulations/transform_endings.hpp"
 #include "simulations/transform_engine.hpp"
 #include "simulations/transform_finder.hpp"
 #include "simulations/transform_plan.hpp"
+#include "simulations/transform_ranks.hpp"
 #include "simulations/transform_report.hpp"
 
 namespace gridstride {
@@ -30,7 +34,8 @@ using transform::Plan;
 
 MemoryForecast transform_memory(config::RunConfig const& run, Inputs const& inputs,
                                 Backend backend) {
-  Plan const plan(run, inputs, Device::open(backend, run.device.ordinal));
+  Device const device = Device::open(backend, run.device.ordinal);
+  Plan const plan(run, inputs, device);
   std::size_t const bytes = size_of(run.precision);
   auto const values = static_cast<std::size_t>(plan.chain.grid().size());
   MemoryForecast forecast{.array_bytes = values * bytes,
@@ -40,6 +45,10 @@ MemoryForecast transform_memory(config::RunConfig const& run, Inputs const& inpu
                           .field_bytes = values * bytes};
   forecast.other_bytes = plan.device_bytes();
   forecast.host_bytes = plan.host_bytes();
+  if (run.ranks > 1) {
+    forecast.rank_bytes = plan.device_bytes();
+    forecast.ranks_beside = ranks_together(run, device) - 1;
+  }
   for (auto const& field : run.fields)
     if (!plan.keeps && plan.chain.has(field.name)) forecast.streamed.push_back(field.name);
   for (std::size_t i = 0; i < plan.endings.all.size(); ++i)
@@ -76,7 +85,9 @@ class Transform final : public OneShot {
     Buffer<T> values;  ///< none where it goes to files chunk by chunk
   };
 
+  void take_memory(Inputs const& inputs);
   void compute() override;
+  void pass(transform::PassWork<T>& work);
   /// What a pass tells of itself, of so many.
   std::function<void(double)> teller(int pass, int passes) const;
 
@@ -91,9 +102,22 @@ class Transform final : public OneShot {
   std::function<void(Headway const&)> tell_;
 };
 
+/// All ranks plan before any of them takes memory.
+Plan plan_of(config::RunConfig const& run, Inputs const& inputs, Device const& device) {
+  std::optional<Plan> plan;
+  transform::require_same_files(ranks(), run);
+  fail_together(ranks(), [&] { plan.emplace(run, inputs, device); });
+  return std::move(*plan);
+}
+
 template <class T>
 Transform<T>::Transform(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-    : OneShot(stream, {"compute"}), plan_(run, inputs, stream.device()) {
+    : OneShot(stream, {"compute"}), plan_(plan_of(run, inputs, stream.device())) {
+  fail_together(ranks(), [&] { take_memory(inputs); });
+}
+
+template <class T>
+void Transform<T>::take_memory(Inputs const& inputs) {
   auto const& chain = plan_.chain;
   auto const buffer = [&](int place, std::int64_t rows) {
     return Buffer<T>(stream_, MemorySpace::device,
@@ -101,7 +125,9 @@ Transform<T>::Transform(config::RunConfig const& run, Stream const& stream, Inpu
   };
   for (auto const& name : plan_.wanted) {
     int const place = chain.place_of(name);
-    wanted_.push_back({name, place, plan_.keeps ? buffer(place, chain.rows(place)) : Buffer<T>()});
+    std::int64_t const rows =
+        ranks().is_first() ? chain.rows(place) : chain.own(place, chain.share()).count();
+    wanted_.push_back({name, place, plan_.keeps ? buffer(place, rows) : Buffer<T>()});
     if (plan_.keeps) zero_async(wanted_.back().values.span(), stream_);
   }
   finders_ = transform::make_finders<T>(stream_, chain, plan_.sought);
@@ -117,13 +143,14 @@ Transform<T>::Transform(config::RunConfig const& run, Stream const& stream, Inpu
     finders_.all.push_back(transform::make_select<T>(stream_, chain, table,
                                                      plan_.most_picked(table), plan_.table_bytes));
   for (std::size_t l = 0; l < plan_.resident.size(); ++l)
-    resident_.values.push_back(buffer(static_cast<int>(l), plan_.resident[l]));
-  resident_.filled.assign(plan_.resident.size(), 0);
+    resident_.values.push_back(buffer(static_cast<int>(l), plan_.resident[l].count()));
+  resident_.rows = plan_.resident;
+  resident_.filled.resize(plan_.resident.size());
   for (int const place : plan_.whole) {
     auto const& work = std::get<transform::FromFile>(chain.link(place).work);
     auto& values = resident_.values[static_cast<std::size_t>(place)];
     read_numbers<T>(stream_, *work.source, inputs, values.span());
-    resident_.filled[static_cast<std::size_t>(place)] = chain.rows(place);
+    resident_.filled[static_cast<std::size_t>(place)] = {0, chain.rows(place)};
   }
   engine_.emplace(stream_, chain, plan_.load, plan_.cut, plan_.files, resident_,
                   [inputs, &chain](int place, std::int64_t index, NumberSource const& file) {
@@ -168,6 +195,10 @@ std::vector<NamedText> Transform<T>::chosen() const {
   auto texts = transform::report_texts(plan_.cut, report_);
   if (auto const kept = plan_.kept_text(); !kept.empty())
     texts.insert(texts.begin() + 1, {"kept for later passes", kept});
+  if (auto const& shares = plan_.chain.shares(); shares.several())
+    texts.insert(texts.begin(),
+                 {"ranks", fmt::format("{}, of {} rows up to {} each", ranks().count(),
+                                       shares.cuts.back(), shares.rows(0).count())});
   return texts;
 }
 
@@ -196,6 +227,21 @@ std::function<void(double)> Transform<T>::teller(int pass, int passes) const {
   };
 }
 
+/// One pass, of several ranks each over its rows. What they write the first one has written.
+template <class T>
+void Transform<T>::pass(transform::PassWork<T>& work) {
+  bool const is_handed = !plan_.keeps && plan_.chain.shares().several() && report_.stages.empty();
+  fail_together(ranks(), [&] {
+    if (!is_handed) {
+      report_ += engine_->run(work);
+      return;
+    }
+    transform::HandOver hand_over(ranks(), stream_.device(), plan_.load.written, work.written);
+    work.written = hand_over.written();
+    hand_over.during([&] { report_ += engine_->run(work); });
+  });
+}
+
 /// The first pass makes what is kept or written, and keeps what there is room for; those after it
 /// find what reductions still look for.
 template <class T>
@@ -204,10 +250,12 @@ void Transform<T>::compute() {
     transform::PassWork<T> work;
     for (auto& array : wanted_) {
       work.places.push_back(array.place);
-      if (plan_.keeps) work.kept.push_back({array.place, array.values.data()});
+      if (plan_.keeps)
+        work.kept.push_back({array.place, array.values.data(),
+                             plan_.chain.own(array.place, plan_.chain.share()).first});
     }
     for (std::size_t l = 0; l < plan_.resident.size(); ++l)
-      if (plan_.resident[l] > resident_.filled[l]) work.places.push_back(static_cast<int>(l));
+      if (plan_.resident[l] != resident_.filled[l]) work.places.push_back(static_cast<int>(l));
     work.written = written_;
     for (auto* maker : makers_)
       std::ranges::copy(maker->brought(), std::back_inserter(work.written));
@@ -228,10 +276,13 @@ void Transform<T>::compute() {
           for (auto* finder : looking) finder->take(worker, chunk);
         };
       work.tell = teller(pass, pass - 1 + more);
-      report_ += engine_->run(work);
+      this->pass(work);
       for (auto* finder : looking) finder->end_pass(stream_);
       work = {};
     }
+    if (plan_.keeps && plan_.chain.shares().several())
+      for (auto& array : wanted_)
+        transform::gather<T>(stream_, ranks(), plan_.chain.cuts(array.place), array.values.span());
     for (auto const* maker : makers_)
       if (auto const report = maker->report(); !report.stages.empty()) report_ += report;
   });
@@ -251,6 +302,7 @@ SimulationEntry transform_entry() {
   info.kernels = {{"evaluate", variant_names("evaluate")}};
   info.has_own_sections = true;
   info.has_own_results = true;
+  info.takes_ranks = true;
   info.variables = std::span(expression::space_and_time).first(3);
   return entry<Transform, transform::Parameters>(
       {.info = info, .memory = transform_memory, .problems = transform::problems});

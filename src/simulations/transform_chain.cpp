@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "core/ranks.hpp"
 #include "core/text.hpp"
 #include "model/values.hpp"
 
@@ -58,8 +59,17 @@ Grid grid_of(config::RunConfig const& run, Inputs const& inputs) {
 
 // -------------------------------------------------------------------------------------- the links
 
+Shares Shares::of(std::int64_t rows, int ranks, int rank) {
+  Shares shares{{0}, rank};
+  for (std::int64_t r = 0; r < ranks; ++r)
+    shares.cuts.push_back(shares.cuts.back() + rows / ranks + (r < rows % ranks ? 1 : 0));
+  return shares;
+}
+
 Chain::Chain(config::RunConfig const& run, Inputs const& inputs)
-    : grid_(grid_of(run, inputs)), evaluate_variant_(run.kernels.at("evaluate")) {
+    : grid_(grid_of(run, inputs)),
+      shares_(Shares::of(grid_.points[slowest()], run.ranks, ranks().rank())),
+      evaluate_variant_(run.kernels.at("evaluate")) {
   auto const& parameters = parameters_of(run);
   for (auto const& [name, source] : parameters.inputs) {
     if (source.file.empty())
@@ -198,6 +208,14 @@ Rows Chain::own(int place, Rows const& chunk) const {
           chunk.last == grid_.points[slowest()] ? end : std::min(chunk.last, end)};
 }
 
+RankCuts Chain::cuts(int place) const {
+  RankCuts cuts;
+  for (std::size_t rank = 0; rank + 1 < shares_.cuts.size(); ++rank)
+    cuts.push_back(own(place, shares_.rows(rank)).first * width(place));
+  cuts.push_back(link(place).grid.size());
+  return cuts;
+}
+
 std::vector<RowSet> Chain::needs(std::vector<int> const& places, Rows const& chunk,
                                  std::vector<std::int64_t> const& scanned) const {
   std::vector<RowSet> needs(links_.size());
@@ -275,6 +293,8 @@ class Examination {
   void shapes();
   void steps(std::span<std::int64_t const> points);
   void wrapped_scans();
+  void ranks();
+  void shares(std::span<std::int64_t const> points);
   std::vector<Problem> take() { return std::move(found_); }
   bool empty() const { return found_.empty(); }
 
@@ -328,6 +348,33 @@ void Examination::filters(std::size_t step, std::span<std::int64_t const> points
       examine(place, [&] { return convolution::fault_of(filter, own, inputs_); });
     }
   }
+}
+
+/// What one process alone can make.
+void Examination::ranks() {
+  if (run_.ranks == 1) return;
+  auto const refuse = [&](std::size_t step, std::string_view kind, std::string_view name,
+                          std::string_view why) {
+    note(run_.location(fmt::format("steps.{}.{}.{}", step, kind, name)),
+         fmt::format("{}, which one process does (there are {}; the other steps and all "
+                     "reductions are shared by ranks)",
+                     why, run_.ranks));
+  };
+  auto const& steps = parameters_of(run_).steps;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    for (auto const& [name, scan] : steps[s].scans)
+      refuse(s, "scan", name, "goes on from the first value to the last");
+    for (auto const& [name, sort] : steps[s].sorts) refuse(s, "sort", name, "orders all values");
+    for (auto const& [name, spectrum] : steps[s].spectra)
+      refuse(s, "spectrum", name, "goes from segment to segment");
+  }
+}
+
+void Examination::shares(std::span<std::int64_t const> points) {
+  if (run_.ranks > points.back())
+    note(run_.location("input"),
+         fmt::format("{} ranks are too many for {} points along {}: up to {} can share them",
+                     run_.ranks, points.back(), axis_names[points.size() - 1], points.back()));
 }
 
 void Examination::scans(std::span<std::int64_t const> points) {
@@ -393,6 +440,8 @@ void Examination::steps(std::span<std::int64_t const> points) {
     }
   }
   scans(points);
+  ranks();
+  shares(points);
   auto const known = known_before(parameters, parameters.steps.size());
   for (auto const& [name, formula] : run_.verify.exact)
     if (auto const found = std::ranges::find(known, name, &Known::name);

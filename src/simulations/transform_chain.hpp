@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/rank_sums.hpp"
 #include "grid/grid.hpp"
 #include "kernels/scan/running.hpp"
 #include "simulations/transform_parameters.hpp"
@@ -24,6 +25,18 @@ struct Rows {
   bool empty() const { return last <= first; }
   bool holds(Rows const& other) const { return first <= other.first && other.last <= last; }
   bool operator==(Rows const&) const = default;
+};
+
+/// The rows of the data that each rank of a run goes by: from its cut to the next one.
+struct Shares {
+  RankCuts cuts;
+  int rank = 0;  ///< of this process
+
+  /// Equal ones, of which earlier ranks have the larger.
+  static Shares of(std::int64_t rows, int ranks, int rank);
+  bool several() const { return cuts.size() > 2; }
+  Rows rows(std::size_t of) const { return {cuts[of], cuts[of + 1]}; }
+  Rows own() const { return rows(static_cast<std::size_t>(rank)); }
 };
 
 /// Pieces in rising order that do not touch.
@@ -85,7 +98,8 @@ struct Together {
 class Chain {
  public:
   /// Of arrays that are yet to be appended, over data at the points of a grid.
-  explicit Chain(Grid const& grid) : grid_(grid), evaluate_variant_("auto") {}
+  explicit Chain(Grid const& grid)
+      : grid_(grid), shares_(Shares::of(grid.points[slowest()], 1, 0)), evaluate_variant_("auto") {}
   /// Of a run whose files have no problems.
   Chain(config::RunConfig const& run, Inputs const& inputs);
 
@@ -96,6 +110,8 @@ class Chain {
   void fuse(std::vector<int> const& places);
 
   Grid const& grid() const { return grid_; }  ///< of the data
+  Shares const& shares() const { return shares_; }
+  Rows share() const { return shares_.own(); }
   std::string const& evaluate_variant() const { return evaluate_variant_; }
   int slowest() const { return grid_.dims - 1; }
   std::vector<Link> const& links() const { return links_; }
@@ -116,6 +132,8 @@ class Chain {
   /// The part of an array that a chunk of the data's rows is responsible for: these parts of all
   /// chunks are the whole array.
   Rows own(int place, Rows const& chunk) const;
+  /// Where the values of an array begin that each rank is responsible for.
+  RankCuts cuts(int place) const;
   /// Rows of each array that are needed for what a chunk is responsible for of those at `places`.
   /// Scans go on from the row `scanned[place]`, what is before it they have.
   std::vector<RowSet> needs(std::vector<int> const& places, Rows const& chunk,
@@ -136,6 +154,7 @@ class Chain {
   void unite(Together const& group, std::vector<RowSet>& needs) const;
 
   Grid grid_;
+  Shares shares_;
   std::string evaluate_variant_;
   std::vector<Link> links_;
   std::vector<Picked> picked_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/ranks.hpp"
 #include "core/text.hpp"
 #include "kernels/histogram/histogram.hpp"
 #include "kernels/histogram/order_statistics.hpp"
@@ -68,6 +69,7 @@ class Counter {
     std::vector<std::int64_t> host(bins_);
     copy_async(std::span(host), std::as_const(counts_).span().first(bins_), stream_);
     stream_.synchronize();
+    if (chain_->shares().several()) add_counts(ranks(), host);
     return host;
   }
 
@@ -176,7 +178,7 @@ class QuantilesFinder final : public Finder<T> {
         size_(wanted.chain.link(wanted.place).grid.size()),
         moments_(wanted.moments),
         counter_(wanted, histogram::max_bins),
-        statistics_(ranks(), size_, std::numeric_limits<T>::lowest(),
+        statistics_(places_in_order(), size_, std::numeric_limits<T>::lowest(),
                     std::numeric_limits<T>::max()),
         values_(options_.at.size(), std::numeric_limits<double>::quiet_NaN()) {
     look_on();
@@ -209,13 +211,13 @@ class QuantilesFinder final : public Finder<T> {
   }
 
  private:
-  std::vector<std::int64_t> ranks() const {
-    std::vector<std::int64_t> ranks;
+  std::vector<std::int64_t> places_in_order() const {
+    std::vector<std::int64_t> places;
     for (double const fraction : options_.at) {
       auto const between = Between::of(fraction, size_);
-      ranks.insert(ranks.end(), {between.below, between.above});
+      places.insert(places.end(), {between.below, between.above});
     }
-    return ranks;
+    return places;
   }
   void look_on() {
     auto ranges = statistics_.ranges();

@@ -67,11 +67,11 @@ void measure(Chain const& chain, Load const& load, Cut& cut) {
   cut.values = cut.read_values = cut.read_bytes = cut.written_values = cut.pieces = 0;
   cut.picked_values = 0;
   cut.kept.assign(chain.links().size(), 0);
-  std::int64_t const all = chain.grid().points[chain.slowest()];
-  std::int64_t const count = (all + cut.rows - 1) / cut.rows;
+  Rows const all = chain.share();
+  std::int64_t const count = (all.count() + cut.rows - 1) / cut.rows;
   auto const chunk = [&](std::int64_t number) -> Rows {
     if (number < 0) return {};
-    return {number * cut.rows, std::min((number + 1) * cut.rows, all)};
+    return {all.first + number * cut.rows, std::min(all.first + (number + 1) * cut.rows, all.last)};
   };
   /// Returns whether it is inside.
   auto const look = [&](std::int64_t number) {
@@ -105,7 +105,7 @@ std::int64_t first_rows(Chain const& chain, config::Limits const& limits, Load c
                         Backend backend) {
   double const row = static_cast<double>(chain.grid().face_size(chain.slowest())) *
                      static_cast<double>(load.value_bytes);
-  double const all = static_cast<double>(chain.grid().points[chain.slowest()]);
+  auto const all = static_cast<double>(chain.share().count());
   constexpr double usual = Pipeline::chunk_bytes, large = 2 * Pipeline::bus_chunk_bytes;
   // So many that all threads end at nearly the same time.
   constexpr double enough = 256;
@@ -162,8 +162,7 @@ std::size_t Cut::host_bytes(Load const& load) const {
 Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, Backend backend) {
   Cut cut;
   cut.rows = first_rows(chain, limits, load, backend);
-  std::int64_t const all = chain.grid().points[chain.slowest()];
-  choose_lanes(limits, load, backend, (all + cut.rows - 1) / cut.rows, cut);
+  choose_lanes(limits, load, backend, (chain.share().count() + cut.rows - 1) / cut.rows, cut);
   auto const fits = [&] {
     measure(chain, load, cut);
     return static_cast<double>(cut.device_bytes(load, backend)) <= load.device_bytes &&
@@ -184,12 +183,12 @@ Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, 
   return cut;
 }
 
-Room room_of(config::Limits const& limits, Device const& device) {
-  auto const free = static_cast<double>(device.free_memory());
+Room room_of(config::Limits const& limits, Device const& device, int on_device, int on_host) {
+  auto const free = static_cast<double>(device.free_memory()) / on_device;
   double const usual = device.backend() == Backend::cuda ? free * 15 / 16 : free / 2;
   // More than there is would let more of the data stay than there is room for.
   return {std::min(limits.device_memory.value_or(usual), usual),
-          limits.host_memory.value_or(static_cast<double>(free_host_memory()) / 2)};
+          limits.host_memory.value_or(static_cast<double>(free_host_memory()) / 2 / on_host)};
 }
 
 void require_room(config::RunConfig const& run, Cut const& cut, Load const& load, Backend backend) {
@@ -208,17 +207,17 @@ void require_room(config::RunConfig const& run, Cut const& cut, Load const& load
 
 std::vector<Rows> chunks_of_pass(Chain const& chain, Load const& load, Cut const& cut,
                                  std::vector<int> const& places,
-                                 std::vector<std::int64_t> const& resident) {
+                                 std::vector<Rows> const& resident) {
   // Larger ones gain nothing, and progress is told after each.
   constexpr double most_bytes = 1 << 30;
-  std::int64_t const all = chain.grid().points[chain.slowest()];
+  auto const [begin, all] = chain.share();
   double const row = static_cast<double>(chain.grid().face_size(chain.slowest())) *
                      static_cast<double>(load.value_bytes);
   auto const most = static_cast<std::int64_t>(most_bytes / row);
-  bool const any = std::ranges::any_of(resident, [](std::int64_t rows) { return rows > 0; });
+  bool const any = std::ranges::any_of(resident, [](Rows const& rows) { return !rows.empty(); });
   std::vector<Rows> chunks;
   Rows before;
-  for (std::int64_t first = 0; first < all; first = before.last) {
+  for (std::int64_t first = begin; first < all; first = before.last) {
     Rows chunk{first, std::min(first + cut.rows, all)};
     for (std::int64_t rows = 2 * cut.rows; any && rows <= most && chunk.last < all; rows *= 2) {
       Rows const larger{first, std::min(first + rows, all)};

@@ -25,7 +25,10 @@ struct Room {
 
 /// What `limits` say. Where they say nothing: of a GPU all but what libraries and the gaps between
 /// arrays take, of the host a half.
-Room room_of(config::Limits const& limits, Device const& device);
+/// Of several processes that are on this machine, `on_host`, and on this device, `on_device`, each has
+/// an equal part.
+Room room_of(config::Limits const& limits, Device const& device, int on_device = 1,
+             int on_host = 1);
 
 /// What a cut is for.
 struct Load {
@@ -71,10 +74,9 @@ Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, 
 /// Throws `ConfigError` at `limits` where a cut takes more than there is.
 void require_room(config::RunConfig const& run, Cut const& cut, Load const& load, Backend backend);
 
-/// The chunks of one pass, where the first `resident[place]` rows of files are in device memory:
+/// The chunks of one pass, where the rows `resident[place]` of files are in device memory:
 /// several chunks of the cut together, wherever a lane's memory holds what they take.
 std::vector<Rows> chunks_of_pass(Chain const& chain, Load const& load, Cut const& cut,
-                                 std::vector<int> const& places,
-                                 std::vector<std::int64_t> const& resident);
+                                 std::vector<int> const& places, std::vector<Rows> const& resident);
 
 }  // namespace gridstride::transform

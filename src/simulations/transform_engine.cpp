@@ -96,7 +96,7 @@ template <class T>
 void Engine<T>::note_filled(PassWork<T> const& work) {
   for (int const place : work.places)
     if (auto const l = static_cast<std::size_t>(place); l < files_.size() && files_[l])
-      resident_->filled[l] = resident_->rows(*chain_, l);
+      resident_->filled[l] = resident_->rows[l];
 }
 
 template <class T>
@@ -186,30 +186,29 @@ void Engine<T>::convert(LaneState& state) {
 template <class T>
 void Engine<T>::keep(LaneState& state, Part const& part) {
   auto const place = static_cast<std::size_t>(part.place);
-  Rows const own = chain_->own(part.place, state.layout.chunk);
-  Rows const rows{std::max({own.first, part.piece->rows.first, resident_->filled[place]}),
-                  std::min({own.last, part.piece->rows.last, resident_->rows(*chain_, place)})};
-  if (rows.empty()) return;
+  Rows const own = chain_->own(part.place, state.layout.chunk), stay = resident_->rows[place];
+  Rows const rows{std::max({own.first, part.piece->rows.first, stay.first}),
+                  std::min({own.last, part.piece->rows.last, stay.last})};
+  if (rows.empty() || resident_->filled[place] == stay) return;
   std::int64_t const width = chain_->width(part.place);
   auto const size = static_cast<std::size_t>(rows.count() * width);
   auto const offset =
       part.piece->offset + static_cast<std::size_t>((rows.first - part.piece->rows.first) * width);
-  copy_async(
-      resident_->values[place].span().subspan(static_cast<std::size_t>(rows.first * width), size),
-      std::as_const(state.read).span().subspan(offset, size), state.worker.stream());
+  auto const target = static_cast<std::size_t>((rows.first - stay.first) * width);
+  copy_async(resident_->values[place].span().subspan(target, size),
+             std::as_const(state.read).span().subspan(offset, size), state.worker.stream());
 }
 
 template <class T>
 void Engine<T>::compute(LaneState& state, Pass& pass) {
   auto const& work = pass.work;
-  state.worker.compute(state.layout, std::as_const(state.read).data(), resident_->values,
-                       pass.scans);
-  for (auto const& [place, whole] : work.kept) {
+  state.worker.compute(state.layout, std::as_const(state.read).data(), *resident_, pass.scans);
+  for (auto const& [place, kept, first] : work.kept) {
     auto const rows = chain_->own(place, state.layout.chunk);
     if (rows.empty()) continue;
     auto const values = state.worker.values(place, rows);
-    copy_async(std::span<T>(whole + rows.first * chain_->width(place), values.size()), values,
-               state.worker.stream());
+    T* const target = kept + (rows.first - first) * chain_->width(place);
+    copy_async(std::span<T>(target, values.size()), values, state.worker.stream());
   }
   if (work.take) work.take(state.worker, state.layout.chunk);
 }
@@ -251,7 +250,7 @@ void Engine<T>::write(LaneState& state, Pass& pass, Lane& lane) {
   pass.rows += state.layout.chunk.count();
   // The first lane is in the caller's thread.
   if (work.tell && lane.index() == 0)
-    work.tell(static_cast<double>(pass.rows) / static_cast<double>(pass.chunks.back().last));
+    work.tell(static_cast<double>(pass.rows) / static_cast<double>(chain_->share().count()));
 }
 
 template class Engine<float>;

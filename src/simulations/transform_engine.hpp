@@ -25,11 +25,12 @@ using Files = std::vector<std::shared_ptr<NumberSource const>>;
 inline constexpr std::array<std::string_view, 6> stage_names = {"read",    "copy in",  "convert",
                                                                 "compute", "copy out", "write"};
 
-/// An array that is kept as a whole, in device memory.
+/// An array that is kept, in device memory: its rows from the `first` on.
 template <class T>
 struct Kept {
   int place;
   T* values;
+  std::int64_t first = 0;
 };
 
 /// An array that is written.
@@ -48,19 +49,6 @@ struct PassWork {
   std::function<void(Worker<T>&, Rows const& chunk)> take = {};
   /// Told now and then what share of the data has passed, in the caller's thread; may be null.
   std::function<void(double share)> tell = {};
-};
-
-/// What stays in device memory from one pass to the next: of each array that comes from a file, its
-/// first rows.
-template <class T>
-struct Resident {
-  std::vector<Buffer<T>> values;     ///< of each array, as many of its rows as may stay
-  std::vector<std::int64_t> filled;  ///< rows that are there
-
-  /// That may stay of an array.
-  std::int64_t rows(Chain const& chain, std::size_t place) const {
-    return std::ssize(values[place].span()) / chain.width(static_cast<int>(place));
-  }
 };
 
 /// Takes the data through the device in chunks. T is float or double.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/ranks.hpp"
 #include "kernels/reduce/running.hpp"
 #include "simulations/transform_reductions.hpp"
 
@@ -23,10 +24,11 @@ class Reduced {
   Reduced(Stream const& stream, Chain const& chain, int place, Operation const& operation = {})
       : chain_(&chain),
         place_(place),
-        running_(stream, chain.link(place).grid.size(), operation),
+        running_(stream, chain.link(place).grid.size(), stretch(chain, place), operation),
         result_(stream, MemorySpace::device, 1) {}
   static std::size_t bytes(Chain const& chain, int place) {
-    return reduce::RunningReduction<Operation>::bytes(chain.link(place).grid.size()) +
+    return reduce::RunningReduction<Operation>::bytes(chain.link(place).grid.size(),
+                                                      stretch(chain, place)) +
            sizeof(Value);
   }
 
@@ -41,6 +43,7 @@ class Reduced {
       running_.add(worker.stream(), worker.values(place_, rows), worker.values(second, rows));
   }
   Value finish(Stream& stream) {
+    if (chain_->shares().several()) running_.share(stream, ranks(), chain_->cuts(place_));
     running_.finish(stream, result_.span());
     Value value;
     copy_async(std::span(&value, 1), std::as_const(result_).span(), stream);
@@ -49,6 +52,13 @@ class Reduced {
   }
 
  private:
+  /// The values that come here.
+  static reduce::Stretch stretch(Chain const& chain, int place) {
+    auto const cuts = chain.cuts(place);
+    auto const own = static_cast<std::size_t>(chain.shares().rank);
+    return {cuts[own], cuts[own + 1]};
+  }
+
   Chain const* chain_;
   int place_;
   reduce::RunningReduction<Operation> running_;

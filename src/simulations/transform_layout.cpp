@@ -15,14 +15,14 @@ std::size_t take(std::size_t& used, std::int64_t values) {
   return place;
 }
 
-Placed placed(Chain const& chain, int place, Rows const& rows, std::int64_t resident,
+Placed placed(Chain const& chain, int place, Rows const& rows, Rows const& resident,
               Layout& layout) {
   auto const& link = chain.link(place);
   std::int64_t const width = chain.width(place);
   Placed result;
   result.rows = rows;
   if (std::holds_alternative<FromFile>(link.work)) {
-    result.resident = rows.last <= resident;
+    result.resident = resident.holds(rows);
     if (result.resident) return result;
     result.offset = take(layout.read_values, rows.count() * width);
     ++layout.pieces;
@@ -50,7 +50,7 @@ Placed const& Layout::piece(int place, Rows const& rows) const {
 }
 
 Layout layout_of(Chain const& chain, std::vector<int> const& places, Rows const& before,
-                 Rows const& chunk, std::vector<std::int64_t> const& resident) {
+                 Rows const& chunk, std::vector<Rows> const& resident) {
   Layout layout;
   layout.chunk = chunk;
   layout.scanned =
@@ -59,8 +59,8 @@ Layout layout_of(Chain const& chain, std::vector<int> const& places, Rows const&
   layout.arrays.resize(needs.size());
   for (std::size_t l = 0; l < needs.size(); ++l)
     for (Rows const& rows : needs[l])
-      layout.arrays[l].push_back(
-          placed(chain, static_cast<int>(l), rows, resident.empty() ? 0 : resident[l], layout));
+      layout.arrays[l].push_back(placed(chain, static_cast<int>(l), rows,
+                                        resident.empty() ? Rows() : resident[l], layout));
   return layout;
 }
 

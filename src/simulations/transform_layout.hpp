@@ -34,10 +34,10 @@ struct Layout {
 };
 
 /// What a chunk of the data's rows needs for the arrays at `places`, after the chunk `before`, which
-/// is empty for the first one. Of arrays that come from files, the first `resident[place]` rows are
-/// in device memory; empty: of none.
+/// is empty for the first one. Of arrays that come from files, the rows `resident[place]` are in device
+/// memory; empty: of none.
 Layout layout_of(Chain const& chain, std::vector<int> const& places, Rows const& before,
-                 Rows const& chunk, std::vector<std::int64_t> const& resident = {});
+                 Rows const& chunk, std::vector<Rows> const& resident = {});
 
 /// The data's rows in chunks of `rows`.
 std::vector<Rows> chunks_of(Chain const& chain, std::int64_t rows);

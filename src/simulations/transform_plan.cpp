@@ -8,7 +8,9 @@
 
 #include "core/error.hpp"
 #include "core/text.hpp"
+#include "model/out_of_core.hpp"
 #include "model/reading.hpp"
+#include "simulations/transform_ranks.hpp"
 
 namespace gridstride::transform {
 
@@ -43,7 +45,8 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
   auto const& limits = parameters_of(run).limits;
   bool const is_float = run.precision == Precision::float32;
   load.value_bytes = size_of(run.precision);
-  auto const [device_limit, host_limit] = room_of(limits, device);
+  auto const [device_limit, host_limit] =
+      room_of(limits, device, ranks_together(run, device), ranks_here(run));
   load.device_bytes = device_limit;
   want(run);
   chain.fuse(load.places);
@@ -52,7 +55,7 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
       is_float ? finders_and_scans<float>(*this, device) : finders_and_scans<double>(*this, device);
   load.lane_bytes = is_float ? Worker<float>::bytes(chain) : Worker<double>::bytes(chain);
   load.device_bytes = device_limit - static_cast<double>(fixed_bytes_);
-  load.host_bytes = host_limit - static_cast<double>(endings.host_bytes);
+  load.host_bytes = host_limit - static_cast<double>(endings.host_bytes + handed_bytes_);
   cut = cut_for(chain, limits, load, backend_);
   if (static_cast<double>(endings.host_bytes) > host_limit)
     throw ConfigError({run.problem(
@@ -65,27 +68,35 @@ Plan::Plan(config::RunConfig const& run, Inputs const& inputs, Device const& dev
   device_bytes_ = fixed_bytes_ + cut.device_bytes(load, backend_);
   host_bytes_ = cut.host_bytes(load);
   choose_resident();
-  host_bytes_ += endings.host_bytes;
+  host_bytes_ += endings.host_bytes + handed_bytes_;
   table_bytes = host_limit - static_cast<double>(host_bytes_);
 }
 
 /// What is written, and whether it stays in device memory until the end.
 void Plan::want(config::RunConfig const& run) {
-  std::size_t arrays = 0;
+  std::size_t arrays = 0, largest = 0;
   for (auto const& name : names) {
     if (!chain.has(name)) continue;
+    int const place = chain.place_of(name);
     wanted.push_back(name);
-    load.written.push_back(chain.place_of(name));
-    arrays +=
-        static_cast<std::size_t>(chain.link(load.written.back()).grid.size()) * load.value_bytes;
+    load.written.push_back(place);
+    std::size_t const bytes =
+        static_cast<std::size_t>(chain.link(place).grid.size()) * load.value_bytes;
+    arrays += bytes;
+    largest = std::max(largest, bytes);
   }
   // Where all is small, there is little to gain by writing it while it is made.
   constexpr double small = 256 << 20;
   endings.settle(true, run.precision, load.device_bytes);
-  keeps = !run.verify.exact.empty() || static_cast<double>(arrays + endings.device_bytes) <=
-                                           std::min(small, load.device_bytes / 2);
+  // Of several ranks, all do the same, whatever their devices have free.
+  double const room = chain.shares().several()
+                          ? parameters_of(run).limits.device_memory.value_or(2 * small)
+                          : load.device_bytes;
+  keeps = !run.verify.exact.empty() ||
+          static_cast<double>(arrays + endings.device_bytes) <= std::min(small, room / 2);
   if (!keeps) endings.settle(false, run.precision, load.device_bytes);
   fixed_bytes_ += endings.device_bytes + (keeps ? arrays : 0);
+  if (chain.shares().several()) handed_bytes_ = keeps ? largest : HandOver::parcel_bytes;
   sought.finite = endings.places();
   if (!keeps) sought.finite.insert(sought.finite.end(), load.written.begin(), load.written.end());
   load.places = sought.places(chain);
@@ -116,19 +127,23 @@ void Plan::open_files(Inputs const& inputs) {
 /// First whole arrays whose rows are scattered over their file, which reading row by row would read
 /// many times; then as many rows of those that later passes need as there is room for.
 void Plan::choose_resident() {
-  resident.assign(chain.links().size(), 0);
+  resident.assign(chain.links().size(), {});
   auto const bytes_of = [&](int place, std::int64_t rows) {
     return static_cast<double>(rows) * static_cast<double>(chain.width(place)) *
            static_cast<double>(load.value_bytes);
   };
   std::int64_t const all = chain.grid().points[chain.slowest()];
+  Rows const share = chain.share();
   double room =
       load.device_bytes + static_cast<double>(fixed_bytes_) - static_cast<double>(device_bytes_);
   auto const needed = chain.ends(load.places, {0, all});
-  auto const keep = [&](int place, std::int64_t rows) {
+  auto const keep = [&](int place, Rows const& rows) {
     resident[static_cast<std::size_t>(place)] = rows;
-    device_bytes_ += static_cast<std::size_t>(bytes_of(place, rows));
-    room -= bytes_of(place, rows);
+    device_bytes_ += static_cast<std::size_t>(bytes_of(place, rows.count()));
+    room -= bytes_of(place, rows.count());
+  };
+  auto const is_kept = [&](int place) {
+    return !resident[static_cast<std::size_t>(place)].empty();
   };
   std::size_t const lanes_device = cut.device_bytes(load, backend_);
   std::size_t const lanes_host = host_bytes_;
@@ -145,19 +160,19 @@ void Plan::choose_resident() {
                       (backend_ == Backend::cpu || slabs <= lanes_device) &&
                       static_cast<double>(slabs) <= load.host_bytes;
     if (!fits) continue;
-    keep(place, all);
+    keep(place, {0, all});
     whole.push_back(place);
     host_bytes_ = std::max({host_bytes_, lanes_host, slabs});
   }
   double row = 0;
   for (int const place : later_)
-    if (resident[static_cast<std::size_t>(place)] == 0) row += bytes_of(place, 1);
+    if (!is_kept(place)) row += bytes_of(place, 1);
   if (row == 0) return;
   auto rows = static_cast<std::int64_t>(
-      std::min(std::floor(std::max(room, 0.0) / row), static_cast<double>(all)));
-  if (rows < all) rows = rows / cut.rows * cut.rows;
+      std::min(std::floor(std::max(room, 0.0) / row), static_cast<double>(share.count())));
+  if (rows < share.count()) rows = rows / cut.rows * cut.rows;
   for (int const place : later_)
-    if (resident[static_cast<std::size_t>(place)] == 0) keep(place, rows);
+    if (!is_kept(place)) keep(place, {share.first, share.first + rows});
 }
 
 std::size_t Plan::most_picked(Picked const& table) const {
@@ -166,11 +181,13 @@ std::size_t Plan::most_picked(Picked const& table) const {
 
 std::string Plan::kept_text() const {
   double kept = 0, all = 0;
+  Rows const own = chain.share();
   for (int const place : later_) {
     double const row =
         static_cast<double>(chain.width(place) * static_cast<std::int64_t>(load.value_bytes));
-    kept += row * static_cast<double>(resident[static_cast<std::size_t>(place)]);
-    all += row * static_cast<double>(chain.rows(place));
+    auto const rows = std::min(resident[static_cast<std::size_t>(place)].count(), own.count());
+    kept += row * static_cast<double>(rows);
+    all += row * static_cast<double>(own.count());
   }
   return later_.empty() ? "" : fmt::format("{} of {}", format_bytes(kept), format_bytes(all));
 }

@@ -24,9 +24,9 @@ struct Plan {
   Files files = {};                 ///< of each array that comes from one
   Load load = {};
   Cut cut = {};
-  /// Of each array that comes from a file, how many of its first rows stay in device memory for
-  /// passes after the first one.
-  std::vector<std::int64_t> resident = {};
+  /// Of each array that comes from a file, the rows that stay in device memory for passes after the
+  /// first one.
+  std::vector<Rows> resident = {};
   std::vector<int> whole = {};  ///< arrays of files that are read as a whole before the first pass
   double table_bytes = 0;       ///< of host memory that tables may take
 
@@ -50,7 +50,8 @@ struct Plan {
   std::size_t fixed_bytes_ = 0;   ///< of device memory: what is kept, and what finders take
   std::size_t device_bytes_ = 0;  ///< in all
   std::size_t host_bytes_ = 0;
-  std::vector<int> later_ = {};  ///< arrays of files that later passes need
+  std::size_t handed_bytes_ = 0;  ///< of the host's, what the first rank gets from others
+  std::vector<int> later_ = {};   ///< arrays of files that later passes need
 };
 
 }  // namespace gridstride::transform

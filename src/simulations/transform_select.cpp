@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/rank_failures.hpp"
+#include "core/rank_sums.hpp"
+#include "core/ranks.hpp"
 #include "core/text.hpp"
 #include "kernels/select/select.hpp"
 #include "simulations/transform_finder.hpp"
@@ -30,11 +35,12 @@ class SelectFinder final : public Finder<T> {
     return {picked_.of, picked_.where};
   }
   void take(Worker<T>& worker, Rows const& chunk) override;
-  void end_pass(Stream&) override { done_ = true; }
+  void end_pass(Stream&) override;
   std::vector<Table> tables() const override;
 
  private:
   void append(std::size_t count, Stream& stream);
+  void require_room(std::size_t rows) const;
 
   Chain const* chain_;
   Picked picked_;
@@ -62,15 +68,40 @@ void SelectFinder<T>::take(Worker<T>& worker, Rows const& chunk) {
 }
 
 template <class T>
-void SelectFinder<T>::append(std::size_t count, Stream& stream) {
-  std::size_t const before = found_.size(), all = before + count;
+void SelectFinder<T>::require_room(std::size_t rows) const {
   // Its columns are in float64 at the end.
   double const row = sizeof(T) + sizeof(std::int64_t) * (2.0 + 2.0 + chain_->grid().dims);
-  if (static_cast<double>(all) * row > host_bytes_)
+  if (static_cast<double>(rows) * row > host_bytes_)
     throw Error(
         fmt::format("select: '{}' has {} rows and more, which are beyond the host memory "
                     "of {} (limits.host_memory)",
-                    picked_.name, all, format_bytes(host_bytes_)));
+                    picked_.name, rows, format_bytes(host_bytes_)));
+}
+
+/// Those of several ranks follow each other, on all of them.
+template <class T>
+void SelectFinder<T>::end_pass(Stream&) {
+  done_ = true;
+  if (!chain_->shares().several()) return;
+  RankCuts cuts = {0};
+  for (auto const rows : of_all_ranks(ranks(), std::ssize(found_)))
+    cuts.push_back(cuts.back() + rows);
+  auto const all = static_cast<std::size_t>(cuts.back());
+  fail_together(ranks(), [&] { require_room(all); });
+  auto const share = [&](auto& column) {
+    std::remove_reference_t<decltype(column)> shared(all);
+    std::ranges::copy(column, shared.begin() + cuts[static_cast<std::size_t>(ranks().rank())]);
+    share_parts(ranks(), std::span(shared), cuts);
+    column = std::move(shared);
+  };
+  share(found_indices_);
+  share(found_);
+}
+
+template <class T>
+void SelectFinder<T>::append(std::size_t count, Stream& stream) {
+  std::size_t const before = found_.size(), all = before + count;
+  require_room(all);
   found_.resize(all);
   found_indices_.resize(all);
   copy_async(std::span(found_).subspan(before), std::as_const(selected_).span().first(count),

@@ -81,13 +81,13 @@ std::size_t Worker<T>::bytes(Chain const& chain) {
 }
 
 template <class T>
-void Worker<T>::compute(Layout const& layout, T const* read, std::span<Buffer<T> const> resident,
+void Worker<T>::compute(Layout const& layout, T const* read, Resident<T> const& resident,
                         std::vector<ScanState<T>>& scans) {
   if (layout.values > memory_.size())
     throw std::logic_error("transform: a chunk is larger than was foreseen");
   layout_ = &layout;
   read_ = read;
-  resident_ = resident;
+  resident_ = &resident;
   auto const& groups = chain_->together();
   for (std::size_t l = 0; l < layout.arrays.size(); ++l) {
     // What a group is of has been made before its first member.
@@ -110,7 +110,10 @@ template <class T>
 T const* Worker<T>::find(int place, Rows const& rows) const {
   Placed const& piece = layout_->piece(place, rows);
   std::int64_t const width = chain_->width(place);
-  if (piece.resident) return resident_[static_cast<std::size_t>(place)].data() + rows.first * width;
+  if (piece.resident) {
+    auto const l = static_cast<std::size_t>(place);
+    return resident_->values[l].data() + (rows.first - resident_->rows[l].first) * width;
+  }
   T const* const first = std::holds_alternative<FromFile>(chain_->link(place).work)
                              ? read_ + piece.offset
                              : memory_.data() + piece.offset;

@@ -14,6 +14,15 @@
 
 namespace gridstride::transform {
 
+/// What stays in device memory from one pass to the next: of each array that comes from a file, some
+/// rows.
+template <class T>
+struct Resident {
+  std::vector<Rows> rows;         ///< of each array, those that may stay
+  std::vector<Buffer<T>> values;  ///< these
+  std::vector<Rows> filled;       ///< those that are there
+};
+
 /// A scan of a whole array, which goes on from chunk to chunk, in whatever lane it is.
 template <class T>
 class ScanState {
@@ -45,10 +54,10 @@ class Worker {
   /// What it takes of device memory beside these.
   static std::size_t bytes(Chain const& chain);
 
-  /// Queues the work on a chunk; what it needs of files lies at `read`, or where it is resident, at
-  /// the whole array's `resident[place]`. The layout has to live until another one is computed.
-  /// Where there are scans, chunks are computed one after the other.
-  void compute(Layout const& layout, T const* read, std::span<Buffer<T> const> resident,
+  /// Queues the work on a chunk; what it needs of files lies at `read`, or is resident
+  /// there. The layout has to live until another one is computed. Where there
+  /// are scans, chunks are computed one after the other.
+  void compute(Layout const& layout, T const* read, Resident<T> const& resident,
                std::vector<ScanState<T>>& scans);
   /// Rows of an array of the present layout, in device memory.
   T const* find(int place, Rows const& rows) const;
@@ -77,7 +86,7 @@ class Worker {
   std::vector<std::optional<convolve::Filter<T>>> filters_;  // of each link
   Layout const* layout_ = nullptr;
   T const* read_ = nullptr;
-  std::span<Buffer<T> const> resident_;
+  Resident<T> const* resident_ = nullptr;
 };
 
 }  // namespace gridstride::transform

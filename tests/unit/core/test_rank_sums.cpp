@@ -31,6 +31,16 @@ TEST(RankSums, PartsComeToAllRanks) {
   }
 }
 
+TEST(RankSums, Counts) {
+  for (int const count : {1, 2, 5})
+    EXPECT_TRUE(test::on_ranks(count, [count](Ranks& ranks) {
+      std::vector<std::int64_t> counts = {ranks.rank(), 1, std::int64_t{1} << 40};
+      add_counts(ranks, counts);
+      EXPECT_EQ(counts, (std::vector<std::int64_t>{count * (count - 1) / 2, count,
+                                                   count * (std::int64_t{1} << 40)}));
+    }));
+}
+
 TEST(RankSums, NumbersAndTexts) {
   EXPECT_TRUE(test::on_ranks(4, [](Ranks& ranks) {
     EXPECT_EQ(of_all_ranks(ranks, 7 * ranks.rank()), (std::vector{0, 7, 14, 21}));
