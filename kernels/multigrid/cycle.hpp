@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "kernels/multigrid/multigrid.hpp"
@@ -11,6 +12,13 @@
 /// `run(step)`. For the family's own files only.
 namespace gridstride::multigrid {
 
+/// What is made of a level with all coarser ones, from its f to its u.
+enum class Visit {
+  from_zero,  ///< corrections of u = 0
+  from_u,     ///< of what u is
+  full,       ///< from the coarsest one up
+};
+
 /// One cycle for the finest level's f, whose result is its u.
 template <class S>
 struct CycleWork {
@@ -21,7 +29,11 @@ struct CycleWork {
   int const* numbers_end;  ///< the same of those of transfers
   Cycle cycle;
   int before, after;
+  Visit visit = Visit::from_zero;
+  std::size_t first = 0;                    ///< the level that is visited
   SharedLevels<S> const* shared = nullptr;  ///< where several ranks make the cycle
+  /// Then: queues a visit of the finest level that all of them have as a whole.
+  std::function<void(Visit)> visit_whole = {};
 };
 
 /// A `run` that has `takes_visits_of(level)` takes `Descend` and `Ascend` of levels for which that is
@@ -35,12 +47,7 @@ class Cycles {
  public:
   Cycles(CycleWork<S> const& work, Run const& run) : work_(work), run_(run) {}
 
-  void all() const {
-    if (work_.cycle == Cycle::full)
-      full(0);
-    else
-      down_and_up(0, true);
-  }
+  void all() const { visit(work_.first, work_.visit); }
 
  private:
   Level<S> const& level(std::size_t i) const { return work_.levels[i]; }
@@ -55,8 +62,20 @@ class Cycles {
   /// Queues that this rank has what a level's visit looks at, after it has gathered its own of it.
   void complete_right(std::size_t i) const {
     if (!is_cut(i - 1)) return;
-    if constexpr (requires { run_.flush(); }) run_.flush();
+    flush();
     work_.shared->complete_right(i);
+  }
+  /// Queues what has been collected.
+  void flush() const {
+    if constexpr (requires { run_.flush(); }) run_.flush();
+  }
+  void visit(std::size_t i, Visit how) const {
+    if (i > 0 && is_cut(i - 1) && !is_cut(i)) {
+      flush();
+      return work_.visit_whole(how);
+    }
+    if (how == Visit::full) return full(i);
+    down_and_up(i, how == Visit::from_zero);
   }
   /// Whether a level is the last one that is visited: it is solved directly.
   bool is_last(std::size_t i) const {
@@ -87,11 +106,13 @@ class Cycles {
     if (is_last(i)) return solve(i);
     descend(fine(i), gathered_to(i + 1), from_zero);
     complete_right(i + 1);
-    down_and_up(i + 1, true);
-    if (work_.cycle == Cycle::w && !is_last(i + 1)) down_and_up(i + 1, false);
+    visit(i + 1, Visit::from_zero);
+    if (work_.cycle == Cycle::w && !is_last(i + 1)) visit(i + 1, Visit::from_u);
     ascend(level(i), level(i + 1));
     // Those of the finest level are right as far as anybody looks.
-    if (i > 0 && is_cut(i)) work_.shared->complete_solution(i);
+    if (i == 0 || !is_cut(i)) return;
+    flush();
+    work_.shared->complete_solution(i);
   }
 
   void descend(Level<S> const& fine, Level<S> const& coarse, bool from_zero) const {
@@ -118,7 +139,7 @@ class Cycles {
     if (is_last(i)) return solve(i);
     run_(Gather<S>{fine(i), gathered_to(i + 1), level(i).f});
     complete_right(i + 1);
-    full(i + 1);
+    visit(i + 1, Visit::full);
     run_(Correct<S>{level(i), level(i + 1), 3, false});
     down_and_up(i, false);
   }

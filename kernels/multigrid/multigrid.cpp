@@ -107,8 +107,10 @@ class Corrected final : public SolverBody<T> {
       other_ = {stream, MemorySpace::device, held};
     if (options.relaxation != Relaxation::none)
       next_ = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
-    else if (!shares_)
+    else if (!shares_ || !shares_->is_cut(0))
       capture_cycles(stream);
+    else
+      capture_visits(stream);
     zero_async(found_.span(), stream);
     find(stream, FindDiagonal<S>{finest}, found_.data());
     rounding_ =
@@ -152,17 +154,40 @@ class Corrected final : public SolverBody<T> {
     return !is_first && options_.cycle == Cycle::full ? Cycle::v : options_.cycle;
   }
   CycleWork<S> work_of(Cycle kind) const {
-    return {hierarchy_.levels(),     hierarchy_.modes(),       hierarchy_.inverse(),
-            hierarchy_.tables_end(), hierarchy_.numbers_end(), kind,
-            options_.before,         options_.after,           shared_.get()};
+    return {hierarchy_.levels(),
+            hierarchy_.modes(),
+            hierarchy_.inverse(),
+            hierarchy_.tables_end(),
+            hierarchy_.numbers_end(),
+            kind,
+            options_.before,
+            options_.after,
+            kind == Cycle::full ? Visit::full : Visit::from_zero};
+  }
+  Graph captured(Stream& stream, CycleWork<S> const& work) const {
+    return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
   }
   void capture_cycles(Stream& stream) {
-    auto const captured = [&](Cycle kind) {
-      return Graph::capture(
-          stream, [&stream, cycle = cycle_, work = work_of(kind)] { cycle(stream, work); });
+    first_ = captured(stream, work_of(kind_of(true)));
+    next_ = captured(stream, work_of(kind_of(false)));
+  }
+  /// Of the levels that all ranks have as a whole.
+  void capture_visits(Stream& stream) {
+    for (Visit const visit : {Visit::from_zero, Visit::from_u, Visit::full}) {
+      auto work = work_of(kind_of(visit == Visit::full));
+      work.visit = visit;
+      work.first = static_cast<std::size_t>(shares_->cut_levels());
+      visits_[static_cast<std::size_t>(visit)] = captured(stream, work);
+    }
+  }
+  /// Queues a cycle that ranks make together.
+  void share_cycle(Stream& stream, Cycle kind) const {
+    auto work = work_of(kind);
+    work.shared = shared_.get();
+    work.visit_whole = [this, &stream](Visit visit) {
+      visits_[static_cast<std::size_t>(visit)].launch(stream);
     };
-    first_ = captured(kind_of(true));
-    next_ = captured(kind_of(false));
+    cycle_(stream, work);
   }
   /// Queues that each rank has what a cycle looks at of the finest level's f, and of u.
   void complete_right() const {
@@ -237,13 +262,14 @@ class Corrected final : public SolverBody<T> {
   Buffer<double> couplings_;
   std::array<std::int64_t, 3> first_of_{}, unknowns_{};
   Graph first_, next_;
+  std::array<Graph, 3> visits_;
 };
 
 template <class T, class S>
 int Corrected<T, S>::find_correction(Stream& stream, int before) const {
   if (options_.relaxation == Relaxation::none) {
-    if (shared_)
-      cycle_(stream, work_of(kind_of(before == 0)));
+    if (shares_ && shares_->is_cut(0))
+      share_cycle(stream, kind_of(before == 0));
     else
       (before == 0 ? first_ : next_).launch(stream);
     return 1;

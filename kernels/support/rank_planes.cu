@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(share_threads)
   }
 }
 
-constexpr int copy_threads = 256;
+constexpr int copy_threads = 256, words_at_once = 4;
 
 template <class Word>
 __global__ void __launch_bounds__(copy_threads)
@@ -60,8 +60,16 @@ __global__ void __launch_bounds__(copy_threads)
   auto const* const from = reinterpret_cast<Word const*>(copy.from);
   auto* const to = reinterpret_cast<Word*>(copy.to);
   std::size_t const words = copy.bytes / sizeof(Word), step = gridDim.x * copy_threads;
-  for (std::size_t i = blockIdx.x * copy_threads + threadIdx.x; i < words; i += step)
-    to[i] = __ldcg(from + i);
+  for (std::size_t i = blockIdx.x * copy_threads + threadIdx.x; i < words;
+       i += words_at_once * step) {
+    Word some[words_at_once];
+#pragma unroll
+    for (std::size_t w = 0; w < words_at_once; ++w)
+      if (i + w * step < words) some[w] = __ldcg(from + i + w * step);
+#pragma unroll
+    for (std::size_t w = 0; w < words_at_once; ++w)
+      if (i + w * step < words) to[i + w * step] = some[w];
+  }
   __threadfence_system();
 }
 
