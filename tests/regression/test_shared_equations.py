@@ -192,8 +192,8 @@ class Refused(Solved):
                 file = self.write("case.yaml", poisson(points, "d" * len(points), **parameters))
                 _, err = self.call("check", file, "--ranks", "2", code=BAD_INPUT)
                 self.assertIn(needed, err)
-                _, err = self.on_ranks(2, "run", file, code=BAD_INPUT)
-                self.assertEqual(err.count(needed), 1, err)
+        _, err = self.on_ranks(2, "run", file, code=BAD_INPUT)
+        self.assertEqual(err.count(needed), 1, err)
         self.assertEqual(self.files(), ["case.yaml"])
 
     def test_too_many(self):
