@@ -44,6 +44,9 @@ AdvectionArguments<T> flow_of(AdvectionStep<T> const& step, double factor) {
     if (sides[0].periodic != sides[1].periodic)
       throw std::invalid_argument(
           fmt::format("advect: axis {} is periodic on one side only", axis_names[axis]));
+    if (sides[0].periodic && (sides[0].cut || sides[1].cut))
+      throw std::invalid_argument(
+          fmt::format("advect: axis {} is both cut and periodic", axis_names[axis]));
     auto const& velocity = step.velocity[axis];
     double const scale = factor / step.grid.spacing[axis];
     arguments.velocity[axis] = velocity.field;
@@ -52,7 +55,10 @@ AdvectionArguments<T> flow_of(AdvectionStep<T> const& step, double factor) {
     arguments.spread[axis] =
         static_cast<T>(scale * (velocity.field ? velocity.largest : std::abs(velocity.constant)));
     arguments.periodic[axis] = sides[0].periodic;
-    for (int side = 0; side < 2; ++side) arguments.inflow[axis][side] = sides[side].inflow;
+    for (int side = 0; side < 2; ++side) {
+      arguments.inflow[axis][side] = sides[side].inflow;
+      arguments.cut[axis][side] = sides[side].cut;
+    }
   }
   return arguments;
 }

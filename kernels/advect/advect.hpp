@@ -45,6 +45,9 @@ struct AdvectionStep {
   struct Side {
     bool periodic = true;       ///< both sides of an axis, or none
     T const* inflow = nullptr;  ///< u where the flow comes in; null: zero
+    /// The grid is a part of a larger one that goes on here: `out` is left as it is within the reach
+    /// of the scheme. Of an axis that is not periodic.
+    bool cut = false;
   };
   struct Velocity {
     double constant = 0;       ///< m/s, when `field` is null
@@ -77,7 +80,7 @@ std::string_view default_variant(Backend backend);
 
 /// Queues one step. `variant` is a row's name or "auto".
 /// Throws `std::invalid_argument` for a missing array, `out` equal to `in`, an axis with fewer than
-/// three points, an axis that is periodic on one side only, a base for `lax_wendroff`, an
+/// three points, an axis that is periodic on one side only, or cut and periodic, a base for `lax_wendroff`, an
 /// `in_weight` without a base, or a variant that this backend does not have. Never synchronises.
 template <class T>
 void advect(Stream& stream, AdvectionStep<T> const& step, std::string_view variant = "auto");

@@ -27,6 +27,7 @@ struct AdvectionArguments {
   bool reversed;         // Lax-Wendroff goes through the axes from the last to the first
   long long points[3];
   bool periodic[3];
+  bool cut[3][2];         // what is computed near such a side would not count, and is left out
   T const* inflow[3][2];  // null: zero; in the order of the face's points
 };
 
@@ -195,7 +196,7 @@ GRIDSTRIDE_HOST_DEVICE inline bool flows_in(AdvectionArguments<T> const& a, Poin
   for (int axis = 0; axis < dims; ++axis) {
     if (a.periodic[axis]) continue;
     int const side = point.at[axis] == 0 ? 0 : point.at[axis] == a.points[axis] - 1 ? 1 : -1;
-    if (side < 0) continue;
+    if (side < 0 || a.cut[axis][side]) continue;
     T const c = courant<variable>(a, axis, point.offset(a));
     if (side == 0 ? c <= 0 : c >= 0) continue;
     T const* const values = a.inflow[axis][side];
@@ -231,6 +232,17 @@ GRIDSTRIDE_HOST_DEVICE inline bool is_inside(AdvectionArguments<T> const& a, Poi
   for (int axis = 0; axis < dims; ++axis)
     inside = inside && point.at[axis] >= reach && point.at[axis] < a.points[axis] - reach;
   return inside;
+}
+
+/// Whether a point's value is left as it is, since it lies within the reach of a cut.
+template <int dims, Scheme scheme, class T>
+GRIDSTRIDE_HOST_DEVICE inline bool is_left(AdvectionArguments<T> const& a, Point const& point) {
+  constexpr int reach = reach_of<scheme>;
+  bool left = false;
+  for (int axis = 0; axis < dims; ++axis)
+    left = left || (a.cut[axis][0] && point.at[axis] < reach) ||
+           (a.cut[axis][1] && point.at[axis] >= a.points[axis] - reach);
+  return left;
 }
 
 /// Arrays of u and of the velocities with the same strides: of the grid, or a tile of it.

@@ -72,7 +72,7 @@ template <int dims, Scheme scheme, bool variable, class T>
 __global__ void naive_kernel(__grid_constant__ AdvectionArguments<T> const a) {
   constexpr int3 tile = tile_of<dims>();
   Point const point = thread_point(Tiling(a.points, tile).first_point(tile));
-  if (!exists(a, point)) return;
+  if (!exists(a, point) || is_left<dims, scheme>(a, point)) return;
   long long const offset = point.offset(a);
   a.out[offset] = is_inside<dims, scheme>(a, point)
                       ? update_inside<dims, scheme, variable>(a, whole_lines(a), offset, offset)

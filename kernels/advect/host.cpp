@@ -34,6 +34,7 @@ template <class T>
 void host_reference(Stream&, int dims, Scheme scheme, AdvectionArguments<T> const& arguments) {
   with_scheme(dims, scheme, arguments, [&](auto rank, auto variable, auto which) {
     for_each_point(arguments, [&](Point const& point) {
+      if (is_left<rank(), which()>(arguments, point)) return;
       arguments.out[point.offset(arguments)] =
           update_point<rank(), which(), variable()>(arguments, point);
     });
@@ -188,7 +189,8 @@ void host_threads(Stream&, int dims, Scheme scheme, AdvectionArguments<T> const&
       Point point{{0, line % a.points[1], line / a.points[1]}};
       auto const update = [&](long long first, long long last) {
         for (point.at[0] = first; point.at[0] < last; ++point.at[0])
-          a.out[point.offset(a)] = update_point<rank(), which(), variable()>(a, point);
+          if (!is_left<rank(), which()>(a, point))
+            a.out[point.offset(a)] = update_point<rank(), which(), variable()>(a, point);
       };
       if (!is_inside<rank(), which()>(a, point.on_line(0, reach))) return update(0, a.points[0]);
       update(0, reach);

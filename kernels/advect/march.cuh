@@ -33,7 +33,7 @@ __device__ Columns<T, width> load_columns(T const* source) {
 }
 
 /// The points of an axis that marches compute, [first, last): all of a periodic axis, of an open
-/// one those whose neighbours lie in the grid.
+/// or cut one those whose neighbours lie in the grid.
 struct Range {
   long long first, last;
 
@@ -169,7 +169,8 @@ template <int dims, Scheme scheme, bool variable, class T>
 __global__ void side_kernel(__grid_constant__ AdvectionArguments<T> const a) {
   Point point;
   if (side_point<dims>(a, reach_of<scheme>,
-                       static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x, point))
+                       static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x, point) &&
+      !is_left<dims, scheme>(a, point))
     a.out[point.offset(a)] = update_point<dims, scheme, variable>(a, point);
 }
 
@@ -178,11 +179,13 @@ template <int dims, Scheme scheme, bool variable, class T>
 void launch_sides(Stream& stream, AdvectionArguments<T> const& a) {
   constexpr int threads = 128;
   long long all = 1, inner = 1;
+  bool is_open = false;
   for (int axis = 0; axis < dims; ++axis) {
+    is_open = is_open || (!a.periodic[axis] && !(a.cut[axis][0] && a.cut[axis][1]));
     all *= a.points[axis];
     inner *= Range(a, axis, reach_of<scheme>).size();
   }
-  if (all == inner) return;
+  if (!is_open || all == inner) return;
   unsigned const blocks = checked_blocks((all - inner + threads - 1) / threads);
   side_kernel<dims, scheme, variable><<<blocks, threads, 0, native(stream)>>>(a);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "advect sides");

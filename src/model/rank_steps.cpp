@@ -154,11 +154,20 @@ void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
     left -= some;
     Planes const made{own_.lower - (is_beside(0) ? left * reach : 0),
                       own_.upper + (is_beside(1) ? left * reach : 0)};
-    make_planes(stream_, made, halo, some, pass);
-    state_ = made_anew();
+    auto const next = made_anew();
+    auto const start = [&] {
+      for (int const side : {0, 1}) start_halo(side, next, stream_);
+      halos_started_ = true;
+    };
+    make_planes(stream_, made, halo, some, pass,
+                left == 0 && takes_edges() ? start : std::function<void()>());
+    state_ = next;
     spare_ = others_than(state_);
   }
-  start_halos();
+  if (halos_started_)
+    opened_.links->let_go(stream_);
+  else
+    start_halos();
 }
 
 /// Two come by turns: what the first one looks at was made one part earlier, here and by the rank
@@ -235,7 +244,7 @@ void RankSteps<T>::end_parts() {
 /// Of what it needs, `halo` planes beyond the rank's own are right.
 template <class T>
 void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
-                               Pass const& pass) {
+                               Pass const& pass, std::function<void()> const& edges_made) {
   auto const& shape = plan_.shape;
   std::int64_t const reach = steps * shape.reach;
   Planes const there{own_.lower - (is_beside(0) ? halo : 0),
@@ -244,6 +253,8 @@ void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t 
   auto window = window_of(planes, made);
   window.beside = in_parts_;
   window.steps = steps;
+  window.edge = edges_made ? plan_.rank_halo() : 0;
+  window.edges_made = edges_made;
   for (std::size_t i = 0; i < state_.size(); ++i)
     window.in[i] = planes_of(state_[i], planes).data();
   for (std::size_t i = 0; i < spare_.size(); ++i)

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -38,6 +39,9 @@
 ///                   for 3(n + 1)
 ///
 /// Where a rank has too few planes for four there are two, by turns the lower and the upper one first.
+///
+/// Of the last stage of other trips the planes that are sent come first, where kernels allow that and
+/// most planes are others: these are made while those travel.
 ///
 /// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
 /// gathered for who looks at them: ranks that reach its memory do so by themselves, all at once, and to
@@ -107,13 +111,14 @@ class RankSteps final : public WindowSteps<T> {
   void begin_parts();
   void end_parts();
   void make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
-                   Pass const& pass);
+                   Pass const& pass, std::function<void()> const& edges_made = {});
   Window<T> window_of(Planes const& planes, Planes const& made) const;
   std::vector<std::size_t> made_anew() const;
   std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
   bool is_beside(int side) const { return beside_[static_cast<std::size_t>(side)] >= 0; }
   void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
   void start_halos();
+  bool takes_edges() const { return plan_.shape.by_edges && own_.count() >= 3 * plan_.rank_halo(); }
   RankLinks::Arrival arrival_of(int side, Stream& stream);
   void finish_halos(std::span<RankLinks::Arrival const> arrivals);
   void open_gate(int side, Part& part);

@@ -50,6 +50,8 @@ struct SweepShape {
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
   /// Whether a pass of `fused_steps` makes the planes alone that are wanted.
   bool in_parts = false;
+  /// Whether the stages of steps leave alone what lies within their reach of where the grid goes on.
+  bool by_edges = false;
   /// Planes that ranks do not cut: the grid is cut at multiples of so many, and no rank has one alone.
   std::int64_t together = 1;
 

@@ -152,6 +152,8 @@ class StagedStepping : public TimeStepping<T> {
  private:
   void queue_parts(std::int64_t steps);
   void make_stages(Stream& stream, Window<T> const& window);
+  void make_last_stage(Stream& stream, Window<T> const& window, std::int64_t reach);
+  Part part_of(Window<T> const& window, Planes const& planes, Stage const& stage);
   void refresh_parts(Stage const& stage);
 
   int current_ = 0;

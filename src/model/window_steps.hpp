@@ -29,7 +29,11 @@ struct Window {
   /// Of its planes, from which to which new values are wanted. Where the shape has `in_parts`, passes
   /// of its fused steps leave the others as they are.
   std::array<std::int64_t, 2> made;
-  bool beside;                      ///< another pass makes other planes at the same time
+  bool beside;  ///< another pass makes other planes at the same time
+  /// Where the shape has `by_edges`: so many planes at the ends of `made` where the grid goes on are
+  /// waited for. A pass may make these first, and calls `edges_made` once they are queued.
+  std::int64_t edge = 0;
+  std::function<void()> edges_made = {};
   std::array<T*, most_arrays> in;   ///< the state
   std::array<T*, most_arrays> out;  ///< of the arrays that a pass makes anew
   int steps;

@@ -164,8 +164,7 @@ class Advection final : public StagedStepping<T> {
     advect::advect(stream, step, variant_);
   }
 
-  /// Gives a step its velocities and sides, from a plane on. Where the grid goes on it is taken to
-  /// be periodic, or open where it ends on the other side.
+  /// Gives a step its velocities and sides, from a plane on.
   void place(advect::AdvectionStep<T>& step, std::int64_t first, std::array<bool, 2> const& cut) {
     int const slowest = grid_.dims - 1;
     for (int axis = 0; axis < grid_.dims; ++axis) {
@@ -174,8 +173,11 @@ class Advection final : public StagedStepping<T> {
       for (int side = 0; side < 2; ++side)
         step.sides[axis][side].inflow = this->faces_[axis][side].at(first);
     }
-    for (int side = 0; side < 2; ++side)
-      if (cut[side]) step.sides[slowest][side] = {cut[0] && cut[1], nullptr};
+    for (int side = 0; side < 2; ++side) {
+      auto& of_side = step.sides[slowest][side];
+      of_side.cut = cut[side];
+      of_side.periodic = of_side.periodic && !cut[0] && !cut[1];
+    }
   }
 
   std::vector<double> graph_numbers() const override {

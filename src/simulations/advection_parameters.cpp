@@ -85,7 +85,8 @@ SlabSteps slab_steps(config::RunConfig const& run, Backend backend) {
                     .alike = !depends_on_time(all) && !alternates,
                     .scratch = scheme.in_time->scratch(),
                     .value_bytes = size_of(run.precision),
-                    .values_per_update = static_cast<double>(stages * (2 + fields))},
+                    .values_per_update = static_cast<double>(stages * (2 + fields)),
+                    .by_edges = true},
           .evolved = {"u"},
           .needed = needed,
           .needed_of_ranks = needed_for(of_ranks)};

@@ -56,6 +56,13 @@ TEST(AdvectGpu, HasNoUnit) {
   test::expect_no_unit<double>(stream);
 }
 
+TEST(AdvectGpu, LeavesWhatLiesBesideCuts) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_cuts<float>(stream);
+  test::expect_cuts<double>(stream);
+}
+
 TEST(AdvectGpu, WenoLimitsInAnyUnit) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));

@@ -182,6 +182,12 @@ TEST(Advect, WenoLimitsInAnyUnit) {
   test::expect_no_ripples<double>(stream);
 }
 
+TEST(Advect, LeavesWhatLiesBesideCuts) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_cuts<float>(stream);
+  test::expect_cuts<double>(stream);
+}
+
 TEST(Advect, ThreadsTakeSubnormalValuesForZero) {
   if (!FlushSubnormals::has_effect) GTEST_SKIP() << "this processor keeps subnormal numbers";
   for (auto const scheme : test::advect_schemes) {
@@ -278,6 +284,7 @@ TEST(Advect, RefusesBadArguments) {
   refuses([&](auto& step) { step.out = line.in.data(); });
   refuses([](auto& step) { step.grid.points[0] = 2; });
   refuses([](auto& step) { step.sides[0][1].periodic = false; });
+  refuses([](auto& step) { step.sides[0][1].cut = true; });
   refuses([](auto& step) { step.in_weight = 1; });
   refuses([&](auto& step) {
     step.scheme = Scheme::lax_wendroff;
