@@ -78,6 +78,7 @@ AdvectionArguments<T> arguments_of(AdvectionStep<T> const& step) {
   arguments.base = step.base;
   arguments.in_weight = static_cast<T>(step.in_weight);
   arguments.reversed = step.reversed;
+  arguments.beside = step.beside;
   return arguments;
 }
 

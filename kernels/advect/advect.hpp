@@ -65,6 +65,7 @@ struct AdvectionStep {
   std::array<Velocity, 3> velocity;
   bool reversed = false;  ///< lax_wendroff: from the last axis to the first
   std::array<std::array<Side, 2>, 3> sides;
+  bool beside = false;  ///< other kernels run meanwhile: this one need not fill the device
 };
 
 template <class T>

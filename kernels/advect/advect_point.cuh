@@ -24,6 +24,7 @@ struct AdvectionArguments {
   T const* velocity[3];  // null: constant, and inside the weight
   T weight[3];           // factor/h, times the velocity where it is constant
   T spread[3];           // factor/h times the largest speed: for weno5 with fields of velocity
+  bool beside;           // other kernels run meanwhile
   bool reversed;         // Lax-Wendroff goes through the axes from the last to the first
   long long points[3];
   bool periodic[3];

@@ -319,7 +319,7 @@ void launch(Stream& stream, AdvectionArguments<T> const& a) {
   if (columns.size() == 0 || planes.size() == 0 || beside.size() == 0) return;
   long long const x_tiles = tiles(columns.last, (warp_size - 2 * halo) * width);
   int const length = march_length(stream.device(), shape.length, planes.size(),
-                                  x_tiles * (dims == 3 ? beside.size() : 1));
+                                  x_tiles * (dims == 3 ? beside.size() : 1), a.beside);
   long long const marches = tiles(planes.size(), length);
   Work const work{static_cast<unsigned>(x_tiles), static_cast<unsigned>(marches), length};
   unsigned const blocks =

@@ -410,7 +410,7 @@ void launch_pass(Stream& stream, AdvectionArguments<T> const& a, Pass const& pas
   if (columns.size() == 0 || rows.size() == 0 || others.size() == 0) return;
   long long const x_tiles = tiles(columns.last, (warp_size - 2 * halo) * width);
   int const length =
-      march_length(stream.device(), longest_march, rows.size(), x_tiles * others.size());
+      march_length(stream.device(), longest_march, rows.size(), x_tiles * others.size(), a.beside);
   long long const marches = tiles(rows.size(), length);
   Work const work{static_cast<unsigned>(x_tiles), static_cast<unsigned>(marches), length};
   unsigned const blocks = checked_blocks(tiles(x_tiles * marches * others.size(), block_warps));

@@ -111,10 +111,12 @@ struct Walk {
 };
 
 /// Rows of a march: `longest`, or fewer where a small grid would not give every multiprocessor
-/// enough warps.
-inline int march_length(Device const& device, int longest, long long rows, long long warps_beside) {
+/// enough warps; `beside` others all the same.
+inline int march_length(Device const& device, int longest, long long rows, long long warps_beside,
+                        bool beside) {
   int length = longest;
-  while (length > 8 && warps_beside * ((rows + length - 1) / length) < 32LL * device.processors())
+  while (!beside && length > 8 &&
+         warps_beside * ((rows + length - 1) / length) < 32LL * device.processors())
     length = (length + 1) / 2;
   return length;
 }

@@ -43,8 +43,9 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   }
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
-  opened_ = open_gpu_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes(),
-                           plan.parts > 1 ? Meanwhile::kernels : Meanwhile::nothing);
+  opened_ =
+      open_gpu_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes(),
+                     plan.parts > 1 || plan.by_stages ? Meanwhile::kernels : Meanwhile::nothing);
   find_reached();
   if (plan.parts > 1) {
     for (int i = 0; i < plan.parts; ++i) {
@@ -56,6 +57,8 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
     }
     for (int side = 0; side < 2; ++side) gates_.emplace_back(stream.device());
   }
+  if (plan.by_stages)
+    for (int side = 0; side < 2; ++side) edges_.emplace_back(stream.device());
   if (stream.device().backend() == Backend::cpu) return;
   constexpr std::size_t least_bytes = 16 << 20;  // of what goes at once where all is moved
   auto const worth = static_cast<std::int64_t>(least_bytes / plan.shape.plane_bytes());
@@ -113,6 +116,7 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
     settled_ = false;
   }
   end_parts();
+  if (!edges_.empty()) opened_.links->let_go(stream_);
 }
 
 /// The halos of the next trip are those that are looked at.
@@ -134,7 +138,9 @@ void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
 template <class T>
 void RankSteps<T>::make_trip(std::int64_t steps, Pass const& pass) {
   if (!halos_started_ && !halos_there_) start_halos();
-  if (parts_.empty() || steps != plan_.trip_steps)
+  if (plan_.by_stages)
+    make_by_stages(pass);
+  else if (parts_.empty() || steps != plan_.trip_steps)
     make_whole(steps, pass);
   else
     make_in_parts(pass);
@@ -154,20 +160,73 @@ void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
     left -= some;
     Planes const made{own_.lower - (is_beside(0) ? left * reach : 0),
                       own_.upper + (is_beside(1) ? left * reach : 0)};
-    auto const next = made_anew();
-    auto const start = [&] {
-      for (int const side : {0, 1}) start_halo(side, next, stream_);
-      halos_started_ = true;
-    };
-    make_planes(stream_, made, halo, some, pass,
-                left == 0 && takes_edges() ? start : std::function<void()>());
-    state_ = next;
+    make_planes(stream_, made, halo, some, pass);
+    state_ = made_anew();
     spare_ = others_than(state_);
   }
-  if (halos_started_)
-    opened_.links->let_go(stream_);
-  else
-    start_halos();
+  start_halos();
+}
+
+/// A pass without stages looks at nothing beyond the rank's own planes.
+template <class T>
+void RankSteps<T>::make_by_stages(Pass const& pass) {
+  std::int64_t const reach = plan_.rank_halo();
+  Planes const planes{own_.lower - (is_beside(0) ? reach : 0),
+                      own_.upper + (is_beside(1) ? reach : 0)};
+  auto window = window_of(planes, own_);
+  window.steps = 1;
+  set_arrays(window, planes);
+  bool has_stages = false;
+  T* in = window.in[0];
+  window.stage = [&](auto const& make, T* out) {
+    make_stage(planes, in, out, make);
+    has_stages = true;
+    in = out;
+  };
+  pass(stream_, window);
+  if (!has_stages) take_halos();
+  halos_there_ = false;
+  state_ = made_anew();
+  spare_ = others_than(state_);
+  if (!has_stages) start_halos();
+}
+
+/// What comes is what the stage before has made of `in`.
+template <class T>
+void RankSteps<T>::make_stage(Planes const& planes, T* in, T* out,
+                              typename Window<T>::MakePlanes const& make) {
+  std::int64_t const reach = plan_.rank_halo();
+  auto const bytes = [&](T* array, std::int64_t lower) {
+    return bytes_of(std::span(array + values(lower), values(reach)));
+  };
+  Planes inner{own_.lower - planes.lower, own_.upper - planes.lower};
+  stream_.record(queued_);
+  for (Edge& edge : edges_) edge.stream.wait(queued_);
+  std::array<RankLinks::Arrival, 2> arrivals = {
+      {{RankLinks::up, {}, &edges_[0].stream}, {RankLinks::down, {}, &edges_[1].stream}}};
+  if (is_beside(0)) arrivals[0].pieces = {bytes(in, inner.lower - reach)};
+  if (is_beside(1)) arrivals[1].pieces = {bytes(in, inner.upper)};
+  if (!halos_there_) finish_halos(arrivals);
+  halos_there_ = false;
+  auto const make_edge = [&](std::size_t side, std::int64_t lower) {
+    Edge& edge = edges_[side];
+    make(edge.stream, {lower, lower + reach});
+    edge.stream.record(edge.made);
+    opened_.links->start(side == 0 ? RankLinks::down : RankLinks::up, {bytes(out, lower)},
+                         edge.stream);
+  };
+  if (is_beside(0)) {
+    make_edge(0, inner.lower);
+    inner.lower += reach;
+  }
+  if (is_beside(1)) {
+    inner.upper -= reach;
+    make_edge(1, inner.upper);
+  }
+  halos_started_ = true;
+  make(stream_, inner);
+  // Coefficients and sides of the next stage take the place of those that edges look at, too.
+  for (Edge& edge : edges_) stream_.wait(edge.made);
 }
 
 /// Two come by turns: what the first one looks at was made one part earlier, here and by the rank
@@ -244,7 +303,7 @@ void RankSteps<T>::end_parts() {
 /// Of what it needs, `halo` planes beyond the rank's own are right.
 template <class T>
 void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
-                               Pass const& pass, std::function<void()> const& edges_made) {
+                               Pass const& pass) {
   auto const& shape = plan_.shape;
   std::int64_t const reach = steps * shape.reach;
   Planes const there{own_.lower - (is_beside(0) ? halo : 0),
@@ -253,13 +312,16 @@ void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t 
   auto window = window_of(planes, made);
   window.beside = in_parts_;
   window.steps = steps;
-  window.edge = edges_made ? plan_.rank_halo() : 0;
-  window.edges_made = edges_made;
+  set_arrays(window, planes);
+  pass(stream, window);
+}
+
+template <class T>
+void RankSteps<T>::set_arrays(Window<T>& window, Planes const& planes) {
   for (std::size_t i = 0; i < state_.size(); ++i)
     window.in[i] = planes_of(state_[i], planes).data();
   for (std::size_t i = 0; i < spare_.size(); ++i)
     window.out[i] = planes_of(spare_[i], planes).data();
-  pass(stream, window);
 }
 
 template <class T>
@@ -484,17 +546,21 @@ std::vector<NamedText> RankSteps<T>::texts() {
                        ? ranks_.transport()
                        : fmt::format("{}{}, beside {}", links->name(),
                                      remark.empty() ? "" : " (" + remark + ")", ranks_.transport());
-  return {{"ranks", fmt::format("{}, of {} planes up to {} each", plan_.ranks, plan_.shape.planes(),
-                                plan_.slab_planes)},
-          {"transport", way},
-          {"exchanges",
-           fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
-                       plan_.rank_halo(), plan_.trip_steps,
-                       parts_.empty() ? "" : fmt::format(", made in {} parts", parts_.size()))},
-          {"rank 0",
-           fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
-                       "{:.3g} s to hand out and gather",
-                       report_.seconds_steps, report_.seconds_exchange, report_.seconds_move)}};
+  return {
+      {"ranks", fmt::format("{}, of {} planes up to {} each", plan_.ranks, plan_.shape.planes(),
+                            plan_.slab_planes)},
+      {"transport", way},
+      {"exchanges",
+       plan_.by_stages
+           ? fmt::format("{} steps, of {} planes a side for each stage", report_.trips,
+                         plan_.rank_halo())
+           : fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
+                         plan_.rank_halo(), plan_.trip_steps,
+                         parts_.empty() ? "" : fmt::format(", made in {} parts", parts_.size()))},
+      {"rank 0",
+       fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
+                   "{:.3g} s to hand out and gather",
+                   report_.seconds_steps, report_.seconds_exchange, report_.seconds_move)}};
 }
 
 template class RankSteps<float>;

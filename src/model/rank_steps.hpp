@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <span>
 #include <vector>
@@ -40,8 +39,12 @@
 ///
 /// Where a rank has too few planes for four there are two, by turns the lower and the upper one first.
 ///
-/// Of the last stage of other trips the planes that are sent come first, where kernels allow that and
-/// most planes are others: these are made while those travel.
+/// Steps of several stages that are made one by one have an exchange for each stage, where kernels make
+/// any planes by themselves. Those that are sent, and look at what has come, have streams of their own
+/// beside all others, which need nothing of another rank:
+///
+///     sides     edges(s) ▶ exchange ▶ edges(s + 1) ▶ …
+///     others    inner(s) ───────────▶ inner(s + 1) ▶ …      each after both of the stage before
 ///
 /// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
 /// gathered for who looks at them: ranks that reach its memory do so by themselves, all at once, and to
@@ -104,6 +107,14 @@ class RankSteps final : public WindowSteps<T> {
     Event open;
   };
 
+  /// The planes of a side that the rank beside it looks at, where stages have an exchange each.
+  struct Edge {
+    explicit Edge(Device const& device) : stream(Stream(device).urgent()), made(device) {}
+
+    Stream stream;
+    Event made;
+  };
+
   void make_trip(std::int64_t steps, Pass const& pass);
   void make_whole(std::int64_t steps, Pass const& pass);
   void make_in_parts(Pass const& pass);
@@ -111,14 +122,16 @@ class RankSteps final : public WindowSteps<T> {
   void begin_parts();
   void end_parts();
   void make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
-                   Pass const& pass, std::function<void()> const& edges_made = {});
+                   Pass const& pass);
+  void make_by_stages(Pass const& pass);
+  void make_stage(Planes const& planes, T* in, T* out, typename Window<T>::MakePlanes const& make);
+  void set_arrays(Window<T>& window, Planes const& planes);
   Window<T> window_of(Planes const& planes, Planes const& made) const;
   std::vector<std::size_t> made_anew() const;
   std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
   bool is_beside(int side) const { return beside_[static_cast<std::size_t>(side)] >= 0; }
   void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
   void start_halos();
-  bool takes_edges() const { return plan_.shape.by_edges && own_.count() >= 3 * plan_.rank_halo(); }
   RankLinks::Arrival arrival_of(int side, Stream& stream);
   void finish_halos(std::span<RankLinks::Arrival const> arrivals);
   void open_gate(int side, Part& part);
@@ -155,6 +168,7 @@ class RankSteps final : public WindowSteps<T> {
   bool halos_there_ = false;    // and they have come
   std::vector<Part> parts_;     // or none
   std::vector<Gate> gates_;     // of both sides
+  std::vector<Edge> edges_;     // likewise, or none
   bool in_parts_ = false;       // their streams have what comes after all on `stream_`
   std::size_t turn_ = 0;        // of two, one pass after the other
   Timer since_settled_;

@@ -189,6 +189,18 @@ int parts_of(SweepPlan const& plan) {
   return 1;
 }
 
+/// Whether there is an exchange for each stage, beside what most of its planes take: where that is long
+/// enough, or a trip is to be a step.
+bool goes_by_stages(SweepPlan const& plan, RankRates const& rates,
+                    std::optional<std::int64_t> trip_steps) {
+  auto const& shape = plan.shape;
+  if (shape.stages == 0 || plan.least_planes() < 4 * shape.reach / shape.stages) return false;
+  if (trip_steps) return *trip_steps == 1;
+  return shape.values_per_update * static_cast<double>(plan.slab_planes) *
+             static_cast<double>(shape.plane_bytes()) >
+         shape.stages * 3 * rates.exchange * rates.memory;
+}
+
 /// Whether trips are to be a pass each, made in parts: where one takes long, or as many steps are
 /// wanted for a trip.
 bool goes_in_parts(SweepPlan const& plan, RankRates const& rates,
@@ -210,9 +222,11 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
   for (int rank = 0; rank < ranks; ++rank)
     plan.slab_planes = std::max(plan.slab_planes, plan.owned_by(rank).count());
   if (goes_in_parts(plan, rates, trip_steps)) plan.parts = parts_of(plan);
-  plan.trip_steps = plan.parts > 1 ? shape.fused_steps
-                    : trip_steps   ? std::clamp<std::int64_t>(*trip_steps, 1, most)
-                                   : best_trip_steps(plan, rates, most);
+  plan.by_stages = goes_by_stages(plan, rates, trip_steps);
+  plan.trip_steps = plan.parts > 1   ? shape.fused_steps
+                    : plan.by_stages ? 1
+                    : trip_steps     ? std::clamp<std::int64_t>(*trip_steps, 1, most)
+                                     : best_trip_steps(plan, rates, most);
   constexpr std::int64_t boxes = 4;  // of each array: two in each direction
   if (backend == Backend::cuda) plan.link_planes = boxes * shape.arrays * plan.rank_halo();
   return plan;

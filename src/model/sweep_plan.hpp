@@ -50,8 +50,9 @@ struct SweepShape {
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
   /// Whether a pass of `fused_steps` makes the planes alone that are wanted.
   bool in_parts = false;
-  /// Whether the stages of steps leave alone what lies within their reach of where the grid goes on.
-  bool by_edges = false;
+  /// Of stages that leave alone what lies within their reach of where the grid goes on: how many a step
+  /// has; else 0.
+  int stages = 0;
   /// Planes that ranks do not cut: the grid is cut at multiples of so many, and no rank has one alone.
   std::int64_t together = 1;
 
@@ -85,6 +86,7 @@ struct SweepPlan {
   /// Of ranks whose trips are a pass each: the parts that one is made in, each once there is what it
   /// looks at; else 1.
   int parts = 1;
+  bool by_stages = false;  ///< of ranks whose trips are a step: an exchange for each of its stages
   std::int64_t link_planes = 0;  ///< of ranks: that wait on the device for the way to another one
 
   /// Steps that a pass makes of so many that are left in the trip, as far as this plan goes.
@@ -113,8 +115,10 @@ struct SweepPlan {
   /// Those that it works on: its own, and its neighbours' halos, around a periodic axis beyond the
   /// ends of the grid.
   Planes held_by(int rank) const;
-  /// Planes of its neighbours that a rank has on each side before a trip.
-  std::int64_t rank_halo() const { return trip_steps * shape.reach; }
+  /// Planes of its neighbours that a rank has on each side before a trip, or before a stage.
+  std::int64_t rank_halo() const {
+    return by_stages ? shape.reach / shape.stages : trip_steps * shape.reach;
+  }
 
   /// Where windows may lie: planes from `first_plane()` on, so many. Around a periodic axis they go
   /// on beyond the ends of the grid.

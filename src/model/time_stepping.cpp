@@ -138,42 +138,24 @@ template <class T>
 void StagedStepping<T>::make_stages(Stream& stream, Window<T> const& window) {
   auto const& shape = this->sweep_->plan().shape;
   std::int64_t const reach = shape.reach / std::ssize(scheme_.stages);
-  std::int64_t const planes = window.grid.points[static_cast<std::size_t>(shape.grid.dims - 1)];
+  Planes const all{0, window.grid.points[static_cast<std::size_t>(shape.grid.dims - 1)]};
   for (std::size_t s = 0; s < scheme_.stages.size(); ++s) {
     Stage const& stage = scheme_.stages[s];
-    bool const is_last = s + 1 == scheme_.stages.size();
-    std::int64_t const lost = static_cast<std::int64_t>(s) * reach;
     if (scheme_.stages.size() > 1) refresh_parts(stage);
-    if (is_last && window.edge > 0) return make_last_stage(stream, window, reach);
-    Planes const looked_at{window.cut[0] ? lost : 0, planes - (window.cut[1] ? lost : 0)};
+    if (window.stage) {
+      auto const make = [&](Stream& on, Planes const& made) {
+        Planes const looked_at = Planes{made.lower - reach, made.upper + reach}.within(all);
+        auto part = part_of(window, looked_at, stage);
+        part.beside = true;
+        queue_part(on, stage, part);
+      };
+      window.stage(make, part_of(window, all, stage).out);
+      continue;
+    }
+    std::int64_t const lost = static_cast<std::int64_t>(s) * reach;
+    Planes const looked_at{window.cut[0] ? lost : 0, all.upper - (window.cut[1] ? lost : 0)};
     queue_part(stream, stage, part_of(window, looked_at, stage));
   }
-}
-
-/// What others wait for comes first.
-template <class T>
-void StagedStepping<T>::make_last_stage(Stream& stream, Window<T> const& window,
-                                        std::int64_t reach) {
-  Stage const& stage = scheme_.stages.back();
-  Planes const all{0, window.grid.points[static_cast<std::size_t>(window.grid.dims - 1)]};
-  Planes inner{window.made[0], window.made[1]};
-  auto const make = [&](Planes const& made) {
-    Planes const looked_at = Planes{made.lower - reach, made.upper + reach}.within(all);
-    auto part = part_of(window, looked_at, stage);
-    part.cut = {window.cut[0] || looked_at.lower > all.lower,
-                window.cut[1] || looked_at.upper < all.upper};
-    queue_part(stream, stage, part);
-  };
-  if (window.cut[0]) {
-    make({inner.lower, inner.lower + window.edge});
-    inner.lower += window.edge;
-  }
-  if (window.cut[1]) {
-    make({inner.upper - window.edge, inner.upper});
-    inner.upper -= window.edge;
-  }
-  window.edges_made();
-  make(inner);
 }
 
 /// Planes of a window, from its first one on, as a stage sees them.
@@ -181,9 +163,10 @@ template <class T>
 auto StagedStepping<T>::part_of(Window<T> const& window, Planes const& planes, Stage const& stage)
     -> Part {
   std::int64_t const line = this->sweep_->plan().shape.plane_values();
+  std::int64_t const all = window.grid.points[static_cast<std::size_t>(window.grid.dims - 1)];
   Part part{window.grid,
             window.first + planes.lower,
-            window.cut,
+            {window.cut[0] || planes.lower > 0, window.cut[1] || planes.upper < all},
             {window.in[0] + planes.lower * line},
             {}};
   part.grid.points[static_cast<std::size_t>(window.grid.dims - 1)] = planes.count();

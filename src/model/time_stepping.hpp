@@ -98,6 +98,7 @@ class StagedStepping : public TimeStepping<T> {
     std::array<bool, 2> cut;  ///< as those of a `Window`
     std::vector<T*> arrays;   ///< that stages read, by their numbers
     T* out;
+    bool beside = false;  ///< other planes are made at the same time
   };
   /// The same where the grid is cut; `faces_` have their values for it, too.
   virtual void queue_part(Stream& stream, Stage const& stage, Part const& part);
@@ -152,7 +153,6 @@ class StagedStepping : public TimeStepping<T> {
  private:
   void queue_parts(std::int64_t steps);
   void make_stages(Stream& stream, Window<T> const& window);
-  void make_last_stage(Stream& stream, Window<T> const& window, std::int64_t reach);
   Part part_of(Window<T> const& window, Planes const& planes, Stage const& stage);
   void refresh_parts(Stage const& stage);
 

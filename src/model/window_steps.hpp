@@ -30,10 +30,11 @@ struct Window {
   /// of its fused steps leave the others as they are.
   std::array<std::int64_t, 2> made;
   bool beside;  ///< another pass makes other planes at the same time
-  /// Where the shape has `by_edges`: so many planes at the ends of `made` where the grid goes on are
-  /// waited for. A pass may make these first, and calls `edges_made` once they are queued.
-  std::int64_t edge = 0;
-  std::function<void()> edges_made = {};
+  /// Queues some of the window's planes on a stream, beside others.
+  using MakePlanes = std::function<void(Stream&, Planes const&)>;
+  /// Of a plan with `stages`: how a pass makes each of its stages. `out`, of the window's planes, is what
+  /// the stage makes of all of `made`, and what the next one looks at.
+  std::function<void(MakePlanes const&, T* out)> stage = {};
   std::array<T*, most_arrays> in;   ///< the state
   std::array<T*, most_arrays> out;  ///< of the arrays that a pass makes anew
   int steps;

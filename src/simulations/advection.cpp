@@ -160,6 +160,7 @@ class Advection final : public StagedStepping<T> {
   void queue_part(Stream& stream, Stage const& stage, typename Base::Part const& part) override {
     auto step = present_flow();
     this->set_stage(step, stage, part);
+    step.beside = part.beside;
     place(step, part.first, part.cut);
     advect::advect(stream, step, variant_);
   }

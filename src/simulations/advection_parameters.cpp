@@ -86,7 +86,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Backend backend) {
                     .scratch = scheme.in_time->scratch(),
                     .value_bytes = size_of(run.precision),
                     .values_per_update = static_cast<double>(stages * (2 + fields)),
-                    .by_edges = true},
+                    .stages = static_cast<int>(stages)},
           .evolved = {"u"},
           .needed = needed,
           .needed_of_ranks = needed_for(of_ranks)};

@@ -335,6 +335,31 @@ def random_system(rng):
     return config
 
 
+class Stages(Shared):
+    """Steps of advection on grids that are large enough for an exchange of each stage."""
+
+    def assert_by_stages(self, config, count):
+        file = self.write("case.yaml", config)
+        self.call("run", file, "--output", "one", "--quiet")
+        out, _ = self.on_ranks(count, "run", file, "--output", "shared", "--quiet", "--summary", "-")
+        self.assertIn("for each stage", json.loads(out)["chosen"]["exchanges"])
+        self.assert_same("one/case.h5", "shared/case.h5")
+
+    def test_volume(self):
+        self.assert_by_stages(
+            advection("weno5", grid={"points": [32, 40, 180]}, time={"end": 0.01, "scheme": "weno5"},
+                      boundary={"x": "periodic", "y": "outflow", "z": "periodic"},
+                      initial={"u": "x*y + sin(2*pi*z)"},
+                      parameters={"velocity": {"x": 1, "y": "x", "z": -2}}), 2)
+
+    def test_plane_with_sides_in_time(self):
+        entering = {"lower": {"dirichlet": "x + sin(9*t)"}, "upper": "outflow"}
+        self.assert_by_stages(
+            advection("weno5", grid={"points": [400, 1000]}, time={"end": 2e-3, "scheme": "weno5"},
+                      boundary={"x": "outflow", "y": entering},
+                      parameters={"velocity": {"x": "cos(90*t)", "y": 1}}), 3)
+
+
 class Systems(Shared):
     def test_random_systems(self):
         rng = random.Random(7)
@@ -605,6 +630,26 @@ class CoefficientsOnGpu(NeedsGpu, Coefficients):
 
 class AdvectionOnGpu(NeedsGpu, Advection):
     pass
+
+
+class StagesOnGpu(NeedsGpu, Stages):
+    OUTPUT = {"every": {"count": 1}, "formats": ["hdf5"]}
+
+    def test_volume(self):
+        self.assert_by_stages(
+            advection("weno5", device="cuda", grid={"points": [256, 257, 490]},
+                      time={"end": 0.01, "scheme": "weno5"}, output=self.OUTPUT,
+                      boundary={"x": "periodic", "y": "outflow", "z": "periodic"},
+                      initial={"u": "x*y + sin(2*pi*z)"},
+                      parameters={"velocity": {"x": 1, "y": "x", "z": -2}}), 2)
+
+    def test_plane_with_sides_in_time(self):
+        entering = {"lower": {"dirichlet": "x + sin(9*t)"}, "upper": "outflow"}
+        self.assert_by_stages(
+            advection("weno5", device="cuda", grid={"points": [9000, 8001]},
+                      time={"end": 2e-4, "scheme": "weno5"}, output=self.OUTPUT,
+                      boundary={"x": "outflow", "y": entering},
+                      parameters={"velocity": {"x": "cos(90*t)", "y": 1}}), 3)
 
 
 class OnGpu(NeedsGpu):

@@ -102,6 +102,56 @@ void expect_order(OrderCase const& one, Ranks& ranks) {
   }
 }
 
+/// Steps of two stages, with an exchange for each.
+void expect_stages(OrderCase const& one, Ranks& ranks) {
+  Stream const stream(Device::open(Backend::cuda));
+  SweepShape shape{.grid = {.dims = 1, .points = {one.planes, 1, 1}}, .periodic = one.periodic};
+  shape.reach = shape.stages = 2;
+  auto const plan = plan_ranks(shape, one.ranks, Backend::cuda, 1);
+  ASSERT_TRUE(plan.by_stages);
+  RankSteps<double> steps(
+      stream, plan, [](std::int64_t) { return 1; }, ranks);
+  std::vector<double> values(ranks.is_first() ? static_cast<std::size_t>(one.planes) : 0);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<double>((i * i + 3) % 101);
+  auto expected = values;
+  std::vector<double> between(static_cast<std::size_t>(one.planes + 2),
+                              std::numeric_limits<double>::quiet_NaN());
+  double multiple = 1;  // what a stage looks at, by its number
+  auto const pass = [&](Stream& stream_of_pass, Window<double> const& window) {
+    std::int64_t const last = window.grid.points[0] - 1;
+    double const* in = window.in[0];
+    for (double* const out : {between.data(), window.out[0]}) {
+      double const now = out == window.out[0] ? 3 : 1;
+      test::queue_work(stream_of_pass.native(), [&multiple, now] { multiple = now; });
+      auto const make = [=, &multiple](Planes const& made) {
+        for (std::int64_t i = made.lower; i < made.upper; ++i) {
+          out[i] = multiple * next_of(i > 0 ? in[i - 1] : 1, in[i], i < last ? in[i + 1] : 1);
+          if (i % 5 == 0) std::this_thread::yield();
+        }
+      };
+      window.stage(
+          [&](Stream& queue, Planes const& made) {
+            test::queue_work(queue.native(), [=] { make(made); });
+          },
+          out);
+      in = out;
+    }
+  };
+  double* const arrays[] = {values.data()};
+  for (std::int64_t const some : {5, 1, 8}) {
+    steps.run(arrays, some, pass);
+    for (std::int64_t stage = 0; stage < 2 * some && ranks.is_first(); ++stage) {
+      expected = after_step(expected, one.periodic);
+      if (stage % 2 == 1)
+        for (double& value : expected) value *= 3;
+    }
+    if (some == 1) continue;
+    steps.settle();
+    EXPECT_EQ(values, expected) << one.ranks << " ranks, " << one.planes << " planes";
+  }
+}
+
 void expect_all_orders(char const* transport) {
   setenv("GRIDSTRIDE_TRANSPORT", transport, 1);
   unsigned seed = 0;
@@ -112,7 +162,10 @@ void expect_all_orders(char const* transport) {
           for (std::int64_t const trip_steps : {2, 3}) {
             test::set_pauses(++seed, pause);
             OrderCase const one{ranks, periodic, planes, 1 + seed % 2, trip_steps};
-            EXPECT_TRUE(test::on_ranks(ranks, [&](Ranks& all) { expect_order(one, all); }));
+            EXPECT_TRUE(test::on_ranks(ranks, [&](Ranks& all) {
+              expect_order(one, all);
+              expect_stages(one, all);
+            }));
           }
   unsetenv("GRIDSTRIDE_TRANSPORT");
 }
