@@ -17,15 +17,19 @@ namespace gridstride::linear_system {
 
 class Report {
  public:
+  /// Of so many right-hand sides.
   explicit Report(std::int64_t columns) : columns_(columns) {}
 
   /// Throws `NumericalError` where sums were not finite.
   void add(std::int64_t column, std::string_view method, krylov::Result const& result,
            Residual const& left);
 
-  /// Of the first right-hand side for which a method did not converge.
-  std::string const& shortfall() const { return shortfall_; }
-  Table const& history() const { return history_; }
+  /// A right-hand side by its number, where there are several; else empty.
+  std::string label(std::int64_t column) const;
+  /// Of the first right-hand side for which a method did not converge, and which others there are.
+  std::string shortfall() const;
+  /// `history`, and a row for each of several right-hand sides in `right_hand_sides`.
+  std::vector<Table> tables() const;
   /// The largest of any right-hand side.
   std::vector<NamedValue> values() const;
 
@@ -34,10 +38,18 @@ class Report {
 
   std::int64_t columns_;
   std::string shortfall_;
+  std::vector<std::int64_t> others_;  // that did not converge either
   Table history_{"history",
                  {{"right_hand_side", "1", std::vector<std::int64_t>()},
                   {"iteration", "1", std::vector<std::int64_t>()},
                   {"relative_residual", "1", std::vector<double>()}}};
+  Table sides_{"right_hand_sides",
+               {{"right_hand_side", "1", std::vector<std::int64_t>()},
+                {"converged", "1", std::vector<std::int64_t>()},
+                {"iterations", "1", std::vector<std::int64_t>()},
+                {"residual_norm", "1", std::vector<double>()},
+                {"relative_residual", "1", std::vector<double>()},
+                {"backward_error", "1", std::vector<double>()}}};
   double residual_norm_ = unknown, relative_residual_ = unknown, backward_error_ = unknown,
          condition_ = unknown, iterations_ = unknown;
 };

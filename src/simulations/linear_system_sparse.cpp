@@ -58,7 +58,7 @@ class SparseSystem final : public OneShot {
   std::vector<Field> fields() const override {
     return {{"x", "1", extents_.field_grid(), precision_of<T>(), x_.data()}};
   }
-  std::vector<Table> tables() const override { return {report_.history()}; }
+  std::vector<Table> tables() const override { return report_.tables(); }
   Grid formula_grid(Field const&) const override { return extents_.formula_grid(); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
@@ -400,6 +400,7 @@ void SparseSystem<T>::solve_column(std::int64_t column, std::vector<T>& x) {
     b = gathered;
   }
   int exponent = 0;
+  auto const told = fallbacks_.size();
   Solved<T> solved;
   std::vector<T> right;
   times_.measure("solve", [&] {
@@ -414,6 +415,8 @@ void SparseSystem<T>::solve_column(std::int64_t column, std::vector<T>& x) {
     else
       for (std::size_t i = 0; i < held.size(); ++i) x[i * stride + first] = held[i];
   });
+  for (std::size_t k = told; k < fallbacks_.size(); ++k)
+    fallbacks_[k] = report_.label(column) + fallbacks_[k];
   report_.add(column, method_name_, solved.result, solved.left);
 }
 

@@ -77,7 +77,7 @@ class StencilSystem final : public OneShot {
   std::vector<Field> fields() const override {
     return {{"x", "1", extents_.field_grid(), precision_of<T>(), x_.data()}};
   }
-  std::vector<Table> tables() const override { return {report_.history()}; }
+  std::vector<Table> tables() const override { return report_.tables(); }
   Grid formula_grid(Field const&) const override { return extents_.formula_grid(); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {

@@ -140,6 +140,33 @@ class Solutions(LinearSystem):
                             self.assertEqual(summary["diagnostics"]["nonzeros"],
                                              numpy.count_nonzero(matrix))
 
+    def test_several_right_hand_sides_of_a_sparse_file(self):
+        generator = numpy.random.default_rng(5)
+        n, count = 30, 4
+        a = numpy.where(generator.random((n, n)) < 0.1, generator.uniform(-1, 1, (n, n)), 0)
+        a += 4 * numpy.eye(n)
+        x = generator.uniform(-1, 1, (n, count)) * [1, 1e-6, 0, 1e6]
+        rows, columns = numpy.nonzero(a)
+        entries = "".join(f"{i + 1} {j + 1} {float(a[i, j])!r}\n" for i, j in zip(rows, columns))
+        self.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n"
+                            f"{n} {n} {len(rows)}\n{entries}")
+        b = a @ x
+        numpy.save(self.directory / "b.npy", b)
+        for method in ("lu", "auto"):
+            config = system(matrix={"file": "a.mtx"}, rhs={"file": "b.npy"}, method=method)
+            found, _ = self.solve(config)
+            self.assertEqual(found.shape, (n, count))
+            for column in range(count):
+                size = numpy.linalg.norm(x[:, column])
+                numpy.testing.assert_allclose(found[:, column], x[:, column], rtol=0,
+                                              atol=numpy.linalg.cond(a) * 2e-8 * size)
+        told = json.loads(self.call("info", "outputs/case", "--json")[0])["tables"]
+        self.assertEqual([table["name"] for table in told], ["history", "right_hand_sides"])
+        for column in range(count):
+            numpy.save(self.directory / "b.npy", b[:, column])
+            alone, _ = self.solve(config)
+            numpy.testing.assert_array_equal(found[:, column], alone)
+
     def test_generated_matrices(self):
         x = numpy.random.default_rng(3).uniform(-1, 1, (5, 7, 6, 2))
         wide = numpy.pad(x, ((1, 1), (1, 1), (1, 1), (0, 0)))

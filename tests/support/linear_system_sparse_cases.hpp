@@ -74,7 +74,7 @@ inline void expect_several_sides(Backend backend) {
                 "{expression: j*(1 - 3*(j==2)), count: 3}", "method: cg, tolerance: 1e-11"),
       backend);
   auto const tables = done.simulation->tables();
-  ASSERT_EQ(tables.size(), 1u);
+  ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].name, "history");
   auto const& sides = std::get<0>(tables[0].columns[0].numbers);
   auto const& norms = std::get<1>(tables[0].columns[2].numbers);
@@ -90,6 +90,53 @@ inline void expect_several_sides(Backend backend) {
       backend);
   EXPECT_EQ(solved.x.field.grid, (Grid{2, {3, 40, 1}, {0, 0, 0}, {1, 1, 1}}));
   EXPECT_LE(solved.error("j*(1 - 3*(j==2))*(i+1)*(n-i)/2"), 1e-7);
+  EXPECT_EQ(tables[1].name, "right_hand_sides");
+  using Whole = std::vector<std::int64_t>;
+  auto const& of_sides = tables[1].columns;
+  EXPECT_EQ(std::get<Whole>(of_sides[0].numbers), (Whole{0, 1, 2}));
+  EXPECT_EQ(std::get<Whole>(of_sides[1].numbers), (Whole{1, 1, 1}));
+  auto const& iterations = std::get<Whole>(of_sides[2].numbers);
+  EXPECT_EQ(iterations[0], 0);
+  EXPECT_EQ(iterations[1], std::count(sides.begin(), sides.end(), 1) - 1);
+  // b is j·(1, …, 1) but for its sign.
+  for (std::size_t k = 0; k < 3; ++k)
+    EXPECT_LE(std::get<1>(of_sides[4].numbers)[k], k == 0 ? 0 : 1e-11);
+}
+
+/// Each of several solutions is the one that its right-hand side has alone, to the bit: a side takes
+/// nothing from those before it.
+inline void expect_solutions_as_alone(Backend backend) {
+  auto const bytes = [&](std::string const& text) { return solve_system(text, backend).x.memory; };
+  std::string const matrix = "{stencil: 5-point, points: [23, 17]}";
+  std::string const sides[] = {"1e3*sin(3*i)", "0", "(i == 7) - 1e-9*i"};
+  std::string const all =
+      fmt::format("{{expression: \"if(j == 0, {}, if(j == 1, {}, {}))\", count: 3}}", sides[0],
+                  sides[1], sides[2]);
+  for (bool const has_rows : {true, false})
+    for (std::string const precision : {"float64", "float32"})
+      for (auto const& [parameters, needs_rows] :
+           {std::pair<std::string, bool>("method: cg", false),
+            {"method: amg_cg", true},
+            {"method: gmres, preconditioner: ilu0", true},
+            {"method: bicgstab", false},
+            {"method: minres", false},
+            {"method: auto", false}}) {
+        if (needs_rows && !has_rows) continue;
+        SCOPED_TRACE(fmt::format("{} {} {}", has_rows, precision, parameters));
+        auto const make = [&, parameters = parameters](std::string const& rhs) {
+          return has_rows ? rows_yaml(backend, matrix, rhs, parameters, precision)
+                          : sparse_yaml(matrix, rhs, parameters, precision);
+        };
+        auto const together = bytes(make(all));
+        auto const element = precision == "float64" ? sizeof(double) : sizeof(float);
+        for (std::size_t j = 0; j < 3; ++j) {
+          auto const alone = bytes(make("\"" + sides[j] + "\""));
+          std::vector<std::byte> column;
+          for (std::size_t i = 0; i < together.size(); ++i)
+            if (i / element % 3 == j) column.push_back(together[i]);
+          EXPECT_EQ(column, alone) << j;
+        }
+      }
 }
 
 /// Right sides whose squares have no place in float64, or sums none in float32.
@@ -263,7 +310,8 @@ inline void expect_hierarchy_when_it_takes_long(Backend backend) {
                              "{expression: 1 + j*i, count: 2}", "method: auto, tolerance: 1e-9"),
                    backend);
   ASSERT_EQ(solved.fallbacks.size(), 1u);
-  EXPECT_EQ(solved.fallbacks[0].substr(0, 33), "method: cg gave way to amg_cg (th");
+  std::string const told = "right-hand side 0: method: cg gave way to amg_cg (th";
+  EXPECT_EQ(solved.fallbacks[0].substr(0, told.size()), told);
   EXPECT_EQ(solved.method, "amg_cg");
   EXPECT_LE(solved.diagnostic("relative_residual"), 1e-9);
 }

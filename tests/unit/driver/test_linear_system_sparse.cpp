@@ -10,6 +10,8 @@ TEST(LinearSystemSparse, EveryMethodFindsTheParabola) { expect_parabolas(cpu); }
 
 TEST(LinearSystemSparse, SeveralRightHandSides) { expect_several_sides(cpu); }
 
+TEST(LinearSystemSparse, SolutionsAreAsAlone) { expect_solutions_as_alone(cpu); }
+
 TEST(LinearSystemSparse, UnitsOfEitherSideDoNotMatter) { expect_any_scale(cpu); }
 
 TEST(LinearSystemSparse, UnitsOfEquationsAndUnknownsDoNotMatter) { expect_any_units(cpu); }
@@ -146,6 +148,21 @@ TEST(LinearSystemSparse, WhatDoesNotConvergeFallsShort) {
   auto const tables = done.simulation->tables();
   ASSERT_EQ(tables.size(), 1u);
   EXPECT_EQ(tables[0].rows(), 6);
+}
+
+/// b of the second one is what A makes of an eigenvector, and takes an iteration.
+TEST(LinearSystemSparse, ThoseThatDoNotConvergeAreNamed) {
+  OneShot const done(
+      rows_yaml(cpu, "{stencil: 3-point, points: 400}",
+                "{expression: \"if(j == 1, sin(pi*(i + 1)/(n + 1)), j + 1)\", count: 12}",
+                "method: cg, iterations: 5"),
+      cpu);
+  auto const told = done.simulation->shortfall();
+  EXPECT_EQ(told.rfind("right-hand side 0: cg did not converge: ", 0), 0u) << told;
+  EXPECT_NE(
+      told.find(" (right-hand sides 2, 3, 4, 5, 6, 7, 8, 9 and 2 more did not converge either)"),
+      std::string::npos)
+      << told;
 }
 
 TEST(LinearSystemSparse, AutoTakesWhatFits) {

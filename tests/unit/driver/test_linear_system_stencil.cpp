@@ -26,8 +26,10 @@ TEST(LinearSystemStencil, WhatDoesNotConvergeFallsShort) {
       done.simulation->shortfall().find("right-hand side 0: cg did not converge: the residual is"),
       std::string::npos);
   EXPECT_NE(done.simulation->shortfall().find("after 5 iterations"), std::string::npos);
+  EXPECT_NE(done.simulation->shortfall().find("(right-hand side 1 did not converge either)"),
+            std::string::npos);
   auto const tables = done.simulation->tables();
-  ASSERT_EQ(tables.size(), 1u);
+  ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].rows(), 2 * 6);
 }
 

@@ -15,6 +15,8 @@ TEST_F(LinearSystemSparseGpu, EveryMethodFindsTheParabola) { expect_parabolas(Ba
 
 TEST_F(LinearSystemSparseGpu, SeveralRightHandSides) { expect_several_sides(Backend::cuda); }
 
+TEST_F(LinearSystemSparseGpu, SolutionsAreAsAlone) { expect_solutions_as_alone(Backend::cuda); }
+
 TEST_F(LinearSystemSparseGpu, UnitsOfEitherSideDoNotMatter) { expect_any_scale(Backend::cuda); }
 
 TEST_F(LinearSystemSparseGpu, UnitsOfEquationsAndUnknownsDoNotMatter) {
