@@ -46,6 +46,12 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T>
+__global__ void __launch_bounds__(threads)
+    subtract_product_kernel(Operator<T> a, T const* u, T* right) {
+  for_each_point(a, [&](std::int64_t const(&at)[3]) { subtract_product_at(a, u, right, at); });
+}
+
+template <class T>
 __global__ void __launch_bounds__(threads) shift_kernel(T c, T* values, std::int64_t size) {
   std::int64_t const step = std::int64_t{gridDim.x} * threads;
   for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < size; i += step)
@@ -120,6 +126,14 @@ Largest cuda_measure(Stream& stream, Operator<T> const& a, T const* u, T const* 
 }
 
 template <class T>
+void cuda_subtract_product(Stream& stream, Operator<T> const& a, T const* u, T* right) {
+  unsigned const blocks = blocks_of(Pieces::of(a));
+  if (blocks == 0) return;
+  subtract_product_kernel<<<blocks, threads, 0, native(stream)>>>(a, u, right);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "poisson product");
+}
+
+template <class T>
 void cuda_fill_coefficients(Stream& stream, Operator<T> const& a, double* lower, double* diagonal,
                             double* upper) {
   fill_kernel<<<blocks_for(a.points[0], threads), threads, 0, native(stream)>>>(a, lower, diagonal,
@@ -149,6 +163,7 @@ void cuda_correct(Stream& stream, std::int64_t size, double const* correction, d
   template std::vector<Sums> cuda_integrate(Stream&, Operator<T> const&, T const*, T const*);      \
   template void cuda_shift(Stream&, T, std::span<T>);                                              \
   template Largest cuda_measure(Stream&, Operator<T> const&, T const*, T const*);                  \
+  template void cuda_subtract_product(Stream&, Operator<T> const&, T const*, T*);                  \
   template void cuda_fill_coefficients(Stream&, Operator<T> const&, double*, double*, double*);    \
   template void cuda_line_residual(Stream&, Operator<T> const&, double const*, T const*, double*); \
   template void cuda_correct(Stream&, std::int64_t, double const*, double*, T*);

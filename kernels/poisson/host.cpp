@@ -53,6 +53,16 @@ Largest host_measure(Stream&, Operator<T> const& a, T const* u, T const* right) 
 }
 
 template <class T>
+void host_subtract_product(Stream&, Operator<T> const& a, T const* u, T* right) {
+  Pieces const pieces = Pieces::of(a);
+  parallel_for(pieces.count, 32 * std::min(Pieces::length, a.count[0]), [&](std::int64_t piece) {
+    std::int64_t at[3];
+    std::int64_t const end = pieces.place(a, piece, at);
+    for (; at[0] < end; ++at[0]) subtract_product_at(a, u, right, at);
+  });
+}
+
+template <class T>
 void host_shift(Stream&, T c, std::span<T> values) {
   T* const first = values.data();
   for_each_place(0, static_cast<std::int64_t>(values.size()),
@@ -85,6 +95,7 @@ void host_correct(Stream&, std::int64_t size, double const* correction, double* 
   template std::vector<Sums> host_integrate(Stream&, Operator<T> const&, T const*, T const*);      \
   template void host_shift(Stream&, T, std::span<T>);                                              \
   template Largest host_measure(Stream&, Operator<T> const&, T const*, T const*);                  \
+  template void host_subtract_product(Stream&, Operator<T> const&, T const*, T*);                  \
   template void host_fill_coefficients(Stream&, Operator<T> const&, double*, double*, double*);    \
   template void host_line_residual(Stream&, Operator<T> const&, double const*, T const*, double*); \
   template void host_correct(Stream&, std::int64_t, double const*, double*, T*);

@@ -131,6 +131,14 @@ GRIDSTRIDE_HOST_DEVICE RowResidual residual_of(Operator<T> const& a, U const* u,
   return {right[at[0] + at[1] * a.stride[1] + at[2] * a.stride[2]] - product, row};
 }
 
+/// right −= A·u at a point.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE void subtract_product_at(Operator<T> const& a, T const* u, T* right,
+                                                std::int64_t const (&at)[3]) {
+  right[at[0] + at[1] * a.stride[1] + at[2] * a.stride[2]] =
+      static_cast<T>(residual_of(a, u, right, at).residual);
+}
+
 /// The share of a cell that belongs to a point.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE double share_of(Operator<T> const& a, std::int64_t const (&at)[3]) {
@@ -328,6 +336,8 @@ template <class T>
 void host_shift(Stream&, T c, std::span<T> values);
 template <class T>
 Largest host_measure(Stream&, Operator<T> const&, T const* u, T const* right);
+template <class T>
+void host_subtract_product(Stream&, Operator<T> const&, T const* u, T* right);
 
 template <class T>
 void cuda_add_sides(Stream&, Operator<T> const&, SideValues<T> const&, T* right);
@@ -337,5 +347,7 @@ template <class T>
 void cuda_shift(Stream&, T c, std::span<T> values);
 template <class T>
 Largest cuda_measure(Stream&, Operator<T> const&, T const* u, T const* right);
+template <class T>
+void cuda_subtract_product(Stream&, Operator<T> const&, T const* u, T* right);
 
 }  // namespace gridstride::poisson

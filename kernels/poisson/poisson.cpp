@@ -195,6 +195,21 @@ Residual measure(Stream& stream, Equation<T> const& equation,
   return residual;
 }
 
+template <class T>
+void subtract_product(Stream& stream, Equation<T> const& equation,
+                      std::type_identity_t<std::span<T const>> u, std::span<T> right) {
+  require_points(equation, named("u", u));
+  require_points(equation, named("right", right));
+  require_disjoint("poisson", named("u", u), named("right", right));
+  auto const a = operator_of(equation);
+  T const* const of_u = at_places(equation, u.data());
+  T* const of_right = at_places(equation, right.data());
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_subtract_product(stream, a, of_u, of_right);
+#endif
+  host_subtract_product(stream, a, of_u, of_right);
+}
+
 namespace {
 
 template <class T>
@@ -255,6 +270,7 @@ void correct(Stream& stream, std::span<double const> correction, std::span<doubl
   template Integral integrate(Stream&, Equation<T> const&, std::span<T const>, T const*);         \
   template void shift(Stream&, double, std::span<T>);                                             \
   template Residual measure(Stream&, Equation<T> const&, std::span<T const>, std::span<T const>); \
+  template void subtract_product(Stream&, Equation<T> const&, std::span<T const>, std::span<T>);  \
   template void fill_coefficients(Stream&, Equation<T> const&, std::span<double>,                 \
                                   std::span<double>, std::span<double>);                          \
   template void line_residual(Stream&, Equation<T> const&, std::span<double const>,               \

@@ -92,6 +92,11 @@ Residual measure(Stream& stream, Equation<T> const& equation,
                  std::type_identity_t<std::span<T const>> u,
                  std::type_identity_t<std::span<T const>> right);
 
+/// Queues right −= A·u at the unknowns, in float64 until it is rounded; u and right are two arrays.
+template <class T>
+void subtract_product(Stream& stream, Equation<T> const& equation,
+                      std::type_identity_t<std::span<T const>> u, std::span<T> right);
+
 /// The functions of lines throw `std::invalid_argument` for grids of several axes, too. They compute
 /// in float64: the condition of a line's equations grows with the square of its points.
 

@@ -165,13 +165,12 @@ class DiffusionSplitter {
   /// What stands before a divergence belongs to no coefficient in it, but for a number.
   bool may_multiply(Split const& other, Term factor, Split const& of, bool takes_formulas) const {
     if (!other.is_whole()) return false;
-    return terms_.is_number(factor) ||
-           (is_of_space(factor) && (takes_formulas || !of.has_derivatives()));
+    return terms_.is_number(factor) || (takes_formulas && is_local(factor)) ||
+           (is_local(factor) && !terms_.contains(factor, Kind::time) && !of.has_derivatives());
   }
 
-  bool is_of_space(Term term) const {
-    constexpr std::array others = {Kind::time, Kind::integral, Kind::mean, Kind::least,
-                                   Kind::greatest};
+  bool is_local(Term term) const {
+    constexpr std::array others = {Kind::integral, Kind::mean, Kind::least, Kind::greatest};
     return terms_.is_formula(term) &&
            std::ranges::none_of(others, [&](Kind kind) { return terms_.contains(term, kind); });
   }
@@ -264,7 +263,8 @@ std::string fault_of(System const& system, int component, Term part) {
   auto const name = component_name(system, component);
   return fmt::format(
       "'{}' differentiates {} twice or more, and what multigrid takes of that are terms "
-      "div(D*grad({})), D a formula of space alone, and D*laplace({}), D a number, along all axes "
+      "div(D*grad({})), D a formula of space and time, and D*laplace({}), D a number, along all "
+      "axes "
       "alike",
       to_text(system, part), name, name, name);
 }

@@ -9,7 +9,7 @@
 /// with coefficients that differ from place to place.
 namespace gridstride::equations {
 
-/// ∇·(D∇u) − κ·u of a component u; D and κ are formulas of space.
+/// ∇·(D∇u) − κ·u of a component u; D is a formula of space and time, κ one of space.
 struct OwnDiffusion {
   Term coefficient = -1;  ///< D; −1: the component has none, and no κ
   Term decay = -1;        ///< κ, nowhere negative

@@ -72,11 +72,12 @@ bool is_implicit_in_modes(std::string_view name);
 /// The names of those.
 std::span<std::string_view const> implicit_modal_schemes();
 
-/// The explicit (first) and the implicit matrix of ark3, their weights, and the times of the stages.
+/// The explicit (first) and the implicit matrix of ark3, their weights, those of order 2 that tell the
+/// error of a step, and the times of the stages.
 struct AdditiveTable {
   static constexpr int stages = 4;
   std::array<std::array<double, stages>, stages> explicit_part, implicit_part;
-  std::array<double, stages> weights, times;
+  std::array<double, stages> weights, second_weights, times;
 };
 AdditiveTable const& ark3_table();
 

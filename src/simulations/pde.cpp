@@ -61,7 +61,7 @@ template <class T>
 class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   using Base = pde::EventfulStepping<T, pde::SlopeStepping<T>>;
   using Base::state_, Base::stream_, Base::grid_, Base::scheme_, Base::evolved_, Base::run_,
-      Base::events_;
+      Base::events_, Base::implicit_;
 
  public:
   Pde(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
@@ -71,6 +71,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
       std::optional<SweepPlan> const& plan)
       : Base(run, stream, inputs, pde::rank_rows(run, stream.device(), plan),
              pde::scheme_of(run, stream.backend()), slopes_of(run), pde::errors_of(run),
+             pde::multigrid_error_order(run.time.scheme),
              [this](double time, double until) { return plan_steps(time, until); }),
         plan_(plan),
         fields_(stream, run, state_, evolved_),
@@ -105,7 +106,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     goes_by_passes_ = pde::goes_by_passes(run, stream.backend());
     if (pde::goes_by_multigrid(run)) {
       pde::check_implicit_values(run, inputs);
-      implicit_.emplace(stream, run, state_, evolved_, fields_.inputs());
+      implicit_ = pde::make_implicit_steps(stream, run, state_, evolved_, fields_.inputs(),
+                                           implicit_parts());
     }
     if (!run.time.adaptive) choose_steps();
   }
@@ -376,26 +378,20 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   system::Sides<T> const& sides_of(std::size_t component) const override {
     return fields_.inputs()[component].sides;
   }
-  /// What is explicit counts as it is at the beginning of a step, sides at the end.
-  void queue_implicit(std::int64_t steps) {
-    Stage const begin = {.sides_at_time = true}, end = {.time = 1, .sides_at_time = true};
-    bool const changes = state_.changes();
-    for (std::int64_t done = 0; done < steps; ++done) {
-      if (changes) state_.refresh(begin);
-      queue_rates(begin, 0, 1);
-      if (changes) state_.refresh(end);
-      implicit_->advance(this->step_size(),
-                         this->clock().time + static_cast<double>(done + 1) * this->step_size());
-      hold_sides(0, 1);
-      this->clock_.tick();
-    }
+  pde::StepParts implicit_parts() {
+    return {.refresh =
+                [this](Stage const& moment) {
+                  if (state_.changes()) state_.refresh(moment);
+                },
+            .find_rates = [this](Stage const& moment, int in,
+                                 int out) { queue_rates(moment, in, out); },
+            .hold_sides = [this](int number, double fraction) { hold_sides(number, fraction); }};
   }
   /// Cycles are looked at by the host, and are in no graph.
   std::int64_t steps_before_graph() const override {
     return implicit_ ? 1 : Base::steps_before_graph();
   }
   void queue(std::int64_t steps) override {
-    if (implicit_) return queue_implicit(steps);
     if (this->sweep_ && !slopes_of(run_))
       return parts_->run(*this->sweep_, steps, goes_by_passes_ ? &passes() : nullptr, uses_clock());
     if (!goes_by_passes_) return Base::queue(steps);
@@ -432,8 +428,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   Buffer<T> operand_;                                  // for these
   std::map<Stage const*, system::Prepared> prepared_;  // the rates
   mutable std::optional<pde::Passes<T>> passes_;
-  std::optional<pde::StepChoice> choice_;  // none where steps follow their error
-  std::optional<pde::ImplicitSteps<T>> implicit_;
+  std::optional<pde::StepChoice> choice_;    // none where steps follow their error
   std::optional<pde::SlopeParts<T>> parts_;  // of ranks that have begun
   std::optional<pde::SharedChoice> shared_;  // the same
   bool depends_on_time_ = false, uses_clock_ = false, goes_by_passes_ = false;

@@ -12,6 +12,7 @@
 #include "equations/text.hpp"
 #include "model/modal_scheme.hpp"
 #include "model/values.hpp"
+#include "simulations/pde_additive_steps.hpp"
 #include "simulations/pde_modes.hpp"
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_schemes.hpp"
@@ -25,15 +26,41 @@ using equations::Unknown;
 
 namespace {
 
-// Buffers: 0 u, 1 the rates of what is explicit; of imex_bdf2 2 u and 3 these rates of the step before.
-Scheme const schemes_by_multigrid[] = {
-    {"imex_euler", 2, false, 2, {{.sides_at_time = true}}},
-    {"imex_bdf2", 4, false, 4.0 / 3, {{.sides_at_time = true}}},
+struct ByMultigrid {
+  Scheme scheme;
+  ExplicitRegion region;
+  int error_order = 0;
 };
 
-Scheme const* find_multigrid_scheme(std::string_view name) {
-  auto const* const found = std::ranges::find(schemes_by_multigrid, name, &Scheme::name);
-  return found == std::end(schemes_by_multigrid) ? nullptr : found;
+std::vector<Stage> stages_of_ark3() {
+  std::vector<Stage> stages;
+  for (double const time : ark3_table().times)
+    stages.push_back({.time = time, .sides_at_time = true});
+  return stages;
+}
+
+// Buffers: 0 u, 1 the rates of what is explicit; of imex_bdf2 2 u and 3 these rates of the step before.
+std::vector<ByMultigrid> const& schemes_by_multigrid() {
+  static std::vector<ByMultigrid> const all = {
+      {{"imex_euler", 2, false, 2, {{.sides_at_time = true}}}, {1, 1}},
+      {{"imex_bdf2", 4, false, 4.0 / 3, {{.sides_at_time = true}}}, {1, 2.0 / 3}},
+      {{"ark3", AdditiveSteps<double>::buffers, false, 3, stages_of_ark3()}, {3, 1.2}, 3},
+  };
+  return all;
+}
+
+ByMultigrid const* find_multigrid_scheme(std::string_view name) {
+  auto const& all = schemes_by_multigrid();
+  auto const found =
+      std::ranges::find_if(all, [&](ByMultigrid const& one) { return one.scheme.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+double default_tolerance(config::RunConfig const& run) {
+  double const plain = run.precision == Precision::float32 ? 1e-7 : 1e-12;
+  if (!run.time.adaptive) return plain;
+  double const of_steps = run.time.tolerance.value_or(config::StepTolerance{}).relative / 100;
+  return std::min(plain, std::max(of_steps, 1e-14));
 }
 
 bool is_wanted(config::RunConfig const& run) {
@@ -148,16 +175,24 @@ void check_sections(config::RunConfig const& run, std::vector<Problem>& problems
   auto const refuse = [&](config::Location const& location, std::string const& why) {
     problems.push_back(run.problem(location, why));
   };
-  if (run.time.adaptive)
+  auto const& [solver, tolerance] = parameters_of(run).implicit;
+  double const allowed = run.time.tolerance.value_or(config::StepTolerance{}).relative;
+  if (run.time.adaptive && multigrid_error_order(run.time.scheme) == 0)
     refuse(run.location("time.step"),
-           fmt::format("steps of {} are of one length (levels of multigrid are made for it); give "
-                       "a number",
+           fmt::format("steps of {} are of one length (it has no estimate of their error, as ark3 "
+                       "has); give a number",
                        run.time.scheme));
-  else if (!run.time.step)
+  else if (run.time.adaptive && tolerance && *tolerance > 0.1 * allowed)
+    refuse(run.location("implicit.tolerance"),
+           fmt::format("{:g} is more than a tenth of what a step may be off by, {:g} "
+                       "(time.tolerance; what cycles leave would count as an error of the step)",
+                       *tolerance, allowed));
+  else if (!run.time.adaptive && !run.time.step)
     refuse(run.location("time.step"),
            fmt::format("'auto' is not known with {} (what is implicit limits no step: how long it "
-                       "may be is a matter of accuracy); give a number",
-                       run.time.scheme));
+                       "may be is a matter of accuracy); give a number{}",
+                       run.time.scheme,
+                       multigrid_error_order(run.time.scheme) > 0 ? ", or 'adaptive'" : ""));
   if (space_of(run).order != 2)
     refuse(run.location("space.order"),
            fmt::format("implicit steps by multigrid have differences of order 2, not {}",
@@ -204,8 +239,8 @@ void check_section(config::RunConfig const& run, std::vector<Problem>& problems)
                   fmt::format("is for implicit steps (the scheme is {})", run.time.scheme));
   if (solver == "multigrid" && find_multigrid_scheme(run.time.scheme) == nullptr)
     return refuse("implicit.solver",
-                  fmt::format("multigrid is for imex_euler and imex_bdf2 (the scheme is {}, which "
-                              "takes modes)",
+                  fmt::format("multigrid is for imex_euler, imex_bdf2 and ark3 (the scheme is {}, "
+                              "which takes modes)",
                               run.time.scheme));
   if (solver == "multigrid" && needs_modes(run))
     return refuse(
@@ -232,6 +267,7 @@ bool goes_by_multigrid(config::RunConfig const& run) {
   if (is_wanted(run)) return true;
   auto const split = diffusion_split_of(run);
   if (!split.has_diffusion()) return false;
+  if (run.time.adaptive && multigrid_error_order(run.time.scheme) > 0) return true;
   auto const has_sides = [](auto const& name) { return !name.terms.empty(); };
   if (!has_sides_of_modes(run) || space_of(run).convection != equations::Convection::central ||
       std::ranges::any_of(system_of(run).names, has_sides))
@@ -245,10 +281,19 @@ bool goes_by_multigrid(config::RunConfig const& run) {
          std::ranges::all_of(split.faults, &std::string::empty);
 }
 
-Scheme const& multigrid_scheme(std::string_view name) { return *find_multigrid_scheme(name); }
+Scheme const& multigrid_scheme(std::string_view name) {
+  return find_multigrid_scheme(name)->scheme;
+}
 
-double explicit_share(config::RunConfig const& run) {
-  return goes_by_multigrid(run) ? multigrid_scheme(run.time.scheme).stability_extent / 2 : 1;
+int multigrid_error_order(std::string_view name) {
+  auto const* const found = find_multigrid_scheme(name);
+  return found == nullptr ? 0 : found->error_order;
+}
+
+ExplicitRegion explicit_region(config::RunConfig const& run) {
+  if (goes_by_multigrid(run)) return find_multigrid_scheme(run.time.scheme)->region;
+  auto const* const slopes = slopes_of(run);
+  return {slopes ? slopes->degree : static_cast<int>(scheme_of(run).stages.size()), 1};
 }
 
 DiffusionSplit diffusion_split_of(config::RunConfig const& run) {
@@ -297,8 +342,7 @@ multigrid::Options implicit_options(config::RunConfig const& run, ImplicitGroup 
   multigrid::Options options;
   options.cycle = multigrid::Cycle::v;
   options.conjugates = group.has_fields();
-  options.tolerance = parameters_of(run).implicit.tolerance.value_or(
-      run.precision == Precision::float32 ? 1e-7 : 1e-12);
+  options.tolerance = parameters_of(run).implicit.tolerance.value_or(default_tolerance(run));
   return options;
 }
 
@@ -307,7 +351,7 @@ void add_implicit_memory(MemoryForecast& memory, config::RunConfig const& run, B
     memory.other_bytes +=
         multigrid::solver_bytes(backend, run.grid, group.kinds, group.has_fields(), run.precision,
                                 implicit_options(run, group));
-  if (multigrid_scheme(run.time.scheme).buffers == 2) return;
+  if (run.time.scheme != "imex_bdf2") return;
   std::size_t const kept = 2 * static_cast<std::size_t>(system_of(run).component_count());
   memory.saved_arrays += static_cast<int>(kept);
   memory.saved_bytes += kept * static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);

@@ -17,16 +17,24 @@ namespace gridstride::pde {
 bool needs_modes(config::RunConfig const& run);
 /// Whether implicit steps of a run go by multigrid.
 bool goes_by_multigrid(config::RunConfig const& run);
-/// Of such a run the scheme, with the buffers that it needs, and the moment that rates are taken at.
+/// Of such a run the scheme, with the buffers that it needs, and the moments that rates are taken at.
 Scheme const& multigrid_scheme(std::string_view name);
-/// How much of forward Euler's limit what is explicit may take: 2/3 for imex_bdf2. With λ of what is
-/// explicit and any μ ≤ 0 of what is implicit its characteristic polynomial
+/// The order that the estimate of a step's error goes with; 0: the scheme has none.
+int multigrid_error_order(std::string_view name);
+/// Where what is explicit is stable: in so much of the region of a polynomial of so high a degree, also
+/// of runs that are all explicit (1).
+struct ExplicitRegion {
+  int degree;
+  double share;
+};
+/// Of imex_euler forward Euler's disc, of imex_bdf2 2/3 of it. With λ of what is explicit and any μ ≤ 0
+/// of what is implicit its characteristic polynomial
 ///
 ///   (3/2 − dt·μ)ζ² − (2 + 2dt·λ)ζ + 1/2 + dt·λ
 ///
-/// has no root outside the unit circle where |dt·λ + 2/3| ≤ 2/3, forward Euler's disc times 2/3, which
-/// it touches at dt·λ = −4/3; of imex_euler it is that disc.
-double explicit_share(config::RunConfig const& run);
+/// has no root outside the unit circle where |dt·λ + 2/3| ≤ 2/3, which it touches at dt·λ = −4/3. Of
+/// ark3 |R(dt·λ, dt·μ)| ≤ 1 for all μ ≤ 0 in 1.21 times the region of degree 3, as found along rays.
+ExplicitRegion explicit_region(config::RunConfig const& run);
 
 equations::DiffusionSplit diffusion_split_of(config::RunConfig const& run);
 
@@ -51,7 +59,7 @@ void add_implicit_memory(MemoryForecast& memory, config::RunConfig const& run, B
 /// Adds what is wrong with the section `implicit`, and what a run by multigrid does not take;
 /// returns whether that is nothing.
 bool check_implicit(config::RunConfig const& run, std::vector<Problem>& problems);
-/// Throws `ConfigError` for a D that is not positive, and for an a of ∂u/∂n + a·u = g that is negative
+/// Throws `ConfigError` for a D that is not positive at the beginning, and for an a of ∂u/∂n + a·u = g that is negative
 /// somewhere.
 void check_implicit_values(config::RunConfig const& run, Inputs const& inputs);
 

@@ -1,69 +1,68 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "config/run_config.hpp"
-#include "core/buffer.hpp"
-#include "kernels/multigrid/multigrid.hpp"
+#include "kernels/system/slopes.hpp"
 #include "kernels/system/system.hpp"
+#include "model/scheme.hpp"
 #include "model/state.hpp"
-#include "simulations/pde_implicit.hpp"
+#include "simulations/pde_implicit_solves.hpp"
 
 namespace gridstride::pde {
 
-/// Steps of a system by imex_euler and imex_bdf2, where the diffusion of each field goes by cycles of
-/// multigrid. With N what is explicit, and ω the step over the one before,
+/// What steps take of the simulation. Moments are those of stages, and arrays numbers of buffers.
+struct StepParts {
+  /// Queues what coefficients and sides are at a moment of the clock's step, where they change.
+  std::function<void(Stage const&)> refresh;
+  /// Queues the rates N of what is explicit.
+  std::function<void(Stage const& moment, int in, int out)> find_rates;
+  /// Queues what is held on sides and follows from fields, at a part of the step.
+  std::function<void(int buffer, double fraction)> hold_sides;
+};
+
+/// Steps of a system where the diffusion of each field goes by cycles of multigrid.
+template <class T>
+class ImplicitSteps {
+ public:
+  virtual ~ImplicitSteps() = default;
+
+  /// The state goes on by a step of the clock's length (s) from a time (s). Waits for the stream.
+  /// Throws `NumericalError` where cycles do not come to the tolerance.
+  virtual void advance(double step, double time) = 0;
+  /// What is known of the step before does not go on as the state does.
+  virtual void forget() {}
+  virtual void save(CheckpointSink&) const {}
+  virtual void load(CheckpointSource const&) {}
+
+  /// As `AdaptiveSteps::Method` has them, of a scheme with an estimate of its error; others throw
+  /// `std::logic_error`.
+  virtual void attempt(evaluate::DeviceClock const* clock, system::ErrorScale scale,
+                       std::span<system::WorstError> parts);
+  virtual void commit(system::StepControl const* control);
+  virtual void find_rate(evaluate::DeviceClock const* clock, system::ErrorScale scale,
+                         std::span<system::WorstError> parts);
+};
+
+/// That of a run's scheme: with N what is explicit, and ω the step over the one before,
 ///
 ///   imex_euler  (1/dt + κ)·u' − ∇·(D∇u') = u/dt + N
 ///   imex_bdf2   ((1 + 2ω)/(1 + ω)/dt + κ)·u' − ∇·(D∇u')
 ///                 = ((1 + ω)·u − ω²/(1 + ω)·u₋)/dt + (1 + ω)·N − ω·N₋
+///   ark3        see pde_additive_steps.hpp
 ///
-/// (D. Wang and S. J. Ruuth, J. Comput. Math. 26 (2008)). The first step, those after events and those
-/// more than twice as long as the one before are those of imex_euler; each is of second order by itself.
-/// Instantiated for float and double.
+/// (D. Wang and S. J. Ruuth, J. Comput. Math. 26 (2008)). The first step of imex_bdf2, those after
+/// events and those more than twice as long as the one before are those of imex_euler; each is of second
+/// order by itself. `evolved` has the buffers of `multigrid_scheme`; `inputs` the sides of the
+/// components. All live as long as the steps. Instantiated for float and double.
 template <class T>
-class ImplicitSteps {
- public:
-  /// `evolved` has the buffers of `multigrid_scheme`; `inputs` the sides of the components.
-  ImplicitSteps(Stream const& stream, config::RunConfig const& run, State<T>& state,
-                std::vector<Array<T>*> evolved, std::vector<system::Input<T>> const& inputs);
-  ~ImplicitSteps();
-
-  /// The state goes on by a step, of which N is in the second buffers; values on sides are those of its
-  /// end. Waits for the stream. Throws `NumericalError` where cycles do not come to the tolerance.
-  void advance(double step, double time);
-  /// What is known of the step before does not go on as the state does.
-  void forget() { step_before_ = 0; }
-
-  void save(CheckpointSink& sink) const;
-  void load(CheckpointSource const& source);
-
- private:
-  struct Group;
-  /// u' has this weight on the left side, u and u₋ those on the right, all in 1/s; N and N₋ theirs.
-  struct Weights {
-    double next, now, before, rate, rate_before;
-  };
-
-  std::span<T> buffer(std::size_t component, int number);
-  bool keeps_steps() const { return buffers_ > 2; }
-  Weights weights_of(double step) const;
-  std::span<T> right_of(std::size_t component) { return buffer(component, keeps_steps() ? 3 : 1); }
-  void make_right(std::size_t component, Weights const& weights, bool is_alone);
-  void prepare(Group& group, double weight);
-  void solve(Group& group, double weight, double time);
-  poisson::SideValues<T> side_values(int component, bool factors);
-
-  mutable Stream stream_;
-  config::RunConfig const& run_;
-  State<T>& state_;
-  std::vector<Array<T>*> evolved_;
-  std::vector<system::Input<T>> const& inputs_;
-  int buffers_;
-  std::vector<std::unique_ptr<Group>> groups_;
-  std::vector<std::size_t> alone_;  // components without a diffusion
-  double step_before_ = 0;          // s; 0: there is none
-};
+std::unique_ptr<ImplicitSteps<T>> make_implicit_steps(Stream const& stream,
+                                                      config::RunConfig const& run, State<T>& state,
+                                                      std::vector<Array<T>*> const& evolved,
+                                                      std::vector<system::Input<T>> const& inputs,
+                                                      StepParts parts);
 
 }  // namespace gridstride::pde

@@ -48,6 +48,7 @@ bool is_leapfrog(config::RunConfig const& run) { return run.time.scheme == "leap
 
 SlopeScheme const* slopes_of(config::RunConfig const& run) {
   if (!run.time.adaptive && run.time.scheme != "rk45" && !is_leapfrog(run)) return nullptr;
+  if (goes_by_multigrid(run)) return nullptr;
   return &find_slope_scheme(
       std::ranges::find(names_of_schemes, run.time.scheme, &SchemeName::name)->scheme);
 }
@@ -59,10 +60,7 @@ Scheme const& scheme_of(config::RunConfig const& run) {
       std::ranges::find(names_of_schemes, run.time.scheme, &SchemeName::name)->scheme);
 }
 
-int degree_of(config::RunConfig const& run) {
-  auto const* slopes = slopes_of(run);
-  return slopes ? slopes->degree : static_cast<int>(scheme_of(run).stages.size());
-}
+int degree_of(config::RunConfig const& run) { return explicit_region(run).degree; }
 
 std::vector<double> stage_times(config::RunConfig const& run) {
   std::vector<double> times;

@@ -33,13 +33,14 @@ template <class T>
 SlopeStepping<T>::SlopeStepping(config::RunConfig const& run, Stream const& stream,
                                 Inputs const& inputs, std::vector<Row> rows, Scheme const& scheme,
                                 SlopeScheme const* slopes,
-                                std::optional<ErrorControl> const& control, StepRule rule)
+                                std::optional<ErrorControl> const& control, int error_order,
+                                StepRule rule)
     : Base(run, stream, inputs, std::move(rows), scheme, std::move(rule)), slopes_(slopes) {
   if (!control) return;
   std::vector<std::string> names;
   for (Array<T>* const array : this->evolved_) names.push_back(array->row().name);
-  adaptive_.emplace(this->stream_, this->grid_, std::move(names), *control, slopes_->error_order,
-                    run.time.end, method(run.ranks));
+  adaptive_.emplace(this->stream_, this->grid_, std::move(names), *control,
+                    slopes_ ? slopes_->error_order : error_order, run.time.end, method(run.ranks));
 }
 
 template <class T>
@@ -71,23 +72,10 @@ void SlopeStepping<T>::find_rates(Stage const& moment, int in, int out) {
 template <class T>
 AdaptiveSteps::Method SlopeStepping<T>::method(int ranks) {
   AdaptiveSteps::Method method = {
-      .attempt =
-          [this](bool is_next) {
-            queue_stages(is_next);
-            find_error(slopes_->error, false);
-          },
+      .attempt = [this](bool is_next) { attempt(is_next); },
       .commit = [this](system::StepControl const* control) { commit(control); },
-      .rate =
-          [this] {
-            auto const find = [this] {
-              Stage const& now = slopes_->stages.front().moment;
-              refresh(now);
-              find_rates(now, 0, 2);
-              find_error({1}, true);
-            };
-            if (place_) return place_->within(false, find);
-            find();
-          }};
+      .rate = [this] { find_rate(); },
+      .looks = slopes_ == nullptr};
   if (ranks == 1) return method;
   method.within = [this](std::function<void()> const& attempt) { place_->within(true, attempt); };
   method.look = [](system::StepControl const& control) {
@@ -95,6 +83,28 @@ AdaptiveSteps::Method SlopeStepping<T>::method(int ranks) {
   };
   method.parts = ranks;
   return method;
+}
+
+template <class T>
+void SlopeStepping<T>::attempt(bool has_first_slope) {
+  if (implicit_)
+    return implicit_->attempt(this->clock_.device(), error_scale(), adaptive_->parts());
+  queue_stages(has_first_slope);
+  find_error(slopes_->error, false);
+}
+
+template <class T>
+void SlopeStepping<T>::find_rate() {
+  if (implicit_)
+    return implicit_->find_rate(this->clock_.device(), error_scale(), adaptive_->parts());
+  auto const find = [this] {
+    Stage const& now = slopes_->stages.front().moment;
+    refresh(now);
+    find_rates(now, 0, 2);
+    find_error({1}, true);
+  };
+  if (place_) return place_->within(false, find);
+  find();
 }
 
 template <class T>
@@ -118,6 +128,12 @@ void SlopeStepping<T>::advance(std::int64_t max_steps, double until) {
 
 template <class T>
 void SlopeStepping<T>::queue(std::int64_t steps) {
+  for (std::int64_t done = 0; implicit_ && done < steps; ++done) {
+    implicit_->advance(this->step_size(),
+                       this->clock_.now().time + static_cast<double>(done) * this->step_size());
+    this->clock_.tick();
+  }
+  if (implicit_) return;
   if (slopes_ == nullptr) return Base::queue(steps);
   for (std::int64_t i = 0; i < steps; ++i) {
     auto const step = [&] {
@@ -212,13 +228,17 @@ void SlopeStepping<T>::combine(std::vector<double> const& weights, double fracti
 }
 
 template <class T>
+system::ErrorScale SlopeStepping<T>::error_scale() const {
+  return {adaptive_->tolerance().relative, adaptive_->tolerance().absolute};
+}
+
+template <class T>
 void SlopeStepping<T>::find_error(std::vector<double> const& weights, bool of_state) {
   std::vector<double> given;
   auto components = slopes_of(weights, given);
   if (of_state)
     for (auto& one : components) one.value = one.state;
-  system::ErrorScale const scale = {adaptive_->tolerance().relative,
-                                    adaptive_->tolerance().absolute};
+  auto const scale = error_scale();
   if (place_) return place_->find_worst(std::move(components), given, scale, adaptive_->parts());
   system::worst_error<T>(this->stream_, this->grid_, components, given, scale,
                          this->clock_.device(), adaptive_->parts());
@@ -226,6 +246,7 @@ void SlopeStepping<T>::find_error(std::vector<double> const& weights, bool of_st
 
 template <class T>
 void SlopeStepping<T>::commit(system::StepControl const* control) {
+  if (implicit_) return implicit_->commit(control);
   if (place_) return place_->take(control);
   std::vector<system::Taken<T>> taken;
   for (Array<T>* const array : this->evolved_) {

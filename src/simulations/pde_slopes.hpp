@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "kernels/system/slopes.hpp"
 #include "model/adaptive_steps.hpp"
 #include "model/time_stepping.hpp"
+#include "simulations/pde_implicit_steps.hpp"
 
 namespace gridstride::pde {
 
@@ -60,10 +62,10 @@ class SlopeStepping : public StagedStepping<T> {
 
  protected:
   /// Without `slopes` it is a `StagedStepping`; its scheme is `slopes->scheme` else. `control` needs
-  /// slopes.
+  /// slopes, or an `error_order` and implicit steps.
   SlopeStepping(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
                 std::vector<Row> rows, Scheme const& scheme, SlopeScheme const* slopes,
-                std::optional<ErrorControl> const& control, StepRule rule);
+                std::optional<ErrorControl> const& control, int error_order, StepRule rule);
 
   /// Queues L of the state in buffer `in` to buffer `out`, at the moment of a stage, unless the
   /// clock has no step.
@@ -81,6 +83,8 @@ class SlopeStepping : public StagedStepping<T> {
   /// From now on steps are made of a part of the grid, which lives as long as they are made.
   void make_in(SlopePlace<T>& place) { place_ = &place; }
 
+  std::unique_ptr<ImplicitSteps<T>> implicit_;  ///< which steps are, where there are any
+
  private:
   T* buffer_of(int number, std::size_t component);
   void copy_sides(std::size_t component, system::Sides<T>& to) const;
@@ -93,8 +97,11 @@ class SlopeStepping : public StagedStepping<T> {
                                            std::vector<double>& given);
   /// What they combine to is the state at a part of the step.
   void combine(std::vector<double> const& weights, double fraction);
+  system::ErrorScale error_scale() const;
   void find_error(std::vector<double> const& weights, bool of_state);
+  void attempt(bool has_first_slope);
   void commit(system::StepControl const* control);
+  void find_rate();
   AdaptiveSteps::Method method(int ranks);
 
   SlopeScheme const* slopes_;

@@ -25,7 +25,7 @@ StepChoice::StepChoice(config::RunConfig const& run, StepClock const& clock, Lim
       follows_(follows),
       find_(std::move(find)),
       is_implicit_(goes_by_multigrid(run)),
-      share_(explicit_share(run)) {}
+      share_(explicit_region(run).share) {}
 
 /// Of leapfrog from the eigenvalues −ω² of the accelerations, for which forward Euler would have
 /// 2/ω²: 2/ω. Others than these, as those of waves that are carried along, it does not take.

@@ -179,6 +179,9 @@ void expect_known(Stream& stream, KnownEquation const& e) {
   auto moved = to_device<T>(stream, e.f);
   add_sides(stream, equation, values, moved.span());
   auto const found = from_device(stream, moved);
+  auto less = to_device<T>(stream, e.f);
+  subtract_product(stream, equation, u.span(), less.span());
+  auto const left = from_device(stream, less);
   double sum = 0, magnitude = 0, volume = 0, of_product = 0, residual = 0, relative = 0,
          largest = 0;
   double cell = 1;
@@ -187,6 +190,7 @@ void expect_known(Stream& stream, KnownEquation const& e) {
   for (std::size_t i = 0; i < e.f.size(); ++i) {
     if (!e.is_unknown(static_cast<std::int64_t>(i))) {
       EXPECT_EQ(found[i], static_cast<T>(e.f[i]));
+      EXPECT_EQ(left[i], static_cast<T>(e.f[i]));
       continue;
     }
     EXPECT_NEAR(found[i], e.right[i], 8 * epsilon * (std::abs(e.right[i]) + 200)) << i;
@@ -199,6 +203,7 @@ void expect_known(Stream& stream, KnownEquation const& e) {
       product += e.matrix[i][j] * e.u[j];
       row += std::abs(e.matrix[i][j]);
     }
+    EXPECT_NEAR(left[i], e.f[i] - product, 1e-14 * row * 8 + epsilon * std::abs(left[i])) << i;
     residual = std::max(residual, std::abs(e.f[i] - product));
     relative = std::max(relative, std::abs(e.f[i] - product) / row);
     largest = std::max(largest, std::abs(e.u[i]));

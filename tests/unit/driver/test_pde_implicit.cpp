@@ -1,13 +1,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <complex>
+#include <numbers>
 #include <string>
 #include <vector>
 
 #include "equations/diffusion_split.hpp"
 #include "equations/language.hpp"
+#include "equations/stable_step.hpp"
 #include "equations/text.hpp"
+#include "model/modal_scheme.hpp"
+#include "simulations/pde_implicit.hpp"
 #include "support/pde_implicit_cases.hpp"
 #include "support/pde_modes_cases.hpp"
 
@@ -15,6 +21,7 @@
 namespace gridstride {
 namespace {
 
+using pde::explicit_region;
 using test::implicit_nerve;
 using test::implicit_products;
 using test::largest_difference;
@@ -47,12 +54,13 @@ TEST(PdeImplicit, SplitsWhatDiffuses) {
             "2*(1 + x*y) - 1/(1 + x*y) | 0 | div([-(v*u), -(u*u)])");
   EXPECT_EQ(split_of("laplace(u) - x*u"), "1 | max(x, 0) | max(-x, 0)*u");
   EXPECT_EQ(split_of("-u + laplace(v)"), "- | - | -u + laplace(v)");
+  EXPECT_EQ(split_of("div((2 + sin(t)*x)*grad(u)) - exp(-t)*u"), "2 + sin(t)*x | 0 | -(exp(-t)*u)");
 }
 
 TEST(PdeImplicit, TellsWhatItCannotSplit) {
   EXPECT_EQ(split_of("v + div(u*grad(u)) - u"), "'div([u*d_dx(u), u*d_dy(u)])'");
   EXPECT_EQ(split_of("v + D*laplace(u)"), "'(1 + x*y)*laplace(u)'");
-  EXPECT_EQ(split_of("div(t*grad(u))"), "'div([t*d_dx(u), t*d_dy(u)])'");
+  EXPECT_EQ(split_of("t*div(grad(u))"), "'t*div(grad(u))'");
   EXPECT_EQ(split_of("div(mean(v)*grad(u))"), "'div([mean(v)*d_dx(u), mean(v)*d_dy(u)])'");
   EXPECT_EQ(split_of("x*div(D*grad(u))"), "'x*div([(1 + x*y)*d_dx(u), (1 + x*y)*d_dy(u)])'");
   EXPECT_EQ(split_of("d2_dx2(u) + 2*d2_dy2(u)"), "'d2_dx2(u) + 2*d2_dy2(u)'");
@@ -60,17 +68,95 @@ TEST(PdeImplicit, TellsWhatItCannotSplit) {
   EXPECT_EQ(split_of("laplace(u) + d2_dxdy(u)"), "'d2_dxdy(u)'");
 }
 
-/// Side values, what drives u and what decays change in time.
+/// Side values, what drives u, and D or not change in time.
 TEST(PdeImplicit, SchemesHaveTheirOrders) {
   for (bool const other : {false, true})
-    for (auto const& [scheme, order, steps] :
-         {std::tuple("imex_euler", 1, 128), std::tuple("imex_bdf2", 2, 64)}) {
-      auto const error = [&, name = scheme](int count) {
-        return test::solution_error(implicit_products(name, other, count), Backend::cpu).maximum;
-      };
-      double const coarse = error(steps), fine = error(2 * steps);
-      EXPECT_NEAR(std::log2(coarse / fine), order, 0.1) << scheme << ' ' << other << ' ' << fine;
+    for (std::string const factor : {"1", "(1 + 0.5*sin(2*t))"})
+      for (auto const& [scheme, order, steps] :
+           {std::tuple("imex_euler", 1, 128), std::tuple("imex_bdf2", 2, 64),
+            std::tuple("ark3", 3, 128)}) {
+        auto const error = [&, name = scheme](int count) {
+          return test::solution_error(implicit_products(name, other, count, factor), Backend::cpu)
+              .maximum;
+        };
+        double const coarse = error(steps), fine = error(2 * steps);
+        EXPECT_NEAR(std::log2(coarse / fine), order, 0.1)
+            << scheme << ' ' << other << ' ' << factor << ' ' << fine;
+      }
+}
+
+/// The error at the end follows what a step may be off by, over three orders of magnitude.
+TEST(PdeImplicit, AdaptiveStepsFollowTheirTolerance) {
+  for (bool const other : {false, true})
+    for (std::string const factor : {"1", "(1 + 0.5*sin(2*t))"}) {
+      std::vector<double> errors, steps;
+      for (double const tolerance : {1e-3, 1e-5, 1e-6}) {
+        auto const text = implicit_products(
+            "ark3", other, fmt::format("adaptive, tolerance: {:g}", tolerance), "", factor);
+        errors.push_back(test::solution_error(text, Backend::cpu).maximum / tolerance);
+        steps.push_back(static_cast<double>(run_pde(text).steps));
+        EXPECT_GT(errors.back(), 0.1);  // |u| is 6 at most
+        EXPECT_LT(errors.back(), 60);
+      }
+      EXPECT_LT(*std::ranges::max_element(errors), 10 * *std::ranges::min_element(errors));
+      // 10^(1/3) times as many steps for a digit more.
+      EXPECT_NEAR(std::log10(steps[2] / steps[1]), 1.0 / 3, 0.05);
     }
+}
+
+/// What jumps where the run begins, and a rate that changes at once.
+TEST(PdeImplicit, AdaptiveStepsMeetWhatJumps) {
+  auto const text = [](std::string_view scheme, std::string_view step) {
+    return fmt::format(
+        "simulation: pde\ngrid: {{points: [17, 12]}}\nboundary: {{x: {{dirichlet: 1}}, y: "
+        "{{neumann: 0}}}}\n"
+        "equations: {{u: \"div((0.1 + x)*grad(u)) - v\", v: \"if(t > 0.3, 40, 1)*(u - v)\"}}\n"
+        "initial: {{u: 0, v: \"x > y\"}}\n"
+        "time: {{scheme: {}, end: 0.6, step: {}}}\noutput: {{every: {{count: 1}}}}\n",
+        scheme, step);
+  };
+  auto const exact = run_pde(text("rk4", "4e-4"));
+  auto const found = run_pde(text("ark3", "adaptive, tolerance: 1e-5"));
+  EXPECT_LT(found.steps, 200);
+  for (std::size_t f = 0; f < 2; ++f)
+    EXPECT_LT(largest_difference(found.fields[f], exact.fields[f]), 2e-4) << f;
+}
+
+/// |R(λ·dt, μ·dt)| for ∂u/∂t = λ·u + μ·u, all μ ≤ 0.
+TEST(PdeImplicit, ArkIsStableInTheRegionThatIsTold) {
+  auto const& table = ark3_table();
+  using Complex = std::complex<double>;
+  auto const growth = [&](Complex explicit_part, double implicit_part) {
+    std::array<Complex, 4> u;
+    Complex next = 1;
+    for (std::size_t i = 0; i < 4; ++i) {
+      u[i] = 1;
+      for (std::size_t j = 0; j < i; ++j)
+        u[i] += (table.explicit_part[i][j] * explicit_part +
+                 table.implicit_part[i][j] * implicit_part) *
+                u[j];
+      u[i] /= 1 - table.implicit_part[i][i] * implicit_part;
+      next += table.weights[i] * (explicit_part + implicit_part) * u[i];
+    }
+    return std::abs(next);
+  };
+  auto const region = [](std::string_view scheme) {
+    return explicit_region(test::config_of(implicit_nerve(scheme, "{dirichlet: 0}", 1, 0.1)));
+  };
+  auto const [degree, share] = region("ark3");
+  EXPECT_EQ(region("rk4").share, 1);
+  double most = 0, beyond = 0;
+  for (int k = 0; k <= 90; ++k) {
+    Complex const along = std::polar(1.0, (90 + k) * std::numbers::pi / 180);
+    double const reach = share * equations::region_of(degree).along(along);
+    for (double part : {0.25, 0.5, 0.75, 1.0})
+      for (int m = -40; m <= 60; ++m)
+        most = std::max(most, growth(part * reach * along, -std::pow(10, m / 10.0)));
+    for (int m = -40; m <= 60; ++m)
+      beyond = std::max(beyond, growth(1.05 * reach * along, -std::pow(10, m / 10.0)));
+  }
+  EXPECT_LE(most, 1);
+  EXPECT_GT(beyond, 1);  // no more of it would do
 }
 
 TEST(PdeImplicit, SidesOfEachAxisCount) {
@@ -92,6 +178,7 @@ TEST(PdeImplicit, AgreesWithExplicitSteps) {
     auto const exact = run_pde(make("rk4", 400)).fields[0];
     EXPECT_NEAR(test::order_of(make, "imex_bdf2", exact, 50), 2, 0.15) << sides;
     EXPECT_NEAR(test::order_of(make, "imex_euler", exact, 100), 1, 0.1) << sides;
+    EXPECT_NEAR(test::order_of(make, "ark3", exact, 50), 3, 0.2) << sides;
   }
   auto const box = [&](std::string_view scheme, int steps) {
     return fmt::format(
@@ -103,6 +190,22 @@ TEST(PdeImplicit, AgreesWithExplicitSteps) {
   };
   auto const exact = run_pde(box("rk4", 200)).fields[0];
   EXPECT_NEAR(test::order_of(box, "imex_bdf2", exact, 50), 2, 0.15);
+  EXPECT_NEAR(test::order_of(box, "ark3", exact, 25), 3, 0.2);
+}
+
+/// Modes take the same implicitly: the stages are the same but for how they are solved.
+TEST(PdeImplicit, ArkIsThatOfModes) {
+  auto const make = [](std::string_view solver) {
+    return fmt::format(
+        "simulation: pde\ngrid: {{points: [16, 9]}}\nboundary: {{x: periodic, y: {{neumann: 0}}}}\n"
+        "equations: {{u: \"0.3*laplace(u) - u^3 + u*v\", v: \"u^2 - v^2\"}}\n"
+        "initial: {{u: \"cos(2*pi*x) + x*y\", v: y}}\nimplicit: {{solver: {}}}\n"
+        "time: {{scheme: ark3, end: 1, step: 0.05}}\n",
+        solver);
+  };
+  auto const modes = run_pde(make("modes")), cycles = run_pde(make("multigrid"));
+  for (std::size_t f = 0; f < 2; ++f)
+    EXPECT_LT(largest_difference(modes.fields[f], cycles.fields[f]), 1e-10) << f;
 }
 
 /// What flows through sides is given in time, or follows from u.
@@ -138,7 +241,7 @@ TEST(PdeImplicit, TakesTheStepsOfHeat) {
 /// A thousand times as long as steps of rk4 may be. Diffusion alone keeps values between those there
 /// are (imex_euler), or near them.
 TEST(PdeImplicit, LongStepsAreStable) {
-  for (auto const* scheme : {"imex_euler", "imex_bdf2"}) {
+  for (auto const* scheme : {"imex_euler", "imex_bdf2", "ark3"}) {
     auto const found = run_pde(
         fmt::format("simulation: pde\ngrid: {{points: [33, 30]}}\n"
                     "boundary: {{x: {{neumann: 0}}, y: {{robin: [1, 0]}}}}\n"
@@ -154,7 +257,7 @@ TEST(PdeImplicit, LongStepsAreStable) {
 }
 
 TEST(PdeImplicit, Float32IsNearFloat64) {
-  for (auto const* scheme : {"imex_euler", "imex_bdf2"}) {
+  for (auto const* scheme : {"imex_euler", "imex_bdf2", "ark3"}) {
     auto const text = implicit_nerve(scheme, "{robin: [1, \"t\"]}", 1, 0.02);
     auto const exact = run_pde(text), rounded = run_pde("precision: float32\n" + text);
     for (std::size_t f = 0; f < 2; ++f)
@@ -164,7 +267,7 @@ TEST(PdeImplicit, Float32IsNearFloat64) {
 
 /// What nothing changes stays what it is to the bit, and does so where float32 has no 1/step.
 TEST(PdeImplicit, KeepsWhatDoesNotChange) {
-  for (auto const* scheme : {"imex_euler", "imex_bdf2"}) {
+  for (auto const* scheme : {"imex_euler", "imex_bdf2", "ark3"}) {
     auto const found =
         run_pde(fmt::format("precision: float32\nsimulation: pde\ngrid: {{points: [12, 9]}}\n"
                             "boundary: {{x: {{neumann: 0}}, y: periodic}}\n"
@@ -208,7 +311,7 @@ TEST(PdeImplicit, RefusesWhatItCannotDo) {
   begins(refusal(equations + by_multigrid, "rk4", "1e-5"),
          "implicit.solver: is for implicit steps (the scheme is rk4)");
   begins(refusal(equations + by_multigrid, "etdrk4"),
-         "implicit.solver: multigrid is for imex_euler and imex_bdf2");
+         "implicit.solver: multigrid is for imex_euler, imex_bdf2 and ark3");
   begins(refusal(equations + by_multigrid + "space: {derivatives: spectral}"),
          "implicit.solver: 'derivatives: spectral' makes the run go by modes");
   begins(refusal(equations + "implicit: {tolerance: 1e-8}", "rk4", "1e-5"),
@@ -217,6 +320,15 @@ TEST(PdeImplicit, RefusesWhatItCannotDo) {
          "kernels.multigrid: is for implicit steps");
   begins(refusal(equations, "imex_bdf2", "auto"), "time.step: 'auto' is not known with imex_bdf2");
   begins(refusal(equations, "imex_bdf2", "adaptive"), "time.step: steps of imex_bdf2 are of one");
+  EXPECT_EQ(refusal(equations, "ark3", "adaptive"), "");
+  begins(refusal(equations, "ark3", "auto"), "time.step: 'auto' is not known with ark3");
+  begins(refusal(equations + "implicit: {tolerance: 1e-3}", "ark3", "adaptive, tolerance: 1e-4"),
+         "implicit.tolerance: 0.001 is more than a tenth of what a step may be off by, 0.0001");
+  begins(refusal("equations: {u: laplace(u), v: u}\nimplicit: {solver: modes}", "ark3", "adaptive",
+                 "periodic"),
+         "time.step: ark3 makes the run go by modes, where steps are of one length");
+  begins(refusal("equations: {u: \"div((t - 0.2)*grad(u))\", v: u}\n"),
+         "equations.u: is -0.2 at x = 0, y = 0 (D of div(D*grad(u)) has to be positive");
   begins(refusal(equations + "space: {order: 4}"), "space.order: implicit steps by multigrid");
   begins(refusal(equations + "stop: {steady: 1e-3}"), "stop.steady: rates of change");
   begins(refusal("equations: {u: \"div(u*grad(u))\", v: u}\n" + by_multigrid),
@@ -244,6 +356,23 @@ TEST(PdeImplicit, RefusesWhatItCannotDo) {
          "time.scheme: imex_euler is not stable for what is explicit");
 }
 
+/// D is positive at the beginning alone.
+TEST(PdeImplicit, EndsWhereDiffusionTurnsRound) {
+  for (auto const* scheme : {"imex_euler", "ark3"}) try {
+      run_pde(
+          fmt::format("simulation: pde\ngrid: {{points: [9, 8]}}\nboundary: {{x: {{dirichlet: "
+                      "1}}, y: periodic}}\nequations: {{u: \"div((1 - x*t)*grad(u))\"}}\n"
+                      "initial: {{u: 0}}\ntime: {{scheme: {}, end: 2, step: 0.1}}\n",
+                      scheme));
+      ADD_FAILURE() << scheme;
+    } catch (NumericalError const& error) {
+      std::string const begin = "at t = ", told = error.what();
+      EXPECT_EQ(told.substr(0, begin.size()), begin);
+      EXPECT_NEAR(std::stod(told.substr(begin.size())), 1.05, 0.06) << told;
+      EXPECT_NE(told.find("D of div(D*grad(u)) of u is "), std::string::npos) << told;
+    }
+}
+
 /// 2/3 of forward Euler's limit, and what a field does by itself where another one may be damped.
 TEST(PdeImplicit, LimitsAreThoseOfWhatIsExplicit) {
   auto const limit = [](std::string const& equations, std::string const& scheme) {
@@ -254,9 +383,13 @@ TEST(PdeImplicit, LimitsAreThoseOfWhatIsExplicit) {
   std::string const decays = "equations: {u: laplace(u), v: -10*v}\n";
   EXPECT_NEAR(limit(decays, "imex_euler"), 0.2, 1e-4);
   EXPECT_NEAR(limit(decays, "imex_bdf2"), 0.4 / 3, 1e-4);
+  EXPECT_NEAR(limit(decays, "ark3"), 1.2 * 0.25127, 1e-3);
+  // Waves that nothing damps: i·k with k up to 1/h, here 16.
+  EXPECT_NEAR(limit("equations: {u: laplace(u), v: \"-d_dx(v)\"}\n", "ark3"),
+              1.2 * std::sqrt(3) / 16, 1e-3);
   // Steps of nearly that length do not make it grow.
   for (auto const& [scheme, step] :
-       {std::pair("imex_euler", 0.198), std::pair("imex_bdf2", 0.132)}) {
+       {std::pair("imex_euler", 0.198), std::pair("imex_bdf2", 0.132), std::pair("ark3", 0.298)}) {
     auto const found =
         run_pde(fmt::format("simulation: pde\ngrid: {{points: [5, 4]}}\nboundary: {{x: "
                             "{{dirichlet: 1}}, y: periodic}}\n"

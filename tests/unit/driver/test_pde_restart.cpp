@@ -58,6 +58,21 @@ INSTANTIATE_TEST_SUITE_P(
                     "initial: {u: x, v: 0}\nevents: {at: [0.4], set: {u: \"u + 0.1*mean(u)\"}}\n"
                     "time: {scheme: imex_bdf2, end: 1, step: 0.013}\n"
                     "output: {every: {time: 0.37}}\n"},
+        RestartCase{"stages_by_multigrid",
+                    "grid: {points: [13, 10]}\n"
+                    "boundary: {x: {dirichlet: \"sin(5*t)\"}, y: {robin: [1, t]}}\n"
+                    "equations: {u: \"div((2 + x*sin(9*t))*grad(u)) + u - u^3 - v\", v: \"(u - "
+                    "v)/9\"}\n"
+                    "initial: {u: x, v: 0}\nevents: {at: [0.4], set: {u: \"u + 0.1*mean(u)\"}}\n"
+                    "time: {scheme: ark3, end: 1, step: 0.013}\n"
+                    "output: {every: {time: 0.37}}\n"},
+        RestartCase{"adaptive_stages_by_multigrid",
+                    "grid: {points: [13, 10]}\n"
+                    "boundary: {x: {dirichlet: \"sin(5*t)\"}, y: {robin: [1, t]}}\n"
+                    "equations: {u: \"div((1 + x*y)*grad(u)) + u - u^3 - v\", v: \"(u - v)/9\"}\n"
+                    "initial: {u: x, v: 0}\nevents: {at: [0.4], set: {u: \"u + 0.1*mean(u)\"}}\n"
+                    "time: {scheme: ark3, end: 1, step: adaptive, tolerance: 1e-4}\n"
+                    "output: {every: {time: 0.37}}\n"},
         RestartCase{"exponentials_with_events",
                     "grid: {points: 40, upper: 20}\nboundary: {x: periodic}\n"
                     "equations: {u: \"-d_dx(u^2/2) - d2_dx2(u) - d2_dx2(d2_dx2(u)) + sin(t)\"}\n"

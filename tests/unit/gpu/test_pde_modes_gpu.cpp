@@ -50,10 +50,11 @@ TEST(PdeModesGpu, GoesOnWithTheSameBits) {
 /// Steps by multigrid, which end at a tolerance of 1e-12, in float32 1e-7.
 TEST(PdeImplicitGpu, AgreesWithTheHost) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
-  for (char const* scheme : {"imex_euler", "imex_bdf2"})
+  for (char const* scheme : {"imex_euler", "imex_bdf2", "ark3"})
     for (bool const is_float : {false, true})
       for (std::string const& text :
            {test::implicit_products(scheme, false, 40), test::implicit_products(scheme, true, 40),
+            test::implicit_products(scheme, false, 40, "(1 + 0.5*sin(2*t))"),
             test::implicit_nerve(scheme, "{robin: [1, t]}", 1, 0.02)}) {
         auto const yaml = (is_float ? "precision: float32\n" : "") + text;
         auto const host = test::run_pde(yaml, Backend::cpu),
@@ -65,8 +66,20 @@ TEST(PdeImplicitGpu, AgreesWithTheHost) {
       }
 }
 
+/// The last digits of errors decide on steps, so that these are alike.
+TEST(PdeImplicitGpu, AdaptiveStepsFollowTheirTolerance) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  auto const text = test::implicit_products("ark3", true, "adaptive, tolerance: 1e-5");
+  EXPECT_LT(test::solution_error(text, Backend::cuda).maximum, 6e-4);
+  EXPECT_NEAR(static_cast<double>(test::run_pde(text, Backend::cuda).steps),
+              static_cast<double>(test::run_pde(text, Backend::cpu).steps), 2);
+}
+
 TEST(PdeImplicitGpu, GoesOnWithTheSameBits) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  for (std::string const step : {"0.013", "adaptive"})
+    test::expect_bits_after_restarts(
+        test::implicit_products("ark3", true, step, "", "(1 + 0.5*sin(2*t))"), Backend::cuda);
   test::expect_bits_after_restarts(test::implicit_nerve("imex_bdf2", "{robin: [1, t]}", 1, 0.013),
                                    Backend::cuda);
 }

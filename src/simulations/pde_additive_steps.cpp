@@ -1,0 +1,203 @@
+#include "simulations/pde_additive_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "core/error.hpp"
+#include "kernels/elementwise/elementwise.hpp"
+
+namespace gridstride::pde {
+
+namespace {
+
+constexpr int stages = AdditiveTable::stages;
+
+double diagonal() { return ark3_table().implicit_part[1][1]; }
+
+Stage moment_of(int stage) {
+  return {.time = ark3_table().times[static_cast<std::size_t>(stage)], .sides_at_time = true};
+}
+
+}  // namespace
+
+template <class T>
+AdditiveSteps<T>::AdditiveSteps(Stream const& stream, config::RunConfig const& run, State<T>& state,
+                                std::vector<Array<T>*> const& evolved,
+                                std::vector<system::Input<T>> const& inputs, StepParts parts)
+    : stream_(stream),
+      run_(run),
+      evolved_(evolved),
+      inputs_(inputs),
+      parts_(std::move(parts)),
+      solves_(stream, run, state, evolved, inputs),
+      second_(stream_, MemorySpace::device, 1) {
+  evaluate::set_clock(stream_, second_.data(), {0, 1, 0});
+  for (std::size_t c = 0; c < evolved_.size(); ++c)
+    for (int number = 1; number < buffers; ++number) zero_async(buffer(c, number), stream_);
+}
+
+template <class T>
+void AdditiveSteps<T>::add(double weight, std::span<T const> from, std::span<T> to) {
+  if (weight != 0) elementwise::axpy<T>(stream_, static_cast<T>(weight), from, to);
+}
+
+template <class T>
+void AdditiveSteps<T>::advance(double step, double time) {
+  if (!make_stages(step, time))
+    throw NumericalError(fmt::format(
+        "in the step to t = {} s a field is beyond all numbers (is what is explicit growing?)",
+        time + step));
+  for (std::size_t c = 0; c < evolved_.size(); ++c)
+    copy_async(buffer(c, 0), std::span<T const>(buffer(c, 1)), stream_);
+}
+
+/// After it buffer 1 has the new state. Whether that is within all numbers, as far as solves tell.
+template <class T>
+bool AdditiveSteps<T>::make_stages(double step, double time) {
+  auto const& table = ark3_table();
+  double const weight = 1 / (diagonal() * step);
+  for (int stage = 0; stage < stages; ++stage) {
+    auto const moment = moment_of(stage);
+    double const now = time + moment.time * step;
+    parts_.refresh(moment);
+    solves_.renew(now);
+    for (std::size_t const c : solves_.solved()) {
+      if (stage == 0)
+        solves_.find_rate(c, buffer(c, 0), buffer(c, first_l));
+      else if (!solve_stage(c, stage, weight, now))
+        return false;
+    }
+    auto const row = static_cast<std::size_t>(stage);
+    for (std::size_t const c : solves_.alone()) {
+      if (stage == 0) continue;
+      copy_async(buffer(c, 1), std::span<T const>(buffer(c, 0)), stream_);
+      for (std::size_t j = 0; j < row; ++j)
+        add(step * table.explicit_part[row][j], buffer(c, first_n + static_cast<int>(j)),
+            buffer(c, 1));
+      system::impose_sides<T>(stream_, run_.grid, inputs_[c].sides, buffer(c, 1).data());
+    }
+    if (stage > 0) parts_.hold_sides(1, moment.time);
+    parts_.find_rates(moment, stage == 0 ? 0 : 1, first_n + stage);
+  }
+  for (std::size_t c = 0; c < evolved_.size(); ++c) {
+    for (std::size_t j = 0; j < stages; ++j)
+      add(step * (table.weights[j] - table.explicit_part[stages - 1][j]),
+          buffer(c, first_n + static_cast<int>(j)), buffer(c, 1));
+    system::impose_sides<T>(stream_, run_.grid, inputs_[c].sides, buffer(c, 1).data());
+  }
+  parts_.hold_sides(1, 1);
+  return true;
+}
+
+/// That of a stage, without what sides come to, in the place of its L.
+template <class T>
+void AdditiveSteps<T>::make_right(std::size_t component, int stage, double weight) {
+  auto const& table = ark3_table();
+  auto const row = static_cast<std::size_t>(stage);
+  auto const known = buffer(component, first_l + stage);
+  copy_async(known, std::span<T const>(buffer(component, 0)), stream_);
+  elementwise::scale<T>(stream_, static_cast<T>(weight), known);
+  for (std::size_t j = 0; j < row; ++j) {
+    int const number = static_cast<int>(j);
+    add(table.explicit_part[row][j] / diagonal(), buffer(component, first_n + number), known);
+    add(table.implicit_part[row][j] / diagonal(), buffer(component, first_l + number), known);
+  }
+}
+
+template <class T>
+bool AdditiveSteps<T>::solve_stage(std::size_t component, int stage, double weight, double time) {
+  make_right(component, stage, weight);
+  auto const value = buffer(component, 1), known = buffer(component, first_l + stage),
+             whole = buffer(component, right);
+  if (stage == 1) copy_async(value, std::span<T const>(buffer(component, 0)), stream_);
+  copy_async(whole, std::span<T const>(known), stream_);
+  if (!solves_.solve(component, weight, whole, value, time)) return false;
+  elementwise::scale<T>(stream_, T{-1}, known);
+  add(weight, value, known);
+  return true;
+}
+
+/// Into the places of L_1, which nothing needs any more.
+template <class T>
+bool AdditiveSteps<T>::find_error(double step, double time) {
+  auto const& table = ark3_table();
+  for (std::size_t c = 0; c < evolved_.size(); ++c) zero_async(buffer(c, right), stream_);
+  auto const add_all = [&](std::size_t component, int first, double factor) {
+    for (std::size_t j = 0; j < stages; ++j)
+      add(factor * (table.weights[j] - table.second_weights[j]),
+          buffer(component, first + static_cast<int>(j)), buffer(component, right));
+  };
+  for (std::size_t const c : solves_.solved()) {
+    add_all(c, first_n, 1 / diagonal());
+    add_all(c, first_l, 1 / diagonal());
+    if (!solves_.solve_error(c, 1 / (diagonal() * step), buffer(c, right), buffer(c, first_l),
+                             time))
+      return false;
+  }
+  for (std::size_t const c : solves_.alone()) {
+    add_all(c, first_n, step);
+    copy_async(buffer(c, first_l), std::span<T const>(buffer(c, right)), stream_);
+  }
+  return true;
+}
+
+/// A step that leads beyond all numbers has an infinite error.
+template <class T>
+void AdditiveSteps<T>::attempt(evaluate::DeviceClock const* clock, system::ErrorScale scale,
+                               std::span<system::WorstError> parts) {
+  evaluate::DeviceClock now;
+  copy_async(std::span(&now, 1), std::span(clock, 1), stream_);
+  stream_.synchronize();
+  if (now.step_size == 0) return;
+  if (!make_stages(now.step_size, now.time(0)) || !find_error(now.step_size, now.time(1)))
+    for (std::size_t c = 0; c < evolved_.size(); ++c)
+      elementwise::fill<T>(stream_, std::numeric_limits<T>::infinity(), buffer(c, 1));
+  find_worst(first_l, 1, scale, parts);
+}
+
+template <class T>
+void AdditiveSteps<T>::commit(system::StepControl const* control) {
+  std::vector<system::Taken<T>> taken;
+  for (Array<T>* const array : evolved_) taken.push_back({array->buffer(0), array->buffer(1)});
+  system::commit<T>(stream_, taken, run_.grid.size(), control);
+}
+
+template <class T>
+void AdditiveSteps<T>::find_rate(evaluate::DeviceClock const* clock, system::ErrorScale scale,
+                                 std::span<system::WorstError> parts) {
+  evaluate::DeviceClock now;
+  copy_async(std::span(&now, 1), std::span(clock, 1), stream_);
+  stream_.synchronize();
+  auto const moment = moment_of(0);
+  parts_.refresh(moment);
+  solves_.renew(now.time(0));
+  parts_.find_rates(moment, 0, first_n);
+  for (std::size_t const c : solves_.solved()) {
+    solves_.find_rate(c, buffer(c, 0), buffer(c, first_l));
+    add(1, buffer(c, first_l), buffer(c, first_n));
+  }
+  find_worst(first_n, 0, scale, parts);
+}
+
+template <class T>
+void AdditiveSteps<T>::find_worst(int error, int value, system::ErrorScale scale,
+                                  std::span<system::WorstError> parts) {
+  std::vector<system::Slopes<T>> components;
+  for (std::size_t c = 0; c < evolved_.size(); ++c) {
+    system::Slopes<T> one = {.state = buffer(c, 0).data(), .value = buffer(c, value).data()};
+    one.slopes[0] = buffer(c, error).data();
+    for (int axis = 0; axis < 3; ++axis)
+      for (int side = 0; side < 2; ++side) one.sides[axis][side] = inputs_[c].sides[axis][side];
+    components.push_back(one);
+  }
+  double const weight = 1;
+  system::worst_error<T>(stream_, run_.grid, components, std::span(&weight, 1), scale,
+                         second_.data(), parts);
+}
+
+template class AdditiveSteps<float>;
+template class AdditiveSteps<double>;
+
+}  // namespace gridstride::pde
