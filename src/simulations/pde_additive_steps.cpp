@@ -16,6 +16,11 @@ constexpr int stages = AdditiveTable::stages;
 
 double diagonal() { return ark3_table().implicit_part[1][1]; }
 
+/// The weights of d = u' − u_4.
+double of_end(std::size_t stage) {
+  return ark3_table().weights[stage] - ark3_table().explicit_part[stages - 1][stage];
+}
+
 Stage moment_of(int stage) {
   return {.time = ark3_table().times[static_cast<std::size_t>(stage)], .sides_at_time = true};
 }
@@ -83,8 +88,7 @@ bool AdditiveSteps<T>::make_stages(double step, double time) {
   }
   for (std::size_t c = 0; c < evolved_.size(); ++c) {
     for (std::size_t j = 0; j < stages; ++j)
-      add(step * (table.weights[j] - table.explicit_part[stages - 1][j]),
-          buffer(c, first_n + static_cast<int>(j)), buffer(c, 1));
+      add(step * of_end(j), buffer(c, first_n + static_cast<int>(j)), buffer(c, 1));
     system::impose_sides<T>(stream_, run_.grid, inputs_[c].sides, buffer(c, 1).data());
   }
   parts_.hold_sides(1, 1);
@@ -124,21 +128,24 @@ template <class T>
 bool AdditiveSteps<T>::find_error(double step, double time) {
   auto const& table = ark3_table();
   for (std::size_t c = 0; c < evolved_.size(); ++c) zero_async(buffer(c, right), stream_);
-  auto const add_all = [&](std::size_t component, int first, double factor) {
+  auto const add_n = [&](std::size_t component, double factor, auto const& weight, int to) {
     for (std::size_t j = 0; j < stages; ++j)
-      add(factor * (table.weights[j] - table.second_weights[j]),
-          buffer(component, first + static_cast<int>(j)), buffer(component, right));
+      add(factor * weight(j), buffer(component, first_n + static_cast<int>(j)),
+          buffer(component, to));
   };
+  auto const of_error = [&](std::size_t j) { return table.weights[j] - table.second_weights[j]; };
+  auto const of_rest = [&](std::size_t j) { return of_error(j) - of_end(j); };
   for (std::size_t const c : solves_.solved()) {
-    add_all(c, first_n, 1 / diagonal());
-    add_all(c, first_l, 1 / diagonal());
-    if (!solves_.solve_error(c, 1 / (diagonal() * step), buffer(c, right), buffer(c, first_l),
-                             time))
-      return false;
+    for (std::size_t j = 0; j < stages; ++j)
+      add(of_error(j) / diagonal(), buffer(c, first_l + static_cast<int>(j)), buffer(c, right));
+    add_n(c, 1 / diagonal(), of_rest, right);
+    double const weight = 1 / (diagonal() * step);
+    if (!solves_.solve_error(c, weight, buffer(c, right), buffer(c, first_l), time)) return false;
+    add_n(c, step, of_end, first_l);
   }
   for (std::size_t const c : solves_.alone()) {
-    add_all(c, first_n, step);
-    copy_async(buffer(c, first_l), std::span<T const>(buffer(c, right)), stream_);
+    zero_async(buffer(c, first_l), stream_);
+    add_n(c, step, of_error, first_l);
   }
   return true;
 }

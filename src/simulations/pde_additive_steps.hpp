@@ -17,10 +17,12 @@ namespace gridstride::pde {
 ///   u' = u_4 + dt·Σ (b_j − aᴱ_4j)·N_j
 ///
 /// L_1 is what differences make of u, and the L_i follow from the solutions, which what is stiff does not
-/// magnify. The error of a step is what b makes otherwise than the second weights b̂; of what diffuses
-/// (1 − γ·dt·L)⁻¹ of it, or what is stiff would count:
+/// magnify. The error of a step is E, what b makes otherwise than the second weights b̂; of what diffuses
+/// W⁻¹E with W = 1 − γ·dt·L, or what is stiff would count. Where L is stiff and N does not vanish, as
+/// beside walls, u_4 is right and d = u' − u_4, of order dt², all error; elsewhere d − W⁻¹d is of the
+/// order of E. So it is
 ///
-///   (1/(γ·dt) + κ)·e − ∇·(D∇e) = Σ (b_j − b̂_j)·(N_j + L_j)/γ
+///   e = d + W⁻¹(E − d)
 template <class T>
 class AdditiveSteps final : public ImplicitSteps<T> {
  public:

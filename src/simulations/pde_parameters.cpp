@@ -176,17 +176,19 @@ void Parameters::declare_implicit(Visitor& visitor) {
       {"modes", "those of the grid, in which what is linear with constant coefficients is solved"},
       {"multigrid",
        "cycles through coarser and coarser grids, for the diffusion and the decay of each field "
-       "by itself, with coefficients that are formulas of space"}};
+       "by itself, with coefficients that are formulas of space, and of time"}};
   visitor.section(
       {.name = "implicit",
-       .documentation = "How implicit steps are solved (`time.scheme`: imex_euler, imex_bdf2)."},
+       .documentation =
+           "How implicit steps are solved (`time.scheme`: imex_euler, imex_bdf2, ark3)."},
       [&](Visitor& v) {
         v.choice({.name = "solver", .documentation = "What solves for an implicit step."}, solvers,
                  implicit.solver);
         v.visit({.name = "tolerance",
                  .documentation =
                      "Cycles of a step end where the error that is left to be expected in a field "
-                     "is at most so much of it; `auto` is 1e-12, in float32 1e-7.",
+                     "is at most so much of it; `auto` is 1e-12, in float32 1e-7, and of adaptive "
+                     "steps at most a hundredth of `time.tolerance`.",
                  .minimum = 1e-15,
                  .maximum = 0.1},
                 implicit.tolerance, "auto");

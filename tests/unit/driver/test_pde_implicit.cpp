@@ -104,6 +104,25 @@ TEST(PdeImplicit, AdaptiveStepsFollowTheirTolerance) {
     }
 }
 
+/// Beside a wall that moves what is explicit is not smoothed, and steps are of order 2 there, which what the
+/// weights differ by says little of.
+TEST(PdeImplicit, AdaptiveStepsSeeErrorsBesideWalls) {
+  auto const make = [](std::string const& step) {
+    return fmt::format(
+        "simulation: pde\ngrid: {{points: 65}}\n"
+        "boundary: {{x: {{lower: {{dirichlet: \"1 + 0.2*sin(6*t)\"}}, upper: {{robin: [3, "
+        "0]}}}}}}\n"
+        "equations: {{u: \"div((1 + x)*grad(u)) + u^2*(1 - u)\"}}\ninitial: {{u: \"1 - x\"}}\n"
+        "time: {{scheme: ark3, end: 1, step: {}}}\noutput: {{every: {{count: 1}}}}\n",
+        step);
+  };
+  auto const exact = run_pde(make("5e-4")).fields[0];
+  for (double const tolerance : {1e-4, 1e-5, 1e-6}) {
+    auto const found = run_pde(make(fmt::format("adaptive, tolerance: {:g}", tolerance)));
+    EXPECT_LT(largest_difference(found.fields[0], exact), 3 * tolerance) << tolerance;
+  }
+}
+
 /// What jumps where the run begins, and a rate that changes at once.
 TEST(PdeImplicit, AdaptiveStepsMeetWhatJumps) {
   auto const text = [](std::string_view scheme, std::string_view step) {
@@ -222,6 +241,7 @@ TEST(PdeImplicit, TakesFluxesThroughSides) {
   auto const exact = run_pde(make("rk4", 400)).fields[0];
   EXPECT_NEAR(test::order_of(make, "imex_bdf2", exact, 50), 2, 0.15);
   EXPECT_NEAR(test::order_of(make, "imex_euler", exact, 100), 1, 0.1);
+  EXPECT_NEAR(test::order_of(make, "ark3", exact, 50), 3, 0.2);
 }
 
 TEST(PdeImplicit, TakesTheStepsOfHeat) {
