@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "support/link_cases.hpp"
 #include "support/shared_memory.hpp"
+#include "support/transposition_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 /// Ranks that share one GPU, each a thread with a stream of its own.
@@ -56,6 +57,11 @@ TEST(RankLinksGpu, BringWhatIsSentWhereEachRankHasAGpu) {
           gpus, Backend::cuda, around,
           [&](OpenedLinks const& opened) { EXPECT_EQ(opened.links->name(), name); }, gpus);
   }
+}
+
+TEST(RankLinksGpu, TransposeArrays) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  test::expect_transpositions(Backend::cuda);
 }
 
 TEST(RankLinksGpu, AreRefusedWhereRanksShareAGpu) {

@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "support/transposition_cases.hpp"
+
+namespace gridstride {
+namespace {
+
+TEST(RankTransposition, PlanesBecomeColumnsAndComeBack) {
+  test::expect_transpositions(Backend::cpu);
+}
+
+TEST(RankTransposition, IsOfAsManyPartsAsRanks) {
+  EXPECT_TRUE(test::on_ranks(2, [](Ranks& ranks) {
+    Stream stream(Device::open(Backend::cpu));
+    RankPlanes const planes(ranks, stream, {0, 2, 4}, false, 8, 1);
+    EXPECT_THROW(RankTransposition(planes, stream, {0, 8}, 8), std::invalid_argument);
+  }));
+}
+
+/// Each has half of both arrays, and on the host room for what goes to the other one and comes from
+/// it; on a GPU flags.
+TEST(RankTransposition, TakesTwoArraysAndRoomForAMessageEachWay) {
+  EXPECT_EQ(RankTransposition::bytes(Backend::cpu, {0, 32, 64}, {0, 16, 32}, 8),
+            2 * (32 * 32 * 8) + 2 * (32 * 16 * 8));
+  EXPECT_EQ(RankTransposition::bytes(Backend::cuda, {0, 32, 64}, {0, 16, 32}, 8),
+            2 * (32 * 32 * 8) + 1024);
+}
+
+}  // namespace
+}  // namespace gridstride
