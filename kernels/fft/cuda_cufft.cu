@@ -107,7 +107,7 @@ void solve_by_cufft(Stream& stream, Arguments<T> const& a, Axes const& axes) {
   };
   divide_spectrum_kernel<<<blocks_for(size, threads), threads, 0, native(stream)>>>(
       spectrum.data(), half, points[1], size, values(0), values(1), values(2),
-      a.eigenvalues.constant, static_cast<T>(1 / round_trip(a.shape)));
+      a.eigenvalues.constant, static_cast<T>(1 / (round_trip(a.shape) * a.eigenvalues.round_trip)));
   GRIDSTRIDE_CHECK_LAUNCH(stream, "fft divide");
   back.inverse(stream, area.data(), spectrum.data(), a.out);
 }

@@ -366,8 +366,8 @@ class Planner {
     for (std::size_t axis = 0; axis < 3; ++axis)
       if (axis != axes[last]) pass.across[other++] = values(axis);
     pass.constant = work_.eigenvalues.constant;
-    pass.scale = static_cast<T>(1 / round_trip(work_.shape));
-    for (std::size_t a = last; a-- > 0;) add(axes[a], Task::inverse);
+    pass.scale = static_cast<T>(1 / (round_trip(work_.shape) * work_.eigenvalues.round_trip));
+    for (std::size_t a = 0; a < last; ++a) add(axes[a], Task::inverse);
   }
 
   Arguments<T> const& work_;

@@ -105,9 +105,10 @@ template <class T>
 struct Eigenvalues {
   T constant = 0;
   std::array<std::span<T const>, 3> axes = {};
+  double round_trip = 1;  ///< along axes that are transformed elsewhere
 };
 
-/// Solves: forward, divided by the eigenvalues and by `round_trip`, and back. Where an eigenvalue
+/// Solves: forward, divided by the eigenvalues and by what `round_trip` gives, and back. Where an eigenvalue
 /// is 0 the coefficient becomes 0. Kinds of reals.
 template <class T>
 void solve(Stream& stream, Shape const& shape, Eigenvalues<T> const& eigenvalues,

@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/poisson/shared_transforms.hpp"
+
 namespace gridstride::poisson {
 
 namespace {
@@ -84,7 +86,9 @@ double nearest_eigenvalue(Grid const& grid, Sides const& sides, double diffusivi
 
 template <class T>
 TransformSolver<T>::TransformSolver(Stream& stream, Equation<T> const& equation)
-    : unknowns_(transform_shape(equation.grid, equation.sides)), reaction_(equation.reaction) {
+    : dims_(equation.grid.dims),
+      unknowns_(transform_shape(equation.grid, equation.sides)),
+      reaction_(equation.reaction) {
   if (equation.diffusivities != nullptr || equation.reactions != nullptr)
     throw std::invalid_argument("poisson: transforms need the same coefficients everywhere");
   for (int axis = 0; axis < equation.grid.dims; ++axis) {
@@ -96,15 +100,40 @@ TransformSolver<T>::TransformSolver(Stream& stream, Equation<T> const& equation)
     copy_async(table.span(), std::span<T const>(scaled), stream);
     stream.synchronize();
   }
+  if (equation.ranks != nullptr) shared_ = std::make_shared<SharedTransforms<T>>(stream, equation);
 }
 
 template <class T>
 void TransformSolver<T>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
                                std::string_view variant) const {
+  if (shared_) return solve_shared(stream, right, u, variant);
   fft::Eigenvalues<T> values{static_cast<T>(reaction_), {}};
   for (std::size_t axis = 0; axis < 3; ++axis) values.axes[axis] = eigenvalues_[axis].span();
   auto const first = static_cast<std::size_t>(unknowns_.first);
   fft::solve<T>(stream, unknowns_.shape, values, right.subspan(first), u.subspan(first), variant);
+}
+
+template <class T>
+void TransformSolver<T>::solve_shared(Stream& stream, std::span<T const> right, std::span<T> u,
+                                      std::string_view variant) const {
+  auto const slowest = static_cast<std::size_t>(dims_ - 1);
+  fft::Shape within = unknowns_.shape;
+  within.kinds[slowest] = fft::Kind::none;
+  fft::Eigenvalues<T> values{static_cast<T>(reaction_), {}, fft::round_trip(within)};
+  shared_->through_columns(stream, right, u, variant, [&](SharedPart const& part) {
+    fft::Shape shape = part.shape;
+    shape.kinds[slowest] = unknowns_.shape.kinds[slowest];
+    for (std::size_t axis = 0; axis <= slowest; ++axis)
+      values.axes[axis] = eigenvalues_[axis].span().subspan(
+          static_cast<std::size_t>(part.begin[axis]), static_cast<std::size_t>(shape.points[axis]));
+    auto const columns = shared_->columns().subspan(static_cast<std::size_t>(part.first));
+    fft::solve<T>(stream, shape, values, columns, columns, variant);
+  });
+}
+
+template <class T>
+std::string_view TransformSolver<T>::transport() const {
+  return shared_->transport();
 }
 
 template class TransformSolver<float>;

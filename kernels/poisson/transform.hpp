@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -34,22 +35,34 @@ std::vector<double> eigenvalues(Grid const& grid, Sides const& sides, int axis);
 double nearest_eigenvalue(Grid const& grid, Sides const& sides, double diffusivity,
                           double reaction);
 
-/// Equations with constant coefficients, solved by transforms. T is float or double.
+template <class T>
+class SharedTransforms;
+
+/// Equations with constant coefficients, solved by transforms. T is float or double. Ranks that share
+/// the grid have the bits of one process.
 template <class T>
 class TransformSolver {
  public:
-  /// Waits for the stream. Throws `std::invalid_argument` for coefficients that are arrays.
+  /// Waits for the stream, as all ranks do. Throws `std::invalid_argument` for coefficients that are
+  /// arrays, and for ranks of a grid with one unknown along x.
   TransformSolver(Stream& stream, Equation<T> const& equation);
 
   /// Queues the solution by a row of family `fft`; where an eigenvalue is 0, the part of it that is
   /// open becomes 0. u may be the very array `right`, and keeps what it has on Dirichlet sides.
   void solve(Stream& stream, std::span<T const> right, std::span<T> u,
              std::string_view variant = "auto") const;
+  /// How the columns of several ranks go, in words.
+  std::string_view transport() const;
 
  private:
+  void solve_shared(Stream& stream, std::span<T const> right, std::span<T> u,
+                    std::string_view variant) const;
+
+  int dims_;
   TransformShape unknowns_;
   double reaction_;
   std::array<Buffer<T>, 3> eigenvalues_;
+  std::shared_ptr<SharedTransforms<T>> shared_;  // of several ranks
 };
 
 }  // namespace gridstride::poisson

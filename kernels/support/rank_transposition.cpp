@@ -49,6 +49,8 @@ std::size_t sum_of(std::array<std::size_t, 2> const& bytes) {
   return padded(bytes[0]) + padded(bytes[1]);
 }
 
+}  // namespace
+
 void copy_rows(Stream& stream, CopiedRows const& copy) {
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda_copy_rows(stream, copy);
@@ -61,8 +63,6 @@ void copy_rows(Stream& stream, CopiedRows const& copy) {
                              copy.width);
                });
 }
-
-}  // namespace
 
 std::size_t RankTransposition::bytes(Backend backend, RankCuts const& planes,
                                      RankCuts const& columns, std::size_t value_bytes) {

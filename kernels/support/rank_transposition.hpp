@@ -25,6 +25,9 @@ struct CopiedRows {
   std::size_t to_pitch, width, rows;  ///< bytes of a row, and how many rows
 };
 
+/// Queues the copy, between any memory that the stream's device and the host have.
+void copy_rows(Stream& stream, CopiedRows const& copy);
+
 /// Two arrays of each rank, of what all ranks share: its own planes of it (`RankPlanes`), [own
 /// plane][column], and its own columns of all planes, [plane][own column], without gaps. Columns are
 /// the values of a plane, cut like planes: rank r has those from columns[r] to columns[r + 1]. A rank
@@ -125,7 +128,7 @@ class RankTransposition {
 };
 
 #ifdef GRIDSTRIDE_WITH_CUDA
-/// Queues the copies: between memory of any GPUs and of the host.
+/// The same on a GPU, also to the memory of others that it reaches.
 void cuda_copy_rows(Stream& stream, CopiedRows const& copy);
 /// Queues that a flag in any GPU's memory has a number, once all before is there.
 void cuda_set_flag(Stream& stream, std::uint64_t* flag, std::uint64_t number);

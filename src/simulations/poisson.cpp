@@ -118,6 +118,7 @@ class Poisson final : public OneShot {
     if (conjugated_) texts.push_back({"directions in", std::string(name_of(inner_))});
     if (part_)
       for (auto& text : part_->texts()) texts.push_back(std::move(text));
+    if (part_ && method_ == "fft") texts.push_back({"columns", std::string(columns_by())});
     return texts;
   }
   std::vector<Table> tables() const override;
@@ -142,6 +143,10 @@ class Poisson final : public OneShot {
     auto const* const line = std::get_if<Line>(&solver_);
     if (conjugated_) return static_cast<int>(conjugated_->iterations);
     return outcome_ ? outcome_->cycles : line == nullptr ? 1 : line->solves();
+  }
+  std::string_view columns_by() const {
+    auto const* const layers = std::get_if<Layers>(&solver_);
+    return layers != nullptr ? layers->transport() : std::get<Transform>(solver_).transport();
   }
   bool relaxes() const { return options_.relaxation != multigrid::Relaxation::none; }
   std::span<T> u() { return part_ ? part_->u() : (*state_)["u"].span(); }

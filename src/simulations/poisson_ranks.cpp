@@ -6,23 +6,51 @@
 
 #include "core/ranks.hpp"
 #include "kernels/multigrid/multigrid.hpp"
+#include "kernels/poisson/layers.hpp"
+#include "kernels/poisson/shared_transforms.hpp"
+#include "kernels/poisson/transform.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "model/hand_out.hpp"
 
 namespace gridstride::poisson {
 
+namespace {
+
+/// Of a method that no ranks share.
+std::string reason_of(config::RunConfig const& run, std::string const& method) {
+  if (has_cycles(run) && has_fields(run) && relaxation_of(run) == multigrid::Relaxation::none)
+    return method + " with coefficients that vary is computed by one process";
+  if (relaxation_of(run) != multigrid::Relaxation::none)
+    return fmt::format(
+        "{}, which takes steps by the thousand that each want what is beside a rank, is computed "
+        "by "
+        "one process",
+        method);
+  return method + " is computed by one process";
+}
+
+bool is_shared(config::RunConfig const& run, std::string const& method) {
+  bool const by_cycles = method == "multigrid" || method == "mg_cg";
+  return method == "cg" || method == "fft" || (by_cycles && !has_fields(run));
+}
+
+}  // namespace
+
 std::string refusal_of_ranks(config::RunConfig const& run) {
   std::string const method = method_of(run);
-  bool const varies = has_cycles(run) && has_fields(run);
-  bool const is_shared = method == "cg" || method == "multigrid" || method == "mg_cg";
-  if (!is_shared || varies)
-    return fmt::format(
-        "{} is computed by one process (there are {}; cg is shared by ranks, and multigrid and "
-        "mg_cg where the diffusivity and the reaction are numbers)",
-        varies ? method + " with coefficients that vary" : method, run.ranks);
   if (run.grid.dims == 1)
     return fmt::format(
         "a line is computed by one process (there are {}; ranks share grids of two or three axes)",
+        run.ranks);
+  if (!is_shared(run, method))
+    return fmt::format(
+        "{} (there are {}; ranks share cg, fft, and where the diffusivity and the reaction are "
+        "numbers multigrid and mg_cg)",
+        reason_of(run, method), run.ranks);
+  if (method == "fft" && unknowns(run.grid, sides_of(run), 0).count < 2)
+    return fmt::format(
+        "fft with one unknown along x is computed by one process (there are {}; ranks share two "
+        "and more, and cg any)",
         run.ranks);
   return {};
 }
@@ -37,9 +65,9 @@ SlabSteps shares_of(config::RunConfig const& run, Device const& device,
   Grid plane = run.grid;
   std::size_t const value_bytes = size_of(run.precision), points = 1024;
   plane.points = {static_cast<std::int64_t>(points), 1, 1};
-  // What cycles take depends on the cuts (`with_cycles`); their sums are by planes on any device.
-  bool const by_cycles = has_cycles(run);
-  std::size_t const numbers = by_cycles ? 0 : conjugate_bytes(plane, inner) / points / value_bytes;
+  // What others take depends on the cuts (`with_solver`); their sums are by planes on any device.
+  bool const conjugates = method_of(run) == "cg";
+  std::size_t const numbers = conjugates ? conjugate_bytes(plane, inner) / points / value_bytes : 0;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   return {.shape = {.grid = run.grid,
                     .periodic = sides_of(run)[slowest][0] == SideKind::periodic,
@@ -47,7 +75,7 @@ SlabSteps shares_of(config::RunConfig const& run, Device const& device,
                     .alike = false,
                     .scratch = static_cast<int>(numbers),
                     .value_bytes = value_bytes,
-                    .together = planes_together(by_cycles ? Backend::cpu : device.backend(),
+                    .together = planes_together(conjugates ? device.backend() : Backend::cpu,
                                                 run.grid, sides_of(run), has_fields(run), inner)},
           .evolved = {"u"},
           .needed_of_ranks = needed};
@@ -60,12 +88,39 @@ RankCuts cuts_of(SweepPlan const& plan) {
   return cuts;
 }
 
-/// With the levels of cycles, as if they were arrays of a rank's planes.
-SweepPlan with_cycles(config::RunConfig const& run, Device const& device, SweepPlan plan) {
-  if (!has_cycles(run)) return plan;
+/// What transforms take, and what is eliminated between them.
+std::size_t transform_bytes_of(config::RunConfig const& run, Device const& device,
+                               std::vector<Row> const& rows, RankCuts const& planes) {
+  auto const sides = sides_of(run);
+  RankCuts const columns = SharedTransforms<double>::columns_of(run.grid, run.ranks);
+  auto const most = [](RankCuts const& cuts) {
+    std::int64_t part = 0;
+    for (std::size_t rank = 0; rank + 1 < cuts.size(); ++rank)
+      part = std::max(part, cuts[rank + 1] - cuts[rank]);
+    return part;
+  };
+  std::size_t const value_bytes = size_of(run.precision);
+  std::size_t bytes = RankTransposition::bytes(device.backend(), planes, columns, value_bytes);
+  bytes += transform_bytes(device.backend(), transform_shape(run.grid, sides).shape, value_bytes);
+  auto const axis = eliminated_axis(run);
+  if (!axis) return bytes;
+  auto const varying = std::ranges::count_if(rows, [](Row const& row) {
+    return (row.name == "diffusivity" || row.name == "reaction") && row.arrays > 0;
+  });
+  return bytes + LayerSolver<double>::bytes_of_rank(device.backend(), run.grid, sides, *axis,
+                                                    most(planes), most(columns),
+                                                    static_cast<int>(varying));
+}
+
+/// With what the solver takes, as if it were arrays of a rank's planes.
+SweepPlan with_solver(config::RunConfig const& run, Device const& device,
+                      std::vector<Row> const& rows, SweepPlan plan) {
+  std::string const method = method_of(run);
+  if (method == "cg") return plan;
   std::size_t const bytes =
-      multigrid::solver_bytes(device.backend(), run.grid, sides_of(run), false, run.precision,
-                              cycles_of(run), cuts_of(plan));
+      method == "fft" ? transform_bytes_of(run, device, rows, cuts_of(plan))
+                      : multigrid::solver_bytes(device.backend(), run.grid, sides_of(run), false,
+                                                run.precision, cycles_of(run), cuts_of(plan));
   auto const planes = static_cast<std::size_t>(plan.slab_planes + 2 * plan.rank_halo());
   std::size_t const array = planes * plan.shape.plane_bytes();
   plan.shape.scratch = static_cast<int>((bytes + array - 1) / array);
@@ -83,7 +138,7 @@ std::optional<SweepPlan> plan_of_ranks(config::RunConfig const& run, Device cons
 MemoryForecast memory_of_ranks(config::RunConfig const& run, Device const& device,
                                std::vector<Row> const& rows, SweepPlan const& plan) {
   auto memory = forecast_slabs(run, device, rows, shares_of(run, device, rows),
-                               with_cycles(run, device, plan));
+                               with_solver(run, device, rows, plan));
   memory.trips = {};
   memory.slabs = fmt::format("{} ranks share {} planes, up to {} each", plan.ranks,
                              plan.shape.planes(), plan.slab_planes);

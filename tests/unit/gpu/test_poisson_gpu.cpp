@@ -7,6 +7,7 @@
 #include "support/poisson_kernel_cases.hpp"
 #include "support/poisson_reference.hpp"
 #include "support/shared_equation_cases.hpp"
+#include "support/shared_transform_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -43,6 +44,10 @@ TEST_F(PoissonGpu, ConjugateGradients) {
 
 TEST_F(PoissonGpu, RanksShareEquationsBitByBit) {
   poisson::test::expect_shared_equations(Backend::cuda);
+}
+
+TEST_F(PoissonGpu, RanksShareTransformsBitByBit) {
+  poisson::test::expect_shared_transforms(Backend::cuda);
 }
 
 TEST_F(PoissonGpu, LayersGiveWhatTransformsDo) {

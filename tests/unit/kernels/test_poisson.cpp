@@ -11,6 +11,7 @@
 #include "support/poisson_kernel_cases.hpp"
 #include "support/refusal.hpp"
 #include "support/shared_equation_cases.hpp"
+#include "support/shared_transform_cases.hpp"
 
 namespace gridstride::poisson::test {
 namespace {
@@ -54,6 +55,29 @@ TEST(PoissonKernels, DirectionsInFloat32) {
 }
 
 TEST(PoissonKernels, RanksShareEquationsBitByBit) { expect_shared_equations(Backend::cpu); }
+
+TEST(PoissonKernels, RanksShareTransformsBitByBit) { expect_shared_transforms(Backend::cpu); }
+
+TEST(PoissonKernels, SharedTransformsGoInPieces) {
+  for (int const pieces : {1, 2, 3, 8})
+    for (int const ranks : {2, 3}) {
+      expect_pieces<double>({9, 11}, "dnpp", ranks, pieces);
+      expect_pieces<float>({400, 9}, "nndd", ranks, pieces);
+      expect_pieces<double>({5, 13, 8}, "ppddnn", ranks, pieces);
+      expect_pieces<float>({4, 6, 9}, "ndppdd", ranks, pieces);
+    }
+}
+
+TEST(PoissonKernels, RanksShareTransformsOfTwoUnknownsAlongX) {
+  EXPECT_TRUE(gridstride::test::on_ranks(2, [](Ranks& ranks) {
+    Stream stream(Device::open(Backend::cpu));
+    RankPlanes planes(ranks, stream, {0, 4, 9}, false, 24, 64);
+    auto const e = shared_equation<double>({3, 9}, "dddd", false, Precision::float64);
+    EXPECT_THROW(
+        TransformSolver<double>(stream, {.grid = e.grid, .sides = e.sides, .ranks = &planes}),
+        std::invalid_argument);
+  }));
+}
 
 TEST(RankPlanes, HaveWhatIsBesideThemAndTheSumsOfAll) {
   constexpr std::int64_t plane = 3;
