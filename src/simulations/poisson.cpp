@@ -118,7 +118,8 @@ class Poisson final : public OneShot {
     if (conjugated_) texts.push_back({"directions in", std::string(name_of(inner_))});
     if (part_)
       for (auto& text : part_->texts()) texts.push_back(std::move(text));
-    if (part_ && method_ == "fft") texts.push_back({"columns", std::string(columns_by())});
+    if (part_ && method_ == "fft" && stream_.backend() == Backend::cuda)
+      texts.push_back({"columns", std::string(columns_by())});
     return texts;
   }
   std::vector<Table> tables() const override;

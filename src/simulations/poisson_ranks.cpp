@@ -16,16 +16,11 @@ namespace gridstride::poisson {
 
 namespace {
 
-/// Of a method that no ranks share.
+/// Why no ranks share a method.
 std::string reason_of(config::RunConfig const& run, std::string const& method) {
-  if (has_cycles(run) && has_fields(run) && relaxation_of(run) == multigrid::Relaxation::none)
-    return method + " with coefficients that vary is computed by one process";
   if (relaxation_of(run) != multigrid::Relaxation::none)
-    return fmt::format(
-        "{}, which takes steps by the thousand that each want what is beside a rank, is computed "
-        "by "
-        "one process",
-        method);
+    return method + " is computed by one process, since it is there to compare with";
+  if (has_cycles(run)) return method + " with coefficients that vary is computed by one process";
   return method + " is computed by one process";
 }
 

@@ -28,6 +28,10 @@ def cycles(points, sides, device="cpu", **parameters):
     return poisson(points, sides, device, **{"method": "multigrid", **parameters})
 
 
+def transforms(points, sides, device="cpu", **parameters):
+    return poisson(points, sides, device, **{"method": "fft", **parameters})
+
+
 class Solved(Shared):
     def solve(self, config, count, folder, code, environment=None):
         """What a run leaves and says: numbers, and the lines of its failure."""
@@ -176,11 +180,65 @@ class ByCycles(Solved):
         self.assert_solved(cycles([9, 17], ("p", "n"), source=0), (3,))
 
 
+class ByTransforms(Solved):
+    """fft: a rank has its planes, and for what goes along the slowest axis its columns."""
+
+    def test_sides_of_every_kind(self):
+        for number, sides in enumerate((("p", "p"), ("d", "nd"), ("n", "d"), ("dn", "p"))):
+            with self.subTest(sides=sides):
+                self.assert_solved(transforms([11 + number, 17], sides, reaction=0.5), (2, 5))
+        for sides in (("p", "d", "p"), ("n", "p", "dn"), ("d", "nd", "n")):
+            with self.subTest(sides=sides):
+                config = transforms([7, 6, 11], sides, reaction=1)
+                self.assert_solved(config, (3,))
+                self.assert_solved({**config, "precision": "float32"}, (5,))
+
+    def test_layers(self):
+        for axis in "xyz":
+            config = transforms([6, 7, 9], ("d", "p", "n"), diffusivity=f"1 + {axis}^2",
+                                reaction=f"1 + {axis}")
+            with self.subTest(axis=axis):
+                self.assert_solved(config, (3,))
+        self.assert_solved(transforms([33, 18], ("dn", "n"), diffusivity="2 + sin(x)"), (2,))
+
+    def test_what_is_faster_eliminated(self):
+        for sides in ("pnd", "ddp"):
+            with self.subTest(sides=sides):
+                self.assert_solved(transforms([257, 256, 5] if sides[2] != "p" else [257, 4, 256],
+                                              sides), (2,))
+
+    def test_an_open_mean(self):
+        for points, sides in (([12, 17], ("p", "p")), ([8, 9, 10], ("n", "p", "n"))):
+            with self.subTest(sides=sides):
+                self.assert_solved(transforms(points, sides, source="cos(2*pi*x)*cos(pi*y)", mean=3,
+                                              imbalance=1), (3,))
+
+    def test_a_negative_reaction(self):
+        self.assert_solved(transforms([12, 9, 11], ("d", "n", "p"), reaction=-3.5), (2,))
+
+    def test_resonance(self):
+        told = self.assert_solved(transforms([12, 17], ("p", "n"), source="cos(2*pi*x)", imbalance=1,
+                                             reaction=-144 * (2 - 3**0.5)), (2,), code=BAD_INPUT,
+                                  has_result=False)
+        self.assertIn("resonance", told[0])
+
+    def test_values_on_sides_and_files(self):
+        values = numpy.random.default_rng(3).random((9, 7, 6))
+        numpy.save(self.directory / "f.npy", values)
+        around = {"x": {"lower": {"dirichlet": "y*z"}, "upper": {"neumann": "y - z"}},
+                  "y": {"lower": {"neumann": "x + z"}, "upper": {"dirichlet": "sin(z) + x"}},
+                  "z": {"lower": {"dirichlet": "x*y"}, "upper": {"neumann": "cos(x)*y"}}}
+        config = transforms([6, 7, 9], (), source={"file": "f.npy"})
+        self.assert_solved({**config, "boundary": around}, (2, 4))
+
+
 class Refused(Solved):
     def test_what_is_not_shared(self):
         for points, parameters, needed in (
-                ([17, 17], {"method": "fft"}, "fft is computed by one process (there are 2; cg is"),
-                ([17, 17], {"method": "sor"}, "sor is computed by one process (there are 2"),
+                ([3, 17], {"method": "fft"}, "fft with one unknown along x is computed by one process"),
+                ([17, 17], {"method": "sor"},
+                 "sor is computed by one process, since it is there to compare with (there are 2; "
+                 "ranks share cg, fft, and"),
                 ([17, 17], {"method": "mg_cg", "reaction": "1 + y"},
                  "mg_cg with coefficients that vary is computed by one process (there are 2"),
                 ([17, 17], {"method": "multigrid", "diffusivity": "1 + x"},
@@ -207,6 +265,16 @@ class Refused(Solved):
         self.assertIn("2 ranks share 9 planes, up to 5 each", out)
         out, _ = self.call("check", self.write("case.yaml", cycles([33, 33, 64], "ddd")), "--ranks", "2")
         self.assertIn("2 ranks share 64 planes, up to 32 each", out)
+
+    def test_what_transforms_take(self):
+        """u, the source, two arrays of a rank's planes, and a half of each on the host to be sent;
+        along the slowest axis the columns of coefficients, too."""
+        def mebibytes(**parameters):
+            file = self.write("case.yaml", transforms([64, 64, 64], "ddd", source="x", **parameters))
+            told = json.loads(self.call("check", file, "--ranks", "2", "--json")[0])
+            return told["rank_bytes"] / 2**20
+        self.assertTrue(5 < mebibytes() < 6)
+        self.assertTrue(7 < mebibytes(diffusivity="1 + z") < 8)
 
 
 class OnGpu(Solved):
@@ -239,6 +307,23 @@ class OnGpu(Solved):
             more = {"source": "cos(2*pi*x)", "imbalance": 1} if singular else {"reaction": 0.1}
             self.assert_solved_on_gpu(cycles(points, sides, **more), (3,))
             self.assert_solved_on_gpu(cycles(points, sides, **more, method="mg_cg"), (2,))
+
+    def test_transforms(self):
+        """Along all axes, and with elimination along each; of lines that stay on the chip, and others."""
+        for points, sides, more in (([34, 33, 40], "dnp", {}), ([33, 36, 35], "ppd", {}),
+                                    ([130, 97], ("p", "dn"), {}), ([257, 256, 130], "pnd", {}),
+                                    ([260, 130, 253], "pdp", {}),
+                                    ([20, 18, 33], "dpn", {"diffusivity": "1 + z"}),
+                                    ([20, 18, 33], "pnd", {"diffusivity": "1 + x", "reaction": "x"}),
+                                    ([64, 33], "nd", {"reaction": "x"})):
+            for precision, counts in (("float64", (2, 3)), ("float32", (2,))):
+                config = transforms(points, sides, **{"reaction": 0.5, **more})
+                self.assert_solved_on_gpu({**config, "precision": precision}, counts)
+
+    def test_transforms_in_pieces(self):
+        """Grids of which each sends several pieces while it makes others."""
+        for points, sides in (([160, 162, 168], "ppp"), ([260, 259, 66], "ddd"), ([2048, 2100], "pd")):
+            self.assert_solved_on_gpu(transforms(points, sides, reaction=0.5), (2,))
 
     def test_planes(self):
         config = poisson([130, 97], ("p", "dn"), diffusivity="1 + x*y")
