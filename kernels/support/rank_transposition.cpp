@@ -103,6 +103,15 @@ RankTransposition::RankTransposition(RankPlanes const& planes, Stream const& str
                                sum_of(staging_bytes(planes_, columns_, value_bytes_, own_)));
 }
 
+RankTransposition::~RankTransposition() {
+  for (Stream& stream : streams_) {
+    try {
+      stream.synchronize();
+    } catch (Error const&) {  // of what was queued, which whoever looks at results has met
+    }
+  }
+}
+
 std::span<std::byte> RankTransposition::array_of(std::size_t rank, Array array) const {
   auto const bytes = array_bytes(planes_, columns_, value_bytes_, rank);
   std::byte* const first = memory_ ? memory_->of(static_cast<int>(rank)) + flag_bytes

@@ -46,6 +46,10 @@ class RankTransposition {
   /// All ranks make one.
   RankTransposition(RankPlanes const& planes, Stream const& stream, RankCuts columns,
                     std::size_t value_bytes);
+  RankTransposition(RankTransposition const&) = delete;
+  RankTransposition& operator=(RankTransposition const&) = delete;
+  /// Waits for what is on its way to others.
+  ~RankTransposition();
 
   template <class T>
   std::span<T> planes() {
