@@ -83,8 +83,8 @@ void require_one_process(CLI::App const& app) {
   int const count = ranks().count();
   if (count == 1 || app.got_subcommand("run") || app.got_subcommand("bench")) return;
   throw Error(
-      fmt::format("a launcher has started {} processes, and `run` and `bench links` alone go "
-                  "over several of them",
+      fmt::format("a launcher has started {} processes, and `run`, `bench links` and `bench "
+                  "poisson` alone go over several of them",
                   count));
 }
 

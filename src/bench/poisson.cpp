@@ -1,62 +1,21 @@
 #include "kernels/poisson/poisson.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <variant>
 #include <vector>
 
+#include "bench/poisson_cases.hpp"
 #include "bench/workloads.hpp"
-#include "kernels/poisson/layers.hpp"
-#include "kernels/poisson/transform.hpp"
 
 namespace gridstride::bench {
 
 namespace of_poisson {
 
-/// What is solved: on a cube, or a square, with the same sides everywhere.
-struct Case {
-  std::string_view operation;
-  int dims;
-  SideKind sides;
-};
-
-constexpr Case volume{"3D, periodic", 3, SideKind::periodic};
-constexpr Case held_volume{"3D, Dirichlet", 3, SideKind::dirichlet};
-constexpr Case free_volume{"3D, Neumann", 3, SideKind::neumann};
-constexpr Case plane{"2D, periodic", 2, SideKind::periodic};
-constexpr Case held_plane{"2D, Dirichlet", 2, SideKind::dirichlet};
-
-/// Intervals along an axis are multiples of 8; sides that are not periodic have a point more.
-template <Case const& of>
-Grid grid_of(std::int64_t size) {
-  int const more = of.sides == SideKind::periodic ? 0 : 1;
-  auto const intervals = std::max<std::int64_t>((side_of(size, 1, of.dims) - more) / 8 * 8, 8);
-  Grid grid;
-  grid.dims = of.dims;
-  for (int axis = 0; axis < of.dims; ++axis) {
-    grid.points[axis] = intervals + more;
-    grid.spacing[axis] = 1 / static_cast<double>(intervals);
-  }
-  return grid;
-}
-
-/// The way that `method: fft` takes.
-template <class T>
-using Solver = std::variant<poisson::TransformSolver<T>, poisson::LayerSolver<T>>;
-template <class T>
-Solver<T> solver_of(Stream& stream, poisson::Equation<T> const& equation) {
-  bool const singular = equation.sides[0][0] != SideKind::dirichlet;
-  if (auto const axis = poisson::faster_eliminated(equation.grid, equation.sides))
-    return poisson::LayerSolver<T>(stream, equation, *axis, singular);
-  return poisson::TransformSolver<T>(stream, equation);
-}
-
 template <class T, Case const& of>
 Problem problem(Stream& stream, std::int64_t size, int sets) {
   poisson::Equation<T> equation;
-  equation.grid = grid_of<of>(size);
+  equation.grid = grid_of(of, size);
   equation.sides.fill({of.sides, of.sides});
   auto const solver = std::make_shared<Solver<T>>(solver_of(stream, equation));
   Arrays<T> const right(stream, equation.grid.size(), sets), u(stream, equation.grid.size(), sets);
@@ -97,19 +56,15 @@ Workload workload(Backend backend) {
                 .set_bytes = 2 * sizeof(T) * points,
                 .elements = points};
   };
-  // On the host the reference, which sums all points of a line for each coefficient, is done too.
-  constexpr int more = of.sides == SideKind::periodic ? 0 : 1;
-  bool const on_host = backend == Backend::cpu;
-  std::int64_t const extent = (of.dims == 3 ? on_host ? 64 : 512 : on_host ? 256 : 8192) + more;
   return {.family = "poisson",
           .operation = of.operation,
           .type = type_name<T>(),
           .by_default = sizeof(T) == 8,
-          .size = extent * extent * (of.dims == 3 ? extent : 1),
+          .size = of.points(backend),
           .work = work,
           .rows = rows_of(fft::variants<T>(), backend, fft::default_variant(backend)),
           .make = problem<T, of>,
-          .rounded = [](std::int64_t wanted) { return grid_of<of>(wanted).size(); },
+          .rounded = [](std::int64_t wanted) { return grid_of(of, wanted).size(); },
           .error = "the backward error"};
 }
 

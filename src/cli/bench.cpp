@@ -10,6 +10,7 @@
 #include "bench/links.hpp"
 #include "bench/pipeline.hpp"
 #include "bench/report.hpp"
+#include "bench/shared_poisson.hpp"
 #include "cli/commands.hpp"
 #include "config/faults.hpp"
 #include "config/value.hpp"
@@ -117,6 +118,22 @@ void write_timelines(Stream& stream, std::int64_t size, std::string const& file)
   io::write_text_file(file, bench::timeline_json(stream.device(), runs));
 }
 
+/// Of what several processes measure together: what the first one prints and writes.
+template <class Reports>
+int tell_reports(BenchArguments const& options, Stream& stream, std::string const& what,
+                 Reports const& reports) {
+  if (!ranks().is_first()) return 0;
+  if (options.json != "-")
+    fmt::print("{}{} ranks{}; {}\n{}", bench::heading(stream.device(), {}), ranks().count(), what,
+               ranks().transport(), bench::table(reports));
+  auto const json = [&] { return bench::json(ranks(), stream.device(), reports); };
+  if (options.json == "-")
+    fmt::print("{}", json());
+  else if (!options.json.empty())
+    io::write_text_file(options.json, json());
+  return 0;
+}
+
 /// What a launcher has several processes for, all of which come here.
 int run_links(BenchArguments const& options) {
   for (auto const& [option, given] : {std::pair{"--size", !options.size.empty()},
@@ -128,26 +145,33 @@ int run_links(BenchArguments const& options) {
   if (ranks().count() == 1)
     refuse("links", "are between processes (--ranks N, or a launcher, starts several)");
   Stream stream(open_device(options.device));
-  auto const reports = bench::measure_links(ranks(), stream);
-  if (!ranks().is_first()) return 0;
-  if (options.json != "-")
-    fmt::print("{}{} ranks in a ring, both ways at a time; {}\n{}",
-               bench::heading(stream.device(), {}), ranks().count(), ranks().transport(),
-               bench::table(reports));
-  auto const json = [&] { return bench::json(ranks(), stream.device(), reports); };
-  if (options.json == "-")
-    fmt::print("{}", json());
-  else if (!options.json.empty())
-    io::write_text_file(options.json, json());
-  return 0;
+  return tell_reports(options, stream, " in a ring, both ways at a time",
+                      bench::measure_links(ranks(), stream));
+}
+
+/// Likewise.
+int run_shared_poisson(BenchArguments const& options) {
+  for (auto const& [option, given] : {std::pair{"--variant", !options.selection.variant.empty()},
+                                      std::pair{"--folder", !options.folder.empty()},
+                                      std::pair{"--timeline", !options.timeline.empty()}})
+    if (given) refuse(option, "is not for 'bench poisson' on several processes");
+  std::string const& type = options.selection.type;
+  if (!type.empty() && type != "float32" && type != "float64")
+    refuse("--type " + type, "is no type of 'poisson' ('float32' or 'float64' is needed)");
+  std::int64_t const size = options.size.empty() ? 0 : parse_size(options.size);
+  Stream stream(open_device(options.device));
+  return tell_reports(options, stream, "",
+                      bench::measure_shared_poisson(ranks(), stream, type, size));
 }
 
 int run_bench(BenchArguments const& options) {
   if (options.selection.family == "links") return run_links(options);
+  if (ranks().count() > 1 && options.selection.family == "poisson")
+    return run_shared_poisson(options);
   if (ranks().count() > 1)
     throw Error(
-        fmt::format("a launcher has started {} processes, and `bench links` alone goes over "
-                    "several of them",
+        fmt::format("a launcher has started {} processes, and `bench links` and `bench poisson` "
+                    "alone go over several of them",
                     ranks().count()));
   auto selection = options.selection;
   if (!options.size.empty()) selection.size = parse_size(options.size);
@@ -219,8 +243,9 @@ void add_bench(CLI::App& app, Action& action, std::vector<std::string> words) {
   options->ranks.add_to(*command);
   command->callback([options, &action, words = std::move(words)] {
     action = [options, words] {
-      if (options->ranks.given->count() > 0 && options->selection.family != "links")
-        refuse("--ranks", "is for 'bench links'");
+      std::string const& family = options->selection.family;
+      if (options->ranks.given->count() > 0 && family != "links" && family != "poisson")
+        refuse("--ranks", "is for 'bench links' and 'bench poisson'");
       return options->ranks.must_launch() ? options->ranks.launch(words) : run_bench(*options);
     };
   });

@@ -51,14 +51,28 @@ class Links(Case):
         self.assertGreater(link["rate"], 0)
         self.assertGreater(link["times"][-1]["bytes"], link["times"][0]["bytes"])
 
+    def test_equations(self):
+        """Ranks that have other bits than one process would fail."""
+        file = self.directory / "poisson.json"
+        out, _ = self.call("bench", "poisson", "--ranks", 2, "--device", "cpu", "--type", "float32",
+                           "--size", "4e3", "--json", file)
+        self.assertIn("exchanged by way of the host", out)
+        found = json.loads(file.read_text(encoding="utf-8"))
+        self.assertEqual(found["ranks"], 2)
+        self.assertEqual([solve["points"] for solve in found["solves"]],
+                         [8**3, 9**3, 9**3, 56**2, 57**2])
+        self.assertTrue(all(solve["shared"] > 0 for solve in found["solves"]))
+
     def test_what_they_are_not_for(self):
         _, err = self.call("bench", "links", code=BAD_INPUT)
         self.assertIn("links: are between processes", err)
         _, err = self.call("bench", "scan", "--ranks", 2, code=BAD_INPUT)
-        self.assertIn("--ranks: is for 'bench links'", err)
+        self.assertIn("--ranks: is for 'bench links' and 'bench poisson'", err)
         for option in ("--size", "--type", "--variant", "--folder", "--timeline"):
             _, err = self.call("bench", "links", option, "8", code=BAD_INPUT)
             self.assertIn(f"{option}: is not for 'bench links'", err)
+        _, err = self.call("bench", "poisson", "--ranks", 2, "--type", "int32", code=BAD_INPUT)
+        self.assertIn("--type int32: is no type of 'poisson'", err)
 
 
 class Doors(Case):

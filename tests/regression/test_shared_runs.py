@@ -485,7 +485,7 @@ class Systems(Shared):
 class Ends(Shared):
     def test_other_commands(self):
         _, err = self.on_ranks(2, "list", code=FAILED)
-        self.assertEqual(err.count("`run` and `bench links` alone go over"), 1, err)
+        self.assertEqual(err.count("`run`, `bench links` and `bench poisson` alone go over"), 1, err)
 
     def test_faults_are_told_once(self):
         file = self.write("case.yaml", heat(parameters={"diffusivity": -1}))
