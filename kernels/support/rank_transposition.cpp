@@ -77,7 +77,8 @@ std::size_t RankTransposition::bytes(Backend backend, RankCuts const& planes,
 }
 
 RankTransposition::RankTransposition(RankPlanes const& planes, Stream const& stream,
-                                     RankCuts columns, std::size_t value_bytes)
+                                     RankCuts columns, std::size_t value_bytes,
+                                     [[maybe_unused]] bool directly)
     : ranks_(planes.ranks()),
       own_(static_cast<std::size_t>(ranks_.rank())),
       planes_(planes.cuts()),
@@ -87,7 +88,7 @@ RankTransposition::RankTransposition(RankPlanes const& planes, Stream const& str
     throw std::invalid_argument("columns cut for another number of ranks");
   std::size_t const own_bytes = sum_of(array_bytes(planes_, columns_, value_bytes_, own_));
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (planes.by_kernels()) {
+  if (directly) {
     memory_ = std::make_unique<RankMemory>(ranks_, stream, flag_bytes + own_bytes);
     if (!memory_->failure().empty()) throw Error(memory_->failure());
     // Flags that tell others of what has come are not to wait for room beside kernels.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -43,9 +44,12 @@ class RankTransposition {
   static std::size_t bytes(Backend backend, RankCuts const& planes, RankCuts const& columns,
                            std::size_t value_bytes);
 
-  /// All ranks make one.
+  /// All ranks make one, which goes directly where kernels write into the other GPUs' memory.
   RankTransposition(RankPlanes const& planes, Stream const& stream, RankCuts columns,
-                    std::size_t value_bytes);
+                    std::size_t value_bytes)
+      : RankTransposition(planes, stream, std::move(columns), value_bytes, planes.by_kernels()) {}
+  RankTransposition(RankPlanes const& planes, Stream const& stream, RankCuts columns,
+                    std::size_t value_bytes, bool directly);
   RankTransposition(RankTransposition const&) = delete;
   RankTransposition& operator=(RankTransposition const&) = delete;
   /// Waits for what is on its way to others.

@@ -21,7 +21,8 @@ namespace gridstride::test {
 
 namespace {
 
-std::atomic<unsigned> next_seed = 1, longest_pause = 100;
+std::atomic<unsigned> next_seed = 1, longest_pause = 100, next_gpu = 0;
+std::atomic<bool> are_apart = false;
 
 /// That a queue has come to a point.
 class Point {
@@ -132,6 +133,8 @@ void set_pauses(unsigned seed, unsigned microseconds) {
   longest_pause = microseconds;
 }
 
+void set_apart(bool apart) { are_apart = apart; }
+
 void queue_work(void* stream, std::function<void()> work) { queue_of(stream).add(std::move(work)); }
 
 }  // namespace gridstride::test
@@ -150,7 +153,11 @@ Properties properties(int) {
   return found;
 }
 std::size_t free_memory(int) { return std::size_t{1} << 36; }
-std::array<std::byte, 16> identity(int) { return {}; }
+std::array<std::byte, 16> identity(int) {
+  std::array<std::byte, 16> found{};
+  if (test::are_apart) found[0] = static_cast<std::byte>(++test::next_gpu);
+  return found;
+}
 void use_device(int) {}
 Range::Range(char const*) {}
 Range::~Range() = default;

@@ -11,6 +11,9 @@ namespace gridstride::test {
 /// How pauses are drawn, and how many microseconds they have at most; for streams made from now on.
 void set_pauses(unsigned seed, unsigned microseconds);
 
+/// Whether each who asks for the identity of its GPU has one of its own.
+void set_apart(bool apart);
+
 /// In place of a kernel: queues `work` on a stream by its native handle.
 void queue_work(void* stream, std::function<void()> work);
 
