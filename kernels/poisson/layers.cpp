@@ -50,7 +50,7 @@ LayerSolver<T>::LayerSolver(Stream& stream, Equation<T> const& equation, int axi
                       equation.ranks->upper() - equation.ranks->lower(), shared_->own_columns(), 0);
     if (axis == grid.dims - 1) bring_coefficients(stream);
   }
-  kept_ = {stream, MemorySpace::device, bytes_kept / sizeof(double)};
+  if (bytes_kept > 0) kept_ = {stream, MemorySpace::device, bytes_kept / sizeof(double)};
 }
 
 /// Threads of the host have memory for a system each.
@@ -90,7 +90,7 @@ void LayerSolver<T>::bring_coefficients(Stream& stream) {
   T const* const given[] = {equation_.diffusivities, equation_.reactions};
   for (std::size_t i = 0; i < 2; ++i) {
     if (given[i] == nullptr) continue;
-    columns_[i] = {stream, MemorySpace::device, size};
+    if (size > 0) columns_[i] = {stream, MemorySpace::device, size};
     shared_->bring_columns(stream, {given[i], held}, columns_[i].span());
   }
 }

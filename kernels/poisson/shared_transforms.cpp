@@ -233,7 +233,7 @@ void SharedTransforms<T>::bring_columns(Stream& stream, std::span<T const> value
   copy_async(planes(), own(values), stream);
   ways_.send_planes(stream, 0, ways_.own_planes());
   ways_.await_columns(stream);
-  copy_async(brought, std::span<T const>(columns()), stream);
+  if (!brought.empty()) copy_async(brought, std::span<T const>(columns()), stream);
   ways_.send_columns(stream, 0, own_columns());
   ways_.await_planes(stream);
 }

@@ -35,8 +35,9 @@ void copy_rows(Stream& stream, CopiedRows const& copy);
 /// may have none.
 ///
 /// What goes from one to the other may go in pieces, so that some are on their way while others are
-/// made; all ranks call all functions in the same order, and `send_…` as often. Where GPUs reach
-/// each other's memory, pieces are copied into the other GPU's array on streams of their own, and
+/// made; all ranks call all functions in the same order, and `send_…` as often. Both ways take turns,
+/// each of them whole: before planes are sent again, columns are sent back and awaited. Where GPUs
+/// reach each other's memory, pieces are copied into the other GPU's array on streams of their own, and
 /// flags there tell that they have come; else all goes by way of the host, once it is awaited.
 class RankTransposition {
  public:
