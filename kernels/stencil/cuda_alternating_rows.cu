@@ -96,6 +96,12 @@ struct Part {
   }
 };
 
+/// What a line has, and one beside it, which counts for nothing in a plain one, not even by its sign.
+template <bool plain, class T>
+__device__ T with_beside(LineSweep<T> const& sweep, T here, T beside) {
+  return plain ? sweep.center * here : sweep.center * here + sweep.beside * beside;
+}
+
 /// `plain`: out = v, and what `in` has at a Dirichlet end is v there; without what Neumann ends let in.
 template <bool whole, bool plain, class T>
 __global__ void __launch_bounds__(most_threads, 1)
@@ -138,7 +144,7 @@ __global__ void __launch_bounds__(most_threads, 1)
     auto const below = mine.piece(0, lane * pieces + i), here = mine.piece(1, lane * pieces + i);
 #pragma unroll
     for (int j = 0; j < width<T>; ++j)
-      known[i * width<T> + j] = sweep.center * here.at[j] + sweep.beside * below.at[j];
+      known[i * width<T> + j] = with_beside<plain>(sweep, here.at[j], below.at[j]);
   }
   __syncwarp();
   bring(2, 0);
@@ -161,8 +167,8 @@ __global__ void __launch_bounds__(most_threads, 1)
 #pragma unroll
       for (int j = 0; j < width<T>; ++j) {
         int const at = i * width<T> + j;
-        e[at] = known[at] + sweep.beside * above.at[j];
-        known[at] = sweep.center * above.at[j] + sweep.beside * here.at[j];
+        e[at] = plain ? known[at] : known[at] + sweep.beside * above.at[j];
+        known[at] = with_beside<plain>(sweep, above.at[j], here.at[j]);
         here.at[j] = e[at];
       }
     }

@@ -40,6 +40,8 @@ ImplicitArguments<T> arguments_of(Diffusion<T> const& diffusion) {
       a.side_value[axis][side] = values;
     }
   }
+  for (std::size_t side = 0; side < 2; ++side)
+    w.goes_on[diffusion.grid.dims - 1][side] = diffusion.goes_on[side];
   return w;
 }
 
@@ -149,9 +151,9 @@ void hold_sides(Stream& stream, Diffusion<T> const& diffusion, T* values) {
 }
 
 template <class T>
-AxisSystems<T>::AxisSystems(Stream& stream, Grid const& grid, bool variable)
+AxisSystems<T>::AxisSystems(Stream& stream, Grid const& grid, bool variable, std::int64_t points)
     : findings_(stream, MemorySpace::device, 3), grid_(grid) {
-  auto const rows = static_cast<std::size_t>(variable ? grid.size() : longest(grid));
+  auto const rows = static_cast<std::size_t>(variable ? points : longest(grid));
   for (auto* const buffer : {&lower_, &diagonal_, &upper_})
     *buffer = Buffer<T>(stream, MemorySpace::device, rows);
   zero_async(findings_.span(), stream);
@@ -166,41 +168,53 @@ std::size_t AxisSystems<T>::bytes(Grid const& grid, bool variable) {
 template <class T>
 void AxisSystems<T>::solve(Stream& stream, Diffusion<T> const& diffusion, double theta,
                            T const* start, T* right, T* x) {
+  for (int axis = 0; axis < diffusion.grid.dims; ++axis) {
+    hold_axis(stream, diffusion, theta, start, right, axis);
+    solve_axis(stream, diffusion, theta, right, x, axis);
+    right = x;
+  }
+}
+
+template <class T>
+void AxisSystems<T>::hold_axis(Stream& stream, Diffusion<T> const& diffusion, double theta,
+                               T const* start, T* right, int axis) {
+  if (!has_held(diffusion, axis)) return;
   auto w = arguments_of(diffusion);
   w.theta = theta;
   w.start = start;
+  w.axis = axis;
+  w.given.out = right;
+  hold(stream, diffusion.grid.dims, w);
+}
+
+template <class T>
+void AxisSystems<T>::solve_axis(Stream& stream, Diffusion<T> const& diffusion, double theta,
+                                T const* right, T* x, int axis) {
+  auto const by = variant(stream.device(), diffusion, theta, axis);
+  if (by == lines_variant) {
+    auto lines = line_solve(diffusion, theta, axis);
+    lines.in = right;
+    lines.out = x;
+    return solve_lines(stream, lines);
+  }
+  auto w = arguments_of(diffusion);
+  w.theta = theta;
+  w.axis = axis;
   w.lower = lower_.data();
   w.diagonal = diagonal_.data();
   w.upper = upper_.data();
-  int const dims = diffusion.grid.dims;
+  find_rows(stream, w);
   auto const size = static_cast<std::size_t>(diffusion.grid.size());
-  for (int axis = 0; axis < dims; ++axis) {
-    w.axis = axis;
-    w.given.out = right;
-    if (has_held(diffusion, axis)) hold(stream, dims, w);
-    auto const by = variant(stream.device(), diffusion, theta, axis);
-    if (by == lines_variant) {
-      auto lines = line_solve(diffusion, theta, axis);
-      lines.in = right;
-      lines.out = x;
-      solve_lines(stream, lines);
-      right = x;
-      continue;
-    }
-    find_rows(stream, w);
-    auto const [shape, first] = lines_along(diffusion, axis);
-    auto const from = static_cast<std::size_t>(first);
-    std::size_t const skipped = diffusion.diffusivity_field != nullptr ? from : 0;
-    tridiagonal::Coefficients<T> const coefficients{
-        std::span<T const>(lower_.span()).subspan(skipped),
-        std::span<T const>(diagonal_.span()).subspan(skipped),
-        std::span<T const>(upper_.span()).subspan(skipped)};
-    tridiagonal::solve<T>(stream, shape, coefficients,
-                          std::span<T const>(right, size).subspan(from),
-                          std::span<T>(x, size).subspan(from),
-                          findings_.span().subspan(static_cast<std::size_t>(axis), 1), by);
-    right = x;
-  }
+  auto const [shape, first] = lines_along(diffusion, axis);
+  auto const from = static_cast<std::size_t>(first);
+  std::size_t const skipped = diffusion.diffusivity_field != nullptr ? from : 0;
+  tridiagonal::Coefficients<T> const coefficients{
+      std::span<T const>(lower_.span()).subspan(skipped),
+      std::span<T const>(diagonal_.span()).subspan(skipped),
+      std::span<T const>(upper_.span()).subspan(skipped)};
+  tridiagonal::solve<T>(stream, shape, coefficients, std::span<T const>(right, size).subspan(from),
+                        std::span<T>(x, size).subspan(from),
+                        findings_.span().subspan(static_cast<std::size_t>(axis), 1), by);
 }
 
 template <class T>

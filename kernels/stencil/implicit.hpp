@@ -32,6 +32,10 @@ struct Diffusion {
   double const* step = nullptr;  ///< dt (s), in the stream's device memory
   /// The same where the host knows it, else 0: some solutions want it there.
   double known_step = 0;
+  /// Whether the grid goes on at the lower and upper end of its slowest axis: `in` and `start`, α and
+  /// faces then have the plane that lies there, too, before or behind their first and last one. The
+  /// sides there do not count.
+  std::array<bool, 2> goes_on = {};
 };
 
 /// out = factor·dt·(L in + s + N) + Σ_j weight_j·term_j, N what Neumann sides let in; 0 on Dirichlet
@@ -60,7 +64,10 @@ class AxisSystems {
  public:
   AxisSystems() = default;
   /// With room for a field of α or without.
-  AxisSystems(Stream& stream, Grid const& grid, bool variable);
+  AxisSystems(Stream& stream, Grid const& grid, bool variable)
+      : AxisSystems(stream, grid, variable, grid.size()) {}
+  /// Of a part of that grid that has so many points at most.
+  AxisSystems(Stream& stream, Grid const& grid, bool variable, std::int64_t points);
   /// What one takes of the device, in values of T on each point of the grid, and in bytes beside.
   static std::int64_t arrays(bool variable) { return variable ? 3 : 0; }
   static std::size_t bytes(Grid const& grid, bool variable);
@@ -69,6 +76,12 @@ class AxisSystems {
   /// say, less `start` where there is one. `x` may be `right`, which is changed there in any case.
   void solve(Stream& stream, Diffusion<T> const& diffusion, double theta, T const* start, T* right,
              T* x);
+  /// The same for one axis, after those before it: queues what `right` is on its Dirichlet sides, and
+  /// the solution along it. Both by themselves, so that lines may lie otherwise than sides do.
+  void hold_axis(Stream& stream, Diffusion<T> const& diffusion, double theta, T const* start,
+                 T* right, int axis);
+  void solve_axis(Stream& stream, Diffusion<T> const& diffusion, double theta, T const* right, T* x,
+                  int axis);
   /// Waits for the stream. What went wrong so far, in words; empty: nothing did.
   std::string fault(Stream& stream) const;
   /// What solves along an axis: a row of family `tridiagonal`, or `lines` (alternating.hpp) where

@@ -18,6 +18,7 @@ struct ImplicitArguments {
   double theta;         // the same of what is implicit
   int axis;             // that is solved for
   bool whole;           // what is held are the values themselves
+  bool goes_on[3][2];   // the grid, beyond this side: arrays have what lies there
   T const* start;       // what a solution is added to; null: 0
   T* lower;
   T* diagonal;
@@ -32,16 +33,17 @@ struct AlongAxis {
 };
 
 template <class T>
-GRIDSTRIDE_HOST_DEVICE inline AlongAxis along_axis(DiffusionArguments<T> const& a, int axis,
+GRIDSTRIDE_HOST_DEVICE inline AlongAxis along_axis(ImplicitArguments<T> const& w, int axis,
                                                    long long at, long long offset) {
+  auto const& a = w.given;
   long long const stride = axis == 0 ? 1 : axis == 1 ? a.points[0] : a.points[0] * a.points[1];
   long long const last = a.points[axis] - 1, around = last * stride;
   AlongAxis along{offset - stride, offset + stride, -1, SideRule::periodic};
-  if (at == 0) {
+  if (at == 0 && !w.goes_on[axis][0]) {
     along.side = 0;
     along.rule = a.side[axis][0];
     along.lower = along.rule == SideRule::periodic ? offset + around : along.upper;
-  } else if (at == last) {
+  } else if (at == last && !w.goes_on[axis][1]) {
     along.side = 1;
     along.rule = a.side[axis][1];
     along.upper = along.rule == SideRule::periodic ? offset - around : along.lower;
@@ -61,7 +63,7 @@ GRIDSTRIDE_HOST_DEVICE inline T residual_point(ImplicitArguments<T> const& w, lo
   T const alpha = variable ? a.diffusivity[offset] : T(1);
   T change = 0;
   for (int axis = 0; axis < dims; ++axis) {
-    auto const along = along_axis(a, axis, at[axis], offset);
+    auto const along = along_axis(w, axis, at[axis], offset);
     if (a.in) {
       auto const weight = static_cast<T>(factor * w.rate[axis]);
       if constexpr (variable)
@@ -89,7 +91,7 @@ struct AxisRow {
 template <bool variable, class T>
 GRIDSTRIDE_HOST_DEVICE inline AxisRow<T> axis_row(ImplicitArguments<T> const& w, int axis,
                                                   long long at, long long offset) {
-  auto const along = along_axis(w.given, axis, at, offset);
+  auto const along = along_axis(w, axis, at, offset);
   if (along.side >= 0 && along.rule == SideRule::dirichlet) return {0, 1, 0};
   auto const weight = static_cast<T>(w.theta * *w.step * w.rate[axis]);
   T below = weight, above = weight;
@@ -122,10 +124,12 @@ GRIDSTRIDE_HOST_DEVICE inline T held_value(ImplicitArguments<T> const& w, long l
                                                   axis == 2 ? place : k);
     };
     T value = row.diagonal * neighbour(at[axis]);
+    bool const wraps_below = at[axis] == 0 && !w.goes_on[axis][0],
+               wraps_above = at[axis] == last && !w.goes_on[axis][1];
     if (row.lower != 0)
-      value = multiply_add(row.lower, neighbour(at[axis] == 0 ? last : at[axis] - 1), value);
+      value = multiply_add(row.lower, neighbour(wraps_below ? last : at[axis] - 1), value);
     if (row.upper != 0)
-      value = multiply_add(row.upper, neighbour(at[axis] == last ? 0 : at[axis] + 1), value);
+      value = multiply_add(row.upper, neighbour(wraps_above ? 0 : at[axis] + 1), value);
     return value;
   }
 }

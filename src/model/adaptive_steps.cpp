@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <utility>
 
 #include "core/error.hpp"
@@ -30,6 +32,31 @@ void check_tolerance(config::RunConfig const& run, std::vector<Problem>& problem
       fmt::format("{} is too small for {} (numbers are rounded to {:.2g} of themselves; {:.2g} is "
                   "the least)",
                   relative, name_of(run.precision), rounding, 8 * rounding)));
+}
+
+void share_worst(Stream& stream, RankPlanes& planes, std::span<system::WorstError const> own,
+                 std::int64_t first, std::span<system::WorstError> parts) {
+  system::find_worst(stream, own, first, &parts[static_cast<std::size_t>(planes.ranks().rank())]);
+  static_assert(sizeof(system::WorstError) % sizeof(double) == 0);
+  constexpr std::int64_t numbers = sizeof(system::WorstError) / sizeof(double);
+  RankCuts cuts;
+  for (int rank = 0; rank <= planes.ranks().count(); ++rank) cuts.push_back(rank * numbers);
+  planes.share(stream, reinterpret_cast<double*>(parts.data()), 1, cuts);
+}
+
+std::size_t worst_numbers(int ranks) {
+  return static_cast<std::size_t>(ranks) * sizeof(system::WorstError) / sizeof(double);
+}
+
+void require_agreement(Ranks& ranks, system::StepControl const& control) {
+  std::array<double, 2> const own = {control.time, control.step};
+  auto first = own;
+  ranks.broadcast(std::as_writable_bytes(std::span(first)));
+  if (first != own)
+    throw std::runtime_error(
+        fmt::format("rank {} is at t = {} s with steps of {} s where the first one is at {} s with "
+                    "{} s: it has a processor of another kind, and finds other numbers",
+                    ranks.rank(), own[0], own[1], first[0], first[1]));
 }
 
 AdaptiveSteps::AdaptiveSteps(Stream const& stream, Grid const& grid,

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/graph.hpp"
+#include "core/ranks.hpp"
+#include "kernels/support/rank_planes.hpp"
 #include "kernels/system/step_control.hpp"
 #include "model/step_clock.hpp"
 
@@ -21,6 +25,15 @@ struct ErrorControl {
 
 /// Adds what is wrong with the tolerance that a run asks for.
 void check_tolerance(config::RunConfig const& run, std::vector<Problem>& problems);
+
+/// Queues that all ranks have the worst error of each in `parts`, found of `own`, whose points count
+/// from `first` on. That takes so many numbers of `planes`.
+void share_worst(Stream& stream, RankPlanes& planes, std::span<system::WorstError const> own,
+                 std::int64_t first, std::span<system::WorstError> parts);
+std::size_t worst_numbers(int ranks);
+/// All ranks call it, each of which has decided on steps by itself. Throws where one has decided
+/// otherwise than the first one.
+void require_agreement(Ranks& ranks, system::StepControl const& control);
 
 /// Many attempts are queued before the host looks how far they came: step, time and what becomes of
 /// an attempt stay on the device, and an attempt after the moment that was asked for does nothing.

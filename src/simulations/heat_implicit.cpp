@@ -15,22 +15,29 @@
 // pass leaves of the error is symmetric and between 0 and 1. It is of order dt, so that one pass
 // more is needed.
 //
+// Where ranks share the grid (heat_implicit_ranks.cpp), a step takes the state of a window and leaves
+// the next one in it; all arrays are those of the rank's planes.
+//
 // By multigrid (heat_multigrid.cpp) 1 − θ·dt·L is solved for as it is, without W.
 
 #include "simulations/heat_implicit.hpp"
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/rank_failures.hpp"
+#include "core/ranks.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/stencil/alternating.hpp"
 #include "kernels/stencil/implicit.hpp"
 #include "kernels/system/slopes.hpp"
 #include "model/adaptive_steps.hpp"
 #include "model/time_stepping.hpp"
+#include "simulations/heat_implicit_ranks.hpp"
 #include "simulations/heat_multigrid.hpp"
 #include "simulations/heat_parameters.hpp"
 #include "simulations/heat_schemes.hpp"
@@ -46,7 +53,8 @@ class ImplicitHeat final : public TimeStepping<T> {
 
  public:
   ImplicitHeat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : ImplicitHeat(run, stream, inputs, choose_steps(run, inputs)) {}
+      : ImplicitHeat(run, stream, inputs, shared_steps(run, inputs),
+                     plan_of(run, stream.device())) {}
   /// At the end of the run the systems of all steps are known to have had a solution.
   void advance(std::int64_t max_steps, double until) override {
     if (adaptive_)
@@ -54,8 +62,12 @@ class ImplicitHeat final : public TimeStepping<T> {
     else
       Base::advance(max_steps, until);
     if (!this->finished()) return;
-    if (auto const fault = systems_.fault(stream_); !fault.empty())
-      throw NumericalError(fmt::format("until t = {} s: {}", this->clock().time, fault));
+    this->settle();
+    fail_together(ranks(), [this] {
+      auto const fault = part_ ? part_->fault(stream_) : systems_.fault(stream_);
+      if (!fault.empty())
+        throw NumericalError(fmt::format("until t = {} s: {}", this->clock().time, fault));
+    });
   }
 
   double values_per_update() const override {
@@ -66,16 +78,18 @@ class ImplicitHeat final : public TimeStepping<T> {
     return solves * (4 + state_.coefficient_arrays() + of_axis * grid_.dims);
   }
   std::vector<NamedText> chosen() const override {
-    if (alternates_) return {{"stencil", "alternating"}};
+    if (alternates_) return this->with_slabs({{"stencil", "alternating"}});
     if (whole_) return {{"implicit steps", "multigrid"}};
     std::string rows;
     for (int axis = 0; axis < grid_.dims; ++axis) {
+      auto of_grid = split_;
+      of_grid.grid = grid_;
       auto const row = stencil::AxisSystems<T>::variant(
-          stream_.device(), split_, scheme_.part > 0 ? scheme_.part / 2 : scheme_.backward, axis);
+          stream_.device(), of_grid, scheme_.part > 0 ? scheme_.part / 2 : scheme_.backward, axis);
       if (rows.find(row) == std::string::npos)
         rows += (rows.empty() ? "" : ", ") + std::string(row);
     }
-    return {{"tridiagonal", rows}};
+    return this->with_slabs({{"tridiagonal", rows}});
   }
   Clock clock() const override {
     Clock clock = Base::clock();
@@ -96,48 +110,85 @@ class ImplicitHeat final : public TimeStepping<T> {
 
  private:
   ImplicitHeat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
-               Steps const& steps)
-      : Base(run, stream, inputs, implicit_rows(run), whole_steps(steps.longest)),
+               Steps const& steps, std::optional<SweepPlan> const& plan)
+      : Base(run, stream, inputs, rows_of_run(run, stream.device(), plan),
+             whole_steps(steps.longest)),
         scheme_(implicit_scheme(run)),
-        u_(state_["u"].span()),
-        value_(u_),
-        base_(u_),
-        bounded_(is_bounded(run)),
-        systems_(stream_, grid_, has_rows(run)) {
-    auto const take = [&](std::span<T>& array) {
-      work_.emplace_back(stream_, MemorySpace::device, u_.size());
-      array = work_.back().span();
-    };
-    if (takes_multigrid(run)) whole_.emplace(run);
-    Work const work(run);
-    take(right_);
-    if (work.given) take(given_);
-    if (work.base) take(base_);
-    if (work.adaptive) {
-      take(middle_);
-      take(value_);
-      second_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
-      evaluate::set_clock(stream_, second_.data(), {0, 1, 0});
-      ErrorControl const control = {step_tolerance(run), run.time.safety, steps.longest};
-      adaptive_.emplace(stream_, grid_, std::vector<std::string>{"u"}, control,
-                        ImplicitScheme::error_order, run.time.end, method());
-    }
+        bounded_(is_bounded(run)) {
     diffusion_.grid = grid_;
     diffusion_.diffusivity = state_["diffusivity"].constant();
     diffusion_.diffusivity_field = state_["diffusivity"].data();
     diffusion_.source = state_["source"].data();
     diffusion_.sides = sides_of(run, state_);
     diffusion_.step = &clock_.device()->step_size;
+    fill_initial(run, inputs);
+    if (plan)
+      share(run, *plan);
+    else
+      systems_ = {stream_, grid_, has_rows(run)};
+    if (takes_multigrid(run)) whole_.emplace(run);
+    take_arrays(run, steps);
     split_ = diffusion_;
     if (!adaptive_) split_.known_step = steps.longest;
     if (bounded_) {
       split_.diffusivity = steps.diffusivity;
       split_.diffusivity_field = nullptr;
     }
-    alternates_ = !whole_ && find_alternating(steps.longest);
+    alternates_ = alternates(run, stream_.device());
+    alternating_ = {.grid = grid_,
+                    .diffusivity = diffusion_.diffusivity,
+                    .u = u_.data(),
+                    .work = right_.data(),
+                    .sides = diffusion_.sides};
+  }
+
+  static std::optional<SweepPlan> plan_of(config::RunConfig const& run, Device const& device) {
+    if (run.ranks == 1) return {};
+    auto const rows = implicit_rows(run);
+    return plan_slabs(run, device, rows, implicit_slabs(run, device, rows));
+  }
+  static std::vector<Row> rows_of_run(config::RunConfig const& run, Device const& device,
+                                      std::optional<SweepPlan> const& plan) {
+    auto rows = implicit_rows(run);
+    return plan ? rows_of_slabs(run, rows, implicit_slabs(run, device, rows), *plan) : rows;
+  }
+
+  void fill_initial(config::RunConfig const& run, Inputs const& inputs) {
+    value_ = base_ = u_ = state_["u"].span();
+    if (!this->has_state()) return;
     fill(stream_, run.initial.find("u")->second, grid_, inputs, u_, nullptr,
          run.kernels.at("evaluate"));
     hold_sides(u_);
+  }
+
+  void share(config::RunConfig const& run, SweepPlan const& plan) {
+    this->sweep_ = make_window_steps<T>(stream_, plan, [](std::int64_t) { return 1; });
+    part_.emplace(stream_, plan, diffusion_, state_, has_rows(run));
+    diffusion_ = part_->diffusion();
+  }
+
+  void take_arrays(config::RunConfig const& run, Steps const& steps) {
+    auto const take = [&](std::span<T>& array) {
+      if (part_) {
+        work_.push_back(part_->make_array(stream_));
+        array = part_->own_of(work_.back().data());
+        return;
+      }
+      work_.emplace_back(stream_, MemorySpace::device, u_.size());
+      array = work_.back().span();
+    };
+    Work const work(run);
+    take(right_);
+    if (work.given) take(given_);
+    if (work.base) take(base_);
+    if (!work.adaptive) return;
+    take(middle_);
+    take(value_);
+    second_ = Buffer<evaluate::DeviceClock>(stream_, MemorySpace::device, 1);
+    evaluate::set_clock(stream_, second_.data(), {0, 1, 0});
+    ErrorControl const control = {step_tolerance(run), run.time.safety, steps.longest};
+    adaptive_.emplace(stream_, grid_, std::vector<std::string>{"u"}, control,
+                      ImplicitScheme::error_order, run.time.end, method(run.ranks));
   }
 
   /// Cycles are looked at by the host, and are in no graph.
@@ -145,26 +196,38 @@ class ImplicitHeat final : public TimeStepping<T> {
 
   void queue(std::int64_t steps) override {
     split_.known_step = this->step_size();
-    for (; steps > 0; --steps) {
-      if (scheme_.part > 0) queue_trapezoidal();
-      if (scheme_.backward > 0) queue_backward();
-      if (state_.changes()) clock_.tick();
-    }
+    if (part_) return in_windows(steps, [this] { queue_step(); });
+    for (; steps > 0; --steps) queue_step();
   }
 
-  /// Whether a step is two passes, each of which does all along an axis at once: where nothing
-  /// changes in time, and diffusion is all there is.
-  bool find_alternating(double longest) {
-    if (scheme_.part != 1 || scheme_.backward > 0 || state_.changes() || grid_.dims != 2 ||
-        diffusion_.diffusivity_field != nullptr || diffusion_.source != nullptr)
-      return false;
-    alternating_ = {.grid = grid_,
-                    .diffusivity = diffusion_.diffusivity,
-                    .step = longest,
-                    .u = u_.data(),
-                    .work = right_.data(),
-                    .sides = diffusion_.sides};
-    return stencil::takes_alternating(stream_.device(), alternating_);
+  void queue_step() {
+    if (scheme_.part > 0) queue_trapezoidal();
+    if (scheme_.backward > 0) queue_backward();
+    if (state_.changes()) clock_.tick();
+  }
+
+  /// Does `work` for each of so many steps of all ranks; for none, with a look at the state.
+  void in_windows(std::int64_t steps, std::function<void()> const& work) {
+    T* const arrays[] = {state_["u"].data()};
+    auto const pass = [&](Stream&, Window<T> const& window) {
+      std::int64_t const held = part_->own().lower - 1 - window.first;
+      std::int64_t const before = held * grid_.face_size(grid_.dims - 1);
+      u_ = base_ = part_->own_of(window.in[0] + before);
+      if (window.out[0] != nullptr) next_ = part_->own_of(window.out[0] + before);
+      if (!adaptive_) begin_with_state(value_ = next_);
+      work();
+    };
+    if (steps > 0)
+      this->sweep_->run(arrays, steps, pass);
+    else
+      this->sweep_->look(arrays, pass);
+  }
+
+  /// With the planes beside a rank's own.
+  void begin_with_state(std::span<T> values) {
+    if (!part_) return copy_async(values, u_, stream_);
+    part_->copy(stream_, values, u_);
+    beside_ = values.data();
   }
 
   /// A stage changes `value_` in place.
@@ -175,8 +238,7 @@ class ImplicitHeat final : public TimeStepping<T> {
     }
     double const part = scheme_.part, theta = part / 2;
     refresh(theta, part);
-    stencil::find_residual<T>(stream_, diffusion_,
-                              {.in = value_.data(), .out = right_.data(), .factor = part});
+    find_residual(value_, {.out = right_.data(), .factor = part});
     if (bounded_ || whole_) return queue_bounded(theta);
     solve(theta, value_.data());
     if (adaptive_) {
@@ -190,12 +252,10 @@ class ImplicitHeat final : public TimeStepping<T> {
 
   /// The rest of such a stage, in two passes.
   void queue_bounded(double theta) {
-    stencil::find_residual<T>(stream_, diffusion_,
-                              {.in = value_.data(),
-                               .out = given_.data(),
-                               .factor = -theta,
-                               .forced = false,
-                               .terms = {{{right_.data(), 1}, {value_.data(), 1}}}});
+    find_residual(value_, {.out = given_.data(),
+                           .factor = -theta,
+                           .forced = false,
+                           .terms = {{{right_.data(), 1}, {value_.data(), 1}}}});
     if (base_.data() != u_.data()) copy_async(base_, value_, stream_);
     if (whole_) {
       solve_whole(theta);
@@ -219,17 +279,14 @@ class ImplicitHeat final : public TimeStepping<T> {
     refresh(1, 1);
     double const theta = scheme_.backward;
     if (grid_.dims == 1 && !whole_) {
-      stencil::find_residual<T>(stream_, diffusion_,
-                                {.in = value_.data(), .out = right_.data(), .factor = theta});
+      find_residual(value_, {.out = right_.data(), .factor = theta});
       solve(theta, value_.data());
       add(1, right_, value_);
       return hold_sides(value_);
     }
-    stencil::find_residual<T>(
-        stream_, diffusion_,
-        {.out = given_.data(), .factor = theta, .terms = {{{value_.data(), 1}}}});
+    find_residual({}, {.out = given_.data(), .factor = theta, .terms = {{{value_.data(), 1}}}});
     if (whole_) return solve_whole(theta);
-    systems_.solve(stream_, split_, theta, nullptr, given_.data(), value_.data());
+    solve(theta, nullptr, given_, value_);
     hold_sides(value_);
     for (int pass = 1; pass < backward_passes(); ++pass) refine(theta);
   }
@@ -243,39 +300,61 @@ class ImplicitHeat final : public TimeStepping<T> {
 
   /// A pass for (1 − θ·dt·L) value = given, where sides are held already.
   void refine(double theta) {
-    stencil::find_residual<T>(stream_, diffusion_,
-                              {.in = value_.data(),
-                               .out = right_.data(),
-                               .factor = theta,
-                               .forced = false,
-                               .terms = {{{given_.data(), 1}, {value_.data(), -1}}}});
+    find_residual(value_, {.out = right_.data(),
+                           .factor = theta,
+                           .forced = false,
+                           .terms = {{{given_.data(), 1}, {value_.data(), -1}}}});
     solve(theta, value_.data());
     add(1, right_, value_);
   }
 
   /// What `right_` stands for becomes what it is, of something added to `start`.
-  void solve(double theta, T const* start) {
-    systems_.solve(stream_, split_, theta, start, right_.data(), right_.data());
+  void solve(double theta, T const* start) { solve(theta, start, right_, right_); }
+  void solve(double theta, T const* start, std::span<T> right, std::span<T> x) {
+    if (part_)
+      part_->solve(stream_, split_, theta, start, right.data(), x.data());
+    else
+      systems_.solve(stream_, split_, theta, start, right.data(), x.data());
   }
 
-  AdaptiveSteps::Method method() {
-    return {.attempt =
-                [this](bool) {
-                  if (!whole_ || look()) queue_attempt();
-                },
-            .commit =
-                [this](system::StepControl const* control) {
-                  system::Taken<T> const taken = {u_.data(), value_.data()};
-                  system::commit<T>(stream_, std::span(&taken, 1), grid_.size(), control);
-                },
-            .rate =
-                [this] {
-                  refresh(0, 0);
-                  stencil::find_residual<T>(stream_, diffusion_,
-                                            {.in = u_.data(), .out = right_.data(), .factor = 1});
-                  find_error(u_);
-                },
-            .looks = whole_.has_value()};
+  /// Of `in` a rank needs the planes beside its own.
+  void find_residual(std::span<T> in, stencil::Residual<T> residual) {
+    residual.in = in.data();
+    bool const has_beside = in.data() == u_.data() || in.data() == beside_;
+    if (part_ && !in.empty() && !has_beside) part_->exchange(stream_, in);
+    beside_ = nullptr;
+    stencil::find_residual(stream_, diffusion_, residual);
+  }
+
+  AdaptiveSteps::Method method(int ranks) {
+    AdaptiveSteps::Method method = {.attempt =
+                                        [this](bool) {
+                                          if (!whole_ || look()) queue_attempt();
+                                        },
+                                    .commit = [this](auto const* control) { commit(control); },
+                                    .rate = [this] { find_rate(); },
+                                    .looks = whole_.has_value()};
+    if (ranks == 1) return method;
+    method.rate = [this] { in_windows(0, [this] { find_rate(); }); };
+    method.within = [this](std::function<void()> const& attempt) { in_windows(1, attempt); };
+    method.look = [](system::StepControl const& control) {
+      require_agreement(gridstride::ranks(), control);
+    };
+    method.parts = ranks;
+    return method;
+  }
+
+  /// In a window, whose next state is this one where nothing is taken.
+  void commit(system::StepControl const* control) {
+    if (part_) copy_async(next_, u_, stream_);
+    system::Taken<T> const taken = {part_ ? next_.data() : u_.data(), value_.data()};
+    system::commit<T>(stream_, std::span(&taken, 1), std::ssize(u_), control);
+  }
+
+  void find_rate() {
+    refresh(0, 0);
+    find_residual(u_, {.out = right_.data(), .factor = 1});
+    find_error(u_);
   }
 
   /// Cycles have to know the step that is tried. Whether there is one.
@@ -288,20 +367,19 @@ class ImplicitHeat final : public TimeStepping<T> {
   }
 
   void queue_attempt() {
-    copy_async(value_, u_, stream_);
+    begin_with_state(value_);
     queue_trapezoidal();
     queue_backward();
-    std::pair<T const*, double> const rates[] = {
-        {u_.data(), 0}, {middle_.data(), scheme_.part}, {value_.data(), 1}};
+    std::pair<std::span<T>, double> const rates[] = {{u_, 0}, {middle_, scheme_.part}, {value_, 1}};
     for (std::size_t i = 0; i < scheme_.rates.size(); ++i) {
       auto const [in, part] = rates[i];
       refresh(part, part);
-      stencil::Residual<T> residual = {.in = in, .out = right_.data(), .factor = scheme_.rates[i]};
+      stencil::Residual<T> residual = {.out = right_.data(), .factor = scheme_.rates[i]};
       if (i == 0)
         residual.terms = {{{u_.data(), 1}, {value_.data(), -1}}};
       else
         residual.terms = {{{right_.data(), 1}}};
-      stencil::find_residual(stream_, diffusion_, residual);
+      find_residual(in, residual);
     }
     if (whole_) {
       copy_async(given_, right_, stream_);
@@ -318,14 +396,17 @@ class ImplicitHeat final : public TimeStepping<T> {
     one.slopes[0] = right_.data();
     double const weight = 1;
     auto const& tolerance = adaptive_->tolerance();
-    system::worst_error<T>(stream_, grid_, std::span(&one, 1), std::span(&weight, 1),
-                           {tolerance.relative, tolerance.absolute}, second_.data(),
-                           adaptive_->parts());
+    system::ErrorScale const scale = {tolerance.relative, tolerance.absolute};
+    if (part_) return part_->find_worst(stream_, one, scale, second_.data(), adaptive_->parts());
+    system::worst_error<T>(stream_, grid_, std::span(&one, 1), std::span(&weight, 1), scale,
+                           second_.data(), adaptive_->parts());
   }
 
   /// What changes with time: what drives u at a part of the step, and u on sides at another one.
   void refresh(double part, double part_of_held) {
-    if (state_.changes()) state_.refresh(part, part_of_held);
+    if (!state_.changes()) return;
+    state_.refresh(part, part_of_held);
+    if (part_) part_->renew_faces(stream_);
   }
   void add(double multiple, std::span<T const> change, std::span<T> value) {
     elementwise::axpy<T>(stream_, static_cast<T>(multiple), change, value);
@@ -334,8 +415,11 @@ class ImplicitHeat final : public TimeStepping<T> {
 
   ImplicitScheme const& scheme_;
   std::span<T> u_, value_, base_, right_, given_, middle_;
+  std::span<T> next_;          // of a window
+  T const* beside_ = nullptr;  // values that have the planes beside a rank's own
   bool bounded_;
   stencil::AxisSystems<T> systems_;
+  std::optional<ImplicitPart<T>> part_;  // of a rank
   std::optional<WholeSystem<T>> whole_;
   std::vector<Buffer<T>> work_;
   stencil::Diffusion<T> diffusion_;

@@ -6,10 +6,13 @@
 #include <limits>
 
 #include "core/error.hpp"
+#include "core/ranks.hpp"
+#include "kernels/stencil/alternating.hpp"
 #include "kernels/stencil/implicit.hpp"
 #include "model/adaptive_steps.hpp"
 #include "model/out_of_core.hpp"
 #include "simulations/heat_implicit.hpp"
+#include "simulations/heat_implicit_ranks.hpp"
 #include "simulations/heat_multigrid.hpp"
 #include "simulations/heat_parameters.hpp"
 
@@ -61,11 +64,30 @@ bool has_rows(config::RunConfig const& run) {
   return has_field(run) && !is_bounded(run) && !takes_multigrid(run);
 }
 
+bool alternates(config::RunConfig const& run, Device const& device) {
+  auto const& scheme = implicit_scheme(run);
+  auto const rows = rows_of(run, 1, find_scheme("euler"));
+  if (scheme.part != 1 || scheme.backward > 0 || !run.time.step || run.grid.dims != 2 ||
+      takes_multigrid(run) || has_field(run) || has_array(rows, "source") || depends_on_time(rows))
+    return false;
+  auto const alpha = source_of(parameters_as<Parameters>(run).diffusivity).formula.expression;
+  return with_zero_of(run.precision, [&](auto zero) {
+    stencil::AlternatingStep<decltype(zero)> step;
+    step.grid = run.grid;
+    step.diffusivity = alpha.evaluate(0);
+    step.step = std::min(*run.time.step, output_interval(run));
+    for (std::size_t axis = 0; axis < 2; ++axis)
+      for (std::size_t side = 0; side < 2; ++side)
+        step.sides[axis][side].kind = run.sides_of("u")[axis][side].kind;
+    return stencil::takes_alternating(device, step);
+  });
+}
+
 Work::Work(config::RunConfig const& run)
     : given(is_bounded(run) || takes_multigrid(run) ||
             (implicit_scheme(run).backward > 0 && run.grid.dims > 1)),
       base((is_bounded(run) || takes_multigrid(run)) && implicit_scheme(run).multiple != 1 &&
-           !run.time.adaptive),
+           !run.time.adaptive && run.ranks == 1),
       adaptive(run.time.adaptive) {}
 
 std::vector<Row> implicit_rows(config::RunConfig const& run) {
@@ -98,6 +120,13 @@ Steps choose_steps(config::RunConfig const& run, Inputs const& inputs) {
                   100 * limit))});
 }
 
+Steps shared_steps(config::RunConfig const& run, Inputs const& inputs) {
+  Steps steps{};
+  if (keeps_state(run)) steps = choose_steps(run, inputs);
+  if (run.ranks > 1) ranks().broadcast(std::as_writable_bytes(std::span(&steps, 1)));
+  return steps;
+}
+
 std::vector<std::string_view> implicit_schemes() {
   std::vector<std::string_view> names;
   for (auto const& scheme : table) names.push_back(scheme.name);
@@ -117,16 +146,14 @@ double implicit_step(config::RunConfig const& run, Inputs const& inputs) {
 
 MemoryForecast implicit_memory(config::RunConfig const& run, Backend backend) {
   auto const rows = implicit_rows(run);
-  SlabSteps const slabs = {.shape = {},
-                           .evolved = {},
-                           .needed = "of the scheme ftcs",
-                           .needed_of_ranks = "of the schemes ftcs and rk4"};
   Device const device = Device::open(backend, run.device.ordinal);
+  auto const slabs = implicit_slabs(run, device, rows);
   auto memory = forecast_slabs(run, device, rows, slabs, plan_slabs(run, device, rows, slabs));
-  memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {
-    if (takes_multigrid(run)) return WholeSystem<decltype(zero)>::bytes(run, backend);
-    return stencil::AxisSystems<decltype(zero)>::bytes(run.grid, has_rows(run));
-  });
+  if (run.ranks == 1)
+    memory.other_bytes += with_zero_of(run.precision, [&](auto zero) {
+      if (takes_multigrid(run)) return WholeSystem<decltype(zero)>::bytes(run, backend);
+      return stencil::AxisSystems<decltype(zero)>::bytes(run.grid, has_rows(run));
+    });
   if (run.time.adaptive)
     memory.other_bytes += AdaptiveSteps::bytes(run.grid, 1) + sizeof(evaluate::DeviceClock);
   return memory;

@@ -38,11 +38,15 @@ struct Work {
   explicit Work(config::RunConfig const& run);
 
   bool given;     ///< what several passes solve for
-  bool base;      ///< what a trapezoidal stage began with
+  bool base;      ///< what a trapezoidal stage began with, where that is not kept elsewhere
   bool adaptive;  ///< the state that is tried, and that of the part
   /// With what δ is found from.
   int arrays() const { return 1 + given + base + 2 * adaptive; }
 };
+
+/// Whether a step is two passes on this device, each of which does all along an axis at once: where
+/// nothing changes in time, and diffusion is all there is.
+bool alternates(config::RunConfig const& run, Device const& device);
 
 /// All arrays.
 std::vector<Row> implicit_rows(config::RunConfig const& run);
@@ -57,5 +61,7 @@ struct Steps {
 /// Throws `ConfigError` where the file gives no step, since nothing but the accuracy that is wanted
 /// bounds it, and for one that is beyond the precision.
 Steps choose_steps(config::RunConfig const& run, Inputs const& inputs);
+/// What the first rank of a run finds, which has the files.
+Steps shared_steps(config::RunConfig const& run, Inputs const& inputs);
 
 }  // namespace gridstride::heat

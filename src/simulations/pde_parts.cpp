@@ -13,11 +13,6 @@ namespace gridstride::pde {
 
 namespace {
 
-/// That ranks share of the worst errors of each.
-std::size_t worst_numbers(int ranks) {
-  return static_cast<std::size_t>(ranks) * sizeof(system::WorstError) / sizeof(double);
-}
-
 Grid with_planes(Grid grid, std::int64_t planes) {
   grid.points[static_cast<std::size_t>(grid.dims - 1)] = planes;
   return grid;

@@ -82,7 +82,6 @@ void SlopeParts<T>::find_worst(std::vector<system::Slopes<T>> components,
                                std::span<double const> weights, system::ErrorScale scale,
                                std::span<system::WorstError> parts) {
   auto const& plan = of_.plan;
-  auto const rank = static_cast<std::size_t>(ranks().rank());
   Planes const own = plan.owned_by(ranks().rank());
   int const slowest = plan.shape.grid.dims - 1;
   std::int64_t const before = values_before_own();
@@ -95,13 +94,8 @@ void SlopeParts<T>::find_worst(std::vector<system::Slopes<T>> components,
   }
   system::worst_error<T>(of_.stream, own_grid(plan), components, weights, scale, of_.clock.device(),
                          errors_.span());
-  system::find_worst(of_.stream, std::as_const(errors_).span(),
-                     own.lower * plan.shape.plane_values(), &parts[rank]);
-  static_assert(sizeof(system::WorstError) % sizeof(double) == 0);
-  constexpr std::int64_t numbers = sizeof(system::WorstError) / sizeof(double);
-  RankCuts cuts;
-  for (int r = 0; r <= plan.ranks; ++r) cuts.push_back(r * numbers);
-  sums_->share(of_.stream, reinterpret_cast<double*>(parts.data()), 1, cuts);
+  share_worst(of_.stream, *sums_, std::as_const(errors_).span(),
+              own.lower * plan.shape.plane_values(), parts);
 }
 
 template <class T>

@@ -1,9 +1,6 @@
 #include "simulations/pde_slopes.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -17,17 +14,6 @@ std::int64_t count_of(std::vector<double> const& weights) {
 }
 
 }  // namespace
-
-void require_agreement(Ranks& ranks, system::StepControl const& control) {
-  std::array<double, 2> const own = {control.time, control.step};
-  auto first = own;
-  ranks.broadcast(std::as_writable_bytes(std::span(first)));
-  if (first != own)
-    throw std::runtime_error(
-        fmt::format("rank {} is at t = {} s with steps of {} s where the first one is at {} s with "
-                    "{} s: it has a processor of another kind, and finds other numbers",
-                    ranks.rank(), own[0], own[1], first[0], first[1]));
-}
 
 template <class T>
 SlopeStepping<T>::SlopeStepping(config::RunConfig const& run, Stream const& stream,

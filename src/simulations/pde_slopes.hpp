@@ -17,10 +17,6 @@
 
 namespace gridstride::pde {
 
-/// All ranks call it, each of which has decided on steps by itself. Throws where one has decided
-/// otherwise than the first one.
-void require_agreement(Ranks& ranks, system::StepControl const& control);
-
 /// A part of the grid that a rank makes steps of by their slopes.
 template <class T>
 class SlopePlace {

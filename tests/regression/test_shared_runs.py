@@ -522,8 +522,12 @@ class Ends(Shared):
 
     def test_what_is_not_shared_is_refused(self):
         for config, message in (
-                (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01}),
-                 "of the schemes ftcs and rk4 (there are 2)"),
+                (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01},
+                      parameters={"diffusivity": 1, "solver": "multigrid"}),
+                 "with solver: splitting (there are 2)"),
+                (heat(time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}, grid={"points": 17},
+                      boundary={"x": "periodic"}, initial={"u": "sin(2*pi*x)"}),
+                 "in two or three dimensions (there are 2)"),
                 (wave(parameters={"speed": "1+(" * 63 + "y" + ")" * 63}), "with simpler formulas"),
                 (pde(REACTION, space={"derivatives": "spectral"}), "by differences, with an explicit"),
                 (pde(REACTION, time={"end": 0.1, "scheme": "etdrk4"}), "by differences, with an explicit"),
@@ -610,6 +614,8 @@ class Killed(Shared):
 
 
 class NeedsGpu(Shared):
+    """Ranks on the GPUs there are, one after the other, and all of them on the first one."""
+
     def setUp(self):
         super().setUp()
         if "cuda:0" not in self.call("list", "devices")[0]:
@@ -618,6 +624,23 @@ class NeedsGpu(Shared):
     def assert_shared(self, config, counts):
         counts = {min(count, 3) for count in counts}
         super().assert_shared({**config, "device": "cuda"}, sorted(counts))
+
+    def assert_shared_on_gpu(self, config, transports=("p2p", "staged"), counts=(2, 3)):
+        file = self.write("case.yaml", {**config, "device": "cuda"})
+        self.call("run", file, "--output", "one", "--quiet")
+        ways = [(transport, count, visible) for transport in transports for count in counts
+                for visible in (None, "0")]
+        if "cuda:1" in self.call("list", "devices")[0]:
+            ways += [("stores", 2, None), ("nccl", 2, None)]  # a GPU for each rank
+        for transport, count, visible in ways:
+            environment = {"GRIDSTRIDE_TRANSPORT": transport}
+            if visible is not None:
+                environment["CUDA_VISIBLE_DEVICES"] = visible
+            with self.subTest(transport=transport, ranks=count, visible=visible):
+                out, _ = self.on_ranks(count, "run", file, "--output", "shared", "--quiet",
+                                       "--overwrite", "--summary", "-", environment=environment)
+                self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
+                self.assert_same("one/case.h5", "shared/case.h5")
 
 
 class BitsOnGpu(NeedsGpu, Bits):
@@ -653,25 +676,6 @@ class StagesOnGpu(NeedsGpu, Stages):
 
 
 class OnGpu(NeedsGpu):
-    """Ranks on the GPUs there are, one after the other, and all of them on the first one."""
-
-    def assert_shared_on_gpu(self, config, transports=("p2p", "staged"), counts=(2, 3)):
-        file = self.write("case.yaml", {**config, "device": "cuda"})
-        self.call("run", file, "--output", "one", "--quiet")
-        ways = [(transport, count, visible) for transport in transports for count in counts
-                for visible in (None, "0")]
-        if "cuda:1" in self.call("list", "devices")[0]:
-            ways += [("stores", 2, None), ("nccl", 2, None)]  # a GPU for each rank
-        for transport, count, visible in ways:
-            environment = {"GRIDSTRIDE_TRANSPORT": transport}
-            if visible is not None:
-                environment["CUDA_VISIBLE_DEVICES"] = visible
-            with self.subTest(transport=transport, ranks=count, visible=visible):
-                out, _ = self.on_ranks(count, "run", file, "--output", "shared", "--quiet",
-                                       "--overwrite", "--summary", "-", environment=environment)
-                self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
-                self.assert_same("one/case.h5", "shared/case.h5")
-
     def test_planes_made_in_parts(self):
         self.assert_shared_on_gpu(
             heat(grid={"points": [130, 97]}, kernels={"stencil": "temporal", "fused_steps": 8},

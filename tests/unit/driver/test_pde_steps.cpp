@@ -182,7 +182,7 @@ TEST(PdeSteps, OfRanksThatDoNotAgreeEnd) {
       system::StepControl control;
       control.time = 0.5;
       control.step = ranks.rank() == other ? 0.26 : 0.25;
-      auto const look = [&] { pde::require_agreement(ranks, control); };
+      auto const look = [&] { require_agreement(ranks, control); };
       if (ranks.rank() != other) return look();
       try {
         look();

@@ -1,0 +1,211 @@
+#include "simulations/heat_implicit_ranks.hpp"
+
+#include <algorithm>
+
+#include "core/ranks.hpp"
+#include "model/adaptive_steps.hpp"
+#include "simulations/heat_multigrid.hpp"
+#include "simulations/heat_schemes.hpp"
+
+namespace gridstride::heat {
+
+namespace {
+
+/// The axis that is cut where a rank has all planes.
+std::size_t axis_of_columns(Grid const& grid) { return static_cast<std::size_t>(grid.dims - 2); }
+
+/// Which places of that axis each rank has: in two dimensions sixteen together, so that they lie in
+/// whole vectors, and that no rank has one alone.
+RankCuts cuts_of_columns(Grid const& grid, int ranks) {
+  std::int64_t const points = grid.points[axis_of_columns(grid)];
+  std::int64_t const together = grid.dims == 2 ? 16 : 1;
+  RankCuts cuts;
+  for (int rank = 0; rank < ranks; ++rank)
+    cuts.push_back(points / together * rank / ranks * together);
+  cuts.push_back(points);
+  return cuts;
+}
+
+/// The same in values of a plane.
+RankCuts cuts_of_values(Grid const& grid, RankCuts cuts) {
+  for (std::int64_t& cut : cuts) cut *= grid.dims == 2 ? 1 : grid.points[0];
+  return cuts;
+}
+
+Grid across_of(Grid grid, RankCuts const& cuts, int rank) {
+  auto const at = static_cast<std::size_t>(rank);
+  grid.points[axis_of_columns(grid)] = cuts[at + 1] - cuts[at];
+  return grid;
+}
+
+std::int64_t most_across(Grid const& grid, RankCuts const& cuts) {
+  std::int64_t most = 0;
+  for (int rank = 0; rank + 1 < std::ssize(cuts); ++rank)
+    most = std::max(most, across_of(grid, cuts, rank).size());
+  return most;
+}
+
+}  // namespace
+
+SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
+                         std::vector<Row> const& rows) {
+  Obstacle const of_ranks[] = {{run.grid.dims == 1, "in two or three dimensions"},
+                               {takes_multigrid(run), "with solver: splitting"},
+                               {!goes_by_planes(run, rows), "with simpler formulas"},
+                               {alternates(run, device), "on the host"}};
+  SlabSteps steps{.shape = {},
+                  .evolved = {"u"},
+                  .needed = "of the scheme ftcs",
+                  .needed_of_ranks = needed_for(of_ranks)};
+  auto& shape = steps.shape;
+  shape.grid = run.grid;
+  shape.periodic = run.sides_of("u")[run.grid.dims - 1][0].kind == SideKind::periodic;
+  shape.value_bytes = size_of(run.precision);
+  shape.alike = false;
+  if (run.ranks == 1 || !steps.needed_of_ranks.empty()) return steps;
+  // Beside the rows: the planes on both sides of arrays, lines across planes, coefficients, boxes.
+  SweepPlan plan{shape};
+  plan.ranks = run.ranks;
+  std::int64_t const line = shape.plane_values(),
+                     planes = (shape.planes() + run.ranks - 1) / run.ranks;
+  auto const cuts = cuts_of_columns(run.grid, run.ranks);
+  std::int64_t const across = most_across(run.grid, cuts);
+  std::int64_t const coefficients =
+      has_rows(run) ? across + 3 * std::max<std::int64_t>(across - planes * line, 0)
+                    : 3 * *std::ranges::max_element(run.grid.points);
+  std::size_t const values =
+      static_cast<std::size_t>((2 * Work(run).arrays() + 4) * line + coefficients);
+  std::size_t const bytes =
+      values * shape.value_bytes + RankTransposition::bytes(device.backend(), plan.cuts(),
+                                                            cuts_of_values(run.grid, cuts),
+                                                            shape.value_bytes);
+  std::size_t const array = static_cast<std::size_t>(planes + 2) * shape.plane_bytes();
+  shape.scratch = static_cast<int>((bytes + array - 1) / array);
+  return steps;
+}
+
+template <class T>
+ImplicitPart<T>::ImplicitPart(Stream& stream, SweepPlan const& plan,
+                              stencil::Diffusion<T> const& whole, State<T>& state, bool has_rows)
+    : slowest_(plan.shape.grid.dims - 1),
+      line_(plan.shape.plane_values()),
+      own_(plan.owned_by(ranks().rank())),
+      columns_(cuts_of_columns(plan.shape.grid, plan.ranks)),
+      diffusion_(whole),
+      planes_(ranks(), stream, plan.cuts(), plan.shape.periodic,
+              static_cast<std::size_t>(line_) * sizeof(T), worst_numbers(plan.ranks)),
+      transposition_(planes_, stream, cuts_of_values(plan.shape.grid, columns_), sizeof(T)),
+      across_(across_of(plan.shape.grid, columns_, ranks().rank())),
+      sides_across_(whole.sides),
+      systems_(stream, plan.shape.grid, has_rows, std::max(own_.count() * line_, across_.size())) {
+  for (int axis = 0; axis <= slowest_; ++axis)
+    for (std::size_t side = 0; side < 2; ++side) {
+      auto const a = static_cast<std::size_t>(axis);
+      faces_[a][side] = {stream, plan, axis, whole.sides[a][side].values};
+    }
+  place(whole, state);
+  auto const columns = axis_of_columns(across_);
+  auto const rank = static_cast<std::size_t>(ranks().rank());
+  if (columns_[rank] > 0) sides_across_[columns][0] = {};
+  if (columns_[rank + 1] < columns_.back()) sides_across_[columns][1] = {};
+  errors_ =
+      Buffer<system::WorstError>(stream, MemorySpace::device,
+                                 static_cast<std::size_t>(system::error_parts(diffusion_.grid, 1)));
+  zero_async(errors_.span(), stream);
+  if (!has_rows) return;
+  to_columns(stream, diffusion_.diffusivity_field);
+  auto const columns_of = transposition_.template columns<T>();
+  diffusivity_across_ = Buffer<T>(stream, MemorySpace::device, columns_of.size());
+  copy_async(diffusivity_across_.span(), std::span<T const>(columns_of), stream);
+  transposition_.send_columns(stream, 0, transposition_.own_columns());
+  transposition_.await_planes(stream);
+}
+
+/// Where the grid goes on, the equation's sides have nothing to say.
+template <class T>
+void ImplicitPart<T>::place(stencil::Diffusion<T> const& whole, State<T>& state) {
+  std::int64_t const all = whole.grid.points[slowest_];
+  bool const wraps = whole.sides[slowest_][0].kind == SideKind::periodic;
+  diffusion_.grid.points[slowest_] = own_.count();
+  diffusion_.goes_on = {own_.lower > 0 || wraps, own_.upper < all || wraps};
+  diffusion_.diffusivity_field = state["diffusivity"].at(own_.lower);
+  diffusion_.source = state["source"].at(own_.lower);
+  for (std::size_t axis = 0; axis <= static_cast<std::size_t>(slowest_); ++axis)
+    for (std::size_t side = 0; side < 2; ++side)
+      diffusion_.sides[axis][side].values = faces_[axis][side].at(own_.lower);
+  for (std::size_t side = 0; side < 2; ++side)
+    if (diffusion_.goes_on[side]) diffusion_.sides[slowest_][side] = {};
+}
+
+template <class T>
+Buffer<T> ImplicitPart<T>::make_array(Stream& stream) const {
+  return {stream, MemorySpace::device, own_values() + 2 * static_cast<std::size_t>(line_)};
+}
+
+template <class T>
+void ImplicitPart<T>::copy(Stream& stream, std::span<T> to, std::span<T> from) const {
+  std::size_t const all = own_values() + 2 * static_cast<std::size_t>(line_);
+  copy_async(std::span(to.data() - line_, all), std::span<T const>(from.data() - line_, all),
+             stream);
+}
+
+template <class T>
+void ImplicitPart<T>::renew_faces(Stream& stream) {
+  for (auto& of_axis : faces_)
+    for (auto& face : of_axis) face.renew(stream);
+}
+
+template <class T>
+void ImplicitPart<T>::exchange(Stream& stream, std::span<T> values) {
+  planes_.exchange(stream, std::span<T>(values.data() - line_,
+                                        own_values() + 2 * static_cast<std::size_t>(line_)));
+}
+
+/// Whether systems along the slowest axis are solved does not depend on the planes of a rank, nor do
+/// the strides that their bits depend on, but for the columns' number, which is more than one.
+template <class T>
+void ImplicitPart<T>::solve(Stream& stream, stencil::Diffusion<T> const& split, double theta,
+                            T const* start, T* right, T* x) {
+  for (int axis = 0; axis < slowest_; ++axis) {
+    systems_.hold_axis(stream, split, theta, start, right, axis);
+    systems_.solve_axis(stream, split, theta, right, x, axis);
+    right = x;
+  }
+  systems_.hold_axis(stream, split, theta, start, right, slowest_);
+  to_columns(stream, right);
+  if (across_.size() > 0) {
+    auto across = split;
+    across.grid = across_;
+    across.sides = sides_across_;
+    across.goes_on = {};
+    if (split.diffusivity_field != nullptr) across.diffusivity_field = diffusivity_across_.data();
+    T* const values = transposition_.template columns<T>().data();
+    systems_.solve_axis(stream, across, theta, values, values, slowest_);
+  }
+  transposition_.send_columns(stream, 0, transposition_.own_columns());
+  transposition_.await_planes(stream);
+  copy_async(std::span(x, own_values()), std::span<T const>(transposition_.template planes<T>()),
+             stream);
+}
+
+template <class T>
+void ImplicitPart<T>::to_columns(Stream& stream, T const* planes) {
+  copy_async(transposition_.template planes<T>(), std::span(planes, own_values()), stream);
+  transposition_.send_planes(stream, 0, own_.count());
+  transposition_.await_columns(stream);
+}
+
+template <class T>
+void ImplicitPart<T>::find_worst(Stream& stream, system::Slopes<T> const& slopes,
+                                 system::ErrorScale scale, evaluate::DeviceClock const* clock,
+                                 std::span<system::WorstError> parts) {
+  double const weight = 1;
+  system::worst_error<T>(stream, diffusion_.grid, std::span(&slopes, 1), std::span(&weight, 1),
+                         scale, clock, errors_.span());
+  share_worst(stream, planes_, std::as_const(errors_).span(), own_.lower * line_, parts);
+}
+
+template class ImplicitPart<float>;
+template class ImplicitPart<double>;
+
+}  // namespace gridstride::heat
