@@ -86,6 +86,8 @@ bool is_aligned(T const* array) {
   return reinterpret_cast<std::uintptr_t>(array) % 16 == 0;
 }
 
+}  // namespace
+
 template <class T>
 LineSweep<T> sweep_of(AlternatingStep<T> const& step, int along) {
   int const across = 1 - along;
@@ -115,6 +117,11 @@ LineSweep<T> sweep_of(AlternatingStep<T> const& step, int along) {
   sweep.side_weight = static_cast<T>(2 * step.grid.spacing[across]);
   return sweep;
 }
+
+template LineSweep<float> sweep_of(AlternatingStep<float> const&, int);
+template LineSweep<double> sweep_of(AlternatingStep<double> const&, int);
+
+namespace {
 
 /// Where lines of an axis lie: 0 along rows of memory, 1 across all of them, −1 neither.
 template <class T>

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "kernels/stencil/alternating_work.hpp"
+#include "kernels/support/multiply_add.cuh"
 
 // What both passes (cuda_alternating_rows.cu, cuda_alternating_columns.cu) have in common.
 //
@@ -24,6 +25,16 @@ namespace gridstride::stencil {
 /// What moves at once between memories.
 constexpr int piece_bytes = 16;
 
+/// a·b, rounded by itself: what is fused stands in the formulas, so that kernels which make the same of
+/// a line have the same bits.
+template <class T>
+__device__ T product(T a, T b) {
+  if constexpr (sizeof(T) == 4)
+    return __fmul_rn(a, b);
+  else
+    return __dmul_rn(a, b);
+}
+
 /// α and β from what is known at the ends: z less what is given there.
 template <class T>
 struct Ends {
@@ -32,25 +43,30 @@ struct Ends {
 template <class T>
 __device__ Ends<T> ends_of(LineMatrix<T> const& m, bool periodic, T first, T last, T z_first,
                            T z_last) {
-  if (periodic) return {m.wrap * z_last, m.wrap * z_first};
-  T const at_first = first - m.sign[0] * z_first, at_last = last - m.sign[1] * z_last;
-  return {m.own[0] * at_first + m.other[0] * at_last, m.own[1] * at_last + m.other[1] * at_first};
+  if (periodic) return {product(m.wrap, z_last), product(m.wrap, z_first)};
+  T const at_first = multiply_add(-m.sign[0], z_first, first);
+  T const at_last = multiply_add(-m.sign[1], z_last, last);
+  return {multiply_add(m.own[0], at_first, product(m.other[0], at_last)),
+          multiply_add(m.own[1], at_last, product(m.other[1], at_first))};
 }
 
 /// q to the power of a number of rows.
 template <class T>
 __device__ T power(LineMatrix<T> const& m, double rows) {
-  return static_cast<T>(exp(m.log_q * rows));
+  return static_cast<T>(exp(product(m.log_q, rows)));
 }
 
 /// Which index has the values of a line beside one that ends at a side.
-__device__ inline std::int64_t line_at(std::int64_t line, std::int64_t lines,
-                                       SideRule const (&sides)[2]) {
+template <class T>
+__device__ std::int64_t line_at(LineSweep<T> const& sweep, std::int64_t line) {
+  auto const lines = sweep.lines;
+  auto const& sides = sweep.sides;
   if (line < 0)
-    return sides[0] == SideRule::periodic  ? line + lines
-           : sides[0] == SideRule::neumann ? -line
-                                           : 0;
-  if (line < lines) return line;
+    return sweep.goes_on[0]                 ? line
+           : sides[0] == SideRule::periodic ? line + lines
+           : sides[0] == SideRule::neumann  ? -line
+                                            : 0;
+  if (line < lines || sweep.goes_on[1]) return line;
   return sides[1] == SideRule::periodic  ? line - lines
          : sides[1] == SideRule::neumann ? 2 * (lines - 1) - line
                                          : lines - 1;
@@ -73,8 +89,8 @@ __device__ Carries<T> sum_chunks(T const (&powers)[5], T forward, T backward, in
     if (distance >= width) break;
     T const lower = __shfl_up_sync(all, sums.up_to, distance, width);
     T const upper = __shfl_down_sync(all, sums.from, distance, width);
-    if (lane >= distance) sums.up_to += powers[s] * lower;
-    if (lane + distance < width) sums.from += powers[s] * upper;
+    if (lane >= distance) sums.up_to = multiply_add(powers[s], lower, sums.up_to);
+    if (lane + distance < width) sums.from = multiply_add(powers[s], upper, sums.from);
   }
   T const lower = __shfl_up_sync(all, sums.up_to, 1, width);
   T const upper = __shfl_down_sync(all, sums.from, 1, width);
@@ -90,8 +106,8 @@ __device__ void sum_rows(T q, T const (&e)[rows], T& forward, T& backward) {
   backward = e[rows - 1];
 #pragma unroll
   for (int i = 1; i < rows; ++i) {
-    forward = q * forward + e[i];
-    backward = q * backward + e[rows - 1 - i];
+    forward = multiply_add(q, forward, e[i]);
+    backward = multiply_add(q, backward, e[rows - 1 - i]);
   }
 }
 
@@ -102,11 +118,11 @@ template <bool whole, class T, int rows>
 __device__ void solve_rows(LineMatrix<T> const& m, T (&e)[rows], T left, T right, int end, T beta) {
   e[0] += left;
 #pragma unroll
-  for (int i = 1; i < rows; ++i) e[i] = m.q * e[i - 1] + e[i];
+  for (int i = 1; i < rows; ++i) e[i] = multiply_add(m.q, e[i - 1], e[i]);
   e[rows - 1] += right;
 #pragma unroll
   for (int i = rows - 2; i >= 0; --i) {
-    T const x = m.q * e[i + 1] + m.less_square * e[i];
+    T const x = multiply_add(m.q, e[i + 1], product(m.less_square, e[i]));
     e[i] = !whole && i == end ? e[i] + beta : x;
   }
 }

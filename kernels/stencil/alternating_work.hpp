@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/stream.hpp"
+#include "kernels/stencil/alternating.hpp"
 #include "kernels/stencil/diffusion_point.cuh"
 
 /// What `step_alternating` and `solve_lines` (alternating.hpp) have kernels do. For the family's own files only.
@@ -33,6 +34,7 @@ struct LineSweep {
   std::int64_t size;  ///< unknowns of a line
   std::int64_t lines;
   SideRule ends[2], sides[2];
+  bool goes_on[2];  ///< whether there are lines beyond these sides, which lie before and behind
   T const *end_values[2], *side_values[2];
   int parts;     ///< of a line: warps or blocks
   int last_row;  ///< of the last chunk, its last unknown
@@ -55,6 +57,38 @@ constexpr int rows_of_thread(int along) {
                     : static_cast<int>(rows_of_block * 128 / sizeof(T) / threads_of_block);
 }
 
+/// What a part of a line tells the others: what its rows are for those behind and before it. Two more
+/// of a line tell what is given at its first end, and what is given and z at its last one.
+template <class T>
+struct alignas(2 * sizeof(T)) Told {
+  T forward, backward;
+};
+constexpr int told_of_line(int parts) { return parts + 2; }
+
+/// What is told, as it goes between GPUs: with the number of the pass beside each four bytes, so that
+/// who sees that has them.
+struct alignas(16) ToldLine {
+  unsigned low, low_number, high, high_number;
+};
+template <class T>
+constexpr int lines_of_told = 2 * sizeof(T) / 8;
+
+/// The parts of all lines that a rank has, of which the others have theirs.
+template <class T>
+struct ColumnShare {
+  int first_part = 0, parts = 0;
+  Told<T>* told =
+      nullptr;  ///< of all lines, `told_of_line` in turn for all of them; null: by boxes
+  /// In the memory of each rank, `lines_of_told` for each.
+  ToldLine* boxes[most_parts] = {};
+  int rank = 0, ranks = 1;
+  unsigned number = 0;  ///< of the pass
+};
+
+/// The pass of a step along an axis, of the whole grid.
+template <class T>
+LineSweep<T> sweep_of(AlternatingStep<T> const& step, int along);
+
 /// out = (1 + L_x) v, with (1 − L_x) v = (1 + L_y) in, both with dt/2
 template <class T>
 void cuda_alternating_rows(Stream& stream, LineSweep<T> const& sweep);
@@ -64,5 +98,12 @@ void cuda_solve_rows(Stream& stream, LineSweep<T> const& sweep);
 /// (1 − L_y) out = in; `out` may be `in`.
 template <class T>
 void cuda_alternating_columns(Stream& stream, LineSweep<T> const& sweep);
+/// The same of a rank's parts, with `in` and `out` as if they had all rows: in one kernel, in which
+/// ranks wait for each other, where there are boxes; else in two, between which all told is gathered.
+template <class T>
+void cuda_alternating_columns(Stream& stream, LineSweep<T> const& sweep,
+                              ColumnShare<T> const& share);
+template <class T>
+void cuda_tell_columns(Stream& stream, LineSweep<T> const& sweep, ColumnShare<T> const& share);
 
 }  // namespace gridstride::stencil

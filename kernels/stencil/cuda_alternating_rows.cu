@@ -52,7 +52,7 @@ struct Part {
   int lane, count;
 
   __device__ void bring(std::int64_t line, int slot) const {
-    T const* const from = sweep.in + line_at(line, sweep.lines, sweep.sides) * sweep.size + base;
+    T const* const from = sweep.in + line_at(sweep, line) * sweep.size + base;
     T* const to = memory + slot * warp_rows<T>;
     auto const address = static_cast<unsigned>(__cvta_generic_to_shared(to));
     if (sweep.vectors) {
@@ -76,9 +76,10 @@ struct Part {
   /// The line beside one at a Neumann side is its mirror image, and what the derivative adds.
   __device__ void add_slope(int slot, int side) const {
     if (sweep.sides[side] != SideRule::neumann) return;
-    for (int i = lane; i < count; i += 32)
-      piece(slot, i / width<T>).at[i % width<T>] +=
-          sweep.side_weight * sweep.side_values[side][base + i];
+    for (int i = lane; i < count; i += 32) {
+      T& value = piece(slot, i / width<T>).at[i % width<T>];
+      value = multiply_add(sweep.side_weight, sweep.side_values[side][base + i], value);
+    }
     __syncwarp();
   }
 
@@ -96,13 +97,13 @@ struct Part {
   }
 };
 
-/// What a line has, and one beside it, which counts for nothing in a plain one, not even by its sign.
-template <bool plain, class T>
+/// What a line has, and what one beside it adds.
+template <class T>
 __device__ T with_beside(LineSweep<T> const& sweep, T here, T beside) {
-  return plain ? sweep.center * here : sweep.center * here + sweep.beside * beside;
+  return multiply_add(sweep.beside, beside, product(sweep.center, here));
 }
 
-/// `plain`: out = v, and what `in` has at a Dirichlet end is v there; without what Neumann ends let in.
+/// `plain`: lines by themselves; out = v, and what `in` has at a Dirichlet end is v there; without what Neumann ends let in.
 template <bool whole, bool plain, class T>
 __global__ void __launch_bounds__(most_threads, 1)
     rows_kernel(__grid_constant__ LineSweep<T> const sweep, int teams, int height) {
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(most_threads, 1)
     auto const below = mine.piece(0, lane * pieces + i), here = mine.piece(1, lane * pieces + i);
 #pragma unroll
     for (int j = 0; j < width<T>; ++j)
-      known[i * width<T> + j] = with_beside<plain>(sweep, here.at[j], below.at[j]);
+      known[i * width<T> + j] = with_beside(sweep, here.at[j], below.at[j]);
   }
   __syncwarp();
   bring(2, 0);
@@ -167,8 +168,9 @@ __global__ void __launch_bounds__(most_threads, 1)
 #pragma unroll
       for (int j = 0; j < width<T>; ++j) {
         int const at = i * width<T> + j;
-        e[at] = plain ? known[at] : known[at] + sweep.beside * above.at[j];
-        known[at] = with_beside<plain>(sweep, above.at[j], here.at[j]);
+        e[at] = plain ? product(sweep.center, here.at[j])
+                      : multiply_add(sweep.beside, above.at[j], known[at]);
+        known[at] = with_beside(sweep, above.at[j], here.at[j]);
         here.at[j] = e[at];
       }
     }

@@ -114,7 +114,8 @@ class ImplicitHeat final : public TimeStepping<T> {
       : Base(run, stream, inputs, rows_of_run(run, stream.device(), plan),
              whole_steps(steps.longest)),
         scheme_(implicit_scheme(run)),
-        bounded_(is_bounded(run)) {
+        bounded_(is_bounded(run)),
+        alternates_(alternates(run, stream_.device())) {
     diffusion_.grid = grid_;
     diffusion_.diffusivity = state_["diffusivity"].constant();
     diffusion_.diffusivity_field = state_["diffusivity"].data();
@@ -134,7 +135,6 @@ class ImplicitHeat final : public TimeStepping<T> {
       split_.diffusivity = steps.diffusivity;
       split_.diffusivity_field = nullptr;
     }
-    alternates_ = alternates(run, stream_.device());
     alternating_ = {.grid = grid_,
                     .diffusivity = diffusion_.diffusivity,
                     .u = u_.data(),
@@ -163,7 +163,7 @@ class ImplicitHeat final : public TimeStepping<T> {
 
   void share(config::RunConfig const& run, SweepPlan const& plan) {
     this->sweep_ = make_window_steps<T>(stream_, plan, [](std::int64_t) { return 1; });
-    part_.emplace(stream_, plan, diffusion_, state_, has_rows(run));
+    part_.emplace(stream_, plan, diffusion_, state_, has_rows(run), alternates_);
     diffusion_ = part_->diffusion();
   }
 
@@ -214,7 +214,7 @@ class ImplicitHeat final : public TimeStepping<T> {
       std::int64_t const before = held * grid_.face_size(grid_.dims - 1);
       u_ = base_ = part_->own_of(window.in[0] + before);
       if (window.out[0] != nullptr) next_ = part_->own_of(window.out[0] + before);
-      if (!adaptive_) begin_with_state(value_ = next_);
+      if (!adaptive_ && !alternates_) begin_with_state(value_ = next_);
       work();
     };
     if (steps > 0)
@@ -233,6 +233,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   /// A stage changes `value_` in place.
   void queue_trapezoidal() {
     if (alternates_) {
+      if (part_) return part_->alternate(stream_, this->step_size(), u_, right_, next_);
       alternating_.step = this->step_size();
       return stencil::step_alternating(stream_, alternating_);
     }
@@ -417,7 +418,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   std::span<T> u_, value_, base_, right_, given_, middle_;
   std::span<T> next_;          // of a window
   T const* beside_ = nullptr;  // values that have the planes beside a rank's own
-  bool bounded_;
+  bool bounded_, alternates_;
   stencil::AxisSystems<T> systems_;
   std::optional<ImplicitPart<T>> part_;  // of a rank
   std::optional<WholeSystem<T>> whole_;
@@ -425,7 +426,6 @@ class ImplicitHeat final : public TimeStepping<T> {
   stencil::Diffusion<T> diffusion_;
   stencil::Diffusion<T> split_;  // of W
   stencil::AlternatingStep<T> alternating_;
-  bool alternates_ = false;
   std::optional<AdaptiveSteps> adaptive_;
   double tried_ = 0;                      // the step that is tried, where cycles are told (s)
   Buffer<evaluate::DeviceClock> second_;  // with a step of 1 s, for errors that have theirs

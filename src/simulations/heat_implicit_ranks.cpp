@@ -45,14 +45,40 @@ std::int64_t most_across(Grid const& grid, RankCuts const& cuts) {
   return most;
 }
 
+std::int64_t planes_of(SweepShape const& shape, int ranks) {
+  return (shape.planes() + ranks - 1) / ranks;
+}
+
+/// What a rank takes beside the rows of its planes: those on both sides of arrays, boxes, lines across
+/// planes, and coefficients.
+std::size_t bytes_beside(config::RunConfig const& run, Device const& device,
+                         SweepShape const& shape) {
+  std::size_t const bytes =
+      static_cast<std::size_t>(2 * Work(run).arrays() + 4) * shape.plane_bytes();
+  if (shape.together > 1)
+    return bytes + with_zero_of(run.precision, [&](auto zero) {
+             return stencil::SharedAlternating<decltype(zero)>::bytes(run.grid, run.ranks);
+           });
+  SweepPlan plan{shape};
+  plan.ranks = run.ranks;
+  auto const cuts = cuts_of_columns(run.grid, run.ranks);
+  std::int64_t const across = most_across(run.grid, cuts);
+  std::int64_t const own = planes_of(shape, run.ranks) * shape.plane_values();
+  std::int64_t const coefficients = has_rows(run)
+                                        ? across + 3 * std::max<std::int64_t>(across - own, 0)
+                                        : 3 * *std::ranges::max_element(run.grid.points);
+  return bytes + static_cast<std::size_t>(coefficients) * shape.value_bytes +
+         RankTransposition::bytes(device.backend(), plan.cuts(), cuts_of_values(run.grid, cuts),
+                                  shape.value_bytes);
+}
+
 }  // namespace
 
 SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
                          std::vector<Row> const& rows) {
   Obstacle const of_ranks[] = {{run.grid.dims == 1, "in two or three dimensions"},
                                {takes_multigrid(run), "with solver: splitting"},
-                               {!goes_by_planes(run, rows), "with simpler formulas"},
-                               {alternates(run, device), "on the host"}};
+                               {!goes_by_planes(run, rows), "with simpler formulas"}};
   SlabSteps steps{.shape = {},
                   .evolved = {"u"},
                   .needed = "of the scheme ftcs",
@@ -63,30 +89,17 @@ SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
   shape.value_bytes = size_of(run.precision);
   shape.alike = false;
   if (run.ranks == 1 || !steps.needed_of_ranks.empty()) return steps;
-  // Beside the rows: the planes on both sides of arrays, lines across planes, coefficients, boxes.
-  SweepPlan plan{shape};
-  plan.ranks = run.ranks;
-  std::int64_t const line = shape.plane_values(),
-                     planes = (shape.planes() + run.ranks - 1) / run.ranks;
-  auto const cuts = cuts_of_columns(run.grid, run.ranks);
-  std::int64_t const across = most_across(run.grid, cuts);
-  std::int64_t const coefficients =
-      has_rows(run) ? across + 3 * std::max<std::int64_t>(across - planes * line, 0)
-                    : 3 * *std::ranges::max_element(run.grid.points);
-  std::size_t const values =
-      static_cast<std::size_t>((2 * Work(run).arrays() + 4) * line + coefficients);
-  std::size_t const bytes =
-      values * shape.value_bytes + RankTransposition::bytes(device.backend(), plan.cuts(),
-                                                            cuts_of_values(run.grid, cuts),
-                                                            shape.value_bytes);
-  std::size_t const array = static_cast<std::size_t>(planes + 2) * shape.plane_bytes();
-  shape.scratch = static_cast<int>((bytes + array - 1) / array);
+  if (alternates(run, device)) shape.together = stencil::SharedAlternating<double>::rows_together;
+  std::size_t const array =
+      static_cast<std::size_t>(planes_of(shape, run.ranks) + 2) * shape.plane_bytes();
+  shape.scratch = static_cast<int>((bytes_beside(run, device, shape) + array - 1) / array);
   return steps;
 }
 
 template <class T>
 ImplicitPart<T>::ImplicitPart(Stream& stream, SweepPlan const& plan,
-                              stencil::Diffusion<T> const& whole, State<T>& state, bool has_rows)
+                              stencil::Diffusion<T> const& whole, State<T>& state, bool has_rows,
+                              bool alternates)
     : slowest_(plan.shape.grid.dims - 1),
       line_(plan.shape.plane_values()),
       own_(plan.owned_by(ranks().rank())),
@@ -94,7 +107,6 @@ ImplicitPart<T>::ImplicitPart(Stream& stream, SweepPlan const& plan,
       diffusion_(whole),
       planes_(ranks(), stream, plan.cuts(), plan.shape.periodic,
               static_cast<std::size_t>(line_) * sizeof(T), worst_numbers(plan.ranks)),
-      transposition_(planes_, stream, cuts_of_values(plan.shape.grid, columns_), sizeof(T)),
       across_(across_of(plan.shape.grid, columns_, ranks().rank())),
       sides_across_(whole.sides),
       systems_(stream, plan.shape.grid, has_rows, std::max(own_.count() * line_, across_.size())) {
@@ -112,13 +124,21 @@ ImplicitPart<T>::ImplicitPart(Stream& stream, SweepPlan const& plan,
       Buffer<system::WorstError>(stream, MemorySpace::device,
                                  static_cast<std::size_t>(system::error_parts(diffusion_.grid, 1)));
   zero_async(errors_.span(), stream);
+  if (alternates) {
+    step_.grid = whole.grid;
+    step_.diffusivity = whole.diffusivity;
+    step_.sides = whole.sides;
+    alternating_.emplace(planes_, stream, whole.grid);
+    return;
+  }
+  transposition_.emplace(planes_, stream, cuts_of_values(whole.grid, columns_), sizeof(T));
   if (!has_rows) return;
   to_columns(stream, diffusion_.diffusivity_field);
-  auto const columns_of = transposition_.template columns<T>();
+  auto const columns_of = transposition_->template columns<T>();
   diffusivity_across_ = Buffer<T>(stream, MemorySpace::device, columns_of.size());
   copy_async(diffusivity_across_.span(), std::span<T const>(columns_of), stream);
-  transposition_.send_columns(stream, 0, transposition_.own_columns());
-  transposition_.await_planes(stream);
+  transposition_->send_columns(stream, 0, transposition_->own_columns());
+  transposition_->await_planes(stream);
 }
 
 /// Where the grid goes on, the equation's sides have nothing to say.
@@ -179,20 +199,29 @@ void ImplicitPart<T>::solve(Stream& stream, stencil::Diffusion<T> const& split, 
     across.sides = sides_across_;
     across.goes_on = {};
     if (split.diffusivity_field != nullptr) across.diffusivity_field = diffusivity_across_.data();
-    T* const values = transposition_.template columns<T>().data();
+    T* const values = transposition_->template columns<T>().data();
     systems_.solve_axis(stream, across, theta, values, values, slowest_);
   }
-  transposition_.send_columns(stream, 0, transposition_.own_columns());
-  transposition_.await_planes(stream);
-  copy_async(std::span(x, own_values()), std::span<T const>(transposition_.template planes<T>()),
+  transposition_->send_columns(stream, 0, transposition_->own_columns());
+  transposition_->await_planes(stream);
+  copy_async(std::span(x, own_values()), std::span<T const>(transposition_->template planes<T>()),
              stream);
 }
 
 template <class T>
 void ImplicitPart<T>::to_columns(Stream& stream, T const* planes) {
-  copy_async(transposition_.template planes<T>(), std::span(planes, own_values()), stream);
-  transposition_.send_planes(stream, 0, own_.count());
-  transposition_.await_columns(stream);
+  copy_async(transposition_->template planes<T>(), std::span(planes, own_values()), stream);
+  transposition_->send_planes(stream, 0, own_.count());
+  transposition_->await_columns(stream);
+}
+
+template <class T>
+void ImplicitPart<T>::alternate(Stream& stream, double step, std::span<T> u, std::span<T> work,
+                                std::span<T> out) {
+  step_.step = step;
+  step_.u = u.data();
+  step_.work = work.data();
+  alternating_->queue(stream, step_, out.data());
 }
 
 template <class T>

@@ -9,6 +9,7 @@
 
 #include "core/buffer.hpp"
 #include "core/rank_sums.hpp"
+#include "kernels/stencil/alternating_ranks.hpp"
 #include "kernels/stencil/implicit.hpp"
 #include "kernels/support/rank_planes.hpp"
 #include "kernels/support/rank_transposition.hpp"
@@ -30,9 +31,10 @@ template <class T>
 class ImplicitPart {
  public:
   /// All ranks make one. `whole` is the equation with the faces of the whole grid, and α and the
-  /// source as `state` has them. `has_rows`: systems are not all alike.
+  /// source as `state` has them. `has_rows`: systems are not all alike;
+  /// `alternates`: as the function says.
   ImplicitPart(Stream& stream, SweepPlan const& plan, stencil::Diffusion<T> const& whole,
-               State<T>& state, bool has_rows);
+               State<T>& state, bool has_rows, bool alternates);
 
   Planes const& own() const { return own_; }
   /// The equation at the rank's planes.
@@ -50,6 +52,9 @@ class ImplicitPart {
   /// As `stencil::AxisSystems`, with W by `split` at the rank's planes; `start` has the planes beside.
   void solve(Stream& stream, stencil::Diffusion<T> const& split, double theta, T const* start,
              T* right, T* x);
+  /// Of steps that alternate: queues one to `out`, where `u` has the planes beside; `work` gets any
+  /// values.
+  void alternate(Stream& stream, double step, std::span<T> u, std::span<T> work, std::span<T> out);
   std::string fault(Stream& stream) const { return systems_.fault(stream); }
   /// As `system::worst_error` of one slope: a part for each rank, which all of them have.
   void find_worst(Stream& stream, system::Slopes<T> const& slopes, system::ErrorScale scale,
@@ -67,8 +72,10 @@ class ImplicitPart {
   std::array<std::array<WindowFace<T>, 2>, 3> faces_;
   stencil::Diffusion<T> diffusion_;
   RankPlanes planes_;
-  RankTransposition transposition_;
-  Grid across_;  // all planes of the rank's columns
+  stencil::AlternatingStep<T> step_;  // of the whole grid
+  std::optional<stencil::SharedAlternating<T>> alternating_;
+  std::optional<RankTransposition> transposition_;  // of other steps
+  Grid across_;                                     // all planes of the rank's columns
   std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides_across_;
   Buffer<T> diffusivity_across_;
   stencil::AxisSystems<T> systems_;

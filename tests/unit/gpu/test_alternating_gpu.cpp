@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/stencil/alternating.hpp"
+#include "kernels/stencil/alternating_ranks.hpp"
+#include "kernels/stencil/alternating_work.hpp"
+#include "support/thread_ranks.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -158,18 +163,23 @@ struct Problem {
     return field;
   }
 
-  std::vector<T> run(Stream& stream) {
-    auto field = test::to_device(std::span<T const>(u), stream);
-    Buffer<T> work(stream, MemorySpace::device, u.size());
+  /// Gives the step arrays on the device, of values as at the beginning, and its sides.
+  void place(Stream& stream) {
+    field = test::to_device(std::span<T const>(u), stream);
+    work = Buffer<T>(stream, MemorySpace::device, u.size());
     step.u = field.data();
     step.work = work.data();
-    std::vector<Buffer<T>> sides;
+    sides.clear();
     for (int axis = 0; axis < 2; ++axis)
       for (int side = 0; side < 2; ++side) {
         sides.push_back(test::to_device(std::span<T const>(values[axis][side]), stream));
         step.sides[axis][side] = {given.sides[axis][side], sides.back().data()};
       }
-    stencil::step_alternating(stream, step);
+  }
+
+  std::vector<T> run(Stream& stream, int steps = 1) {
+    place(stream);
+    for (int i = 0; i < steps; ++i) stencil::step_alternating(stream, step);
     return test::to_host(std::span<T const>(field.span()), stream);
   }
 
@@ -186,6 +196,8 @@ struct Problem {
   stencil::AlternatingStep<T> step;
   std::vector<T> u;
   std::array<std::array<std::vector<T>, 2>, 2> values;
+  Buffer<T> field, work;
+  std::vector<Buffer<T>> sides;
 };
 
 std::vector<Case> cases() {
@@ -278,6 +290,143 @@ TEST(AlternatingGpu, RefusesWhatItDoesNotMake) {
   step.grid.points = {8, 8, 8};
   step.grid.dims = 3;
   EXPECT_FALSE(takes()) << "a volume";
+}
+
+/// Lines of several parts, the last of which is whole, a row, or neither.
+std::vector<Case> shared_cases() {
+  using enum SideKind;
+  return {{{37, 1025}, {{{dirichlet, neumann}, {periodic, periodic}}}, {0.4, 30}},
+          {{130, 1536}, {{{periodic, periodic}, {dirichlet, dirichlet}}}, {5, 1e4}},
+          {{16, 1601}, {{{neumann, neumann}, {dirichlet, neumann}}}, {30, 0.7}},
+          {{35, 2560}, {{{dirichlet, dirichlet}, {neumann, dirichlet}}}, {1e-3, 1e5}}};
+}
+
+bool makes_shared_steps() {
+  Device const device = Device::open(Backend::cuda);
+  return device.compute_capability() >= 90;
+}
+
+/// Cut behind the first part, and in the middle.
+std::vector<RankCuts> cuts_of(std::int64_t rows) {
+  std::int64_t const parts = (rows + 511) / 512;
+  std::vector<RankCuts> all = {{0, 512, rows}};
+  if (parts > 2) all.push_back({0, 512, (parts - 1) * 512, rows});
+  return all;
+}
+
+template <class T>
+void compare_ranks() {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  if (!makes_shared_steps()) GTEST_SKIP() << "needs compute capability 9.0";
+  constexpr int steps = 3;
+  for (auto const& one : shared_cases()) {
+    Stream stream(Device::open(Backend::cuda));
+    auto const expected = Problem<T>(one).run(stream, steps);
+    std::int64_t const line = one.points[0];
+    bool const around = one.sides[1][0] == SideKind::periodic;
+    for (auto const& cuts : cuts_of(one.points[1]))
+      EXPECT_TRUE(test::on_ranks(static_cast<int>(cuts.size()) - 1, [&](Ranks& ranks) {
+        Stream own(Device::open(Backend::cuda));
+        Problem<T> problem(one);
+        problem.place(own);
+        RankPlanes planes(ranks, own, cuts, around, static_cast<std::size_t>(line) * sizeof(T), 8);
+        stencil::SharedAlternating<T> shared(planes, own, problem.step.grid);
+        auto const held = static_cast<std::size_t>(planes.held() * line);
+        auto const first = static_cast<std::size_t>(planes.lower() * line);
+        std::size_t const rows = held - 2 * static_cast<std::size_t>(line);
+        Buffer<T> u(own, MemorySpace::device, held), next(own, MemorySpace::device, held);
+        auto const inner = [&](Buffer<T>& of) {
+          return of.span().subspan(static_cast<std::size_t>(line), rows);
+        };
+        copy_async(inner(u), std::span<T const>(problem.field.span()).subspan(first, rows), own);
+        for (int i = 0; i < steps; ++i) {
+          planes.exchange(own, u.span());
+          problem.step.u = inner(u).data();
+          shared.queue(own, problem.step, inner(next).data());
+          std::swap(u, next);
+        }
+        auto const found = test::to_host(std::span<T const>(inner(u)), own);
+        for (std::size_t i = 0; i < rows; ++i)
+          ASSERT_EQ(found[i], expected[first + i])
+              << problem.text() << ", rank " << ranks.rank() << " of " << ranks.count();
+      })) << one.points[1];
+  }
+}
+
+TEST(AlternatingGpu, HasTheSameBitsOnRanksInFloat32) { compare_ranks<float>(); }
+
+TEST(AlternatingGpu, HasTheSameBitsOnRanksInFloat64) { compare_ranks<double>(); }
+
+/// What is told in 16 bytes each, as kernels of other ranks write it.
+template <class T>
+std::vector<stencil::ToldLine> lines_of(std::vector<stencil::Told<T>> const& told,
+                                        unsigned number) {
+  std::vector<stencil::ToldLine> lines;
+  for (auto const& one : told) {
+    std::array<unsigned, sizeof(one) / sizeof(unsigned)> words;
+    std::memcpy(words.data(), &one, sizeof(one));
+    for (std::size_t i = 0; i < words.size(); i += 2)
+      lines.push_back({words[i], number, words[i + 1], number});
+  }
+  return lines;
+}
+
+/// A kernel that waits for other ranks has the same bits, where all that they tell is there before;
+/// and what it tells them is what another kernel makes.
+template <class T>
+void compare_joined() {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  if (!makes_shared_steps()) GTEST_SKIP() << "needs compute capability 9.0";
+  Stream stream(Device::open(Backend::cuda));
+  constexpr unsigned number = 7;
+  for (auto const& one : shared_cases()) {
+    Problem<T> problem(one);
+    auto const expected = problem.run(stream);
+    problem.place(stream);
+    stencil::cuda_alternating_rows(stream, stencil::sweep_of(problem.step, 0));
+    auto const sweep = stencil::sweep_of(problem.step, 1);
+    auto const count = static_cast<std::size_t>(stencil::told_of_line(sweep.parts) * one.points[0]);
+    std::vector<stencil::Told<T>> const nothing(count);
+    auto all = test::to_device(std::span(nothing), stream);
+    std::vector<stencil::ColumnShare<T>> shares;
+    for (int part = 0; part < sweep.parts; part += 2) {
+      stencil::ColumnShare<T> share;
+      share.first_part = part;
+      share.parts = std::min(2, sweep.parts - part);
+      share.rank = part / 2;
+      share.ranks = (sweep.parts + 1) / 2;
+      share.told = all.data();
+      share.number = number;
+      stencil::cuda_tell_columns(stream, sweep, share);
+      shares.push_back(share);
+    }
+    auto const told = test::to_host(std::span<stencil::Told<T> const>(all.span()), stream);
+    auto const lines = lines_of(told, number);
+    std::vector<stencil::ToldLine> const empty(lines.size());
+    for (auto& share : shares) {
+      auto own = test::to_device(std::span(lines), stream);
+      auto others = test::to_device(std::span(empty), stream);
+      share.told = nullptr;
+      for (int rank = 0; rank < share.ranks; ++rank)
+        share.boxes[rank] = rank == share.rank ? own.data() : others.data();
+      stencil::cuda_alternating_columns(stream, sweep, share);
+      auto const sent = test::to_host(std::span<stencil::ToldLine const>(others.span()), stream);
+      std::size_t const of_part = lines.size() / static_cast<std::size_t>(sweep.parts + 2);
+      auto const first = static_cast<std::size_t>(share.first_part) * of_part;
+      for (std::size_t i = 0; share.ranks > 1 && i < share.parts * of_part; ++i) {
+        auto const &line = sent[first + i], &given = lines[first + i];
+        ASSERT_EQ(std::memcmp(&line, &given, sizeof(line)), 0) << problem.text() << " told " << i;
+      }
+    }
+    auto const found = test::to_host(std::span<T const>(problem.field.span()), stream);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      ASSERT_EQ(found[i], expected[i]) << problem.text() << " at " << i;
+  }
+}
+
+TEST(AlternatingGpu, WaitsForWhatOtherRanksTell) {
+  compare_joined<float>();
+  compare_joined<double>();
 }
 
 }  // namespace

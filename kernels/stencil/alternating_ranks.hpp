@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "core/buffer.hpp"
+#include "core/rank_memory.hpp"
+#include "kernels/stencil/alternating.hpp"
+#include "kernels/support/rank_pieces.hpp"
+#include "kernels/support/rank_planes.hpp"
+
+namespace gridstride::stencil {
+
+/// Alternating steps of a grid that ranks share by its rows along y, with the bits of
+/// `step_alternating`. For float and double.
+template <class T>
+class SharedAlternating {
+ public:
+  /// Rows that ranks do not cut.
+  static constexpr std::int64_t rows_together = 512;
+  /// What it takes of a rank's device memory.
+  static std::size_t bytes(Grid const& grid, int ranks);
+
+  /// All ranks make one, of the whole grid. `planes` outlives it.
+  SharedAlternating(RankPlanes const& planes, Stream const& stream, Grid const& grid);
+
+  /// Queues a step, of the whole grid but for its arrays: `step.u` and `step.work` begin with the
+  /// rank's first row, before and behind which `u` has those of the ranks beside it; what comes of it
+  /// goes to `out`, another array. Throws as `step_alternating` does.
+  void queue(Stream& stream, AlternatingStep<T> const& step, T* out);
+
+ private:
+  RankPlanes const& planes_;
+  std::int64_t lines_;                 // across rows
+  int parts_;                          // of a line
+  std::unique_ptr<RankMemory> boxes_;  // where kernels wait for other ranks
+  unsigned number_ = 0;
+  std::unique_ptr<RankPieces> pieces_;  // else
+  Buffer<std::byte> told_;
+};
+
+}  // namespace gridstride::stencil
