@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "core/buffer.hpp"
 #include "core/rank_memory.hpp"
@@ -29,6 +30,11 @@ class SharedAlternating {
   /// rank's first row, before and behind which `u` has those of the ranks beside it; what comes of it
   /// goes to `out`, another array. Throws as `step_alternating` does.
   void queue(Stream& stream, AlternatingStep<T> const& step, T* out);
+
+  /// How lines go over ranks, in words.
+  std::string_view transport() const {
+    return boxes_ ? "a kernel tells those of other ranks" : "what they tell is gathered";
+  }
 
  private:
   RankPlanes const& planes_;

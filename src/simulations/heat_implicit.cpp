@@ -63,11 +63,10 @@ class ImplicitHeat final : public TimeStepping<T> {
       Base::advance(max_steps, until);
     if (!this->finished()) return;
     this->settle();
-    fail_together(ranks(), [this] {
-      auto const fault = part_ ? part_->fault(stream_) : systems_.fault(stream_);
-      if (!fault.empty())
-        throw NumericalError(fmt::format("until t = {} s: {}", this->clock().time, fault));
-    });
+    if (part_)
+      fail_together(ranks(), [this] { require_solutions(part_->fault(stream_)); });
+    else
+      require_solutions(systems_.fault(stream_));
   }
 
   double values_per_update() const override {
@@ -78,7 +77,7 @@ class ImplicitHeat final : public TimeStepping<T> {
     return solves * (4 + state_.coefficient_arrays() + of_axis * grid_.dims);
   }
   std::vector<NamedText> chosen() const override {
-    if (alternates_) return this->with_slabs({{"stencil", "alternating"}});
+    if (alternates_) return with_parts({{"stencil", "alternating"}});
     if (whole_) return {{"implicit steps", "multigrid"}};
     std::string rows;
     for (int axis = 0; axis < grid_.dims; ++axis) {
@@ -89,7 +88,7 @@ class ImplicitHeat final : public TimeStepping<T> {
       if (rows.find(row) == std::string::npos)
         rows += (rows.empty() ? "" : ", ") + std::string(row);
     }
-    return this->with_slabs({{"tridiagonal", rows}});
+    return with_parts({{"tridiagonal", rows}});
   }
   Clock clock() const override {
     Clock clock = Base::clock();
@@ -198,6 +197,15 @@ class ImplicitHeat final : public TimeStepping<T> {
     split_.known_step = this->step_size();
     if (part_) return in_windows(steps, [this] { queue_step(); });
     for (; steps > 0; --steps) queue_step();
+  }
+
+  void require_solutions(std::string const& fault) const {
+    if (!fault.empty())
+      throw NumericalError(fmt::format("until t = {} s: {}", this->clock().time, fault));
+  }
+  std::vector<NamedText> with_parts(std::vector<NamedText> texts) const {
+    if (part_) texts.push_back({"lines across ranks", std::string(part_->transport())});
+    return this->with_slabs(std::move(texts));
   }
 
   void queue_step() {

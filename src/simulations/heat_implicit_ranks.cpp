@@ -225,6 +225,11 @@ void ImplicitPart<T>::alternate(Stream& stream, double step, std::span<T> u, std
 }
 
 template <class T>
+std::string_view ImplicitPart<T>::transport() const {
+  return alternating_ ? alternating_->transport() : transposition_->transport();
+}
+
+template <class T>
 void ImplicitPart<T>::find_worst(Stream& stream, system::Slopes<T> const& slopes,
                                  system::ErrorScale scale, evaluate::DeviceClock const* clock,
                                  std::span<system::WorstError> parts) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -55,6 +56,8 @@ class ImplicitPart {
   /// Of steps that alternate: queues one to `out`, where `u` has the planes beside; `work` gets any
   /// values.
   void alternate(Stream& stream, double step, std::span<T> u, std::span<T> work, std::span<T> out);
+  /// How lines along the slowest axis go over ranks, in words.
+  std::string_view transport() const;
   std::string fault(Stream& stream) const { return systems_.fault(stream); }
   /// As `system::worst_error` of one slope: a part for each rank, which all of them have.
   void find_worst(Stream& stream, system::Slopes<T> const& slopes, system::ErrorScale scale,
