@@ -1,5 +1,7 @@
 #include "kernels/stencil/alternating_ranks.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <span>
 #include <stdexcept>
 #include <vector>

@@ -88,6 +88,15 @@ class OnGpu(NeedsGpu):
         self.assert_shared_on_gpu(implicit([32, 40, 61], {**HELD, "z": {"neumann": "x"}}, "tr_bdf2",
                                            FIELD, precision="float32"), transports=("p2p",))
 
+    def test_alternating_steps(self):
+        """Of lines in parts of 512 points: what they tell goes between kernels, or is gathered."""
+        ends = {"lower": {"dirichlet": "x"}, "upper": {"neumann": 0.3}}
+        for points, sides, precision in (
+                ([48, 1600], AROUND, "float64"), ([130, 1025], {"x": "periodic", "y": ends}, "float32"),
+                ([33, 2048], {"x": {"dirichlet": "y"}, "y": {"neumann": "x"}}, "float64")):
+            config = implicit(points, sides, "crank_nicolson", precision=precision)
+            self.assert_shared_on_gpu(config, counts=(2, 3) if points[1] > 1025 else (2,))
+
     def test_steps_that_follow_their_error(self):
         self.assert_shared_on_gpu(implicit([130, 97], CHANGES, ADAPTIVE, FIELD))
 
