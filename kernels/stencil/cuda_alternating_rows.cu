@@ -177,10 +177,10 @@ __global__ void __launch_bounds__(most_threads, 1)
     T first = 0, last = 0;
     if (!periodic && opens && live) {
       if (plain) {
-        first = sweep.ends[0] == SideRule::neumann ? e[0] : m.root * e[0];
+        first = sweep.ends[0] == SideRule::neumann ? e[0] : product(m.root, e[0]);
       } else {
         first = sweep.end_values[0][y];
-        if (sweep.ends[0] == SideRule::neumann) first = e[0] + m.end_weight * first;
+        if (sweep.ends[0] == SideRule::neumann) first = multiply_add(m.end_weight, first, e[0]);
       }
       e[0] = 0;
     }
@@ -190,9 +190,9 @@ __global__ void __launch_bounds__(most_threads, 1)
       for (int i = 0; i < rows; ++i)
         if (whole ? i == rows - 1 : i == end) {
           if (plain)
-            last = sweep.ends[1] == SideRule::neumann ? e[i] : m.root * e[i];
+            last = sweep.ends[1] == SideRule::neumann ? e[i] : product(m.root, e[i]);
           else if (sweep.ends[1] == SideRule::neumann)
-            last = e[i] + m.end_weight * last;
+            last = multiply_add(m.end_weight, last, e[i]);
           e[i] = 0;
         }
     }
@@ -212,10 +212,10 @@ __global__ void __launch_bounds__(most_threads, 1)
         at_end = 0;
 #pragma unroll
         for (int i = 0; i < rows; ++i)
-          if (i <= end) at_end = m.q * at_end + e[i];
+          if (i <= end) at_end = multiply_add(m.q, at_end, e[i]);
       }
       sums.last[team] = last;
-      sums.z_last[team] = at_end + m.last_chunk * carries.before;
+      sums.z_last[team] = multiply_add(m.last_chunk, carries.before, at_end);
     }
     __syncthreads();
 
@@ -226,18 +226,21 @@ __global__ void __launch_bounds__(most_threads, 1)
     T const before = __shfl_sync(all, parts.before, part);
     T const after = __shfl_sync(all, parts.after, part);
     T const z_first = __shfl_sync(all, parts.from, 0);
-    T const z_last =
-        sums.z_last[team] + m.last_part * __shfl_sync(all, parts.before, sweep.parts - 1);
+    T const z_last = multiply_add(m.last_part, __shfl_sync(all, parts.before, sweep.parts - 1),
+                                  sums.z_last[team]);
     auto const [alpha, beta] =
         ends_of(m, periodic, sums.first[team], sums.last[team], z_first, z_last);
-    solve_rows<whole>(m, e, m.q * (carries.before + in_warp * before) + from_first * alpha,
-                      m.q * (carries.after + to_warp_end * after) + from_last * beta, end, beta);
+    T const from_below = multiply_add(in_warp, before, carries.before);
+    T const from_above = multiply_add(to_warp_end, after, carries.after);
+    solve_rows<whole>(m, e, multiply_add(m.q, from_below, product(from_first, alpha)),
+                      multiply_add(m.q, from_above, product(from_last, beta)), end, beta);
 #pragma unroll
     for (int i = 0; i < pieces; ++i) {
       auto& piece = mine.piece(slot, lane * pieces + i);
 #pragma unroll
       for (int j = 0; j < width<T>; ++j)
-        piece.at[j] = plain ? e[i * width<T> + j] : 2 * e[i * width<T> + j] - m.root * piece.at[j];
+        piece.at[j] = plain ? e[i * width<T> + j]
+                            : multiply_add(-m.root, piece.at[j], 2 * e[i * width<T> + j]);
     }
     __syncwarp();
     if (live) mine.write(y, slot);
