@@ -129,6 +129,8 @@ int place_of(LineSolve<T> const& lines) {
   return lines.axis == 0 ? 0 : lines.axis == lines.grid.dims - 1 ? 1 : -1;
 }
 
+}  // namespace
+
 template <class T>
 LineSweep<T> sweep_of(LineSolve<T> const& lines) {
   int const along = place_of(lines);
@@ -153,6 +155,11 @@ LineSweep<T> sweep_of(LineSolve<T> const& lines) {
   sweep.center = static_cast<T>(1 / std::sqrt(1 + 4 * lines.reach));
   return sweep;
 }
+
+template LineSweep<float> sweep_of(LineSolve<float> const&);
+template LineSweep<double> sweep_of(LineSolve<double> const&);
+
+namespace {
 
 /// Whether a device has what kernels need.
 bool has_kernels(Device const& device) {

@@ -29,27 +29,31 @@ std::size_t box_bytes(std::int64_t lines, int parts) {
   return 2 * told_bytes<T>(lines, parts);
 }
 
+std::int64_t planes_of(Grid const& grid) { return grid.points[grid.dims - 1]; }
+
 constexpr std::size_t beside_bytes = 256;  // that nobody sends
 
 }  // namespace
 
 template <class T>
-std::size_t SharedAlternating<T>::bytes(Grid const& grid, int ranks) {
-  int const parts = parts_of_rows(grid.points[1]);
-  std::size_t const told = told_bytes<T>(grid.points[0], parts);
-  return std::max(2 * box_bytes<T>(grid.points[0], parts),
+std::size_t SharedLines<T>::bytes(Grid const& grid, int ranks) {
+  std::int64_t const planes = planes_of(grid), lines = grid.size() / planes;
+  int const parts = parts_of_rows(planes);
+  std::size_t const told = told_bytes<T>(lines, parts);
+  return std::max(2 * box_bytes<T>(lines, parts),
                   told + RankPieces::bytes(beside_bytes, told, ranks));
 }
 
 template <class T>
-SharedAlternating<T>::SharedAlternating(RankPlanes const& planes, Stream const& stream,
-                                        Grid const& grid)
-    : planes_(planes), lines_(grid.points[0]), parts_(parts_of_rows(grid.points[1])) {
-  static_assert(rows_together == rows_of_block);
-  if (grid.points[1] != planes.all())
+SharedLines<T>::SharedLines(RankPlanes const& planes, Stream const& stream, Grid const& grid)
+    : planes_(planes),
+      lines_(grid.size() / planes_of(grid)),
+      parts_(parts_of_rows(planes_of(grid))) {
+  static_assert(planes_together == rows_of_block);
+  if (planes_of(grid) != planes.all())
     throw std::invalid_argument("stencil: another grid than the ranks' planes");
   for (std::int64_t const cut : planes.cuts())
-    if (cut % rows_together != 0 && cut != planes.all())
+    if (cut % planes_together != 0 && cut != planes.all())
       throw std::invalid_argument("stencil: ranks cut parts of lines");
   if (planes.by_kernels()) {
     boxes_ = std::make_unique<RankMemory>(planes.ranks(), stream, 2 * box_bytes<T>(lines_, parts_));
@@ -106,9 +110,9 @@ std::vector<RankPieces::Pieces> pieces_of(std::span<std::byte> told, std::int64_
 #endif
 
 template <class T>
-void SharedAlternating<T>::queue([[maybe_unused]] Stream& stream,
-                                 [[maybe_unused]] AlternatingStep<T> const& step,
-                                 [[maybe_unused]] T* out) {
+void SharedLines<T>::step([[maybe_unused]] Stream& stream,
+                          [[maybe_unused]] AlternatingStep<T> const& step,
+                          [[maybe_unused]] T* out) {
   if (step.u == nullptr || step.work == nullptr || out == nullptr || step.u == step.work ||
       out == step.work || out == step.u)
     throw std::invalid_argument("stencil: a shared alternating step needs three arrays");
@@ -121,6 +125,28 @@ void SharedAlternating<T>::queue([[maybe_unused]] Stream& stream,
   columns.in = step.work - before;
   columns.out = out - before;
   columns.vectors = columns.vectors && is_aligned(out);
+  solve(stream, columns);
+#endif
+}
+
+template <class T>
+void SharedLines<T>::solve([[maybe_unused]] Stream& stream, [[maybe_unused]] LineSolve<T> lines) {
+  if (lines.in == nullptr || lines.out == nullptr || lines.axis != lines.grid.dims - 1 ||
+      !takes_lines(stream.device(), lines))
+    throw std::invalid_argument("stencil: lines of this kind are not solved by ranks");
+#ifdef GRIDSTRIDE_WITH_CUDA
+  std::int64_t const before = planes_.lower() * lines_;
+  lines.in -= before;
+  lines.out -= before;
+  solve(stream, sweep_of(lines));
+#endif
+}
+
+/// With `in` and `out` as if they had all planes.
+template <class T>
+void SharedLines<T>::solve([[maybe_unused]] Stream& stream,
+                           [[maybe_unused]] LineSweep<T> const& columns) {
+#ifdef GRIDSTRIDE_WITH_CUDA
   ColumnShare<T> share;
   share.first_part = parts_of_rows(planes_.lower());
   share.parts = parts_of_rows(planes_.upper()) - share.first_part;
@@ -140,7 +166,7 @@ void SharedAlternating<T>::queue([[maybe_unused]] Stream& stream,
 #endif
 }
 
-template class SharedAlternating<float>;
-template class SharedAlternating<double>;
+template class SharedLines<float>;
+template class SharedLines<double>;
 
 }  // namespace gridstride::stencil

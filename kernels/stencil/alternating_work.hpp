@@ -88,6 +88,9 @@ struct ColumnShare {
 /// The pass of a step along an axis, of the whole grid.
 template <class T>
 LineSweep<T> sweep_of(AlternatingStep<T> const& step, int along);
+/// Of lines that a device takes.
+template <class T>
+LineSweep<T> sweep_of(LineSolve<T> const& lines);
 
 /// out = (1 + L_x) v, with (1 − L_x) v = (1 + L_y) in, both with dt/2
 template <class T>

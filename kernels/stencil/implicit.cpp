@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "kernels/stencil/alternating.hpp"
 #include "kernels/stencil/implicit_rows.hpp"
 
 namespace gridstride::stencil {
@@ -99,6 +98,13 @@ Lines lines_along(Diffusion<T> const& diffusion, int axis) {
   return lines;
 }
 
+/// The longest axis: as many rows there are where all lines have the same.
+std::int64_t longest(Grid const& grid) {
+  return *std::max_element(grid.points.begin(), grid.points.end());
+}
+
+}  // namespace
+
 template <class T>
 LineSolve<T> line_solve(Diffusion<T> const& diffusion, double theta, int axis) {
   double const h = diffusion.grid.spacing[axis];
@@ -107,13 +113,6 @@ LineSolve<T> line_solve(Diffusion<T> const& diffusion, double theta, int axis) {
           .reach = theta * diffusion.known_step * diffusion.diffusivity / (h * h),
           .ends = {diffusion.sides[axis][0].kind, diffusion.sides[axis][1].kind}};
 }
-
-/// The longest axis: as many rows there are where all lines have the same.
-std::int64_t longest(Grid const& grid) {
-  return *std::max_element(grid.points.begin(), grid.points.end());
-}
-
-}  // namespace
 
 template <class T>
 void find_residual(Stream& stream, Diffusion<T> const& diffusion, Residual<T> const& residual) {
@@ -247,6 +246,8 @@ std::string_view AxisSystems<T>::variant(Device const& device, Diffusion<T> cons
 
 template void find_residual(Stream&, Diffusion<float> const&, Residual<float> const&);
 template void find_residual(Stream&, Diffusion<double> const&, Residual<double> const&);
+template LineSolve<float> line_solve(Diffusion<float> const&, double, int);
+template LineSolve<double> line_solve(Diffusion<double> const&, double, int);
 template void hold_sides(Stream&, Diffusion<float> const&, float*);
 template void hold_sides(Stream&, Diffusion<double> const&, double*);
 template class AxisSystems<float>;

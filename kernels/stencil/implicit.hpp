@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "kernels/stencil/alternating.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "kernels/tridiagonal/tridiagonal.hpp"
 
@@ -56,6 +57,11 @@ void find_residual(Stream& stream, Diffusion<T> const& diffusion, Residual<T> co
 /// Queues u = g on the Dirichlet sides, at the cost of their points alone.
 template <class T>
 void hold_sides(Stream& stream, Diffusion<T> const& diffusion, T* values);
+
+/// Lines along an axis as `solve_lines` (alternating.hpp) takes them, without arrays, where α is a number
+/// and the step is known.
+template <class T>
+LineSolve<T> line_solve(Diffusion<T> const& diffusion, double theta, int axis);
 
 /// What solutions need beside their arrays: coefficients, and what is found out about them. For
 /// float and double.

@@ -162,7 +162,7 @@ class ImplicitHeat final : public TimeStepping<T> {
 
   void share(config::RunConfig const& run, SweepPlan const& plan) {
     this->sweep_ = make_window_steps<T>(stream_, plan, [](std::int64_t) { return 1; });
-    part_.emplace(stream_, plan, diffusion_, state_, has_rows(run), alternates_);
+    part_.emplace(stream_, plan, diffusion_, state_, has_rows(run));
     diffusion_ = part_->diffusion();
   }
 

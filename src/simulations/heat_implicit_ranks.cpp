@@ -45,6 +45,23 @@ std::int64_t most_across(Grid const& grid, RankCuts const& cuts) {
   return most;
 }
 
+/// Whether ranks have as many parts of the lines across planes each, of which they tell each other, where
+/// no other kernel solves for any stage.
+bool tells_of_parts(config::RunConfig const& run, Device const& device, SweepShape shape) {
+  if (alternates(run, device)) return true;
+  shape.together = stencil::SharedLines<double>::planes_together;
+  if (!run.time.step || has_field(run) || shape.pieces() % run.ranks != 0) return false;
+  auto const& scheme = implicit_scheme(run);
+  return with_zero_of(run.precision, [&](auto zero) {
+    auto const diffusion = constant_diffusion<decltype(zero)>(run);
+    return std::ranges::all_of(std::array{scheme.part / 2, scheme.backward}, [&](double theta) {
+      int const slowest = run.grid.dims - 1;
+      return theta == 0 ||
+             stencil::takes_lines(device, stencil::line_solve(diffusion, theta, slowest));
+    });
+  });
+}
+
 std::int64_t planes_of(SweepShape const& shape, int ranks) {
   return (shape.planes() + ranks - 1) / ranks;
 }
@@ -57,7 +74,7 @@ std::size_t bytes_beside(config::RunConfig const& run, Device const& device,
       static_cast<std::size_t>(2 * Work(run).arrays() + 4) * shape.plane_bytes();
   if (shape.together > 1)
     return bytes + with_zero_of(run.precision, [&](auto zero) {
-             return stencil::SharedAlternating<decltype(zero)>::bytes(run.grid, run.ranks);
+             return stencil::SharedLines<decltype(zero)>::bytes(run.grid, run.ranks);
            });
   SweepPlan plan{shape};
   plan.ranks = run.ranks;
@@ -89,7 +106,8 @@ SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
   shape.value_bytes = size_of(run.precision);
   shape.alike = false;
   if (run.ranks == 1 || !steps.needed_of_ranks.empty()) return steps;
-  if (alternates(run, device)) shape.together = stencil::SharedAlternating<double>::rows_together;
+  if (tells_of_parts(run, device, shape))
+    shape.together = stencil::SharedLines<double>::planes_together;
   std::size_t const array =
       static_cast<std::size_t>(planes_of(shape, run.ranks) + 2) * shape.plane_bytes();
   shape.scratch = static_cast<int>((bytes_beside(run, device, shape) + array - 1) / array);
@@ -98,8 +116,7 @@ SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
 
 template <class T>
 ImplicitPart<T>::ImplicitPart(Stream& stream, SweepPlan const& plan,
-                              stencil::Diffusion<T> const& whole, State<T>& state, bool has_rows,
-                              bool alternates)
+                              stencil::Diffusion<T> const& whole, State<T>& state, bool has_rows)
     : slowest_(plan.shape.grid.dims - 1),
       line_(plan.shape.plane_values()),
       own_(plan.owned_by(ranks().rank())),
@@ -124,11 +141,11 @@ ImplicitPart<T>::ImplicitPart(Stream& stream, SweepPlan const& plan,
       Buffer<system::WorstError>(stream, MemorySpace::device,
                                  static_cast<std::size_t>(system::error_parts(diffusion_.grid, 1)));
   zero_async(errors_.span(), stream);
-  if (alternates) {
+  if (plan.shape.together > 1) {
     step_.grid = whole.grid;
     step_.diffusivity = whole.diffusivity;
     step_.sides = whole.sides;
-    alternating_.emplace(planes_, stream, whole.grid);
+    lines_.emplace(planes_, stream, whole.grid);
     return;
   }
   transposition_.emplace(planes_, stream, cuts_of_values(whole.grid, columns_), sizeof(T));
@@ -192,6 +209,15 @@ void ImplicitPart<T>::solve(Stream& stream, stencil::Diffusion<T> const& split, 
     right = x;
   }
   systems_.hold_axis(stream, split, theta, start, right, slowest_);
+  if (lines_) {
+    auto whole = split;
+    whole.grid = step_.grid;
+    whole.sides = step_.sides;
+    auto lines = stencil::line_solve(whole, theta, slowest_);
+    lines.in = right;
+    lines.out = x;
+    return lines_->solve(stream, lines);
+  }
   to_columns(stream, right);
   if (across_.size() > 0) {
     auto across = split;
@@ -221,12 +247,12 @@ void ImplicitPart<T>::alternate(Stream& stream, double step, std::span<T> u, std
   step_.step = step;
   step_.u = u.data();
   step_.work = work.data();
-  alternating_->queue(stream, step_, out.data());
+  lines_->step(stream, step_, out.data());
 }
 
 template <class T>
 std::string_view ImplicitPart<T>::transport() const {
-  return alternating_ ? alternating_->transport() : transposition_->transport();
+  return lines_ ? lines_->transport() : transposition_->transport();
 }
 
 template <class T>

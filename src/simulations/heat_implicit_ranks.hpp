@@ -32,10 +32,9 @@ template <class T>
 class ImplicitPart {
  public:
   /// All ranks make one. `whole` is the equation with the faces of the whole grid, and α and the
-  /// source as `state` has them. `has_rows`: systems are not all alike;
-  /// `alternates`: as the function says.
+  /// source as `state` has them. `has_rows`: systems are not all alike.
   ImplicitPart(Stream& stream, SweepPlan const& plan, stencil::Diffusion<T> const& whole,
-               State<T>& state, bool has_rows, bool alternates);
+               State<T>& state, bool has_rows);
 
   Planes const& own() const { return own_; }
   /// The equation at the rank's planes.
@@ -76,8 +75,8 @@ class ImplicitPart {
   stencil::Diffusion<T> diffusion_;
   RankPlanes planes_;
   stencil::AlternatingStep<T> step_;  // of the whole grid
-  std::optional<stencil::SharedAlternating<T>> alternating_;
-  std::optional<RankTransposition> transposition_;  // of other steps
+  std::optional<stencil::SharedLines<T>> lines_;
+  std::optional<RankTransposition> transposition_;  // without those
   Grid across_;                                     // all planes of the rank's columns
   std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides_across_;
   Buffer<T> diffusivity_across_;

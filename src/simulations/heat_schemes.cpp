@@ -64,21 +64,36 @@ bool has_rows(config::RunConfig const& run) {
   return has_field(run) && !is_bounded(run) && !takes_multigrid(run);
 }
 
+template <class T>
+stencil::Diffusion<T> constant_diffusion(config::RunConfig const& run) {
+  stencil::Diffusion<T> diffusion;
+  diffusion.grid = run.grid;
+  diffusion.diffusivity =
+      source_of(parameters_as<Parameters>(run).diffusivity).formula.expression.evaluate(0);
+  diffusion.known_step = std::min(*run.time.step, output_interval(run));
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (std::size_t side = 0; side < 2; ++side)
+      diffusion.sides[static_cast<std::size_t>(axis)][side].kind =
+          run.sides_of("u")[axis][side].kind;
+  return diffusion;
+}
+
+template stencil::Diffusion<float> constant_diffusion(config::RunConfig const&);
+template stencil::Diffusion<double> constant_diffusion(config::RunConfig const&);
+
 bool alternates(config::RunConfig const& run, Device const& device) {
   auto const& scheme = implicit_scheme(run);
   auto const rows = rows_of(run, 1, find_scheme("euler"));
   if (scheme.part != 1 || scheme.backward > 0 || !run.time.step || run.grid.dims != 2 ||
       takes_multigrid(run) || has_field(run) || has_array(rows, "source") || depends_on_time(rows))
     return false;
-  auto const alpha = source_of(parameters_as<Parameters>(run).diffusivity).formula.expression;
   return with_zero_of(run.precision, [&](auto zero) {
+    auto const diffusion = constant_diffusion<decltype(zero)>(run);
     stencil::AlternatingStep<decltype(zero)> step;
     step.grid = run.grid;
-    step.diffusivity = alpha.evaluate(0);
-    step.step = std::min(*run.time.step, output_interval(run));
-    for (std::size_t axis = 0; axis < 2; ++axis)
-      for (std::size_t side = 0; side < 2; ++side)
-        step.sides[axis][side].kind = run.sides_of("u")[axis][side].kind;
+    step.diffusivity = diffusion.diffusivity;
+    step.step = diffusion.known_step;
+    step.sides = diffusion.sides;
     return stencil::takes_alternating(device, step);
   });
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/stencil/implicit.hpp"
 #include "model/entry.hpp"
 
 /// The implicit schemes of heat, and what runs by them take.
@@ -43,6 +44,11 @@ struct Work {
   /// With what δ is found from.
   int arrays() const { return 1 + given + base + 2 * adaptive; }
 };
+
+/// The equation of a run whose α is a number and whose steps are, as far as it is known before there is
+/// a device. For float and double.
+template <class T>
+stencil::Diffusion<T> constant_diffusion(config::RunConfig const& run);
 
 /// Whether a step is two passes on this device, each of which does all along an axis at once: where
 /// nothing changes in time, and diffusion is all there is.

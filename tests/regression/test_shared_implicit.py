@@ -80,7 +80,6 @@ class OnGpu(NeedsGpu):
         self.assert_shared_on_gpu(implicit([300, 201], CHANGES, "tr_bdf2", FIELD), counts=(2,))
         self.assert_shared_on_gpu(implicit([129, 260], AROUND, "backward_euler", "0.1", "x*t",
                                            precision="float32"))
-        self.assert_shared_on_gpu(implicit([64, 4001], HELD, "tr_bdf2"), counts=(2,))
 
     def test_volumes(self):
         self.assert_shared_on_gpu(implicit([70, 33, 65], {**CHANGES, "z": "periodic"},
@@ -89,13 +88,16 @@ class OnGpu(NeedsGpu):
                                            FIELD, precision="float32"), transports=("p2p",))
 
     def test_alternating_steps(self):
-        """Of lines in parts of 512 points: what they tell goes between kernels, or is gathered."""
+        """And other lines in parts of 512 points: what they tell goes between kernels, or is gathered."""
         ends = {"lower": {"dirichlet": "x"}, "upper": {"neumann": 0.3}}
         for points, sides, precision in (
                 ([48, 1600], AROUND, "float64"), ([130, 1025], {"x": "periodic", "y": ends}, "float32"),
                 ([33, 2048], {"x": {"dirichlet": "y"}, "y": {"neumann": "x"}}, "float64")):
             config = implicit(points, sides, "crank_nicolson", precision=precision)
             self.assert_shared_on_gpu(config, counts=(2, 3) if points[1] > 1025 else (2,))
+        self.assert_shared_on_gpu(implicit([64, 4001], HELD, "tr_bdf2"), counts=(2,))
+        self.assert_shared_on_gpu(implicit([20, 16, 1040], {**CHANGES, "z": {"dirichlet": "x*t"}},
+                                           "backward_euler"))
 
     def test_steps_that_follow_their_error(self):
         self.assert_shared_on_gpu(implicit([130, 97], CHANGES, ADAPTIVE, FIELD))

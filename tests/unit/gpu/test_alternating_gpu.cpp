@@ -330,7 +330,7 @@ void compare_ranks() {
         Problem<T> problem(one);
         problem.place(own);
         RankPlanes planes(ranks, own, cuts, around, static_cast<std::size_t>(line) * sizeof(T), 8);
-        stencil::SharedAlternating<T> shared(planes, own, problem.step.grid);
+        stencil::SharedLines<T> shared(planes, own, problem.step.grid);
         auto const held = static_cast<std::size_t>(planes.held() * line);
         auto const first = static_cast<std::size_t>(planes.lower() * line);
         std::size_t const rows = held - 2 * static_cast<std::size_t>(line);
@@ -342,7 +342,7 @@ void compare_ranks() {
         for (int i = 0; i < steps; ++i) {
           planes.exchange(own, u.span());
           problem.step.u = inner(u).data();
-          shared.queue(own, problem.step, inner(next).data());
+          shared.step(own, problem.step, inner(next).data());
           std::swap(u, next);
         }
         auto const found = test::to_host(std::span<T const>(inner(u)), own);
@@ -356,6 +356,39 @@ void compare_ranks() {
 TEST(AlternatingGpu, HasTheSameBitsOnRanksInFloat32) { compare_ranks<float>(); }
 
 TEST(AlternatingGpu, HasTheSameBitsOnRanksInFloat64) { compare_ranks<double>(); }
+
+/// Lines across planes of a volume, in place.
+TEST(AlternatingGpu, HasTheSameBitsOfLinesOnRanks) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  if (!makes_shared_steps()) GTEST_SKIP() << "needs compute capability 9.0";
+  Stream stream(Device::open(Backend::cuda));
+  stencil::LineSolve<double> lines;
+  lines.grid.dims = 3;
+  lines.grid.points = {7, 5, 1100};
+  lines.axis = 2;
+  lines.reach = 90;
+  lines.ends = {SideKind::dirichlet, SideKind::neumann};
+  std::vector<double> values(static_cast<std::size_t>(lines.grid.size()));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = std::sin(0.37 * static_cast<double>(i));
+  auto whole = test::to_device(std::span<double const>(values), stream);
+  lines.in = lines.out = whole.data();
+  stencil::solve_lines(stream, lines);
+  auto const expected = test::to_host(std::span<double const>(whole.span()), stream);
+  EXPECT_TRUE(test::on_ranks(3, [&](Ranks& ranks) {
+    Stream own(Device::open(Backend::cuda));
+    RankPlanes planes(ranks, own, {0, 512, 1024, 1100}, false, 35 * sizeof(double), 8);
+    stencil::SharedLines<double> shared(planes, own, lines.grid);
+    std::size_t const first = static_cast<std::size_t>(planes.lower()) * 35;
+    auto const count = static_cast<std::size_t>(planes.upper()) * 35 - first;
+    auto part = test::to_device(std::span<double const>(values).subspan(first, count), own);
+    auto solve = lines;
+    solve.in = solve.out = part.data();
+    shared.solve(own, solve);
+    auto const found = test::to_host(std::span<double const>(part.span()), own);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(found[i], expected[first + i]) << i;
+  }));
+}
 
 /// What is told in 16 bytes each, as kernels of other ranks write it.
 template <class T>
