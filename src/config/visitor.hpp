@@ -99,7 +99,8 @@ class Visitor {
   template <class T>
   void items(Spec const& spec, std::vector<T>& list,
              std::function<void(Spec const&, T&)> const& element) {
-    if (std::optional<std::size_t> const count = given_items(spec)) list.assign(*count, T{});
+    // Each by itself: copies of a source share what is known of its file.
+    if (std::optional<std::size_t> const count = given_items(spec)) list = std::vector<T>(*count);
     T sample{};  // for visitors that ask what an item of an empty list would be
     visit_items(spec, list.size(), [&](Spec const& item, std::size_t i) {
       element(item, i < list.size() ? list[i] : sample);

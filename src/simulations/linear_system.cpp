@@ -31,6 +31,7 @@
 #include "model/reading.hpp"
 #include "model/values.hpp"
 #include "simulations/linear_system_parameters.hpp"
+#include "simulations/linear_system_right.hpp"
 #include "simulations/linear_system_sparse.hpp"
 
 namespace gridstride {
@@ -68,7 +69,7 @@ MemoryForecast linear_system_memory(config::RunConfig const& run, Inputs const& 
     forecast.host_bytes += n * n * size_of(run.precision);
   else
     note_reading(forecast, parameters_of(run).matrix, n * n);
-  note_reading(forecast, parameters_of(run).rhs, static_cast<std::size_t>(extents.size()));
+  linear_system::note_right(forecast, run, inputs);
   forecast.other_bytes += factorize::factor_bytes(backend, extents.rows, size_of(run.precision));
   auto const variant = factorize_variant(run, backend);
   std::string const& method = parameters_of(run).method;
@@ -108,10 +109,9 @@ class LinearSystem final : public OneShot {
   }
   factorize::Variants variants() const { return {factorize_, matmul_}; }
 
-  Buffer<T> load(config::RunConfig const& run, FieldSource const& source, Inputs const& inputs,
-                 std::int64_t columns);
+  Buffer<T> load_right(config::RunConfig const& run, Inputs const& inputs);
   Buffer<T> load_matrix(config::RunConfig const& run, Inputs const& inputs);
-  void require_finite(config::RunConfig const& run, FieldSource const& source,
+  void require_finite(config::RunConfig const& run, config::Location const& location,
                       Buffer<T> const& values);
   void require_digits(config::RunConfig const& run, Inputs const& inputs);
   void require_held();
@@ -147,7 +147,7 @@ LinearSystem<T>::LinearSystem(config::RunConfig const& run, Stream const& stream
       matmul_(run.kernels.at("matmul")),
       extents_(extents_of(run, inputs)),
       a_(load_matrix(run, inputs)),
-      b_(load(run, parameters_of(run).rhs, inputs, extents_.columns)),
+      b_(load_right(run, inputs)),
       x_(stream_, MemorySpace::device, b_.size()),
       pivots_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows)),
       status_(stream_, MemorySpace::device, 1) {
@@ -158,22 +158,31 @@ LinearSystem<T>::LinearSystem(config::RunConfig const& run, Stream const& stream
   if (looks) method_ = suits_cholesky(run) ? "cholesky" : "lu";
 }
 
-/// The points of the formulas of an array: j along x, i along y, and n as z.
 template <class T>
-Buffer<T> LinearSystem<T>::load(config::RunConfig const& run, FieldSource const& source,
-                                Inputs const& inputs, std::int64_t columns) {
-  Buffer<T> target(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.rows * columns));
-  Extents const extents{extents_.rows, columns};
-  fill(stream_, source, extents.formula_grid(), inputs, target.span(), &times_);
-  times_.measure("read", [&] { require_finite(run, source, target); });
+Buffer<T> LinearSystem<T>::load_right(config::RunConfig const& run, Inputs const& inputs) {
+  Buffer<T> target(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.size()));
+  linear_system::fill_right(stream_, run, inputs, target.span(), &times_);
+  times_.measure("read", [&] {
+    auto const at =
+        first_non_finite<T>(stream_, std::as_const(target).span(), run.kernels.at("reduce"));
+    if (at < 0) return;
+    require_finite(run, linear_system::location_of_right(run, inputs, at % extents_.columns),
+                   target);
+  });
   return target;
 }
 
 /// A sparse one is filled up with zeros.
 template <class T>
 Buffer<T> LinearSystem<T>::load_matrix(config::RunConfig const& run, Inputs const& inputs) {
-  if (!linear_system::sparse_extents(run, inputs))
-    return load(run, parameters_of(run).matrix, inputs, extents_.rows);
+  auto const& source = parameters_of(run).matrix;
+  if (!linear_system::sparse_extents(run, inputs)) {
+    Extents const extents{extents_.rows, extents_.rows};
+    Buffer<T> target(stream_, MemorySpace::device, static_cast<std::size_t>(extents.size()));
+    fill(stream_, source, extents.formula_grid(), inputs, target.span(), &times_);
+    times_.measure("read", [&] { require_finite(run, source.location, target); });
+    return target;
+  }
   Buffer<T> target;
   times_.measure("read", [&] {
     auto const sparse = linear_system::read_sparse(run, inputs);
@@ -185,21 +194,21 @@ Buffer<T> LinearSystem<T>::load_matrix(config::RunConfig const& run, Inputs cons
         dense[i * n + static_cast<std::size_t>(sparse.column_indices[k])] =
             static_cast<T>(sparse.values[k]);
     target = on_device<T>(stream_, dense);
-    require_finite(run, parameters_of(run).matrix, target);
+    require_finite(run, source.location, target);
   });
   return target;
 }
 
 template <class T>
-void LinearSystem<T>::require_finite(config::RunConfig const& run, FieldSource const& source,
+void LinearSystem<T>::require_finite(config::RunConfig const& run, config::Location const& location,
                                      Buffer<T> const& values) {
   std::int64_t const index = first_non_finite(stream_, values.span(), run.kernels.at("reduce"));
   if (index < 0) return;
   auto const columns = matrix(values).columns;
   throw ConfigError({run.problem(
-      source.location, fmt::format("is {} in {} at i = {}, j = {} (all values have to be finite)",
-                                   element(values, index), name_of(precision_of<T>()),
-                                   index / columns, index % columns))});
+      location, fmt::format("is {} in {} at i = {}, j = {} (all values have to be finite)",
+                            element(values, index), name_of(precision_of<T>()), index / columns,
+                            index % columns))});
 }
 
 namespace {
@@ -230,21 +239,23 @@ std::vector<T> on_host(Stream& stream, Buffer<T> const& buffer) {
 /// Refuses values so small that they are 0 in T, or nearly.
 template <class T>
 void LinearSystem<T>::require_digits(config::RunConfig const& run, Inputs const& inputs) {
-  auto const refuse = [&](FieldSource const& source, double largest) {
+  auto const refuse = [&](config::Location const& location, double largest) {
     throw ConfigError({run.problem(
-        source.location,
+        location,
         fmt::format("has no element larger than {:.3g}, which {} does not hold with its digits "
                     "(another unit{})",
                     largest, name_of(precision_of<T>()),
                     std::is_same_v<T, float> ? ", or precision: float64" : ""))});
   };
   double const of_a = factorize::matrix_norms<T>(stream_, matrix(std::as_const(a_))).maximum;
-  if (of_a > 0 && of_a < least<T>) refuse(parameters_of(run).matrix, of_a);
+  if (of_a > 0 && of_a < least<T>) refuse(parameters_of(run).matrix.location, of_a);
   Buffer<double> exact(stream_, MemorySpace::device, b_.size());
-  fill(stream_, parameters_of(run).rhs, extents_.formula_grid(), inputs, exact.span());
+  linear_system::fill_right(stream_, run, inputs, exact.span());
   auto const columns = static_cast<std::size_t>(extents_.columns);
-  for (double const of_b : largest_of_columns(on_host(stream_, exact), columns))
-    if (of_b > 0 && of_b < least<T>) refuse(parameters_of(run).rhs, of_b);
+  auto const of_b = largest_of_columns(on_host(stream_, exact), columns);
+  for (std::size_t j = 0; j < columns; ++j)
+    if (of_b[j] > 0 && of_b[j] < least<T>)
+      refuse(linear_system::location_of_right(run, inputs, static_cast<std::int64_t>(j)), of_b[j]);
 }
 
 /// The same of x: where b is not 0, neither is x.

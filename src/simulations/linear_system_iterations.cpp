@@ -5,6 +5,7 @@
 #include "model/reading.hpp"
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_preconditioning.hpp"
+#include "simulations/linear_system_right.hpp"
 #include "simulations/linear_system_sparse.hpp"
 #include "simulations/linear_system_stencil.hpp"
 
@@ -76,7 +77,7 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs,
   forecast.host_bytes = rows_bytes + reading + forecast.field_bytes + sides + 12 * n * 8;
   forecast.host_bytes += blocks;
   if (has_factors) forecast.host_bytes += elements * (20 + 12 + element + 4) + n * 120;
-  note_reading(forecast, parameters_of(run).rhs, static_cast<std::size_t>(extents.size()));
+  note_right(forecast, run, inputs);
   return forecast;
 }
 

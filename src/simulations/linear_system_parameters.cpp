@@ -94,15 +94,21 @@ void Parameters::declare_iterations(config::Visitor& visitor, Precision precisio
                 block_size);
 }
 
-void Parameters::declare_rhs(config::Visitor& visitor, std::filesystem::path const& folder) {
+namespace {
+
+/// A formula, a file, or a formula of several; and what `more` there may be.
+void declare_sides(config::Visitor& visitor, config::Spec const& spec,
+                   std::filesystem::path const& folder, RightHandSides& sides,
+                   std::span<Form const> more = {}, int given = -1) {
   auto const formula = [&](std::string_view key, std::string_view documentation) {
-    return [this, key, documentation](config::Visitor& v) {
-      v.visit({.name = key, .documentation = documentation, .variables = "ijn"}, rhs.formula);
+    return [&sides, key, documentation](config::Visitor& v) {
+      v.visit({.name = key, .documentation = documentation, .variables = "ijn"},
+              sides.source.formula);
     };
   };
   auto const file = [&](config::Visitor& v) {
     config::declare_dataset(v, folder, "n values, or n rows with a column for each right-hand side",
-                            rhs);
+                            sides.source);
   };
   auto const formula_and_count = [&](config::Visitor& v) {
     formula("expression", "The element in row i of right-hand side j, both from 0.")(v);
@@ -110,15 +116,41 @@ void Parameters::declare_rhs(config::Visitor& visitor, std::filesystem::path con
              .documentation = "The number of right-hand sides.",
              .minimum = 1,
              .maximum = most_matrix_rows},
-            count);
+            sides.count);
   };
-  Form const forms[] = {{.kind = Form::Kind::scalar, .body = formula("rhs", "A formula.")},
-                        {.kind = Form::Kind::mapping, .body = file},
-                        {.kind = Form::Kind::mapping, .body = formula_and_count}};
-  int chosen = !rhs.file.empty() ? 1 : rhs.formula.text.empty() ? -1 : count == 1 ? 0 : 2;
-  visitor.forms({.name = "rhs", .documentation = "The right-hand side b, or several."},
-                config::Presence::required, forms, chosen);
-  visitor.locate("rhs", rhs.location);
+  std::vector<Form> forms = {{.kind = Form::Kind::scalar, .body = formula(spec.name, "A formula.")},
+                             {.kind = Form::Kind::mapping, .body = file},
+                             {.kind = Form::Kind::mapping, .body = formula_and_count}};
+  forms.insert(forms.end(), more.begin(), more.end());
+  int chosen = given >= 0                          ? given
+               : !sides.source.file.empty()        ? 1
+               : sides.source.formula.text.empty() ? -1
+               : sides.count == 1                  ? 0
+                                                   : 2;
+  visitor.forms(spec, config::Presence::required, forms, chosen);
+  visitor.locate(spec.name, sides.source.location);
+}
+
+}  // namespace
+
+void Parameters::declare_rhs(config::Visitor& visitor, std::filesystem::path const& folder) {
+  config::Spec const spec = {.name = "rhs", .documentation = "The right-hand side b, or several."};
+  constexpr int listed = 3;
+  auto several = rhs;
+  Form const list[] = {{.kind = Form::Kind::items, .body = [&](config::Visitor& v) {
+                          v.items<RightHandSides>(
+                              {.name = spec.name, .documentation = "One after the other."}, several,
+                              [&](config::Spec const& item, RightHandSides& sides) {
+                                declare_sides(v, item, folder, sides);
+                              });
+                          if (several.empty())
+                            v.fault(spec.name, "is empty (a right-hand side is needed at least)");
+                        }}};
+  RightHandSides one = rhs.size() == 1 ? rhs.front() : RightHandSides();
+  bool const was_list = rhs.size() > 1;
+  several.resize(was_list ? several.size() : 0);
+  declare_sides(visitor, spec, folder, one, list, was_list ? listed : -1);
+  rhs = several.empty() ? std::vector{one} : several;
 }
 
 void Parameters::declare_method(config::Visitor& visitor, Precision precision) {
@@ -182,20 +214,6 @@ bool goes_without_rows(config::RunConfig const& run) {
 }
 
 namespace {
-
-/// For right-hand sides what `rows_of` tells of a matrix; n may not be known (0).
-std::pair<std::int64_t, std::string> columns_of(Parameters const& parameters, Inputs const& inputs,
-                                                std::int64_t n) {
-  if (parameters.rhs.file.empty()) return {parameters.count, ""};
-  auto const shape = inputs.shape(parameters.rhs);
-  std::string const rows = n > 0 ? std::to_string(n) : "n";
-  bool const fits = (shape.size() == 1 || shape.size() == 2) && (n == 0 || shape[0] == n);
-  std::int64_t const columns = shape.size() == 2 ? shape[1] : 1;
-  if (!fits || columns < 1 || columns > most_matrix_rows)
-    return {0, fmt::format("{} holds {} (the matrix needs [{}], or [{}][count])",
-                           parameters.rhs.file.string(), format_shape(shape), rows, rows)};
-  return {columns, ""};
-}
 
 /// Whether a variant of `matmul` is for float64 alone, or for float32 alone.
 template <class T, class Other>
@@ -310,6 +328,19 @@ std::vector<Problem> method_problems(config::RunConfig const& run, Inputs const&
 
 }  // namespace
 
+std::pair<std::int64_t, std::string> columns_of(RightHandSides const& sides, Inputs const& inputs,
+                                                std::int64_t n) {
+  if (sides.source.file.empty()) return {sides.count, ""};
+  auto const shape = inputs.shape(sides.source);
+  std::string const rows = n > 0 ? std::to_string(n) : "n";
+  bool const fits = (shape.size() == 1 || shape.size() == 2) && (n == 0 || shape[0] == n);
+  std::int64_t const columns = shape.size() == 2 ? shape[1] : 1;
+  if (!fits || columns < 1 || columns > most_matrix_rows)
+    return {0, fmt::format("{} holds {} (the matrix needs [{}], or [{}][count])",
+                           sides.source.file.string(), format_shape(shape), rows, rows)};
+  return {columns, ""};
+}
+
 Grid Extents::formula_grid() const {
   return {2, {columns, rows, 1}, {0, 0, static_cast<double>(rows)}, {1, 1, 1}};
 }
@@ -322,7 +353,9 @@ Grid Extents::field_grid() const {
 Extents extents_of(config::RunConfig const& run, Inputs const& inputs) {
   auto const& parameters = parameters_of(run);
   std::int64_t const n = rows_of(parameters_of(run), inputs).first;
-  return {n, columns_of(parameters, inputs, n).first};
+  std::int64_t columns = 0;
+  for (RightHandSides const& sides : parameters.rhs) columns += columns_of(sides, inputs, n).first;
+  return {n, columns};
 }
 
 std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs) {
@@ -344,7 +377,14 @@ std::vector<Problem> problems(config::RunConfig const& run, Inputs const& inputs
     auto const more = method_problems(run, inputs);
     found.insert(found.end(), more.begin(), more.end());
   }
-  examine(parameters.rhs, [&] { return columns_of(parameters, inputs, n); });
+  std::int64_t columns = 0;
+  for (RightHandSides const& sides : parameters.rhs)
+    columns += examine(sides.source, [&] { return columns_of(sides, inputs, n); });
+  if (columns > most_matrix_rows)
+    found.push_back(
+        run.problem(run.location("parameters.rhs"),
+                    fmt::format("{} right-hand sides are more than the {} that there may be",
+                                columns, most_matrix_rows)));
   return found;
 }
 

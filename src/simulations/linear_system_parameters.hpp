@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "config/run_config.hpp"
@@ -15,10 +16,15 @@
 /// What a config says of a linear system, for the simulation's own files.
 namespace gridstride::linear_system {
 
+/// One, several of a file, or so many that are a formula.
+struct RightHandSides {
+  config::FieldSource source;
+  std::int64_t count = 1;  ///< of a formula
+};
+
 class Parameters final : public config::ParameterSet, public MatrixSource {
  public:
-  config::FieldSource rhs;
-  std::int64_t count = 1;  ///< of right-hand sides that are a formula
+  std::vector<RightHandSides> rhs;  ///< one after the other
   std::string method = "auto";
   bool vendor = false;
   // Of iterations.
@@ -50,6 +56,10 @@ struct Extents {
   /// One right-hand side gives a line of n points, several an image of [columns, n] of them.
   Grid field_grid() const;
 };
+
+/// How many right-hand sides these are, and what is wrong with a file's shape; n may not be known (0).
+std::pair<std::int64_t, std::string> columns_of(RightHandSides const& sides, Inputs const& inputs,
+                                                std::int64_t n);
 
 /// Of a system whose files have no `problems`.
 Extents extents_of(config::RunConfig const& run, Inputs const& inputs);

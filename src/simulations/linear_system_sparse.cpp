@@ -30,6 +30,7 @@
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_preconditioning.hpp"
 #include "simulations/linear_system_report.hpp"
+#include "simulations/linear_system_right.hpp"
 #include "simulations/linear_system_scaled.hpp"
 #include "simulations/linear_system_stencil.hpp"
 
@@ -138,15 +139,11 @@ void SparseSystem<T>::read_matrix(config::RunConfig const& run, Inputs const& in
 template <class T>
 std::vector<double> SparseSystem<T>::read_right(config::RunConfig const& run,
                                                 Inputs const& inputs) {
-  auto const& source = parameters_of(run).rhs;
   Buffer<double> there(stream_, MemorySpace::device, x_.size());
-  fill(stream_, source, extents_.formula_grid(), inputs, there.span(), &times_);
+  fill_right(stream_, run, inputs, there.span(), &times_);
   if (auto const place = first_non_finite<double>(stream_, std::as_const(there).span(), "auto");
       place >= 0)
-    throw ConfigError(
-        {run.problem(source.location,
-                     fmt::format("is not finite at i = {}, j = {} (all values have to be finite)",
-                                 place / extents_.columns, place % extents_.columns))});
+    throw ConfigError({not_finite(run, inputs, place)});
   std::vector<double> values(there.size());
   copy_async(std::span(values), std::as_const(there).span(), stream_);
   stream_.synchronize();

@@ -26,6 +26,7 @@
 #include "simulations/linear_system_iterations.hpp"
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_report.hpp"
+#include "simulations/linear_system_right.hpp"
 
 namespace gridstride::linear_system {
 
@@ -90,7 +91,7 @@ class StencilSystem final : public OneShot {
 
  private:
   void compute() override;
-  void require_finite(config::RunConfig const& run);
+  void require_finite(config::RunConfig const& run, Inputs const& inputs);
   void precondition(std::string const& asked);
   Buffer<double> take_right(std::int64_t column, int& exponent);
   krylov::Result iterate(std::span<T const> b, std::span<T> x, krylov::Options const& options);
@@ -127,8 +128,8 @@ StencilSystem<T>::StencilSystem(config::RunConfig const& run, Stream const& stre
       x_(stream_, MemorySpace::device, right_.size()),
       report_(extents_.columns) {
   zero_async(x_.span(), stream_);
-  fill(stream_, parameters_of(run).rhs, extents_.formula_grid(), inputs, right_.span(), &times_);
-  times_.measure("read", [&] { require_finite(run); });
+  fill_right(stream_, run, inputs, right_.span(), &times_);
+  times_.measure("read", [&] { require_finite(run, inputs); });
   times_.measure("prepare", [&] {
     auto const& [neighbours, points] = stencil_;
     std::string const& variant = run.kernels.at("lattice");
@@ -139,13 +140,9 @@ StencilSystem<T>::StencilSystem(config::RunConfig const& run, Stream const& stre
 }
 
 template <class T>
-void StencilSystem<T>::require_finite(config::RunConfig const& run) {
+void StencilSystem<T>::require_finite(config::RunConfig const& run, Inputs const& inputs) {
   auto const place = first_non_finite<double>(stream_, std::as_const(right_).span(), "auto");
-  if (place < 0) return;
-  throw ConfigError(
-      {run.problem(parameters_of(run).rhs.location,
-                   fmt::format("is not finite at i = {}, j = {} (all values have to be finite)",
-                               place / extents_.columns, place % extents_.columns))});
+  if (place >= 0) throw ConfigError({not_finite(run, inputs, place)});
 }
 
 /// Of a diagonal of equal elements `jacobi` makes a number.
@@ -338,7 +335,7 @@ MemoryForecast stencil_memory(config::RunConfig const& run, Inputs const& inputs
                n * sizeof(double) * (is_double ? 1 : 2));
   forecast.other_bytes = columns + n * element * (is_double ? 1 : 2) + vectors;
   if (has_cycle) forecast.other_bytes += lattice::cycle_bytes(backend, points, run.precision);
-  note_reading(forecast, parameters_of(run).rhs, size);
+  note_right(forecast, run, inputs);
   return forecast;
 }
 

@@ -167,6 +167,35 @@ class Solutions(LinearSystem):
             alone, _ = self.solve(config)
             numpy.testing.assert_array_equal(found[:, column], alone)
 
+    def test_right_hand_sides_in_a_list(self):
+        n = 30
+        generator = numpy.random.default_rng(6)
+        one, two = generator.uniform(-1, 1, n), generator.uniform(-1, 1, (n, 2))
+        numpy.save(self.directory / "one.npy", one)
+        numpy.save(self.directory / "two.npy", two)
+        i = numpy.arange(n)
+        b = numpy.column_stack([two, numpy.sin(i), one, i, 1 + i, numpy.full(n, 3)])
+        rhs = [{"file": "two.npy"}, "sin(i)", {"file": "one.npy"},
+               {"expression": "i + j", "count": 2}, 3]
+        second = 2 * numpy.eye(n) - numpy.eye(n, k=1) - numpy.eye(n, k=-1)
+        for method, more in (("lu", {}), ("cg", {}), ("cg", {"kernels": {"sparse": "threads"}})):
+            config = system(matrix={"stencil": "3-point", "points": n}, rhs=rhs, method=method,
+                            **more)
+            found, _ = self.solve(config)
+            self.assertEqual(found.shape, b.shape)
+            condition = numpy.linalg.cond(second)
+            for column in range(b.shape[1]):
+                x = numpy.linalg.solve(second, b[:, column])
+                numpy.testing.assert_allclose(found[:, column], x, rtol=0,
+                                              atol=2e-8 * condition * numpy.linalg.norm(x))
+        numpy.save(self.directory / "one.npy", one[1:])
+        config["parameters"]["rhs"] = [1, {"file": "one.npy"}]
+        self.refuse(config, r"parameters\.rhs\.1: .*one\.npy holds \[29\] \(the matrix needs \[30\]")
+        config["parameters"]["rhs"] = [1, {"expression": "j/(i - 4)", "count": 2}]
+        self.refuse(config, r"parameters\.rhs\.1: is not finite at i = 4, j = 1 ")
+        dense = system(rhs=["1", "1/(i - 4)"])
+        self.refuse(dense, r"parameters\.rhs\.1: is inf in float64 at i = 4, j = 1 ")
+
     def test_generated_matrices(self):
         x = numpy.random.default_rng(3).uniform(-1, 1, (5, 7, 6, 2))
         wide = numpy.pad(x, ((1, 1), (1, 1), (1, 1), (0, 0)))
