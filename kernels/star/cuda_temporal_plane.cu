@@ -352,20 +352,29 @@ struct PlaneCut {
 };
 
 template <class Shape>
-long long turns_of(long long rows) {
-  return (rows + 2 * Shape::steps * Shape::radius + Shape::turns - 1) / Shape::turns;
+constexpr long long overlap = 2LL * Shape::steps* Shape::radius;
+
+template <class Shape>
+PlaneCut cut_into_waves(long long at_once, long long strips, long long all_rows, int waves) {
+  long long const wanted = std::clamp(waves * at_once / strips, 1LL, all_rows);
+  long long const rows = (all_rows + wanted - 1) / wanted;
+  long long const turns = (rows + overlap<Shape> + Shape::turns - 1) / Shape::turns;
+  return {rows, (all_rows + rows - 1) / rows, (strips * wanted + at_once - 1) / at_once * turns};
 }
 
+/// They do not: chunks that are long, beside what they repeat, go in up to four waves, of which each
+/// block takes what is left.
 template <class Shape>
 PlaneCut best_cut(Device const& device, long long strips, long long all_rows, int most_waves) {
   long long const at_once = static_cast<long long>(device.processors()) * Shape::blocks;
-  PlaneCut best;
-  for (int waves = 1; waves <= most_waves; ++waves) {
-    long long const chunks = std::clamp(waves * at_once / strips, 1LL, all_rows);
-    long long const rows = (all_rows + chunks - 1) / chunks;
-    long long const cost = (strips * chunks + at_once - 1) / at_once * turns_of<Shape>(rows);
-    if (best.chunks == 0 || cost < best.cost) best = {rows, (all_rows + rows - 1) / rows, cost};
-  }
+  auto const cut_into = [&](int waves) {
+    return cut_into_waves<Shape>(at_once, strips, all_rows, waves);
+  };
+  for (int waves = std::min(most_waves, 4); waves > 1; --waves)
+    if (auto const cut = cut_into(waves); cut.rows >= 14 * overlap<Shape>) return cut;
+  PlaneCut best = cut_into(1);
+  for (int waves = 2; waves <= most_waves; ++waves)
+    if (auto const cut = cut_into(waves); cut.cost < best.cost) best = cut;
   return best;
 }
 
