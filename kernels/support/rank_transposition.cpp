@@ -95,7 +95,6 @@ RankTransposition::RankTransposition(RankPlanes const& planes, Stream const& str
     for (std::size_t rank = 0; rank < count(); ++rank)
       streams_.push_back(Stream(stream.device()).urgent());
     ready_.emplace(stream.device());
-    copied_.emplace(stream.device());
     return;
   }
 #endif
@@ -157,7 +156,7 @@ void RankTransposition::send([[maybe_unused]] Stream& stream, Array to,
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (!memory_) return;
   stream.record(*ready_);
-  for (std::size_t step = 1; step <= count(); ++step) {
+  for (std::size_t step = 1; step < count(); ++step) {
     std::size_t const rank = (own_ + step) % count();  // each begins with another one
     Block piece = to == of_columns ? block(own_, rank) : block(rank, own_);
     if (to == of_columns) {
@@ -167,33 +166,39 @@ void RankTransposition::send([[maybe_unused]] Stream& stream, Array to,
       piece.end_column = piece.first_column + end;
       piece.first_column += first;
     }
-    Array const from = to == of_columns ? of_planes : of_columns;
     Stream& way = streams_[rank];
     way.wait(*ready_);
-    cuda_copy_rows(way, copy_of(piece, place(own_, from, piece), place(rank, to, piece)));
-    if (rank == own_)
-      way.record(*copied_);
-    else
-      cuda_set_flag(way, flags_of(rank, to) + own_, pieces_[to]);
+    cuda_copy_rows(way, copy_of(piece, place(own_, other(to), piece), place(rank, to, piece)));
+    cuda_set_flag(way, flags_of(rank, to) + own_, pieces_[to]);
   }
 #endif
 }
 
-void RankTransposition::await(Stream& stream, Array to, std::uint64_t piece) {
+void RankTransposition::await(Stream& stream, Array to, std::uint64_t piece, OwnPart own) {
+  bool const is_first = came_[to] < pieces_[to];
+  came_[to] = pieces_[to];
+  if (is_first && own == OwnPart::copied) copy_own(stream, to);
 #ifdef GRIDSTRIDE_WITH_CUDA
-  if (memory_) {
-    stream.wait(*copied_);
+  if (memory_)
     return cuda_await_flags(stream, flags_of(own_, to), static_cast<int>(count()),
                             static_cast<int>(own_), piece);
-  }
 #endif
-  if (came_[to] < piece) exchange(stream, to);
-  came_[to] = pieces_[to];
+  if (is_first) exchange(stream, to);
+}
+
+/// What a rank has of its own, from one array to the other.
+void RankTransposition::copy_own(Stream& stream, Array to) {
+  Block const kept = block(own_, own_);
+  auto const copy = copy_of(kept, place(own_, other(to), kept), place(own_, to, kept));
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_copy_own_rows(stream, copy);
+#endif
+  copy_rows(stream, copy);
 }
 
 /// With one rank after the other, so that there has to be room for what goes to one of them.
 void RankTransposition::exchange(Stream& stream, Array to) {
-  Array const from = to == of_columns ? of_planes : of_columns;
+  Array const from = other(to);
   auto const rows = [&](std::size_t rank, Array array) {
     return array == of_planes ? block(own_, rank) : block(rank, own_);
   };
@@ -201,8 +206,6 @@ void RankTransposition::exchange(Stream& stream, Array to) {
     std::size_t const first = staging_bytes(planes_, columns_, value_bytes_, own_)[of_planes];
     return array == of_planes ? staging_.span().first(first) : staging_.span().subspan(first);
   };
-  Block const kept = block(own_, own_);
-  copy_rows(stream, copy_of(kept, place(own_, from, kept), place(own_, to, kept)));
   for (std::size_t step = 1; step < count(); ++step) {
     std::size_t const next = (own_ + step) % count(), before = (own_ + count() - step) % count();
     Block const sent = rows(next, from), received = rows(before, to);

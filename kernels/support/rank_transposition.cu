@@ -1,8 +1,11 @@
 // What a transposition between ranks needs of a GPU: rows by the copy engines, which leave the
-// multiprocessors to what is made meanwhile, and flags. Who sends says after its copies, in the
+// multiprocessors to what is made meanwhile; those that stay by a kernel, which takes half the time
+// of a copy engine within one memory; and flags. Who sends says after its copies, in the
 // memory of the one who waits, how many pieces it has sent; one block waits until all others have.
 
 #include <cuda_runtime_api.h>
+
+#include <algorithm>
 
 #include "kernels/support/flags.cuh"
 #include "kernels/support/launch.cuh"
@@ -11,6 +14,38 @@
 namespace gridstride {
 
 namespace {
+
+constexpr int copying_threads = 256, words_of_thread = 4;
+
+/// A row of blocks for each row.
+template <class Word>
+__global__ void __launch_bounds__(copying_threads)
+    copy_rows_kernel(__grid_constant__ CopiedRows const copy) {
+  std::size_t const count = copy.width / sizeof(Word);
+  std::size_t const first =
+      std::size_t{blockIdx.x} * copying_threads * words_of_thread + threadIdx.x;
+  for (std::size_t row = blockIdx.y; row < copy.rows; row += gridDim.y) {
+    auto const* const from = reinterpret_cast<Word const*>(copy.from + row * copy.from_pitch);
+    auto* const to = reinterpret_cast<Word*>(copy.to + row * copy.to_pitch);
+    Word words[words_of_thread];
+#pragma unroll
+    for (int i = 0; i < words_of_thread; ++i)
+      if (first + i * copying_threads < count) words[i] = from[first + i * copying_threads];
+#pragma unroll
+    for (int i = 0; i < words_of_thread; ++i)
+      if (first + i * copying_threads < count) to[first + i * copying_threads] = words[i];
+  }
+}
+
+template <class Word>
+void copy_by_words(Stream& stream, CopiedRows const& copy) {
+  constexpr std::size_t most_rows = 65535;
+  dim3 const blocks(blocks_for(static_cast<std::int64_t>(copy.width / sizeof(Word)),
+                               copying_threads * words_of_thread),
+                    static_cast<unsigned>(std::min(copy.rows, most_rows)));
+  copy_rows_kernel<Word><<<blocks, copying_threads, 0, native(stream)>>>(copy);
+  GRIDSTRIDE_CHECK_LAUNCH(stream, "copy_rows_kernel");
+}
 
 __global__ void set_flag_kernel(std::uint64_t* flag, std::uint64_t number) {
   __threadfence_system();
@@ -39,6 +74,16 @@ void cuda_copy_rows(Stream& stream, CopiedRows const& copy) {
     GRIDSTRIDE_CUDA(cudaMemcpyAsync(copy.to + row * copy.to_pitch,
                                     copy.from + row * copy.from_pitch, copy.width,
                                     cudaMemcpyDefault, native(stream)));
+}
+
+void cuda_copy_own_rows(Stream& stream, CopiedRows const& copy) {
+  if (copy.width == 0 || copy.rows == 0) return;
+  auto const all = reinterpret_cast<std::uintptr_t>(copy.from) |
+                   reinterpret_cast<std::uintptr_t>(copy.to) | copy.from_pitch | copy.to_pitch |
+                   copy.width;
+  if (all % sizeof(uint4) == 0) return copy_by_words<uint4>(stream, copy);
+  if (all % sizeof(double) == 0) return copy_by_words<double>(stream, copy);
+  copy_by_words<float>(stream, copy);
 }
 
 void cuda_set_flag(Stream& stream, std::uint64_t* flag, std::uint64_t number) {

@@ -38,9 +38,13 @@ void copy_rows(Stream& stream, CopiedRows const& copy);
 /// made; all ranks call all functions in the same order, and `send_…` as often. Both ways take turns,
 /// each of them whole: before planes are sent again, columns are sent back and awaited. Where GPUs
 /// reach each other's memory, pieces are copied into the other GPU's array on streams of their own, and
-/// flags there tell that they have come; else all goes by way of the host, once it is awaited.
+/// flags there tell that they have come; else all goes by way of the host, once it is awaited. What a
+/// rank has of its own is copied from one array to the other once it is awaited.
 class RankTransposition {
  public:
+  /// Or left to the caller, who has both arrays.
+  enum class OwnPart { copied, left };
+
   /// What a rank takes of its device's memory at most, both arrays included.
   static std::size_t bytes(Backend backend, RankCuts const& planes, RankCuts const& columns,
                            std::size_t value_bytes);
@@ -76,7 +80,9 @@ class RankTransposition {
     send(stream, of_columns, first, end);
   }
   /// Queues that what all ranks have sent, which are all planes, is in the own columns.
-  void await_columns(Stream& stream) { await(stream, of_columns, pieces_[of_columns]); }
+  void await_columns(Stream& stream) {
+    await(stream, of_columns, pieces_[of_columns], OwnPart::copied);
+  }
   /// The way back: own columns [first, end), counted from the first own one.
   void send_columns(Stream& stream, std::int64_t first, std::int64_t end) {
     send(stream, of_planes, first, end);
@@ -85,7 +91,9 @@ class RankTransposition {
   std::uint64_t last_piece() const { return pieces_[of_planes]; }
   /// Queues that pieces of all ranks up to this number are in the own planes. It is called when all
   /// own columns were sent.
-  void await_planes(Stream& stream, std::uint64_t piece) { await(stream, of_planes, piece); }
+  void await_planes(Stream& stream, std::uint64_t piece, OwnPart own = OwnPart::copied) {
+    await(stream, of_planes, piece, own);
+  }
   void await_planes(Stream& stream) { await_planes(stream, last_piece()); }
 
   /// How it goes, in words.
@@ -94,6 +102,7 @@ class RankTransposition {
  private:
   /// Which of the two arrays.
   enum Array : std::size_t { of_planes, of_columns };
+  static Array other(Array array) { return array == of_planes ? of_columns : of_planes; }
   /// Some columns of some planes, of all that ranks share.
   struct Block {
     std::int64_t first_plane, end_plane, first_column, end_column;
@@ -121,7 +130,8 @@ class RankTransposition {
   Place place(std::size_t rank, Array array, Block const& block) const;
   CopiedRows copy_of(Block const& block, Place const& from, Place const& to) const;
   void send(Stream& stream, Array to, std::int64_t first, std::int64_t end);
-  void await(Stream& stream, Array to, std::uint64_t piece);
+  void await(Stream& stream, Array to, std::uint64_t piece, OwnPart own);
+  void copy_own(Stream& stream, Array to);
   void exchange(Stream& stream, Array to);
 
   Ranks& ranks_;
@@ -129,16 +139,18 @@ class RankTransposition {
   RankCuts planes_, columns_;
   std::size_t value_bytes_;
   std::array<std::uint64_t, 2> pieces_ = {0, 0};  // so many were sent to each array
-  std::array<std::uint64_t, 2> came_ = {0, 0};    // by way of the host
+  std::array<std::uint64_t, 2> came_ = {0, 0};    // without flags
   std::unique_ptr<RankMemory> memory_;            // of GPUs that reach each other's
   std::vector<Stream> streams_;                   // to each rank then
-  std::optional<Event> ready_, copied_;
+  std::optional<Event> ready_;
   Buffer<std::byte> arrays_, staging_;  // without that
 };
 
 #ifdef GRIDSTRIDE_WITH_CUDA
 /// The same on a GPU, also to the memory of others that it reaches.
 void cuda_copy_rows(Stream& stream, CopiedRows const& copy);
+/// The same within the memory of the stream's GPU.
+void cuda_copy_own_rows(Stream& stream, CopiedRows const& copy);
 /// Queues that a flag in any GPU's memory has a number, once all before is there.
 void cuda_set_flag(Stream& stream, std::uint64_t* flag, std::uint64_t number);
 /// Queues that `count` flags of this GPU's memory, but the one at `own`, have come to a number.

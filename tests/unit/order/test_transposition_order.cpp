@@ -28,6 +28,8 @@ void cuda_copy_rows(Stream& stream, CopiedRows const& copy) {
   });
 }
 
+void cuda_copy_own_rows(Stream& stream, CopiedRows const& copy) { cuda_copy_rows(stream, copy); }
+
 void cuda_set_flag(Stream& stream, std::uint64_t* flag, std::uint64_t number) {
   test::queue_work(stream.native(), [=] { std::atomic_ref(*flag).store(number); });
 }
