@@ -150,7 +150,11 @@ void LayerSolver<T>::eliminate_columns(Stream& stream, SharedPart const& part) {
   layers.values = shared_->columns().data() + at;
   if (a.diffusivities != nullptr) a.diffusivities = columns_[0].data() + at;
   if (a.reactions != nullptr) a.reactions = columns_[1].data() + at;
-  eliminate(stream, layers, kept_.data());
+  // Parts are under way together: what each keeps lies where its columns are.
+  std::size_t const column = static_cast<std::size_t>(part.first % shared_->own_columns());
+  auto const kept = kept_.span().subspan(kept_.size() /
+                                         static_cast<std::size_t>(shared_->own_columns()) * column);
+  eliminate(stream, layers, kept.data());
 }
 
 /// Along another axis, of own planes.
@@ -172,9 +176,9 @@ void LayerSolver<T>::solve_shared(Stream& stream, std::span<T const> right, std:
                                   std::string_view variant) {
   int const slowest = equation_.grid.dims - 1;
   if (axis_ == slowest)
-    return shared_->through_columns(stream, right, u, variant, [&](SharedPart const& part) {
-      eliminate_columns(stream, part);
-    });
+    return shared_->through_columns(
+        stream, right, u, variant,
+        [&](Stream& on, SharedPart const& part) { eliminate_columns(on, part); });
   std::optional<int> const within = slowest == 2 ? std::optional(1 - axis_) : std::nullopt;
   shared_->load(stream, right, u, within, variant);
   shared_->transform(stream, slowest, fft::Direction::forward, variant);

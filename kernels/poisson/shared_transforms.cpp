@@ -17,7 +17,7 @@ std::int64_t unit_of(Grid const& grid, int ranks) {
 
 /// So many that a piece takes longer on its way than to tell of it.
 int pieces_of(Grid const& grid, int ranks, std::size_t value_bytes) {
-  constexpr std::size_t most = 8, least_bytes = std::size_t{4} << 20;
+  constexpr std::size_t most = 6, least_bytes = std::size_t{4} << 20;
   auto const count = static_cast<std::size_t>(ranks);
   std::size_t const sent =
       static_cast<std::size_t>(grid.size()) * value_bytes / count * (count - 1) / count;
@@ -51,6 +51,9 @@ SharedTransforms<T>::SharedTransforms(Stream const& stream, Equation<T> const& e
     throw std::invalid_argument("poisson: ranks share transforms of two unknowns along x at least");
   for (int axis = 0; axis < grid_.dims; ++axis)
     first_[static_cast<std::size_t>(axis)] = unknowns(grid_, equation.sides, axis).first;
+  if (!ways_.goes_in_pieces()) return;
+  beside_.emplace(stream.device());
+  turn_.emplace(stream.device());
 }
 
 template <class T>
@@ -131,16 +134,34 @@ void transform_part(Stream& stream, fft::Shape const& shape, std::int64_t first,
 
 }  // namespace
 
+/// What is queued beside from now on comes after what was queued on the caller's stream.
+template <class T>
+void SharedTransforms<T>::fork(Stream& stream) {
+  if (!beside_) return;
+  stream.record(*turn_);
+  beside_->wait(*turn_);
+}
+
+template <class T>
+void SharedTransforms<T>::join(Stream& stream) {
+  if (!beside_) return;
+  beside_->record(*turn_);
+  stream.wait(*turn_);
+}
+
 template <class T>
 void SharedTransforms<T>::through_columns(Stream& stream, std::span<T const> right, std::span<T> u,
                                           std::string_view variant, Middle const& middle) {
   forward(stream, right, variant);
+  fork(stream);
   for (int number = 0; number < pieces_; ++number) {
     Range const range = piece_of_columns(rank_, number);
     auto const part = part_of_columns(range);
-    if (!part.is_empty()) middle(part);
-    ways_.send_columns(stream, range.first, range.end);
+    Stream& on = lane(stream, number);
+    if (!part.is_empty()) middle(on, part);
+    ways_.send_columns(on, range.first, range.end);
   }
+  join(stream);
   backward(stream, u, variant);
 }
 
@@ -149,36 +170,67 @@ template <class T>
 void SharedTransforms<T>::forward(Stream& stream, std::span<T const> right,
                                   std::string_view variant) {
   auto const in = own(right);
+  fork(stream);
   for (int number = 0; number < pieces_; ++number) {
     Range const range = piece(ways_.own_planes(), 1, number);
     auto const part = part_of_planes(range, {0, plane()});
     auto const shape = grid_.dims == 3 ? along(part, {0, 1}) : along(part, {0});
-    transform_part(stream, shape, part.first, fft::Direction::forward, in, planes(), variant);
-    ways_.send_planes(stream, range.first, range.end);
+    Stream& on = lane(stream, number);
+    transform_part(on, shape, part.first, fft::Direction::forward, in, planes(), variant);
+    ways_.send_planes(on, range.first, range.end);
   }
+  join(stream);
   ways_.await_columns(stream);
 }
 
 /// Lines of x come back before all of a plane has.
 template <class T>
 void SharedTransforms<T>::backward(Stream& stream, std::span<T> u, std::string_view variant) {
-  constexpr auto inverse = fft::Direction::inverse;
-  std::span<T const> const came = planes();
   bool const is_volume = grid_.dims == 3;
-  auto const before = ways_.last_piece() - static_cast<std::uint64_t>(pieces_);
-  for (int number = 0; number < pieces_; ++number) {
-    ways_.await_planes(stream, before + static_cast<std::uint64_t>(number) + 1);
-    for (int rank = 0; is_volume && rank < ranks_; ++rank) {
-      std::int64_t const first = ways_.column_cuts()[static_cast<std::size_t>(rank)];
-      Range const range = piece_of_columns(rank, number);
-      auto const part =
-          part_of_planes({0, ways_.own_planes()}, {first + range.first, first + range.end});
-      transform_part(stream, along(part, {0}), part.first, inverse, came, planes(), variant);
-    }
+  if (is_volume) {
+    own_lines_back(stream, variant);
+    fork(stream);
+    for (int number = 0; number < pieces_; ++number)
+      lines_back(lane(stream, number), number, variant);
+    join(stream);
+  } else {
+    ways_.await_planes(stream);
   }
   auto const part = own_part();
-  transform_part(stream, along(part, {is_volume ? 1 : 0}), part.first, inverse, came, own(u),
-                 variant);
+  transform_part<T>(stream, along(part, {is_volume ? 1 : 0}), part.first, fft::Direction::inverse,
+                    planes(), own(u), variant);
+}
+
+/// Which come from the own columns: nobody has to bring them.
+template <class T>
+void SharedTransforms<T>::own_lines_back(Stream& stream, std::string_view variant) {
+  auto const* const cut = ways_.column_cuts().data() + rank_;
+  auto const part = part_of_planes({0, ways_.own_planes()}, {cut[0], cut[1]});
+  if (part.is_empty()) return;
+  auto shape = along(part, {0});
+  shape.in.axes[2] = own_columns();
+  std::int64_t const first_plane = lower_ + part.first / plane(),
+                     column = part.first % plane() - cut[0];
+  std::span<T const> const in =
+      columns().subspan(static_cast<std::size_t>(first_plane * own_columns() + column));
+  fft::transform<T>(stream, shape, fft::Direction::inverse, in,
+                    planes().subspan(static_cast<std::size_t>(part.first)), variant);
+}
+
+/// A piece of each of the others.
+template <class T>
+void SharedTransforms<T>::lines_back(Stream& stream, int number, std::string_view variant) {
+  auto const behind = static_cast<std::uint64_t>(pieces_ - 1 - number);
+  ways_.await_planes(stream, ways_.last_piece() - behind, RankTransposition::OwnPart::left);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (rank == rank_) continue;
+    std::int64_t const first = ways_.column_cuts()[static_cast<std::size_t>(rank)];
+    Range const range = piece_of_columns(rank, number);
+    auto const part =
+        part_of_planes({0, ways_.own_planes()}, {first + range.first, first + range.end});
+    transform_part<T>(stream, along(part, {0}), part.first, fft::Direction::inverse, planes(),
+                      planes(), variant);
+  }
 }
 
 template <class T>

@@ -36,8 +36,8 @@ struct SharedPart {
 template <class T>
 class SharedTransforms {
  public:
-  /// Queues what becomes of unknowns in `columns()`.
-  using Middle = std::function<void(SharedPart const&)>;
+  /// Queues what becomes of unknowns in `columns()`, on one of two streams.
+  using Middle = std::function<void(Stream&, SharedPart const&)>;
 
   /// All ranks make one. What each sends goes in as many pieces, which 0 leaves to the size of the grid.
   /// Throws `std::invalid_argument` for one unknown along x.
@@ -55,8 +55,8 @@ class SharedTransforms {
   SharedPart own_part() const { return part_of_planes({0, ways_.own_planes()}, {0, plane()}); }
 
   /// Queues u = back(middle(forward(right))), transforms along the axes within planes, of which there
-  /// is one at least; `middle` has parts of all own columns one after the other. u may be the very
-  /// array `right`.
+  /// is one at least; `middle` has parts of all own columns, two at a time. u may be the very array
+  /// `right`.
   void through_columns(Stream& stream, std::span<T const> right, std::span<T> u,
                        std::string_view variant, Middle const& middle);
 
@@ -87,6 +87,14 @@ class SharedTransforms {
   fft::Shape along(SharedPart const& part, std::initializer_list<int> axes) const;
   void forward(Stream& stream, std::span<T const> right, std::string_view variant);
   void backward(Stream& stream, std::span<T> u, std::string_view variant);
+  void own_lines_back(Stream& stream, std::string_view variant);
+  void lines_back(Stream& stream, int number, std::string_view variant);
+  /// Where a piece's kernels go.
+  Stream& lane(Stream& stream, int number) {
+    return beside_ && number % 2 == 1 ? *beside_ : stream;
+  }
+  void fork(Stream& stream);
+  void join(Stream& stream);
   /// The own planes of an array of the grid.
   template <class U>
   std::span<U> own(std::span<U> held) const {
@@ -101,6 +109,9 @@ class SharedTransforms {
   std::int64_t lower_;  // own plane
   RankTransposition ways_;
   int pieces_;
+  std::optional<Stream>
+      beside_;  // the caller's: a kernel's last blocks leave room for the next one
+  std::optional<Event> turn_;
 };
 
 }  // namespace gridstride::poisson

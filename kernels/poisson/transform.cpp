@@ -120,14 +120,14 @@ void TransformSolver<T>::solve_shared(Stream& stream, std::span<T const> right, 
   fft::Shape within = unknowns_.shape;
   within.kinds[slowest] = fft::Kind::none;
   fft::Eigenvalues<T> values{static_cast<T>(reaction_), {}, fft::round_trip(within)};
-  shared_->through_columns(stream, right, u, variant, [&](SharedPart const& part) {
+  shared_->through_columns(stream, right, u, variant, [&](Stream& on, SharedPart const& part) {
     fft::Shape shape = part.shape;
     shape.kinds[slowest] = unknowns_.shape.kinds[slowest];
     for (std::size_t axis = 0; axis <= slowest; ++axis)
       values.axes[axis] = eigenvalues_[axis].span().subspan(
           static_cast<std::size_t>(part.begin[axis]), static_cast<std::size_t>(shape.points[axis]));
     auto const columns = shared_->columns().subspan(static_cast<std::size_t>(part.first));
-    fft::solve<T>(stream, shape, values, columns, columns, variant);
+    fft::solve<T>(on, shape, values, columns, columns, variant);
   });
 }
 

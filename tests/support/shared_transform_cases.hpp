@@ -185,9 +185,10 @@ void expect_pieces(std::vector<std::int64_t> const& points, std::string const& s
     auto const held = to_device<T>(stream, held_planes(planes, e.right));
     auto u = to_device<T>(stream,
                           std::vector<double>(line * static_cast<std::size_t>(planes.held()), -1));
-    transforms.through_columns(stream, held.span(), u.span(), "auto", [&](SharedPart const& part) {
-      multiply_modes(part, transforms.columns().data());
-    });
+    transforms.through_columns(stream, held.span(), u.span(), "auto",
+                               [&](Stream&, SharedPart const& part) {
+                                 multiply_modes(part, transforms.columns().data());
+                               });
     auto const begin = static_cast<std::size_t>(planes.lower()) * line;
     for (std::size_t i = 0; i < u.size() - 2 * line; ++i)
       ASSERT_EQ(u.span()[line + i], expected.span()[begin + i]) << begin + i;
