@@ -89,7 +89,7 @@ class SharedTransforms {
   void backward(Stream& stream, std::span<T> u, std::string_view variant);
   void own_lines_back(Stream& stream, std::string_view variant);
   void lines_back(Stream& stream, int number, std::string_view variant);
-  /// Where a piece's kernels go.
+  /// Where a piece's kernels go: the last blocks of one leave room for the next one's first.
   Stream& lane(Stream& stream, int number) {
     return beside_ && number % 2 == 1 ? *beside_ : stream;
   }
@@ -109,8 +109,7 @@ class SharedTransforms {
   std::int64_t lower_;  // own plane
   RankTransposition ways_;
   int pieces_;
-  std::optional<Stream>
-      beside_;  // the caller's: a kernel's last blocks leave room for the next one
+  std::optional<Stream> beside_;  // the caller's stream, for every other piece
   std::optional<Event> turn_;
 };
 

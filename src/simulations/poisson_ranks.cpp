@@ -96,7 +96,9 @@ std::size_t transform_bytes_of(config::RunConfig const& run, Device const& devic
   };
   std::size_t const value_bytes = size_of(run.precision);
   std::size_t bytes = RankTransposition::bytes(device.backend(), planes, columns, value_bytes);
-  bytes += transform_bytes(device.backend(), transform_shape(run.grid, sides).shape, value_bytes);
+  constexpr std::size_t at_a_time = 2;  // pieces
+  bytes += at_a_time *
+           transform_bytes(device.backend(), transform_shape(run.grid, sides).shape, value_bytes);
   auto const axis = eliminated_axis(run);
   if (!axis) return bytes;
   auto const varying = std::ranges::count_if(rows, [](Row const& row) {
