@@ -3,10 +3,26 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 namespace gridstride {
+
+/// Bytes of a field that lie in a file one behind the other, as they were given.
+struct Stretch {
+  std::uint64_t first_byte = 0, bytes = 0;  ///< of the field
+  std::uint64_t place = 0;                  ///< in the file
+};
+
+/// Where all bytes of a field lie in a file, so that other processes can put some of them there.
+struct FilePlaces {
+  std::filesystem::path file;           ///< empty: they lie in none as they were given
+  std::filesystem::path shown;          ///< what messages call it
+  std::uint64_t device = 0, inode = 0;  ///< that tell it from others of this machine
+  std::vector<Stretch> stretches;       ///< in the order of the field, without gaps
+};
 
 /// Where the bytes of one field at one moment go: its values in the order of memory, x fastest, the
 /// components of a vector side by side. Whoever gave it makes them visible once all are written.
@@ -22,10 +38,26 @@ class FieldSink {
   void write(std::uint64_t first_byte, std::span<std::byte const> bytes) {
     if (first_byte > bytes_ || bytes.size() > bytes_ - first_byte)
       throw std::out_of_range("FieldSink: beyond the end of the field");
-    put(first_byte, bytes);
+    try {
+      put(first_byte, bytes);
+    } catch (...) {
+      has_failed_ = true;
+      throw;
+    }
     written_ += bytes.size();
   }
   std::uint64_t bytes() const { return bytes_; }
+  /// How many were given.
+  std::uint64_t written() const { return written_; }
+  /// Whether bytes that were given did not come to their place.
+  bool has_failed() const { return has_failed_; }
+  /// Where other processes of this machine may put bytes until `settle`; no file where they cannot.
+  virtual FilePlaces share() { return {}; }
+  /// Others are done, who have put so many bytes in their place, unless one of them failed in it.
+  void settle(std::uint64_t others_bytes, bool others_failed) {
+    end_sharing(others_failed);
+    written_ += others_bytes;
+  }
   /// Throws `std::logic_error` unless every byte was given.
   void require_whole() const {
     if (written_ != bytes_) throw std::logic_error("FieldSink: a part of the field is missing");
@@ -33,9 +65,11 @@ class FieldSink {
 
  private:
   virtual void put(std::uint64_t first_byte, std::span<std::byte const> bytes) = 0;
+  virtual void end_sharing(bool /*others_failed*/) {}
 
   std::uint64_t bytes_;
   std::atomic<std::uint64_t> written_ = 0;
+  std::atomic<bool> has_failed_ = false;
 };
 
 }  // namespace gridstride

@@ -31,6 +31,7 @@
 #include "io/matrix_market_coordinate.hpp"
 #include "io/plain_numbers.hpp"
 #include "io/result.hpp"
+#include "io/shared_places.hpp"
 #include "kernels/evaluate/evaluate.hpp"
 #include "kernels/families.hpp"
 #include "kernels/support/runtime_compiler.hpp"
@@ -313,7 +314,7 @@ Inputs inputs_of(config::RunConfig const& run) {
       return matrix;
     });
   };
-  return {shape, open, refuse, sparse_extents, read_sparse};
+  return {shape, open, refuse, sparse_extents, read_sparse, io::open_places};
 }
 
 namespace {

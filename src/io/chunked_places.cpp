@@ -1,6 +1,7 @@
 #include "io/chunked_places.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "io/chunk_filters.hpp"
@@ -74,6 +75,17 @@ class ChunkedPlace final : public FieldSink {
           space.reserve_chunk(dataset, layout_.first_of(number, step), layout_.chunk_bytes));
   }
 
+  FilePlaces share() override {
+    std::vector<Stretch> stretches;
+    for (std::size_t number = 0; number < places_.size(); ++number) {
+      std::uint64_t const in_group = number % layout_.of_group * layout_.chunk_bytes;
+      stretches.push_back({number / layout_.of_group * layout_.group_bytes + in_group,
+                           std::min(layout_.chunk_bytes, layout_.group_bytes - in_group),
+                           places_[number]});
+    }
+    return space_.share(std::move(stretches));
+  }
+
  private:
   void put(std::uint64_t first_byte, std::span<std::byte const> bytes) override {
     while (!bytes.empty()) {
@@ -88,6 +100,7 @@ class ChunkedPlace final : public FieldSink {
       first_byte += size;
     }
   }
+  void end_sharing(bool others_failed) override { space_.end_sharing(others_failed); }
 
   hdf5::RawSpace const& space_;
   ChunkLayout layout_;

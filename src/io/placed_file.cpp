@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/file_stamp.hpp"
 #include "io/write_at.hpp"
 
 namespace gridstride::io {
@@ -20,13 +21,15 @@ namespace {
 
 int flags_of(PlacedFile::How how) {
   if (how == PlacedFile::How::read) return O_RDONLY;
-  return how == PlacedFile::How::created ? O_RDWR | O_CREAT | O_TRUNC : O_WRONLY;
+  return how == PlacedFile::How::created ? O_RDWR | O_CREAT | O_TRUNC : O_RDWR;
 }
 
 }  // namespace
 
 PlacedFile::PlacedFile(std::filesystem::path const& path, std::filesystem::path shown, How how)
-    : shown_(std::move(shown)), descriptor_(::open(path.c_str(), flags_of(how) | O_CLOEXEC, 0666)) {
+    : path_(path),
+      shown_(std::move(shown)),
+      descriptor_(::open(path.c_str(), flags_of(how) | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) fail("opening");
 }
 
@@ -36,6 +39,11 @@ std::uint64_t PlacedFile::size() const {
   struct stat status = {};
   if (::fstat(descriptor_, &status) != 0) fail("asking for the size");
   return static_cast<std::uint64_t>(status.st_size);
+}
+
+FilePlaces PlacedFile::places(std::vector<Stretch> stretches) const {
+  auto const stamp = stamp_of(descriptor_, shown_);
+  return {path_, shown_, stamp.device, stamp.inode, std::move(stretches)};
 }
 
 void PlacedFile::write(std::uint64_t place, std::span<std::byte const> bytes) const {

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <vector>
+
+#include "core/field_sink.hpp"
 
 namespace gridstride::io {
 
@@ -19,6 +22,8 @@ class PlacedFile {
   ~PlacedFile();
 
   std::uint64_t size() const;
+  /// For other processes, that put bytes there.
+  FilePlaces places(std::vector<Stretch> stretches) const;
   void write(std::uint64_t place, std::span<std::byte const> bytes) const;
   void write(std::uint64_t place, std::string_view text) const {
     write(place, std::as_bytes(std::span(text.data(), text.size())));
@@ -33,7 +38,7 @@ class PlacedFile {
  private:
   [[noreturn]] void fail(std::string_view what) const;
 
-  std::filesystem::path shown_;
+  std::filesystem::path path_, shown_;
   int descriptor_;
 };
 

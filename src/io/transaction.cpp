@@ -7,6 +7,7 @@
 #include <iterator>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 #include "core/error.hpp"
 #include "io/transaction_file.hpp"
@@ -189,6 +190,13 @@ void RawSpace::open() const {
 void RawSpace::write(haddr_t place, std::span<std::byte const> bytes) const {
   during_write(*file_, [&] { transaction_->write_raw(place, bytes); });
 }
+
+FilePlaces RawSpace::share(std::vector<Stretch> stretches) const {
+  auto const stamp = transaction_->share(file_->path());
+  return {file_->path(), file_->path(), stamp.device, stamp.inode, std::move(stretches)};
+}
+
+void RawSpace::end_sharing(bool others_failed) const { transaction_->end_sharing(others_failed); }
 
 void commit(Object const& file) {
   file.check(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "flushing");

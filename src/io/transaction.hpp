@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <vector>
 
+#include "core/field_sink.hpp"
 #include "io/hdf5.hpp"
 
 namespace gridstride::io::hdf5 {
@@ -48,6 +50,10 @@ class RawSpace {
   void add_chunk(Object const& dataset, Shape const& first, std::span<std::byte const> bytes) const;
   /// Any thread, without HDF5.
   void write(haddr_t place, std::span<std::byte const> bytes) const;
+  /// The same for other processes, which write without this one: as long as they do, the file gets no
+  /// shorter. Where one of them fails, it takes no more.
+  FilePlaces share(std::vector<Stretch> stretches) const;
+  void end_sharing(bool others_failed) const;
 
  private:
   Object const* file_;

@@ -110,6 +110,19 @@ void TransactionFile::write_raw(haddr_t address, std::span<std::byte const> byte
   put(address, bytes.size(), bytes.data());
 }
 
+FileStamp TransactionFile::share(std::filesystem::path const& path) {
+  std::lock_guard const lock(failing_);
+  is_shared_ = true;
+  return stamp_of(descriptor_, path);
+}
+
+void TransactionFile::end_sharing(bool others_failed) {
+  std::lock_guard const lock(failing_);
+  is_shared_ = false;
+  if (others_failed && failure_.empty()) failure_ = "another process failed in writing";
+  if (!failure_.empty()) give_back();
+}
+
 /// Older pieces give way where the new one covers them.
 void TransactionFile::keep(H5FD_mem_t kind, haddr_t address, std::size_t size,
                            std::byte const* source) {
@@ -276,7 +289,7 @@ void TransactionFile::fail(std::string const& what) {
   auto const message = fmt::format("{}: {}", what, std::strerror(errno));
   std::lock_guard const lock(failing_);
   if (failure_.empty()) failure_ = message;
-  give_back();
+  if (!is_shared_) give_back();
   throw std::runtime_error(failure_);
 }
 

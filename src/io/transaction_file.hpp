@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "core/file_stamp.hpp"
+
 /// The file under `io/transaction`, for that driver alone.
 namespace gridstride::io::hdf5 {
 
@@ -52,6 +54,9 @@ class TransactionFile : public H5FD_t {
   void extend();
   /// Several threads at a time, between `extend` and `commit`.
   void write_raw(haddr_t address, std::span<std::byte const> bytes);
+  /// Other processes of the run write raw data, too, until `end_sharing`; which file this is.
+  FileStamp share(std::filesystem::path const& path);
+  void end_sharing(bool others_failed);
   /// What another process did to the file of that name; empty when nothing.
   std::string damage(std::filesystem::path const& path) const;
 
@@ -80,6 +85,7 @@ class TransactionFile : public H5FD_t {
   std::map<haddr_t, haddr_t> committed_;  ///< where metadata of the valid file begins and ends
   bool reserving_ = false;                ///< raw data gets a place and is not written
   haddr_t reserved_ = 0;                  ///< that place
+  bool is_shared_ = false;                ///< other processes write: the file gets no shorter
   std::mutex failing_;                    ///< of threads that write raw data
   std::shared_mutex writing_;             ///< held by who writes, alone by who makes it shorter
   std::string failure_;                   ///< once set, nothing more reaches the disk

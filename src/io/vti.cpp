@@ -118,6 +118,8 @@ class Place final : public FieldSink {
   Place(PlacedFile const& file, std::uint64_t begin, std::uint64_t bytes)
       : FieldSink(bytes), file_(file), begin_(begin) {}
 
+  FilePlaces share() override { return file_.places({{0, bytes(), begin_}}); }
+
  private:
   void put(std::uint64_t first_byte, std::span<std::byte const> bytes) override {
     file_.write(begin_ + first_byte, bytes);

@@ -127,6 +127,9 @@ struct Inputs {
   /// of an HDF5 file. Nothing for any other source.
   std::function<std::optional<SparseExtents>(config::FieldSource const&)> sparse_extents;
   std::function<Csr<double>(config::FieldSource const&)> read_sparse;
+  /// Where a rank puts bytes of a field that the first one writes (`FieldSink::share`). Throws
+  /// `IoError` where it sees no such file, or another one.
+  std::function<std::unique_ptr<FieldSink>(FilePlaces const&)> open_places;
   std::shared_ptr<Reading> reading = std::make_shared<Reading>();
 };
 

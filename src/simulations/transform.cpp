@@ -22,6 +22,7 @@
 #include "simulations/transform_endings.hpp"
 #include "simulations/transform_engine.hpp"
 #include "simulations/transform_finder.hpp"
+#include "simulations/transform_places.hpp"
 #include "simulations/transform_plan.hpp"
 #include "simulations/transform_ranks.hpp"
 #include "simulations/transform_report.hpp"
@@ -88,10 +89,13 @@ class Transform final : public OneShot {
   void take_memory(Inputs const& inputs);
   void compute() override;
   void pass(transform::PassWork<T>& work);
+  void write_on_ranks(transform::PassWork<T>& work);
   /// What a pass tells of itself, of so many.
   std::function<void(double)> teller(int pass, int passes) const;
 
   Plan plan_;
+  transform::OwnPlaces::Open open_places_;
+  std::string writing_;  ///< who writes the rows of ranks, in words
   std::vector<Array> wanted_;
   std::vector<transform::Written> written_;
   transform::Finders<T> finders_;
@@ -112,7 +116,9 @@ Plan plan_of(config::RunConfig const& run, Inputs const& inputs, Device const& d
 
 template <class T>
 Transform<T>::Transform(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-    : OneShot(stream, {"compute"}), plan_(plan_of(run, inputs, stream.device())) {
+    : OneShot(stream, {"compute"}),
+      plan_(plan_of(run, inputs, stream.device())),
+      open_places_(inputs.open_places) {
   fail_together(ranks(), [&] { take_memory(inputs); });
 }
 
@@ -199,6 +205,7 @@ std::vector<NamedText> Transform<T>::chosen() const {
     texts.insert(texts.begin(),
                  {"ranks", fmt::format("{}, of {} rows up to {} each", ranks().count(),
                                        shares.cuts.back(), shares.rows(0).count())});
+  if (!writing_.empty()) texts.push_back({"written by", writing_});
   return texts;
 }
 
@@ -227,19 +234,31 @@ std::function<void(double)> Transform<T>::teller(int pass, int passes) const {
   };
 }
 
-/// One pass, of several ranks each over its rows. What they write the first one has written.
+/// One pass, of several ranks each over its rows.
 template <class T>
 void Transform<T>::pass(transform::PassWork<T>& work) {
-  bool const is_handed = !plan_.keeps && plan_.chain.shares().several() && report_.stages.empty();
+  bool const is_written = !plan_.load.written.empty() && report_.stages.empty();
   fail_together(ranks(), [&] {
-    if (!is_handed) {
+    if (is_written && plan_.chain.shares().several())
+      write_on_ranks(work);
+    else
       report_ += engine_->run(work);
-      return;
-    }
-    transform::HandOver hand_over(ranks(), stream_.device(), plan_.load.written, work.written);
-    work.written = hand_over.written();
-    hand_over.during([&] { report_ += engine_->run(work); });
   });
+}
+
+/// Each by itself, or where they cannot the first one what comes from all.
+template <class T>
+void Transform<T>::write_on_ranks(transform::PassWork<T>& work) {
+  auto const write_by = [&](auto& way) {
+    work.written = way.written();
+    way.during([&] { report_ += engine_->run(work); });
+  };
+  transform::OwnPlaces own(ranks(), work.written, open_places_);
+  writing_ = own.lacking().empty() ? "each rank its rows"
+                                   : fmt::format("the first rank ({})", own.lacking());
+  if (own.lacking().empty()) return write_by(own);
+  transform::HandOver hand_over(ranks(), stream_.device(), plan_.load.written, work.written);
+  write_by(hand_over);
 }
 
 /// The first pass makes what is kept or written, and keeps what there is room for; those after it

@@ -23,8 +23,9 @@ namespace gridstride::transform {
 /// under a name of the run.
 void require_same_files(Ranks& ranks, config::RunConfig const& run);
 
-/// What ranks write goes to the first one, which has the files. While a pass goes on in threads of its
-/// own, the thread that calls it has what those write sent, or received.
+/// What ranks cannot put into files by themselves (`OwnPlaces`) goes to the first one, which has the
+/// files. While a pass goes on in threads of its own, the thread that calls it has what those write
+/// sent, or received.
 class HandOver {
  public:
   static constexpr std::size_t parcel_bytes = std::size_t{8} << 20;

@@ -4,13 +4,18 @@ import h5py
 import numpy
 
 import support
-from support import BAD_INPUT, FAILED
-from test_shared_runs import Shared
+from support import BAD_INPUT, DONE, FAILED
+from test_shared_runs import MPIRUN, Shared
 
 REDUCTIONS = [{"moments": "c"}, {"norms": "c"}, {"where_max": "c"}, {"where_min": "d"},
               {"dot": ["c", "d"]}, {"integral": {"of": "c", "rule": "simpson"}},
               {"histogram": {"of": "d", "bins": 7}}, {"histogram": {"of": "c", "bins": 5, "range": [-2, 2]}},
               {"quantiles": {"of": "c", "at": [0, 0.3, 0.99]}}]
+
+
+# Too much to be kept until the end.
+WHILE_IT_PASSES = {"limits": {"device_memory": "1500 kB", "chunk": "40 kB"}, "reduce": [{"moments": "c"}]}
+BY_THEMSELVES = "each rank its rows"
 
 
 def transform(device="cpu", axis="x", **changes):
@@ -60,6 +65,10 @@ class Shares(Shared):
                     self.assertEqual(found[name], value, name)
                 self.assertEqual(self.contents(f"of_{count}", "*.vti"), images)
 
+    def assert_written_by(self, expected, folder):
+        with h5py.File(self.directory / folder / "case.h5") as file:
+            self.assertIn(expected, file["gridstride/chosen/written by"].asstr()[()])
+
     def assert_fails_as_one(self, code, **changes):
         file = self.write("case.yaml", self.config(**changes))
         _, told = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=code)
@@ -75,8 +84,45 @@ class OnHost(Shares):
         self.assert_as_one((2, 3, 5))
 
     def test_files_that_are_written_while_the_data_pass(self):
-        self.assert_as_one((2, 3), limits={"device_memory": "1500 kB", "chunk": "40 kB"},
-                           reduce=[{"moments": "c"}])
+        self.assert_as_one((2, 3), **WHILE_IT_PASSES)
+        self.assert_written_by(BY_THEMSELVES, "of_3")
+        self.assertTrue(self.contents("of_3", "*.vti"))
+
+    def test_files_that_the_first_rank_writes(self):
+        fields = ["c", "d", "g", "p"]
+        self.assert_as_one((3,), output={"fields": fields, "compression": 1}, **WHILE_IT_PASSES)
+        self.assert_written_by("the first rank (what is packed or rounded goes through it)", "of_3")
+        self.assert_as_one((2,), precision="float64", output={"fields": fields, "precision": "float32"},
+                           **{**WHILE_IT_PASSES, "limits": {"device_memory": "3 MB", "chunk": "40 kB"}})
+        self.assert_written_by("the first rank (what is packed or rounded", "of_2")
+        # The second rank is in a folder where there are no such files.
+        self.assert_as_one((), **WHILE_IT_PASSES)
+        words = ("run", self.directory / "case.yaml", "--output", "here", "--quiet")
+        (self.directory / "there").mkdir()
+        self.end_of(self.start_words(
+            MPIRUN, "-n", 1, support.PROGRAM, *words, ":", "-n", 1, "--wdir", self.directory / "there",
+            support.PROGRAM, *words), DONE, "two folders")
+        self.assert_written_by("the first rank (rank 1: here/case_", "here")
+        self.assertEqual(self.contents("here", "*.vti"), self.contents("one", "*.vti"))
+        self.assertEqual(self.numbers(self.directory / "here/case.h5"),
+                         self.numbers(self.directory / "one/case.h5"))
+
+    def test_a_file_that_a_rank_cannot_write(self):
+        """No file of the second rank may be longer than 16 MiB, where its rows begin."""
+        file = self.write("case.yaml", self.config(
+            input={"a": "x", "b": 2}, grid={"points": 4194301}, steps=[{"formula": {"c": "a*b"}}],
+            output={"fields": ["a", "c"]}, **{**WHILE_IT_PASSES, "limits": {"device_memory": "2 MB"}}))
+        limited = f"ulimit -f 32768; trap '' XFSZ; exec {support.PROGRAM} \"$@\""
+        words = ("run", file, "--output", "out", "--quiet")
+        _, err = self.end_of(self.start_words(
+            MPIRUN, "-n", 1, support.PROGRAM, *words, ":", "-n", 1, "sh", "-c", limited, "sh", *words),
+            FAILED, "a limited rank")
+        self.assertIn("File too large", err)
+        self.assertIn("out/case", err)
+        self.assertEqual(self.contents("out", "*.vti*"), {})
+        with h5py.File(self.directory / "out/case.h5") as result:
+            self.assertEqual(result["gridstride/step"].shape, (0,))
+            self.assertIn("File too large", result["gridstride/ended"].asstr()[()])
 
     def test_planes_and_packed_files(self):
         plane = {"a": {"file": "data.h5", "dataset": "/plane"}, "b": "1 + x*y"}
@@ -126,8 +172,9 @@ class OnGpu(Shares):
         self.assert_as_one((2, 3))
 
     def test_files_that_are_written_while_the_data_pass(self):
-        self.assert_as_one((2,), limits={"device_memory": "1500 kB", "chunk": "40 kB"},
-                           reduce=[{"moments": "c"}])
+        self.assert_as_one((2,), **WHILE_IT_PASSES)
+        self.assert_written_by(BY_THEMSELVES, "of_2")
+        self.assert_as_one((2,), output={"fields": ["c", "g"], "compression": 1}, **WHILE_IT_PASSES)
 
     def test_failures(self):
         self.assert_fails_as_one(BAD_INPUT, input={"a": {"file": "data.h5", "dataset": "/hole"}, "b": 1})
