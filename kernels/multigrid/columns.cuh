@@ -2,7 +2,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/multigrid/level.hpp"
@@ -31,16 +30,13 @@ struct Columns {
   dim3 block, grid;
   int piece;
 
-  /// Of `x` threads in a row. Pieces are long where there are threads enough, since each begins by
-  /// loading what lies before it.
+  /// Of `x` threads in a row.
   static Columns of(int x, int across, int along) {
     Columns columns;
     unsigned width = 8;
     while (width < 64 && static_cast<int>(width) < x) width *= 2;
     columns.block = dim3(width, across == 1 ? 1 : threads_of_columns / width);
-    constexpr std::int64_t enough = 300'000;  // threads; a number that depends on no device
-    std::int64_t const points = std::int64_t{x} * across * along;
-    columns.piece = static_cast<int>(std::clamp<std::int64_t>(points / enough, 1, 32));
+    columns.piece = piece_of_columns(std::int64_t{x} * across * along);
     columns.grid = dim3(blocks_for(x, columns.block.x), blocks_for(across, columns.block.y),
                         blocks_for(along, static_cast<unsigned>(columns.piece)));
     return columns;

@@ -195,10 +195,10 @@ std::vector<Summed> sums_of_blocks(Stream& stream, std::size_t blocks, Queue con
 
 template <class Step>
 std::vector<Summed> cuda_sums(Stream& stream, Step const& step, Planes const& planes) {
-  if constexpr (requires { blocks_of(step); })
+  if constexpr (requires { blocks_of(step, planes); })
     if (can_march_stored(step.level))
-      return sums_of_blocks(stream, blocks_of(step),
-                            [&](Summed* sums) { march_stored(stream, step, sums); });
+      return sums_of_blocks(stream, blocks_of(step, planes),
+                            [&](Summed* sums) { march_stored(stream, step, planes, sums); });
   auto const blocks = PlaneBlocks::of(step.extent(), planes);
   return sums_of_blocks(stream, static_cast<std::size_t>(blocks.count), [&](Summed* sums) {
     sum_kernel<<<static_cast<unsigned>(blocks.count), blocks.block, 0, native(stream)>>>(

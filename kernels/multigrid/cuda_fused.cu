@@ -66,11 +66,13 @@ class Launcher {
  public:
   Launcher(Stream& stream, CycleWork<S> const& work) : stream_(stream), work_(work) {
     auto const bytes = stream.device().capabilities().shared_bytes;
-    if (work.modes.level >= 0)
+    // Those that ranks cut are large.
+    if (work.modes.level >= 0 || work.shared != nullptr)
       small_.first = static_cast<int>(work.levels.size());
     else
-      small_ =
-          small_levels(work, bytes, [](Level<S> const& level) { return level.size() <= 6000; });
+      small_ = small_levels(work, bytes, [&](Level<S> const& level) {
+        return level.number >= static_cast<int>(work.first) && level.size() <= most_small;
+      });
   }
 
   bool takes_visits_of(Level<S> const& level) const {

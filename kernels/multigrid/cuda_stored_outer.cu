@@ -124,14 +124,15 @@ __global__ void __launch_bounds__(threads_of_columns)
 
 template <bool volume, class T, class S>
 __global__ void __launch_bounds__(threads_of_columns)
-    direction_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece, Summed* sums) {
+    direction_kernel(__grid_constant__ ApplyToDirection<T, S> const step, int piece, int before,
+                     Summed* sums) {
   auto const& level = step.level;
-  Column const column(piece, level.count[volume ? 2 : 1]);
+  Column const column(piece, before + level.count[volume ? 2 : 1]);
   int const i = column.x, j = column.across;
   Summed own;
   if (i < level.count[0] && (!volume || j < level.count[1])) {
     ColumnProduct<volume, T> product(step.a, i, j);
-    for (int k = column.first; k < column.last; ++k) {
+    for (int k = max(column.first - before, 0); k < column.last - before; ++k) {
       std::int64_t const place = product.go_to(k);
       double const q = step.scale * product(step.p, place), p = step.p[place];
       double const r = level.f[level.place(i, volume ? j : k, volume ? k : 0)];
@@ -153,6 +154,25 @@ Columns columns_of(Step const& step) {
                           : Columns::in_blocks(256, 1, x, 1, y);
 }
 
+/// Those of sums. Pieces are as long as those of the whole grid, and begin at planes whose numbers are
+/// multiples of that: of a rank as of one process. `before` is how many planes of the first one are
+/// none of its unknowns.
+struct SumColumns {
+  Columns columns;
+  int before;
+
+  template <class Step>
+  static SumColumns of(Step const& step, Planes const& planes) {
+    auto const [x, y, z] = step.extent();
+    bool const volume = step.a.dims == 3;
+    auto columns = columns_of(step);
+    columns.piece = piece_of_columns(std::int64_t{x} * (volume ? y : 1) * planes.count);
+    int const before = static_cast<int>(step.a.first[planes.axis] % columns.piece);
+    columns.grid.z = blocks_for(before + (volume ? z : y), static_cast<unsigned>(columns.piece));
+    return {columns, before};
+  }
+};
+
 }  // namespace
 
 template <class T, class S>
@@ -165,24 +185,25 @@ void march_stored(Stream& stream, TakeResidual<T, S> const& step, Found* largest
 }
 
 template <class T, class S>
-std::size_t blocks_of(ApplyToDirection<T, S> const& step) {
-  auto const grid = columns_of(step).grid;
+std::size_t blocks_of(ApplyToDirection<T, S> const& step, Planes const& planes) {
+  auto const grid = SumColumns::of(step, planes).columns.grid;
   return std::size_t{grid.x} * grid.y * grid.z;
 }
 
 template <class T, class S>
-void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Summed* sums) {
-  auto const columns = columns_of(step);
+void march_stored(Stream& stream, ApplyToDirection<T, S> const& step, Planes const& planes,
+                  Summed* sums) {
+  auto const [columns, before] = SumColumns::of(step, planes);
   auto* const kernel =
       step.a.dims == 3 ? direction_kernel<true, T, S> : direction_kernel<false, T, S>;
-  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, sums);
+  kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, columns.piece, before, sums);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid direction");
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T, S)                                      \
-  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*); \
-  template std::size_t blocks_of(ApplyToDirection<T, S> const&);          \
-  template void march_stored(Stream&, ApplyToDirection<T, S> const&, Summed*);
+#define GRIDSTRIDE_INSTANTIATE(T, S)                                            \
+  template void march_stored(Stream&, TakeResidual<T, S> const&, Found*);       \
+  template std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&); \
+  template void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed*);
 GRIDSTRIDE_INSTANTIATE(float, float)
 GRIDSTRIDE_INSTANTIATE(float, double)
 GRIDSTRIDE_INSTANTIATE(double, float)

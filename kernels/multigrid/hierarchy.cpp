@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "core/error.hpp"
 #include "kernels/multigrid/rows.hpp"
+#include "kernels/multigrid/shared_equations.hpp"
 
 namespace gridstride::multigrid {
 
@@ -68,7 +70,7 @@ Hierarchy<S>::Hierarchy(Stream& stream, poisson::Equation<T> const& equation, Le
       next += size_of(level);
     }
   if (stored)
-    store(stream, equation, plan, scale);
+    store(stream, equation, plan, scale, shares);
   else
     find_modes(stream, plan, equation.diffusivity * scale, along);
   if (modes_.level < 0) invert(stream, plan, singular);
@@ -212,42 +214,54 @@ void Hierarchy<S>::keep_exactly(OwnStored<S> found, Level<S>& level) {
   exact_ = std::move(found.arrays);
 }
 
-/// The finest level's faces and masses, and from each level to the next one axis after the other.
+/// The finest level's faces and masses, and from each level to the next one axis after the other. Of
+/// several ranks each makes those of its own planes.
 template <class S>
 template <class T>
 void Hierarchy<S>::store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
-                         double scale) {
+                         double scale, Shares const* shares) {
   int const dims = equation.grid.dims;
   bool const reacts = equation.reactions != nullptr || equation.reaction != 0;
+  std::optional<SharedEquations<S>> shared;
+  if (shares != nullptr) shared.emplace(stream, *equation.ranks, *shares, levels());
   Stored<S> finest{};
   for (std::size_t i = 0; i < 3; ++i) {
     finest.count[i] = levels_[0].count[i];
     finest.periodic[i] = levels_[0].periodic[i];
   }
   OwnStored<S> now(stream, finest, dims);
-  each(stream, StoreEquations<T, S>{poisson::operator_of(equation), now.view, scale});
+  each(stream, StoreEquations<T, S>{poisson::operator_of(equation),
+                                    shared ? shared->own(0, now.view) : now.view, scale});
+  if (shared) shared->complete(stream, 0, now.view);
   for (std::size_t l = 0;; ++l) {
     auto& level = levels_[l];
     keep(stream, now.view, dims, reacts, level);
     if (levels_.size() == 1) keep_exactly(std::move(now), level);
-    if (l + 1 == levels_.size()) return;
+    if (l + 1 == levels_.size()) break;
     for (int axis = 0; axis < dims; ++axis) {
-      if (!plan.changes[l][static_cast<std::size_t>(axis)]) continue;
-      auto const [x, y, z] = now.view.extent();
-      std::int64_t const points = std::int64_t{x} * y * z;
-      StoreWeights<S> const weights{now.view, axis, zeros(stream, weights_, points),
-                                    zeros(stream, weights_, points)};
-      each(stream, weights);
-      level.weight_left[axis] = weights.left;
-      level.weight_right[axis] = weights.right;
+      bool const changes = plan.changes[l][static_cast<std::size_t>(axis)];
+      bool const is_cut = l < gathering_.size() && axis == slowest_;
+      if (!changes && !is_cut) continue;
+      StoreWeights<S> weights{now.view, axis, nullptr, nullptr};
+      if (changes) {
+        auto const [x, y, z] = now.view.extent();
+        std::int64_t const points = std::int64_t{x} * y * z;
+        level.weight_left[axis] = weights.left = zeros(stream, weights_, points);
+        level.weight_right[axis] = weights.right = zeros(stream, weights_, points);
+        each(stream, weights);
+      }
       Stored<S> like = now.view;
       like.count[axis] = levels_[l + 1].count[axis];
+      like.periodic[axis] = levels_[l + 1].periodic[axis];
       OwnStored<S> next(stream, like, dims);
-      each(stream, Eliminate<S>{now.view, next.view, level.transfer[axis], axis, weights.left,
+      each(stream, Eliminate<S>{now.view, is_cut ? shared->own(l + 1, next.view) : next.view,
+                                is_cut ? gathering_[l] : level.transfer[axis], axis, weights.left,
                                 weights.right});
+      if (is_cut) shared->complete(stream, l + 1, next.view);
       now = std::move(next);
     }
   }
+  if (shared) stream.synchronize();
 }
 
 namespace {

@@ -62,8 +62,8 @@ class Hierarchy {
   void fill_tables(Stream& stream, Levels const& plan, double diffusivity, double reaction,
                    Shares const* shares, int rank);
   template <class T>
-  void store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan,
-             double scale);
+  void store(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan, double scale,
+             Shares const* shares);
   void keep(Stream& stream, Stored<S> const& from, int dims, bool reacts, Level<S>& level);
   void keep_exactly(OwnStored<S> found, Level<S>& level);
   void find_modes(Stream& stream, Levels const& plan, double diffusivity, int along);

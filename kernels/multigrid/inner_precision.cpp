@@ -11,12 +11,20 @@
 #include "core/buffer.hpp"
 #include "kernels/multigrid/progress.hpp"
 #include "kernels/multigrid/rows.hpp"
+#include "kernels/support/rank_planes.hpp"
 
 namespace gridstride::multigrid {
 
 template <class T>
-Range range_of(Stream& stream, Grid const& grid, T const* field, double constant) {
+Range range_of(Stream& stream, poisson::Equation<T> const& equation, T const* field,
+               double constant) {
   if (field == nullptr) return {constant, constant};
+  Grid grid = equation.grid;
+  if (equation.ranks != nullptr) {  // its own planes, which are behind one of another rank
+    int const slowest = grid.dims - 1;
+    field += grid.face_size(slowest);
+    grid.points[slowest] = equation.ranks->held() - 2;
+  }
   Buffer<Found> found(stream, MemorySpace::device, 1);
   zero_async(found.span(), stream);
   Extent const points{static_cast<int>(grid.points[0]), static_cast<int>(grid.points[1]),
@@ -25,6 +33,8 @@ Range range_of(Stream& stream, Grid const& grid, T const* field, double constant
   std::array<Found, 1> seen;
   copy_async(std::span<Found>(seen), std::as_const(found).span(), stream);
   stream.synchronize();
+  if (equation.ranks != nullptr)
+    for (Found const& one : of_all_ranks(equation.ranks->ranks(), seen[0])) raise(seen[0], one);
   return {1 / std::bit_cast<double>(seen[0].second), std::bit_cast<double>(seen[0].first)};
 }
 
@@ -56,7 +66,7 @@ bool float32_does(Levels const& plan, Range const& a, Range const& reaction) {
          0.05 * eigenvalue * std::sqrt(points);
 }
 
-template Range range_of(Stream&, Grid const&, float const*, double);
-template Range range_of(Stream&, Grid const&, double const*, double);
+template Range range_of(Stream&, poisson::Equation<float> const&, float const*, double);
+template Range range_of(Stream&, poisson::Equation<double> const&, double const*, double);
 
 }  // namespace gridstride::multigrid

@@ -11,10 +11,11 @@ struct Range {
   double least, most;
 };
 
-/// That of a field of the grid in device memory, or where it is null of a constant. Waits for the
-/// stream.
+/// That of a field of the equation's grid in device memory, or where it is null of a constant, of all
+/// ranks that share it. Waits for the stream.
 template <class T>
-Range range_of(Stream& stream, Grid const& grid, T const* field, double constant);
+Range range_of(Stream& stream, poisson::Equation<T> const& equation, T const* field,
+               double constant);
 
 /// The largest diagonal element of the equations at most, and the couplings that it is made of.
 double diagonal_bound(Levels const& plan, double diffusivity, double reaction);

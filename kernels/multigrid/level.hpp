@@ -94,6 +94,9 @@ struct Level {
   }
 };
 
+/// Unknowns of a level that one block of a GPU may make with all coarser ones.
+constexpr std::int64_t most_small = 6000;
+
 /// The level for a sweep of relaxation before, or after, a visit of the coarser one. High frequencies of
 /// several axes shrink faster where points of a colour go further than their equation has it (Yavneh,
 /// SIAM J. Sci. Comput. 17 (1996)); and most where they go further from sweep to sweep, so that those
@@ -126,6 +129,14 @@ bool can_march(Level<S> const& level) {
 template <class S>
 bool can_march_stored(Level<S> const& level) {
   return level.is_stored() && level.by_columns;
+}
+
+/// How many points of a column a thread goes along, of so many in all: pieces are long where there are
+/// threads enough, since each begins by loading what lies before it.
+constexpr int piece_of_columns(std::int64_t points) {
+  constexpr std::int64_t enough = 300'000;  // threads; a number that depends on no device
+  std::int64_t const piece = points / enough;
+  return piece < 1 ? 1 : piece > 32 ? 32 : static_cast<int>(piece);
 }
 
 /// Of the face before a point along an axis, of arrays without gaps of so many points.

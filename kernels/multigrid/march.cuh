@@ -37,9 +37,9 @@ template <class T, class S>
 void march_stored(Stream&, TakeResidual<T, S> const&, Found* largest);
 /// A sum for each block, of which there are so many.
 template <class T, class S>
-std::size_t blocks_of(ApplyToDirection<T, S> const&);
+std::size_t blocks_of(ApplyToDirection<T, S> const&, Planes const&);
 template <class T, class S>
-void march_stored(Stream&, ApplyToDirection<T, S> const&, Summed* sums);
+void march_stored(Stream&, ApplyToDirection<T, S> const&, Planes const&, Summed* sums);
 template <class T, class S>
 void march(Stream&, BeginResidual<T, S> const&);
 template <class T, class S>

@@ -7,6 +7,7 @@
 #include "kernels/multigrid/hierarchy.hpp"
 #include "kernels/multigrid/multigrid.hpp"
 #include "kernels/multigrid/separable.hpp"
+#include "kernels/multigrid/shared_equations.hpp"
 #include "kernels/multigrid/shares.hpp"
 #include "kernels/support/rank_pieces.hpp"
 
@@ -17,19 +18,22 @@ namespace {
 /// What of the levels one of several ranks has, at most; without cuts all.
 class Part {
  public:
-  Part(Levels const& plan, Grid const& grid, RankCuts const& cuts, Options const& options,
-       Backend backend)
+  Part(Levels const& plan, Grid const& grid, bool fields, RankCuts const& cuts,
+       Options const& options, Backend backend)
       : planes_(grid.points[grid.dims - 1]) {
     if (cuts.empty()) return;
     constexpr auto any = std::numeric_limits<std::size_t>::max();
-    shares_ =
-        shares_of(plan, grid, cuts, options, backend, along_of<double>(backend, any, options));
+    int const along = fields ? 0 : along_of<double>(backend, any, options);
+    shares_ = shares_of(plan, grid, cuts, options, backend, along);
     planes_ = 0;
     for (std::size_t rank = 0; rank + 1 < cuts.size(); ++rank)
       planes_ = std::max(planes_, cuts[rank + 1] - cuts[rank] + 2);
   }
   double points_held(Grid const& grid) const {
     return static_cast<double>(planes_ * grid.face_size(grid.dims - 1));
+  }
+  bool is_cut(std::size_t level, std::size_t axis) const {
+    return shares_ && shares_->is_cut(level) && static_cast<int>(axis) == shares_->axis;
   }
   void take_window(std::size_t level, std::array<double, 3>& count) const {
     if (!shares_ || !shares_->is_cut(level)) return;
@@ -40,19 +44,31 @@ class Part {
   }
   /// Bytes of what comes from other ranks.
   std::size_t sent(Levels const& plan) const {
+    return pieces_bytes(plan, 0, [&](int x, int y, std::int64_t size) {
+      return std::int64_t{2} * places_of_half(x, size) * (shares_->axis == 2 ? y : 1);
+    });
+  }
+  /// The same while equations are made.
+  std::size_t sent_equations(Levels const& plan) const {
+    return pieces_bytes(plan, faces_more, [&](int x, int y, std::int64_t) {
+      return equation_values(x, y, shares_->axis);
+    });
+  }
+
+ private:
+  template <class Values>
+  std::size_t pieces_bytes(Levels const& plan, int more, Values const& values) const {
     if (!shares_) return 0;
     std::vector<std::int64_t> plane_values;
     for (std::size_t l = 0; l < shares_->cuts.size(); ++l) {
       auto const& [x, y, z] = plan.axes[l];
       std::int64_t const size = std::int64_t{x.unknowns()} * y.unknowns() * z.unknowns();
-      int const rows = shares_->axis == 2 ? y.unknowns() : 1;
-      plane_values.push_back(std::int64_t{places_of_half(x.unknowns(), size)} * rows);
+      plane_values.push_back(values(x.unknowns(), y.unknowns(), size));
     }
-    auto const [beside, all] = sent_bytes(*shares_, plane_values, sizeof(double));
+    auto const [beside, all] = sent_bytes(*shares_, plane_values, sizeof(double), more);
     return RankPieces::bytes(beside, all, shares_->ranks());
   }
 
- private:
   std::optional<Shares> shares_;
   std::int64_t planes_;
 };
@@ -67,6 +83,14 @@ std::vector<std::array<std::int64_t, 3>> level_points(Grid const& grid,
   return all;
 }
 
+std::int64_t planes_together(Backend backend, Grid const& grid, poisson::Sides const& sides,
+                             bool fields) {
+  if (backend == Backend::cpu || !fields) return 1;
+  std::int64_t points = 1;
+  for (int axis = 0; axis < grid.dims; ++axis) points *= poisson::unknowns(grid, sides, axis).count;
+  return piece_of_columns(points);
+}
+
 std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const& sides,
                          bool fields, Precision precision, Options const& options,
                          RankCuts const& cuts) {
@@ -77,7 +101,7 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
   bool const one_level = plan.changes.empty();
   constexpr auto any = std::numeric_limits<std::size_t>::max();
   bool const has_modes = !fields && along_of<double>(backend, any, options) > 0;
-  Part const part(plan, grid, cuts, options, backend);
+  Part const part(plan, grid, fields, cuts, options, backend);
   double numbers = has_modes ? 3 * (2 * most_direct + 1) * most_direct
                              : Levels::most_inverted * Levels::most_inverted;
   double meanwhile = 0, later = 0;  // while levels are made, and beside them afterwards
@@ -100,19 +124,23 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
     numbers += 3 * 2 * places_of_half(static_cast<int>(count[0]), points_of_level) * count[1] *
                count[2];  // u, f and r
     if (!fields) continue;
-    // What is kept of them has a quarter of the size, in rows of up to fifteen places more.
-    double const kept = 0.25 * equations() * (1 + 15 / count[0]);
-    later += kept;
-    // Of the finest level they are there for a while with those of the next one, which has half as
-    // many points, and with weights, two of half the size; an only level keeps them.
-    if (l == 0) meanwhile = kept + (one_level ? 1 : 1.5) * equations() + (one_level ? 0 : points());
-    if (one_level) later += equations();
+    // What is kept of them has a quarter of the size, in rows of up to fifteen places more; an only
+    // level keeps them. Weights are two of half the size.
+    double now = equations();
+    later += 0.25 * now * (1 + 15 / count[0]);
+    meanwhile = std::max(meanwhile, later + now);
+    if (one_level) later += now;
     for (std::size_t i = 0; i < 3 && l < plan.changes.size(); ++i) {
-      if (!plan.changes[l][i]) continue;
-      later += points();
+      if (!plan.changes[l][i] && !part.is_cut(l, i)) continue;
+      if (plan.changes[l][i]) later += points();
       count[i] = plan.axes[l + 1][i].unknowns();
+      if (part.is_cut(l, i)) part.take_window(l + 1, count);
+      double const next = equations();
+      meanwhile = std::max(meanwhile, later + now + next);
+      now = next;
     }
   }
+  meanwhile += static_cast<double>(fields ? part.sent_equations(plan) : 0) / sizeof(double);
   double const held = part.points_held(grid);
   if (precision == Precision::float32) later += held;
   if (!fields && !options.conjugates) later += held;

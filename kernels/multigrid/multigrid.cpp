@@ -66,6 +66,11 @@ struct SolverBody {
 
 namespace {
 
+template <class T>
+bool has_fields(poisson::Equation<T> const& equation) {
+  return equation.diffusivities != nullptr || equation.reactions != nullptr;
+}
+
 /// How ranks share an equation, if they do.
 template <class T>
 std::optional<Shares> shares_among(poisson::Equation<T> const& equation, Levels const& plan,
@@ -86,7 +91,10 @@ class Corrected final : public SolverBody<T> {
         singular_(singular),
         options_(options),
         cycle_(cycle),
-        along_(along_of<S>(stream.backend(), stream.device().capabilities().shared_bytes, options)),
+        along_(has_fields(equation)
+                   ? 0
+                   : along_of<S>(stream.backend(), stream.device().capabilities().shared_bytes,
+                                 options)),
         shares_(shares_among(equation, plan, options, stream.backend(), along_)),
         hierarchy_(stream, equation, plan, scale, singular, along_, shares_ ? &*shares_ : nullptr,
                    shares_ ? equation.ranks->ranks().rank() : 0),
@@ -102,6 +110,10 @@ class Corrected final : public SolverBody<T> {
     auto const finest = this->finest();
     for (std::size_t i = 0; i < 3; ++i) unknowns_[i] = plan.axes.front()[i].unknowns();
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
+    if (stream.backend() == Backend::cuda && can_march_stored(finest))
+      together_ = piece_of_columns(unknowns_[0] * unknowns_[1] * unknowns_[2]);
+    if (shares_ && options.conjugates && is_torn(equation.ranks->cuts()))
+      throw std::invalid_argument("multigrid: ranks have parts of planes that are summed together");
     bool const is_whole = shares_ && !shares_->is_cut(0);
     if (stream.backend() == Backend::cuda && can_march(finest) && !options.conjugates && !is_whole)
       other_ = {stream, MemorySpace::device, held};
@@ -229,13 +241,21 @@ class Corrected final : public SolverBody<T> {
     if (shared_) shared_->raise_to_all(seen_.span().first(size));
     return std::as_const(seen_).span().first(size);
   }
-  /// Of all parts of the grid, in their order.
+  /// Whether ranks are cut amid planes whose sums are one.
+  bool is_torn(RankCuts const& cuts) const {
+    return std::any_of(cuts.begin(), cuts.end() - 1,
+                       [&](std::int64_t cut) { return cut % together_ != 0; });
+  }
+  /// Of all parts of the grid, in their order; some are of planes `together`.
   template <class Step>
-  Summed sum(Stream& stream, Step const& step) const {
+  Summed sum(Stream& stream, Step const& step, int together = 1) const {
     int const slowest = std::max(equation_.grid.dims - 1, 1);
     auto parts = sums(stream, step,
                       {slowest, static_cast<int>(unknowns_[static_cast<std::size_t>(slowest)])});
-    if (shared_) parts = shared_->of_all_planes(parts);
+    if (shared_) {
+      auto const first = poisson::unknowns(equation_.grid, equation_.sides, slowest).first;
+      parts = shared_->of_all_planes(parts, together, static_cast<int>(first));
+    }
     Summed all;
     for (Summed const& part : parts) all = all + part;
     return all;
@@ -261,6 +281,7 @@ class Corrected final : public SolverBody<T> {
   /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
   Buffer<double> couplings_;
   std::array<std::int64_t, 3> first_of_{}, unknowns_{};
+  int together_ = 1;  // planes whose sums along directions are one
   Graph first_, next_;
   std::array<Graph, 3> visits_;
 };
@@ -299,7 +320,8 @@ void Corrected<T, S>::correct(Stream& stream, std::span<double> u, double unit, 
     beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, q}).first / curvature_;
   each(stream, TakeDirection<S>{finest, places(), p, beta});
   complete(stream, direction_.span());
-  auto const [curvature, descent] = sum(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_});
+  auto const [curvature, descent] =
+      sum(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, together_);
   curvature_ = curvature;
   double const alpha = curvature > 0 ? descent / curvature : 0;
   find(stream, Advance{points_of(finest), places(), p, solution, alpha * scale}, found);
@@ -323,7 +345,7 @@ TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T cons
     step.lower[i] = couplings_.data() + first_of_[i];
     step.upper[i] = step.lower[i] + unknowns_[i];
   }
-  if (shares_) {
+  if (shares_ && couplings_.size() > 0) {
     auto const slowest = static_cast<std::size_t>(shares_->axis);
     step.lower[slowest] += shared_->first_own();
     step.upper[slowest] += shared_->first_own();
@@ -439,16 +461,15 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
         fmt::format("multigrid: modes are for at most {} unknowns along an axis", most_direct));
   (void)poisson::operator_of(equation);  // looks at the sides
   shared_ = equation.ranks != nullptr;
-  bool const has_fields = equation.diffusivities != nullptr || equation.reactions != nullptr;
-  if (shared_ && (has_fields || options.relaxation != Relaxation::none))
-    throw std::invalid_argument("multigrid: ranks share cycles of equations without fields");
+  if (shared_ && options.relaxation != Relaxation::none)
+    throw std::invalid_argument("multigrid: ranks share cycles");
   if (std::ranges::max(equation.grid.points) > most_points_of_axis)
     throw std::invalid_argument("multigrid: an axis has 2^24 points at most");
   bool const relaxes = options.relaxation != Relaxation::none;
   auto const plan = (relaxes ? finest_of : levels_of)(equation.grid, equation.sides);
   if (variant == "auto") variant = default_variant(stream.backend());
-  auto const a = range_of(stream, equation.grid, equation.diffusivities, equation.diffusivity);
-  auto const reaction = range_of(stream, equation.grid, equation.reactions, equation.reaction);
+  auto const a = range_of(stream, equation, equation.diffusivities, equation.diffusivity);
+  auto const reaction = range_of(stream, equation, equation.reactions, equation.reaction);
   double const diagonal = diagonal_bound(plan, a.most, reaction.most);
   auto* const make =
       !relaxes && float32_does(plan, a, reaction) ? corrected<T, float> : corrected<T, double>;

@@ -104,6 +104,11 @@ std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const
                          bool fields, Precision precision, Options const& options,
                          RankCuts const& cuts = {});
 
+/// Planes along the slowest axis that are summed together with conjugate directions: no rank has a
+/// part of those, which begin at multiples of their number.
+std::int64_t planes_together(Backend backend, Grid const& grid, poisson::Sides const& sides,
+                             bool fields);
+
 template <class T>
 struct SolverBody;
 
@@ -118,8 +123,10 @@ class Solver {
   /// not take, axes of more than `most_points_of_axis`, fewer than one relaxation before, a factor
   /// outside (0, 2), `direct` beyond `most_direct`, and a variant that this backend does not have.
   ///
-  /// An equation that ranks share has no fields, cycles begin from 0, and the finest levels are cut: each rank has some planes of them, and the others as a whole. All
-  /// ranks make the solver and call `solve`, and have the outcome and the bits of one process.
+  /// Of an equation that ranks share cycles begin from 0, and the finest levels are cut: each rank has
+  /// some planes of them, and the others as a whole. All ranks make the solver and call `solve`, and
+  /// have the outcome and the bits of one process. With `conjugates` cuts are where
+  /// `planes_together` has them, else `std::invalid_argument` is thrown.
   Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},
          std::string_view variant = "auto");
   ~Solver();

@@ -139,6 +139,11 @@ struct AddCorrection {
   }
 };
 
+/// Those of the whole grid along the slowest axis.
+struct Planes {
+  int axis, count;
+};
+
 /// Conjugate gradients in the inner product by the volumes of cells, with a cycle for each residual.
 /// Directions are in the units of levels, near 1, so that their products are in range whatever the
 /// units of the equation are; `scale` is that of the levels' equations.

@@ -35,12 +35,9 @@ void cuda_find(Stream&, Step const&, Found* largest);
 template <class T, class S>
 void cuda_renew(Stream&, TakeResidual<T, S> const&, Correction const&, Found* largest);
 
-/// Those of the whole grid along the slowest axis.
-struct Planes {
-  int axis, count;
-};
-/// Sums of what a step finds, of parts that depend on nothing but the points of the grid: without
-/// fields as many for each plane, and a line is one. Waits for the stream.
+/// Sums of what a step finds, of parts that depend on nothing but the points of the grid: as many for
+/// each plane, and a line is one; on a GPU those of `ApplyToDirection` where equations are stored and
+/// levels go by columns, as many for each `piece_of_columns` planes. Waits for the stream.
 template <class Step>
 std::vector<Summed> host_sums(Stream&, Step const&, Planes const&);
 template <class Step>

@@ -42,6 +42,10 @@ Window Shares::window(std::size_t level, int rank) const {
   return window;
 }
 
+int Shares::wanted_above(Window const& own) const {
+  return own.own_end - floor_to_even(own.own_end - beside);
+}
+
 std::vector<int> Shares::held(std::size_t level, int of_axis, int count, int rank) const {
   Window const all{0, count, 0, count};
   bool const is_part = of_axis == axis && is_cut(level);
@@ -55,9 +59,11 @@ Shares shares_of(Levels const& plan, Grid const& grid, RankCuts const& planes,
                  Options const& options, Backend backend, int along) {
   // What is exchanged for a visit takes some tens of microseconds, and so does a smaller level.
   std::int64_t const pays = backend == Backend::cuda ? std::int64_t{1} << 22 : 1 << 15;
-  std::int64_t const least = options.least_cut >= 0 ? options.least_cut : pays;
-  // A GPU without modes makes small levels in one kernel, and those as a whole.
-  int const solved = backend == Backend::cuda && along == 0 ? 0 : level_solved(plan, along);
+  std::int64_t least = options.least_cut >= 0 ? options.least_cut : pays;
+  // A GPU without modes may make small levels in one kernel, and those as a whole.
+  bool const has_small = backend == Backend::cuda && along == 0;
+  if (has_small) least = std::max(least, most_small + 1);
+  int const solved = level_solved(plan, along);
   auto const slowest = static_cast<std::size_t>(grid.dims - 1);
   Axis const& finest = plan.axes[0][slowest];
   Shares shares{grid.dims - 1, finest.periodic, planes_beside(options), {{}}};
@@ -71,9 +77,18 @@ Shares shares_of(Levels const& plan, Grid const& grid, RankCuts const& planes,
       least_own = std::min(least_own, cuts[rank + 1] - cuts[rank]);
     return least_own;
   };
+  // Around the axis a rank is to find a plane in one place.
+  auto const most = [&] {
+    auto const& cuts = shares.cuts.back();
+    int most_own = 0;
+    for (std::size_t rank = 0; rank + 1 < cuts.size(); ++rank)
+      most_own = std::max(most_own, cuts[rank + 1] - cuts[rank]);
+    return shares.around ? most_own + 2 * shares.beside + 1 : most_own;
+  };
   if (fewest() < 1) throw std::invalid_argument("multigrid: a rank has no unknowns");
   for (std::size_t l = 0; l < plan.transfers.size() && static_cast<int>(l) != solved; ++l) {
-    if (fewest() < shares.beside + 1 || size_of(plan.axes[l]) < least || has_seam(plan.axes[l]))
+    if (fewest() < shares.beside + 1 || most() > shares.cuts.back().back() ||
+        size_of(plan.axes[l]) < least || has_seam(plan.axes[l]))
       break;
     auto const& kept = plan.transfers[l][slowest].kept;
     std::vector<int> next;
@@ -89,6 +104,7 @@ Transfer windowed(Transfer const& whole, Shares const& shares, std::size_t level
   int const all = shares.all(level), all_coarse = shares.all(level + 1);
   bool const goes_on = shares.around && shares.is_cut(level + 1);
   Transfer transfer;
+  transfer.kept.assign(static_cast<std::size_t>(coarse.count()), -1);
   for (int place = fine.first; place < fine.end; ++place) {
     Around const here(place, all);
     auto const at = static_cast<std::size_t>(here.at);
@@ -100,6 +116,8 @@ Transfer windowed(Transfer const& whole, Shares const& shares, std::size_t level
     transfer.right.push_back(right < 0 ? -1 : right + before + over);
     transfer.to_left.push_back(whole.to_left[at]);
     transfer.to_right.push_back(whole.to_right[at]);
+    bool const is_kept = left >= 0 && whole.kept[static_cast<std::size_t>(left)] == here.at;
+    if (is_kept) transfer.kept[static_cast<std::size_t>(left + before)] = place - fine.first;
   }
   return transfer;
 }
@@ -125,14 +143,15 @@ Transfer gathering(Transfer const& whole, Shares const& shares, std::size_t leve
 }
 
 SentBytes sent_bytes(Shares const& shares, std::span<std::int64_t const> plane_values,
-                     std::size_t value_bytes) {
+                     std::size_t value_bytes, int more) {
   SentBytes bytes{0, 0};
   for (std::size_t l = 0; l < shares.cuts.size(); ++l) {
-    std::size_t const plane = static_cast<std::size_t>(2 * plane_values[l]) * value_bytes;
+    std::size_t const plane = static_cast<std::size_t>(plane_values[l]) * value_bytes;
     if (shares.is_cut(l))
-      bytes.beside = std::max(bytes.beside, static_cast<std::size_t>(shares.beside + 1) * plane);
+      bytes.beside =
+          std::max(bytes.beside, static_cast<std::size_t>(shares.beside + 1 + more) * plane);
     else
-      bytes.all = static_cast<std::size_t>(shares.all(l)) * plane;
+      bytes.all = static_cast<std::size_t>(shares.all(l) + more) * plane;
   }
   return bytes;
 }
@@ -158,7 +177,7 @@ SharedLevels<S>::SharedLevels(RankPlanes const& planes, Stream const& stream, Sh
       down_(std::move(down)) {
   std::vector<std::int64_t> plane_values;
   for (std::size_t l = 0; l < shares_.cuts.size(); ++l)
-    plane_values.push_back(line_of(levels_[l], shares_.axis));
+    plane_values.push_back(2 * line_of(levels_[l], shares_.axis));
   auto const [beside, all] = sent_bytes(shares_, plane_values, sizeof(S));
   ways_ = std::make_unique<RankPieces>(planes_, stream, std::max(beside, sizeof(S)), all);
 }
@@ -191,8 +210,7 @@ void SharedLevels<S>::exchange(std::size_t level, S* values) const {
     received[0] = pieces(level, values, own.first, own.own_first);
   }
   if (has_beside(1)) {
-    int const wanted = own.own_end - floor_to_even(own.own_end - shares_.beside);
-    sent[1] = pieces(level, values, own.own_end - wanted, own.own_end);
+    sent[1] = pieces(level, values, own.own_end - shares_.wanted_above(own), own.own_end);
     received[1] = pieces(level, values, own.own_end, own.end);
   }
   ways_->exchange(stream_, sent, received);
@@ -228,10 +246,14 @@ void SharedLevels<S>::raise_to_all(std::span<Found> found) const {
 }
 
 template <class S>
-std::vector<Summed> SharedLevels<S>::of_all_planes(std::vector<Summed> const& own) const {
-  auto const of_plane = static_cast<std::int64_t>(own.size()) / shares_.window(0, rank_).own();
+std::vector<Summed> SharedLevels<S>::of_all_planes(std::vector<Summed> const& own, int together,
+                                                   int first) const {
   RankCuts cuts;
-  for (int const plane : shares_.cuts[0]) cuts.push_back(plane * of_plane);
+  for (int const plane : shares_.cuts[0])
+    cuts.push_back(plane == 0 ? 0 : (plane + first + together - 1) / together - first / together);
+  auto const rank = static_cast<std::size_t>(rank_);
+  auto const each = static_cast<std::int64_t>(own.size()) / (cuts[rank + 1] - cuts[rank]);
+  for (auto& cut : cuts) cut *= each;
   std::vector<Summed> all(static_cast<std::size_t>(cuts.back()));
   std::ranges::copy(own, all.begin() + cuts[static_cast<std::size_t>(rank_)]);
   share_parts(planes_.ranks(), std::span(all), cuts);

@@ -49,13 +49,15 @@ struct Shares {
   int all(std::size_t level) const { return cuts[level].back(); }
   /// Of a cut level from an even plane on, so that colours are those of the whole.
   Window window(std::size_t level, int rank) const;
+  /// How many planes at the end of its own a rank sends to the one above it.
+  int wanted_above(Window const& own) const;
   /// The unknowns of an axis of a level, in order, as far as a rank has them.
   std::vector<int> held(std::size_t level, int of_axis, int count, int rank) const;
 };
 
 /// Of a grid of which each rank has the planes from its cut to the next one's. Levels that are large
-/// enough are cut, as far as each rank has enough planes, and before the first one that is solved by
-/// modes, of up to so many unknowns `along` each axis. Throws `std::invalid_argument` where a rank has
+/// enough are cut, as far as each rank has enough planes and none of them twice, and before the first
+/// one that is solved by modes, of up to so many unknowns `along` each axis. Throws `std::invalid_argument` where a rank has
 /// no unknowns.
 Shares shares_of(Levels const& plan, Grid const& grid, RankCuts const& planes,
                  Options const& options, Backend backend, int along);
@@ -65,8 +67,16 @@ Transfer windowed(Transfer const& whole, Shares const& shares, std::size_t level
 /// From a window to the rank's own planes of the next coarser level, the way down.
 Transfer gathering(Transfer const& whole, Shares const& shares, std::size_t level, int rank);
 
-/// Some planes of a level along an axis. From an odd one on the first colour is the one that lies
-/// second: for steps that take both alike.
+/// Places of a plane along an axis for what is stored of faces along another one; of masses they are
+/// those of faces along the same one.
+template <class S>
+std::int64_t stored_plane(Level<S> const& level, int axis, int faces) {
+  if (axis != 2) return level.line;
+  return std::int64_t{level.line} * (level.count[1] + (faces == 1 ? 1 : 0));
+}
+
+/// Some planes of a level along an axis, with their equations and without what interpolates to them.
+/// From an odd one on the first colour is the one that lies second: for steps that take both alike.
 template <class S>
 Level<S> planes_of(Level<S> level, int axis, int first, int count) {
   std::int64_t const line =
@@ -78,6 +88,9 @@ Level<S> planes_of(Level<S> level, int axis, int first, int count) {
   level.count[axis] = count;
   for (S const** const table : {&level.lower[axis], &level.upper[axis], &level.sum[axis]})
     *table += first;
+  for (int of = 0; of < 3; ++of)
+    if (level.face[of] != nullptr) level.face[of] += first * stored_plane(level, axis, of);
+  if (level.mass != nullptr) level.mass += first * stored_plane(level, axis, axis);
   return level;
 }
 
@@ -110,8 +123,9 @@ class SharedLevels {
 
   /// Raises what this rank has found to what all have; on the host.
   void raise_to_all(std::span<Found> found) const;
-  /// The sums of all parts of the finest level, of those of its own planes.
-  std::vector<Summed> of_all_planes(std::vector<Summed> const& own) const;
+  /// The sums of all parts of the finest level, of those of its own planes: as many for each plane, or
+  /// for so many of the grid `together`, of which `first` are before the level's.
+  std::vector<Summed> of_all_planes(std::vector<Summed> const& own, int together, int first) const;
 
  private:
   RankPieces::Pieces pieces(std::size_t level, S* values, int first, int end) const;
@@ -126,11 +140,12 @@ class SharedLevels {
   std::unique_ptr<RankPieces> ways_;
 };
 
-/// Bytes that a rank sends to one beside it at most, and that all make together.
+/// Bytes that a rank sends to one beside it at most, and that all make together, of so many values in
+/// a plane of each level that is cut and of the next one, with so many planes `more`.
 struct SentBytes {
   std::size_t beside, all;
 };
 SentBytes sent_bytes(Shares const& shares, std::span<std::int64_t const> plane_values,
-                     std::size_t value_bytes);
+                     std::size_t value_bytes, int more = 0);
 
 }  // namespace gridstride::multigrid

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/ranks.hpp"
 #include "kernels/multigrid/multigrid.hpp"
@@ -20,13 +21,11 @@ namespace {
 std::string reason_of(config::RunConfig const& run, std::string const& method) {
   if (relaxation_of(run) != multigrid::Relaxation::none)
     return method + " is computed by one process, since it is there to compare with";
-  if (has_cycles(run)) return method + " with coefficients that vary is computed by one process";
   return method + " is computed by one process";
 }
 
-bool is_shared(config::RunConfig const& run, std::string const& method) {
-  bool const by_cycles = method == "multigrid" || method == "mg_cg";
-  return method == "cg" || method == "fft" || (by_cycles && !has_fields(run));
+bool is_shared(std::string const& method) {
+  return method == "cg" || method == "fft" || method == "multigrid" || method == "mg_cg";
 }
 
 }  // namespace
@@ -37,11 +36,9 @@ std::string refusal_of_ranks(config::RunConfig const& run) {
     return fmt::format(
         "a line is computed by one process (there are {}; ranks share grids of two or three axes)",
         run.ranks);
-  if (!is_shared(run, method))
-    return fmt::format(
-        "{} (there are {}; ranks share cg, fft, and where the diffusivity and the reaction are "
-        "numbers multigrid and mg_cg)",
-        reason_of(run, method), run.ranks);
+  if (!is_shared(method))
+    return fmt::format("{} (there are {}; ranks share cg, fft, multigrid and mg_cg)",
+                       reason_of(run, method), run.ranks);
   if (method == "fft" && unknowns(run.grid, sides_of(run), 0).count < 2)
     return fmt::format(
         "fft with one unknown along x is computed by one process (there are {}; ranks share two "
@@ -60,18 +57,22 @@ SlabSteps shares_of(config::RunConfig const& run, Device const& device,
   Grid plane = run.grid;
   std::size_t const value_bytes = size_of(run.precision), points = 1024;
   plane.points = {static_cast<std::int64_t>(points), 1, 1};
-  // What others take depends on the cuts (`with_solver`); their sums are by planes on any device.
+  // What others take depends on the cuts (`with_solver`).
   bool const conjugates = method_of(run) == "cg";
   std::size_t const numbers = conjugates ? conjugate_bytes(plane, inner) / points / value_bytes : 0;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
+  std::int64_t together = planes_together(conjugates ? device.backend() : Backend::cpu, run.grid,
+                                          sides_of(run), has_fields(run), inner);
+  if (method_of(run) == "mg_cg")
+    together = std::lcm(together, multigrid::planes_together(device.backend(), run.grid,
+                                                             sides_of(run), has_fields(run)));
   return {.shape = {.grid = run.grid,
                     .periodic = sides_of(run)[slowest][0] == SideKind::periodic,
                     .made = 0,
                     .alike = false,
                     .scratch = static_cast<int>(numbers),
                     .value_bytes = value_bytes,
-                    .together = planes_together(conjugates ? device.backend() : Backend::cpu,
-                                                run.grid, sides_of(run), has_fields(run), inner)},
+                    .together = together},
           .evolved = {"u"},
           .needed_of_ranks = needed};
 }
@@ -115,9 +116,10 @@ SweepPlan with_solver(config::RunConfig const& run, Device const& device,
   std::string const method = method_of(run);
   if (method == "cg") return plan;
   std::size_t const bytes =
-      method == "fft" ? transform_bytes_of(run, device, rows, cuts_of(plan))
-                      : multigrid::solver_bytes(device.backend(), run.grid, sides_of(run), false,
-                                                run.precision, cycles_of(run), cuts_of(plan));
+      method == "fft"
+          ? transform_bytes_of(run, device, rows, cuts_of(plan))
+          : multigrid::solver_bytes(device.backend(), run.grid, sides_of(run), has_fields(run),
+                                    run.precision, cycles_of(run), cuts_of(plan));
   auto const planes = static_cast<std::size_t>(plan.slab_planes + 2 * plan.rank_halo());
   std::size_t const array = planes * plan.shape.plane_bytes();
   plan.shape.scratch = static_cast<int>((bytes + array - 1) / array);

@@ -11,8 +11,8 @@
 #include "model/state.hpp"
 #include "simulations/poisson_parameters.hpp"
 
-/// Equations that several ranks share: those of conjugate gradients and of transforms, and of cycles
-/// of multigrid with the same coefficients everywhere.
+/// Equations that several ranks share: those of conjugate gradients, of transforms, and of cycles of
+/// multigrid.
 namespace gridstride::poisson {
 
 /// Why ranks do not share a run's equation, a sentence; or empty.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -26,28 +27,54 @@ struct SharedTrial {
   int direct = -1;
   int most_cycles = 100;
   bool conjugates = false;
+  /// Fields, a letter each: a that is smooth (s) or jumps by a thousand both ways (j), and κ (k).
+  std::string fields = "";
+  double spacing = 1;  ///< along the slowest axis
+  int before = 2, after = 1;
+
+  bool has(char field) const { return fields.find(field) != std::string::npos; }
 };
+
+/// a, or κ, at all points.
+inline std::vector<double> field_of(Grid const& grid, char field) {
+  std::vector<double> values;
+  for (std::int64_t p = 0; p < grid.size(); ++p) {
+    auto const [i, j, k] = grid.indices(p);
+    auto const at = static_cast<double>(i + 2 * j + 3 * k);
+    if (field == 's') values.push_back(1.2 + std::sin(0.3 * at) + 0.001 * at);
+    if (field == 'j') values.push_back(std::pow(10.0, 3 * ((i / 5 + j / 4 + k / 7) % 3 - 1)));
+    if (field == 'k') values.push_back(0.3 + std::cos(0.2 * at) * std::cos(0.2 * at));
+  }
+  return values;
+}
 
 template <class T>
 Outcome solved(Stream& stream, SharedTrial const& trial, RankPlanes* planes,
                std::vector<double>& u) {
-  auto const e =
-      poisson::test::shared_equation<T>(trial.points, trial.sides, false, Precision::float64);
+  auto e = poisson::test::shared_equation<T>(trial.points, trial.sides, false, Precision::float64);
+  e.grid.spacing[e.grid.dims - 1] = trial.spacing;
   auto const on_device = [&](std::vector<double> const& values) {
     return poisson::test::to_device<T>(
         stream, planes == nullptr ? values : poisson::test::held_planes(*planes, values));
   };
+  Buffer<T> a, kappa;
+  for (char const field : trial.fields)
+    (field == 'k' ? kappa : a) = on_device(field_of(e.grid, field));
   poisson::Equation<T> const equation{.grid = e.grid,
                                       .sides = e.sides,
                                       .diffusivity = 1.5,
+                                      .diffusivities = a.size() > 0 ? a.data() : nullptr,
                                       .reaction = trial.reaction,
+                                      .reactions = kappa.size() > 0 ? kappa.data() : nullptr,
                                       .ranks = planes};
-  bool const singular = trial.reaction == 0 && trial.sides.find('d') == std::string::npos;
+  bool const singular =
+      trial.reaction == 0 && !trial.has('k') && trial.sides.find('d') == std::string::npos;
   Options options;
   options.cycle = trial.cycle;
   options.least_cut = trial.least_cut;
   options.direct = trial.direct;
   options.conjugates = trial.conjugates;
+  options.before = trial.before, options.after = trial.after;
   options.most_cycles = trial.most_cycles;
   options.tolerance = sizeof(T) == 4 ? 1e-6 : 1e-11;
   auto const f = on_device(e.right);
@@ -66,13 +93,18 @@ void expect_shared_cycles(Backend backend, SharedTrial const& trial) {
   Stream stream(Device::open(backend));
   std::vector<double> alone;
   auto const expected = solved<T>(stream, trial, nullptr, alone);
-  EXPECT_EQ(expected.converged, trial.most_cycles == 100);
+  if (!trial.has('j')) {
+    EXPECT_EQ(expected.converged, trial.most_cycles == 100);
+  }
   auto const planes_of_grid = trial.points.back();
   auto const line = alone.size() / static_cast<std::size_t>(planes_of_grid);
   RankCuts cuts;
+  auto const e =
+      poisson::test::shared_equation<T>(trial.points, trial.sides, false, Precision::float64);
+  std::int64_t const together = planes_together(backend, e.grid, e.sides, !trial.fields.empty());
   // The first rank has some less than the others, and one an odd number.
   for (int rank = 0; rank < trial.ranks; ++rank)
-    cuts.push_back(rank == 0 ? 0 : planes_of_grid * rank / trial.ranks - 1);
+    cuts.push_back(rank == 0 ? 0 : (planes_of_grid * rank / trial.ranks - 1) / together * together);
   cuts.push_back(planes_of_grid);
   bool const around = trial.sides[trial.sides.size() - 1] == 'p';
   EXPECT_TRUE(gridstride::test::on_ranks(trial.ranks, [&](Ranks& ranks) {
@@ -96,9 +128,9 @@ void expect_shared_cycles(Backend backend, SharedTrial const& trial) {
 /// By cycles alone, and by conjugate directions.
 inline void expect_shared_trials(Backend backend, std::vector<SharedTrial> const& trials) {
   for (auto trial : trials) {
-    SCOPED_TRACE(fmt::format("{} x {} {} on {} ranks, least {}, cycle {}, {}", trial.points[0],
+    SCOPED_TRACE(fmt::format("{} x {} {} on {} ranks, least {}, cycle {}, {} {}", trial.points[0],
                              trial.points.back(), trial.sides, trial.ranks, trial.least_cut,
-                             static_cast<int>(trial.cycle), trial.variant));
+                             static_cast<int>(trial.cycle), trial.variant, trial.fields));
     expect_shared_cycles<double>(backend, trial);
     expect_shared_cycles<float>(backend, trial);
     trial.conjugates = true;

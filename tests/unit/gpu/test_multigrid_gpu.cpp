@@ -42,6 +42,31 @@ TEST_F(MultigridGpu, RanksShareCyclesBitByBit) {
   expect_shared_trials(Backend::cuda, trials);
 }
 
+/// Fields: no level is solved by modes, those of a few thousand points by one block. Sums of conjugate
+/// directions are of several planes together on the last ones.
+TEST_F(MultigridGpu, RanksShareCyclesWithFieldsBitByBit) {
+  std::vector<SharedTrial> trials;
+  std::string const fields[] = {"s", "jk", "k", "sk"};
+  for (std::string const variant : {"fused", "steps"})
+    for (Cycle const cycle : {Cycle::full, Cycle::w}) {
+      trials.push_back({{66, 70, 90}, "dddddd", 0, 2, 0, cycle, variant});
+      trials.push_back({{65, 37, 141}, "nndndn", 0, 3, 0, cycle, variant});
+      trials.push_back({{34, 35, 160}, "nnppnn", 0, 3, 0, cycle, variant});
+      trials.push_back({{40, 36, 96}, "ddnnpp", 0.5, 2, 0, cycle, variant});
+      trials.push_back({{500, 301}, "ddnn", 0, 3, 0, cycle, variant});
+      trials.push_back({{130, 256}, "ppdn", 0, 2, 0, cycle, variant});
+      trials.push_back({{33, 21, 40}, "ddddpp", 0, 4, 0, cycle, variant});
+      trials.push_back({{67, 75, 131}, "ppddnd", 0, 5, nothing_is_cut, cycle, variant});
+      trials.push_back({{130, 129, 160}, "ppdddd", 0, 3, 0, cycle, variant});
+      trials.push_back({{1400, 1200}, "ddnd", 0, 3, 0, cycle, variant});
+    }
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    trials[i].fields = fields[i % 4];
+    if (trials[i].has('j')) trials[i].most_cycles = 12;
+  }
+  expect_shared_trials(Backend::cuda, trials);
+}
+
 TEST_F(MultigridGpu, RelaxedSolutionsComeBack) {
   Stream stream(Device::open(Backend::cuda));
   expect_relaxed_solutions(stream);

@@ -197,6 +197,44 @@ TEST(Multigrid, RanksShareCyclesBitByBit) {
   expect_shared_trials(Backend::cpu, trials);
 }
 
+TEST(Multigrid, RanksShareCyclesWithFieldsBitByBit) {
+  std::vector<SharedTrial> trials = {
+      {{9, 11, 65}, "dddddd", 0, 2, 0},   {{8, 9, 77}, "ppdndn", 0, 3, 0},
+      {{10, 6, 83}, "nnppnd", 0.5, 5, 0}, {{9, 9, 96}, "nnddpp", 0, 3, 0},
+      {{12, 8, 80}, "ppnnpp", 0, 2, 0},   {{7, 9, 90}, "nnnnnn", 0, 4, 0},
+      {{33, 100}, "dddd", 0, 3, 0},       {{20, 96}, "ppnn", 0, 2, 0},
+      {{17, 64}, "dnpp", 0, 2, 0},        {{13, 200}, "nddn", 1, 5, 0},
+      {{9, 11, 65}, "dddddd", 0, 1, 0},   {{9, 15}, "ppnn", 0, 5, -1},
+      {{9, 7, 15}, "ppnnpp", 0, 5, 0},    {{5, 9}, "dddd", 0, 2, 0}};
+  std::string const fields[] = {"s", "jk", "k", "j", "sk"};
+  Cycle const cycles[] = {Cycle::full, Cycle::v, Cycle::w};
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    trials[i].fields = fields[i % 5];
+    trials[i].cycle = cycles[i % 3];
+    if (trials[i].has('j')) trials[i].most_cycles = 12;
+  }
+  // Axes that become coarser one by one, the slowest one last and first; other sweeps.
+  for (double const spacing : {40.0, 0.02}) {
+    trials.push_back({{9, 10, 67}, "dddnnd", 0, 3, 0, Cycle::full, "auto", -1, 100, false, "s"});
+    trials.back().spacing = spacing;
+    trials.push_back({{30, 96}, "ppnn", 0, 2, 0, Cycle::v, "reference", -1, 100, false, "sk"});
+    trials.back().spacing = spacing;
+  }
+  expect_shared_trials(Backend::cpu, trials);
+}
+
+/// Windows of one sweep, and of several.
+TEST(Multigrid, RanksShareCyclesOfAnySweeps) {
+  for (auto const& [before, after] : {std::pair{1, 0}, {1, 1}, {3, 2}, {2, 3}}) {
+    SharedTrial trial{{7, 8, 67}, "dnppdd", 0, 3, 0, Cycle::full};
+    trial.before = before, trial.after = after;
+    for (std::string const fields : {"", "s"}) {
+      trial.fields = fields;
+      expect_shared_trials(Backend::cpu, {trial});
+    }
+  }
+}
+
 TEST(Multigrid, WhatRanksDoNotShare) {
   EXPECT_TRUE(gridstride::test::on_ranks(2, [](Ranks& ranks) {
     Stream stream(Device::open(Backend::cpu));
@@ -209,11 +247,7 @@ TEST(Multigrid, WhatRanksDoNotShare) {
     Solver<double> solver(stream, equation, false);
     EXPECT_THROW(solver.solve(stream, f, std::span(u), true), std::invalid_argument);
     EXPECT_THROW(solver.precondition(stream, f, 1, u), std::invalid_argument);
-    std::vector<double> const a(f.size(), 1);
-    equation.diffusivities = a.data();
-    EXPECT_THROW(Solver<double>(stream, equation, false), std::invalid_argument);
     RankPlanes few(ranks, stream, {0, 1, 20}, false, 33 * sizeof(double), 8);
-    equation.diffusivities = nullptr;
     equation.ranks = &few;
     EXPECT_THROW(Solver<double>(stream, equation, false), std::invalid_argument);
   }));

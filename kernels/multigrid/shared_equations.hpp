@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/multigrid/shares.hpp"
+#include "kernels/multigrid/steps.hpp"
+
+/// How several ranks make equations that are stored. For the family's own files only.
+///
+/// A rank makes those of its own planes, as one process makes them, and has those of the planes beside
+/// from the ranks that made them: a window of the next level reaches twice as far as that which it
+/// would be made from. Of the first level that is not cut all ranks have all.
+namespace gridstride::multigrid {
+
+/// Numbers of the equations in a plane of so many unknowns by so many, of a plane's rows by one.
+std::int64_t equation_values(int x, int y, int slowest);
+/// Planes have as many faces between them and at both ends: for `sent_bytes`.
+constexpr int faces_more = 1;
+
+template <class S>
+class SharedEquations {
+ public:
+  /// All ranks make one. It goes after what has been queued by it is done.
+  SharedEquations(Stream const& stream, RankPlanes const& planes, Shares const& shares,
+                  std::span<Level<S> const> levels);
+
+  /// Of what a rank holds of a level that is cut, or of the next one, its own planes.
+  Stored<S> own(std::size_t level, Stored<S> held) const;
+  /// Queues that a rank has all that it holds of such a level, after it has made its own.
+  void complete(Stream& stream, std::size_t level, Stored<S> const& held);
+
+ private:
+  RankPieces::Pieces pieces(std::size_t level, Stored<S> const& held, int first, int end,
+                            bool with_end) const;
+  void exchange(Stream& stream, std::size_t level, Stored<S> const& held);
+
+  Shares const& shares_;
+  int rank_;
+  RankPieces ways_;
+};
+
+}  // namespace gridstride::multigrid
