@@ -213,6 +213,9 @@ TEST(Multigrid, RanksShareCyclesWithFieldsBitByBit) {
     trials[i].cycle = cycles[i % 3];
     if (trials[i].has('j')) trials[i].most_cycles = 12;
   }
+  // A ring of which windows would have a plane twice.
+  trials.push_back({{9, 8, 32}, "ddddpp", 0, 2, 0, Cycle::full, "auto", -1, 100, false, "s"});
+  trials.back().spacing = 0.25;
   // Axes that become coarser one by one, the slowest one last and first; other sweeps.
   for (double const spacing : {40.0, 0.02}) {
     trials.push_back({{9, 10, 67}, "dddnnd", 0, 3, 0, Cycle::full, "auto", -1, 100, false, "s"});
