@@ -46,7 +46,7 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   opened_ =
       open_gpu_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes(),
                      plan.parts > 1 || plan.by_stages ? Meanwhile::kernels : Meanwhile::nothing);
-  find_reached();
+  slabs_.emplace(stream, plan, ranks);
   if (plan.parts > 1) {
     for (int i = 0; i < plan.parts; ++i) {
       bool const is_urgent = (i == 0 && is_beside(0)) || (i + 1 == plan.parts && is_beside(1));
@@ -59,10 +59,6 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   }
   if (plan.by_stages)
     for (int side = 0; side < 2; ++side) edges_.emplace_back(stream.device());
-  if (stream.device().backend() == Backend::cpu) return;
-  constexpr std::size_t least_bytes = 16 << 20;  // of what goes at once where all is moved
-  auto const worth = static_cast<std::int64_t>(least_bytes / plan.shape.plane_bytes());
-  staging_ = Buffer<T>(stream_, MemorySpace::pinned, values(std::max<std::int64_t>(worth, 1)));
 }
 
 template <class T>
@@ -402,131 +398,16 @@ void RankSteps<T>::take_halos() {
   halos_started_ = false;
 }
 
-/// Which ranks reach the memory of the first one.
-template <class T>
-void RankSteps<T>::find_reached() {
-  if (ranks_.local_count() != ranks_.count()) return;
-  first_ = own_process();
-  ranks_.broadcast(bytes_of(std::span(&first_, 1)));
-  if (!ranks_.is_first()) {
-    reaches_first_ = reaches(first_);
-    RankMessage const message{0, 0, bytes_of(std::span(&reaches_first_, 1))};
-    ranks_.exchange(std::span(&message, 1), {});
-    return;
-  }
-  for (int rank = 1; rank < ranks_.count(); ++rank) {
-    bool is_reached = false;
-    RankMessage const message{rank, 0, bytes_of(std::span(&is_reached, 1))};
-    ranks_.exchange({}, std::span(&message, 1));
-    if (is_reached) reached_by_.push_back(rank);
-  }
-}
-
 /// From the arrays of the whole grid to the ranks, or the other way.
 template <class T>
 void RankSteps<T>::move_slabs(bool out) {
+  std::vector<typename RankSlabs<T>::Array> arrays;
+  for (std::size_t i = 0; i < state_.size(); ++i)
+    arrays.push_back({planes_of(state_[i], own_), arrays_[i], places_[i]});
   stream_.synchronize();
   Timer const timer;
-  std::vector<std::byte> tokens(reached_by_.size() + 1);
-  std::vector<RankMessage> reached;
-  for (int const rank : reached_by_) reached.push_back({rank, 0, {&tokens[reached.size()], 1}});
-  if (reaches_first_) {
-    RankMessage const first{0, 0, tokens};
-    ranks_.exchange({}, std::span(&first, 1));  // its arrays may be looked at
-    for (std::size_t i = 0; i < state_.size(); ++i)
-      take_from_first(planes_of(state_[i], own_), places_[i] + values(own_.lower) * sizeof(T), out);
-    ranks_.exchange(std::span(&first, 1), {});
-  } else {
-    ranks_.exchange(reached, {});
-    move_own(out);
-    stream_.synchronize();
-    ranks_.exchange({}, reached);
-  }
+  slabs_->move(arrays, out);
   report_.seconds_move += timer.seconds();
-}
-
-/// What the first rank has, and sends those who do not reach it, or what one of these is sent.
-template <class T>
-void RankSteps<T>::move_own(bool out) {
-  for (std::size_t i = 0; i < state_.size(); ++i)
-    for (int rank = 0; rank < plan_.ranks; ++rank) {
-      if (!ranks_.is_first() && rank != ranks_.rank()) continue;
-      if (std::ranges::find(reached_by_, rank) != reached_by_.end()) continue;
-      Planes const planes = plan_.owned_by(rank);
-      std::span<T> const here =
-          rank == ranks_.rank() ? planes_of(state_[i], planes) : std::span<T>();
-      std::span<T> const whole = ranks_.is_first() ? std::span<T>(arrays_[i] + values(planes.lower),
-                                                                  values(planes.count()))
-                                                   : std::span<T>();
-      if (rank != 0)
-        send_slab(here, whole, rank, out);
-      else if (out)
-        copy_async(here, std::span<T const>(whole), stream_);
-      else
-        copy_async(whole, std::span<T const>(here), stream_);
-    }
-}
-
-/// Between `here` and the memory of rank 0, of a GPU by way of pinned memory, half of which is copied
-/// while threads move the other one.
-template <class T>
-void RankSteps<T>::take_from_first(std::span<T> here, std::uint64_t there, bool out) {
-  auto const move = [&](std::span<T> host, std::size_t at) {
-    std::uint64_t const place = there + at * sizeof(T);
-    if (out)
-      read_memory(first_, place, bytes_of(host));
-    else
-      write_memory(first_, place, bytes_of(host));
-  };
-  if (!is_staged()) return move(here, 0);
-  std::size_t const half = staging_.size() / 2, parts = (here.size() + half - 1) / half;
-  std::array copied{Event(stream_.device()), Event(stream_.device())};
-  auto const device = [&](std::size_t part) {
-    return here.subspan(part * half, std::min(half, here.size() - part * half));
-  };
-  auto const host = [&](std::size_t part) {
-    return staging_.span().subspan(part % 2 * half, device(part).size());
-  };
-  auto const copy = [&](std::size_t part) {
-    if (out)
-      copy_async(device(part), std::span<T const>(host(part)), stream_);
-    else
-      copy_async(host(part), std::span<T const>(device(part)), stream_);
-    stream_.record(copied[part % 2]);
-  };
-  if (!out) copy(0);
-  for (std::size_t part = 0; part < parts; ++part) {
-    if (!out && part + 1 < parts) copy(part + 1);
-    if (!out || part > 1) copied[part % 2].synchronize();
-    move(host(part), part * half);
-    if (out) copy(part);
-  }
-  stream_.synchronize();
-}
-
-/// Between `whole` of rank 0 and `here` of another one, each of which has its own alone. In parts
-/// that fit the pinned memory, of which all have as much.
-template <class T>
-void RankSteps<T>::send_slab(std::span<T> here, std::span<T> whole, int rank, bool out) {
-  bool const is_first = ranks_.is_first();
-  std::size_t const size = is_first ? whole.size() : here.size();
-  std::size_t const part = is_staged() ? staging_.size() : size;
-  for (std::size_t at = 0; at < size; at += part) {
-    std::size_t const some = std::min(part, size - at);
-    if (is_first) {
-      RankMessage const message{rank, 0, bytes_of(whole.subspan(at, some))};
-      ranks_.exchange(std::span(&message, out ? 1 : 0), std::span(&message, out ? 0 : 1));
-      continue;
-    }
-    auto const device = here.subspan(at, some);
-    auto const host = is_staged() ? staging_.span().first(some) : device;
-    RankMessage const message{0, 0, bytes_of(host)};
-    if (is_staged() && !out) copy_async(host, std::span<T const>(device), stream_);
-    stream_.synchronize();
-    ranks_.exchange(std::span(&message, out ? 0 : 1), std::span(&message, out ? 1 : 0));
-    if (is_staged() && out) copy_async(device, std::span<T const>(host), stream_);
-    stream_.synchronize();
-  }
 }
 
 template <class T>

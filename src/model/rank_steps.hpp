@@ -4,15 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/process_memory.hpp"
 #include "core/rank_links.hpp"
 #include "core/ranks.hpp"
 #include "core/stream.hpp"
 #include "core/timer.hpp"
+#include "model/rank_slabs.hpp"
 #include "model/window_steps.hpp"
 
 /// Steps of a grid that several processes share.
@@ -47,8 +48,7 @@
 ///     others    inner(s) ───────────▶ inner(s + 1) ▶ …      each after both of the stage before
 ///
 /// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
-/// gathered for who looks at them: ranks that reach its memory do so by themselves, all at once, and to
-/// others rank 0 sends them one after the other.
+/// gathered for who looks at them (model/rank_slabs.hpp).
 namespace gridstride {
 
 /// What the steps took, of this rank.
@@ -137,16 +137,11 @@ class RankSteps final : public WindowSteps<T> {
   void open_gate(int side, Part& part);
   void take_halos();
   void move_slabs(bool out);
-  void find_reached();
-  void send_slab(std::span<T> here, std::span<T> whole, int rank, bool out);
-  void move_own(bool out);
-  void take_from_first(std::span<T> here, std::uint64_t there, bool out);
 
   std::size_t values(std::int64_t planes) const {
     return static_cast<std::size_t>(planes * plan_.shape.plane_values());
   }
   std::span<T> planes_of(std::size_t buffer, Planes const& planes);
-  bool is_staged() const { return staging_.size() > 0; }
 
   Stream stream_;
   Event queued_;  // on it
@@ -154,14 +149,11 @@ class RankSteps final : public WindowSteps<T> {
   Planes own_;
   RanksBeside beside_;  // −1: the grid ends
   std::vector<Buffer<T>> buffers_;
-  Buffer<T> staging_;               // pinned, of a GPU
   std::vector<std::size_t> state_;  // the buffers that it lies in
   std::vector<std::size_t> spare_;
   std::vector<T*> arrays_;                                         // of the whole grid, on rank 0
   std::array<std::uint64_t, Window<T>::most_arrays> places_ = {};  // the same, for who reaches them
-  ProcessName first_;  // rank 0's, of whom this one reaches
-  bool reaches_first_ = false;
-  std::vector<int> reached_by_;  // of rank 0: ranks that move their slabs by themselves
+  std::optional<RankSlabs<T>> slabs_;
   OpenedLinks opened_;
   bool renewed_ = true, settled_ = true;
   bool halos_started_ = false;  // those of the next trip, on both sides

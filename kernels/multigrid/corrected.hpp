@@ -1,0 +1,414 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/graph.hpp"
+#include "kernels/multigrid/hierarchy.hpp"
+#include "kernels/multigrid/multigrid.hpp"
+#include "kernels/multigrid/progress.hpp"
+#include "kernels/multigrid/relaxation.hpp"
+#include "kernels/multigrid/rows.hpp"
+#include "kernels/multigrid/shares.hpp"
+#include "kernels/poisson/shared.hpp"
+
+/// What a `Solver` does, by types. For multigrid.cpp only.
+namespace gridstride::multigrid {
+
+inline double number(std::uint64_t bits) { return std::bit_cast<double>(bits); }
+
+/// Cycles that may be queued before the host looks at what the first of them has come to.
+constexpr int most_ahead = 8;
+
+template <class T>
+struct SolverBody {
+  virtual ~SolverBody() = default;
+  virtual int levels() const = 0;
+  virtual Precision inner() const = 0;
+  virtual std::size_t size(bool alone) const = 0;  ///< of arrays, or those of unknowns alone
+  virtual Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) = 0;
+  virtual void precondition(Stream& stream, double const* right, double magnitude, double* u,
+                            bool alone) = 0;
+};
+
+template <class T>
+bool has_fields(poisson::Equation<T> const& equation) {
+  return equation.diffusivities != nullptr || equation.reactions != nullptr;
+}
+
+/// How ranks share an equation, if they do.
+template <class T>
+std::optional<Shares> shares_among(poisson::Equation<T> const& equation, Levels const& plan,
+                                   Options const& options, Backend backend, int along) {
+  if (equation.ranks == nullptr) return std::nullopt;
+  return shares_of(plan, equation.grid, equation.ranks->cuts(), options, backend, along);
+}
+
+/// Corrections are found in S.
+template <class T, class S>
+class Corrected final : public SolverBody<T> {
+ public:
+  Corrected(Stream& stream, poisson::Equation<T> const& equation, Levels const& plan, double scale,
+            bool singular, Options const& options, Function<S>* cycle)
+      : equation_(equation),
+        a_(poisson::operator_of(equation)),
+        scale_(scale),
+        singular_(singular),
+        options_(options),
+        cycle_(cycle),
+        along_(has_fields(equation)
+                   ? 0
+                   : along_of<S>(stream.backend(), stream.device().capabilities().shared_bytes,
+                                 options)),
+        shares_(shares_among(equation, plan, options, stream.backend(), along_)),
+        hierarchy_(stream, equation, plan, scale, singular, along_, shares_ ? &*shares_ : nullptr,
+                   shares_ ? equation.ranks->ranks().rank() : 0),
+        found_(stream, MemorySpace::device, 2 * most_ahead),
+        seen_(stream, MemorySpace::pinned, 2 * most_ahead) {
+    if (shares_)
+      shared_ = std::make_unique<SharedLevels<S>>(*equation.ranks, stream, *shares_,
+                                                  hierarchy_.levels(), hierarchy_.down());
+    auto const held = static_cast<std::size_t>(poisson::points_held(equation));
+    if constexpr (!std::is_same_v<T, double>) u_ = {stream, MemorySpace::device, held};
+    for (auto* const vector : {&direction_, &product_})
+      if (options.conjugates) *vector = {stream, MemorySpace::device, held};
+    auto const finest = this->finest();
+    for (std::size_t i = 0; i < 3; ++i) unknowns_[i] = plan.axes.front()[i].unknowns();
+    if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
+    if (stream.backend() == Backend::cuda && can_march_stored(finest))
+      together_ = piece_of_columns(unknowns_[0] * unknowns_[1] * unknowns_[2]);
+    if (shares_ && options.conjugates && is_torn(equation.ranks->cuts()))
+      throw std::invalid_argument("multigrid: ranks have parts of planes that are summed together");
+    bool const is_whole = shares_ && !shares_->is_cut(0);
+    if (stream.backend() == Backend::cuda && can_march(finest) && !options.conjugates && !is_whole)
+      other_ = {stream, MemorySpace::device, held};
+    if (options.relaxation != Relaxation::none)
+      next_ = Graph::capture(stream, [this, &stream] { sweep(stream, sweeps_at_once); });
+    else if (!shares_ || !shares_->is_cut(0))
+      capture_cycles(stream);
+    else
+      capture_visits(stream);
+    zero_async(found_.span(), stream);
+    find(stream, FindDiagonal<S>{finest}, found_.data());
+    rounding_ =
+        std::numeric_limits<double>::epsilon() * number(take_found(stream, 1)[0].first) / scale;
+  }
+
+  int levels() const override { return static_cast<int>(hierarchy_.levels().size()); }
+  Precision inner() const override { return precision_of<S>(); }
+  std::size_t size(bool alone) const override {
+    return static_cast<std::size_t>(alone ? a_.size() : poisson::points_held(equation_));
+  }
+  Outcome solve(Stream& stream, std::span<T const> right, std::span<T> u, bool from_u) override;
+  void precondition(Stream& stream, double const* right, double magnitude, double* u,
+                    bool alone) override {
+    if (shares_) throw std::invalid_argument("multigrid: ranks share no preconditioner");
+    auto const& finest = hierarchy_.levels().front();
+    if (alone && finest.is_stored())
+      throw std::invalid_argument("multigrid: unknowns alone are for an equation without fields");
+    bool const usable = magnitude > 0 && magnitude < none;
+    double const unit = usable ? std::ldexp(1.0, -std::ilogb(magnitude)) : 1;
+    auto const a = alone ? unknowns_alone(a_) : a_;
+    each(stream, TakeRight<T, S>{a, finest, right, unit});
+    next_.launch(stream);
+    each(stream, GiveSolution<S>{finest, places_of(a), u});
+  }
+
+ private:
+  /// Where u is kept in float64.
+  std::span<double> kept(std::span<T> u) {
+    if constexpr (std::is_same_v<T, double>) return u;
+    return u_.span();
+  }
+  /// The finest level, of several ranks this one's own planes of it.
+  Level<S> finest() const { return shared_ ? shared_->own(0) : hierarchy_.levels().front(); }
+  /// The finest level's f = unit·(right − A·u − shift).
+  TakeResidual<T, S> residual_step(double const* solution, T const* right, double unit,
+                                   double shift) const;
+  static constexpr int sweeps_at_once = 16;
+
+  Cycle kind_of(bool is_first) const {
+    return !is_first && options_.cycle == Cycle::full ? Cycle::v : options_.cycle;
+  }
+  CycleWork<S> work_of(Cycle kind) const {
+    return {hierarchy_.levels(),
+            hierarchy_.modes(),
+            hierarchy_.inverse(),
+            hierarchy_.tables_end(),
+            hierarchy_.numbers_end(),
+            kind,
+            options_.before,
+            options_.after,
+            kind == Cycle::full ? Visit::full : Visit::from_zero};
+  }
+  Graph captured(Stream& stream, CycleWork<S> const& work) const {
+    return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
+  }
+  void capture_cycles(Stream& stream) {
+    first_ = captured(stream, work_of(kind_of(true)));
+    next_ = captured(stream, work_of(kind_of(false)));
+  }
+  /// Of the levels that all ranks have as a whole.
+  void capture_visits(Stream& stream) {
+    for (Visit const visit : {Visit::from_zero, Visit::from_u, Visit::full}) {
+      auto work = work_of(kind_of(visit == Visit::full));
+      work.visit = visit;
+      work.first = static_cast<std::size_t>(shares_->cut_levels());
+      visits_[static_cast<std::size_t>(visit)] = captured(stream, work);
+    }
+  }
+  /// Queues a cycle that ranks make together.
+  void share_cycle(Stream& stream, Cycle kind) const {
+    auto work = work_of(kind);
+    work.shared = shared_.get();
+    work.visit_whole = [this, &stream](Visit visit) {
+      visits_[static_cast<std::size_t>(visit)].launch(stream);
+    };
+    cycle_(stream, work);
+  }
+  /// Queues that each rank has what a cycle looks at of the finest level's f, and of u.
+  void complete_right() const {
+    if (shared_) shared_->complete_right(0);
+  }
+  void complete(Stream& stream, std::span<double> solution) const {
+    if (shared_) equation_.ranks->exchange(stream, solution);
+  }
+  void sweep(Stream& stream, int sweeps) const {
+    if constexpr (std::is_same_v<S, double>)
+      relax(stream, hierarchy_.levels().front(), options_.relaxation, options_.factor, sweeps);
+  }
+  /// What the finest level's f is corrected by; returns how many cycles or sweeps that took.
+  int find_correction(Stream& stream, int before) const;
+  /// Has u in `solution`, from where it is, or 0 where it is nowhere.
+  void settle(Stream& stream, double const* u, double* solution);
+  /// u += what the finest level has found, or as far along the direction that it gives as is best.
+  void correct(Stream& stream, std::span<double> solution, double unit, bool is_first,
+               Found* found);
+  Places places() const { return places_of(a_); }
+  void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < 3; ++i) {
+      first_of_[i] = static_cast<std::int64_t>(numbers.size());
+      for (std::size_t side = 0; side < 2; ++side)
+        for (int unknown = 0; unknown < axes[i].unknowns(); ++unknown)
+          numbers.push_back(a_.diffusivity * axes[i].couplings(unknown)[side]);
+    }
+    couplings_ = {stream, MemorySpace::device, numbers.size()};
+    copy_async(couplings_.span(), std::span<double const>(numbers), stream);
+    stream.synchronize();
+  }
+  /// What has been found since the last time, so many times.
+  std::span<Found const> take_found(Stream& stream, std::size_t times) {
+    std::size_t const size = 2 * times;
+    copy_async(seen_.span().first(size), std::as_const(found_).span().first(size), stream);
+    zero_async(found_.span().first(size), stream);
+    stream.synchronize();
+    if (shared_) shared_->raise_to_all(seen_.span().first(size));
+    return std::as_const(seen_).span().first(size);
+  }
+  /// Whether ranks are cut amid planes whose sums are one.
+  bool is_torn(RankCuts const& cuts) const {
+    return std::any_of(cuts.begin(), cuts.end() - 1,
+                       [&](std::int64_t cut) { return cut % together_ != 0; });
+  }
+  /// Of all parts of the grid, in their order; some are of planes `together`.
+  template <class Step>
+  Summed sum(Stream& stream, Step const& step, int together = 1) const {
+    int const slowest = std::max(equation_.grid.dims - 1, 1);
+    auto parts = sums(stream, step,
+                      {slowest, static_cast<int>(unknowns_[static_cast<std::size_t>(slowest)])});
+    if (shared_) {
+      auto const first = poisson::unknowns(equation_.grid, equation_.sides, slowest).first;
+      parts = shared_->of_all_planes(parts, together, static_cast<int>(first));
+    }
+    Summed all;
+    for (Summed const& part : parts) all = all + part;
+    return all;
+  }
+
+  poisson::Equation<T> equation_;
+  poisson::Operator<T> a_;
+  double scale_;  // of the equations on the levels
+  bool singular_;
+  double rounding_;  // what roundings of u leave of a right-hand side, of the largest |u|
+  Options options_;
+  Function<S>* cycle_;
+  int along_;  // unknowns of a level that is solved by modes
+  std::optional<Shares> shares_;
+  Hierarchy<S> hierarchy_;
+  std::unique_ptr<SharedLevels<S>> shared_;  // of several ranks
+  Buffer<Found> found_;                      // by residuals and by corrections, of a few cycles
+  Buffer<Found> seen_;                       // the same on the host
+  Buffer<double> direction_, product_;       // p and scale·A·p of conjugate gradients
+  double curvature_ = 0;                     // Σ V·p·scale·A·p
+  Buffer<double> u_;                         // where the arrays are not of float64
+  Buffer<double> other_;                     // where u goes from array to array
+  /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
+  Buffer<double> couplings_;
+  std::array<std::int64_t, 3> first_of_{}, unknowns_{};
+  int together_ = 1;  // planes whose sums along directions are one
+  Graph first_, next_;
+  std::array<Graph, 3> visits_;
+};
+
+template <class T, class S>
+int Corrected<T, S>::find_correction(Stream& stream, int before) const {
+  if (options_.relaxation == Relaxation::none) {
+    if (shares_ && shares_->is_cut(0))
+      share_cycle(stream, kind_of(before == 0));
+    else
+      (before == 0 ? first_ : next_).launch(stream);
+    return 1;
+  }
+  int const sweeps = std::min(sweeps_at_once, options_.most_cycles - before);
+  if (sweeps == sweeps_at_once)
+    next_.launch(stream);
+  else
+    sweep(stream, sweeps);
+  return sweeps;
+}
+
+template <class T, class S>
+void Corrected<T, S>::correct(Stream& stream, std::span<double> u, double unit, bool is_first,
+                              Found* found) {
+  auto const finest = this->finest();
+  double* const solution = poisson::at_places(equation_, u.data());
+  double const scale = scale_ / unit;
+  if (!options_.conjugates) {
+    find(stream, AddCorrection<S>{finest, places(), solution, scale}, found);
+    return complete(stream, u);
+  }
+  double* const p = poisson::at_places(equation_, direction_.data());
+  double* const q = poisson::at_places(equation_, product_.data());
+  double beta = 0;
+  if (!is_first && curvature_ > 0)
+    beta = -sum(stream, SumAlongBefore<T, S>{a_, finest, q}).first / curvature_;
+  each(stream, TakeDirection<S>{finest, places(), p, beta});
+  complete(stream, direction_.span());
+  auto const [curvature, descent] =
+      sum(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, together_);
+  curvature_ = curvature;
+  double const alpha = curvature > 0 ? descent / curvature : 0;
+  find(stream, Advance{points_of(finest), places(), p, solution, alpha * scale}, found);
+  complete(stream, u);
+}
+
+template <class T, class S>
+void Corrected<T, S>::settle(Stream& stream, double const* u, double* solution) {
+  Extent const points = points_of(finest());
+  if (u == nullptr)
+    find(stream, Begin<double>{points, places(), solution, nullptr, solution}, found_.data());
+  else if (u != solution)
+    each(stream, Round<double>{points, places(), u, solution});
+}
+
+template <class T, class S>
+TakeResidual<T, S> Corrected<T, S>::residual_step(double const* solution, T const* right,
+                                                  double unit, double shift) const {
+  TakeResidual<T, S> step{a_, finest(), solution, right, unit, shift, {}, {}};
+  for (std::size_t i = 0; i < 3 && couplings_.size() > 0; ++i) {
+    step.lower[i] = couplings_.data() + first_of_[i];
+    step.upper[i] = step.lower[i] + unknowns_[i];
+  }
+  if (shares_ && couplings_.size() > 0) {
+    auto const slowest = static_cast<std::size_t>(shares_->axis);
+    step.lower[slowest] += shared_->first_own();
+    step.upper[slowest] += shared_->first_own();
+    step.before = shared_->has_beside(0) ? 1 : 0;
+    step.behind = shared_->has_beside(1) ? 1 : 0;
+  }
+  return step;
+}
+
+template <class T, class S>
+Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::span<T> u,
+                               bool from_u) {
+  if (shared_) shared_->go_on(stream);
+  std::span<double> const solved = kept(u);
+  double* const solution = poisson::at_places(equation_, solved.data());
+  T const* const f = poisson::at_places(equation_, right.data());
+  auto const finest = this->finest();
+  Extent const points = points_of(finest);
+  bool const renews = other_.size() > 0;
+  zero_async(found_.span(), stream);
+  // From 0 there is nothing to be written where the first correction goes to an array that has not
+  // been looked at.
+  find(stream,
+       Begin<T>{points, places(), f, from_u ? u.data() : nullptr,
+                renews && !from_u ? nullptr : solution},
+       found_.data());
+  if (!renews) complete(stream, solved);
+  double const largest = number(take_found(stream, 1)[0].first);
+  Progress progress(options_, largest, rounding_);
+  // To wait for a cycle costs a GPU as much as a small one; sums for directions wait anyway, and modes
+  // of the grid itself leave nothing.
+  bool const looks_late = stream.backend() == Backend::cuda && !options_.conjugates &&
+                          options_.relaxation == Relaxation::none && hierarchy_.modes().level != 0;
+  // Right-hand sides of levels are near 1, whatever their unit.
+  bool const is_finite = largest < none;
+  double const unit = largest > 0 && is_finite ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
+  // Rounded right-hand sides of equations that leave a constant open have a mean, and no solution.
+  double shift = 0;
+  if (singular_) {
+    auto const integral = poisson::integrate(stream, equation_, right);
+    shift = integral.sum / integral.volume;
+  }
+  TakeResidual<T, S> const residual = residual_step(solution, f, unit, shift);
+  if (from_u || finest.is_stored())
+    find(stream, residual, found_.data());
+  else
+    each(stream, BeginResidual<T, S>{finest, places(), f, unit, shift});
+  complete_right();
+  if (from_u) progress.begin(number(take_found(stream, 1)[0].first));
+  zero_async(found_.span(), stream);
+  double const* old = from_u ? solution : nullptr;
+  std::array<int, most_ahead> cycles{};
+  for (int done = 0; !progress.ended() && largest > 0;) {
+    int const ahead = looks_late ? std::min(progress.needed(), most_ahead) : 1;
+    std::size_t queued = 0;
+    for (; static_cast<int>(queued) < ahead && done < options_.most_cycles; ++queued) {
+      bool const is_first = done == 0;
+      done += cycles[queued] = find_correction(stream, done);
+      Found* const found = found_.data() + 2 * queued;
+      if (!renews) {
+        correct(stream, solved, unit, is_first, found + 1);
+        find(stream, residual, found);
+        complete_right();
+        continue;
+      }
+#ifdef GRIDSTRIDE_WITH_CUDA
+      double* const next =
+          old == solution ? poisson::at_places(equation_, other_.data()) : solution;
+      cuda_renew(stream, residual, Correction{old, next, scale_ / unit}, found);
+      complete_right();
+      old = next;
+#endif
+    }
+    auto const found = take_found(stream, queued);
+    for (std::size_t one = 0; one < queued && !progress.ended(); ++one)
+      progress.add(cycles[one], number(found[2 * one].first), number(found[2 * one + 1].first),
+                   number(found[2 * one + 1].second));
+  }
+  if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);
+  // What is not a number would stay where levels have no points.
+  if (progress.is_lost()) hierarchy_.clear(stream);
+  if constexpr (!std::is_same_v<T, double>)
+    each(stream, Round<T>{points, places(), solution, poisson::at_places(equation_, u.data())});
+  Outcome outcome = progress.outcome();
+  if (largest == 0) outcome.converged = true;
+  return outcome;
+}
+
+}  // namespace gridstride::multigrid
