@@ -139,7 +139,7 @@ void expect_stages(OrderCase const& one, Ranks& ranks) {
     }
   };
   double* const arrays[] = {values.data()};
-  for (std::int64_t const some : {5, 1, 8}) {
+  for (std::int64_t const some : {1, 5}) {
     steps.run(arrays, some, pass);
     for (std::int64_t stage = 0; stage < 2 * some && ranks.is_first(); ++stage) {
       expected = after_step(expected, one.periodic);
@@ -164,7 +164,7 @@ void expect_all_orders(char const* transport) {
             OrderCase const one{ranks, periodic, planes, 1 + seed % 2, trip_steps};
             EXPECT_TRUE(test::on_ranks(ranks, [&](Ranks& all) {
               expect_order(one, all);
-              expect_stages(one, all);
+              if (trip_steps == 2) expect_stages(one, all);
             }));
           }
   unsetenv("GRIDSTRIDE_TRANSPORT");
