@@ -174,7 +174,8 @@ void RankTransposition::send([[maybe_unused]] Stream& stream, Array to,
 #endif
 }
 
-void RankTransposition::await(Stream& stream, Array to, std::uint64_t piece, OwnPart own) {
+void RankTransposition::await(Stream& stream, Array to, [[maybe_unused]] std::uint64_t piece,
+                              OwnPart own) {
   bool const is_first = came_[to] < pieces_[to];
   came_[to] = pieces_[to];
   if (is_first && own == OwnPart::copied) copy_own(stream, to);
