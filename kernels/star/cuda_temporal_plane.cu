@@ -362,8 +362,8 @@ PlaneCut cut_into_waves(long long at_once, long long strips, long long all_rows,
   return {rows, (all_rows + rows - 1) / rows, (strips * wanted + at_once - 1) / at_once * turns};
 }
 
-/// They do not: chunks that are long, beside what they repeat, go in up to four waves, of which each
-/// block takes what is left.
+/// Blocks do not keep that pace: chunks that are long, beside what they repeat, go in up to four waves,
+/// of which each block takes what is left.
 template <class Shape>
 PlaneCut best_cut(Device const& device, long long strips, long long all_rows, int most_waves) {
   long long const at_once = static_cast<long long>(device.processors()) * Shape::blocks;

@@ -5,15 +5,6 @@
 
 namespace gridstride {
 
-namespace {
-
-template <class T>
-std::span<std::byte> bytes_of_slab(std::span<T> values) {
-  return std::as_writable_bytes(values);
-}
-
-}  // namespace
-
 template <class T>
 RankSlabs<T>::RankSlabs(Stream const& stream, SweepPlan const& plan, Ranks& ranks)
     : stream_(stream), plan_(plan), ranks_(ranks) {
@@ -29,16 +20,16 @@ template <class T>
 void RankSlabs<T>::find_reached() {
   if (ranks_.local_count() != ranks_.count()) return;
   first_ = own_process();
-  ranks_.broadcast(bytes_of_slab(std::span(&first_, 1)));
+  ranks_.broadcast(std::as_writable_bytes(std::span(&first_, 1)));
   if (!ranks_.is_first()) {
     reaches_first_ = reaches(first_);
-    RankMessage const message{0, 0, bytes_of_slab(std::span(&reaches_first_, 1))};
+    RankMessage const message{0, 0, std::as_writable_bytes(std::span(&reaches_first_, 1))};
     ranks_.exchange(std::span(&message, 1), {});
     return;
   }
   for (int rank = 1; rank < ranks_.count(); ++rank) {
     bool is_reached = false;
-    RankMessage const message{rank, 0, bytes_of_slab(std::span(&is_reached, 1))};
+    RankMessage const message{rank, 0, std::as_writable_bytes(std::span(&is_reached, 1))};
     ranks_.exchange({}, std::span(&message, 1));
     if (is_reached) reached_by_.push_back(rank);
   }
@@ -91,9 +82,9 @@ void RankSlabs<T>::take_from_first(std::span<T> here, std::uint64_t there, bool 
   auto const move = [&](std::span<T> host, std::size_t at) {
     std::uint64_t const place = there + at * sizeof(T);
     if (out)
-      read_memory(first_, place, bytes_of_slab(host));
+      read_memory(first_, place, std::as_writable_bytes(host));
     else
-      write_memory(first_, place, bytes_of_slab(host));
+      write_memory(first_, place, std::as_writable_bytes(host));
   };
   if (!is_staged()) return move(here, 0);
   std::size_t const half = staging_.size() / 2, parts = (here.size() + half - 1) / half;
@@ -131,13 +122,13 @@ void RankSlabs<T>::send_slab(std::span<T> here, std::span<T> whole, int rank, bo
   for (std::size_t at = 0; at < size; at += part) {
     std::size_t const some = std::min(part, size - at);
     if (is_first) {
-      RankMessage const message{rank, 0, bytes_of_slab(whole.subspan(at, some))};
+      RankMessage const message{rank, 0, std::as_writable_bytes(whole.subspan(at, some))};
       ranks_.exchange(std::span(&message, out ? 1 : 0), std::span(&message, out ? 0 : 1));
       continue;
     }
     auto const device = here.subspan(at, some);
     auto const host = is_staged() ? staging_.span().first(some) : device;
-    RankMessage const message{0, 0, bytes_of_slab(host)};
+    RankMessage const message{0, 0, std::as_writable_bytes(host)};
     if (is_staged() && !out) copy_async(host, std::span<T const>(device), stream_);
     stream_.synchronize();
     ranks_.exchange(std::span(&message, out ? 0 : 1), std::span(&message, out ? 1 : 0));
