@@ -34,13 +34,6 @@ double residual(std::vector<double> const& matrix, std::vector<double> const& mo
   return largest / static_cast<double>(n);
 }
 
-std::vector<double> on_host(Stream& stream, std::span<double const> values) {
-  std::vector<double> copy(values.size());
-  copy_async(std::span(copy), values, stream);
-  stream.synchronize();
-  return copy;
-}
-
 Problem problem(Stream& stream, std::int64_t n, int sets) {
   Arrays<double> const given(stream, n * n, sets), matrix(stream, n * n, sets),
       values(stream, n, sets);

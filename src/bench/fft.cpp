@@ -64,14 +64,6 @@ double distance(A const& a, B const& b, double scale) {
   return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
 }
 
-template <class T>
-std::vector<T> on_host(Stream& stream, std::span<T const> values) {
-  std::vector<T> host(values.size());
-  copy_async(std::span(host), values, stream);
-  stream.synchronize();
-  return host;
-}
-
 /// Errors of √log n; twice for there and back.
 template <class T>
 double allowed(fft::Shape const& shape) {

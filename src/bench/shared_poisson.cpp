@@ -11,6 +11,7 @@
 
 #include "bench/poisson_cases.hpp"
 #include "bench/report.hpp"
+#include "bench/workload.hpp"
 #include "core/buffer.hpp"
 #include "core/error.hpp"
 #include "core/rank_sums.hpp"
@@ -42,14 +43,6 @@ double median_seconds(Ranks& ranks, Stream& stream, Solver<T>& solver, std::span
 }
 
 template <class T>
-std::vector<T> on_host(Stream& stream, std::span<T const> values) {
-  std::vector<T> host(values.size());
-  copy_async(std::span(host), values, stream);
-  stream.synchronize();
-  return host;
-}
-
-template <class T>
 SharedSolve measure(Ranks& ranks, Stream& stream, Case const& of, std::int64_t size) {
   poisson::Equation<T> equation{.grid = grid_of(of, size)};
   equation.sides.fill({of.sides, of.sides});
@@ -73,7 +66,7 @@ SharedSolve measure(Ranks& ranks, Stream& stream, Case const& of, std::int64_t s
   RankPlanes planes(ranks, stream, cuts, of.sides == SideKind::periodic, line * sizeof(double), 64);
   auto const first = static_cast<std::size_t>(planes.lower()) * line,
              own = static_cast<std::size_t>(planes.upper() - planes.lower()) * line;
-  auto const expected = on_host(stream, std::as_const(u).span().subspan(first, own));
+  auto const expected = on_host<T>(stream, std::as_const(u).span().subspan(first, own));
   Buffer<T> held(stream, MemorySpace::device, own + 2 * line),
       shared(stream, MemorySpace::device, held.size());
   copy_async(held.span().subspan(line, own), right.span().subspan(first, own), stream);
@@ -82,7 +75,7 @@ SharedSolve measure(Ranks& ranks, Stream& stream, Case const& of, std::int64_t s
   auto solver = solver_of(stream, equation);
   found.shared = median_seconds<T>(ranks, stream, solver, held.span(), shared.span());
   found.transport = std::visit([](auto& way) { return std::string(way.transport()); }, solver);
-  auto const theirs = on_host(stream, std::as_const(shared).span().subspan(line, own));
+  auto const theirs = on_host<T>(stream, std::as_const(shared).span().subspan(line, own));
   bool const is_same = std::memcmp(theirs.data(), expected.data(), own * sizeof(T)) == 0;
   auto const fault = first_text(
       ranks, is_same ? "" : fmt::format("rank {} has other bits than one process", ranks.rank()));

@@ -102,6 +102,15 @@ std::int64_t size_of_elements(Workload const& workload, std::int64_t elements);
 inline constexpr std::int64_t sampled_elements = std::int64_t{1} << 20;
 inline constexpr std::int64_t sample_windows = 64;
 
+/// Values of the stream's device memory. Waits for the stream.
+template <class T>
+std::vector<T> on_host(Stream& stream, std::span<T const> values) {
+  std::vector<T> host(values.size());
+  copy_async(std::span(host), values, stream);
+  stream.synchronize();
+  return host;
+}
+
 namespace detail {
 /// Starts of the windows that `sample` takes of `size` elements, the first and the last included.
 std::vector<std::int64_t> window_starts(std::int64_t size, std::int64_t window);
