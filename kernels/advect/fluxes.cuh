@@ -85,8 +85,8 @@ GRIDSTRIDE_HOST_DEVICE inline double reciprocal(double x) {
 }
 
 /// What three neighbours say of the flow from the first to the third: their second difference s,
-/// and how much they vary, |s| + h·|u'|, with the slope u' at the upper face as the stencil before,
-/// around and beyond the point on the upwind side of that face.
+/// and how much they vary, |s| + h·|u'|, with their parabola's slope u' at the point on the upwind
+/// side of a face, as the stencil before, around and beyond that point.
 template <class T>
 struct Stencil {
   T second, before, around, beyond;
