@@ -347,7 +347,7 @@ def pde(equations, boundary, scheme, order=2, points=(23, 18), steps=9, step=4e-
 
 def heat(boundary, scheme, diffusivity, source="0", points=(21, 18), steps=12, step=3e-4):
     return {"simulation": "heat", "grid": {"points": list(points), "upper": [1] * len(points)},
-            "boundary": boundary, "initial": {"u": SINES},
+            "boundary": boundary, "initial": {"u": SINES if len(points) > 1 else "sin(2*pi*x)"},
             "time": {"scheme": scheme, "end": steps * step, "step": step},
             "parameters": {"diffusivity": diffusivity, "source": source}}
 
