@@ -346,10 +346,10 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
   // From 0 there is nothing to be written where the first correction goes to an array that has not
   // been looked at.
   find(stream,
-       Begin<T>{points, places(), f, from_u ? u.data() : nullptr,
+       Begin<T>{points, places(), f, from_u ? poisson::at_places(equation_, u.data()) : nullptr,
                 renews && !from_u ? nullptr : solution},
        found_.data());
-  if (!renews) complete(stream, solved);
+  if (from_u || !renews) complete(stream, solved);
   double const largest = number(take_found(stream, 1)[0].first);
   Progress progress(options_, largest, rounding_);
   // To wait for a cycle costs a GPU as much as a small one; sums for directions wait anyway, and modes

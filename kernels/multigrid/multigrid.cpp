@@ -70,8 +70,7 @@ Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool sin
     throw std::invalid_argument(
         fmt::format("multigrid: modes are for at most {} unknowns along an axis", most_direct));
   (void)poisson::operator_of(equation);  // looks at the sides
-  shared_ = equation.ranks != nullptr;
-  if (shared_ && options.relaxation != Relaxation::none)
+  if (equation.ranks != nullptr && options.relaxation != Relaxation::none)
     throw std::invalid_argument("multigrid: ranks share cycles");
   if (std::ranges::max(equation.grid.points) > most_points_of_axis)
     throw std::invalid_argument("multigrid: an axis has 2^24 points at most");
@@ -102,7 +101,6 @@ Outcome Solver<T>::solve(Stream& stream, std::type_identity_t<std::span<T const>
   require_size("multigrid", named("right", right), body_->size(false));
   require_size("multigrid", named("u", u), body_->size(false));
   require_disjoint("multigrid", named("right", right), named("u", u));
-  if (from_u && shared_) throw std::invalid_argument("multigrid: ranks begin from 0");
   return body_->solve(stream, right, u, from_u);
 }
 

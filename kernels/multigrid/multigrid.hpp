@@ -123,9 +123,9 @@ class Solver {
   /// not take, axes of more than `most_points_of_axis`, fewer than one relaxation before, a factor
   /// outside (0, 2), `direct` beyond `most_direct`, and a variant that this backend does not have.
   ///
-  /// Of an equation that ranks share cycles begin from 0, and the finest levels are cut: each rank has
-  /// some planes of them, and the others as a whole. All ranks make the solver and call `solve`, and
-  /// have the outcome and the bits of one process. With `conjugates` cuts are where
+  /// Of an equation that ranks share the finest levels are cut: each rank has some planes of them, and
+  /// the others as a whole. All ranks make the solver and call `solve`, and have the outcome and the
+  /// bits of one process; to begin from u each has its own planes of it. With `conjugates` cuts are where
   /// `planes_together` has them, else `std::invalid_argument` is thrown.
   Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular, Options options = {},
          std::string_view variant = "auto");
@@ -149,7 +149,6 @@ class Solver {
 
  private:
   std::unique_ptr<SolverBody<T>> body_;
-  bool shared_ = false;  // by several ranks
 };
 
 /// What a rung does: one cycle, of corrections in S.

@@ -48,9 +48,14 @@ inline std::vector<double> field_of(Grid const& grid, char field) {
   return values;
 }
 
+/// From 0, and from something else.
+struct Solved {
+  Outcome outcome;
+  std::vector<double> u, from_u;
+};
+
 template <class T>
-Outcome solved(Stream& stream, SharedTrial const& trial, RankPlanes* planes,
-               std::vector<double>& u) {
+Solved solved(Stream& stream, SharedTrial const& trial, RankPlanes* planes) {
   auto e = poisson::test::shared_equation<T>(trial.points, trial.sides, false, Precision::float64);
   e.grid.spacing[e.grid.dims - 1] = trial.spacing;
   auto const on_device = [&](std::vector<double> const& values) {
@@ -78,26 +83,26 @@ Outcome solved(Stream& stream, SharedTrial const& trial, RankPlanes* planes,
   options.most_cycles = trial.most_cycles;
   options.tolerance = sizeof(T) == 4 ? 1e-6 : 1e-11;
   auto const f = on_device(e.right);
-  auto x = on_device(std::vector<double>(e.right.size(), 0.25));
+  auto x = on_device(std::vector<double>(e.right.size(), 0.25)), y = on_device(e.right);
   Solver<T> solver(stream, equation, singular, options, trial.variant);
-  // Also what a solver has left behind.
-  solver.solve(stream, f.span(), x.span());
-  auto const outcome = solver.solve(stream, f.span(), x.span());
-  for (T const value : poisson::test::from_device(stream, x)) u.push_back(value);
-  return outcome;
+  solver.solve(stream, f.span(), y.span(), true);
+  Solved found{solver.solve(stream, f.span(), x.span()), {}, {}};
+  for (T const value : poisson::test::from_device(stream, x)) found.u.push_back(value);
+  for (T const value : poisson::test::from_device(stream, y)) found.from_u.push_back(value);
+  return found;
 }
 
 /// On its ranks as one process has it, in every bit.
 template <class T>
 void expect_shared_cycles(Backend backend, SharedTrial const& trial) {
   Stream stream(Device::open(backend));
-  std::vector<double> alone;
-  auto const expected = solved<T>(stream, trial, nullptr, alone);
+  auto const alone = solved<T>(stream, trial, nullptr);
+  Outcome const& expected = alone.outcome;
   if (!trial.has('j')) {
     EXPECT_EQ(expected.converged, trial.most_cycles == 100);
   }
   auto const planes_of_grid = trial.points.back();
-  auto const line = alone.size() / static_cast<std::size_t>(planes_of_grid);
+  auto const line = alone.u.size() / static_cast<std::size_t>(planes_of_grid);
   RankCuts cuts;
   auto const e =
       poisson::test::shared_equation<T>(trial.points, trial.sides, false, Precision::float64);
@@ -110,8 +115,8 @@ void expect_shared_cycles(Backend backend, SharedTrial const& trial) {
   EXPECT_TRUE(gridstride::test::on_ranks(trial.ranks, [&](Ranks& ranks) {
     Stream own(Device::open(backend));
     RankPlanes planes(ranks, own, cuts, around, line * sizeof(double), 64);
-    std::vector<double> u;
-    auto const found = solved<T>(own, trial, &planes, u);
+    auto const shared = solved<T>(own, trial, &planes);
+    Outcome const& found = shared.outcome;
     EXPECT_EQ(found.converged, expected.converged);
     EXPECT_EQ(found.cycles, expected.cycles);
     EXPECT_EQ(found.error, expected.error);
@@ -120,7 +125,9 @@ void expect_shared_cycles(Backend backend, SharedTrial const& trial) {
     auto const first = static_cast<std::size_t>(planes.lower()) * line;
     auto const size = static_cast<std::size_t>(planes.upper() - planes.lower()) * line;
     std::size_t differ = 0;
-    for (std::size_t i = 0; i < size; ++i) differ += u[line + i] != alone[first + i];
+    for (std::size_t i = 0; i < size; ++i)
+      differ += (shared.u[line + i] != alone.u[first + i]) +
+                (shared.from_u[line + i] != alone.from_u[first + i]);
     EXPECT_EQ(differ, 0u) << "of " << size << ", rank " << ranks.rank();
   }));
 }

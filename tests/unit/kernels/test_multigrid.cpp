@@ -248,7 +248,6 @@ TEST(Multigrid, WhatRanksDoNotShare) {
                  std::invalid_argument);
     std::vector<double> f(33 * static_cast<std::size_t>(planes.held()), 1), u(f.size(), 0);
     Solver<double> solver(stream, equation, false);
-    EXPECT_THROW(solver.solve(stream, f, std::span(u), true), std::invalid_argument);
     EXPECT_THROW(solver.precondition(stream, f, 1, u), std::invalid_argument);
     RankPlanes few(ranks, stream, {0, 1, 20}, false, 33 * sizeof(double), 8);
     equation.ranks = &few;
