@@ -78,7 +78,7 @@ class ImplicitHeat final : public TimeStepping<T> {
   }
   std::vector<NamedText> chosen() const override {
     if (alternates_) return with_parts({{"stencil", "alternating"}});
-    if (whole_) return {{"implicit steps", "multigrid"}};
+    if (whole_) return this->with_slabs({{"implicit steps", "multigrid"}});
     std::string rows;
     for (int axis = 0; axis < grid_.dims; ++axis) {
       auto of_grid = split_;
@@ -121,12 +121,13 @@ class ImplicitHeat final : public TimeStepping<T> {
     diffusion_.source = state_["source"].data();
     diffusion_.sides = sides_of(run, state_);
     diffusion_.step = &clock_.device()->step_size;
+    equation_ = diffusion_;
     fill_initial(run, inputs);
     if (plan)
       share(run, *plan);
     else
       systems_ = {stream_, grid_, has_rows(run)};
-    if (takes_multigrid(run)) whole_.emplace(run);
+    if (takes_multigrid(run)) whole_.emplace(run, part_ ? &part_->planes() : nullptr);
     take_arrays(run, steps);
     split_ = diffusion_;
     if (!adaptive_) split_.known_step = steps.longest;
@@ -149,7 +150,12 @@ class ImplicitHeat final : public TimeStepping<T> {
   static std::vector<Row> rows_of_run(config::RunConfig const& run, Device const& device,
                                       std::optional<SweepPlan> const& plan) {
     auto rows = implicit_rows(run);
-    return plan ? rows_of_slabs(run, rows, implicit_slabs(run, device, rows), *plan) : rows;
+    if (!plan) return rows;
+    rows = rows_of_slabs(run, rows, implicit_slabs(run, device, rows), *plan);
+    Planes const own = plan->owned_by(ranks().rank());
+    for (Row& row : rows)  // as `RankPlanes` has them, also at the ends
+      if (row.planes) row.planes = {own.lower - 1, own.upper + 1};
+    return rows;
   }
 
   void fill_initial(config::RunConfig const& run, Inputs const& inputs) {
@@ -162,7 +168,7 @@ class ImplicitHeat final : public TimeStepping<T> {
 
   void share(config::RunConfig const& run, SweepPlan const& plan) {
     this->sweep_ = make_window_steps<T>(stream_, plan, [](std::int64_t) { return 1; });
-    part_.emplace(stream_, plan, diffusion_, state_, has_rows(run));
+    part_.emplace(stream_, plan, diffusion_, state_, has_rows(run), !takes_multigrid(run));
     diffusion_ = part_->diffusion();
   }
 
@@ -303,9 +309,12 @@ class ImplicitHeat final : public TimeStepping<T> {
   /// (1 − θ·dt·L) value = given, from what value has.
   void solve_whole(double theta) {
     hold_sides(value_);
-    whole_->solve(stream_, diffusion_, theta * (adaptive_ ? tried_ : this->step_size()), given_,
-                  value_);
+    whole_->solve(stream_, equation_, theta * (adaptive_ ? tried_ : this->step_size()),
+                  held(given_), held(value_));
   }
+
+  /// An array with the planes beside a rank's own.
+  std::span<T> held(std::span<T> values) const { return part_ ? part_->held_of(values) : values; }
 
   /// A pass for (1 − θ·dt·L) value = given, where sides are held already.
   void refine(double theta) {
@@ -392,7 +401,8 @@ class ImplicitHeat final : public TimeStepping<T> {
     }
     if (whole_) {
       copy_async(given_, right_, stream_);
-      whole_->solve_error(stream_, diffusion_, scheme_.backward * tried_, given_, right_);
+      whole_->solve_error(stream_, equation_, scheme_.backward * tried_, held(given_),
+                          held(right_));
     } else {
       solve(scheme_.backward, value_.data());
     }
@@ -432,7 +442,8 @@ class ImplicitHeat final : public TimeStepping<T> {
   std::optional<WholeSystem<T>> whole_;
   std::vector<Buffer<T>> work_;
   stencil::Diffusion<T> diffusion_;
-  stencil::Diffusion<T> split_;  // of W
+  stencil::Diffusion<T> equation_;  // the same at all points of the grid
+  stencil::Diffusion<T> split_;     // of W
   stencil::AlternatingStep<T> alternating_;
   std::optional<AdaptiveSteps> adaptive_;
   double tried_ = 0;                      // the step that is tried, where cycles are told (s)

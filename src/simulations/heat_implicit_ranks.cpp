@@ -49,6 +49,7 @@ std::int64_t most_across(Grid const& grid, RankCuts const& cuts) {
 /// no other kernel solves for any stage.
 bool tells_of_parts(config::RunConfig const& run, Device const& device, SweepShape shape) {
   if (alternates(run, device)) return true;
+  if (takes_multigrid(run)) return false;
   shape.together = stencil::SharedLines<double>::planes_together;
   if (!run.time.step || has_field(run) || shape.pieces() % run.ranks != 0) return false;
   auto const& scheme = implicit_scheme(run);
@@ -72,12 +73,16 @@ std::size_t bytes_beside(config::RunConfig const& run, Device const& device,
                          SweepShape const& shape) {
   std::size_t const bytes =
       static_cast<std::size_t>(2 * Work(run).arrays() + 4) * shape.plane_bytes();
+  SweepPlan plan{shape};
+  plan.ranks = run.ranks;
+  if (takes_multigrid(run))
+    return bytes + with_zero_of(run.precision, [&](auto zero) {
+             return WholeSystem<decltype(zero)>::bytes(run, device.backend(), plan.cuts());
+           });
   if (shape.together > 1)
     return bytes + with_zero_of(run.precision, [&](auto zero) {
              return stencil::SharedLines<decltype(zero)>::bytes(run.grid, run.ranks);
            });
-  SweepPlan plan{shape};
-  plan.ranks = run.ranks;
   auto const cuts = cuts_of_columns(run.grid, run.ranks);
   std::int64_t const across = most_across(run.grid, cuts);
   std::int64_t const own = planes_of(shape, run.ranks) * shape.plane_values();
@@ -94,7 +99,6 @@ std::size_t bytes_beside(config::RunConfig const& run, Device const& device,
 SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
                          std::vector<Row> const& rows) {
   Obstacle const of_ranks[] = {{run.grid.dims == 1, "in two or three dimensions"},
-                               {takes_multigrid(run), "with solver: splitting"},
                                {!goes_by_planes(run, rows), "with simpler formulas"}};
   SlabSteps steps{.shape = {},
                   .evolved = {"u"},
@@ -108,6 +112,9 @@ SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
   if (run.ranks == 1 || !steps.needed_of_ranks.empty()) return steps;
   if (tells_of_parts(run, device, shape))
     shape.together = stencil::SharedLines<double>::planes_together;
+  if (takes_multigrid(run))
+    shape.together = WholeSystem<double>::planes_together(run, device.backend());
+  if (run.ranks > most_ranks(shape)) return steps;
   std::size_t const array =
       static_cast<std::size_t>(planes_of(shape, run.ranks) + 2) * shape.plane_bytes();
   shape.scratch = static_cast<int>((bytes_beside(run, device, shape) + array - 1) / array);
@@ -116,14 +123,15 @@ SlabSteps implicit_slabs(config::RunConfig const& run, Device const& device,
 
 template <class T>
 ImplicitPart<T>::ImplicitPart(Stream& stream, SweepPlan const& plan,
-                              stencil::Diffusion<T> const& whole, State<T>& state, bool has_rows)
+                              stencil::Diffusion<T> const& whole, State<T>& state, bool has_rows,
+                              bool lines)
     : slowest_(plan.shape.grid.dims - 1),
       line_(plan.shape.plane_values()),
       own_(plan.owned_by(ranks().rank())),
       columns_(cuts_of_columns(plan.shape.grid, plan.ranks)),
       diffusion_(whole),
       planes_(ranks(), stream, plan.cuts(), plan.shape.periodic,
-              static_cast<std::size_t>(line_) * sizeof(T), worst_numbers(plan.ranks)),
+              static_cast<std::size_t>(line_) * sizeof(double), worst_numbers(plan.ranks)),
       across_(across_of(plan.shape.grid, columns_, ranks().rank())),
       sides_across_(whole.sides),
       systems_(stream, plan.shape.grid, has_rows, std::max(own_.count() * line_, across_.size())) {
@@ -141,6 +149,7 @@ ImplicitPart<T>::ImplicitPart(Stream& stream, SweepPlan const& plan,
       Buffer<system::WorstError>(stream, MemorySpace::device,
                                  static_cast<std::size_t>(system::error_parts(diffusion_.grid, 1)));
   zero_async(errors_.span(), stream);
+  if (!lines) return;
   if (plan.shape.together > 1) {
     step_.grid = whole.grid;
     step_.diffusivity = whole.diffusivity;
@@ -181,9 +190,7 @@ Buffer<T> ImplicitPart<T>::make_array(Stream& stream) const {
 
 template <class T>
 void ImplicitPart<T>::copy(Stream& stream, std::span<T> to, std::span<T> from) const {
-  std::size_t const all = own_values() + 2 * static_cast<std::size_t>(line_);
-  copy_async(std::span(to.data() - line_, all), std::span<T const>(from.data() - line_, all),
-             stream);
+  copy_async(held_of(to), std::span<T const>(held_of(from)), stream);
 }
 
 template <class T>
@@ -194,8 +201,7 @@ void ImplicitPart<T>::renew_faces(Stream& stream) {
 
 template <class T>
 void ImplicitPart<T>::exchange(Stream& stream, std::span<T> values) {
-  planes_.exchange(stream, std::span<T>(values.data() - line_,
-                                        own_values() + 2 * static_cast<std::size_t>(line_)));
+  planes_.exchange(stream, held_of(values));
 }
 
 /// Whether systems along the slowest axis are solved does not depend on the planes of a rank, nor do

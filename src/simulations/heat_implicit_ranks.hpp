@@ -32,9 +32,10 @@ template <class T>
 class ImplicitPart {
  public:
   /// All ranks make one. `whole` is the equation with the faces of the whole grid, and α and the
-  /// source as `state` has them. `has_rows`: systems are not all alike.
+  /// source as `state` has them. `has_rows`: systems are not all alike. Without `lines` there are no
+  /// systems along axes, and nothing for those of the slowest one.
   ImplicitPart(Stream& stream, SweepPlan const& plan, stencil::Diffusion<T> const& whole,
-               State<T>& state, bool has_rows);
+               State<T>& state, bool has_rows, bool lines);
 
   Planes const& own() const { return own_; }
   /// The equation at the rank's planes.
@@ -42,6 +43,11 @@ class ImplicitPart {
   /// An array.
   Buffer<T> make_array(Stream& stream) const;
   std::span<T> own_of(T* first_held) const { return {first_held + line_, own_values()}; }
+  /// All planes of an array, as `RankPlanes` has them.
+  std::span<T> held_of(std::span<T> own) const {
+    return {own.data() - line_, own.size() + 2 * static_cast<std::size_t>(line_)};
+  }
+  RankPlanes& planes() { return planes_; }
   /// Copies all planes of an array.
   void copy(Stream& stream, std::span<T> to, std::span<T> from) const;
 
@@ -76,7 +82,7 @@ class ImplicitPart {
   RankPlanes planes_;
   stencil::AlternatingStep<T> step_;  // of the whole grid
   std::optional<stencil::SharedLines<T>> lines_;
-  std::optional<RankTransposition> transposition_;  // without those
+  std::optional<RankTransposition> transposition_;  // of lines without those
   Grid across_;                                     // all planes of the rank's columns
   std::array<std::array<typename stencil::DiffusionStep<T>::Side, 2>, 3> sides_across_;
   Buffer<T> diffusivity_across_;

@@ -27,18 +27,6 @@ poisson::Sides kinds_of(config::RunConfig const& run) {
   return kinds;
 }
 
-template <class T>
-poisson::Equation<T> equation_of(stencil::Diffusion<T> const& diffusion, double step) {
-  poisson::Equation<T> equation{.grid = diffusion.grid,
-                                .diffusivity = diffusion.diffusivity,
-                                .diffusivities = diffusion.diffusivity_field,
-                                .reaction = 1 / step};
-  for (std::size_t axis = 0; axis < static_cast<std::size_t>(diffusion.grid.dims); ++axis)
-    for (std::size_t side = 0; side < 2; ++side)
-      equation.sides[axis][side] = diffusion.sides[axis][side].kind;
-  return equation;
-}
-
 }  // namespace
 
 bool takes_multigrid(config::RunConfig const& run) {
@@ -46,13 +34,28 @@ bool takes_multigrid(config::RunConfig const& run) {
 }
 
 template <class T>
-WholeSystem<T>::WholeSystem(config::RunConfig const& run) : variant_(run.kernels.at("multigrid")) {
+WholeSystem<T>::WholeSystem(config::RunConfig const& run, RankPlanes* ranks)
+    : ranks_(ranks), variant_(run.kernels.at("multigrid")) {
   options_.cycle = multigrid::Cycle::v;
   options_.conjugates = has_field(run);
   double const plain = run.precision == Precision::float32 ? 1e-7 : 1e-12;
   double const of_steps =
       run.time.adaptive ? std::max(step_tolerance(run).relative / 100, 1e-14) : 1;
   options_.tolerance = parameters_as<Parameters>(run).tolerance.value_or(std::min(plain, of_steps));
+}
+
+template <class T>
+poisson::Equation<T> WholeSystem<T>::equation_of(stencil::Diffusion<T> const& diffusion,
+                                                 double step) const {
+  poisson::Equation<T> equation{.grid = diffusion.grid,
+                                .diffusivity = diffusion.diffusivity,
+                                .diffusivities = diffusion.diffusivity_field,
+                                .reaction = 1 / step,
+                                .ranks = ranks_};
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(diffusion.grid.dims); ++axis)
+    for (std::size_t side = 0; side < 2; ++side)
+      equation.sides[axis][side] = diffusion.sides[axis][side].kind;
+  return equation;
 }
 
 template <class T>
@@ -95,9 +98,16 @@ void WholeSystem<T>::go(Stream& stream, poisson::Equation<T> const& equation,
 }
 
 template <class T>
-std::size_t WholeSystem<T>::bytes(config::RunConfig const& run, Backend backend) {
+std::size_t WholeSystem<T>::bytes(config::RunConfig const& run, Backend backend,
+                                  RankCuts const& cuts) {
   return multigrid::solver_bytes(backend, run.grid, kinds_of(run), has_field(run), run.precision,
-                                 {.conjugates = has_field(run)});
+                                 {.conjugates = has_field(run)}, cuts);
+}
+
+template <class T>
+std::int64_t WholeSystem<T>::planes_together(config::RunConfig const& run, Backend backend) {
+  if (!has_field(run)) return 1;
+  return multigrid::planes_together(backend, run.grid, kinds_of(run), true);
 }
 
 template class WholeSystem<float>;

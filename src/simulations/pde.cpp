@@ -104,11 +104,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
         whole.depends_on_time() || state_.changes() || pde::field_sides_depend_on_time(run);
     uses_clock_ = depends_on_time_ || whole.has_noise();
     goes_by_passes_ = pde::goes_by_passes(run, stream.backend());
-    if (pde::goes_by_multigrid(run)) {
-      pde::check_implicit_values(run, inputs);
-      implicit_ = pde::make_implicit_steps(stream, run, state_, evolved_, fields_.inputs(),
-                                           implicit_parts());
-    }
+    if (pde::goes_by_multigrid(run) && this->has_state()) pde::check_implicit_values(run, inputs);
+    if (!plan_) make_implicit_steps();
     if (!run.time.adaptive) choose_steps();
   }
 
@@ -149,6 +146,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
 
   std::vector<Field> fields() const override {
     this->settle();
+    if (implicit_) implicit_->settle();
     if (!this->has_state()) return {};
     std::vector<Field> fields = fields_.written();
     for (Field const& derived : found_quantities(true)) fields.push_back(derived);
@@ -195,9 +193,14 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
                                    program_, *globals_},
                    fields_.inputs(), stencil, *this->sweep_);
     this->make_in(*parts_);
-    shared_.emplace(ranks(), [this](pde::Ahead const& ahead) {
-      return parts_->look(*this->sweep_, finders_.front(), ahead);
+    make_implicit_steps();
+    shared_.emplace(ranks(), [this](std::size_t finder, pde::Ahead const& ahead) {
+      return parts_->look(*this->sweep_, finders_[finder], ahead);
     });
+  }
+  void make_implicit_steps() {
+    if (pde::goes_by_multigrid(run_))
+      implicit_ = pde::make_implicit_steps(stream_, run_, state_, evolved_, this->place());
   }
   StepPlan plan_steps(double time, double until) {
     auto const choose = [&] { return choice_->plan(time, until, events_.last(time)); };
@@ -233,7 +236,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
       follows.steps_between = std::min(follows.steps_between, of_this.steps_between);
     }
     follows.equations_have_time = depends_on_time_;
-    if (implicit_) {
+    if (this->has_state() && pde::goes_by_multigrid(run_)) {
       pde::StabilityFinder<T> whole(stream_, run_, pde::linearisation_of(run_));
       refuse_ill_posed(whole);
     } else if (this->has_state()) {
@@ -245,18 +248,16 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
 
   /// The least of all.
   equations::StepLimit find_limit(pde::Ahead const& ahead) {
-    if (shared_) {
-      if (state_.changes()) state_.refresh({.sides = {1, 0, 0}});
-      return finders_.front().find(fields_.inputs(), ahead,
-                                   [this](pde::Ahead const& of) { return shared_->ask(of); });
-    }
-    auto const inputs = present();
+    if (shared_ && state_.changes()) state_.refresh({.sides = {1, 0, 0}});
+    auto const inputs = shared_ ? fields_.inputs() : present();
     std::optional<equations::StepLimit> least;
     auto const ranked = [](equations::StepLimit const& limit) {
       return std::pair(!limit.hopeless, limit.step);
     };
-    for (pde::StabilityFinder<T>& finder : finders_) {
-      auto const limit = finder.find(inputs, this->clock_.device(), ahead);
+    for (std::size_t i = 0; i < finders_.size(); ++i) {
+      auto const ask = [this, i](pde::Ahead const& of) { return shared_->ask(i, of); };
+      auto const limit = shared_ ? finders_[i].find(inputs, ahead, ask)
+                                 : finders_[i].find(inputs, this->clock_.device(), ahead);
       if (!least || ranked(limit) < ranked(*least)) least = limit;
     }
     return *least;
@@ -292,9 +293,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   void take_given() override {
     if (this->sweep_) this->sweep_->renew();
-    if (!this->has_state()) return;
-    hold_sides(0, 0);
     if (implicit_) implicit_->forget();
+    if (this->has_state()) hold_sides(0, 0);
   }
   std::vector<T*> arrays_of(int number) {
     std::vector<T*> arrays;
@@ -378,21 +378,12 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   system::Sides<T> const& sides_of(std::size_t component) const override {
     return fields_.inputs()[component].sides;
   }
-  pde::StepParts implicit_parts() {
-    return {.refresh =
-                [this](Stage const& moment) {
-                  if (state_.changes()) state_.refresh(moment);
-                },
-            .find_rates = [this](Stage const& moment, int in,
-                                 int out) { queue_rates(moment, in, out); },
-            .hold_sides = [this](int number, double fraction) { hold_sides(number, fraction); }};
-  }
   /// Cycles are looked at by the host, and are in no graph.
   std::int64_t steps_before_graph() const override {
     return implicit_ ? 1 : Base::steps_before_graph();
   }
   void queue(std::int64_t steps) override {
-    if (this->sweep_ && !slopes_of(run_))
+    if (this->sweep_ && !slopes_of(run_) && !implicit_)
       return parts_->run(*this->sweep_, steps, goes_by_passes_ ? &passes() : nullptr, uses_clock());
     if (!goes_by_passes_) return Base::queue(steps);
     while (steps > 0) {

@@ -29,18 +29,15 @@ Stage moment_of(int stage) {
 
 template <class T>
 AdditiveSteps<T>::AdditiveSteps(Stream const& stream, config::RunConfig const& run, State<T>& state,
-                                std::vector<Array<T>*> const& evolved,
-                                std::vector<system::Input<T>> const& inputs, StepParts parts)
+                                std::vector<Array<T>*> const& evolved, StepPlace<T>& place)
     : stream_(stream),
-      run_(run),
-      evolved_(evolved),
-      inputs_(inputs),
-      parts_(std::move(parts)),
-      solves_(stream, run, state, evolved, inputs),
+      components_(evolved.size()),
+      place_(place),
+      solves_(stream, run, state, evolved, place),
       second_(stream_, MemorySpace::device, 1) {
   evaluate::set_clock(stream_, second_.data(), {0, 1, 0});
-  for (std::size_t c = 0; c < evolved_.size(); ++c)
-    for (int number = 1; number < buffers; ++number) zero_async(buffer(c, number), stream_);
+  for (std::size_t c = 0; c < components_; ++c)
+    for (int number = 1; number < buffers; ++number) zero_async(place_.kept(number, c), stream_);
 }
 
 template <class T>
@@ -54,8 +51,7 @@ void AdditiveSteps<T>::advance(double step, double time) {
     throw NumericalError(fmt::format(
         "in the step to t = {} s a field is beyond all numbers (is what is explicit growing?)",
         time + step));
-  for (std::size_t c = 0; c < evolved_.size(); ++c)
-    copy_async(buffer(c, 0), std::span<T const>(buffer(c, 1)), stream_);
+  place_.take(nullptr);
 }
 
 /// After it buffer 1 has the new state. Whether that is within all numbers, as far as solves tell.
@@ -66,11 +62,11 @@ bool AdditiveSteps<T>::make_stages(double step, double time) {
   for (int stage = 0; stage < stages; ++stage) {
     auto const moment = moment_of(stage);
     double const now = time + moment.time * step;
-    parts_.refresh(moment);
+    place_.refresh(moment);
     solves_.renew(now);
     for (std::size_t const c : solves_.solved()) {
       if (stage == 0)
-        solves_.find_rate(c, buffer(c, 0), buffer(c, first_l));
+        solves_.find_rate(c, place_.buffer(0, c), place_.buffer(first_l, c));
       else if (!solve_stage(c, stage, weight, now))
         return false;
     }
@@ -81,17 +77,18 @@ bool AdditiveSteps<T>::make_stages(double step, double time) {
       for (std::size_t j = 0; j < row; ++j)
         add(step * table.explicit_part[row][j], buffer(c, first_n + static_cast<int>(j)),
             buffer(c, 1));
-      system::impose_sides<T>(stream_, run_.grid, inputs_[c].sides, buffer(c, 1).data());
+      impose_sides(stream_, place_, c, place_.buffer(1, c));
     }
-    if (stage > 0) parts_.hold_sides(1, moment.time);
-    parts_.find_rates(moment, stage == 0 ? 0 : 1, first_n + stage);
+    if (stage > 0) place_.hold_sides(1, moment.time);
+    if (stage > 0) place_.complete(1);
+    place_.queue_rates(moment, stage == 0 ? 0 : 1, first_n + stage, 0);
   }
-  for (std::size_t c = 0; c < evolved_.size(); ++c) {
+  for (std::size_t c = 0; c < components_; ++c) {
     for (std::size_t j = 0; j < stages; ++j)
       add(step * of_end(j), buffer(c, first_n + static_cast<int>(j)), buffer(c, 1));
-    system::impose_sides<T>(stream_, run_.grid, inputs_[c].sides, buffer(c, 1).data());
+    impose_sides(stream_, place_, c, place_.buffer(1, c));
   }
-  parts_.hold_sides(1, 1);
+  place_.hold_sides(1, 1);
   return true;
 }
 
@@ -117,7 +114,8 @@ bool AdditiveSteps<T>::solve_stage(std::size_t component, int stage, double weig
              whole = buffer(component, right);
   if (stage == 1) copy_async(value, std::span<T const>(buffer(component, 0)), stream_);
   copy_async(whole, std::span<T const>(known), stream_);
-  if (!solves_.solve(component, weight, whole, value, time)) return false;
+  impose_sides(stream_, place_, component, value.data());
+  if (!solves_.solve(component, weight, whole.data(), value.data(), time)) return false;
   elementwise::scale<T>(stream_, T{-1}, known);
   add(weight, value, known);
   return true;
@@ -127,7 +125,7 @@ bool AdditiveSteps<T>::solve_stage(std::size_t component, int stage, double weig
 template <class T>
 bool AdditiveSteps<T>::find_error(double step, double time) {
   auto const& table = ark3_table();
-  for (std::size_t c = 0; c < evolved_.size(); ++c) zero_async(buffer(c, right), stream_);
+  for (std::size_t c = 0; c < components_; ++c) zero_async(buffer(c, right), stream_);
   auto const add_n = [&](std::size_t component, double factor, auto const& weight, int to) {
     for (std::size_t j = 0; j < stages; ++j)
       add(factor * weight(j), buffer(component, first_n + static_cast<int>(j)),
@@ -140,7 +138,8 @@ bool AdditiveSteps<T>::find_error(double step, double time) {
       add(of_error(j) / diagonal(), buffer(c, first_l + static_cast<int>(j)), buffer(c, right));
     add_n(c, 1 / diagonal(), of_rest, right);
     double const weight = 1 / (diagonal() * step);
-    if (!solves_.solve_error(c, weight, buffer(c, right), buffer(c, first_l), time)) return false;
+    if (!solves_.solve_error(c, weight, place_.buffer(right, c), place_.buffer(first_l, c), time))
+      return false;
     add_n(c, step, of_end, first_l);
   }
   for (std::size_t const c : solves_.alone()) {
@@ -159,16 +158,9 @@ void AdditiveSteps<T>::attempt(evaluate::DeviceClock const* clock, system::Error
   stream_.synchronize();
   if (now.step_size == 0) return;
   if (!make_stages(now.step_size, now.time(0)) || !find_error(now.step_size, now.time(1)))
-    for (std::size_t c = 0; c < evolved_.size(); ++c)
+    for (std::size_t c = 0; c < components_; ++c)
       elementwise::fill<T>(stream_, std::numeric_limits<T>::infinity(), buffer(c, 1));
   find_worst(first_l, 1, scale, parts);
-}
-
-template <class T>
-void AdditiveSteps<T>::commit(system::StepControl const* control) {
-  std::vector<system::Taken<T>> taken;
-  for (Array<T>* const array : evolved_) taken.push_back({array->buffer(0), array->buffer(1)});
-  system::commit<T>(stream_, taken, run_.grid.size(), control);
 }
 
 template <class T>
@@ -178,11 +170,11 @@ void AdditiveSteps<T>::find_rate(evaluate::DeviceClock const* clock, system::Err
   copy_async(std::span(&now, 1), std::span(clock, 1), stream_);
   stream_.synchronize();
   auto const moment = moment_of(0);
-  parts_.refresh(moment);
+  place_.refresh(moment);
   solves_.renew(now.time(0));
-  parts_.find_rates(moment, 0, first_n);
+  place_.queue_rates(moment, 0, first_n, 0);
   for (std::size_t const c : solves_.solved()) {
-    solves_.find_rate(c, buffer(c, 0), buffer(c, first_l));
+    solves_.find_rate(c, place_.buffer(0, c), place_.buffer(first_l, c));
     add(1, buffer(c, first_l), buffer(c, first_n));
   }
   find_worst(first_n, 0, scale, parts);
@@ -192,16 +184,14 @@ template <class T>
 void AdditiveSteps<T>::find_worst(int error, int value, system::ErrorScale scale,
                                   std::span<system::WorstError> parts) {
   std::vector<system::Slopes<T>> components;
-  for (std::size_t c = 0; c < evolved_.size(); ++c) {
+  for (std::size_t c = 0; c < components_; ++c) {
     system::Slopes<T> one = {.state = buffer(c, 0).data(), .value = buffer(c, value).data()};
     one.slopes[0] = buffer(c, error).data();
-    for (int axis = 0; axis < 3; ++axis)
-      for (int side = 0; side < 2; ++side) one.sides[axis][side] = inputs_[c].sides[axis][side];
+    place_.copy_sides(c, one.sides);
     components.push_back(one);
   }
   double const weight = 1;
-  system::worst_error<T>(stream_, run_.grid, components, std::span(&weight, 1), scale,
-                         second_.data(), parts);
+  place_.find_worst(std::move(components), std::span(&weight, 1), scale, second_.data(), parts);
 }
 
 template class AdditiveSteps<float>;

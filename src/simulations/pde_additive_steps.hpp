@@ -27,13 +27,11 @@ template <class T>
 class AdditiveSteps final : public ImplicitSteps<T> {
  public:
   AdditiveSteps(Stream const& stream, config::RunConfig const& run, State<T>& state,
-                std::vector<Array<T>*> const& evolved, std::vector<system::Input<T>> const& inputs,
-                StepParts parts);
+                std::vector<Array<T>*> const& evolved, StepPlace<T>& place);
 
   void advance(double step, double time) override;
   void attempt(evaluate::DeviceClock const* clock, system::ErrorScale scale,
                std::span<system::WorstError> parts) override;
-  void commit(system::StepControl const* control) override;
   void find_rate(evaluate::DeviceClock const* clock, system::ErrorScale scale,
                  std::span<system::WorstError> parts) override;
 
@@ -45,7 +43,7 @@ class AdditiveSteps final : public ImplicitSteps<T> {
                        right = first_l + AdditiveTable::stages;
 
   std::span<T> buffer(std::size_t component, int number) {
-    return {evolved_[component]->buffer(number), static_cast<std::size_t>(run_.grid.size())};
+    return {place_.buffer(number, component), static_cast<std::size_t>(place_.grid().size())};
   }
   void add(double weight, std::span<T const> from, std::span<T> to);
   bool make_stages(double step, double time);
@@ -56,10 +54,8 @@ class AdditiveSteps final : public ImplicitSteps<T> {
                   std::span<system::WorstError> parts);
 
   mutable Stream stream_;
-  config::RunConfig const& run_;
-  std::vector<Array<T>*> const& evolved_;
-  std::vector<system::Input<T>> const& inputs_;
-  StepParts parts_;
+  std::size_t components_;
+  StepPlace<T>& place_;
   ImplicitSolves<T> solves_;
   Buffer<evaluate::DeviceClock> second_;  // with a step of 1 s, for errors that have theirs
 };

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <string>
 
 #include "equations/manufactured.hpp"
@@ -338,6 +339,8 @@ void add_implicit_rows(std::vector<Row>& rows, config::RunConfig const& run) {
   }
 }
 
+bool is_implicit_row(Row const& row) { return row.name.starts_with("implicit."); }
+
 multigrid::Options implicit_options(config::RunConfig const& run, ImplicitGroup const& group) {
   multigrid::Options options;
   options.cycle = multigrid::Cycle::v;
@@ -347,14 +350,35 @@ multigrid::Options implicit_options(config::RunConfig const& run, ImplicitGroup 
 }
 
 void add_implicit_memory(MemoryForecast& memory, config::RunConfig const& run, Backend backend) {
-  for (ImplicitGroup const& group : implicit_groups(run))
-    memory.other_bytes +=
-        multigrid::solver_bytes(backend, run.grid, group.kinds, group.has_fields(), run.precision,
-                                implicit_options(run, group));
-  if (run.time.scheme != "imex_bdf2") return;
+  memory.other_bytes += solver_bytes(run, backend);
+  add_kept_memory(memory, run);
+}
+
+std::size_t add_kept_memory(MemoryForecast& memory, config::RunConfig const& run) {
+  if (run.time.scheme != "imex_bdf2") return 0;
   std::size_t const kept = 2 * static_cast<std::size_t>(system_of(run).component_count());
+  std::size_t const bytes =
+      kept * static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
   memory.saved_arrays += static_cast<int>(kept);
-  memory.saved_bytes += kept * static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
+  memory.saved_bytes += bytes;
+  return bytes;
+}
+
+std::size_t solver_bytes(config::RunConfig const& run, Backend backend, RankCuts const& cuts) {
+  std::size_t bytes = 0;
+  for (ImplicitGroup const& group : implicit_groups(run))
+    bytes += multigrid::solver_bytes(backend, run.grid, group.kinds, group.has_fields(),
+                                     run.precision, implicit_options(run, group), cuts);
+  return bytes;
+}
+
+std::int64_t planes_together(config::RunConfig const& run, Backend backend) {
+  std::int64_t together = 1;
+  for (ImplicitGroup const& group : implicit_groups(run))
+    if (implicit_options(run, group).conjugates)
+      together = std::lcm(
+          together, multigrid::planes_together(backend, run.grid, group.kinds, group.has_fields()));
+  return together;
 }
 
 bool check_implicit(config::RunConfig const& run, std::vector<Problem>& problems) {

@@ -50,11 +50,17 @@ struct ImplicitGroup {
 };
 /// Of a run that goes by multigrid without faults. Components of a vector share one where they can.
 std::vector<ImplicitGroup> implicit_groups(config::RunConfig const& run);
-/// The group's coefficients.
+/// The coefficients of groups.
 void add_implicit_rows(std::vector<Row>& rows, config::RunConfig const& run);
+bool is_implicit_row(Row const& row);
 multigrid::Options implicit_options(config::RunConfig const& run, ImplicitGroup const& group);
 /// Adds what solvers take of memory, and what is saved beside the fields.
 void add_implicit_memory(MemoryForecast& memory, config::RunConfig const& run, Backend backend);
+/// The latter alone; returns its bytes.
+std::size_t add_kept_memory(MemoryForecast& memory, config::RunConfig const& run);
+/// What all solvers take, of several ranks those of one, and how many planes no rank may cut.
+std::size_t solver_bytes(config::RunConfig const& run, Backend backend, RankCuts const& cuts = {});
+std::int64_t planes_together(config::RunConfig const& run, Backend backend);
 
 /// Adds what is wrong with the section `implicit`, and what a run by multigrid does not take;
 /// returns whether that is nothing.

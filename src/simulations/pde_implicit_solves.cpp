@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -31,12 +32,12 @@ struct ImplicitSolves<T>::Group {
 template <class T>
 ImplicitSolves<T>::ImplicitSolves(Stream const& stream, config::RunConfig const& run,
                                   State<T>& state, std::vector<Array<T>*> const& evolved,
-                                  std::vector<system::Input<T>> const& inputs)
+                                  StepPlace<T>& place)
     : stream_(stream),
       run_(run),
       state_(state),
       evolved_(evolved),
-      inputs_(inputs),
+      place_(place),
       group_of_(evolved.size()) {
   std::vector<char> has_group(evolved_.size());
   for (ImplicitGroup& what : implicit_groups(run)) {
@@ -47,10 +48,13 @@ ImplicitSolves<T>::ImplicitSolves(Stream const& stream, config::RunConfig const&
     group.equation = {.grid = run.grid,
                       .sides = group.what.kinds,
                       .diffusivity = group.diffusivity->constant(),
-                      .diffusivities = group.diffusivity->data()};
+                      .diffusivities = group.diffusivity->data(),
+                      .ranks = place_.ranks()};
     if (group.what.has_factors || group.decay->data() != nullptr) {
-      group.reactions =
-          Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(run.grid.size()));
+      auto const& grid = run.grid;
+      std::int64_t const points =
+          place_.ranks() ? place_.ranks()->held() * grid.face_size(grid.dims - 1) : grid.size();
+      group.reactions = Buffer<T>(stream_, MemorySpace::device, static_cast<std::size_t>(points));
       group.equation.reactions = group.reactions.data();
     }
     for (int const component : group.what.components) {
@@ -73,21 +77,37 @@ void ImplicitSolves<T>::renew(double time) {
     if (!group->changes()) continue;
     group->reactions_for = -1;
     group->made_for = 0;
-    auto const examine = [&](Array<T> const& array, char const* what, bool (*fits)(T)) {
-      if (!array.changes()) return;
-      auto const found = moments_of<T>(stream_, array.span(), run_.kernels.at("reduce"));
-      if (found.first_non_finite < 0 && fits(found.minimum)) return;
-      throw NumericalError(fmt::format(
-          "at t = {} s {} of {} is {} for an implicit step", time, what,
-          evolved_[static_cast<std::size_t>(group->what.components.front())]->row().name,
-          found.first_non_finite >= 0
-              ? fmt::format("not finite at {}, as it has to be",
-                            format_place(run_.grid, found.first_non_finite))
-              : fmt::format("{} somewhere, and has to be positive everywhere", found.minimum)));
-    };
-    examine(*group->diffusivity, "D of div(D*grad(u))", [](T least) { return least > 0; });
-    examine(*group->decay, "what decays", [](T) { return true; });
+    require_fit(*group, *group->diffusivity, "D of div(D*grad(u))", true, time);
+    require_fit(*group, *group->decay, "what decays", false, time);
   }
+}
+
+/// Values that have changed are finite, and maybe positive; of several ranks those of all.
+template <class T>
+void ImplicitSolves<T>::require_fit(Group const& group, Array<T> const& array, char const* what,
+                                    bool positive, double time) {
+  if (!array.changes()) return;
+  auto values = array.span();
+  auto* const planes = place_.ranks();
+  auto const line = static_cast<std::size_t>(run_.grid.face_size(run_.grid.dims - 1));
+  if (planes != nullptr) values = values.subspan(line, values.size() - 2 * line);
+  auto found = moments_of<T>(stream_, values, run_.kernels.at("reduce"));
+  if (planes != nullptr) {
+    if (found.first_non_finite >= 0)
+      found.first_non_finite += planes->lower() * static_cast<std::int64_t>(line);
+    for (auto const& other : of_all_ranks(planes->ranks(), found)) {
+      found.minimum = std::min(found.minimum, other.minimum);
+      if (found.first_non_finite < 0) found.first_non_finite = other.first_non_finite;
+    }
+  }
+  bool const is_finite = found.first_non_finite < 0;
+  if (is_finite && (!positive || found.minimum > 0)) return;
+  throw NumericalError(fmt::format(
+      "at t = {} s {} of {} is {} for an implicit step", time, what,
+      evolved_[static_cast<std::size_t>(group.what.components.front())]->row().name,
+      is_finite ? fmt::format("{} somewhere, and has to be positive everywhere", found.minimum)
+                : fmt::format("not finite at {}, as it has to be",
+                              format_place(run_.grid, found.first_non_finite))));
 }
 
 /// What is given on sides for a component: g, or a of ∂u/∂n + a·u = g.
@@ -132,22 +152,24 @@ void ImplicitSolves<T>::prepare(Group& group, double weight) {
 }
 
 template <class T>
-bool ImplicitSolves<T>::solve(std::size_t component, double weight, std::span<T> right,
-                              std::span<T> u, double time) {
+bool ImplicitSolves<T>::solve(std::size_t component, double weight, T* right, T* u, double time) {
   Group& group = group_of(component);
   prepare(group, weight);
-  system::impose_sides<T>(stream_, run_.grid, inputs_[component].sides, u.data());
-  poisson::add_sides(stream_, group.equation, side_values(component, false), right);
-  return is_solved(group, component, group.solver->solve(stream_, right, u, true), time);
+  auto const given = place_.to_solve(right);
+  poisson::add_sides(stream_, group.equation, side_values(component, false), given);
+  auto const outcome = group.solver->solve(stream_, given, place_.to_solve(u), true);
+  return is_solved(group, component, outcome, time);
 }
 
 template <class T>
-bool ImplicitSolves<T>::solve_error(std::size_t component, double weight, std::span<T const> right,
-                                    std::span<T> v, double time) {
+bool ImplicitSolves<T>::solve_error(std::size_t component, double weight, T* right, T* v,
+                                    double time) {
   Group& group = group_of(component);
   prepare(group, weight);
-  zero_async(v, stream_);
-  return is_solved(group, component, group.solver->solve(stream_, right, v, false), time);
+  auto const error = place_.to_solve(v);
+  zero_async(error, stream_);
+  auto const outcome = group.solver->solve(stream_, place_.to_solve(right), error, false);
+  return is_solved(group, component, outcome, time);
 }
 
 template <class T>
@@ -163,12 +185,13 @@ bool ImplicitSolves<T>::is_solved(Group const& group, std::size_t component,
 }
 
 template <class T>
-void ImplicitSolves<T>::find_rate(std::size_t component, std::span<T const> u, std::span<T> rate) {
+void ImplicitSolves<T>::find_rate(std::size_t component, T* u, T* rate) {
   Group& group = group_of(component);
   fill_reactions(group, 0);
-  zero_async(rate, stream_);
-  poisson::add_sides(stream_, group.equation, side_values(component, false), rate);
-  poisson::subtract_product(stream_, group.equation, u, rate);
+  auto const changes = place_.to_solve(rate);
+  zero_async(changes, stream_);
+  poisson::add_sides(stream_, group.equation, side_values(component, false), changes);
+  poisson::subtract_product(stream_, group.equation, place_.to_solve(u), changes);
 }
 
 template class ImplicitSolves<float>;

@@ -9,6 +9,7 @@
 #include "kernels/system/system.hpp"
 #include "model/state.hpp"
 #include "simulations/pde_implicit.hpp"
+#include "simulations/pde_place.hpp"
 
 namespace gridstride::pde {
 
@@ -17,10 +18,8 @@ namespace gridstride::pde {
 template <class T>
 class ImplicitSolves {
  public:
-  /// `inputs` have the sides of the components.
   ImplicitSolves(Stream const& stream, config::RunConfig const& run, State<T>& state,
-                 std::vector<Array<T>*> const& evolved,
-                 std::vector<system::Input<T>> const& inputs);
+                 std::vector<Array<T>*> const& evolved, StepPlace<T>& place);
   ~ImplicitSolves();
 
   /// Components with a diffusion of their own, those of one equation after each other, and others.
@@ -31,15 +30,14 @@ class ImplicitSolves {
   /// change. Throws `NumericalError` where D is not positive.
   void renew(double time);
 
-  /// (weight + κ)·u − ∇·(D∇u) = right, from what u has; `right` gets what sides come to. Waits for the
-  /// stream. False where what comes of it is beyond all numbers; throws `NumericalError` where cycles
+  /// Arrays of the place: (weight + κ)·u − ∇·(D∇u) = right, from what u has, with its values on sides;
+  /// `right` gets what these come to. Waits for the stream. False where what comes of it is beyond all numbers; throws `NumericalError` where cycles
   /// do not come to the tolerance, of a step to `time` (s).
-  bool solve(std::size_t component, double weight, std::span<T> right, std::span<T> u, double time);
+  bool solve(std::size_t component, double weight, T* right, T* u, double time);
   /// The same with 0 on sides, from 0.
-  bool solve_error(std::size_t component, double weight, std::span<T const> right, std::span<T> v,
-                   double time);
+  bool solve_error(std::size_t component, double weight, T* right, T* v, double time);
   /// Queues rate = ∇·(D∇u) − κ·u, but on sides where u is given.
-  void find_rate(std::size_t component, std::span<T const> u, std::span<T> rate);
+  void find_rate(std::size_t component, T* u, T* rate);
 
  private:
   struct Group;
@@ -47,6 +45,8 @@ class ImplicitSolves {
   Group& group_of(std::size_t component) { return *groups_[group_of_[component]]; }
   void fill_reactions(Group& group, double weight);
   void prepare(Group& group, double weight);
+  void require_fit(Group const& group, Array<T> const& array, char const* what, bool positive,
+                   double time);
   bool is_solved(Group const& group, std::size_t component, multigrid::Outcome const& outcome,
                  double time) const;
   poisson::SideValues<T> side_values(std::size_t component, bool factors);
@@ -55,7 +55,7 @@ class ImplicitSolves {
   config::RunConfig const& run_;
   State<T>& state_;
   std::vector<Array<T>*> const& evolved_;
-  std::vector<system::Input<T>> const& inputs_;
+  StepPlace<T>& place_;
   std::vector<std::unique_ptr<Group>> groups_;
   std::vector<std::size_t> group_of_, solved_, alone_;
 };

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "kernels/elementwise/elementwise.hpp"
+#include "model/hand_out.hpp"
 #include "simulations/pde_additive_steps.hpp"
 
 namespace gridstride::pde {
@@ -20,21 +21,27 @@ template <class T>
 class Backward final : public ImplicitSteps<T> {
  public:
   Backward(Stream const& stream, config::RunConfig const& run, State<T>& state,
-           std::vector<Array<T>*> const& evolved, std::vector<system::Input<T>> const& inputs,
-           StepParts parts)
+           std::vector<Array<T>*> const& evolved, StepPlace<T>& place)
       : stream_(stream),
         run_(run),
         evolved_(evolved),
-        inputs_(inputs),
-        parts_(std::move(parts)),
+        place_(place),
         buffers_(multigrid_scheme(run.time.scheme).buffers),
-        solves_(stream, run, state, evolved, inputs) {
+        solves_(stream, run, state, evolved, place) {
+    if (!keeps_steps()) return;
+    bool const gathers = place_.ranks() != nullptr && place_.ranks()->ranks().is_first();
     for (std::size_t c = 0; c < evolved_.size(); ++c)
-      for (int number = 2; number < buffers_; ++number) zero_async(buffer(c, number), stream_);
+      for (int const number : numbers_kept) {
+        auto& one = kept_.emplace_back(
+            Kept{fmt::format("implicit/{}.{}", evolved_[c]->row().name, number), number, c});
+        zero_async(values_of(one), stream_);
+        if (gathers) one.whole = {stream_, MemorySpace::pinned, size_of_grid()};
+      }
   }
 
   void advance(double step, double time) override;
   void forget() override { step_before_ = 0; }
+  void settle() override;
   void save(CheckpointSink& sink) const override;
   void load(CheckpointSource const& source) override;
 
@@ -44,8 +51,23 @@ class Backward final : public ImplicitSteps<T> {
     double next, now, before, rate, rate_before;
   };
 
+  /// What the next step takes of this one.
+  static constexpr int numbers_kept[] = {2, 3};
+  struct Kept {
+    std::string name;
+    int number;
+    std::size_t component;
+    Buffer<T> whole = {};  // of the first of several ranks
+  };
+
+  std::size_t size_of_grid() const { return static_cast<std::size_t>(run_.grid.size()); }
+  std::span<T> values_of(Kept const& one) const { return place_.kept(one.number, one.component); }
+  /// At all points of the grid, where this process has them.
+  std::span<T const> whole(Kept const& one) const {
+    return place_.ranks() == nullptr ? std::span<T const>(values_of(one)) : one.whole.span();
+  }
   std::span<T> buffer(std::size_t component, int number) {
-    return {evolved_[component]->buffer(number), static_cast<std::size_t>(run_.grid.size())};
+    return {place_.buffer(number, component), static_cast<std::size_t>(place_.grid().size())};
   }
   bool keeps_steps() const { return buffers_ > 2; }
   Weights weights_of(double step) const;
@@ -55,11 +77,12 @@ class Backward final : public ImplicitSteps<T> {
   mutable Stream stream_;
   config::RunConfig const& run_;
   std::vector<Array<T>*> const& evolved_;
-  std::vector<system::Input<T>> const& inputs_;
-  StepParts parts_;
+  StepPlace<T>& place_;
   int buffers_;
   ImplicitSolves<T> solves_;
-  double step_before_ = 0;  // s; 0: there is none
+  std::vector<Kept> kept_;
+  double step_before_ = 0;   // s; 0: there is none
+  bool is_settled_ = false;  // what is kept has been gathered
 };
 
 /// Weights of u are multiples of a unit that the precision of the arrays has exactly, so that they add
@@ -104,54 +127,67 @@ void Backward<T>::make_right(std::size_t component, Weights const& weights, bool
 template <class T>
 void Backward<T>::advance(double step, double time) {
   Stage const begin = {.sides_at_time = true}, end = {.time = 1, .sides_at_time = true};
-  parts_.refresh(begin);
-  parts_.find_rates(begin, 0, 1);
-  parts_.refresh(end);
+  place_.refresh(begin);
+  place_.queue_rates(begin, 0, 1, 0);
+  place_.refresh(end);
   double const until = time + step;
   solves_.renew(until);
   auto const weights = weights_of(step);
   for (std::size_t const c : solves_.solved()) {
     make_right(c, weights, false);
-    if (!solves_.solve(c, weights.next, right_of(c), buffer(c, 0), until))
+    T* const next = place_.begin_next(c);
+    impose_sides(stream_, place_, c, next);
+    if (!solves_.solve(c, weights.next, right_of(c).data(), next, until))
       throw NumericalError(fmt::format(
           "in the step to t = {} s {} is beyond all numbers (is what is explicit growing?)", until,
           evolved_[c]->row().name));
   }
   for (std::size_t const c : solves_.alone()) {
     make_right(c, weights, true);
-    auto const u = buffer(c, 0);
-    elementwise::axpy<T>(stream_, static_cast<T>(1 / weights.next), std::span<T const>(right_of(c)),
-                         u);
-    system::impose_sides<T>(stream_, run_.grid, inputs_[c].sides, u.data());
+    T* const next = place_.begin_next(c);
+    std::span<T const> const change = right_of(c);
+    elementwise::axpy<T>(stream_, static_cast<T>(1 / weights.next), change,
+                         std::span(next, change.size()));
+    impose_sides(stream_, place_, c, next);
   }
   if (keeps_steps()) {
     for (std::size_t c = 0; c < evolved_.size(); ++c)
       copy_async(right_of(c), std::span<T const>(buffer(c, 1)), stream_);
     step_before_ = step;
+    is_settled_ = false;
   }
-  parts_.hold_sides(0, 1);
+  place_.hold_sides(0, 1);
+}
+
+template <class T>
+void Backward<T>::settle() {
+  auto* const planes = place_.ranks();
+  if (planes == nullptr || is_settled_) return;
+  for (Kept& one : kept_)
+    gather_planes<T>(stream_, planes->ranks(), planes->cuts(),
+                     run_.grid.face_size(run_.grid.dims - 1), values_of(one), one.whole.span());
+  is_settled_ = true;
 }
 
 template <class T>
 void Backward<T>::save(CheckpointSink& sink) const {
   if (!keeps_steps()) return;
   sink.put_real("implicit/step_before", step_before_);
-  auto const size = static_cast<std::size_t>(run_.grid.size());
-  for (Array<T>* const array : evolved_)
-    for (int const number : {2, 3})
-      sink.put_array(fmt::format("implicit/{}.{}", array->row().name, number),
-                     std::span<T const>(array->buffer(number), size), stream_);
+  for (Kept const& one : kept_) sink.put_array(one.name, whole(one), stream_);
 }
 
 template <class T>
 void Backward<T>::load(CheckpointSource const& source) {
   if (!keeps_steps()) return;
+  if (!source.contains("implicit/step_before")) return;  // of ranks that have made no step
   step_before_ = source.get_real("implicit/step_before");
-  auto const size = static_cast<std::size_t>(run_.grid.size());
-  for (Array<T>* const array : evolved_)
-    for (int const number : {2, 3})
-      source.get_array(fmt::format("implicit/{}.{}", array->row().name, number),
-                       std::span<T>(array->buffer(number), size), stream_);
+  auto* const planes = place_.ranks();
+  for (Kept& one : kept_) {
+    source.get_array(one.name, planes == nullptr ? values_of(one) : one.whole.span(), stream_);
+    if (planes == nullptr) continue;
+    hand_out<T>(stream_, planes->ranks(), run_.grid, whole(one),
+                Planes{planes->lower(), planes->upper()}, values_of(one));
+  }
 }
 
 [[noreturn]] void refuse_attempt() {
@@ -167,33 +203,34 @@ void ImplicitSteps<T>::attempt(evaluate::DeviceClock const*, system::ErrorScale,
 }
 
 template <class T>
-void ImplicitSteps<T>::commit(system::StepControl const*) {
-  refuse_attempt();
-}
-
-template <class T>
 void ImplicitSteps<T>::find_rate(evaluate::DeviceClock const*, system::ErrorScale,
                                  std::span<system::WorstError>) {
   refuse_attempt();
 }
 
 template <class T>
+void impose_sides(Stream& stream, StepPlace<T>& place, std::size_t component, T* values) {
+  system::Sides<T> sides{};
+  place.copy_sides(component, sides);
+  system::impose_sides<T>(stream, place.grid(), sides, values);
+}
+
+template <class T>
 std::unique_ptr<ImplicitSteps<T>> make_implicit_steps(Stream const& stream,
                                                       config::RunConfig const& run, State<T>& state,
                                                       std::vector<Array<T>*> const& evolved,
-                                                      std::vector<system::Input<T>> const& inputs,
-                                                      StepParts parts) {
+                                                      StepPlace<T>& place) {
   if (run.time.scheme == "ark3")
-    return std::make_unique<AdditiveSteps<T>>(stream, run, state, evolved, inputs,
-                                              std::move(parts));
-  return std::make_unique<Backward<T>>(stream, run, state, evolved, inputs, std::move(parts));
+    return std::make_unique<AdditiveSteps<T>>(stream, run, state, evolved, place);
+  return std::make_unique<Backward<T>>(stream, run, state, evolved, place);
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T)                                                        \
   template class ImplicitSteps<T>;                                                       \
+  template void impose_sides(Stream&, StepPlace<T>&, std::size_t, T*);                   \
   template std::unique_ptr<ImplicitSteps<T>> make_implicit_steps(                        \
       Stream const&, config::RunConfig const&, State<T>&, std::vector<Array<T>*> const&, \
-      std::vector<system::Input<T>> const&, StepParts);
+      StepPlace<T>&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 

@@ -11,18 +11,9 @@
 #include "model/scheme.hpp"
 #include "model/state.hpp"
 #include "simulations/pde_implicit_solves.hpp"
+#include "simulations/pde_place.hpp"
 
 namespace gridstride::pde {
-
-/// What steps take of the simulation. Moments are those of stages, and arrays numbers of buffers.
-struct StepParts {
-  /// Queues what coefficients and sides are at a moment of the clock's step, where they change.
-  std::function<void(Stage const&)> refresh;
-  /// Queues the rates N of what is explicit.
-  std::function<void(Stage const& moment, int in, int out)> find_rates;
-  /// Queues what is held on sides and follows from fields, at a part of the step.
-  std::function<void(int buffer, double fraction)> hold_sides;
-};
 
 /// Steps of a system where the diffusion of each field goes by cycles of multigrid.
 template <class T>
@@ -35,6 +26,8 @@ class ImplicitSteps {
   virtual void advance(double step, double time) = 0;
   /// What is known of the step before does not go on as the state does.
   virtual void forget() {}
+  /// `save`, by the first of several ranks alone, finds what there is to save. All of them call it.
+  virtual void settle() {}
   virtual void save(CheckpointSink&) const {}
   virtual void load(CheckpointSource const&) {}
 
@@ -42,10 +35,13 @@ class ImplicitSteps {
   /// `std::logic_error`.
   virtual void attempt(evaluate::DeviceClock const* clock, system::ErrorScale scale,
                        std::span<system::WorstError> parts);
-  virtual void commit(system::StepControl const* control);
   virtual void find_rate(evaluate::DeviceClock const* clock, system::ErrorScale scale,
                          std::span<system::WorstError> parts);
 };
+
+/// Queues that an array of the place has what is given on the sides of a component.
+template <class T>
+void impose_sides(Stream& stream, StepPlace<T>& place, std::size_t component, T* values);
 
 /// That of a run's scheme: with N what is explicit, and ω the step over the one before,
 ///
@@ -56,13 +52,13 @@ class ImplicitSteps {
 ///
 /// (D. Wang and S. J. Ruuth, J. Comput. Math. 26 (2008)). The first step of imex_bdf2, those after
 /// events and those more than twice as long as the one before are those of imex_euler; each is of second
-/// order by itself. `evolved` has the buffers of `multigrid_scheme`; `inputs` the sides of the
-/// components. All live as long as the steps. Instantiated for float and double.
+/// order by itself. `evolved` are the components, and `place` has the buffers of
+/// `multigrid_scheme`. All live as long as the steps; of several ranks all make them. Instantiated for
+/// float and double.
 template <class T>
 std::unique_ptr<ImplicitSteps<T>> make_implicit_steps(Stream const& stream,
                                                       config::RunConfig const& run, State<T>& state,
                                                       std::vector<Array<T>*> const& evolved,
-                                                      std::vector<system::Input<T>> const& inputs,
-                                                      StepParts parts);
+                                                      StepPlace<T>& place);
 
 }  // namespace gridstride::pde

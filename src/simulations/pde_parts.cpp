@@ -5,6 +5,7 @@
 
 #include "core/rank_sums.hpp"
 #include "kernels/system/step_control.hpp"
+#include "simulations/pde_implicit.hpp"
 #include "simulations/pde_ranks.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
@@ -28,20 +29,15 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
       inputs_(std::move(inputs)),
       held_(of.plan.held_by(ranks().rank())),
       names_(of.stream, with_planes(of.run.grid, held_.count()),
-             name_programs(stencil, of.run.grid.dims), static_cast<int>(of.evolved.size())) {
-  auto const size = static_cast<std::size_t>(held_.count() * of.plan.shape.plane_values());
+             name_programs(stencil, of.run.grid.dims), static_cast<int>(of.evolved.size())),
+      lower_(of.plan.owned_by(ranks().rank()).lower - of.plan.rank_halo()) {
+  std::int64_t const all = of.plan.owned_by(ranks().rank()).count() + 2 * of.plan.rank_halo();
+  auto const size = static_cast<std::size_t>(all * of.plan.shape.plane_values());
   scratch_.resize(static_cast<std::size_t>(scratch_buffers(of.run, of.scheme)));
   for (auto& of_buffer : scratch_)
     for (std::size_t c = 0; c < of.evolved.size(); ++c)
       of_buffer.emplace_back(of_.stream, MemorySpace::device, size);
-  std::size_t numbers = of.run.time.adaptive ? worst_numbers(of.plan.ranks) : 0;
-  if (finds_globals(of.run))
-    numbers = std::max(numbers, GlobalFinder<T>::shared_numbers(of.run.grid));
-  if (numbers > 0) {
-    constexpr std::size_t no_planes = sizeof(double);
-    sums_ = std::make_unique<RankPlanes>(ranks(), of_.stream, of.plan.cuts(), false, no_planes,
-                                         numbers);
-  }
+  make_planes();
   if (GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
     operand_ = Buffer<T>(of_.stream, MemorySpace::device, size);
   slopes_.resize(inputs_.size());
@@ -54,6 +50,19 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
         slopes_[i][a][end] = {of_.stream, of.plan, axis, side.g};
         factors_[i][a][end] = {of_.stream, of.plan, axis, side.a};
       }
+}
+
+template <class T>
+void SystemParts<T>::make_planes() {
+  auto const& run = of_.run;
+  bool const solves = goes_by_multigrid(run);
+  std::size_t numbers = run.time.adaptive ? worst_numbers(of_.plan.ranks) : 0;
+  if (finds_globals(run)) numbers = std::max(numbers, GlobalFinder<T>::shared_numbers(run.grid));
+  if (numbers == 0 && !solves) return;
+  auto const plane = solves ? static_cast<std::size_t>(of_.plan.shape.plane_values()) : 1;
+  planes_ = std::make_unique<RankPlanes>(ranks(), of_.stream, of_.plan.cuts(),
+                                         solves && of_.plan.shape.periodic, plane * sizeof(double),
+                                         std::max<std::size_t>(numbers, 1));
 }
 
 template <class T>
@@ -132,7 +141,7 @@ system::Step<T> SystemParts<T>::evaluation(Part const& part, std::span<T* const>
 
 template <class T>
 OwnPlanes SystemParts<T>::own_planes(Part const& part) {
-  return {of_.plan.owned_by(ranks().rank()), part.first, sums_.get()};
+  return {of_.plan.owned_by(ranks().rank()), part.first, planes_.get()};
 }
 
 template <class T>
@@ -164,7 +173,7 @@ void SystemParts<T>::make_stages(Window<T> const& window) {
     Part const part{with_planes(window.grid, planes - below - above), window.first + below};
     auto const buffer = [&](int number, std::size_t c) {
       if (number == 0) return window.in[c] + below * line;
-      return scratch(number, c, part);
+      return scratch(number, c, part.first);
     };
     refresh_sides(stage);
     std::vector<T*> state;
@@ -210,14 +219,14 @@ void SharedChoice::share(Word& word) {
   ranks_.broadcast(std::as_writable_bytes(std::span(&word, 1)));
 }
 
-std::vector<system::Extremes> SharedChoice::ask(Ahead const& ahead) {
-  Word word{.is_question = true, .ahead = ahead};
+std::vector<system::Extremes> SharedChoice::ask(std::size_t finder, Ahead const& ahead) {
+  Word word{.is_question = true, .finder = finder, .ahead = ahead};
   share(word);
-  return look(ahead);
+  return look(finder, ahead);
 }
 
-std::vector<system::Extremes> SharedChoice::look(Ahead const& ahead) {
-  auto found = look_(ahead);
+std::vector<system::Extremes> SharedChoice::look(std::size_t finder, Ahead const& ahead) {
+  auto found = look_(finder, ahead);
   auto const count = static_cast<std::int64_t>(found.size());
   std::vector<system::Extremes> all(found.size() * static_cast<std::size_t>(ranks_.count()));
   std::ranges::copy(found, all.begin() + ranks_.rank() * count);
@@ -242,7 +251,7 @@ StepPlan SharedChoice::plan(std::function<StepPlan()> const& choose) {
     share(word);
     return word.plan;
   }
-  for (share(word); word.is_question; share(word)) look(word.ahead);
+  for (share(word); word.is_question; share(word)) look(word.finder, word.ahead);
   return word.plan;
 }
 

@@ -76,12 +76,14 @@ class SystemParts {
   /// The same of a stage: what it looks at is queued, values over the whole grid, too.
   system::Step<T> evaluation_of(Stage const& stage, Part const& part, std::span<T* const> state);
   OwnPlanes own_planes(Part const& part);
-  T* scratch(int number, std::size_t component, Part const& part) {
+  /// From a plane of the grid on.
+  T* scratch(int number, std::size_t component, std::int64_t first) {
     return scratch_[static_cast<std::size_t>(number - 1)][component].data() +
-           (part.first - held_.lower) * of_.plan.shape.plane_values();
+           (first - lower_) * of_.plan.shape.plane_values();
   }
 
  private:
+  void make_planes();
   void make_stages(Window<T> const& window);
   void march(Stream& stream, Window<T> const& window, Passes<T>& passes);
 
@@ -92,9 +94,12 @@ class SystemParts {
   Planes held_;  // planes of what follows
   SidedNames<T> names_;
   std::vector<std::vector<Buffer<T>>> scratch_;  // by buffer, from 1 on
-  std::vector<Faces> slopes_, factors_;          // g and a, by input
-  std::unique_ptr<RankPlanes> sums_;             // where something is found over the whole grid
-  Buffer<T> operand_;                            // for these
+  std::int64_t
+      lower_;  // their first plane: with halos also where the grid ends, as windows have them
+  std::vector<Faces> slopes_, factors_;  // g and a, by input
+  /// Where something is found over the whole grid, or equations are solved there.
+  std::unique_ptr<RankPlanes> planes_;
+  Buffer<T> operand_;  // for these
   std::map<Stage const*, system::Prepared> prepared_;
 };
 
@@ -103,23 +108,25 @@ class SystemParts {
 class SharedChoice {
  public:
   /// What a rank finds of the coefficients on its planes, at present or ahead. All ranks look at once.
-  using Look = std::function<std::vector<system::Extremes>(Ahead const&)>;
+  /// For one of several finders.
+  using Look = std::function<std::vector<system::Extremes>(std::size_t finder, Ahead const&)>;
 
   SharedChoice(Ranks& ranks, Look look) : ranks_(ranks), look_(std::move(look)) {}
 
   /// The first rank, within `choose`: what all of them find.
-  std::vector<system::Extremes> ask(Ahead const& ahead);
+  std::vector<system::Extremes> ask(std::size_t finder, Ahead const& ahead);
   /// What the first rank chooses, on all of them.
   StepPlan plan(std::function<StepPlan()> const& choose);
 
  private:
   struct Word {
     bool is_question = false;
+    std::size_t finder = 0;
     Ahead ahead = {};
     StepPlan plan = {};
   };
   void share(Word& word);
-  std::vector<system::Extremes> look(Ahead const& ahead);
+  std::vector<system::Extremes> look(std::size_t finder, Ahead const& ahead);
 
   Ranks& ranks_;
   Look look_;

@@ -30,7 +30,10 @@ bool turns_around(config::RunConfig const& run) {
 
 std::string needed_of(config::RunConfig const& run) try {
   Obstacle const obstacles[] = {
-      {goes_by_modes(run) || goes_by_multigrid(run), "by differences, with an explicit scheme"},
+      {goes_by_modes(run),
+       "by differences, explicit ones or implicit ones with 'implicit: {solver: multigrid}'"},
+      {goes_by_multigrid(run) && run.grid.dims == 1,
+       "of grids with two or three axes, where they are implicit"},
       {!system_of(run).sides.empty(), "with sides that do not follow from fields"},
       {turns_around(run), "with sides along the slowest axis that are not antiperiodic"}};
   return needed_for(obstacles);
@@ -68,8 +71,34 @@ bool looks_at_time(config::RunConfig const& run, equations::Stencil const& stenc
 /// Arrays of the whole grid that the first rank has beside the state, and no other.
 int arrays_of_first(std::vector<Row> const& rows) {
   return std::accumulate(rows.begin(), rows.end(), 0, [](int sum, Row const& row) {
-    return row.role == Role::scratch && row.name != "coefficient" ? sum + row.arrays : sum;
+    bool const is_of_first =
+        row.role == Role::scratch && row.name != "coefficient" && !is_implicit_row(row);
+    return is_of_first ? sum + row.arrays : sum;
   });
+}
+
+SweepPlan plan_of(SweepShape const& shape, int ranks) {
+  SweepPlan plan{shape};
+  plan.ranks = ranks;
+  return plan;
+}
+
+/// Planes that a rank has at most, with the halos of a step.
+std::int64_t most_planes(SweepPlan const& plan) {
+  std::int64_t most = 0;
+  for (int rank = 0; rank < plan.ranks; ++rank) most = std::max(most, plan.owned_by(rank).count());
+  return most + 2 * plan.rank_halo();
+}
+
+/// What solvers take beside the state, in arrays of a rank's planes.
+int arrays_of_solvers(config::RunConfig const& run, Device const& device,
+                      std::vector<Row> const& rows, SweepShape const& shape) {
+  auto const plan = plan_of(shape, run.ranks);
+  std::size_t const array = static_cast<std::size_t>(most_planes(plan)) * shape.plane_bytes();
+  std::size_t const bytes = solver_bytes(run, device.backend(), plan.cuts());
+  auto const reactions = std::ranges::count_if(
+      rows, [](Row const& row) { return row.role == Role::scratch && is_implicit_row(row); });
+  return static_cast<int>((bytes + array - 1) / array) + static_cast<int>(reactions);
 }
 
 std::vector<std::string> evolved_of(std::vector<Row> const& rows) {
@@ -93,9 +122,13 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   shape.periodic = wraps_of(run)[slowest];
   shape.arrays = shape.made = components;
   auto const* const slopes = slopes_of(run);
-  shape.reach = (slopes ? std::ssize(slopes->stages) : std::ssize(scheme.stages)) *
+  bool const is_implicit = goes_by_multigrid(run);
+  // Implicit stages have an exchange each.
+  shape.reach = (slopes        ? std::ssize(slopes->stages)
+                 : is_implicit ? 1
+                               : std::ssize(scheme.stages)) *
                 reach_of_stage(run, stencil);
-  shape.alike = slopes == nullptr && !looks_at_time(run, stencil, rows);
+  shape.alike = slopes == nullptr && !is_implicit && !looks_at_time(run, stencil, rows);
   shape.values_per_update = 2.0 * components * static_cast<double>(scheme.stages.size());
   shape.scratch = run.ranks * arrays_of_first(rows);
   if (goes_by_passes(run, device.backend())) {
@@ -111,6 +144,11 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
                      (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands) ? 1 : 0);
   }
   if (finds_globals(run)) shape.together = reduce::planes_of_part(run.grid.dims, run.grid.points);
+  if (!is_implicit) return steps;
+  if (!goes_by_planes(run, rows)) steps.needed_of_ranks = "with simpler formulas";
+  shape.together = std::lcm(shape.together, planes_together(run, device.backend()));
+  if (run.ranks > 1 && run.ranks <= most_ranks(shape))
+    shape.scratch += arrays_of_solvers(run, device, rows, shape);
   return steps;
 }
 
@@ -149,6 +187,9 @@ std::vector<Row> rank_rows(config::RunConfig const& run, Device const& device,
   rows = rows_of_slabs(run, std::move(rows), steps, *plan);
   for (Row& row : rows)
     if (row.role == Role::evolved && row.arrays > 0 && needs_spare(run)) row.arrays = 2;
+  Planes const own = plan->owned_by(ranks().rank());
+  for (Row& row : rows)  // as equations that ranks share have them
+    if (row.planes && is_implicit_row(row)) row.planes = {own.lower - 1, own.upper + 1};
   return rows;
 }
 
@@ -161,6 +202,7 @@ MemoryForecast rank_memory(config::RunConfig const& run, Device const& device) {
   });
   auto memory = forecast_slabs(run, device, rows, steps, plan);
   if (needs_spare(run)) memory.host_bytes += steps.shape.bytes();
+  if (goes_by_multigrid(run)) memory.host_bytes += add_kept_memory(memory, run);
   return memory;
 }
 

@@ -86,7 +86,7 @@ Scheme const& scheme_of(config::RunConfig const& run, Backend backend) {
 }
 
 int scratch_buffers(config::RunConfig const& run, Scheme const& scheme) {
-  if (slopes_of(run) != nullptr) return scheme.buffers - 1;
+  if (slopes_of(run) != nullptr || goes_by_multigrid(run)) return scheme.buffers - 1;
   int most = 0;
   for (Stage const& stage : std::span(scheme.stages).first(scheme.stages.size() - 1))
     most = std::max(most, stage.out);

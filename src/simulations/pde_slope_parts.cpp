@@ -1,6 +1,10 @@
 #include "simulations/pde_slope_parts.hpp"
 
+#include <array>
 #include <utility>
+
+#include "model/adaptive_steps.hpp"
+#include "simulations/pde_implicit.hpp"
 
 namespace gridstride::pde {
 
@@ -18,6 +22,14 @@ template <class T>
 SlopeParts<T>::SlopeParts(PartsOf<T> const& of, std::vector<system::Input<T>> inputs,
                           equations::Stencil const& stencil, WindowSteps<T>& steps)
     : Base(of, std::move(inputs), stencil), steps_(steps) {
+  if (goes_by_multigrid(of.run)) {
+    for (auto& of_buffer : this->scratch_)
+      for (auto& array : of_buffer) zero_async(array.span(), of_.stream);
+    auto const plane = of.plan.shape.plane_bytes() * of.evolved.size();
+    if (of.scheme.stages.size() > 1)
+      halos_.emplace(*planes_, of_.stream, static_cast<std::size_t>(of.plan.rank_halo()) * plane,
+                     0);
+  }
   if (!of.run.time.adaptive) return;
   errors_ = Buffer<system::WorstError>(
       of_.stream, MemorySpace::device,
@@ -41,7 +53,7 @@ void SlopeParts<T>::within(bool makes_step, std::function<void()> const& work) {
 
 template <class T>
 T* SlopeParts<T>::buffer(int number, std::size_t component) {
-  return number == 0 ? window_.in[component] : this->scratch(number, component, *part_);
+  return number == 0 ? window_.in[component] : this->scratch(number, component, part_->first);
 }
 
 template <class T>
@@ -65,24 +77,14 @@ void SlopeParts<T>::queue_rates(Stage const& moment, int in, int out, std::size_
   system::advance(of_.stream, step, this->variant_);
 }
 
-template <class T>
-std::int64_t SlopeParts<T>::values_before_own() const {
-  auto const& plan = of_.plan;
-  return (plan.owned_by(ranks().rank()).lower - part_->first) * plan.shape.plane_values();
-}
-
-template <class T>
-std::int64_t SlopeParts<T>::own_values() const {
-  return own_grid(of_.plan).size();
-}
-
 /// An end of the rank's own planes that is none of the grid gives no values.
 template <class T>
 void SlopeParts<T>::find_worst(std::vector<system::Slopes<T>> components,
                                std::span<double const> weights, system::ErrorScale scale,
+                               evaluate::DeviceClock const* clock,
                                std::span<system::WorstError> parts) {
   auto const& plan = of_.plan;
-  Planes const own = plan.owned_by(ranks().rank());
+  Planes const own = this->own();
   int const slowest = plan.shape.grid.dims - 1;
   std::int64_t const before = values_before_own();
   for (auto& one : components) {
@@ -92,10 +94,9 @@ void SlopeParts<T>::find_worst(std::vector<system::Slopes<T>> components,
     if (own.lower > 0) one.sides[slowest][0].given = false;
     if (own.upper < plan.shape.planes()) one.sides[slowest][1].given = false;
   }
-  system::worst_error<T>(of_.stream, own_grid(plan), components, weights, scale, of_.clock.device(),
+  system::worst_error<T>(of_.stream, own_grid(plan), components, weights, scale, clock,
                          errors_.span());
-  share_worst(of_.stream, *sums_, std::as_const(errors_).span(),
-              own.lower * plan.shape.plane_values(), parts);
+  share_worst(of_.stream, *planes_, std::as_const(errors_).span(), own.lower * line(), parts);
 }
 
 template <class T>
@@ -112,6 +113,51 @@ void SlopeParts<T>::take(system::StepControl const* control) {
     taken.push_back({out, buffer(1, c) + before});
   }
   system::commit<T>(of_.stream, taken, size, control);
+}
+
+template <class T>
+T* SlopeParts<T>::begin_next(std::size_t component) {
+  T* const next = window_.out[component];
+  auto const values = static_cast<std::size_t>(part_->grid.size());
+  copy_async(std::span(next, values), std::span<T const>(window_.in[component], values),
+             of_.stream);
+  return next;
+}
+
+template <class T>
+void SlopeParts<T>::complete(int number) {
+  std::int64_t const halo = of_.plan.rank_halo();
+  Planes const own = this->own();
+  RankPlanes const& planes = *planes_;
+  std::array<RankPieces::Pieces, 2> sent, received;
+  auto const add = [&](RankPieces::Pieces& pieces, std::size_t component, std::int64_t first) {
+    T* const values = buffer(number, component) + (first - part_->first) * line();
+    pieces.push_back(
+        std::as_writable_bytes(std::span(values, static_cast<std::size_t>(halo * line()))));
+  };
+  for (std::size_t c = 0; c < of_.evolved.size(); ++c) {
+    if (planes.beside()[0] >= 0) {
+      add(sent[0], c, own.lower);
+      add(received[0], c, own.lower - halo);
+    }
+    if (planes.beside()[1] >= 0) {
+      add(sent[1], c, own.upper - halo);
+      add(received[1], c, own.upper);
+    }
+  }
+  halos_->exchange(of_.stream, sent, received);
+}
+
+/// As `RankPlanes` has them, which arrays have memory for also where the grid ends.
+template <class T>
+std::span<T> SlopeParts<T>::to_solve(T* values) {
+  return {values + values_before_own() - line(),
+          static_cast<std::size_t>(own_values() + 2 * line())};
+}
+
+template <class T>
+std::span<T> SlopeParts<T>::kept(int number, std::size_t component) {
+  return {this->scratch(number, component, own().lower), static_cast<std::size_t>(own_values())};
 }
 
 template class SlopeParts<float>;

@@ -16,12 +16,67 @@ std::int64_t count_of(std::vector<double> const& weights) {
 }  // namespace
 
 template <class T>
+class SlopeStepping<T>::WholeGrid final : public StepPlace<T> {
+ public:
+  explicit WholeGrid(SlopeStepping& of) : of_(of) {}
+
+  void within(bool, std::function<void()> const& work) override { work(); }
+  Grid const& grid() const override { return of_.grid_; }
+  T* buffer(int number, std::size_t component) override {
+    return of_.evolved_[component]->buffer(number);
+  }
+  void copy_sides(std::size_t component, system::Sides<T>& to) override {
+    auto const& from = of_.sides_of(component);
+    for (int axis = 0; axis < 3; ++axis)
+      for (int side = 0; side < 2; ++side) to[axis][side] = from[axis][side];
+  }
+  void refresh(Stage const& moment) override {
+    if (of_.state_.changes()) of_.state_.refresh(moment);
+  }
+  void queue_rates(Stage const& moment, int in, int out, std::size_t) override {
+    of_.queue_rates(moment, in, out);
+  }
+  void hold_sides(int number, double fraction) override { of_.hold_sides(number, fraction); }
+  bool keeps_slopes() const override { return true; }
+  void find_worst(std::vector<system::Slopes<T>> components, std::span<double const> weights,
+                  system::ErrorScale scale, evaluate::DeviceClock const* clock,
+                  std::span<system::WorstError> parts) override {
+    system::worst_error<T>(of_.stream_, of_.grid_, components, weights, scale, clock, parts);
+  }
+  void take(system::StepControl const* control) override {
+    auto const* const slopes = of_.slopes_;
+    int const last = slopes && slopes->first_is_last() ? slopes->stages.back().slope : 0;
+    std::vector<system::Taken<T>> taken;
+    for (std::size_t c = 0; c < of_.evolved_.size(); ++c) {
+      taken.push_back({buffer(0, c), buffer(1, c)});
+      if (last != 0) taken.push_back({buffer(2, c), buffer(2 + last, c)});
+    }
+    system::commit<T>(of_.stream_, taken, of_.grid_.size(), control);
+  }
+  T* begin_next(std::size_t component) override { return buffer(0, component); }
+  void complete(int) override {}
+  RankPlanes* ranks() override { return nullptr; }
+  std::span<T> to_solve(T* values) override {
+    return {values, static_cast<std::size_t>(of_.grid_.size())};
+  }
+  std::span<T> kept(int number, std::size_t component) override {
+    return to_solve(buffer(number, component));
+  }
+
+ private:
+  SlopeStepping& of_;
+};
+
+template <class T>
 SlopeStepping<T>::SlopeStepping(config::RunConfig const& run, Stream const& stream,
                                 Inputs const& inputs, std::vector<Row> rows, Scheme const& scheme,
                                 SlopeScheme const* slopes,
                                 std::optional<ErrorControl> const& control, int error_order,
                                 StepRule rule)
-    : Base(run, stream, inputs, std::move(rows), scheme, std::move(rule)), slopes_(slopes) {
+    : Base(run, stream, inputs, std::move(rows), scheme, std::move(rule)),
+      slopes_(slopes),
+      whole_(std::make_unique<WholeGrid>(*this)),
+      place_(whole_.get()) {
   if (!control) return;
   std::vector<std::string> names;
   for (Array<T>* const array : this->evolved_) names.push_back(array->row().name);
@@ -30,36 +85,10 @@ SlopeStepping<T>::SlopeStepping(config::RunConfig const& run, Stream const& stre
 }
 
 template <class T>
-T* SlopeStepping<T>::buffer_of(int number, std::size_t component) {
-  return place_ ? place_->buffer(number, component) : this->evolved_[component]->buffer(number);
-}
-
-template <class T>
-void SlopeStepping<T>::copy_sides(std::size_t component, system::Sides<T>& to) const {
-  if (place_) return place_->copy_sides(component, to);
-  auto const& from = sides_of(component);
-  for (int axis = 0; axis < 3; ++axis)
-    for (int side = 0; side < 2; ++side) to[axis][side] = from[axis][side];
-}
-
-template <class T>
-void SlopeStepping<T>::refresh(Stage const& moment) {
-  if (!this->state_.changes()) return;
-  if (place_) return place_->refresh(moment);
-  this->state_.refresh(moment);
-}
-
-template <class T>
-void SlopeStepping<T>::find_rates(Stage const& moment, int in, int out) {
-  if (place_) return place_->queue_rates(moment, in, out, first_rate());
-  queue_rates(moment, in, out);
-}
-
-template <class T>
 AdaptiveSteps::Method SlopeStepping<T>::method(int ranks) {
   AdaptiveSteps::Method method = {
       .attempt = [this](bool is_next) { attempt(is_next); },
-      .commit = [this](system::StepControl const* control) { commit(control); },
+      .commit = [this](system::StepControl const* control) { place_->take(control); },
       .rate = [this] { find_rate(); },
       .looks = slopes_ == nullptr};
   if (ranks == 1) return method;
@@ -81,16 +110,14 @@ void SlopeStepping<T>::attempt(bool has_first_slope) {
 
 template <class T>
 void SlopeStepping<T>::find_rate() {
-  if (implicit_)
-    return implicit_->find_rate(this->clock_.device(), error_scale(), adaptive_->parts());
-  auto const find = [this] {
+  place_->within(false, [this] {
+    if (implicit_)
+      return implicit_->find_rate(this->clock_.device(), error_scale(), adaptive_->parts());
     Stage const& now = slopes_->stages.front().moment;
-    refresh(now);
-    find_rates(now, 0, 2);
+    place_->refresh(now);
+    place_->queue_rates(now, 0, 2, first_rate());
     find_error({1}, true);
-  };
-  if (place_) return place_->within(false, find);
-  find();
+  });
 }
 
 template <class T>
@@ -114,22 +141,14 @@ void SlopeStepping<T>::advance(std::int64_t max_steps, double until) {
 
 template <class T>
 void SlopeStepping<T>::queue(std::int64_t steps) {
-  for (std::int64_t done = 0; implicit_ && done < steps; ++done) {
-    implicit_->advance(this->step_size(),
-                       this->clock_.now().time + static_cast<double>(done) * this->step_size());
-    this->clock_.tick();
-  }
-  if (implicit_) return;
-  if (slopes_ == nullptr) return Base::queue(steps);
+  if (slopes_ == nullptr && !implicit_) return Base::queue(steps);
+  double const dt = this->step_size(), begin = this->clock_.now().time;
   for (std::int64_t i = 0; i < steps; ++i) {
-    auto const step = [&] {
+    place_->within(true, [&] {
+      if (implicit_) return implicit_->advance(dt, begin + static_cast<double>(i) * dt);
       queue_stages(i > 0);
-      commit(nullptr);
-    };
-    if (place_)
-      place_->within(true, step);
-    else
-      step();
+      place_->take(nullptr);
+    });
     this->clock_.tick();
   }
 }
@@ -139,18 +158,18 @@ void SlopeStepping<T>::queue(std::int64_t steps) {
 /// the same time. Of a part of the grid it is found anew: the last one is wrong near ends.
 template <class T>
 void SlopeStepping<T>::queue_stages(bool has_first_slope) {
-  if (place_) has_first_slope = false;
+  if (!place_->keeps_slopes()) has_first_slope = false;
   if (is_leapfrog()) return queue_leapfrog(has_first_slope);
   bool first = true;
   for (SlopeStage const& stage : slopes_->stages) {
     bool const is_known = first && has_first_slope && slopes_->first_is_last();
-    if (!is_known) refresh(stage.moment);
+    if (!is_known) place_->refresh(stage.moment);
     if (!first) combine(stage.weights, stage.moment.time);
-    if (!is_known) find_rates(stage.moment, first ? 0 : 1, 2 + stage.slope);
+    if (!is_known) place_->queue_rates(stage.moment, first ? 0 : 1, 2 + stage.slope, first_rate());
     first = false;
   }
   if (slopes_->first_is_last()) return;
-  refresh({.time = 1, .sides_at_time = true});
+  place_->refresh({.time = 1, .sides_at_time = true});
   combine(slopes_->weights, 1);
 }
 
@@ -161,26 +180,26 @@ void SlopeStepping<T>::queue_leapfrog(bool has_first_slope) {
   std::vector<system::Slopes<T>> fields(half), rates(half);
   for (std::size_t c = 0; c < half; ++c) {
     std::size_t const rate = half + c;
-    fields[c] = {.state = buffer_of(0, c), .value = buffer_of(1, c)};
-    fields[c].slopes[0] = buffer_of(1, rate);
-    rates[c] = {.state = buffer_of(0, rate), .value = buffer_of(1, rate)};
-    rates[c].slopes[0] = buffer_of(2, rate);
-    copy_sides(c, fields[c].sides);
-    copy_sides(rate, rates[c].sides);
+    fields[c] = {.state = place_->buffer(0, c), .value = place_->buffer(1, c)};
+    fields[c].slopes[0] = place_->buffer(1, rate);
+    rates[c] = {.state = place_->buffer(0, rate), .value = place_->buffer(1, rate)};
+    rates[c].slopes[0] = place_->buffer(2, rate);
+    place_->copy_sides(c, fields[c].sides);
+    place_->copy_sides(rate, rates[c].sides);
   }
   auto const combine = [&](std::vector<system::Slopes<T>> const& components, double weight) {
-    system::combine<T>(this->stream_, place_ ? place_->grid() : this->grid_, components,
+    system::combine<T>(this->stream_, place_->grid(), components,
                        std::span<double const>(&weight, 1), this->clock_.device());
   };
   auto const& moments = slopes_->stages;
   if (!has_first_slope) {
-    refresh(moments.front().moment);
-    find_rates(moments.front().moment, 0, 2);
+    place_->refresh(moments.front().moment);
+    place_->queue_rates(moments.front().moment, 0, 2, first_rate());
   }
   combine(rates, 0.5);
-  refresh(moments.back().moment);
+  place_->refresh(moments.back().moment);
   combine(fields, 1);
-  find_rates(moments.back().moment, 1, 2);
+  place_->queue_rates(moments.back().moment, 1, 2, first_rate());
   for (auto& one : rates) one.state = one.value;
   combine(rates, 0.5);
 }
@@ -191,12 +210,12 @@ std::vector<system::Slopes<T>> SlopeStepping<T>::slopes_of(std::vector<double> c
                                                            std::vector<double>& given) {
   std::vector<system::Slopes<T>> components;
   for (std::size_t c = 0; c < this->evolved_.size(); ++c) {
-    system::Slopes<T> one = {.state = buffer_of(0, c), .value = buffer_of(1, c)};
-    copy_sides(c, one.sides);
+    system::Slopes<T> one = {.state = place_->buffer(0, c), .value = place_->buffer(1, c)};
+    place_->copy_sides(c, one.sides);
     given.clear();
     for (std::size_t s = 0; s < weights.size(); ++s) {
       if (weights[s] == 0) continue;
-      one.slopes[given.size()] = buffer_of(2 + slopes_->stages[s].slope, c);
+      one.slopes[given.size()] = place_->buffer(2 + slopes_->stages[s].slope, c);
       given.push_back(weights[s]);
     }
     components.push_back(one);
@@ -208,9 +227,8 @@ template <class T>
 void SlopeStepping<T>::combine(std::vector<double> const& weights, double fraction) {
   std::vector<double> given;
   auto const components = slopes_of(weights, given);
-  system::combine<T>(this->stream_, place_ ? place_->grid() : this->grid_, components, given,
-                     this->clock_.device());
-  if (!place_) hold_sides(1, fraction);
+  system::combine<T>(this->stream_, place_->grid(), components, given, this->clock_.device());
+  place_->hold_sides(1, fraction);
 }
 
 template <class T>
@@ -224,23 +242,8 @@ void SlopeStepping<T>::find_error(std::vector<double> const& weights, bool of_st
   auto components = slopes_of(weights, given);
   if (of_state)
     for (auto& one : components) one.value = one.state;
-  auto const scale = error_scale();
-  if (place_) return place_->find_worst(std::move(components), given, scale, adaptive_->parts());
-  system::worst_error<T>(this->stream_, this->grid_, components, given, scale,
-                         this->clock_.device(), adaptive_->parts());
-}
-
-template <class T>
-void SlopeStepping<T>::commit(system::StepControl const* control) {
-  if (implicit_) return implicit_->commit(control);
-  if (place_) return place_->take(control);
-  std::vector<system::Taken<T>> taken;
-  for (Array<T>* const array : this->evolved_) {
-    taken.push_back({array->buffer(0), array->buffer(1)});
-    if (int const last = slopes_->stages.back().slope; slopes_->first_is_last() && last != 0)
-      taken.push_back({array->buffer(2), array->buffer(2 + last)});
-  }
-  system::commit<T>(this->stream_, taken, this->grid_.size(), control);
+  place_->find_worst(std::move(components), given, error_scale(), this->clock_.device(),
+                     adaptive_->parts());
 }
 
 template <class T>

@@ -14,33 +14,9 @@
 #include "model/adaptive_steps.hpp"
 #include "model/time_stepping.hpp"
 #include "simulations/pde_implicit_steps.hpp"
+#include "simulations/pde_place.hpp"
 
 namespace gridstride::pde {
-
-/// A part of the grid that a rank makes steps of by their slopes.
-template <class T>
-class SlopePlace {
- public:
-  virtual ~SlopePlace() = default;
-  /// Queues `work` for the part that the rank has of the present state: a step, which `take` ends, or
-  /// a look at it. What follows is called from there.
-  virtual void within(bool makes_step, std::function<void()> const& work) = 0;
-
-  virtual Grid const& grid() const = 0;
-  /// The arrays of a component by their numbers, as a `SlopeScheme` has them.
-  virtual T* buffer(int number, std::size_t component) = 0;
-  virtual void copy_sides(std::size_t component, system::Sides<T>& to) = 0;
-  /// Queues what holds on sides at the moment of a stage.
-  virtual void refresh(Stage const& moment) = 0;
-  /// As `SlopeStepping::queue_rates`, of components from one on.
-  virtual void queue_rates(Stage const& moment, int in, int out, std::size_t first) = 0;
-  /// As `system::worst_error`: a part for each rank.
-  virtual void find_worst(std::vector<system::Slopes<T>> components,
-                          std::span<double const> weights, system::ErrorScale scale,
-                          std::span<system::WorstError> parts) = 0;
-  /// As `system::commit`: queues the new state, or where the attempt does not commit the old one.
-  virtual void take(system::StepControl const* control) = 0;
-};
 
 /// Steps by a `Scheme`, or by a scheme that keeps its slopes: of given lengths, or as long as the
 /// error of each allows (`AdaptiveSteps`). Instantiated for float and double.
@@ -76,16 +52,16 @@ class SlopeStepping : public StagedStepping<T> {
   std::size_t first_rate() const { return is_leapfrog() ? this->evolved_.size() / 2 : 0; }
 
   void queue(std::int64_t steps) override;
-  /// From now on steps are made of a part of the grid, which lives as long as they are made.
-  void make_in(SlopePlace<T>& place) { place_ = &place; }
+  /// Where steps are made: on the whole grid, or from `make_in` on in another place, which lives as long
+  /// as they are.
+  StepPlace<T>& place() { return *place_; }
+  void make_in(StepPlace<T>& place) { place_ = &place; }
 
   std::unique_ptr<ImplicitSteps<T>> implicit_;  ///< which steps are, where there are any
 
  private:
-  T* buffer_of(int number, std::size_t component);
-  void copy_sides(std::size_t component, system::Sides<T>& to) const;
-  void refresh(Stage const& moment);
-  void find_rates(Stage const& moment, int in, int out);
+  class WholeGrid;
+
   bool is_leapfrog() const { return slopes_ != nullptr && slopes_->error.empty(); }
   void queue_stages(bool has_first_slope);
   void queue_leapfrog(bool has_first_slope);
@@ -96,12 +72,12 @@ class SlopeStepping : public StagedStepping<T> {
   system::ErrorScale error_scale() const;
   void find_error(std::vector<double> const& weights, bool of_state);
   void attempt(bool has_first_slope);
-  void commit(system::StepControl const* control);
   void find_rate();
   AdaptiveSteps::Method method(int ranks);
 
   SlopeScheme const* slopes_;
-  SlopePlace<T>* place_ = nullptr;  // where it is not the whole grid
+  std::unique_ptr<StepPlace<T>> whole_;
+  StepPlace<T>* place_;
   std::optional<AdaptiveSteps> adaptive_;
 };
 

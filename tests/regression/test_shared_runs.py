@@ -522,15 +522,12 @@ class Ends(Shared):
 
     def test_what_is_not_shared_is_refused(self):
         for config, message in (
-                (heat(time={"end": 0.01, "scheme": "crank_nicolson", "step": 0.01},
-                      parameters={"diffusivity": 1, "solver": "multigrid"}),
-                 "with solver: splitting (there are 2)"),
                 (heat(time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}, grid={"points": 17},
                       boundary={"x": "periodic"}, initial={"u": "sin(2*pi*x)"}),
                  "in two or three dimensions (there are 2)"),
                 (wave(parameters={"speed": "1+(" * 63 + "y" + ")" * 63}), "with simpler formulas"),
-                (pde(REACTION, space={"derivatives": "spectral"}), "by differences, with an explicit"),
-                (pde(REACTION, time={"end": 0.1, "scheme": "etdrk4"}), "by differences, with an explicit"),
+                (pde(REACTION, space={"derivatives": "spectral"}), "implicit ones with 'implicit: {solver: multigrid}'"),
+                (pde(REACTION, time={"end": 0.1, "scheme": "etdrk4"}), "implicit ones with 'implicit: {solver: multigrid}'"),
                 (pde({"u": "0.1*laplace(u)"}, boundary={"x": {"neumann": "-u"}, "y": "periodic"}),
                  "with sides that do not follow from fields"),
                 (pde({"u": "0.1*laplace(u)"}, boundary={"x": "periodic", "y": "antiperiodic"}),
