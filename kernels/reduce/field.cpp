@@ -19,9 +19,12 @@ std::int64_t values_of_plane(int dims, std::array<std::int64_t, 3> const& points
   return values;
 }
 
+bool by_columns(Backend backend, int dims) { return backend == Backend::cuda && dims == 2; }
+
 /// Parts of more values than a tile may have are cut into tiles that are about as large as each other.
 TileCuts cuts_of(int dims, std::array<std::int64_t, 3> const& points) {
-  std::int64_t const part = planes_of_part(dims, points) * values_of_plane(dims, points);
+  std::int64_t const part =
+      planes_of_part(Backend::cpu, dims, points) * values_of_plane(dims, points);
   std::int64_t const tiles = (part + running_tile - 1) / running_tile;
   if (tiles == 1) return {part, part};
   return {part, rounded_up((part + tiles - 1) / tiles, 4)};
@@ -32,7 +35,8 @@ TileCuts cuts_of(int dims, std::array<std::int64_t, 3> const& points) {
 /// Of a small grid 32 parts or more, that it may be cut into, of a larger one at least as many values
 /// as are worth a part, and no more parts than are added quickly. Where that leaves enough of them,
 /// each begins at a multiple of 16 bytes.
-std::int64_t planes_of_part(int dims, std::array<std::int64_t, 3> const& points) {
+std::int64_t planes_of_part(Backend backend, int dims, std::array<std::int64_t, 3> const& points) {
+  if (by_columns(backend, dims)) return rows_of_part(points);
   constexpr std::int64_t least_parts = 32, most_parts = 4096, most_worth = 4096, vector = 4;
   std::int64_t const planes = points[static_cast<std::size_t>(dims - 1)];
   std::int64_t const line = values_of_plane(dims, points);
@@ -45,13 +49,23 @@ std::int64_t planes_of_part(int dims, std::array<std::int64_t, 3> const& points)
 
 template <class T>
 FieldReduction<T>::FieldReduction(Stream const& stream, FieldOperation<T> const& operation)
-    : operation_(operation),
-      cuts_(cuts_of(operation.dims, operation.points)),
-      sums_(stream, MemorySpace::device, static_cast<std::size_t>(sums_of(operation))) {}
+    : operation_(operation), cuts_(cuts_of(operation.dims, operation.points)) {
+  auto const& [dims, points, spacing, wraps] = operation;
+  if (by_columns(stream.backend(), dims)) {
+    columns_.emplace(stream, FieldOperation<double>{dims, points, spacing, wraps}, 1);
+    of_columns_ =
+        Buffer<double>(stream, MemorySpace::device,
+                       static_cast<std::size_t>(3 * parts_of_rows(points[1], points) * points[0]));
+    return;
+  }
+  sums_ = Buffer<FieldNumbers>(stream, MemorySpace::device,
+                               static_cast<std::size_t>(sums_of(stream.backend(), operation)));
+}
 
 template <class T>
-std::int64_t FieldReduction<T>::sums_of(FieldOperation<T> const& operation) {
+std::int64_t FieldReduction<T>::sums_of(Backend backend, FieldOperation<T> const& operation) {
   auto const& [dims, points, spacing, wraps] = operation;
+  if (by_columns(backend, dims)) return ColumnReduction::sums_of(points);
   return cuts_of(dims, points)
       .count(values_of_plane(dims, points) * points[static_cast<std::size_t>(dims - 1)]);
 }
@@ -75,9 +89,22 @@ template <class T>
 void FieldReduction<T>::find_parts(Stream& stream, std::int64_t first_plane,
                                    std::span<T const> values) {
   std::int64_t const first = first_plane * plane_values(), last = first + std::ssize(values);
-  if (first % cuts_.part != 0 || (last % cuts_.part != 0 && last != planes() * plane_values()))
+  std::int64_t const part =
+      columns_ ? rows_of_part(operation_.points) * plane_values() : cuts_.part;
+  if (first % part != 0 || (last % part != 0 && last != planes() * plane_values()))
     throw std::invalid_argument("field reduction: planes that cut a part");
   if (values.empty()) return;
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (columns_) {
+    std::int64_t const rows = std::ssize(values) / plane_values();
+    std::int64_t const parts = parts_of_rows(rows, operation_.points);
+    auto const all = std::ssize(of_columns_.span()) / 3;
+    FieldColumns const columns = {of_columns_.data(), of_columns_.data() + all,
+                                  of_columns_.data() + 2 * all};
+    cuda_columns(stream, operation_, values.data(), first_plane, rows, columns);
+    return columns_->find_parts(stream, first / part, parts, std::span(&columns, 1));
+  }
+#endif
   find_tiles<FieldOperation<T>>(stream,
                                 {operation_, values.data(), nullptr, first, std::ssize(values),
                                  sums_.data() + cuts_.count(first), cuts_});
@@ -86,6 +113,10 @@ void FieldReduction<T>::find_parts(Stream& stream, std::int64_t first_plane,
 template <class T>
 void FieldReduction<T>::finish(Stream& stream, std::span<FieldNumbers> result) {
   require_size("field reduction", named("result", result), 1);
+  if (columns_) {
+    FieldNumbers* const to = result.data();
+    return columns_->finish(stream, std::span(&to, 1));
+  }
   combine_tiles(stream, operation_, sums_.data(), std::ssize(sums_.span()), result.data());
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/buffer.hpp"
+#include "kernels/reduce/columns.hpp"
 #include "kernels/reduce/running.hpp"
 
 /// What is found about a field: a sum of parts that are planes of its grid, so that several processes
@@ -11,8 +13,8 @@
 namespace gridstride::reduce {
 
 /// The planes along the slowest axis that are a part, the last one of which may have fewer. They
-/// follow from the points of the grid alone.
-std::int64_t planes_of_part(int dims, std::array<std::int64_t, 3> const& points);
+/// follow from the backend and the points of the grid alone.
+std::int64_t planes_of_part(Backend backend, int dims, std::array<std::int64_t, 3> const& points);
 
 /// Reduces a field in float64, with the same bits every time and however its planes are handed over.
 /// The bits are those of the backend; on a GPU those of any GPU. Nothing is allocated and nobody waits
@@ -31,10 +33,12 @@ class FieldReduction {
   void find_parts(Stream& stream, std::int64_t first_plane, std::span<T const> values);
   void finish(Stream& stream, std::span<FieldNumbers> result);
   /// The sums, in device memory, and how many of them the first planes have, which no part goes beyond.
-  std::span<FieldNumbers> sums() { return sums_.span(); }
-  std::int64_t sums_before(std::int64_t plane) const { return cuts_.count(plane * plane_values()); }
+  std::span<FieldNumbers> sums() { return columns_ ? columns_->sums() : sums_.span(); }
+  std::int64_t sums_before(std::int64_t plane) const {
+    return columns_ ? columns_->sums_before(plane) : cuts_.count(plane * plane_values());
+  }
   /// All of them, of a grid.
-  static std::int64_t sums_of(FieldOperation<T> const& operation);
+  static std::int64_t sums_of(Backend backend, FieldOperation<T> const& operation);
 
  private:
   std::int64_t planes() const { return operation_.points[operation_.dims - 1]; }
@@ -43,6 +47,8 @@ class FieldReduction {
   FieldOperation<T> operation_;
   TileCuts cuts_;
   Buffer<FieldNumbers> sums_;
+  std::optional<ColumnReduction> columns_;  ///< where parts are reduced so
+  Buffer<double> of_columns_;               ///< for this: sums, the least, the greatest
 };
 
 }  // namespace gridstride::reduce

@@ -28,6 +28,7 @@ std::string table_of(std::vector<std::vector<int>> const& rows) {
 
 std::string table_of(std::vector<PassStage> const& stages) {
   std::string text;
+  if (stages.empty()) return "{}";
   for (PassStage const& stage : stages) {
     std::array<int, max_addends> addends = {};
     for (std::size_t i = 0; i < stage.addends.size(); ++i) addends[i] = stage.addends[i].first;
@@ -71,6 +72,33 @@ char const* index_name(std::int64_t size, std::size_t value_bytes) {
   return is_short(size, value_bytes) ? "unsigned" : "unsigned long long";
 }
 
+bool depends_on_time(Marched const& what) {
+  return what.program->depends_on_time() || std::ranges::any_of(what.summed, [](Summed const& one) {
+           return one.program->depends_on_time();
+         });
+}
+
+/// What march_sums.cuh asks for.
+std::string summed_text(Marched const& what, MarchLayout const& layout, std::size_t first,
+                        std::vector<bool> divides, std::string const& bodies) {
+  std::vector<bool> least, greatest;
+  for (Summed const& one : what.summed) {
+    least.push_back(one.least);
+    greatest.push_back(one.greatest);
+  }
+  for (auto* const table : {&divides, &least, &greatest})
+    if (table->empty()) table->push_back(false);  // as tables of the text have to be
+  return fmt::format(
+      "constexpr bool stores = {};\n"
+      "constexpr int found_numbers = {}, summed = {}, summed_lag = {}, first_summed = {};\n"
+      "constexpr bool summed_divides[] = {{{}}}, finds_least[] = {{{}}}, finds_greatest[] = "
+      "{{{}}};\n"
+      "template <int number, class At>\n"
+      "__device__ __forceinline__ void summed_program(At const& at, Real (&result)[1]) {{\n{}}}\n",
+      what.stores, what.found, what.summed.size(), layout.summed_lag, first,
+      fmt::join(divides, ", "), fmt::join(least, ", "), fmt::join(greatest, ", "), bodies);
+}
+
 bool is_aligned(void const* array, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(array) % bytes == 0;
 }
@@ -79,15 +107,44 @@ bool is_aligned(void const* array, std::size_t bytes) {
 
 }  // namespace
 
+int lasting_of(Marched const& what) {
+  return std::max(what.program->components - static_cast<int>(what.program->results.size()), 0);
+}
+
+template <class T>
+std::vector<SideRules> side_rules(std::span<Input<T> const> inputs) {
+  std::vector<SideRules> all;
+  for (Input<T> const& input : inputs) {
+    SideRules& rules = all.emplace_back();
+    for (int axis = 0; axis < 2; ++axis)
+      for (int end = 0; end < 2; ++end) {
+        Side<T> const& side = input.sides[axis][end];
+        rules[static_cast<std::size_t>(axis)][static_cast<std::size_t>(end)] = {
+            .wraps = side.wraps,
+            .given = side.given,
+            .sign = side.sign,
+            .own = side.own,
+            .slopes = side.slope != 0,
+            .has_g = side.g != nullptr,
+            .has_a = side.a != nullptr};
+      }
+  }
+  return all;
+}
+
+template std::vector<SideRules> side_rules(std::span<Input<float> const>);
+template std::vector<SideRules> side_rules(std::span<Input<double> const>);
+
 template <class T>
 RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
   auto const layout = layout_of(what, sizeof(T), shape);
   auto const components = static_cast<int>(what.program->results.size());
   auto const programs = march_programs(what, shape.in_parts, shape.lane_points);
-  std::size_t const parts = programs.size() - (programs.size() > 1 && has_sides(what) ? 1 : 0);
-  std::string inner, columns, body, near_sides;
+  std::size_t const parts = parts_among(what, programs);
+  std::size_t const first_summed = programs.size() - what.summed.size();
+  std::string inner, columns, body, near_sides, summed;
   std::vector<int> first_kept, first_inner = {0}, part_of;
-  std::vector<bool> divides;
+  std::vector<bool> divides, summed_divides;
   int kept = 0;
   for (std::size_t part = 0; part < programs.size(); ++part) {
     auto const text = equations::to_cuda_along_columns(programs[part].program, programs[part].fused,
@@ -97,7 +154,12 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
     kept += text.kept;
     if (part < parts) divides.push_back(text.divides);
     if (part + 1 == parts) body = text.body;
-    if (part == parts) near_sides = text.body;
+    if (part == parts && part < first_summed) near_sides = text.body;
+    if (part >= first_summed) {
+      summed +=
+          fmt::format("if constexpr (number == {}) {{\n{}}}\n", part - first_summed, text.body);
+      summed_divides.push_back(text.divides);
+    }
     if (part + 1 < parts) {
       inner += fmt::format("if constexpr (part == {}) {{\n{}}}\n", part, text.body);
       part_of.insert(part_of.end(), programs[part].program.results.size(), static_cast<int>(part));
@@ -128,8 +190,9 @@ RuntimeSource march_source(Marched const& what, MarchShape const& shape) {
       shape.vector_points, shape.turns, layout.halo, layout.ghosts, layout.stored,
       std::max(std::ranges::max(layout.rows_held), std::ranges::max(inner_held)), std::max(kept, 1),
       parts, inner_results, lasting_of(what), fmt::join(never_empty(layout.lasting_left), ", "),
-      fmt::join(never_empty(layout.lasting_right), ", "), what.program->depends_on_time(),
+      fmt::join(never_empty(layout.lasting_right), ", "), depends_on_time(what),
       vector_name<T>(shape.vector_points), index_name(what.grid.size(), sizeof(T)));
+  text += summed_text(what, layout, first_summed, std::move(summed_divides), summed);
   auto const sources = layout.left.front().size();
   text += fmt::format(
       "struct StageShape {{\n  int base;\n  bool mixes_in;\n  int addends, addend[{}];\n}};\n"
@@ -191,16 +254,18 @@ March<T>::March(Device const& device, Marched const& what, std::span<MarchShape 
   constexpr int schedulers = 4;  // of a processor
   machine_ = {static_cast<long long>(device.processors()) * schedulers,
               std::max(blocks * march_warps / schedulers, 1)};
-  tiling_of(what.grid);
+  if (what.summed.empty()) tiling_of(what.grid, 1);
 }
 
 template <class T>
-MarchTiling March<T>::tiling_of(Grid const& grid) const {
-  auto const found = tilings_.find(grid.points);
+MarchTiling March<T>::tiling_of(Grid const& grid, long long together) const {
+  std::array const key = {grid.points[0], grid.points[1], std::int64_t{together}};
+  auto const found = tilings_.find(key);
   if (found != tilings_.end()) return found->second;
-  auto const tiling = cut_for_march(grid, shape_, layout_of(what_, sizeof(T), shape_), machine_);
+  auto const tiling =
+      cut_for_march(grid, shape_, layout_of(what_, sizeof(T), shape_), machine_, together);
   if (tiling.strips * tiling.chunks > 2147483647) refuse("the grid needs too many blocks");
-  return tilings_.emplace(grid.points, tiling).first->second;
+  return tilings_.emplace(key, tiling).first->second;
 }
 
 template <class T>
@@ -210,20 +275,43 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
 }
 
 template <class T>
-void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
-                     evaluate::DeviceClock const* clock, MarchPart const& part) const {
-  if (is_short(what_.grid.size(), sizeof(T)) && !is_short(part.grid.size(), sizeof(T)))
-    refuse("'march' was made for smaller grids");
+void March<T>::take_arrays(MarchArguments<T>& a, PassArrays<T> const& arrays) const {
   auto const components = what_.program->results.size();
   auto const read = components + static_cast<std::size_t>(lasting_of(what_));
-  if (arrays.in.size() < read || arrays.out.size() != components)
+  std::size_t const written = what_.stores ? components : 0;
+  if (arrays.in.size() < read || arrays.out.size() < written)
     refuse(fmt::format("{} inputs and {} outputs for {} components and {} arrays that last",
                        arrays.in.size(), arrays.out.size(), components, read - components));
-  if (what_.program->depends_on_time() && clock == nullptr) refuse("the program needs a clock");
   if (side_rules(std::span(arrays.in).first(components)) != what_.sides)
     refuse("'march' was made for other sides");
+  std::size_t const vector_bytes = static_cast<std::size_t>(shape_.vector_points) * sizeof(T);
+  auto const take = [&](T const* array) {
+    if (array == nullptr) refuse("an array is missing");
+    if (!is_aligned(array, vector_bytes))
+      refuse(fmt::format("'march' takes arrays that are aligned to {} bytes", vector_bytes));
+  };
+  for (std::size_t c = 0; c < read; ++c) {
+    take(arrays.in[c].values);
+    a.inputs[c] = arrays.in[c];
+  }
+  for (std::size_t c = 0; c < written; ++c) {
+    take(arrays.out[c]);
+    if (std::ranges::count(arrays.in, arrays.out[c], &Input<T>::values) > 0)
+      refuse("an output is the same array as an input");
+    a.out[c] = arrays.out[c];
+  }
+}
+
+template <class T>
+void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
+                     evaluate::DeviceClock const* clock, MarchPart const& part,
+                     PassNumbers const& numbers) const {
+  if (is_short(what_.grid.size(), sizeof(T)) && !is_short(part.grid.size(), sizeof(T)))
+    refuse("'march' was made for smaller grids");
+  if (depends_on_time(what_) && clock == nullptr) refuse("the program needs a clock");
+  if (what_.found > 0 && numbers.found == nullptr) refuse("what is found beforehand is missing");
   MarchArguments<T> a{};
-  a.place = place_of(part.grid, clock, nullptr);
+  a.place = place_of(part.grid, clock, numbers.found);
   auto const last = static_cast<std::size_t>(what_.grid.dims - 1);
   a.place.first[last] = part.first;
   a.place.whole[last] = what_.grid.points[last];
@@ -237,27 +325,19 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
       weights.addend_weight[i] = static_cast<T>(stage.addends[i].second);
     weights.fraction = stage.fraction;
   }
-  std::size_t const vector_bytes = static_cast<std::size_t>(shape_.vector_points) * sizeof(T);
-  auto const take = [&](T const* array) {
-    if (array == nullptr) refuse("an array is missing");
-    if (!is_aligned(array, vector_bytes))
-      refuse(fmt::format("'march' takes arrays that are aligned to {} bytes", vector_bytes));
-  };
-  for (std::size_t c = 0; c < read; ++c) {
-    take(arrays.in[c].values);
-    a.inputs[c] = arrays.in[c];
-  }
-  for (std::size_t c = 0; c < components; ++c) {
-    take(arrays.out[c]);
-    if (std::ranges::count(arrays.in, arrays.out[c], &Input<T>::values) > 0)
-      refuse("an output is the same array as an input");
-    a.out[c] = arrays.out[c];
-  }
+  take_arrays(a, arrays);
+  a.summed = numbers.summed;
   a.lower = what_.grid.dims == 1 ? 0 : part.rows[0];
   a.upper = what_.grid.dims == 1 ? 1 : part.rows[1];
+  a.base = a.lower;
+  long long together = 1;
+  if (!what_.summed.empty()) {  // no chunk cuts a part
+    together = a.summed.rows;
+    a.base = a.summed.lower - (a.summed.lower - a.lower + together - 1) / together * together;
+  }
   auto made = part.grid;
-  made.points[1] = a.upper - a.lower;
-  auto const tiling = tiling_of(made);
+  made.points[1] = a.upper - a.base;
+  auto const tiling = tiling_of(made, together);
   a.strips = tiling.strips;
   a.chunks = tiling.chunks;
   a.rows = tiling.rows;

@@ -6,6 +6,10 @@
 //   constexpr bool divides[parts];                    // part p has quotients or roots
 //   constexpr int lasting, lasting_left[], lasting_right[];   // arrays, and columns beside a thread's
 //   constexpr bool has_time;                          // the program asks for it
+//   constexpr bool stores;                            // the state that the last stage makes
+//   constexpr int found_numbers;                      // of a stage, that are found beforehand
+//   constexpr int summed, summed_lag, first_summed;   // what is found of the last state; programs
+//   constexpr bool summed_divides[], finds_least[], finds_greatest[];
 //   using Vector = float4;                            // vector_points values
 //   using Index = unsigned;                           // that counts the bytes of an array
 //   struct StageShape { int base; bool mixes_in; int addends, addend[most_addends]; };
@@ -19,6 +23,8 @@
 //   template <int part, class At>
 //   __device__ void inner_program(At const& at, Real (&result)[inner_results]);
 //   template <class At> __device__ void program_near_sides(At const& at, Real (&result)[results]);
+//   template <int number, class At>
+//   __device__ void summed_program(At const& at, Real (&result)[1]);
 //   template <class At> __device__ void find_columns(At const& at, Real (&all)[kept_values]);
 //
 // where programs ask for at.kept<i>(), too: what is the same all along a column, for quotients and
@@ -49,6 +55,9 @@
 // side is found when a level asks for it (march_sides.cuh); only a warp that comes near one goes
 // through the text for that.
 //
+// A pass may find numbers over the grid of its last state, and then need not store that: each thread
+// keeps those of its columns for some rows, and stores them (march_sums.cuh).
+//
 // A line of points is a row: a warp makes all levels of its strip of it, one turn and no march.
 //
 // Bytes: 2·sizeof(Real) a component, point and pass, and sizeof(Real) for what overlaps; half of it
@@ -60,12 +69,15 @@
 namespace gridstride::system {
 
 constexpr int levels = steps * stages, reach_y = reach[1], ages = 2 * reach_y + 1;
-constexpr int lag = levels * reach_y;
+constexpr int states = levels + (summed > 0 ? 1 : 0);  // of which rows are kept
+constexpr int lag = levels * reach_y + summed_lag;
 constexpr int sources = components + first_inner[parts - 1];
 constexpr int rates = parts - 1;                // the part that makes them
 constexpr int loaded_rows = turns > 1 ? 2 : 1;  // ahead of their use
 constexpr int arrays = components + lasting;    // that are loaded
-constexpr int lasting_rows = (levels + 1) * reach_y + 1, lasting_arrays = lasting > 0 ? lasting : 1;
+constexpr int lasting_rows = levels * reach_y + (summed_lag > 0 ? ages : reach_y + 1);
+constexpr int lasting_arrays = lasting > 0 ? lasting : 1;
+constexpr int numbers_of_stage = found_numbers > 0 ? found_numbers : 1;
 
 __device__ constexpr bool is_lasting(int component) {
   return component >= components && component < arrays;
@@ -79,7 +91,7 @@ __device__ constexpr int lag_of(int source) {
 /// The rows that a thread keeps, by level, age and source: the components of the state that the
 /// level takes, then what its parts have made.
 struct Rows {
-  Real at[levels][most_rows][sources][lane_points];
+  Real at[states][most_rows][sources][lane_points];
   /// Of what lasts, for all levels, from `reach` columns before the thread's own on.
   Real lasting_at[lasting_rows][lasting_arrays][lane_points + 2 * reach[0]];
 };
@@ -98,6 +110,7 @@ struct Strip {
   long long row;     // the newest that was loaded, which may too
   bool is_at_side;   // of x, of the whole warp
   Real kept[lane_points][kept_values];
+  Real found[levels + 1][numbers_of_stage];
 };
 
 }  // namespace gridstride::system
@@ -177,8 +190,15 @@ struct ColumnSource : Point {
   }
   __device__ __forceinline__ Real time() const {
     auto clock = strip.clock;
-    clock.steps += level / stages;
+    if constexpr (level < levels)
+      clock.steps += level / stages;
+    else
+      clock.steps += strip.a.summed.steps_ahead;
     return static_cast<Real>(clock.time(fraction));
+  }
+  template <int number>
+  __device__ __forceinline__ Real found() const {
+    return strip.found[level][number];
   }
   template <int i>
   __device__ __forceinline__ Real kept() const {
@@ -196,11 +216,20 @@ struct ColumnSource : Point {
   __device__ __forceinline__ Real root(Real a) const { return arithmetic.root(a); }
 };
 
+/// The part of the step that a level looks at the time at.
+template <int level>
+__device__ __forceinline__ double fraction_of(Strip const& strip) {
+  if constexpr (level < levels)
+    return strip.a.weights[level % stages].fraction;
+  else
+    return strip.a.summed.fraction;
+}
+
 template <int level, int part, int column, bool near, class Arithmetic>
 __device__ __forceinline__ ColumnSource<level, part, column, near, Arithmetic> source_at(
     Strip const& strip, Rows const& rows, Beside const& beside, Arithmetic& arithmetic) {
   return {{strip.a.place,
-           strip.a.weights[level % stages].fraction,
+           fraction_of<level>(strip),
            {strip.column + column, strip.row - level * reach_y - lags[part], 0}},
           rows,
           beside,
@@ -310,6 +339,7 @@ __device__ __forceinline__ void advance_levels(Strip const& strip, Rows& rows,
 }  // namespace gridstride::system
 
 #include "kernels/system/march_rows.cuh"
+#include "kernels/system/march_sums.cuh"
 
 namespace gridstride::system {
 
@@ -321,8 +351,9 @@ struct March {
   OldRow loaded[loaded_rows];
   bool is_stored[lane_points];
   int to;               // the row that a turn ends with, counted from the first that is stored
-  RowPlace place = {};  // its
-  unsigned rows_stored;
+  RowPlace place = {};  // of the row that is stored
+  unsigned rows_made;
+  Totals totals;
 
   /// From row `first` on, as far as `last`.
   __device__ __forceinline__ March(MarchArguments<Real> const& a, Columns const& columns,
@@ -340,8 +371,13 @@ struct March {
             static_cast<int>(wrapped(first - lag, a.place.points[1])),
             first - lag},
         to(-2 * lag),
-        rows_stored(static_cast<unsigned>(last - first)) {
+        rows_made(static_cast<unsigned>(last - first)),
+        totals(a, first) {
     if constexpr (has_time) strip.clock = *a.place.clock;
+#pragma unroll
+    for (int n = 0; n < (levels + 1) * found_numbers; ++n)
+      strip.found[n / numbers_of_stage][n % numbers_of_stage] =
+          static_cast<Real>(__ldg(a.place.found + n));
 #pragma unroll
     for (int e = 0; e < lane_points; ++e)
       find_columns(Point{a.place, 0, {strip.column + e, 0, 0}}, strip.kept[e]);
@@ -351,7 +387,8 @@ struct March {
       old.columns[v] = static_cast<int>(wrapped(column, a.place.points[0]));
       is_stored[v] = column >= columns.from && column < columns.until;
       // Of rows before the first one, too: it is right again with those that are stored.
-      place.at[v] = (static_cast<Index>(first - 2 * lag) * static_cast<Index>(a.place.points[0]) +
+      place.at[v] = (static_cast<Index>(first - 2 * lag + summed_lag) *
+                         static_cast<Index>(a.place.points[0]) +
                      static_cast<Index>(column)) *
                     Index(sizeof(Real));
     }
@@ -360,7 +397,7 @@ struct March {
     for (int g = 0; g < loaded_rows; ++g) old.load(loaded[g]);
   }
 
-  __device__ __forceinline__ bool is_done() const { return to >= static_cast<int>(rows_stored); }
+  __device__ __forceinline__ bool is_done() const { return to >= static_cast<int>(rows_made); }
 
   /// `ahead`: the rows that were loaded before the turn's own.
   template <Way way>
@@ -379,8 +416,15 @@ struct March {
     if constexpr (turns > 1) old.load(loaded[ahead]);
     ++strip.row;
     advance_levels<0, way>(strip, rows, row);
-    if (static_cast<unsigned>(to) < rows_stored) store_row(strip.a, place, is_stored, row);
-    place.add_line(strip.a);
+    if constexpr (stores) {
+      if (static_cast<unsigned>(to + summed_lag) < rows_made)
+        store_row(strip.a, place, is_stored, row);
+      place.add_line(strip.a);
+    }
+    if constexpr (summed > 0) {
+      take_state<way>(strip, rows, row);
+      totals.add<way>(strip, rows, static_cast<unsigned>(to) < rows_made, is_stored);
+    }
     ++to;
   }
   __device__ __forceinline__ void turns_inside() {

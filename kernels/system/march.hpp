@@ -44,6 +44,13 @@ using SideRules = std::array<std::array<SideRule, 2>, 2>;  ///< by axis and end
 template <class T>
 std::vector<SideRules> side_rules(std::span<Input<T> const> inputs);
 
+/// What a pass finds over the grid of its last state: of the one result of a program the sum, and where
+/// they are asked for the least and the greatest.
+struct Summed {
+  StencilProgram const* program = nullptr;
+  bool least = false, greatest = false;
+};
+
 /// What a pass advances: a system on a grid by a scheme.
 struct Marched {
   StencilProgram const* program = nullptr;  ///< with a result for each component
@@ -54,6 +61,11 @@ struct Marched {
   /// Arrays that the program may read after the components, which stay as they are and whose values
   /// beyond sides are known (`Input::beyond`).
   int lasting = 0;
+  /// Passes of one step: numbers that each stage has found beforehand, and what is found of the last
+  /// state, in 2D. All programs have the components and the reach of the first one at most.
+  int found = 0;
+  std::vector<Summed> summed = {};
+  bool stores = true;  ///< the last state; else there are no outputs, and maybe no stages
 };
 
 /// How many of these arrays the program reads.
@@ -98,7 +110,8 @@ struct MarchLayout {
   int halo = 0, stored = 32;
   int ghosts = 0;         ///< columns of the threads that stand for what lies beyond a side of x
   int ages = 1;           ///< 2·reach + 1
-  int lag = 0;            ///< rows that all levels together reach
+  int lag = 0;            ///< rows that all levels together reach, and what looks at the last state
+  int summed_lag = 0;     ///< of these, the latter's
   bool has_ends = false;  ///< x does not wrap: the first and the last strip end beyond its sides
   std::vector<int> rows_held, inner_held, lags;
   std::vector<std::vector<int>> left, right;
@@ -109,12 +122,19 @@ struct MarchLayout {
 };
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape);
 /// The programs of a stage: its parts, or the whole as the only one; of a stage in parts beside
-/// sides the whole comes after them, for points that are near these: parts know no sides.
+/// sides the whole comes after them, for points that are near these: parts know no sides. The last ones
+/// are those of what is found of the last state.
 std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_points);
+/// How many of them are parts.
+std::size_t parts_among(Marched const& what, std::vector<Part> const& programs);
 
 /// Shapes for passes of at most so many steps, one of each length, the one that should be fastest
 /// first. Where `march_refusal` has nothing to say, there is one of a step.
 std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int most_steps);
+
+/// What a step of a pass should take, and what a kernel that moves so many bytes, in the same unit.
+double march_cost(Marched const& what, int value_bytes);
+double copy_cost(double bytes);
 
 /// How the grid is cut: strips beside each other, chunks of `rows` rows above each other. A strip
 /// that ends at a side counts as `march_side_pieces`, which share its chunks.
@@ -127,9 +147,9 @@ struct MarchMachine {
   int resident;
 };
 /// The cut with which the last warp is done first. Where n warps share a scheduler a turn of each
-/// takes what n of them issue, and a little for what none of them can.
+/// takes what n of them issue, and a little for what none of them can. So many rows stay `together`.
 MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,
-                          MarchMachine const& machine);
+                          MarchMachine const& machine, long long together = 1);
 
 /// What is compiled for passes of a shape.
 template <class T>
@@ -152,6 +172,13 @@ struct MarchPart {
   std::array<std::int64_t, 2> rows = {};
 };
 
+/// What a pass is given of numbers over the grid, in device memory: those that stages have found, as many
+/// for each, and where those of columns go.
+struct PassNumbers {
+  double const* found = nullptr;
+  SummedRows summed = {};
+};
+
 /// Passes of one shape on a GPU.
 template <class T>
 class March {
@@ -172,15 +199,18 @@ class March {
   /// The same of a part of the grid. What is made within the reach of all levels from an end that is no
   /// side of the grid does not count.
   void queue(Stream& stream, PassArrays<T> const& arrays, double dt,
-             evaluate::DeviceClock const* clock, MarchPart const& part) const;
+             evaluate::DeviceClock const* clock, MarchPart const& part,
+             PassNumbers const& numbers = {}) const;
 
  private:
-  MarchTiling tiling_of(Grid const& grid) const;
+  void take_arrays(MarchArguments<T>& a, PassArrays<T> const& arrays) const;
+  MarchTiling tiling_of(Grid const& grid, long long together) const;
 
   Marched what_;
   MarchShape shape_;
   MarchMachine machine_ = {};
-  mutable std::map<std::array<std::int64_t, 3>, MarchTiling> tilings_;  // by points
+  mutable std::map<std::array<std::int64_t, 3>, MarchTiling>
+      tilings_;  // by points, and rows together
   std::shared_ptr<RuntimeModule const> module_;
 };
 

@@ -55,11 +55,12 @@ std::int64_t additions_of_point(StencilProgram const& program) {
   return additions;
 }
 
-bool is_taken(equations::Node const& node) {
+bool is_taken(equations::Node const& node, int found) {
   using equations::Kind;
   constexpr std::array taken = {Kind::number, Kind::coordinate, Kind::time, Kind::unknown,
                                 Kind::operation};
-  return std::ranges::find(taken, node.kind) != taken.end();
+  return std::ranges::find(taken, node.kind) != taken.end() ||
+         (node.kind == Kind::found && node.index < found);
 }
 
 /// Whether anything but the same values follows beyond an axis.
@@ -81,10 +82,10 @@ bool ends_between_threads(Marched const& what, int lane_points) {
 
 /// What lies beyond a side of y comes of the same columns of other rows. That needs nothing more
 /// where only the row itself is looked at beside its column.
-void take_from_all_rows(MarchLayout& layout) {
+void take_from_all_rows(MarchLayout& layout, std::size_t program) {
   auto const ages = index(layout.ages);
   for (auto* const sides : {&layout.left, &layout.right}) {
-    auto const rows = std::span(*sides).last(ages);  // of the program that knows sides
+    auto const rows = std::span(*sides).subspan(program * ages, ages);
     for (std::size_t c = 0; c < sides->front().size(); ++c) {
       int beyond = 0, most = 0;
       for (std::size_t age = 0; age < ages; ++age) {
@@ -98,8 +99,9 @@ void take_from_all_rows(MarchLayout& layout) {
 }
 
 /// How many rows of the state that a level takes are kept: `read`, those that its parts take, and
-/// those up to the oldest that its own stage or a later one of its step asks for.
-std::vector<int> rows_held_by(Marched const& what, int steps, int read) {
+/// those up to the oldest that its own stage or a later one of its step asks for. Of the last state,
+/// those that what is found of it takes.
+std::vector<int> rows_held_by(Marched const& what, int steps, int read, int summed_read) {
   int const stages = static_cast<int>(what.stages.size()), reach = what.program->reach[1];
   std::vector<int> of_stage(what.stages.size(), std::max(read, reach + 1));
   for (int stage = 0; stage < stages; ++stage) {
@@ -114,7 +116,15 @@ std::vector<int> rows_held_by(Marched const& what, int steps, int read) {
   std::vector<int> rows;
   for (int step = 0; step < steps; ++step)
     rows.insert(rows.end(), of_stage.begin(), of_stage.end());
+  if (!what.summed.empty()) rows.push_back(summed_read);
   return rows;
+}
+
+/// How far what is found of the last state looks along an axis.
+int summed_reach(Marched const& what, std::size_t axis) {
+  int reach = 0;
+  for (Summed const& one : what.summed) reach = std::max(reach, one.program->reach[axis]);
+  return reach;
 }
 
 /// How a stage is made: in parts or at once.
@@ -123,8 +133,9 @@ struct Plan {
   bool in_parts;
   int lane_points;  ///< that parts are for
   std::vector<Part> programs;
-  std::size_t parts;  ///< of the programs, all but the one for what is near sides
-  std::int64_t operations = 0;
+  std::size_t parts;         ///< of the programs, all but the one for what is near sides
+  std::size_t first_summed;  ///< and but those of what is found of the last state
+  std::int64_t operations = 0, summed_additions = 0;
   std::int64_t additions = 0, instructions = 0;  ///< with and without operations that are fused
   int kept = 0;                                  ///< values of a column
 
@@ -139,7 +150,10 @@ struct Plan {
       : what(marched), in_parts(splits), lane_points(columns) {
     auto const is_fused = [](int which) { return which >= 0; };
     programs = march_programs(what, splits, columns);
-    parts = programs.size() > 1 && has_sides(what) ? programs.size() - 1 : programs.size();
+    parts = parts_among(what, programs);
+    first_summed = programs.size() - what.summed.size();
+    for (auto const& [program, fused] : std::span(programs).subspan(first_summed))
+      summed_additions += additions_of_point(program) + 1;
     for (auto const& [program, fused] : std::span(programs).first(parts)) {
       operations += operations_of(program);
       additions += additions_of_point(program);
@@ -154,7 +168,7 @@ struct Plan {
 };
 
 /// For each program how far the newest row that it makes is below that of its stage; those of rates
-/// lie as far below as the stage reaches.
+/// lie as far below as the stage reaches, and all that is found of the last state at the same place.
 std::vector<int> lags_of(Plan const& plan) {
   std::vector<int> lags;
   for (Part const& part : plan.programs) {
@@ -167,7 +181,9 @@ std::vector<int> lags_of(Plan const& plan) {
       }
     lags.push_back(lag);
   }
-  lags[plan.parts - 1] = lags.back() = plan.what.program->reach[1];
+  std::fill(lags.begin() + std::ssize(lags) - std::ssize(plan.what.summed), lags.end(),
+            summed_reach(plan.what, 1));
+  lags[plan.parts - 1] = lags[plan.first_summed - 1] = plan.what.program->reach[1];
   return lags;
 }
 
@@ -200,17 +216,27 @@ int add_part(MarchLayout& layout, Plan const& plan, int part) {
   return read;
 }
 
+/// Values beside a thread's columns that these programs take.
+int values_beside(MarchLayout const& layout, std::size_t first, std::size_t last) {
+  int values = 0;
+  for (auto const* sides : {&layout.left, &layout.right})
+    for (std::size_t row = first * index(layout.ages); row < last * index(layout.ages); ++row)
+      values += std::reduce((*sides)[row].begin(), (*sides)[row].end());
+  return values;
+}
+
 MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
   StencilProgram const& program = *plan.what.program;
   int const programs = static_cast<int>(plan.programs.size());
   auto const components = program.results.size();
   MarchLayout layout;
   layout.levels = shape.steps * static_cast<int>(plan.what.stages.size());
-  int const wrong = layout.levels * program.reach[0];
+  int const wrong = layout.levels * program.reach[0] + summed_reach(plan.what, 0);
   layout.halo = (wrong + shape.lane_points - 1) / shape.lane_points * shape.lane_points;
   layout.stored = warp_lanes * shape.lane_points - 2 * layout.halo;
   layout.ages = 2 * program.reach[1] + 1;
-  layout.lag = layout.levels * program.reach[1];
+  layout.summed_lag = summed_reach(plan.what, 1);
+  layout.lag = layout.levels * program.reach[1] + layout.summed_lag;
   layout.inner_held.assign(plan.part_of.size(), 1);
   layout.lags = lags_of(plan);
   layout.left.assign(index(programs * layout.ages),
@@ -223,33 +249,36 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
   if (layout.has_ends)
     layout.ghosts =
         (program.reach[0] + shape.lane_points - 1) / shape.lane_points * shape.lane_points;
-  int read = 1;
-  for (int part = 0; part < programs; ++part) read = std::max(read, add_part(layout, plan, part));
-  if (!wraps(plan.what, 1)) {
-    take_from_all_rows(layout);
-    read = layout.ages;
+  int read = 1, summed_read = 1;
+  for (int part = 0; part < programs; ++part) {
+    int& most = index(part) < plan.first_summed ? read : summed_read;
+    most = std::max(most, add_part(layout, plan, part));
   }
-  layout.rows_held = rows_held_by(plan.what, shape.steps, read);
+  if (!wraps(plan.what, 1)) {
+    for (auto knowing = plan.first_summed - 1; knowing < plan.programs.size(); ++knowing)
+      take_from_all_rows(layout, knowing);
+    read = layout.ages;
+    summed_read = 2 * layout.summed_lag + 1;
+  }
+  layout.rows_held = rows_held_by(plan.what, shape.steps, read, summed_read);
   // What is carried over from turn to turn, two rows loaded ahead, and the row on its way; what is
   // kept of columns; and what is beside a part's.
   int rows = 3, inner_rows = 0, beside = 0;
   for (int const held : layout.rows_held) rows += held - 1;
   for (int const held : layout.inner_held) inner_rows += layout.levels * (held - 1) + 1;
-  for (int part = 0; part < static_cast<int>(plan.parts); ++part) {
-    int of_part = 0;
-    for (int row = part * layout.ages; row < (part + 1) * layout.ages; ++row)
-      of_part += std::reduce(layout.left[index(row)].begin(), layout.left[index(row)].end()) +
-                 std::reduce(layout.right[index(row)].begin(), layout.right[index(row)].end());
-    beside = std::max(beside, of_part);
-  }
+  for (std::size_t part = 0; part < plan.programs.size(); ++part)
+    if (part < plan.parts || part >= plan.first_summed)
+      beside = std::max(beside, values_beside(layout, part, part + 1));
   // Of what lasts, the rows from the newest to the last level's oldest, and two loaded ahead.
   int columns = static_cast<int>(lasting) * shape.lane_points;
   for (auto const* sides : {&layout.lasting_left, &layout.lasting_right})
     columns += std::reduce(sides->begin(), sides->end());
   int const values =
       (rows * static_cast<int>(components) + inner_rows + plan.kept) * shape.lane_points + beside +
-      columns * (layout.lag + program.reach[1] + 3);
-  layout.registers = values * value_bytes / 4 + other_registers;
+      columns * (layout.lag + program.reach[1] + 3) + layout.levels * plan.what.found;
+  int sums = 0;  // in float64
+  for (Summed const& one : plan.what.summed) sums += 1 + one.least + one.greatest;
+  layout.registers = values * value_bytes / 4 + 2 * sums * shape.lane_points + other_registers;
   // What takes as long as many additions is a chain of them, each of which waits for the one before.
   layout.waiting +=
       static_cast<double>(std::max<std::int64_t>(plan.additions - plan.operations, 0)) /
@@ -258,8 +287,9 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
 }
 
 std::int64_t additions_of_turn(Plan const& plan, MarchShape const& shape) {
-  return static_cast<std::int64_t>(plan.what.stages.size()) * shape.steps * shape.lane_points *
-         plan.additions;
+  return shape.lane_points *
+         (static_cast<std::int64_t>(plan.what.stages.size()) * shape.steps * plan.additions +
+          plan.summed_additions);
 }
 
 MarchShape shape_of(Plan const& plan, int value_bytes, int steps) {
@@ -308,11 +338,13 @@ double instructions_of_turn(Plan const& plan, int value_bytes, MarchShape const&
                             MarchLayout const& layout) {
   auto const components = static_cast<double>(plan.what.program->results.size());
   int const words = value_bytes / 4;
-  int shuffles = 0;
-  for (auto const* sides : {&layout.left, &layout.right})
-    for (auto const& row : *sides) shuffles += std::reduce(row.begin(), row.end());
+  int const shuffles = values_beside(layout, 0, plan.first_summed);
   double const of_point = words * (static_cast<double>(plan.instructions) + 2 * components);
-  return layout.levels * (shape.lane_points * of_point + words * shuffles) + instructions_beside;
+  double const summed =
+      shape.lane_points * (words * static_cast<double>(plan.summed_additions) + 2) +
+      words * values_beside(layout, plan.first_summed, plan.programs.size());
+  return layout.levels * (shape.lane_points * of_point + words * shuffles) + instructions_beside +
+         (plan.what.summed.empty() ? 0 : summed);
 }
 
 /// What a step takes, in cycles: what is issued and what memory moves, which hide each other in part,
@@ -328,15 +360,16 @@ double cost_of(Plan const& plan, int value_bytes, MarchShape const& shape) {
                         instructions_of_turn(plan, value_bytes, shape, layout);
   double const overlap = static_cast<double>(warp_lanes * shape.lane_points) / layout.stored;
   auto const components = static_cast<double>(plan.what.program->results.size());
-  double const bytes = ((1 + overlap) * components + overlap * lasting_of(plan.what)) *
-                       value_bytes * static_cast<double>(grid.size());
+  double const bytes =
+      ((plan.what.stores ? 1 : 0) * components + overlap * (components + lasting_of(plan.what))) *
+      value_bytes * static_cast<double>(grid.size());
   return (std::hypot(issued, bytes / bytes_per_cycle) + cycles_beside) / shape.steps;
 }
 
 /// The ways to make a stage by threads of up to `columns` columns, those in parts first.
 std::vector<Plan> plans_of(Marched const& what, int columns) {
   std::vector<Plan> plans;
-  for (int lane_points = columns; lane_points >= 1; lane_points /= 2)
+  for (int lane_points = columns; lane_points >= 1 && !what.stages.empty(); lane_points /= 2)
     if (Plan plan(what, true, lane_points); plan.parts > 1) plans.push_back(std::move(plan));
   for (int lane_points = columns; lane_points >= 1; lane_points /= 2)
     plans.emplace_back(what, false, lane_points);
@@ -358,17 +391,19 @@ std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const&
 
 }  // namespace
 
-int lasting_of(Marched const& what) {
-  return std::max(what.program->components - static_cast<int>(what.program->results.size()), 0);
-}
-
 bool has_sides(Marched const& what) { return is_sided(what, 0) || is_sided(what, 1); }
 
 std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_points) {
-  if (!in_parts) return {whole(*what.program)};
-  auto programs = parts_of(*what.program, lane_points);
+  auto programs =
+      in_parts ? parts_of(*what.program, lane_points) : std::vector{whole(*what.program)};
   if (programs.size() > 1 && has_sides(what)) programs.push_back(whole(*what.program));
+  for (Summed const& one : what.summed) programs.push_back(whole(*one.program));
   return programs;
+}
+
+std::size_t parts_among(Marched const& what, std::vector<Part> const& programs) {
+  std::size_t const of_stage = programs.size() - what.summed.size();
+  return of_stage > 1 && has_sides(what) ? of_stage - 1 : of_stage;
 }
 
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
@@ -390,8 +425,15 @@ std::string march_refusal(Marched const& what) {
       return no(fmt::format("{} points or more along {}", fewest, axis_names[a]));
   }
   if (what.sides_change) return no("sides whose values do not follow the time");
-  if (!std::ranges::all_of(program.code, is_taken))
+  auto const takes = [&](StencilProgram const& one) {
+    return std::ranges::all_of(
+        one.code, [&](equations::Node const& node) { return is_taken(node, what.found); });
+  };
+  if (!takes(program) ||
+      !std::ranges::all_of(what.summed, [&](Summed const& one) { return takes(*one.program); }))
     return no("equations of fields, coordinates and the time alone");
+  if (std::ssize(what.summed) > most_summed || (!what.summed.empty() && what.grid.dims != 2))
+    return no(fmt::format("values over the grid of {} expressions at most, in 2D", most_summed));
   if (std::ssize(what.stages) > most_stages) return no("schemes of at most four stages");
   // In float64 everything takes the most registers.
   if (!best_shape(plans_of(what, vector_bytes / 8), 8, 1))
@@ -423,8 +465,15 @@ std::vector<MarchShape> march_shapes(Marched const& what, int value_bytes, int m
   return shapes;
 }
 
+double march_cost(Marched const& what, int value_bytes) {
+  auto const best = best_shape(plans_of(what, vector_bytes / value_bytes), value_bytes, 1);
+  return best ? best->first : std::numeric_limits<double>::infinity();
+}
+
+double copy_cost(double bytes) { return bytes / bytes_per_cycle + cycles_beside; }
+
 MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout const& layout,
-                          MarchMachine const& machine) {
+                          MarchMachine const& machine, long long together) {
   long long const rows = grid.points[1];
   // The first and the last that end beyond sides store the columns up to these, too.
   long long const columns =
@@ -436,7 +485,8 @@ MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout
   for (int sharing = 1; sharing <= 8 * machine.resident; ++sharing) {
     if (sharing > machine.resident && sharing % machine.resident != 0) continue;
     long long const wanted = std::clamp(sharing * machine.schedulers / strips, 1LL, rows);
-    long long const of_chunk = (rows + wanted - 1) / wanted;
+    long long const parts = (rows + wanted * together - 1) / (wanted * together);
+    long long const of_chunk = parts * together;
     MarchTiling const tiling = {strips, (rows + of_chunk - 1) / of_chunk, of_chunk};
     double const cost = turns_of(tiling, shape, layout, machine);
     if (best.chunks > 0 && cost >= best_cost) continue;
@@ -445,28 +495,5 @@ MarchTiling cut_for_march(Grid const& grid, MarchShape const& shape, MarchLayout
   }
   return best;
 }
-
-template <class T>
-std::vector<SideRules> side_rules(std::span<Input<T> const> inputs) {
-  std::vector<SideRules> all;
-  for (Input<T> const& input : inputs) {
-    SideRules& rules = all.emplace_back();
-    for (int axis = 0; axis < 2; ++axis)
-      for (int end = 0; end < 2; ++end) {
-        Side<T> const& side = input.sides[axis][end];
-        rules[index(axis)][index(end)] = {.wraps = side.wraps,
-                                          .given = side.given,
-                                          .sign = side.sign,
-                                          .own = side.own,
-                                          .slopes = side.slope != 0,
-                                          .has_g = side.g != nullptr,
-                                          .has_a = side.a != nullptr};
-      }
-  }
-  return all;
-}
-
-template std::vector<SideRules> side_rules(std::span<Input<float> const>);
-template std::vector<SideRules> side_rules(std::span<Input<double> const>);
 
 }  // namespace gridstride::system

@@ -39,12 +39,15 @@ struct Share {
 /// The share of warp `number`. Warps at a side of x take longer for a row, so that each of
 /// `side_pieces` has a piece of the chunk; they come first, and of others those at the sides of y.
 __device__ __forceinline__ Share share_of(MarchArguments<Real> const& a, long long number) {
-  auto const chunk_at = [&](long long n) {
-    long long const first = a.lower + (n + a.chunks - 1) % a.chunks * a.rows;
-    return Share{0, a.strips, first, min(first + a.rows, a.upper)};
+  auto const first_of = [&](long long n) {
+    return a.base + (n + a.chunks - 1) % a.chunks * a.rows;
+  };
+  auto const share_at = [&](long long first, long long last) {
+    return Share{0, a.strips, max(first, a.lower), min(last, a.upper)};
   };
   if constexpr (wraps[0]) {
-    Share share = chunk_at(number / a.strips);
+    long long const first = first_of(number / a.strips);
+    Share share = share_at(first, first + a.rows);
     share.strip = number % a.strips;
     return share;
   } else {
@@ -52,14 +55,16 @@ __device__ __forceinline__ Share share_of(MarchArguments<Real> const& a, long lo
     long long const between = a.strips - at_sides;
     bool const is_at_side = number < at_sides * a.chunks;
     long long const n = is_at_side ? number : number - at_sides * a.chunks;
-    Share share = chunk_at(n / (is_at_side ? at_sides : between));
+    long long first = first_of(n / (is_at_side ? at_sides : between)), last = first + a.rows;
+    if (is_at_side) {
+      long long const together = summed > 0 ? a.summed.rows : 1, parts = a.rows / together;
+      long long const rows = (parts + side_pieces - 1) / side_pieces * together;
+      first += n % at_sides / ends * rows;
+      last = min(first + rows, last);
+    }
+    Share share = share_at(first, last);
     share.strips = between + ends;
     share.strip = is_at_side ? n % ends * (share.strips - 1) : 1 + n % between;
-    if (is_at_side) {
-      long long const rows = (a.rows + side_pieces - 1) / side_pieces;
-      share.first += n % at_sides / ends * rows;
-      share.last = min(share.first + rows, share.last);
-    }
     return share;
   }
 }
@@ -98,8 +103,8 @@ __device__ __forceinline__ Columns columns_of(MarchArguments<Real> const& a, Sha
 __device__ __forceinline__ bool comes_to_rows_beyond(Strip const& strip) {
   if constexpr (!sided[1]) return false;
   constexpr int near = reach_y > 0 ? reach_y : 1;  // the side's own points may be given
-  return strip.row + 1 - levels * reach_y < near ||
-         strip.row + turns - reach_y >= strip.a.place.points[1] - near;
+  constexpr int newest = levels > 0 ? reach_y : summed_lag;
+  return strip.row + 1 - lag < near || strip.row + turns - newest >= strip.a.place.points[1] - near;
 }
 
 /// The row or column of the grid's own that a thread stands for, the nearest where there is none.

@@ -171,7 +171,8 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     auto const lasting = static_cast<double>(pde::lasting_read(run_, program_));
     if (!goes_by_passes_)
       return Base::values_per_update() + lasting * static_cast<double>(evaluations());
-    return (2.0 * static_cast<double>(evolved_.size()) + lasting) / passes().longest();
+    auto const components = static_cast<double>(evolved_.size());
+    return (passes().reads() * (components + lasting) + components) / passes().longest();
   }
 
  private:
@@ -187,7 +188,7 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     if (!plan_ || this->sweep_) return;
     auto const stencil = stencil_of(run_);
     this->sweep_ = make_window_steps<T>(stream_, *plan_, [this](std::int64_t left) {
-      return goes_by_passes_ ? passes().within(uses_clock() ? 1 : left).steps() : 1;
+      return goes_by_passes_ ? passes().within(uses_clock() ? 1 : left) : 1;
     });
     parts_.emplace(pde::PartsOf<T>{stream_, run_, *plan_, scheme_, state_, this->clock_, evolved_,
                                    program_, *globals_},
@@ -386,20 +387,19 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
     if (this->sweep_ && !slopes_of(run_) && !implicit_)
       return parts_->run(*this->sweep_, steps, goes_by_passes_ ? &passes() : nullptr, uses_clock());
     if (!goes_by_passes_) return Base::queue(steps);
-    while (steps > 0) {
-      auto const& pass = passes().within(steps);
-      system::PassArrays<T> arrays = {.in = inputs_of(0), .out = {}};
-      for (Array<T>* const component : evolved_) arrays.out.push_back(this->buffer(1, *component));
-      pass.queue(stream_, arrays, this->step_size(), this->clock_.device());
+    for (passes().begin(); steps > 0;) {
+      int const made = passes().within(steps);
+      passes().queue(stream_, {.in = inputs_of(0), .out = arrays_of(1)}, steps, this->step_size(),
+                     this->clock_.device(), {grid_, 0, {0, grid_.points[1]}});
       this->move_to(this->buffer(1));
-      for (int step = 0; step < pass.steps() && uses_clock(); ++step) this->clock_.tick();
-      steps -= pass.steps();
+      for (int step = 0; step < made && uses_clock(); ++step) this->clock_.tick();
+      steps -= made;
     }
   }
   std::int64_t steps_of_pass() const override { return goes_by_passes_ ? passes().longest() : 1; }
   /// Compiled when a step is first made: who asks for the first step's size makes none.
   pde::Passes<T>& passes() const {
-    if (!passes_) passes_.emplace(stream_.device(), pde::marched(run_, program_, scheme_));
+    if (!passes_) passes_.emplace(stream_, pde::pass_system(run_, program_, scheme_));
     return *passes_;
   }
   bool uses_clock() const override { return uses_clock_; }

@@ -58,10 +58,10 @@ bool GlobalFinder<T>::needs_scratch(Terms const& terms, std::span<Term const> op
 }
 
 template <class T>
-std::size_t GlobalFinder<T>::shared_numbers(Grid const& grid) {
+std::size_t GlobalFinder<T>::shared_numbers(Backend backend, Grid const& grid) {
   reduce::FieldOperation<T> const operation = operation_of<T>(grid, {});
   return equations::numbers_of_operand *
-         static_cast<std::size_t>(reduce::FieldReduction<T>::sums_of(operation));
+         static_cast<std::size_t>(reduce::FieldReduction<T>::sums_of(backend, operation));
 }
 
 /// Those of an operand at the points of the step's grid; queues them where they are no array already.

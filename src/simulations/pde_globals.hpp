@@ -54,7 +54,7 @@ class GlobalFinder {
   void find(system::Step<T> step, OwnPlanes const& planes, std::span<T> scratch,
             std::string_view variant);
   /// How many numbers ranks share of such a grid.
-  static std::size_t shared_numbers(Grid const& grid);
+  static std::size_t shared_numbers(Backend backend, Grid const& grid);
   /// What `find` last found, in device memory, for `system::Step::found`.
   double const* values() const { return reinterpret_cast<double const*>(values_.data()); }
   /// The same on the host; waits for the device.

@@ -71,9 +71,27 @@ system::Marched marched(config::RunConfig const& run, equations::StencilProgram 
   return what;
 }
 
+std::vector<equations::StencilProgram> operand_programs(equations::Stencil const& stencil,
+                                                        int dims) {
+  std::vector<equations::StencilProgram> programs;
+  for (equations::Term const& operand : stencil.operands)
+    programs.push_back(equations::program_of(stencil.terms, std::span(&operand, 1), dims));
+  return programs;
+}
+
+PassSystem pass_system(config::RunConfig const& run, equations::StencilProgram const& program,
+                       Scheme const& scheme) {
+  return {marched(run, program, scheme), operand_programs(stencil_of(run), run.grid.dims),
+          wraps_of(run)};
+}
+
 template <class T>
-Passes<T>::Passes(Device const& device, system::Marched const& what)
-    : device_(device), what_(what) {
+Passes<T>::Passes(Stream const& stream, PassSystem const& system)
+    : device_(stream.device()), what_(system.what) {
+  if (!system.operands.empty()) {
+    numbers_.emplace(stream, system.wraps, GlobalPassPlan(what_, system.operands));
+    return;
+  }
   system::March<T> march(device_, what_,
                          system::march_shapes(what_, sizeof(T), system::most_march_steps));
   int const steps = march.steps();
@@ -81,12 +99,21 @@ Passes<T>::Passes(Device const& device, system::Marched const& what)
 }
 
 template <class T>
-system::March<T> const& Passes<T>::within(std::int64_t steps) {
+system::March<T> const& Passes<T>::march_within(std::int64_t steps) {
   auto const limit = static_cast<int>(std::min<std::int64_t>(steps, longest()));
   auto const found = lengths_.lower_bound(-limit);
   if (found != lengths_.end() && 2 * -found->first > limit) return found->second;
   system::March<T> march(device_, what_, system::march_shapes(what_, sizeof(T), limit));
   return lengths_.insert_or_assign(-march.steps(), std::move(march)).first->second;
+}
+
+template <class T>
+void Passes<T>::queue(Stream& stream, system::PassArrays<T> const& arrays, std::int64_t steps,
+                      double dt, evaluate::DeviceClock const* clock, system::MarchPart const& part,
+                      std::optional<OwnPlanes> const& own) {
+  if (!numbers_) return march_within(steps).queue(stream, arrays, dt, clock, part);
+  numbers_->step(stream, arrays, dt, clock, part, own, is_first_);
+  is_first_ = false;
 }
 
 template class Passes<float>;

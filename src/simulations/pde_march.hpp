@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/run_config.hpp"
 #include "kernels/system/march.hpp"
 #include "model/scheme.hpp"
+#include "simulations/pde_global_passes.hpp"
 
 /// Steps of a system in passes of several, by the row `march` of family `system`.
 namespace gridstride::pde {
@@ -22,22 +24,49 @@ Scheme in_one_pass(Scheme const& scheme);
 /// What passes of a run would advance.
 system::Marched marched(config::RunConfig const& run, equations::StencilProgram const& program,
                         Scheme const& scheme);
+/// The programs of its values over the whole grid.
+std::vector<equations::StencilProgram> operand_programs(equations::Stencil const& stencil,
+                                                        int dims);
 
-/// Passes of several lengths, compiled when they are first needed.
+/// What steps of a run are made of as passes.
+struct PassSystem {
+  system::Marched what;
+  std::vector<equations::StencilProgram> operands;
+  Wraps wraps;
+};
+PassSystem pass_system(config::RunConfig const& run, equations::StencilProgram const& program,
+                       Scheme const& scheme);
+
+/// Passes of several lengths, compiled when they are first needed; of steps that look at values over the
+/// whole grid those of `GlobalPasses`.
 template <class T>
 class Passes {
  public:
   /// The longest. Throws as `system::March` does.
-  Passes(Device const& device, system::Marched const& what);
+  Passes(Stream const& stream, PassSystem const& system);
 
-  int longest() const { return lengths_.begin()->second.steps(); }
-  /// The longest that is no longer than `steps`.
-  system::March<T> const& within(std::int64_t steps);
+  /// Steps of the longest, and of the longest that is no longer than `steps`.
+  int longest() const { return numbers_ ? 1 : lengths_.begin()->second.steps(); }
+  int within(std::int64_t steps) { return numbers_ ? 1 : march_within(steps).steps(); }
+
+  /// How often a pass, or a step of several, reads the state.
+  int reads() const { return numbers_ ? numbers_->passes_of_step() : 1; }
+
+  /// What is queued next begins with a state that no pass has left.
+  void begin() { is_first_ = true; }
+  /// Queues `within(steps)` steps of a part, of which numbers are found of a rank's `own` planes.
+  void queue(Stream& stream, system::PassArrays<T> const& arrays, std::int64_t steps, double dt,
+             evaluate::DeviceClock const* clock, system::MarchPart const& part,
+             std::optional<OwnPlanes> const& own = {});
 
  private:
+  system::March<T> const& march_within(std::int64_t steps);
+
   Device device_;
   system::Marched what_;
   std::map<int, system::March<T>> lengths_;
+  std::optional<GlobalPasses<T>> numbers_;
+  bool is_first_ = true;
 };
 
 }  // namespace gridstride::pde

@@ -37,7 +37,7 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
   for (auto& of_buffer : scratch_)
     for (std::size_t c = 0; c < of.evolved.size(); ++c)
       of_buffer.emplace_back(of_.stream, MemorySpace::device, size);
-  make_planes();
+  make_planes(stencil.operands.size());
   if (GlobalFinder<T>::needs_scratch(stencil.terms, stencil.operands))
     operand_ = Buffer<T>(of_.stream, MemorySpace::device, size);
   slopes_.resize(inputs_.size());
@@ -53,11 +53,13 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
 }
 
 template <class T>
-void SystemParts<T>::make_planes() {
+void SystemParts<T>::make_planes(std::size_t operands) {
   auto const& run = of_.run;
   bool const solves = goes_by_multigrid(run);
   std::size_t numbers = run.time.adaptive ? worst_numbers(of_.plan.ranks) : 0;
-  if (finds_globals(run)) numbers = std::max(numbers, GlobalFinder<T>::shared_numbers(run.grid));
+  if (finds_globals(run))
+    numbers = std::max(numbers, GlobalFinder<T>::shared_numbers(of_.stream.backend(), run.grid) *
+                                    std::min<std::size_t>(system::most_summed, operands + 1));
   if (numbers == 0 && !solves) return;
   auto const plane = solves ? static_cast<std::size_t>(of_.plan.shape.plane_values()) : 1;
   planes_ = std::make_unique<RankPlanes>(ranks(), of_.stream, of_.plan.cuts(),
@@ -90,6 +92,7 @@ void SystemParts<T>::run(WindowSteps<T>& steps, std::int64_t count, Passes<T>* p
     if (passes == nullptr) return make_stages(window);
     march(stream, window, *passes);
   };
+  if (passes != nullptr) passes->begin();
   if (!uses_clock) return steps.run(arrays(), count, pass);
   for (; count > 0; --count) {
     steps.run(arrays(), 1, pass);
@@ -202,9 +205,8 @@ void SystemParts<T>::march(Stream& stream, Window<T> const& window, Passes<T>& p
       .in = inputs_at(window.first, std::span(window.in).first(components)), .out = {}};
   arrays.out.assign(window.out.begin(),
                     window.out.begin() + static_cast<std::ptrdiff_t>(components));
-  passes.within(window.steps)
-      .queue(stream, arrays, of_.clock.step(), of_.clock.device(),
-             {window.grid, window.first, window.made});
+  passes.queue(stream, arrays, window.steps, of_.clock.step(), of_.clock.device(),
+               {window.grid, window.first, window.made}, own_planes({window.grid, window.first}));
 }
 
 template <class T>

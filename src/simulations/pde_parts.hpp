@@ -83,7 +83,7 @@ class SystemParts {
   }
 
  private:
-  void make_planes();
+  void make_planes(std::size_t operands);
   void make_stages(Window<T> const& window);
   void march(Stream& stream, Window<T> const& window, Passes<T>& passes);
 

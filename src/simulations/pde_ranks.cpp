@@ -133,17 +133,25 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   shape.scratch = run.ranks * arrays_of_first(rows);
   if (goes_by_passes(run, device.backend())) {
     auto const program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
-    with_zero_of(run.precision, [&](auto zero) {
-      Passes<decltype(zero)> const passes(device, marched(run, program, scheme));
-      shape.fused_steps = shape.alike ? passes.longest() : 1;
-    });
-    shape.values_per_update = 2.0 * components / shape.fused_steps;
-    shape.in_parts = shape.alike && run.grid.dims == 2;
+    bool const has_globals = !stencil.operands.empty();
+    auto const system = pass_system(run, program, scheme);
+    if (has_globals) {
+      GlobalPassPlan const plan(system.what, system.operands);
+      shape.values_per_update = static_cast<double>(plan.passes().size()) * components;
+    } else {
+      with_zero_of(run.precision, [&](auto zero) {
+        Passes<decltype(zero)> const passes(Stream(device), system);
+        shape.fused_steps = shape.alike ? passes.longest() : 1;
+      });
+      shape.values_per_update = 2.0 * components / shape.fused_steps;
+    }
+    shape.in_parts = shape.alike && run.grid.dims == 2 && !has_globals;
   } else {
     shape.scratch += components * scratch_buffers(run, scheme) + system_of(run).name_count() +
                      (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands) ? 1 : 0);
   }
-  if (finds_globals(run)) shape.together = reduce::planes_of_part(run.grid.dims, run.grid.points);
+  if (finds_globals(run))
+    shape.together = reduce::planes_of_part(device.backend(), run.grid.dims, run.grid.points);
   if (!is_implicit) return steps;
   if (!goes_by_planes(run, rows)) steps.needed_of_ranks = "with simpler formulas";
   shape.together = std::lcm(shape.together, planes_together(run, device.backend()));

@@ -31,16 +31,45 @@ namespace {
 
 /// What passes of a run would advance, with its program.
 struct Passing {
+  equations::Stencil stencil;
   equations::StencilProgram program;
-  system::Marched what;
+  PassSystem passes;
 
-  explicit Passing(config::RunConfig const& run) {
-    auto const stencil = stencil_of(run);
+  explicit Passing(config::RunConfig const& run) : stencil(stencil_of(run)) {
     program = equations::program_of(stencil.terms, stencil.rates, run.grid.dims);
-    what = marched(run, program, scheme_of(run));
+    passes = pass_system(run, program, scheme_of(run));
   }
   Passing(Passing const&) = delete;
   Passing& operator=(Passing const&) = delete;
+
+  bool has_globals() const { return !passes.operands.empty(); }
+  GlobalPassPlan globals() const { return {passes.what, passes.operands}; }
+  std::string refusal() const {
+    return has_globals() ? globals().refusal() : system::march_refusal(passes.what);
+  }
+  bool is_default(config::RunConfig const& run) const {
+    if (!has_globals()) return system::marches_by_default(passes.what);
+    auto const plan = globals();
+    int const bytes = static_cast<int>(size_of(run.precision));
+    return plan.refusal().empty() && plan.cost(bytes) < cost_of_points(run, bytes);
+  }
+
+ private:
+  /// What a step takes that goes by stages, and by kernels of their own for values over the grid.
+  double cost_of_points(config::RunConfig const& run, int bytes) const {
+    constexpr double of_the_roof = 0.65;  // of memory
+    double const points = static_cast<double>(run.grid.size()) * bytes / of_the_roof;
+    auto const stages = static_cast<double>(passes.what.stages.size());
+    double cost = 0;
+    for (int number = 0; auto const& stage : passes.what.stages) {
+      auto const arrays = 2 + (stage.base != number++) + static_cast<double>(stage.addends.size());
+      cost += system::copy_cost(points * arrays * static_cast<double>(program.results.size()));
+    }
+    for (auto const& operand : passes.operands)
+      cost += stages * (operand.code.size() == 1 ? system::copy_cost(points)
+                                                 : 2 * system::copy_cost(1.5 * points));
+    return cost;
+  }
 };
 
 }  // namespace
@@ -50,7 +79,7 @@ std::string_view variant_of(config::RunConfig const& run, Backend backend) {
   if (wanted != "auto") return wanted;
   bool const marches = backend == Backend::cuda && slopes_of(run) == nullptr &&
                        !goes_by_multigrid(run) && system_of(run).sides.empty() &&
-                       has_runtime_compiler() && system::marches_by_default(Passing(run).what);
+                       has_runtime_compiler() && Passing(run).is_default(run);
   return marches ? "march" : system::default_variant(backend, run.grid.dims);
 }
 
@@ -199,7 +228,7 @@ void choose_kernels(config::RunConfig const& run, Inputs const&, Device const& d
   if (!system_of(run).sides.empty())
     throw std::invalid_argument(
         "system: 'march' takes no values on sides that follow from fields ('points' does)");
-  auto const why = system::march_refusal(Passing(run).what);
+  auto const why = Passing(run).refusal();
   if (!why.empty()) throw std::invalid_argument("system: " + why);
 }
 

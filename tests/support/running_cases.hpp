@@ -220,7 +220,7 @@ void expect_field_parts(Stream& stream) {
   for (auto const& [dims, points] : field_sizes) {
     std::int64_t const planes = points[static_cast<std::size_t>(dims - 1)];
     std::int64_t const line = points[0] * points[1] * points[2] / planes;
-    std::int64_t const together = reduce::planes_of_part(dims, points);
+    std::int64_t const together = reduce::planes_of_part(stream.backend(), dims, points);
     EXPECT_LE(together, planes);
     if (planes >= 32 && line * planes < 1 << 16) {
       EXPECT_LE(together, planes / 8);

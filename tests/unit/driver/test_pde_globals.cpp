@@ -169,7 +169,7 @@ TEST(GlobalFinder, RanksFindWhatOneProcessDoes) {
   alone.find({input_of(values.data())}, nullptr, 0, scratch, "auto");
   auto const expected = alone.on_host();
   EXPECT_EQ(expected.size(), std::size_t{3} * equations::numbers_of_operand);
-  std::int64_t const together = reduce::planes_of_part(2, grid.points);
+  std::int64_t const together = reduce::planes_of_part(Backend::cpu, 2, grid.points);
   EXPECT_GT(together, 1);
   for (int const count : {2, 3, 5}) {
     SweepPlan plan{{.grid = grid, .periodic = true, .together = together}};
@@ -177,7 +177,7 @@ TEST(GlobalFinder, RanksFindWhatOneProcessDoes) {
     EXPECT_TRUE(test::on_ranks(count, [&](Ranks& ranks) {
       Stream const own_stream(Device::open(Backend::cpu));
       RankPlanes shared(ranks, own_stream, plan.cuts(), false, sizeof(double),
-                        pde::GlobalFinder<double>::shared_numbers(grid));
+                        pde::GlobalFinder<double>::shared_numbers(Backend::cpu, grid));
       pde::GlobalFinder<double> finder(own_stream, grid, wraps, stencil.terms, stencil.operands);
       pde::OwnPlanes const own{plan.owned_by(ranks.rank()), plan.owned_by(ranks.rank()).lower - 1,
                                &shared};

@@ -87,7 +87,7 @@ TEST(RunningHostOfFloats, BitsDoNotDependOnTheNumberOfThreads) {
 TEST(RunningHostOfFloats, PartsOfFieldsAreNotCut) {
   auto stream = host();
   reduce::FieldReduction<float> reduction(stream, {.dims = 2, .points = {8, 1000, 1}});
-  ASSERT_GT(reduce::planes_of_part(2, {8, 1000, 1}), 1);
+  ASSERT_GT(reduce::planes_of_part(Backend::cpu, 2, {8, 1000, 1}), 1);
   std::vector<float> const values(8 * 1001);
   EXPECT_EQ(test::refusal([&] { reduction.find_parts(stream, 0, std::span(values).first(8)); }),
             "field reduction: planes that cut a part");
