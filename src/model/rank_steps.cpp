@@ -126,8 +126,7 @@ void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
   Planes const planes{own_.lower - (is_beside(0) ? halo : 0),
                       own_.upper + (is_beside(1) ? halo : 0)};
   auto window = window_of(planes, own_);
-  for (std::size_t i = 0; i < state_.size(); ++i)
-    window.in[i] = planes_of(state_[i], planes).data();
+  set_arrays(window, planes);
   at(stream_, window);
 }
 

@@ -61,8 +61,8 @@ class WindowSteps {
   /// Of several ranks all call it, with arrays on the first one.
   virtual void run(std::span<T* const> arrays, std::int64_t steps, Pass const& pass) = 0;
   /// Queues a look at the state as it is after `run`: a pass that has nothing to make, at all planes that
-  /// this process is to answer for, and those beside them that a trip looks at. Of several ranks all call
-  /// it, with the arrays that `run` takes, where no trip is made in parts.
+  /// this process is to answer for, and those beside them that a trip looks at. What it leaves in `out` is
+  /// lost. Of several ranks all call it, with the arrays that `run` takes.
   virtual void look(std::span<T* const> arrays, Pass const& at);
   /// Work queued on the stream after this finds in the arrays what `run` has queued done.
   virtual void settle() = 0;

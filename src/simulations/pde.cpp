@@ -304,6 +304,9 @@ class Pde final : public pde::EventfulStepping<T, pde::SlopeStepping<T>> {
   }
   std::vector<T*> state_arrays() override { return arrays_of(0); }
   std::string reason_to_end(pde::StopTest<T>& stop) override {
+    if (parts_)
+      return parts_->reason_to_end(*this->sweep_, stop, all_rates_, this->clock().time,
+                                   this->clock_of_now());
     auto const state = moment();
     globals_->find(state.inputs, state.clock, 0, operand_.span(), pde::evaluating_variant(run_));
     return stop.reason(all_rates_, globals_->values(), state);

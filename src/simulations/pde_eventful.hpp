@@ -44,14 +44,17 @@ class EventfulStepping : public Stepping {
   virtual std::vector<T*> state_arrays() = 0;
   /// Goes on with what they put there.
   virtual void take_given() = 0;
-  /// Why the run ends, as `StopTest::reason` has it.
+  /// Why the run ends, as `StopTest::reason` has it, on all ranks.
   virtual std::string reason_to_end(StopTest<T>& stop) = 0;
 
   /// That of these inputs, with room that is spare.
   Moment<T> moment_of(std::vector<system::Input<T>> inputs, std::vector<T*> spare) {
-    double const time = this->clock().time;
-    evaluate::set_clock(this->stream_, now_.data(), {time, 0, 0});
-    return {time, now_.data(), std::move(inputs), std::move(spare)};
+    return {this->clock().time, clock_of_now(), std::move(inputs), std::move(spare)};
+  }
+  /// In device memory, where the present is the beginning.
+  evaluate::DeviceClock const* clock_of_now() {
+    evaluate::set_clock(this->stream_, now_.data(), {this->clock().time, 0, 0});
+    return now_.data();
   }
   /// Ends the run where a condition holds, also one that was loaded. When that is tested follows from
   /// the steps and the moments that they end at alone, however the run is cut into pieces.
@@ -93,8 +96,7 @@ void EventfulStepping<T, Stepping>::test_stop() {
   Clock const now = this->clock();
   bool const is_time = now.step % steps_between_tests == 0 || this->clock_.at_moment();
   if (!stop_.is_asked_for() || now.step == 0 || !is_time) return;
-  this->settle();
-  std::string const reason = text_of_first(run_, [this] { return reason_to_end(stop_); });
+  std::string const reason = reason_to_end(stop_);
   if (!reason.empty()) ending_ = fmt::format("ended at t = {} s: {}", now.time, reason);
 }
 

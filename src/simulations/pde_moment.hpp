@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/system/system.hpp"
+#include "simulations/pde_globals.hpp"
 
 namespace gridstride::pde {
 
@@ -29,6 +30,26 @@ struct Moment {
     for (std::size_t r = 0; r < program.results.size(); ++r)
       step.outputs.push_back({.values = spare[r]});
     return step;
+  }
+};
+
+/// The same of a rank's planes and some beside them.
+template <class T>
+struct MomentPlanes {
+  double time = 0;
+  /// Grid, piece, inputs and clock of what is evaluated; the state with its sides and names.
+  system::Step<T> step = {};
+  OwnPlanes own;
+  std::vector<T*> spare = {};  ///< with as many planes
+
+  system::Step<T> evaluation(equations::StencilProgram const& program, double const* found) const {
+    auto evaluated = step;
+    evaluated.program = &program;
+    evaluated.is_stage = false;
+    evaluated.found = found;
+    for (std::size_t r = 0; r < program.results.size(); ++r)
+      evaluated.outputs.push_back({.values = spare[r]});
+    return evaluated;
   }
 };
 

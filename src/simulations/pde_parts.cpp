@@ -57,7 +57,7 @@ void SystemParts<T>::make_planes(std::size_t operands) {
   auto const& run = of_.run;
   bool const solves = goes_by_multigrid(run);
   std::size_t numbers = run.time.adaptive ? worst_numbers(of_.plan.ranks) : 0;
-  if (finds_globals(run))
+  if (shares_numbers(run))
     numbers = std::max(numbers, GlobalFinder<T>::shared_numbers(of_.stream.backend(), run.grid) *
                                     std::min<std::size_t>(system::most_summed, operands + 1));
   if (numbers == 0 && !solves) return;
@@ -113,6 +113,28 @@ std::vector<system::Extremes> SystemParts<T>::look(WindowSteps<T>& steps,
     found = finder.look(std::move(step), ahead, &own);
   });
   return found;
+}
+
+template <class T>
+std::string SystemParts<T>::reason_to_end(WindowSteps<T>& steps, StopTest<T>& stop,
+                                          equations::StencilProgram const& rates, double time,
+                                          evaluate::DeviceClock const* now) {
+  refresh_sides({.sides = {1, 0, 0}});
+  std::string reason;
+  steps.look(arrays(), [&](Stream&, Window<T> const& window) {
+    Part const part{window.grid, window.first};
+    auto const components = of_.evolved.size();
+    MomentPlanes<T> moment{.time = time,
+                           .step = evaluation(part, std::span(window.in).first(components)),
+                           .own = own_planes(part),
+                           .spare = {window.out.begin(),
+                                     window.out.begin() + static_cast<std::ptrdiff_t>(components)}};
+    moment.step.clock = now;
+    names_.fill(moment.step, variant_);
+    of_.globals.find(moment.step, moment.own, operand_.span(), variant_);
+    reason = stop.reason(rates, of_.globals.values(), moment);
+  });
+  return reason;
 }
 
 template <class T>

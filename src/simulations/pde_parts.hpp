@@ -23,6 +23,7 @@
 #include "simulations/pde_names.hpp"
 #include "simulations/pde_stability.hpp"
 #include "simulations/pde_step_choice.hpp"
+#include "simulations/pde_stop.hpp"
 
 /// Steps of a system on a part of the grid that a rank has (model/rank_steps.hpp).
 ///
@@ -57,6 +58,10 @@ class SystemParts {
   /// What a finder finds on the rank's own planes of the present state.
   std::vector<system::Extremes> look(WindowSteps<T>& steps, StabilityFinder<T>& finder,
                                      Ahead const& ahead);
+  /// As `StopTest::reason`, at this time.
+  std::string reason_to_end(WindowSteps<T>& steps, StopTest<T>& stop,
+                            equations::StencilProgram const& rates, double time,
+                            evaluate::DeviceClock const* now);
   /// Why another kernel than was meant makes the stages; or empty.
   std::string fallback() const;
 

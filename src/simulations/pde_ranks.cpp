@@ -15,6 +15,7 @@
 #include "simulations/pde_parameters.hpp"
 #include "simulations/pde_schemes.hpp"
 #include "simulations/pde_set_up.hpp"
+#include "simulations/pde_stop.hpp"
 
 namespace gridstride::pde {
 
@@ -51,6 +52,10 @@ std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil con
   std::int64_t reach = along(equations::whole_program(stencil, run.grid.dims));
   for (auto const& program : name_programs(stencil, run.grid.dims))
     reach += std::max<std::int64_t>(along(program), 1);
+  if (parameters_of(run).sections.stop.condition >= 0) {
+    auto const condition = condition_stencil(run);
+    reach = std::max(reach, along(equations::whole_program(condition, run.grid.dims)));
+  }
   if (run.time.adaptive) return std::max<std::int64_t>(reach, 1);
   auto const linearisation = linearisation_of(run);
   auto const coefficients = linearisation->coefficients();
@@ -150,7 +155,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
     shape.scratch += components * scratch_buffers(run, scheme) + system_of(run).name_count() +
                      (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands) ? 1 : 0);
   }
-  if (finds_globals(run))
+  if (shares_numbers(run))
     shape.together = reduce::planes_of_part(device.backend(), run.grid.dims, run.grid.points);
   if (!is_implicit) return steps;
   if (!goes_by_planes(run, rows)) steps.needed_of_ranks = "with simpler formulas";
@@ -164,14 +169,13 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
 bool needs_spare(config::RunConfig const& run) {
   auto const& parameters = parameters_of(run);
   auto const& sections = parameters.sections;
-  return parameters.initial || sections.stop.steady || sections.stop.condition >= 0 ||
-         !sections.events.empty();
+  return parameters.initial || !sections.events.empty();
 }
 
 }  // namespace
 
-bool finds_globals(config::RunConfig const& run) {
-  return !stencil_of(run).operands.empty() ||
+bool shares_numbers(config::RunConfig const& run) {
+  return parameters_of(run).sections.stop.condition >= 0 || !stencil_of(run).operands.empty() ||
          (!run.time.adaptive && !linearisation_of(run)->operands().empty());
 }
 

@@ -12,8 +12,9 @@ namespace gridstride::pde {
 
 /// Why they do not, a sentence; empty where they do, and in a run of one process.
 std::string refusal_of_ranks(config::RunConfig const& run);
-/// Whether a run's equations, or how they change with the fields, have values over the whole grid.
-bool finds_globals(config::RunConfig const& run);
+/// Whether ranks share numbers of the whole grid: for equations, how these change with the fields, or a
+/// condition that ends the run.
+bool shares_numbers(config::RunConfig const& run);
 /// How they share it; none: it is one process. Throws as `plan_slabs` does.
 std::optional<SweepPlan> rank_plan(config::RunConfig const& run, Device const& device);
 /// The rows of this process.

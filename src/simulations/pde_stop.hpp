@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,12 +35,17 @@ class StopTest {
   /// `NumericalError` for what is not finite.
   std::string reason(equations::StencilProgram const& rates, double const* found,
                      Moment<T> const& moment);
+  /// The same by all ranks, of which each has some planes of the moment. All have the same reason, or
+  /// throw the same.
+  std::string reason(equations::StencilProgram const& rates, double const* found,
+                     MomentPlanes<T> const& moment);
 
  private:
-  void queue_rates(equations::StencilProgram const& rates, double const* found,
-                   Moment<T> const& moment);
-  double largest_rate(Moment<T> const& moment);
-  bool holds(Moment<T> const& moment);
+  std::string reason_of(double time, std::function<double()> const& largest_rate,
+                        std::function<void()> const& find_values);
+  void queue_rates(system::Step<T> step, Planes const& own, std::int64_t first);
+  double largest_rate(std::size_t components, double time, std::int64_t before, bool by_ranks);
+  bool holds(double time);
 
   Stream stream_;
   config::RunConfig const& run_;

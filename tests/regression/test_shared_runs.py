@@ -433,6 +433,47 @@ class Systems(Shared):
             events=[{"at": [0.03], "set": {"u": "u - mean(u)"}}],
             time={"end": 0.1, "scheme": "euler"}), (2, 4))
 
+    def test_ends_that_all_find(self):
+        """Of the planes of each rank, with what lies beside them: rates, sides that hold, names with sides."""
+        decay = {"u": "0.1*laplace(u) - 3*u + 0.2*mean(u)", "v": "-v + u*p"}
+        let = {"p": "u^2 + laplace(u)/99"}
+        cases = (({"steady": 0.4}, {"x": {"dirichlet": "0.1*y"}, "y": {"dirichlet": "0.2*x"}}),
+                 ({"steady": 1e-9, "when": "max(d2_dy2(d2_dy2(u))) < 60"}, {"x": "periodic", "y": "periodic"}),
+                 ({"when": "mean(u*p) < 0.02*(1 + t) * (min(v) < 9)"}, {"x": "periodic", "y": {"neumann": 0}}))
+        for n, (stop, sides) in enumerate(cases):
+            names = {"p": {"y": "outflow"}} if n == 2 else {}
+            self.assert_ends_alike(pde(decay, let=let, stop=stop, boundary={**sides, **names},
+                                       precision=("float64", "float32")[n % 2],
+                                       grid={"points": [11, 67]}, output={"every": {"time": 0.7}},
+                                       time={"end": 9, "scheme": ("euler", "rk4", "ssprk2")[n]}), (2, 3, 5))
+        self.assert_ends_alike(pde({"u": "laplace(u) - 9*u"}, grid={"points": [5, 4, 31]}, stop={"steady": 1},
+                                   boundary={"x": "wall", "y": "periodic", "z": {"dirichlet": 0}},
+                                   initial={"u": "x + z"}, time={"end": 9}), (3,))
+
+    def assert_ends_alike(self, config, counts):
+        file = self.write("case.yaml", config)
+        summary, _ = self.call("run", file, "--output", "one", "--quiet", "--summary", "-", "--overwrite",
+                               environment={"OMP_NUM_THREADS": "1"})
+        alone = json.loads(summary)
+        self.assertIn("ended at t = ", alone["ending"])
+        for count in counts:
+            with self.subTest(ranks=count, stop=config["stop"]):
+                out, _ = self.on_ranks(count, "run", file, "--output", f"of_{count}", "--quiet", "--summary", "-",
+                                       "--overwrite")
+                self.assertEqual(json.loads(out)["ending"], alone["ending"])
+                self.assert_same("one/case.h5", f"of_{count}/case.h5")
+
+    def test_ends_that_cannot_be_found_are_told_once(self):
+        for stop, told in (({"steady": 1e-9}, "a rate of change is not finite at"),
+                           ({"when": "max(1/(u - u)) < 0"}, "a value in stop.when is not finite somewhere")):
+            file = self.write("case.yaml", pde(
+                {"u": "0.01*laplace(u) + if(t > 0.04, log(-1 - x)*(y > 0.7), 0)"}, stop=stop, time={"end": 9},
+                boundary={"x": "periodic", "y": {"neumann": 0}}, output={"every": {"count": 1}}))
+            _, alone = self.call("run", file, "--output", "one", "--quiet", "--overwrite", code=FAILED)
+            _, err = self.on_ranks(3, "run", file, "--output", "three", "--quiet", "--overwrite", code=FAILED)
+            self.assertEqual((alone.count(told), err.count(told)), (1, 1), alone + err)
+            self.assertIn(alone.strip(), err)
+
     def test_steps_that_follow_their_error(self):
         """By all schemes, with some that are rejected, events, ends and values in time."""
         equations = {"u": "0.01*laplace(u) + 30*u*(1 - u)*(u - 0.3)*(1 + sin(40*t)) - 0.1*mean(u)",
