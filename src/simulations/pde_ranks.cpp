@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "equations/stability.hpp"
+#include "kernels/support/rank_pieces.hpp"
 #include "simulations/pde_globals.hpp"
 #include "simulations/pde_implicit.hpp"
 #include "simulations/pde_march.hpp"
@@ -95,15 +96,26 @@ std::int64_t most_planes(SweepPlan const& plan) {
   return most + 2 * plan.rank_halo();
 }
 
-/// What solvers take beside the state, in arrays of a rank's planes.
+/// What implicit steps take beside the state, in arrays of a rank's planes: solvers and what they sum,
+/// boxes for planes and halos, and for the first limit of the step, which the first rank finds by itself,
+/// an array of the whole grid for each of what is linearised.
 int arrays_of_solvers(config::RunConfig const& run, Device const& device,
                       std::vector<Row> const& rows, SweepShape const& shape) {
   auto const plan = plan_of(shape, run.ranks);
   std::size_t const array = static_cast<std::size_t>(most_planes(plan)) * shape.plane_bytes();
-  std::size_t const bytes = solver_bytes(run, device.backend(), plan.cuts());
-  auto const reactions = std::ranges::count_if(
-      rows, [](Row const& row) { return row.role == Role::scratch && is_implicit_row(row); });
-  return static_cast<int>((bytes + array - 1) / array) + static_cast<int>(reactions);
+  std::size_t const halos = static_cast<std::size_t>(plan.rank_halo() * shape.arrays);
+  constexpr std::size_t boxes = 4;
+  std::size_t const bytes =
+      solver_bytes(run, device.backend(), plan.cuts()) +
+      boxes * static_cast<std::size_t>(shape.plane_values()) * sizeof(double) +
+      RankPieces::bytes(halos * shape.plane_bytes(), 0, run.ranks);
+  int arrays = static_cast<int>((bytes + array - 1) / array);
+  for (Row const& row : rows) {
+    if (row.role != Role::scratch) continue;
+    if (is_implicit_row(row)) arrays += row.arrays;
+    if (row.name == "coefficient") arrays += run.ranks * row.arrays;
+  }
+  return arrays;
 }
 
 std::vector<std::string> evolved_of(std::vector<Row> const& rows) {

