@@ -345,8 +345,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
 }
 
 /// Rows of a chunk, how many there are, and what they cost: turns of the march until the last block is
-/// done, if all take turns at the same pace. Where another pass fills up what is idle at its end, one
-/// wave of long chunks repeats the fewest rows.
+/// done, if all take turns at the same pace.
 struct PlaneCut {
   long long rows = 0, chunks = 0, cost = 0;
 };
@@ -355,26 +354,29 @@ template <class Shape>
 constexpr long long overlap = 2LL * Shape::steps* Shape::radius;
 
 template <class Shape>
-PlaneCut cut_into_waves(long long at_once, long long strips, long long all_rows, int waves) {
-  long long const wanted = std::clamp(waves * at_once / strips, 1LL, all_rows);
+PlaneCut cut_into(long long at_once, long long strips, long long all_rows, long long chunks) {
+  long long const wanted = std::clamp(chunks, 1LL, all_rows);
   long long const rows = (all_rows + wanted - 1) / wanted;
   long long const turns = (rows + overlap<Shape> + Shape::turns - 1) / Shape::turns;
   return {rows, (all_rows + rows - 1) / rows, (strips * wanted + at_once - 1) / at_once * turns};
 }
 
 /// Blocks do not keep that pace: chunks that are long, beside what they repeat, go in up to four waves,
-/// of which each block takes what is left.
+/// of which each block takes what is left. Beside other passes there are as few chunks, which repeat the
+/// fewest rows, as fill the device with those of so many passes.
 template <class Shape>
-PlaneCut best_cut(Device const& device, long long strips, long long all_rows, int most_waves) {
+PlaneCut best_cut(Device const& device, long long strips, long long all_rows, int beside) {
   long long const at_once = static_cast<long long>(device.processors()) * Shape::blocks;
-  auto const cut_into = [&](int waves) {
-    return cut_into_waves<Shape>(at_once, strips, all_rows, waves);
+  if (beside > 0)
+    return cut_into<Shape>(at_once, strips, all_rows, tiles_over(at_once, beside * strips));
+  auto const in_waves = [&](int waves) {
+    return cut_into<Shape>(at_once, strips, all_rows, waves * at_once / strips);
   };
-  for (int waves = std::min(most_waves, 4); waves > 1; --waves)
-    if (auto const cut = cut_into(waves); cut.rows >= 14 * overlap<Shape>) return cut;
-  PlaneCut best = cut_into(1);
-  for (int waves = 2; waves <= most_waves; ++waves)
-    if (auto const cut = cut_into(waves); cut.cost < best.cost) best = cut;
+  for (int waves = 4; waves > 1; --waves)
+    if (auto const cut = in_waves(waves); cut.rows >= 14 * overlap<Shape>) return cut;
+  PlaneCut best = in_waves(1);
+  for (int waves = 2; waves <= 8; ++waves)
+    if (auto const cut = in_waves(waves); cut.cost < best.cost) best = cut;
   return best;
 }
 
@@ -387,7 +389,7 @@ template <class Shape, class T>
 PlaneTiling cut_plane(Device const& device, LeapfrogArguments<T> const& a) {
   long long const strips = strips_of<Shape>(a.points[0]);
   long long const all_rows = a.made[1] - a.made[0];
-  PlaneCut const cut = best_cut<Shape>(device, strips, all_rows, a.beside ? 1 : 8);
+  PlaneCut const cut = best_cut<Shape>(device, strips, all_rows, a.beside);
   if (strips * cut.chunks > 2147483647)
     throw std::invalid_argument("star: the grid needs too many blocks");
   return {static_cast<unsigned>(strips), static_cast<unsigned>(cut.chunks),

@@ -258,7 +258,7 @@ template <class T>
 void leapfrog_repeatedly(Stream& stream, LeapfrogStep<T> step, WaveArrays<T>& arrays,
                          std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("star: {} steps", steps));
-  if (step.made[1] != 0 && makes_parts(chosen) && steps > 1 && steps != chosen.fused_steps)
+  if (step.made[1] != 0 && best_parts(chosen) > 1 && steps > 1 && steps != chosen.fused_steps)
     throw std::invalid_argument("star: several passes of a part of the planes");
   for (; chosen.fused_steps > 1 && steps >= chosen.fused_steps; steps -= chosen.fused_steps) {
     step.in = arrays.now;

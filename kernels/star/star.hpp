@@ -52,10 +52,9 @@ struct LeapfrogStep {
   /// Periodic, fixed or free.
   std::array<std::array<SideKind, 2>, 3> sides = {};
   /// Planes of the slowest axis, [from, to), whose new values are wanted; {0, 0}: all. Of the others
-  /// `out` holds anything, or what it did where `makes_parts` says so.
+  /// `out` holds anything, or what it did where `best_parts` has several.
   std::array<std::int64_t, 2> made = {};
-  bool beside =
-      false;  ///< another pass makes other planes at the same time, and takes what is idle
+  int beside = 0;  ///< so many other passes make other planes at the same time, and fill the device
 };
 
 /// Rows that make one step ignore `out_before`; one that makes several leaves there the moment
@@ -118,10 +117,11 @@ Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& w
 /// The fused steps of what `choose` would bind on a device of a backend; 1 for what it refuses.
 int fused_steps(Backend backend, StepKind const& kind, Repetition const& wanted);
 
-/// Whether a pass of several steps leaves planes of `out` alone that are not wanted.
+/// The parts, one after the other along the slowest axis, that a pass is best made in where several
+/// passes follow each other; 1: it does not leave planes of `out` alone that are not wanted.
 template <class T>
-bool makes_parts(Chosen<T> const& chosen) {
-  return chosen.fused_steps > 1;
+int best_parts(Chosen<T> const& chosen) {
+  return chosen.fused_steps > 1 ? 6 : 1;
 }
 
 /// Queues one step as was chosen.

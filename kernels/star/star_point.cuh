@@ -35,7 +35,7 @@ struct LeapfrogArguments {
   T weight[3][most_radius];  // factor·c²·w_k/h², or factor·w_k/h² where c² is a field
   long long points[3];
   long long made[2];  // of the slowest axis: the planes from one to the other are wanted
-  bool beside;        // another pass makes others at the same time
+  int beside;         // so many other passes make others at the same time
   SideRule side[3][2];
 };
 

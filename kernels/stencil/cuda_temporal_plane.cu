@@ -348,23 +348,26 @@ __global__ void __launch_bounds__(plane_warps* warp_size, Shape::blocks)
 }
 
 /// Rows of a chunk, how many there are, and what they cost: turns of the march until the last warp is
-/// done, if all take turns at the same pace. Where another pass fills up what is idle at its end, one
-/// wave of long chunks repeats the fewest rows.
+/// done, if all take turns at the same pace.
 struct PlaneCut {
   long long rows = 0, chunks = 0, cost = 0;
 };
 
+/// Beside other passes there are as few chunks, which repeat the fewest rows, as fill the device with
+/// those of so many passes.
 template <class Shape>
-PlaneCut best_cut(Device const& device, long long columns, long long all_rows, int most_waves) {
+PlaneCut best_cut(Device const& device, long long columns, long long all_rows, int beside) {
   long long const at_once =
       static_cast<long long>(device.processors()) * Shape::blocks * plane_warps;
-  PlaneCut best;
-  for (int waves = 1; waves <= most_waves; ++waves) {
-    long long const chunks = std::clamp(waves * at_once / columns, 1LL, all_rows);
+  auto const cut_into = [&](long long wanted) -> PlaneCut {
+    long long const chunks = std::clamp(wanted, 1LL, all_rows);
     long long const rows = (all_rows + chunks - 1) / chunks;
-    long long const cost = (columns * chunks + at_once - 1) / at_once * (rows + 2 * Shape::steps);
-    if (best.chunks == 0 || cost < best.cost) best = {rows, chunks, cost};
-  }
+    return {rows, chunks, (columns * chunks + at_once - 1) / at_once * (rows + 2 * Shape::steps)};
+  };
+  if (beside > 0) return cut_into((at_once + beside * columns - 1) / (beside * columns));
+  PlaneCut best = cut_into(at_once / columns);
+  for (int waves = 2; waves <= 8; ++waves)
+    if (auto const cut = cut_into(waves * at_once / columns); cut.cost < best.cost) best = cut;
   return best;
 }
 
@@ -383,7 +386,7 @@ PlaneTiling cut_plane(Device const& device, DiffusionArguments<T> const& a) {
   long long const end_columns = std::min(columns, most_end_columns);
   int const short_by = at_side ? 2 * Shape::steps : 0;
   long long const all_rows = to - from + 2 * short_by;
-  PlaneCut const cut = best_cut<Shape>(device, columns + end_columns, all_rows, a.beside ? 1 : 8);
+  PlaneCut const cut = best_cut<Shape>(device, columns + end_columns, all_rows, a.beside);
   if ((columns + end_columns) * cut.chunks > 2147483647 || a.points[1] > 2147483647)
     throw std::invalid_argument("stencil: the grid needs too many blocks");
   return {static_cast<unsigned>(columns), static_cast<unsigned>(end_columns),

@@ -26,6 +26,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -361,7 +362,8 @@ constexpr int least_groups = 2 * steps / lines + 1;  // such that a tile has a l
 
 /// The blocks that take the least time: so many groups and planes each that the multiprocessors,
 /// which take one block at a time, are busy for the fewest warps and planes, what tiles and marches
-/// repeat of each other included.
+/// repeat of each other included. Those that the last blocks leave idle are busy with other passes where
+/// these are beside, as long as all together fill the device.
 template <class T>
 Work share_out(Stream& stream, DiffusionArguments<T> const& a) {
   using Memory = Layout<T>;
@@ -379,8 +381,11 @@ Work share_out(Stream& stream, DiffusionArguments<T> const& a) {
       z_tiles = z_tiles < 1 ? 1 : z_tiles > nz ? nz : z_tiles;
       long long const length = tiles(nz, z_tiles);
       z_tiles = tiles(nz, length);
-      double const cost = static_cast<double>(tiles(x_tiles * y_tiles * z_tiles, processors)) *
-                          static_cast<double>(length + 2 * steps + 2) * (groups + 1);
+      long long const blocks = x_tiles * y_tiles * z_tiles;
+      double const turns = a.beside > 0
+                               ? std::max(static_cast<double>(blocks) / processors, 1.0 / a.beside)
+                               : static_cast<double>(tiles(blocks, processors));
+      double const cost = turns * static_cast<double>(length + 2 * steps + 2) * (groups + 1);
       if (best.groups != 0 && cost >= least) continue;
       least = cost;
       best = {static_cast<unsigned>(x_tiles), static_cast<unsigned>(y_tiles),

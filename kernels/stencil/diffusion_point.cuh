@@ -43,7 +43,7 @@ struct DiffusionArguments {
   T source_weight;
   long long points[3];
   long long made[2];  // of the slowest axis: the planes from one to the other are wanted
-  bool beside;        // another pass makes others at the same time
+  int beside;         // so many other passes make others at the same time
   SideRule side[3][2];
   T const* side_value[3][2];  // null where periodic; in the order of the face's points
 };

@@ -347,8 +347,9 @@ int steps_of_pass(Chosen<T> const& chosen, int dims, std::int64_t left) {
 }
 
 template <class T>
-bool makes_parts(Chosen<T> const& chosen, int dims) {
-  return dims > 1 && chosen.fused_steps > 1 && chosen.row->name == "temporal";
+int best_parts(Chosen<T> const& chosen, int dims) {
+  if (dims == 1 || chosen.fused_steps == 1 || chosen.row->name != "temporal") return 1;
+  return dims == 2 ? 6 : 4;  // in 3D the march of each part repeats planes of those beside it
 }
 
 template <class T>
@@ -356,7 +357,8 @@ T* diffuse_repeatedly(Stream& stream, DiffusionStep<T> step, T* first, T* second
                       std::int64_t steps, Chosen<T> const& chosen) {
   if (steps < 0) throw std::invalid_argument(fmt::format("stencil: {} steps", steps));
   int const dims = step.grid.dims;
-  if (step.made[1] != 0 && makes_parts(chosen, dims) && steps > steps_of_pass(chosen, dims, steps))
+  if (step.made[1] != 0 && best_parts(chosen, dims) > 1 &&
+      steps > steps_of_pass(chosen, dims, steps))
     throw std::invalid_argument("stencil: several passes of a part of the planes");
   bool const has_terms = std::ranges::any_of(step.terms, &DiffusionStep<T>::Term::values);
   if (step.base != nullptr || has_terms)
@@ -401,7 +403,7 @@ double euler_limit(Grid const& grid, double largest_diffusivity) {
   template void diffuse(Stream&, DiffusionStep<T> const&, Chosen<T> const&);             \
   template StepKind kind_of(DiffusionStep<T> const&);                                    \
   template int steps_of_pass(Chosen<T> const&, int, std::int64_t);                       \
-  template bool makes_parts(Chosen<T> const&, int);                                      \
+  template int best_parts(Chosen<T> const&, int);                                        \
   template Chosen<T> choose(Device const&, StepKind const&, Repetition const&);          \
   template T* diffuse_repeatedly(Stream&, DiffusionStep<T>, T*, T*, std::int64_t,        \
                                  Chosen<T> const&);                                      \

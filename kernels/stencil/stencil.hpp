@@ -47,10 +47,9 @@ struct DiffusionStep {
   std::array<Term, max_terms> terms;     ///< those with null values are left out
   std::array<std::array<Side, 2>, 3> sides;
   /// Planes of the slowest axis, [from, to), whose new values are wanted; {0, 0}: all. Of the others
-  /// `out` holds anything, or what it did where `makes_parts` says so.
+  /// `out` holds anything, or what it did where `best_parts` has several.
   std::array<std::int64_t, 2> made = {};
-  bool beside =
-      false;  ///< another pass makes other planes at the same time, and takes what is idle
+  int beside = 0;  ///< so many other passes make other planes at the same time, and fill the device
 };
 
 /// How often a step is made: steps after the first one take the result of the one before, in two
@@ -126,9 +125,10 @@ int steps_of_pass(Chosen<T> const& chosen, int dims, std::int64_t left);
 template <class T>
 Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& wanted);
 
-/// Whether a pass of several steps leaves planes of `out` alone that are not wanted.
+/// The parts, one after the other along the slowest axis, that a pass is best made in where several
+/// passes follow each other; 1: it does not leave planes of `out` alone that are not wanted.
 template <class T>
-bool makes_parts(Chosen<T> const& chosen, int dims);
+int best_parts(Chosen<T> const& chosen, int dims);
 
 /// Queues one step as was chosen.
 template <class T>

@@ -48,12 +48,11 @@ void BoxLinks::let_go(Stream& stream) {
 void BoxLinks::finish(std::span<Arrival const> arrivals) {
   std::vector<Box> sent, received;
   for (auto const& [way, pieces, stream] : arrivals) {
-    if (int const to = beside_[index(way)]; to >= 0) {
-      std::size_t const turn = sent_[index(way)]++ % turns;
-      sent.push_back({to, way, turn, filled_bytes_[index(way)][turn]});
-    }
-    if (int const from = beside_[index(1 - way)]; from >= 0)
-      received.push_back({from, way, received_[index(way)] % turns, size_of(pieces)});
+    int const back = 1 - way, rank = beside_[index(back)];
+    if (rank < 0) continue;
+    std::size_t const turn = sent_[index(back)]++ % turns;
+    sent.push_back({rank, back, turn, filled_bytes_[index(back)][turn]});
+    received.push_back({rank, way, received_[index(way)] % turns, size_of(pieces)});
   }
   move(sent, received);
   for (auto const& [way, pieces, stream] : arrivals) {

@@ -12,7 +12,7 @@ namespace gridstride {
 
 namespace {
 
-/// What is sent and what is received on ways that are finished together is one group, which waits for
+/// What is sent and what is received of ways that are finished together is one group, which waits for
 /// nothing but itself. A stream of its own has them, so that no box waits to be filled for what
 /// another rank has not sent.
 class NcclLinks final : public EventLinks {

@@ -32,13 +32,12 @@ class DirectLinks final : public RankLinks {
   void finish(std::span<Arrival const> arrivals) override {
     std::vector<RankMessage> sent, received;
     for (auto const& [way, pieces, stream] : arrivals) {
-      auto& started = started_[place(way)];
-      if (int const to = beside_[place(way)]; to >= 0) {
-        for (auto const& piece : started.front()) sent.push_back({to, 1 + way, piece});
-        started.pop();
-      }
-      if (int const from = beside_[place(1 - way)]; from >= 0)
-        for (auto const& piece : pieces) received.push_back({from, 1 + way, piece});
+      int const back = 1 - way, rank = beside_[place(back)];
+      if (rank < 0) continue;
+      auto& started = started_[place(back)];
+      for (auto const& piece : started.front()) sent.push_back({rank, 1 + back, piece});
+      started.pop();
+      for (auto const& piece : pieces) received.push_back({rank, 1 + way, piece});
     }
     ranks_.exchange(sent, received);
   }

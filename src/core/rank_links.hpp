@@ -36,8 +36,9 @@ class RankLinks {
   /// has taken all but the last of what it was sent, and at most two are on the way at a time.
   virtual void start(int way, Pieces const& pieces, Stream& stream) = 0;
   virtual void let_go(Stream& stream) = 0;
-  /// Queues what comes next on these ways. All ranks call it; it may wait for what others have queued,
-  /// and for what this one has started on these ways.
+  /// Queues what comes next on these ways, and hands on what this rank has started to those that it
+  /// comes from. Two ranks beside each other finish what goes between them at a time: they may wait for
+  /// what the other one has queued, and for what was started.
   virtual void finish(std::span<Arrival const> arrivals) = 0;
 };
 

@@ -14,6 +14,10 @@ namespace gridstride {
 
 namespace {
 
+/// Streams of parts. With those that exchange there are no more of them than the eight that a GPU has
+/// queues for; where two share one, each waits for all that the other one waits for.
+constexpr std::size_t lanes = 4;
+
 template <class T>
 std::span<std::byte> bytes_of(std::span<T> values) {
   return std::as_writable_bytes(values);
@@ -48,14 +52,12 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
                      plan.parts > 1 || plan.by_stages ? Meanwhile::kernels : Meanwhile::nothing);
   slabs_.emplace(stream, plan, ranks);
   if (plan.parts > 1) {
-    for (int i = 0; i < plan.parts; ++i) {
-      bool const is_urgent = (i == 0 && is_beside(0)) || (i + 1 == plan.parts && is_beside(1));
+    for (int i = 0; i < plan.parts; ++i)
       parts_.emplace_back(stream.device(),
                           Planes{own_.lower + own_.count() * i / plan.parts,
-                                 own_.lower + own_.count() * (i + 1) / plan.parts},
-                          is_urgent);
-    }
-    for (int side = 0; side < 2; ++side) gates_.emplace_back(stream.device());
+                                 own_.lower + own_.count() * (i + 1) / plan.parts});
+    for (std::size_t i = 0; i < lanes; ++i) lanes_.emplace_back(stream.device());
+    gate_.emplace(stream.device());
   }
   if (plan.by_stages)
     for (int side = 0; side < 2; ++side) edges_.emplace_back(stream.device());
@@ -224,17 +226,23 @@ void RankSteps<T>::make_stage(Planes const& planes, T* in, T* out,
   for (Edge& edge : edges_) stream_.wait(edge.made);
 }
 
-/// Two come by turns: what the first one looks at was made one part earlier, here and by the rank
-/// beside. Of four the inner ones come first, while what the others look at comes.
+/// The part that comes at a place of a pass. Ranks beside each other begin with what they have in
+/// common, or end with it; the last one of an odd ring begins with both ends.
+template <class T>
+std::size_t RankSteps<T>::part_in_order(std::size_t place) const {
+  std::size_t const last = parts_.size() - 1;
+  bool const is_even = ranks_.rank() % 2 == 0;
+  bool const closes_ring = plan_.shape.periodic && is_even && ranks_.rank() + 1 == plan_.ranks;
+  if (closes_ring) return place % 2 == 0 ? place / 2 : last - place / 2;
+  return is_even ? place : last - place;
+}
+
 template <class T>
 void RankSteps<T>::make_in_parts(Pass const& pass) {
   begin_parts();
   auto const next = made_anew();
-  std::size_t const last = parts_.size() - 1;
-  for (std::size_t i = 1; i < last; ++i) make_part(i, next, pass);
-  bool const by_turns = parts_.size() == 2 && turn_ == 1;
-  make_part(by_turns ? last : 0, next, pass);
-  make_part(by_turns ? 0 : last, next, pass);
+  for (std::size_t place = 0; place < parts_.size(); ++place)
+    make_part(part_in_order(place), next, pass);
   halos_there_ = false;
   halos_started_ = true;
   state_ = next;
@@ -247,39 +255,36 @@ template <class T>
 void RankSteps<T>::make_part(std::size_t number, std::vector<std::size_t> const& next,
                              Pass const& pass) {
   Part& part = parts_[number];
+  Stream& stream = lanes_[lane_++ % lanes];
   bool const is_lowest = number == 0, is_uppermost = number + 1 == parts_.size();
-  if (is_lowest) open_gate(0, part);
-  if (is_uppermost) open_gate(1, part);
-  if (!is_lowest) part.stream.wait(parts_[number - 1].made[1 - turn_]);
-  if (!is_uppermost) part.stream.wait(parts_[number + 1].made[1 - turn_]);
-  make_planes(part.stream, part.planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps),
-              pass);
-  part.stream.record(part.made[turn_]);
-  if (is_lowest) start_halo(0, next, part.stream);
-  if (is_uppermost) start_halo(1, next, part.stream);
+  if (is_lowest) open_gate(0, part, stream);
+  if (is_uppermost) open_gate(1, part, stream);
+  stream.wait(part.made[1 - turn_]);
+  if (!is_lowest) stream.wait(parts_[number - 1].made[1 - turn_]);
+  if (!is_uppermost) stream.wait(parts_[number + 1].made[1 - turn_]);
+  make_planes(stream, part.planes, plan_.rank_halo(), static_cast<int>(plan_.trip_steps), pass);
+  if (is_lowest) start_halo(0, next, stream);
+  if (is_uppermost) start_halo(1, next, stream);
+  stream.record(part.made[turn_]);
 }
 
 /// What comes is put in its place while the pass before is made: the part has looked at that in the
 /// one before it.
 template <class T>
-void RankSteps<T>::open_gate(int side, Part& part) {
-  if (halos_there_) return;
-  Gate& gate = gates_[static_cast<std::size_t>(side)];
-  gate.stream.wait(part.made[turn_]);
-  finish_halos(std::array{arrival_of(side, gate.stream)});
-  gate.stream.record(gate.open);
-  part.stream.wait(gate.open);
+void RankSteps<T>::open_gate(int side, Part const& part, Stream& stream) {
+  if (halos_there_ || !is_beside(side)) return;
+  gate_->stream.wait(part.made[turn_]);
+  finish_halos(std::array{arrival_of(side, gate_->stream)});
+  gate_->stream.record(gate_->open);
+  stream.wait(gate_->open);
 }
 
-/// What is queued on the streams of parts after this comes after all that `stream_` has.
+/// What is queued in parts after this comes after all that `stream_` has.
 template <class T>
 void RankSteps<T>::begin_parts() {
   if (in_parts_) return;
-  stream_.record(queued_);
-  for (Part& part : parts_) {
-    part.stream.wait(queued_);
-    for (Event& made : part.made) part.stream.record(made);  // nothing from before is waited for
-  }
+  for (Part& part : parts_)
+    for (Event& made : part.made) stream_.record(made);
   in_parts_ = true;
 }
 
@@ -287,10 +292,7 @@ void RankSteps<T>::begin_parts() {
 template <class T>
 void RankSteps<T>::end_parts() {
   if (!in_parts_) return;
-  for (Part& part : parts_) {
-    part.stream.record(part.idle);
-    stream_.wait(part.idle);
-  }
+  for (Part const& part : parts_) stream_.wait(part.made[1 - turn_]);
   opened_.links->let_go(stream_);
   in_parts_ = false;
 }
@@ -305,7 +307,7 @@ void RankSteps<T>::make_planes(Stream& stream, Planes const& made, std::int64_t 
                      own_.upper + (is_beside(1) ? halo : 0)};
   Planes const planes = Planes{made.lower - reach, made.upper + reach}.within(there);
   auto window = window_of(planes, made);
-  window.beside = in_parts_;
+  window.beside = in_parts_ ? static_cast<int>(lanes) - 1 : 0;
   window.steps = steps;
   set_arrays(window, planes);
   pass(stream, window);
@@ -369,8 +371,7 @@ void RankSteps<T>::start_halos() {
   halos_started_ = true;
 }
 
-/// What comes to a side comes on the way to the other one, on which the rank may send where nothing
-/// comes.
+/// What comes to a side comes on the way to the other one.
 template <class T>
 RankLinks::Arrival RankSteps<T>::arrival_of(int side, Stream& stream) {
   std::int64_t const halo = plan_.rank_halo();

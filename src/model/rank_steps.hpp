@@ -29,16 +29,16 @@
 ///
 /// So k steps cost one exchange, and (k − 1)·r planes that both neighbours compute (J. Demmel,
 /// M. Hoemmen, M. Mohiyuddin, K. Yelick, "Avoiding communication in sparse matrix computations",
-/// 2008). Where a pass takes long, it is a trip by itself, made in four parts. Each has a stream of its
-/// own and waits for what it looks at: itself and the parts beside it in the pass before, at the ends
-/// what comes from a neighbour. The inner ones are queued first: the halos of the outer ones travel
-/// meanwhile, and no pass waits for the last part of the one before:
+/// 2008). Where a pass takes long, it is a trip by itself, made in parts. Each waits for what it looks
+/// at: itself and the parts beside it in the pass before, at the ends what comes from a neighbour. They
+/// are queued one beside the other, upwards on one rank and downwards on the next one, on a few streams
+/// by turns. So what a part looks at was made nearly a pass before, here and by the neighbour, and as
+/// many parts as there are streams are under way all the time, those of two passes among them:
 ///
-///     part          1(n) 2(n) 0(n) 3(n) 1(n + 1) 2(n + 1) 0(n + 1) …
-///     looks at      0, 1 and 2 of pass n for 1(n + 1); the upper neighbour's 0(n), 2(n) and 3(n)
-///                   for 3(n + 1)
-///
-/// Where a rank has too few planes for four there are two, by turns the lower and the upper one first.
+///     rank 0        0(n) 1(n) 2(n) 3(n) 0(n + 1) 1(n + 1) …
+///     rank 1        3(n) 2(n) 1(n) 0(n) 3(n + 1) 2(n + 1) …
+///     looks at      0, 1 and 2 of pass n for 1(n + 1); 2(n), 3(n) and the upper neighbour's 0(n) for
+///                   3(n + 1)
 ///
 /// Steps of several stages that are made one by one have an exchange for each stage, where kernels make
 /// any planes by themselves. Those that are sent, and look at what has come, have streams of their own
@@ -88,18 +88,13 @@ class RankSteps final : public WindowSteps<T> {
   Order order_for(std::span<T* const> arrays, std::int64_t steps);
   /// Some of the rank's planes, which are made by themselves.
   struct Part {
-    Part(Device const& device, Planes const& own, bool is_urgent)
-        : planes(own),
-          stream(is_urgent ? Stream(device).urgent() : Stream(device)),
-          made{Event(device), Event(device)},
-          idle(device) {}
+    Part(Device const& device, Planes const& own)
+        : planes(own), made{Event(device), Event(device)} {}
 
     Planes planes;
-    Stream stream;
     std::array<Event, 2> made;  // by turns
-    Event idle;                 // all that was queued is done
   };
-  /// Where what comes to a side is put in its place, beside the parts.
+  /// Where what comes is put in its place, beside the parts.
   struct Gate {
     explicit Gate(Device const& device) : stream(Stream(device).urgent()), open(device) {}
 
@@ -119,6 +114,7 @@ class RankSteps final : public WindowSteps<T> {
   void make_whole(std::int64_t steps, Pass const& pass);
   void make_in_parts(Pass const& pass);
   void make_part(std::size_t number, std::vector<std::size_t> const& next, Pass const& pass);
+  std::size_t part_in_order(std::size_t place) const;
   void begin_parts();
   void end_parts();
   void make_planes(Stream& stream, Planes const& made, std::int64_t halo, int steps,
@@ -134,7 +130,7 @@ class RankSteps final : public WindowSteps<T> {
   void start_halos();
   RankLinks::Arrival arrival_of(int side, Stream& stream);
   void finish_halos(std::span<RankLinks::Arrival const> arrivals);
-  void open_gate(int side, Part& part);
+  void open_gate(int side, Part const& part, Stream& stream);
   void take_halos();
   void move_slabs(bool out);
 
@@ -159,10 +155,12 @@ class RankSteps final : public WindowSteps<T> {
   bool halos_started_ = false;  // those of the next trip, on both sides
   bool halos_there_ = false;    // and they have come
   std::vector<Part> parts_;     // or none
-  std::vector<Gate> gates_;     // of both sides
-  std::vector<Edge> edges_;     // likewise, or none
-  bool in_parts_ = false;       // their streams have what comes after all on `stream_`
-  std::size_t turn_ = 0;        // of two, one pass after the other
+  std::vector<Stream> lanes_;   // that these go on
+  std::size_t lane_ = 0;        // that the next one goes on
+  std::optional<Gate> gate_;
+  std::vector<Edge> edges_;  // of both sides, or none
+  bool in_parts_ = false;    // parts come after all that `stream_` has
+  std::size_t turn_ = 0;     // of two, one pass after the other
   Timer since_settled_;
   RankReport report_;
 };

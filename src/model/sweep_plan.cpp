@@ -179,14 +179,11 @@ std::int64_t best_trip_steps(SweepPlan const& plan, RankRates const& rates, std:
   return best;
 }
 
-/// Parts of a pass, each as thick as its halos at least. Of four the inner ones begin while those of
-/// the pass before come to their end; two leave a pause between passes. More repeat more of each other.
+/// Parts of a pass, each as thick as its halos at least.
 int parts_of(SweepPlan const& plan) {
   auto const& shape = plan.shape;
-  std::int64_t const least = plan.least_planes(), halo = shape.fused_steps * shape.reach;
-  for (int const parts : {4, 2})
-    if (shape.in_parts && least / parts >= halo) return parts;
-  return 1;
+  std::int64_t const halo = shape.fused_steps * shape.reach;
+  return static_cast<int>(std::clamp<std::int64_t>(plan.least_planes() / halo, 1, shape.parts));
 }
 
 /// Whether there is an exchange for each stage, beside what most of its planes take: where that is long

@@ -48,8 +48,9 @@ struct SweepShape {
                            ///< one after the other
   std::size_t value_bytes = 8;
   double values_per_update = 2;  ///< that a step in the device's memory reads and writes at a point
-  /// Whether a pass of `fused_steps` makes the planes alone that are wanted.
-  bool in_parts = false;
+  /// Parts that a pass of `fused_steps` is best made in; 1: it does not make the planes alone that are
+  /// wanted.
+  int parts = 1;
   /// Of stages that leave alone what lies within their reach of where the grid goes on: how many a step
   /// has; else 0.
   int stages = 0;

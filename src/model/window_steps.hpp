@@ -26,10 +26,10 @@ struct Window {
   /// Whether the grid goes on at the lower and upper end of the slowest axis. What is computed
   /// within the reach of the steps from there does not count, whatever holds at this side.
   std::array<bool, 2> cut;
-  /// Of its planes, from which to which new values are wanted. Where the shape has `in_parts`, passes
-  /// of its fused steps leave the others as they are.
+  /// Of its planes, from which to which new values are wanted. Where the shape has several
+  /// `parts`, passes of its fused steps leave the others as they are.
   std::array<std::int64_t, 2> made;
-  bool beside;  ///< another pass makes other planes at the same time
+  int beside;  ///< so many other passes make other planes at the same time
   /// Queues some of the window's planes on a stream, beside others.
   using MakePlanes = std::function<void(Stream&, Planes const&)>;
   /// Of a plan with `stages`: how a pass makes each of its stages. `out`, of the window's planes, is what

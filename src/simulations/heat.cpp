@@ -104,7 +104,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   with_zero_of(run.precision, [&](auto zero) {
     auto const chosen = chosen_for<decltype(zero)>(run, device);
     shape.fused_steps = chosen.fused_steps;
-    shape.in_parts = stencil::makes_parts(chosen, run.grid.dims);
+    shape.parts = stencil::best_parts(chosen, run.grid.dims);
   });
   int const coefficients = has_array(rows, "diffusivity") + has_array(rows, "source");
   shape.values_per_update =

@@ -162,7 +162,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
       });
       shape.values_per_update = 2.0 * components / shape.fused_steps;
     }
-    shape.in_parts = shape.alike && run.grid.dims == 2 && !has_globals;
+    if (shape.alike && run.grid.dims == 2 && !has_globals) shape.parts = 4;
   } else {
     shape.scratch += components * scratch_buffers(run, scheme) + system_of(run).name_count() +
                      (GlobalFinder<float>::needs_scratch(stencil.terms, stencil.operands) ? 1 : 0);

@@ -33,7 +33,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                  .alike = !depends_on_time(all) && parameters_of(run).ricker.empty(),
                  .value_bytes = size_of(run.precision),
                  .values_per_update = ((fused > 1 ? 4.0 : 3.0) + coefficients) / fused,
-                 .in_parts = star::makes_parts(chosen)};
+                 .parts = star::best_parts(chosen)};
   return steps;
 }
 

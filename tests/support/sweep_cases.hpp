@@ -162,7 +162,7 @@ void expect_diffusion_bits(SweepCase const& one, Backend backend, std::string_vi
     return stencil::steps_of_pass(chosen, grid.dims, left);
   };
   auto plan = plan_of(one, 1, 1, 1, sizeof(T));
-  plan.shape.in_parts = stencil::makes_parts(chosen, grid.dims);
+  plan.shape.parts = stencil::best_parts(chosen, grid.dims);
   auto const steps = make(stream, plan, next);
   T* const arrays[] = {has_arrays ? host.data() : nullptr};
   steps->run(arrays, one.steps, [&](Stream& queue, Window<T> const& window) {
@@ -234,7 +234,7 @@ void expect_wave_bits(SweepCase const& one, Backend backend, star::Repetition co
   };
   auto plan = plan_of(one, one.order / 2, 2, made, sizeof(T));
   plan.shape.fused_steps = chosen.fused_steps;
-  plan.shape.in_parts = star::makes_parts(chosen);
+  plan.shape.parts = star::best_parts(chosen);
   auto const steps = make(stream, plan, next);
   T* const state[] = {has_arrays ? host_now.data() : nullptr,
                       has_arrays ? host_before.data() : nullptr};

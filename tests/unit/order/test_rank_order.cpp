@@ -62,7 +62,7 @@ void expect_order(OrderCase const& one, Ranks& ranks) {
   SweepShape shape{.grid = {.dims = 1, .points = {one.planes, 1, 1}}, .periodic = one.periodic};
   shape.fused_steps = 2;
   shape.arrays = shape.made = static_cast<int>(one.arrays);
-  shape.in_parts = true;
+  shape.parts = 5;
   auto const plan = plan_ranks(shape, one.ranks, Backend::cuda, one.trip_steps);
   ASSERT_EQ(plan.parts > 1, one.trip_steps == 2);
   RankSteps<double> steps(
