@@ -29,10 +29,29 @@ ColumnReduction::ColumnReduction(Stream const& stream, FieldOperation<double> co
       cuts_(cuts_of(operation.points[0])),
       count_(sums_of(operation.points)),
       sums_(stream, MemorySpace::device,
-            static_cast<std::size_t>(count_) * static_cast<std::size_t>(fields)) {}
+            static_cast<std::size_t>(count_) * static_cast<std::size_t>(fields)),
+      done_(stream, MemorySpace::device, static_cast<std::size_t>(fields)) {
+  Stream on = stream;
+  zero_async(done_.span(), on);
+}
 
 std::int64_t ColumnReduction::sums_of(std::array<std::int64_t, 3> const& points) {
   return cuts_of(points[0]).count(parts_of_rows(points[1], points) * points[0]);
+}
+
+ColumnTiles ColumnReduction::tiles_of(std::int64_t first_part, std::int64_t parts,
+                                      std::span<FieldColumns const> columns) {
+  std::int64_t const line = operation_.points[0];
+  ColumnTiles tiles{.operation = operation_,
+                    .columns = {},
+                    .sums = sums_.data() + cuts_.count(first_part * line),
+                    .count = count_,
+                    .size = parts * line,
+                    .cuts = cuts_,
+                    .results = {},
+                    .done = done_.data()};
+  std::ranges::copy(columns, tiles.columns);
+  return tiles;
 }
 
 #ifdef GRIDSTRIDE_WITH_CUDA
@@ -40,18 +59,20 @@ std::int64_t ColumnReduction::sums_of(std::array<std::int64_t, 3> const& points)
 void ColumnReduction::find_parts(Stream& stream, std::int64_t first_part, std::int64_t parts,
                                  std::span<FieldColumns const> columns) {
   if (parts == 0 || columns.empty()) return;
-  std::int64_t const line = operation_.points[0];
-  ColumnTiles tiles{operation_, {},           sums_.data() + cuts_.count(first_part * line),
-                    count_,     parts * line, cuts_};
-  std::ranges::copy(columns, tiles.columns);
-  cuda_column_tiles(stream, tiles, static_cast<int>(columns.size()));
+  cuda_column_tiles(stream, tiles_of(first_part, parts, columns), static_cast<int>(columns.size()));
 }
 
 void ColumnReduction::finish(Stream& stream, std::span<FieldNumbers* const> results) {
-  FieldResults all{};
-  std::ranges::copy(results, all.of);
-  cuda_finish_fields(stream, operation_, sums_.data(), count_, all,
-                     static_cast<int>(results.size()));
+  auto all = tiles_of(0, 0, {});
+  std::ranges::copy(results, all.results);
+  cuda_finish_fields(stream, all, static_cast<int>(results.size()));
+}
+
+void ColumnReduction::find(Stream& stream, std::span<FieldColumns const> columns,
+                           std::span<FieldNumbers* const> results) {
+  auto all = tiles_of(0, parts_of_rows(operation_.points[1], operation_.points), columns);
+  std::ranges::copy(results, all.results);
+  cuda_column_tiles(stream, all, static_cast<int>(columns.size()));
 }
 
 #else
@@ -59,6 +80,8 @@ void ColumnReduction::finish(Stream& stream, std::span<FieldNumbers* const> resu
 void ColumnReduction::find_parts(Stream&, std::int64_t, std::int64_t,
                                  std::span<FieldColumns const>) {}
 void ColumnReduction::finish(Stream&, std::span<FieldNumbers* const>) {}
+void ColumnReduction::find(Stream&, std::span<FieldColumns const>, std::span<FieldNumbers* const>) {
+}
 
 #endif
 

@@ -30,6 +30,20 @@ inline std::int64_t parts_of_rows(std::int64_t rows, std::array<std::int64_t, 3>
   return (rows + rows_of_part(points) - 1) / rows_of_part(points);
 }
 
+/// The tiles of the columns of some parts, for the functions of the backend.
+struct ColumnTiles {
+  FieldOperation<double> operation;
+  FieldColumns columns[most_fields];
+  FieldNumbers* sums;  ///< of the first of these tiles; those of the next field are `count` further
+  std::int64_t count;
+  std::int64_t size;  ///< columns of all these parts
+  TileCuts cuts;
+  /// Where the last block of each field finds its result: null: nowhere. `done`, a counter for each, is 0
+  /// before and after.
+  FieldNumbers* results[most_fields];
+  unsigned* done;
+};
+
 /// Reduces the columns of all parts of so many fields. Nothing is allocated and nobody waits for the
 /// device, so that it may be part of a graph.
 class ColumnReduction {
@@ -43,6 +57,9 @@ class ColumnReduction {
                   std::span<FieldColumns const> columns);
   /// Once those of all parts are there: queues the numbers of the first fields.
   void finish(Stream& stream, std::span<FieldNumbers* const> results);
+  /// Both for all parts, by one kernel.
+  void find(Stream& stream, std::span<FieldColumns const> columns,
+            std::span<FieldNumbers* const> results);
   /// The sums, field after field, and how many of them the first rows have of each, which no part goes
   /// beyond.
   std::span<FieldNumbers> sums() { return sums_.span(); }
@@ -55,25 +72,16 @@ class ColumnReduction {
   FieldOperation<double> operation_;
   TileCuts cuts_;
   std::int64_t count_;  ///< of a field
+  ColumnTiles tiles_of(std::int64_t first_part, std::int64_t parts,
+                       std::span<FieldColumns const> columns);
+
   Buffer<FieldNumbers> sums_;
+  Buffer<unsigned> done_;  // of each field, tiles
 };
 
-/// The tiles of the columns of some parts, for the functions of the backend.
-struct ColumnTiles {
-  FieldOperation<double> operation;
-  FieldColumns columns[most_fields];
-  FieldNumbers* sums;  ///< of the first of these tiles; those of the next field are `count` further
-  std::int64_t count;
-  std::int64_t size;  ///< columns of all these parts
-  TileCuts cuts;
-};
+/// For the family's own files.
 void cuda_column_tiles(Stream& stream, ColumnTiles const& tiles, int fields);
-struct FieldResults {
-  FieldNumbers* of[most_fields];
-};
-void cuda_finish_fields(Stream& stream, FieldOperation<double> const& operation,
-                        FieldNumbers const* sums, std::int64_t count, FieldResults const& results,
-                        int fields);
+void cuda_finish_fields(Stream& stream, ColumnTiles const& tiles, int fields);
 /// The columns of whole parts of a field, the rows from `first_row` on.
 template <class T>
 void cuda_columns(Stream& stream, FieldOperation<T> const& operation, T const* values,

@@ -111,6 +111,19 @@ int lasting_of(Marched const& what) {
   return std::max(what.program->components - static_cast<int>(what.program->results.size()), 0);
 }
 
+std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_points) {
+  auto programs =
+      in_parts ? parts_of(*what.program, lane_points) : std::vector{whole(*what.program)};
+  if (programs.size() > 1 && has_sides(what)) programs.push_back(whole(*what.program));
+  for (Summed const& one : what.summed) programs.push_back(whole(*one.program));
+  return programs;
+}
+
+std::size_t parts_among(Marched const& what, std::vector<Part> const& programs) {
+  std::size_t const of_stage = programs.size() - what.summed.size();
+  return of_stage > 1 && has_sides(what) ? of_stage - 1 : of_stage;
+}
+
 template <class T>
 std::vector<SideRules> side_rules(std::span<Input<T> const> inputs) {
   std::vector<SideRules> all;

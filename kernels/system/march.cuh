@@ -372,7 +372,7 @@ struct March {
             first - lag},
         to(-2 * lag),
         rows_made(static_cast<unsigned>(last - first)),
-        totals(a, first) {
+        totals(a, first, last) {
     if constexpr (has_time) strip.clock = *a.place.clock;
 #pragma unroll
     for (int n = 0; n < (levels + 1) * found_numbers; ++n)
@@ -423,7 +423,7 @@ struct March {
     }
     if constexpr (summed > 0) {
       take_state<way>(strip, rows, row);
-      totals.add<way>(strip, rows, static_cast<unsigned>(to) < rows_made, is_stored);
+      totals.add<way>(strip, rows, to, is_stored);
     }
     ++to;
   }

@@ -146,6 +146,17 @@ struct Plan {
     return node.index - static_cast<int>(what.program->results.size()) - lasting_of(what);
   }
 
+  /// Values that are found beforehand and looked at, by so many levels and in their last state.
+  int found_values(int levels) const {
+    auto const count = [](StencilProgram const& program) {
+      return static_cast<int>(
+          std::ranges::count(program.code, equations::Kind::found, &equations::Node::kind));
+    };
+    int values = levels * count(*what.program);
+    for (Summed const& one : what.summed) values += count(*one.program);
+    return values;
+  }
+
   Plan(Marched const& marched, bool splits, int columns)
       : what(marched), in_parts(splits), lane_points(columns) {
     auto const is_fused = [](int which) { return which >= 0; };
@@ -275,7 +286,7 @@ MarchLayout layout_of(Plan const& plan, int value_bytes, MarchShape const& shape
     columns += std::reduce(sides->begin(), sides->end());
   int const values =
       (rows * static_cast<int>(components) + inner_rows + plan.kept) * shape.lane_points + beside +
-      columns * (layout.lag + program.reach[1] + 3) + layout.levels * plan.what.found;
+      columns * (layout.lag + program.reach[1] + 3) + plan.found_values(layout.levels);
   int sums = 0;  // in float64
   for (Summed const& one : plan.what.summed) sums += 1 + one.least + one.greatest;
   layout.registers = values * value_bytes / 4 + 2 * sums * shape.lane_points + other_registers;
@@ -392,19 +403,6 @@ std::optional<std::pair<double, MarchShape>> best_shape(std::vector<Plan> const&
 }  // namespace
 
 bool has_sides(Marched const& what) { return is_sided(what, 0) || is_sided(what, 1); }
-
-std::vector<Part> march_programs(Marched const& what, bool in_parts, int lane_points) {
-  auto programs =
-      in_parts ? parts_of(*what.program, lane_points) : std::vector{whole(*what.program)};
-  if (programs.size() > 1 && has_sides(what)) programs.push_back(whole(*what.program));
-  for (Summed const& one : what.summed) programs.push_back(whole(*one.program));
-  return programs;
-}
-
-std::size_t parts_among(Marched const& what, std::vector<Part> const& programs) {
-  std::size_t const of_stage = programs.size() - what.summed.size();
-  return of_stage > 1 && has_sides(what) ? of_stage - 1 : of_stage;
-}
 
 MarchLayout layout_of(Marched const& what, int value_bytes, MarchShape const& shape) {
   return layout_of(Plan(what, shape.in_parts, shape.lane_points), value_bytes, shape);

@@ -34,33 +34,37 @@ __device__ __forceinline__ void find_summed_columns(Strip const& strip, Rows con
 struct Totals {
   static constexpr int count = summed > 0 ? summed : 1;
   double sums[count][lane_points], least[count][lane_points], greatest[count][lane_points];
-  int part, end;  // the part's number, and the row after its last one
+  int part;  // its number
+  int from, until,
+      end;  // rows that count, and the row after the part's last one, from the chunk's first
 
-  __device__ __forceinline__ Totals(MarchArguments<Real> const& a, long long first) {
+  __device__ __forceinline__ Totals(MarchArguments<Real> const& a, long long first,
+                                    long long last) {
     if constexpr (summed == 0) return;
     SummedRows const& of = a.summed;
-    part = static_cast<int>((max(first, of.lower) - of.lower) / of.rows);
-    end = static_cast<int>(min(of.lower + (part + 1) * of.rows, of.upper));
+    from = static_cast<int>(max(of.lower - first, 0LL));
+    until = static_cast<int>(min(of.upper, last) - first);
+    part = static_cast<int>((first + from - of.lower) / of.rows);
+    end = static_cast<int>(
+        min(of.lower + (part + 1) * of.rows - first, static_cast<long long>(until)));
     clear();
   }
 
-  /// Takes in the row that the march has come to, where it is one of its chunk and asked for.
+  /// Takes in the row that the march has come to, the chunk's `number`, where it counts.
   template <Way way>
-  __device__ __forceinline__ void add(Strip const& strip, Rows const& rows, bool is_of_chunk,
+  __device__ __forceinline__ void add(Strip const& strip, Rows const& rows, int number,
                                       bool const (&is_stored)[lane_points]) {
-    long long const row = strip.row - lag;
-    SummedRows const& of = strip.a.summed;
-    bool const counts = is_of_chunk && row >= of.lower && row < of.upper;
+    bool const counts = number >= from && number < until;
     double weight = 1;
     if constexpr (way == Way::near && !wraps[1]) {
-      long long const at = strip.a.place.first[1] + row;
+      long long const at = strip.a.place.first[1] + strip.row - lag;
       if (at == 0 || at == strip.a.place.whole[1] - 1) weight = 0.5;
     }
     add_fields<0, way>(strip, rows, weight, counts);
-    if (!counts || row + 1 != end) return;
+    if (!counts || number + 1 != end) return;
     store(strip, is_stored);
     ++part;
-    end = static_cast<int>(min(end + of.rows, of.upper));
+    end = min(end + static_cast<int>(strip.a.summed.rows), until);
     clear();
   }
 

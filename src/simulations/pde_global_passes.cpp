@@ -154,16 +154,18 @@ void GlobalPasses<T>::step(Stream& stream, system::PassArrays<T> const& arrays, 
       if (!pass.what.summed[i].greatest) columns[i].greatest = nullptr;
       results[i] = found_.data() + state * plan_.operands() + pass.operands[i];
     }
+    if (!own || !own->ranks) {
+      reduction_.find(stream, std::span(columns).first(count), std::span(results).first(count));
+      continue;
+    }
     reduction_.find_parts(stream, planes.lower / rows.rows,
                           reduce::parts_of_rows(planes.count(), points_),
                           std::span(columns).first(count));
-    if (own && own->ranks) {
-      auto const cuts = own->ranks->cuts_of([this](std::int64_t plane) {
-        return equations::numbers_of_operand * reduction_.sums_before(plane);
-      });
-      own->ranks->share(stream, reinterpret_cast<double*>(reduction_.sums().data()),
-                        static_cast<int>(count), cuts);
-    }
+    auto const cuts = own->ranks->cuts_of([this](std::int64_t plane) {
+      return equations::numbers_of_operand * reduction_.sums_before(plane);
+    });
+    own->ranks->share(stream, reinterpret_cast<double*>(reduction_.sums().data()),
+                      static_cast<int>(count), cuts);
     reduction_.finish(stream, std::span(results).first(count));
   }
 }

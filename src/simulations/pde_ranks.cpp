@@ -225,6 +225,7 @@ MemoryForecast rank_memory(config::RunConfig const& run, Device const& device) {
     return row.role == Role::scratch && row.name != "coefficient";
   });
   auto memory = forecast_slabs(run, device, rows, steps, plan);
+  memory.other_bytes += global_pass_bytes(run, device.backend());
   if (needs_spare(run)) memory.host_bytes += steps.shape.bytes();
   if (goes_by_multigrid(run)) memory.host_bytes += add_kept_memory(memory, run);
   return memory;

@@ -199,8 +199,14 @@ std::optional<ErrorControl> errors_of(config::RunConfig const& run) {
                       longest_step(run, changes_in_time(run))};
 }
 
+std::size_t global_pass_bytes(config::RunConfig const& run, Backend backend) {
+  if (stencil_of(run).operands.empty() || !goes_by_passes(run, backend)) return 0;
+  return GlobalPasses<double>::bytes(run.grid, Passing(run).globals());
+}
+
 MemoryForecast memory_of(config::RunConfig const& run, Inputs const&, Backend backend) {
   auto memory = forecast(run, rows_of(run, backend));
+  memory.other_bytes += global_pass_bytes(run, backend);
   if (run.time.adaptive)
     memory.other_bytes += AdaptiveSteps::bytes(run.grid, stencil_of(run).rates.size());
   if (goes_by_multigrid(run)) add_implicit_memory(memory, run, backend);

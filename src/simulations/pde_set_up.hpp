@@ -32,6 +32,8 @@ std::vector<std::string> names_of(config::RunConfig const& run, equations::Unkno
 /// The components with their sides; of vectors the array that is written; what stability looks at.
 std::vector<Row> rows_of(config::RunConfig const& run, Backend backend);
 MemoryForecast memory_of(config::RunConfig const& run, Inputs const& inputs, Backend backend);
+/// Device memory of passes that find values over the grid.
+std::size_t global_pass_bytes(config::RunConfig const& run, Backend backend);
 
 /// Whether a of some side with ∂u/∂n + a·u = g depends on time.
 bool factors_change(config::RunConfig const& run);
