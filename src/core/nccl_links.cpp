@@ -1,5 +1,6 @@
 #include "core/nccl_links.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -37,8 +38,11 @@ class NcclLinks final : public EventLinks {
   std::string name() const override { return "nccl"; }
 
  private:
-  std::vector<RankMessage> messages_of(std::span<Box const> boxes,
+  /// In the order of the ways: two ranks may be beside each other twice.
+  std::vector<RankMessage> messages_of(std::span<Box const> given,
                                        OfTurns<std::byte*> const& memory) const {
+    std::vector<Box> boxes(given.begin(), given.end());
+    std::ranges::sort(boxes, {}, &Box::way);
     std::vector<RankMessage> messages;
     for (auto const& [rank, way, turn, bytes] : boxes)
       messages.push_back({rank, 0, {memory[index(way)][turn], bytes}});
