@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/timer.hpp"
+#include "kernels/elementwise/elementwise.hpp"
 #include "kernels/support/gpu_links.hpp"
 
 namespace gridstride {
@@ -275,6 +276,7 @@ void RankSteps<T>::open_gate(int side, Part const& part, Stream& stream) {
   if (halos_there_ || !is_beside(side)) return;
   gate_->stream.wait(part.made[turn_]);
   finish_halos(std::array{arrival_of(side, gate_->stream)});
+  turn_halo(side, gate_->stream);
   gate_->stream.record(gate_->open);
   stream.wait(gate_->open);
 }
@@ -394,8 +396,24 @@ void RankSteps<T>::finish_halos(std::span<RankLinks::Arrival const> arrivals) {
 /// Before something else than the next steps changes the state or looks at it.
 template <class T>
 void RankSteps<T>::take_halos() {
-  if (halos_started_) finish_halos(std::array{arrival_of(0, stream_), arrival_of(1, stream_)});
+  if (!halos_started_) return;
+  finish_halos(std::array{arrival_of(0, stream_), arrival_of(1, stream_)});
+  for (int const side : {0, 1}) turn_halo(side, stream_);
   halos_started_ = false;
+}
+
+/// What has come from the other end of the axis, of arrays that have the other sign there. Steps of it are
+/// those of the planes that it stands for, with this sign.
+template <class T>
+void RankSteps<T>::turn_halo(int side, Stream& stream) {
+  bool const is_end = side == 0 ? ranks_.is_first() : ranks_.rank() + 1 == plan_.ranks;
+  if (!is_end || !is_beside(side)) return;
+  std::int64_t const halo = plan_.rank_halo();
+  Planes const planes =
+      side == 0 ? Planes{own_.lower - halo, own_.lower} : Planes{own_.upper, own_.upper + halo};
+  for (std::size_t i = 0; i < state_.size(); ++i)
+    if ((plan_.shape.turned >> i & 1U) != 0)
+      elementwise::scale<T>(stream, -1, planes_of(state_[i], planes));
 }
 
 /// From the arrays of the whole grid to the ranks, or the other way.

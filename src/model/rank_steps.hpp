@@ -131,6 +131,7 @@ class RankSteps final : public WindowSteps<T> {
   RankLinks::Arrival arrival_of(int side, Stream& stream);
   void finish_halos(std::span<RankLinks::Arrival const> arrivals);
   void open_gate(int side, Part const& part, Stream& stream);
+  void turn_halo(int side, Stream& stream);
   void take_halos();
   void move_slabs(bool out);
 

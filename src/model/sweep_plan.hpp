@@ -54,6 +54,8 @@ struct SweepShape {
   /// Of stages that leave alone what lies within their reach of where the grid goes on: how many a step
   /// has; else 0.
   int stages = 0;
+  /// Of a periodic axis, bit i: array i has the other sign on the other side of its ends.
+  std::uint32_t turned = 0;
   /// Planes that ranks do not cut: the grid is cut at multiples of so many, and no rank has one alone.
   std::int64_t together = 1;
 

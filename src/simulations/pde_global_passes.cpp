@@ -117,19 +117,12 @@ system::SummedRows GlobalPasses<T>::summed_rows(GlobalPassPlan::Pass const& pass
                                                 std::int64_t first) const {
   bool const is_next = pass.state == plan_.stages();
   auto const& stages = plan_.passes().back().what.stages;
-  system::SummedRows rows{.columns = {},
-                          .lower = own.lower - first,
-                          .upper = own.upper - first,
-                          .rows = reduce::rows_of_part(points_),
-                          .fraction = stages[is_next ? 0 : index(pass.state)].fraction,
-                          .steps_ahead = is_next ? 1 : 0};
-  for (std::size_t i = 0; i < pass.operands.size(); ++i) {
-    auto const array = [&](std::size_t number) {
-      return const_cast<double*>(columns_[3 * i + number].data());
-    };
-    rows.columns[i] = {array(0), array(1), array(2)};
-  }
-  return rows;
+  return {.columns = {},
+          .lower = own.lower - first,
+          .upper = own.upper - first,
+          .rows = reduce::rows_of_part(points_),
+          .fraction = stages[is_next ? 0 : index(pass.state)].fraction,
+          .steps_ahead = is_next ? 1 : 0};
 }
 
 template <class T>
@@ -139,21 +132,22 @@ void GlobalPasses<T>::step(Stream& stream, system::PassArrays<T> const& arrays, 
   Planes const planes = own ? own->own : Planes{0, points_[1]};
   for (std::size_t p = is_first ? 0 : 1; p < marches_.size(); ++p) {
     auto const& pass = plan_.passes()[p];
-    auto const rows = summed_rows(pass, planes, part.first);
-    auto made = part;
-    if (!pass.what.stores) made.rows = {rows.lower, rows.upper};
-    marches_[p].queue(stream, arrays, dt, clock, made,
-                      {reinterpret_cast<double const*>(found_.data()), rows});
+    auto rows = summed_rows(pass, planes, part.first);
     std::array<reduce::FieldColumns, system::most_summed> columns;
     std::array<reduce::FieldNumbers*, system::most_summed> results;
     auto const count = pass.operands.size();
     int const state = pass.state % plan_.stages();
     for (std::size_t i = 0; i < count; ++i) {
-      columns[i] = {rows.columns[i].sums, rows.columns[i].least, rows.columns[i].greatest};
-      if (!pass.what.summed[i].least) columns[i].least = nullptr;
-      if (!pass.what.summed[i].greatest) columns[i].greatest = nullptr;
+      auto const& asked = pass.what.summed[i];
+      columns[i] = {columns_[3 * i].data(), asked.least ? columns_[3 * i + 1].data() : nullptr,
+                    asked.greatest ? columns_[3 * i + 2].data() : nullptr};
+      rows.columns[i] = {columns[i].sums, columns[i].least, columns[i].greatest};
       results[i] = found_.data() + state * plan_.operands() + pass.operands[i];
     }
+    auto made = part;
+    if (!pass.what.stores) made.rows = {rows.lower, rows.upper};
+    marches_[p].queue(stream, arrays, dt, clock, made,
+                      {reinterpret_cast<double const*>(found_.data()), rows});
     if (!own || !own->ranks) {
       reduction_.find(stream, std::span(columns).first(count), std::span(results).first(count));
       continue;

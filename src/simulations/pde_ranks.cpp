@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "equations/parity.hpp"
 #include "equations/stability.hpp"
 #include "kernels/support/rank_pieces.hpp"
 #include "simulations/pde_globals.hpp"
@@ -22,22 +23,82 @@ namespace gridstride::pde {
 
 namespace {
 
-/// Whether a field, or a name with sides, has the other sign around the slowest axis.
+/// Of all components and those of names with sides, whether they have the other sign around the slowest
+/// axis.
+std::vector<char> turned_around(config::RunConfig const& run) {
+  auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
+  std::vector<char> turned;
+  auto const add = [&](equations::Unknown const& unknown) {
+    bool const turns = run.sides_of(unknown.name)[slowest][0].kind == SideKind::antiperiodic;
+    turned.insert(turned.end(), static_cast<std::size_t>(unknown.components), turns ? 1 : 0);
+  };
+  for (auto const& unknown : system_of(run).unknowns) add(unknown);
+  for (auto const& [name, terms] : system_of(run).names) add(name);
+  return turned;
+}
+
 bool turns_around(config::RunConfig const& run) {
+  return std::ranges::any_of(turned_around(run), [](char turns) { return turns != 0; });
+}
+
+bool is_zero(config::Formula const& formula) {
+  auto const nodes = formula.expression.nodes();
+  return nodes.size() == 1 && nodes[0].operation == expression::Operation::number &&
+         nodes[0].value == 0;
+}
+
+/// Whether steps of what has the other sign are those of the fields with the other sign: planes beyond the
+/// ends of the axis, which ranks make steps of, too, have it.
+bool turns_with_fields(config::RunConfig const& run) {
+  auto const turned = turned_around(run);
+  auto const stencil = stencil_of(run);
+  int const dims = run.grid.dims;
+  std::size_t place = 0;
+  auto const follow = [&](equations::StencilProgram const& program) {
+    for (auto const& parity : equations::parities_of(program, turned))
+      if (turned.at(place++) != 0 ? !parity.opposite : !parity.same) return false;
+    return true;
+  };
+  auto const components = static_cast<std::size_t>(system_of(run).component_count());
+  place = components - stencil.rates.size();  // by leapfrog rates of rates alone
+  if (place > 0 && !std::equal(turned.begin(), turned.begin() + static_cast<std::ptrdiff_t>(place),
+                               turned.begin() + static_cast<std::ptrdiff_t>(place)))
+    return false;
+  if (!follow(equations::program_of(stencil.terms, stencil.rates, dims))) return false;
+  auto const names = name_programs(stencil, dims);
+  return std::ranges::all_of(names, follow);
+}
+
+/// Whether what has the other sign has a value on a side along another axis, which would have it, too.
+bool has_values_beside(config::RunConfig const& run) {
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   return std::ranges::any_of(run.boundary, [&](config::Sides const& sides) {
-    return sides[slowest][0].kind == SideKind::antiperiodic;
+    if (sides[slowest][0].kind != SideKind::antiperiodic) return false;
+    return std::ranges::any_of(std::span(sides).first(slowest), [](auto const& ends) {
+      return std::ranges::any_of(ends, [](config::SideCondition const& side) {
+        return has_values(side.kind) &&
+               !(side.components.empty() ? is_zero(side.value)
+                                         : std::ranges::all_of(side.components, is_zero));
+      });
+    });
   });
 }
 
 std::string needed_of(config::RunConfig const& run) try {
+  bool const is_explicit = !goes_by_modes(run) && !goes_by_multigrid(run);
+  bool const turns = is_explicit && turns_around(run);
   Obstacle const obstacles[] = {
       {goes_by_modes(run),
        "by differences, explicit ones or implicit ones with 'implicit: {solver: multigrid}'"},
       {goes_by_multigrid(run) && run.grid.dims == 1,
        "of grids with two or three axes, where they are implicit"},
       {!system_of(run).sides.empty(), "with sides that do not follow from fields"},
-      {turns_around(run), "with sides along the slowest axis that are not antiperiodic"}};
+      {turns && !turns_with_fields(run),
+       "where the slowest axis is antiperiodic with equations that change their sign with those "
+       "fields"},
+      {turns && has_values_beside(run),
+       "where the slowest axis is antiperiodic with sides along the others that give such fields "
+       "0"}};
   return needed_for(obstacles);
 } catch (Error const&) {
   return {};  // of equations that nobody takes, which is told by itself
@@ -138,6 +199,9 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   auto const components = static_cast<int>(steps.evolved.size());
   shape.periodic = wraps_of(run)[slowest];
   shape.arrays = shape.made = components;
+  auto const turned = turned_around(run);
+  for (int c = 0; c < components; ++c)
+    if (turned[static_cast<std::size_t>(c)] != 0) shape.turned |= 1U << c;
   auto const* const slopes = slopes_of(run);
   bool const is_implicit = goes_by_multigrid(run);
   // Implicit stages have an exchange each.

@@ -408,6 +408,31 @@ class Systems(Shared):
         self.assert_shared(pde({"u": "0.02*laplace(u) + 0.1*d_dx(u)"}, initial={"u": "cos(3*x)*y"},
                                boundary={"x": "antiperiodic", "y": "outflow"}), (4,))
 
+    def test_turns_around_the_slowest_axis(self):
+        """Odd fields beside even ones, in each way to make steps; names, too."""
+        equations = {"u": "0.02*laplace(u) + 3*u*(v - u^2)/(1 + mean(u^2)) + 0.1*sin(9*t)*d_dy(u)",
+                     "v": "0.01*laplace(v) + u^2 - v + 0.1*abs(d_dx(u))"}
+        sides = {"u": {"x": {"lower": {"dirichlet": 0}, "upper": "outflow"}, "y": "antiperiodic"},
+                 "v": {"x": {"neumann": "0.1*x"}, "y": "periodic"}}
+        times = ({"end": 0.05, "scheme": "euler"}, {"end": 0.1}, {"end": 0.1, "scheme": "rk45"},
+                 {"end": 0.1, "scheme": "ssprk3", "step": "adaptive", "tolerance": 1e-4})
+        for n, time in enumerate(times):
+            self.assert_shared(pde(equations, boundary=sides, grid={"points": [11, 133]}, time=time,
+                                   precision=("float64", "float32")[n % 2]), (2, 3, 5))
+        self.assert_shared(pde(
+            {"u": "0.02*laplace(u - p) + 0.1*d_dy(p)"}, let={"p": "u^3 + laplace(u)/999"},
+            boundary={"p": {"x": "wall", "y": "antiperiodic"}, "u": {"x": "wall", "y": "antiperiodic"}},
+            grid={"points": [9, 67]}, stop={"steady": 1e-3}), (3,))
+
+    def test_turns_around_in_1d_and_3d(self):
+        self.assert_shared(pde({"u": "0.01*laplace(u) + d_dx(u) + u - u^3"}, grid={"points": 101},
+                               boundary={"x": "antiperiodic"}, initial={"u": "cos(3*x)"},
+                               time={"end": 0.02, "scheme": "euler"}), (2, 5))
+        self.assert_shared(pde(
+            {"u": "laplace(u) - sin(u)"}, fields={"u": {"order": 2}}, initial={"u": "cos(3*z)*x", "u_t": "y"},
+            boundary={"x": "periodic", "y": "antiperiodic", "z": "antiperiodic"},
+            grid={"points": [5, 6, 31]}, time={"end": 0.3, "scheme": "leapfrog"}), (2, 3))
+
     def test_fields_of_a_file(self):
         values = [0.01 * i for i in range(11 * 34)]
         (self.directory / "u.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
@@ -571,8 +596,10 @@ class Ends(Shared):
                 (pde(REACTION, time={"end": 0.1, "scheme": "etdrk4"}), "implicit ones with 'implicit: {solver: multigrid}'"),
                 (pde({"u": "0.1*laplace(u)"}, boundary={"x": {"neumann": "-u"}, "y": "periodic"}),
                  "with sides that do not follow from fields"),
-                (pde({"u": "0.1*laplace(u)"}, boundary={"x": "periodic", "y": "antiperiodic"}),
-                 "along the slowest axis that are not antiperiodic"),
+                (pde({"u": "0.1*laplace(u) + u^2"}, boundary={"x": "periodic", "y": "antiperiodic"}),
+                 "antiperiodic with equations that change their sign with those fields"),
+                (pde({"u": "0.1*laplace(u)"}, boundary={"x": {"dirichlet": "y"}, "y": "antiperiodic"}),
+                 "antiperiodic with sides along the others that give such fields 0"),
                 ({"simulation": "eigenvalues", "device": "cpu", "grid": {"points": [9, 9]},
                   "boundary": {"x": {"dirichlet": 0}, "y": {"dirichlet": 0}},
                   "parameters": {"modes": 2}}, "eigenvalues is not computed by several ranks")):
@@ -770,6 +797,15 @@ class OnGpu(NeedsGpu):
                     time={"end": 4, "scheme": "euler"}, kernels={"system": "march"},
                     boundary={"x": {"dirichlet": "y"}, "y": {"neumann": "x"}}),
                 transports=("p2p",))
+
+    def test_turns_around_the_slowest_axis(self):
+        for equation, scheme in (("0.02*laplace(u) + u - u^3", "euler"), ("0.02*laplace(u) - u*mean(u^2)", "rk4")):
+            for precision, points in (("float64", [65, 203]), ("float32", [12, 13, 70])):
+                self.assert_shared_on_gpu(pde(
+                    {"u": equation}, grid={"points": points}, precision=precision,
+                    boundary={"x": {"dirichlet": 0}, "y": "antiperiodic", "z": "antiperiodic"} if len(points) == 3
+                    else {"x": {"dirichlet": 0}, "y": "antiperiodic"},
+                    time={"end": 0.01, "scheme": scheme}), counts=(2,))
 
     def test_systems_in_passes_made_in_parts(self):
         """Large grids alone; between passes ranks look at the extremes that a step follows from."""
