@@ -418,7 +418,7 @@ class Systems(Shared):
                  {"end": 0.1, "scheme": "ssprk3", "step": "adaptive", "tolerance": 1e-4})
         for n, time in enumerate(times):
             self.assert_shared(pde(equations, boundary=sides, grid={"points": [11, 133]}, time=time,
-                                   precision=("float64", "float32")[n % 2]), (2, 3, 5))
+                                   precision=("float64", "float32")[n % 2]), ((2, 5), (3,), (2,), (5,))[n])
         self.assert_shared(pde(
             {"u": "0.02*laplace(u - p) + 0.1*d_dy(p)"}, let={"p": "u^3 + laplace(u)/999"},
             boundary={"p": {"x": "wall", "y": "antiperiodic"}, "u": {"x": "wall", "y": "antiperiodic"}},
@@ -427,11 +427,11 @@ class Systems(Shared):
     def test_turns_around_in_1d_and_3d(self):
         self.assert_shared(pde({"u": "0.01*laplace(u) + d_dx(u) + u - u^3"}, grid={"points": 101},
                                boundary={"x": "antiperiodic"}, initial={"u": "cos(3*x)"},
-                               time={"end": 0.02, "scheme": "euler"}), (2, 5))
+                               time={"end": 0.02, "scheme": "euler"}), (5,))
         self.assert_shared(pde(
             {"u": "laplace(u) - sin(u)"}, fields={"u": {"order": 2}}, initial={"u": "cos(3*z)*x", "u_t": "y"},
             boundary={"x": "periodic", "y": "antiperiodic", "z": "antiperiodic"},
-            grid={"points": [5, 6, 31]}, time={"end": 0.3, "scheme": "leapfrog"}), (2, 3))
+            grid={"points": [5, 6, 31]}, time={"end": 0.3, "scheme": "leapfrog"}), (2,))
 
     def test_fields_of_a_file(self):
         values = [0.01 * i for i in range(11 * 34)]
@@ -470,7 +470,7 @@ class Systems(Shared):
             self.assert_ends_alike(pde(decay, let=let, stop=stop, boundary={**sides, **names},
                                        precision=("float64", "float32")[n % 2],
                                        grid={"points": [11, 67]}, output={"every": {"time": 0.7}},
-                                       time={"end": 9, "scheme": ("euler", "rk4", "ssprk2")[n]}), (2, 3, 5))
+                                       time={"end": 9, "scheme": ("euler", "rk4", "ssprk2")[n]}), ((2, 5), (3,), (2,))[n])
         self.assert_ends_alike(pde({"u": "laplace(u) - 9*u"}, grid={"points": [5, 4, 31]}, stop={"steady": 1},
                                    boundary={"x": "wall", "y": "periodic", "z": {"dirichlet": 0}},
                                    initial={"u": "x + z"}, time={"end": 9}), (3,))

@@ -113,9 +113,9 @@ TEST(PdeGlobalPasses, Compile) {
   auto const compiles = [&](Planned const& planned) {
     auto const plan = planned.plan();
     EXPECT_EQ(plan.refusal(), "");
-    for (auto const& pass : plan.passes()) {
-      auto const shape = system::march_shapes(pass.what, 8, 1).front();
-      EXPECT_FALSE(compile_cubin(system::march_source<double>(pass.what, shape), 90).empty());
+    for (auto const* pass : {&plan.passes()[1], &plan.passes().back()}) {
+      auto const shape = system::march_shapes(pass->what, 8, 1).front();
+      EXPECT_FALSE(compile_cubin(system::march_source<double>(pass->what, shape), 90).empty());
     }
   };
   try {
