@@ -72,6 +72,13 @@ GRIDSTRIDE_HOST_DEVICE inline T add_axis(T change, T weight, T lower, T center, 
   return multiply_add(weight, (upper - center) - (center - lower), change);
 }
 
+/// The same from the point's differences to its two neighbours: centre − lower, and upper − centre. At
+/// a Neumann side the inner one stands for both, with the sign of the other turned, which is exact.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE inline T add_differences(T change, T weight, T below, T above) {
+  return multiply_add(weight, above - below, change);
+}
+
 /// The same with a diffusivity field.
 template <class T>
 GRIDSTRIDE_HOST_DEVICE inline T add_axis(T change, T weight, T lower, T center, T upper,

@@ -56,13 +56,17 @@ void cuda_temporal_volume(Stream&, DiffusionArguments<T> const&, int steps, bool
 template <class T>
 bool cuda_fits_line(Device const&, long long const (&points)[3]);
 template <class T>
-bool cuda_fits_plane(Device const&, long long const (&points)[3]);
+bool cuda_fits_plane(Device const&, long long const (&points)[3]);  // on one cluster
+template <class T>
+bool cuda_fits_grid(Device const&, long long const (&points)[3]);  // a plane, on all of it
 /// `steps` plain steps with constant diffusivity of the values in `out`, in place, where the answer
 /// to the question above was yes; u has to be given on Dirichlet sides already.
 template <class T>
 void cuda_resident_line(Stream&, DiffusionArguments<T> const&, int steps);
 template <class T>
 void cuda_resident_plane(Stream&, DiffusionArguments<T> const&, int steps);
+template <class T>
+void cuda_resident_grid(Stream&, DiffusionArguments<T> const&, int steps);
 
 template <class T>
 void cuda_impose(Stream&, int dims, DiffusionArguments<T> const&);

@@ -67,7 +67,10 @@ template <class T>
 T* cuda_resident(Stream& stream, int dims, DiffusionArguments<T> const& arguments,
                  Repeat<T> const& repeat) {
   cuda_register_queue(stream, dims, arguments);
-  auto* const resident = dims == 1 ? cuda_resident_line<T> : cuda_resident_plane<T>;
+  auto* const resident = dims == 1 ? cuda_resident_line<T>
+                         : cuda_fits_plane<T>(stream.device(), arguments.points)
+                             ? cuda_resident_plane<T>
+                             : cuda_resident_grid<T>;
   constexpr std::int64_t most_steps = std::int64_t{1} << 30;  // of one launch
   for (std::int64_t left = repeat.steps - 1; left > 0; left -= most_steps)
     resident(stream, arguments, static_cast<int>(std::min(left, most_steps)));
@@ -98,9 +101,9 @@ std::span<Variant<DiffusionFunction<T>> const> variants() {
       {"resident",
        Backend::cuda,
        GRIDSTRIDE_CUDA_ROW(cuda_resident<T>),
-       "lines and planes that fit stay in the registers of one cluster for all steps, after a "
-       "first "
-       "one of register_queue; neither a source nor a field of diffusivity",
+       "lines and planes that fit stay in the registers of one cluster, or planes of all "
+       "multiprocessors, for all steps, after a first one of register_queue; neither a source nor "
+       "a field of diffusivity",
        {.clusters = true}},
   };
   return rows;
@@ -224,7 +227,7 @@ struct Limits {
 };
 
 /// For each number of dimensions.
-constexpr Limits limits[] = {{1 << 13, 0}, {1 << 17, 1 << 20}, {0, 3 << 19}};
+constexpr Limits limits[] = {{1 << 13, 0}, {1 << 23, 1 << 20}, {0, 3 << 19}};
 
 /// Open sides take a pass in 3D longer, while single steps are helped by the caches: bytes of u
 /// from which on the pass is faster.
@@ -251,7 +254,8 @@ bool fits_chip([[maybe_unused]] Device const& device, [[maybe_unused]] Grid cons
 #ifdef GRIDSTRIDE_WITH_CUDA
   long long const points[3] = {grid.points[0], grid.points[1], grid.points[2]};
   if (grid.dims == 1) return cuda_fits_line<T>(device, points);
-  if (grid.dims == 2) return cuda_fits_plane<T>(device, points);
+  if (grid.dims == 2)
+    return cuda_fits_plane<T>(device, points) || cuda_fits_grid<T>(device, points);
 #endif
   return false;
 }
@@ -285,7 +289,7 @@ std::string_view fastest(Device const& device, StepKind const& kind, int fused_s
       grid.dims == 3 && has_open_side(kind)
           ? grid.size() >= least_temporal_open / static_cast<std::int64_t>(sizeof(T))
           : grid.size() >= least_temporal;
-  if (fused_steps == 0 && grid.size() <= most_resident && fits_chip<T>(device, grid))
+  if (fused_steps == 0 && !kind.cut && grid.size() <= most_resident && fits_chip<T>(device, grid))
     return "resident";
   bool const several = fused_steps == 0 ? is_large : next_steps(grid.dims, fused_steps) > 1;
   return several && fits_pass<T>(device, kind) ? "temporal" : "register_queue";

@@ -97,6 +97,7 @@ struct StepKind {
   bool variable = false;  ///< α is a field
   bool source = false;
   bool alike = true;  ///< steps of forward Euler, and nothing changes from one to the next
+  bool cut = false;   ///< the grid is a part of one, whose ends come from elsewhere after few steps
 };
 
 /// That of steps that are alike; of `step`, the arrays `in` and `out` do not count.

@@ -13,14 +13,6 @@
 
 namespace gridstride::stencil {
 
-/// `change` with one axis' share added, from the point's differences to its two neighbours:
-/// centre − lower, and upper − centre. At a Neumann side the inner one stands for both, with the
-/// sign of the other turned, which is exact.
-template <class T>
-__device__ T add_differences(T change, T weight, T below, T above) {
-  return multiply_add(weight, above - below, change);
-}
-
 /// The index of the point that i repeats on an axis of `points`.
 __device__ inline long long wrapped_index(long long i, long long points) {
   if (i >= 0 && i < points) return i;

@@ -59,15 +59,17 @@ Grid part_of(config::RunConfig const& run) {
   return grid;
 }
 
-/// How a device makes the steps. Those that differ are queued one by one.
+/// How a device makes the steps, of all of the grid or of parts that are cut out of it. Those that
+/// differ are queued one by one.
 template <class T>
-stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device) {
+stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device, bool cut) {
   auto const rows = heat_rows(run);
   auto const& sides = run.sides_of("u");
   stencil::StepKind kind{part_of(run), {}};
   kind.variable = has_array(rows, "diffusivity");
   kind.source = has_array(rows, "source");
   kind.alike = scheme_of(run).stages.size() == 1 && !depends_on_time(rows);
+  kind.cut = cut;
   for (int axis = 0; axis < run.grid.dims; ++axis)
     for (int side = 0; side < 2; ++side) kind.sides[axis][side] = sides[axis][side].kind;
   return stencil::choose<T>(
@@ -76,7 +78,8 @@ stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device
 
 void choose_heat_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
   if (heat::is_implicit(run)) return;
-  with_zero_of(run.precision, [&](auto zero) { chosen_for<decltype(zero)>(run, device); });
+  with_zero_of(run.precision,
+               [&](auto zero) { chosen_for<decltype(zero)>(run, device, run.ranks > 1); });
 }
 
 /// How steps go by slabs.
@@ -102,7 +105,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   shape.scratch = scheme_of(run).scratch();
   if (steps.takes_none()) return steps;
   with_zero_of(run.precision, [&](auto zero) {
-    auto const chosen = chosen_for<decltype(zero)>(run, device);
+    auto const chosen = chosen_for<decltype(zero)>(run, device, true);
     shape.fused_steps = chosen.fused_steps;
     shape.parts = stencil::best_parts(chosen, run.grid.dims);
   });
@@ -170,7 +173,7 @@ class Heat final : public StagedStepping<T> {
              scheme_of(run),
              whole_steps(found_by_first(run, [&] { return heat_time_step(run, inputs); }))),
         repeats_(scheme_.stages.size() == 1 && !state_.changes()),
-        chosen_(chosen_for<T>(run, stream.device())) {
+        chosen_(chosen_for<T>(run, stream.device(), plan.has_value())) {
     step_.grid = grid_;
     step_.diffusivity = state_["diffusivity"].constant();
     step_.diffusivity_field = state_["diffusivity"].data();

@@ -121,10 +121,10 @@ TEST(HeatGpu, RefusesVariantsThatDoNotMakeItsSteps) {
   };
   EXPECT_EQ(refusal(heat("64, 64", "resident")), "");
   EXPECT_EQ(refusal(heat("1000, 777", "temporal")), "");
-  EXPECT_TRUE(refusal(heat("1000, 777", "resident"))
+  EXPECT_TRUE(refusal(heat("3000, 2777", "resident"))
                   .starts_with("kernels.stencil: 'resident' keeps small lines and planes on the "
-                               "chip, and 1000 x 777 points do not fit"))
-      << refusal(heat("1000, 777", "resident"));
+                               "chip, and 3000 x 2777 points do not fit"))
+      << refusal(heat("3000, 2777", "resident"));
   for (auto const* variant : {"resident", "temporal"}) {
     EXPECT_EQ(refusal(heat("64, 64", variant, "diffusivity: \"1 + x\"")),
               std::string("kernels.stencil: '") + variant +

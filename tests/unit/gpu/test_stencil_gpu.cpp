@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -198,6 +199,52 @@ TEST(StencilRepeatGpu, ManySteps) {
   }
 }
 
+/// Planes on all multiprocessors: widths that are multiples of nothing, few and many lines for a tile,
+/// every pair of kinds of sides, and tiles that trade often.
+template <class T>
+void compare_resident_planes() {
+  Stream device(Device::open(Backend::cuda));
+  constexpr SideKind p = SideKind::periodic, d = SideKind::dirichlet, n = SideKind::neumann;
+  constexpr std::array<std::array<SideKind, 2>, 5> pairs = {
+      {{p, p}, {d, d}, {n, n}, {d, n}, {n, d}}};
+  constexpr std::array<std::array<std::int64_t, 2>, 8> sizes = {{{260, 9},
+                                                                 {515, 64},
+                                                                 {300, 1100},
+                                                                 {1025, 300},
+                                                                 {1000, 777},
+                                                                 {2047, 96},
+                                                                 {1201, 1403},
+                                                                 {96, 600}}};
+  int compared = 0;
+  for (std::size_t s = 0; s < sizes.size(); ++s)
+    for (std::size_t b = 0; b < pairs.size(); ++b) {
+      test::StencilCase one;
+      one.grid.dims = 2;
+      one.grid.points = {sizes[s][0], sizes[s][1], 1};
+      one.grid.spacing = {0.5, 0.25, 0.75};
+      one.kinds = {pairs[b], pairs[(s + 2 * b) % 5], pairs[0]};
+      test::StencilProblem<T> problem(device, one);
+      if (!takes(device, problem, {"resident"})) continue;
+      std::int64_t const steps = b == 1 ? 3011 : 45 + static_cast<std::int64_t>(s);
+      EXPECT_EQ(problem.repeat(steps, {"resident"}), problem.repeat(steps, {"register_queue"}))
+          << steps << " steps on " << one.text();
+      ++compared;
+    }
+  if (device.device().capabilities().clusters) {
+    EXPECT_GT(compared, 20);
+  }
+}
+
+TEST(StencilRepeatGpu, ResidentPlanesInFloat32) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  compare_resident_planes<float>();
+}
+
+TEST(StencilRepeatGpu, ResidentPlanesInFloat64) {
+  GRIDSTRIDE_SKIP_WITHOUT_GPU();
+  compare_resident_planes<double>();
+}
+
 TEST(StencilRepeatGpu, CanBeCaptured) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
   Stream stream(Device::open(Backend::cuda));
@@ -251,8 +298,15 @@ TEST(StencilRepeatGpu, ChoosesByTheGrid) {
   EXPECT_NE(refusal({"resident"}).find("stencil: 'resident' keeps small lines and planes"),
             std::string::npos);
   EXPECT_EQ(choose({"register_queue", 2}).fused_steps, 1);
-  kind.grid.points = {1000, 777, 1};
+  kind.grid.points = {3000, 2777, 1};
   EXPECT_NE(refusal({"resident"}), "");
+  kind.grid.points = {1000, 777, 1};
+  if (device.capabilities().clusters && device.processors() >= 132) {
+    EXPECT_EQ(choose({}).row->name, "resident");
+  }
+  kind.cut = true;
+  EXPECT_NE(choose({}).row->name, "resident");
+  kind.cut = false;
   kind.grid.points = {64, 64, 1};
   EXPECT_EQ(choose({"auto", 2}).row->name, "temporal");
   EXPECT_EQ(choose({"auto", 1}).row->name, "register_queue");
