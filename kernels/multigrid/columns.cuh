@@ -2,9 +2,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/multigrid/level.hpp"
+#include "kernels/support/launch.cuh"
 #include "kernels/support/vector.cuh"
 
 /// What kernels that go by columns of points have in common. For the family's own files only.
@@ -30,6 +33,9 @@ struct Columns {
   dim3 block, grid;
   int piece;
 
+  /// Of a piece that is fitted: blocks side by side are to be at planes that are near each other.
+  static constexpr int longest = 40;
+
   /// Of `x` threads in a row.
   static Columns of(int x, int across, int along) {
     Columns columns;
@@ -40,6 +46,28 @@ struct Columns {
     columns.grid = dim3(blocks_for(x, columns.block.x), blocks_for(across, columns.block.y),
                         blocks_for(along, static_cast<unsigned>(columns.piece)));
     return columns;
+  }
+  /// Cut so that what the device has at work together is as much as can be until all is done: blocks of
+  /// the last turn leave others idle, and a piece begins by loading what lies before it, which takes as
+  /// long as a plane. What kernels find at points does not depend on that.
+  template <class Kernel>
+  Columns fitted(Stream& stream, Kernel* kernel, int along) const {
+    int resident = 0;
+    GRIDSTRIDE_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &resident, kernel, static_cast<int>(block.x * block.y), 0));
+    std::int64_t const at_once = std::max(1, resident * stream.device().processors());
+    Columns best = *this;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (int piece = std::min(along, longest); piece >= 1; --piece) {
+      unsigned const pieces = blocks_for(along, static_cast<unsigned>(piece));
+      std::int64_t const blocks = std::int64_t{grid.x} * grid.y * pieces;
+      std::int64_t const time = (blocks + at_once - 1) / at_once * (piece + 1);
+      if (time >= least) continue;
+      least = time;
+      best.piece = piece;
+      best.grid.z = pieces;
+    }
+    return best;
   }
   /// In blocks of `width` by `rows` threads.
   static Columns in_blocks(unsigned width, unsigned rows, int x, int across, int along) {

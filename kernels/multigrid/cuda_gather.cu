@@ -428,8 +428,9 @@ __global__ void __launch_bounds__(threads_of_columns)
 template <bool both, class S>
 void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse, S const* values) {
   Axes const axes = axes_of(fine);
-  auto const columns =
-      Columns::of(coarse.count[0], coarse.count[axes.across], coarse.count[axes.along]);
+  auto const& count = coarse.count;
+  auto const columns = Columns::of(count[0], count[axes.across], count[axes.along])
+                           .fitted(stream, gather_kernel<both, S>, count[axes.along]);
   gather_kernel<both><<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, values,
                                                                           axes, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
@@ -449,8 +450,7 @@ template <class S>
 void march_gather_residual(Stream& stream, Level<S> const& fine, Level<S> const& coarse) {
   auto const shape = GatherShape::of(fine, coarse);
   std::size_t const bytes = 2 * sizeof(S) * shape.block.y * static_cast<std::size_t>(fine.half);
-  auto* const kernel =
-      fine.alike ? gather_residual_kernel<true, S> : gather_residual_kernel<false, S>;
+  auto* kernel = fine.alike ? gather_residual_kernel<true, S> : gather_residual_kernel<false, S>;
   kernel<<<shape.grid, shape.block, bytes, native(stream)>>>(fine, coarse, shape.rows,
                                                              shape.planes);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
@@ -472,15 +472,16 @@ void march(Stream& stream, Correct<S> const& step) {
   Axes const axes = axes_of(fine);
   if (fine.doubles && step.adds) {
     auto const strips =
-        Columns::of(fine.half / vector_width<S>, fine.count[axes.across], fine.count[axes.along]);
+        Columns::of(fine.half / vector_width<S>, fine.count[axes.across], fine.count[axes.along])
+            .fitted(stream, correct_strips_kernel<S>, fine.count[axes.along]);
     correct_strips_kernel<<<strips.grid, strips.block, 0, native(stream)>>>(
         fine, step.coarse, step.colours, axes, strips.piece);
-    GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");
-    return;
+    return GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");
   }
-  auto const columns =
-      Columns::of((fine.count[0] + 1) / 2, fine.count[axes.across], fine.count[axes.along]);
   auto* const kernel = step.adds ? correct_kernel<S, true> : correct_kernel<S, false>;
+  auto const columns =
+      Columns::of((fine.count[0] + 1) / 2, fine.count[axes.across], fine.count[axes.along])
+          .fitted(stream, kernel, fine.count[axes.along]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, step.coarse, step.colours, axes,
                                                              columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");

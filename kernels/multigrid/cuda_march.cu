@@ -144,9 +144,10 @@ __global__ void __launch_bounds__(threads_of_columns, alike            ? 4
 template <Does does, class S>
 void march_colour(Stream& stream, Level<S> const& level, int colour, S first_over = 1) {
   Axes const axes = axes_of(level);
-  auto const columns =
-      Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along]);
   auto* const kernel = level.alike ? colour_kernel<does, true, S> : colour_kernel<does, false, S>;
+  auto const columns =
+      Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along])
+          .fitted(stream, kernel, level.count[axes.along]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(level, colour, first_over, axes,
                                                              columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid colour");

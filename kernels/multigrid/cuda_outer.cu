@@ -199,6 +199,7 @@ void launch_renew(Stream& stream, TakeResidual<T, S> const& step, Correction con
   columns.block = count[axes.across] > 1 ? dim3(tile_width, tile_rows) : dim3(2 * tile_width, 1);
   columns.grid.x = blocks_for(count[0], columns.block.x);
   columns.grid.y = blocks_for(count[axes.across], columns.block.y);
+  columns = columns.fitted(stream, renew_kernel<T, S, corrects>, count[axes.along]);
   renew_kernel<T, S, corrects><<<columns.grid, columns.block, 0, native(stream)>>>(
       step, correction, axes, columns.piece, largest);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid residual");
@@ -215,7 +216,8 @@ template <class T, class S>
 void march(Stream& stream, BeginResidual<T, S> const& step) {
   Axes const axes = axes_of(step.level);
   auto const& count = step.level.count;
-  auto const columns = Columns::of(count[0], count[axes.across], count[axes.along]);
+  auto const columns = Columns::of(count[0], count[axes.across], count[axes.along])
+                           .fitted(stream, right_kernel<T, S>, count[axes.along]);
   right_kernel<<<columns.grid, columns.block, 0, native(stream)>>>(step, axes, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid right-hand side");
 }

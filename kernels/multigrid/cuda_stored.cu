@@ -167,10 +167,11 @@ __global__ void __launch_bounds__(threads_of_columns, 2)
 template <Does does, class S>
 void launch(Stream& stream, Level<S> const& level, int colour) {
   Axes const axes = axes_of(level);
-  auto const columns =
-      Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along]);
   auto* const kernel =
       level.count[2] > 1 ? stored_kernel<does, true, S> : stored_kernel<does, false, S>;
+  auto const columns =
+      Columns::of(level.half / vector_width<S>, level.count[axes.across], level.count[axes.along])
+          .fitted(stream, kernel, level.count[axes.along]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(level, colour, axes, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid colour");
 }
