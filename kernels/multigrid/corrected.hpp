@@ -143,15 +143,15 @@ class Corrected final : public SolverBody<T> {
     return !is_first && options_.cycle == Cycle::full ? Cycle::v : options_.cycle;
   }
   CycleWork<S> work_of(Cycle kind) const {
-    return {hierarchy_.levels(),
-            hierarchy_.modes(),
-            hierarchy_.inverse(),
-            hierarchy_.tables_end(),
-            hierarchy_.numbers_end(),
-            kind,
-            options_.before,
-            options_.after,
-            kind == Cycle::full ? Visit::full : Visit::from_zero};
+    return {.levels = hierarchy_.levels(),
+            .modes = hierarchy_.modes(),
+            .inverse = hierarchy_.inverse(),
+            .tables_end = hierarchy_.tables_end(),
+            .numbers_end = hierarchy_.numbers_end(),
+            .cycle = kind,
+            .before = options_.before,
+            .after = options_.after,
+            .visit = kind == Cycle::full ? Visit::full : Visit::from_zero};
   }
   Graph captured(Stream& stream, CycleWork<S> const& work) const {
     return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
@@ -193,9 +193,15 @@ class Corrected final : public SolverBody<T> {
   int find_correction(Stream& stream, int before) const;
   /// Has u in `solution`, from where it is, or 0 where it is nowhere.
   void settle(Stream& stream, double const* u, double* solution);
-  /// u += what the finest level has found, or as far along the direction that it gives as is best.
-  void correct(Stream& stream, std::span<double> solution, double unit, bool is_first,
+  /// u += what the finest level has found; finds what `TakeResidual` does and behind it what
+  /// `AddCorrection` does.
+  void correct(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
                Found* found);
+  /// u goes as far along the direction that the finest level gives as is best, and finds the same.
+  void advance(Stream& stream, std::span<double> solution, TakeResidual<T, S> const& residual,
+               bool is_first, Found* found);
+  /// Of conjugate directions the residual goes along with u where roundings of it are those of float64.
+  bool carries_residual() const { return options_.conjugates && std::is_same_v<S, double>; }
   Places places() const { return places_of(a_); }
   void keep_couplings(Stream& stream, std::array<Axis, 3> const& axes) {
     std::vector<double> numbers;
@@ -281,15 +287,19 @@ int Corrected<T, S>::find_correction(Stream& stream, int before) const {
 }
 
 template <class T, class S>
-void Corrected<T, S>::correct(Stream& stream, std::span<double> u, double unit, bool is_first,
-                              Found* found) {
+void Corrected<T, S>::correct(Stream& stream, std::span<double> u,
+                              TakeResidual<T, S> const& residual, Found* found) {
+  double* const solution = poisson::at_places(equation_, u.data());
+  find(stream, AddCorrection<S>{finest(), places(), solution, scale_ / residual.scale}, found + 1);
+  complete(stream, u);
+  find(stream, residual, found);
+}
+
+template <class T, class S>
+void Corrected<T, S>::advance(Stream& stream, std::span<double> u,
+                              TakeResidual<T, S> const& residual, bool is_first, Found* found) {
   auto const finest = this->finest();
   double* const solution = poisson::at_places(equation_, u.data());
-  double const scale = scale_ / unit;
-  if (!options_.conjugates) {
-    find(stream, AddCorrection<S>{finest, places(), solution, scale}, found);
-    return complete(stream, u);
-  }
   double* const p = poisson::at_places(equation_, direction_.data());
   double* const q = poisson::at_places(equation_, product_.data());
   double beta = 0;
@@ -301,8 +311,15 @@ void Corrected<T, S>::correct(Stream& stream, std::span<double> u, double unit, 
       sum(stream, ApplyToDirection<T, S>{a_, finest, p, q, scale_}, together_);
   curvature_ = curvature;
   double const alpha = curvature > 0 ? descent / curvature : 0;
-  find(stream, Advance{points_of(finest), places(), p, solution, alpha * scale}, found);
-  complete(stream, u);
+  double const unit = residual.scale;
+  Advance const step{points_of(finest), places(), p, solution, alpha * (scale_ / unit)};
+  if constexpr (std::is_same_v<S, double>) {
+    find(stream, AdvanceWithResidual<T>{a_, finest, step, q, alpha, unit}, found);
+  } else {
+    find(stream, step, found + 1);
+    complete(stream, u);
+    find(stream, residual, found);
+  }
 }
 
 template <class T, class S>
@@ -383,8 +400,10 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
       done += cycles[queued] = find_correction(stream, done);
       Found* const found = found_.data() + 2 * queued;
       if (!renews) {
-        correct(stream, solved, unit, is_first, found + 1);
-        find(stream, residual, found);
+        if (options_.conjugates)
+          advance(stream, solved, residual, is_first, found);
+        else
+          correct(stream, solved, residual, found);
         complete_right();
         continue;
       }
@@ -400,6 +419,12 @@ Outcome Corrected<T, S>::solve(Stream& stream, std::span<T const> right, std::sp
     for (std::size_t one = 0; one < queued && !progress.ended(); ++one)
       progress.add(cycles[one], number(found[2 * one].first), number(found[2 * one + 1].first),
                    number(found[2 * one + 1].second));
+    if (carries_residual() && progress.ended() && !progress.is_lost()) {
+      complete(stream, solved);
+      find(stream, residual, found_.data());
+      complete_right();
+      progress.renew(number(take_found(stream, 1)[0].first));
+    }
   }
   if (renews || !(largest > 0)) settle(stream, largest > 0 ? old : nullptr, solution);
   // What is not a number would stay where levels have no points.

@@ -47,29 +47,75 @@ struct Bricks {
   }
 };
 
-/// Calls `visit(i, j, k)` for the thread's points.
-template <class Visit>
-__device__ void for_own_points(Extent points, Visit const& visit) {
+/// Steps whose points are loaded several at a time, so that more is on its way from memory.
+template <class Step>
+concept Loads = requires {
+  typename Step::Loaded;
+};
+
+/// A walk along rows of points, from one to the next but so many.
+struct Walk {
+  int first, by, end;
+};
+
+/// Makes a step at i and what two walks, the inner one along y, come to; `take`s what it finds.
+template <class Step, class Take>
+__device__ void for_walks(Step const& step, int i, Walk const& y, Walk const& z, Take const& take) {
+  if constexpr (Loads<Step>) {
+    constexpr int at_once = 4;
+    int j = y.first, k = y.first < y.end ? z.first : z.end;
+    while (k < z.end) {
+      typename Step::Loaded loaded[at_once];
+      int js[at_once], ks[at_once];
+#pragma unroll
+      for (int one = 0; one < at_once; ++one) {
+        js[one] = j, ks[one] = k;
+        if (k < z.end) loaded[one] = step.load(i, j, k);
+        j += y.by;
+        if (j < y.end) continue;
+        j = y.first;
+        k += z.by;
+      }
+#pragma unroll
+      for (int one = 0; one < at_once; ++one)
+        if (ks[one] < z.end) take([&] { return step.finish(i, js[one], ks[one], loaded[one]); });
+    }
+  } else {
+    for (int k = z.first; k < z.end; k += z.by)
+      for (int j = y.first; j < y.end; j += y.by) take([&] { return step(i, j, k); });
+  }
+}
+
+/// Those of a brick's threads.
+template <class Step, class Take>
+__device__ void for_own_points(Step const& step, Take const& take) {
+  Extent const points = step.extent();
   int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= points.x) return;
-  for (int k = static_cast<int>(blockIdx.z * blockDim.z + threadIdx.z); k < points.z;
-       k += static_cast<int>(gridDim.z * blockDim.z))
-    for (int j = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y); j < points.y;
-         j += static_cast<int>(gridDim.y * blockDim.y))
-      visit(i, j, k);
+  for_walks(step, i,
+            {static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y),
+             static_cast<int>(gridDim.y * blockDim.y), points.y},
+            {static_cast<int>(blockIdx.z * blockDim.z + threadIdx.z),
+             static_cast<int>(gridDim.z * blockDim.z), points.z},
+            take);
 }
 
 template <class Step>
 __global__ void __launch_bounds__(threads) each_kernel(__grid_constant__ Step const step) {
-  for_own_points(step.extent(), [&](int i, int j, int k) { step(i, j, k); });
+  for_own_points(step, [](auto const& result) { result(); });
 }
+
+/// What several places are raised to.
+__device__ Found found_for(Found const& own, int) { return own; }
+__device__ Found found_for(FoundTwice const& own, int place) { return own.of[place]; }
 
 template <class Step>
 __global__ void __launch_bounds__(threads)
     find_kernel(__grid_constant__ Step const step, Found* largest) {
-  __shared__ Found shared[threads / warp_size];
-  Found own;
-  for_own_points(step.extent(), [&](int i, int j, int k) { raise(own, step(i, j, k)); });
+  using Result = decltype(step(0, 0, 0));
+  __shared__ Result shared[threads / warp_size];
+  Result own;
+  for_own_points(step, [&](auto const& result) { raise(own, result()); });
   // Threads of a brick in the order of their numbers: the largest of all is the same in any.
   int const lane =
       static_cast<int>((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x);
@@ -80,8 +126,11 @@ __global__ void __launch_bounds__(threads)
   if (lane != 0) return;
   for (int warp = 1; warp < threads / warp_size; ++warp) raise(own, shared[warp]);
   using Word = unsigned long long;
-  atomicMax(reinterpret_cast<Word*>(&largest->first), static_cast<Word>(own.first));
-  atomicMax(reinterpret_cast<Word*>(&largest->second), static_cast<Word>(own.second));
+  for (int place = 0; place < static_cast<int>(sizeof(Result) / sizeof(Found)); ++place) {
+    Found const found = found_for(own, place);
+    atomicMax(reinterpret_cast<Word*>(&largest[place].first), static_cast<Word>(found.first));
+    atomicMax(reinterpret_cast<Word*>(&largest[place].second), static_cast<Word>(found.second));
+  }
 }
 
 /// Blocks of a plane along the slowest axis, or of a row in planes, so many that they are enough with
@@ -121,9 +170,10 @@ __global__ void __launch_bounds__(threads)
   int const first = at % blocks.x * width + static_cast<int>(threadIdx.x);
   int const row = at / blocks.x * rows + static_cast<int>(threadIdx.y);
   int const begin = blocks.in_space ? row : plane, end = blocks.in_space ? points.y : plane + 1;
-  for (int j = begin; j < end; j += blocks.y * rows)
-    for (int i = first; i < points.x; i += blocks.x * width)
-      own = own + step(i, j, blocks.in_space ? plane : 0);
+  int const of_z = blocks.in_space ? plane : 0;
+  for (int i = first; i < points.x; i += blocks.x * width)
+    for_walks(step, i, {begin, blocks.y * rows, end}, {of_z, 1, of_z + 1},
+              [&](auto const& result) { own = own + result(); });
   int const thread = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x);
   for (int distance = warp_size / 2; distance > 0; distance /= 2)
     own = own + shuffle_down(own, distance);
@@ -136,7 +186,7 @@ __global__ void __launch_bounds__(threads)
 
 template <class Step>
 void launch(Stream& stream, Step const& step) {
-  auto const bricks = Bricks::of(step.extent(), false);
+  auto const bricks = Bricks::of(step.extent(), Loads<Step>);
   each_kernel<<<bricks.grid, bricks.block, 0, native(stream)>>>(step);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid step");
 }

@@ -15,6 +15,14 @@ GRIDSTRIDE_HOST_DEVICE inline void raise(Found& largest, Found const& other) {
   poisson::raise(largest.second, other.second);
 }
 
+/// The same for two such in a row.
+struct FoundTwice {
+  Found of[2];
+};
+GRIDSTRIDE_HOST_DEVICE inline void raise(FoundTwice& largest, FoundTwice const& other) {
+  for (int i = 0; i < 2; ++i) raise(largest.of[i], other.of[i]);
+}
+
 /// What points have in a sum.
 struct Summed {
   double first = 0, second = 0;
@@ -32,10 +40,16 @@ struct Places {
 };
 
 template <class T>
-Places places_of(poisson::Operator<T> const& a) {
+GRIDSTRIDE_HOST_DEVICE Places places_of(poisson::Operator<T> const& a) {
   std::int64_t first = 0;
   for (int axis = 0; axis < 3; ++axis) first += a.first[axis] * a.stride[axis];
   return {first, {a.stride[0], a.stride[1], a.stride[2]}};
+}
+/// Of an unknown's cell.
+template <class T>
+GRIDSTRIDE_HOST_DEVICE double share_of_cell(poisson::Operator<T> const& a, int i, int j, int k) {
+  std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
+  return poisson::share_of(a, at);
 }
 
 /// With unknowns where they lie in arrays of nothing else.
@@ -48,6 +62,8 @@ poisson::Operator<T> unknowns_alone(poisson::Operator<T> a) {
   return a;
 }
 
+/// Of steps that have `load` and `finish` several points may be loaded before the first one is finished.
+///
 /// u = 0, or what it begins with, where u is not null; finds the largest |right|.
 template <class T>
 struct Begin {
@@ -55,11 +71,20 @@ struct Begin {
   Places places;
   T const *right, *start;  ///< the latter may be null
   double* u;
+  struct Loaded {
+    T right, start;
+  };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
-  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
     std::int64_t const place = places(i, j, k);
-    if (u != nullptr) u[place] = start == nullptr ? 0.0 : double{start[place]};
-    return {poisson::bits_of_magnitude(right[place]), 0};
+    return {right[place], start == nullptr ? T{0} : start[place]};
+  }
+  GRIDSTRIDE_HOST_DEVICE Found finish(int i, int j, int k, Loaded const& has) const {
+    if (u != nullptr) u[places(i, j, k)] = double{has.start};
+    return {poisson::bits_of_magnitude(has.right), 0};
+  }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    return finish(i, j, k, load(i, j, k));
   }
 };
 
@@ -154,12 +179,18 @@ struct SumAlongBefore {
   poisson::Operator<T> a;
   Level<S> level;
   double const* q;
+  struct Loaded {
+    double z, q;
+  };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
+    return {double{level.u[level.place(i, j, k)]}, q[places_of(a)(i, j, k)]};
+  }
+  GRIDSTRIDE_HOST_DEVICE Summed finish(int i, int j, int k, Loaded const& has) const {
+    return {share_of_cell(a, i, j, k) * has.z * has.q, 0};
+  }
   GRIDSTRIDE_HOST_DEVICE Summed operator()(int i, int j, int k) const {
-    std::int64_t const at[3] = {a.first[0] + i, a.first[1] + j, a.first[2] + k};
-    std::int64_t const place = at[0] + at[1] * a.stride[1] + at[2] * a.stride[2];
-    double const z = level.u[level.place(i, j, k)];
-    return {poisson::share_of(a, at) * z * q[place], 0};
+    return finish(i, j, k, load(i, j, k));
   }
 };
 
@@ -170,11 +201,18 @@ struct TakeDirection {
   Places places;
   double* p;
   double beta;
+  struct Loaded {
+    double z, p;
+  };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
+    return {double{level.u[level.place(i, j, k)]}, beta == 0 ? 0.0 : p[places(i, j, k)]};
+  }
+  GRIDSTRIDE_HOST_DEVICE void finish(int i, int j, int k, Loaded const& has) const {
+    p[places(i, j, k)] = beta == 0 ? has.z : has.z + beta * has.p;
+  }
   GRIDSTRIDE_HOST_DEVICE void operator()(int i, int j, int k) const {
-    std::int64_t const place = places(i, j, k);
-    double const z = level.u[level.place(i, j, k)];
-    p[place] = beta == 0 ? z : z + beta * p[place];
+    finish(i, j, k, load(i, j, k));
   }
 };
 
@@ -204,12 +242,49 @@ struct Advance {
   double const* p;
   double* u;
   double alpha;
+  struct Loaded {
+    double p, u;
+  };
   GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points; }
-  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
     std::int64_t const place = places(i, j, k);
-    double const change = alpha * p[place], sum = u[place] + change;
-    u[place] = sum;
+    return {p[place], u[place]};
+  }
+  GRIDSTRIDE_HOST_DEVICE Found finish(int i, int j, int k, Loaded const& has) const {
+    double const change = alpha * has.p, sum = has.u + change;
+    u[places(i, j, k)] = sum;
     return {poisson::bits_of_magnitude(change), poisson::bits_of_magnitude(sum)};
+  }
+  GRIDSTRIDE_HOST_DEVICE Found operator()(int i, int j, int k) const {
+    return finish(i, j, k, load(i, j, k));
+  }
+};
+
+/// The same, and the residual that the finest level has as its f, in `unit`s, goes along by `alpha`·q;
+/// finds the largest of it, and then what `Advance` does.
+template <class T>
+struct AdvanceWithResidual {
+  poisson::Operator<T> a;
+  Level<double> level;
+  Advance advance;
+  double const* q;
+  double alpha, unit;
+  struct Loaded {
+    Advance::Loaded of_u;
+    double q, f;
+  };
+  GRIDSTRIDE_HOST_DEVICE Extent extent() const { return points_of(level); }
+  GRIDSTRIDE_HOST_DEVICE Loaded load(int i, int j, int k) const {
+    return {advance.load(i, j, k), q[advance.places(i, j, k)], level.f[level.place(i, j, k)]};
+  }
+  GRIDSTRIDE_HOST_DEVICE FoundTwice finish(int i, int j, int k, Loaded const& has) const {
+    double const volume = level.is_stored() ? share_of_cell(a, i, j, k) : 1.0;
+    double const residual = has.f / volume - alpha * has.q;
+    level.f[level.place(i, j, k)] = residual * volume;
+    return {{{poisson::bits_of_magnitude(residual / unit), 0}, advance.finish(i, j, k, has.of_u)}};
+  }
+  GRIDSTRIDE_HOST_DEVICE FoundTwice operator()(int i, int j, int k) const {
+    return finish(i, j, k, load(i, j, k));
   }
 };
 

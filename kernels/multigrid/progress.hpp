@@ -27,8 +27,37 @@ class Progress {
     outcome_.corrections.push_back(correction);
     outcome_.cycles += cycles;
     outcome_.at.push_back(outcome_.cycles);
+    largest_ = largest;
+    judge();
+  }
+  /// Of the same u, the last residual found anew.
+  void renew(double residual) {
+    outcome_.residuals.back() = residual;
+    judge();
+  }
+  /// Whether what is left is no number.
+  bool is_lost() const { return hopeless_; }
+  /// How many cycles more are needed, if each leaves a hundredth, less than the best ones do; at
+  /// least one.
+  int needed() const {
+    double const reached = outcome_.residuals.back() / right_;
+    double const left = options_.residual_counts ? options_.tolerance / reached
+                                                 : options_.tolerance / outcome_.error;
+    return left > 0 && left < 1
+               ? static_cast<int>(std::clamp(std::log(left) / std::log(0.01), 1.0, 1e6))
+               : 1;
+  }
+  bool ended() const {
+    return outcome_.converged || hopeless_ || outcome_.cycles >= options_.most_cycles;
+  }
+  Outcome const& outcome() const { return outcome_; }
+
+ private:
+  /// What the last cycle has come to.
+  void judge() {
     auto const& r = outcome_.residuals;
     auto const& c = outcome_.corrections;
+    double const residual = r.back(), correction = c.back(), largest = largest_;
     // Residuals become no smaller than roundings make them.
     bool const is_rounding = residual <= 8 * rounding_ * largest;
     double const of_corrections = c.size() < 2           ? 1.0
@@ -50,26 +79,9 @@ class Progress {
     outcome_.converged = solved && settled && std::isfinite(residual) && std::isfinite(largest);
     hopeless_ = !std::isfinite(residual);
   }
-  /// Whether what is left is no number.
-  bool is_lost() const { return hopeless_; }
-  /// How many cycles more are needed, if each leaves a hundredth, less than the best ones do; at
-  /// least one.
-  int needed() const {
-    double const reached = outcome_.residuals.back() / right_;
-    double const left = options_.residual_counts ? options_.tolerance / reached
-                                                 : options_.tolerance / outcome_.error;
-    return left > 0 && left < 1
-               ? static_cast<int>(std::clamp(std::log(left) / std::log(0.01), 1.0, 1e6))
-               : 1;
-  }
-  bool ended() const {
-    return outcome_.converged || hopeless_ || outcome_.cycles >= options_.most_cycles;
-  }
-  Outcome const& outcome() const { return outcome_; }
 
- private:
   Options options_;
-  double right_, rounding_;
+  double right_, rounding_, largest_ = 0;
   Outcome outcome_;
   bool hopeless_ = false;
 };

@@ -24,7 +24,8 @@ template <class Step>
 void host_each(Stream&, Step const&);
 template <class Step>
 void cuda_each(Stream&, Step const&);
-/// The same for steps that find something: `largest` is raised to it, in device memory.
+/// The same for steps that find something: `largest` is raised to it, in device memory, or so many in a row
+/// where a step finds several.
 template <class Step>
 void host_find(Stream&, Step const&, Found* largest);
 template <class Step>
@@ -95,6 +96,8 @@ void find(Stream& stream, Step const& step, Found* largest) {
   EACH(TakeDirection<float>)                        \
   EACH(TakeDirection<double>)                       \
   FIND(Advance)                                     \
+  FIND(AdvanceWithResidual<float>)                  \
+  FIND(AdvanceWithResidual<double>)                 \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, SumAlongBefore)    \
   GRIDSTRIDE_MULTIGRID_PAIR(SUM, ApplyToDirection)  \
   EACH(Sweep<double>)                               \

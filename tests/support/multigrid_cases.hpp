@@ -178,8 +178,14 @@ inline Outcome cycles_for(Stream& stream, Trial const& trial, Options const& opt
     auto const found = poisson::integrate(stream, equation, right.span());
     poisson::shift(stream, -found.sum / found.volume, right.span());
   }
-  return Solver<double>(stream, equation, singular, options, variant)
-      .solve(stream, right.span(), u.span());
+  auto const outcome = Solver<double>(stream, equation, singular, options, variant)
+                           .solve(stream, right.span(), u.span());
+  // With directions it is carried along, and told as u has it.
+  double const left = poisson::measure(stream, equation, u.span(), right.span()).largest;
+  if (options.conjugates) {
+    EXPECT_NEAR(outcome.residuals.back(), left, 0.5 * left);
+  }
+  return outcome;
 }
 
 /// A preconditioner's u is that of one cycle, but for a power of two.
