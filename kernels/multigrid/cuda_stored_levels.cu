@@ -26,9 +26,8 @@ struct Ends {
     return {{left, __ldg(transfer.right + at)}, left >= 0 && __ldg(transfer.kept + left) == at};
   }
   /// What the one on a side counts; `weights` are those on the left and on the right, at a place.
-  template <class S>
-  __device__ S weight(float const* const (&weights)[2], int side, std::int64_t place) const {
-    if (is_kept || weights[0] == nullptr) return side == 0 ? S{1} : S{0};
+  __device__ float weight(float const* const (&weights)[2], int side, std::int64_t place) const {
+    if (is_kept || weights[0] == nullptr) return side == 0 ? 1.0f : 0.0f;
     return __ldg(weights[side] + place);
   }
 };
@@ -51,14 +50,33 @@ struct Around {
 };
 
 /// What a point around a kept one gives it: `place` is that of the weights.
-template <class S>
-__device__ S given(Pair const& weights, int around, std::int64_t place) {
-  if (around == 1 || weights.of[0] == nullptr) return around == 1 ? S{1} : S{0};
+__device__ inline float given(Pair const& weights, int around, std::int64_t place) {
+  if (around == 1 || weights.of[0] == nullptr) return around == 1 ? 1.0f : 0.0f;
   // What is behind a kept point has it on its left.
   return __ldg(weights.of[around == 0 ? 1 : 0] + place);
 }
 
-/// From values of the first colour, or of both.
+/// What a coarse point takes of a plane of the fine level.
+template <class S>
+struct TakenOfPlane {
+  S value[3][3];
+  float weight[3][3], of_row[3];
+
+  __device__ S sum() const {
+    S all = 0;
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      S in_line = 0;
+#pragma unroll
+      for (int a = 0; a < 3; ++a) in_line += weight[b][a] * value[b][a];
+      all += of_row[b] * in_line;
+    }
+    return all;
+  }
+};
+
+/// From values of the first colour, or of both. All that two planes give is asked for before the first of
+/// it is waited for.
 template <bool both, class S>
 __global__ void __launch_bounds__(threads_of_columns)
     gather_kernel(__grid_constant__ Level<S> const fine, __grid_constant__ Level<S> const coarse,
@@ -70,40 +88,49 @@ __global__ void __launch_bounds__(threads_of_columns)
   Around const in_row(weights, 0, x), across(weights, 1, y);
   Pair const of_x(fine, 0), of_y(fine, 1), of_z(fine, 2);
   int const n = fine.count[0], m = fine.count[1];
-  // What is left in a plane.
-  auto const of_plane = [&](int k) {
-    S sum = 0;
+  auto const take = [&](int k) {
+    TakenOfPlane<S> taken;
 #pragma unroll
     for (int b = 0; b < 3; ++b) {
       int const j = across.at[b];
-      if (j < 0) continue;
       std::int64_t const row = std::int64_t{k} * m + j;
-      S in_line = 0;
+      taken.of_row[b] = j < 0 ? 0.0f : given(of_y, b, row * coarse.count[0] + x);
 #pragma unroll
       for (int a = 0; a < 3; ++a) {
-        int const i = in_row.at[a];
-        int const colour = (i + j + k) & 1;
-        if (i < 0 || (!both && colour != 0)) continue;
-        in_line += given<S>(of_x, a, row * n + i) *
-                   values[colour * fine.colour + row * fine.half + (i >> 1)];
+        int const i = in_row.at[a], colour = (i + j + k) & 1;
+        bool const counts = i >= 0 && j >= 0 && (both || colour == 0);
+        taken.value[b][a] =
+            counts ? values[colour * fine.colour + row * fine.half + (i >> 1)] : S{0};
+        taken.weight[b][a] = counts ? given(of_x, a, row * n + i) : 0.0f;
       }
-      sum += given<S>(of_y, b, row * coarse.count[0] + x) * in_line;
     }
-    return sum;
+    return taken;
   };
   int known = -1;
   S last = 0;
   for (int z = column.first; z < column.last; ++z) {
     Around const along(weights, 2, z);
+    auto const [before, kept, behind] = along.at;
+    auto const factor = [&](int c, int k) {
+      return given(of_z, c, (std::int64_t{k} * coarse.count[1] + y) * coarse.count[0] + x);
+    };
+    TakenOfPlane<S> const of_kept = take(kept);
+    TakenOfPlane<S> of_behind;
+    float factor_behind = 0;
+    if (behind >= 0) {
+      of_behind = take(behind);
+      factor_behind = factor(2, behind);
+    }
     S sum = 0;
-#pragma unroll
-    for (int c = 0; c < 3; ++c) {
-      int const k = along.at[c];
-      if (k < 0) continue;
-      if (k != known) last = of_plane(k);
-      known = k;
-      std::int64_t const place = (std::int64_t{k} * coarse.count[1] + y) * coarse.count[0] + x;
-      sum += given<S>(of_z, c, place) * last;
+    if (before >= 0) {
+      if (before != known) last = take(before).sum();
+      sum = factor(0, before) * last;
+    }
+    sum += of_kept.sum();
+    if (behind >= 0) {
+      known = behind;
+      last = of_behind.sum();
+      sum += factor_behind * last;
     }
     coarse.f[coarse.place(x, y, z)] = sum;
   }
@@ -119,117 +146,161 @@ template <class S>
 class CoarseColumn {
  public:
   __device__ CoarseColumn(Level<S> const& fine, Level<S> const& coarse, int x, int j)
-      : colour_(coarse.colour), over_plane_(row_stride(coarse, 2)) {
+      : fine_(fine), coarse_(coarse) {
     Ends const across = Ends::of(fine.transfer[1], j);
-    Pair const of_y(fine, 1), of_z(fine, 2);
-    int const n = coarse.count[0], m = coarse.count[1];
-    interpolates_y_ = !across.is_kept && of_y.of[0] != nullptr;
-    over_y_ = std::int64_t{fine.count[1]} * n;
-    over_z_ = std::int64_t{m} * n;
+    int const n = coarse.count[0];
+    interpolates_y_ = !across.is_kept && fine.weight_left[1] != nullptr;
+    of_y_ = std::int64_t{j} * n + x;
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
       int const y = across.at[b];
       parity_[b] = x + y;
       row_[b] = y < 0 ? nullptr : coarse.u + std::int64_t{y} * coarse.half + (x >> 1);
-      of_y_[b] = of_y.of[b] + std::int64_t{j} * n + x;
-#pragma unroll
-      for (int c = 0; c < 2; ++c) of_z_[c][b] = of_z.of[c] + std::int64_t{max(y, 0)} * n + x;
+      of_z_[b] = std::int64_t{max(y, 0)} * n + x;
     }
-    has_z_ = of_z.of[0] != nullptr;
   }
 
-  __device__ S at(int k, Ends const& along) {
+  /// Asks for what a plane of the fine level takes.
+  __device__ void ask(int k, Ends const& along) {
     // Behind a kept plane comes one that lies between it and the next, or the next one.
-    if (along.at[0] >= 0 && along.at[0] == known_[1]) {
-      known_[0] = known_[1];
-      held_[0][0] = held_[1][0], held_[0][1] = held_[1][1];
-    }
+    moves_ = along.at[0] >= 0 && along.at[0] == known_[1];
+    if (moves_) known_[0] = known_[1];
+    int const n = coarse_.count[0];
+    bool const between = !along.is_kept && fine_.weight_left[2] != nullptr;
+    Pair const of_y(fine_, 1), of_z(fine_, 2);
+    std::int64_t const row = of_y_ + std::int64_t{k} * fine_.count[1] * n;
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       int const z = along.at[c];
-      if (z < 0 || z == known_[c]) continue;
-      known_[c] = z;
+      comes_[c] = z >= 0 && z != known_[c];
+      if (comes_[c]) known_[c] = z;
 #pragma unroll
-      for (int b = 0; b < 2; ++b)
-        held_[c][b] =
-            row_[b] == nullptr ? S{0} : row_[b][z * over_plane_ + ((parity_[b] + z) & 1) * colour_];
+      for (int b = 0; b < 2; ++b) {
+        weight_z_[c][b] = c == 0 && z >= 0 ? 1.0f : 0.0f;
+        if (row_[b] == nullptr) continue;
+        if (comes_[c])
+          coming_[c][b] = row_[b][std::int64_t{z} * row_stride(coarse_, 2) +
+                                  ((parity_[b] + z) & 1) * coarse_.colour];
+        if (between && z >= 0)
+          weight_z_[c][b] = __ldg(of_z.of[c] + of_z_[b] + std::int64_t{k} * coarse_.count[1] * n);
+      }
     }
-    bool const between = !along.is_kept && has_z_;
+#pragma unroll
+    for (int b = 0; b < 2; ++b)
+      weight_y_[b] = interpolates_y_ ? __ldg(of_y.of[b] + row) : b == 0 ? 1.0f : 0.0f;
+  }
+  /// What has been asked for.
+  __device__ S take() {
     S sum = 0;
 #pragma unroll
     for (int b = 0; b < 2; ++b) {
       if (row_[b] == nullptr) continue;
+      if (moves_) held_[0][b] = held_[1][b];
       S in_line = 0;
-      if (!between && along.at[0] >= 0) in_line = held_[0][b];
 #pragma unroll
-      for (int c = 0; c < 2; ++c)
-        if (between && along.at[c] >= 0) in_line += __ldg(of_z_[c][b] + k * over_z_) * held_[c][b];
-      if (interpolates_y_)
-        sum += __ldg(of_y_[b] + k * over_y_) * in_line;
-      else if (b == 0)
-        sum += in_line;
+      for (int c = 0; c < 2; ++c) {
+        if (comes_[c]) held_[c][b] = coming_[c][b];
+        in_line += weight_z_[c][b] * held_[c][b];
+      }
+      sum += weight_y_[b] * in_line;
     }
     return sum;
   }
 
  private:
-  std::int64_t colour_, over_plane_, over_y_, over_z_;
+  Level<S> const &fine_, &coarse_;
+  std::int64_t of_y_, of_z_[2];  ///< places of weights
   S const* row_[2];
-  float const *of_y_[2], *of_z_[2][2];
   int parity_[2];
-  bool interpolates_y_, has_z_;
+  bool interpolates_y_, moves_ = false, comes_[2] = {false, false};
   int known_[2] = {-1, -1};  ///< planes, and what they have in both rows
-  S held_[2][2];
+  S held_[2][2] = {}, coming_[2][2] = {};
+  float weight_y_[2], weight_z_[2][2];
+};
+
+/// Points of a row beside each other, and what they count of the coarse columns around them.
+template <class S>
+struct FinePair {
+  S u[2];
+  float weight[2][2];
 };
 
 template <bool adds, class S>
-__global__ void __launch_bounds__(threads_of_columns, 3)
+__global__ void __launch_bounds__(threads_of_columns, 2)
     correct_kernel(__grid_constant__ Level<S> const fine, __grid_constant__ Level<S> const coarse,
                    int piece) {
+  __shared__ Ends planes[Columns::longest];
   int const lane = static_cast<int>(threadIdx.x);
   int const across = static_cast<int>(blockIdx.y * blockDim.y + threadIdx.y);
   int const n = fine.count[0], m = fine.count[1], p = fine.count[2], j = min(across, m - 1);
   int const first_pair = static_cast<int>(blockIdx.x) * pairs_of_warp, pair = first_pair + lane;
   int const first_plane = static_cast<int>(blockIdx.z) * piece, end = min(first_plane + piece, p);
-  bool const has_pair = lane < pairs_of_warp && across < m;
+  int const thread = static_cast<int>(threadIdx.y) * warp_size + lane;
+  if (thread < end - first_plane) planes[thread] = Ends::of(fine.transfer[2], first_plane + thread);
+  __syncthreads();
   // The lanes' coarse columns, the first of which the first point lies behind, or at.
   int const from = max(__ldg(fine.transfer[0].left + min(2 * first_pair, n - 1)), 0);
   CoarseColumn<S> column(fine, coarse, min(from + lane, coarse.count[0] - 1), j);
   Pair const of_x(fine, 0);
   Ends own[2];
+  bool is_point[2];
 #pragma unroll
-  for (int odd = 0; odd < 2; ++odd)
+  for (int odd = 0; odd < 2; ++odd) {
     own[odd] = Ends::of(fine.transfer[0], min(2 * pair + odd, n - 1));
-  std::int64_t const over_plane = row_stride(fine, 2), over_points = std::int64_t{m} * n;
+    is_point[odd] = lane < pairs_of_warp && across < m && 2 * pair + odd < n;
+  }
   S* const pairs = fine.u + std::int64_t{j} * fine.half + pair;
   std::int64_t const points = std::int64_t{j} * n + 2 * pair;
-
-  for (int k = first_plane; k < end; ++k) {
-    Ends const along = Ends::of(fine.transfer[2], k);
-    S const value = column.at(k, along);
+  auto const place_of = [&](int k, int odd) {
+    return pairs + std::int64_t{k} * row_stride(fine, 2) + ((odd + j + k) & 1) * fine.colour;
+  };
+  auto const load = [&](int k) {
+    FinePair<S> has{};
 #pragma unroll
     for (int odd = 0; odd < 2; ++odd) {
-      bool const is_point = has_pair && 2 * pair + odd < n;
-      S* const u = pairs + k * over_plane + ((odd + j + k) & 1) * fine.colour;
-      S sum = adds && is_point ? *u : S{0};
+      if (!is_point[odd]) continue;
+      if constexpr (adds) has.u[odd] = *place_of(k, odd);
+#pragma unroll
+      for (int a = 0; a < 2; ++a)
+        has.weight[odd][a] = own[odd].weight(of_x.of, a, points + odd + std::int64_t{k} * m * n);
+    }
+    return has;
+  };
+
+  column.ask(first_plane, planes[0]);
+  FinePair<S> next = load(first_plane);
+  for (int k = first_plane; k < end; ++k) {
+    S const value = column.take();
+    FinePair<S> const now = next;
+    if (k + 1 < end) {
+      column.ask(k + 1, planes[k + 1 - first_plane]);
+      next = load(k + 1);
+    }
+#pragma unroll
+    for (int odd = 0; odd < 2; ++odd) {
+      S sum = now.u[odd];
 #pragma unroll
       for (int a = 0; a < 2; ++a) {
         int const x = own[odd].at[a];
         S found = __shfl_sync(~0u, value, min(max(x - from, 0), warp_size - 1));
-        if (!is_point || x < 0) continue;
+        if (!is_point[odd] || x < 0) continue;
         // Where a ring closes the column is another warp's.
-        if (x < from || x >= from + warp_size)
-          found = CoarseColumn<S>(fine, coarse, x, j).at(k, along);
-        sum += own[odd].template weight<S>(of_x.of, a, points + odd + k * over_points) * found;
+        if (x < from || x >= from + warp_size) {
+          CoarseColumn<S> other(fine, coarse, x, j);
+          other.ask(k, planes[k - first_plane]);
+          found = other.take();
+        }
+        sum += now.weight[odd][a] * found;
       }
-      if (is_point) *u = sum;
+      if (is_point[odd]) *place_of(k, odd) = sum;
     }
   }
 }
 
 template <bool both, class S>
 void launch_gather(Stream& stream, Level<S> const& fine, Level<S> const& coarse, S const* values) {
-  auto const columns = Columns::in_blocks(32, 8, coarse.count[0], coarse.count[1], coarse.count[2]);
+  auto const columns = Columns::in_blocks(32, 8, coarse.count[0], coarse.count[1], coarse.count[2])
+                           .fitted(stream, gather_kernel<both, S>, coarse.count[2]);
   gather_kernel<both>
       <<<columns.grid, columns.block, 0, native(stream)>>>(fine, coarse, values, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid gather");
@@ -254,6 +325,7 @@ void march_stored(Stream& stream, Correct<S> const& step) {
       Columns::in_blocks(warp_size, rows_of_block, fine.half, fine.count[1], fine.count[2]);
   columns.grid.x = blocks_for(fine.half, pairs_of_warp);
   auto* const kernel = step.adds ? correct_kernel<true, S> : correct_kernel<false, S>;
+  columns = columns.fitted(stream, kernel, fine.count[2]);
   kernel<<<columns.grid, columns.block, 0, native(stream)>>>(fine, step.coarse, columns.piece);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "multigrid correct");
 }
