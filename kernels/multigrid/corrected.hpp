@@ -48,6 +48,18 @@ bool has_fields(poisson::Equation<T> const& equation) {
   return equation.diffusivities != nullptr || equation.reactions != nullptr;
 }
 
+/// The first level with so few unknowns that two visits in a row cost little. What a jump encloses is a
+/// few points wide there, and one leaves much.
+inline std::size_t first_of_few(Levels const& plan) {
+  constexpr std::int64_t few = 400;
+  auto const has_few = [](std::array<Axis, 3> const& axes) {
+    std::int64_t unknowns = 1;
+    for (Axis const& axis : axes) unknowns *= axis.unknowns();
+    return unknowns < few;
+  };
+  return static_cast<std::size_t>(std::ranges::find_if(plan.axes, has_few) - plan.axes.begin());
+}
+
 /// How ranks share an equation, if they do.
 template <class T>
 std::optional<Shares> shares_among(poisson::Equation<T> const& equation, Levels const& plan,
@@ -86,6 +98,7 @@ class Corrected final : public SolverBody<T> {
       if (options.conjugates) *vector = {stream, MemorySpace::device, held};
     auto const finest = this->finest();
     for (std::size_t i = 0; i < 3; ++i) unknowns_[i] = plan.axes.front()[i].unknowns();
+    if (options.conjugates && finest.is_stored()) twice_ = first_of_few(plan);
     if (!finest.is_stored()) keep_couplings(stream, plan.axes.front());
     if (stream.backend() == Backend::cuda && can_march_stored(finest))
       together_ = piece_of_columns(unknowns_[0] * unknowns_[1] * unknowns_[2]);
@@ -151,7 +164,8 @@ class Corrected final : public SolverBody<T> {
             .cycle = kind,
             .before = options_.before,
             .after = options_.after,
-            .visit = kind == Cycle::full ? Visit::full : Visit::from_zero};
+            .visit = kind == Cycle::full ? Visit::full : Visit::from_zero,
+            .twice = twice_};
   }
   Graph captured(Stream& stream, CycleWork<S> const& work) const {
     return Graph::capture(stream, [&stream, cycle = cycle_, work] { cycle(stream, work); });
@@ -264,7 +278,8 @@ class Corrected final : public SolverBody<T> {
   /// Of the same coefficients everywhere: those of the grid's axes, on one side and on the other.
   Buffer<double> couplings_;
   std::array<std::int64_t, 3> first_of_{}, unknowns_{};
-  int together_ = 1;  // planes whose sums along directions are one
+  int together_ = 1;                     // planes whose sums along directions are one
+  std::size_t twice_ = ~std::size_t{0};  // the first level that is visited twice
   Graph first_, next_;
   std::array<Graph, 3> visits_;
 };

@@ -31,6 +31,7 @@ struct CycleWork {
   int before, after;
   Visit visit = Visit::from_zero;
   std::size_t first = 0;                    ///< the level that is visited
+  std::size_t twice = ~std::size_t{0};      ///< from this one on levels are, as with `w`
   SharedLevels<S> const* shared = nullptr;  ///< where several ranks make the cycle
   /// Then: queues a visit of the finest level that all of them have as a whole.
   std::function<void(Visit)> visit_whole = {};
@@ -107,7 +108,8 @@ class Cycles {
     descend(fine(i), gathered_to(i + 1), from_zero);
     complete_right(i + 1);
     visit(i + 1, Visit::from_zero);
-    if (work_.cycle == Cycle::w && !is_last(i + 1)) visit(i + 1, Visit::from_u);
+    bool const again = work_.cycle == Cycle::w || i + 1 >= work_.twice;
+    if (again && !is_last(i + 1)) visit(i + 1, Visit::from_u);
     ascend(level(i), level(i + 1));
     // Those of the finest level are right as far as anybody looks.
     if (i == 0 || !is_cut(i)) return;

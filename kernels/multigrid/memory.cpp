@@ -92,8 +92,9 @@ std::int64_t planes_together(Backend backend, Grid const& grid, poisson::Sides c
 }
 
 std::size_t solver_bytes(Backend backend, Grid const& grid, poisson::Sides const& sides,
-                         bool fields, Precision precision, Options const& options,
+                         bool fields, Precision precision, Options const& given,
                          RankCuts const& cuts) {
+  Options const options = complete(given, fields);
   if (std::ranges::max(grid.points) > most_points_of_axis)
     return std::numeric_limits<std::size_t>::max() / 16;
   bool const relaxes = options.relaxation != Relaxation::none;

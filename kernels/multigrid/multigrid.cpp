@@ -60,6 +60,7 @@ std::unique_ptr<SolverBody<T>> corrected(Stream& stream, poisson::Equation<T> co
 template <class T>
 Solver<T>::Solver(Stream& stream, poisson::Equation<T> const& equation, bool singular,
                   Options options, std::string_view variant) {
+  options = complete(options, has_fields(equation));
   if (options.before < 1 || options.after < 0)
     throw std::invalid_argument("multigrid: a level is relaxed at least once on the way down");
   if (!(options.factor > 0 && options.factor < 2))

@@ -20,6 +20,13 @@
 /// right-hand side, and all do the same on them, to the same bits.
 namespace gridstride::multigrid {
 
+/// With what is left to whether there are fields. Where they jump directions come to what is left of
+/// each cycle, and cost more than relaxation.
+constexpr Options complete(Options options, bool fields) {
+  if (options.after == -1) options.after = fields && options.conjugates ? 2 : 1;
+  return options;
+}
+
 /// Planes that a visit of a level looks at on each side, with one of its result: from u down, the
 /// residuals around a coarse plane, and up.
 constexpr int planes_beside(Options const& options) {

@@ -62,7 +62,7 @@ TEST_F(MultigridGpu, RanksShareCyclesWithFieldsBitByBit) {
     }
   for (std::size_t i = 0; i < trials.size(); ++i) {
     trials[i].fields = fields[i % 4];
-    if (trials[i].has('j')) trials[i].most_cycles = 12;
+    if (trials[i].has('j')) trials[i].most_cycles = 6;  // which let residuals grow
   }
   expect_shared_trials(Backend::cuda, trials);
 }

@@ -107,6 +107,10 @@ TEST(Multigrid, FewCyclesAreEnough) {
   for (Trial const& trial : {Trial{{257, 257}, "dddd"}, Trial{{256, 256}, "pppp"},
                              Trial{{65, 65, 65}, "dddddd"}, Trial{{97, 33, 65}, "dddddd"}})
     EXPECT_LE(cycles_for(stream, trial, options).cycles, 5) << trial.sides;
+  // In directions, which relax once more where there are fields, and visit small levels twice.
+  options.conjugates = true;
+  EXPECT_LE(cycles_for(stream, {{65, 65, 65}, "dddddd", 1, 1e6}, options).cycles, 5);
+  EXPECT_LE(cycles_for(stream, {{70, 65, 57}, "dddddd", 1, 1e4}, options).cycles, 6);
 }
 
 TEST(Multigrid, FactorsWithAnisotropyAndJumps) {
