@@ -36,7 +36,7 @@ TEST(RankStepsGpu, DiffusionHasTheBitsOfOneProcess) {
                                                 3, Backend::cuda, "temporal");
 }
 
-/// Trips of one pass, made in two parts or four, of ranks with as few planes as can be and more, and
+/// Trips of one pass, made in two parts or more, of ranks with as few planes as can be and more, and
 /// steps that are left over; with lines that fit a warp's strip, and that are cut into several.
 TEST(RankStepsGpu, PartsHaveTheBitsOfOneProcess) {
   GRIDSTRIDE_SKIP_WITHOUT_GPU();
