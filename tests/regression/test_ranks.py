@@ -11,8 +11,9 @@ import subprocess
 import support
 from support import BAD_INPUT, DONE, FAILED, SIGINT_STOP, SIGTERM_STOP, heat, wait_for
 
-CYCLES = {"diffusivity": 1, "solver": "multigrid"}
-LONG_STEPS = {"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}
+IMPLICIT_LINE = heat(grid={"points": [17]}, boundary={"x": {"dirichlet": 0}},
+                     initial={"u": "sin(pi*x)"},
+                     time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01})
 
 
 def several_are_possible():
@@ -165,9 +166,9 @@ class Check(Case):
         self.assertIn("--ranks 0: is no number of processes", self.refused(heat(), "--ranks", 0))
         self.assertIn("5 ranks are too many for 9 points along y: up to 4 can share them",
                       self.refused(heat(grid={"points": [17, 9]}), "--ranks", 5))
-        self.assertRegex(self.refused(heat(parameters=CYCLES, time=LONG_STEPS), "--ranks", 2),
-                         r"case\.yaml:\d+:\d+: simulation: several ranks take steps with solver: "
-                         "splitting")
+        self.assertRegex(self.refused(IMPLICIT_LINE, "--ranks", 2),
+                         r"case\.yaml:\d+:\d+: simulation: several ranks take steps in two or three "
+                         "dimensions")
         self.assertIn("eigenvalues is not computed by several ranks (there are 2",
                       self.refused({"simulation": "eigenvalues", "device": "cpu",
                                     "grid": {"points": [9, 9]},
@@ -282,7 +283,7 @@ class SharedRun(Case):
 
     def test_what_several_do_not_run_is_refused(self):
         self.need_mpi()
-        file = self.write("case.yaml", heat(parameters=CYCLES, time=LONG_STEPS))
+        file = self.write("case.yaml", IMPLICIT_LINE)
         _, err = self.call("run", file, "--ranks", 2, code=BAD_INPUT)
         self.assertIn("case.yaml:", err)
         self.assertNotIn("mpirun", err)  # which would explain the exit code
