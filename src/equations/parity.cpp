@@ -21,7 +21,7 @@ Parity product(Parity a, Parity b) {
           (a.same && b.opposite) || (a.opposite && b.same)};
 }
 
-/// Functions with f(−a) = −f(a).
+/// Functions with f(−a) = −f(a), whatever the sign of a zero is (`atan2` jumps there).
 bool is_odd(Operation operation) {
   constexpr std::array all = {Operation::negate, Operation::sin,  Operation::tan,  Operation::asin,
                               Operation::atan,   Operation::sinh, Operation::tanh, Operation::cbrt,
@@ -48,8 +48,6 @@ Parity of_operation(StencilProgram const& program, Node const& node,
       return product(a[0], a[1]);
     case Operation::select:
       return a[0].same ? both_as(a[1], a[2]) : neither;
-    case Operation::atan2:
-      return a[1].same ? a[0] : neither;
     case Operation::cos:
     case Operation::cosh:
     case Operation::abs:
