@@ -56,6 +56,10 @@ class Case(unittest.TestCase):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gridstride_test_"))
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
+    def need_gpu(self):
+        if "cuda:0" not in self.call("list", "devices")[0]:
+            self.skipTest("there is no GPU")
+
     def write(self, name, config):
         """Writes a config (JSON is YAML) or a text; returns its path relative to the directory."""
         path = self.directory / name

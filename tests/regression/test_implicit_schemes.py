@@ -174,8 +174,7 @@ class OnGpu(OnHost):
 
     def setUp(self):
         super().setUp()
-        if "cuda:0" not in self.call("list", "devices")[0]:
-            self.skipTest("there is no GPU")
+        self.need_gpu()
 
 
 if __name__ == "__main__":

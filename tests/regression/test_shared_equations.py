@@ -288,8 +288,7 @@ class Refused(Solved):
 class OnGpu(Solved):
     def setUp(self):
         super().setUp()
-        if "cuda:0" not in self.call("list", "devices")[0]:
-            self.skipTest("there is no GPU")
+        self.need_gpu()
 
     def assert_solved_on_gpu(self, config, counts):
         for transport, visible in (("p2p", None), ("p2p", "0"), ("staged", None)):

@@ -1,10 +1,6 @@
 """Implicit steps that several ranks share: the same bits as in one process."""
 
-import os
-import signal
-
 import support
-from support import SIGTERM_STOP
 from test_shared_runs import NeedsGpu, Shared, heat
 
 ADAPTIVE = {"end": 0.05, "scheme": "tr_bdf2", "step": "adaptive",
@@ -59,16 +55,9 @@ class OnHost(Shared):
     def test_a_signal_stops_all_and_others_go_on(self):
         steps = {"end": 1, "scheme": "crank_nicolson", "step": 1e-3}
         for name, time in (("same", steps), ("error", {**ADAPTIVE, "end": 2, "tolerance": 1e-7})):
-            file = self.write(f"{name}.yaml", implicit([33, 24], CHANGES, time, FIELD,
-                                                       checkpoint={"every": {"steps": 10**9}}))
-            self.call("run", file, "--output", "one", "--quiet")
-            process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
-            support.wait_for(lambda: (self.directory / f"parts/{name}.h5").exists(), "an output")
-            os.kill(self.ranks_of(process)[-1], signal.SIGTERM)
-            _, err = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, SIGTERM_STOP, err)
-            self.on_ranks(2, "run", file, "--output", "parts", "--quiet", "--restart")
-            self.assert_same(f"one/{name}.h5", f"parts/{name}.h5")
+            self.assert_a_signal_stops_and_others_go_on(
+                name, implicit([33, 24], CHANGES, time, FIELD,
+                               checkpoint={"every": {"steps": 10**9}}))
 
 
 class BitsOnGpu(NeedsGpu, Bits):

@@ -1,10 +1,7 @@
 """Implicit steps by multigrid that several ranks share: the same bits as in one process."""
 
-import os
-import signal
-
 import support
-from support import BAD_INPUT, FAILED, SIGTERM_STOP
+from support import BAD_INPUT, FAILED
 from test_shared_implicit import ADAPTIVE, FIELD, implicit as heat
 from test_shared_runs import NeedsGpu, Shared, pde
 
@@ -87,15 +84,7 @@ class OnHost(Shared):
         for name, scheme, step in (("same", "imex_bdf2", 1e-3), ("error", "ark3", "adaptive")):
             config = implicit(LAYERS, [13, 24], WALLS, scheme, step, **saved)
             config["time"].update({"end": 0.25} if step != "adaptive" else {"end": 3, "tolerance": 1e-6})
-            file = self.write(f"{name}.yaml", config)
-            self.call("run", file, "--output", "one", "--quiet")
-            process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
-            support.wait_for(lambda: (self.directory / f"parts/{name}.h5").exists(), "an output")
-            os.kill(self.ranks_of(process)[-1], signal.SIGTERM)
-            _, err = process.communicate(timeout=60)
-            self.assertEqual(process.returncode, SIGTERM_STOP, err)
-            self.on_ranks(2, "run", file, "--output", "parts", "--quiet", "--restart")
-            self.assert_same(f"one/{name}.h5", f"parts/{name}.h5")
+            self.assert_a_signal_stops_and_others_go_on(name, config)
 
     def test_what_ends_a_run(self):
         for equations, message in (

@@ -108,6 +108,18 @@ class Shared(support.Case):
         self.assertEqual(process.returncode, code, f"{text}\n{out}{err}")
         return out, err
 
+    def assert_a_signal_stops_and_others_go_on(self, name, config):
+        """A signal to one of three ranks after an output; two go on with the bits of one process."""
+        file = self.write(f"{name}.yaml", config)
+        self.call("run", file, "--output", "one", "--quiet")
+        process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
+        support.wait_for(lambda: (self.directory / f"parts/{name}.h5").exists(), "an output")
+        os.kill(self.ranks_of(process)[-1], signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, SIGTERM_STOP, err)
+        self.on_ranks(2, "run", file, "--output", "parts", "--quiet", "--restart")
+        self.assert_same(f"one/{name}.h5", f"parts/{name}.h5")
+
     def ranks_of(self, process):
         """The processes that mpirun has started."""
         found = []
@@ -683,8 +695,7 @@ class NeedsGpu(Shared):
 
     def setUp(self):
         super().setUp()
-        if "cuda:0" not in self.call("list", "devices")[0]:
-            self.skipTest("there is no GPU")
+        self.need_gpu()
 
     def assert_shared(self, config, counts):
         counts = {min(count, 3) for count in counts}

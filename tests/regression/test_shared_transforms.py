@@ -165,8 +165,7 @@ class OnGpu(Shares):
 
     def setUp(self):
         super().setUp()
-        if "cuda:0" not in self.call("list", "devices")[0]:
-            self.skipTest("there is no GPU")
+        self.need_gpu()
 
     def test_all_steps_and_reductions(self):
         self.assert_as_one((2, 3))
