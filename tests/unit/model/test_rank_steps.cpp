@@ -351,6 +351,14 @@ TEST(RankPlan, MakesPartsWhereAPassTakesLong) {
     shape.grid.points[1] = planes;
     EXPECT_EQ(plan_ranks(shape, 2, Backend::cuda, 8).parts, parts);
   }
+  // As many bytes in a pass: 0.18 ms.
+  SweepShape volume{
+      .grid = {.dims = 3, .points = {512, 512, 512}}, .fused_steps = 2, .value_bytes = 4};
+  volume.values_per_update = 2.0 / volume.fused_steps;
+  volume.parts = 4;
+  EXPECT_EQ(plan_ranks(volume, 2, Backend::cuda, {}).parts, 4);
+  volume.grid = {.dims = 2, .points = {16384, 8192, 1}};
+  EXPECT_EQ(plan_ranks(volume, 2, Backend::cuda, {}).parts, 1);
 }
 
 TEST(RankPlan, KnowsHowManyRanksCanShareAGrid) {
