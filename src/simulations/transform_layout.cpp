@@ -53,8 +53,9 @@ Layout layout_of(Chain const& chain, std::vector<int> const& places, Rows const&
                  Rows const& chunk, std::vector<Rows> const& resident) {
   Layout layout;
   layout.chunk = chunk;
-  layout.scanned =
-      chain.scans() ? chain.ends(places, before) : std::vector<std::int64_t>(chain.links().size());
+  // A chunk at the end may need less of a scan than those before it, which has gone on nevertheless.
+  layout.scanned = chain.scans() ? chain.ends(places, {0, before.last})
+                                 : std::vector<std::int64_t>(chain.links().size());
   auto const needs = chain.needs(places, chunk, layout.scanned);
   layout.arrays.resize(needs.size());
   for (std::size_t l = 0; l < needs.size(); ++l)

@@ -240,10 +240,9 @@ void ScanState<T>::make(Stream& stream, T const* input, Rows const& piece, std::
     if (!rows_.holds(again)) throw std::logic_error("transform: a scan has not kept enough rows");
     copy(output, kept_.data() + (again.first - rows_.first) * width_, again.count());
   }
-  if (scanned < piece.last) {
-    auto const size = static_cast<std::size_t>((piece.last - scanned) * width_);
-    scan_.add(stream, {input, size}, {output + (scanned - piece.first) * width_, size});
-  }
+  if (scanned >= piece.last) return;
+  auto const size = static_cast<std::size_t>((piece.last - scanned) * width_);
+  scan_.add(stream, {input, size}, {output + (scanned - piece.first) * width_, size});
   rows_ = {std::max(piece.first, piece.last - capacity_), piece.last};
   copy(kept_.data(), output + (rows_.first - piece.first) * width_, rows_.count());
 }

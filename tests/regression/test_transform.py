@@ -147,6 +147,28 @@ class Transform(support.Case):
             numpy.testing.assert_array_equal(file["VTKHDF/PointData/s"][0].ravel(),
                                              numpy.cumsum(self.a.astype("i2")))
 
+    def test_scans_under_differences_in_chunks_of_few_rows(self):
+        # The last chunks need no row of the differences, and fewer of the scan than those before.
+        for shape in ((9,), (7, 3), (8, 2, 3)):
+            a = numpy.arange(numpy.prod(shape)).reshape(shape) ** 2 % 13 - 5.0
+            numpy.save(self.directory / "a.npy", a)
+            sums = numpy.cumsum(a).reshape(shape)
+            slowest = "xyz"[len(shape) - 1]
+            for order in (1, 2, 3, 5):
+                for rows in (1, 2, 3):
+                    path = self.run_case(
+                        "case", precision="float64", grid={}, input={"a": {"file": "a.npy"}}, reduce=[],
+                        steps=[{"scan": {"s": {"of": "a"}}},
+                               {"difference": {"g": {"of": "s", "axis": slowest, "order": order}}}],
+                        output={"fields": ["s", "g"]},
+                        limits={"chunk": f"{rows * a[0].nbytes} B", "streams": 2})
+                    found = self.contents(path)
+                    for name, values in (("s", sums), ("g", numpy.diff(sums, order, axis=0))):
+                        (one,) = [v for key, v in found.items() if key.endswith(("PointData/" + name,
+                                                                                "fields/" + name))]
+                        numpy.testing.assert_array_equal(one.ravel(), values.ravel(),
+                                                         f"{name}: {shape}, {order}, {rows}")
+
 
 if __name__ == "__main__":
     support.main()
