@@ -276,6 +276,7 @@ void Transform<T>::compute() {
     for (std::size_t l = 0; l < plan_.resident.size(); ++l)
       if (plan_.resident[l] != resident_.filled[l]) work.places.push_back(static_cast<int>(l));
     work.written = written_;
+    work.picks = !plan_.picked.empty();
     for (auto* maker : makers_)
       std::ranges::copy(maker->brought(), std::back_inserter(work.written));
     // In the order of the places, so that an array with two targets comes over once.

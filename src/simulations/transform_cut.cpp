@@ -207,7 +207,7 @@ void require_room(config::RunConfig const& run, Cut const& cut, Load const& load
 
 std::vector<Rows> chunks_of_pass(Chain const& chain, Load const& load, Cut const& cut,
                                  std::vector<int> const& places,
-                                 std::vector<Rows> const& resident) {
+                                 std::vector<Rows> const& resident, Leaving const& leaving) {
   // Larger ones gain nothing, and progress is told after each.
   constexpr double most_bytes = 1 << 30;
   auto const [begin, all] = chain.share();
@@ -215,13 +215,19 @@ std::vector<Rows> chunks_of_pass(Chain const& chain, Load const& load, Cut const
                      static_cast<double>(load.value_bytes);
   auto const most = static_cast<std::int64_t>(most_bytes / row);
   bool const any = std::ranges::any_of(resident, [](Rows const& rows) { return !rows.empty(); });
+  auto const leaves = [&](Rows const& chunk) {
+    return (!leaving.written || own_values(chain, load.written, chunk) <= cut.written_values) &&
+           (!leaving.picked || own_values(chain, load.picked, chunk) <= cut.picked_values);
+  };
   std::vector<Rows> chunks;
   Rows before;
   for (std::int64_t first = begin; first < all; first = before.last) {
     Rows chunk{first, std::min(first + cut.rows, all)};
     for (std::int64_t rows = 2 * cut.rows; any && rows <= most && chunk.last < all; rows *= 2) {
       Rows const larger{first, std::min(first + rows, all)};
-      if (!cut.holds(chain, load, layout_of(chain, places, before, larger, resident))) break;
+      if (!leaves(larger) ||
+          !cut.holds(chain, load, layout_of(chain, places, before, larger, resident)))
+        break;
       chunk = larger;
     }
     chunks.push_back(chunk);

@@ -74,9 +74,16 @@ Cut cut_for(Chain const& chain, config::Limits const& limits, Load const& load, 
 /// Throws `ConfigError` at `limits` where a cut takes more than there is.
 void require_room(config::RunConfig const& run, Cut const& cut, Load const& load, Backend backend);
 
+/// What of a chunk leaves the device in a pass.
+struct Leaving {
+  bool written = false;  ///< arrays that go to files
+  bool picked = false;   ///< values that go to tables
+};
+
 /// The chunks of one pass, where the rows `resident[place]` of files are in device memory:
-/// several chunks of the cut together, wherever a lane's memory holds what they take.
+/// several chunks of the cut together, wherever the memory that there is holds what they take.
 std::vector<Rows> chunks_of_pass(Chain const& chain, Load const& load, Cut const& cut,
-                                 std::vector<int> const& places, std::vector<Rows> const& resident);
+                                 std::vector<int> const& places, std::vector<Rows> const& resident,
+                                 Leaving const& leaving);
 
 }  // namespace gridstride::transform

@@ -55,7 +55,9 @@ std::vector<ScanState<T>> Engine<T>::scans_for(PassWork<T> const& work) const {
 
 template <class T>
 PipelineReport Engine<T>::run(PassWork<T> const& work) {
-  Pass pass{work, chunks_of_pass(*chain_, load_, cut_, work.places, resident_->filled),
+  Pass pass{work,
+            chunks_of_pass(*chain_, load_, cut_, work.places, resident_->filled,
+                           {!work.written.empty(), work.picks}),
             scans_for(work)};
   auto const stage = [&](std::size_t number, StageKind kind, auto const& body,
                          bool ordered = false) {

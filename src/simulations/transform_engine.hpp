@@ -45,6 +45,7 @@ struct PassWork {
   std::vector<int> places;            ///< arrays that are looked at
   std::vector<Kept<T>> kept = {};     ///< arrays that are kept, which are among those
   std::vector<Written> written = {};  ///< arrays that are written, which are, too
+  bool picks = false;                 ///< whether `take` picks values out for tables
   /// Takes in what a chunk has, one after the other, on the worker's stream; may be null.
   std::function<void(Worker<T>&, Rows const& chunk)> take = {};
   /// Told now and then what share of the data has passed, in the caller's thread; may be null.

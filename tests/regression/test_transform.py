@@ -169,6 +169,29 @@ class Transform(support.Case):
                         numpy.testing.assert_array_equal(one.ravel(), values.ravel(),
                                                          f"{name}: {shape}, {order}, {rows}")
 
+    def test_files_in_fortran_order_in_small_chunks(self):
+        # They are in memory as a whole from the first pass on, which takes chunks together as far as
+        # there is room for what leaves: tables, and arrays that are written while they are made.
+        a = numpy.sin(numpy.arange(12000).reshape(4000, 3) ** 1.5)
+        numpy.save(self.directory / "a.npy", numpy.asfortranarray(a))
+
+        def run(fields, device_memory):
+            return self.contents(self.run_case(
+                "case", precision="float64", grid={}, input={"a": {"file": "a.npy"}}, reduce=[],
+                steps=[{"formula": {"c": "2*a"}}, {"select": {"p": {"of": "a", "where": "a > 0.5"}}}],
+                output={"fields": fields},
+                limits={"chunk": "24 B", "streams": 2, "device_memory": device_memory}))
+
+        found = run(["p"], "300 kB")
+        index = numpy.flatnonzero(a > 0.5)
+        numpy.testing.assert_array_equal(found["gridstride/tables/p/index"], index)
+        numpy.testing.assert_array_equal(found["gridstride/tables/p/value"], a.ravel()[index])
+        for fields, device_memory in ((["a"], "190 kB"), (["c"], "190 kB"), (["a", "c"], "380 kB")):
+            found = run(fields, device_memory)
+            for name, values in (("a", a), ("c", 2 * a)):
+                if name in fields:
+                    numpy.testing.assert_array_equal(found[f"VTKHDF/PointData/{name}"][0], values)
+
 
 if __name__ == "__main__":
     support.main()
