@@ -173,9 +173,14 @@ bool has_preconditioner(config::RunConfig const& run, Inputs const& inputs) {
 
 namespace {
 
-/// The least and the largest value; throws for one that `fault` has something against.
+/// What of a field may be lost where it is rounded to float32.
+enum class Loss { none, small };
+
+/// The least and the largest value; throws for one that `fault` has something against. Small values
+/// beside large ones may be lost where `loss` says so, all of them may not.
 Extremes extremes_of(config::RunConfig const& run, FieldSource const& source, Inputs const& inputs,
-                     Demand const& fault) {
+                     Loss loss, Demand const& fault) {
+  constexpr std::string_view beyond = "it is beyond what the precision holds; other units may help";
   std::mutex mutex;
   Extremes found{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
   double const float_least = std::numeric_limits<float>::min();
@@ -191,29 +196,32 @@ Extremes extremes_of(config::RunConfig const& run, FieldSource const& source, In
     if (!std::isfinite(value)) return "values are finite everywhere";
     if (std::string_view const why = fault(value); !why.empty()) return why;
     double const size = std::abs(value);
-    bool const is_lost = is_rounded && size != 0 && (size < float_least || size > float_most);
-    if (is_lost || !(size * widest < 1e300))
-      return "it is beyond what the precision holds; other units may help";
+    bool const is_small = size != 0 && size < float_least && loss == Loss::none;
+    bool const is_lost = is_rounded && (is_small || size > float_most);
+    if (is_lost || !(size * widest < 1e300)) return beyond;
     std::scoped_lock const lock(mutex);
     found.least = std::min(found.least, value);
     found.most = std::max(found.most, value);
     return "";
   };
-  largest_magnitude(run, source, inputs, run.grid, 0, demand);
+  double const largest = largest_magnitude(run, source, inputs, run.grid, 0, demand);
+  if (is_rounded && largest != 0 && largest < float_least)
+    throw ConfigError(
+        {run.problem(source.location, fmt::format("is {} at most ({})", largest, beyond))});
   return found;
 }
 
 }  // namespace
 
 Extremes diffusivities_of(config::RunConfig const& run, Inputs const& inputs) {
-  return extremes_of(run, parameters_of(run).diffusivity, inputs,
+  return extremes_of(run, parameters_of(run).diffusivity, inputs, Loss::none,
                      [](double value) -> std::string_view {
                        return value > 0 ? "" : "a diffusivity is positive everywhere";
                      });
 }
 
 Extremes reactions_of(config::RunConfig const& run, Inputs const& inputs) {
-  return extremes_of(run, parameters_of(run).reaction, inputs,
+  return extremes_of(run, parameters_of(run).reaction, inputs, Loss::small,
                      [](double) -> std::string_view { return ""; });
 }
 

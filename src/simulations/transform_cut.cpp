@@ -206,8 +206,8 @@ void require_room(config::RunConfig const& run, Cut const& cut, Load const& load
 }
 
 std::vector<Rows> chunks_of_pass(Chain const& chain, Load const& load, Cut const& cut,
-                                 std::vector<int> const& places,
-                                 std::vector<Rows> const& resident, Leaving const& leaving) {
+                                 std::vector<int> const& places, std::vector<Rows> const& resident,
+                                 Leaving const& leaving) {
   // Larger ones gain nothing, and progress is told after each.
   constexpr double most_bytes = 1 << 30;
   auto const [begin, all] = chain.share();

@@ -1,0 +1,137 @@
+"""Eigenvalues and modes against numpy's of the same matrix, which is made from the pages alone."""
+
+import h5py
+import numpy
+import support
+from support import BAD_INPUT
+
+SHAPES = (([9], "p"), ([8], "dn"), ([7, 6], "nd p"), ([5, 6], "nn dd"), ([4, 5, 6], "p nn dn"))
+
+
+class Operator:
+    """-div(a grad u) + kappa u on the points of a grid, axis `a` of an array being -1 - a."""
+
+    def __init__(self, points, sides, lower, upper):
+        self.points, self.sides = points, [ends * 2 if ends == "p" else ends for ends in sides]
+        around = [ends[0] == "p" for ends in self.sides]
+        self.spacing = [(u - l) / (n if round_ else n - 1)
+                        for l, u, n, round_ in zip(lower, upper, points, around)]
+        self.shape = tuple(points[::-1])
+        coordinates = [l + h * numpy.arange(n) for l, h, n in zip(lower, self.spacing, points)]
+        self.coordinates = dict(zip("xyz", numpy.meshgrid(*coordinates[::-1], indexing="ij")[::-1]))
+        self.weights, self.given = numpy.ones(self.shape), numpy.zeros(self.shape, bool)
+        for axis, ends in enumerate(self.sides):
+            for end, place in zip(ends, (0, -1)):
+                at = (Ellipsis, place) + (slice(None),) * axis
+                if end != "p":
+                    self.weights[at] /= 2
+                self.given[at] |= end == "d"
+
+    def value(self, text):
+        return numpy.broadcast_to(eval(  # pylint: disable=eval-used
+            str(text).replace("^", "**"), {"sin": numpy.sin, **self.coordinates}), self.shape)
+
+    def matrix(self, a, kappa):
+        """Of the points that no side gives, symmetric by the roots of their weights."""
+        result = numpy.diag(kappa.ravel() * 1.0)
+        for p, at in enumerate(numpy.ndindex(*self.shape)):
+            for axis, ends in enumerate(self.sides):
+                along, n = len(at) - 1 - axis, self.points[axis]
+                for step in (-1, 1):
+                    to = list(at)
+                    to[along] += step
+                    if ends[0] == "p":
+                        to[along] %= n
+                    elif not 0 <= to[along] < n:
+                        # Beyond a side without a slope u is what it is inside.
+                        to[along] = at[along] - step
+                    q = numpy.ravel_multi_index(to, self.shape)
+                    flow = (a.ravel()[p] + a.ravel()[q]) / 2 / self.spacing[axis] ** 2
+                    result[p, p] += flow
+                    result[p, q] -= flow
+        free, roots = ~self.given.ravel(), numpy.sqrt(self.weights.ravel())
+        return (result * roots[:, None] / roots)[numpy.ix_(free, free)]
+
+
+class Eigenvalues(support.Case):
+    def find(self, **sections):
+        path = self.write("case.yaml", {"simulation": "eigenvalues", "device": "cpu",
+                                        "output": {"formats": ["hdf5"]}, **sections})
+        self.call("run", path, "--quiet")
+        with h5py.File(self.directory / "outputs/case/case.h5") as file:
+            fields = {name: field[-1] for name, field in file["VTKHDF/PointData"].items()}
+            return file["gridstride/tables/eigenvalues/eigenvalue"][:], fields
+
+    def expect(self, matrix, found, largest, what):
+        known = numpy.linalg.eigvalsh(matrix / abs(matrix).max()) * abs(matrix).max()
+        known = known[::-1] if largest else known
+        numpy.testing.assert_allclose(found, known[:len(found)], rtol=0, atol=1e-12 * abs(known).max(),
+                                      err_msg=what)
+
+    def test_operators_on_grids(self):
+        for number, (points, sides) in enumerate(SHAPES):
+            sides = sides.split()
+            dims = len(points)
+            lower, upper = [-1, 0, 2][:dims], [1, 3, 2.5][:dims]
+            operator = Operator(points, sides, lower, upper)
+            words = {"d": "dirichlet", "n": "neumann"}
+            boundary = {axis: "periodic" if ends == "p" else
+                        {"lower": {words[ends[0]]: 0}, "upper": {words[ends[1]]: 0}}
+                        for axis, ends in zip("xyz", sides)}
+            diffusivity, reaction = "1 + 0.5*sin(3*x)", f"{(-1) ** number * 40}*x^2"
+            a, kappa = operator.value(diffusivity), operator.value(reaction)
+            matrix = operator.matrix(a, kappa)
+            for method in ("lobpcg", "lanczos", "dense"):
+                for which in ("smallest", "largest"):
+                    what = f"{points}, {sides}, {method}, {which}"
+                    found, fields = self.find(
+                        grid={"points": points, "lower": lower, "upper": upper}, boundary=boundary,
+                        parameters={"diffusivity": diffusivity, "reaction": reaction, "modes": 4,
+                                    "method": method, "which": which})
+                    self.expect(matrix, found, which == "largest", what)
+                    modes = numpy.array([fields[f"mode_{k}"].ravel() for k in range(1, 5)])
+                    weights = operator.weights.ravel() * numpy.prod(operator.spacing)
+                    numpy.testing.assert_allclose(modes * weights @ modes.T, numpy.eye(4), atol=1e-7,
+                                                  err_msg=what)
+                    free = ~operator.given.ravel()
+                    inner = (modes * numpy.sqrt(weights))[:, free]
+                    rest = inner @ matrix - found[:, None] * inner
+                    self.assertLess(numpy.linalg.norm(rest, axis=1).max(), 1e-6 * abs(matrix).max(), what)
+                    self.assertEqual(abs(modes[:, ~free]).max(initial=0), 0, what)
+
+    def test_sparse_matrices(self):
+        random = numpy.random.default_rng(3)
+        n = 40
+        edges = numpy.tril(random.random((n, n)) < 0.15, -1)
+        edges[n // 2:, :n // 2] = False  # two graphs, and 0 an eigenvalue of each
+        graph = -(edges | edges.T).astype(float)
+        numpy.fill_diagonal(graph, -graph.sum(axis=1))
+        weighted = numpy.tril(edges * random.normal(size=(n, n)), -1)
+        weighted += weighted.T + numpy.diag(random.normal(size=n))
+        for name, matrix in (("graph", graph), ("negative", -graph), ("small units", 1e-20 * weighted),
+                             ("multiple", numpy.diag(numpy.repeat([3.0, -1, 2, 7], n // 4)))):
+            rows, columns = numpy.nonzero(numpy.tril(matrix))
+            (self.directory / "a.mtx").write_text(
+                f"%%MatrixMarket matrix coordinate real symmetric\n{n} {n} {len(rows)}\n"
+                + "".join(f"{i + 1} {j + 1} {matrix[i, j]!r}\n" for i, j in zip(rows, columns)))
+            for method in ("lobpcg", "lanczos", "dense"):
+                for which in ("smallest", "largest"):
+                    found, _ = self.find(parameters={"matrix": {"file": "a.mtx"}, "modes": 5,
+                                                     "method": method, "which": which})
+                    self.expect(matrix, found, which == "largest", f"{name}, {method}, {which}")
+
+    def test_wells_in_float32_have_small_values_beside_large_ones(self):
+        # x is 1e-23 where it would be 0 but for rounding.
+        sections = {"precision": "float32", "grid": {"points": 41, "lower": -4, "upper": 4}}
+        found, _ = self.find(parameters={"modes": 2, "reaction": "(x + 1e-23)^2"}, **sections)
+        operator = Operator([41], ["dd"], [-4], [4])
+        matrix = operator.matrix(operator.value(1), operator.value("x^2"))
+        numpy.testing.assert_allclose(found, numpy.linalg.eigvalsh(matrix)[:2], rtol=1e-6)
+        path = self.write("case.yaml", {
+            "simulation": "eigenvalues", "parameters": {"modes": 2, "reaction": "1e-40*x"}, **sections})
+        _, err = self.call("check", path, code=BAD_INPUT)
+        self.assertRegex(err, r"parameters.reaction: is 4e-40 at most \(it is beyond what the precision")
+
+
+if __name__ == "__main__":
+    support.main()
