@@ -166,20 +166,56 @@ Solution by_fixed_rule(Stream& stream, Problem const& problem, Request const& re
   return solution;
 }
 
-/// What the estimates alone say may be an accident: they are no less than a quarter of what has
-/// changed since the round before. What was no number then remains so.
-void compare_rounds(Solution& solution, Solution const& before) {
-  for (std::size_t i = 0; i < before.estimates.size(); ++i) {
-    Estimate& now = solution.estimates[i];
-    Estimate const& then = before.estimates[i];
-    now.error = std::max(now.error, std::abs(now.value - then.value) / 4);
-    now.evaluations += then.evaluations;
-    if (then.outcome == Outcome::non_finite) now.outcome = then.outcome;
-  }
-  if (before.pole) solution.pole = before.pole;
+/// The error that is left after rounds of a rule whose changes go on shrinking as they did: from the
+/// last change, the one before it if there is one, and by what a change of smooth integrands becomes
+/// smaller. Less than that, as of two rounds that agree by accident, is not believed.
+double error_after(double change, std::optional<double> before, double smooth) {
+  if (!before) return change;
+  constexpr double slowest = 0.9;
+  double const ratio = *before > 0 ? change / *before : change > 0 ? slowest : 0.0;
+  double const shrinks = std::clamp(ratio, smooth, slowest);
+  return std::max(change / 4, std::max(change, smooth * *before) * shrinks / (1 - shrinks));
 }
 
-/// With as many points as are asked for, or as the tolerance needs; two rounds at least.
+/// Rounds of a fixed rule of an order, each with `growth` times as many samples along an axis as the
+/// one before.
+class Rounds {
+ public:
+  Rounds(int order, double growth) : least_(order > 2 ? 2 : 3), smooth_(std::pow(growth, -order)) {}
+
+  /// What the estimates alone say may be an accident: they are no less than what the changes from
+  /// round to round let expect. What was no number in an earlier round remains so.
+  void compare(Solution& solution) {
+    std::vector<double> changes;
+    for (std::size_t i = 0; i < before_.estimates.size(); ++i) {
+      Estimate& now = solution.estimates[i];
+      Estimate const& then = before_.estimates[i];
+      double const change = std::abs(now.value - then.value);
+      auto const change_before = changes_.empty() ? std::nullopt : std::optional(changes_[i]);
+      now.error = std::max(now.error, error_after(change, change_before, smooth_));
+      now.evaluations += then.evaluations;
+      if (then.outcome == Outcome::non_finite) now.outcome = then.outcome;
+      changes.push_back(change);
+    }
+    if (before_.pole) solution.pole = before_.pole;
+    changes_ = std::move(changes);
+  }
+  /// Whether there are enough with the one that was compared. Of the lowest orders two may see jumps
+  /// at the same places.
+  bool may_end() const { return count_ + 1 >= least_; }
+  void keep(Solution solution) {
+    before_ = std::move(solution);
+    ++count_;
+  }
+
+ private:
+  int least_, count_ = 0;
+  double smooth_;
+  Solution before_;
+  std::vector<double> changes_;
+};
+
+/// With as many points as are asked for, or as the tolerance needs.
 template <class T>
 Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
   auto const goal = goal_of(request, precision_of<T>());
@@ -196,17 +232,17 @@ Solution fixed(Stream& stream, Problem const& problem, Request const& request) {
   // Four times as many samples each time, but no less than twice as many along an axis.
   double const growth = std::max(2.0, std::pow(4, 1 / dimensions));
   double const first = dimensions == 1 ? first_points : std::pow(first_products, 1 / dimensions);
-  Solution before;
+  Rounds rounds(quadrature::order_of(fixed_rule(request, first_points)), growth);
   for (double points = std::max(2.0, std::floor(first));; points *= growth) {
     auto solution = by_fixed_rule<T>(stream, problem, request, std::llround(points));
-    compare_rounds(solution, before);
+    rounds.compare(solution);
     judge(solution.estimates, goal);
     bool const last = std::pow(growth * points, dimensions) > most ||
                       (request.rule->name == "clenshaw_curtis" &&
                        growth * points > quadrature::max_clenshaw_curtis_points);
-    bool const done = !before.estimates.empty() && !any(solution.estimates, Outcome::not_reached);
+    bool const done = rounds.may_end() && !any(solution.estimates, Outcome::not_reached);
     if (last || done) return solution;
-    before = std::move(solution);
+    rounds.keep(std::move(solution));
   }
 }
 
