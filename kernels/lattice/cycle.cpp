@@ -17,13 +17,13 @@ namespace {
 constexpr multigrid::Options options{.cycle = multigrid::Cycle::v};
 
 /// The points with the 0 that there is beyond sides, which are points of it.
-poisson::Equation<double> equation_of(GridPoints const& points) {
+poisson::Equation<double> equation_of(GridPoints const& points, int dims) {
   poisson::Equation<double> equation;
   auto& grid = equation.grid;
   grid.dims = 0;
   for (auto const extent : points)
     if (extent > 1) grid.points[static_cast<std::size_t>(grid.dims++)] = extent + 2;
-  if (grid.dims == 0) grid.points[static_cast<std::size_t>(grid.dims++)] = 3;
+  while (grid.dims < std::max(dims, 1)) grid.points[static_cast<std::size_t>(grid.dims++)] = 3;
   grid.spacing.fill(1);
   equation.sides.fill({SideKind::dirichlet, SideKind::dirichlet});
   return equation;
@@ -54,12 +54,12 @@ bool has_cycle(GridPoints const& points) {
 }
 
 template <class T>
-krylov::Preconditioner<T> cycle(Stream& stream, GridPoints const& points) {
+krylov::Preconditioner<T> cycle(Stream& stream, GridPoints const& points, int dims) {
   if (!has_cycle(points))
     throw std::invalid_argument("lattice: a cycle is for axes of less than 2^24 points");
   auto const size = static_cast<std::size_t>(points[0] * points[1] * points[2]);
   auto const own = std::make_shared<Cycle>(
-      Cycle{multigrid::Solver<double>(stream, equation_of(points), false, options),
+      Cycle{multigrid::Solver<double>(stream, equation_of(points, dims), false, options),
             Buffer<double>(stream, MemorySpace::device, sizeof(T) == sizeof(double) ? 0 : size)});
   return [own](Stream& on, std::span<T const> r, std::span<T> z) {
     if constexpr (std::is_same_v<T, double>) {
@@ -72,15 +72,15 @@ krylov::Preconditioner<T> cycle(Stream& stream, GridPoints const& points) {
   };
 }
 
-std::size_t cycle_bytes(Backend backend, GridPoints const& points, Precision precision) {
-  auto const equation = equation_of(points);
+std::size_t cycle_bytes(Backend backend, GridPoints const& points, Precision precision, int dims) {
+  auto const equation = equation_of(points, dims);
   std::size_t const levels = multigrid::solver_bytes(backend, equation.grid, equation.sides, false,
                                                      Precision::float64, options);
   auto const size = static_cast<std::size_t>(points[0] * points[1] * points[2]);
   return levels + (precision == Precision::float64 ? 0 : size * sizeof(double));
 }
 
-template krylov::Preconditioner<float> cycle(Stream&, GridPoints const&);
-template krylov::Preconditioner<double> cycle(Stream&, GridPoints const&);
+template krylov::Preconditioner<float> cycle(Stream&, GridPoints const&, int);
+template krylov::Preconditioner<double> cycle(Stream&, GridPoints const&, int);
 
 }  // namespace gridstride::lattice

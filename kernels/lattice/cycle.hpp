@@ -19,12 +19,14 @@ namespace gridstride::lattice {
 bool has_cycle(GridPoints const& points);
 
 /// z ← about M⁻¹·r, for r whose values are not much larger than 1. The cycle is linear, but not quite
-/// symmetric: conjugate gradients take it with `Options::flexible`, MINRES does not. Makes the levels;
-/// waits for the stream. Throws `std::invalid_argument` for a grid without a cycle.
+/// symmetric: conjugate gradients take it with `Options::flexible`, MINRES does not. `dims` is that of
+/// `sparse::stencil_matrix`. Makes the levels; waits for the stream. Throws `std::invalid_argument`
+/// for a grid without a cycle.
 template <class T>
-krylov::Preconditioner<T> cycle(Stream& stream, GridPoints const& points);
+krylov::Preconditioner<T> cycle(Stream& stream, GridPoints const& points, int dims = 0);
 
 /// Device memory that it takes, at most.
-std::size_t cycle_bytes(Backend backend, GridPoints const& points, Precision precision);
+std::size_t cycle_bytes(Backend backend, GridPoints const& points, Precision precision,
+                        int dims = 0);
 
 }  // namespace gridstride::lattice

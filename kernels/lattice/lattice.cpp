@@ -48,8 +48,8 @@ double most_neighbours(Neighbours neighbours, GridPoints const& points) {
 
 template <class T>
 Matrix<T>::Matrix(Stream& stream, Neighbours neighbours, GridPoints const& points,
-                  std::string_view variant) {
-  auto const diagonal = static_cast<double>(sparse::stencil_diagonal(neighbours, points));
+                  std::string_view variant, int dims) {
+  auto const diagonal = static_cast<double>(sparse::stencil_diagonal(neighbours, points, dims));
   rows_ = points[0] * points[1] * points[2];
   norm_ = diagonal + most_neighbours(neighbours, points);
   double const center = neighbours == Neighbours::all ? diagonal + 1 : diagonal;

@@ -49,10 +49,11 @@ std::string_view default_variant(Backend backend);
 template <class T>
 class Matrix {
  public:
+  /// `dims` is that of `sparse::stencil_matrix`.
   /// Throws `std::invalid_argument` for grids that `sparse::stencil_matrix` does not take, and for a
   /// variant that this device does not have.
   Matrix(Stream& stream, Neighbours neighbours, GridPoints const& points,
-         std::string_view variant = "auto");
+         std::string_view variant = "auto", int dims = 0);
 
   std::int64_t rows() const { return rows_; }
   std::string_view variant() const { return row_->name; }

@@ -79,23 +79,22 @@ std::int64_t stencil_elements(Neighbours neighbours, GridPoints const& points) {
   return sum;
 }
 
-std::int64_t stencil_diagonal(Neighbours neighbours, GridPoints const& points) {
+std::int64_t stencil_diagonal(Neighbours neighbours, GridPoints const& points, int dims) {
   std::int64_t rows = 1;
   for (auto const extent : points)
     if (extent < 1 || __builtin_mul_overflow(rows, extent, &rows) || rows > most_sparse_rows)
       throw std::invalid_argument("stencil_matrix: a grid has 1 to 2^31 - 1 points");
-  if (rows == 1) return 1;
-  std::int64_t diagonal = neighbours == Neighbours::axes ? 0 : 1;
-  for (auto const extent : points) {
-    if (extent == 1) continue;
-    diagonal = neighbours == Neighbours::axes ? diagonal + 2 : diagonal * 3;
-  }
-  return neighbours == Neighbours::all ? diagonal - 1 : diagonal;
+  if (dims == 0)
+    dims = std::max(1, static_cast<int>(std::ranges::count_if(
+                           points, [](std::int64_t extent) { return extent > 1; })));
+  std::int64_t box = 1;
+  for (int axis = 0; axis < dims; ++axis) box *= 3;
+  return neighbours == Neighbours::all ? box - 1 : 2 * dims;
 }
 
 template <class T>
-Csr<T> stencil_matrix(Neighbours neighbours, GridPoints const& points) {
-  auto const diagonal = stencil_diagonal(neighbours, points);
+Csr<T> stencil_matrix(Neighbours neighbours, GridPoints const& points, int dims) {
+  auto const diagonal = stencil_diagonal(neighbours, points, dims);
   std::int64_t const rows = points[0] * points[1] * points[2];
   Csr<T> matrix{rows, rows, {}, {}, {}};
   matrix.offsets.resize(static_cast<std::size_t>(rows) + 1);
@@ -115,7 +114,7 @@ Csr<T> stencil_matrix(Neighbours neighbours, GridPoints const& points) {
   return matrix;
 }
 
-template Csr<float> stencil_matrix(Neighbours, GridPoints const&);
-template Csr<double> stencil_matrix(Neighbours, GridPoints const&);
+template Csr<float> stencil_matrix(Neighbours, GridPoints const&, int);
+template Csr<double> stencil_matrix(Neighbours, GridPoints const&, int);
 
 }  // namespace gridstride::sparse

@@ -131,10 +131,11 @@ StencilSystem<T>::StencilSystem(config::RunConfig const& run, Stream const& stre
   fill_right(stream_, run, inputs, right_.span(), &times_);
   times_.measure("read", [&] { require_finite(run, inputs); });
   times_.measure("prepare", [&] {
-    auto const& [neighbours, points] = stencil_;
+    auto const& [neighbours, points, dims] = stencil_;
     std::string const& variant = run.kernels.at("lattice");
-    a_ = std::make_shared<lattice::Matrix<T>>(stream_, neighbours, points, variant);
-    precise_ = std::make_unique<lattice::Matrix<double>>(stream_, neighbours, points, variant);
+    a_ = std::make_shared<lattice::Matrix<T>>(stream_, neighbours, points, variant, dims);
+    precise_ =
+        std::make_unique<lattice::Matrix<double>>(stream_, neighbours, points, variant, dims);
     precondition(parameters_of(run).preconditioner);
   });
 }
@@ -151,7 +152,7 @@ void StencilSystem<T>::precondition(std::string const& asked) {
   bool const suits = method_ != Method::minres && lattice::has_cycle(stencil_.points);
   preconditioner_name_ = asked != "auto" ? asked : suits ? "multigrid" : "jacobi";
   if (preconditioner_name_ != "multigrid") return;
-  preconditioner_ = lattice::cycle<T>(stream_, stencil_.points);
+  preconditioner_ = lattice::cycle<T>(stream_, stencil_.points, stencil_.dims);
   options_.flexible = true;
 }
 
@@ -303,7 +304,7 @@ void StencilSystem<T>::compute() {
 template <class T>
 std::vector<NamedValue> StencilSystem<T>::diagnostics() const {
   auto values = report_.values();
-  auto const& [neighbours, points] = stencil_;
+  auto const& [neighbours, points, dims] = stencil_;
   values.push_back({"nonzeros", static_cast<double>(sparse::stencil_elements(neighbours, points))});
   auto const times = OneShot::diagnostics();
   values.insert(values.end(), times.begin(), times.end());
@@ -314,7 +315,7 @@ std::vector<NamedValue> StencilSystem<T>::diagnostics() const {
 
 MemoryForecast stencil_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
   auto const extents = extents_of(run, inputs);
-  auto const points = stencil_of(parameters_of(run))->points;
+  auto const [neighbours, points, dims] = *stencil_of(parameters_of(run));
   std::size_t const element = size_of(run.precision);
   bool const is_double = run.precision == Precision::float64;
   auto const n = static_cast<std::size_t>(extents.rows);
@@ -334,7 +335,7 @@ MemoryForecast stencil_memory(config::RunConfig const& run, Inputs const& inputs
       std::max(krylov::work_bytes(method, extents.rows, element, options_of(run), has_cycle),
                n * sizeof(double) * (is_double ? 1 : 2));
   forecast.other_bytes = columns + n * element * (is_double ? 1 : 2) + vectors;
-  if (has_cycle) forecast.other_bytes += lattice::cycle_bytes(backend, points, run.precision);
+  if (has_cycle) forecast.other_bytes += lattice::cycle_bytes(backend, points, run.precision, dims);
   note_right(forecast, run, inputs);
   return forecast;
 }

@@ -74,7 +74,8 @@ StencilRow const& row_of(MatrixSource const& source) {
 
 std::optional<Stencil> stencil_of(MatrixSource const& source) {
   if (source.stencil.empty()) return std::nullopt;
-  Stencil stencil{row_of(source).neighbours, {1, 1, 1}};
+  auto const& row = row_of(source);
+  Stencil stencil{row.neighbours, {1, 1, 1}, static_cast<int>(row.dims)};
   std::ranges::copy(source.points, stencil.points.begin());
   return stencil;
 }
@@ -121,7 +122,7 @@ std::optional<SparseExtents> sparse_extents(MatrixSource const& source, Inputs c
 
 Csr<double> read_sparse(MatrixSource const& source, Inputs const& inputs) {
   if (auto const stencil = stencil_of(source))
-    return sparse::stencil_matrix<double>(stencil->neighbours, stencil->points);
+    return sparse::stencil_matrix<double>(stencil->neighbours, stencil->points, stencil->dims);
   return inputs.read_sparse(source.matrix);
 }
 

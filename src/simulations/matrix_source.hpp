@@ -40,10 +40,11 @@ struct MatrixSource {
   void declare_stencil(config::Visitor& visitor);
 };
 
-/// Of a generated matrix: the neighbours that points have, and the grid.
+/// Of a generated matrix: the neighbours that points have, and the grid, whose axes may be of one point.
 struct Stencil {
   sparse::Neighbours neighbours;
   sparse::GridPoints points;
+  int dims;
 };
 /// Nothing where the matrix comes from a file or a formula.
 std::optional<Stencil> stencil_of(MatrixSource const& source);

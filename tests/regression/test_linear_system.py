@@ -215,6 +215,39 @@ class Solutions(LinearSystem):
                     self.assertEqual(summary["diagnostics"]["nonzeros"], 16 * 19 * 13)
                     self.assertEqual("lattice" in summary["chosen"], preconditioner == "auto")
 
+    def test_generated_matrices_of_axes_of_few_points(self):
+        # The diagonal is that of the stencil, whatever the extents: Kronecker sums and products of lines.
+        def line(n, diagonal):
+            return diagonal * numpy.eye(n) - numpy.eye(n, k=1) - numpy.eye(n, k=-1)
+
+        def on_axis(matrix, axis, points):
+            parts = [matrix if a == axis else numpy.eye(n) for a, n in enumerate(points)]
+            whole = numpy.ones((1, 1))
+            for part in parts:  # x is the fastest
+                whole = numpy.kron(part, whole)
+            return whole
+
+        for stencil, points in (("3-point", [1]), ("3-point", [2]), ("5-point", [1, 7]), ("5-point", [6, 1]),
+                                ("5-point", [1, 1]), ("9-point", [1, 5]), ("9-point", [3, 4]),
+                                ("7-point", [2, 1, 4]), ("7-point", [1, 1, 6]), ("27-point", [1, 3, 4]),
+                                ("27-point", [5, 1, 1]), ("27-point", [2, 3, 2])):
+            if stencil in ("9-point", "27-point"):
+                box = numpy.ones((1, 1))
+                for n in points:
+                    box = numpy.kron(-line(n, -1), box)
+                matrix = 3 ** len(points) * numpy.eye(len(box)) - box
+            else:
+                matrix = sum(on_axis(line(n, 2), a, points) for a, n in enumerate(points))
+            b = numpy.cos(numpy.arange(len(matrix)))
+            for method, preconditioner in (("auto", "auto"), ("cg", "multigrid"), ("cg", "ic0"),
+                                           ("bicgstab", "multigrid"), ("minres", "jacobi"),
+                                           ("gmres", "none")):
+                config = system(matrix={"stencil": stencil, "points": points}, rhs="cos(i)", method=method)
+                config["parameters"].update(tolerance=1e-11, preconditioner=preconditioner)
+                x, _ = self.solve(config)
+                numpy.testing.assert_allclose(x.ravel(), numpy.linalg.solve(matrix, b), rtol=0, atol=1e-9,
+                                              err_msg=f"{stencil}, {points}, {method}, {preconditioner}")
+
     def test_multigrid_where_there_is_no_grid(self):
         self.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1\n")
         config = system(matrix={"file": "a.mtx"})
