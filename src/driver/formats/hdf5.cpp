@@ -21,9 +21,9 @@ namespace {
 constexpr std::string_view result = ".h5", previous = ".h5.previous";
 
 /// What may differ between two parts of a run; variants of kernels are the checkpoint's affair.
-constexpr std::array<std::string_view, 9> free_to_change = {"device", "time.end",   "stop",
-                                                            "output", "checkpoint", "diagnostics",
-                                                            "verify", "kernels",    "limits"};
+constexpr std::array<std::string_view, 10> free_to_change = {
+    "device",      "time.end", "stop",    "output", "checkpoint",
+    "diagnostics", "verify",   "kernels", "limits", "ranks"};
 
 /// What decides which points and values of its fields a result holds.
 constexpr std::array<std::string_view, 2> reduction = {"output.precision",
