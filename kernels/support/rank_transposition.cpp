@@ -64,6 +64,13 @@ void copy_rows(Stream& stream, CopiedRows const& copy) {
                });
 }
 
+void copy_own_rows(Stream& stream, CopiedRows const& copy) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  if (stream.backend() == Backend::cuda) return cuda_copy_own_rows(stream, copy);
+#endif
+  copy_rows(stream, copy);
+}
+
 std::size_t RankTransposition::bytes(Backend backend, RankCuts const& planes,
                                      RankCuts const& columns, std::size_t value_bytes) {
   std::size_t most = 0;
@@ -190,11 +197,7 @@ void RankTransposition::await(Stream& stream, Array to, [[maybe_unused]] std::ui
 /// What a rank has of its own, from one array to the other.
 void RankTransposition::copy_own(Stream& stream, Array to) {
   Block const kept = block(own_, own_);
-  auto const copy = copy_of(kept, place(own_, other(to), kept), place(own_, to, kept));
-#ifdef GRIDSTRIDE_WITH_CUDA
-  if (stream.backend() == Backend::cuda) return cuda_copy_own_rows(stream, copy);
-#endif
-  copy_rows(stream, copy);
+  copy_own_rows(stream, copy_of(kept, place(own_, other(to), kept), place(own_, to, kept)));
 }
 
 /// With one rank after the other, so that there has to be room for what goes to one of them.

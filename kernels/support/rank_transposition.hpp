@@ -28,6 +28,8 @@ struct CopiedRows {
 
 /// Queues the copy, between any memory that the stream's device and the host have.
 void copy_rows(Stream& stream, CopiedRows const& copy);
+/// The same within the memory of the stream's device, rows of whole values; by a kernel on a GPU.
+void copy_own_rows(Stream& stream, CopiedRows const& copy);
 
 /// Two arrays of each rank, of what all ranks share: its own planes of it (`RankPlanes`), [own
 /// plane][column], and its own columns of all planes, [plane][own column], without gaps. Columns are

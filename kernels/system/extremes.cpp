@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "equations/source.hpp"
+#include "kernels/support/rank_transposition.hpp"
 #include "kernels/system/arguments.cuh"
 #include "kernels/system/extreme_keys.hpp"
 #include "kernels/system/rows.hpp"
@@ -23,19 +24,19 @@ constexpr std::size_t terms_of_a_group = 8;  // whose extremes a thread has in r
 
 double number_of(unsigned long long key) { return std::bit_cast<double>(bits_of_key(key)); }
 
-Extremes extremes_of(unsigned long long const* keys, std::int64_t points, std::int64_t first) {
+Extremes extremes_of(unsigned long long const* keys, std::int64_t points) {
   Extremes found;
   found.least = -number_of(keys[0]);
   found.greatest = number_of(keys[1]);
-  if (keys[2] != 0) found.first_non_finite = first + points - static_cast<std::int64_t>(keys[2]);
+  if (keys[2] != 0) found.first_non_finite = points - static_cast<std::int64_t>(keys[2]);
   return found;
 }
 
-template <class T>
-Extremes extremes_of(reduce::Moments<T> const& moments, std::int64_t first) {
-  bool const finite = moments.first_non_finite < 0;
-  return {static_cast<double>(moments.minimum), static_cast<double>(moments.maximum),
-          finite ? -1 : first + moments.first_non_finite};
+/// Values of a point of the axis before the last one; of one axis, of all of it.
+std::int64_t values_across(Grid const& grid) {
+  return grid.dims == 1
+             ? 1
+             : grid.face_size(grid.dims - 1) / grid.points[static_cast<std::size_t>(grid.dims - 2)];
 }
 
 }  // namespace
@@ -73,6 +74,16 @@ ExtremesFinder<T>::ExtremesFinder(Stream const& stream, Grid const& grid,
 }
 
 template <class T>
+std::int64_t ExtremesFinder<T>::Looked::whole(std::int64_t offset) const {
+  if (offset < 0) return -1;
+  auto const at = grid.indices(offset);
+  std::int64_t index = 0;
+  for (std::size_t axis = 3; axis-- > 0;)
+    index = index * piece.whole[axis] + at[axis] + piece.first[axis];
+  return index;
+}
+
+template <class T>
 std::vector<Extremes> ExtremesFinder<T>::find(Step<T> step, std::span<T> scratch,
                                               std::string_view variant) {
   add(std::move(step), scratch, variant);
@@ -81,16 +92,17 @@ std::vector<Extremes> ExtremesFinder<T>::find(Step<T> step, std::span<T> scratch
 
 template <class T>
 void ExtremesFinder<T>::add(Step<T> step, std::span<T> scratch, std::string_view variant,
-                            std::optional<std::array<std::int64_t, 2>> const& planes) {
+                            std::optional<std::array<std::int64_t, 2>> const& planes,
+                            std::optional<std::array<std::int64_t, 2>> const& across) {
   if (programs_.empty()) return;
   auto const last = static_cast<std::size_t>(grid_.dims - 1);
-  if (planes) {
-    std::int64_t const first = step.piece.value().first[last];
-    looked_ = {step.grid, *planes, first * (step.grid.size() / step.grid.points[last])};
-  } else {
-    step.grid = grid_;
-    looked_ = {grid_, {0, grid_.points[last]}};
-  }
+  if (!planes) step.grid = grid_;
+  looked_ = {.grid = step.grid,
+             .planes = planes.value_or(std::array{std::int64_t{0}, step.grid.points[last]}),
+             .has_strip = across.has_value(),
+             .piece = planes ? step.piece.value() : Piece{{}, grid_.points}};
+  if (last > 0)
+    looked_.across = across.value_or(std::array{std::int64_t{0}, step.grid.points[last - 1]});
   step.is_stage = false;
   step.outputs.clear();
   if (variant == "interpreter" || !queue_compiled(step)) add_one_by_one(step, scratch, variant);
@@ -110,9 +122,10 @@ std::vector<Extremes> ExtremesFinder<T>::wait_for_keys() {
   zero_async(keys_.span(), stream_);
   known_.synchronize();
   std::vector<Extremes> found;
-  for (std::size_t term = 0; term < programs_.size(); ++term)
-    found.push_back(
-        extremes_of(found_keys_.data() + keys_of_term * term, looked_.grid.size(), looked_.first));
+  for (std::size_t term = 0; term < programs_.size(); ++term) {
+    found.push_back(extremes_of(found_keys_.data() + keys_of_term * term, looked_.grid.size()));
+    found.back().first_non_finite = looked_.whole(found.back().first_non_finite);
+  }
   return found;
 }
 
@@ -140,27 +153,45 @@ bool ExtremesFinder<T>::queue_compiled(Step<T>& step) {
       static_cast<unsigned>(std::clamp<std::int64_t>(most / along_y, 1, points[2])));
   unsigned long long* keys = keys_.data();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    modules_[g]->launch(stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}},
-                        arguments_of(step), keys, static_cast<long long>(looked_.planes[0]),
-                        static_cast<long long>(looked_.planes[1]));
+    modules_[g]->launch(
+        stream_, "extremes", {.grid = blocks, .block = {points_x, points_y}}, arguments_of(step),
+        keys, static_cast<long long>(looked_.planes[0]), static_cast<long long>(looked_.planes[1]),
+        static_cast<long long>(looked_.across[0]), static_cast<long long>(looked_.across[1]));
     keys += keys_of_term * groups_[g].results.size();
   }
   return true;
+}
+
+/// Of what a term was evaluated to, that which counts.
+template <class T>
+std::span<T const> ExtremesFinder<T>::counted(std::span<T> scratch) {
+  std::int64_t const plane = looked_.grid.face_size(looked_.grid.dims - 1);
+  auto const [lower, upper] = looked_.planes;
+  auto const planes = std::span<T const>(scratch).subspan(
+      static_cast<std::size_t>(lower * plane), static_cast<std::size_t>((upper - lower) * plane));
+  if (!looked_.has_strip) return planes;
+  std::int64_t const line = values_across(looked_.grid);
+  auto const width = static_cast<std::size_t>((looked_.across[1] - looked_.across[0]) * line);
+  auto const rows = static_cast<std::size_t>(upper - lower);
+  if (strips_.size() < rows * width)
+    strips_ = Buffer<T>(stream_, MemorySpace::device, rows * width);
+  copy_own_rows(
+      stream_,
+      {reinterpret_cast<std::byte const*>(planes.data() + looked_.across[0] * line),
+       static_cast<std::size_t>(plane) * sizeof(T), reinterpret_cast<std::byte*>(strips_.data()),
+       width * sizeof(T), width * sizeof(T), rows});
+  return std::as_const(strips_).span().first(rows * width);
 }
 
 template <class T>
 void ExtremesFinder<T>::add_one_by_one(Step<T>& step, std::span<T> scratch,
                                        std::string_view variant) {
   step.outputs = {{.values = scratch.data()}};
-  auto const plane = looked_.grid.size() / looked_.grid.points[looked_.grid.dims - 1];
-  std::int64_t const lower = looked_.planes[0] * plane, upper = looked_.planes[1] * plane;
-  auto const counted = std::span<T const>(scratch).subspan(static_cast<std::size_t>(lower),
-                                                           static_cast<std::size_t>(upper - lower));
   for (std::size_t term = 0; term < programs_.size(); ++term) {
     step.program = &programs_[term];
     step.prepared = &prepared_[term];
     advance(stream_, step, variant);
-    reduce::moments<T>(stream_, counted, moments_.span().subspan(term, 1));
+    reduce::moments<T>(stream_, counted(scratch), moments_.span().subspan(term, 1));
   }
   std::vector<reduce::Moments<T>> moments(programs_.size());
   copy_async(std::span(moments), std::as_const(moments_).span(), stream_);
@@ -169,14 +200,24 @@ void ExtremesFinder<T>::add_one_by_one(Step<T>& step, std::span<T> scratch,
   if (joined_.empty()) joined_.resize(programs_.size(), {infinity, -infinity});
   for (std::size_t term = 0; term < moments.size(); ++term) {
     Extremes& joined = joined_[term];
-    auto const& [least, greatest, first_non_finite] =
-        extremes_of(moments[term], looked_.first + lower);
-    joined.least = std::min(joined.least, least);
-    joined.greatest = std::max(joined.greatest, greatest);
-    if (joined.first_non_finite < 0 ||
-        (first_non_finite >= 0 && first_non_finite < joined.first_non_finite))
-      joined.first_non_finite = first_non_finite;
+    joined.least = std::min(joined.least, static_cast<double>(moments[term].minimum));
+    joined.greatest = std::max(joined.greatest, static_cast<double>(moments[term].maximum));
+    std::int64_t const first = place_of(moments[term].first_non_finite);
+    if (joined.first_non_finite < 0 || (first >= 0 && first < joined.first_non_finite))
+      joined.first_non_finite = first;
   }
+}
+
+/// In the larger grid, of a place among what counts.
+template <class T>
+std::int64_t ExtremesFinder<T>::place_of(std::int64_t counted) const {
+  if (counted < 0) return -1;
+  std::int64_t const plane = looked_.grid.face_size(looked_.grid.dims - 1);
+  std::int64_t const line = values_across(looked_.grid);
+  std::int64_t const width =
+      looked_.has_strip ? (looked_.across[1] - looked_.across[0]) * line : plane;
+  std::int64_t const before = looked_.has_strip ? looked_.across[0] * line : 0;
+  return looked_.whole((looked_.planes[0] + counted / width) * plane + before + counted % width);
 }
 
 template class ExtremesFinder<float>;

@@ -58,10 +58,11 @@ __device__ __forceinline__ void join(Found const (&found)[results], unsigned lon
 }  // namespace gridstride::system
 
 /// `keys`: `keys_of_term` for each result, 0 at first. Points from `lower` on and before `upper` along
-/// the last axis count.
+/// the last axis count, and of two axes and more those so `across` along the one before.
 extern "C" __global__ void __launch_bounds__(POINTS_X* POINTS_Y)
     extremes(__grid_constant__ gridstride::system::StageArguments<Real> const a,
-             unsigned long long* keys, long long lower, long long upper) {
+             unsigned long long* keys, long long lower, long long upper, long long lower_across,
+             long long upper_across) {
   using namespace gridstride::system;
   auto const& points = a.place.points;
   long long const line = points[0], plane = line * points[1];
@@ -74,6 +75,10 @@ extern "C" __global__ void __launch_bounds__(POINTS_X* POINTS_Y)
       long long const offset = i + j * line + k * plane;
       Point const point = {a.place, a.weights.fraction, {i, j, k}};
       if (point.at[dims - 1] < lower || point.at[dims - 1] >= upper) continue;
+      if (dims > 1) {
+        long long const across = point.at[dims > 1 ? dims - 2 : 0];
+        if (across < lower_across || across >= upper_across) continue;
+      }
       Real result[results];
       if (is_inside(points, point.at))
         program(GlobalInside{point, a, offset, line, plane}, result);

@@ -34,24 +34,33 @@ class ExtremesFinder {
   /// Queues a look at all terms. `step` says inputs, clock, fraction and what was found beforehand;
   /// `scratch` is an array over the grid, `variant` that of the evaluations. With `planes` the step says
   /// a piece of the grid, too, of which those from the first number on and before the second one, along
-  /// the last axis, count; indices are those of the larger grid. No piece lies beyond another one.
+  /// the last axis, count, and with `across` of these the points so along the axis before it; indices are
+  /// those of the larger grid. No piece lies beyond another one.
   void add(Step<T> step, std::span<T> scratch, std::string_view variant,
-           std::optional<std::array<std::int64_t, 2>> const& planes = {});
+           std::optional<std::array<std::int64_t, 2>> const& planes = {},
+           std::optional<std::array<std::int64_t, 2>> const& across = {});
   /// What was found since it was last taken, of all terms in their order. Waits for the device.
   std::vector<Extremes> take();
   /// Both.
   std::vector<Extremes> find(Step<T> step, std::span<T> scratch, std::string_view variant = "auto");
 
  private:
-  /// What was looked at last: the planes that count, and where its first point is in the larger grid.
+  /// What was looked at last: the points that count along its last axis and the one before, and its place
+  /// in the larger grid.
   struct Looked {
     Grid grid;
-    std::array<std::int64_t, 2> planes = {};
-    std::int64_t first = 0;
+    std::array<std::int64_t, 2> planes = {}, across = {0, 1};
+    bool has_strip = false;
+    Piece piece = {};
+
+    /// The index in the larger grid of a point of this one; −1: of none.
+    std::int64_t whole(std::int64_t offset) const;
   };
   bool queue_compiled(Step<T>& step);
   std::vector<Extremes> wait_for_keys();
   void add_one_by_one(Step<T>& step, std::span<T> scratch, std::string_view variant);
+  std::span<T const> counted(std::span<T> scratch);
+  std::int64_t place_of(std::int64_t counted) const;
 
   Stream stream_;
   Grid grid_;
@@ -64,6 +73,7 @@ class ExtremesFinder {
   Event known_;                                   // what is found
   Buffer<unsigned long long> keys_, found_keys_;  // on the device, 0 between two calls; on the host
   Buffer<reduce::Moments<T>> moments_;
+  Buffer<T> strips_;              // what counts of planes, side by side
   std::vector<Extremes> joined_;  // of terms one by one
 };
 

@@ -327,7 +327,8 @@ void March<T>::queue(Stream& stream, PassArrays<T> const& arrays, double dt,
   a.place = place_of(part.grid, clock, numbers.found);
   auto const last = static_cast<std::size_t>(what_.grid.dims - 1);
   a.place.first[last] = part.first;
-  a.place.whole[last] = what_.grid.points[last];
+  if (last > 0) a.place.first[last - 1] = part.first_column;
+  std::ranges::copy(what_.grid.points, a.place.whole);
   for (std::size_t s = 0; s < what_.stages.size(); ++s) {
     PassStage const& stage = what_.stages[s];
     auto& weights = a.weights[s];

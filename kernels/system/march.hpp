@@ -165,11 +165,13 @@ struct PassArrays {
 
 /// What a pass works on of a larger grid: a grid with planes of it from `first` on along the last axis,
 /// whose sides are those of the larger one where it ends with that. In 2D the rows from the first of
-/// `rows` on and before the second one are made, the others stay as they are.
+/// `rows` on and before the second one are made, the others stay as they are, and columns are those from
+/// `first_column` on.
 struct MarchPart {
   Grid grid;
   std::int64_t first = 0;
   std::array<std::int64_t, 2> rows = {};
+  std::int64_t first_column = 0;
 };
 
 /// What a pass is given of numbers over the grid, in device memory: those that stages have found, as many

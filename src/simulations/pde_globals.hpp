@@ -23,11 +23,12 @@ using Wraps = std::array<bool, 3>;
 Wraps wraps_of(config::RunConfig const& run);
 
 /// What a rank is to answer for of a piece of the grid: planes of the whole grid, of which the piece
-/// begins at `first`. No part of a field (`reduce::planes_of_part`) is cut by them.
+/// begins at `first`, or strips of them. No part of a field (`reduce::planes_of_part`) is cut by them.
 struct OwnPlanes {
   Planes own;
   std::int64_t first;
   RankPlanes* ranks;  ///< share `GlobalFinder::shared_numbers`; null where nothing is found by all
+  std::optional<Planes> strip = {};  ///< numbers of points of the piece
 };
 
 /// Finds what the globals of a stencil are for a state: each operand is evaluated at all points, in

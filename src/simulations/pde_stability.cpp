@@ -168,15 +168,16 @@ template <class T>
 std::vector<system::Extremes> StabilityFinder<T>::look(system::Step<T> step, Ahead const& ahead,
                                                        OwnPlanes const* own) {
   auto const scratch = scratch_of(own != nullptr ? step.grid.size() : grid_.size());
-  std::optional<std::array<std::int64_t, 2>> planes;
+  std::optional<std::array<std::int64_t, 2>> planes, across;
   if (own != nullptr) planes = {own->own.lower - own->first, own->own.upper - own->first};
+  if (own != nullptr && own->strip) across = {own->strip->lower, own->strip->upper};
   auto const add = [&](system::ExtremesFinder<T>& extremes) {
     if (own != nullptr)
       globals_.find(step, *own, scratch, variant_);
     else
       globals_.find(step.inputs, step.clock, step.fraction, scratch, variant_);
     step.found = globals_.values();
-    extremes.add(step, scratch, variant_, planes);
+    extremes.add(step, scratch, variant_, planes, across);
   };
   if (ahead.steps == 0) {
     add(extremes_);

@@ -211,4 +211,63 @@ void expect_extremes_of_planes(Stream& stream, std::string_view variant, std::in
   }
 }
 
+/// Of the strips of planes of six ranks around both axes, each with one more point at all ends: joined they
+/// are those of the whole grid. `at`: where 1/u is not finite.
+template <class T>
+void expect_extremes_of_strips(Stream& stream, std::string_view variant, std::int64_t at) {
+  Grid const grid{
+      .dims = 2, .points = {12, 20, 1}, .origin = {0.5, -1, 0}, .spacing = {1, 0.25, 1}};
+  std::mt19937 random(6);
+  std::uniform_real_distribution<double> uniform(0.5, 1);
+  std::vector<T> values(static_cast<std::size_t>(grid.size()));
+  for (T& value : values) value = static_cast<T>(uniform(random));
+  if (at >= 0) values[static_cast<std::size_t>(at)] = 0;
+  equations::Terms terms;
+  auto const u = terms.unknown(0);
+  std::vector<equations::Term> const of = {terms.multiply(u, terms.coordinate(0)),
+                                           terms.subtract(terms.unknown(0, {1, 0, 0}), u),
+                                           terms.divide(terms.number(1), u)};
+  system::ExtremesFinder<T> finder(stream, grid, terms, of);
+  Buffer<T> array(stream, MemorySpace::device, 14 * 22),
+      scratch(stream, MemorySpace::device, 14 * 22);
+  auto const looked_at = [&](std::array<std::int64_t, 2> const& x,
+                             std::array<std::int64_t, 2> const& y, std::int64_t more) {
+    system::Step<T> step;
+    step.grid = grid;
+    step.grid.points = {x[1] - x[0] + 2 * more, y[1] - y[0] + 2 * more, 1};
+    step.piece = system::Piece{{x[0] - more, y[0] - more, 0}, grid.points};
+    std::vector<T> here;
+    for (std::int64_t j = y[0] - more; j < y[1] + more; ++j)
+      for (std::int64_t i = x[0] - more; i < x[1] + more; ++i)
+        // What lies beyond what counts is by far the greatest, where it is no neighbour's.
+        here.push_back(values[static_cast<std::size_t>((i + 12) % 12 + (j + 20) % 20 * 12)] *
+                       (i < x[0] || j < y[0] || j >= y[1] ? 1000 : 1));
+    copy_async(array.span().first(here.size()), std::span<T const>(here), stream);
+    stream.synchronize();
+    step.inputs = {{.values = array.data()}};
+    finder.add(step, scratch.span().first(here.size()), variant,
+               std::array{more, more + y[1] - y[0]}, std::array{more, more + x[1] - x[0]});
+    return finder.take();
+  };
+  auto const whole = looked_at({0, 12}, {0, 20}, 0);
+  std::vector<system::Extremes> joined;
+  for (auto const& x : {std::array<std::int64_t, 2>{0, 4}, {4, 9}, {9, 12}})
+    for (auto const& y : {std::array<std::int64_t, 2>{0, 11}, {11, 20}}) {
+      auto const part = looked_at(x, y, 1);
+      if (joined.empty()) joined = part;
+      for (std::size_t i = 0; i < part.size(); ++i) {
+        joined[i].least = std::min(joined[i].least, part[i].least);
+        joined[i].greatest = std::max(joined[i].greatest, part[i].greatest);
+        joined[i].first_non_finite = std::max(joined[i].first_non_finite, part[i].first_non_finite);
+      }
+    }
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_EQ(joined[i].first_non_finite, whole[i].first_non_finite) << i;
+    EXPECT_EQ(whole[i].first_non_finite, i == 2 ? at : -1);
+    if (whole[i].first_non_finite >= 0) continue;
+    EXPECT_EQ(joined[i].least, whole[i].least) << i;
+    EXPECT_EQ(joined[i].greatest, whole[i].greatest) << i;
+  }
+}
+
 }  // namespace gridstride::test
