@@ -350,13 +350,13 @@ void declare_kernels(Visitor& visitor, RunOptions& run) {
                   });
 }
 
-/// Cut along the slowest axis alone.
+/// Cut along the slowest axis, and the second slowest one.
 void declare_ranks(Visitor& visitor, RunOptions& run) {
   bool const usable = visitor.list(
       {.name = "ranks",
        .documentation =
            "How many processes share the steps (docs/cluster.md): a number, or the "
-           "parts of the grid along each axis, of which the slowest alone is cut. Where "
+           "parts of the grid along each axis, of which the two slowest may be cut. Where "
            "it is given, another number of processes is refused.",
        .minimum = 1,
        .maximum = 1 << 20},
@@ -369,15 +369,14 @@ void declare_ranks(Visitor& visitor, RunOptions& run) {
                   fmt::format("has parts along {} axes, the grid has {} (a number alone is "
                               "that of the processes)",
                               parts.size(), axes));
-  else if (std::any_of(parts.begin(), parts.end() - 1, [](auto count) { return count > 1; }))
+  else if (auto const first = std::ranges::find_if(parts, [](auto count) { return count > 1; });
+           parts.end() - first > (run.simulation->has_time ? 2 : 1))
     visitor.fault(
         "ranks",
-        fmt::format(
-            "parts along {} are not possible, only along the slowest "
-            "axis, {} (as {} instead)",
-            axis_names[static_cast<std::size_t>(
-                std::ranges::find_if(parts, [](auto count) { return count > 1; }) - parts.begin())],
-            axis_names[axes - 1], *run.wanted_ranks()));
+        fmt::format("parts along {} are not possible, only along {}{} (as {} instead)",
+                    axis_names[static_cast<std::size_t>(first - parts.begin())],
+                    run.simulation->has_time ? fmt::format("{} and ", axis_names[axes - 2]) : "",
+                    axis_names[axes - 1], *run.wanted_ranks()));
 }
 
 }  // namespace

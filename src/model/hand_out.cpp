@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/buffer.hpp"
+#include "model/bricks.hpp"
 
 namespace gridstride {
 
@@ -15,29 +16,30 @@ RankMessage message(int rank, std::span<T> values) {
   return {rank, 0, std::as_writable_bytes(values)};
 }
 
-/// Asks the first rank for the planes.
+/// Asks the first rank for it.
 template <class T>
-void receive_planes(Stream& stream, Ranks& ranks, Planes planes, std::span<T> here) {
+void receive_brick(Stream& stream, Ranks& ranks, Brick brick, std::span<T> here) {
   Buffer<T> values(stream, MemorySpace::pinned, here.size());
   stream.synchronize();
-  auto const asked = message(0, std::span(&planes, 1)), got = message(0, values.span());
+  auto const asked = message(0, std::span(&brick, 1)), got = message(0, values.span());
   ranks.exchange({&asked, 1}, {});
   ranks.exchange({}, {&got, 1});
   copy_async(here, std::as_const(values).span(), stream);
   stream.synchronize();
 }
 
+/// Values of one of its planes.
+std::int64_t plane_of(Grid const& grid, Brick const& brick) {
+  std::int64_t const plane = grid.face_size(grid.dims - 1);
+  if (brick.across.count() == 0) return plane;
+  return plane / grid.points[static_cast<std::size_t>(grid.dims - 2)] * brick.across.count();
+}
+
 template <class T>
-void copy_planes(Stream& stream, Grid const& grid, std::span<T const> whole, Planes const& planes,
-                 std::span<T> target) {
-  int const slowest = grid.dims - 1;
-  auto const values = [line = grid.face_size(slowest)](std::int64_t count) {
-    return static_cast<std::size_t>(count * line);
-  };
-  for_each_stretch(planes, grid.points[slowest], [&](std::int64_t at, Planes const& some) {
-    copy_async(target.subspan(values(some.lower - planes.lower), values(some.count())),
-               whole.subspan(values(at), values(some.count())), stream);
-  });
+void take_brick(Stream& stream, Grid const& grid, std::span<T const> whole, Brick const& brick,
+                std::span<T> target) {
+  copy_brick(stream, grid, const_cast<T*>(whole.data()), brick, target.data(),
+             plane_of(grid, brick), true);
   stream.synchronize();
 }
 
@@ -45,16 +47,16 @@ void copy_planes(Stream& stream, Grid const& grid, std::span<T const> whole, Pla
 
 template <class T>
 void hand_out(Stream& stream, Ranks& ranks, Grid const& grid, std::span<T const> whole,
-              Planes const& planes, std::span<T> here) {
-  if (!ranks.is_first()) return receive_planes(stream, ranks, planes, here);
-  copy_planes(stream, grid, whole, planes, here);
+              Brick const& brick, std::span<T> here) {
+  if (!ranks.is_first()) return receive_brick(stream, ranks, brick, here);
+  take_brick(stream, grid, whole, brick, here);
   for (int rank = 1; rank < ranks.count(); ++rank) {
-    Planes theirs;
+    Brick theirs;
     auto const asked = message(rank, std::span(&theirs, 1));
     ranks.exchange({}, {&asked, 1});
-    auto const size = static_cast<std::size_t>(theirs.count() * grid.face_size(grid.dims - 1));
+    auto const size = static_cast<std::size_t>(theirs.planes.count() * plane_of(grid, theirs));
     Buffer<T> values(stream, MemorySpace::pinned, size);
-    copy_planes(stream, grid, whole, theirs, values.span());
+    take_brick(stream, grid, whole, theirs, values.span());
     auto const given = message(rank, values.span());
     ranks.exchange({&given, 1}, {});
   }
@@ -97,9 +99,9 @@ template void gather_planes(Stream&, Ranks&, RankCuts const&, std::int64_t, std:
                             std::span<float>);
 template void gather_planes(Stream&, Ranks&, RankCuts const&, std::int64_t, std::span<double const>,
                             std::span<double>);
-template void hand_out(Stream&, Ranks&, Grid const&, std::span<float const>, Planes const&,
+template void hand_out(Stream&, Ranks&, Grid const&, std::span<float const>, Brick const&,
                        std::span<float>);
-template void hand_out(Stream&, Ranks&, Grid const&, std::span<double const>, Planes const&,
+template void hand_out(Stream&, Ranks&, Grid const&, std::span<double const>, Brick const&,
                        std::span<double>);
 
 }  // namespace gridstride

@@ -11,6 +11,7 @@
 #include "core/ranks.hpp"
 #include "core/text.hpp"
 #include "kernels/evaluate/slabs.hpp"
+#include "model/bricks.hpp"
 
 namespace gridstride {
 
@@ -36,9 +37,20 @@ std::int64_t values_of_plane(SweepShape const& shape, std::span<Row const> rows)
   return values;
 }
 
+/// Values that the faces at the ends of the slowest axis have.
+std::int64_t values_of_ends(SweepShape const& shape, std::span<Row const> rows) {
+  std::int64_t values = 0;
+  for (Row const& row : rows)
+    if (row.role == Role::side && row.grid.points[shape.grid.dims - 1] == 1)
+      values += row.arrays * row.grid.size();
+  return values;
+}
+
+/// What ranks and slabs have of sides beside the whole: at most as much.
 std::size_t face_bytes(SweepPlan const& plan, std::span<Row const> rows) {
-  if (!plan.shape.periodic) return 0;
-  return static_cast<std::size_t>(values_of_plane(plan.shape, rows) * plan.window_planes()) *
+  if (!plan.shape.periodic && plan.strips.count == 1) return 0;
+  return static_cast<std::size_t>(values_of_plane(plan.shape, rows) * plan.window_planes() +
+                                  (plan.strips.count > 1 ? values_of_ends(plan.shape, rows) : 0)) *
          plan.shape.value_bytes;
 }
 
@@ -46,22 +58,66 @@ bool is_evolved(Row const& row, SlabSteps const& steps) {
   return std::ranges::find(steps.evolved, row.name) != steps.evolved.end();
 }
 
+/// The strips that a run wants, where it gives parts along the axes.
+std::optional<int> wanted_strips(config::RunConfig const& run) {
+  if (std::ssize(run.parts) < 2) return {};
+  return static_cast<int>(run.parts[run.parts.size() - 2]);
+}
+
 /// How the ranks of a run share it.
 SweepPlan plan_shares(config::RunConfig const& run, Device const& device, SlabSteps const& steps) {
   auto const refuse = [&](std::string_view key, std::string message) {
     return ConfigError({run.problem(run.location(key), std::move(message))});
   };
+  auto const& shape = steps.shape;
   if (auto const refusal = steps.refusal_of_ranks(); !refusal.empty())
     throw refuse("simulation", fmt::format("{} (there are {})", refusal, run.ranks));
-  if (int const most = most_ranks(steps.shape); run.ranks > most)
-    throw refuse(
-        "grid.points",
-        fmt::format("{} ranks are too many for {} points along {}: up to {} can share them",
-                    run.ranks, steps.shape.planes(),
-                    axis_names[static_cast<std::size_t>(run.grid.dims - 1)], most));
+  auto const too_many = [&](int count, std::string_view what, int axis, int most) {
+    return refuse("grid.points",
+                  fmt::format("{} {} are too many for {} points along {}: up to {} can share them",
+                              count, what, shape.grid.points[static_cast<std::size_t>(axis)],
+                              axis_names[static_cast<std::size_t>(axis)], most));
+  };
   std::optional<std::int64_t> trip_steps;
   if (run.limits.trip_steps) trip_steps = static_cast<std::int64_t>(*run.limits.trip_steps);
-  return plan_ranks(steps.shape, run.ranks, device.backend(), trip_steps);
+  auto const wanted = wanted_strips(run);
+  if (wanted.value_or(1) > 1 && !steps.needed_of_strips.empty())
+    throw refuse("ranks",
+                 fmt::format("parts along two axes take steps {}", steps.needed_of_strips));
+  int const slowest = run.grid.dims - 1, slabs = most_ranks(shape), across = most_strips(shape);
+  if (wanted.value_or(1) > across) throw too_many(*wanted, "parts", slowest - 1, across);
+  bool const may_choose = !wanted && steps.needed_of_strips.empty() && shape.grid.dims > 1;
+  int const strips = wanted       ? *wanted
+                     : may_choose ? best_strips(shape, run.ranks, device.backend(), trip_steps)
+                                  : 1;
+  if (strips == 0)
+    throw refuse("grid.points",
+                 fmt::format("{} ranks are too many for {} points: up to {} parts along {} and {} "
+                             "along {} can share them",
+                             run.ranks, format_points(shape.grid), across, axis_names[slowest - 1],
+                             slabs, axis_names[slowest]));
+  if (run.ranks / strips > slabs)
+    throw too_many(run.ranks / strips, strips > 1 ? "parts" : "ranks", slowest, slabs);
+  return plan_ranks(shape, run.ranks, device.backend(), trip_steps, strips).at_rank(ranks().rank());
+}
+
+std::string slabs_text(SweepPlan const& plan) {
+  return fmt::format("larger than the device: slabs of {} of {} planes, up to {} steps a trip",
+                     plan.slab_planes, plan.shape.planes(), plan.trip_steps);
+}
+
+/// How ranks share a grid, by the rank with the most of it.
+std::string shares_text(SweepPlan const& plan) {
+  auto const& [count, points, own, held] = plan.strips;
+  auto const across =
+      count == 1 ? std::string()
+                 : fmt::format(" of {} parts along {}, up to {} of {} points each", count,
+                               axis_names[static_cast<std::size_t>(plan.shape.grid.dims - 2)],
+                               own.count(), points);
+  return fmt::format(
+      "{} ranks share {} planes{}, up to {}{} each, with {} more on each side for up to {} steps",
+      plan.ranks, plan.shape.planes(), across, plan.slab_planes, count == 1 ? "" : " planes",
+      plan.rank_halo(), plan.trip_steps);
 }
 
 /// Of a run that has not begun: later, other ranks have taken what they need.
@@ -109,10 +165,13 @@ std::string needed_for(std::span<Obstacle const> obstacles) {
   return first == obstacles.end() ? std::string() : std::string(first->needed);
 }
 
-bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows) try {
-  for (Row const& row : rows)
-    if (row.role == Role::coefficient && row.source.file.empty())
-      evaluate::by_index(row.source.formula.expression, run.grid, run.grid.dims - 1);
+bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int axes) try {
+  for (Row const& row : rows) {
+    if (row.role != Role::coefficient || !row.source.file.empty()) continue;
+    auto formula = row.source.formula.expression;
+    for (int axis = run.grid.dims - 1; axis >= std::max(run.grid.dims - axes, 0); --axis)
+      formula = evaluate::by_index(formula, run.grid, axis);
+  }
   return true;
 } catch (Error const&) {
   return false;  // with the index for a coordinate it is too long or too deep
@@ -139,6 +198,7 @@ bool keeps_state(config::RunConfig const& run) { return run.ranks == 1 || ranks(
 std::vector<Row> rows_of_slabs(config::RunConfig const& run, std::vector<Row> rows,
                                SlabSteps const& steps, SweepPlan const& plan) {
   for (Row& row : rows) {
+    if (row.role == Role::coefficient || row.role == Role::scratch) row.strip = plan.strips.held;
     if (row.role == Role::coefficient && row.arrays > 0 && plan.ranks > 1) {
       row.planes = plan.held_by(ranks().rank());
       row.whole = keeps_state(run) && (row.whole || !row.source.file.empty());
@@ -185,7 +245,8 @@ std::optional<SweepPlan> plan_slabs(config::RunConfig const& run, Device const& 
 
 MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device,
                               std::vector<Row> const& rows, SlabSteps const& steps,
-                              std::optional<SweepPlan> const& plan) {
+                              std::optional<SweepPlan> const& given) {
+  auto const plan = given ? std::optional(given->widest()) : std::nullopt;
   auto left = plan ? rows_of_slabs(run, rows, steps, *plan) : rows;
   for (Row& row : left)  // of a rank with as many as any
     if (row.planes && row.role == Role::coefficient)
@@ -200,15 +261,7 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
   memory.other_bytes += plan->device_bytes() + face_bytes(*plan, rows);
   memory.trip_steps = plan->trip_steps;
   memory.trips = plan->ranks > 1 ? "exchanges" : "trips";
-  memory.slabs =
-      plan->ranks > 1
-          ? fmt::format(
-                "{} ranks share {} planes, up to {} each, with {} more on each side for up "
-                "to {} steps",
-                plan->ranks, plan->shape.planes(), plan->slab_planes, plan->rank_halo(),
-                plan->trip_steps)
-          : fmt::format("larger than the device: slabs of {} of {} planes, up to {} steps a trip",
-                        plan->slab_planes, plan->shape.planes(), plan->trip_steps);
+  memory.slabs = plan->ranks > 1 ? shares_text(*plan) : slabs_text(*plan);
   if (plan->ranks == 1) return memory;
   memory.rank_bytes = memory.bytes();
   memory.ranks_beside = ranks_together(run, device) - 1;
@@ -219,14 +272,23 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
 template <class T>
 WindowFace<T>::WindowFace(Stream& stream, SweepPlan const& plan, int axis, T const* values)
     : values_(values), whole_(values) {
-  auto const& grid = plan.shape.grid;
-  if (axis == grid.dims - 1 || values == nullptr) return;
-  all_ = plan.shape.planes();
-  line_ = grid.face_size(axis) / all_;
-  if (!plan.shape.periodic) return;
-  first_ = plan.first_plane();
+  auto const& shape = plan.shape;
+  int const slowest = shape.grid.dims - 1;
+  bool const has_planes = axis != slowest;
+  bool const has_strips = plan.strips.count > 1 && axis != slowest - 1;
+  if (values == nullptr || (!has_planes && !has_strips)) return;
+  std::int64_t const planes = has_planes ? shape.planes() : 1;
+  std::int64_t const held = shape.grid.face_size(axis) / planes;
+  if (has_planes) line_ = held;
+  if (!has_strips && !shape.periodic) return;
+  bool const goes_on = has_planes && shape.periodic;
+  if (goes_on) first_ = plan.first_plane();
+  brick_.planes = goes_on ? Planes{first_, first_ + plan.window_planes()} : Planes{0, planes};
+  std::int64_t const across = has_strips ? plan.strips.held.count() : 1;
+  if (has_strips) brick_.across = plan.strips.held;
+  face_ = {.dims = 3, .points = {held / across, has_strips ? plan.strips.points : 1, planes}};
   own_ = Buffer<T>(stream, MemorySpace::device,
-                   static_cast<std::size_t>(line_ * plan.window_planes()));
+                   static_cast<std::size_t>(held * brick_.planes.count()));
   values_ = own_.data();
   renew(stream);
 }
@@ -234,12 +296,8 @@ WindowFace<T>::WindowFace(Stream& stream, SweepPlan const& plan, int axis, T con
 template <class T>
 void WindowFace<T>::renew(Stream& stream) {
   if (own_.size() == 0) return;
-  Planes const planes{first_, first_ + static_cast<std::int64_t>(own_.size()) / line_};
-  for_each_stretch(planes, all_, [&](std::int64_t at, Planes const& some) {
-    auto const size = static_cast<std::size_t>(some.count() * line_);
-    auto const place = static_cast<std::size_t>((some.lower - first_) * line_);
-    copy_async(own_.span().subspan(place, size), std::span(whole_ + at * line_, size), stream);
-  });
+  copy_brick(stream, face_, const_cast<T*>(whole_), brick_, own_.data(),
+             static_cast<std::int64_t>(own_.size()) / brick_.planes.count(), true);
 }
 
 template class WindowFace<float>;

@@ -22,6 +22,9 @@ struct SlabSteps {
   /// Which steps would go so, where these do not: "of the scheme ftcs"; of grids larger than the
   /// device, and of several ranks. Empty: they do.
   std::string needed = {}, needed_of_ranks = {};
+  /// The same of ranks that cut the second slowest axis, too.
+  std::string needed_of_strips =
+      "of heat by ftcs and rk4, of wave, or of pde by explicit schemes of fixed steps";
 
   bool takes_none() const { return !needed.empty() && !needed_of_ranks.empty(); }
   /// Why they do not go through the device, or over ranks, a sentence; or empty.
@@ -36,8 +39,9 @@ struct Obstacle {
 };
 /// The first that is there says what is needed; empty without any.
 std::string needed_for(std::span<Obstacle const> obstacles);
-/// Whether a formula can be evaluated at some planes of the grid alone, with the same bits.
-bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows);
+/// Whether a formula can be evaluated at some planes of the grid alone, with the same bits, or at the
+/// points of so many of the slowest axes.
+bool goes_by_planes(config::RunConfig const& run, std::span<Row const> rows, int axes = 1);
 
 /// How the arrays of these rows, which are those of a run that has them in the device's memory, go
 /// through the device instead, or are shared by the run's ranks; empty where they fit there, as far
@@ -74,7 +78,8 @@ MemoryForecast forecast_slabs(config::RunConfig const& run, Device const& device
                               std::vector<Row> const& rows, SlabSteps const& steps,
                               std::optional<SweepPlan> const& plan);
 
-/// Values on a face that is cut into planes by the slowest axis, for windows of any place.
+/// Values on a face that is cut into planes by the slowest axis, for windows of any place, and into
+/// strips by the second slowest one.
 template <class T>
 class WindowFace {
  public:
@@ -90,10 +95,12 @@ class WindowFace {
   }
 
  private:
-  Buffer<T> own_;  // around a periodic axis
+  Buffer<T> own_;  // of strips, and around a periodic axis
   T const* values_ = nullptr;
   T const* whole_ = nullptr;
-  std::int64_t line_ = 0, all_ = 0, first_ = 0;
+  Grid face_ = {};  // of the whole: its planes, what they are cut into, and what lies together
+  Brick brick_ = {};
+  std::int64_t line_ = 0, first_ = 0;
 };
 
 }  // namespace gridstride

@@ -35,12 +35,9 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
       own_(plan.owned_by(ranks.rank())) {
   if (plan.ranks != ranks.count())
     throw std::invalid_argument("a plan for another number of ranks than there are");
-  if (plan.least_planes() < plan.rank_halo())
+  if (plan.slabs() > 1 && plan.least_planes() < plan.rank_halo())
     throw std::invalid_argument("halos wider than a rank's own");
-  bool const is_last = ranks.rank() + 1 == plan.ranks, wraps = plan.shape.periodic;
-  int const last = plan.ranks - 1;
-  beside_ = {ranks.is_first() ? (wraps ? last : -1) : ranks.rank() - 1,
-             is_last ? (wraps ? 0 : -1) : ranks.rank() + 1};
+  beside_ = plan.beside(ranks.rank());
   std::int64_t const planes = own_.count() + 2 * plan.rank_halo();
   for (int i = 0; i < plan.shape.arrays + plan.shape.made; ++i) {
     buffers_.emplace_back(stream_, MemorySpace::device, values(planes));
@@ -49,8 +46,9 @@ RankSteps<T>::RankSteps(Stream const& stream, SweepPlan const& plan, NextPass ne
   arrays_.resize(static_cast<std::size_t>(plan.shape.arrays));
   auto const halo_bytes = static_cast<std::size_t>(plan.shape.arrays * plan.rank_halo());
   opened_ =
-      open_gpu_links(ranks, stream, beside_, halo_bytes * plan.shape.plane_bytes(),
+      open_gpu_links(ranks, stream, beside_, halo_bytes * plan.widest().shape.plane_bytes(),
                      plan.parts > 1 || plan.by_stages ? Meanwhile::kernels : Meanwhile::nothing);
+  if (plan.strips.count > 1) strips_.emplace(stream, plan, ranks);
   slabs_.emplace(stream, plan, ranks);
   if (plan.parts > 1) {
     for (int i = 0; i < plan.parts; ++i)
@@ -125,11 +123,8 @@ void RankSteps<T>::look(std::span<T* const> arrays, Pass const& at) {
   if (!halos_there_ && !halos_started_) start_halos();
   take_halos();
   halos_there_ = true;
-  std::int64_t const halo = plan_.rank_halo();
-  Planes const planes{own_.lower - (is_beside(0) ? halo : 0),
-                      own_.upper + (is_beside(1) ? halo : 0)};
-  auto window = window_of(planes, own_);
-  set_arrays(window, planes);
+  auto window = window_of(held(), own_);
+  set_arrays(window, held());
   at(stream_, window);
 }
 
@@ -168,9 +163,7 @@ void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
 /// A pass without stages looks at nothing beyond the rank's own planes.
 template <class T>
 void RankSteps<T>::make_by_stages(Pass const& pass) {
-  std::int64_t const reach = plan_.rank_halo();
-  Planes const planes{own_.lower - (is_beside(0) ? reach : 0),
-                      own_.upper + (is_beside(1) ? reach : 0)};
+  Planes const planes = held();
   auto window = window_of(planes, own_);
   window.steps = 1;
   set_arrays(window, planes);
@@ -399,14 +392,26 @@ void RankSteps<T>::take_halos() {
   if (!halos_started_) return;
   finish_halos(std::array{arrival_of(0, stream_), arrival_of(1, stream_)});
   for (int const side : {0, 1}) turn_halo(side, stream_);
+  if (strips_) exchange_strips();
   halos_started_ = false;
+}
+
+/// Of all planes that are there, once their halos are.
+template <class T>
+void RankSteps<T>::exchange_strips() {
+  Timer const timer;
+  std::vector<T*> arrays;
+  for (std::size_t const buffer : state_) arrays.push_back(planes_of(buffer, held()).data());
+  strips_->exchange(stream_, arrays, held().count());
+  report_.seconds_exchange += timer.seconds();
 }
 
 /// What has come from the other end of the axis, of arrays that have the other sign there. Steps of it are
 /// those of the planes that it stands for, with this sign.
 template <class T>
 void RankSteps<T>::turn_halo(int side, Stream& stream) {
-  bool const is_end = side == 0 ? ranks_.is_first() : ranks_.rank() + 1 == plan_.ranks;
+  int const slab = plan_.slab_of(ranks_.rank());
+  bool const is_end = side == 0 ? slab == 0 : slab + 1 == plan_.slabs();
   if (!is_end || !is_beside(side)) return;
   std::int64_t const halo = plan_.rank_halo();
   Planes const planes =
@@ -439,15 +444,26 @@ void RankSteps<T>::settle() {
 }
 
 template <class T>
+std::string RankSteps<T>::parts_text() const {
+  auto const planes =
+      fmt::format("{} planes up to {} each", plan_.shape.planes(), plan_.slab_planes);
+  auto const& strips = plan_.strips;
+  if (strips.count == 1) return fmt::format("{}, of {}", plan_.ranks, planes);
+  int const dims = plan_.shape.grid.dims;
+  return fmt::format("{}, {} along {} and {} along {}, of {} and {} points", plan_.ranks,
+                     strips.count, axis_names[static_cast<std::size_t>(dims - 2)], plan_.slabs(),
+                     axis_names[static_cast<std::size_t>(dims - 1)], planes, strips.points);
+}
+
+template <class T>
 std::vector<NamedText> RankSteps<T>::texts() {
-  auto const& [links, remark] = opened_;
+  auto const& [links, remark] = strips_ ? strips_->links() : opened_;
   auto const way = stream_.backend() == Backend::cpu
                        ? ranks_.transport()
                        : fmt::format("{}{}, beside {}", links->name(),
                                      remark.empty() ? "" : " (" + remark + ")", ranks_.transport());
   return {
-      {"ranks", fmt::format("{}, of {} planes up to {} each", plan_.ranks, plan_.shape.planes(),
-                            plan_.slab_planes)},
+      {"ranks", parts_text()},
       {"transport", way},
       {"exchanges",
        plan_.by_stages

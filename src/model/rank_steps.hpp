@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -14,6 +15,7 @@
 #include "core/stream.hpp"
 #include "core/timer.hpp"
 #include "model/rank_slabs.hpp"
+#include "model/strip_halos.hpp"
 #include "model/window_steps.hpp"
 
 /// Steps of a grid that several processes share.
@@ -46,6 +48,10 @@
 ///
 ///     sides     edges(s) ▶ exchange ▶ edges(s + 1) ▶ …
 ///     others    inner(s) ───────────▶ inner(s + 1) ▶ …      each after both of the stage before
+///
+/// Many ranks cut the second slowest axis, too (`SweepPlan::strips`). A rank's planes then are strips with
+/// halos on their sides, as wide as those of its planes. After those along the slowest axis come these,
+/// of all planes that are there (model/strip_halos.hpp). Passes make whole strips.
 ///
 /// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
 /// gathered for who looks at them (model/rank_slabs.hpp).
@@ -126,6 +132,12 @@ class RankSteps final : public WindowSteps<T> {
   std::vector<std::size_t> made_anew() const;
   std::vector<std::size_t> others_than(std::vector<std::size_t> const& state) const;
   bool is_beside(int side) const { return beside_[static_cast<std::size_t>(side)] >= 0; }
+  /// The rank's planes and those beside them.
+  Planes held() const {
+    std::int64_t const halo = plan_.rank_halo();
+    return {own_.lower - (is_beside(0) ? halo : 0), own_.upper + (is_beside(1) ? halo : 0)};
+  }
+  std::string parts_text() const;
   void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
   void start_halos();
   RankLinks::Arrival arrival_of(int side, Stream& stream);
@@ -133,6 +145,7 @@ class RankSteps final : public WindowSteps<T> {
   void open_gate(int side, Part const& part, Stream& stream);
   void turn_halo(int side, Stream& stream);
   void take_halos();
+  void exchange_strips();
   void move_slabs(bool out);
 
   std::size_t values(std::int64_t planes) const {
@@ -152,6 +165,7 @@ class RankSteps final : public WindowSteps<T> {
   std::array<std::uint64_t, Window<T>::most_arrays> places_ = {};  // the same, for who reaches them
   std::optional<RankSlabs<T>> slabs_;
   OpenedLinks opened_;
+  std::optional<StripHalos<T>> strips_;
   bool renewed_ = true, settled_ = true;
   bool halos_started_ = false;  // those of the next trip, on both sides
   bool halos_there_ = false;    // and they have come

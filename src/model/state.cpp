@@ -10,6 +10,7 @@
 #include "core/ranks.hpp"
 #include "kernels/elementwise/elementwise.hpp"
 #include "kernels/evaluate/slabs.hpp"
+#include "model/bricks.hpp"
 #include "model/hand_out.hpp"
 #include "model/reading.hpp"
 #include "model/values.hpp"
@@ -101,6 +102,24 @@ bool has_array(std::span<Row const> rows, std::string_view name) {
   return row != rows.end() && row->arrays > 0;
 }
 
+namespace {
+
+/// Of a strip of a plane, or of all of it.
+std::int64_t plane_values(Grid const& grid, Planes const& strip) {
+  std::int64_t const all = grid.face_size(grid.dims - 1);
+  if (strip.count() == 0) return all;
+  return all / grid.points[static_cast<std::size_t>(grid.dims - 2)] * strip.count();
+}
+
+/// The formula with numbers of points in the place of coordinates of axes that are cut.
+expression::Expression by_indices(expression::Expression const& formula, Row const& row) {
+  int const slowest = row.grid.dims - 1;
+  auto const of_planes = evaluate::by_index(formula, row.grid, slowest);
+  return row.strip.count() == 0 ? of_planes : evaluate::by_index(of_planes, row.grid, slowest - 1);
+}
+
+}  // namespace
+
 MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows) {
   std::size_t const bytes = static_cast<std::size_t>(run.grid.size()) * size_of(run.precision);
   MemoryForecast result{bytes, 0, rows.front().name, "grid.points", bytes};
@@ -108,8 +127,8 @@ MemoryForecast forecast(config::RunConfig const& run, std::span<Row const> rows)
     auto const values = static_cast<std::size_t>(row.grid.size());
     if (row.planes && row.whole) result.host_bytes += values * size_of(run.precision);
     if (row.planes)
-      result.other_bytes += static_cast<std::size_t>(row.arrays * row.planes->count()) * values /
-                            static_cast<std::size_t>(row.grid.points[row.grid.dims - 1]) *
+      result.other_bytes += static_cast<std::size_t>(row.arrays * row.planes->count() *
+                                                     plane_values(row.grid, row.strip)) *
                             size_of(run.precision);
     else if (row.on_host)
       result.host_bytes += static_cast<std::size_t>(row.arrays) * values * size_of(run.precision);
@@ -145,14 +164,19 @@ Array<T>::Array(Stream& stream, Row row, config::RunConfig const& run, Inputs co
 }
 
 template <class T>
-std::size_t Array<T>::size() const {
-  return static_cast<std::size_t>(row_.planes ? row_.planes->count() * line() : row_.grid.size());
+std::int64_t Array<T>::plane() const {
+  return plane_values(row_.grid, row_.strip);
 }
 
 template <class T>
-T const* Array<T>::at(std::int64_t plane) const {
+std::size_t Array<T>::size() const {
+  return static_cast<std::size_t>(row_.planes ? row_.planes->count() * plane() : row_.grid.size());
+}
+
+template <class T>
+T const* Array<T>::at(std::int64_t first) const {
   if (values_ == nullptr) return nullptr;
-  return values_ + (plane - (row_.planes ? row_.planes->lower : 0)) * line();
+  return values_ + (first - (row_.planes ? row_.planes->lower : 0)) * plane();
 }
 
 /// Of several ranks, each evaluates the planes that it has. A file the first one reads as a whole.
@@ -167,12 +191,11 @@ void Array<T>::fill_first(Stream& stream, config::RunConfig const& run, Inputs c
   }
   if (source.file.empty()) {
     auto const& formula = source.formula.expression;
-    int const slowest = row_.grid.dims - 1;
-    program_.emplace(
-        stream, row_.planes ? evaluate::by_index(formula, row_.grid, slowest) : formula, variant);
+    program_.emplace(stream, row_.planes ? by_indices(formula, row_) : formula, variant);
     evaluate(stream, clock, 0, values_);
   } else if (row_.planes) {
-    hand_out<T>(stream, ranks(), row_.grid, std::as_const(whole_).span(), *row_.planes, span());
+    hand_out<T>(stream, ranks(), row_.grid, std::as_const(whole_).span(),
+                {*row_.planes, row_.strip}, span());
   } else {
     fill(stream, source, row_.grid, inputs, span());
   }
@@ -192,16 +215,41 @@ void Array<T>::evaluate(Stream& stream, evaluate::DeviceClock const* clock, doub
   if (!row_.planes)
     return evaluate::evaluate(stream, *program_, row_.grid, clock, fraction,
                               std::span<T>(target, size()));
+  evaluate_brick(stream, clock, fraction, target);
+}
+
+/// Block by block, where the values of one lie together, and else by way of memory where they do.
+template <class T>
+void Array<T>::evaluate_brick(Stream& stream, evaluate::DeviceClock const* clock, double fraction,
+                              T* target) {
   auto const slowest = static_cast<std::size_t>(row_.grid.dims - 1);
-  for_each_stretch(*row_.planes, row_.grid.points[slowest], [&](std::int64_t at, Planes some) {
-    Grid part = row_.grid;
-    part.points[slowest] = some.count();
-    part.origin[slowest] = static_cast<double>(at);
-    part.spacing[slowest] = 1;
-    T* const first = target + (some.lower - row_.planes->lower) * line();
-    evaluate::evaluate(stream, *program_, part, clock, fraction,
-                       std::span<T>(first, static_cast<std::size_t>(part.size())));
-  });
+  std::int64_t const all = row_.grid.face_size(row_.grid.dims - 1);
+  bool const has_strip = row_.strip.count() > 0;
+  std::int64_t const line = has_strip ? all / row_.grid.points[slowest - 1] : all;
+  for_each_block(row_.grid, {*row_.planes, row_.strip}, plane(),
+                 [&](std::int64_t at, std::int64_t place, std::int64_t rows, std::int64_t count) {
+                   Grid part = row_.grid;
+                   auto const cut = [&](std::size_t axis, std::int64_t first, std::int64_t points) {
+                     part.points[axis] = points;
+                     part.origin[axis] = static_cast<double>(first);
+                     part.spacing[axis] = 1;
+                   };
+                   cut(slowest, at / all, rows);
+                   if (has_strip) cut(slowest - 1, at % all / line, count / line);
+                   auto const size = static_cast<std::size_t>(part.size());
+                   if (count == plane())
+                     return evaluate::evaluate(stream, *program_, part, clock, fraction,
+                                               std::span<T>(target + place, size));
+                   Buffer<T> apart(stream, MemorySpace::device, size);
+                   evaluate::evaluate(stream, *program_, part, clock, fraction, apart.span());
+                   auto const bytes = [](std::int64_t values) {
+                     return static_cast<std::size_t>(values) * sizeof(T);
+                   };
+                   copy_own_rows(stream,
+                                 {reinterpret_cast<std::byte*>(apart.data()), bytes(count),
+                                  reinterpret_cast<std::byte*>(target + place), bytes(plane()),
+                                  bytes(count), static_cast<std::size_t>(rows)});
+                 });
 }
 
 /// The weighted sum of the values at the start, the middle and the end of the step.

@@ -39,9 +39,10 @@ struct Row {
   bool written = false;             ///< is a field of the results
   bool saved = false;               ///< is part of a checkpoint
   bool on_host = false;             ///< in the host's memory, pinned for a GPU
-  /// Of a coefficient of several ranks: the planes that this one has, see `SweepPlan::held_by`; and
-  /// whether it has the whole, too, on its host.
+  /// Of a coefficient of several ranks: the planes that this one has, see `SweepPlan::held_by`, and of
+  /// these the strip, or all; and whether it has the whole, too, on its host.
   std::optional<Planes> planes = {};
+  Planes strip = {};
   bool whole = false;
   std::string unit = "1";
 };
@@ -83,7 +84,7 @@ class Array {
   std::span<T> span() { return {values_, values_ == nullptr ? 0 : size()}; }
   std::span<T const> span() const { return {values_, values_ == nullptr ? 0 : size()}; }
   /// From a plane of the grid on, see `Window::first`.
-  T const* at(std::int64_t plane) const;
+  T const* at(std::int64_t first) const;
   /// The values at all points of the grid; null where this process does not have them.
   T const* whole() const { return row_.planes ? whole_.data() : values_; }
   /// Of a coefficient that is a number; 0 where there is an array.
@@ -98,11 +99,13 @@ class Array {
   void refresh(Stream& stream, evaluate::DeviceClock const* clock, Stage const& stage);
 
  private:
-  std::int64_t line() const { return row_.grid.face_size(row_.grid.dims - 1); }
+  std::int64_t plane() const;  // values of one that is here
   std::size_t size() const;
   void fill_first(Stream& stream, config::RunConfig const& run, Inputs const& inputs,
                   evaluate::DeviceClock const* clock);
   void evaluate(Stream& stream, evaluate::DeviceClock const* clock, double fraction, T* target);
+  void evaluate_brick(Stream& stream, evaluate::DeviceClock const* clock, double fraction,
+                      T* target);
   void mix(Stream& stream, evaluate::DeviceClock const* clock,
            std::array<double, 3> const& weights);
 

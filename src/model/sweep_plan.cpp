@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 
 namespace gridstride {
 
@@ -18,13 +19,63 @@ std::int64_t SweepPlan::late_planes() const {
 }
 
 Planes SweepPlan::owned_by(int rank) const {
+  int const slab = slab_of(rank), all = slabs();
   auto const begin = [&](int number) {
-    return number == ranks ? shape.planes() : shape.pieces() * number / ranks * shape.together;
+    return number == all ? shape.planes() : shape.pieces() * number / all * shape.together;
   };
-  return {begin(rank), begin(rank + 1)};
+  return {begin(slab), begin(slab + 1)};
+}
+
+Planes SweepPlan::strip_of(int rank) const {
+  int const strip = rank % strips.count;
+  return {strips.points * strip / strips.count, strips.points * (strip + 1) / strips.count};
+}
+
+namespace {
+
+/// Those of `count` along an axis, a `step` of ranks apart, of which `rank` is at `place`.
+std::array<int, 2> ranks_beside(int rank, int place, int count, int step, bool around) {
+  if (count == 1) return {-1, -1};
+  int const turn = (count - 1) * step;
+  return {place > 0 ? rank - step
+          : around  ? rank + turn
+                    : -1,
+          place + 1 < count ? rank + step
+          : around          ? rank - turn
+                            : -1};
+}
+
+}  // namespace
+
+std::array<int, 2> SweepPlan::beside(int rank) const {
+  return ranks_beside(rank, slab_of(rank), slabs(), strips.count, shape.periodic);
+}
+
+std::array<int, 2> SweepPlan::beside_across(int rank) const {
+  return ranks_beside(rank, rank % strips.count, strips.count, 1, shape.periodic_across);
+}
+
+SweepPlan SweepPlan::at_rank(int rank) const {
+  SweepPlan local = *this;
+  if (strips.count == 1) return local;
+  local.strips.own = strip_of(rank);
+  Planes const held{local.strips.own.lower - rank_halo(), local.strips.own.upper + rank_halo()};
+  local.strips.held = shape.periodic_across ? held : held.within({0, strips.points});
+  local.shape.grid.points[static_cast<std::size_t>(shape.grid.dims - 2)] =
+      local.strips.held.count();
+  return local;
+}
+
+SweepPlan SweepPlan::widest() const {
+  SweepPlan widest = at_rank(0);
+  for (int rank = 1; rank < strips.count; ++rank)
+    if (auto const local = at_rank(rank); local.strips.held.count() > widest.strips.held.count())
+      widest = local;
+  return widest;
 }
 
 std::vector<std::int64_t> SweepPlan::cuts() const {
+  if (strips.count > 1) throw std::logic_error("cuts between ranks that have no whole planes");
   std::vector<std::int64_t> cuts = {0};
   for (int rank = 0; rank < ranks; ++rank) cuts.push_back(owned_by(rank).upper);
   return cuts;
@@ -42,11 +93,17 @@ Planes SweepPlan::held_by(int rank) const {
 }
 
 std::size_t SweepPlan::device_bytes() const {
-  if (ranks > 1)
-    return static_cast<std::size_t>((shape.arrays + shape.made + shape.scratch) *
-                                        (slab_planes + 2 * rank_halo()) +
-                                    link_planes) *
-           shape.plane_bytes();
+  if (ranks > 1) {
+    std::int64_t const planes = slab_planes + 2 * rank_halo();
+    std::int64_t const arrays = shape.arrays + shape.made + shape.scratch;
+    std::size_t const bytes =
+        static_cast<std::size_t>(arrays * planes + link_planes) * shape.plane_bytes();
+    if (strips.count == 1) return bytes;
+    // Halos that lie side by side, two boxes for each side, and as many on their way.
+    std::int64_t const boxes = link_planes > 0 ? 8 : 4;
+    return bytes + static_cast<std::size_t>(boxes * shape.arrays * rank_halo() * planes) *
+                       shape.plane_bytes() / static_cast<std::size_t>(strips.held.count());
+  }
   return static_cast<std::size_t>(buffers() * capacity() + kept_planes() + late_planes()) *
          shape.plane_bytes();
 }
@@ -129,10 +186,12 @@ namespace {
 /// exchange of small messages takes. On a host most of that is waiting for the slower of two.
 struct RankRates {
   double memory, exchange;
+  double link;  // bytes per second, each way, of more ranks than a machine has GPUs
 };
 
 RankRates rates_of(Backend backend) {
-  return backend == Backend::cuda ? RankRates{memory_rate, 20e-6} : RankRates{8e9, 60e-6};
+  return backend == Backend::cuda ? RankRates{memory_rate, 20e-6, 40e9}
+                                  : RankRates{8e9, 60e-6, 4e9};
 }
 
 /// Seconds of a pass above which an exchange for each, beside its parts, costs less than one for several
@@ -211,22 +270,104 @@ bool goes_in_parts(SweepPlan const& plan, RankRates const& rates,
 
 }  // namespace
 
+int most_strips(SweepShape const& shape) {
+  if (shape.grid.dims == 1) return 1;
+  constexpr std::int64_t limit = 1 << 20;
+  std::int64_t const points = shape.grid.points[static_cast<std::size_t>(shape.grid.dims - 2)];
+  return static_cast<int>(std::clamp<std::int64_t>(points / least_owned(shape), 1, limit));
+}
+
+namespace {
+
+/// The most steps for an exchange: halos come from the ranks beside.
+std::int64_t most_trip_steps(SweepPlan const& plan) {
+  if (!plan.shape.alike) return 1;
+  std::int64_t least = plan.slabs() > 1 || plan.strips.count == 1
+                           ? plan.least_planes()
+                           : std::numeric_limits<std::int64_t>::max();
+  if (plan.strips.count > 1) least = std::min(least, plan.strips.points / plan.strips.count);
+  return least / plan.shape.reach;
+}
+
+/// Seconds of a step, where so many are made for each exchange: docs/scaling.md. Halos along two axes
+/// are exchanged one after the other.
+double seconds_of_step(SweepPlan const& plan, RankRates const& rates, std::int64_t steps) {
+  auto const& shape = plan.shape;
+  bool const has_slabs = plan.slabs() > 1, has_strips = plan.strips.count > 1;
+  std::int64_t const halo = steps * shape.reach;
+  auto const planes = static_cast<double>(plan.slab_planes + (has_slabs ? halo - shape.reach : 0));
+  auto const held = static_cast<double>(plan.slab_planes + (has_slabs ? 2 * halo : 0));
+  double line = static_cast<double>(shape.plane_bytes()), strip = 1;
+  if (has_strips) {
+    std::int64_t const widest = (plan.strips.points + plan.strips.count - 1) / plan.strips.count;
+    line /= static_cast<double>(plan.strips.points);
+    strip = static_cast<double>(widest + 2 * halo);
+  }
+  double const passes = static_cast<double>((steps + shape.fused_steps - 1) / shape.fused_steps);
+  double const made =
+      passes * shape.fused_steps * shape.values_per_update * planes * strip * line / rates.memory;
+  auto const sent = 2.0 * shape.arrays * static_cast<double>(halo) * line;
+  double exchanged = 0;
+  if (has_slabs) exchanged += rates.exchange + sent * strip / rates.link;
+  if (has_strips) exchanged += rates.exchange + sent * held / rates.link;
+  bool const in_parts = !has_strips && steps == shape.fused_steps && plan.parts > 1;
+  return (in_parts ? std::max(made, exchanged) : made + exchanged) / static_cast<double>(steps);
+}
+
+/// The steps that take the least, whole passes where there are several.
+std::int64_t best_steps_of_strips(SweepPlan const& plan, RankRates const& rates,
+                                  std::int64_t most) {
+  std::int64_t best = 1;
+  for (std::int64_t steps = 2; steps <= std::min<std::int64_t>(most, 1024); ++steps) {
+    if (steps > plan.shape.fused_steps && steps % plan.shape.fused_steps != 0) continue;
+    if (seconds_of_step(plan, rates, steps) < seconds_of_step(plan, rates, best)) best = steps;
+  }
+  return best;
+}
+
+}  // namespace
+
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
-                     std::optional<std::int64_t> trip_steps) {
+                     std::optional<std::int64_t> trip_steps, int strips) {
   RankRates const rates = rates_of(backend);
   SweepPlan plan{shape, 1, 0, ranks};
-  std::int64_t const most = shape.alike ? plan.least_planes() / shape.reach : 1;
+  plan.strips.count = strips;
+  if (strips > 1)
+    plan.strips.points = shape.grid.points[static_cast<std::size_t>(shape.grid.dims - 2)];
+  std::int64_t const most = most_trip_steps(plan);
   for (int rank = 0; rank < ranks; ++rank)
     plan.slab_planes = std::max(plan.slab_planes, plan.owned_by(rank).count());
-  if (goes_in_parts(plan, rates, trip_steps)) plan.parts = parts_of(plan);
-  plan.by_stages = goes_by_stages(plan, rates, trip_steps);
+  if (strips == 1) {
+    if (goes_in_parts(plan, rates, trip_steps)) plan.parts = parts_of(plan);
+    plan.by_stages = goes_by_stages(plan, rates, trip_steps);
+  }
   plan.trip_steps = plan.parts > 1   ? shape.fused_steps
                     : plan.by_stages ? 1
                     : trip_steps     ? std::clamp<std::int64_t>(*trip_steps, 1, most)
+                    : strips > 1     ? best_steps_of_strips(plan, rates, most)
                                      : best_trip_steps(plan, rates, most);
   constexpr std::int64_t boxes = 4;  // of each array: two in each direction
   if (backend == Backend::cuda) plan.link_planes = boxes * shape.arrays * plan.rank_halo();
   return plan;
+}
+
+int best_strips(SweepShape const& shape, int ranks, Backend backend,
+                std::optional<std::int64_t> trip_steps) {
+  constexpr int few = 8;
+  constexpr double worth = 0.8;
+  int const slabs = most_ranks(shape), most = most_strips(shape);
+  if (ranks <= std::min(few, slabs)) return 1;
+  int best = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (int strips = 1; strips <= std::min(most, ranks); ++strips) {
+    if (ranks % strips != 0 || ranks / strips > slabs) continue;
+    auto const plan = plan_ranks(shape, ranks, backend, trip_steps, strips);
+    double const seconds = seconds_of_step(plan, rates_of(backend), plan.trip_steps);
+    if (best == 1 ? seconds >= worth * least : seconds >= least) continue;
+    least = seconds;
+    best = strips;
+  }
+  return best;
 }
 
 }  // namespace gridstride

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,7 +11,8 @@
 #include "grid/grid.hpp"
 
 /// How a grid is cut along its slowest axis: one that is too large for a device and goes through it
-/// in slabs (model/sweep.hpp), or one that several processes share (model/rank_steps.hpp).
+/// in slabs (model/sweep.hpp), or one that several processes share (model/rank_steps.hpp), of which
+/// many also cut the second slowest one.
 namespace gridstride {
 
 /// Planes [lower, upper).
@@ -35,6 +37,11 @@ void for_each_stretch(Planes const& planes, std::int64_t all, Use const& use) {
   }
 }
 
+/// Some planes of a grid, and of the second slowest axis some points; none there stands for all.
+struct Brick {
+  Planes planes, across = {};
+};
+
 /// What is to go through. A plane is all that lies at one place of the slowest axis; in 1D a point.
 struct SweepShape {
   Grid grid;
@@ -58,6 +65,7 @@ struct SweepShape {
   std::uint32_t turned = 0;
   /// Planes that ranks do not cut: the grid is cut at multiples of so many, and no rank has one alone.
   std::int64_t together = 1;
+  bool periodic_across = false;  ///< along the second slowest axis, of grids that have one
 
   std::int64_t planes() const { return grid.points[grid.dims - 1]; }
   /// What ranks share, such planes together.
@@ -71,6 +79,14 @@ struct SweepShape {
   std::size_t bytes() const {
     return static_cast<std::size_t>(arrays) * static_cast<std::size_t>(planes()) * plane_bytes();
   }
+};
+
+/// Of ranks that cut the second slowest axis, too: pencils, each a strip of the planes of a slab.
+struct Strips {
+  int count = 1;            ///< 1: that axis is not cut
+  std::int64_t points = 0;  ///< of the axis
+  Planes own = {},
+         held = {};  ///< of a rank: those of its strip, and with halos, which may go around
 };
 
 /// What bounds a plan.
@@ -91,6 +107,10 @@ struct SweepPlan {
   int parts = 1;
   bool by_stages = false;  ///< of ranks whose trips are a step: an exchange for each of its stages
   std::int64_t link_planes = 0;  ///< of ranks: that wait on the device for the way to another one
+  /// Of ranks: what `at_rank` was called for. `shape.grid` then has the points of the strip alone, with
+  /// its halos: a grid of its own, whose ends are those of the whole one. What is wrong there moves
+  /// inwards by the reach of each step, and is thrown away with the halos.
+  Strips strips = {};
 
   /// Steps that a pass makes of so many that are left in the trip, as far as this plan goes.
   std::int64_t pass_steps() const;
@@ -109,9 +129,23 @@ struct SweepPlan {
   std::int64_t late_planes() const;
   std::size_t device_bytes() const;
 
+  /// Ranks along the slowest axis.
+  int slabs() const { return ranks / strips.count; }
+  /// The ranks of a slab follow one another.
+  int slab_of(int rank) const { return rank / strips.count; }
   /// The planes that a rank owns.
   Planes owned_by(int rank) const;
-  /// Where each rank's begin, and where the last one's end.
+  /// Of its planes the points along the second slowest axis, where that is cut.
+  Planes strip_of(int rank) const;
+  /// The ranks below and above one along the slowest axis, and along the second slowest one; −1: the
+  /// grid ends there, or is not cut.
+  std::array<int, 2> beside(int rank) const;
+  std::array<int, 2> beside_across(int rank) const;
+  /// The same plan, of what a rank has.
+  SweepPlan at_rank(int rank) const;
+  /// That of a rank whose strip is as wide as any.
+  SweepPlan widest() const;
+  /// Where each rank's begin, and where the last one's end; of ranks that have whole planes.
   std::vector<std::int64_t> cuts() const;
   /// The fewest planes that a rank owns.
   std::int64_t least_planes() const;
@@ -133,12 +167,18 @@ struct SweepPlan {
 /// plane and one step fit the limit.
 std::optional<SweepPlan> plan_sweep(SweepShape const& shape, SweepLimits const& limits);
 
-/// The most ranks that can share such a grid.
+/// The most ranks that can share such a grid in slabs, and the most strips that planes can be cut into.
 int most_ranks(SweepShape const& shape);
-/// How so many ranks share it, up to `most_ranks`: with the steps for each exchange that take the
-/// least time by the rates of an H200 or of a host, or with `trip_steps`, as far as the planes of a
-/// rank go. Trips of one pass that takes a GPU long enough are made in parts.
+int most_strips(SweepShape const& shape);
+/// How so many ranks share it, in so many strips, with up to `most_ranks` slabs: with the steps for
+/// each exchange that take the least time by the rates of an H200 or of a host, or with `trip_steps`,
+/// as far as the planes of a rank go. Trips of one pass that takes a GPU long enough are made in parts.
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
-                     std::optional<std::int64_t> trip_steps);
+                     std::optional<std::int64_t> trip_steps, int strips = 1);
+/// The strips that many ranks are best arranged in: 1 for up to 8 ranks, where there are as many slabs,
+/// and where strips do not save a fifth of the time by the model of docs/scaling.md. 0: no arrangement
+/// goes.
+int best_strips(SweepShape const& shape, int ranks, Backend backend,
+                std::optional<std::int64_t> trip_steps);
 
 }  // namespace gridstride

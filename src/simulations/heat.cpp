@@ -91,14 +91,18 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
       {has_array(rows, "source"), "without a source"},
       {depends_on_time(rows), "with sides that do not depend on time"}};
   Obstacle const of_ranks[] = {{!goes_by_planes(run, rows), "with simpler formulas"}};
+  Obstacle const of_strips[] = {{!goes_by_planes(run, rows, 2), "with simpler formulas"}};
   SlabSteps steps{.shape = {},
                   .evolved = {"u"},
                   .needed = needed_for(obstacles),
-                  .needed_of_ranks = needed_for(of_ranks)};
+                  .needed_of_ranks = needed_for(of_ranks),
+                  .needed_of_strips = needed_for(of_strips)};
   auto& shape = steps.shape;
   int const slowest = run.grid.dims - 1;
   shape.grid = run.grid;
   shape.periodic = run.sides_of("u")[slowest][0].kind == SideKind::periodic;
+  shape.periodic_across =
+      slowest > 0 && run.sides_of("u")[slowest - 1][0].kind == SideKind::periodic;
   shape.value_bytes = size_of(run.precision);
   shape.alike = !depends_on_time(rows);
   shape.reach = std::ssize(scheme_of(run).stages);

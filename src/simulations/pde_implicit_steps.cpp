@@ -186,7 +186,7 @@ void Backward<T>::load(CheckpointSource const& source) {
     source.get_array(one.name, planes == nullptr ? values_of(one) : one.whole.span(), stream_);
     if (planes == nullptr) continue;
     hand_out<T>(stream_, planes->ranks(), run_.grid, whole(one),
-                Planes{planes->lower(), planes->upper()}, values_of(one));
+                {.planes = {planes->lower(), planes->upper()}}, values_of(one));
   }
 }
 

@@ -28,7 +28,7 @@ SystemParts<T>::SystemParts(PartsOf<T> const& of, std::vector<system::Input<T>> 
       variant_(evaluating_variant(of.run)),
       inputs_(std::move(inputs)),
       held_(of.plan.held_by(ranks().rank())),
-      names_(of.stream, with_planes(of.run.grid, held_.count()),
+      names_(of.stream, with_planes(of.plan.shape.grid, held_.count()),
              name_programs(stencil, of.run.grid.dims), static_cast<int>(of.evolved.size())),
       lower_(of.plan.owned_by(ranks().rank()).lower - of.plan.rank_halo()) {
   std::int64_t const all = of.plan.owned_by(ranks().rank()).count() + 2 * of.plan.rank_halo();
@@ -159,14 +159,20 @@ system::Step<T> SystemParts<T>::evaluation(Part const& part, std::span<T* const>
   step.grid = part.grid;
   step.inputs = inputs_at(part.first, state);
   step.piece.emplace();
-  step.piece->whole = of_.plan.shape.grid.points;
-  step.piece->first[static_cast<std::size_t>(part.grid.dims - 1)] = part.first;
+  step.piece->whole = of_.run.grid.points;
+  auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);
+  step.piece->first[slowest] = part.first;
+  if (slowest > 0) step.piece->first[slowest - 1] = of_.plan.strips.held.lower;
   return step;
 }
 
 template <class T>
 OwnPlanes SystemParts<T>::own_planes(Part const& part) {
-  return {of_.plan.owned_by(ranks().rank()), part.first, planes_.get()};
+  OwnPlanes own{of_.plan.owned_by(ranks().rank()), part.first, planes_.get()};
+  auto const& strips = of_.plan.strips;
+  if (strips.count > 1)
+    own.strip = {strips.own.lower - strips.held.lower, strips.own.upper - strips.held.lower};
+  return own;
 }
 
 template <class T>
@@ -228,7 +234,8 @@ void SystemParts<T>::march(Stream& stream, Window<T> const& window, Passes<T>& p
   arrays.out.assign(window.out.begin(),
                     window.out.begin() + static_cast<std::ptrdiff_t>(components));
   passes.queue(stream, arrays, window.steps, of_.clock.step(), of_.clock.device(),
-               {window.grid, window.first, window.made}, own_planes({window.grid, window.first}));
+               {window.grid, window.first, window.made, of_.plan.strips.held.lower},
+               own_planes({window.grid, window.first}));
 }
 
 template <class T>

@@ -104,13 +104,14 @@ std::string needed_of(config::RunConfig const& run) try {
   return {};  // of equations that nobody takes, which is told by itself
 }
 
-/// Planes that a stage looks at. The names that it reads come before it, and what they hold on sides
-/// is put on the ends of a part, too.
-std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil const& stencil) {
-  auto const along = [slowest = static_cast<std::size_t>(run.grid.dims - 1)](
-                         equations::StencilProgram const& program) {
-    return std::int64_t{program.reach[slowest]};
-  };
+/// Points along an axis, the slowest one or the one before, that a stage looks at. The names that it
+/// reads come before it, and what they hold on sides is put on the ends of a part, too.
+std::int64_t reach_of_stage(config::RunConfig const& run, equations::Stencil const& stencil,
+                            int axis) {
+  auto const along =
+      [axis = static_cast<std::size_t>(axis)](equations::StencilProgram const& program) {
+        return std::int64_t{program.reach[axis]};
+      };
   std::int64_t reach = along(equations::whole_program(stencil, run.grid.dims));
   for (auto const& program : name_programs(stencil, run.grid.dims))
     reach += std::max<std::int64_t>(along(program), 1);
@@ -142,6 +143,25 @@ int arrays_of_first(std::vector<Row> const& rows) {
         row.role == Role::scratch && row.name != "coefficient" && !is_implicit_row(row);
     return is_of_first ? sum + row.arrays : sum;
   });
+}
+
+/// What ranks that cut two axes would need.
+std::string needed_of_strips(config::RunConfig const& run, std::vector<Row> const& rows,
+                             equations::Stencil const& stencil) {
+  int const slowest = run.grid.dims - 1;
+  if (slowest == 0) return "of grids with two or three axes";
+  auto const turns = [&](config::Sides const& sides) {
+    return sides[static_cast<std::size_t>(slowest - 1)][0].kind == SideKind::antiperiodic;
+  };
+  Obstacle const obstacles[] = {
+      {goes_by_multigrid(run), "by explicit schemes"},
+      {run.time.adaptive, "of fixed length"},
+      {shares_numbers(run), "without values over the whole grid and without a condition to end"},
+      {std::ranges::any_of(run.boundary, turns), "where no axis that is cut is antiperiodic"},
+      {reach_of_stage(run, stencil, slowest - 1) > reach_of_stage(run, stencil, slowest),
+       "with differences that reach as far along the slowest axis as along the one before"},
+      {!goes_by_planes(run, rows, 2), "with simpler formulas"}};
+  return needed_for(obstacles);
 }
 
 SweepPlan plan_of(SweepShape const& shape, int ranks) {
@@ -198,6 +218,8 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   Scheme const& scheme = scheme_of(run, device.backend());
   auto const components = static_cast<int>(steps.evolved.size());
   shape.periodic = wraps_of(run)[slowest];
+  shape.periodic_across = slowest > 0 && wraps_of(run)[slowest - 1];
+  steps.needed_of_strips = needed_of_strips(run, rows, stencil);
   shape.arrays = shape.made = components;
   auto const turned = turned_around(run);
   for (int c = 0; c < components; ++c)
@@ -208,7 +230,7 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device,
   shape.reach = (slopes        ? std::ssize(slopes->stages)
                  : is_implicit ? 1
                                : std::ssize(scheme.stages)) *
-                reach_of_stage(run, stencil);
+                reach_of_stage(run, stencil, run.grid.dims - 1);
   shape.alike = slopes == nullptr && !is_implicit && !looks_at_time(run, stencil, rows);
   shape.values_per_update = 2.0 * components * static_cast<double>(scheme.stages.size());
   shape.scratch = run.ranks * arrays_of_first(rows);

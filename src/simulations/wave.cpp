@@ -66,7 +66,7 @@ class Wave final : public TimeStepping<T> {
       : Base(run, stream, inputs, rows_of(run, stream.device(), plan),
              equal_steps(wave::shared_time_step(run, inputs))),
         chosen_(wave::chosen_for<T>(run, stream.device())),
-        ricker_(stream_, wave::ricker_terms(run, inputs), grid_, own_planes(run, plan)),
+        ricker_(stream_, wave::ricker_terms(run, inputs), grid_, own_points(run, plan)),
         changes_(state_.changes() || !wave::parameters_of(run).ricker.empty()),
         energy_(stream_, MemorySpace::device, 1),
         now_(state_["u"]),
@@ -91,9 +91,12 @@ class Wave final : public TimeStepping<T> {
     make_initial(run, inputs, wave::time_step(run, inputs));
   }
 
-  static Planes own_planes(config::RunConfig const& run, std::optional<SweepPlan> const& plan) {
-    if (plan && plan->ranks > 1) return plan->owned_by(ranks().rank());
-    return {0, run.grid.points[static_cast<std::size_t>(run.grid.dims - 1)]};
+  static wave::OwnPoints own_points(config::RunConfig const& run,
+                                    std::optional<SweepPlan> const& plan) {
+    SweepShape const& shape = plan ? plan->shape : SweepShape{.grid = run.grid};
+    if (plan && plan->ranks > 1)
+      return {plan->owned_by(ranks().rank()), plan->strips, shape.plane_values()};
+    return {{0, shape.planes()}, {}, shape.plane_values()};
   }
 
   static std::vector<Row> rows_of(config::RunConfig const& run, Device const& device,
@@ -149,7 +152,8 @@ class Wave final : public TimeStepping<T> {
                                  {.speed_squared = &state_["speed squared"],
                                   .source = &state_["source"],
                                   .ricker = ricker,
-                                  .clock = clock_.device()}));
+                                  .clock = clock_.device(),
+                                  .first_across = sweep_->plan().strips.held.lower}));
   }
 
   void place_arrays() {

@@ -14,10 +14,12 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                                 {has_array(all, "source"), "without a source"},
                                 {!parameters_of(run).ricker.empty(), "without point sources"}};
   Obstacle const of_ranks[] = {{!goes_by_planes(run, all), "with simpler formulas"}};
+  Obstacle const of_strips[] = {{!goes_by_planes(run, all, 2), "with simpler formulas"}};
   SlabSteps steps{.shape = {},
                   .evolved = {"u", "u_before"},
                   .needed = needed_for(obstacles),
-                  .needed_of_ranks = needed_for(of_ranks)};
+                  .needed_of_ranks = needed_for(of_ranks),
+                  .needed_of_strips = needed_for(of_strips)};
   if (steps.takes_none()) return steps;
   auto const slowest = static_cast<std::size_t>(run.grid.dims - 1);
   auto const chosen = chosen_for<double>(run, device);
@@ -34,6 +36,8 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
                  .value_bytes = size_of(run.precision),
                  .values_per_update = ((fused > 1 ? 4.0 : 3.0) + coefficients) / fused,
                  .parts = star::best_parts(chosen)};
+  steps.shape.periodic_across =
+      slowest > 0 && run.sides_of("u")[slowest - 1][0].kind == SideKind::periodic;
   return steps;
 }
 
@@ -49,11 +53,23 @@ MemoryForecast memory(config::RunConfig const& run, Inputs const&, Backend backe
 
 template <class T>
 PointSources<T>::PointSources(Stream& stream, std::vector<star::RickerTerm> const& terms,
-                              Grid const& grid, Planes const& planes)
-    : first_(planes.lower), line_(grid.face_size(grid.dims - 1)) {
+                              Grid const& grid, OwnPoints const& own)
+    : first_(own.planes.lower), plane_(own.plane_values) {
+  int const slowest = grid.dims - 1;
+  bool const has_strips = own.strips.count > 1;
+  std::int64_t const line = has_strips ? own.plane_values / own.strips.held.count() : 0;
   for (auto term : terms) {
-    term.offset -= planes.lower * line_;
-    if (term.offset >= 0 && term.offset < planes.count() * line_) terms_.push_back(term);
+    auto const at = grid.indices(term.offset);
+    std::int64_t const plane = at[static_cast<std::size_t>(slowest)] - own.planes.lower;
+    if (plane < 0 || plane >= own.planes.count()) continue;
+    std::int64_t place = term.offset % grid.face_size(slowest);
+    if (has_strips) {
+      std::int64_t const across = at[static_cast<std::size_t>(slowest - 1)];
+      if (across < own.strips.own.lower || across >= own.strips.own.upper) continue;
+      place -= own.strips.held.lower * line;
+    }
+    term.offset = plane * plane_ + place;
+    terms_.push_back(term);
   }
   on_device_ = on_device<star::RickerTerm>(stream, terms_);
 }
@@ -61,7 +77,7 @@ PointSources<T>::PointSources(Stream& stream, std::vector<star::RickerTerm> cons
 template <class T>
 void PointSources<T>::add(Stream& stream, star::LeapfrogStep<T> const& step, std::int64_t first,
                           evaluate::DeviceClock const* clock) const {
-  std::int64_t const lowest = (first - first_) * line_;
+  std::int64_t const lowest = (first - first_) * plane_;
   auto const place = [&](std::int64_t offset) {
     return std::ranges::lower_bound(terms_, offset, {}, &star::RickerTerm::offset) - terms_.begin();
   };
@@ -87,6 +103,8 @@ typename WindowSteps<T>::Pass pass_of(star::LeapfrogStep<T> const& step,
     part.source = at_points.source->at(window.first);
     auto const slowest = static_cast<std::size_t>(part.grid.dims - 1);
     if (part.damping[slowest] != nullptr) part.damping[slowest] += window.first;
+    if (slowest > 0 && part.damping[slowest - 1] != nullptr)
+      part.damping[slowest - 1] += at_points.first_across;
     for (std::size_t side = 0; side < 2; ++side)
       if (window.cut[0] && window.cut[1])
         part.sides[slowest][side] = SideKind::periodic;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -17,20 +18,28 @@ std::optional<SweepPlan> plan(config::RunConfig const& run, Device const& device
 
 MemoryForecast memory(config::RunConfig const& run, Inputs const& inputs, Backend backend);
 
-/// The point sources in some planes of the grid: those that a process makes steps for.
+/// What a process makes steps for: some planes of the grid, or strips of them, and the values of a plane
+/// of its arrays.
+struct OwnPoints {
+  Planes planes;
+  Strips strips;
+  std::int64_t plane_values;
+};
+
+/// The point sources at a process' own points.
 template <class T>
 class PointSources {
  public:
   /// `terms` are those of the whole grid, ordered by their points.
   PointSources(Stream& stream, std::vector<star::RickerTerm> const& terms, Grid const& grid,
-               Planes const& planes);
+               OwnPoints const& own);
 
   /// Queues what they add to a step whose grid begins with plane `first` of the whole.
   void add(Stream& stream, star::LeapfrogStep<T> const& step, std::int64_t first,
            evaluate::DeviceClock const* clock) const;
 
  private:
-  std::int64_t first_, line_;
+  std::int64_t first_, plane_;
   std::vector<star::RickerTerm> terms_;  // their offsets count from the first plane
   Buffer<star::RickerTerm> on_device_;
 };
@@ -42,6 +51,7 @@ struct AtPoints {
   Array<T> const* source = nullptr;
   PointSources<T> const* ricker = nullptr;  ///< null: none
   evaluate::DeviceClock const* clock = nullptr;
+  std::int64_t first_across = 0;  ///< the first point of the second slowest axis that arrays have
 };
 
 /// Steps like `step`, but for its grid and arrays, on windows of that grid. In a pass of single

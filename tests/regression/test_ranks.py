@@ -152,9 +152,10 @@ class Check(Case):
                       self.call("check", file, "--ranks", 2, code=BAD_INPUT)[1])
         self.assertIn("for 3 processes, the job has 2", self.call("slurm", file, "--nodes", 2,
                                                                  code=BAD_INPUT)[1])
-        for parts, message in (([2, 2], "parts along x are not possible, only along the slowest "
-                                        "axis, y (as 4 instead)"),
-                               ([1, 1, 2], "has parts along 3 axes, the grid has 2"),
+        flat = {"points": [9, 9, 9]}
+        self.assertIn("parts along x are not possible, only along y and z (as 4 instead)",
+                      self.refused(heat(ranks=[2, 1, 2], grid=flat, boundary={"x": "periodic", "y": "periodic", "z": "periodic"})))
+        for parts, message in (([1, 1, 2], "has parts along 3 axes, the grid has 2"),
                                (0, "ranks"), ([], "ranks"), ("many", "ranks")):
             self.assertIn(message, self.refused(heat(ranks=parts)))
         self.assertIn("eigenvalues is computed by one process", self.refused(
@@ -164,8 +165,8 @@ class Check(Case):
 
     def test_refuses_what_a_run_would(self):
         self.assertIn("--ranks 0: is no number of processes", self.refused(heat(), "--ranks", 0))
-        self.assertIn("5 ranks are too many for 9 points along y: up to 4 can share them",
-                      self.refused(heat(grid={"points": [17, 9]}), "--ranks", 5))
+        self.assertIn("7 ranks are too many for 9 x 9 points: up to 4 parts along x and 4 along y can share them",
+                      self.refused(heat(grid={"points": [9, 9]}), "--ranks", 7))
         self.assertRegex(self.refused(IMPLICIT_LINE, "--ranks", 2),
                          r"case\.yaml:\d+:\d+: simulation: several ranks take steps in two or three "
                          "dimensions")

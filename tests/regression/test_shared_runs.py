@@ -108,16 +108,16 @@ class Shared(support.Case):
         self.assertEqual(process.returncode, code, f"{text}\n{out}{err}")
         return out, err
 
-    def assert_a_signal_stops_and_others_go_on(self, name, config):
-        """A signal to one of three ranks after an output; two go on with the bits of one process."""
+    def assert_a_signal_stops_and_others_go_on(self, name, config, counts=(3, 2), options=((), ())):
+        """A signal to one rank after an output; others go on with the bits of one process."""
         file = self.write(f"{name}.yaml", config)
         self.call("run", file, "--output", "one", "--quiet")
-        process = self.start_ranks(3, "run", file, "--output", "parts", "--quiet")
+        process = self.start_ranks(counts[0], "run", file, "--output", "parts", "--quiet", *options[0])
         support.wait_for(lambda: (self.directory / f"parts/{name}.h5").exists(), "an output")
         os.kill(self.ranks_of(process)[-1], signal.SIGTERM)
         _, err = process.communicate(timeout=60)
         self.assertEqual(process.returncode, SIGTERM_STOP, err)
-        self.on_ranks(2, "run", file, "--output", "parts", "--quiet", "--restart")
+        self.on_ranks(counts[1], "run", file, "--output", "parts", "--quiet", "--restart", *options[1])
         self.assert_same(f"one/{name}.h5", f"parts/{name}.h5")
 
     def ranks_of(self, process):
@@ -624,9 +624,9 @@ class Ends(Shared):
         self.assertEqual(self.files(), ["case.yaml"])
 
     def test_too_many(self):
-        file = self.write("case.yaml", heat(grid={"points": [17, 9]}))
-        _, err = self.on_ranks(5, "run", file, code=BAD_INPUT)
-        self.assertIn("5 ranks are too many for 9 points along y: up to 4 can share them", err)
+        file = self.write("case.yaml", heat(grid={"points": [9, 9]}))
+        _, err = self.on_ranks(7, "run", file, code=BAD_INPUT)
+        self.assertIn("7 ranks are too many for 9 x 9 points: up to 4 parts along x and 4 along y can share them", err)
 
     def test_a_signal_to_any_rank_stops_all_with_a_checkpoint(self):
         file = self.write("case.yaml", heat(time={"end": 1e3},

@@ -247,7 +247,7 @@ TEST(HandOut, GivesEachRankThePlanesThatItAsksFor) {
         expected.push_back(static_cast<float>(3 * ((plane + 10) % 5) + i));
     hand_out<float>(stream, ranks, grid,
                     ranks.is_first() ? std::span<float const>(whole) : std::span<float const>(),
-                    planes, here);
+                    {planes}, here);
     EXPECT_EQ(here, expected) << ranks.rank();
   }));
 }

@@ -3,14 +3,17 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/elementwise/elementwise.hpp"
 #include "model/rank_steps.hpp"
+#include "support/pencil_cases.hpp"
 #include "support/thread_ranks.hpp"
 #include "unit/order/queues.hpp"
 
@@ -188,6 +191,27 @@ void expect_all_orders(char const* transport) {
           }
   unsetenv("GRIDSTRIDE_TRANSPORT");
 }
+
+/// Halos along one axis and then along the other one.
+void expect_pencil_orders(char const* transport) {
+  setenv("GRIDSTRIDE_TRANSPORT", transport, 1);
+  unsigned seed = 0;
+  for (unsigned const pause : {30, 300})
+    for (auto const& parts : {std::array{2, 2}, {3, 1}, {2, 3}})
+      for (bool const around : {false, true}) {
+        test::set_pauses(++seed, pause);
+        test::expect_pencil_bits(test::pencil_shape(2 + seed % 2, around, !around, 1), parts,
+                                 1 + seed % 3, false, Backend::cuda,
+                                 [](Stream& stream, std::function<void()> work) {
+                                   test::queue_work(stream.native(), std::move(work));
+                                 });
+      }
+  unsetenv("GRIDSTRIDE_TRANSPORT");
+}
+
+TEST(RankOrder, OfEventsBetweenGpusOfPencils) { expect_pencil_orders("p2p"); }
+
+TEST(RankOrder, OfMessagesThroughTheHostOfPencils) { expect_pencil_orders("staged"); }
 
 TEST(RankOrder, OfEventsBetweenGpus) { expect_all_orders("p2p"); }
 

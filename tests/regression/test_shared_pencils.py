@@ -1,0 +1,175 @@
+"""Runs whose ranks cut the two slowest axes of the grid: the same bits as of one process."""
+
+import json
+import struct
+
+import support
+from support import BAD_INPUT
+from test_shared_runs import CHANGES, NeedsGpu, REACTION, SIDES_IN_TIME, Shared, advection, heat, pde, wave
+
+
+class Pencils(Shared):
+    DEVICE = "cpu"
+
+    def assert_shared_by(self, config, *ways):
+        """By so many parts along the two slowest axes."""
+        ones = [1] * (len(config["grid"]["points"]) - 2)
+        config = {**config, "device": self.DEVICE}
+        file = self.write("case.yaml", config)
+        self.call("run", file, "--output", "one", "--quiet", environment={"OMP_NUM_THREADS": "1"})
+        expected = self.contents("one", "*.vti")
+        self.assertGreater(len(expected), 2)
+        for way in ways:
+            with self.subTest(parts=way):
+                out, _ = self.on_ranks(way[0] * way[1], "run", file, "--output", "parts", "--quiet", "--overwrite",
+                                       "--set", f"ranks={ones + list(way)}", "--summary", "-")
+                if way[0] > 1:
+                    self.assertIn(f", {way[0]} along ", json.loads(out)["chosen"]["ranks"])
+                self.assertEqual(self.contents("parts", "*.vti"), expected)
+                self.assert_same("one/case.h5", "parts/case.h5")
+
+    def test_heat(self):
+        self.assert_shared_by(heat(grid={"points": [17, 23]}), (2, 2), (3, 3), (4, 1), (2, 3))
+        self.assert_shared_by(
+            heat(grid={"points": [7, 13, 14]}, initial={"u": "x*y + z"}, limits={"trip_steps": 2},
+                 boundary={"x": {"dirichlet": "y + z"}, "y": {"lower": {"neumann": "x*z"}, "upper": {"dirichlet": "x"}},
+                           "z": {"lower": {"dirichlet": "x"}, "upper": {"neumann": "y"}}}), (2, 3))
+
+    def test_heat_that_changes_in_time(self):
+        for sides in (SIDES_IN_TIME, {"x": "periodic", "y": {"lower": {"dirichlet": "x*sin(40*t)"},
+                                                              "upper": {"neumann": "t + x"}}}):
+            for n, scheme in enumerate(("ftcs", "rk4")):
+                self.assert_shared_by(
+                    heat(boundary=sides, parameters=CHANGES, grid={"points": [16, 19]}, initial={"u": "sin(2*pi*x)*y"},
+                         time={"end": 0.01, "scheme": scheme}, precision=("float64", "float32")[n]), (2, 2), (1, 4), (3, 2))
+
+    def test_heat_in_3d_with_all_that_may_change(self):
+        self.assert_shared_by(
+            heat(grid={"points": [5, 12, 13]}, initial={"u": "x*y + z"},
+                 boundary={"x": {"neumann": "z*t*y"}, "y": "periodic", "z": {"dirichlet": "x*sin(9*t) + y"}},
+                 parameters={"diffusivity": "1 + z*(1 - z)*y", "source": "z*t + y"}), (2, 2), (3, 2))
+
+    def test_coefficients_of_a_file(self):
+        points = [6, 11, 12]
+        values = [1 + 0.01 * (i * i % 89) for i in range(points[0] * points[1] * points[2])]
+        (self.directory / "speed.raw").write_bytes(struct.pack(f"<{len(values)}d", *values))
+        speed = {"file": "speed.raw", "type": "float64", "shape": points[::-1]}
+        for y in ("periodic", "fixed"):
+            self.assert_shared_by(wave(grid={"points": points}, boundary={"x": "free", "y": y, "z": "periodic"},
+                                       parameters={"order": 2, "speed": speed}), (2, 2), (3, 1))
+
+    def test_waves(self):
+        for order, points in ((2, [13, 19]), (4, [21, 17]), (8, [33, 24])):
+            for n, sides in enumerate(({"x": "periodic", "y": {"lower": "fixed", "upper": "free"}},
+                                       {"x": "free", "y": "periodic"})):
+                self.assert_shared_by(wave(grid={"points": points}, boundary=sides, precision=("float64", "float32")[n],
+                                           parameters={"speed": "1 + x*y^2", "order": order, "source": "x*y"}), (2, 2), (3, 2))
+        self.assert_shared_by(wave(grid={"points": [9, 17, 16]}, initial={"u": "sin(2*pi*z)*cos(2*pi*x)"},
+                                   boundary={"x": "periodic", "y": "free", "z": "periodic"},
+                                   parameters={"speed": 1, "order": 8}), (2, 2), (4, 2))
+
+    def test_waves_from_points_behind_layers(self):
+        sources = [{"at": [0.31, 0.52], "frequency": 4, "amplitude": 2}, {"at": [0.5, 0.0], "frequency": 9, "delay": 0.01},
+                   {"at": [0.9, 0.999], "frequency": 3}]
+        layers = {"thickness": 9, "strength": 0.5}
+        self.assert_shared_by(
+            wave(grid={"points": [40, 41]}, boundary={"x": "absorbing", "y": "absorbing"},
+                 parameters={"speed": 1, "order": 2, "ricker": sources, "absorbing": layers}), (2, 2), (3, 2))
+        self.assert_shared_by(
+            wave(grid={"points": [22, 27]}, boundary={"x": "periodic", "y": "periodic"}, precision="float32",
+                 parameters={"speed": 1, "order": 4, "ricker": sources, "source": "sin(20*t)*x"}), (3, 2))
+
+    def test_systems(self):
+        self.assert_shared_by(pde(REACTION, time={"end": 1, "scheme": "euler"}, grid={"points": [19, 34]}),
+                              (2, 2), (3, 3), (4, 1))
+        self.assert_shared_by(
+            pde({"u": "div((1 + 0.3*sin(3*x + y)*t)*0.02*grad(u)) - u^3 + 0.2*u*d_dx(u)", "v": "0.02*laplace(v) + u - v"},
+                grid={"points": [5, 17, 18]}, precision="float32", time={"end": 0.02, "scheme": "rk4"},
+                boundary={"x": {"neumann": "0.1*y*t"}, "y": {"robin": ["1 + 0.2*x", "0.3*z + t"]}, "z": "periodic"}), (2, 2))
+
+    def test_systems_that_look_at_places_and_random_numbers(self):
+        self.assert_shared_by(
+            pde({"u": "0.02*laplace(u) + 0.1*noise(3) + x*y"}, boundary={"x": "periodic", "y": {"neumann": "x"}},
+                initial={"u": "uniform(5)"}, grid={"points": [20, 21]}, time={"end": 0.1, "scheme": "euler"}), (2, 2), (3, 2))
+        self.assert_shared_by(
+            pde({"u": "laplace(mu)"}, let={"mu": "1e-2*u - 1e-4*laplace(u) + 1e-2*u^3"}, grid={"points": [24, 25]},
+                boundary={"u": {"x": "periodic", "y": {"lower": {"neumann": "0.1*x"}, "upper": {"dirichlet": 0.3}}},
+                          "mu": {"x": "periodic", "y": {"lower": {"neumann": 0}, "upper": {"dirichlet": "x*t"}}}},
+                initial={"u": "0.5 + 0.2*sin(5*x)*y"}, time={"end": 0.002}), (2, 2))
+
+    def test_vectors_by_slopes_with_events(self):
+        self.assert_shared_by(
+            pde({"h": "-div(q)", "q": "-div(outer(q, q)/h + 4.9*h^2*identity)"}, fields={"q": "vector"},
+                space={"convection": "upwind"}, boundary={"x": "wall", "y": "wall"}, grid={"points": [29, 41]},
+                initial={"h": "1 + 0.2*exp(-30*(x - 0.4)^2 - 40*(y - 0.3)^2)", "q": [0, 0]},
+                events=[{"at": [0.03], "set": {"h": "h*1.01"}}], time={"end": 0.05, "scheme": "ssprk2"}), (2, 2))
+        self.assert_shared_by(
+            pde({"u": "0.02*laplace(u) + u^2 - u*y"}, grid={"points": [31, 39]}, boundary={"x": {"dirichlet": "y*t"},
+                "y": "outflow"}, time={"end": 0.02, "scheme": "rk45", "step": 1e-3}), (2, 2), (1, 4))
+
+    def test_limits_of_the_step_are_those_of_own_points(self):
+        """They follow from fields that are largest at a cut, and not from what is wrong beyond it."""
+        self.assert_shared_by(
+            pde({"u": "0.02*laplace(u) - d_dx(u)^2"}, grid={"points": [24, 26]}, time={"end": 0.05, "scheme": "rk4"},
+                initial={"u": "exp(-40*(x - 0.5)^2 - 30*(y - 0.5)^2)"}, boundary={"x": "periodic", "y": "periodic"}),
+            (2, 2), (3, 2))
+
+    def test_others_go_on_with_other_cuts(self):
+        config = heat(boundary=SIDES_IN_TIME, parameters=CHANGES, grid={"points": [31, 33]}, device=self.DEVICE,
+                      time={"end": 0.5}, checkpoint={"every": {"steps": 10**9}})
+        for name, first, second in (("many", (2, 2), (3, 1)), ("few", (1, 3), (2, 2))):
+            self.assert_a_signal_stops_and_others_go_on(
+                name, config, counts=(first[0] * first[1], second[0] * second[1]),
+                options=[("--set", f"ranks={list(first)}"), ("--set", f"ranks={list(second)}")])
+
+
+class Arrangements(Shared):
+    def test_planes_that_are_too_few_for_slabs(self):
+        """By themselves ranks cut the other axis where they are more than planes allow."""
+        file = self.write("case.yaml", heat(grid={"points": [17, 9]}))
+        self.call("run", file, "--output", "one", "--quiet")
+        out, _ = self.on_ranks(6, "run", file, "--output", "six", "--quiet", "--summary", "-")
+        self.assertRegex(json.loads(out)["chosen"]["ranks"], r"^6, \d along x and \d along y, of 9 planes")
+        self.assert_same("one/case.h5", "six/case.h5")
+
+    def test_what_cannot_be_cut_so_is_refused(self):
+        for config, parts, message in (
+                (heat(time={"end": 0.01, "scheme": "tr_bdf2", "step": 0.01}), [2, 2], "parts along two axes take steps of heat"),
+                (advection("weno5"), [2, 2], "parts along two axes take steps of heat by ftcs and rk4, of wave"),
+                (heat(parameters={"diffusivity": "1+(" * 63 + "x" + ")" * 63}), [2, 2], "with simpler formulas"),
+                (pde({"u": "laplace(u)"}, time={"end": 0.1, "step": "adaptive", "scheme": "rk45"}), [2, 2], "of fixed length"),
+                (pde({"u": "laplace(u) - mean(u)"}), [2, 2], "without values over the whole grid"),
+                (pde({"u": "laplace(u)"}, boundary={"x": "antiperiodic", "y": "periodic"}), [2, 2],
+                 "where no axis that is cut is antiperiodic"),
+                (pde({"u": "d2_dy2(u) - 1e-4*d2_dx2(d2_dx2(u))"}), [2, 2], "that reach as far along the slowest axis"),
+                (heat(grid={"points": [9, 17]}), [5, 1], "5 parts are too many for 9 points along x: up to 4"),
+                (heat(grid={"points": [17, 9]}), [1, 5], "5 ranks are too many for 9 points along y: up to 4"),
+                (heat(grid={"points": [17, 9]}), [2, 5], "5 parts are too many for 9 points along y: up to 4")):
+            with self.subTest(message=message):
+                file = self.write("case.yaml", {**config, "ranks": parts})
+                _, err = self.call("check", file, code=BAD_INPUT)
+                self.assertIn(message, err)
+
+    def test_a_check_tells_how(self):
+        file = self.write("case.yaml", heat(grid={"points": [17, 23]}, ranks=[3, 2]))
+        self.assertRegex(self.call("check", file)[0],
+                         r"# 6 ranks share 23 planes of 3 parts along x, up to \d of 17 points each, up to 12 planes each")
+
+
+class PencilsOnGpu(NeedsGpu, Pencils):
+    DEVICE = "cuda"
+
+    def test_transports(self):
+        for config in (heat(grid={"points": [67, 65, 64]}, time={"end": 2e-4}), wave(grid={"points": [260, 263]})):
+            file = self.write("case.yaml", {**config, "device": "cuda"})
+            self.call("run", file, "--output", "one", "--quiet", "--overwrite")
+            parts = [1] * (len(config["grid"]["points"]) - 2) + [2, 2]
+            for transport in ("p2p", "staged"):
+                out, _ = self.on_ranks(4, "run", file, "--output", "four", "--quiet", "--overwrite", "--summary", "-", "--set",
+                                       f"ranks={parts}", environment={"GRIDSTRIDE_TRANSPORT": transport})
+                self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
+                self.assert_same("one/case.h5", "four/case.h5")
+
+
+if __name__ == "__main__":
+    support.main()
