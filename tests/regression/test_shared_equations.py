@@ -7,7 +7,7 @@ import numpy
 
 import support
 from support import BAD_INPUT, DONE, FAILED
-from test_shared_runs import Shared
+from shared import Shared
 
 NUMBERS = ("residual", "backward_error", "mean", "imbalance", "solves", "relative_residual",
            "estimated_error", "factor")

@@ -1,7 +1,7 @@
 """Implicit steps that several ranks share: the same bits as in one process."""
 
 import support
-from test_shared_runs import NeedsGpu, Shared, heat
+from shared import NeedsGpu, Shared, heat
 
 ADAPTIVE = {"end": 0.05, "scheme": "tr_bdf2", "step": "adaptive",
             "tolerance": {"relative": 1e-4, "absolute": 1e-6}}

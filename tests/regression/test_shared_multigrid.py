@@ -3,7 +3,7 @@
 import support
 from support import BAD_INPUT, FAILED
 from test_shared_implicit import ADAPTIVE, FIELD, implicit as heat
-from test_shared_runs import NeedsGpu, Shared, pde
+from shared import NeedsGpu, Shared, pde
 
 LAYERS = {"u": "div((0.1 + 0.05*sin(3*x)*y)*grad(u)) - (2 + x)*u + u^2*(1 - u)"}
 WALLS = {"x": {"lower": {"dirichlet": "1 + 0.2*sin(6*t)"}, "upper": {"robin": ["1 + y", 0.3]}},

@@ -5,7 +5,7 @@ import struct
 
 import support
 from support import BAD_INPUT
-from test_shared_runs import CHANGES, NeedsGpu, REACTION, SIDES_IN_TIME, Shared, advection, heat, pde, wave
+from shared import CHANGES, NeedsGpu, REACTION, SIDES_IN_TIME, Shared, advection, heat, pde, wave
 
 
 class Pencils(Shared):

@@ -5,7 +5,7 @@ import numpy
 
 import support
 from support import BAD_INPUT, DONE, FAILED
-from test_shared_runs import MPIRUN, Shared
+from shared import MPIRUN, Shared
 
 REDUCTIONS = [{"moments": "c"}, {"norms": "c"}, {"where_max": "c"}, {"where_min": "d"},
               {"dot": ["c", "d"]}, {"integral": {"of": "c", "rule": "simpson"}},

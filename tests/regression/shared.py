@@ -1,0 +1,181 @@
+"""What tests of runs that several processes share have in common."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+import support
+from support import DONE, SIGTERM_STOP
+
+MPIRUN = shutil.which("mpirun")
+# A container has one user, and the tests more ranks than processors.
+ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+               "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMP_NUM_THREADS": "1"}
+
+
+def has_module():
+    return (pathlib.Path(support.PROGRAM).parent / "gridstride_mpi.so").exists()
+
+
+def heat(**changes):
+    return support.heat(**{"output": {"every": {"count": 3}}, **changes})
+
+
+def wave(**changes):
+    config = {
+        "simulation": "wave",
+        "device": "cpu",
+        "grid": {"points": [13, 19]},
+        "boundary": {"x": "periodic", "y": {"lower": "fixed", "upper": "free"}},
+        "initial": {"u": "exp(-30*((x - 0.4)^2 + (y - 0.5)^2))"},
+        "parameters": {"speed": 1, "initial_velocity": "x*y", "order": 4},
+        "time": {"end": 0.3},
+        "output": {"every": {"count": 3}},
+        "diagnostics": ["norms"],
+    }
+    config.update(changes)
+    return config
+
+
+def advection(scheme, **changes):
+    config = {
+        "simulation": "advection",
+        "device": "cpu",
+        "grid": {"points": [16, 75]},
+        "boundary": {"x": "periodic", "y": "outflow"},
+        "initial": {"u": "exp(-30*((x - 0.4)^2 + (y - 0.5)^2))"},
+        "parameters": {"velocity": {"x": 1}},
+        "time": {"end": 0.1, "scheme": scheme},
+        "output": {"every": {"count": 3}},
+        "diagnostics": ["norms"],
+    }
+    config.update(changes)
+    return config
+
+
+REACTION = {"u": "2e-3*laplace(u) - u*v^2 + 0.04*(1 - u)", "v": "1e-3*laplace(v) + u*v^2 - 0.1*v"}
+# Heat with all that may depend on the place and on the time.
+FIELDS = {"diffusivity": "1 + x*y/2 + sin(3*y)^2", "source": "x - y^2"}
+CHANGES = {"diffusivity": "1 + 0.3*sin(5*x)*y", "source": "sin(30*t)*x + y*t"}
+SIDES_IN_TIME = {"x": {"lower": {"dirichlet": "y*sin(40*t)"}, "upper": {"neumann": "t + y"}},
+                 "y": "periodic"}
+TURNING = {"x": "cos(9*t)*(y - 0.5)", "y": "sin(5*x)*(1 + t)"}
+
+
+def pde(equations, **changes):
+    config = {
+        "simulation": "pde",
+        "device": "cpu",
+        "grid": {"points": [11, 34]},
+        "boundary": {"x": "periodic", "y": "periodic"},
+        "equations": equations,
+        "initial": {name: "0.5 + 0.3*sin(5*x)*cos(3*y)" for name in equations},
+        "time": {"end": 0.1},
+        "output": {"every": {"count": 3}},
+        "diagnostics": ["norms"],
+    }
+    config.update(changes)
+    return config
+
+
+class Shared(support.Case):
+    def setUp(self):
+        super().setUp()
+        if MPIRUN is None or not has_module():
+            self.skipTest("there is no mpirun, or this build has no MPI")
+
+    def start_ranks(self, count, *arguments, environment=None):
+        return self.start_words(MPIRUN, "-n", count, support.PROGRAM, *arguments, environment=environment)
+
+    def start_words(self, *words, environment=None):
+        return subprocess.Popen(
+            [str(word) for word in words], cwd=self.directory,
+            env={**ENVIRONMENT, **(environment or {})}, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def on_ranks(self, count, *arguments, code=DONE, environment=None):
+        return self.end_of(self.start_ranks(count, *arguments, environment=environment), code,
+                           f"{count} ranks: {arguments}")
+
+    def end_of(self, process, code, text):
+        try:
+            out, err = process.communicate(timeout=120)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        self.assertEqual(process.returncode, code, f"{text}\n{out}{err}")
+        return out, err
+
+    def assert_a_signal_stops_and_others_go_on(self, name, config, counts=(3, 2), options=((), ())):
+        """A signal to one rank after an output; others go on with the bits of one process."""
+        file = self.write(f"{name}.yaml", config)
+        self.call("run", file, "--output", "one", "--quiet")
+        process = self.start_ranks(counts[0], "run", file, "--output", "parts", "--quiet", *options[0])
+        support.wait_for(lambda: (self.directory / f"parts/{name}.h5").exists(), "an output")
+        os.kill(self.ranks_of(process)[-1], signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, SIGTERM_STOP, err)
+        self.on_ranks(counts[1], "run", file, "--output", "parts", "--quiet", "--restart", *options[1])
+        self.assert_same(f"one/{name}.h5", f"parts/{name}.h5")
+
+    def ranks_of(self, process):
+        """The processes that mpirun has started."""
+        found = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                number, parent = entry.parent.name, entry.read_text().rpartition(")")[2].split()[1]
+            except OSError:
+                continue
+            if parent == str(process.pid):
+                found.append(int(number))
+        self.assertGreater(len(found), 1)
+        return sorted(found)
+
+    def contents(self, folder, pattern):
+        return {path.name: path.read_bytes()
+                for path in sorted((self.directory / folder).glob(pattern))}
+
+    def assert_shared(self, config, counts):
+        """The images are the same files, byte by byte; the results agree in every bit."""
+        file = self.write("case.yaml", config)
+        self.call("run", file, "--output", "one", "--quiet", environment={"OMP_NUM_THREADS": "1"})
+        expected = self.contents("one", "*.vti")
+        self.assertGreater(len(expected), 2)
+        for count in counts:
+            with self.subTest(ranks=count):
+                self.on_ranks(count, "run", file, "--output", f"of_{count}", "--quiet")
+                self.assertEqual(self.contents(f"of_{count}", "*.vti"), expected)
+                self.assert_same("one/case.h5", f"of_{count}/case.h5")
+
+
+class NeedsGpu(Shared):
+    """Ranks on the GPUs there are, one after the other, and all of them on the first one."""
+
+    def setUp(self):
+        super().setUp()
+        self.need_gpu()
+
+    def assert_shared(self, config, counts):
+        counts = {min(count, 3) for count in counts}
+        super().assert_shared({**config, "device": "cuda"}, sorted(counts))
+
+    def assert_shared_on_gpu(self, config, transports=("p2p", "staged"), counts=(2, 3)):
+        file = self.write("case.yaml", {**config, "device": "cuda"})
+        self.call("run", file, "--output", "one", "--quiet")
+        ways = [(transport, count, visible) for transport in transports for count in counts
+                for visible in (None, "0")]
+        if "cuda:1" in self.call("list", "devices")[0]:
+            ways += [("stores", 2, None), ("nccl", 2, None)]  # a GPU for each rank
+        for transport, count, visible in ways:
+            environment = {"GRIDSTRIDE_TRANSPORT": transport}
+            if visible is not None:
+                environment["CUDA_VISIBLE_DEVICES"] = visible
+            with self.subTest(transport=transport, ranks=count, visible=visible):
+                out, _ = self.on_ranks(count, "run", file, "--output", "shared", "--quiet",
+                                       "--overwrite", "--summary", "-", environment=environment)
+                self.assertRegex(json.loads(out)["chosen"]["transport"], f"^{transport}")
+                self.assert_same("one/case.h5", "shared/case.h5")
