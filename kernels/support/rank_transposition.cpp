@@ -52,6 +52,8 @@ std::size_t sum_of(std::array<std::size_t, 2> const& bytes) {
 }  // namespace
 
 void copy_rows(Stream& stream, CopiedRows const& copy) {
+  if (copy.width > copy.from_pitch || copy.width > copy.to_pitch)
+    throw std::invalid_argument("rows that are wider than they lie apart");
 #ifdef GRIDSTRIDE_WITH_CUDA
   if (stream.backend() == Backend::cuda) return cuda_copy_rows(stream, copy);
 #endif

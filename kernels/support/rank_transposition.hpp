@@ -26,7 +26,8 @@ struct CopiedRows {
   std::size_t to_pitch, width, rows;  ///< bytes of a row, and how many rows
 };
 
-/// Queues the copy, between any memory that the stream's device and the host have.
+/// Queues the copy, between any memory that the stream's device and the host have. Throws
+/// `std::invalid_argument` for rows that are wider than they lie apart.
 void copy_rows(Stream& stream, CopiedRows const& copy);
 /// The same within the memory of the stream's device, rows of whole values; by a kernel on a GPU.
 void copy_own_rows(Stream& stream, CopiedRows const& copy);

@@ -2,8 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <span>
 
+#include "core/buffer.hpp"
 #include "core/stream.hpp"
 #include "grid/grid.hpp"
 #include "kernels/support/rank_transposition.hpp"
@@ -40,17 +41,22 @@ void copy_brick(Stream& stream, Grid const& grid, T* whole, Brick const& brick, 
   auto const bytes = [](std::int64_t values) {
     return static_cast<std::size_t>(values) * sizeof(T);
   };
-  std::size_t const whole_pitch = bytes(grid.face_size(grid.dims - 1)), pitch = bytes(plane);
+  std::int64_t const whole_plane = grid.face_size(grid.dims - 1);
   for_each_block(grid, brick, plane,
                  [&](std::int64_t at, std::int64_t place, std::int64_t rows, std::int64_t count) {
-                   auto* const there = reinterpret_cast<std::byte*>(whole + at);
-                   auto* const own = reinterpret_cast<std::byte*>(here + place);
-                   std::size_t width = bytes(count);
-                   auto height = static_cast<std::size_t>(rows);
-                   if (width == pitch && pitch == whole_pitch) width *= std::exchange(height, 1);
-                   copy_rows(stream,
-                             out ? CopiedRows{there, whole_pitch, own, pitch, width, height}
-                                 : CopiedRows{own, pitch, there, whole_pitch, width, height});
+                   T *const there = whole + at, *const own = here + place;
+                   if (count == plane && plane == whole_plane) {  // all of it lies together
+                     auto const size = static_cast<std::size_t>(rows * count);
+                     std::span<T> const from(out ? there : own, size), to(out ? own : there, size);
+                     return copy_async(to, std::span<T const>(from), stream);
+                   }
+                   auto* const far = reinterpret_cast<std::byte*>(there);
+                   auto* const near = reinterpret_cast<std::byte*>(own);
+                   std::size_t const far_pitch = bytes(whole_plane), pitch = bytes(plane),
+                                     width = bytes(count);
+                   auto const height = static_cast<std::size_t>(rows);
+                   copy_rows(stream, out ? CopiedRows{far, far_pitch, near, pitch, width, height}
+                                         : CopiedRows{near, pitch, far, far_pitch, width, height});
                  });
 }
 

@@ -455,13 +455,25 @@ std::string RankSteps<T>::parts_text() const {
                      axis_names[static_cast<std::size_t>(dims - 1)], planes, strips.points);
 }
 
+/// Along both axes, where it is not the same.
+template <class T>
+std::string RankSteps<T>::links_text() const {
+  auto const text = [](OpenedLinks const& opened) {
+    auto const& [links, remark] = opened;
+    return fmt::format("{}{}", links->name(), remark.empty() ? "" : " (" + remark + ")");
+  };
+  auto const along = text(opened_), across = strips_ ? text(strips_->links()) : along;
+  if (along == across || plan_.slabs() == 1) return across;
+  auto const slowest = static_cast<std::size_t>(plan_.shape.grid.dims - 1);
+  return fmt::format("{} along {}, {} along {}", along, axis_names[slowest], across,
+                     axis_names[slowest - 1]);
+}
+
 template <class T>
 std::vector<NamedText> RankSteps<T>::texts() {
-  auto const& [links, remark] = strips_ ? strips_->links() : opened_;
   auto const way = stream_.backend() == Backend::cpu
                        ? ranks_.transport()
-                       : fmt::format("{}{}, beside {}", links->name(),
-                                     remark.empty() ? "" : " (" + remark + ")", ranks_.transport());
+                       : fmt::format("{}, beside {}", links_text(), ranks_.transport());
   return {
       {"ranks", parts_text()},
       {"transport", way},

@@ -138,6 +138,7 @@ class RankSteps final : public WindowSteps<T> {
     return {own_.lower - (is_beside(0) ? halo : 0), own_.upper + (is_beside(1) ? halo : 0)};
   }
   std::string parts_text() const;
+  std::string links_text() const;
   void start_halo(int side, std::vector<std::size_t> const& buffers, Stream& stream);
   void start_halos();
   RankLinks::Arrival arrival_of(int side, Stream& stream);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <stdexcept>
 
 #include "support/transposition_cases.hpp"
@@ -9,6 +11,17 @@ namespace {
 
 TEST(RankTransposition, PlanesBecomeColumnsAndComeBack) {
   test::expect_transpositions(Backend::cpu);
+}
+
+/// A GPU takes no others.
+TEST(CopiedRows, AreNoWiderThanTheyLieApart) {
+  Stream stream(Device::open(Backend::cpu));
+  std::array<std::byte, 6> from = {}, to = {};
+  EXPECT_THROW(copy_rows(stream, {from.data(), 2, to.data(), 3, 3, 2}), std::invalid_argument);
+  EXPECT_THROW(copy_rows(stream, {from.data(), 3, to.data(), 2, 3, 2}), std::invalid_argument);
+  from[4] = std::byte{7};
+  copy_rows(stream, {from.data(), 3, to.data(), 2, 2, 2});
+  EXPECT_EQ(to[3], std::byte{7});
 }
 
 TEST(RankTransposition, IsOfAsManyPartsAsRanks) {
