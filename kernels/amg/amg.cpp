@@ -199,7 +199,8 @@ Rows<T> on_device(Stream& stream, Csr<T> const& matrix) {
 
 template <class T>
 Hierarchy<T>::Hierarchy(Stream& stream, Rows<T> matrix, Options const& options,
-                        Buffer<T> near_kernel) {
+                        Buffer<T> near_kernel)
+    : room_(std::max<std::int64_t>(1, options.vectors)) {
   if (matrix.rows != matrix.columns)
     throw std::invalid_argument(
         fmt::format("amg: a matrix of {} x {} is not square", matrix.rows, matrix.columns));
@@ -221,7 +222,7 @@ Hierarchy<T>::Hierarchy(Stream& stream, Rows<T> matrix, Options const& options,
   if (levels_.back()->unknowns() <= options.coarsest) invert(stream);
   for (std::size_t l = 0; l < levels_.size(); ++l) {
     auto& level = *levels_[l];
-    auto const n = level.unknowns();
+    auto const n = level.unknowns() * room_;
     if (l > 0) level.b = device_array<T>(stream, n);
     if (l > 0) level.solution = device_array<T>(stream, n);
     if (l + 1 == levels_.size()) break;
@@ -294,30 +295,36 @@ void Hierarchy<T>::invert(Stream& stream) {
 
 template <class T>
 void Hierarchy<T>::cycle(Stream& stream, std::span<T const> r, std::span<T> z) const {
-  auto const n = static_cast<std::size_t>(levels_[0]->unknowns());
-  require_size("amg", named("r", r), n);
-  require_size("amg", named("z", z), n);
+  std::int64_t const n = levels_[0]->unknowns();
+  auto const given = static_cast<std::int64_t>(r.size());
+  std::int64_t const vectors = n > 0 ? std::max<std::int64_t>(1, given / n) : 1;
+  require_size("amg", named("r", r), static_cast<std::size_t>(vectors * n));
+  require_size("amg", named("z", z), static_cast<std::size_t>(vectors * n));
   require_disjoint("amg", named("r", r), named("z", z));
-  if (n > 0) cycle_from(stream, 0, r.data(), z.data());
+  if (n == 0) return;
+  for (std::int64_t first = 0; first < vectors; first += room_)
+    cycle_from(stream, 0, r.data() + first * n, z.data() + first * n,
+               std::min(room_, vectors - first));
 }
 
 template <class T>
-void Hierarchy<T>::cycle_from(Stream& stream, std::size_t index, T const* b, T* x) const {
+void Hierarchy<T>::cycle_from(Stream& stream, std::size_t index, T const* b, T* x,
+                              std::int64_t vectors) const {
   auto& level = *levels_[index];
   auto const n = level.unknowns();
   if (index + 1 == levels_.size()) {
-    if (level.solve.rows > 0) return products(stream, level.solve, b, Set<T>{x});
-    return each(stream, n, 1, Relax<T>{level.weights.data(), b, x});
+    if (level.solve.rows > 0) return products(stream, level.solve, vectors, b, Set<T>{x});
+    return each(stream, n, 1, Relax<T>{level.weights.data(), b, x}, vectors);
   }
   auto& next = *levels_[index + 1];
   T* const before = level.x.data();
   T const* const weights = level.weights.data();
-  each(stream, n, 1, Relax<T>{weights, b, before});
-  products(stream, level.a, before, Subtract<T>{b, level.left.data()});
-  products(stream, level.r, level.left.data(), Set<T>{next.b.data()});
-  cycle_from(stream, index + 1, next.b.data(), next.solution.data());
-  products(stream, level.p, next.solution.data(), Add<T>{before});
-  products(stream, level.a, before, RelaxFrom<T>{weights, b, before, x});
+  each(stream, n, 1, Relax<T>{weights, b, before}, vectors);
+  products(stream, level.a, vectors, before, Subtract<T>{b, level.left.data()});
+  products(stream, level.r, vectors, level.left.data(), Set<T>{next.b.data()});
+  cycle_from(stream, index + 1, next.b.data(), next.solution.data(), vectors);
+  products(stream, level.p, vectors, next.solution.data(), Add<T>{before});
+  products(stream, level.a, vectors, before, RelaxFrom<T>{weights, b, before, x});
 }
 
 template <class T>

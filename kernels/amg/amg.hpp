@@ -45,6 +45,7 @@ Rows<T> on_device(Stream& stream, Csr<T> const& matrix);
 struct Options {
   double strength = 0.08;       ///< θ of the finest level; half of it for each further one
   std::int64_t coarsest = 256;  ///< unknowns that are few enough for an inverse
+  std::int64_t vectors = 1;     ///< that a cycle has memory for at once
 };
 
 template <class T>
@@ -62,7 +63,8 @@ class Hierarchy {
   ~Hierarchy();
   Hierarchy(Hierarchy&&) noexcept;
 
-  /// Queues z ← M⁻¹·r, one cycle; M is symmetric, and positive definite where A is.
+  /// Queues z ← M⁻¹·r, one cycle; M is symmetric, and positive definite where A is. Of several vectors,
+  /// one after the other, each has the bits that it has alone.
   void cycle(Stream& stream, std::span<T const> r, std::span<T> z) const;
 
   /// Unknowns of each level, from the finest.
@@ -76,9 +78,10 @@ class Hierarchy {
  private:
   bool coarsen(Stream& stream, double strength);
   void invert(Stream& stream);
-  void cycle_from(Stream& stream, std::size_t level, T const* b, T* x) const;
+  void cycle_from(Stream& stream, std::size_t level, T const* b, T* x, std::int64_t vectors) const;
 
   std::vector<std::unique_ptr<Level<T>>> levels_;
+  std::int64_t room_;  // vectors of a cycle
 };
 
 /// A cycle as a preconditioner.

@@ -1,4 +1,5 @@
-// Steps on the GPU: a thread for each row; of products 1 to 32 threads side by side, as rows are long.
+// Steps on the GPU: a thread for each row; of products 1 to 32 threads side by side, as rows are long, and
+// each element is read once for up to eight vectors.
 
 #include "kernels/amg/work.hpp"
 #include "kernels/support/collectives.cuh"
@@ -13,41 +14,56 @@ constexpr int threads = 256;
 template <class Step>
 __global__ void __launch_bounds__(threads) each_kernel(std::int64_t count, Step step) {
   std::int64_t const i = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (i < count) step(i);
+  if (i < count) do_step(step, count, blockIdx.y, i);
 }
 
-/// Neighbouring threads take neighbouring elements of a row; their sums meet in a tree.
-template <class T, int group, class Finish>
+/// Neighbouring threads take neighbouring elements of a row; their sums meet in a tree. `columns` is the
+/// distance between vectors, `first` the number of the first one.
+template <class T, int group, int vectors, class Finish>
 __global__ void __launch_bounds__(threads)
-    products_kernel(View<T> a, T const* __restrict__ x, Finish finish) {
+    products_kernel(View<T> a, std::int64_t columns, std::int64_t first, T const* __restrict__ x,
+                    Finish finish) {
   std::int64_t const row = (std::int64_t{blockIdx.x} * threads + threadIdx.x) / group;
   int const lane = static_cast<int>(threadIdx.x) % group;
-  T sum = 0;
+  T sum[vectors] = {};
+  x += first * columns;
   if (row < a.rows)
-    for (std::int64_t k = a.offsets[row] + lane; k < a.offsets[row + 1]; k += group)
-      sum += a.values[k] * x[a.columns[k]];
+    for (std::int64_t k = a.offsets[row] + lane; k < a.offsets[row + 1]; k += group) {
+      T const value = a.values[k];
+      T const* const from = x + a.columns[k];
 #pragma unroll
-  for (int distance = group / 2; distance > 0; distance /= 2)
-    sum += __shfl_down_sync(whole_warp, sum, distance, group);
-  if (lane == 0 && row < a.rows) finish.finish(row, sum);
+      for (int v = 0; v < vectors; ++v) sum[v] += value * from[v * columns];
+    }
+#pragma unroll
+  for (int v = 0; v < vectors; ++v) {
+#pragma unroll
+    for (int distance = group / 2; distance > 0; distance /= 2)
+      sum[v] += __shfl_down_sync(whole_warp, sum[v], distance, group);
+    if (lane == 0 && row < a.rows) finish.finish((first + v) * a.rows + row, row, sum[v]);
+  }
 }
 
 }  // namespace
 
 template <class Step>
-void cuda_each(Stream& stream, std::int64_t count, Step const& step) {
+void cuda_each(Stream& stream, std::int64_t count, std::int64_t vectors, Step const& step) {
   if (count == 0) return;
-  each_kernel<<<blocks_for(count, threads), threads, 0, native(stream)>>>(count, step);
+  dim3 const blocks(blocks_for(count, threads), static_cast<unsigned>(vectors));
+  each_kernel<<<blocks, threads, 0, native(stream)>>>(count, step);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "each_kernel");
 }
 
 template <class T, class Finish>
-void cuda_products(Stream& stream, Rows<T> const& a, T const* x, Finish const& finish) {
+void cuda_products(Stream& stream, Rows<T> const& a, std::int64_t vectors, T const* x,
+                   Finish const& finish) {
   if (a.rows == 0) return;
   auto const launch = [&]<int group>(std::integral_constant<int, group>) {
-    products_kernel<T, group>
-        <<<blocks_for(a.rows * group, threads), threads, 0, native(stream)>>>(view(a), x, finish);
-    GRIDSTRIDE_CHECK_LAUNCH(stream, "products_kernel");
+    auto const blocks = blocks_for(a.rows * group, threads);
+    for_groups(vectors, [&]<int count>(std::integral_constant<int, count>, std::int64_t first) {
+      products_kernel<T, group, count>
+          <<<blocks, threads, 0, native(stream)>>>(view(a), a.columns, first, x, finish);
+      GRIDSTRIDE_CHECK_LAUNCH(stream, "products_kernel");
+    });
   };
   std::int64_t const mean = a.nonzeros() / a.rows;
   if (mean < 10) return launch(std::integral_constant<int, 1>{});
@@ -56,9 +72,10 @@ void cuda_products(Stream& stream, Rows<T> const& a, T const* x, Finish const& f
   launch(std::integral_constant<int, 32>{});
 }
 
-#define GRIDSTRIDE_EACH(...) template void cuda_each(Stream&, std::int64_t, __VA_ARGS__ const&);
+#define GRIDSTRIDE_EACH(...) \
+  template void cuda_each(Stream&, std::int64_t, std::int64_t, __VA_ARGS__ const&);
 #define GRIDSTRIDE_PRODUCTS(T, ...) \
-  template void cuda_products(Stream&, Rows<T> const&, T const*, __VA_ARGS__ const&);
+  template void cuda_products(Stream&, Rows<T> const&, std::int64_t, T const*, __VA_ARGS__ const&);
 GRIDSTRIDE_EACH(BeginRoots)
 GRIDSTRIDE_EACH(LargestKey)
 GRIDSTRIDE_EACH(DecideRoots)

@@ -325,35 +325,40 @@ template <class T>
 struct Relax {
   T const *weights, *b;
   T* x;
-  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i) const { x[i] = weights[i] * b[i]; }
+  GRIDSTRIDE_HOST_DEVICE void operator()(std::int64_t i, std::int64_t row) const {
+    x[i] = weights[row] * b[i];
+  }
 };
 
-/// What follows of a row's sum s = Σ_k values_k·x_(column_k). y ← s:
+/// What follows of a row's sum s = Σ_k values_k·x_(column_k); of several vectors, which lie one after
+/// the other, i counts on from one to the next. y ← s:
 template <class T>
 struct Set {
   T* y;
-  GRIDSTRIDE_HOST_DEVICE void finish(std::int64_t i, T sum) const { y[i] = sum; }
+  GRIDSTRIDE_HOST_DEVICE void finish(std::int64_t i, std::int64_t, T sum) const { y[i] = sum; }
 };
 /// y ← y + s.
 template <class T>
 struct Add {
   T* y;
-  GRIDSTRIDE_HOST_DEVICE void finish(std::int64_t i, T sum) const { y[i] += sum; }
+  GRIDSTRIDE_HOST_DEVICE void finish(std::int64_t i, std::int64_t, T sum) const { y[i] += sum; }
 };
 /// r ← b − s.
 template <class T>
 struct Subtract {
   T const* b;
   T* r;
-  GRIDSTRIDE_HOST_DEVICE void finish(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
+  GRIDSTRIDE_HOST_DEVICE void finish(std::int64_t i, std::int64_t, T sum) const {
+    r[i] = b[i] - sum;
+  }
 };
 /// y ← x + w·(b − s): a step of relaxation.
 template <class T>
 struct RelaxFrom {
   T const *weights, *b, *x;
   T* y;
-  GRIDSTRIDE_HOST_DEVICE void finish(std::int64_t i, T sum) const {
-    y[i] = x[i] + weights[i] * (b[i] - sum);
+  GRIDSTRIDE_HOST_DEVICE void finish(std::int64_t i, std::int64_t row, T sum) const {
+    y[i] = x[i] + weights[row] * (b[i] - sum);
   }
 };
 

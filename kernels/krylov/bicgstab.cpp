@@ -49,7 +49,7 @@ class Stabilised final : public Iteration<T> {
  private:
   std::span<T const> precondition(std::span<T const> from, Buffer<T>& to) {
     if (!problem_.preconditioner) return from;
-    problem_.preconditioner(problem_.stream(), from, to.span());
+    problem_.precondition(from, to.span());
     return to.span();
   }
 

@@ -59,16 +59,16 @@ class OneReduction final : public Iteration<T> {
   }
 
   /// By the direction that would have been next.
-  std::optional<Outcome> judge(State const& state) override {
-    auto const u = precondition();
+  std::optional<Outcome> judge(std::int64_t column, State const& state) override {
     State direction = state;
     direction.stop = Stop::running;
     direction.omega = 0;
     auto const sum_of = [&](T const* a, T const* b) {
       run(problem_.scratch, Dot<T>{a, b});
-      return problem_.scratch.read().gamma;
+      return problem_.scratch.read()[static_cast<std::size_t>(column)].gamma;
     };
-    problem_.scratch.write(direction);
+    problem_.scratch.write(direction, column);
+    auto const u = precondition();
     run(problem_.scratch, BicgDirection<T>{u.data(), s_.data(), p_.data()});
     problem_.apply(p_.span(), s_.span());
     double const curvature = sum_of(p_.data(), s_.data());
@@ -83,7 +83,7 @@ class OneReduction final : public Iteration<T> {
  private:
   std::span<T const> precondition() {
     if (!problem_.preconditioner) return problem_.r;
-    problem_.preconditioner(problem_.stream(), problem_.r, u_.span());
+    problem_.precondition(problem_.r, u_.span());
     return u_.span();
   }
   void replace() {
@@ -191,7 +191,7 @@ class Rounded final : public Iteration<double> {
   }
 
   /// Rounding: of what is not positive definite the next beginnings make nothing either.
-  std::optional<Outcome> judge(State const&) override { return std::nullopt; }
+  std::optional<Outcome> judge(std::int64_t, State const&) override { return std::nullopt; }
 
   std::span<double> spare() override { return w_.span(); }
 

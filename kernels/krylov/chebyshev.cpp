@@ -21,22 +21,35 @@ namespace {
 template <class T>
 struct Chebyshev {
   Chebyshev(Stream& stream, Operator<T> const& given, std::size_t n)
-      : a(given),
-        scratch(stream, a.size),
-        inverse(stream, MemorySpace::device, n),
-        d(stream, MemorySpace::device, n),
-        w(stream, MemorySpace::device, n) {}
+      : a(given), scratch(stream, a.size), inverse(stream, MemorySpace::device, n) {
+    make_room(stream, 1);
+  }
+
+  void make_room(Stream& stream, std::size_t vectors) {
+    if (vectors <= room) return;
+    room = vectors;
+    for (auto* const work : {&d, &w}) {
+      *work = {};
+      *work = {stream, MemorySpace::device, vectors * inverse.size()};
+    }
+  }
 
   void apply(Stream& stream, std::span<T const> r, std::span<T> z) {
+    auto const vectors = r.size() / inverse.size();
+    make_room(stream, vectors);
+    auto const count = static_cast<std::int64_t>(vectors);
     double const middle = (upper + lower) / 2, half = (upper - lower) / 2, sigma = middle / half;
     double rho = 1 / sigma;
-    run(scratch, ChebyshevBegin<T>{static_cast<T>(1 / middle), inverse.data(), r.data(), d.data(),
-                                   z.data()});
+    run(scratch,
+        ChebyshevBegin<T>{static_cast<T>(1 / middle), inverse.data(), r.data(), d.data(), z.data()},
+        count);
     for (int product = 0; product < products; ++product) {
-      a.apply(stream, z, w.span());
+      a.apply(stream, z, w.span().first(z.size()));
       double const next = 1 / (2 * sigma - rho);
-      run(scratch, ChebyshevStep<T>{static_cast<T>(next * rho), static_cast<T>(2 * next / half),
-                                    inverse.data(), r.data(), w.data(), d.data(), z.data()});
+      run(scratch,
+          ChebyshevStep<T>{static_cast<T>(next * rho), static_cast<T>(2 * next / half),
+                           inverse.data(), r.data(), w.data(), d.data(), z.data()},
+          count);
       rho = next;
     }
   }
@@ -44,6 +57,7 @@ struct Chebyshev {
   Operator<T> a;
   Scratch scratch;
   Buffer<T> inverse, d, w;
+  std::size_t room = 0;  // vectors that d and w are for
   double upper = 0, lower = 0;
   int products = 0;
 };

@@ -4,6 +4,9 @@
 // tile alone. The block that is last adds the tiles' sums, in their order, and finishes the pass with
 // one thread: what follows of them, a dozen scalars, never leaves the device.
 //
+// Of several right-hand sides each has blocks of its own, the second index of the grid, a state, sums and
+// a last block: what it does with a vector does not depend on the others.
+//
 // The number of tiles is bounded by 8192, so that the last block has at most 32 numbers a thread. Of
 // several ranks each has some of the tiles; a block by itself finishes what all have made.
 
@@ -44,18 +47,23 @@ __device__ bool is_last(unsigned* ticket) {
   return last;
 }
 
+/// `states`: how many there are from one right-hand side to the next, 1, or 0 where they share one.
 template <class Pass>
 __global__ void __launch_bounds__(threads)
-    pass_kernel(Pass pass, Tiles tiles, State* state, double* tile_sums, unsigned* ticket,
-                bool is_shared) {
+    pass_kernel(Pass pass, Tiles tiles, int states, State* state, double* tile_sums,
+                unsigned* ticket, bool is_shared) {
   __shared__ double shared[threads / warp_size];
+  std::int64_t const column = blockIdx.y, vector = column * tiles.size;
+  state += states * column;
+  tile_sums += column * most_sums * tiles.count;
+  ticket += column;
   if (state->stop != Stop::running) return;
   auto const factors = pass.begin(*state);
   for (std::int64_t number = blockIdx.x; number < tiles.own; number += gridDim.x) {
     std::int64_t const tile = tiles.first + number, last = tiles.end(tile);
     double own[Pass::sums + 1] = {};
     for (std::int64_t i = tiles.begin(tile) + threadIdx.x; i < last; i += threads)
-      pass.each(factors, i, own);
+      do_element(pass, factors, vector, i, own);
 #pragma unroll
     for (int s = 0; s < Pass::sums; ++s) {
       double const total = block_reduce<threads>(own[s], add, shared);
@@ -89,6 +97,7 @@ template <class Finish>
 __global__ void __launch_bounds__(threads)
     finish_kernel(Finish finish, State* state, double const* sums, std::int64_t count) {
   __shared__ double shared[threads / warp_size];
+  state += blockIdx.x;
   if (state->stop != Stop::running) return;
   double const total = sum_of(sums, count, shared);
   if (threadIdx.x == 0) finish.finish(&total, *state);
@@ -97,13 +106,15 @@ __global__ void __launch_bounds__(threads)
 }  // namespace
 
 template <class Pass>
-void cuda_run(Scratch& scratch, Pass const& pass) {
+void cuda_run(Scratch& scratch, Pass const& pass, std::int64_t columns) {
   Stream& stream = scratch.stream();
   auto const most = std::int64_t{stream.device().processors()} * (2048 / threads);
   auto const blocks = static_cast<unsigned>(std::min(scratch.tiles().own, most));
   bool const is_shared = scratch.ranks() != nullptr;
-  pass_kernel<<<blocks, threads, 0, native(stream)>>>(
-      pass, scratch.tiles(), scratch.state(), scratch.sums(), stream.scratch().ticket, is_shared);
+  dim3 const grid(blocks, static_cast<unsigned>(columns));
+  pass_kernel<<<grid, threads, 0, native(stream)>>>(pass, scratch.tiles(),
+                                                    scratch.columns() > 1 ? 1 : 0, scratch.state(),
+                                                    scratch.sums(), scratch.tickets(), is_shared);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "pass_kernel");
   if constexpr (requires(double const* sums, State state) { pass.finish(sums, state); }) {
     if (!is_shared) return;
@@ -117,11 +128,13 @@ void cuda_run(Scratch& scratch, Pass const& pass) {
 template <class Finish>
 void cuda_finish(Scratch& scratch, Finish const& finish, double const* sums, std::int64_t count) {
   Stream& stream = scratch.stream();
-  finish_kernel<<<1, threads, 0, native(stream)>>>(finish, scratch.state(), sums, count);
+  auto const columns = static_cast<unsigned>(scratch.columns());
+  finish_kernel<<<columns, threads, 0, native(stream)>>>(finish, scratch.state(), sums, count);
   GRIDSTRIDE_CHECK_LAUNCH(stream, "finish_kernel");
 }
 
-#define GRIDSTRIDE_INSTANTIATE(...) template void cuda_run(Scratch&, __VA_ARGS__ const&);
+#define GRIDSTRIDE_INSTANTIATE(...) \
+  template void cuda_run(Scratch&, __VA_ARGS__ const&, std::int64_t);
 GRIDSTRIDE_KRYLOV_PASSES(GRIDSTRIDE_INSTANTIATE, float)
 GRIDSTRIDE_KRYLOV_PASSES(GRIDSTRIDE_INSTANTIATE, double)
 GRIDSTRIDE_INSTANTIATE(TakeChange)

@@ -28,7 +28,7 @@ class Restarted final : public Iteration<T> {
                  static_cast<std::size_t>(Hessenberg::elements(restart_))) {}
 
   void begin() override {
-    first_iteration_ = problem_.scratch.read().iteration;
+    first_iteration_ = problem_.scratch.read()[0].iteration;
     run(problem_.scratch, FirstColumn<T>{problem_.r.data(), column(0).data(), hessenberg()});
   }
 

@@ -45,6 +45,7 @@ struct End {
 End end_of(Stop stop) {
   switch (stop) {
     case Stop::running:  // a cycle of GMRES, or all iterations that there are
+    case Stop::resting:
       return {std::nullopt, 1 - 1e-6, Outcome::stagnated};
     case Stop::reached:
       return {std::nullopt, 0.5, Outcome::stagnated, true};
@@ -65,137 +66,235 @@ End end_of(Stop stop) {
 }
 
 template <class T>
-Scratch scratch_of(Stream& stream, Operator<T> const& a) {
-  if (a.plane == 0) return {stream, a.size};
+Scratch scratch_of(Stream& stream, Operator<T> const& a, std::int64_t columns) {
+  if (a.plane == 0) return {stream, a.size, columns};
   std::int64_t const size = a.ranks ? a.ranks->all() * a.plane : a.size;
   return {stream, Tiles::of_planes(size, a.plane), a.ranks, a.plane};
 }
 
+/// Several right-hand sides go side by side: each begins, stops and begins again by its own state, and
+/// waits for the others in between.
 template <class T>
 class Solver {
  public:
   Solver(Stream& stream, Method method, Operator<T> const& a,
          Preconditioner<T> const& preconditioner, std::span<T const> b, std::span<T> x,
-         Options const& options)
+         std::int64_t columns, Options const& options)
       : stream_(stream),
         options_(options),
-        scratch_(scratch_of(stream, a)),
+        scratch_(scratch_of(stream, a, columns)),
         r_(stream, MemorySpace::device, x.size()),
         problem_{scratch_, a, preconditioner, b, x, r_.span(), options},
         method_(make(method, problem_)),
         minimises_(method == Method::gmres || method == Method::minres),
-        has_short_memory_(method == Method::minres) {
-    state_.epsilon = std::numeric_limits<T>::epsilon();
+        has_short_memory_(method == Method::minres),
+        columns_(static_cast<std::size_t>(columns)) {
+    for (Column& column : columns_) column.state.epsilon = std::numeric_limits<T>::epsilon();
   }
 
-  Result solve() {
-    double before = measure();
-    result_.right_norm = state_.gamma;
-    if (state_.delta == 0) {
-      zero_async(problem_.x, stream_);
-      stream_.synchronize();
-      result_.history = {0};
-      result_.residual_norm = 0;
-      return finish(Outcome::converged);
+  std::vector<Result> solve() {
+    measure(&Column::is_open);
+    for (std::size_t k = 0; k < columns_.size(); ++k) begin(k);
+    while (any(&Column::is_open)) {
+      iterate();
+      measure(&Column::is_open);
+      for (Column& column : columns_)
+        if (column.is_open) look(column);
     }
-    if (!(state_.gamma > 1e-140) || !(before <= std::numeric_limits<double>::max()))
-      return finish(Outcome::not_finite);
-    state_.target = options_.tolerance * state_.gamma;
-    result_.history = {before / result_.right_norm};
-    while (before > state_.target) {
-      if (result_.iterations >= options_.iterations) return finish(Outcome::iterations);
-      End end = iterate(before);
-      double const after = measure();
-      if (after <= state_.target) break;
-      if (end.outcome) return finish(*end.outcome);
-      if (!(after <= std::numeric_limits<double>::max())) return finish(Outcome::not_finite);
-      if (minimises_ && (after > 2 * before || (end.seemed_reached && after > large(before))))
-        return finish(Outcome::incompatible);
-      if (result_.iterations >= options_.iterations) return finish(Outcome::iterations);
-      if (!(after < end.progress * before)) return finish(end.without_progress);
-      before = after;
-    }
-    return finish(Outcome::converged);
+    std::vector<Result> results;
+    for (Column& column : columns_) results.push_back(std::move(column.result));
+    return results;
   }
 
  private:
-  /// ‖b − A·x‖, computed anew; ‖b‖ and Σ|b| are in the state.
-  double measure() {
-    state_.stop = Stop::running;
-    scratch_.write(state_);
+  /// One right-hand side.
+  struct Column {
+    State state;
+    Result result;
+    std::vector<double> alphas, betas;  // of Lanczos' method
+    double before = 0;                  // the norm of the residual at the last beginning
+    End end;
+    bool is_open = true;   // its outcome is not known
+    bool is_busy = false;  // iterations go on
+  };
+
+  bool any(bool Column::*which) const {
+    return std::ranges::any_of(columns_, [which](Column const& column) { return column.*which; });
+  }
+
+  void write(bool Column::*which) {
+    std::vector<State> states;
+    for (Column const& column : columns_) {
+      states.push_back(column.state);
+      states.back().stop = column.*which ? Stop::running : Stop::resting;
+    }
+    scratch_.write(states);
+  }
+
+  /// ‖b − A·x‖ of these, computed anew; ‖b‖ and Σ|b| are in their states.
+  void measure(bool Column::*which) {
+    write(which);
     problem_.find_residual(method_->spare());
-    state_ = scratch_.read();
-    if (result_.right_norm > 0) result_.residual_norm = state_.norm / result_.right_norm;
-    return state_.norm;
+    auto const states = scratch_.read();
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+      Column& column = columns_[k];
+      if (!(column.*which)) continue;
+      column.state = states[k];
+      if (column.result.right_norm > 0)
+        column.result.residual_norm = column.state.norm / column.result.right_norm;
+    }
+  }
+
+  /// What the first residual tells.
+  void begin(std::size_t k) {
+    Column& column = columns_[k];
+    double const norm = column.before = column.state.norm;
+    column.result.right_norm = column.state.gamma;
+    if (column.state.delta == 0) {
+      auto const n = problem_.size() / columns_.size();
+      zero_async(problem_.x.subspan(k * n, n), stream_);
+      stream_.synchronize();
+      column.result.history = {0};
+      column.result.residual_norm = 0;
+      return finish(column, Outcome::converged);
+    }
+    if (!(column.result.right_norm > 1e-140) || !(norm <= std::numeric_limits<double>::max()))
+      return finish(column, Outcome::not_finite);
+    column.state.target = options_.tolerance * column.result.right_norm;
+    column.result.residual_norm = norm / column.result.right_norm;
+    column.result.history = {column.result.residual_norm};
+    if (norm <= column.state.target) finish(column, Outcome::converged);
+  }
+
+  /// What the residual tells where iterations have stopped.
+  void look(Column& column) {
+    double const before = column.before, after = column.state.norm;
+    auto const [outcome, progress, without_progress, seemed_reached] = column.end;
+    if (after <= column.state.target) return finish(column, Outcome::converged);
+    if (outcome) return finish(column, *outcome);
+    if (!(after <= std::numeric_limits<double>::max())) return finish(column, Outcome::not_finite);
+    if (minimises_ && (after > 2 * before || (seemed_reached && after > large(column))))
+      return finish(column, Outcome::incompatible);
+    if (column.result.iterations >= options_.iterations) return finish(column, Outcome::iterations);
+    if (!(after < progress * before)) return finish(column, without_progress);
+    column.before = after;
   }
 
   /// Of methods that make the residual ever smaller: what it is only where x has gone off along
   /// what A takes to 0.
-  double large(double before) const {
-    return std::max(0.5 * before, std::sqrt(state_.epsilon) * result_.right_norm);
+  double large(Column const& column) const {
+    return std::max(0.5 * column.before,
+                    std::sqrt(column.state.epsilon) * column.result.right_norm);
   }
 
-  /// Whether it has become larger, as far as MINRES is now, which does not notice.
-  bool has_gone_off(double before) {
-    State const kept = state_;
-    double const now = measure();
-    state_ = kept;
-    scratch_.write(state_);
-    return now > 2 * before;
-  }
-
-  /// From one beginning, with a residual of the norm `before`, to where the method stops.
-  End iterate(double before) {
-    state_.first = 1;
-    scratch_.write(state_);
-    method_->begin();
-    method_->heed(state_);
-    std::int64_t const most =
-        std::min(method_->longest(), options_.iterations - result_.iterations);
-    std::int64_t next_look = 256;
-    for (std::int64_t index = 0; index < most && state_.stop == Stop::running;) {
-      for (std::int64_t const last = std::min(most, index + batch()); index < last; ++index)
-        method_->iterate(index);
-      take_norms(scratch_.read());
-      method_->heed(state_);
-      if (has_short_memory_ && state_.stop == Stop::running && index >= next_look) {
-        next_look = 2 * index;
-        if (has_gone_off(before)) state_.stop = Stop::singular;
-      }
+  /// Stops those whose residual has become larger, as far as MINRES is now, which does not notice.
+  void stop_gone_off() {
+    std::vector<State> kept;
+    for (Column const& column : columns_) kept.push_back(column.state);
+    measure(&Column::is_busy);
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+      double const now = columns_[k].state.norm;
+      columns_[k].state = kept[k];
+      if (!columns_[k].is_busy || !(now > 2 * columns_[k].before)) continue;
+      columns_[k].state.stop = Stop::singular;
+      columns_[k].is_busy = false;
     }
-    if (state_.stop == Stop::indefinite)
-      if (auto const outcome = method_->judge(state_)) return {outcome, 0.5, *outcome};
-    End const end = end_of(state_.stop);
-    method_->end(state_);
-    return end;
+  }
+
+  /// From one beginning to where the method stops for all that have not come to an outcome.
+  void iterate() {
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    for (Column& column : columns_) {
+      column.is_busy = column.is_open;
+      column.state.first = 1;
+    }
+    write(&Column::is_busy);
+    method_->begin();
+    method_->heed(columns_[0].state);
+    std::vector<std::int64_t> longest;
+    for (Column const& column : columns_)
+      longest.push_back(
+          std::min(method_->longest(), options_.iterations - column.result.iterations));
+    std::int64_t next_look = has_short_memory_ ? 256 : most;
+    for (std::int64_t index = 0; any(&Column::is_busy);) {
+      std::int64_t last = std::min(index + batch(), next_look);
+      for (std::size_t k = 0; k < columns_.size(); ++k)
+        if (columns_[k].is_busy) last = std::min(last, longest[k]);
+      for (; index < last; ++index) method_->iterate(index);
+      take(scratch_.read());
+      method_->heed(columns_[0].state);
+      bool const looks = index == next_look && any(&Column::is_busy);
+      if (looks) {
+        next_look *= 2;
+        stop_gone_off();
+      }
+      bool rests = false;
+      for (std::size_t k = 0; k < columns_.size(); ++k) {
+        if (!columns_[k].is_busy || index < longest[k]) continue;
+        columns_[k].is_busy = false;
+        rests = true;
+      }
+      if ((looks || rests) && any(&Column::is_busy)) write(&Column::is_busy);
+    }
+    for (std::size_t k = 0; k < columns_.size(); ++k)
+      if (columns_[k].is_open) end(k);
+  }
+
+  void end(std::size_t k) {
+    Column& column = columns_[k];
+    if (column.state.stop == Stop::indefinite)
+      if (auto const outcome = method_->judge(static_cast<std::int64_t>(k), column.state)) {
+        column.end = {outcome, 0.5, *outcome};
+        return;
+      }
+    column.end = end_of(column.state.stop);
+    method_->end(column.state);
   }
 
   /// Iterations that are queued at once: those after the last one that counts are in vain.
   std::int64_t batch() const {
     if (stream_.backend() == Backend::cpu) return 1;
     constexpr std::int64_t enough = std::int64_t{1} << 24;  // elements, as work for the device
-    std::int64_t const few =
-        std::max<std::int64_t>(4, enough / std::max<std::int64_t>(scratch_.tiles().size, 1));
-    return std::min({few, std::max<std::int64_t>(4, result_.iterations / 8), std::int64_t{32}});
+    std::int64_t done = 0;
+    for (Column const& column : columns_) done = std::max(done, column.result.iterations);
+    auto const size = static_cast<std::int64_t>(std::max<std::size_t>(problem_.size(), 1));
+    std::int64_t const few = std::max<std::int64_t>(4, enough / size);
+    return std::min({few, std::max<std::int64_t>(4, done / 8), std::int64_t{32}});
   }
 
-  void take_norms(State const& state) {
-    state_ = state;
-    for (std::int64_t i = result_.iterations + 1; i <= state.iteration; ++i)
-      result_.history.push_back(state.norms[i % most_kept_norms] / result_.right_norm);
-    for (std::int64_t i = result_.iterations + 1; method_->is_lanczos() && i <= state.iteration;
-         ++i) {
-      alphas_.push_back(state.alphas[i % most_kept_norms]);
-      betas_.push_back(state.betas[i % most_kept_norms]);
+  /// What iterations have left in the states.
+  void take(std::span<State const> states) {
+    Column const* told = nullptr;
+    for (std::size_t k = 0; k < columns_.size(); ++k) {
+      Column& column = columns_[k];
+      if (!column.is_busy) continue;
+      column.state = states[k];
+      column.is_busy = column.state.stop == Stop::running;
+      take_norms(column);
+      if (told == nullptr || column.result.history.back() > told->result.history.back())
+        told = &column;
     }
-    result_.iterations = state.iteration;
-    if (options_.progress) options_.progress({state.iteration, result_.history.back()});
+    if (options_.progress && told != nullptr)
+      options_.progress({told->result.iterations, told->result.history.back()});
   }
 
-  Result finish(Outcome outcome) {
-    result_.outcome = outcome;
-    if (method_->is_lanczos()) result_.condition = ritz_condition(alphas_, betas_);
-    return std::move(result_);
+  void take_norms(Column& column) {
+    State const& state = column.state;
+    Result& result = column.result;
+    while (result.iterations < state.iteration) {
+      auto const at = ++result.iterations % most_kept_norms;
+      result.history.push_back(state.norms[at] / result.right_norm);
+      if (!method_->is_lanczos()) continue;
+      column.alphas.push_back(state.alphas[at]);
+      column.betas.push_back(state.betas[at]);
+    }
+  }
+
+  void finish(Column& column, Outcome outcome) {
+    column.is_open = false;
+    column.result.outcome = outcome;
+    if (method_->is_lanczos())
+      column.result.condition = ritz_condition(column.alphas, column.betas);
   }
 
   Stream& stream_;
@@ -205,59 +304,8 @@ class Solver {
   Problem<T> problem_;
   std::unique_ptr<Iteration<T>> method_;
   bool minimises_, has_short_memory_;
-  State state_;
-  std::vector<double> alphas_, betas_;  // of Lanczos' method
-  Result result_;
+  std::vector<Column> columns_;
 };
-
-/// What would do in a method's place, or beside it.
-std::string advice_of(Method method, Outcome outcome, Result const& result) {
-  std::string const residual =
-      fmt::format("the residual is {:.2e} of the right-hand side after {} iteration{}",
-                  result.residual_norm, result.iterations, result.iterations == 1 ? "" : "s");
-  switch (outcome) {
-    case Outcome::converged:
-      return {};
-    case Outcome::iterations:
-      return fmt::format("{} ({})", residual,
-                         method == Method::gmres
-                             ? "more of them, a longer restart or a preconditioner may do"
-                             : "more of them or a preconditioner may do");
-    case Outcome::stagnated:
-      return fmt::format(
-          "{} and does not become smaller ({})", residual,
-          method == Method::gmres ? "a longer restart may do; or rounding allows no "
-                                    "less: float64, or a larger tolerance"
-          : result.residual_norm > 1e-3
-              ? "the matrix may be singular, which method: minres or gmres would tell"
-              : "rounding allows no less: float64, or a larger tolerance");
-    case Outcome::breakdown:
-      return fmt::format("bicgstab has broken down: {} (method: gmres does not)", residual);
-    case Outcome::indefinite:
-      return fmt::format(
-          "p·A·p <= 0 after {} iterations: the matrix is not positive definite (method: minres "
-          "takes "
-          "symmetric matrices that are not, gmres and bicgstab any)",
-          result.iterations);
-    case Outcome::preconditioner:
-      return fmt::format(
-          "r·z <= 0 after {} iterations: the preconditioner is not positive definite (cg and "
-          "minres "
-          "need one that is; gmres and bicgstab take any)",
-          result.iterations);
-    case Outcome::incompatible:
-      return fmt::format(
-          "the matrix is singular as far as rounding tells, and no x has a smaller residual: {}",
-          residual);
-    case Outcome::not_finite:
-      return fmt::format(
-          "sums are not finite after {} iterations (values so large or small that their squares "
-          "have "
-          "no place, or a method that diverges: gmres does not)",
-          result.iterations);
-  }
-  return {};
-}
 
 void require_options(Options const& options) {
   if (!(options.tolerance > 0 && options.tolerance < 1))
@@ -270,6 +318,24 @@ void require_options(Options const& options) {
         fmt::format("krylov: a restart of {} (it lies between 1 and 1000)", options.restart));
   if (options.replace_every < 1)
     throw std::invalid_argument("krylov: the residual is computed anew after 1 iteration at least");
+}
+
+template <class T>
+void require_vectors(Operator<T> const& a, std::span<T const> right, std::span<T> solution,
+                     std::int64_t count) {
+  auto const size = static_cast<std::size_t>(a.size * count);
+  require_size("krylov", named("right", right), size);
+  require_size("krylov", named("solution", solution), size);
+  require_disjoint("krylov", named("right", right), named("solution", solution));
+}
+
+template <class T>
+std::vector<Result> solve_columns(Stream& stream, Method method, Operator<T> const& a,
+                                  Preconditioner<T> const& preconditioner, std::span<T const> b,
+                                  std::span<T> x, std::int64_t columns, Options const& options) {
+  auto results = Solver<T>(stream, method, a, preconditioner, b, x, columns, options).solve();
+  for (Result& result : results) result.advice = advice_of(method, result.outcome, result);
+  return results;
 }
 
 }  // namespace
@@ -311,7 +377,8 @@ Preconditioner<T> jacobi(Stream& stream, std::span<T const> diagonal_on_host) {
   kept->scratch.write(State{});
   stream.synchronize();
   return [kept](Stream&, std::span<T const> r, std::span<T> z) {
-    run(kept->scratch, Multiply<T>{kept->factors.data(), r.data(), z.data()});
+    run(kept->scratch, Multiply<T>{kept->factors.data(), r.data(), z.data()},
+        static_cast<std::int64_t>(r.size() / kept->factors.size()));
   };
 }
 
@@ -321,14 +388,31 @@ Result solve(Stream& stream, Method method, Operator<T> const& a,
              std::type_identity_t<std::span<T const>> right, std::span<T> solution,
              Options const& options) {
   require_options(options);
-  auto const size = static_cast<std::size_t>(a.size);
-  require_size("krylov", named("right", right), size);
-  require_size("krylov", named("solution", solution), size);
-  require_disjoint("krylov", named("right", right), named("solution", solution));
-  if (size == 0) return {.outcome = Outcome::converged, .history = {0}, .advice = {}};
-  Result result = Solver<T>(stream, method, a, preconditioner, right, solution, options).solve();
-  result.advice = advice_of(method, result.outcome, result);
-  return result;
+  require_vectors<T>(a, right, solution, 1);
+  if (a.size == 0) return {.outcome = Outcome::converged, .history = {0}, .advice = {}};
+  return std::move(
+      solve_columns<T>(stream, method, a, preconditioner, right, solution, 1, options)[0]);
+}
+
+template <class T>
+std::vector<Result> solve_together(Stream& stream, Method method, Operator<T> const& a,
+                                   std::type_identity_t<Preconditioner<T>> const& preconditioner,
+                                   std::type_identity_t<std::span<T const>> rights,
+                                   std::span<T> solutions, std::int64_t count,
+                                   Options const& options) {
+  require_options(options);
+  if (count < 1 || count > most_together)
+    throw std::invalid_argument(
+        fmt::format("krylov: {} right-hand sides (1 to {} go together)", count, most_together));
+  bool const is_plain = !a.fused.direct && !a.rounded && a.plane == 0 && a.ranks == nullptr;
+  if (method == Method::gmres || !is_plain)
+    throw std::invalid_argument(
+        "krylov: right-hand sides go together by products alone, and not by gmres");
+  require_vectors<T>(a, rights, solutions, count);
+  if (a.size == 0)
+    return std::vector<Result>(static_cast<std::size_t>(count),
+                               {.outcome = Outcome::converged, .history = {0}, .advice = {}});
+  return solve_columns<T>(stream, method, a, preconditioner, rights, solutions, count, options);
 }
 
 std::int64_t planes_together(std::int64_t planes) { return Tiles::planes_together(planes); }
@@ -337,7 +421,7 @@ std::int64_t sums_kept(std::int64_t size, std::int64_t plane) {
 }
 
 std::size_t work_bytes(Method method, std::int64_t size, std::size_t element,
-                       Options const& options, bool preconditioned) {
+                       Options const& options, bool preconditioned, std::int64_t together) {
   int const with = preconditioned ? 1 : 0;
   std::int64_t vectors = 1;  // r
   switch (method) {
@@ -354,14 +438,18 @@ std::size_t work_bytes(Method method, std::int64_t size, std::size_t element,
       vectors += 5 + 2 * with;
       break;
   }
-  return static_cast<std::size_t>(vectors * size) * element +
-         static_cast<std::size_t>(most_sums * Tiles::of(size).count) * sizeof(double);
+  auto const one = static_cast<std::size_t>(vectors * size) * element +
+                   static_cast<std::size_t>(most_sums * Tiles::of(size).count) * sizeof(double);
+  return one * static_cast<std::size_t>(together);
 }
 
-#define GRIDSTRIDE_INSTANTIATE(T)                                                      \
-  template Preconditioner<T> jacobi(Stream&, std::span<T const>);                      \
-  template Result solve(Stream&, Method, Operator<T> const&, Preconditioner<T> const&, \
-                        std::span<T const>, std::span<T>, Options const&);
+#define GRIDSTRIDE_INSTANTIATE(T)                                                           \
+  template Preconditioner<T> jacobi(Stream&, std::span<T const>);                           \
+  template Result solve(Stream&, Method, Operator<T> const&, Preconditioner<T> const&,      \
+                        std::span<T const>, std::span<T>, Options const&);                  \
+  template std::vector<Result> solve_together(Stream&, Method, Operator<T> const&,          \
+                                              Preconditioner<T> const&, std::span<T const>, \
+                                              std::span<T>, std::int64_t, Options const&);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 

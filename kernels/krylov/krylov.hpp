@@ -34,7 +34,8 @@ class RankPlanes;
 namespace gridstride::krylov {
 
 /// Queues y ← A·x, on this stream alone, without waiting for it; x and y do not overlap. It may be
-/// captured into a graph.
+/// captured into a graph. For `solve_together` it takes several vectors, one after the other, too: as
+/// many as x is longer than n; each has the bits that it has alone.
 template <class T>
 using Apply = std::function<void(Stream&, std::span<T const> x, std::span<T> y)>;
 
@@ -81,7 +82,7 @@ struct Operator {
 template <class T>
 using Preconditioner = Apply<T>;
 
-/// z = r/diagonal, element by element: Jacobi's preconditioner. Throws `std::invalid_argument` for a
+/// z = r/diagonal, element by element: Jacobi's preconditioner, of any number of vectors. Throws `std::invalid_argument` for a
 /// diagonal with elements that are 0 or not finite.
 template <class T>
 Preconditioner<T> jacobi(Stream& stream, std::span<T const> diagonal_on_host);
@@ -105,7 +106,8 @@ struct Options {
   /// and steps go as far along it as is best, whatever M⁻¹ is: one more vector is read an iteration.
   /// (Notay, "Flexible conjugate gradients", SIAM J. Sci. Comput. 22 (2000).)
   bool flexible = false;
-  /// Called now and then while the method runs; may throw to end it.
+  /// Called now and then while the method runs, of several right-hand sides for the one that is the
+  /// farthest from its end; may throw to end it.
   std::function<void(Progress const&)> progress = {};
 };
 
@@ -146,14 +148,29 @@ Result solve(Stream& stream, Method method, Operator<T> const& a,
              std::type_identity_t<std::span<T const>> right, std::span<T> solution,
              Options const& options = {});
 
+inline constexpr std::int64_t most_together = 64;
+
+/// The same for `count` right-hand sides at once, columns of n values one after the other, with a product
+/// and a pass for all of them in the place of one for each: what is read of A and M is read once for
+/// some. Each has the result and the bits that it has alone; one that has come to an end waits for the
+/// others. `a` and the preconditioner have to take several vectors. Throws as `solve`, for GMRES, for an
+/// operator with whole steps, planes or ranks, and for a count that is not in [1, most_together].
+template <class T>
+std::vector<Result> solve_together(Stream& stream, Method method, Operator<T> const& a,
+                                   std::type_identity_t<Preconditioner<T>> const& preconditioner,
+                                   std::type_identity_t<std::span<T const>> rights,
+                                   std::span<T> solutions, std::int64_t count,
+                                   Options const& options = {});
+
 /// Planes of so many whose values are summed together (`Operator::plane`): a power of two. No rank cuts
 /// them.
 std::int64_t planes_together(std::int64_t planes);
 /// The sums that are kept of such a vector, at most.
 std::int64_t sums_kept(std::int64_t size, std::int64_t plane);
 
-/// Device memory that `solve` takes for a method's vectors, beside b and x.
+/// Device memory that `solve` takes for a method's vectors, beside b and x; of several right-hand sides
+/// `solve_together`.
 std::size_t work_bytes(Method method, std::int64_t size, std::size_t element,
-                       Options const& options, bool preconditioned);
+                       Options const& options, bool preconditioned, std::int64_t together = 1);
 
 }  // namespace gridstride::krylov

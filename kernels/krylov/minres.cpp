@@ -49,8 +49,7 @@ class MinimalResidual final : public Iteration<T> {
     return problem_.preconditioner ? z_[i].data() : v_[i].data();
   }
   T const* precondition(std::size_t i) {
-    if (problem_.preconditioner)
-      problem_.preconditioner(problem_.stream(), v_[i].span(), z_[i].span());
+    if (problem_.preconditioner) problem_.precondition(v_[i].span(), z_[i].span());
     return z_of(i);
   }
 

@@ -2,7 +2,7 @@
 
 #include "kernels/krylov/state.hpp"
 
-/// Passes of Chebyshev's preconditioner (chebyshev.cpp).
+/// Passes of Chebyshev's preconditioner (chebyshev.cpp); all right-hand sides share D⁻¹.
 namespace gridstride::krylov {
 
 /// d ← factor·D⁻¹·r, z ← d.
@@ -13,8 +13,8 @@ struct ChebyshevBegin {
   T const *inverse, *r;
   T *d, *z;
   GRIDSTRIDE_HOST_DEVICE NoFactors begin(State const&) const { return {}; }
-  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, double*) const {
-    z[i] = d[i] = factor * inverse[i] * r[i];
+  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, std::int64_t k, double*) const {
+    z[i] = d[i] = factor * inverse[k] * r[i];
   }
 };
 
@@ -26,8 +26,8 @@ struct ChebyshevStep {
   T const *inverse, *r, *w;
   T *d, *z;
   GRIDSTRIDE_HOST_DEVICE NoFactors begin(State const&) const { return {}; }
-  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, double*) const {
-    T const next = old * d[i] + factor * inverse[i] * (r[i] - w[i]);
+  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, std::int64_t k, double*) const {
+    T const next = old * d[i] + factor * inverse[k] * (r[i] - w[i]);
     d[i] = next;
     z[i] += next;
   }

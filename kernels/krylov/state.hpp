@@ -14,12 +14,16 @@
 ///   each(f, i, sum)      what is done at element i, and added to the sums
 ///   finish(sum, state)   where it has this, what follows of the sums, when all elements are done
 ///
+/// Of several right-hand sides i counts on from one vector to the next; a pass with an array that all of
+/// them share has each(f, i, k, sum) with the element k of that. Each has its state.
+///
 /// Products that are summed are rounded in float64. Once a state has stopped, passes do nothing.
 namespace gridstride::krylov {
 
 /// Why a method has stopped.
 enum class Stop : int {
   running,
+  resting,     ///< another right-hand side's turn
   reached,     ///< the norm that it carries is small enough
   exhausted,   ///< the space of the residual's powers is used up
   indefinite,  ///< p·A·p ≤ 0 as it seems from other sums
@@ -121,14 +125,16 @@ struct Replace {
   GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, double*) const { r[i] = b[i] - w[i]; }
 };
 
-/// z ← d·r, element by element.
+/// z ← d·r, element by element, with one d for all right-hand sides.
 template <class T>
 struct Multiply {
   static constexpr int sums = 0;
   T const *d, *r;
   T* z;
   GRIDSTRIDE_HOST_DEVICE NoFactors begin(State const&) const { return {}; }
-  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, double*) const { z[i] = d[i] * r[i]; }
+  GRIDSTRIDE_HOST_DEVICE void each(NoFactors, std::int64_t i, std::int64_t k, double*) const {
+    z[i] = d[k] * r[i];
+  }
 };
 
 }  // namespace gridstride::krylov

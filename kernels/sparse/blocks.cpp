@@ -159,25 +159,31 @@ BlockJacobi<T>::BlockJacobi(Stream& stream, BlockInverses<T> const& inverses)
 
 template <class T>
 void BlockJacobi<T>::solve(Stream& stream, std::span<T const> r, std::span<T> z) const {
-  require_size("sparse", named("r", r), static_cast<std::size_t>(rows_));
-  require_size("sparse", named("z", z), static_cast<std::size_t>(rows_));
+  auto const rows_of_vector = static_cast<std::size_t>(rows_);
+  std::size_t const vectors = rows_ > 0 ? std::max<std::size_t>(1, r.size() / rows_of_vector) : 1;
+  require_size("sparse", named("r", r), vectors * rows_of_vector);
+  require_size("sparse", named("z", z), vectors * rows_of_vector);
   require_disjoint("sparse", named("r", r), named("z", z));
   if (rows_ == 0) return;
   if (stream.backend() != Backend::cpu) {
 #ifdef GRIDSTRIDE_WITH_CUDA
-    cuda_multiply_blocks(stream, rows_, block_rows_, values_.data(), r.data(), z.data());
+    cuda_multiply_blocks(stream, rows_, block_rows_, values_.data(), r.data(), z.data(),
+                         static_cast<std::int64_t>(vectors));
 #endif
     return;
   }
   std::int64_t const blocks = (rows_ + block_rows_ - 1) / block_rows_;
-  parallel_for(blocks, 2 * block_rows_ * block_rows_, [&](std::int64_t k) {
+  auto const all = static_cast<std::int64_t>(vectors);
+  parallel_for(blocks, 2 * block_rows_ * block_rows_ * all, [&](std::int64_t k) {
     std::int64_t const first = k * block_rows_, rows = std::min(block_rows_, rows_ - first);
     T const* const block = values_.data() + first * block_rows_;
-    T* const own = z.data() + first;
-    std::fill_n(own, rows, T{0});
-    for (std::int64_t j = 0; j < rows; ++j)
-      for (std::int64_t i = 0; i < rows; ++i)
-        own[i] += block[j * block_rows_ + i] * r[static_cast<std::size_t>(first + j)];
+    for (std::int64_t v = 0; v < all; ++v) {
+      T* const own = z.data() + v * rows_ + first;
+      T const* const from = r.data() + v * rows_ + first;
+      std::fill_n(own, rows, T{0});
+      for (std::int64_t j = 0; j < rows; ++j)
+        for (std::int64_t i = 0; i < rows; ++i) own[i] += block[j * block_rows_ + i] * from[j];
+    }
   });
 }
 

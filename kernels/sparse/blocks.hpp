@@ -46,7 +46,8 @@ class BlockJacobi {
   /// Waits for the stream, so that the inverses may go. Throws `std::invalid_argument` where one failed.
   BlockJacobi(Stream& stream, BlockInverses<T> const& inverses);
 
-  /// Queues z ← M⁻¹·r. Throws `std::invalid_argument` for vectors of other sizes, or that overlap.
+  /// Queues z ← M⁻¹·r, of as many vectors, one after the other, as r is longer than M has rows. Throws
+  /// `std::invalid_argument` for vectors of other sizes, or that overlap.
   void solve(Stream& stream, std::span<T const> r, std::span<T> z) const;
 
  private:
@@ -57,7 +58,7 @@ class BlockJacobi {
 #ifdef GRIDSTRIDE_WITH_CUDA
 template <class T>
 void cuda_multiply_blocks(Stream& stream, std::int64_t rows, std::int64_t block_rows,
-                          T const* values, T const* r, T* z);
+                          T const* values, T const* r, T* z, std::int64_t vectors);
 #endif
 
 }  // namespace gridstride::sparse

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "core/buffer.hpp"
 #include "core/upload.hpp"
 #include "kernels/sparse/sparse.hpp"
+#include "kernels/support/vector_groups.hpp"
 
 /// The functions behind the rows of the family's table; for the family's own files only.
 namespace gridstride::sparse {
@@ -47,20 +47,6 @@ class SingleProduct : public Product<T> {
  private:
   std::int64_t rows_, columns_;
 };
-
-/// Calls `work(count, first)` for all of so many vectors, 8, 4, 2 or 1 at a time; `count` is a
-/// `std::integral_constant`.
-template <class Work>
-void for_groups(std::int64_t vectors, Work const& work) {
-  std::int64_t first = 0;
-  auto const take = [&](auto count) {
-    for (; vectors - first >= count; first += count) work(count, first);
-  };
-  take(std::integral_constant<int, 8>{});
-  take(std::integral_constant<int, 4>{});
-  take(std::integral_constant<int, 2>{});
-  take(std::integral_constant<int, 1>{});
-}
 
 /// The rows as they are, on the device.
 template <class T>

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "bench/workloads.hpp"
 #include "kernels/poisson/conjugate.hpp"
@@ -154,13 +155,81 @@ Workload matrix_workload(Backend backend, std::string_view operation, double ele
   return workload;
 }
 
+constexpr std::int64_t right_hand_sides = 8;
+
+/// Iterations of conjugate gradients with the diagonal for several right-hand sides.
+Problem several_problem(Stream& stream, std::int64_t size, int sets) {
+  std::int64_t const extent = extent_of(size), n = extent * extent * extent;
+  auto const matrix = std::make_shared<sparse::Matrix<double>>(
+      stream, sparse::stencil_matrix<double>(sparse::Neighbours::all, {extent, extent, extent}),
+      "auto");
+  auto const jacobi =
+      krylov::jacobi<double>(stream, std::vector<double>(static_cast<std::size_t>(n), 26.0));
+  std::int64_t const all = right_hand_sides * n;
+  Arrays<double> const right(stream, all, sets), x(stream, all, sets);
+  auto const last = std::make_shared<krylov::Result>();
+  return {.prepare =
+              [=, &stream](int set) {
+                machine::fill_random(stream, right(set), static_cast<std::uint64_t>(set));
+                zero_async(x(set), stream);
+              },
+          .run =
+              [=, &stream](std::string_view variant, int set) {
+                krylov::Operator<double> const a = {
+                    .size = n,
+                    .apply = [matrix, n](Stream& on, std::span<double const> from,
+                                         std::span<double> to) {
+                      matrix->multiply(on, from, to, static_cast<std::int64_t>(from.size()) / n);
+                    }};
+                krylov::Options const options{.tolerance = 1e-15, .iterations = iterations};
+                zero_async(x(set), stream);
+                std::int64_t const together = variant == "together" ? right_hand_sides : 1;
+                for (std::int64_t first = 0; first < all; first += together * n) {
+                  auto const place = static_cast<std::size_t>(first);
+                  auto const length = static_cast<std::size_t>(together * n);
+                  *last = krylov::solve_together<double>(stream, krylov::Method::cg, a, jacobi,
+                                                         right.constant(set).subspan(place, length),
+                                                         x(set).subspan(place, length), together,
+                                                         options)[0];
+                }
+              },
+          .accuracy = [=](std::string_view) { return accuracy_of(*last, false, 1e-6); }};
+}
+
+Workload several_workload(Backend backend) {
+  auto const work = [](std::int64_t size) {
+    // The matrix once for all, and what each moves of vectors.
+    auto const points = static_cast<double>(size), sides = static_cast<double>(right_hand_sides);
+    double const moved = (8.25 * 27 + sides * 16 * sizeof(double)) * points * iterations;
+    double const flops = sides * (2 * 27 + 13) * points * iterations;
+    return Work{.bytes = moved,
+                .flops = flops,
+                .asks = {{machine::copy_roof, moved}, {machine::float64_roof, flops}},
+                .set_bytes = 9 * sides * sizeof(double) * points,
+                .elements = points * sides * iterations};
+  };
+  std::int64_t const extent = backend == Backend::cpu ? 24 : 128;
+  return {.family = "krylov",
+          .operation = "cg with jacobi, 50 iterations, 27 points, 8 right-hand sides",
+          .type = type_name<double>(),
+          .by_default = true,
+          .size = extent * extent * extent,
+          .work = work,
+          .rows = {{"together", "a product and two passes for all", true, false},
+                   {"one_by_one", "for each", false, false}},
+          .make = several_problem,
+          .rounded = cube_of,
+          .error = "of the residual that is carried along, of the right-hand side"};
+}
+
 }  // namespace of_krylov
 
 std::vector<Workload> krylov_workloads(Backend backend) {
   using namespace of_krylov;
   return {grid_workload<false>(backend), grid_workload<true>(backend),
           matrix_workload<sparse::Neighbours::all>(backend, "50 iterations, 27 points", 27),
-          matrix_workload<sparse::Neighbours::axes>(backend, "50 iterations, 7 points", 7)};
+          matrix_workload<sparse::Neighbours::axes>(backend, "50 iterations, 7 points", 7),
+          several_workload(backend)};
 }
 
 }  // namespace gridstride::bench

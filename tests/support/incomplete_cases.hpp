@@ -120,7 +120,11 @@ template <class T>
 krylov::Preconditioner<T> incomplete(Stream& stream, Csr<T> const& matrix, Incomplete kind) {
   auto const solver =
       std::make_shared<sparse::IncompleteSolver<T>>(stream, sparse::factorize(matrix, kind));
-  return [solver](Stream& s, std::span<T const> r, std::span<T> z) { solver->solve(s, r, z); };
+  return [solver, n = static_cast<std::size_t>(matrix.rows)](Stream& s, std::span<T const> r,
+                                                             std::span<T> z) {
+    for (std::size_t first = 0; first < r.size(); first += n)
+      solver->solve(s, r.subspan(first, n), z.subspan(first, n));
+  };
 }
 
 /// Factors of a matrix that elimination does not fill in are all of it: an iteration, and one more for

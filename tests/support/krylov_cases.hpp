@@ -25,7 +25,7 @@ krylov::Operator<T> operator_of(Stream& stream, Csr<T> const& matrix,
                                 std::string_view variant = "auto") {
   auto const there = std::make_shared<sparse::Matrix<T>>(stream, matrix, variant);
   return {.size = matrix.rows, .apply = [there](Stream& s, std::span<T const> x, std::span<T> y) {
-            there->multiply(s, x, y);
+            there->multiply(s, x, y, static_cast<std::int64_t>(x.size()) / there->columns());
           }};
 }
 

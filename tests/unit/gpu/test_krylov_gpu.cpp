@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "support/krylov_cases.hpp"
+#include "support/krylov_together_cases.hpp"
 #include "unit/gpu/gpu.hpp"
 
 namespace gridstride {
@@ -40,6 +41,19 @@ TEST_F(KrylovGpu, Preconditioned) {
 TEST_F(KrylovGpu, ScalesAndStarts) {
   Stream stream(Device::open(Backend::cuda));
   test::expect_scales_and_starts(stream);
+}
+
+TEST_F(KrylovGpu, TogetherAsAlone) {
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_together<double>(stream);
+  test::expect_together<float>(stream);
+  test::expect_ends_together(stream);
+}
+
+TEST_F(KrylovGpu, PreconditionedTogetherAsAlone) {
+  Stream stream(Device::open(Backend::cuda));
+  test::expect_preconditioned_together<double>(stream);
+  test::expect_preconditioned_together<float>(stream);
 }
 
 /// Of several tiles; the number of iterations is about that of the host.

@@ -6,6 +6,7 @@
 #include "core/processors.hpp"
 #include "kernels/krylov/chebyshev.hpp"
 #include "support/krylov_cases.hpp"
+#include "support/krylov_together_cases.hpp"
 #include "support/refusal.hpp"
 
 namespace gridstride::krylov {
@@ -40,6 +41,43 @@ TEST(Krylov, Preconditioned) {
 TEST(Krylov, ScalesAndStarts) {
   Stream stream(Device::open(Backend::cpu));
   test::expect_scales_and_starts(stream);
+}
+
+TEST(Krylov, TogetherAsAlone) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_together<double>(stream);
+  test::expect_together<float>(stream);
+  test::expect_ends_together(stream);
+}
+
+TEST(Krylov, PreconditionedTogetherAsAlone) {
+  Stream stream(Device::open(Backend::cpu));
+  test::expect_preconditioned_together<double>(stream);
+  test::expect_preconditioned_together<float>(stream);
+}
+
+/// A product for all in the place of one for each; those that have come to an end are left out.
+TEST(Krylov, ProductsAreForAllThatRun) {
+  Stream stream(Device::open(Backend::cpu));
+  constexpr std::int64_t n = 50;
+  auto a = test::operator_of(stream, test::second_differences<double>(n));
+  std::vector<std::int64_t> vectors;
+  a.apply = [&, product = a.apply](Stream& s, std::span<double const> x, std::span<double> y) {
+    vectors.push_back(static_cast<std::int64_t>(x.size()) / n);
+    product(s, x, y);
+  };
+  // Eigenvectors take an iteration, sums of two of them two.
+  std::vector<double> b, x(5 * n);
+  for (auto const& numbers : {std::vector{3}, {5, 9}, {4}, {8}, {6}}) {
+    auto const one = test::sum_of_eigenvectors<double>(n, numbers);
+    b.insert(b.end(), one.begin(), one.end());
+  }
+  auto const results =
+      solve_together<double>(stream, Method::cg, a, {}, std::span(b), std::span(x), 5);
+  EXPECT_EQ(results[0].iterations, 1);
+  EXPECT_EQ(results[1].iterations, 2);
+  // The first residuals, two iterations, the last residuals.
+  EXPECT_EQ(vectors, (std::vector<std::int64_t>{5, 5, 1, 5}));
 }
 
 /// Steps that are as long as is best make x·A·x/2 − b·x less each time, whatever the preconditioner is;
@@ -200,6 +238,19 @@ TEST(Krylov, Refusals) {
       "krylov: element 2 of the diagonal is -3 (Chebyshev's preconditioner takes positive ones)");
   EXPECT_EQ(gridstride::test::refusal([&] { chebyshev<double>(stream, a, b, 0); }),
             "krylov: 3 products for eigenvalues in [0/30, 0]");
+  auto const together = [&](Method method, std::int64_t count, Operator<double> const& of) {
+    return gridstride::test::refusal(
+        [&] { solve_together<double>(stream, method, of, {}, std::span(b), std::span(x), count); });
+  };
+  EXPECT_EQ(together(Method::cg, 0, a), "krylov: 0 right-hand sides (1 to 64 go together)");
+  EXPECT_EQ(together(Method::cg, 65, a), "krylov: 65 right-hand sides (1 to 64 go together)");
+  EXPECT_EQ(together(Method::cg, 2, a), "krylov: right has 5 elements, it needs 10");
+  std::string const by_products =
+      "krylov: right-hand sides go together by products alone, and not by gmres";
+  EXPECT_EQ(together(Method::gmres, 1, a), by_products);
+  auto planes = a;
+  planes.plane = 5;
+  EXPECT_EQ(together(Method::cg, 1, planes), by_products);
   auto const nothing = solve<double>(stream, Method::gmres, {.size = 0, .apply = {}}, {},
                                      std::span<double>(), std::span<double>());
   EXPECT_TRUE(nothing.converged());

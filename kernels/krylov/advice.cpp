@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <string>
+
+#include "kernels/krylov/methods.hpp"
+
+namespace gridstride::krylov {
+
+std::string advice_of(Method method, Outcome outcome, Result const& result) {
+  std::string const residual =
+      fmt::format("the residual is {:.2e} of the right-hand side after {} iteration{}",
+                  result.residual_norm, result.iterations, result.iterations == 1 ? "" : "s");
+  switch (outcome) {
+    case Outcome::converged:
+      return {};
+    case Outcome::iterations:
+      return fmt::format("{} ({})", residual,
+                         method == Method::gmres
+                             ? "more of them, a longer restart or a preconditioner may do"
+                             : "more of them or a preconditioner may do");
+    case Outcome::stagnated:
+      return fmt::format(
+          "{} and does not become smaller ({})", residual,
+          method == Method::gmres ? "a longer restart may do; or rounding allows no "
+                                    "less: float64, or a larger tolerance"
+          : result.residual_norm > 1e-3
+              ? "the matrix may be singular, which method: minres or gmres would tell"
+              : "rounding allows no less: float64, or a larger tolerance");
+    case Outcome::breakdown:
+      return fmt::format("bicgstab has broken down: {} (method: gmres does not)", residual);
+    case Outcome::indefinite:
+      return fmt::format(
+          "p·A·p <= 0 after {} iterations: the matrix is not positive definite (method: minres "
+          "takes "
+          "symmetric matrices that are not, gmres and bicgstab any)",
+          result.iterations);
+    case Outcome::preconditioner:
+      return fmt::format(
+          "r·z <= 0 after {} iterations: the preconditioner is not positive definite (cg and "
+          "minres "
+          "need one that is; gmres and bicgstab take any)",
+          result.iterations);
+    case Outcome::incompatible:
+      return fmt::format(
+          "the matrix is singular as far as rounding tells, and no x has a smaller residual: {}",
+          residual);
+    case Outcome::not_finite:
+      return fmt::format(
+          "sums are not finite after {} iterations (values so large or small that their squares "
+          "have "
+          "no place, or a method that diverges: gmres does not)",
+          result.iterations);
+  }
+  return {};
+}
+
+}  // namespace gridstride::krylov
