@@ -5,7 +5,8 @@
 // for each short row, a warp for each long one. A row of more elements than a piece has pieces of
 // its own; a second kernel puts their sums together.
 // Of several vectors a block takes one after the other, with the elements in its registers; as many as
-// the L2 cache holds, since what is saved of the matrix is less than reads of x all over memory cost.
+// the L2 cache holds what is read of at a time, since what is saved of the matrix is less than reads of x
+// all over memory cost.
 // Source: Greathouse and Daga, "Efficient sparse matrix-vector multiplication on GPUs using the CSR
 // storage format", SC 2014.
 
@@ -13,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/sparse/locality.hpp"
 #include "kernels/sparse/products.cuh"
 #include "kernels/sparse/rows.hpp"
 #include "kernels/support/collectives.cuh"
@@ -177,7 +179,7 @@ template <class T>
 class Adaptive final : public Product<T> {
  public:
   Adaptive(Stream& stream, Csr<T> const& matrix)
-      : a_(stream, matrix), at_once_(vectors_in_cache(matrix.columns)) {
+      : a_(stream, matrix), at_once_(vectors_in_cache(matrix)) {
     Pieces const found(matrix);
     pieces_ = {stream, MemorySpace::device, found.pieces.size()};
     long_rows_ = {stream, MemorySpace::device, found.long_rows.size()};
@@ -197,12 +199,6 @@ class Adaptive final : public Product<T> {
   }
 
  private:
-  static std::int64_t vectors_in_cache(std::int64_t columns) {
-    constexpr std::int64_t cache_bytes = std::int64_t{32} << 20, most = 8;
-    std::int64_t const vector_bytes = std::max<std::int64_t>(columns, 1) * sizeof(T);
-    return std::clamp<std::int64_t>(cache_bytes / vector_bytes, 1, most);
-  }
-
   void multiply_some(Stream& stream, T const* x, T* y, unsigned vectors) const {
     auto* const parts = const_cast<T*>(parts_.data());
     auto const blocks = static_cast<unsigned>(pieces_.size());

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "core/processors.hpp"
+#include "kernels/sparse/locality.hpp"
 #include "kernels/sparse/slices.hpp"
 #include "support/refusal.hpp"
 #include "support/sparse_cases.hpp"
@@ -89,6 +90,23 @@ TEST(SparseMatrices, AreChosenByTheirDiagonals) {
             "adaptive");
   EXPECT_EQ(chosen(test::csr_of<double>(5, 5, {})), "adaptive");
   EXPECT_EQ(choose(Backend::cpu, stencil_matrix<double>(Neighbours::axes, {9, 9, 9})), "threads");
+}
+
+/// 2²¹ elements all over 2²¹ columns touch all of their 16 MiB in float64; those about a diagonal a part.
+TEST(SparseMatrices, VectorsThatACacheHolds) {
+  constexpr std::int64_t n = std::int64_t{1} << 21;
+  Csr<double> wide{n / 16, n, {}, {}, {}};
+  for (std::int64_t row = 0; row <= wide.rows; ++row) wide.offsets.push_back(16 * row);
+  wide.values.resize(static_cast<std::size_t>(n));
+  for (std::int64_t k = 0; k < n; ++k)
+    wide.column_indices.push_back(static_cast<std::int32_t>(k * 40503 % n));
+  EXPECT_EQ(vectors_in_cache(wide), 2);
+  Csr<float> narrow{wide.rows, n, wide.offsets, wide.column_indices, {}};
+  narrow.values.resize(wide.values.size());
+  EXPECT_EQ(vectors_in_cache(narrow), 4);
+  for (std::int32_t& column : wide.column_indices) column /= 4;
+  EXPECT_EQ(vectors_in_cache(wide), 8);
+  EXPECT_EQ(vectors_in_cache(test::csr_of<double>(3, 5, {})), 8);
 }
 
 TEST(SparseMatrices, Refusals) {
