@@ -1,6 +1,7 @@
 #include "simulations/linear_system_iterations.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/reading.hpp"
 #include "simulations/linear_system_parameters.hpp"
@@ -14,6 +15,12 @@ namespace gridstride::linear_system {
 using krylov::Method;
 
 namespace {
+
+/// Whether a hierarchy may be made.
+bool may_aggregate(config::RunConfig const& run, std::int64_t rows) {
+  std::string const& asked = parameters_of(run).method;
+  return asked == "amg_cg" || (asked == "auto" && rows >= least_aggregated);
+}
 
 constexpr Method iterative[] = {Method::cg, Method::minres, Method::bicgstab, Method::gmres};
 
@@ -36,8 +43,25 @@ krylov::Options options_of(config::RunConfig const& run) {
           .restart = static_cast<int>(parameters.restart)};
 }
 
-MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
-  if (goes_without_rows(run)) return stencil_memory(run, inputs, backend);
+namespace {
+
+/// What b, x and a method's vectors take of a device for a right-hand side.
+std::size_t bytes_of_column(config::RunConfig const& run, std::int64_t rows) {
+  std::string const& asked = parameters_of(run).method;
+  std::size_t const element = size_of(run.precision);
+  // What `auto` takes is known when A is; gmres, which it may end with, asks for its vectors then.
+  auto const vectors = krylov::work_bytes(asked == "auto" ? Method::bicgstab : method_called(asked),
+                                          rows, element, options_of(run), true);
+  auto bytes = vectors + 2 * static_cast<std::size_t>(rows) * element;
+  if (parameters_of(run).preconditioner == "chebyshev")
+    bytes += 2 * static_cast<std::size_t>(rows) * element;
+  // A cycle's on the finest level, and on all coarser ones.
+  if (may_aggregate(run, rows)) bytes += 4 * static_cast<std::size_t>(rows) * element;
+  return bytes;
+}
+
+/// Where one right-hand side is solved at a time.
+MemoryForecast memory_of_one(config::RunConfig const& run, Inputs const& inputs) {
   auto const extents = extents_of(run, inputs);
   auto const sparse = *sparse_extents(run, inputs);
   std::size_t const element = size_of(run.precision);
@@ -49,13 +73,8 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs,
                           .array_name = "the rows of A",
                           .key = "parameters.matrix"};
   forecast.field_bytes = static_cast<std::size_t>(extents.size()) * element;
-  // The method's vectors, the diagonal, b and x of a column, and all of x. What `auto` takes is known
-  // when A is; gmres, which it may end with, asks for its vectors then.
-  std::string const& asked = parameters_of(run).method;
-  auto const vectors = krylov::work_bytes(asked == "auto" ? Method::bicgstab : method_called(asked),
-                                          extents.rows, element, options_of(run), true);
-  forecast.other_bytes = vectors + 3 * n * element + forecast.field_bytes;
-  if (parameters_of(run).preconditioner == "chebyshev") forecast.other_bytes += 2 * n * element;
+  // Those of a column, the diagonal, and all of x.
+  forecast.other_bytes = bytes_of_column(run, extents.rows) + n * element + forecast.field_bytes;
   // Inverses of blocks, on the host meanwhile.
   auto const blocks =
       parameters_of(run).preconditioner == "block_jacobi"
@@ -67,8 +86,7 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs,
       parameters_of(run).preconditioner == "ic0" || parameters_of(run).preconditioner == "ilu0";
   if (has_factors) forecast.other_bytes += elements * (element + 4) + n * (2 * 16 + element + 24);
   // A hierarchy: the matrix once more, interpolation and its transpose, coarser matrices; vectors.
-  if (asked == "amg_cg" || (asked == "auto" && extents.rows >= least_aggregated))
-    forecast.other_bytes += 3 * rows_bytes + 12 * n * element;
+  if (may_aggregate(run, extents.rows)) forecast.other_bytes += 3 * rows_bytes + 8 * n * element;
   // What is read, in float64, and entries as they are parsed; then the rows that stay there.
   std::size_t const reading =
       elements * 12 + (n + 1) * 8 + static_cast<std::size_t>(sparse.entries) * 16;
@@ -78,6 +96,42 @@ MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs,
   forecast.host_bytes += blocks;
   if (has_factors) forecast.host_bytes += elements * (20 + 12 + element + 4) + n * 120;
   note_right(forecast, run, inputs);
+  return forecast;
+}
+
+/// What can be allocated on the device that the run is for, as far as that is known before; 0 without one.
+double free_memory(config::RunConfig const& run, Backend backend) {
+  auto const devices = Device::available();
+  auto const found = std::ranges::find_if(devices, [&](Device const& device) {
+    return device.backend() == backend &&
+           (!run.device.has_ordinal || device.ordinal() == run.device.ordinal);
+  });
+  return found == devices.end() ? 0 : static_cast<double>(found->free_memory());
+}
+
+}  // namespace
+
+std::int64_t columns_together(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
+  auto const [rows, columns] = extents_of(run, inputs);
+  if (columns == 1 || parameters_of(run).method == "gmres") return 1;
+  constexpr std::int64_t of_one_read = 8, most = 32, elements = std::int64_t{1} << 20;
+  std::int64_t const wanted =
+      std::min(columns, std::clamp(elements / std::max<std::int64_t>(rows, 1), of_one_read, most));
+  double const left =
+      0.75 * free_memory(run, backend) - static_cast<double>(memory_of_one(run, inputs).bytes());
+  double const more = left / static_cast<double>(bytes_of_column(run, rows));
+  return more >= static_cast<double>(wanted)
+             ? wanted
+             : std::max<std::int64_t>(1, 1 + static_cast<std::int64_t>(std::floor(more)));
+}
+
+MemoryForecast sparse_memory(config::RunConfig const& run, Inputs const& inputs, Backend backend) {
+  if (goes_without_rows(run)) return stencil_memory(run, inputs, backend);
+  auto forecast = memory_of_one(run, inputs);
+  auto const rows = extents_of(run, inputs).rows;
+  auto const more = static_cast<std::size_t>(columns_together(run, inputs, backend) - 1);
+  forecast.other_bytes += more * bytes_of_column(run, rows);
+  forecast.host_bytes += 2 * more * static_cast<std::size_t>(rows) * size_of(run.precision);
   return forecast;
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "config/run_config.hpp"
 #include "kernels/krylov/krylov.hpp"
+#include "model/simulation.hpp"
 
 /// What a config asks of iterations, for `linear_system` alone.
 namespace gridstride::linear_system {
@@ -15,5 +17,10 @@ krylov::Method method_called(std::string const& name);
 krylov::Method method_without_rows(config::RunConfig const& run);
 
 krylov::Options options_of(config::RunConfig const& run);
+
+/// How many right-hand sides are solved together, at most, where no stencil takes the place of rows: 1 by
+/// gmres, else eight, which one read of an element of A serves, or more where launches cost more than
+/// that; fewer where a device of this kind has no memory free for them.
+std::int64_t columns_together(config::RunConfig const& run, Inputs const& inputs, Backend backend);
 
 }  // namespace gridstride::linear_system

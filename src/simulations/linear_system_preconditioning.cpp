@@ -20,6 +20,30 @@
 
 namespace gridstride::linear_system {
 
+std::string preconditioner_refusal(std::string const& asked, krylov::Method method,
+                                   CsrFindings const& found) {
+  bool const definite = found.symmetric() && found.not_positive < 0;
+  if (asked == "chebyshev" && !definite)
+    return "chebyshev needs a symmetric matrix with a positive diagonal (jacobi and none take "
+           "others)";
+  if (asked == "ic0" && !definite)
+    return fmt::format(
+        "ic0 needs a symmetric matrix with a positive diagonal{} (ilu0 takes others, for bicgstab "
+        "and gmres)",
+        found.symmetric()
+            ? fmt::format(" (here row {}, counted from 0, has none)", found.not_positive)
+            : "");
+  if (asked == "ilu0" && needs_symmetry(method))
+    return fmt::format(
+        "ilu0 is not symmetric, as {} needs it (ic0 is; bicgstab and gmres take ilu0)",
+        name_of(method));
+  if (asked == "ilu0" && found.empty >= 0)
+    return fmt::format(
+        "ilu0 needs an element other than 0 in each row (here row {}, counted from 0, has none)",
+        found.empty);
+  return {};
+}
+
 template <class T>
 Preconditioning<T> by_diagonal(Stream& stream, ScaledSystem<T> const& system, krylov::Method method,
                                bool definite) {
@@ -144,9 +168,12 @@ Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
   if (definite) positive_diagonal(system.rows());
   auto const factors = sparse::factorize(system.rows(), kind);
   auto const solver = std::make_shared<sparse::IncompleteSolver<T> const>(stream, factors);
-  Preconditioning<T> found{
-      [solver](Stream& s, std::span<T const> r, std::span<T> z) { solver->solve(s, r, z); },
-      definite ? "ic0" : "ilu0"};
+  Preconditioning<T> found{[solver, n = static_cast<std::size_t>(system.rows().rows)](
+                               Stream& s, std::span<T const> r, std::span<T> z) {
+                             for (std::size_t first = 0; first < r.size(); first += n)
+                               solver->solve(s, r.subspan(first, n), z.subspan(first, n));
+                           },
+                           definite ? "ic0" : "ilu0"};
   if (factors.shift > 0)
     found.note = fmt::format(
         "preconditioner: {} is of A with {} of the sum of |a_ij| added to each element of the "
@@ -156,14 +183,16 @@ Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
 }
 
 template <class T>
-Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system) {
+Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system,
+                                  std::int64_t vectors) {
   auto const& rows = system.rows();
   positive_diagonal(rows);
   // Constants in the given units are these in the system's own.
   auto units = system.units_of_unknowns();
   if (!units.empty() && excess(rows, units) > excess(rows, {})) units.clear();
   auto const hierarchy = std::make_shared<amg::Hierarchy<T> const>(
-      stream, amg::on_device(stream, rows), amg::Options{}, on_device<T>(stream, units));
+      stream, amg::on_device(stream, rows), amg::Options{.vectors = vectors},
+      on_device<T>(stream, units));
   return {amg::preconditioner<T>(hierarchy), "amg"};
 }
 
@@ -191,7 +220,7 @@ bool suits_aggregation(Csr<double> const& matrix) {
   template Preconditioning<T> by_blocks(Stream&, ScaledSystem<T> const&, std::int64_t,            \
                                         sparse::Blocks);                                          \
   template Preconditioning<T> by_factors(Stream&, ScaledSystem<T> const&, sparse::Incomplete);    \
-  template Preconditioning<T> by_aggregation(Stream&, ScaledSystem<T> const&);
+  template Preconditioning<T> by_aggregation(Stream&, ScaledSystem<T> const&, std::int64_t);
 GRIDSTRIDE_INSTANTIATE(float)
 GRIDSTRIDE_INSTANTIATE(double)
 

@@ -8,7 +8,8 @@
 #include "kernels/sparse/incomplete.hpp"
 #include "simulations/linear_system_scaled.hpp"
 
-/// What sparse systems are preconditioned by, for `linear_system` alone.
+/// What sparse systems are preconditioned by, for `linear_system` alone. All of it takes several vectors,
+/// one after the other.
 namespace gridstride::linear_system {
 
 template <class T>
@@ -17,6 +18,14 @@ struct Preconditioning {
   std::string name = "none";
   std::string note = {};  ///< what a user may want to know of it
 };
+
+inline bool needs_symmetry(krylov::Method method) {
+  return method == krylov::Method::cg || method == krylov::Method::minres;
+}
+
+/// Why a preconditioner that was asked for does not go with a method, or with a matrix; empty where it may.
+std::string preconditioner_refusal(std::string const& asked, krylov::Method method,
+                                   CsrFindings const& found);
 
 /// Division by the diagonal, of `minres` by its magnitude; none where an element is 0, or where
 /// `definite` does not hold.
@@ -42,9 +51,11 @@ Preconditioning<T> by_factors(Stream& stream, ScaledSystem<T> const& system,
                               sparse::Incomplete kind);
 
 /// A cycle of algebraic multigrid, for a symmetric matrix with a positive diagonal. It interpolates
-/// constants in the units in which rows have the more diagonal: the given ones or the system's own.
+/// constants in the units in which rows have the more diagonal: the given ones or the system's own. It has
+/// memory for so many vectors at once.
 template <class T>
-Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system);
+Preconditioning<T> by_aggregation(Stream& stream, ScaledSystem<T> const& system,
+                                  std::int64_t vectors);
 
 /// The fewest rows for which a hierarchy may be worth its set-up, and how many iterations that costs.
 inline constexpr std::int64_t least_aggregated = 10000;

@@ -36,6 +36,25 @@ template <class T>
 ScaledSystem<T>::ScaledSystem(Csr<double> matrix, bool symmetric)
     : exponents_(sparse::equilibrate(matrix, symmetric)) {
   rows_ = sparse::scaled<T>(std::move(matrix), exponents_);
+  auto const n = static_cast<std::size_t>(rows_.rows);
+  std::vector<double> norms(tiles_of(n)), plain_norms(norms.size());
+  std::int64_t const work = 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1);
+  for_each_tile(n, work, [&](std::size_t tile, std::size_t i, std::size_t last) {
+    for (; i < last; ++i) {
+      double size = 0, plain_size = 0;
+      for (auto k = static_cast<std::size_t>(rows_.offsets[i]);
+           k < static_cast<std::size_t>(rows_.offsets[i + 1]); ++k) {
+        double const value = std::abs(static_cast<double>(rows_.values[k]));
+        auto const j = static_cast<std::size_t>(rows_.column_indices[k]);
+        size += value;
+        plain_size += std::ldexp(value, exponents_.rows[i] + exponents_.columns[j]);
+      }
+      norms[tile] = std::max(norms[tile], size);
+      plain_norms[tile] = std::max(plain_norms[tile], plain_size);
+    }
+  });
+  for (double const norm : norms) norm_ = std::max(norm_, norm);
+  for (double const norm : plain_norms) plain_norm_ = std::max(plain_norm_, norm);
 }
 
 template <class T>
@@ -50,7 +69,7 @@ std::vector<T> ScaledSystem<T>::units_of_unknowns() const {
 }
 
 template <class T>
-std::vector<T> ScaledSystem<T>::scaled_right(std::span<double const> b, int& exponent) const {
+auto ScaledSystem<T>::scaled_right(std::span<double const> b, int& exponent) const -> Values<T> {
   constexpr int none = std::numeric_limits<int>::min();
   std::vector<int> largest(tiles_of(b.size()), none);
   for_each_tile(b.size(), work_of_scaling, [&](std::size_t tile, std::size_t i, std::size_t last) {
@@ -58,11 +77,11 @@ std::vector<T> ScaledSystem<T>::scaled_right(std::span<double const> b, int& exp
       if (b[i] != 0) largest[tile] = std::max(largest[tile], std::ilogb(b[i]) - exponents_.rows[i]);
   });
   exponent = largest.empty() ? none : std::ranges::max(largest);
-  std::vector<T> scaled(b.size());
   if (exponent == none) {
     exponent = 0;
-    return scaled;
+    return Values<T>(b.size(), T{0});
   }
+  Values<T> scaled(b.size());
   for_each_tile(b.size(), work_of_scaling, [&](std::size_t, std::size_t i, std::size_t last) {
     for (; i < last; ++i)
       scaled[i] = static_cast<T>(std::ldexp(b[i], -exponents_.rows[i] - exponent));
@@ -71,8 +90,8 @@ std::vector<T> ScaledSystem<T>::scaled_right(std::span<double const> b, int& exp
 }
 
 template <class T>
-std::vector<T> ScaledSystem<T>::solution(std::span<T const> scaled, int exponent) const {
-  std::vector<T> x(scaled.size());
+auto ScaledSystem<T>::solution(std::span<T const> scaled, int exponent) const -> Values<T> {
+  Values<T> x(scaled.size());
   for_each_tile(x.size(), work_of_scaling, [&](std::size_t, std::size_t i, std::size_t last) {
     for (; i < last; ++i)
       x[i] = static_cast<T>(
@@ -82,10 +101,12 @@ std::vector<T> ScaledSystem<T>::solution(std::span<T const> scaled, int exponent
 }
 
 template <class T>
-std::vector<double> ScaledSystem<T>::back(std::span<T const> solution, int exponent) const {
-  std::vector<double> scaled(solution.size());
-  for (std::size_t i = 0; i < scaled.size(); ++i)
-    scaled[i] = std::ldexp(static_cast<double>(solution[i]), exponents_.columns[i] - exponent);
+auto ScaledSystem<T>::back(std::span<T const> solution, int exponent) const -> Values<double> {
+  Values<double> scaled(solution.size());
+  for_each_tile(scaled.size(), work_of_scaling, [&](std::size_t, std::size_t i, std::size_t last) {
+    for (; i < last; ++i)
+      scaled[i] = std::ldexp(static_cast<double>(solution[i]), exponents_.columns[i] - exponent);
+  });
   return scaled;
 }
 
@@ -146,7 +167,6 @@ struct Sizes {
 /// What rows have, in the system's units and in the given ones.
 struct Sums {
   Sizes left, right, plain_left, plain_right;
-  double a = 0, plain_a = 0;  ///< the largest Σ_j|a_ij|
   double x = 0;
   double plain_x = -std::numeric_limits<double>::infinity();  ///< log₂, for it need not be a number
 
@@ -155,8 +175,6 @@ struct Sums {
     right.add(more.right);
     plain_left.add(more.plain_left);
     plain_right.add(more.plain_right);
-    a = std::max(a, more.a);
-    plain_a = std::max(plain_a, more.plain_a);
     x = std::max(x, more.x);
     plain_x = std::max(plain_x, more.plain_x);
   }
@@ -194,19 +212,14 @@ Sums sums_of(Csr<T> const& rows, sparse::Exponents const& exponents, std::span<X
   TileSums of_rows;
   Sums found;
   for (std::size_t i = first; i < last; ++i) {
-    double sum = 0, size = 0, plain_size = 0;
+    double sum = 0;
     for (auto k = static_cast<std::size_t>(rows.offsets[i]);
          k < static_cast<std::size_t>(rows.offsets[i + 1]); ++k) {
       auto const j = static_cast<std::size_t>(rows.column_indices[k]);
-      auto const value = static_cast<double>(rows.values[k]);
-      sum += value * static_cast<double>(scaled[j]);
-      size += std::abs(value);
-      plain_size += std::ldexp(std::abs(value), exponents.rows[i] + exponents.columns[j]);
+      sum += static_cast<double>(rows.values[k]) * static_cast<double>(scaled[j]);
     }
     auto const b = static_cast<double>(right[i]);
     of_rows.add_row(b - sum, b, exponents.rows[i] + exponent);
-    found.a = std::max(found.a, size);
-    found.plain_a = std::max(found.plain_a, plain_size);
     double const x = std::abs(static_cast<double>(scaled[i]));
     found.x = std::max(found.x, x);
     if (x > 0) found.plain_x = std::max(found.plain_x, log_of(x) + exponent - exponents.columns[i]);
@@ -221,29 +234,62 @@ double ratio(double part, double whole) { return part == 0 ? 0 : part / whole; }
 
 template <class T>
 template <class X>
+struct ScaledSystem<T>::Column {
+  std::span<X const> scaled;
+  std::span<T const> right;
+  int exponent;
+};
+
+/// What a tile of the matrix has is in a cache for all columns.
+template <class T>
+template <class X>
+std::vector<Residual> ScaledSystem<T>::residuals_of(std::span<Column<X> const> columns) const {
+  auto const n = static_cast<std::size_t>(rows_.rows);
+  std::vector<Sums> tiles(tiles_of(n) * columns.size());
+  std::int64_t const work = 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1) *
+                            static_cast<std::int64_t>(columns.size());
+  for_each_tile(n, work, [&](std::size_t tile, std::size_t first, std::size_t last) {
+    for (std::size_t k = 0; k < columns.size(); ++k)
+      tiles[tile * columns.size() + k] = sums_of(
+          rows_, exponents_, columns[k].scaled, columns[k].right, columns[k].exponent, first, last);
+  });
+  std::vector<Residual> residuals;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    Sums all;
+    for (std::size_t i = k; i < tiles.size(); i += columns.size()) all.add(tiles[i]);
+    // ‖A‖∞·‖x‖∞ beside ‖b‖∞, by their logarithms.
+    double const product = log_of(plain_norm_) + all.plain_x;
+    double const right_size = log_of(all.plain_right.largest);
+    double const larger = std::max(product, right_size);
+    Residual found;
+    found.norm = all.plain_left.norm;
+    found.relative = ratio(all.plain_left.norm, all.plain_right.norm);
+    found.scaled_relative = ratio(all.left.norm, all.right.norm);
+    if (all.plain_left.largest > 0)
+      found.backward_error = std::exp2(log_of(all.plain_left.largest) - larger) /
+                             (std::exp2(product - larger) + std::exp2(right_size - larger));
+    found.scaled_backward_error = ratio(all.left.largest, norm_ * all.x + all.right.largest);
+    residuals.push_back(found);
+  }
+  return residuals;
+}
+
+template <class T>
+template <class X>
 Residual ScaledSystem<T>::residual(std::span<X const> scaled, std::span<T const> right,
                                    int exponent) const {
-  auto const n = static_cast<std::size_t>(rows_.rows);
-  std::vector<Sums> tiles(tiles_of(n));
-  std::int64_t const work = 16 * (rows_.nonzeros() / std::max<std::int64_t>(rows_.rows, 1) + 1);
-  for_each_tile(n, work, [&](std::size_t tile, std::size_t first, std::size_t last) {
-    tiles[tile] = sums_of(rows_, exponents_, scaled, right, exponent, first, last);
-  });
-  Sums all;
-  for (auto const& tile : tiles) all.add(tile);
-  // ‖A‖∞·‖x‖∞ beside ‖b‖∞, by their logarithms.
-  double const product = log_of(all.plain_a) + all.plain_x;
-  double const right_size = log_of(all.plain_right.largest);
-  double const larger = std::max(product, right_size);
-  Residual found;
-  found.norm = all.plain_left.norm;
-  found.relative = ratio(all.plain_left.norm, all.plain_right.norm);
-  found.scaled_relative = ratio(all.left.norm, all.right.norm);
-  if (all.plain_left.largest > 0)
-    found.backward_error = std::exp2(log_of(all.plain_left.largest) - larger) /
-                           (std::exp2(product - larger) + std::exp2(right_size - larger));
-  found.scaled_backward_error = ratio(all.left.largest, all.a * all.x + all.right.largest);
-  return found;
+  Column<X> const column{scaled, right, exponent};
+  return residuals_of<X>({&column, 1})[0];
+}
+
+template <class T>
+std::vector<Residual> ScaledSystem<T>::residuals(std::span<Values<T> const> scaled,
+                                                 std::span<Values<T> const> rights,
+                                                 std::span<int const> exponents) const {
+  std::vector<Column<T>> columns;
+  for (std::size_t k = 0; k < scaled.size(); ++k)
+    columns.push_back({scaled[k], rights[k], exponents[k]});
+  return residuals_of<T>(columns);
 }
 
 #define GRIDSTRIDE_INSTANTIATE(T) \

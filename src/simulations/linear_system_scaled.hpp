@@ -29,6 +29,10 @@ struct Residual {
 template <class T>
 class ScaledSystem {
  public:
+  /// What all threads fill.
+  template <class U>
+  using Values = typename Csr<U>::template Array<U>;
+
   ScaledSystem() = default;
   ScaledSystem(Csr<double> matrix, bool symmetric);
 
@@ -38,11 +42,11 @@ class ScaledSystem {
   std::vector<T> units_of_unknowns() const;
 
   /// b' of a column of b; its largest element is in [1, 2), and `exponent` becomes e.
-  std::vector<T> scaled_right(std::span<double const> b, int& exponent) const;
+  Values<T> scaled_right(std::span<double const> b, int& exponent) const;
   /// x in T. An element that T cannot hold is infinite, or has lost digits.
-  std::vector<T> solution(std::span<T const> scaled, int exponent) const;
+  Values<T> solution(std::span<T const> scaled, int exponent) const;
   /// x' of x, as far as T tells.
-  std::vector<double> back(std::span<T const> solution, int exponent) const;
+  Values<double> back(std::span<T const> solution, int exponent) const;
   /// The first element of x that T cannot hold with all of its digits, though x' has one there.
   std::optional<std::size_t> first_lost(std::span<T const> scaled, int exponent) const;
   /// The same as a number: its logarithm to the base 10.
@@ -51,12 +55,22 @@ class ScaledSystem {
   /// Of x' in T or in float64.
   template <class X>
   Residual residual(std::span<X const> scaled, std::span<T const> right, int exponent) const;
+  /// Of several x' in T, with one read of the matrix.
+  std::vector<Residual> residuals(std::span<Values<T> const> scaled,
+                                  std::span<Values<T> const> rights,
+                                  std::span<int const> exponents) const;
   /// What rounding may make of `scaled_backward_error`: ε for each element of the longest row, and some.
   double rounding() const;
 
  private:
+  template <class X>
+  struct Column;
+  template <class X>
+  std::vector<Residual> residuals_of(std::span<Column<X> const> columns) const;
+
   Csr<T> rows_;
   sparse::Exponents exponents_;
+  double norm_ = 0, plain_norm_ = 0;  // ‖A'‖∞, ‖A‖∞
 };
 
 }  // namespace gridstride::linear_system

@@ -20,12 +20,15 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "kernels/elementwise/elementwise.hpp"
 #include "kernels/krylov/krylov.hpp"
 #include "kernels/sparse/sparse.hpp"
+#include "kernels/support/parallel_for.hpp"
 #include "model/entry.hpp"
 #include "model/one_shot.hpp"
 #include "model/reading.hpp"
 #include "model/values.hpp"
+#include "simulations/linear_system_group.hpp"
 #include "simulations/linear_system_iterations.hpp"
 #include "simulations/linear_system_parameters.hpp"
 #include "simulations/linear_system_preconditioning.hpp"
@@ -41,18 +44,11 @@ namespace {
 using krylov::Method;
 using krylov::Outcome;
 
-bool needs_symmetry(Method method) { return method == Method::cg || method == Method::minres; }
-
-/// A column of the solution in the units of the system, and what it is worth.
-template <class T>
-struct Solved {
-  krylov::Result result;
-  std::vector<T> x;
-  Residual left;
-};
-
 template <class T>
 class SparseSystem final : public OneShot {
+  template <class U>
+  using Values = typename ScaledSystem<T>::template Values<U>;
+
  public:
   SparseSystem(config::RunConfig const& run, Stream const& stream, Inputs const& inputs);
 
@@ -63,8 +59,10 @@ class SparseSystem final : public OneShot {
   Grid formula_grid(Field const&) const override { return extents_.formula_grid(); }
   std::vector<NamedValue> diagnostics() const override;
   std::vector<NamedText> chosen() const override {
-    return {
+    std::vector<NamedText> texts = {
         {"method", method_name_}, {"preconditioner", preconditioner_name_}, {"sparse", variant_}};
+    if (extents_.columns > 1) texts.push_back({"together", std::to_string(at_once())});
+    return texts;
   }
   std::vector<std::string> fallbacks() const override { return fallbacks_; }
   std::string shortfall() const override { return report_.shortfall(); }
@@ -72,20 +70,31 @@ class SparseSystem final : public OneShot {
  private:
   void compute() override;
   void read_matrix(config::RunConfig const& run, Inputs const& inputs);
-  std::vector<double> read_right(config::RunConfig const& run, Inputs const& inputs);
+  Values<double> read_right(config::RunConfig const& run, Inputs const& inputs);
   void choose_method(config::RunConfig const& run, Csr<double> const& read);
   void require_solvable_rows() const;
   void precondition(config::RunConfig const& run);
   krylov::Operator<T> products() const;
-  void solve_column(std::int64_t column, std::vector<T>& x);
+  std::int64_t at_once() const {
+    return method_ == Method::gmres || variant_ == "cusparse" ? 1 : together_;
+  }
+  std::span<double const> right_of(std::int64_t column) const {
+    auto const n = static_cast<std::size_t>(extents_.rows);
+    return std::span(right_).subspan(static_cast<std::size_t>(column) * n, n);
+  }
+  Group<T> begin_group(std::int64_t first);
+  std::int64_t solve_group(std::int64_t first, Values<T>& x);
+  void settle(Group<T>& group, std::size_t k, Values<T>& x);
+  krylov::Options first_options() const;
+  void solve_all(Group<T>& group);
   krylov::Result solve_by(Method method, std::span<T const> b, std::span<T> x,
                           krylov::Options const& options);
-  krylov::Result solve_in_two(std::span<T const> b, std::span<T> x);
+  krylov::Result choose_again(krylov::Result result, std::span<T const> b, std::span<T> x);
+  krylov::Result aggregate(krylov::Result result, std::span<T const> b, std::span<T> x);
   void leave_aggregation();
-  krylov::Result solve_by_choice(std::span<T const> b, std::span<T> x);
-  Solved<T> solve_scaled(std::span<T const> right, int exponent);
-  void go_on(Solved<T>& solved, std::span<T const> right, int exponent, Buffer<T> const& b,
-             Buffer<T>& x);
+  Solved<T> finish_column(Group<T>& group, std::size_t k);
+  void go_on(Solved<T>& solved, std::span<T const> right, int exponent, std::span<T const> b,
+             std::span<T> x);
   void require_held(Solved<T>& solved, std::span<T const> right, int exponent,
                     std::span<T const> x) const;
 
@@ -94,9 +103,11 @@ class SparseSystem final : public OneShot {
   bool automatic_;
   bool aggregates_ = false;     ///< amg_cg
   bool may_aggregate_ = false;  ///< `auto`, once cg has shown that it takes long
+  bool gave_way_ = false;       ///< `auto` has taken another method or preconditioner
+  std::int64_t together_;       ///< right-hand sides that are solved at once, unless by gmres
   CsrFindings found_;
   ScaledSystem<T> system_;
-  std::vector<double> right_;
+  Values<double> right_;  // columns one after the other
   std::shared_ptr<sparse::Matrix<T> const> matrix_;
   krylov::Preconditioner<T> preconditioner_;
   Method method_ = Method::cg;
@@ -113,6 +124,7 @@ SparseSystem<T>::SparseSystem(config::RunConfig const& run, Stream const& stream
       extents_(extents_of(run, inputs)),
       options_(options_of(run)),
       automatic_(parameters_of(run).method == "auto"),
+      together_(columns_together(run, inputs, stream.backend())),
       x_(stream_, MemorySpace::device, static_cast<std::size_t>(extents_.size())),
       report_(extents_.columns) {
   zero_async(x_.span(), stream_);
@@ -137,15 +149,22 @@ void SparseSystem<T>::read_matrix(config::RunConfig const& run, Inputs const& in
 }
 
 template <class T>
-std::vector<double> SparseSystem<T>::read_right(config::RunConfig const& run,
-                                                Inputs const& inputs) {
+auto SparseSystem<T>::read_right(config::RunConfig const& run, Inputs const& inputs)
+    -> Values<double> {
   Buffer<double> there(stream_, MemorySpace::device, x_.size());
   fill_right(stream_, run, inputs, there.span(), &times_);
   if (auto const place = first_non_finite<double>(stream_, std::as_const(there).span(), "auto");
       place >= 0)
     throw ConfigError({not_finite(run, inputs, place)});
-  std::vector<double> values(there.size());
-  copy_async(std::span(values), std::as_const(there).span(), stream_);
+  auto const n = static_cast<std::size_t>(extents_.rows);
+  Values<double> values(there.size());
+  Buffer<double> column(stream_, MemorySpace::device, n);
+  auto const columns = static_cast<int>(extents_.columns);
+  for (int j = 0; j < columns; ++j) {
+    elementwise::component<double>(stream_, std::as_const(there).span(), columns, j, column.span());
+    copy_async(std::span(values).subspan(static_cast<std::size_t>(j) * n, n),
+               std::as_const(column).span(), stream_);
+  }
   stream_.synchronize();
   return values;
 }
@@ -191,8 +210,7 @@ void SparseSystem<T>::require_solvable_rows() const {
     auto const end = rows.values.begin() + rows.offsets[row + 1];
     if (std::any_of(begin, end, [](T value) { return value != T{0}; })) continue;
     for (std::int64_t j = 0; j < extents_.columns; ++j)
-      if (double const value = right_[static_cast<std::size_t>(i * extents_.columns + j)];
-          value != 0)
+      if (double const value = right_of(j)[row]; value != 0)
         throw NumericalError(fmt::format(
             "linear_system: row {} of the matrix, counted from 0, has no element but 0, "
             "and the right-hand side is {} there: no x solves it",
@@ -202,31 +220,13 @@ void SparseSystem<T>::require_solvable_rows() const {
 
 template <class T>
 void SparseSystem<T>::precondition(config::RunConfig const& run) {
-  bool const positive = found_.not_positive < 0;
   std::string const& asked = parameters_of(run).preconditioner;
   auto const refuse = [&](std::string const& message) {
     throw ConfigError({run.problem(run.location("parameters.preconditioner"), message)});
   };
-  if (asked == "chebyshev" && !(found_.symmetric() && positive))
-    refuse(
-        "chebyshev needs a symmetric matrix with a positive diagonal (jacobi and none take "
-        "others)");
-  if (asked == "ic0" && !(found_.symmetric() && positive))
-    refuse(fmt::format(
-        "ic0 needs a symmetric matrix with a positive diagonal{} (ilu0 takes others, for bicgstab "
-        "and gmres)",
-        found_.symmetric()
-            ? fmt::format(" (here row {}, counted from 0, has none)", found_.not_positive)
-            : ""));
-  if (asked == "ilu0" && needs_symmetry(method_))
-    refuse(
-        fmt::format("ilu0 is not symmetric, as {} needs it (ic0 is; bicgstab and gmres take ilu0)",
-                    method_name_));
-  if (asked == "ilu0" && found_.empty >= 0)
-    refuse(
-        fmt::format("ilu0 needs an element other than 0 in each row (here row {}, counted from 0, "
-                    "has none)",
-                    found_.empty));
+  if (auto const refusal = preconditioner_refusal(asked, method_, found_); !refusal.empty())
+    refuse(refusal);
+  bool const positive = found_.not_positive < 0;
   auto found =
       asked == "none"        ? Preconditioning<T>{}
       : asked == "chebyshev" ? by_polynomial(stream_, system_, products())
@@ -235,7 +235,7 @@ void SparseSystem<T>::precondition(config::RunConfig const& run) {
                       needs_symmetry(method_) ? sparse::Blocks::definite : sparse::Blocks::any)
       : asked == "ic0"  ? by_factors(stream_, system_, sparse::Incomplete::cholesky)
       : asked == "ilu0" ? by_factors(stream_, system_, sparse::Incomplete::lu)
-      : aggregates_     ? by_aggregation(stream_, system_)
+      : aggregates_     ? by_aggregation(stream_, system_, together_)
                         : by_diagonal(stream_, system_, method_, method_ != Method::cg || positive);
   if (asked == "jacobi" && found.name == "none")
     refuse(method_ == Method::cg
@@ -251,7 +251,8 @@ template <class T>
 krylov::Operator<T> SparseSystem<T>::products() const {
   return {.size = extents_.rows,
           .apply = [matrix = matrix_](Stream& stream, std::span<T const> from, std::span<T> to) {
-            matrix->multiply(stream, from, to);
+            auto const vectors = static_cast<std::int64_t>(from.size()) / matrix->rows();
+            matrix->multiply(stream, from, to, vectors);
           }};
 }
 
@@ -261,11 +262,33 @@ krylov::Result SparseSystem<T>::solve_by(Method method, std::span<T const> b, st
   return krylov::solve<T>(stream_, method, products(), preconditioner_, b, x, options);
 }
 
-/// From x = 0. What `auto` took may turn out not to suit; of a singular matrix minres tells.
+/// A hierarchy costs as much as some hundred iterations: it comes after those, where they do not do.
 template <class T>
-krylov::Result SparseSystem<T>::solve_by_choice(std::span<T const> b, std::span<T> x) {
-  zero_async(x, stream_);
-  auto result = may_aggregate_ ? solve_in_two(b, x) : solve_by(method_, b, x, options_);
+krylov::Options SparseSystem<T>::first_options() const {
+  auto options = options_;
+  if (may_aggregate_)
+    options.iterations = std::min<std::int64_t>(options.iterations, worth_a_hierarchy);
+  return options;
+}
+
+/// From x = 0, as far as the first method goes.
+template <class T>
+void SparseSystem<T>::solve_all(Group<T>& group) {
+  zero_async(group.x.span(), stream_);
+  auto const count = static_cast<std::int64_t>(group.size());
+  auto const b = std::as_const(group.b).span();
+  if (count > 1)
+    group.results = krylov::solve_together<T>(stream_, method_, products(), preconditioner_, b,
+                                              group.x.span(), count, first_options());
+  else
+    group.results = {solve_by(method_, b, group.x.span(), first_options())};
+}
+
+/// What `auto` took may turn out not to suit; of a singular matrix minres tells.
+template <class T>
+krylov::Result SparseSystem<T>::choose_again(krylov::Result result, std::span<T const> b,
+                                             std::span<T> x) {
+  if (may_aggregate_) result = aggregate(std::move(result), b, x);
   bool const suits =
       result.converged() || (method_ == Method::cg && (result.outcome == Outcome::iterations ||
                                                        result.outcome == Outcome::incompatible));
@@ -277,29 +300,30 @@ krylov::Result SparseSystem<T>::solve_by_choice(std::span<T const> b, std::span<
   fallbacks_.push_back(
       fmt::format("method: {} gave way to {} ({})", method_name_, name_of(instead), result.advice));
   leave_aggregation();
+  gave_way_ = true;
   method_ = instead;
   method_name_ = name_of(method_);
   zero_async(x, stream_);
   return solve_by(method_, b, x, options_);
 }
 
-/// A hierarchy costs as much as some hundred iterations: it comes after those, where they do not do, and
-/// stays for the columns that follow.
+/// Goes on with a hierarchy, which stays for the columns that follow, where `first_options` had too few
+/// iterations.
 template <class T>
-krylov::Result SparseSystem<T>::solve_in_two(std::span<T const> b, std::span<T> x) {
-  auto options = options_;
-  options.iterations = std::min<std::int64_t>(options.iterations, worth_a_hierarchy);
-  auto result = solve_by(method_, b, x, options);
-  if (result.outcome != Outcome::iterations || options_.iterations == options.iterations)
+krylov::Result SparseSystem<T>::aggregate(krylov::Result result, std::span<T const> b,
+                                          std::span<T> x) {
+  if (result.outcome != Outcome::iterations || options_.iterations <= worth_a_hierarchy)
     return result;
   fallbacks_.push_back(fmt::format("method: cg gave way to amg_cg ({})", result.advice));
-  auto found = by_aggregation(stream_, system_);
+  auto found = by_aggregation(stream_, system_, together_);
   preconditioner_ = std::move(found.apply);
   preconditioner_name_ = found.name;
+  gave_way_ = true;
   aggregates_ = true;
   may_aggregate_ = false;
   method_name_ = "amg_cg";
-  options.iterations = options_.iterations - result.iterations;
+  auto options = options_;
+  options.iterations -= result.iterations;
   auto next = solve_by(method_, b, x, options);
   next.iterations += result.iterations;
   next.history.insert(next.history.begin(), result.history.begin(), result.history.end() - 1);
@@ -316,25 +340,28 @@ void SparseSystem<T>::leave_aggregation() {
   preconditioner_name_ = found.name;
 }
 
+/// What the first method has come to, and what follows of it.
 template <class T>
-Solved<T> SparseSystem<T>::solve_scaled(std::span<T const> right, int exponent) {
-  Buffer<T> b(stream_, MemorySpace::device, right.size());
-  Buffer<T> x(stream_, MemorySpace::device, right.size());
-  copy_async(b.span(), right, stream_);
-  Solved<T> solved{
-      solve_by_choice(std::as_const(b).span(), x.span()), std::vector<T>(right.size()), {}};
-  copy_async(std::span(solved.x), std::as_const(x).span(), stream_);
-  stream_.synchronize();
-  solved.left = system_.template residual<T>(solved.x, right, exponent);
+Solved<T> SparseSystem<T>::finish_column(Group<T>& group, std::size_t k) {
+  auto const& right = group.rights[k];
+  auto const b = std::as_const(group).b_of(k);
+  auto const x = group.x_of(k);
+  Solved<T> solved{choose_again(std::move(group.results[k]), b, x), std::move(group.found[k]),
+                   group.left[k]};
+  if (gave_way_) {
+    copy_async(std::span(solved.x), std::span<T const>(x), stream_);
+    stream_.synchronize();
+    solved.left = system_.template residual<T>(solved.x, right, group.exponents[k]);
+  }
   if (solved.result.converged() && solved.left.relative > options_.tolerance)
-    go_on(solved, right, exponent, b, x);
+    go_on(solved, right, group.exponents[k], b, x);
   return solved;
 }
 
 /// The residual is small where all equations count alike, but not yet as they were given.
 template <class T>
 void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exponent,
-                            Buffer<T> const& b, Buffer<T>& x) {
+                            std::span<T const> b, std::span<T> x) {
   auto& [result, best, left] = solved;
   constexpr int most = 4;
   for (int again = 0; again < most && left.relative > options_.tolerance; ++again) {
@@ -343,9 +370,9 @@ void SparseSystem<T>::go_on(Solved<T>& solved, std::span<T const> right, int exp
                                  left.scaled_relative * options_.tolerance / left.relative / 2);
     options.iterations -= result.iterations;
     if (options.iterations < 1 || !(options.tolerance < 1)) break;
-    auto const next = solve_by(method_, b.span(), x.span(), options);
-    std::vector<T> found(best.size());
-    copy_async(std::span(found), std::as_const(x).span(), stream_);
+    auto const next = solve_by(method_, b, x, options);
+    Values<T> found(best.size());
+    copy_async(std::span(found), std::span<T const>(x), stream_);
     stream_.synchronize();
     auto const now = system_.template residual<T>(found, right, exponent);
     result.iterations += next.iterations;
@@ -387,40 +414,67 @@ void SparseSystem<T>::require_held(Solved<T>& solved, std::span<T const> right, 
 }
 
 template <class T>
-void SparseSystem<T>::solve_column(std::int64_t column, std::vector<T>& x) {
-  auto const stride = static_cast<std::size_t>(extents_.columns);
-  auto const first = static_cast<std::size_t>(column);
-  std::vector<double> gathered;
-  std::span<double const> b = right_;
-  if (stride > 1) {
-    for (std::size_t i = first; i < right_.size(); i += stride) gathered.push_back(right_[i]);
-    b = gathered;
+Group<T> SparseSystem<T>::begin_group(std::int64_t first) {
+  Group<T> group{.first = first};
+  auto const n = static_cast<std::size_t>(extents_.rows);
+  auto const count = static_cast<std::size_t>(std::min(at_once(), extents_.columns - first));
+  group.exponents.resize(count);
+  group.b = {stream_, MemorySpace::device, count * n};
+  group.x = {stream_, MemorySpace::device, count * n};
+  for (std::size_t k = 0; k < count; ++k) {
+    group.rights.push_back(
+        system_.scaled_right(right_of(first + static_cast<std::int64_t>(k)), group.exponents[k]));
+    copy_async(group.b.span().subspan(k * n, n), std::span<T const>(group.rights[k]), stream_);
   }
-  int exponent = 0;
+  return group;
+}
+
+/// What becomes of a column of a group, in the units that were given.
+template <class T>
+void SparseSystem<T>::settle(Group<T>& group, std::size_t k, Values<T>& x) {
+  auto const column = group.first + static_cast<std::int64_t>(k);
   auto const told = fallbacks_.size();
   Solved<T> solved;
-  std::vector<T> right;
-  times_.measure("solve", [&] {
-    right = system_.scaled_right(b, exponent);
-    solved = solve_scaled(right, exponent);
-  });
+  times_.measure("solve", [&] { solved = finish_column(group, k); });
   times_.measure("check", [&] {
-    auto held = system_.solution(solved.x, exponent);
-    require_held(solved, right, exponent, held);
-    if (stride == 1)
-      x = std::move(held);
-    else
-      for (std::size_t i = 0; i < held.size(); ++i) x[i * stride + first] = held[i];
+    auto const held = system_.solution(solved.x, group.exponents[k]);
+    require_held(solved, group.rights[k], group.exponents[k], held);
+    parallel_for(extents_.rows, 2, [&](std::int64_t i) {
+      x[static_cast<std::size_t>(i * extents_.columns + column)] =
+          held[static_cast<std::size_t>(i)];
+    });
   });
-  for (std::size_t k = told; k < fallbacks_.size(); ++k)
-    fallbacks_[k] = report_.label(column) + fallbacks_[k];
+  for (std::size_t i = told; i < fallbacks_.size(); ++i)
+    fallbacks_[i] = report_.label(column) + fallbacks_[i];
   report_.add(column, method_name_, solved.result, solved.left);
+}
+
+/// Returns how many columns are done: those up to the first for which `auto` gave way, for what it took
+/// then is what those that follow are solved by.
+template <class T>
+std::int64_t SparseSystem<T>::solve_group(std::int64_t first, Values<T>& x) {
+  Group<T> group;
+  times_.measure("solve", [&] {
+    group = begin_group(first);
+    solve_all(group);
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      group.found.emplace_back(group.rights[k].size());
+      copy_async(std::span(group.found[k]), std::span<T const>(group.x_of(k)), stream_);
+    }
+    stream_.synchronize();
+    group.left = system_.residuals(group.found, group.rights, group.exponents);
+  });
+  gave_way_ = false;
+  std::int64_t done = 0;
+  while (done < static_cast<std::int64_t>(group.size()) && !gave_way_)
+    settle(group, static_cast<std::size_t>(done++), x);
+  return done;
 }
 
 template <class T>
 void SparseSystem<T>::compute() {
-  std::vector<T> x(right_.size());
-  for (std::int64_t column = 0; column < extents_.columns; ++column) solve_column(column, x);
+  Values<T> x(right_.size());
+  for (std::int64_t done = 0; done < extents_.columns;) done += solve_group(done, x);
   times_.measure("transfer", [&] {
     copy_async(x_.span(), std::span<T const>(x), stream_);
     stream_.synchronize();

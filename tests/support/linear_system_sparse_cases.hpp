@@ -139,6 +139,62 @@ inline void expect_solutions_as_alone(Backend backend) {
       }
 }
 
+/// The same of more right-hand sides than go together, by all preconditioners, with some that do not
+/// converge; what each came to is told as alone, too.
+inline void expect_groups_as_alone(Backend backend) {
+  auto const side = [](int j) {
+    return j % 5 == 1   ? std::string("0")
+           : j % 5 == 3 ? std::string("1e-9")
+           : j % 5 == 4 ? fmt::format("(i == {})", 7 * j)
+                        : fmt::format("1e3*sin({}*i + i*i)", j);
+  };
+  auto const numbers_of = [&](OneShot const& done, std::size_t column) {
+    std::vector<double> numbers;
+    auto const tables = done.simulation->tables();
+    auto const& history = tables[0].columns;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(tables[0].rows()); ++k)
+      if (std::get<0>(history[0].numbers)[k] == static_cast<std::int64_t>(column))
+        numbers.push_back(std::get<1>(history[2].numbers)[k]);
+    return numbers;
+  };
+  struct Case {
+    std::string parameters, precision;
+    int count;
+    std::string together;
+  };
+  for (auto const& [parameters, precision, count, together] :
+       {Case{"method: cg, preconditioner: jacobi", "float64", 33, "32"},
+        {"method: cg, preconditioner: none, iterations: 40", "float64", 9, "9"},
+        {"method: cg, preconditioner: chebyshev", "float32", 9, "9"},
+        {"method: cg, preconditioner: block_jacobi", "float64", 7, "7"},
+        {"method: cg, preconditioner: ic0", "float64", 7, "7"},
+        {"method: amg_cg", "float32", 9, "9"},
+        {"method: minres", "float64", 7, "7"},
+        {"method: bicgstab, preconditioner: ilu0", "float64", 7, "7"},
+        {"method: gmres, restart: 20", "float64", 3, "1"}}) {
+    SCOPED_TRACE(parameters);
+    auto const make = [&, parameters = parameters, precision = precision](std::string const& rhs) {
+      return rows_yaml(backend, "{stencil: 5-point, points: [41, 33]}", rhs, parameters, precision);
+    };
+    std::string all;
+    for (int j = 0; j < count; ++j) all += fmt::format("{}\"{}\"", j > 0 ? ", " : "", side(j));
+    OneShot const done(make("[" + all + "]"), backend);
+    EXPECT_EQ(done.simulation->chosen().back().text, together);
+    auto const x = solve_system(make("[" + all + "]"), backend).x.memory;
+    auto const element = precision == "float64" ? sizeof(double) : sizeof(float);
+    for (int j = 0; j<count; j += count> 9 ? 5 : 1) {
+      auto const text = make("\"" + side(j) + "\"");
+      OneShot const alone(text, backend);
+      EXPECT_EQ(numbers_of(done, static_cast<std::size_t>(j)), numbers_of(alone, 0)) << j;
+      std::vector<std::byte> column;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        if (i / element % static_cast<std::size_t>(count) == static_cast<std::size_t>(j))
+          column.push_back(x[i]);
+      EXPECT_EQ(column, solve_system(text, backend).x.memory) << j;
+    }
+  }
+}
+
 /// Right sides whose squares have no place in float64, or sums none in float32.
 inline void expect_any_scale(Backend backend) {
   for (std::string const rhs : {"1e-250", "1e250"}) {
@@ -183,6 +239,38 @@ class MatrixFile {
   }
   std::filesystem::path file_;
 };
+
+/// What `auto` gives way to for the second right-hand side is what those after it are solved by, and not
+/// the first; as if they were solved one after the other.
+inline void expect_later_columns_give_way(Backend backend) {
+  // Three eigenvalues are negative, of smooth vectors; b of the first is none of those.
+  constexpr int n = 60;
+  MatrixFile const indefinite(n, [](int i, int j) {
+    return i == j ? 1.97 : std::abs(i - j) == 1 ? -1.0 : 0.0;
+  });
+  auto const smooth = [](int k) { return fmt::format("sin({}*pi*(i + 1)/(n + 1))", k); };
+  auto const yaml = [&](std::string const& sides) {
+    return sparse_yaml(indefinite.yaml(), sides, "method: auto, tolerance: 1e-10");
+  };
+  auto const all = "[\"" + smooth(30) + "\", \"" + smooth(2) + "\", \"" + smooth(30) + "\"]";
+  OneShot const done(yaml(all), backend);
+  auto const fallbacks = done.simulation->fallbacks();
+  ASSERT_EQ(fallbacks.size(), 1u);
+  EXPECT_EQ(fallbacks[0].find("right-hand side 1: method: cg gave way to minres ("), 0u)
+      << fallbacks[0];
+  auto const x = solve_system(yaml(all), backend).x.memory;
+  auto const first = solve_system(yaml("\"" + smooth(30) + "\""), backend).x.memory;
+  auto const third =
+      solve_system(sparse_yaml(indefinite.yaml(), "\"" + smooth(30) + "\"",
+                               "method: minres, preconditioner: jacobi, tolerance: 1e-10"),
+                   backend)
+          .x.memory;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    std::size_t const row = i / sizeof(double), byte = i % sizeof(double);
+    EXPECT_EQ(x[(3 * row) * sizeof(double) + byte], first[i]) << row;
+    EXPECT_EQ(x[(3 * row + 2) * sizeof(double) + byte], third[i]) << row;
+  }
+}
 
 /// Equations and unknowns in units that differ by hundreds of orders of magnitude.
 inline void expect_any_units(Backend backend) {

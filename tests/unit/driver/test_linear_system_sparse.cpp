@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "simulations/linear_system_iterations.hpp"
 #include "support/linear_system_sparse_cases.hpp"
 
 namespace gridstride::test {
@@ -11,6 +12,10 @@ TEST(LinearSystemSparse, EveryMethodFindsTheParabola) { expect_parabolas(cpu); }
 TEST(LinearSystemSparse, SeveralRightHandSides) { expect_several_sides(cpu); }
 
 TEST(LinearSystemSparse, SolutionsAreAsAlone) { expect_solutions_as_alone(cpu); }
+
+TEST(LinearSystemSparse, GroupsAreAsAlone) { expect_groups_as_alone(cpu); }
+
+TEST(LinearSystemSparse, LaterColumnsGiveWay) { expect_later_columns_give_way(cpu); }
 
 TEST(LinearSystemSparse, UnitsOfEitherSideDoNotMatter) { expect_any_scale(cpu); }
 
@@ -222,6 +227,32 @@ TEST(LinearSystemSparse, MemoryIsThatOfRowsAndVectors) {
   // r, the method's 3, z, the diagonal, b and x of a column, x: at least.
   EXPECT_GE(memory.bytes(), memory.array_bytes + 9 * 8000);
   EXPECT_GE(memory.host_bytes, 2 * memory.array_bytes);
+}
+
+/// Of each of nine a column of x, one of b, and what cg takes: r, 3 of the method, z, x, b, and the sums of
+/// a tile.
+TEST(LinearSystemSparse, MemoryIsThatOfThoseSolvedTogether) {
+  auto const with = [](std::int64_t side, int count) {
+    return config_of(rows_yaml(
+        cpu, fmt::format("{{stencil: 27-point, points: [{0}, {0}, {0}]}}", side),
+        fmt::format("{{expression: j, count: {}}}", count), "method: cg, preconditioner: jacobi"));
+  };
+  auto const bytes = [&](int count) {
+    auto const config = with(10, count);
+    return memory_of(entry_of(config), config, inputs_of(config), cpu).bytes();
+  };
+  EXPECT_EQ(bytes(9) - bytes(1), 8 * (2 * 8000 + 7 * 8000 + 8 * sizeof(double)));
+  auto const together = [&](std::int64_t side, int count) {
+    auto const config = with(side, count);
+    return linear_system::columns_together(config, inputs_of(config), cpu);
+  };
+  EXPECT_EQ(together(10, 1), 1);
+  EXPECT_EQ(together(10, 9), 9);
+  EXPECT_EQ(together(32, 40), 32);
+  EXPECT_EQ(together(40, 40), 16);
+  // A alone takes 324 bytes a point, more than there are.
+  auto const free = static_cast<double>(Device::open(cpu).free_memory());
+  EXPECT_EQ(together(static_cast<std::int64_t>(std::cbrt(free / 324)) + 1, 9), 1);
 }
 
 }  // namespace

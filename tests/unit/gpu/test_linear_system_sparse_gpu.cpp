@@ -17,6 +17,10 @@ TEST_F(LinearSystemSparseGpu, SeveralRightHandSides) { expect_several_sides(Back
 
 TEST_F(LinearSystemSparseGpu, SolutionsAreAsAlone) { expect_solutions_as_alone(Backend::cuda); }
 
+TEST_F(LinearSystemSparseGpu, GroupsAreAsAlone) { expect_groups_as_alone(Backend::cuda); }
+
+TEST_F(LinearSystemSparseGpu, LaterColumnsGiveWay) { expect_later_columns_give_way(Backend::cuda); }
+
 TEST_F(LinearSystemSparseGpu, UnitsOfEitherSideDoNotMatter) { expect_any_scale(Backend::cuda); }
 
 TEST_F(LinearSystemSparseGpu, UnitsOfEquationsAndUnknownsDoNotMatter) {

@@ -38,7 +38,7 @@ struct Case {
   ScaledSystem<double> system{a, false};
   std::vector<double> b = test::random_vector<double>(n, 5);
   std::vector<double> x = test::random_vector<double>(n, 6);
-  std::vector<double> right;
+  ScaledSystem<double>::Values<double> right;
   int exponent = 0;
 
   Case() {
