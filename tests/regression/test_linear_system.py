@@ -196,6 +196,40 @@ class Solutions(LinearSystem):
         dense = system(rhs=["1", "1/(i - 4)"])
         self.refuse(dense, r"parameters\.rhs\.1: is inf in float64 at i = 4, j = 1 ")
 
+    def test_right_hand_sides_that_go_together(self):
+        """More than go together, some of them 0 and others an eigenvector, by all preconditioners."""
+        n, count = 40, 33
+        generator = numpy.random.default_rng(9)
+        a = numpy.where(generator.random((n, n)) < 0.1, generator.uniform(-1, 1, (n, n)), 0)
+        a = a + a.T + numpy.diag(abs(a + a.T).sum(axis=1) + 1)
+        rows, columns = numpy.nonzero(a)
+        entries = "".join(f"{i + 1} {j + 1} {float(a[i, j])!r}\n" for i, j in zip(rows, columns))
+        self.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n"
+                            f"{n} {n} {len(rows)}\n{entries}")
+        b = generator.uniform(-1, 1, (n, count)) * 10.0 ** generator.integers(-9, 9, count)
+        b[:, [0, 8, 32]] = 0
+        b[:, 5] = numpy.linalg.eigh(a)[1][:, 3]
+        numpy.save(self.directory / "b.npy", b)
+        solution = numpy.linalg.solve(a, b)
+        for method, preconditioner in (("cg", "none"), ("cg", "jacobi"), ("cg", "chebyshev"),
+                                       ("cg", "block_jacobi"), ("cg", "ic0"), ("minres", "jacobi"),
+                                       ("bicgstab", "ilu0"), ("amg_cg", "auto"), ("auto", "auto")):
+            config = system(matrix={"file": "a.mtx"}, rhs={"file": "b.npy"}, method=method)
+            config["parameters"]["preconditioner"] = preconditioner
+            found, summary = self.solve(config)
+            self.assertEqual(summary["chosen"]["together"], "32")
+            sizes = numpy.linalg.norm(solution, axis=0)
+            numpy.testing.assert_array_less(
+                numpy.linalg.norm(found - solution, axis=0),
+                numpy.linalg.cond(a) * 2e-8 * sizes + numpy.finfo(float).tiny)
+            told = json.loads(self.call("info", "outputs/case", "--json")[0])["tables"]
+            self.assertEqual(told[1]["rows"], [count])
+        b[3, 20] = numpy.nan
+        numpy.save(self.directory / "b.npy", b)
+        self.refuse(config, r"parameters\.rhs: b\.npy has nan at \[3\]\[20\] ")
+        config["parameters"]["rhs"] = 1
+        self.assertNotIn("together", self.solve(config)[1]["chosen"])
+
     def test_generated_matrices(self):
         x = numpy.random.default_rng(3).uniform(-1, 1, (5, 7, 6, 2))
         wide = numpy.pad(x, ((1, 1), (1, 1), (1, 1), (0, 0)))
