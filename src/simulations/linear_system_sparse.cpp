@@ -78,6 +78,8 @@ class SparseSystem final : public OneShot {
   std::int64_t at_once() const {
     return method_ == Method::gmres || variant_ == "cusparse" ? 1 : together_;
   }
+  /// Whether `auto` may find out after many iterations that it has to give way: by one column alone.
+  bool tries() const { return automatic_ && (may_aggregate_ || method_ == Method::bicgstab); }
   std::span<double const> right_of(std::int64_t column) const {
     auto const n = static_cast<std::size_t>(extents_.rows);
     return std::span(right_).subspan(static_cast<std::size_t>(column) * n, n);
@@ -417,7 +419,8 @@ template <class T>
 Group<T> SparseSystem<T>::begin_group(std::int64_t first) {
   Group<T> group{.first = first};
   auto const n = static_cast<std::size_t>(extents_.rows);
-  auto const count = static_cast<std::size_t>(std::min(at_once(), extents_.columns - first));
+  std::int64_t const most = first == 0 && tries() ? 1 : at_once();
+  auto const count = static_cast<std::size_t>(std::min(most, extents_.columns - first));
   group.exponents.resize(count);
   group.b = {stream_, MemorySpace::device, count * n};
   group.x = {stream_, MemorySpace::device, count * n};
