@@ -334,13 +334,14 @@ struct GridPlan {
   double cycles = 0;  // of a step, as far as one can tell
 };
 
-/// Of what was measured on an H200: instructions of a step, and what an exchange takes.
+/// Of what was measured on an H200: instructions of a step, of which few warps do not fill the time that
+/// they take, and an exchange.
 template <class T>
 double cycles_of(TileKernels<T> const& shape, int warps, int depth) {
-  double const of_point = sizeof(T) == 4 ? 8.4 : 20;
-  int const of_scheduler = (warps + 3) / 4;
-  double const step = of_scheduler * (shape.lines * (shape.width * of_point + 5) + 35) + 150;
-  return step + 6000.0 / depth;
+  double const of_point = sizeof(T) == 4 ? 8.4 : 20, of_exchange = 7000;
+  int const at_once = (warps + 3) / 4;  // on each scheduler of a multiprocessor
+  double const of_warp = shape.lines * (shape.width * of_point + 5) + 35;
+  return (at_once + 1.2 / (at_once * at_once)) * of_warp + 150 + of_exchange / depth;
 }
 
 template <class T>

@@ -207,14 +207,15 @@ void compare_resident_planes() {
   constexpr SideKind p = SideKind::periodic, d = SideKind::dirichlet, n = SideKind::neumann;
   constexpr std::array<std::array<SideKind, 2>, 5> pairs = {
       {{p, p}, {d, d}, {n, n}, {d, n}, {n, d}}};
-  constexpr std::array<std::array<std::int64_t, 2>, 8> sizes = {{{260, 9},
+  constexpr std::array<std::array<std::int64_t, 2>, 9> sizes = {{{260, 9},
                                                                  {515, 64},
                                                                  {300, 1100},
                                                                  {1025, 300},
                                                                  {1000, 777},
                                                                  {2047, 96},
                                                                  {1201, 1403},
-                                                                 {96, 600}}};
+                                                                 {96, 600},
+                                                                 {1999, 1801}}};
   int compared = 0;
   for (std::size_t s = 0; s < sizes.size(); ++s)
     for (std::size_t b = 0; b < pairs.size(); ++b) {
