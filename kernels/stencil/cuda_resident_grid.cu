@@ -13,8 +13,8 @@
 //
 // A block also computes some lines and lanes beyond its own ones, of which one more is wrong after each
 // step. So it needs the up to eight blocks around only every `depth` steps. Then each stores what the
-// others need into their memory in the L2 cache, and tells them by a number; all blocks run at the same
-// time, which a cooperative launch grants or refuses.
+// others need into their memory in the L2 cache, where its warps count what they have sent; all blocks
+// run at the same time, which a cooperative launch grants or refuses.
 //
 // Arithmetic: 7 instructions a point and step, 1 µs for 2048² points of float32 on 132
 // multiprocessors, and about a quarter more for points beyond the own ones. An exchange takes some 4 µs.
@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(warp_size* Shape::warps, 1)
   typename Shape::Points u;
   read_tile(a, memory, first, u);
   exchange.begin();
-  // Nobody writes u before all have read it, nor tells anything before that.
+  // Nobody writes u before all have read it, nor counts what it sends before.
   cooperative_groups::this_grid().sync();
 
   // So many steps after an exchange, none of the warp's lines is right any more.

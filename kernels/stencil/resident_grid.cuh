@@ -141,27 +141,27 @@ struct WarpLine {
   }
 };
 
-/// Tells other blocks of the device that what was written before is there, and looks for that.
-__device__ inline void tell(unsigned* place, unsigned number) {
+/// Adds lines to a count in memory of all blocks: what the warp has written before is there once they
+/// are counted.
+__device__ inline void add_sent(unsigned* count, unsigned lines) {
 #ifdef __CUDA_ARCH__
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(place), "r"(number) : "memory");
+  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(count), "r"(lines) : "memory");
 #else
-  *place = number;
+  *count += lines;
 #endif
 }
-__device__ inline unsigned told(unsigned const* place) {
-  unsigned number;
+__device__ inline unsigned count_sent(unsigned const* count) {
+  unsigned lines;
 #ifdef __CUDA_ARCH__
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(number) : "l"(place) : "memory");
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(lines) : "l"(count) : "memory");
 #else
-  number = *place;
+  lines = *count;
 #endif
-  return number;
+  return lines;
 }
 
 /// Where a block finds what comes to its tile: two sets, which alternate, of rows, the lines above and
-/// below, and strips, the points left and right of all its lines; and the number of the last exchange
-/// that each tile around has sent.
+/// below, and strips, the points left and right of all its lines; and how many lines of these have come.
 template <class Shape>
 struct TileBox {
   using Lane = LanePoints<typename Shape::T, Shape::width>;
@@ -171,17 +171,24 @@ struct TileBox {
   static constexpr int strip_line = strip_lanes * Lane::pieces, row_line = warp_size * Lane::pieces;
   static constexpr int rows_at = 2 * Shape::most_lines * strip_line;
   static constexpr int set_pieces = rows_at + 2 * Shape::most_depth * row_line;
-  static constexpr int tiles_around = 9;  // by rows, the own one among them
-  static constexpr std::size_t bytes = 2 * set_pieces * sizeof(Piece) + 256;
+  static constexpr int sides = 9;  // by rows: those of the tile, its corners, and itself
+  /// Of the strip of each warp left and right; and of what comes from the rows of tiles above and below.
+  static constexpr int counts = 2 * Shape::warps + sides;
+  static constexpr std::size_t bytes =
+      2 * set_pieces * sizeof(Piece) + (counts * 4 + 255) / 256 * 256;
 
   std::byte* begin;
 
   __device__ Piece* set(unsigned number) const {
     return reinterpret_cast<Piece*>(begin) + number % 2 * set_pieces;
   }
-  __device__ unsigned* number_of(int tile) const {
-    return reinterpret_cast<unsigned*>(begin + 2 * set_pieces * sizeof(Piece)) + tile;
+  __device__ unsigned* count(int number) const {
+    return reinterpret_cast<unsigned*>(begin + 2 * set_pieces * sizeof(Piece)) + number;
   }
+  __device__ unsigned* count_of_strip(int side, int warp) const {
+    return count(side * Shape::warps + warp);
+  }
+  __device__ unsigned* count_from(int tile) const { return count(2 * Shape::warps + tile); }
   static __device__ int strip(int side, int line) {
     return (side * Shape::most_lines + line) * strip_line;
   }
@@ -190,7 +197,8 @@ struct TileBox {
   }
 };
 
-/// What a block's warps look up in shared memory for each exchange.
+/// What a block's warps look up in shared memory for each exchange. Tiles around it have numbers, by
+/// rows, 4 its own.
 template <class Shape>
 struct TileMap {
   using Box = TileBox<Shape>;
@@ -204,16 +212,10 @@ struct TileMap {
   int depth;
   int pad_of_right;  // of the tile to the right
   Rim rims[2];
-  Box boxes[Box::tiles_around];
+  Box boxes[Box::sides];
 
   __device__ Box box(int below, int right) const { return boxes[(below + 1) * 3 + right + 1]; }
   __device__ bool has_neighbours() const { return y.above + y.below + x.left + x.right > 0; }
-  /// Whether there is a tile beside this one.
-  __device__ bool has(int tile) const {
-    int const below = tile / 3 - 1, right = tile % 3 - 1;
-    return tile != Box::tiles_around / 2 && (below >= 0 || y.above > 0) &&
-           (below <= 0 || y.below > 0) && (right >= 0 || x.left > 0) && (right <= 0 || x.right > 0);
-  }
   __device__ bool has_beside(int side) const { return (side == 0 ? x.left : x.right) > 0; }
   /// Which of a warp's lines go to the tiles above (0) or below (1), or come from there.
   struct Range {
@@ -295,10 +297,10 @@ struct TileMemory {
   }
 };
 
-/// How a block trades the points around its tile: it stores what others need into their boxes, tells
-/// them, and takes what has come to its own once all have told. A block writes what comes two exchanges
-/// later only after it has had the one between, which the block beside sends after it has used the
-/// first, for at least two steps.
+/// How a block trades the points around its tile. A warp stores what others need of its lines into their
+/// boxes, and counts it there; and takes what it needs from its own box once all of it is counted. A
+/// block writes what comes two exchanges later only after it has had the one between, which the block
+/// beside sends after it has used the first, for at least two steps.
 template <class Shape>
 class TileExchange {
   using T = typename Shape::T;
@@ -316,20 +318,19 @@ class TileExchange {
 
   /// Before any block sends.
   __device__ void begin() const {
-    int const thread = static_cast<int>(threadIdx.x);
-    if (thread < Box::tiles_around) *map_.box(0, 0).number_of(thread) = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < Box::counts; i += static_cast<int>(blockDim.x))
+      *map_.box(0, 0).count(i) = 0;
   }
 
   /// `number` counts the exchanges, from 1 on.
   __device__ void trade(Points& u, unsigned number) const {
     send(u, number);
-    __syncthreads();
-    int const tile = static_cast<int>(threadIdx.x);
-    if (tile < Box::tiles_around && map_.has(tile)) {
-      tell(map_.boxes[tile].number_of(Box::tiles_around - 1 - tile), number);
-      while (told(map_.box(0, 0).number_of(tile)) < number) continue;
-    }
-    __syncthreads();
+    __syncwarp();
+    bool const has_tile = lane_index() < Box::sides && has(lane_index());
+    if (has_tile) count(lane_index());
+    __syncwarp();
+    if (has_tile) await(lane_index(), number);
+    __syncwarp();
     Piece const* const set = map_.box(0, 0).set(number);
     for (int side = 0; side < 2; ++side)
       if (map_.halo(side).count() > 0) take_rows(u, set, side, map_.halo(side));
@@ -337,6 +338,35 @@ class TileExchange {
   }
 
  private:
+  /// Whether there is a tile beside this one.
+  __device__ bool has(int tile) const {
+    int const row = tile / 3, column = tile % 3;
+    return tile != Box::sides / 2 && (row == 1 || (row == 0 ? map_.y.above : map_.y.below) > 0) &&
+           (column == 1 || map_.has_beside(column / 2));
+  }
+  /// Counts what the warp has sent to a tile.
+  __device__ void count(int tile) const {
+    Box const there = map_.boxes[tile];
+    int const row = tile / 3;
+    bool const is_beside = row == 1;
+    int const lines_sent = is_beside ? 1 : map_.rim(row / 2).count();
+    unsigned* const counted = is_beside ? there.count_of_strip(tile % 3 == 0 ? 1 : 0, warp_index())
+                                        : there.count_from(Box::sides - 1 - tile);
+    if (lines_sent > 0) add_sent(counted, static_cast<unsigned>(lines_sent));
+  }
+  /// Waits for what the warp needs of a tile.
+  __device__ void await(int tile, unsigned number) const {
+    Box const here = map_.box(0, 0);
+    int const row = tile / 3;
+    bool const is_beside = row == 1;
+    if (!is_beside && map_.halo(row / 2).count() == 0) return;
+    unsigned const* const counted = is_beside
+                                        ? here.count_of_strip(tile % 3 == 0 ? 0 : 1, warp_index())
+                                        : here.count_from(tile);
+    unsigned const all = number * (is_beside ? 1 : static_cast<unsigned>(map_.depth));
+    while (static_cast<int>(count_sent(counted) - all) < 0) continue;
+  }
+
   __device__ void send(Points const& u, unsigned number) const {
     int const first = warp_index() * lines, own = map_.y.own_at() - first;
     for (int side = 0; side < 2; ++side)
