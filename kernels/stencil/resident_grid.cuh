@@ -5,51 +5,70 @@
 
 #include "kernels/stencil/resident.cuh"
 
-/// How blocks that each keep a tile of a plane in registers trade what lies around their tiles;
-/// cuda_resident_grid.cu tells how they work.
+/// How a plane is cut into tiles that blocks keep in registers; cuda_resident_grid.cu tells how they
+/// work.
 namespace gridstride::stencil::resident {
 
 /// A way to lay out a tile: a lane has `width` points of each of the `lines` lines of its warp, of
 /// which a block has up to `warps`. Points of `halo_lanes` lanes lie beyond the own ones on a side.
-template <class Value, int width_, int lines_, int warps_, int halo_lanes_>
+/// Planes that are `shared` go on in other GPUs.
+template <class Value, int width_, int lines_, int warps_, int halo_lanes_, bool shared_>
 struct TileShape {
   using T = Value;
   static constexpr int width = width_, lines = lines_, warps = warps_, halo_lanes = halo_lanes_;
+  static constexpr bool shared = shared_;
   static constexpr int most_lines = lines * warps;
   static constexpr int most_depth = halo_lanes * width;
+  /// Lines beyond a tile's own.
+  static constexpr int most_halo = shared ? most_across * most_depth : most_depth;
   using Points = T[lines][width];
   static_assert(lines > 1 && width > 1);
 };
 
-/// How a plane is cut into tiles, `columns` × `rows` of them. Columns have `lanes` lanes of own points,
-/// but the last one what is left; rows as many lines as the others, up to one.
-struct GridCut {
-  int columns, rows, lanes, warps;
-  int depth;  // lines and points beyond a tile's own, and steps between two exchanges: at least 2
-  int steps;  // of this kernel
-  std::byte* memory;  // for what blocks exchange
+/// The exchanges that a kernel makes are counted: all of them, and those with other GPUs.
+struct Exchanges {
+  unsigned all, across;
+};
+
+/// What a kernel is to make of which tiles.
+struct GridWork {
+  TileCut cut;
+  int steps;
+  int above, below;      // lines beyond its own that the first, and the last row of tiles has
+  std::byte* memory;     // for what blocks exchange
+  std::byte* beside[2];  // of the GPUs with the lines above and below; that of this one without any
+  Exchanges before;      // this kernel
 };
 
 /// A tile's lines: its own, and those above and below that it computes as well. Number `top` of the
 /// block's is the first; at the grid's upper end the last of the block's is the last.
 struct TileLines {
   int top, above, own, below;
-  int first;  // line of the grid that is number 0 of the block
+  int first;  // of the GPU's lines, that is number 0 of the block
 
   __device__ int own_at() const { return top + above; }
   __device__ int end() const { return top + above + own + below; }
 };
 
+/// The first of the GPU's lines that a row of tiles has for its own. Tiles beside another GPU have
+/// `less` than the others.
+__device__ inline int first_line(GridWork const& work, long long lines, int row) {
+  TileCut const& cut = work.cut;
+  int const less_above = work.above > 0 ? cut.less : 0, less_below = work.below > 0 ? cut.less : 0;
+  if (row == 0) return 0;
+  if (row == cut.rows) return static_cast<int>(lines);
+  return static_cast<int>((lines + less_above + less_below) * row / cut.rows) - less_above;
+}
+
 template <class Shape>
-__device__ TileLines lines_of(DiffusionArguments<typename Shape::T> const& a, GridCut const& cut,
+__device__ TileLines lines_of(DiffusionArguments<typename Shape::T> const& a, GridWork const& work,
                               int row) {
-  bool const periodic = a.side[1][0] == SideRule::periodic;
-  int const first = static_cast<int>(a.points[1] * row / cut.rows);
-  int const end = static_cast<int>(a.points[1] * (row + 1) / cut.rows);
+  TileCut const& cut = work.cut;
+  int const first = first_line(work, a.points[1], row);
   TileLines y;
-  y.above = periodic || row > 0 ? cut.depth : 0;
-  y.below = periodic || row + 1 < cut.rows ? cut.depth : 0;
-  y.own = end - first;
+  y.above = row > 0 ? cut.depth : work.above;
+  y.below = row + 1 < cut.rows ? cut.depth : work.below;
+  y.own = first_line(work, a.points[1], row + 1) - first;
   y.top = y.below > 0 ? 0 : cut.warps * Shape::lines - y.above - y.own;
   y.first = first - y.above - y.top;
   return y;
@@ -66,7 +85,7 @@ struct TileLanes {
 };
 
 template <class Shape>
-__device__ TileLanes lanes_of(DiffusionArguments<typename Shape::T> const& a, GridCut const& cut,
+__device__ TileLanes lanes_of(DiffusionArguments<typename Shape::T> const& a, TileCut const& cut,
                               int column) {
   constexpr int width = Shape::width;
   bool const periodic = a.side[0][0] == SideRule::periodic, is_last = column + 1 == cut.columns;
@@ -141,27 +160,10 @@ struct WarpLine {
   }
 };
 
-/// Adds lines to a count in memory of all blocks: what the warp has written before is there once they
-/// are counted.
-__device__ inline void add_sent(unsigned* count, unsigned lines) {
-#ifdef __CUDA_ARCH__
-  asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(count), "r"(lines) : "memory");
-#else
-  *count += lines;
-#endif
-}
-__device__ inline unsigned count_sent(unsigned const* count) {
-  unsigned lines;
-#ifdef __CUDA_ARCH__
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(lines) : "l"(count) : "memory");
-#else
-  lines = *count;
-#endif
-  return lines;
-}
-
-/// Where a block finds what comes to its tile: two sets, which alternate, of rows, the lines above and
-/// below, and strips, the points left and right of all its lines; and how many lines of these have come.
+/// Where a block finds what comes to its tile, in two sets, which alternate: strips, the points left
+/// and right of all its lines; and rows, the lines above and below. And how many lines of these have
+/// come. What is left and right of another GPU's lines comes less often, so that it has a place of its
+/// own, and each of these lines the number of the last exchange.
 template <class Shape>
 struct TileBox {
   using Lane = LanePoints<typename Shape::T, Shape::width>;
@@ -170,10 +172,14 @@ struct TileBox {
   static constexpr int strip_lanes = Shape::halo_lanes + 1;
   static constexpr int strip_line = strip_lanes * Lane::pieces, row_line = warp_size * Lane::pieces;
   static constexpr int rows_at = 2 * Shape::most_lines * strip_line;
-  static constexpr int set_pieces = rows_at + 2 * Shape::most_depth * row_line;
+  static constexpr int corners_at = rows_at + 2 * Shape::most_halo * row_line;
+  static constexpr int corners = Shape::shared ? 4 * Shape::most_halo * strip_line : 0;
+  static constexpr int set_pieces = corners_at + corners;
   static constexpr int sides = 9;  // by rows: those of the tile, its corners, and itself
-  /// Of the strip of each warp left and right; and of what comes from the rows of tiles above and below.
-  static constexpr int counts = 2 * Shape::warps + sides;
+  /// Of the strip of each warp left and right; of what comes from the rows of tiles above and below; and
+  /// of each line that comes from three tiles of another GPU above and below.
+  static constexpr int lines_at = 2 * Shape::warps + sides;
+  static constexpr int counts = lines_at + (Shape::shared ? 6 * Shape::most_halo : 0);
   static constexpr std::size_t bytes =
       2 * set_pieces * sizeof(Piece) + (counts * 4 + 255) / 256 * 256;
 
@@ -189,11 +195,18 @@ struct TileBox {
     return count(side * Shape::warps + warp);
   }
   __device__ unsigned* count_from(int tile) const { return count(2 * Shape::warps + tile); }
+  __device__ unsigned* number_of_line(int side, int column, int line) const {
+    return count(lines_at + (3 * side + column) * Shape::most_halo + line);
+  }
   static __device__ int strip(int side, int line) {
     return (side * Shape::most_lines + line) * strip_line;
   }
   static __device__ int row(int side, int line) {
-    return rows_at + (side * Shape::most_depth + line) * row_line;
+    return rows_at + (side * Shape::most_halo + line) * row_line;
+  }
+  /// Left (0) or right (1) of another GPU's lines on a side.
+  static __device__ int corner(int side, int other, int line) {
+    return corners_at + ((2 * side + other) * Shape::most_halo + line) * strip_line;
   }
 };
 
@@ -202,21 +215,19 @@ struct TileBox {
 template <class Shape>
 struct TileMap {
   using Box = TileBox<Shape>;
-  /// What goes to a tile of the next row of tiles: from which line on, and which it is of its block's.
-  struct Rim {
-    int first, first_there;
-  };
 
   TileLines y;
   TileLanes x;
-  int depth;
-  int pad_of_right;  // of the tile to the right
-  Rim rims[2];
+  int pad_of_right;    // of the tile to the right
+  int first_there[2];  // which of its lines a tile above or below has first of this one's
+  bool has_across[2];  // whether the tiles above and below are another GPU's
   Box boxes[Box::sides];
 
   __device__ Box box(int below, int right) const { return boxes[(below + 1) * 3 + right + 1]; }
   __device__ bool has_neighbours() const { return y.above + y.below + x.left + x.right > 0; }
   __device__ bool has_beside(int side) const { return (side == 0 ? x.left : x.right) > 0; }
+  __device__ int halo_lines(int side) const { return side == 0 ? y.above : y.below; }
+  __device__ bool is_across(int side) const { return Shape::shared && has_across[side]; }
   /// Which of a warp's lines go to the tiles above (0) or below (1), or come from there.
   struct Range {
     int from, to;
@@ -224,35 +235,43 @@ struct TileMap {
     __device__ int count() const { return max(0, min(to, Shape::lines) - max(from, 0)); }
   };
   __device__ Range rim(int side) const {
-    int const first = rims[side].first - warp_index() * Shape::lines;
-    return {first, first + ((side == 0 ? y.above : y.below) > 0 ? depth : -Shape::most_lines)};
+    return of_warp(side, side == 0 ? y.own_at() : y.own_at() + y.own - y.below);
   }
   __device__ Range halo(int side) const {
-    int const first = (side == 0 ? y.top : y.own_at() + y.own) - warp_index() * Shape::lines;
-    return {first, first + ((side == 0 ? y.above : y.below) > 0 ? depth : -Shape::most_lines)};
+    return of_warp(side, side == 0 ? y.top : y.own_at() + y.own);
   }
 
   /// Of one thread.
-  __device__ void fill(DiffusionArguments<typename Shape::T> const& a, GridCut const& cut) {
+  __device__ void fill(DiffusionArguments<typename Shape::T> const& a, GridWork const& work) {
+    TileCut const& cut = work.cut;
     int const block = static_cast<int>(blockIdx.x);
     int const row = block / cut.columns, column = block - row * cut.columns;
-    depth = cut.depth;
-    y = lines_of<Shape>(a, cut, row);
+    y = lines_of<Shape>(a, work, row);
     x = lanes_of<Shape>(a, cut, column);
     pad_of_right = lanes_of<Shape>(a, cut, around(column + 1, cut.columns)).pad;
-    TileLines const there = lines_of<Shape>(a, cut, around(row - 1, cut.rows));
-    rims[0] = {y.own_at(), there.own_at() + there.own};
-    rims[1] = {y.own_at() + y.own - depth, lines_of<Shape>(a, cut, around(row + 1, cut.rows)).top};
-    for (int below = -1; below <= 1; ++below)
+    TileLines const there = lines_of<Shape>(a, work, around(row - 1, cut.rows));
+    first_there[0] = there.own_at() + there.own;
+    first_there[1] = lines_of<Shape>(a, work, around(row + 1, cut.rows)).top;
+    has_across[0] = row == 0 && y.above > 0;
+    has_across[1] = row + 1 == cut.rows && y.below > 0;
+    for (int below = -1; below <= 1; ++below) {
+      std::byte* const memory = row + below < 0          ? work.beside[0]
+                                : row + below < cut.rows ? work.memory
+                                                         : work.beside[1];
       for (int right = -1; right <= 1; ++right) {
         int const other =
             around(row + below, cut.rows) * cut.columns + around(column + right, cut.columns);
-        boxes[(below + 1) * 3 + right + 1] = {cut.memory +
+        boxes[(below + 1) * 3 + right + 1] = {memory +
                                               static_cast<std::size_t>(other) * Box::bytes};
       }
+    }
   }
 
  private:
+  __device__ Range of_warp(int side, int line) const {
+    int const first = line - warp_index() * Shape::lines;
+    return {first, first + (halo_lines(side) > 0 ? halo_lines(side) : -Shape::most_lines)};
+  }
   static __device__ int around(int i, int count) {
     return i < 0 ? i + count : i >= count ? i - count : i;
   }
@@ -295,182 +314,6 @@ struct TileMemory {
   __device__ T* end_derivative(int side, int line) const {
     return reinterpret_cast<T*>(begin + ends_at) + side * Shape::most_lines + line;
   }
-};
-
-/// How a block trades the points around its tile. A warp stores what others need of its lines into their
-/// boxes, and counts it there; and takes what it needs from its own box once all of it is counted. A
-/// block writes what comes two exchanges later only after it has had the one between, which the block
-/// beside sends after it has used the first, for at least two steps.
-template <class Shape>
-class TileExchange {
-  using T = typename Shape::T;
-  using Box = TileBox<Shape>;
-  using Lane = typename Box::Lane;
-  using Piece = typename Box::Piece;
-  using Points = typename Shape::Points;
-  using Map = TileMap<Shape>;
-  using Range = typename Map::Range;
-  static constexpr int width = Shape::width, lines = Shape::lines, halo_lanes = Shape::halo_lanes;
-
- public:
-  __device__ explicit TileExchange(TileMemory<Shape> const& memory)
-      : memory_(memory), map_(memory.map()) {}
-
-  /// Before any block sends.
-  __device__ void begin() const {
-    for (int i = static_cast<int>(threadIdx.x); i < Box::counts; i += static_cast<int>(blockDim.x))
-      *map_.box(0, 0).count(i) = 0;
-  }
-
-  /// `number` counts the exchanges, from 1 on.
-  __device__ void trade(Points& u, unsigned number) const {
-    send(u, number);
-    __syncwarp();
-    bool const has_tile = lane_index() < Box::sides && has(lane_index());
-    if (has_tile) count(lane_index());
-    __syncwarp();
-    if (has_tile) await(lane_index(), number);
-    __syncwarp();
-    Piece const* const set = map_.box(0, 0).set(number);
-    for (int side = 0; side < 2; ++side)
-      if (map_.halo(side).count() > 0) take_rows(u, set, side, map_.halo(side));
-    take_strips(u, set);
-  }
-
- private:
-  /// Whether there is a tile beside this one.
-  __device__ bool has(int tile) const {
-    int const row = tile / 3, column = tile % 3;
-    return tile != Box::sides / 2 && (row == 1 || (row == 0 ? map_.y.above : map_.y.below) > 0) &&
-           (column == 1 || map_.has_beside(column / 2));
-  }
-  /// Counts what the warp has sent to a tile.
-  __device__ void count(int tile) const {
-    Box const there = map_.boxes[tile];
-    int const row = tile / 3;
-    bool const is_beside = row == 1;
-    int const lines_sent = is_beside ? 1 : map_.rim(row / 2).count();
-    unsigned* const counted = is_beside ? there.count_of_strip(tile % 3 == 0 ? 1 : 0, warp_index())
-                                        : there.count_from(Box::sides - 1 - tile);
-    if (lines_sent > 0) add_sent(counted, static_cast<unsigned>(lines_sent));
-  }
-  /// Waits for what the warp needs of a tile.
-  __device__ void await(int tile, unsigned number) const {
-    Box const here = map_.box(0, 0);
-    int const row = tile / 3;
-    bool const is_beside = row == 1;
-    if (!is_beside && map_.halo(row / 2).count() == 0) return;
-    unsigned const* const counted = is_beside
-                                        ? here.count_of_strip(tile % 3 == 0 ? 0 : 1, warp_index())
-                                        : here.count_from(tile);
-    unsigned const all = number * (is_beside ? 1 : static_cast<unsigned>(map_.depth));
-    while (static_cast<int>(count_sent(counted) - all) < 0) continue;
-  }
-
-  __device__ void send(Points const& u, unsigned number) const {
-    int const first = warp_index() * lines, own = map_.y.own_at() - first;
-    for (int side = 0; side < 2; ++side)
-      if (map_.has_beside(side))
-        send_beside(u, side, map_.box(0, 2 * side - 1).set(number) + Box::strip(1 - side, first),
-                    {own, own + map_.y.own});
-    for (int side = 0; side < 2; ++side)
-      if (map_.rim(side).count() > 0) send_rows(u, number, side, map_.rim(side));
-  }
-
-  /// Sends lines of the warp to the tile above or below, and what those beside it need of them.
-  __device__ void send_rows(Points const& u, unsigned number, int side, Range const& rim) const {
-    auto const& x = map_.x;
-    int const below = 2 * side - 1, lane = lane_index();
-    if (lane >= x.left && lane < x.end()) {
-      Piece* const place =
-          map_.box(below, 0).set(number) + Box::row(1 - side, 0) - rim.from * Box::row_line + lane;
-#pragma unroll
-      for (int l = 0; l < lines; ++l)
-        if (rim.has(l)) Lane::store(place + l * Box::row_line, warp_size, u[l]);
-    }
-    for (int other = 0; other < 2; ++other)
-      if (map_.has_beside(other))
-        send_beside(u, other,
-                    map_.box(below, 2 * other - 1).set(number) +
-                        Box::strip(1 - other, map_.rims[side].first_there) -
-                        rim.from * Box::strip_line,
-                    rim);
-  }
-
-  /// Sends the points that the tile to the left, or to the right, needs of some of the warp's lines.
-  /// Line l goes to `strip` + l·`Box::strip_line`.
-  __device__ void send_beside(Points const& u, int side, Piece* strip, Range const& range) const {
-    auto const& x = map_.x;
-    if ((side == 0 ? x.pad : map_.pad_of_right) > 0) return send_shifted(u, side, strip, range);
-    int const first = side == 0 ? x.left : x.end() - halo_lanes, lane = lane_index() - first;
-    if (lane < 0 || lane >= halo_lanes) return;
-    Piece* const place = strip + lane * Lane::pieces;
-#pragma unroll
-    for (int l = 0; l < lines; ++l)
-      if (range.has(l)) Lane::store(place + l * Box::strip_line, 1, u[l]);
-  }
-
-  /// The same where lanes there begin elsewhere.
-  __device__ void send_shifted(Points const& u, int side, Piece* strip, Range const& range) const {
-    constexpr int line_lanes = TileMemory<Shape>::leaving_line, line_points = line_lanes * width;
-    auto const& x = map_.x;
-    int const first = side == 0 ? x.left : x.end() - halo_lanes - 1, lane = lane_index() - first;
-    Piece* const leaving = memory_.leaving(warp_index());
-    __syncwarp();
-    if (lane >= 0 && lane < line_lanes) {
-#pragma unroll
-      for (int l = 0; l < lines; ++l)
-        Lane::store(leaving + (l * line_lanes + lane) * Lane::pieces, 1, u[l]);
-    }
-    __syncwarp();
-    int const shift = side == 0 ? x.pad : width - map_.pad_of_right;
-    int const count = (halo_lanes + (side == 0 ? 0 : 1)) * Lane::pieces;
-    for (int i = lane_index(); i < lines * Box::strip_line; i += warp_size) {
-      int const l = i / Box::strip_line, number = i % Box::strip_line;
-      if (!range.has(l) || number >= count) continue;
-      T const* const from =
-          reinterpret_cast<T const*>(leaving) + l * line_points + number * Lane::of_piece + shift;
-      struct {
-        T at[Lane::of_piece];
-      } points;
-#pragma unroll
-      for (int e = 0; e < Lane::of_piece; ++e) points.at[e] = from[e];
-      strip[i] = __builtin_bit_cast(Piece, points);
-    }
-  }
-
-  __device__ void take_rows(Points& u, Piece const* set, int side, Range const& halo) const {
-    Piece const* const place = set + Box::row(side, 0) - halo.from * Box::row_line + lane_index();
-#pragma unroll
-    for (int l = 0; l < lines; ++l)
-      if (halo.has(l)) Lane::load_sent(place + l * Box::row_line, warp_size, u[l]);
-  }
-
-  __device__ void take_strips(Points& u, Piece const* set) const {
-    auto const& x = map_.x;
-    int const lane = lane_index(), right = lane - x.end(), first = warp_index() * lines;
-    bool const is_left = lane < x.left;
-    Piece const* place =
-        set + Box::strip(is_left ? 0 : 1, first) + (is_left ? lane : right) * Lane::pieces;
-    if (is_left || (right >= 0 && right < x.right)) {
-#pragma unroll
-      for (int l = 0; l < lines; ++l) Lane::load_sent(place + l * Box::strip_line, 1, u[l]);
-    }
-    if (x.left == 0 || x.pad == 0 || lane != x.left) return;
-    // Some points of this lane are beside the own ones.
-    place = set + Box::strip(0, first) + lane * Lane::pieces;
-#pragma unroll
-    for (int l = 0; l < lines; ++l) {
-      T points[width];
-      Lane::load_sent(place + l * Box::strip_line, 1, points);
-#pragma unroll
-      for (int e = 0; e < width; ++e)
-        if (e < x.pad) u[l][e] = points[e];
-    }
-  }
-
-  TileMemory<Shape> memory_;
-  TileMap<Shape> const& map_;
 };
 
 }  // namespace gridstride::stencil::resident

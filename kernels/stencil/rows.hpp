@@ -1,11 +1,22 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <type_traits>
 
 #include "kernels/stencil/stencil.hpp"
 
 /// The functions behind the rows of the family's table; for the family's own files only.
 namespace gridstride::stencil {
+
+/// A step as kernels take it. Throws as `diffuse` does.
+template <class T>
+DiffusionArguments<T> arguments_of(DiffusionStep<T> const& step);
+/// Whether several such steps can be made at once.
+bool can_be_fused(StepKind const& kind);
 
 template <class T>
 void host_reference(Stream&, int dims, DiffusionArguments<T> const&);
@@ -67,6 +78,49 @@ template <class T>
 void cuda_resident_plane(Stream&, DiffusionArguments<T> const&, int steps);
 template <class T>
 void cuda_resident_grid(Stream&, DiffusionArguments<T> const&, int steps);
+/// What the last of them takes of the device's memory.
+template <class T>
+std::size_t cuda_grid_bytes(Device const&, long long const (&points)[3]);
+
+/// How a plane is cut into tiles, one for each multiprocessor, `columns` × `rows` of them on a GPU.
+/// Columns have `lanes` lanes of own points, but the last one what is left; rows as many lines as the
+/// others, up to one.
+struct TileCut {
+  int shape;  // of the kernels there are
+  int columns, rows, lanes, warps;
+  int depth;   // lines and points beyond a tile's own, and steps between two exchanges: at least 2
+  int across;  // the same of tiles beside other GPUs, a multiple of it; 0: there are none
+  int less;    // own lines that these tiles have less than the others
+
+  bool operator==(TileCut const&) const = default;
+};
+/// The most multiples of `depth` that are between exchanges with other GPUs.
+inline constexpr int most_across = 3;
+
+/// Some lines of a plane that several GPUs share, and at how many ends it goes on in another one.
+struct SharedLines {
+  long long lines;
+  int cuts;
+
+  bool operator==(SharedLines const&) const = default;
+};
+/// How GPUs like this one each keep their lines of a plane, of so many points, all of them cut the same
+/// way; empty where they do not fit. `cuda_shared_bytes`: what it takes of each one's memory.
+template <class T>
+std::optional<TileCut> cuda_shared_cut(Device const&, long long points,
+                                       std::span<SharedLines const> lines);
+template <class T>
+std::size_t cuda_shared_bytes(TileCut const&);
+/// What blocks exchange lies in memory that all GPUs reach, full of zeros before the first kernel.
+struct SharedTiles {
+  TileCut cut;
+  std::byte* memory;
+  std::array<std::byte*, 2> beside;  // of the GPUs with the lines before these, and after; or null
+  std::uint32_t exchanges = 0, across = 0;  // before: all of them, and those with other GPUs
+};
+/// As `cuda_resident_grid`, of lines that all GPUs make at the same time: each waits for those beside.
+template <class T>
+void cuda_shared_grid(Stream&, DiffusionArguments<T> const&, SharedTiles const&, int steps);
 
 template <class T>
 void cuda_impose(Stream&, int dims, DiffusionArguments<T> const&);

@@ -145,6 +145,8 @@ void set_sides(DiffusionArguments<T>& arguments, Grid const& grid,
   }
 }
 
+}  // namespace
+
 template <class T>
 DiffusionArguments<T> arguments_of(DiffusionStep<T> const& step) {
   if (step.in == nullptr || step.out == nullptr)
@@ -182,8 +184,6 @@ DiffusionArguments<T> arguments_of(DiffusionStep<T> const& step) {
   }
   return arguments;
 }
-
-}  // namespace
 
 namespace {
 
@@ -277,7 +277,11 @@ bool fits_pass([[maybe_unused]] Device const& device, [[maybe_unused]] StepKind 
   return true;
 }
 
+}  // namespace
+
 bool can_be_fused(StepKind const& kind) { return kind.alike && !kind.source && !kind.variable; }
+
+namespace {
 
 /// What `auto` means for such steps on a GPU.
 template <class T>
@@ -346,6 +350,18 @@ Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& w
 }
 
 template <class T>
+std::size_t chip_bytes([[maybe_unused]] Device const& device,
+                       [[maybe_unused]] Chosen<T> const& chosen,
+                       [[maybe_unused]] Grid const& grid) {
+#ifdef GRIDSTRIDE_WITH_CUDA
+  long long const points[3] = {grid.points[0], grid.points[1], grid.points[2]};
+  if (chosen.row->name == "resident" && grid.dims == 2 && !cuda_fits_plane<T>(device, points))
+    return cuda_grid_bytes<T>(device, points);
+#endif
+  return 0;
+}
+
+template <class T>
 int steps_of_pass(Chosen<T> const& chosen, int dims, std::int64_t left) {
   return next_steps(dims, static_cast<int>(std::min<std::int64_t>(left, chosen.fused_steps)));
 }
@@ -406,6 +422,8 @@ double euler_limit(Grid const& grid, double largest_diffusivity) {
   template void diffuse(Stream&, DiffusionStep<T> const&, std::string_view);             \
   template void diffuse(Stream&, DiffusionStep<T> const&, Chosen<T> const&);             \
   template StepKind kind_of(DiffusionStep<T> const&);                                    \
+  template DiffusionArguments<T> arguments_of(DiffusionStep<T> const&);                  \
+  template std::size_t chip_bytes(Device const&, Chosen<T> const&, Grid const&);         \
   template int steps_of_pass(Chosen<T> const&, int, std::int64_t);                       \
   template int best_parts(Chosen<T> const&, int);                                        \
   template Chosen<T> choose(Device const&, StepKind const&, Repetition const&);          \

@@ -126,6 +126,10 @@ int steps_of_pass(Chosen<T> const& chosen, int dims, std::int64_t left);
 template <class T>
 Chosen<T> choose(Device const& device, StepKind const& kind, Repetition const& wanted);
 
+/// What the steps of a grid take of the device's memory beside their arrays: what blocks exchange.
+template <class T>
+std::size_t chip_bytes(Device const& device, Chosen<T> const& chosen, Grid const& grid);
+
 /// The parts, one after the other along the slowest axis, that a pass is best made in where several
 /// passes follow each other; 1: it does not leave planes of `out` alone that are not wanted.
 template <class T>

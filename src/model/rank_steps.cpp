@@ -102,7 +102,15 @@ void RankSteps<T>::run(std::span<T* const> arrays, std::int64_t steps, Pass cons
   if (order.swapped != 0) std::ranges::reverse(state_);
   if (order.renewed != 0) move_slabs(true);
   renewed_ = false;
+  stepped_ = stepped_ && order.renewed == 0;
   if (settled_) since_settled_.restart();
+  if (plan_.on_chip && steps > 0) {
+    if (!stepped_) make_trip(1, pass);
+    make_on_chip(steps - (stepped_ ? 0 : 1), pass);
+    stepped_ = true;
+    settled_ = false;
+    return;
+  }
   while (steps > 0) {
     std::int64_t const trips = (steps + plan_.trip_steps - 1) / plan_.trip_steps;
     std::int64_t const most = plan_.pass_steps() * ((steps + trips * plan_.pass_steps() - 1) /
@@ -158,6 +166,22 @@ void RankSteps<T>::make_whole(std::int64_t steps, Pass const& pass) {
     spare_ = others_than(state_);
   }
   start_halos();
+}
+
+template <class T>
+void RankSteps<T>::make_on_chip(std::int64_t steps, Pass const& pass) {
+  take_halos();
+  halos_there_ = false;
+  auto window = window_of(own_, own_);
+  window.on_chip = true;
+  set_arrays(window, own_);
+  constexpr std::int64_t most_steps = std::int64_t{1} << 30;
+  for (std::int64_t left = steps; left > 0; left -= most_steps) {
+    window.steps = static_cast<int>(std::min(left, most_steps));
+    pass(stream_, window);
+  }
+  report_.trips += (steps + plan_.trip_steps - 1) / plan_.trip_steps;
+  report_.steps += steps;
 }
 
 /// A pass without stages looks at nothing beyond the rank's own planes.
@@ -474,20 +498,21 @@ std::vector<NamedText> RankSteps<T>::texts() {
   auto const way = stream_.backend() == Backend::cpu
                        ? ranks_.transport()
                        : fmt::format("{}, beside {}", links_text(), ranks_.transport());
-  return {
-      {"ranks", parts_text()},
-      {"transport", way},
-      {"exchanges",
-       plan_.by_stages
-           ? fmt::format("{} steps, of {} planes a side for each stage", report_.trips,
-                         plan_.rank_halo())
-           : fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
-                         plan_.rank_halo(), plan_.trip_steps,
-                         parts_.empty() ? "" : fmt::format(", made in {} parts", parts_.size()))},
-      {"rank 0",
-       fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
-                   "{:.3g} s to hand out and gather",
-                   report_.seconds_steps, report_.seconds_exchange, report_.seconds_move)}};
+  return {{"ranks", parts_text()},
+          {"transport", way},
+          {"exchanges",
+           plan_.by_stages
+               ? fmt::format("{} steps, of {} planes a side for each stage", report_.trips,
+                             plan_.rank_halo())
+               : fmt::format("{} of {} planes a side, for up to {} steps each{}", report_.trips,
+                             plan_.rank_halo(), plan_.trip_steps,
+                             plan_.on_chip    ? ", by kernels that keep their planes on the chip"
+                             : parts_.empty() ? ""
+                                              : fmt::format(", made in {} parts", parts_.size()))},
+          {"rank 0",
+           fmt::format("{:.4g} s of steps, in {:.3g} of which it waited for others to exchange; "
+                       "{:.3g} s to hand out and gather",
+                       report_.seconds_steps, report_.seconds_exchange, report_.seconds_move)}};
 }
 
 template class RankSteps<float>;

@@ -53,6 +53,9 @@
 /// halos on their sides, as wide as those of its planes. After those along the slowest axis come these,
 /// of all planes that are there (model/strip_halos.hpp). Passes make whole strips.
 ///
+/// Kernels that keep planes on the chip make any number of steps, and exchange by themselves: but for the
+/// first step of values that were handed out, for those may have others on sides than these hold.
+///
 /// The arrays of the whole grid are those of rank 0. Slabs are handed out before the first step, and
 /// gathered for who looks at them (model/rank_slabs.hpp).
 namespace gridstride {
@@ -118,6 +121,7 @@ class RankSteps final : public WindowSteps<T> {
 
   void make_trip(std::int64_t steps, Pass const& pass);
   void make_whole(std::int64_t steps, Pass const& pass);
+  void make_on_chip(std::int64_t steps, Pass const& pass);
   void make_in_parts(Pass const& pass);
   void make_part(std::size_t number, std::vector<std::size_t> const& next, Pass const& pass);
   std::size_t part_in_order(std::size_t place) const;
@@ -168,6 +172,7 @@ class RankSteps final : public WindowSteps<T> {
   OpenedLinks opened_;
   std::optional<StripHalos<T>> strips_;
   bool renewed_ = true, settled_ = true;
+  bool stepped_ = false;        // since the arrays had other values
   bool halos_started_ = false;  // those of the next trip, on both sides
   bool halos_there_ = false;    // and they have come
   std::vector<Part> parts_;     // or none

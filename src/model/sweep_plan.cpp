@@ -97,7 +97,8 @@ std::size_t SweepPlan::device_bytes() const {
     std::int64_t const planes = slab_planes + 2 * rank_halo();
     std::int64_t const arrays = shape.arrays + shape.made + shape.scratch;
     std::size_t const bytes =
-        static_cast<std::size_t>(arrays * planes + link_planes) * shape.plane_bytes();
+        static_cast<std::size_t>(arrays * planes + link_planes) * shape.plane_bytes() +
+        (on_chip ? shape.chip_bytes : 0);
     if (strips.count == 1) return bytes;
     // Halos that lie side by side, two boxes for each side, and as many on their way.
     std::int64_t const boxes = link_planes > 0 ? 8 : 4;
@@ -338,10 +339,12 @@ SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
   for (int rank = 0; rank < ranks; ++rank)
     plan.slab_planes = std::max(plan.slab_planes, plan.owned_by(rank).count());
   if (strips == 1) {
-    if (goes_in_parts(plan, rates, trip_steps)) plan.parts = parts_of(plan);
+    plan.on_chip = shape.chip_steps > 0 && !trip_steps;
+    if (!plan.on_chip && goes_in_parts(plan, rates, trip_steps)) plan.parts = parts_of(plan);
     plan.by_stages = goes_by_stages(plan, rates, trip_steps);
   }
-  plan.trip_steps = plan.parts > 1   ? shape.fused_steps
+  plan.trip_steps = plan.on_chip     ? shape.chip_steps
+                    : plan.parts > 1 ? shape.fused_steps
                     : plan.by_stages ? 1
                     : trip_steps     ? std::clamp<std::int64_t>(*trip_steps, 1, most)
                     : strips > 1     ? best_steps_of_strips(plan, rates, most)

@@ -63,6 +63,10 @@ struct SweepShape {
   int stages = 0;
   /// Of a periodic axis, bit i: array i has the other sign on the other side of its ends.
   std::uint32_t turned = 0;
+  /// Of ranks whose kernels keep their planes on the chip and exchange them by themselves: the steps for
+  /// each exchange, else 0; and what that takes of a device's memory.
+  int chip_steps = 0;
+  std::size_t chip_bytes = 0;
   /// Planes that ranks do not cut: the grid is cut at multiples of so many, and no rank has one alone.
   std::int64_t together = 1;
   bool periodic_across = false;  ///< along the second slowest axis, of grids that have one
@@ -106,6 +110,7 @@ struct SweepPlan {
   /// looks at; else 1.
   int parts = 1;
   bool by_stages = false;  ///< of ranks whose trips are a step: an exchange for each of its stages
+  bool on_chip = false;    ///< of ranks whose kernels make all trips of a run by themselves
   std::int64_t link_planes = 0;  ///< of ranks: that wait on the device for the way to another one
   /// Of ranks: what `at_rank` was called for. `shape.grid` then has the points of the strip alone, with
   /// its halos: a grid of its own, whose ends are those of the whole one. What is wrong there moves
@@ -173,6 +178,7 @@ int most_strips(SweepShape const& shape);
 /// How so many ranks share it, in so many strips, with up to `most_ranks` slabs: with the steps for
 /// each exchange that take the least time by the rates of an H200 or of a host, or with `trip_steps`,
 /// as far as the planes of a rank go. Trips of one pass that takes a GPU long enough are made in parts.
+/// Where nothing is wanted, kernels that keep planes on the chip make all.
 SweepPlan plan_ranks(SweepShape const& shape, int ranks, Backend backend,
                      std::optional<std::int64_t> trip_steps, int strips = 1);
 /// The strips that many ranks are best arranged in: 1 for up to 8 ranks, where there are as many slabs,

@@ -30,6 +30,9 @@ struct Window {
   /// `parts`, passes of its fused steps leave the others as they are.
   std::array<std::int64_t, 2> made;
   int beside;  ///< so many other passes make other planes at the same time
+  /// Of a plan `on_chip`: the planes are a rank's own, and the pass makes the steps in `in`, of what it
+  /// exchanges by itself. `out` has as many values that do not count.
+  bool on_chip = false;
   /// Queues some of the window's planes on a stream, beside others.
   using MakePlanes = std::function<void(Stream&, Planes const&)>;
   /// Of a plan with `stages`: how a pass makes each of its stages. `out`, of the window's planes, is what

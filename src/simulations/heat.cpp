@@ -19,7 +19,9 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/rank_sums.hpp"
 #include "kernels/families.hpp"
+#include "kernels/stencil/shared_plane.hpp"
 #include "kernels/stencil/stencil.hpp"
 #include "model/entry.hpp"
 #include "model/out_of_core.hpp"
@@ -59,21 +61,45 @@ Grid part_of(config::RunConfig const& run) {
   return grid;
 }
 
+/// What decides how steps are made on a grid, the run's own or a part of it.
+stencil::StepKind kind_on(config::RunConfig const& run, Grid const& grid) {
+  auto const rows = heat_rows(run);
+  auto const& sides = run.sides_of("u");
+  stencil::StepKind kind{grid, {}};
+  kind.variable = has_array(rows, "diffusivity");
+  kind.source = has_array(rows, "source");
+  kind.alike = scheme_of(run).stages.size() == 1 && !depends_on_time(rows);
+  for (int axis = 0; axis < run.grid.dims; ++axis)
+    for (int side = 0; side < 2; ++side) kind.sides[axis][side] = sides[axis][side].kind;
+  return kind;
+}
+
+stencil::Repetition wanted_by(config::RunConfig const& run) {
+  return {run.kernels.at("stencil"), static_cast<int>(run.fused_steps.value_or(0))};
+}
+
+/// How ranks keep a plane on the chip of their GPUs, if this one's is like the others.
+template <class T>
+std::optional<stencil::SharedPlan> shared_plan(config::RunConfig const& run, Device const& device) {
+  bool const has_gpus = device.backend() == Backend::cuda && ranks_here(run) == run.ranks &&
+                        ranks_together(run, device) == 1;
+  if (run.ranks == 1 || !has_gpus || run.limits.trip_steps) return {};
+  SweepPlan cut;
+  cut.shape.grid = run.grid;
+  cut.ranks = run.ranks;
+  return stencil::plan_shared<T>(device, kind_on(run, run.grid), cut.cuts(), wanted_by(run));
+}
+
 /// How a device makes the steps, of all of the grid or of parts that are cut out of it. Those that
 /// differ are queued one by one.
 template <class T>
 stencil::Chosen<T> chosen_for(config::RunConfig const& run, Device const& device, bool cut) {
-  auto const rows = heat_rows(run);
-  auto const& sides = run.sides_of("u");
-  stencil::StepKind kind{part_of(run), {}};
-  kind.variable = has_array(rows, "diffusivity");
-  kind.source = has_array(rows, "source");
-  kind.alike = scheme_of(run).stages.size() == 1 && !depends_on_time(rows);
+  auto kind = kind_on(run, part_of(run));
   kind.cut = cut;
-  for (int axis = 0; axis < run.grid.dims; ++axis)
-    for (int side = 0; side < 2; ++side) kind.sides[axis][side] = sides[axis][side].kind;
-  return stencil::choose<T>(
-      device, kind, {run.kernels.at("stencil"), static_cast<int>(run.fused_steps.value_or(0))});
+  auto wanted = wanted_by(run);
+  // Then this is for what goes by passes still.
+  if (wanted.variant == "resident" && shared_plan<T>(run, device)) wanted.variant = "auto";
+  return stencil::choose<T>(device, kind, wanted);
 }
 
 void choose_heat_kernels(config::RunConfig const& run, Inputs const&, Device const& device) {
@@ -82,8 +108,8 @@ void choose_heat_kernels(config::RunConfig const& run, Inputs const&, Device con
                [&](auto zero) { chosen_for<decltype(zero)>(run, device, run.ranks > 1); });
 }
 
-/// How steps go by slabs.
-SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
+/// How steps go by slabs; of ranks on the chips of their GPUs where they can, or not `on_chip`.
+SlabSteps slab_steps(config::RunConfig const& run, Device const& device, bool on_chip = true) {
   auto const rows = heat_rows(run);
   Obstacle const obstacles[] = {
       {scheme_of(run).stages.size() > 1, "of the scheme ftcs"},
@@ -112,6 +138,11 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
     auto const chosen = chosen_for<decltype(zero)>(run, device, true);
     shape.fused_steps = chosen.fused_steps;
     shape.parts = stencil::best_parts(chosen, run.grid.dims);
+    auto const shared = on_chip ? shared_plan<decltype(zero)>(run, device) : std::nullopt;
+    if (shared) {
+      shape.chip_steps = shared->steps;
+      shape.chip_bytes = shared->bytes;
+    }
   });
   int const coefficients = has_array(rows, "diffusivity") + has_array(rows, "source");
   shape.values_per_update =
@@ -119,15 +150,51 @@ SlabSteps slab_steps(config::RunConfig const& run, Device const& device) {
   return steps;
 }
 
-std::optional<SweepPlan> heat_plan(config::RunConfig const& run, Device const& device) {
-  return plan_slabs(run, device, heat_rows(run), slab_steps(run, device));
+std::optional<SweepPlan> heat_plan(config::RunConfig const& run, Device const& device,
+                                   bool on_chip = true) {
+  return plan_slabs(run, device, heat_rows(run), slab_steps(run, device, on_chip));
+}
+
+/// How a grid is cut, and what ranks have that keep it on the chips of their GPUs.
+template <class T>
+struct HeatCut {
+  std::optional<SweepPlan> plan;
+  std::unique_ptr<stencil::SharedPlane<T>> shared = nullptr;
+  std::string lack = {};  // why they do not, where they would
+};
+
+/// All ranks of a run call it, and have it in the same way.
+template <class T>
+HeatCut<T> cut_of(config::RunConfig const& run, Stream const& stream) {
+  Device const& device = stream.device();
+  HeatCut<T> cut{heat_plan(run, device)};
+  if (run.ranks == 1 || device.backend() == Backend::cpu) return cut;
+  constexpr std::string_view none = "not all ranks have a plan";
+  cut.lack = first_text(ranks(), std::string(cut.plan->on_chip ? "" : none));
+  if (cut.lack.empty()) {
+    cut.shared = std::make_unique<stencil::SharedPlane<T>>(ranks(), stream, kind_on(run, run.grid),
+                                                           cut.plan->cuts());
+    cut.lack = cut.shared->failure();
+  }
+  if (cut.lack.empty()) return cut;
+  if (cut.lack == none) cut.lack = {};
+  cut.shared = nullptr;
+  cut.plan = heat_plan(run, device, false);
+  return cut;
 }
 
 MemoryForecast heat_memory(config::RunConfig const& run, Inputs const&, Backend backend) {
   if (heat::is_implicit(run)) return heat::implicit_memory(run, backend);
   Device const device = Device::open(backend, run.device.ordinal);
-  return forecast_slabs(run, device, heat_rows(run), slab_steps(run, device),
-                        heat_plan(run, device));
+  auto const plan = heat_plan(run, device);
+  auto memory = forecast_slabs(run, device, heat_rows(run), slab_steps(run, device), plan);
+  if (!plan)
+    with_zero_of(run.precision, [&](auto zero) {
+      using T = decltype(zero);
+      memory.other_bytes +=
+          stencil::chip_bytes(device, chosen_for<T>(run, device, false), run.grid);
+    });
+  return memory;
 }
 
 std::vector<Problem> heat_problems(config::RunConfig const& run, Inputs const&) {
@@ -156,34 +223,39 @@ class Heat final : public StagedStepping<T> {
 
  public:
   Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs)
-      : Heat(run, stream, inputs, heat_plan(run, stream.device())) {}
+      : Heat(run, stream, inputs, cut_of<T>(run, stream)) {}
 
   double values_per_update() const override {
-    if (!sweep_ && this->steps_of_pass() == 0) return 0;  // u stays on the chip
+    if (shared_ || (!sweep_ && this->steps_of_pass() == 0)) return 0;  // u stays on the chip
     return Base::values_per_update() / (repeats_ ? chosen_.fused_steps : 1);
   }
   std::vector<NamedText> chosen() const override {
-    // In slabs nothing is resident.
+    if (shared_) return this->with_slabs(chosen_texts("stencil", "resident", 1));
+    // In slabs nothing else is resident.
     auto const& row = sweep_ && chosen_.fused_steps == 1 ? *chosen_.single : *chosen_.row;
-    return this->with_slabs(chosen_texts("stencil", row.name, chosen_.fused_steps));
+    auto texts = this->with_slabs(chosen_texts("stencil", row.name, chosen_.fused_steps));
+    if (!lack_.empty()) texts.push_back({"not resident", lack_});
+    return texts;
   }
 
  private:
-  Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs,
-       std::optional<SweepPlan> const& plan)
+  Heat(config::RunConfig const& run, Stream const& stream, Inputs const& inputs, HeatCut<T> cut)
       : Base(run, stream, inputs,
-             plan ? rows_of_slabs(run, heat_rows(run), slab_steps(run, stream.device()), *plan)
-                  : heat_rows(run),
+             cut.plan
+                 ? rows_of_slabs(run, heat_rows(run), slab_steps(run, stream.device()), *cut.plan)
+                 : heat_rows(run),
              scheme_of(run),
              whole_steps(found_by_first(run, [&] { return heat_time_step(run, inputs); }))),
         repeats_(scheme_.stages.size() == 1 && !state_.changes()),
-        chosen_(chosen_for<T>(run, stream.device(), plan.has_value())) {
+        chosen_(chosen_for<T>(run, stream.device(), cut.plan.has_value())),
+        shared_(std::move(cut.shared)),
+        lack_(std::move(cut.lack)) {
     step_.grid = grid_;
     step_.diffusivity = state_["diffusivity"].constant();
     step_.diffusivity_field = state_["diffusivity"].data();
     step_.source = state_["source"].data();
     step_.sides = heat::sides_of(run, state_);
-    if (plan) make_sweep(*plan);
+    if (cut.plan) make_sweep(*cut.plan);
     if (!this->has_state()) return;
     this->fill_initial(run, inputs);
     stencil::impose_dirichlet(stream_, grid_, step_.sides, u_.data());
@@ -237,6 +309,8 @@ class Heat final : public StagedStepping<T> {
     step.made = window.made;
     step.beside = window.beside;
     place(step, window.first, window.cut, window.in[0]);
+    if (window.on_chip)
+      return shared_->make(stream, step, window.in[0], window.out[0], window.steps);
     stencil::diffuse_repeatedly(stream, step, window.in[0], window.out[0], window.steps, chosen_);
   }
 
@@ -266,6 +340,8 @@ class Heat final : public StagedStepping<T> {
   stencil::DiffusionStep<T> step_;  // what all have in common
   bool repeats_;                    // steps are alike, and of one stage
   stencil::Chosen<T> chosen_;
+  std::unique_ptr<stencil::SharedPlane<T>> shared_;  // of ranks that keep the plane on the chip
+  std::string lack_;                                 // why they do not, where they would
 };
 
 std::vector<std::string> heat_report(config::RunConfig const& run, Inputs const& inputs,

@@ -219,6 +219,71 @@ class StagesOnGpu(NeedsGpu, Stages):
 
 
 class OnGpu(NeedsGpu):
+    def test_planes_that_stay_on_the_chip(self):
+        """Those of GPUs that reach each other's memory, up to the last bit; else by passes."""
+        devices = self.call("list", "devices")[0]
+        gpus = [name for name in ("cuda:1", "cuda:2", "cuda:3") if name in devices]
+        given = {"lower": {"dirichlet": "sin(9*x)"}, "upper": {"neumann": "x - 0.3"}}
+        around = {"x": "periodic", "y": "periodic"}
+        cases = ({"points": [517, 402]}, {"boundary": {"x": {"neumann": "y^2"}, "y": given}}), (
+            {"points": [260, 97]}, {"boundary": {"x": given["upper"], "y": "periodic"}}), (
+            {"points": [1024, 333]}, {"boundary": around, "initial": {"u": "sin(2*pi*(x + 3*y))"}}), (
+            {"points": [999, 1203]}, {"boundary": {"x": {"dirichlet": "y"}, "y": {"dirichlet": 0}}}), (
+            {"points": [96, 1500]}, {"boundary": {"x": {"dirichlet": "cos(y)"}, "y": given}})
+        for number, (grid, changes) in enumerate(cases):
+            for precision in ("float32", "float64"):
+                step = 0.2/max(grid["points"])**2
+                config = heat(grid=grid, precision=precision, device="cuda",
+                              time={"end": (1000 + 7*number)*step, "step": step},
+                              output={"every": {"steps": 333}}, **changes)
+                file = self.write("case.yaml", config)
+                self.call("run", file, "--output", "one", "--quiet", "--overwrite")
+                for count in range(2, len(gpus) + 2):
+                    with self.subTest(config=config, ranks=count):
+                        out, _ = self.on_ranks(count, "run", file, "--output", "shared", "--quiet",
+                                               "--overwrite", "--summary", "-")
+                        chosen = json.loads(out)["chosen"]
+                        self.assertEqual(chosen["stencil"], "resident", chosen)
+                        self.assertRegex(chosen["exchanges"], "on the chip$")
+                        self.assert_same("one/case.h5", "shared/case.h5")
+                with self.subTest(config=config, ranks="of one GPU"):
+                    out, _ = self.on_ranks(2, "run", file, "--output", "shared", "--quiet",
+                                           "--overwrite", "--summary", "-",
+                                           environment={"CUDA_VISIBLE_DEVICES": "0"})
+                    self.assertNotEqual(json.loads(out)["chosen"]["stencil"], "resident")
+                    self.assert_same("one/case.h5", "shared/case.h5")
+
+    def test_planes_that_go_on_on_other_chips(self):
+        """With another number of ranks, and another way where one is wanted."""
+        if "cuda:1" not in self.call("list", "devices")[0]:
+            self.skipTest("there is one GPU")
+        step = 0.2/900**2
+        config = heat(grid={"points": [700, 900]}, device="cuda", precision="float32",
+                      time={"end": 900*step, "step": step}, checkpoint={"every": {"steps": 250}},
+                      output={"every": {"steps": 300}})
+        file = self.write("case.yaml", config)
+        self.call("run", file, "--output", "one", "--quiet")
+        half = ("--set", f"time.end={451*step}")
+        for first, second in ((1, 2), (2, 1)):
+            with self.subTest(first=first):
+                folder = f"from_{first}"
+                for ranks, more in ((first, half), (second, ("--restart",))):
+                    words = ("run", file, "--output", folder, "--quiet", *more)
+                    self.on_ranks(ranks, *words) if ranks > 1 else self.call(*words)
+                self.assert_same("one/case.h5", f"{folder}/case.h5")
+        for wanted, told in (("staged", "GRIDSTRIDE_TRANSPORT is staged"), ("stores", None)):
+            with self.subTest(wanted=wanted):
+                out, _ = self.on_ranks(2, "run", file, "--output", "two", "--quiet", "--overwrite",
+                                       "--summary", "-", environment={"GRIDSTRIDE_TRANSPORT": wanted})
+                chosen = json.loads(out)["chosen"]
+                self.assertEqual((chosen["stencil"] == "resident", chosen.get("not resident")),
+                                 (told is None, told))
+                self.assert_same("one/case.h5", "two/case.h5")
+        forecast, _ = self.call("check", file, "--ranks", "2")
+        self.assertIn("with {} more on each side for up to {} steps".format(
+            *re.search(r"of (\d+) planes a side, for up to (\d+) steps", chosen["exchanges"]).groups()),
+                      forecast)
+
     def test_planes_made_in_parts(self):
         self.assert_shared_on_gpu(
             heat(grid={"points": [130, 97]}, kernels={"stencil": "temporal", "fused_steps": 8},

@@ -74,7 +74,7 @@ inline std::vector<MemoryCase> memory_cases() {
       {"heat in float32 for files",
        "simulation: heat\ngrid: {points: [2100, 2051]}\n"
        "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-       "time: {end: 4e-9, step: 2e-9}\n",
+       "time: {end: 8e-9, step: 2e-9}\n",
        false, "hdf5", ", precision: float32"},
       {"convolution in float32 for files",
        "simulation: convolution\n" + plane +

@@ -152,6 +152,56 @@ TEST(RankSteps, FollowArraysThatAreSwapped) {
   }));
 }
 
+/// The first step of values that were handed out goes by planes that ranks exchange, all others are made
+/// in the place of a rank's own ones.
+TEST(RankSteps, LeaveStepsOnTheChipToKernels) {
+  auto shape = line(19);
+  shape.chip_steps = 4;
+  EXPECT_TRUE(test::on_ranks(2, [&](Ranks& ranks) {
+    Stream const stream(Device::open(Backend::cpu));
+    auto const plan = plan_ranks(shape, 2, Backend::cpu, {});
+    Planes const own = plan.owned_by(ranks.rank());
+    std::vector<int> on_chip;
+    auto const pass = [&](Stream&, Window<double> const& window) {
+      if (!window.on_chip) {
+        EXPECT_EQ(window.steps, 1);
+        for (std::int64_t i = 1; i + 1 < window.grid.size(); ++i)
+          window.out[0][i] = window.in[0][i - 1] + window.in[0][i + 1];
+        return;
+      }
+      EXPECT_EQ(window.first, own.lower);
+      EXPECT_EQ(window.grid.size(), own.count());
+      on_chip.push_back(window.steps);
+      for (std::int64_t i = 0; i < window.grid.size(); ++i) window.in[0][i] += 100 * window.steps;
+    };
+    RankSteps<double> steps(
+        stream, plan, [](std::int64_t) { return 1; }, ranks);
+    std::vector<double> values(ranks.is_first() ? 19 : 0);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
+    auto const neighbours = [&](double more) {
+      auto expected = values;
+      for (std::size_t i = 0; i < values.size(); ++i)
+        expected[i] = values[(i + 18) % 19] + values[(i + 1) % 19] + more;
+      return expected;
+    };
+    std::array const arrays = {values.data()};
+    auto expected = neighbours(900);
+    steps.run(arrays, 1, pass);
+    steps.run(arrays, 7, pass);
+    steps.run(arrays, 2, pass);
+    steps.settle();
+    EXPECT_EQ(values, expected);
+    EXPECT_EQ(on_chip, (std::vector{7, 2}));
+    for (double& value : values) value *= 3;
+    steps.renew();
+    expected = neighbours(300);
+    steps.run(arrays, 4, pass);
+    steps.settle();
+    EXPECT_EQ(values, expected);
+    EXPECT_EQ(on_chip, (std::vector{7, 2, 3}));
+  }));
+}
+
 /// A step of a line: whole numbers, so that sums are exact. Beyond an end that is no cut there is 1.
 double next_of(double lower, double center, double upper) {
   return std::fmod(lower + 2 * center + 5 * upper, 997);
@@ -304,6 +354,22 @@ TEST(RankPlan, MakesAnExchangeForEachStepThatIsUnlikeOthers) {
   shape.alike = false;
   EXPECT_EQ(plan_ranks(shape, 2, Backend::cpu, {}).trip_steps, 1);
   EXPECT_EQ(plan_ranks(shape, 2, Backend::cpu, 7).trip_steps, 1);
+}
+
+TEST(RankPlan, StaysOnTheChipWhereNothingElseIsWanted) {
+  auto shape = line(1 << 10);
+  shape.parts = 4;
+  auto const bytes = plan_ranks(shape, 2, Backend::cuda, 16).device_bytes();
+  shape.chip_steps = 16;
+  shape.chip_bytes = 12345;
+  auto const plan = plan_ranks(shape, 2, Backend::cuda, {});
+  EXPECT_TRUE(plan.on_chip);
+  EXPECT_EQ(plan.trip_steps, 16);
+  EXPECT_EQ(plan.parts, 1);
+  EXPECT_EQ(plan.device_bytes(), bytes + 12345);
+  auto const wanted = plan_ranks(shape, 2, Backend::cuda, 16);
+  EXPECT_FALSE(wanted.on_chip);
+  EXPECT_EQ(wanted.device_bytes(), bytes);
 }
 
 TEST(RankPlan, OwnsEveryPlaneOnce) {
