@@ -36,6 +36,7 @@ inline std::filesystem::path memory_folder() {
   return std::filesystem::temp_directory_path() / fmt::format("gridstride_memory_{}", getpid());
 }
 
+/// Explicit steps of heat are several from one output to the next, which a GPU makes on its chip.
 inline std::vector<MemoryCase> memory_cases() {
   std::string const plane = "grid: {points: [900, 801]}\n";
   std::string const samples = fmt::format(
@@ -49,11 +50,11 @@ inline std::vector<MemoryCase> memory_cases() {
   return {
       {"heat", "simulation: heat\n" + plane +
                    "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-                   "time: {end: 8e-7, step: 2e-7}\n"},
+                   "time: {end: 8e-7, step: 2e-8}\n"},
       {"heat with checkpoints",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-           "time: {end: 8e-7, step: 2e-7}\ncheckpoint: {every: {steps: "
+           "time: {end: 8e-7, step: 2e-8}\ncheckpoint: {every: {steps: "
            "2}}\n",
        false, ""},
       {"heat by multigrid",
@@ -64,17 +65,17 @@ inline std::vector<MemoryCase> memory_cases() {
       {"heat of both formats",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-           "time: {end: 8e-7, step: 2e-7}\n",
+           "time: {end: 8e-7, step: 2e-8}\n",
        false, "hdf5, vti"},
       {"heat of every third point",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-           "time: {end: 8e-7, step: 2e-7}\n",
+           "time: {end: 8e-7, step: 2e-8}\n",
        false, "hdf5, vti", ", every_nth_point: [3, 1]"},
       {"heat in float32 for files",
        "simulation: heat\ngrid: {points: [2100, 2051]}\n"
        "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-       "time: {end: 8e-9, step: 2e-9}\n",
+       "time: {end: 8e-9, step: 2e-10}\n",
        false, "hdf5", ", precision: float32"},
       {"convolution in float32 for files",
        "simulation: convolution\n" + plane +
@@ -83,12 +84,12 @@ inline std::vector<MemoryCase> memory_cases() {
       {"heat that is packed",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-           "time: {end: 8e-7, step: 2e-7}\n",
+           "time: {end: 8e-7, step: 2e-8}\n",
        true, "hdf5, vti", ", compression: 1"},
       {"heat without fields",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-           "time: {end: 8e-7, step: 2e-7}\n",
+           "time: {end: 8e-7, step: 2e-8}\n",
        false, "hdf5", ", fields: []"},
       {"heat larger than the device",
        "simulation: heat\n" + plane +
@@ -123,7 +124,7 @@ inline std::vector<MemoryCase> memory_cases() {
       {"heat with formulas",
        "simulation: heat\n" + plane +
            "initial: {u: \"x*y\"}\nparameters: {diffusivity: 1}\n"
-           "time: {end: 8e-7, step: 2e-7}\n"
+           "time: {end: 8e-7, step: 2e-8}\n"
            "diagnostics: [{integral: u^2}, {integral: u}, {maximum: {of: u - x, where: true}}]\n"},
       {"wave",
        "simulation: wave\n" + plane + "initial: {u: x}\nparameters: {speed: 1}\n" + wave_steps},
