@@ -34,6 +34,14 @@ std::vector<SharedLines> lines_of(StepKind const& kind, RankCuts const& cuts) {
   return all;
 }
 
+/// Smaller planes gain nothing by another GPU, and are not what tests compare.
+bool is_worth_it(StepKind const& kind, RankCuts const& cuts) {
+  constexpr std::int64_t least_points = 96, least_lines = 48;  // of a line, and of a rank
+  for (std::size_t rank = 0; rank + 1 < cuts.size(); ++rank)
+    if (cuts[rank + 1] - cuts[rank] < least_lines) return false;
+  return kind.grid.points[0] >= least_points;
+}
+
 template <class T>
 std::optional<TileCut> cut_of(Device const& device, StepKind const& kind, RankCuts const& cuts) {
   return cuda_shared_cut<T>(device, kind.grid.points[0], lines_of(kind, cuts));
@@ -70,7 +78,8 @@ std::optional<SharedPlan> plan_shared(Device const& device, StepKind const& kind
                                       RankCuts const& cuts, Repetition const& wanted) {
   bool const is_wanted =
       (wanted.variant == "auto" || wanted.variant == "resident") && wanted.fused_steps == 0;
-  if (device.backend() == Backend::cpu || !is_wanted || kind.grid.dims != 2 || !can_be_fused(kind))
+  if (device.backend() == Backend::cpu || !is_wanted || kind.grid.dims != 2 ||
+      !can_be_fused(kind) || !is_worth_it(kind, cuts))
     return {};
   auto const cut = cut_of<T>(device, kind, cuts);
   if (!cut) return {};
